@@ -42,29 +42,32 @@ endif
 CUDA_INCLUDE ?= $(firstword $(wildcard /usr/local/cuda/include))
 CUDA_CHECK := $(if $(CUDA_INCLUDE),-DGP_HAVE_CUDA_HEADERS -isystem $(CUDA_INCLUDE))
 
+# the C files of a room and its sub-rooms
+sources = $(foreach room,$(1),$(wildcard $(room)/*.c $(room)/*/*.c))
+
 # The preload object: libc only, hidden by default, zstd inside.
-PRELOAD_SRC := $(wildcard interpose/*.c interpose/*.S libgpuprof/record/*.c libgpuprof/format/*.c libgpuprof/state/*.c)
+PRELOAD_SRC := $(call sources,interpose $(addprefix libgpuprof/,record format state)) $(wildcard interpose/*/*.S)
 PRELOAD_OBJ := $(patsubst %,$(BUILD)/preload/%.o,$(PRELOAD_SRC))
 PRELOAD_FLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -DGP_PRELOAD \
-	-include libgpuprof/record/glibc_floor.h $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mprfchw)
+	-include libgpuprof/record/process/glibc_floor.h $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mprfchw)
 # where glibc is older than 2.34 these two hold what newer ones keep in libc: needed by name, also when unused here
 PRELOAD_LIBS ?= -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 ZSTD_STATIC ?= -l:libzstd.a
 
 # The reading library and the program.
-READ_SRC := $(wildcard libgpuprof/format/*.c libgpuprof/state/*.c libgpuprof/read/*.c libgpuprof/analyze/*.c)
+READ_SRC := $(call sources,$(addprefix libgpuprof/,format state read analyze))
 READ_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(READ_SRC))
 # what it links with: libdw reads debug information, liblzma and zlib (which libdw needs as well) its files, libiberty demangles;
 # never the preload object
 READ_LIBS := $(ZSTD_STATIC) -ldw -lelf -llzma -lz -l:libiberty.a -lm -ldl
-TOOL_SRC := $(wildcard tools/*.c)
+TOOL_SRC := $(call sources,tools)
 TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o $(BUILD)/tool/formats.o \
 	$(BUILD)/tool/exports.o
 COMMANDS := $(patsubst tools/cmd_%.c,%,$(wildcard tools/cmd_*.c))
-FORMATS  := $(patsubst tools/out_%.c,%,$(wildcard tools/out_*.c))
-EXPORTS  := $(patsubst tools/export_%.c,%,$(wildcard tools/export_*.c))
+FORMATS  := $(patsubst tools/timeline/out_%.c,%,$(wildcard tools/timeline/out_*.c))
+EXPORTS  := $(patsubst tools/export/export_%.c,%,$(wildcard tools/export/export_*.c))
 # recorder without doors, for unit tests and bench
-RECORD_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(wildcard libgpuprof/record/*.c))
+RECORD_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(call sources,libgpuprof/record))
 
 UNIT     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 VICTIMS  := $(patsubst tests/victims/%.c,$(BUILD)/victims/%,$(wildcard tests/victims/*.c))
@@ -96,20 +99,20 @@ $(BUILD)/tool/commands.c: $(wildcard tools/cmd_*.c) Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "command.h"'; for c in $(COMMANDS); do echo "extern const struct gp_command gp_command_$$c;"; done; \
 	  echo 'const struct gp_command *const gp_commands[] = {'; for c in $(COMMANDS); do echo "	&gp_command_$$c,"; done; echo '	0};'; } >$@
-$(BUILD)/tool/formats.c: $(wildcard tools/out_*.c) Makefile
+$(BUILD)/tool/formats.c: $(wildcard tools/timeline/out_*.c) Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include "chart.h"'; for f in $(FORMATS); do echo "extern const struct gp_format gp_format_$$f;"; done; \
+	@{ echo '#include "timeline/chart.h"'; for f in $(FORMATS); do echo "extern const struct gp_format gp_format_$$f;"; done; \
 	  echo 'const struct gp_format *const gp_formats[] = {'; for f in $(FORMATS); do echo "	&gp_format_$$f,"; done; echo '	0};'; } >$@
-$(BUILD)/tool/exports.c: $(wildcard tools/export_*.c) Makefile
+$(BUILD)/tool/exports.c: $(wildcard tools/export/export_*.c) Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include "export.h"'; for f in $(EXPORTS); do echo "extern const struct gp_export_format gp_export_format_$$f;"; done; \
+	@{ echo '#include "export/export.h"'; for f in $(EXPORTS); do echo "extern const struct gp_export_format gp_export_format_$$f;"; done; \
 	  echo 'const struct gp_export_format *const gp_export_formats[] = {'; for f in $(EXPORTS); do echo "	&gp_export_format_$$f,"; done; echo '	0};'; } >$@
 $(BUILD)/tool/%.o: $(BUILD)/tool/%.c $(FLAGS)
 	$(SAY_CC)$(CC) $(BASE) -Itools -Ilibgpuprof -c -o $@ $<
 $(BUILD)/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a
 	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) -Wl,-rpath,'$$ORIGIN/lib'
 
-$(BUILD)/fake/libcuda.so.1: tests/fake/fake_cuda.c interpose/cuda_api.def interpose/cuda_types.h
+$(BUILD)/fake/libcuda.so.1: tests/fake/fake_cuda.c interpose/driver/cuda_api.def interpose/driver/cuda_types.h
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $< -lpthread -ldl
 $(BUILD)/fake/libc10.so: tests/fake/fake_c10.c tests/fake/fake_blocks.h

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "../libgpuprof/record/native_learn.h"
-#include "../libgpuprof/record/native_walk.h"
+#include "../libgpuprof/record/native/native_learn.h"
+#include "../libgpuprof/record/native/native_walk.h"
 #include "../tests/unit/native_paths.h"
 #include "stopwatch.h"
 

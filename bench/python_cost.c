@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "../libgpuprof/record/python_walk.h"
+#include "../libgpuprof/record/python/python_walk.h"
 
 #define BATCH 200u
 #define MOST 128u

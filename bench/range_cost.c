@@ -5,7 +5,7 @@
  *	registered_ns	a push or a pop in a domain, registered names and payloads
  * and each of them past us (_bare), where NVTX has no tool and looks at a pointer.
  */
-#include "../interpose/nvtx_abi.h"
+#include "../interpose/nvtx/nvtx_abi.h"
 #include "burst.h"
 
 #define PLACES 17

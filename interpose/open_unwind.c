@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../libgpuprof/record/native_learn.h"
-#include "../libgpuprof/record/native_walk.h"
-#include "resolver.h"
+#include "../libgpuprof/record/native/native_learn.h"
+#include "../libgpuprof/record/native/native_walk.h"
+#include "lookup/resolver.h"
 
 /* Beside the library, or in the folder for private libraries that distributions use. */
 static const char *const own_copies[] = { "libgpuprof-unwind.so", "gpuprof/libgpuprof-unwind.so" };

@@ -5,18 +5,18 @@
 #include <stdatomic.h>
 
 #include "../libgpuprof/record/record.h"
-#include "../libgpuprof/record/stack_take.h"
-#include "deferred_call.h"
-#include "device_memory.h"
-#include "elf_lookup.h"
-#include "hook_context.h"
-#include "hook_trace.h"
-#include "lookup_nvtx.h"
-#include "mapped_symbol.h"
+#include "../libgpuprof/record/stacks/stack_take.h"
+#include "hooks/deferred_call.h"
+#include "hooks/device_memory.h"
+#include "hooks/hook_context.h"
+#include "lookup/elf_lookup.h"
+#include "lookup/mapped_symbol.h"
+#include "lookup/resolver.h"
+#include "nvtx/lookup_nvtx.h"
 #include "open_unwind.h"
-#include "resolver.h"
-#include "torch_ranges.h"
-#include "trace_join.h"
+#include "torch/hook_trace.h"
+#include "torch/torch_ranges.h"
+#include "torch/trace_join.h"
 
 static void tell_what_is_known(void)
 {

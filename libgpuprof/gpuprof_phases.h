@@ -27,13 +27,13 @@ enum gp_phase_style {
 /*
  * A source that no recording has: "forward", which PyTorch opens no range for. What a thread did
  * between the end of the last data, zero_grad, optimizer or backward and its entering the engine;
- * left out where that is not certain. analyze/phase_forward.h has the rules.
+ * left out where that is not certain. analyze/phases/phase_forward.h has the rules.
  */
 #define GP_RANGE_DERIVED UINT32_MAX
 /*
  * Nor has it this one: "data", "zero_grad", "forward", "backward", "optimizer", read from the
  * stacks of events where nobody told ranges, and then the only source. A call is a run of a
- * thread's events, from its first to its last. analyze/phase_frames.h has the rules.
+ * thread's events, from its first to its last. analyze/phases/phase_frames.h has the rules.
  */
 #define GP_RANGE_FRAMES (UINT32_MAX - 1u)
 

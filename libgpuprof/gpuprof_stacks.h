@@ -109,7 +109,7 @@ void gp_recording_names(struct gp_recording *recording, const struct gp_frame *f
 bool gp_frames_are_of_optimizer(const struct gp_frame *frame, size_t frames);
 
 /*
- * Leaves out the frames that tell a person nothing (the rows FOLDED of read/frame_names.def), and
+ * Leaves out the frames that tell a person nothing (the rows FOLDED of frame_names.def), and
  * turns of a recursion but the outermost; how many are left, in place, one at least where one was
  * not the interpreter's. gp_recording_names needs all frames: it comes first.
  */

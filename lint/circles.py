@@ -1,7 +1,8 @@
-"""Largest circles of files that need each other's symbols, room by room: circles.py BUILD
+"""Circles of files and of sub-rooms that need each other's symbols, room by room: circles.py BUILD
 
-A file needs another one of its room when its object has a symbol undefined that the other defines.
-Files that reach each other are one circle. Prints a line for each circle with more than MOST files.
+A file needs another one of its room, sub-rooms included, when its object has a symbol undefined that
+the other defines. Files that reach each other are one circle. Prints a line for each circle with
+more than MOST files, and, in the rooms LAYERED, for each circle of sub-rooms.
 """
 import os
 import subprocess
@@ -11,6 +12,7 @@ MOST = 4
 ROOMS = {"interpose": "preload", "libgpuprof/record": "preload", "libgpuprof/state": "preload",
          "libgpuprof/format": "preload", "libgpuprof/read": "read", "libgpuprof/analyze": "read",
          "tools": "tool"}
+LAYERED = {"libgpuprof/read", "libgpuprof/analyze", "tools"}
 
 
 def symbols(path):
@@ -45,11 +47,25 @@ def circles(needs):
             for name in needs if name in reach[name]}
 
 
+def sources_of(room):
+    """Its C files by their paths within it."""
+    return sorted(os.path.relpath(os.path.join(folder, name), room)
+                  for folder, _, names in os.walk(room) for name in names if name.endswith(".c"))
+
+
+def needs_of_rooms(needs):
+    """Of each sub-room those that its files need; files at the top of the room are one more."""
+    found = {}
+    for name, others in needs.items():
+        here = os.path.dirname(name)
+        found.setdefault(here, set()).update(map(os.path.dirname, others))
+    return {here: others - {here} for here, others in found.items()}
+
+
 def main(build):
     status = 0
     for room, kind in ROOMS.items():
-        sources = sorted(name for name in os.listdir(room) if name.endswith(".c"))
-        paths = {name: os.path.join(build, kind, room, name + ".o") for name in sources}
+        paths = {name: os.path.join(build, kind, room, name + ".o") for name in sources_of(room)}
         needs = needs_of({name: path for name, path in paths.items() if os.path.exists(path)})
         if not needs:
             print(f"{room}:1: no objects in {build}/{kind}, expected: make all before this check")
@@ -59,6 +75,10 @@ def main(build):
                 print(f"{room}/{min(circle)}:1: {len(circle)} files need each other: "
                       f"{' '.join(sorted(circle))}, expected: at most {MOST}")
                 status = 1
+        for circle in circles(needs_of_rooms(needs)) if room in LAYERED else ():
+            print(f"{room}:1: sub-rooms need each other: {' '.join(sorted(name or '(top)' for name in circle))}, "
+                  "expected: one below the other")
+            status = 1
     return status
 
 

@@ -42,22 +42,23 @@ target=$(lint/tree_files.sh | grep -E '^(interpose|libgpuprof/(record|state|form
 	imported='malloc|calloc|realloc|free|strdup|asprintf|opendir|getline|exit|_exit|abort'
 	imported+='|__assert_fail|f?printf|__f?printf_chk|puts|fopen|perror|signal|raise|system'
 	imported+='|setenv'
+	callers='lookup/(resolver|lookup)|nvtx/lookup|open_unwind'
 	loader='dlsym|dlvsym|dlopen|dlmopen|dlclose|dladdr1?|dlinfo'
 	# shellcheck disable=SC2086 # one word a file
 	code_of $target | grep -E "[^A-Za-z0-9_]($loader)[[:space:]]*\\(" |
-		grep -vE '^interpose/(resolver|lookup|open_unwind)[a-z_]*\.[ch]:' |
+		grep -vE "^interpose/($callers)[a-z_]*\\.[ch]:" |
 		sed 's/$/  <- expected: only lookups call the loader (rule 8)/' || true
 	# setenv of another thread moves what getenv reads: the constructor alone may
 	# shellcheck disable=SC2086
 	code_of $target | grep -E '[^A-Za-z0-9_](secure_)?getenv[[:space:]]*\(' |
-		grep -vE '^(libgpuprof/record/settings|interpose/lookup_nvtx)\.c:' |
+		grep -vE '^(libgpuprof/record/process/settings|interpose/nvtx/lookup_nvtx)\.c:' |
 		sed 's/$/  <- expected: gp_environment_find (rule 10)/' || true
 	foreign='malloc|calloc|realloc|free|strdup|asprintf|exit|_exit|abort|printf|fprintf|puts'
 	foreign+='|perror|fopen|signal|sigaction|raise|system|popen|setenv|putenv|assert'
 	# the constructor tells NVTX, here and in children, where we are
 	# shellcheck disable=SC2086
 	code_of $target | grep -E "[^A-Za-z0-9_.>]($foreign)[[:space:]]*\\(" |
-		grep -vE '^interpose/lookup_nvtx\.c:[0-9]+: [^(]*setenv\(' |
+		grep -vE '^interpose/nvtx/lookup_nvtx\.c:[0-9]+: [^(]*setenv\(' |
 		sed 's/$/  <- expected: not in the target (rules 2 and 10)/' || true
 	# one read-modify-write on the path: the order number is the only sequentially shared word
 	# of record.h

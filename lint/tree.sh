@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 file_lines=600
 function_lines=60
 columns=100
+room_files=40
 
 files=$(lint/tree_files.sh)
 code=$(grep -E '\.(c|h|cu|cuh|S|def|sh|py|js|mk)$' <<<"$files")
@@ -56,11 +57,41 @@ long_functions() {
 		{ before = $0 }'
 }
 
+# a room of code shows at a look what it holds; larger ones have a sub-room a feature
+full_rooms() {
+	grep -E '^(interpose|libgpuprof|tools)/' <<<"$files" | sed 's#/[^/]*$##' | uniq -c |
+		awk -v most="$room_files" '$1 > most {
+			printf "%s:1: %d files, expected: at most %d and sub-rooms\n", $2, $1, most
+		}'
+}
+
+# the picture of docs/TREE.md: four blanks a level
+rooms_of_picture() {
+	awk '
+		/^```/ { on = !on; next }
+		on && match($0, /[^ ]/) {
+			level = (RSTART - 1) / 4
+			path = ""
+			part[level] = $1
+			for (k = 0; k <= level; k++)
+				path = path part[k]
+			print path
+		}' docs/TREE.md | LC_ALL=C sort
+}
+unshown_rooms() {
+	LC_ALL=C comm -3 <(rooms_of_picture) <(
+		grep -E '^(interpose|libgpuprof|tools)/' <<<"$files" | sed 's#[^/]*$##' |
+			LC_ALL=C sort -u
+	) | sed -E 's#^\t(.*)#\1:1: expected: a line in docs/TREE.md#
+		t
+		s#(.*)#docs/TREE.md:1: has \1, expected: a directory#'
+}
+
 # clang-format leaves long comments and strings alone. Tables that came from another program, or
 # that scripts read a row a line, are as wide as their rows.
 wide='^(tests/doors/cudart_requests|tests/unit/libcuda_exports|tests/fake/fake_others)\.def$'
-wide+='|^libgpuprof/format/(events|options)\.def$|^interpose/cuda_pass\.def$'
-wide+='|^libgpuprof/record/python_layout\.def$|^bench/bench\.sh$'
+wide+='|^libgpuprof/format/(events|options)\.def$|^interpose/driver/cuda_pass\.def$'
+wide+='|^libgpuprof/record/python/python_layout\.def$|^bench/bench\.sh$'
 wide+='|^tests/gpu/(check_gpu|cost_sections)\.sh$'
 long_lines() {
 	grep -E '\.(c|h|cu|cuh|S|def|sh)$' <<<"$code" | grep -vE "$wide" |
@@ -110,7 +141,7 @@ blanks() {
 # A recording must not choose what shares a place in a table (seeded_hash.h). The other
 # files named here do not search by the product, or in at most 8192 entries.
 seeded='^libgpuprof/(format/(seeded_hash\.h|column\.h|column_write\.c)'
-seeded+='|analyze/(stack_text|step_name)\.c):'
+seeded+='|analyze/(stack_text|steps/step_name)\.c):'
 constant_hashes() {
 	grep -E '^(libgpuprof/(format|state|read|analyze)|tools)/.*\.[ch]$' <<<"$code" |
 		xargs -r grep -InE '\*=? *(UINT64_C\()?(0x[0-9a-f]{8}|[0-9]{9})' |
@@ -123,6 +154,8 @@ constant_hashes() {
 	vague_names
 	empty_files
 	long_files
+	full_rooms
+	unshown_rooms
 	long_functions
 	long_lines
 	unsaid

@@ -14,12 +14,12 @@ SHOWN = 8  # files of a room with the least
 def lines_of(build, room):
     """{file: {line: was it run}}: a file is compiled more than once, for units and for fuzzing."""
     ran = collections.defaultdict(dict)
-    for data in sorted(glob.glob("%s/**/%s/*.gcda" % (build, room), recursive=True)):
+    for data in sorted(glob.glob("%s/**/%s/**/*.gcda" % (build, room), recursive=True)):
         told = subprocess.run(["gcov", "--stdout", "--json-format", data], check=True,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
         for text in told.splitlines():
             for file in json.loads(text)["files"]:
-                if os.path.dirname(file["file"]) == room:
+                if file["file"].startswith(room + "/"):
                     lines = ran[file["file"]]
                     for line in file["lines"]:
                         number = line["line_number"]

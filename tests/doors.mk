@@ -78,7 +78,7 @@ $(BUILD)/doors/libdoor_malloc.so: tests/doors/door_malloc.c
 $(BUILD)/doors/libdoor_stubs.so: tests/doors/door_stubs.c
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -Wl,-Bsymbolic,-soname,libdoor_stubs.so -o $@ $< -ldl
-$(BUILD)/doors/echo/libcuda.so.1: tests/doors/echo_driver.c interpose/cuda_api.def
+$(BUILD)/doors/echo/libcuda.so.1: tests/doors/echo_driver.c interpose/driver/cuda_api.def
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
 $(BUILD)/doors/door_echo: tests/doors/door_echo.c

@@ -1,5 +1,5 @@
 # Python's own frames, under every interpreter of this machine.
-PYTHON_OBJ := $(filter $(addsuffix %,$(addprefix $(BUILD)/read/libgpuprof/record/,python_ thread_memory native_bounds)),$(RECORD_OBJ))
+PYTHON_OBJ := $(filter $(addprefix $(BUILD)/read/libgpuprof/record/,python/% process/thread_memory% native/native_bounds%),$(RECORD_OBJ))
 $(BUILD)/python/libwitness.so: tests/python/witness.c $(PYTHON_OBJ) $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -Wl,-z,defs -o $@ $< $(PYTHON_OBJ) $(BUILD)/libgpuprof-read.a -lpthread -ldl

@@ -50,7 +50,7 @@ try() {
 job
 cp out bare
 cp err bare.err
-rows=$(sed -n 's/^CALL(\([A-Za-z0-9_]*\),.*/\1/p' "$here/../interpose/cuda_api.def")
+rows=$(sed -n 's/^CALL(\([A-Za-z0-9_]*\),.*/\1/p' "$here/../interpose/driver/cuda_api.def")
 for row in $rows; do
 	rm -f told
 	try "$row" 1 && try "$row" 2 && try "$row" 3 && try "$row" 0

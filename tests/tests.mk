@@ -30,7 +30,7 @@ $(BUILD)/fake/other_interposer.so: tests/fake/other_interposer.c
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fvisibility=hidden -fPIC -shared -o $@ $< -ldl
 # looks at it
-$(BUILD)/unit/test_torch: $(BUILD)/fake/libc10.so interpose/hook_torch.c interpose/mapped_symbol.c
+$(BUILD)/unit/test_torch: $(BUILD)/fake/libc10.so interpose/torch/hook_torch.c interpose/lookup/mapped_symbol.c
 $(BUILD)/storm/%: tests/storm/%.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_report.h"
-#include "flags.h"
-#include "inputs.h"
-#include "message.h"
-#include "report.h"
-#include "sink.h"
-#include "stack_print.h"
+#include "check/check_report.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/message.h"
+#include "io/sink.h"
+#include "report/report.h"
+#include "report/stack_print.h"
 
 extern const struct gp_command gp_command_check;
 

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "amount.h"
-#include "flags.h"
-#include "json.h"
-#include "message.h"
-#include "no_events.h"
-#include "screen.h"
-#include "sink.h"
-#include "started_job.h"
+#include "input/flags.h"
+#include "input/no_events.h"
+#include "input/started_job.h"
+#include "io/amount.h"
+#include "io/json.h"
+#include "io/message.h"
+#include "io/screen.h"
+#include "io/sink.h"
 
 static int ctl_run(int argc, char **argv);
 const struct gp_command gp_command_ctl = {

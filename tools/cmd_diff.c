@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diff_report.h"
-#include "flags.h"
-#include "inputs.h"
-#include "message.h"
-#include "report.h"
-#include "sink.h"
-#include "use_report.h"
+#include "diff/diff_report.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/message.h"
+#include "io/sink.h"
+#include "report/report.h"
+#include "report/use_report.h"
 
 extern const struct gp_command gp_command_diff;
 

@@ -11,16 +11,16 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "amount.h"
-#include "child_output.h"
-#include "driver_probe.h"
-#include "flags.h"
-#include "json.h"
-#include "launch.h"
-#include "message.h"
-#include "screen.h"
-#include "sink.h"
-#include "style.h"
+#include "doctor/child_output.h"
+#include "doctor/driver_probe.h"
+#include "input/flags.h"
+#include "io/amount.h"
+#include "io/json.h"
+#include "io/message.h"
+#include "io/screen.h"
+#include "io/sink.h"
+#include "io/style.h"
+#include "run/launch.h"
 
 static int doctor_run(int argc, char **argv);
 const struct gp_command gp_command_doctor = {

@@ -2,15 +2,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "amount.h"
-#include "flags.h"
-#include "inputs.h"
-#include "json.h"
-#include "message.h"
-#include "report.h"
-#include "screen.h"
-#include "stack_print.h"
-#include "use_print.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/amount.h"
+#include "io/json.h"
+#include "io/message.h"
+#include "io/screen.h"
+#include "report/report.h"
+#include "report/stack_print.h"
+#include "report/use_print.h"
 
 #define RANGE_MAX 120u /* of a line; what lies around it is left out first */
 

@@ -1,14 +1,14 @@
-/* `gpuprof export`: a recording as a file of another tool. Formats are tools/export_*.c. */
+/* `gpuprof export`: a recording as a file of another tool. Formats are tools/export/export_*.c. */
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "amount.h"
-#include "export.h"
-#include "flags.h"
-#include "inputs.h"
-#include "message.h"
-#include "report.h"
+#include "export/export.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/amount.h"
+#include "io/message.h"
+#include "report/report.h"
 
 static int export_run(int argc, char **argv);
 const struct gp_command gp_command_export = {

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "amount.h"
-#include "flags.h"
-#include "frag_options.h"
-#include "inputs.h"
-#include "message.h"
-#include "report.h"
-#include "sink.h"
-#include "terminal_width.h"
-#include "use_print.h"
+#include "frag/frag_options.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/amount.h"
+#include "io/message.h"
+#include "io/sink.h"
+#include "io/terminal_width.h"
+#include "report/report.h"
+#include "report/use_print.h"
 
 extern const struct gp_command gp_command_frag;
 

@@ -4,14 +4,14 @@
  */
 #include <string.h>
 
-#include "amount.h"
-#include "flags.h"
-#include "idle_report.h"
-#include "inputs.h"
-#include "message.h"
-#include "report.h"
-#include "sink.h"
-#include "stack_print.h"
+#include "idle/idle_report.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/amount.h"
+#include "io/message.h"
+#include "io/sink.h"
+#include "report/report.h"
+#include "report/stack_print.h"
 
 extern const struct gp_command gp_command_idle;
 

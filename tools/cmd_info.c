@@ -4,11 +4,11 @@
  */
 #include <math.h>
 
-#include "amount.h"
-#include "flags.h"
-#include "info_report.h"
-#include "inputs.h"
-#include "report.h"
+#include "info/info_report.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/amount.h"
+#include "report/report.h"
 
 static int info_run(int argc, char **argv);
 const struct gp_command gp_command_info = {

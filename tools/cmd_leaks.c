@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "amount.h"
-#include "flags.h"
-#include "inputs.h"
-#include "leaks_report.h"
-#include "message.h"
-#include "report.h"
-#include "stack_print.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/amount.h"
+#include "io/message.h"
+#include "leaks/leaks_report.h"
+#include "report/report.h"
+#include "report/stack_print.h"
 
 extern const struct gp_command gp_command_leaks;
 

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "amount.h"
-#include "flags.h"
-#include "inputs.h"
-#include "message.h"
-#include "oom_answer.h"
-#include "oom_ranks.h"
-#include "oom_report.h"
-#include "report.h"
-#include "sink.h"
-#include "stack_print.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/amount.h"
+#include "io/message.h"
+#include "io/sink.h"
+#include "oom/oom_answer.h"
+#include "oom/oom_ranks.h"
+#include "oom/oom_report.h"
+#include "report/report.h"
+#include "report/stack_print.h"
 
 extern const struct gp_command gp_command_oom;
 

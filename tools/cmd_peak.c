@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "amount.h"
-#include "flags.h"
-#include "inputs.h"
-#include "message.h"
-#include "stack_print.h"
-#include "terminal_width.h"
-#include "tree_print.h"
-#include "use_report.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/amount.h"
+#include "io/message.h"
+#include "io/terminal_width.h"
+#include "report/stack_print.h"
+#include "report/tree_print.h"
+#include "report/use_report.h"
 
 extern const struct gp_command gp_command_peak;
 

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "amount.h"
-#include "flags.h"
-#include "inputs.h"
-#include "line_fit.h"
-#include "message.h"
-#include "phases_report.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/amount.h"
+#include "io/line_fit.h"
+#include "io/message.h"
+#include "phases/phases_report.h"
 
 static int phases_run(int argc, char **argv);
 const struct gp_command gp_command_phases = {

@@ -6,12 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "amount.h"
-#include "flags.h"
-#include "launch.h"
-#include "message.h"
-#include "report.h"
-#include "run_summary.h"
+#include "input/flags.h"
+#include "io/amount.h"
+#include "io/message.h"
+#include "report/report.h"
+#include "run/launch.h"
+#include "run/run_summary.h"
 
 static int run(int argc, char **argv);
 const struct gp_command gp_command_run = {

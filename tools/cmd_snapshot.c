@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "amount.h"
-#include "frag_options.h"
-#include "message.h"
-#include "no_events.h"
-#include "sink.h"
-#include "started_job.h"
+#include "frag/frag_options.h"
+#include "input/no_events.h"
+#include "input/started_job.h"
+#include "io/amount.h"
+#include "io/message.h"
+#include "io/sink.h"
 
 static int snapshot_run(int argc, char **argv);
 const struct gp_command gp_command_snapshot = {

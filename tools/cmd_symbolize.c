@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "amount.h"
-#include "flags.h"
-#include "inputs.h"
-#include "json.h"
-#include "message.h"
-#include "progress.h"
-#include "report.h"
-#include "screen.h"
-#include "sink.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/amount.h"
+#include "io/json.h"
+#include "io/message.h"
+#include "io/progress.h"
+#include "io/screen.h"
+#include "io/sink.h"
+#include "report/report.h"
 
 static int symbolize_run(int argc, char **argv);
 const struct gp_command gp_command_symbolize = {

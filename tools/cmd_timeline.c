@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "amount.h"
-#include "chart.h"
-#include "flags.h"
-#include "inputs.h"
-#include "message.h"
-#include "report.h"
-#include "terminal_width.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/amount.h"
+#include "io/message.h"
+#include "io/terminal_width.h"
+#include "report/report.h"
+#include "timeline/chart.h"
 
 extern const struct gp_command gp_command_timeline;
 

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "amount.h"
-#include "flags.h"
-#include "inputs.h"
-#include "message.h"
-#include "screen.h"
-#include "stack_print.h"
-#include "use_report.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/amount.h"
+#include "io/message.h"
+#include "io/screen.h"
+#include "report/stack_print.h"
+#include "report/use_report.h"
 
 extern const struct gp_command gp_command_top;
 

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flags.h"
-#include "inputs.h"
-#include "json.h"
-#include "message.h"
-#include "report.h"
-#include "screen.h"
-#include "sink.h"
-#include "stdin_recording.h"
+#include "input/flags.h"
+#include "input/inputs.h"
+#include "io/json.h"
+#include "io/message.h"
+#include "io/screen.h"
+#include "io/sink.h"
+#include "io/stdin_recording.h"
+#include "report/report.h"
 
 static int verify_run(int argc, char **argv);
 const struct gp_command gp_command_verify = {

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "command.h"
-#include "message.h"
-#include "progress.h"
-#include "screen.h"
+#include "io/message.h"
+#include "io/progress.h"
+#include "io/screen.h"
 
 static void print_commands(void)
 {

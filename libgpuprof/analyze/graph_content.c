@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../read/array.h"
-#include "../read/row_rank.h"
+#include "../read/tables/array.h"
+#include "../read/tables/row_rank.h"
 
 #define LOOKS_A_SORTED 8u	 /* a value that is sorted among many */
 #define LAUNCHES_MOST (1u << 31) /* of one content */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "../format/event.h"
-#include "../read/row_table.h"
+#include "../read/tables/row_table.h"
 #include "../state/looks.h"
 
 /* A process captures on few streams at once. Of more captures the oldest is given up. */

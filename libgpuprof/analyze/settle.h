@@ -2,7 +2,7 @@
 #ifndef GP_SETTLE_H
 #define GP_SETTLE_H
 
-#include "../read/recording.h"
+#include "../read/file/recording.h"
 
 /*
  * Calls `attempt`, and again, after `forget` has dropped its answer, when the owner of a ring wrote

@@ -18,7 +18,7 @@
 #if defined(GP_PRELOAD)
 #define GP_HASH_MULTIPLIER 0x9e3779b97f4a7c15u
 #else
-extern const uint64_t gp_hash_secret[2]; /* read/hash_secret.c; both odd */
+extern const uint64_t gp_hash_secret[2]; /* read/tables/hash_secret.c; both odd */
 #define GP_HASH_MULTIPLIER gp_hash_secret[0]
 
 /* All bits of it are good: both halves of a product of 128 bits, folded. */

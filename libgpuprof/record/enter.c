@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 
+#include "ranges/scope.h"
 #include "recorder.h"
-#include "scope.h"
 
 #define START_WAIT_NS 1000000000u /* a file system that hangs must not hang the job */
 #define WORD_OFF (GP_WORD_CHANGE | (uint32_t)GP_LEVEL_OFF)

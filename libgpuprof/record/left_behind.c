@@ -8,10 +8,10 @@
 #include <signal.h>
 #include <ucontext.h>
 
-#include "native_bounds.h"
+#include "native/native_bounds.h"
 #include "record.h"
 #include "recorder.h"
-#include "stack_take.h"
+#include "stacks/stack_take.h"
 
 #define ADDRESS_MASK ((UINT64_C(1) << GP_HERE_BITS) - 1)
 

@@ -20,10 +20,10 @@
 
 #include "../format/layout.h"
 #include "../format/stack_events.h"
-#include "clock.h"
 #include "hot.h"
-#include "native_bounds.h"
-#include "thread_memory.h"
+#include "native/native_bounds.h"
+#include "process/clock.h"
+#include "process/thread_memory.h"
 
 /*
  * Bursts (ranges, the uses of one launch) outrun fewer: on an H200's host a push or pop of NVTX

@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "range_mark.h"
-#include "scope.h"
-#include "stack_take.h"
+#include "ranges/range_mark.h"
+#include "ranges/scope.h"
+#include "stacks/stack_take.h"
 
 #define END_WAIT_NS 2000000000u
 

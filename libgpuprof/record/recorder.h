@@ -8,9 +8,9 @@
 #include "../state/live.h"
 #include "../state/open_ranges.h"
 #include "../state/stack_define.h"
-#include "file_write.h"
+#include "drain/file_write.h"
+#include "process/settings.h"
 #include "record.h"
-#include "settings.h"
 
 /* What the drain thread keeps of a ring. */
 struct gp_ring_view {

@@ -36,7 +36,7 @@ def words(text):
 def main():
     root = sys.argv[1]
     page, keys = read(root, "docs/GLOSSARY.md"), read(root, "docs/JSON.md")
-    code = read(root, "libgpuprof/**/*.[ch]", "tools/*.[ch]", "interpose/*.[ch]")
+    code = read(root, "libgpuprof/**/*.[ch]", "tools/**/*.[ch]", "interpose/**/*.[ch]")
     functions, faults, table = set(re.findall(r"\bgp_\w+(?=\()", code)), [], rows(page)
     for term, _, function, key, *_ in table:
         faults += [f"{term}: no function {name}" for name in re.findall(r"`(\w+)`", function) if name not in functions]

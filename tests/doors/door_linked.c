@@ -2,7 +2,7 @@
  * our ELF exports. */
 #include "door_probe.h"
 
-#include "../../interpose/cuda_types.h"
+#include "../../interpose/driver/cuda_types.h"
 
 CUresult cuInit(unsigned int flags);
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);

@@ -117,7 +117,7 @@ static void probe_rows(void)
 	void *driver = open_driver(RTLD_LOCAL);
 #define CUDA(symbol, parameters, arguments, hook) check_symbol(#symbol, driver, true);
 #define CALL(symbol, parameters) check_symbol(#symbol, driver, false);
-#include "../../interpose/cuda_api.def"
+#include "../../interpose/driver/cuda_api.def"
 #undef CUDA
 #undef CALL
 	check_symbol("cuGetProcAddress", driver, true);

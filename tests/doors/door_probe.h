@@ -48,7 +48,7 @@ static inline bool is_row(const char *symbol)
 	static const char *const rows[] = {
 #define CUDA(row, parameters, arguments, hook) #row,
 #define CALL(row, parameters)
-#include "../../interpose/cuda_api.def"
+#include "../../interpose/driver/cuda_api.def"
 #undef CUDA
 #undef CALL
 		"cuGetProcAddress",

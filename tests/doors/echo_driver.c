@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "../../interpose/cuda_types.h"
+#include "../../interpose/driver/cuda_types.h"
 
 struct echo echo;
 
@@ -56,7 +56,7 @@ static void add(const void *argument, size_t bytes)
 		echo.others++;                     \
 		return CUDA_ERROR_NOT_INITIALIZED; \
 	}
-#include "../../interpose/cuda_api.def"
+#include "../../interpose/driver/cuda_api.def"
 #undef CUDA
 #undef CALL
 
@@ -65,7 +65,7 @@ static void add(const void *argument, size_t bytes)
 	extern __typeof__(symbol) own_##symbol    \
 		__attribute__((alias(#symbol), visibility("hidden")));
 #define CALL(symbol, parameters)
-#include "../../interpose/cuda_api.def"
+#include "../../interpose/driver/cuda_api.def"
 #undef CUDA
 #undef CALL
 
@@ -73,7 +73,7 @@ const struct echo_row echo_rows[] = {
 #define CUDA(symbol, parameters, arguments, hook) \
 	{ #symbol, (echo_function *)(void *)own_##symbol },
 #define CALL(symbol, parameters)
-#include "../../interpose/cuda_api.def"
+#include "../../interpose/driver/cuda_api.def"
 #undef CUDA
 #undef CALL
 	{ NULL, NULL },

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "../../interpose/cuda_types.h"
+#include "../../interpose/driver/cuda_types.h"
 
 /* cuda.h's numbers that cuda_types.h does not need */
 enum {
@@ -287,7 +287,7 @@ static inline CUresult fake_enter(enum fake_row row)
 /* Each row's body. */
 #define CUDA(symbol, parameters, arguments, hook) static inline CUresult fake_##symbol parameters;
 #define CALL(symbol, parameters)
-#include "../../interpose/cuda_api.def"
+#include "../../interpose/driver/cuda_api.def"
 #undef CUDA
 #undef CALL
 

@@ -37,7 +37,7 @@
 		return fake_##symbol arguments;   \
 	}
 #define CALL(symbol, parameters)
-#include "../../interpose/cuda_api.def"
+#include "../../interpose/driver/cuda_api.def"
 #undef CUDA
 #undef CALL
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../libgpuprof/read/symbolize.h"
+#include "../../libgpuprof/read/symbols/symbolize.h"
 #include "fuzz.h"
 
 const char fuzz_name[] = "symbols";

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "../../libgpuprof/read/name_area.h"
+#include "../../libgpuprof/read/file/name_area.h"
 
 #define BLOCKS_MAX 4096u
 #define NAMES_MAX (1u << 20)

@@ -10,7 +10,7 @@
 
 #include "format/layout.h"
 #include "gpuprof.h"
-#include "read/name_area.h"
+#include "read/file/name_area.h"
 
 #include "../unit/unpadded_block.h"
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "../../libgpuprof/record/python_memo.h"
+#include "../../libgpuprof/record/python/python_memo.h"
 
 #define DEEPEST 2048
 

@@ -8,7 +8,7 @@
 #include "recorded_child.h"
 
 #include "gpuprof.h"
-#include "record/range_mark.h"
+#include "record/ranges/range_mark.h"
 
 /* Runs `body` in a child with that rule, recorded as `name`. */
 static inline void record(const char *name, const char *range, const char *end, void (*body)(void))

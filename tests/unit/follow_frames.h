@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../../libgpuprof/record/native_follow.h"
+#include "../../libgpuprof/record/native/native_follow.h"
 
 static inline const struct gp_native_walked *walked_of(const struct gp_native_stack *s)
 {

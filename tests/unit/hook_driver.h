@@ -12,21 +12,21 @@
 	_Static_assert(__builtin_types_compatible_p(__typeof__(implementation),   \
 						    __typeof__(*gp_cuda.symbol)), \
 		       #symbol)
-#include "../../interpose/capture.c"
-#include "../../interpose/context.c"
-#include "../../interpose/deferred_call.c"
-#include "../../interpose/device_memory.c"
-#include "../../interpose/handle_table.c"
-#include "../../interpose/hook_context.c"
-#include "../../interpose/hook_graph.c"
-#include "../../interpose/hook_launch.c"
-#include "../../interpose/hook_memory.c"
-#include "../../interpose/hook_resource.c"
-#include "../../interpose/use_layout.c"
-#include "../../interpose/use_map.c"
-#include "../../interpose/use_scan.c"
+#include "../../interpose/hooks/capture.c"
+#include "../../interpose/hooks/context.c"
+#include "../../interpose/hooks/deferred_call.c"
+#include "../../interpose/hooks/device_memory.c"
+#include "../../interpose/hooks/handle_table.c"
+#include "../../interpose/hooks/hook_context.c"
+#include "../../interpose/hooks/hook_graph.c"
+#include "../../interpose/hooks/hook_launch.c"
+#include "../../interpose/hooks/hook_memory.c"
+#include "../../interpose/hooks/hook_resource.c"
+#include "../../interpose/hooks/use_layout.c"
+#include "../../interpose/hooks/use_map.c"
+#include "../../interpose/hooks/use_scan.c"
 #undef WAITING
-#include "../../interpose/wrappers.c"
+#include "../../interpose/driver/wrappers.c"
 
 struct gp_cuda gp_cuda;
 
@@ -106,7 +106,7 @@ static void discard(int first, ...)
 {
 	(void)first;
 }
-#include "../../interpose/cuda_api.def"
+#include "../../interpose/driver/cuda_api.def"
 #undef CUDA
 #undef CALL
 
@@ -255,7 +255,7 @@ static int fresh(void **state)
 	memset(&gp_cuda, 0, sizeof gp_cuda);
 #define CUDA(symbol, parameters, arguments, hook) gp_cuda.symbol = real_##symbol;
 #define CALL(symbol, parameters)
-#include "../../interpose/cuda_api.def"
+#include "../../interpose/driver/cuda_api.def"
 #undef CUDA
 #undef CALL
 	gp_cuda.cuMemAlloc_v2 = alloc_same;

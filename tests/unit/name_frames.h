@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "read/frame_names.h"
+#include "read/frames/frame_names.h"
 
 #define SITE "/opt/venv/lib/python3.12/site-packages/"
 #define CPU SITE "torch/lib/libtorch_cpu.so"

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../libgpuprof/record/native_learn.h"
-#include "../../libgpuprof/record/native_walk.h"
+#include "../../libgpuprof/record/native/native_learn.h"
+#include "../../libgpuprof/record/native/native_walk.h"
 
 static struct {
 	char build[3072]; /* folder that everything is built in */

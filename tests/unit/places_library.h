@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "../symbols/places.h"
-#include "read/module_file.h"
-#include "read/symbolize.h"
+#include "read/symbols/module_file.h"
+#include "read/symbols/symbolize.h"
 
 #define MOST 32u
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "record/python_walk.h"
+#include "record/python/python_walk.h"
 
 struct spec {
 	unsigned minor;

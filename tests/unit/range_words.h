@@ -8,8 +8,8 @@
 #include "recorded_child.h"
 
 #include "gpuprof.h"
-#include "read/recording.h"
-#include "record/range_mark.h"
+#include "read/file/recording.h"
+#include "record/ranges/range_mark.h"
 
 #include <pthread.h>
 

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "read/recording.h"
+#include "read/file/recording.h"
 #include "recording_writer.h"
 
 /*

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "../../tools/again.c"
-#include "../../tools/amount.c"
+#include "../../tools/io/amount.c"
+#include "../../tools/report/again.c"
 
 #define ALL ((unsigned)(GP_LACK_STACKS | GP_LACK_DETAILS))
 #define UNTRIED "this version was not tried (--allocator-details=on records them)"

@@ -10,7 +10,7 @@
 
 #include "format/size_text.h"
 
-#include "../../tools/amount.c"
+#include "../../tools/io/amount.c"
 
 static void about_has_two_digits(void **state)
 {

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../../interpose/arena_table.c"
+#include "../../interpose/torch/arena_table.c"
 #undef SLOTS
-#include "../../interpose/elf_tables.c"
-#include "../../interpose/mapped_symbol.c"
-#include "../../interpose/torch_allocator.c"
+#include "../../interpose/lookup/elf_tables.c"
+#include "../../interpose/lookup/mapped_symbol.c"
+#include "../../interpose/torch/torch_allocator.c"
 
 static struct gp_control control;
 static struct gp_local local;

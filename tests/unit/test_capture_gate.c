@@ -16,7 +16,7 @@ static int count_yield(void)
 	return 0;
 }
 #define sched_yield count_yield
-#include "../../interpose/capture.c"
+#include "../../interpose/hooks/capture.c"
 #undef sched_yield
 
 /* How often a capture yields before it begins. */

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/check_grown.c"
+#include "../../tools/check/check_grown.c"
 
 #define LOAD "train.py:3 load"
 #define LOAD_VIA LOAD "  via main.py:"

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "../../tools/amount.c"
-#include "../../tools/check_limits.c"
-#include "../../tools/report_doubt.c"
+#include "../../tools/check/check_limits.c"
+#include "../../tools/io/amount.c"
+#include "../../tools/report/report_doubt.c"
 
 const char *const gp_curve_keys[GP_CURVE_KEYS] = { "driver", "reserved",
 						   "allocated", [GP_CURVE_PINNED] = "pinned" };

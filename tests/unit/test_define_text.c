@@ -1,7 +1,7 @@
 /* Texts of definitions: each length, wherever in the ring they lie, comes back as it was given. */
 #include "recorded_child.h"
 
-#include "read/recording.h"
+#include "read/file/recording.h"
 
 #define LENGTHS (GP_TEXT_MAX + 3u)
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "read/demangle.h"
+#include "read/symbols/demangle.h"
 
 static void names_are_written_as_people_write_them(void **state)
 {

@@ -6,8 +6,8 @@
 
 #include <glob.h>
 
-#include "analyze/gap_follow.h"
-#include "analyze/memory_view.h"
+#include "analyze/frag/gap_follow.h"
+#include "analyze/memory/memory_view.h"
 
 #define MIB (UINT64_C(1) << 20)
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/gap_map.h"
+#include "analyze/frag/gap_map.h"
 
 #define UNIT 512u
 #define UNITS 600u

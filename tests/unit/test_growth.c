@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/trend.h"
+#include "analyze/leaks/trend.h"
 
 #define LATER 64u
 #define STEPS 30u

@@ -19,7 +19,7 @@ static void *map_or_not(void *at, size_t bytes, int protection, int flags, int f
 	return has_memory ? mmap(at, bytes, protection, flags, file, offset) : MAP_FAILED;
 }
 #define mmap map_or_not
-#include "../../interpose/handle_table.c"
+#include "../../interpose/hooks/handle_table.c"
 #undef mmap
 
 #define HANDLES 20000u

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "../../libgpuprof/record/headroom.h"
+#include "../../libgpuprof/record/process/headroom.h"
+#include "../../libgpuprof/record/process/thread_memory.h"
 #include "../../libgpuprof/record/recorder.h"
-#include "../../libgpuprof/record/thread_memory.h"
 #include "../../libgpuprof/state/live_table.h"
 #include "single_step.h"
 

@@ -5,7 +5,7 @@
 /* ThreadSanitizer needs its own mmap before this file's can be called. */
 #if !defined(__SANITIZE_THREAD__)
 
-#include "record/stack_table.h"
+#include "record/stacks/stack_table.h"
 #include "recorded_child.h"
 #include "single_step.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/json_read.c"
+#include "../../tools/check/json_read.c"
 
 static bool takes(const char *text, struct gp_json_value *out, char *why)
 {

@@ -1,7 +1,7 @@
 /* Activations of one forward pass and a leak: what the blocks after the first one decide. */
 #include "recording_writer.h"
 
-#include "analyze/leak_forward.h"
+#include "analyze/leaks/leak_forward.h"
 #include "python_stacks.h"
 
 #define FIRST_BLOCK 0x100000u

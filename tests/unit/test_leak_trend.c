@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/leak_trend.h"
+#include "analyze/leaks/leak_trend.h"
 
 static const struct gp_series none;
 static uint64_t random_state = 88172645463325252u;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analyze/leak_trend.h"
+#include "analyze/leaks/leak_trend.h"
 
 #define LOOPS (sizeof job_loops / sizeof *job_loops)
 #define CLEAN_STEPS 1000u

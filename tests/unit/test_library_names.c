@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "name_frames.h"
-#include "read/library_names.h"
+#include "read/frames/library_names.h"
 
 #define NCCL SITE "nvidia/nccl/lib/libnccl.so.2"
 #define CUBLAS SITE "nvidia/cu13/lib/libcublas.so.13"

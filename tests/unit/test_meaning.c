@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "read/recording.h"
+#include "read/file/recording.h"
 
 enum { MANY = 100000 };
 

@@ -8,11 +8,11 @@
 
 #include <cmocka.h>
 
-#include "../../tools/json.c"
-#include "../../tools/json_read.c"
-#include "../../tools/line_fit.c"
-#include "../../tools/message.c"
-#include "../../tools/style.c"
+#include "../../tools/check/json_read.c"
+#include "../../tools/io/json.c"
+#include "../../tools/io/line_fit.c"
+#include "../../tools/io/message.c"
+#include "../../tools/io/style.c"
 
 /* What a report prints of a text. */
 static char *masked(const char *text)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "read/module_pool.h"
+#include "read/symbols/module_pool.h"
 
 static char copied[] = "/tmp/gpuprof-pool-XXXXXX";
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "read/name_table.h"
+#include "read/symbols/name_table.h"
 
 static const unsigned char one_id[4] = { 1, 2, 3, 4 }, other_id[4] = { 1, 2, 3, 5 };
 static const struct gp_name_module modules[] = {

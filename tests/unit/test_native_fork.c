@@ -25,7 +25,7 @@
 
 #include <cmocka.h>
 
-#include "../../libgpuprof/record/native_gate.h"
+#include "../../libgpuprof/record/native/native_gate.h"
 #include "native_fixture.h"
 #include "native_paths.h"
 

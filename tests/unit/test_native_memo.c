@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "../../libgpuprof/record/native_memo.h"
-#include "../../libgpuprof/record/thread_memory.h"
+#include "../../libgpuprof/record/native/native_memo.h"
+#include "../../libgpuprof/record/process/thread_memory.h"
 #include "native_fixture.h"
 #include "native_paths.h"
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "native_fixture.h"
-#include "record/native_rule.h"
+#include "record/native/native_rule.h"
 
 #if defined(__x86_64__)
 

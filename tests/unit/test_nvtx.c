@@ -2,8 +2,8 @@
  * We as NVTX's tool, against tables as a library of the job has them: full ones, short ones, wrong
  * ones. What the calls mean to the recorder is written down here, not recorded.
  */
-#include "../../interpose/lookup_nvtx.c"
-#include "../../interpose/nvtx_calls.c"
+#include "../../interpose/nvtx/lookup_nvtx.c"
+#include "../../interpose/nvtx/nvtx_calls.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

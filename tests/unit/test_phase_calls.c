@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/phase_calls.h"
+#include "analyze/phases/phase_calls.h"
 
 enum { ADDRESSES = 400, EVENTS = 20000 };
 

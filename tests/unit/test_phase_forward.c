@@ -4,7 +4,7 @@
  */
 #include "forward_loops.h"
 
-#include "analyze/phase_kind.h"
+#include "analyze/phases/phase_kind.h"
 
 /*
  * A loop as a line: d a DataLoader's range, z zero_grad, o an optimizer's step with a launch, B a

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <time.h>
 
-#include "read/frame_phase.h"
+#include "read/frames/frame_phase.h"
 #include "torch_stacks.h"
 
 /* ---- frames ---- */

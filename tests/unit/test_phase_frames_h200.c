@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "analyze/phase_frames.h"
-#include "analyze/phase_kind.h"
-#include "read/frame_phase.h"
+#include "analyze/phases/phase_frames.h"
+#include "analyze/phases/phase_kind.h"
+#include "read/frames/frame_phase.h"
 
 #define CALLS 1024u
 

@@ -4,7 +4,7 @@
  */
 #include "range_records.h"
 
-#include "analyze/phase_high.h"
+#include "analyze/phases/phase_high.h"
 
 /* ---- one rule after the other ---- */
 

@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "../../tools/line_fit.c"
-#include "../../tools/message.c"
-#include "../../tools/pickle.c"
-#include "../../tools/style.c"
+#include "../../tools/export/pickle.c"
+#include "../../tools/io/line_fit.c"
+#include "../../tools/io/message.c"
+#include "../../tools/io/style.c"
 
 /* What is between the length of the one text and the end. */
 static void assert_text(const char *text, const char *expected)

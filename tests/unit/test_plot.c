@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "../../tools/amount.c"
-#include "../../tools/chart.c"
-#include "../../tools/place_labels.c"
-#include "../../tools/plot.c"
-#include "../../tools/style.c"
+#include "../../tools/io/amount.c"
+#include "../../tools/io/style.c"
+#include "../../tools/timeline/chart.c"
+#include "../../tools/timeline/place_labels.c"
+#include "../../tools/timeline/plot.c"
 
 static uint64_t random_state = 20260807;
 

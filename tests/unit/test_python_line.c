@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "record/python_line.h"
+#include "record/python/python_line.h"
 
 #define NO_LINE GP_PYTHON_NO_LINE
 #define TABLE(...) ((const uint8_t[]){ __VA_ARGS__ })

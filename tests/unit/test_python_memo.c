@@ -15,9 +15,9 @@
 
 #include "native_paths.h"
 #include "python_image.h"
-#include "record/python_memo.h"
-#include "record/python_object.h"
-#include "record/thread_memory.h"
+#include "record/process/thread_memory.h"
+#include "record/python/python_memo.h"
+#include "record/python/python_object.h"
 
 #define CHECK(condition)                                                                  \
 	do {                                                                              \

@@ -5,7 +5,7 @@
  */
 #include "range_records.h"
 
-#include "analyze/range_path.h"
+#include "analyze/phases/range_path.h"
 
 #define MODEL_LIVE 64u
 #define MODEL_EVENTS 6000u

@@ -17,8 +17,8 @@
 
 #include <linux/magic.h>
 
+#include "../../libgpuprof/record/ranges/scope.h"
 #include "../../libgpuprof/record/recorder.h"
-#include "../../libgpuprof/record/scope.h"
 
 static unsigned long told_type;
 

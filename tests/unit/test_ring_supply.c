@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "../../libgpuprof/record/headroom.h"
+#include "../../libgpuprof/record/process/headroom.h"
+#include "../../libgpuprof/record/ranges/scope.h"
 #include "../../libgpuprof/record/recorder.h"
-#include "../../libgpuprof/record/scope.h"
 
 #define WAITERS 200u
 

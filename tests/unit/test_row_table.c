@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "read/row_table.h"
+#include "read/tables/row_table.h"
 
 struct word {
 	uint64_t key;

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "read/recording.h"
+#include "read/file/recording.h"
 #include "read/regular_file.h"
 #include "recording_writer.h"
 

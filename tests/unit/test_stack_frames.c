@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "read/stack_frames.h"
+#include "read/file/stack_frames.h"
 
 #define P(function, entry)                            \
 	{                                             \

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "record/stack_predictor.h"
+#include "record/stacks/stack_predictor.h"
 
 /* The stacks of two layers and what stands between, as a backward pass of a GPT has them. */
 static const uint16_t turn_of_layers[] = {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "record/stack_table.h"
+#include "record/stacks/stack_table.h"
 
 #define THREADS 4u
 #define CHAINS 20000u

@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
-#include "../../libgpuprof/record/headroom.h"
+#include "../../libgpuprof/record/process/headroom.h"
+#include "../../libgpuprof/record/ranges/scope.h"
 #include "../../libgpuprof/record/recorder.h"
-#include "../../libgpuprof/record/scope.h"
-#include "../../libgpuprof/record/stack_table.h"
+#include "../../libgpuprof/record/stacks/stack_table.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define CHUNKS 4u

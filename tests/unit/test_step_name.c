@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/step_name.h"
+#include "analyze/steps/step_name.h"
 
 static void names_of_steps_are_known(void **state)
 {

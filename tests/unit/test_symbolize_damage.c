@@ -20,8 +20,8 @@
 
 #include <cmocka.h>
 
-#include "read/module_file.h"
-#include "read/symbolize.h"
+#include "read/symbols/module_file.h"
+#include "read/symbols/symbolize.h"
 
 #define MOST 64u
 #ifndef FLIPS

@@ -31,12 +31,12 @@ static const struct entry {
 } entries[] = {
 #define CUDA(symbol, parameters, arguments, hook) { #symbol, ROW, "", #parameters, #arguments },
 #define CALL(symbol, parameters) { #symbol, OWN_CALL, "", "", "" },
-#include "../../interpose/cuda_api.def"
+#include "../../interpose/driver/cuda_api.def"
 #undef CUDA
 #undef CALL
 #define PASS(symbol, why) { #symbol, PASSES, why, "", "" },
 #define PASS_GRAPHICS(symbol, why) { #symbol, PASSES_GRAPHICS, why, "", "" },
-#include "../../interpose/cuda_pass.def"
+#include "../../interpose/driver/cuda_pass.def"
 #undef PASS
 #undef PASS_GRAPHICS
 };

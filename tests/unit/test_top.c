@@ -1,7 +1,7 @@
 /* Who asked for memory, and for how long, against brute force on random histories. */
 #include "stack_history.h"
 
-#include "analyze/lifetimes.h"
+#include "analyze/groups/lifetimes.h"
 
 /* ---- top ---- */
 

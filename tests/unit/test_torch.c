@@ -2,11 +2,11 @@
  * The PyTorch hook and its look-up of the original, without PyTorch: against libc's own tables and
  * the fake c10.
  */
-#include "../../interpose/elf_lookup.c"
-#include "../../interpose/elf_tables.c"
-#include "../../interpose/hook_torch.c"
-#include "../../interpose/mapped_scope.c"
-#include "../../interpose/mapped_symbol.c"
+#include "../../interpose/lookup/elf_lookup.c"
+#include "../../interpose/lookup/elf_tables.c"
+#include "../../interpose/lookup/mapped_scope.c"
+#include "../../interpose/lookup/mapped_symbol.c"
+#include "../../interpose/torch/hook_torch.c"
 
 bool gp_lookups_open = true;
 unsigned gp_objects_at_start;

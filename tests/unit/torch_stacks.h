@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "gpuprof.h"
-#include "read/frame_names.h"
+#include "read/frames/frame_names.h"
 
 #define SITE_PACKAGES "/opt/venv/lib/python3.12/site-packages/"
 #define TORCH_LIB SITE_PACKAGES "torch/lib/"

@@ -1,0 +1,252 @@
+/*
+ * The wrappers: each row of cuda_api.def becomes one function that calls the driver exactly once,
+ * with exactly the caller's arguments, and returns exactly its result. The row's hook states
+ * what is recorded around the call, in the vocabulary below. Owns the tables of the resolvers.
+ */
+#include "../../libgpuprof/record/ranges/scope.h"
+#include "../hooks/capture.h"
+#include "../hooks/deferred_call.h"
+#include "../hooks/hook_context.h"
+#include "../hooks/hook_graph.h"
+#include "../hooks/hook_launch.h"
+#include "../hooks/hook_memory.h"
+#include "../hooks/hook_resource.h"
+#include "../lookup/resolver.h"
+#include "driver_export.h"
+
+/*
+ * A hook expands to: is_always, enter, before, after. `before` and `after` are statements around
+ * the driver's call and see the row's parameters, `result`, `is_recording` and `is_per_thread`.
+ *   RECORD   nothing happens unless we record
+ *   LAUNCHED the same, left out with GPUPROF_LAUNCHES=off
+ *   TRACK    happens always, records when is_recording; LAUNCH_TRACK likewise
+ *   FOLLOW   happens always, never records
+ *   USING    the same, records with GPUPROF_TRACK_ACCESS
+ */
+#define RECORD(before, after) 0, gp_enter, before, after
+#define LAUNCHED(before, after) 0, gp_enter_launch, before, after
+#define TRACK(before, after) 1, gp_enter, before, after
+#define LAUNCH_TRACK(before, after) 1, gp_enter_launch, before, after
+#define FOLLOW(before, after) 1, never, before, after
+#define USING(before, after) 1, gp_enter_uses, before, after
+
+/* What is looked at after success only. */
+#define IF_OK(value) (result == CUDA_SUCCESS ? (uint64_t)(value) : 0)
+#define STREAM(value) gp_stream_of(value, is_per_thread)
+
+/* memory */
+#define ALLOC(sort, address, amount, asked)                                              \
+	RECORD(, gp_hook_alloc(result, IF_OK(address),                                   \
+			       (struct gp_allocation){ .space = GP_SPACE_##sort,         \
+						       .device = GP_DEVICE_UNKNOWN,      \
+						       .flags = (uint32_t)(asked) << 16, \
+						       .bytes = (uint64_t)(amount) }))
+#define ALLOC_PITCH(address, pitch, width, height) \
+	ALLOC(DEVICE, address, (uint64_t)(result == CUDA_SUCCESS ? (pitch) : (width)) * (height), 0)
+#define ALLOC_ASYNC(address, bytes, stream, pool) \
+	RECORD(, gp_hook_alloc_async(result, IF_OK(address), bytes, STREAM(stream), pool))
+#define ARRAY(address, d)                                                                         \
+	ALLOC(ARRAY, address,                                                                     \
+	      !(d) ? 0 :                                                                          \
+		     gp_array_bytes((d)->Width, (d)->Height, 1, (d)->Format, (d)->NumChannels, 0, \
+				    1),                                                           \
+	      0)
+#define ARRAY3D(address, d) MIPMAP(address, d, 1)
+#define MIPMAP(address, d, levels)                                                    \
+	ALLOC(ARRAY, address,                                                         \
+	      !(d) ? 0 :                                                              \
+		     gp_array_bytes((d)->Width, (d)->Height, (d)->Depth, (d)->Format, \
+				    (d)->NumChannels, (d)->Flags, levels),            \
+	      0)
+#define IMPORT(space, address, bytes, owner)                                            \
+	RECORD(, gp_hook_import(result, GP_SPACE_##space, IF_OK(address), IF_OK(bytes), \
+				(uint64_t)(owner)))
+#define FREE(space, address)                                           \
+	RECORD(gp_hook_free(GP_SPACE_##space, (uint64_t)(address), 0), \
+	       gp_hook_freed(result, GP_SPACE_##space, (uint64_t)(address)))
+#define FREE_ASYNC(address, stream)                                   \
+	RECORD(gp_hook_free(GP_SPACE_ASYNC, address, STREAM(stream)), \
+	       gp_hook_freed(result, GP_SPACE_ASYNC, address))
+
+/* pools */
+#define POOL_CREATE(pool, properties) \
+	TRACK(, gp_hook_pool_create(result, (CUmemoryPool)IF_OK(pool), properties, is_recording))
+#define POOL_IMPORT(pool) POOL_CREATE(pool, NULL)
+#define POOL_DESTROY(pool) TRACK(gp_hook_pool_destroy(pool, is_recording), )
+#define POOL_TRIM(pool, bytes) \
+	RECORD(, gp_hook_pool_trim(result, pool, bytes, gp_pool_device(pool)))
+#define POOL_KNOWN(pool, device) \
+	FOLLOW(, if (result == CUDA_SUCCESS) gp_pool_known(pool, (unsigned)(device)))
+#define GRAPH_TRIM(device) RECORD(, gp_hook_pool_trim(result, NULL, 0, (unsigned)(device)))
+#define located_device(location) gp_located_device(location)
+
+/* virtual memory */
+#define PHYSICAL_CREATE(handle, bytes, properties) \
+	RECORD(, gp_hook_physical(result, IF_OK(handle), bytes, properties))
+#define PHYSICAL_IMPORT(handle) RECORD(, gp_hook_physical(result, IF_OK(handle), 0, NULL))
+#define PHYSICAL_RETAIN(handle) RECORD(, gp_hook_retain(result, IF_OK(handle)))
+#define PHYSICAL_RELEASE(handle)                                   \
+	RECORD(gp_hook_free(gp_physical_space(handle), handle, 0), \
+	       gp_hook_freed(result, gp_physical_space(handle), handle))
+#define MAP(address, bytes, offset, handle) \
+	RECORD(, gp_hook_map(result, address, bytes, offset, handle))
+#define UNMAP(address, bytes) \
+	RECORD(gp_hook_unmap(address, bytes), gp_hook_unmapped(result, address, bytes))
+#define MULTICAST_CREATE(handle, properties) \
+	RECORD(, gp_hook_multicast_create(result, IF_OK(handle), IF_OK((properties)->size)))
+#define MULTICAST(operation, handle, member, offset, bytes, device)                          \
+	RECORD(, gp_hook_multicast(result, GP_MULTICAST_##operation, handle, member, offset, \
+				   bytes, device))
+
+/* launches */
+#define LAUNCH(kind, f, gx, gy, gz, bx, by, bz, bytes, stream, parameters, extra)                \
+	LAUNCHED(const uint64_t time = gp_clock_now(),                                           \
+		 gp_hook_launch(result, time,                                                    \
+				(struct gp_launch_shape){ (uint64_t)(f), (uint32_t)(gx),         \
+							  (uint32_t)(gy), gz, bx, by, bz, bytes, \
+							  GP_LAUNCH_##kind, parameters, extra }, \
+				STREAM(stream)))
+#define LAUNCH_EX(f, config, parameters, extra)        \
+	LAUNCHED(const uint64_t time = gp_clock_now(), \
+		 gp_hook_launch_ex(result, time, f, config, is_per_thread, parameters, extra))
+#define LAUNCH_LIST(list, count)                       \
+	LAUNCHED(const uint64_t time = gp_clock_now(), \
+		 gp_hook_launch_list(result, time, list, count))
+#define GRAPH_LAUNCH(exec, stream)                         \
+	LAUNCH_TRACK(const uint64_t time = gp_clock_now(), \
+		     gp_hook_graph_launch(result, time, exec, STREAM(stream), is_recording))
+
+/* copies */
+#define COPY(to, from) \
+	USING(, gp_hook_copy(result, GP_USE_COPY, (uint64_t)(to), (uint64_t)(from), is_recording))
+#define FILL(to) USING(, gp_hook_copy(result, GP_USE_FILL, to, 0, is_recording))
+#define COPY_2D(copy) USING(, gp_hook_copy_2d(result, copy, is_recording))
+#define COPY_3D(copy) USING(, gp_hook_copy_3d(result, copy, is_recording))
+
+/* captures, graphs, modules */
+#define CAPTURE_BEGIN(stream, mode, graph)                                                        \
+	TRACK(gp_capture_begin(), gp_hook_capture_began(result, STREAM(stream), (unsigned)(mode), \
+							graph, is_recording))
+#define CAPTURE_END(stream, graph) \
+	TRACK(, gp_hook_capture_ended(result, STREAM(stream), graph, is_recording))
+#define GRAPH_INSTANTIATE(exec, graph, flags) \
+	RECORD(, gp_hook_instantiate(result, (CUgraphExec)IF_OK(exec), graph, IF_OK(flags)))
+#define GRAPH_UPDATE(exec, graph) RECORD(, gp_hook_graph_update(result, exec, graph))
+#define EXEC_DESTROY(exec) RECORD(gp_hook_exec_destroy(exec), )
+#define GRAPH_DESTROY(graph) RECORD(gp_hook_graph_destroy(graph), )
+#define GRAPH_NODE(type, graph, node, address)                               \
+	RECORD(, gp_hook_node(result, GP_NODE_##type, (CUgraph)IF_OK(graph), \
+			      (CUgraphNode)IF_OK(node), IF_OK(address), 0))
+#define GRAPH_KERNEL_NODE(graph, node, p) \
+	GRAPH_NODE(KERNEL, graph, node, (p)->func ? (void *)(p)->func : (void *)(p)->kern)
+#define GRAPH_ALLOC_NODE(graph, node, params) \
+	RECORD(, gp_hook_alloc_node(result, graph, (CUgraphNode)IF_OK(node), params))
+#define GRAPH_ANY_NODE(graph, node, params) \
+	RECORD(, gp_hook_any_node(result, graph, (CUgraphNode)IF_OK(node), params))
+#define MODULE_LOAD(kind, handle) \
+	RECORD(, gp_hook_module_load(result, GP_MODULE_##kind, IF_OK(handle)))
+#define MODULE_UNLOAD(kind, handle) \
+	TRACK(, gp_hook_module_unload(result, GP_MODULE_##kind, (uint64_t)(handle), is_recording))
+
+#define GRAPH_CREATE(graph) \
+	RECORD(, gp_hook_resource(GP_RESOURCE_GRAPH, IF_OK(graph), GP_DEVICE_UNKNOWN))
+
+/* events */
+#define EVENT_CREATE(event) \
+	RECORD(, gp_hook_resource(GP_RESOURCE_EVENT, IF_OK(event), gp_device_current()))
+#define EVENT_DESTROY(event) RECORD(gp_hook_resource_gone(GP_RESOURCE_EVENT, (uint64_t)(event)), )
+
+/* streams and contexts */
+#define STREAM_CREATE(stream, flags, priority)                                                    \
+	TRACK(, gp_hook_stream_created(result, IF_OK(stream), flags, priority, GP_DEVICE_UNKNOWN, \
+				       is_recording))
+#define GREEN_STREAM_CREATE(stream, flags, priority, green)                            \
+	TRACK(, gp_hook_stream_created(result, IF_OK(stream), flags, priority,         \
+				       (unsigned)gp_context_device((uint64_t)(green)), \
+				       is_recording))
+#define STREAM_DESTROY(stream) TRACK(gp_hook_stream_ending(STREAM(stream), is_recording), )
+#define CONTEXT_CREATE(context, flags, device)                                            \
+	TRACK(, gp_hook_context_created(result, (CUcontext)IF_OK(context), flags, device, \
+					is_recording))
+#define CONTEXT_DESTROY(context) \
+	TRACK(gp_hook_context_ending(context, is_recording), gp_hook_context_ended(result, context))
+#define CONTEXT_SET(context) FOLLOW(, if (result == CUDA_SUCCESS) gp_context_set(context))
+#define CONTEXT_PUSH(context) FOLLOW(, if (result == CUDA_SUCCESS) gp_context_push(context))
+#define CONTEXT_POP() FOLLOW(, if (result == CUDA_SUCCESS) gp_context_pop())
+#define PRIMARY_RETAIN(context, device) \
+	FOLLOW(, if (result == CUDA_SUCCESS) gp_primary_retained(context, device))
+#define PRIMARY_RELEASE(device) TRACK(, gp_hook_primary_released(result, device, is_recording))
+#define PRIMARY_RESET(device) \
+	TRACK(gp_hook_primary_ending(device, is_recording), gp_hook_primary_ended(result, device))
+#define GREEN_CREATE(green, device)          \
+	FOLLOW(, if (result == CUDA_SUCCESS) \
+			 gp_context_known((uint64_t)(green), (unsigned)(device)))
+#define GREEN_CONTEXT(context, green)                          \
+	FOLLOW(, if (result == CUDA_SUCCESS) gp_context_known( \
+			 (uint64_t)(context), (unsigned)gp_context_device((uint64_t)(green))))
+#define GREEN_DESTROY(green) FOLLOW(gp_context_ending((uint64_t)(green)), )
+
+/* what is captured: acted upon only where an option selects it */
+#define PROFILER_START() 0, enter_profiler, , gp_scope_open(GP_SCOPE_BY_PROFILER)
+#define PROFILER_STOP() 0, enter_profiler, gp_scope_close(GP_SCOPE_BY_PROFILER, GP_SCOPE_ANY),
+
+GP_HOT bool enter_profiler(void)
+{
+	return gp_scope_follows(GP_SCOPE_PROFILER) && gp_enter();
+}
+
+GP_HOT bool never(void)
+{
+	return false;
+}
+
+/* "..._ptsz" and "..._ptds" take NULL for the calling thread's own default stream. */
+GP_HOT bool is_per_thread_name(const char *symbol, size_t length)
+{
+	return length > 5 && symbol[length - 5] == '_' && symbol[length - 4] == 'p' &&
+	       symbol[length - 3] == 't';
+}
+
+#define CUDA(symbol, parameters, arguments, hook) WRAPPER(symbol, parameters, arguments, hook)
+#define WRAPPER(...) WRAPPER_(__VA_ARGS__) /* by now the hook has become four arguments */
+#define WRAPPER_(symbol, parameters, arguments, is_always, enter, before, after)            \
+	static CUresult wrap_##symbol parameters                                            \
+	{                                                                                   \
+		/* called through an ELF export before any resolver was */                  \
+		if (gp_unlikely(!gp_cuda.symbol) &&                                         \
+		    !gp_resolve_call(#symbol, (void **)&gp_cuda.symbol))                    \
+			return CUDA_ERROR_NOT_INITIALIZED;                                  \
+		const bool is_recording = enter();                                          \
+		if (!is_recording && !(is_always && gp_lookups_open))                       \
+			return gp_cuda.symbol arguments;                                    \
+		const bool is_per_thread = is_per_thread_name(#symbol, sizeof #symbol - 1); \
+		(void)is_per_thread;                                                        \
+		before;                                                                     \
+		const CUresult result = gp_cuda.symbol arguments;                           \
+		after;                                                                      \
+		if (is_recording)                                                           \
+			gp_leave();                                                         \
+		return result;                                                              \
+	}                                                                                   \
+	GP_DRIVER_EXPORT(symbol, wrap_##symbol);
+#define CALL(symbol, parameters)
+#include "cuda_api.def"
+#undef CUDA
+#undef CALL
+
+const struct gp_cuda_wrapper gp_cuda_wrappers[GP_CUDA_ROWS] = {
+#define CUDA(symbol, parameters, arguments, hook) \
+	{ #symbol, (void *)wrap_##symbol, (void **)&gp_cuda.symbol },
+#define CALL(symbol, parameters)
+#include "cuda_api.def"
+#undef CUDA
+#undef CALL
+};
+
+const struct gp_cuda_wrapper gp_cuda_calls[GP_CUDA_CALLS] = {
+#define CUDA(symbol, parameters, arguments, hook)
+#define CALL(symbol, parameters) { #symbol, NULL, (void **)&gp_cuda.symbol },
+#include "cuda_api.def"
+#undef CUDA
+#undef CALL
+};

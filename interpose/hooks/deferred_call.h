@@ -1,0 +1,56 @@
+/*
+ * Work that must not be done where it becomes due, under the lock of the framework's allocator or
+ * before its caller's call is made. It waits for the next launch or copy that the driver accepted:
+ * the framework makes none under its lock. Costs a launch one load and one branch.
+ */
+#ifndef GP_DEFERRED_CALL_H
+#define GP_DEFERRED_CALL_H
+
+#include <stdatomic.h>
+
+#include "../../libgpuprof/record/record.h"
+#include "../driver/cuda_types.h"
+
+enum gp_due {
+	GP_DUE_ATTACH = 1, /* hook_trace.c */
+	GP_DUE_MEMORY = 2, /* device_memory.c */
+	GP_DUE_JOIN = 4,   /* trace_join.c */
+	GP_DUE_RANGES = 8, /* torch_ranges.c */
+};
+extern _Atomic uint32_t gp_due GP_HOT_DATA __attribute__((visibility("hidden")));
+
+struct gp_deferred_action {
+	enum gp_due what;
+	bool ends_itself; /* `act` returns when it is not due any more; else one call is enough */
+	void (*act)(void);
+};
+/* In the order in which they are done; `act` NULL ends them. Set by the constructor. */
+extern const struct gp_deferred_action *gp_deferred_actions __attribute__((visibility("hidden")));
+
+GP_HOT void gp_is_due(enum gp_due what)
+{
+	if (!(atomic_load_explicit(&gp_due, memory_order_relaxed) & (uint32_t)what))
+		atomic_fetch_or(&gp_due, (uint32_t)what);
+}
+
+/* Inside gp_enter, with nothing reserved. Keeps errno. */
+GP_COLD void gp_deferred_moment_slow(void);
+
+GP_HOT void gp_deferred_moment(CUresult result)
+{
+	if (gp_unlikely(atomic_load_explicit(&gp_due, memory_order_relaxed) != 0) &&
+	    result == CUDA_SUCCESS)
+		gp_deferred_moment_slow();
+}
+
+/* After a call that is not recorded itself. */
+GP_COLD void gp_deferred_call_slow(void);
+
+GP_HOT void gp_deferred_call(CUresult result)
+{
+	if (gp_unlikely(atomic_load_explicit(&gp_due, memory_order_relaxed) != 0) &&
+	    result == CUDA_SUCCESS)
+		gp_deferred_call_slow();
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* DEVICE_MEMORY (device_memory.h). */
+#include "device_memory.h"
+
+#include "../driver/cuda_api.h"
+#include "capture.h"
+
+#define PERIOD_NS 100000000u
+/* a device without launches must not keep others' launches on the slow path */
+#define GIVE_UP_NS 1000000000u
+
+_Atomic uint64_t gp_devices_changed GP_HOT_DATA;
+gp_device_fraction_of *_Atomic gp_device_fraction;
+
+static struct {
+	_Atomic uint64_t asked_ns; /* 0: never */
+	_Atomic uint64_t waits_ns; /* since when others ask, not it; 0: it does not wait */
+	_Atomic uint64_t limit;	   /* 0: not known */
+} devices[GP_DEVICES];
+
+/* Inside gp_enter; the device's context is current. False: it cannot be read now. */
+static bool ask_driver(unsigned device, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+	size_t unused = 0, total = 0;
+	if (!gp_cuda.cuMemGetInfo_v2 || !gp_calls_begin())
+		return false;
+	bool is_known = gp_cuda.cuMemGetInfo_v2(&unused, &total) == CUDA_SUCCESS;
+	gp_calls_end();
+	*free_bytes = unused;
+	*total_bytes = total;
+	atomic_store_explicit(&devices[device].asked_ns, gp_clock_raw_ns(CLOCK_MONOTONIC_COARSE),
+			      memory_order_relaxed);
+	return is_known;
+}
+
+static void put_record(unsigned device, uint64_t free_bytes, uint64_t total_bytes)
+{
+	uint64_t limit = atomic_load_explicit(&devices[device].limit, memory_order_relaxed);
+	struct gp_record *r = gp_reserve(GP_DEVICE_MEMORY);
+	if (!r)
+		return;
+	r->device = (uint8_t)device;
+	r->device_memory.free_bytes = free_bytes;
+	r->device_memory.total_bytes = total_bytes;
+	r->device_memory.limit_bytes = limit;
+	r->aux = limit != 0;
+	gp_commit(r);
+}
+
+/* The framework takes its fraction of the device's memory, cut down to a byte. */
+static void learn_limit(unsigned device, uint64_t total_bytes)
+{
+	/* partner: the store in gp_trace_attach */
+	gp_device_fraction_of *of = atomic_load_explicit(&gp_device_fraction, memory_order_acquire);
+	const double fraction = of ? of(device) : -1;
+	size_t whole = 0;
+	if (fraction < 0)
+		return;
+	if (fraction < 1 && gp_cuda.cuDeviceTotalMem_v2 && gp_calls_begin()) {
+		if (gp_cuda.cuDeviceTotalMem_v2(&whole, (CUdevice)device) != CUDA_SUCCESS)
+			whole = 0;
+		gp_calls_end();
+	}
+	if (!whole)
+		whole = total_bytes;
+	/* it gives back what it cut, divided by the whole: half a byte undoes the division */
+	uint64_t limit =
+		fraction < 1 ? (uint64_t)(fraction * (double)whole + 0.5) : (uint64_t)total_bytes;
+	atomic_store_explicit(&devices[device].limit, limit, memory_order_relaxed);
+}
+
+static void give_up_old(uint64_t changed, uint64_t now_ns)
+{
+	for (unsigned d = 0; d < GP_DEVICES && changed >> d; d++) {
+		uint64_t since = atomic_load_explicit(&devices[d].waits_ns, memory_order_relaxed);
+		bool is_waiting = changed >> d & 1;
+		if (is_waiting && since && now_ns - since > GIVE_UP_NS) {
+			atomic_fetch_and(&gp_devices_changed, ~(1ull << d));
+			is_waiting = false;
+		}
+		if (!is_waiting || !since)
+			atomic_store_explicit(&devices[d].waits_ns, is_waiting ? now_ns : 0,
+					      memory_order_relaxed);
+	}
+}
+
+void gp_device_memory_ask(void)
+{
+	uint64_t changed = atomic_load(&gp_devices_changed), free_bytes, total_bytes;
+	uint64_t now_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_COARSE);
+	unsigned device = gp_device_current();
+	bool is_ours = device < GP_DEVICES && changed >> device & 1;
+	uint64_t asked_ns =
+		is_ours ? atomic_load_explicit(&devices[device].asked_ns, memory_order_relaxed) : 0;
+	if (is_ours && now_ns - asked_ns >= PERIOD_NS) {
+		atomic_fetch_and(&gp_devices_changed, ~(1ull << device));
+		atomic_store_explicit(&devices[device].waits_ns, 0, memory_order_relaxed);
+		if (ask_driver(device, &free_bytes, &total_bytes)) {
+			learn_limit(device, total_bytes);
+			put_record(device, free_bytes, total_bytes);
+		}
+	} else if (!is_ours) {
+		give_up_old(changed, now_ns);
+	}
+	if (atomic_load(&gp_devices_changed) == 0) {
+		atomic_fetch_and(&gp_due, ~(uint32_t)GP_DUE_MEMORY);
+		/* one that changed in between */
+		if (atomic_load(&gp_devices_changed) != 0)
+			gp_is_due(GP_DUE_MEMORY);
+	}
+}
+
+void gp_device_memory_ask_oom(unsigned device)
+{
+	uint64_t free_bytes, total_bytes;
+	if (gp_device_current() != device || !ask_driver(device, &free_bytes, &total_bytes))
+		return;
+	/* the lock is this thread's and recursive, should the call take it */
+	learn_limit(device, total_bytes);
+	put_record(device, free_bytes, total_bytes);
+}

@@ -1,0 +1,379 @@
+/*
+ * Memory events. The rules of order (DESIGN 2.5): ALLOC after success, FREE and UNMAP before the
+ * call and undone when the driver refuses, so that an address which another thread gets at once is
+ * never allocated before it was freed.
+ */
+#include "hook_memory.h"
+
+#include <errno.h>
+
+#include "../driver/cuda_api.h"
+#include "capture.h"
+#include "hook_resource.h"
+
+/* ---- allocations ---- */
+
+/* What was free when it failed; only an out-of-memory is worth the question. */
+static void ask_free_bytes(CUresult result, struct gp_record *record)
+{
+	size_t free_bytes = 0, total_bytes = 0;
+	if (result != CUDA_ERROR_OUT_OF_MEMORY || !gp_cuda.cuMemGetInfo_v2 || !gp_calls_begin())
+		return;
+	if (gp_cuda.cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS) {
+		record->alloc_failed.free_bytes = free_bytes;
+		record->alloc_failed.total_bytes = total_bytes;
+	}
+	gp_calls_end();
+}
+
+void gp_hook_alloc_failed(CUresult result, const struct gp_allocation *what)
+{
+	int kept = errno;
+	struct gp_record failed = { 0 };
+	ask_free_bytes(result, &failed);
+	const uint32_t caller = gp_stack_of_alloc();
+	struct gp_record *r = gp_reserve(GP_ALLOC_FAILED);
+	if (r) {
+		r->stack = caller;
+		r->alloc_failed.bytes = what->bytes;
+		r->alloc_failed.stream = what->stream;
+		r->alloc_failed.free_bytes = failed.alloc_failed.free_bytes;
+		r->alloc_failed.total_bytes = failed.alloc_failed.total_bytes;
+		r->aux = what->flags;
+		r->space = (uint8_t)what->space;
+		r->device = (uint8_t)what->device;
+		r->code = (uint16_t)result;
+		gp_commit_memory(r);
+	}
+	/* a job may end of it */
+	if (result == CUDA_ERROR_OUT_OF_MEMORY)
+		gp_flush_soon();
+	errno = kept;
+}
+
+/* Memory whose handle or address is looked up again before it ends. */
+static void alloc_held(CUresult result, uint64_t address, struct gp_allocation what)
+{
+	if (what.device == GP_DEVICE_UNKNOWN)
+		what.device = gp_device_current();
+	if (result == CUDA_SUCCESS)
+		gp_address_put(what.space, address, what.device);
+	gp_hook_alloc(result, address, what);
+}
+
+void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint64_t stream,
+			 CUmemoryPool pool)
+{
+	unsigned device = pool ? gp_pool_device(pool) : GP_DEVICE_UNKNOWN;
+	struct gp_allocation what = {
+		.space = GP_SPACE_ASYNC,
+		.device = device == GP_DEVICE_UNKNOWN ? gp_device_of_stream(stream) : device,
+		.bytes = bytes,
+		.stream = stream,
+		.owner = (uint64_t)pool,
+	};
+	if (gp_unlikely(gp_is_capturing()) && gp_is_captured(stream)) {
+		/* the graph that it will belong to has no handle yet */
+		what.space = GP_SPACE_GRAPH;
+		what.flags = GP_ALLOC_CAPTURED;
+		what.owner = 0;
+	}
+	gp_hook_alloc(result, address, what);
+}
+
+/* ---- frees ---- */
+
+bool gp_hook_release(enum gp_space space, uint64_t address, unsigned *device)
+{
+	if (gp_reference_drop(space, address)) {
+		gp_thread.last_free_order = GP_REFERENCE_FREED;
+		return false;
+	}
+	*device = gp_address_device(space, address, true);
+	return true;
+}
+
+void gp_hook_free_failed(CUresult result, enum gp_space space, uint64_t address)
+{
+	if (gp_thread.last_free_order == GP_REFERENCE_FREED)
+		gp_reference_again(space, address);
+	if (gp_thread.last_free_order >= GP_REFERENCE_FREED)
+		return;
+	struct gp_record *r = gp_reserve(GP_FREE_FAILED);
+	if (!r)
+		return;
+	r->free_failed.address = address;
+	r->free_failed.undoes = gp_thread.last_free_order;
+	r->space = (uint8_t)space;
+	r->device = GP_DEVICE_UNKNOWN;
+	r->code = (uint16_t)result;
+	gp_commit_memory(r);
+}
+
+void gp_hook_owner_gone(enum gp_how how, uint64_t owner, unsigned device)
+{
+	struct gp_record *r = owner ? gp_reserve(GP_OWNER_GONE) : NULL;
+	if (!r)
+		return;
+	r->owner_gone.owner = owner;
+	r->aux = (uint32_t)how;
+	r->device = (uint8_t)device;
+	gp_commit_memory(r);
+}
+
+/* ---- virtual memory ---- */
+
+unsigned gp_located_device(const CUmemLocation *location)
+{
+	if (location && location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id >= 0 &&
+	    location->id < (int)GP_DEVICES)
+		return (unsigned)location->id;
+	return GP_DEVICE_UNKNOWN;
+}
+
+void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes,
+		      const CUmemAllocationProp *prop)
+{
+	bool is_ours = prop != NULL;
+	if (result == CUDA_SUCCESS && !is_ours && gp_reference_add(GP_SPACE_PHYSICAL, handle))
+		return;
+	struct gp_allocation what = {
+		.space = GP_SPACE_PHYSICAL,
+		.device = is_ours ? gp_located_device(&prop->location) : GP_DEVICE_UNKNOWN,
+		.flags = is_ours ? 0 : GP_ALLOC_IMPORT,
+		.bytes = bytes,
+	};
+	alloc_held(result, handle, what);
+}
+
+/*
+ * The driver gives the handle that there is (driver 580); one that we did not see made is an
+ * import.
+ */
+void gp_hook_retain(CUresult result, uint64_t handle)
+{
+	struct gp_allocation what = { .space = GP_SPACE_PHYSICAL,
+				      .device = GP_DEVICE_UNKNOWN,
+				      .flags = GP_ALLOC_IMPORT | GP_ALLOC_RETAIN };
+	if (result == CUDA_SUCCESS && !gp_reference_add(GP_SPACE_PHYSICAL, handle))
+		alloc_held(result, handle, what);
+}
+
+enum gp_space gp_physical_space(uint64_t handle)
+{
+	bool is_multicast =
+		gp_address_device(GP_SPACE_MULTICAST, handle, false) != GP_DEVICE_UNKNOWN;
+	return is_multicast ? GP_SPACE_MULTICAST : GP_SPACE_PHYSICAL;
+}
+
+void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t offset,
+		 uint64_t handle)
+{
+	unsigned device = gp_address_device(GP_SPACE_PHYSICAL, handle, false);
+	if (device == GP_DEVICE_UNKNOWN)
+		device = gp_device_current();
+	if (result != CUDA_SUCCESS)
+		return;
+	gp_use_known(GP_SPACE_MAPPED, address, bytes);
+	const uint32_t caller = gp_stack_of_alloc();
+	struct gp_record *r = gp_reserve(GP_MAP);
+	if (!r)
+		return;
+	r->stack = caller;
+	r->map.address = address;
+	r->map.bytes = bytes;
+	r->map.handle = handle;
+	r->map.offset = offset;
+	r->space = GP_SPACE_MAPPED;
+	r->device = (uint8_t)device;
+	gp_commit_memory(r);
+}
+
+void gp_hook_unmap(uint64_t address, uint64_t bytes)
+{
+	gp_thread.last_free_order = GP_NOTHING_FREED;
+	const uint32_t caller = gp_stack_of_free();
+	struct gp_record *r = gp_reserve(GP_UNMAP);
+	if (!r)
+		return;
+	r->stack = caller;
+	r->unmap.address = address;
+	r->unmap.bytes = bytes;
+	r->space = GP_SPACE_MAPPED;
+	r->device = GP_DEVICE_UNKNOWN; /* as with FREE */
+	gp_thread.last_free_order = gp_commit_memory(r);
+}
+
+void gp_hook_unmap_failed(CUresult result, uint64_t address, uint64_t bytes)
+{
+	if (gp_thread.last_free_order == GP_NOTHING_FREED)
+		return;
+	struct gp_record *r = gp_reserve(GP_UNMAP_FAILED);
+	if (!r)
+		return;
+	r->unmap_failed.address = address;
+	r->unmap_failed.bytes = bytes;
+	r->unmap_failed.undoes = gp_thread.last_free_order;
+	r->space = GP_SPACE_MAPPED;
+	r->device = GP_DEVICE_UNKNOWN;
+	r->code = (uint16_t)result;
+	gp_commit_memory(r);
+}
+
+void gp_hook_multicast_create(CUresult result, uint64_t handle, uint64_t bytes)
+{
+	/* spans devices: the creator's */
+	struct gp_allocation what = { .space = GP_SPACE_MULTICAST,
+				      .device = GP_DEVICE_UNKNOWN,
+				      .bytes = bytes };
+	alloc_held(result, handle, what);
+}
+
+void gp_hook_multicast(CUresult result, enum gp_multicast operation, uint64_t handle,
+		       uint64_t member, uint64_t offset, uint64_t bytes, int device)
+{
+	struct gp_record *r = result == CUDA_SUCCESS ? gp_reserve(GP_MULTICAST) : NULL;
+	if (!r)
+		return;
+	r->multicast.handle = handle;
+	r->multicast.member = member;
+	r->multicast.offset = offset;
+	r->multicast.bytes = bytes;
+	r->aux = (uint32_t)operation;
+	r->space = GP_SPACE_MULTICAST;
+	r->device = (uint8_t)(device >= 0 && device < (int)GP_DEVICES ? (unsigned)device :
+									GP_DEVICE_UNKNOWN);
+	gp_commit(r);
+}
+
+/* ---- pools and imports ---- */
+
+void gp_hook_pool_create(CUresult result, CUmemoryPool pool, const CUmemPoolProps *properties,
+			 bool is_recording)
+{
+	if (result != CUDA_SUCCESS)
+		return;
+	unsigned device = properties ? gp_located_device(&properties->location) : GP_DEVICE_UNKNOWN;
+	gp_pool_known(pool, device);
+	if (is_recording)
+		gp_hook_resource(GP_RESOURCE_POOL, (uint64_t)pool, device);
+	struct gp_record *r = is_recording ? gp_reserve(GP_POOL_CREATE) : NULL;
+	if (!r)
+		return;
+	r->pool_create.pool = (uint64_t)pool;
+	r->pool_create.max_bytes = properties ? properties->maxSize : 0;
+	r->aux = properties ? (uint32_t)properties->handleTypes << 16 : GP_ALLOC_IMPORT;
+	r->device = (uint8_t)device;
+	gp_commit_memory(r);
+}
+
+void gp_hook_pool_destroy(CUmemoryPool pool, bool is_recording)
+{
+	unsigned device = gp_pool_device(pool);
+	gp_pool_known(pool, GP_DEVICE_UNKNOWN);
+	if (is_recording)
+		gp_hook_resource_gone(GP_RESOURCE_POOL, (uint64_t)pool);
+	struct gp_record *r = pool && is_recording ? gp_reserve(GP_POOL_DESTROY) : NULL;
+	if (!r)
+		return;
+	r->pool_destroy.pool = (uint64_t)pool;
+	r->device = (uint8_t)device;
+	gp_commit_memory(r);
+}
+
+void gp_hook_pool_trim(CUresult result, CUmemoryPool pool, uint64_t keep_bytes, unsigned device)
+{
+	struct gp_record *r = result == CUDA_SUCCESS ? gp_reserve(GP_POOL_TRIM) : NULL;
+	if (!r)
+		return;
+	r->pool_trim.pool = (uint64_t)pool;
+	r->pool_trim.keep_bytes = keep_bytes;
+	r->device = (uint8_t)device;
+	gp_commit_memory(r);
+}
+
+GP_COLD static uint64_t ask_bytes(uint64_t address)
+{
+	int kept = errno;
+	CUdeviceptr base = 0;
+	size_t bytes = 0;
+	if (gp_cuda.cuMemGetAddressRange_v2 && gp_calls_begin()) {
+		if (gp_cuda.cuMemGetAddressRange_v2(&base, &bytes, address) != CUDA_SUCCESS)
+			bytes = 0;
+		gp_calls_end();
+	}
+	errno = kept;
+	return bytes;
+}
+
+void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint64_t bytes,
+		    uint64_t owner)
+{
+	struct gp_allocation what = {
+		.space = space,
+		.device = gp_device_current(),
+		.flags = GP_ALLOC_IMPORT,
+		.owner = owner,
+	};
+	/* memory that is open already comes at the same address: closed as often as opened */
+	bool is_held = space == GP_SPACE_IPC && !owner;
+	if (result == CUDA_SUCCESS && is_held && gp_reference_add(space, address))
+		return;
+	what.bytes = bytes || result != CUDA_SUCCESS ? bytes : ask_bytes(address);
+	if (is_held) {
+		what.owner = gp_thread.context;
+		alloc_held(result, address, what);
+	} else {
+		gp_hook_alloc(result, address, what);
+	}
+}
+
+/* ---- arrays ---- */
+
+#define ARRAY_LAYERED 0x01u
+#define ARRAY_SPARSE 0x40u
+#define ARRAY_DEFERRED_MAPPING 0x80u
+
+static uint64_t half(uint64_t extent)
+{
+	return extent > 1 ? extent / 2 : 1;
+}
+
+/* Compressed blocks and planes of video frames are counted as a byte a channel: an estimate. */
+static uint64_t texel_bytes(CUarray_format format, unsigned channels)
+{
+	switch (format) {
+	case 0x01: /* 8 bits */
+	case 0x08:
+		return channels;
+	case 0x02: /* 16 bits */
+	case 0x09:
+	case 0x10:
+		return 2ull * channels;
+	case 0x03: /* 32 bits */
+	case 0x0a:
+	case 0x20:
+		return 4ull * channels;
+	default:
+		/* normalised x1, x2, x4: 8 bits from 0xc0 and 0xc6, 16 bits from 0xc3 and 0xc9 */
+		if (format >= 0xc0 && format <= 0xcb)
+			return (1ull << (format - 0xc0) % 3) << (format - 0xc0) / 3 % 2;
+		return channels ? channels : 1;
+	}
+}
+
+uint64_t gp_array_bytes(uint64_t width, uint64_t height, uint64_t depth, CUarray_format format,
+			unsigned channels, unsigned flags, unsigned levels)
+{
+	uint64_t texel = texel_bytes(format, channels), bytes = 0;
+	if (flags & (ARRAY_SPARSE | ARRAY_DEFERRED_MAPPING))
+		return 0;
+	for (unsigned level = 0; level < levels && level < 32; level++) {
+		bytes += width * (height ? height : 1) * (depth ? depth : 1) * texel;
+		width = half(width);
+		height = half(height);
+		if (!(flags & ARRAY_LAYERED))
+			depth = half(depth);
+	}
+	return bytes;
+}

@@ -1,0 +1,139 @@
+/*
+ * What the memory rows do: allocations are recorded after the driver succeeded, frees before it is
+ * called. Each function is called by a wrapper that is inside gp_enter(); result is the driver's.
+ */
+#ifndef GP_HOOK_MEMORY_H
+#define GP_HOOK_MEMORY_H
+
+#include "../../libgpuprof/record/stacks/stack_take.h"
+#include "context.h"
+#include "device_memory.h"
+#include "use_map.h"
+
+/* What an allocation is, besides its address. */
+struct gp_allocation {
+	enum gp_space space;
+	uint32_t device; /* GP_DEVICE_UNKNOWN: that of the current context */
+	uint32_t flags;	 /* enum gp_alloc_flag | driver's flags << 16 */
+	uint64_t bytes, stream;
+	uint64_t owner; /* pool, graph or handle; memory that a context owns gets the current one */
+};
+
+/* spaces whose memory goes with its context */
+#define GP_SPACES_OF_CONTEXT                                                    \
+	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST | \
+	 1u << GP_SPACE_HOST_REGISTER | 1u << GP_SPACE_ARRAY)
+/* spaces of which one event more or less is seen in what the driver counts as free */
+#define GP_SPACES_OF_DEVICE (1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ARRAY | 1u << GP_SPACE_PHYSICAL)
+/* spaces that may be held more than once: gp_reference_add */
+#define GP_SPACES_HELD (1u << GP_SPACE_PHYSICAL | 1u << GP_SPACE_IPC | 1u << GP_SPACE_MULTICAST)
+
+GP_COLD void gp_hook_alloc_failed(CUresult result, const struct gp_allocation *what);
+
+/* ALLOC or ALLOC_FAILED. `address` is 0 unless the call succeeded. */
+GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocation what)
+{
+	if (what.device == GP_DEVICE_UNKNOWN)
+		what.device = gp_device_current();
+	if (gp_unlikely(result != CUDA_SUCCESS)) {
+		gp_hook_alloc_failed(result, &what);
+		return;
+	}
+	gp_use_known(what.space, address, what.bytes);
+	const uint32_t caller = gp_stack_of_alloc();
+	struct gp_record *r = gp_reserve(GP_ALLOC);
+	if (gp_unlikely(!r))
+		return;
+	r->stack = caller;
+	r->alloc.address = address;
+	r->alloc.bytes = what.bytes;
+	r->alloc.stream = what.stream;
+	r->alloc.owner = GP_SPACES_OF_CONTEXT >> what.space & 1 ? gp_thread.context : what.owner;
+	r->aux = what.flags;
+	r->space = (uint8_t)what.space;
+	r->device = (uint8_t)what.device;
+	gp_commit_memory(r);
+	if (GP_SPACES_OF_DEVICE >> what.space & 1)
+		gp_device_memory_changed(what.device);
+}
+void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint64_t stream,
+			 CUmemoryPool pool);
+
+/* gp_thread.last_free_order when there is no FREE to undo */
+#define GP_NOTHING_FREED UINT64_MAX
+#define GP_REFERENCE_FREED (UINT64_MAX - 1)
+
+/* One reference less to what is held; true: it was the last, and *device is known again. */
+bool gp_hook_release(enum gp_space space, uint64_t address, unsigned *device);
+
+/*
+ * Before the call: FREE, and what FREE_FAILED would undo. Freeing nothing is not recorded. The
+ * device is that of the allocation, which a reader has in its live set: looking for it here would
+ * cost as much as the record.
+ */
+GP_HOT void gp_hook_free(enum gp_space space, uint64_t address, uint64_t stream)
+{
+	unsigned device = GP_DEVICE_UNKNOWN;
+	gp_thread.last_free_order = GP_NOTHING_FREED;
+	if (!address || (GP_SPACES_HELD >> space & 1 && !gp_hook_release(space, address, &device)))
+		return;
+	const uint32_t caller = gp_stack_of_free();
+	struct gp_record *r = gp_reserve(GP_FREE);
+	if (gp_unlikely(!r))
+		return;
+	r->stack = caller;
+	r->free.address = address;
+	r->free.stream = stream;
+	r->space = (uint8_t)space;
+	r->device = (uint8_t)device;
+	gp_thread.last_free_order = gp_commit_memory(r);
+	if (GP_SPACES_OF_DEVICE >> space & 1)
+		gp_device_memory_changed(gp_device_known());
+}
+GP_COLD void gp_hook_free_failed(CUresult result, enum gp_space space, uint64_t address);
+/* After any free. */
+GP_HOT void gp_hook_freed(CUresult result, enum gp_space space, uint64_t address)
+{
+	if (gp_unlikely(result != CUDA_SUCCESS))
+		gp_hook_free_failed(result, space, address);
+}
+
+/* GP_DEVICE_UNKNOWN for memory of the host, and for NULL. */
+unsigned gp_located_device(const CUmemLocation *location);
+
+/* Virtual memory. */
+void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes,
+		      const CUmemAllocationProp *prop);
+void gp_hook_retain(CUresult result, uint64_t handle);
+enum gp_space gp_physical_space(uint64_t handle); /* PHYSICAL or MULTICAST */
+void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t offset,
+		 uint64_t handle);
+void gp_hook_unmap(uint64_t address, uint64_t bytes);
+GP_COLD void gp_hook_unmap_failed(CUresult result, uint64_t address, uint64_t bytes);
+GP_HOT void gp_hook_unmapped(CUresult result, uint64_t address, uint64_t bytes)
+{
+	if (gp_unlikely(result != CUDA_SUCCESS))
+		gp_hook_unmap_failed(result, address, bytes);
+}
+void gp_hook_multicast_create(CUresult result, uint64_t handle, uint64_t bytes);
+void gp_hook_multicast(CUresult result, enum gp_multicast operation, uint64_t handle,
+		       uint64_t member, uint64_t offset, uint64_t bytes, int device);
+
+/* Pools. A pool that is destroyed keeps its allocations until they are freed. */
+void gp_hook_pool_create(CUresult result, CUmemoryPool pool, const CUmemPoolProps *properties,
+			 bool is_recording);
+void gp_hook_pool_destroy(CUmemoryPool pool, bool is_recording);
+void gp_hook_pool_trim(CUresult result, CUmemoryPool pool, uint64_t keep_bytes, unsigned device);
+
+/* Memory of other processes: the driver returns how much it is. */
+void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint64_t bytes,
+		    uint64_t owner);
+
+/* An owner takes what it owns with it: before the call that ends it. */
+void gp_hook_owner_gone(enum gp_how how, uint64_t owner, unsigned device);
+
+/* Bytes that a descriptor requests; 0 for none, and for arrays whose memory is mapped later. */
+uint64_t gp_array_bytes(uint64_t width, uint64_t height, uint64_t depth, CUarray_format format,
+			unsigned channels, unsigned flags, unsigned levels);
+
+#endif

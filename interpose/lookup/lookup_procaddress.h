@@ -1,0 +1,13 @@
+/* The resolvers `cuGetProcAddress` and `cuGetProcAddress_v2`, also returned when these names are
+ * looked up. */
+#ifndef GP_LOOKUP_PROCADDRESS_H
+#define GP_LOOKUP_PROCADDRESS_H
+
+#include "../driver/cuda_types.h"
+
+CUresult gp_lookup_get_proc_address(const char *name, void **function, int version,
+				    cuuint64_t flags);
+CUresult gp_lookup_get_proc_address_v2(const char *name, void **function, int version,
+				       cuuint64_t flags, int *status);
+
+#endif

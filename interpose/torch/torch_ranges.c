@@ -1,0 +1,130 @@
+/*
+ * PyTorch's ranges (torch_ranges.h). Its function takes a class by value that a plain struct stands
+ * for; which versions have it so is in a table, others are left alone.
+ */
+#include "torch_ranges.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "../../libgpuprof/record/process/settings.h"
+#include "../../libgpuprof/record/ranges/range_mark.h"
+#include "../hooks/deferred_call.h"
+#include "../lookup/mapped_symbol.h"
+#include "hook_torch.h"
+#include "torch_version.h"
+
+#define ADD "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"
+#define NAME "_ZNK2at14RecordFunction4nameEv"
+
+/*
+ * at::RecordFunctionCallback with ten scopes, as PyTorch 2.1 to 2.14 have it (seen on 2.11): passed
+ * by value, so on the stack.
+ */
+#define FIRST_MINOR 1u
+#define LAST_MINOR 14u
+#define SCOPES 10u
+#define SCOPE_USER 7u
+struct callback {
+	/* a unique_ptr is returned through the hidden first argument */
+	void *(*start)(void **context, const void *function);
+	void (*end)(const void *function, void *context);
+	double probability;
+	bool scopes[SCOPES];
+	bool needs_inputs, needs_outputs, needs_ids;
+};
+_Static_assert(sizeof(struct callback) == 40 && offsetof(struct callback, scopes) == 24,
+	       "the class has this layout");
+
+static const char *(*name_of)(const void *function);
+/* NULL: not tried; "" added; else why not. Stored with release, after `name_of`. */
+static const char *_Atomic outcome;
+
+/*
+ * What PyTorch keeps from the start to the end, which may come on another thread: of a future's
+ * callback, or of RPC. To it our handle is an at::ObserverContext, a class of which all that it
+ * uses is the virtual destructor: the Itanium ABI's table, in which the one for objects that are
+ * deleted is the second. The memory is ours, so it does nothing.
+ */
+static void leave_alone(void *context)
+{
+	(void)context;
+}
+
+static const struct {
+	uintptr_t to_top, type; /* of a class without casts */
+	void (*destroy)(void *), (*destroy_and_delete)(void *);
+} context_class = { 0, 0, leave_alone, leave_alone };
+
+static void *started(void **context, const void *function)
+{
+	struct gp_range_handle *handle = gp_range_push_kept(
+		&(struct gp_range){
+			.source = GP_RANGE_TORCH, .text = name_of(function), .bytes = GP_TO_NUL },
+		function);
+	if (gp_likely(handle != NULL))
+		handle->shown = &context_class.destroy;
+	*context = handle;
+	return context;
+}
+
+static void ended(const void *function, void *context)
+{
+	gp_range_pop_kept(GP_RANGE_TORCH, context, function);
+}
+
+static void torch_ranges_say(const char *why)
+{
+	struct gp_record fact = { .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN };
+	fact.aux = GP_FACT_TORCH_RANGES;
+	fact.fact.value = !*why;
+	gp_define(&fact, why, strlen(why));
+}
+
+void gp_torch_ranges_wanted(void)
+{
+	/* partner: the store in gp_torch_ranges_attach */
+	const char *before = atomic_load_explicit(&outcome, memory_order_acquire);
+	if (!gp_settings.has_torch_ranges)
+		torch_ranges_say("switched off");
+	else if (before)
+		torch_ranges_say(before);
+	else
+		gp_is_due(GP_DUE_RANGES);
+}
+
+static const char *torch_ranges_add(void)
+{
+	char version[64];
+	unsigned long major, minor;
+	if (!gp_torch_version(version, sizeof version) ||
+	    !gp_torch_numbers(version, &major, &minor))
+		return "the version of PyTorch is not known";
+	if (major != 2 || minor < FIRST_MINOR || minor > LAST_MINOR)
+		return "the interface of ranges is not known for this version of PyTorch";
+	uint64_t (*add_callback)(struct callback);
+	*(void **)&add_callback = gp_mapped_symbol("libtorch_cpu", ADD, NULL, 0);
+	*(void **)&name_of = gp_mapped_symbol("libtorch_cpu", NAME, NULL, 0);
+	if (!add_callback || !name_of)
+		return "PyTorch's functions for ranges were not found";
+	struct callback callback = { .start = started, .end = ended, .probability = 1.0 };
+	callback.scopes[SCOPE_USER] = true;
+	add_callback(callback);
+	return "";
+}
+
+void gp_torch_ranges_attach(void)
+{
+	if (atomic_load_explicit(&outcome, memory_order_relaxed))
+		return;
+	uint64_t signals;
+	if (!gp_walks_begin(&signals)) { /* a fork is under way */
+		gp_is_due(GP_DUE_RANGES);
+		return;
+	}
+	gp_walks_end(&signals);
+	const char *why = torch_ranges_add();
+	/* partner: the load in gp_torch_ranges_wanted */
+	atomic_store_explicit(&outcome, why, memory_order_release);
+	torch_ranges_say(why);
+}

@@ -1,0 +1,137 @@
+/*
+ * Whose the driver's memory outside the framework is: the library whose call is nearest in the
+ * allocation's stack, else what kind of memory it is.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../gpuprof.h"
+#include "../../read/tables/array.h"
+
+const char *gp_space_owner(uint8_t space)
+{
+	switch (space) {
+	case GP_SPACE_ASYNC:
+		return "driver pools";
+	case GP_SPACE_MANAGED:
+		return "managed memory";
+	case GP_SPACE_ARRAY:
+		return "arrays";
+	case GP_SPACE_PHYSICAL:
+	case GP_SPACE_MAPPED:
+	case GP_SPACE_MULTICAST:
+		return "VMM";
+	case GP_SPACE_IPC:
+	case GP_SPACE_EXTERNAL:
+		return "IPC imports";
+	case GP_SPACE_GRAPH:
+		return "graph memory";
+	default:
+		return "device memory";
+	}
+}
+
+/* The library, "": its stack tells nothing. */
+static void frag_owner_look_up(struct gp_recording *recording, const struct gp_memory_outside *o,
+			       char *out)
+{
+	struct gp_stack s;
+	struct gp_frame frame[GP_FRAMES_MAX];
+	struct gp_names names;
+	out[0] = '\0';
+	if (!gp_recording_stack(recording, o->stack, o->at_ns, GP_STACK_SYMBOLS, &s, frame,
+				GP_FRAMES_MAX))
+		return;
+	gp_recording_names(recording, frame, s.frames, &names);
+	snprintf(out, GP_OWNER_MAX, "%.*s", (int)GP_OWNER_MAX - 1, names.library);
+}
+
+/* Memory of another process counts there, whoever opened it here: by no stack. */
+static uint32_t stack_of(const struct gp_memory_outside *o)
+{
+	return o->space == GP_SPACE_IPC ? 0 : o->stack;
+}
+
+static int compare_stacks(const void *left, const void *right)
+{
+	const struct gp_memory_outside *a = *(const struct gp_memory_outside *const *)left,
+				       *b = *(const struct gp_memory_outside *const *)right;
+	if (stack_of(a) != stack_of(b))
+		return stack_of(a) < stack_of(b) ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+static enum gp_status frag_owner_add(struct gp_owners *out, const char *name, uint64_t bytes)
+{
+	for (size_t k = 0; k < out->owners; k++)
+		if (strcmp(out->owner[k].name, name) == 0) {
+			out->owner[k].bytes += bytes;
+			out->owner[k].count++;
+			return GP_OK;
+		}
+	struct gp_memory_owner *o = gp_array_append(&out->owner, &out->owners, sizeof *o);
+	if (o == NULL)
+		return GP_E_MEMORY;
+	*o = (struct gp_memory_owner){ .bytes = bytes, .count = 1 };
+	snprintf(o->name, sizeof o->name, "%s", name);
+	return GP_OK;
+}
+
+static int compare_owners(const void *left, const void *right)
+{
+	const struct gp_memory_owner *a = left, *b = right;
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+/* By stack, so that each is looked up once. */
+static enum gp_status add_outsides(struct gp_recording *recording, const struct gp_frag *frag,
+				   struct gp_owners *out)
+{
+	const size_t count = frag->device->outsides;
+	const struct gp_memory_outside **by_stack = malloc((count + 1) * sizeof *by_stack);
+	char library[GP_OWNER_MAX] = "";
+	uint32_t looked_up = 0;
+	enum gp_status status = by_stack != NULL ? GP_OK : GP_E_MEMORY;
+	if (status != GP_OK)
+		return status;
+	for (size_t k = 0; k < count; k++)
+		by_stack[k] = &frag->memory->outside[frag->device->first_outside + k];
+	qsort(by_stack, count, sizeof *by_stack, compare_stacks);
+	for (size_t k = 0; k < count && status == GP_OK; k++) {
+		const struct gp_memory_outside *o = by_stack[k];
+		if (stack_of(o) != looked_up)
+			frag_owner_look_up(recording, o, library);
+		looked_up = stack_of(o);
+		status = frag_owner_add(out, library[0] ? library : gp_space_owner(o->space),
+					o->bytes);
+	}
+	free(by_stack);
+	return status;
+}
+
+enum gp_status gp_owners_build(struct gp_recording *recording, const struct gp_frag *frag,
+			       struct gp_owners *out)
+{
+	enum gp_status status = GP_OK;
+	*out = (struct gp_owners){ 0 };
+	if (frag->reserved_bytes != 0)
+		status = frag_owner_add(out, "PyTorch", frag->reserved_bytes);
+	if (status == GP_OK)
+		status = add_outsides(recording, frag, out);
+	for (size_t k = 0; k < out->owners; k++)
+		out->known_bytes += out->owner[k].bytes;
+	if (out->owners > 1)
+		qsort(out->owner, out->owners, sizeof *out->owner, compare_owners);
+	if (status != GP_OK)
+		gp_owners_free(out);
+	return status;
+}
+
+void gp_owners_free(struct gp_owners *owners)
+{
+	free(owners->owner);
+	*owners = (struct gp_owners){ 0 };
+}

@@ -1,0 +1,201 @@
+/* Keys of groups: by what users call a stack, and where one leaves another. */
+#include "group_key.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../read/frames/frame_names.h"
+#include "../../read/frames/name_text.h"
+
+#define FUNCTION_MAX 48u /* longer ones are not in a key */
+
+static void write_frame(char *out, size_t room, const struct gp_frame *f, bool has_path)
+{
+	const char *file = f->file && !has_path ? file_of(f->file) : f->file;
+	if (file != NULL && f->line != 0)
+		snprintf(out, room, "%s:%u", file, f->line);
+	else if (f->function != NULL)
+		snprintf(out, room, "%s", f->function);
+	else if (f->module != NULL)
+		snprintf(out, room, "%s+0x%llx", file_of(f->module),
+			 (unsigned long long)f->module_offset);
+	else
+		snprintf(out, room, "0x%llx", (unsigned long long)f->address);
+}
+
+/* "train.py:42 forward" */
+static void write_line(char *out, size_t room, const struct gp_frame *f)
+{
+	write_frame(out, room, f, false);
+	size_t used = strlen(out);
+	bool has_line = f->file != NULL && f->line != 0;
+	if (has_line && f->function != NULL && strlen(f->function) < FUNCTION_MAX)
+		snprintf(out + used, room - used, " %s", f->function);
+}
+
+/* "AddmmBackward0 aten::mm", "aten::linear > aten::addmm  a.py:42 f", "cublasCreate  a.py:7" */
+static void write_place(char *out, size_t room, const struct gp_read_stack *s)
+{
+	char place[GP_KEY_MAX / 2] = "";
+	const struct gp_names *n = &s->names;
+	const char *caller = "";
+	if (n->user != SIZE_MAX)
+		write_line(place, sizeof place, &s->frame[n->user]);
+	bool has_name = n->operator[0] || n->node[0];
+	if (!has_name && n->caller != SIZE_MAX && n->caller != n->user &&
+	    s->frame[n->caller].function != NULL)
+		caller = s->frame[n->caller].function;
+	snprintf(out, room, "%s%s%s%s%s%.200s%s%s", n->node,
+		 n->node[0] && n->operator[0] ? " " : "", n->outer_operator,
+		 n->outer_operator[0] ? " > " : "", n->operator, caller,
+		 (has_name || caller[0]) && place[0] ? "  " : "", place);
+	if (out[0] == '\0' && s->frames > 0)
+		write_frame(out, room, &s->frame[0], false);
+}
+
+static void write_node(char *out, size_t room, const struct gp_read_stack *s)
+{
+	/* where frames are missing or have no name a node may be among them */
+	bool by_native = s->names.is_outside_backward && s->stack.is_native_sure &&
+			 (s->stack.is_native_whole || s->has_beginning);
+	/* nodes run on the engine's threads, or below what calls the engine */
+	bool by_python = s->names.has_no_engine_call && s->stack.is_python_whole;
+	if (s->names.node[0])
+		snprintf(out, room, "%s", s->names.node);
+	else if (by_native || by_python)
+		snprintf(out, room, "not in backward: forward, optimizer, set-up");
+	else
+		snprintf(out, room, "no autograd node seen%s%s", s->stack.missing ? ": " : "",
+			 s->stack.missing ? s->stack.missing : "");
+}
+
+static void write_kind(char *out, size_t room, const struct gp_use *use)
+{
+	if (use->space == GP_SPACE_NONE || use->space >= GP_SPACES)
+		snprintf(out, room, "unknown");
+	else
+		snprintf(out, room, "%s%s", gp_space_names[use->space],
+			 use->is_segment ? ", PyTorch segment" : "");
+}
+
+void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_stack *s, char *out)
+{
+	const size_t room = GP_KEY_MAX;
+	out[0] = '\0';
+	if (gp_by_stacks(by) && s->frames == 0 && s->stack.missing) {
+		snprintf(out, room, "%s", s->stack.missing);
+		return;
+	}
+	switch (by) {
+	case GP_BY_STACK:
+		write_place(out, room, s);
+		break;
+	case GP_BY_LINE:
+		if (s->names.user != SIZE_MAX)
+			write_frame(out, room, &s->frame[s->names.user], true);
+		else
+			snprintf(out, room, "no line of the program%s%s",
+				 s->stack.is_python_off ? ": " : "",
+				 s->stack.is_python_off ? s->stack.missing : "");
+		break;
+	case GP_BY_KIND:
+		write_kind(out, room, use);
+		break;
+	case GP_BY_RANGE:
+		gp_range_path_text(use->range, out, room);
+		break;
+	case GP_BY_OPERATOR:
+		snprintf(out, room, "%s", s->names.operator[0] ? s->names.operator: "no operator");
+		break;
+	case GP_BY_NODE:
+		write_node(out, room, s);
+		break;
+	case GP_BY_LIBRARY:
+		if (use->space == GP_SPACE_BLOCK && s->names.workspace[0])
+			snprintf(out, room, "%s, workspace for %s", s->names.library,
+				 s->names.workspace);
+		else
+			snprintf(out, room, "%s",
+				 s->names.library[0] ? s->names.library : "no library");
+		break;
+	}
+	if (out[0] == '\0')
+		snprintf(out, room, "%s",
+			 s->stack.missing ? s->stack.missing : "a stack without frames");
+}
+
+/* ---- what tells two apart ---- */
+
+/* "torch::autograd::generated::details::mm_mat1_backward" is known as "mm_mat1_backward". */
+static const char *last_name(const char *function)
+{
+	const char *last = function;
+	for (const char *at = function; *at != '\0' && *at != '<' && *at != '('; at++)
+		if (at[0] == ':' && at[1] == ':')
+			last = at + 2;
+	return isalpha((unsigned char)*last) || *last == '_' ? last : function;
+}
+
+/* The next frame outwards that is the program's as the user's innermost one; SIZE_MAX: none. */
+static size_t next_caller(const struct gp_read_stack *s, size_t k)
+{
+	const struct gp_frame *user = &s->frame[s->names.user];
+	for (k++; k < s->frames; k++) {
+		const struct gp_frame *f = &s->frame[k];
+		const bool is_there = f->module != NULL && user->module != NULL &&
+				      strcmp(f->module, user->module) == 0;
+		if (f->is_python == user->is_python &&
+		    (user->is_python ? f->is_user == user->is_user : is_there))
+			return k;
+	}
+	return SIZE_MAX;
+}
+
+/* The nearest caller of a's user's frame that b has not in its place; SIZE_MAX: none. */
+static size_t unlike_caller(const struct gp_read_stack *a, const struct gp_read_stack *b)
+{
+	size_t i = a->names.user, j = b->names.user;
+	while (i != SIZE_MAX && j != SIZE_MAX) {
+		i = next_caller(a, i);
+		j = next_caller(b, j);
+		if (i == SIZE_MAX || j == SIZE_MAX ||
+		    !gp_frame_reads_like(&a->frame[i], &b->frame[j]))
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* Where a leaves b on the way inwards; SIZE_MAX: nowhere. */
+static size_t leaving_frame(const struct gp_read_stack *a, const struct gp_read_stack *b)
+{
+	size_t i = a->frames, j = b->frames;
+	while (i > 0 && j > 0 && gp_frame_reads_like(&a->frame[i - 1], &b->frame[j - 1])) {
+		i--;
+		j--;
+	}
+	/* the key has the user's own line already: take its caller */
+	const bool is_told = i > 0 && i - 1 == a->names.user && i < a->frames;
+	return is_told ? i : i - 1;
+}
+
+void gp_group_difference(const struct gp_read_stack *a, const struct gp_read_stack *b, char *out)
+{
+	size_t k = unlike_caller(a, b);
+	if (k == SIZE_MAX)
+		k = leaving_frame(a, b);
+	out[0] = '\0';
+	if (k == SIZE_MAX)
+		return;
+	const struct gp_frame *f = &a->frame[k];
+	char name[GP_NAME_MAX];
+	const struct gp_name_frame named = { f->function, f->module, f->file, f->is_python };
+	size_t used = (size_t)sprintf(out, "  via ");
+	gp_frame_role(&named, name);
+	if (name[0] != '\0')
+		snprintf(out + used, GP_KEY_MAX - used, "%s", name);
+	else if (f->is_python || f->function == NULL || f->file != NULL)
+		write_line(out + used, GP_KEY_MAX - used, f);
+	else
+		gp_short_name(last_name(f->function), out + used, GP_KEY_MAX - used);
+}

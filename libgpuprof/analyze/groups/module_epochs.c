@@ -1,0 +1,51 @@
+/* Ends are the moments at which modules went, and both ends of times of doubt. */
+#include "module_epochs.h"
+
+#include <stdlib.h>
+
+#include "../../read/file/recording.h"
+
+static int module_epochs_compare(const void *left, const void *right)
+{
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+	return (a > b) - (a < b);
+}
+
+enum gp_status gp_module_epochs_build(const struct gp_recording *r, struct gp_module_epochs *out)
+{
+	const struct gp_module_list *list = gp_defined_modules(r->meanings);
+	*out = (struct gp_module_epochs){ 0 };
+	size_t most = list->room + 2 * list->doubts;
+	out->end_ns = calloc(most + 1, sizeof *out->end_ns);
+	if (out->end_ns == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 1; k < list->room; k++)
+		if (list->module[k].path != NULL && list->module[k].until != 0)
+			out->end_ns[out->ends++] = gp_tick_ns(&r->tick, list->module[k].until);
+	for (size_t k = 0; k < list->doubts; k++) {
+		out->end_ns[out->ends++] = gp_tick_ns(&r->tick, list->doubt[k].since);
+		out->end_ns[out->ends++] = gp_tick_ns(&r->tick, list->doubt[k].until);
+	}
+	if (out->ends > 1)
+		qsort(out->end_ns, out->ends, sizeof *out->end_ns, module_epochs_compare);
+	return GP_OK;
+}
+
+void gp_module_epochs_release(struct gp_module_epochs *epochs)
+{
+	free(epochs->end_ns);
+	*epochs = (struct gp_module_epochs){ 0 };
+}
+
+size_t gp_module_epoch(const struct gp_module_epochs *epochs, int64_t at_ns)
+{
+	size_t low = 0, high = epochs->ends;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (epochs->end_ns[middle] <= at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

@@ -1,0 +1,398 @@
+/*
+ * Brings what was told into line with what is there: at the beginning of a history, where a
+ * checkpoint says more than the events before it, behind calls that end many things at once, and at
+ * the end. First all that is gone ends, then what is missing begins: segments before their blocks.
+ */
+#include <stdlib.h>
+
+#include "../../read/tables/array.h"
+#include "../../read/tables/row_rank.h"
+#include "trace_builder.h"
+
+#define WALK_SLICE 65536u
+#define LOOKS_AN_ENTRY 16u /* listed, sorted and compared */
+
+/* What must be there: segments by address, and the physical memory that they are mapped to. */
+struct wanted {
+	struct gp_trace_builder *teller;
+	struct gp_known_segment *segment;
+	size_t segments;
+	uint64_t *physical; /* orders, rising */
+	size_t physicals;
+};
+
+static void want_segment(struct wanted *w, const struct gp_known_segment *segment)
+{
+	struct gp_known_segment *wanted = NULL;
+	if (!gp_known_is_range(segment))
+		return;
+	wanted = gp_array_append(&w->segment, &w->segments, sizeof *wanted);
+	w->teller->is_out_of_memory |= wanted == NULL;
+	if (wanted != NULL)
+		*wanted = *segment;
+}
+
+/* By address; of those that overlap the first stays. */
+static void settle_segments(struct wanted *w)
+{
+	size_t kept = 0;
+	if (w->segments > 1)
+		qsort(w->segment, w->segments, sizeof *w->segment, gp_row_order);
+	for (size_t k = 0; k < w->segments; k++) {
+		const struct gp_known_segment *last = kept ? &w->segment[kept - 1] : NULL;
+		if (last == NULL || w->segment[k].address - last->address >= last->bytes)
+			w->segment[kept++] = w->segment[k];
+	}
+	w->segments = kept;
+}
+
+/* ---- segments ---- */
+
+/* The wanted one that reaches into [from, to) first; NULL. */
+static const struct gp_known_segment *find_wanted(const struct wanted *w, uint64_t from,
+						  uint64_t to)
+{
+	size_t low = 0, high = w->segments;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (w->segment[middle].address + w->segment[middle].bytes <= from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < w->segments && w->segment[low].address < to ? &w->segment[low] : NULL;
+}
+
+static bool act_match_is_same(const struct gp_known_segment *a, const struct gp_known_segment *b)
+{
+	return a->address == b->address && a->bytes == b->bytes && a->device == b->device &&
+	       !a->is_mapped && !b->is_mapped;
+}
+
+static bool is_range_of(const struct gp_known_segment *a, const struct gp_known_segment *b)
+{
+	return a->is_mapped && b->is_mapped && a->device == b->device;
+}
+
+/* Ends what of a told segment is not wanted. */
+static void end_unwanted(struct wanted *w, const struct gp_known_segment *told)
+{
+	uint64_t at = told->address, end = told->address + told->bytes;
+	while (at < end) {
+		const struct gp_known_segment *want = find_wanted(w, at, end);
+		uint64_t next = end;
+		if (want != NULL && act_match_is_same(told, want))
+			return;
+		if (want != NULL && is_range_of(told, want)) {
+			uint64_t begin = want->address > at ? want->address : at;
+			if (begin > at)
+				gp_tell_range_end(w->teller, at, begin);
+			next = want->address + want->bytes;
+		} else {
+			gp_tell_range_end(w->teller, at, end);
+		}
+		at = next;
+	}
+}
+
+/* Tells what of a wanted segment is missing. */
+static void tell_missing(struct wanted *w, const struct gp_known_segment *want)
+{
+	struct gp_trace_builder *t = w->teller;
+	uint64_t at = want->address, end = want->address + want->bytes;
+	while (at < end) {
+		struct gp_known_segment *told = gp_known_segment_in(&t->segments, at, end);
+		uint64_t begin = told != NULL ? told->address : end;
+		struct gp_known_segment part = *want;
+		part.address = at;
+		part.bytes = begin - at;
+		if (told != NULL) {
+			told->arena = told->arena ? told->arena : want->arena;
+			at = told->address + told->bytes;
+		} else {
+			at = end;
+		}
+		if (begin > part.address)
+			gp_tell_segment(t, &part);
+		if (t->is_out_of_memory)
+			return;
+	}
+}
+
+static void end_unwanted_segments(struct wanted *w)
+{
+	struct gp_known_segments *s = &w->teller->segments;
+	for (size_t k = 0; k < s->count;) {
+		const struct gp_known_segment told = s->segment[k];
+		end_unwanted(w, &told);
+		/* it may be gone, or in parts */
+		while (k < s->count && s->segment[k].address < told.address + told.bytes)
+			k++;
+	}
+}
+
+static void tell_missing_segments(struct wanted *w)
+{
+	for (size_t k = 0; k < w->segments; k++)
+		tell_missing(w, &w->segment[k]);
+}
+
+/* ---- blocks and the rest ---- */
+
+/* By key: each that ends moves another one in the table. */
+static void end_unmet(struct gp_trace_builder *t, const struct gp_row_table *table,
+		      void (*end)(struct gp_trace_builder *, struct gp_known_block *))
+{
+	size_t keys = 0;
+	const struct gp_known_block *told = table->row;
+	uint64_t *key = malloc((table->rows + 1) * sizeof *key);
+	t->is_out_of_memory |= key == NULL;
+	for (size_t k = 0; key != NULL && k < table->rows; k++)
+		if (!told[k].is_met)
+			key[keys++] = told[k].key;
+	if (keys > 1)
+		qsort(key, keys, sizeof *key, gp_row_order);
+	for (size_t k = 0; k < keys; k++)
+		end(t, gp_known_find(table, key[k]));
+	free(key);
+}
+
+static void forget_met(const struct gp_row_table *table)
+{
+	struct gp_known_block *told = table->row;
+	for (size_t k = 0; k < table->rows; k++)
+		told[k].is_met = false;
+}
+
+static void meet_block(struct gp_trace_builder *t, const struct gp_known_block *want)
+{
+	struct gp_known_block *told = gp_known_find(&t->block, want->key);
+	if (told == NULL || told->bytes != want->bytes || told->device != want->device ||
+	    (told->is_pending && !want->is_pending))
+		return;
+	told->is_met = true;
+}
+
+static void act_match_add_block(struct gp_trace_builder *t, const struct gp_known_block *want)
+{
+	struct gp_known_block *told = gp_known_find(&t->block, want->key);
+	if (told != NULL && want->is_pending)
+		gp_tell_block_pending(t, told);
+	else if (told == NULL && !gp_tell_block(t, want) && t->is_quiet)
+		t->history->orphaned++;
+}
+
+/* ---- what is live ---- */
+
+static struct gp_known_block told_of(const struct gp_trace_builder *t,
+				     const struct gp_live_entry *e)
+{
+	bool is_block = e->space == GP_SPACE_BLOCK;
+	uint64_t spare = is_block ? e->owner : 0;
+	return (struct gp_known_block){
+		.key = is_block ? e->address : e->order,
+		.address = e->address,
+		.bytes = e->bytes,
+		.requested_bytes =
+			spare && spare <= e->bytes ? e->bytes - (spare - 1) : GP_BYTES_UNKNOWN,
+		.order = e->order,
+		.at_ns = gp_tick_ns(&t->recording->tick, e->time),
+		.stack = e->stack,
+		.arena = is_block ? (uint32_t)e->stream : 0,
+		.device = e->device,
+		.space = is_block ? GP_SPACE_NONE : e->space,
+		.is_pending = is_block && (e->flags & GP_LIVE_PENDING) != 0,
+	};
+}
+
+static const struct gp_live_entry *reservation_of(const struct wanted *w, uint64_t address)
+{
+	const struct gp_live_entry *e =
+		gp_live_find(w->teller->recording->live, GP_SPACE_RESERVATION, address);
+	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0 ? e : NULL;
+}
+
+/* Its allocator told of it, and has put no block there yet. */
+static bool is_told(const struct gp_live *live, const struct gp_live_entry *e)
+{
+	return e->space != GP_SPACE_PHYSICAL && e->space != GP_SPACE_ARRAY &&
+	       gp_live_find(live, GP_SPACE_SEGMENT, e->address) != NULL;
+}
+
+static void want_entry(void *context, const struct gp_live_entry *e)
+{
+	struct wanted *w = context;
+	struct gp_trace_builder *t = w->teller;
+	const struct gp_live_entry *in = NULL;
+	if (e->space == GP_SPACE_MAPPED)
+		in = reservation_of(w, e->address);
+	bool is_mapped =
+		in != NULL || (e->space == GP_SPACE_MAPPED && is_told(t->recording->live, e));
+	uint64_t *physical =
+		is_mapped ? gp_array_append(&w->physical, &w->physicals, sizeof *physical) : NULL;
+	t->is_out_of_memory |= is_mapped && physical == NULL;
+	if (physical != NULL)
+		*physical = e->stream;
+	bool is_own = e->space == GP_SPACE_SEGMENT, is_whole = gp_live_is_driver(e);
+	if (is_own)
+		t->has_told[e->device < GP_DEVICES ? e->device : GP_DEVICES] = true;
+	/* those that it tells of itself stand there themselves */
+	is_whole = is_whole && (e->flags & GP_LIVE_SEGMENT) != 0 && (e->flags & GP_LIVE_TOLD) == 0;
+	bool is_range = in != NULL && (in->flags & GP_LIVE_TOLD) == 0;
+	if (!is_own && !is_whole && !is_range)
+		return;
+	const struct gp_known_segment segment = {
+		.address = e->address,
+		.bytes = e->bytes,
+		.order = e->order,
+		.at_ns = gp_tick_ns(&t->recording->tick, e->time),
+		.stack = e->stack,
+		.arena = is_own ? (uint32_t)e->stream : 0,
+		.device = is_range ? in->device : e->device,
+		.is_mapped = is_range || (is_own && (e->flags & GP_LIVE_MAPPED) != 0),
+	};
+	want_segment(w, &segment);
+}
+
+static bool is_outside(const struct wanted *w, const struct gp_live_entry *e)
+{
+	if (!gp_live_is_driver(e) || (e->flags & GP_LIVE_SEGMENT) != 0 || e->bytes == 0 ||
+	    is_told(w->teller->recording->live, e))
+		return false;
+	return w->physicals == 0 || bsearch(&e->order, w->physical, w->physicals,
+					    sizeof *w->physical, gp_row_order) == NULL;
+}
+
+static void meet_entry(void *context, const struct gp_live_entry *e)
+{
+	struct wanted *w = context;
+	struct gp_known_block want = told_of(w->teller, e), *told;
+	if (e->space == GP_SPACE_BLOCK)
+		meet_block(w->teller, &want);
+	else if (is_outside(w, e) && (told = gp_known_find(&w->teller->outside, want.key)) != NULL)
+		told->is_met = true;
+}
+
+static void add_entry(void *context, const struct gp_live_entry *e)
+{
+	struct wanted *w = context;
+	struct gp_known_block want = told_of(w->teller, e);
+	if (e->space == GP_SPACE_BLOCK)
+		act_match_add_block(w->teller, &want);
+	else if (is_outside(w, e) && gp_known_find(&w->teller->outside, want.key) == NULL)
+		gp_tell_outside(w->teller, &want);
+}
+
+static void act_match_walk(struct wanted *w, gp_live_visit *visit)
+{
+	gp_live_walk_begin(w->teller->recording->live, visit, w);
+	while (!gp_live_walk_more(w->teller->recording->live, WALK_SLICE))
+		;
+}
+
+static void release(struct wanted *w)
+{
+	free(w->segment);
+	free(w->physical);
+}
+
+void gp_act_match_live(struct gp_trace_builder *t)
+{
+	struct wanted w = { .teller = t };
+	t->helds = 0;
+	t->is_told = false;
+	forget_met(&t->block);
+	forget_met(&t->outside);
+	act_match_walk(&w, want_entry);
+	settle_segments(&w);
+	if (w.physicals > 1)
+		qsort(w.physical, w.physicals, sizeof *w.physical, gp_row_order);
+	if (!t->is_out_of_memory)
+		act_match_walk(&w, meet_entry);
+	if (!t->is_out_of_memory) {
+		end_unmet(t, &t->block, gp_tell_block_end);
+		end_unmet(t, &t->outside, gp_tell_outside_end);
+		end_unwanted_segments(&w);
+		tell_missing_segments(&w);
+		act_match_walk(&w, add_entry);
+	}
+	release(&w);
+}
+
+void gp_act_match_soon(struct gp_trace_builder *t)
+{
+	uint64_t entries = gp_live_entries(t->recording->live) + t->block.rows + t->outside.rows +
+			   t->segments.count;
+	t->is_due = !gp_looks_take(&t->looks, entries * LOOKS_AN_ENTRY);
+	if (!t->is_due)
+		gp_act_match_live(t);
+}
+
+bool gp_act_is_framework(const struct gp_live *live, const struct gp_known_block *told,
+			 uint64_t mapped_at)
+{
+	const struct gp_live_entry *e;
+	if (told->space == GP_SPACE_PHYSICAL) {
+		const struct gp_live_entry *m =
+			mapped_at ? gp_live_find(live, GP_SPACE_MAPPED, mapped_at) : NULL;
+		e = mapped_at ? gp_live_find(live, GP_SPACE_RESERVATION, mapped_at) : NULL;
+		if (m != NULL && is_told(live, m))
+			return true;
+	} else {
+		e = gp_live_find(live, told->space, told->address);
+		e = e != NULL && e->order == told->order ? e : NULL;
+		if (e != NULL && is_told(live, e))
+			return true;
+	}
+	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0;
+}
+
+/* ---- what a state says ---- */
+
+static void visit_blocks(struct gp_trace_builder *t, const struct gp_memory *m,
+			 void (*visit)(struct gp_trace_builder *, const struct gp_known_block *))
+{
+	for (size_t k = 0; k < m->segments; k++) {
+		const struct gp_memory_segment *s = &m->segment[k];
+		for (size_t i = s->first; i < s->first + s->blocks; i++) {
+			const struct gp_memory_block *b = &m->block[i];
+			const struct gp_known_block told = { .key = b->address,
+							     .address = b->address,
+							     .bytes = b->bytes,
+							     .requested_bytes = b->requested_bytes,
+							     .at_ns = b->at_ns,
+							     .stack = b->stack,
+							     .device = (uint8_t)s->device,
+							     .is_pending =
+								     b->state == GP_STATE_PENDING };
+			if (b->state != GP_STATE_FREE)
+				visit(t, &told);
+		}
+	}
+}
+
+void gp_act_match_memory(struct gp_trace_builder *t, const struct gp_memory *m)
+{
+	struct wanted w = { .teller = t };
+	t->is_told = false;
+	forget_met(&t->block);
+	for (size_t k = 0; k < m->segments; k++) {
+		const struct gp_memory_segment *s = &m->segment[k];
+		const struct gp_known_segment segment = { .address = s->address,
+							  .bytes = s->bytes,
+							  .at_ns = s->at_ns,
+							  .stack = s->stack,
+							  .device = (uint8_t)s->device,
+							  .is_mapped = s->is_expandable };
+		want_segment(&w, &segment);
+	}
+	settle_segments(&w);
+	visit_blocks(t, m, meet_block);
+	if (!t->is_out_of_memory) {
+		end_unmet(t, &t->block, gp_tell_block_end);
+		end_unwanted_segments(&w);
+		tell_missing_segments(&w);
+		visit_blocks(t, m, act_match_add_block);
+	}
+	release(&w);
+}

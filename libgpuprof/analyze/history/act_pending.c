@@ -1,0 +1,109 @@
+/*
+ * Driver memory that nobody has used yet: held back until the next events tell whether the
+ * framework does, or it is taken for memory outside of it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../read/tables/array.h"
+#include "trace_builder.h"
+
+#define HOLDING 1000u /* events until driver memory that nobody used is taken for outside */
+
+struct gp_act_pending *gp_held_find(struct gp_trace_builder *t, uint64_t order)
+{
+	for (size_t k = 0; k < t->helds; k++)
+		if (t->held[k].told.key == order)
+			return &t->held[k];
+	return NULL;
+}
+
+void gp_held_drop(struct gp_trace_builder *t, struct gp_act_pending *held)
+{
+	t->helds--;
+	memmove(held, held + 1, (size_t)(&t->held[t->helds] - held) * sizeof *held);
+}
+
+/* What was taken for outside, or not settled yet, is the framework's. */
+void gp_held_claim(struct gp_trace_builder *t, uint64_t order)
+{
+	struct gp_act_pending *held = gp_held_find(t, order);
+	struct gp_known_block *outside = gp_known_find(&t->outside, order);
+	if (held != NULL)
+		gp_held_drop(t, held);
+	if (outside == NULL)
+		return;
+	t->is_told = false;
+	gp_tell_outside_end(t, outside);
+	t->is_told = true;
+}
+
+void gp_held_tell(struct gp_trace_builder *t, const struct gp_act_pending *held)
+{
+	int64_t at_ns = t->at_ns;
+	uint32_t stack = t->stack;
+	t->at_ns = held->told.at_ns;
+	t->stack = held->told.stack;
+	t->is_told = true;
+	gp_tell_outside(t, &held->told);
+	t->at_ns = at_ns;
+	t->stack = stack;
+}
+
+/* A framework that asks the driver uses what it got in its next report. */
+static bool is_settling(const struct gp_record *r)
+{
+	switch (r->kind) {
+	case GP_ALLOC:
+	case GP_ALLOC_FAILED:
+	case GP_MAP:
+	case GP_SEGMENT_ALLOC:
+	case GP_SEGMENT_MAP:
+		return false;
+	case GP_FREE: /* a handle is released as soon as it is mapped */
+		return r->space != GP_SPACE_PHYSICAL;
+	default:
+		return true;
+	}
+}
+
+void gp_held_settle(struct gp_trace_builder *t, const struct gp_record *r, uint32_t thread)
+{
+	bool is_next = r != NULL && is_settling(r);
+	for (size_t k = 0; k < t->helds;) {
+		struct gp_act_pending held = t->held[k];
+		if (r != NULL && !(is_next && held.thread == thread) &&
+		    t->recording->seen < held.until) {
+			k++;
+			continue;
+		}
+		gp_held_drop(t, &t->held[k]);
+		if (!gp_act_is_framework(t->recording->live, &held.told, held.mapped_at))
+			gp_held_tell(t, &held);
+	}
+}
+
+void gp_held_add(struct gp_trace_builder *t, const struct gp_record *r, uint32_t thread)
+{
+	const struct gp_live_entry *e =
+		gp_live_find(t->recording->live, r->space, r->alloc.address);
+	if (e == NULL || e->order != r->order || !gp_live_is_driver(e) || e->bytes == 0)
+		return;
+	struct gp_act_pending *held = gp_array_append(&t->held, &t->helds, sizeof *held);
+	t->is_out_of_memory |= held == NULL;
+	if (held == NULL)
+		return;
+	*held = (struct gp_act_pending){
+		.told = { .key = e->order,
+			  .address = e->address,
+			  .bytes = e->bytes,
+			  .requested_bytes = GP_BYTES_UNKNOWN,
+			  .order = e->order,
+			  .at_ns = t->at_ns,
+			  .stack = e->stack,
+			  .device = e->device,
+			  .space = e->space },
+		.thread = thread,
+		.until = t->recording->seen + HOLDING,
+	};
+}

@@ -1,0 +1,562 @@
+/*
+ * Follows the events of a span and tells what each means for memory. The state of the recording
+ * knows what is live; what the acts have told so far is kept beside it, so that where an event was
+ * lost, came late or meant more than it says, the difference can be told.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../groups/module_epochs.h"
+#include "trace_builder.h"
+
+static struct gp_live *live_of(struct gp_trace_builder *t)
+{
+	return t->recording->live;
+}
+
+static bool *has_told(struct gp_trace_builder *t, unsigned device)
+{
+	return &t->has_told[device < GP_DEVICES ? device : GP_DEVICES];
+}
+
+/* ---- memory of the driver ---- */
+
+/* `ended`: what was there before the event. */
+static void follow_free(struct gp_trace_builder *t, const struct gp_live_entry *ended)
+{
+	bool is_physical = ended->space == GP_SPACE_PHYSICAL;
+	if (is_physical && ended->stream > 0)
+		return; /* it lives on in its mappings */
+	if ((ended->flags & GP_LIVE_SEGMENT) != 0 && ended->space != GP_SPACE_RESERVATION) {
+		gp_tell_range_end(t, ended->address, ended->address + ended->bytes);
+		return;
+	}
+	struct gp_act_pending *held = gp_held_find(t, ended->order);
+	if (held != NULL) {
+		const struct gp_act_pending was = *held;
+		gp_held_drop(t, held);
+		gp_held_tell(t, &was);
+	}
+	struct gp_known_block *outside = gp_known_find(&t->outside, ended->order);
+	if (outside != NULL)
+		gp_tell_outside_end(t, outside);
+}
+
+/* ---- ranges of a reservation ---- */
+
+/* What of [from, to) is not told yet. */
+static void tell_range(struct gp_trace_builder *t, const struct gp_known_segment *range)
+{
+	uint64_t at = range->address, end = range->address + range->bytes;
+	while (at < end && !t->is_out_of_memory) {
+		struct gp_known_segment *told = gp_known_segment_in(&t->segments, at, end);
+		struct gp_known_segment part = *range;
+		part.address = at;
+		part.bytes = (told != NULL ? told->address : end) - at;
+		at = told != NULL ? told->address + told->bytes : end;
+		if (told != NULL && told->arena == 0)
+			told->arena = range->arena;
+		if ((int64_t)part.bytes > 0)
+			gp_tell_segment(t, &part);
+	}
+}
+
+static void follow_map(struct gp_trace_builder *t, const struct gp_record *r)
+{
+	const struct gp_live *live = live_of(t);
+	const struct gp_live_entry *mapped = gp_live_find(live, GP_SPACE_MAPPED, r->map.address);
+	const struct gp_live_entry *in = gp_live_find(live, GP_SPACE_RESERVATION, r->map.address);
+	if (mapped == NULL || mapped->order != r->order)
+		return;
+	struct gp_act_pending *held = gp_held_find(t, mapped->stream);
+	if (in == NULL || (in->flags & GP_LIVE_SEGMENT) == 0) {
+		if (held != NULL)
+			held->mapped_at = r->map.address;
+		return;
+	}
+	gp_held_claim(t, mapped->stream);
+	/* an allocator that tells says how much of it is one act */
+	if (*has_told(t, in->device))
+		return;
+	const struct gp_known_segment range = { .address = mapped->address,
+						.bytes = mapped->bytes,
+						.order = r->order,
+						.at_ns = t->at_ns,
+						.stack = r->stack,
+						.device = in->device,
+						.is_mapped = true };
+	tell_range(t, &range);
+}
+
+static void follow_unmap(struct gp_trace_builder *t, const struct gp_record *r)
+{
+	uint64_t from = r->unmap.address, to = from + r->unmap.bytes;
+	const struct gp_known_segment *s = gp_known_segment_in(&t->segments, from, to);
+	if (s == NULL && t->physicals > 0)
+		gp_act_match_soon(t);
+	else if (s != NULL && s->is_mapped && !*has_told(t, s->device))
+		gp_tell_range_end(t, from, to);
+}
+
+/* ---- segments that a block shows ---- */
+
+static void derive_ranges(struct gp_trace_builder *t, const struct gp_live_entry *in,
+			  const struct gp_record *r)
+{
+	uint64_t at = in->address, left = in->stream;
+	const struct gp_live_entry *m;
+	while (left > 0 && (m = gp_live_next_mapped(live_of(t), at)) != NULL) {
+		if (m->address - in->address >= in->bytes)
+			break;
+		const struct gp_known_segment range = { .address = m->address,
+							.bytes = m->bytes,
+							.order = m->order,
+							.at_ns = gp_tick_ns(&t->recording->tick,
+									    m->time),
+							.stack = m->stack,
+							.arena = r->code,
+							.device = r->device,
+							.is_mapped = true };
+		at = m->address + (m->bytes ? m->bytes : 1);
+		left -= m->bytes < left ? m->bytes : left;
+		gp_held_claim(t, m->stream);
+		t->at_ns = range.at_ns;
+		t->stack = range.stack;
+		tell_range(t, &range);
+	}
+}
+
+static const struct gp_live_entry *find_memory(struct gp_trace_builder *t, uint64_t address)
+{
+	static const uint8_t spaces[] = { GP_SPACE_DEVICE, GP_SPACE_ASYNC, GP_SPACE_MANAGED,
+					  GP_SPACE_GRAPH,  GP_SPACE_IPC,   GP_SPACE_RESERVATION };
+	for (size_t k = 0; k < sizeof spaces; k++) {
+		const struct gp_live_entry *e = gp_live_find(live_of(t), spaces[k], address);
+		if (e != NULL)
+			return e;
+	}
+	return NULL;
+}
+
+/* Its segment was not told: the driver's memory in which the block lies is one. */
+static void derive_segment(struct gp_trace_builder *t, const struct gp_record *r)
+{
+	const struct gp_live_entry *in = find_memory(t, r->block_alloc.address);
+	int64_t at_ns = t->at_ns;
+	if (in == NULL)
+		return;
+	if (in->space == GP_SPACE_RESERVATION) {
+		/* where nothing is mapped the others would be told again and again */
+		if (gp_live_find(live_of(t), GP_SPACE_MAPPED, r->block_alloc.address) != NULL)
+			derive_ranges(t, in, r);
+	} else {
+		const struct gp_known_segment segment = { .address = in->address,
+							  .bytes = in->bytes,
+							  .order = in->order,
+							  .at_ns = gp_tick_ns(&t->recording->tick,
+									      in->time),
+							  .stack = in->stack,
+							  .arena = r->code,
+							  .device = r->device };
+		gp_held_claim(t, in->order);
+		t->at_ns = segment.at_ns;
+		t->stack = segment.stack;
+		gp_tell_segment(t, &segment);
+	}
+	t->at_ns = at_ns;
+	t->stack = r->stack;
+}
+
+/* ---- the framework's own ---- */
+
+static void follow_block_alloc(struct gp_trace_builder *t, const struct gp_record *r)
+{
+	const struct gp_known_block *there = gp_known_find(&t->block, r->block_alloc.address);
+	uint64_t bytes = r->block_alloc.bytes;
+	if (there != NULL && there->order > r->order)
+		return; /* late, and over */
+	const struct gp_known_block block = { .key = r->block_alloc.address,
+					      .address = r->block_alloc.address,
+					      .bytes = bytes,
+					      .requested_bytes = r->aux && r->aux <= bytes ?
+									 bytes - (r->aux - 1) :
+									 GP_BYTES_UNKNOWN,
+					      .order = r->order,
+					      .at_ns = t->at_ns,
+					      .stack = r->stack,
+					      .arena = r->code,
+					      .device = r->device };
+	if (gp_known_segment_at(&t->segments, block.address) == NULL)
+		derive_segment(t, r);
+	if (!gp_tell_block(t, &block))
+		t->history->orphaned++;
+}
+
+/* There is `found` of it in the live state, unless it is late: before the telling, and now told. */
+static void follow_found(struct gp_trace_builder *t, const struct gp_record *r)
+{
+	uint64_t spare = r->aux & ~GP_FOUND_PENDING, bytes = r->block_existing.bytes;
+	const struct gp_live_entry *e =
+		gp_live_find(live_of(t), GP_SPACE_BLOCK, r->block_existing.address);
+	struct gp_known_block *there = gp_known_find(&t->block, r->block_existing.address);
+	uint64_t requested = spare != 0 && spare <= bytes ? bytes - (spare - 1) : GP_BYTES_UNKNOWN;
+	if (r->aux == 0 || e == NULL || e->bytes != bytes)
+		return;
+	if (there != NULL && there->order == e->order && there->arena == 0) {
+		there->arena = r->code;
+		there->requested_bytes = requested;
+	}
+	if (there != NULL || e->order != r->order)
+		return;
+	const struct gp_known_block block = { .key = e->address,
+					      .address = e->address,
+					      .bytes = bytes,
+					      .requested_bytes = requested,
+					      .order = r->order,
+					      .at_ns = t->at_ns,
+					      .stack = r->stack,
+					      .arena = r->code,
+					      .device = r->device };
+	t->is_told = false;
+	if (gp_known_segment_at(&t->segments, block.address) == NULL)
+		derive_segment(t, r);
+	struct gp_known_block *told =
+		gp_tell_block(t, &block) ? gp_known_find(&t->block, block.key) : NULL;
+	if (told == NULL)
+		t->history->orphaned++;
+	else if ((e->flags & GP_LIVE_PENDING) != 0)
+		gp_tell_block_pending(t, told);
+}
+
+static void follow_block_end(struct gp_trace_builder *t, const struct gp_record *r)
+{
+	struct gp_known_block *block = gp_known_find(&t->block, r->block_free.address);
+	if (block == NULL || block->order > r->order)
+		return;
+	if (r->kind == GP_BLOCK_FREE && r->aux != 0)
+		gp_tell_block_pending(t, block);
+	else
+		gp_tell_block_end(t, block);
+}
+
+static void follow_segment(struct gp_trace_builder *t, const struct gp_record *r)
+{
+	uint64_t from = r->segment_alloc.address, to = from + r->segment_alloc.bytes;
+	const struct gp_known_segment segment = {
+		.address = from,
+		.bytes = to - from,
+		.order = r->order,
+		.at_ns = t->at_ns,
+		.stack = r->stack,
+		.arena = r->code,
+		.device = r->device,
+		.is_mapped = r->kind == GP_SEGMENT_MAP,
+	};
+	*has_told(t, r->device) = true;
+	if (to <= from)
+		return;
+	if (r->kind == GP_SEGMENT_FREE || r->kind == GP_SEGMENT_UNMAP) {
+		gp_tell_range_end(t, from, to);
+		return;
+	}
+	if (segment.is_mapped) {
+		tell_range(t, &segment);
+		return;
+	}
+	struct gp_known_segment *there = gp_known_segment_at(&t->segments, from);
+	if (there != NULL && there->address == from && there->bytes == segment.bytes &&
+	    !there->is_mapped && there->blocks > 0) {
+		there->arena = there->arena ? there->arena : r->code;
+		return;
+	}
+	const struct gp_live_entry *in = find_memory(t, from);
+	if (in != NULL && in->space != GP_SPACE_RESERVATION)
+		gp_held_claim(t, in->order);
+	t->is_told = false;
+	gp_tell_range_end(t, from, to);
+	t->is_told = true;
+	gp_tell_segment(t, &segment);
+}
+
+/* The driver's last count, moved by what this job asked of it and gave back since. */
+static uint64_t counted_free(const struct gp_live *live, unsigned device)
+{
+	const struct gp_live_device *d = gp_live_device(live, device);
+	if (d == NULL || d->used.time == 0)
+		return GP_BYTES_UNKNOWN;
+	uint64_t now = d->curve[GP_CURVE_DRIVER].now_bytes, then = d->used.driver_bytes;
+	uint64_t free_bytes = d->used.free_bytes;
+	if (now > then)
+		return free_bytes > now - then ? free_bytes - (now - then) : 0;
+	free_bytes += then - now;
+	return free_bytes < d->used.total_bytes ? free_bytes : d->used.total_bytes;
+}
+
+static void follow_oom(struct gp_trace_builder *t, const struct gp_record *r)
+{
+	struct gp_act act = { .kind = GP_ACT_OOM,
+			      .device = r->device,
+			      .bytes = r->oom.bytes,
+			      .requested_bytes = GP_BYTES_UNKNOWN,
+			      .device_free_bytes = r->aux ? r->oom.device_free :
+							    counted_free(live_of(t), r->device) };
+	gp_tell(t, &act, r->code);
+}
+
+static void follow_snapshot(struct gp_trace_builder *t, const struct gp_record *r)
+{
+	struct gp_act act = { .kind = GP_ACT_SNAPSHOT,
+			      .device = r->device,
+			      .bytes = r->snapshot.active_bytes,
+			      .requested_bytes = GP_BYTES_UNKNOWN };
+	gp_tell(t, &act, r->code);
+}
+
+/* ---- one event ---- */
+
+/* What the driver refused to free is there again. */
+static bool is_back(struct gp_trace_builder *t, const struct gp_record *r)
+{
+	const struct gp_live_entry *e = find_memory(t, r->free_failed.address);
+	if (r->space == GP_SPACE_PHYSICAL || r->space == GP_SPACE_ARRAY)
+		e = gp_live_find(live_of(t), r->space, r->free_failed.address);
+	if (e == NULL)
+		return false;
+	return gp_known_find(&t->outside, e->order) == NULL && gp_held_find(t, e->order) == NULL &&
+	       gp_known_segment_at(&t->segments, e->address) == NULL;
+}
+
+static void follow(struct gp_trace_builder *t, const struct gp_record *r, uint32_t thread,
+		   const struct gp_live_entry *ended, bool is_late)
+{
+	t->is_told = true;
+	switch (r->kind) {
+	case GP_BLOCK_ALLOC:
+		follow_block_alloc(t, r);
+		break;
+	case GP_BLOCK_EXISTING:
+		follow_found(t, r);
+		break;
+	case GP_BLOCK_FREE:
+	case GP_BLOCK_COMPLETED:
+		follow_block_end(t, r);
+		break;
+	case GP_SEGMENT_ALLOC:
+	case GP_SEGMENT_FREE:
+	case GP_SEGMENT_MAP:
+	case GP_SEGMENT_UNMAP:
+		if (is_late)
+			gp_act_match_soon(t);
+		else
+			follow_segment(t, r);
+		break;
+	case GP_ALLOC:
+		gp_held_add(t, r, thread);
+		break;
+	case GP_FREE:
+		if (ended->space != GP_SPACE_NONE)
+			follow_free(t, ended);
+		break;
+	case GP_MAP:
+		follow_map(t, r);
+		break;
+	case GP_UNMAP:
+		follow_unmap(t, r);
+		break;
+	case GP_FREE_FAILED:
+		if (is_back(t, r))
+			gp_act_match_soon(t);
+		break;
+	case GP_UNMAP_FAILED:
+	case GP_OWNER_GONE:
+		gp_act_match_soon(t);
+		break;
+	case GP_OOM:
+		follow_oom(t, r);
+		break;
+	case GP_SNAPSHOT:
+		follow_snapshot(t, r);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Applies it, and tells what it means. */
+static enum gp_status step(struct gp_trace_builder *t, const struct gp_record *r, uint32_t thread)
+{
+	struct gp_live_entry ended = { 0 };
+	bool is_late = r->order < gp_live_count(live_of(t), GP_COUNT_NEWEST_ORDER);
+	if (r->kind == GP_FREE) {
+		const struct gp_live_entry *e = gp_live_ended_by(live_of(t), r);
+		if (e != NULL)
+			ended = *e;
+	}
+	enum gp_status status = gp_recording_apply(t->recording, r);
+	if (status != GP_OK || r->kind >= GP_KINDS ||
+	    gp_event_infos[r->kind].class != GP_CLASS_MEMORY)
+		return status;
+	t->at_ns = gp_tick_ns(&t->recording->tick, r->time);
+	t->stack = r->stack;
+	gp_looks_add(&t->looks);
+	follow(t, r, thread, &ended, is_late);
+	if (t->is_due)
+		gp_act_match_soon(t);
+	if (t->helds > 0)
+		gp_held_settle(t, r, thread);
+	return t->is_out_of_memory ? GP_E_MEMORY : t->is_over ? GP_END : GP_OK;
+}
+
+/* ---- a span ---- */
+
+/* What the recording says by now, before anything is told. */
+static void history_begin(struct gp_trace_builder *t)
+{
+	t->is_quiet = true;
+	gp_act_match_live(t);
+	t->is_quiet = false;
+}
+
+static bool is_behind(const struct gp_history *h, const struct gp_record *r)
+{
+	return h->to_ns != INT64_MAX && r->kind < GP_KINDS &&
+	       gp_event_infos[r->kind].class == GP_CLASS_MEMORY && r->order >= h->memory.order;
+}
+
+/* How far a replay has come: where it leaps, what is live then is told anew. */
+struct way {
+	bool is_begun;
+	size_t loaded;
+	unsigned overtakes;
+};
+
+/* What the recorder reports of a loss shows a leap, but no span begins at it. */
+static void see_moment(struct gp_trace_builder *t, struct way *way, unsigned kind, int64_t at_ns)
+{
+	const struct gp_recording *recording = t->recording;
+	if (way->is_begun &&
+	    (recording->loaded != way->loaded || recording->overtakes != way->overtakes)) {
+		t->at_ns = at_ns;
+		gp_act_match_soon(t);
+	} else if (!way->is_begun && gp_has_moment(kind) && at_ns >= t->history->from_ns) {
+		history_begin(t);
+		way->is_begun = true;
+	}
+	way->loaded = recording->loaded;
+	way->overtakes = recording->overtakes;
+}
+
+static enum gp_status history_replay(struct gp_trace_builder *t)
+{
+	struct gp_recording *recording = t->recording;
+	enum gp_status status = gp_recording_rewind(recording);
+	struct way way = { .loaded = recording->loaded, .overtakes = recording->overtakes };
+	while (status == GP_OK) {
+		uint32_t thread = 0;
+		const struct gp_record *r = gp_recording_fetch(recording, &thread, &status);
+		if (r == NULL || is_behind(t->history, r))
+			break;
+		if (gp_is_happening(r->kind))
+			see_moment(t, &way, r->kind, gp_tick_ns(&recording->tick, r->time));
+		status = way.is_begun ? step(t, r, thread) : gp_recording_apply(recording, r);
+	}
+	if (t->is_over || (status != GP_OK && status != GP_END))
+		return status;
+	if (!way.is_begun)
+		history_begin(t);
+	gp_held_settle(t, NULL, 0);
+	t->stack = 0;
+	gp_act_match_live(t);
+	gp_act_match_memory(t, &t->history->memory);
+	return t->is_out_of_memory ? GP_E_MEMORY : t->is_over ? GP_END : GP_OK;
+}
+
+static int by_device_and_address(const void *left, const void *right)
+{
+	const struct gp_memory_outside *a = left, *b = right;
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+static enum gp_status list_outside(const struct gp_trace_builder *t, struct gp_history *h)
+{
+	h->outside = calloc(t->outside.rows + 1, sizeof *h->outside);
+	if (h->outside == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < t->outside.rows; k++) {
+		const struct gp_known_block *o = (const struct gp_known_block *)t->outside.row + k;
+		h->outside[h->outsides++] = (struct gp_memory_outside){ .address = o->address,
+									.bytes = o->bytes,
+									.device = o->device,
+									.space = o->space,
+									.at_ns = o->at_ns,
+									.stack = o->stack };
+	}
+	qsort(h->outside, h->outsides, sizeof *h->outside, by_device_and_address);
+	return GP_OK;
+}
+
+enum gp_status gp_history_visit(struct gp_history *h,
+				bool (*visit)(void *context, const struct gp_act *), void *context)
+{
+	struct gp_trace_builder t = { .recording = h->recording,
+				      .history = h,
+				      .visit = visit,
+				      .context = context,
+				      .handle_address = GP_ADDRESS_OF_HANDLES };
+	free(h->outside);
+	h->outside = NULL;
+	h->outsides = 0;
+	h->acts = h->untold = h->orphaned = 0;
+	gp_looks_open(&t.looks);
+	enum gp_status status = history_replay(&t);
+	if (status == GP_OK)
+		status = list_outside(&t, h);
+	gp_trace_builder_release(&t);
+	return status;
+}
+
+enum gp_status gp_history_open(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+			       struct gp_history *out)
+{
+	const struct gp_info *info;
+	*out = (struct gp_history){ .recording = recording, .from_ns = from_ns, .to_ns = to_ns };
+	enum gp_status status = gp_recording_info(recording, &info);
+	if (status != GP_OK)
+		return status;
+	int64_t end_ns = (int64_t)info->duration_ns;
+	for (size_t k = 0; k < info->uncertains; k++) {
+		int64_t until_ns = info->uncertain[k].to_ns;
+		/* one that reaches the end tells nothing of what is certain behind it */
+		if (until_ns > out->from_ns && until_ns < end_ns && until_ns < to_ns) {
+			out->from_ns = until_ns;
+			out->is_cut = true;
+		}
+	}
+	if (to_ns >= end_ns)
+		out->to_ns = INT64_MAX;
+	const struct gp_moment_of moment = {
+		.when = out->to_ns == INT64_MAX ? GP_WHEN_END : GP_WHEN_TIME,
+		.at_ns = out->to_ns,
+		.device = GP_DEVICE_UNKNOWN,
+	};
+	out->epochs = calloc(1, sizeof *out->epochs);
+	status = out->epochs ? gp_module_epochs_build(recording, out->epochs) : GP_E_MEMORY;
+	return status == GP_OK ? gp_memory_build(recording, &moment, &out->memory) : status;
+}
+
+uint32_t gp_history_epoch(const struct gp_history *h, int64_t at_ns)
+{
+	return (uint32_t)gp_module_epoch(h->epochs, at_ns);
+}
+
+void gp_history_close(struct gp_history *h)
+{
+	gp_memory_free(&h->memory);
+	if (h->epochs)
+		gp_module_epochs_release(h->epochs);
+	free(h->epochs);
+	free(h->outside);
+	*h = (struct gp_history){ 0 };
+}

@@ -1,0 +1,246 @@
+/* Each act is made here, from what it changes. */
+#include "trace_builder.h"
+
+#include <stdlib.h>
+
+#include "../../read/tables/row_rank.h"
+
+#define PLACES_A_LOOK 2u /* that are looked at one behind the other */
+
+void gp_trace_builder_release(struct gp_trace_builder *t)
+{
+	gp_row_table_release(&t->block);
+	gp_row_table_release(&t->outside);
+	gp_known_segments_release(&t->segments);
+	free(t->held);
+}
+
+/* Numbers of arenas are given once; what they mean is told before they are used. */
+static struct gp_arena arena_of(const struct gp_trace_builder *t, uint32_t number)
+{
+	const struct gp_record *r =
+		number != 0 ? gp_defined_record(t->recording->meanings, GP_ARENA, number) : NULL;
+	if (r == NULL)
+		return (struct gp_arena){ .captured_at_ns = -1 };
+	return (struct gp_arena){ .is_known = true,
+				  .has_pool = r->arena.has_pool != 0,
+				  .stream = r->arena.stream,
+				  .pool = r->arena.pool,
+				  .user_pool = r->arena.user_pool,
+				  .captured_at_ns = -1 };
+}
+
+static void tell_in(struct gp_trace_builder *t, struct gp_act *act, uint32_t arena)
+{
+	if (t->is_quiet || t->is_over)
+		return;
+	const struct gp_arena of = arena_of(t, arena);
+	act->arena = &of;
+	act->at_ns = t->at_ns;
+	act->stack = t->stack;
+	act->is_told = t->is_told;
+	t->history->acts++;
+	t->history->untold += !t->is_told;
+	t->is_over = !t->visit(t->context, act);
+}
+
+void gp_tell(struct gp_trace_builder *t, struct gp_act *act, uint32_t arena)
+{
+	tell_in(t, act, arena);
+}
+
+/* ---- blocks ---- */
+
+static void tell_block(struct gp_trace_builder *t, enum gp_act_kind kind,
+		       const struct gp_known_block *block)
+{
+	struct gp_act act = { .kind = kind,
+			      .device = block->device,
+			      .space = block->space,
+			      .address = block->address,
+			      .bytes = block->bytes,
+			      .requested_bytes = block->requested_bytes };
+	if (kind != GP_ACT_ALLOC) {
+		act.maker = block->stack;
+		act.made_at_ns = block->at_ns;
+	}
+	tell_in(t, &act, block->arena);
+}
+
+bool gp_tell_block(struct gp_trace_builder *t, const struct gp_known_block *block)
+{
+	struct gp_known_block *there = gp_known_find(&t->block, block->key);
+	if (there != NULL) {
+		bool is_told = t->is_told;
+		t->is_told = false;
+		gp_tell_block_end(t, there);
+		t->is_told = is_told;
+	}
+	struct gp_known_segment *segment = gp_known_segment_at(&t->segments, block->address);
+	if (segment == NULL || block->key == UINT64_MAX)
+		return false;
+	there = gp_row_get_key(&t->block, sizeof *there, block->key);
+	if (there == NULL) {
+		t->is_out_of_memory = true;
+		return true;
+	}
+	*there = *block;
+	segment->blocks++;
+	if (segment->arena == 0)
+		segment->arena = block->arena;
+	tell_block(t, GP_ACT_ALLOC, block);
+	if (block->is_pending)
+		tell_block(t, GP_ACT_FREE_REQUESTED, block);
+	return true;
+}
+
+void gp_tell_block_pending(struct gp_trace_builder *t, struct gp_known_block *block)
+{
+	if (block->is_pending)
+		return;
+	block->is_pending = true;
+	tell_block(t, GP_ACT_FREE_REQUESTED, block);
+}
+
+void gp_tell_block_end(struct gp_trace_builder *t, struct gp_known_block *block)
+{
+	gp_tell_block_pending(t, block);
+	tell_block(t, GP_ACT_FREE_COMPLETED, block);
+	struct gp_known_segment *segment = gp_known_segment_at(&t->segments, block->address);
+	if (segment != NULL && segment->blocks > 0)
+		segment->blocks--;
+	gp_row_drop_key(&t->block, sizeof *block, block);
+}
+
+/* ---- segments ---- */
+
+static void tell_segment(struct gp_trace_builder *t, enum gp_act_kind kind,
+			 const struct gp_known_segment *s, uint64_t from, uint64_t to)
+{
+	struct gp_act act = { .kind = kind,
+			      .device = s->device,
+			      .address = from,
+			      .bytes = to - from,
+			      .requested_bytes = GP_BYTES_UNKNOWN };
+	if (kind == GP_ACT_SEGMENT_FREE || kind == GP_ACT_SEGMENT_UNMAP) {
+		act.maker = s->stack;
+		act.made_at_ns = s->at_ns;
+	}
+	tell_in(t, &act, s->arena);
+}
+
+/* Segments move in memory when one comes or goes before them. */
+static bool may_move(struct gp_trace_builder *t, uint64_t address)
+{
+	return gp_looks_take(&t->looks, gp_known_segments_behind(&t->segments, address));
+}
+
+void gp_tell_segment(struct gp_trace_builder *t, const struct gp_known_segment *s)
+{
+	if (!gp_known_is_range(s) || !may_move(t, s->address))
+		return;
+	if (!gp_known_segment_add(&t->segments, s)) {
+		t->is_out_of_memory = true;
+		return;
+	}
+	tell_segment(t, s->is_mapped ? GP_ACT_SEGMENT_MAP : GP_ACT_SEGMENT_ALLOC, s, s->address,
+		     s->address + s->bytes);
+}
+
+/* Nobody frees them: a context ended, or their frees were not seen. By address. False: no looks. */
+static bool end_blocks(struct gp_trace_builder *t, uint64_t from, uint64_t to)
+{
+	bool is_told = t->is_told;
+	size_t keys = 0;
+	if (!gp_looks_take(&t->looks, t->block.rows / PLACES_A_LOOK))
+		return false;
+	const struct gp_known_block *told = t->block.row;
+	uint64_t *key = malloc((t->block.rows + 1) * sizeof *key);
+	t->is_out_of_memory |= key == NULL;
+	for (size_t k = 0; key != NULL && k < t->block.rows; k++)
+		if (told[k].key - from < to - from)
+			key[keys++] = told[k].key;
+	if (keys > 1)
+		qsort(key, keys, sizeof *key, gp_row_order);
+	t->is_told = false;
+	for (size_t k = 0; k < keys; k++)
+		gp_tell_block_end(t, gp_known_find(&t->block, key[k]));
+	t->is_told = is_told;
+	free(key);
+	return true;
+}
+
+void gp_tell_range_end(struct gp_trace_builder *t, uint64_t from, uint64_t to)
+{
+	struct gp_known_segment *s;
+	if (to <= from)
+		return;
+	while ((s = gp_known_segment_in(&t->segments, from, to)) != NULL) {
+		uint64_t begin = s->address, end = s->address + s->bytes;
+		if (s->is_mapped) { /* the others end as a whole */
+			begin = begin < from ? from : begin;
+			end = end > to ? to : end;
+		}
+		if (!may_move(t, begin) || (s->blocks > 0 && !end_blocks(t, begin, end))) {
+			t->is_due = true;
+			return;
+		}
+		/* no block came or went in another segment: it stands where it stood */
+		tell_segment(t, s->is_mapped ? GP_ACT_SEGMENT_UNMAP : GP_ACT_SEGMENT_FREE, s, begin,
+			     end);
+		if (!gp_known_segment_cut(&t->segments, s, begin, end)) {
+			t->is_out_of_memory = true;
+			return;
+		}
+	}
+}
+
+/* ---- outside the framework ---- */
+
+/* Their `address` is a handle. */
+static bool has_handle(uint8_t space)
+{
+	return space == GP_SPACE_PHYSICAL || space == GP_SPACE_ARRAY;
+}
+
+static void tell_outside(struct gp_trace_builder *t, enum gp_act_kind kind,
+			 const struct gp_known_block *o)
+{
+	if (kind == GP_ACT_SEGMENT_ALLOC || kind == GP_ACT_SEGMENT_FREE) {
+		struct gp_known_block segment = *o;
+		segment.requested_bytes = GP_BYTES_UNKNOWN;
+		tell_block(t, kind, &segment);
+		return;
+	}
+	tell_block(t, kind, o);
+}
+
+void gp_tell_outside(struct gp_trace_builder *t, const struct gp_known_block *outside)
+{
+	const uint64_t granule = 2ull << 20;
+	/* a number comes twice only in a damaged recording */
+	if (outside->key == UINT64_MAX || gp_known_find(&t->outside, outside->key) != NULL)
+		return;
+	struct gp_known_block *o = gp_row_get_key(&t->outside, sizeof *o, outside->key);
+	if (o == NULL) {
+		t->is_out_of_memory = true;
+		return;
+	}
+	*o = *outside;
+	t->physicals += o->space == GP_SPACE_PHYSICAL;
+	if (has_handle(o->space)) {
+		o->address = t->handle_address;
+		t->handle_address += (o->bytes + granule - 1) / granule * granule;
+	}
+	tell_outside(t, GP_ACT_SEGMENT_ALLOC, o);
+	tell_outside(t, GP_ACT_ALLOC, o);
+}
+
+void gp_tell_outside_end(struct gp_trace_builder *t, struct gp_known_block *o)
+{
+	tell_outside(t, GP_ACT_FREE_REQUESTED, o);
+	tell_outside(t, GP_ACT_FREE_COMPLETED, o);
+	tell_outside(t, GP_ACT_SEGMENT_FREE, o);
+	t->physicals -= o->space == GP_SPACE_PHYSICAL;
+	gp_row_drop_key(&t->outside, sizeof *o, o);
+}

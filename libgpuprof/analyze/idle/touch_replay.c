@@ -1,0 +1,580 @@
+/* Events in order: what ends before they are applied, what begins and what is used after. */
+#include "touch_replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../read/tables/array.h"
+
+/* Spaces that are told apart by address, and that work uses. */
+#define SPACES_TOUCHED                                                                 \
+	(1u << GP_SPACE_BLOCK | 1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ASYNC |         \
+	 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST | 1u << GP_SPACE_HOST_REGISTER | \
+	 1u << GP_SPACE_MAPPED | 1u << GP_SPACE_IPC | 1u << GP_SPACE_GRAPH)
+#define SPACES_OF_HOST (1u << GP_SPACE_HOST | 1u << GP_SPACE_HOST_REGISTER)
+/* For addresses that graphs use: 30 ns each among many, 0.3 us to find what one belongs to. */
+#define LOOKS_FOR_GRAPHS (1u << 25) /* besides: a job may do little else than launch a graph */
+#define LOOKS_A_USE 2u
+#define LOOKS_A_SEARCH 18u
+
+/* ---- work that was not seen ---- */
+
+/* Of two as long the later one stays: so there are few of them, however many moments. */
+static void add_rest(struct gp_touch_replay *t, const struct gp_touch_rest *rest)
+{
+	struct gp_touch_unseen *u = &t->unseen;
+	while (u->rests > 0 && u->rest[u->rests - 1].launches <= rest->launches)
+		u->rests--;
+	if (!gp_array_reserve(&u->rest, &u->rest_room, u->rests, 1, sizeof *u->rest)) {
+		t->is_out_of_memory = true;
+		return;
+	}
+	u->rest[u->rests++] = *rest;
+}
+
+/* The longest one that ended with a later moment than `number`; NULL: none. */
+static const struct gp_touch_rest *rest_behind(const struct gp_touch_unseen *u, uint64_t number)
+{
+	size_t low = 0, high = u->rests;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (u->rest[middle].number <= number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < u->rests ? &u->rest[low] : NULL;
+}
+
+static void list_slot(struct gp_touch_replay *t, uint32_t slot)
+{
+	struct gp_touch_unseen *u = &t->unseen;
+	if (t->table.touch[slot].is_listed)
+		return;
+	if (!gp_array_reserve(&u->slot, &u->slot_room, u->slots, 1, sizeof *u->slot)) {
+		t->is_out_of_memory = true;
+		return;
+	}
+	u->slot[u->slots++] = slot;
+	t->table.touch[slot].is_listed = true;
+}
+
+/* Up to the last of these moments. */
+static struct gp_touch *catch_up(struct gp_touch_replay *t, uint32_t slot)
+{
+	const struct gp_touch_unseen *u = &t->unseen;
+	struct gp_touch *touch = &t->table.touch[slot];
+	if (touch->unseen == u->number)
+		return touch;
+	const struct gp_touch_rest *rest = rest_behind(u, touch->unseen);
+	if (rest != NULL && rest->launches > touch->rest) {
+		touch->rest = rest->launches;
+		touch->rest_ns = rest->ns;
+	}
+	touch->unseen = u->number;
+	touch->last = u->launches;
+	touch->last_ns = u->at_ns;
+	if (touch->at_peak != 0) {
+		t->part[touch->at_peak - 1].last = touch->last;
+		t->part[touch->at_peak - 1].last_ns = touch->last_ns;
+	}
+	return touch;
+}
+
+/* ---- what lives ---- */
+
+/* Memory in which the framework's blocks lie: they are looked at, not it. */
+static bool is_segment(const struct gp_live *live, const struct gp_live_entry *e)
+{
+	if (e->space == GP_SPACE_BLOCK)
+		return false;
+	const struct gp_live_entry *in =
+		e->space == GP_SPACE_MAPPED ? gp_live_find(live, GP_SPACE_RESERVATION, e->address) :
+					      gp_live_find(live, e->space, e->address);
+	return in != NULL && (in->flags & GP_LIVE_SEGMENT) != 0;
+}
+
+/* `is_freed` false: nobody knows when it ended, or it lives on. */
+static void end_slot(struct gp_touch_replay *t, uint32_t slot, bool is_freed, bool is_told)
+{
+	const struct gp_live_entry *e = gp_touch_entry(&t->table, slot);
+	const struct gp_touch *touch = catch_up(t, slot);
+	const struct gp_touch_end end = { e, touch, t->at_ns, t->launches, is_freed };
+	if (touch->at_peak != 0 && is_freed) {
+		t->part[touch->at_peak - 1].freed = t->launches;
+		t->part[touch->at_peak - 1].freed_ns = t->at_ns;
+	}
+	if (is_told && !is_segment(t->live, e))
+		t->is_out_of_memory |= !t->end(t->context, &end);
+	gp_touch_drop(&t->table, slot);
+}
+
+static void touch_replay_begin(struct gp_touch_replay *t, const struct gp_live_entry *e,
+			       bool is_old)
+{
+	if (e == NULL || e->bytes == 0 || e->bytes > GP_PAGE_RANGE_MAX ||
+	    (SPACES_TOUCHED >> e->space & 1) == 0)
+		return;
+	t->counts->has_managed |= e->space == GP_SPACE_MANAGED;
+	/* a damaged recording, or one with losses: its end was not seen */
+	uint32_t there = gp_touch_find(&t->table, e->space, e->address);
+	if (there != 0)
+		end_slot(t, there, false, false);
+	const struct gp_touch touch = { .born_ns = gp_tick_ns(&t->recording->tick, e->time),
+					.first_ns = -1,
+					.last_ns = -1,
+					.born = t->launches,
+					.unseen = t->unseen.number,
+					.is_old = is_old };
+	uint32_t slot = gp_touch_add(&t->table, e, &touch);
+	t->is_out_of_memory |= slot == 0;
+	if (slot != 0)
+		list_slot(t, slot);
+}
+
+/* What was live when the replay began, or was not seen to begin. */
+static void begin_old(void *context, const struct gp_live_entry *e)
+{
+	struct gp_touch_replay *t = context;
+	uint32_t slot = gp_touch_find(&t->table, e->space, e->address);
+	bool is_block_gone = e->space == GP_SPACE_BLOCK && (e->flags & GP_LIVE_PENDING) != 0;
+	if (is_block_gone || (slot != 0 && gp_touch_entry(&t->table, slot)->order == e->order))
+		return;
+	touch_replay_begin(t, e, true);
+}
+
+static void begin_all(struct gp_touch_replay *t)
+{
+	t->live = t->recording->live;
+	t->moves++;
+	t->other_moves++;
+	gp_live_walk_begin(t->recording->live, begin_old, t);
+	while (!gp_live_walk_more(t->recording->live, 65536))
+		;
+}
+
+static const struct gp_live_entry *now_live(const struct gp_touch_replay *t, uint32_t slot)
+{
+	const struct gp_live_entry *mine = gp_touch_entry(&t->table, slot);
+	const struct gp_live_entry *e = gp_live_find(t->live, mine->space, mine->address);
+	return e != NULL && e->order == mine->order && e->address == mine->address ? e : NULL;
+}
+
+/* ---- uses ---- */
+
+static void use_slot(struct gp_touch_replay *t, uint32_t slot)
+{
+	struct gp_touch *touch = catch_up(t, slot);
+	uint64_t rest = t->launches - touch->last;
+	if (!touch->is_used) {
+		touch->first = t->launches;
+		touch->first_ns = t->at_ns;
+	} else if (rest > touch->rest) {
+		touch->rest = rest;
+		touch->rest_ns = t->at_ns - touch->last_ns;
+	}
+	touch->is_used = true;
+	touch->last = t->launches;
+	touch->last_ns = t->at_ns;
+	if (touch->at_peak == 0)
+		return;
+	struct gp_peak_part *part = &t->part[touch->at_peak - 1];
+	if (part->next_ns < 0) {
+		part->next = t->launches;
+		part->next_ns = t->at_ns;
+	}
+	part->last = t->launches;
+	part->last_ns = t->at_ns;
+	part->is_used = true;
+}
+
+/* What the address belongs to; 0: nothing that lives. */
+static uint32_t resolve(struct gp_touch_replay *t, uint64_t address)
+{
+	for (uint32_t slot; (slot = gp_touch_around(&t->table, address)) != 0;) {
+		const struct gp_live_entry *e = now_live(t, slot);
+		if (e == NULL) { /* it ended unseen, with its context or its graph */
+			end_slot(t, slot, false, false);
+			continue;
+		}
+		return is_segment(t->live, e) ? 0 : slot; /* 0: between its blocks */
+	}
+	return 0;
+}
+
+/* False: it is 0. */
+static bool use_resolved(struct gp_touch_replay *t, uint32_t slot)
+{
+	t->counts->addresses++;
+	if (slot == 0)
+		return false;
+	use_slot(t, slot);
+	list_slot(t, slot);
+	t->counts->addresses_resolved++;
+	return true;
+}
+
+static bool use(struct gp_touch_replay *t, uint64_t address)
+{
+	return use_resolved(t, resolve(t, address));
+}
+
+/*
+ * What was not seen may have used all that lives: it counts as used now. A recording may say so at
+ * each event, so only what is listed is looked at.
+ */
+static void use_all(struct gp_touch_replay *t)
+{
+	struct gp_touch_unseen *u = &t->unseen;
+	for (size_t k = 0; k < u->slots; k++) {
+		struct gp_touch *touch = &t->table.touch[u->slot[k]];
+		touch->is_listed = false;
+		if (gp_touch_entry(&t->table, u->slot[k])->space == GP_SPACE_NONE)
+			continue;
+		use_slot(t, u->slot[k]);
+		touch->unseen = u->number + 1;
+	}
+	u->slots = 0;
+	const struct gp_touch_rest rest = { u->number + 1, t->launches - u->launches,
+					    t->at_ns - u->at_ns };
+	if (u->number > 0)
+		add_rest(t, &rest);
+	u->number++;
+	u->launches = t->launches;
+	u->at_ns = t->at_ns;
+}
+
+static bool *awaiting_by(struct gp_touch_replay *t, uint32_t thread)
+{
+	if (gp_array_reach(&t->is_awaited, &t->threads, thread, sizeof *t->is_awaited))
+		return &t->is_awaited[thread];
+	t->is_out_of_memory = true;
+	return NULL;
+}
+
+static void see_launch(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
+{
+	uint64_t variant = r->launch.block >> 48;
+	bool *is_awaited = awaiting_by(t, thread);
+	enum gp_launched launched = gp_launched_as(r);
+	if (is_awaited == NULL || launched == GP_LAUNCHED_NOT)
+		return;
+	*is_awaited = (variant & GP_LAUNCH_SCANNED) != 0;
+	t->counts->launches += launched == GP_LAUNCHED_KERNEL;
+	t->counts->captured_launches += launched == GP_LAUNCHED_CAPTURED;
+	t->counts->scanned += (variant & GP_LAUNCH_SCANNED) != 0;
+	if (launched == GP_LAUNCHED_CAPTURED)
+		return;
+	t->launches++;
+	/* with more of them nothing is told in the end */
+	uint64_t unseen = t->counts->launches + t->counts->captured_launches - t->counts->scanned;
+	if ((variant & GP_LAUNCH_SCANNED) == 0 &&
+	    unseen <= t->recording->info.counts[GP_LAUNCH] / GP_TOUCH_UNSEEN_SHARE)
+		use_all(t);
+}
+
+static void see_use(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
+{
+	bool is_launch = (r->aux & 0xffu) == GP_USE_LAUNCH, is_resolved = false;
+	bool *is_awaited = awaiting_by(t, thread);
+	for (unsigned v = 0; v < 4; v++)
+		if (r->v[v] != 0)
+			is_resolved |= use(t, r->v[v]);
+	if (!is_launch) {
+		t->counts->copies++;
+		t->counts->copies_resolved += is_resolved;
+	} else if (is_resolved && is_awaited != NULL && *is_awaited) {
+		t->counts->resolved++;
+		*is_awaited = false;
+	}
+}
+
+static bool follow_graphs(struct gp_touch_replay *t, const struct gp_record *r)
+{
+	bool is_fine = gp_graphs_follow(&t->graphs, r);
+	for (unsigned v = 0; r->kind == GP_USE && (r->aux & GP_USE_CAPTURED) != 0 && v < 4; v++)
+		is_fine &= r->v[v] == 0 || gp_graphs_add(&t->graphs, r->v[v]);
+	return is_fine;
+}
+
+/* ---- graphs ---- */
+
+/* What the addresses of a graph belonged to when it was last launched. */
+struct resolved {
+	uint64_t moves, other_moves; /* of the replay, then; UINT64_MAX: not known */
+	uint32_t slot[];
+};
+
+static struct resolved *resolved_of(struct gp_graph_values *values)
+{
+	struct resolved *r = values->memo;
+	if (r == NULL) {
+		r = values->memo = malloc(sizeof *r + values->values * sizeof r->slot[0]);
+		if (r != NULL)
+			*r = (struct resolved){ UINT64_MAX, UINT64_MAX };
+	}
+	return r;
+}
+
+/* A block that still lives is the one; it ends by events of blocks alone, which are seen. */
+static bool is_resolved(const struct gp_touch_replay *t, const struct resolved *r, size_t which,
+			uint64_t address)
+{
+	if (r->moves == t->moves)
+		return true;
+	if (r->other_moves != t->other_moves || r->slot[which] == 0)
+		return false;
+	const struct gp_live_entry *e = gp_touch_entry(&t->table, r->slot[which]);
+	return e->space == GP_SPACE_BLOCK && address - e->address < e->bytes;
+}
+
+/* All that a launch of a graph uses. False: there is more than is looked up. */
+static bool use_content(struct gp_touch_replay *t, struct gp_graph_values *values)
+{
+	struct gp_looks *looks = &t->graphs.looks;
+	bool has_any = false;
+	if (values == NULL)
+		return true;
+	if (!gp_looks_take(looks, values->values * LOOKS_A_USE))
+		return false;
+	struct resolved *r = resolved_of(values);
+	t->is_out_of_memory |= r == NULL;
+	for (size_t k = 0; r != NULL && k < values->values; k++) {
+		if (!is_resolved(t, r, k, values->value[k])) {
+			if (!gp_looks_take(looks, LOOKS_A_SEARCH)) {
+				r->moves = r->other_moves = UINT64_MAX;
+				return false;
+			}
+			r->slot[k] = resolve(t, values->value[k]);
+		}
+		has_any |= use_resolved(t, r->slot[k]);
+	}
+	if (r != NULL) {
+		r->moves = t->moves;
+		r->other_moves = t->other_moves;
+	}
+	t->counts->graph_resolved += has_any;
+	return true;
+}
+
+/* Called after an event was applied. Most are of blocks, which `other_moves` leaves out. */
+static void count_moves(struct gp_touch_replay *t, const struct gp_record *r)
+{
+	bool is_block = r->kind == GP_BLOCK_ALLOC || r->kind == GP_BLOCK_FREE;
+	enum gp_class class = r->kind < GP_KINDS ? gp_event_infos[r->kind].class : GP_CLASSES;
+	bool is_move = class == GP_CLASS_MEMORY || class == GP_CLASS_CHECKPOINT;
+	t->moves += is_move;
+	t->other_moves += is_move && !is_block;
+}
+
+static void see_graph(struct gp_touch_replay *t, const struct gp_record *r)
+{
+	const struct gp_graph_content *content =
+		gp_graph_content_of(&t->graphs, r->graph_launch.exec);
+	if (gp_launched_as(r) != GP_LAUNCHED_GRAPH)
+		return;
+	t->counts->graph_launches++;
+	t->launches += content != NULL && content->launches > 0 ? content->launches : 1;
+	bool is_known = content != NULL && use_content(t, content->values) && !content->is_partial;
+	t->counts->graph_unknown += !is_known;
+	if (!is_known)
+		use_all(t);
+}
+
+/* ---- events ---- */
+
+static void end_unmapped(struct gp_touch_replay *t, const struct gp_record *r)
+{
+	for (uint64_t at = r->unmap.address; at - r->unmap.address < r->unmap.bytes;) {
+		uint32_t slot = gp_touch_find(&t->table, GP_SPACE_MAPPED, at);
+		if (slot == 0)
+			break;
+		at += gp_touch_entry(&t->table, slot)->bytes;
+		end_slot(t, slot, true, true);
+	}
+}
+
+/* Before it is applied. */
+static void see_end(struct gp_touch_replay *t, const struct gp_record *r)
+{
+	if (r->kind == GP_UNMAP)
+		end_unmapped(t, r);
+	t->undone = gp_live_undone_by(t->live, r, t->undone_at);
+	const struct gp_live_entry *e = gp_live_ended_by(t->live, r);
+	uint32_t slot = e != NULL ? gp_touch_find(&t->table, e->space, e->address) : 0;
+	if (slot != 0 && gp_touch_entry(&t->table, slot)->order == e->order)
+		end_slot(t, slot, true, true);
+}
+
+/* Mappings that the driver did not end. */
+static void begin_undone(struct gp_touch_replay *t)
+{
+	for (size_t k = 0; k < t->undone; k++) {
+		const struct gp_live_entry *e =
+			gp_live_find(t->live, GP_SPACE_MAPPED, t->undone_at[k]);
+		if (e != NULL && e->address == t->undone_at[k])
+			begin_old(t, e);
+	}
+}
+
+/* After. */
+static void see_begin(struct gp_touch_replay *t, const struct gp_record *r)
+{
+	unsigned space = r->space;
+	uint64_t address = r->v[0];
+	switch (r->kind) {
+	case GP_BLOCK_ALLOC:
+	case GP_BLOCK_EXISTING:
+		space = GP_SPACE_BLOCK;
+		break;
+	case GP_MAP:
+		space = GP_SPACE_MAPPED;
+		break;
+	case GP_ALLOC:
+	case GP_FREE_FAILED:
+		break;
+	case GP_UNMAP_FAILED:
+		begin_undone(t);
+		return;
+	default:
+		return;
+	}
+	const struct gp_live_entry *e = gp_live_find(t->live, space, address);
+	if (e == NULL || e->address != address)
+		return;
+	if (e->order == r->order)
+		touch_replay_begin(t, e, false);
+	else /* told again, or back from a free that was refused */
+		begin_old(t, e);
+}
+
+static void see_event(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
+{
+	if (r->kind >= GP_KINDS)
+		return;
+	switch (gp_event_infos[r->kind].class) {
+	case GP_CLASS_MEMORY:
+		see_begin(t, r);
+		if (r->kind == GP_GAP || r->kind == GP_SCOPE)
+			use_all(t);
+		return;
+	case GP_CLASS_LAUNCH:
+		if (r->kind == GP_LAUNCH)
+			see_launch(t, r, thread);
+		else if (r->kind == GP_GRAPH_LAUNCH)
+			see_graph(t, r);
+		break;
+	case GP_CLASS_OTHER:
+		if (r->kind == GP_USE)
+			see_use(t, r, thread);
+		else if (r->kind == GP_LOST && (r->lost.launch | r->lost.other) != 0)
+			use_all(t);
+		break;
+	case GP_CLASS_DEFINE:
+	case GP_CLASS_CHECKPOINT:
+	case GP_CLASSES:
+		return;
+	}
+	t->is_out_of_memory |= !follow_graphs(t, r);
+}
+
+/* ---- peaks ---- */
+
+static void take_part(struct gp_touch_replay *t, uint32_t slot)
+{
+	if (!gp_array_reserve(&t->part, &t->parts_room, t->parts, 1, sizeof *t->part)) {
+		t->is_out_of_memory = true;
+		return;
+	}
+	struct gp_touch *touch = catch_up(t, slot);
+	t->part[t->parts++] = (struct gp_peak_part){ .entry = *gp_touch_entry(&t->table, slot),
+						     .then = *touch,
+						     .next_ns = -1,
+						     .last_ns = touch->last_ns,
+						     .last = touch->last,
+						     .is_used = touch->is_used,
+						     .freed_ns = -1 };
+	touch->at_peak = t->parts;
+	list_slot(t, slot); /* the next use is one of its own */
+}
+
+static void take_peak(struct gp_touch_replay *t, unsigned device)
+{
+	for (uint32_t slot = GP_SLOT_FIRST; slot < t->table.table.slots; slot++) {
+		const struct gp_live_entry *e = gp_touch_entry(&t->table, slot);
+		bool is_own = e->space != GP_SPACE_NONE && e->device == device &&
+			      (SPACES_OF_HOST >> e->space & 1) == 0;
+		if (is_own && now_live(t, slot) != NULL && !is_segment(t->live, e))
+			take_part(t, slot);
+	}
+}
+
+static void see_peaks(struct gp_touch_replay *t)
+{
+	const uint64_t seen = t->recording->seen;
+	if (seen < t->next_peak)
+		return;
+	t->next_peak = GP_NO_EVENT;
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		uint64_t event = t->peak_event[device];
+		if (event == seen)
+			take_peak(t, device);
+		else if (event > seen && event < t->next_peak)
+			t->next_peak = event;
+	}
+}
+
+/* ---- the replay ---- */
+
+static void end_all(struct gp_touch_replay *t)
+{
+	for (uint32_t slot = GP_SLOT_FIRST; slot < t->table.table.slots; slot++)
+		if (gp_touch_entry(&t->table, slot)->space != GP_SPACE_NONE)
+			end_slot(t, slot, false, now_live(t, slot) != NULL);
+}
+
+enum gp_status gp_touch_replay_run(struct gp_touch_replay *t)
+{
+	struct gp_recording *r = t->recording;
+	if (!gp_touch_init(&t->table))
+		return GP_E_MEMORY;
+	gp_graphs_open(&t->graphs, 0, r->file.bytes);
+	t->graphs.looks.left += LOOKS_FOR_GRAPHS;
+	enum gp_status status = gp_recording_rewind(r);
+	if (status == GP_OK) {
+		begin_all(t);
+		see_peaks(t);
+	}
+	while (status == GP_OK && !t->is_out_of_memory) {
+		uint32_t thread;
+		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
+		if (record == NULL)
+			break;
+		t->at_ns = gp_tick_ns(&r->tick, record->time);
+		see_end(t, record);
+		const struct gp_record seen = *record;
+		status = gp_recording_apply(r, record);
+		count_moves(t, &seen);
+		if (t->live != r->live) /* a checkpoint put it right after damage */
+			begin_all(t);
+		see_event(t, &seen, thread);
+		see_peaks(t);
+	}
+	if (status == GP_END)
+		end_all(t);
+	if (t->is_out_of_memory)
+		return GP_E_MEMORY;
+	return status == GP_END ? GP_OK : status;
+}
+
+void gp_touch_replay_release(struct gp_touch_replay *t)
+{
+	gp_touch_release(&t->table);
+	gp_graphs_release(&t->graphs);
+	free(t->unseen.rest);
+	free(t->unseen.slot);
+	free(t->part);
+	free(t->is_awaited);
+	t->part = NULL;
+	t->is_awaited = NULL;
+}

@@ -1,0 +1,19 @@
+/*
+ * Who a holder is: the line, the frame and the owner by which growth is added up over stacks.
+ */
+#ifndef GP_LEAK_OWNER_H
+#define GP_LEAK_OWNER_H
+
+#include "../stack_text.h"
+#include "leak_sample.h"
+
+struct gp_leak_owner {
+	struct gp_identity by[GP_LEAK_BYS]; /* zeros: it has none, and is in no such sum */
+	char owner[GP_NAME_MAX];	    /* "": not known */
+};
+
+/* Symbols are looked up. `frame`: room for GP_FRAMES_MAX. */
+void gp_leak_owner_find(struct gp_recording *recording, const struct gp_leak_holder *holder,
+			struct gp_frame *frame, struct gp_leak_owner *out);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * The moment of most unused memory. A new segment counts when a block of it is there, so that the
+ * instant between the two, which the allocator's lock hides from the job, is not taken for it.
+ */
+#include <string.h>
+
+#include "../../read/file/recording.h"
+#include "../settle.h"
+
+struct unused_search {
+	struct gp_recording *recording;
+	uint64_t allocated[GP_DEVICES]; /* when it was last looked at; UINT64_MAX: never */
+	struct gp_unused_peak *out;
+};
+
+static void see_device(struct unused_search *s, unsigned device, int64_t at_ns)
+{
+	const struct gp_curve_state *curve = gp_live_device(s->recording->live, device)->curve;
+	uint64_t allocated = curve[GP_CURVE_ALLOCATED].now_bytes;
+	uint64_t reserved = curve[GP_CURVE_RESERVED].now_bytes;
+	struct gp_unused_peak *peak = &s->out[device];
+	if (allocated == s->allocated[device])
+		return;
+	s->allocated[device] = allocated;
+	if (reserved <= allocated || reserved - allocated <= peak->bytes)
+		return;
+	*peak = (struct gp_unused_peak){
+		.bytes = reserved - allocated,
+		.reserved_bytes = reserved,
+		.at_ns = at_ns,
+		.order = gp_live_count(s->recording->live, GP_COUNT_NEWEST_ORDER) + 1,
+	};
+}
+
+static void see_moved(struct unused_search *s, uint64_t devices, int64_t at_ns)
+{
+	for (; devices != 0; devices &= devices - 1)
+		see_device(s, (unsigned)__builtin_ctzll(devices), at_ns);
+}
+
+static enum gp_status search_once(void *context, const struct gp_info *info)
+{
+	struct unused_search *s = context;
+	struct gp_recording *r = s->recording;
+	memset(s->allocated, 0xff, sizeof s->allocated);
+	memset(s->out, 0, GP_DEVICES * sizeof *s->out);
+	enum gp_status status = gp_recording_rewind(r);
+	if (status == GP_OK)
+		see_moved(s, UINT64_MAX, (int64_t)info->kept_from_ns);
+	while (status == GP_OK) {
+		uint32_t thread;
+		const struct gp_live *live = r->live;
+		const struct gp_record *record = gp_recording_step(r, &thread, &status);
+		if (record == NULL)
+			break;
+		uint64_t moved = gp_live_take_moved(r->live);
+		/* a checkpoint put it right after damage */
+		see_moved(s, r->live == live ? moved : UINT64_MAX,
+			  gp_tick_ns(&r->tick, record->time));
+	}
+	return status == GP_END ? GP_OK : status;
+}
+
+static void unused_peak_forget(void *context)
+{
+	(void)context; /* each attempt begins anew */
+}
+
+enum gp_status gp_unused_peak_find(struct gp_recording *recording,
+				   struct gp_unused_peak out[GP_DEVICES])
+{
+	struct unused_search search = { .recording = recording, .out = out };
+	return gp_retry_if_overwritten(recording, search_once, unused_peak_forget, &search);
+}
+
+const struct gp_unused_peak *gp_unused_peak_highest(const struct gp_unused_peak peak[GP_DEVICES],
+						    unsigned device)
+{
+	const struct gp_unused_peak *highest = NULL;
+	for (unsigned k = 0; k < GP_DEVICES; k++)
+		if ((device == GP_DEVICE_UNKNOWN || device == k) &&
+		    peak[k].bytes > (highest != NULL ? highest->bytes : 0))
+			highest = &peak[k];
+	return highest;
+}

@@ -1,0 +1,61 @@
+/*
+ * Memory just before a request failed, for all that speak of it: with what was told of the device
+ * at that very moment, and with the stream and pool that asked, also where they have no segment.
+ */
+#include <stdlib.h>
+
+#include "../../gpuprof.h"
+
+/* What was told of that very moment counts more than the last count before it. */
+static void tell_device(const struct gp_oom *o, struct gp_memory *m)
+{
+	for (size_t k = 0; k < m->devices; k++) {
+		struct gp_memory_device *d = &m->device[k];
+		if (d->device != o->device)
+			continue;
+		if (o->limit_bytes != GP_BYTES_UNKNOWN)
+			d->limit_bytes = o->limit_bytes;
+		if (o->free_bytes == GP_BYTES_UNKNOWN || o->total_bytes == 0)
+			continue;
+		d->total_bytes = o->total_bytes;
+		d->used_bytes = o->total_bytes > o->free_bytes ? o->total_bytes - o->free_bytes : 0;
+		d->used_at_ns = o->at_ns;
+		d->used_driver_bytes = d->driver_bytes;
+	}
+}
+
+/* 0: nobody told who asked. */
+static enum gp_status find_asking(const struct gp_arena *a, struct gp_memory *m, size_t *out)
+{
+	*out = 0;
+	if (!a->is_known)
+		return GP_OK;
+	for (size_t k = 1; k < m->arenas && *out == 0; k++) {
+		const struct gp_arena *b = &m->arena[k];
+		if (b->is_known && b->stream == a->stream && b->pool == a->pool &&
+		    b->user_pool == a->user_pool)
+			*out = k;
+	}
+	if (*out != 0)
+		return GP_OK;
+	struct gp_arena *grown = realloc(m->arena, (m->arenas + 1) * sizeof *grown);
+	if (grown == NULL)
+		return GP_E_MEMORY;
+	m->arena = grown;
+	m->arena[ *out = m->arenas++] = *a;
+	return GP_OK;
+}
+
+enum gp_status gp_oom_memory_build(struct gp_recording *recording, const struct gp_oom *oom,
+				   struct gp_memory *out, size_t *asks)
+{
+	const struct gp_moment_of moment = { .when = GP_WHEN_OOM, .number = oom->number };
+	enum gp_status status = gp_memory_build(recording, &moment, out);
+	if (status != GP_OK)
+		return status;
+	tell_device(oom, out);
+	status = find_asking(&oom->arena, out, asks);
+	if (status != GP_OK)
+		gp_memory_free(out);
+	return status;
+}

@@ -1,0 +1,350 @@
+/*
+ * Who held memory at one moment. The first replay finds the moment of each curve of each device, as
+ * a number of events; the second stops there and adds up the live set by stack.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../groups/live_uses.h"
+#include "../settle.h"
+#include "peak_look.h"
+#include "peak_moments.h"
+
+#define RECENT 256u			      /* allocations that may be filled after the moment */
+#define SETTLING 1000u			      /* events until then */
+#define HOLDERS (GP_DEVICES * GP_CURVES + 1u) /* the last may be the host's */
+
+struct search {
+	struct gp_recording *recording;
+	struct gp_module_epochs epochs;
+	enum gp_moment moment;
+	int64_t at_ns, until_ns; /* as asked; within the recording */
+	bool has_ranges;	 /* asked for, too */
+	const struct gp_peak_look *look;
+	struct gp_peak_moments moments;
+	struct gp_peak *out;
+};
+
+/*
+ * A driver's peak is the moment of an allocation, and what the framework will put into it is only
+ * seen afterwards: the next events tell whether it is one of its segments.
+ */
+struct pending {
+	struct gp_record alloc;
+	size_t holders;	 /* whose; SIZE_MAX: it is settled */
+	uint64_t mapped; /* PHYSICAL: where; 0: not yet */
+};
+
+struct taking {
+	struct search *search;
+	struct gp_peak *out;
+	size_t holders; /* that of the host included */
+	size_t left;
+	uint64_t due[HOLDERS];
+	struct gp_use_table table[HOLDERS];
+	struct gp_range_paths *ranges;	 /* NULL: not asked for, or no event was applied yet */
+	uint32_t thread;		 /* of the event that was applied last */
+	struct gp_record recent[RECENT]; /* the last ALLOC events, a ring */
+	uint64_t recents;
+	struct pending *pending;
+	size_t pendings;
+	uint64_t settle_until; /* events */
+};
+
+/* Memory that is there, and in which the framework has nothing yet. */
+static bool is_open(const struct gp_live *live, const struct gp_record *alloc)
+{
+	const struct gp_live_entry *e = gp_live_find(live, alloc->space, alloc->alloc.address);
+	return e != NULL && e->order == alloc->order && (e->flags & GP_LIVE_SEGMENT) == 0 &&
+	       (e->space != GP_SPACE_PHYSICAL || e->stream == 0) && gp_live_is_driver(e);
+}
+
+static enum gp_status list_pending(struct taking *t, size_t holders)
+{
+	const struct gp_recording *r = t->search->recording;
+	struct pending *grown = realloc(t->pending, (t->pendings + RECENT) * sizeof *grown);
+	if (grown == NULL)
+		return GP_E_MEMORY;
+	t->pending = grown;
+	for (size_t k = 0; k < RECENT && k < t->recents; k++) {
+		const struct gp_record *alloc = &t->recent[k];
+		if (alloc->device == t->out->holder[holders].device && is_open(r->live, alloc))
+			t->pending[t->pendings++] =
+				(struct pending){ .alloc = *alloc, .holders = holders };
+	}
+	t->settle_until = r->seen + SETTLING;
+	return GP_OK;
+}
+
+static uint64_t now_bytes(const struct gp_live *live, const struct gp_holders *h)
+{
+	return h->of == GP_CURVE_PINNED ? gp_live_host(live)->pinned.now_bytes :
+					  gp_live_device(live, h->device)->curve[h->of].now_bytes;
+}
+
+/* Those whose moment is now. */
+static enum gp_status take_due(struct taking *t)
+{
+	const struct gp_recording *r = t->search->recording;
+	enum gp_status status = GP_OK;
+	for (size_t k = 0; k < t->holders && status == GP_OK; k++) {
+		struct gp_holders *h = &t->out->holder[k];
+		if (t->due[k] != r->seen)
+			continue;
+		h->live_bytes = now_bytes(r->live, h);
+		if (t->ranges != NULL)
+			h->range = gp_range_paths_of(t->ranges, t->thread);
+		status = gp_live_uses_take(t->search->recording, h, &t->table[k]);
+		t->left--;
+		if (status == GP_OK && h->of == GP_CURVE_DRIVER)
+			status = list_pending(t, k);
+		if (status == GP_OK && t->search->look != NULL && h->of != GP_CURVE_PINNED)
+			status = t->search->look->see(t->search->look->context,
+						      t->search->recording, h);
+	}
+	return status;
+}
+
+/* What the entry lies in, if that is a segment by now. */
+static bool is_segment_now(const struct gp_live *live, struct pending *p,
+			   const struct gp_record *last)
+{
+	const struct gp_record *a = &p->alloc;
+	const struct gp_live_entry *e;
+	if (a->space == GP_SPACE_PHYSICAL) {
+		if (last->kind == GP_MAP && last->map.handle == a->alloc.address && !p->mapped)
+			p->mapped = last->map.address;
+		e = p->mapped ? gp_live_find(live, GP_SPACE_RESERVATION, p->mapped) : NULL;
+	} else {
+		e = gp_live_find(live, a->space, a->alloc.address);
+		e = e != NULL && e->order == a->order ? e : NULL;
+	}
+	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0;
+}
+
+static enum gp_status make_segment(const struct gp_recording *recording, struct gp_use_table *table,
+				   const struct gp_record *alloc, int64_t at_ns)
+{
+	struct gp_use like = gp_use_like(recording, alloc->stack, alloc->space, at_ns);
+	like.range = gp_range_of_order(table->ranges, alloc->order);
+	struct gp_use *from = gp_use_table_get(table, &like);
+	if (from == NULL)
+		return GP_E_MEMORY;
+	if (from->count == 0 || from->bytes < alloc->alloc.bytes)
+		return GP_OK; /* it was told as one that may be gone */
+	from->bytes -= alloc->alloc.bytes;
+	from->count--;
+	like.is_segment = true;
+	struct gp_use *to = gp_use_table_get(table, &like);
+	if (to == NULL)
+		return GP_E_MEMORY;
+	to->bytes += alloc->alloc.bytes;
+	to->count++;
+	return GP_OK;
+}
+
+static enum gp_status peak_settle(struct taking *t, const struct gp_record *last)
+{
+	enum gp_status status = GP_OK;
+	for (size_t k = 0; k < t->pendings && status == GP_OK; k++) {
+		struct pending *p = &t->pending[k];
+		if (p->holders == SIZE_MAX || !is_segment_now(t->search->recording->live, p, last))
+			continue;
+		status = make_segment(t->search->recording, &t->table[p->holders], &p->alloc,
+				      gp_tick_ns(&t->search->recording->tick, p->alloc.time));
+		p->holders = SIZE_MAX;
+	}
+	if (t->search->recording->seen >= t->settle_until)
+		t->pendings = 0;
+	return status;
+}
+
+static enum gp_status replay_to(struct taking *t)
+{
+	struct gp_recording *r = t->search->recording;
+	struct gp_range_paths *ranges = NULL;
+	enum gp_status status = gp_recording_rewind(r);
+	if (status == GP_OK && t->search->has_ranges) {
+		status = gp_range_paths_derive(r, &t->out->ranges);
+		ranges = t->out->ranges;
+	}
+	for (size_t k = 0; k < t->holders; k++)
+		t->table[k].ranges = ranges;
+	if (status == GP_OK)
+		status = take_due(t);
+	while (status == GP_OK && t->left + t->pendings > 0) {
+		uint32_t thread;
+		const struct gp_record *record = gp_recording_step(r, &thread, &status);
+		if (record == NULL)
+			break;
+		t->ranges = ranges;
+		t->thread = thread;
+		if (ranges != NULL)
+			gp_range_paths_see(ranges, thread, record);
+		if (record->kind == GP_ALLOC)
+			t->recent[t->recents++ % RECENT] = *record;
+		bool is_telling = record->kind == GP_MAP || record->kind == GP_BLOCK_ALLOC;
+		if (t->pendings > 0 && (is_telling || r->seen >= t->settle_until))
+			status = peak_settle(t, record);
+		if (status == GP_OK)
+			status = take_due(t);
+	}
+	if ((status == GP_END || status == GP_OK) && ranges != NULL)
+		status = gp_range_paths_fold(&ranges, 1);
+	return status == GP_END ? GP_OK : status;
+}
+
+/* `oom`: the first of the device, GP_NO_EVENT: none. False: it is not asked for. */
+static bool choose_moment(const struct search *s, const struct gp_top_of_curve *peak,
+			  const struct gp_first_oom *oom, struct gp_holders *out, uint64_t *due)
+{
+	if (out->peak_bytes == 0 && peak->bytes == 0)
+		return false;
+	switch (s->moment) {
+	case GP_AT_PEAK:
+		*due = peak->event;
+		out->at_ns = peak->at_ns;
+		out->is_overwritten = out->peak_bytes > peak->bytes;
+		return true;
+	case GP_AT_OOM:
+		*due = oom->event;
+		out->at_ns = oom->at_ns;
+		return *due != GP_NO_EVENT;
+	case GP_AT_TIME:
+		*due = s->moments.last;
+		out->at_ns = s->until_ns;
+		return true;
+	}
+	return false;
+}
+
+static bool is_asked(const struct search *s, unsigned device, unsigned curve,
+		     struct gp_holders *out, uint64_t *due)
+{
+	*out = (struct gp_holders){ .device = device,
+				    .of = (enum gp_curve)curve,
+				    .peak_bytes = s->moments.moved_peak[device][curve],
+				    .peak_at_ns = s->moments.moved_peak_ns[device][curve] };
+	return choose_moment(s, &s->moments.peak[device][curve], &s->moments.oom[device], out, due);
+}
+
+/* It has no memory to run out of: it is shown when the first device did. */
+static bool is_host_asked(const struct search *s, struct gp_holders *out, uint64_t *due)
+{
+	const struct gp_first_oom *first = &s->moments.oom[0];
+	for (unsigned device = 1; device < GP_DEVICES; device++)
+		if (s->moments.oom[device].event < first->event)
+			first = &s->moments.oom[device];
+	*out = (struct gp_holders){ .device = GP_DEVICE_UNKNOWN,
+				    .of = GP_CURVE_PINNED,
+				    .peak_bytes = s->moments.moved_host,
+				    .peak_at_ns = s->moments.moved_host_ns };
+	return choose_moment(s, &s->moments.host, first, out, due);
+}
+
+/* Rows that were moved to another one are empty. */
+static void hand_over(struct gp_use_table *table, struct gp_holders *out)
+{
+	out->use = gp_use_table_take(table, &out->uses);
+	while (out->uses > 0 && out->use[out->uses - 1].count == 0 &&
+	       out->use[out->uses - 1].bytes == 0)
+		out->uses--;
+}
+
+static enum gp_status peak_answer(struct search *s)
+{
+	struct gp_peak *out = s->out;
+	struct taking *t = calloc(1, sizeof *t);
+	out->holder = calloc(HOLDERS, sizeof *out->holder);
+	if (t == NULL || out->holder == NULL) {
+		free(t);
+		return GP_E_MEMORY;
+	}
+	t->search = s;
+	t->out = out;
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		for (unsigned curve = GP_CURVES; curve-- > 0;)
+			if (is_asked(s, device, curve, &out->holder[out->holders],
+				     &t->due[out->holders]))
+				out->holders++;
+	t->holders = out->holders;
+	if (is_host_asked(s, &out->holder[t->holders], &t->due[t->holders]))
+		out->host = &out->holder[t->holders++];
+	for (size_t k = 0; k < t->holders; k++)
+		t->table[k].epochs = &s->epochs;
+	t->left = t->holders;
+	enum gp_status status = replay_to(t);
+	for (size_t k = 0; k < t->holders; k++)
+		hand_over(&t->table[k], &out->holder[k]);
+	free(t->pending);
+	free(t);
+	return status;
+}
+
+static enum gp_status peak_attempt(void *context, const struct gp_info *info)
+{
+	struct search *s = context;
+	int64_t end_ns = (int64_t)info->duration_ns;
+	s->until_ns = s->at_ns < end_ns ? s->at_ns : end_ns;
+	struct gp_ooms ooms = { 0 };
+	enum gp_status status = gp_module_epochs_build(s->recording, &s->epochs);
+	if (status == GP_OK && s->moment == GP_AT_OOM)
+		status = gp_ooms_build(s->recording, NULL, &ooms);
+	if (status == GP_OK)
+		status = gp_peak_moments_find(s->recording, (int64_t)info->kept_from_ns,
+					      s->until_ns, &ooms, &s->moments);
+	gp_ooms_free(&ooms);
+	if (status == GP_OK)
+		status = peak_answer(s);
+	gp_module_epochs_release(&s->epochs);
+	return status;
+}
+
+static void peak_forget(void *context)
+{
+	gp_peak_free(((struct search *)context)->out);
+}
+
+enum gp_status gp_peak_build_looking(struct gp_recording *recording, enum gp_moment moment,
+				     int64_t at_ns, bool has_ranges,
+				     const struct gp_peak_look *look, struct gp_peak *out)
+{
+	*out = (struct gp_peak){ 0 };
+	struct search *s = calloc(1, sizeof *s);
+	if (s == NULL)
+		return GP_E_MEMORY;
+	s->recording = recording;
+	s->moment = moment;
+	s->at_ns = at_ns;
+	s->has_ranges = has_ranges;
+	s->look = look;
+	s->out = out;
+	enum gp_status status = gp_retry_if_overwritten(recording, peak_attempt, peak_forget, s);
+	free(s);
+	if (status != GP_OK)
+		gp_peak_free(out);
+	return status;
+}
+
+enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
+			     struct gp_peak *out)
+{
+	return gp_peak_build_looking(recording, moment, at_ns, false, NULL, out);
+}
+
+enum gp_status gp_peak_build_ranges(struct gp_recording *recording, enum gp_moment moment,
+				    int64_t at_ns, struct gp_peak *out)
+{
+	return gp_peak_build_looking(recording, moment, at_ns, true, NULL, out);
+}
+
+void gp_peak_free(struct gp_peak *peak)
+{
+	for (size_t k = 0; k < peak->holders; k++)
+		free(peak->holder[k].use);
+	if (peak->host != NULL)
+		free(peak->host->use);
+	free(peak->holder);
+	gp_range_paths_close(peak->ranges);
+	*peak = (struct gp_peak){ 0 };
+}

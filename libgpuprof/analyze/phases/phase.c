@@ -1,0 +1,595 @@
+/*
+ * Phases, in one replay: the curve's steps, launches and the ends of ranges are counted for the
+ * range they belong to; what a call leaves behind and the highest value while it was open are known
+ * when it ends. Forwards that the job does not name, and what frames show in the place of ranges,
+ * were found in a replay before.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../settle.h"
+#include "phase_calls.h"
+#include "phase_follow.h"
+#include "phase_forward.h"
+#include "phase_frames.h"
+#include "phase_high.h"
+#include "phase_tree.h"
+
+/*
+ * A started range, which does not stand in a tree of calls: what had been counted when it began. In
+ * the mark of the range its call is the lower half, its place here the upper one.
+ */
+struct started {
+	struct gp_phase before; /* bytes and launches */
+	uint64_t births;
+	uint32_t free; /* 1 + next place that was given back */
+};
+#define STARTED_BITS 32u
+
+struct counting {
+	struct gp_recording *recording;
+	struct gp_phases_asked asked;
+	enum gp_curve of;
+	struct gp_phases *out;
+	struct gp_phase_follow follow;
+	struct gp_range_watch watch;
+	struct gp_phase_tree tree;
+	struct gp_phase_calls calls;
+	struct gp_high high;
+	struct started started[GP_RANGES_STARTED];
+	uint32_t starts; /* places [0, starts) were given out at least once */
+	uint32_t free;	 /* 1 + first place that was given back */
+	struct gp_forwards forwards;
+	struct gp_frame_ranges frames;
+	uint64_t number; /* of the event */
+	uint64_t now_bytes[GP_DEVICES], total_bytes;
+	uint64_t before_bytes;	     /* the event: all of them */
+	struct gp_phase sums;	     /* since the start of the span */
+	size_t loaded;		     /* whose checkpoint the state is from */
+	uint32_t outside, ambiguous; /* calls that last as long as the span; 0: not needed yet */
+	uint64_t opens;		     /* nested ranges that are open, on all threads */
+	uint64_t between_bytes;	     /* the highest value while none was */
+	uint64_t since;		     /* the curve's value when the span began */
+	bool is_inside;		     /* of the span */
+	bool is_out_of_memory;
+};
+
+static bool is_wanted(const struct counting *c, unsigned device)
+{
+	return c->asked.device == GP_DEVICE_UNKNOWN || device == c->asked.device;
+}
+
+/* ---- ranges ---- */
+
+static struct gp_phase_node *node_of(struct counting *c, uint32_t call)
+{
+	return gp_phase_node_at(&c->tree, c->calls.call[call].node);
+}
+
+/* Of what is none the peak is that of what is done in it; the others are open meanwhile. */
+static bool is_range(const struct gp_phase_node *node)
+{
+	return node->style != GP_PHASE_OUTSIDE && node->style != GP_PHASE_AMBIGUOUS;
+}
+
+static void note_high(struct gp_phase_node *node, uint64_t bytes)
+{
+	if (bytes > node->own.peak_bytes)
+		node->own.peak_bytes = bytes;
+}
+
+/* The call below which a range is opened, or 0. */
+static uint32_t call_around(const struct gp_range_stack *s)
+{
+	const struct gp_open_range *around = gp_phase_follow_around(s);
+	return around != NULL ? (uint32_t)around->mark : 0;
+}
+
+static uint32_t begin_call(struct counting *c, uint32_t up, const struct gp_open_range *range,
+			   enum gp_phase_style style)
+{
+	uint32_t node = gp_phase_tree_get(&c->tree, up != 0 ? c->calls.call[up].node : 0,
+					  range->name, range->domain, range->source, style);
+	uint32_t call = node != 0 ? gp_phase_call_begin(&c->calls, node, up) : 0;
+	c->is_out_of_memory |= call == 0;
+	if (call == 0)
+		return 0;
+	c->calls.call[call].from_ns = gp_tick_ns(&c->recording->tick, range->time);
+	c->calls.call[call].since = c->high.number;
+	c->calls.call[call].is_nested = style == GP_PHASE_NESTED;
+	c->opens += style == GP_PHASE_NESTED;
+	return call;
+}
+
+/* The call of a forward on that thread that lies right inside the call `up`; else that one. */
+static uint32_t call_within(const struct counting *c, uint32_t thread, uint32_t up)
+{
+	const struct gp_forward *forward = gp_forwards_within(&c->forwards, thread, up);
+	return forward != NULL ? forward->call : up;
+}
+
+/* The call that stands for what is no range, as long as the span. */
+static uint32_t call_of_style(struct counting *c, enum gp_phase_style style)
+{
+	uint32_t *call = style == GP_PHASE_OUTSIDE ? &c->outside : &c->ambiguous;
+	if (*call == 0)
+		*call = begin_call(c, 0, &(struct gp_open_range){ 0 }, style);
+	return *call;
+}
+
+/* 1 + its place. */
+static uint64_t begin_started(struct counting *c)
+{
+	uint32_t place = c->free;
+	if (place != 0)
+		c->free = c->started[place - 1].free;
+	else if (c->starts < GP_RANGES_STARTED)
+		place = ++c->starts;
+	else
+		return 0;
+	c->started[place - 1] = (struct started){ c->sums, c->calls.number, 0 };
+	return place;
+}
+
+static void see_opened(void *context, struct gp_open_range *range,
+		       const struct gp_range_stack *stack)
+{
+	struct counting *c = context;
+	if (stack == NULL) {
+		range->mark = begin_call(c, 0, range, GP_PHASE_STARTED);
+		if (range->mark != 0)
+			range->mark |= begin_started(c) << STARTED_BITS;
+		return;
+	}
+	uint32_t up = call_within(c, stack->thread, call_around(stack));
+	bool is_ambiguous = false;
+	if (up == 0) {
+		const struct gp_open_range *engine =
+			gp_phase_follow_engine_of(&c->follow, range, stack->thread, &is_ambiguous);
+		up = engine != NULL ? (uint32_t)engine->mark : 0;
+	}
+	if (is_ambiguous)
+		up = call_of_style(c, GP_PHASE_AMBIGUOUS);
+	range->mark = begin_call(c, up, range, GP_PHASE_NESTED);
+}
+
+static int64_t clipped_from(const struct counting *c, const struct gp_phase_call *call)
+{
+	return call->from_ns > c->asked.from_ns ? call->from_ns : c->asked.from_ns;
+}
+
+static uint64_t clipped_ns(const struct counting *c, const struct gp_phase_call *call,
+			   int64_t to_ns)
+{
+	int64_t from_ns = clipped_from(c, call);
+	return to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
+}
+
+/* Most of it lies behind the warm-up. A step begins with a launch, its ranges somewhat earlier. */
+static bool is_steady(const struct counting *c, const struct gp_phase_call *call, int64_t to_ns)
+{
+	return clipped_from(c, call) / 2 + to_ns / 2 >= c->asked.warm_ns;
+}
+
+/* Its end, or that of the span. */
+static void finish_call(struct counting *c, uint32_t number, int64_t at_ns)
+{
+	const struct gp_phase_call call = c->calls.call[number];
+	struct gp_phase_node *node = node_of(c, number);
+	uint64_t left = gp_phase_call_end(&c->calls, number);
+	c->opens -= call.is_nested;
+	if (!c->is_inside)
+		return;
+	node->own.retained_bytes += left;
+	if (!is_range(node))
+		return;
+	gp_phase_node_add(node, clipped_ns(c, &call, at_ns), is_steady(c, &call, at_ns));
+	*(node->source == GP_RANGE_DERIVED ? &c->out->forwards : &c->out->ranges) += 1;
+	note_high(node, gp_high_since(&c->high, call.since > c->since ? call.since : c->since));
+	if (call.up != 0 && !is_range(node_of(c, call.up)))
+		note_high(node_of(c, call.up), node->own.peak_bytes);
+}
+
+/* Of all threads: by what was counted since it began. */
+static void finish_started(struct counting *c, uint64_t mark, int64_t at_ns)
+{
+	const uint32_t call = (uint32_t)mark, place = (uint32_t)(mark >> STARTED_BITS);
+	struct gp_phase_node *node = node_of(c, call);
+	if (place != 0) {
+		struct started *s = &c->started[place - 1];
+		node->own.allocated_bytes += c->sums.allocated_bytes - s->before.allocated_bytes;
+		node->own.freed_bytes += c->sums.freed_bytes - s->before.freed_bytes;
+		node->own.launches += c->sums.launches - s->before.launches;
+		node->own.captured_launches +=
+			c->sums.captured_launches - s->before.captured_launches;
+		node->own.graph_launches += c->sums.graph_launches - s->before.graph_launches;
+		node->own.retained_bytes += gp_phase_calls_born_since(&c->calls, s->births);
+		s->free = c->free;
+		c->free = place;
+	}
+	finish_call(c, call, at_ns);
+}
+
+static void see_closed(void *context, const struct gp_open_range *range, enum gp_range_end how,
+		       const struct gp_record *by)
+{
+	struct counting *c = context;
+	const int64_t at_ns = gp_tick_ns(&c->recording->tick, by->time);
+	(void)how;
+	if (range->mark == 0)
+		return;
+	if (range->number != 0)
+		finish_started(c, range->mark, at_ns);
+	else
+		finish_call(c, (uint32_t)range->mark, at_ns);
+}
+
+/* ---- forwards ---- */
+
+static void end_forward(struct counting *c, uint32_t *open, int64_t at_ns)
+{
+	const struct gp_forward *forward = &c->forwards.forward[*open - 1];
+	*open = forward->next;
+	finish_call(c, forward->call, at_ns);
+}
+
+/* Before the event. */
+static void end_forwards(struct counting *c, int64_t at_ns)
+{
+	const struct gp_forward *forward;
+	while ((forward = gp_forwards_end(&c->forwards, c->number)) != NULL)
+		finish_call(c, forward->call, at_ns);
+}
+
+/* After it. */
+static void begin_forwards(struct counting *c, const struct gp_record *r)
+{
+	const struct gp_open_range derived = { .time = r->time, .source = GP_RANGE_DERIVED };
+	struct gp_forward *forward;
+	while ((forward = gp_forwards_begin(&c->forwards, c->number)) != NULL) {
+		const struct gp_open_range *around =
+			gp_phase_follow_own(&c->follow, forward->thread);
+		forward->up = around != NULL ? (uint32_t)around->mark : 0;
+		forward->call = begin_call(c, forward->up, &derived, GP_PHASE_NESTED);
+	}
+}
+
+/* ---- events ---- */
+
+/* Where what it does just now is counted. */
+static struct gp_phase_node *node_of_thread(struct counting *c, uint32_t thread, uint32_t *call)
+{
+	bool is_ambiguous = false;
+	const struct gp_open_range *range = gp_phase_follow_own(&c->follow, thread);
+	*call = call_within(c, thread, range != NULL ? (uint32_t)range->mark : 0);
+	if (*call == 0) {
+		range = gp_phase_follow_engine(&c->follow, thread, &is_ambiguous);
+		*call = range != NULL ? (uint32_t)range->mark : 0;
+	}
+	if (*call == 0)
+		*call = call_of_style(c, is_ambiguous ? GP_PHASE_AMBIGUOUS : GP_PHASE_OUTSIDE);
+	struct gp_phase_node *node = *call != 0 ? node_of(c, *call) : NULL;
+	if (node != NULL && !is_range(node)) {
+		note_high(node, c->before_bytes);
+		note_high(node, c->total_bytes);
+	}
+	return node;
+}
+
+/* While no range is open, whoever does something or not. */
+static void see_between(struct counting *c)
+{
+	if (c->is_inside && c->opens == 0 && c->total_bytes > c->between_bytes)
+		c->between_bytes = c->total_bytes;
+}
+
+static bool is_counted_alloc(const struct counting *c, const struct gp_record *r)
+{
+	if (c->of == GP_CURVE_ALLOCATED || r->kind == GP_BLOCK_ALLOC)
+		return c->of == GP_CURVE_ALLOCATED && r->kind == GP_BLOCK_ALLOC;
+	return r->kind == GP_ALLOC &&
+	       gp_live_is_driver(&(struct gp_live_entry){
+		       .space = r->space, .flags = (uint16_t)(r->aux & ~GP_LIVE_FLAGS) });
+}
+
+/* Before the event is applied. */
+static void end_birth(struct counting *c, const struct gp_record *r)
+{
+	const struct gp_live_entry *e = gp_live_ended_by(c->recording->live, r);
+	if (e != NULL)
+		gp_phase_calls_dead(&c->calls, e->space, e->address);
+}
+
+static void begin_birth(struct counting *c, const struct gp_record *r, uint32_t call)
+{
+	const bool is_block = r->kind == GP_BLOCK_ALLOC;
+	const struct gp_phase_birth birth = {
+		.address = is_block ? r->block_alloc.address : r->alloc.address,
+		.bytes = is_block ? r->block_alloc.bytes : r->alloc.bytes,
+		.call = call,
+		.space = is_block ? GP_SPACE_BLOCK : r->space,
+		.device = r->device,
+	};
+	c->is_out_of_memory |= !gp_phase_calls_born(&c->calls, &birth);
+}
+
+/* How far the curves of the wanted devices rose and fell since the last time. */
+static void take_steps(struct counting *c, uint64_t *up, uint64_t *down)
+{
+	*up = *down = 0;
+	c->before_bytes = c->total_bytes;
+	for (uint64_t moved = gp_live_take_moved(c->recording->live); moved != 0;
+	     moved &= moved - 1) {
+		unsigned device = (unsigned)__builtin_ctzll(moved);
+		uint64_t now = gp_live_device(c->recording->live, device)->curve[c->of].now_bytes;
+		uint64_t before = c->now_bytes[device];
+		c->now_bytes[device] = now;
+		if (!is_wanted(c, device) || now == before)
+			continue;
+		c->total_bytes += now - before;
+		*(now > before ? up : down) += now > before ? now - before : before - now;
+	}
+	if (*up != 0 || *down != 0)
+		c->is_out_of_memory |= !gp_high_put(&c->high, c->total_bytes);
+}
+
+static void add_steps(struct gp_phase *to, const struct gp_record *r, uint64_t up, uint64_t down)
+{
+	/* a free that the driver refused is none */
+	if (r->kind == GP_FREE_FAILED || r->kind == GP_UNMAP_FAILED)
+		to->freed_bytes -= up < to->freed_bytes ? up : to->freed_bytes;
+	else
+		to->allocated_bytes += up;
+	to->freed_bytes += down;
+}
+
+static void add_launch(struct gp_phase *to, enum gp_launched launched)
+{
+	to->launches += launched == GP_LAUNCHED_KERNEL;
+	to->captured_launches += launched == GP_LAUNCHED_CAPTURED;
+	to->graph_launches += launched == GP_LAUNCHED_GRAPH;
+}
+
+static void add_mark(struct counting *c, const struct gp_record *r, uint32_t thread)
+{
+	uint32_t call;
+	const struct gp_phase_node *above = node_of_thread(c, thread, &call);
+	uint32_t up =
+		above == NULL || above->style == GP_PHASE_OUTSIDE ? 0 : c->calls.call[call].node;
+	uint32_t node = gp_phase_tree_get(&c->tree, up, r->aux, (uint32_t)r->range_push.domain,
+					  (uint32_t)r->range_push.source, GP_PHASE_MARK);
+	if (node != 0)
+		gp_phase_node_at(&c->tree, node)->own.calls++;
+	c->out->marks += node != 0;
+	c->is_out_of_memory |= node == 0;
+}
+
+/* After it was applied. */
+static void count(struct counting *c, const struct gp_record *r, uint32_t thread)
+{
+	uint64_t up, down;
+	take_steps(c, &up, &down);
+	if (!c->is_inside)
+		return;
+	if (r->kind == GP_MARK && c->follow.frames == NULL)
+		add_mark(c, r, thread);
+	const bool is_birth = is_counted_alloc(c, r) && is_wanted(c, r->device);
+	const enum gp_launched launched =
+		is_wanted(c, r->device) ? gp_launched_as(r) : GP_LAUNCHED_NOT;
+	if (!is_birth && launched == GP_LAUNCHED_NOT && up == 0 && down == 0)
+		return;
+	uint32_t call;
+	struct gp_phase_node *node = node_of_thread(c, thread, &call);
+	if (node == NULL)
+		return;
+	add_steps(&node->own, r, up, down);
+	add_steps(&c->sums, r, up, down);
+	add_launch(&node->own, launched);
+	add_launch(&c->sums, launched);
+	if (is_birth)
+		begin_birth(c, r, call);
+}
+
+/* The state is a checkpoint's: its steps are nobody's. */
+static void look_at_curves(struct counting *c)
+{
+	c->loaded = c->recording->loaded;
+	c->total_bytes = 0;
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		c->now_bytes[device] =
+			gp_live_device(c->recording->live, device)->curve[c->of].now_bytes;
+		c->total_bytes += is_wanted(c, device) ? c->now_bytes[device] : 0;
+	}
+	gp_live_take_moved(c->recording->live);
+	c->is_out_of_memory |= !gp_high_put(&c->high, c->total_bytes);
+}
+
+static enum gp_status phase_replay(struct counting *c)
+{
+	struct gp_recording *r = c->recording;
+	enum gp_status status;
+	const struct gp_record *record;
+	uint32_t thread = 0;
+	look_at_curves(c);
+	while ((record = gp_recording_fetch(r, &thread, &status)) != NULL) {
+		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
+		gp_phase_follow_end(&c->follow);
+		const bool is_moment = gp_has_moment(record->kind);
+		if (is_moment && at_ns > c->asked.to_ns)
+			return GP_OK;
+		if (is_moment && !c->is_inside && at_ns >= c->asked.from_ns) {
+			c->is_inside = true;
+			c->since = c->high.number;
+			see_between(c);
+		}
+		c->number++;
+		end_forwards(c, at_ns);
+		end_birth(c, record);
+		status = gp_recording_apply(r, record);
+		if (status != GP_OK)
+			return status;
+		if (r->loaded != c->loaded)
+			look_at_curves(c);
+		gp_phase_follow_apply(&c->follow, thread, record);
+		begin_forwards(c, record);
+		count(c, record, thread);
+		see_between(c);
+		if (c->is_out_of_memory)
+			return GP_E_MEMORY;
+	}
+	gp_phase_follow_end(&c->follow);
+	return status == GP_END ? GP_OK : status;
+}
+
+/* ---- the end of the span ---- */
+
+static void finish_open(struct counting *c, const struct gp_open_range *range, int64_t at_ns)
+{
+	if (range->mark == 0)
+		return;
+	struct gp_phase_node *node = node_of(c, (uint32_t)range->mark);
+	node->own.open += c->is_inside;
+	if (range->number != 0)
+		finish_started(c, range->mark, at_ns);
+	else
+		finish_call(c, (uint32_t)range->mark, at_ns);
+}
+
+static void finish_forward(struct counting *c, uint32_t *open, int64_t at_ns)
+{
+	node_of(c, c->forwards.forward[*open - 1].call)->own.open += c->is_inside;
+	end_forward(c, open, at_ns);
+}
+
+/* Those right inside that call of that thread: before it ends itself. */
+static void finish_forwards(struct counting *c, uint32_t thread, uint32_t up, int64_t at_ns)
+{
+	uint32_t *open = &c->forwards.open;
+	while (*open != 0) {
+		const struct gp_forward *forward = &c->forwards.forward[*open - 1];
+		if (forward->thread == thread && forward->up == up)
+			finish_forward(c, open, at_ns);
+		else
+			open = &c->forwards.forward[*open - 1].next;
+	}
+}
+
+static void finish(struct counting *c, const struct gp_info *info)
+{
+	const int64_t end_ns = (int64_t)info->duration_ns;
+	const int64_t at_ns = c->asked.to_ns < end_ns ? c->asked.to_ns : end_ns;
+	const struct gp_range_stack *s;
+	uint32_t at = 0;
+	while ((s = gp_open_ranges_next(c->follow.ranges, &at)) != NULL)
+		for (uint32_t k = s->depth; k-- > 0;) {
+			finish_forwards(c, s->thread, (uint32_t)s->range[k].mark, at_ns);
+			finish_open(c, &s->range[k], at_ns);
+		}
+	while (c->forwards.open != 0)
+		finish_forward(c, &c->forwards.open, at_ns);
+	const struct gp_open_range *started = NULL;
+	while ((started = gp_open_ranges_started(c->follow.ranges, started)) != NULL)
+		finish_open(c, started, at_ns);
+	if (c->ambiguous != 0)
+		finish_call(c, c->ambiguous, at_ns);
+	if (c->outside != 0) {
+		note_high(node_of(c, c->outside), c->between_bytes);
+		finish_call(c, c->outside, at_ns);
+	}
+	const struct gp_range_counts counts = gp_open_ranges_counts(c->follow.ranges);
+	c->out->launches = c->sums.launches;
+	c->out->captured_launches = c->sums.captured_launches;
+	c->out->graph_launches = c->sums.graph_launches;
+	c->out->unbalanced = counts.unbalanced;
+	c->out->unseen = counts.unseen;
+	c->out->unkept = counts.unkept;
+	c->out->forwards_named = c->forwards.named;
+	c->out->forwards_none = c->forwards.none;
+	c->out->forwards_unclear = c->forwards.unclear;
+	c->out->is_by_frames = c->follow.frames != NULL;
+	c->out->frames_shown = c->frames.shown;
+	c->out->frames_none = c->frames.none;
+	c->out->frames_unclear = c->frames.unclear;
+	c->out->bare_launches = c->frames.bare_launches;
+}
+
+static enum gp_status phase_attempt(void *context, const struct gp_info *info)
+{
+	struct counting *c = context;
+	const bool has_blocks = info->framework_events > 0;
+	c->of = c->asked.of < GP_CURVES ? c->asked.of :
+		has_blocks		? GP_CURVE_ALLOCATED :
+					  GP_CURVE_DRIVER;
+	c->out->of = c->of;
+	c->watch = (struct gp_range_watch){ see_opened, see_closed, c };
+	const bool is_by_frames =
+		c->asked.is_by_frames ||
+		(!c->asked.is_as_told && gp_phases_by(info) == GP_PHASES_BY_FRAMES);
+	enum gp_status status = GP_OK;
+	if (is_by_frames)
+		status = gp_frame_ranges_find(c->recording, &c->frames);
+	else if (!c->asked.is_as_told)
+		status = gp_forwards_find(c->recording, info, &c->forwards);
+	if (status == GP_OK)
+		status = gp_recording_rewind(c->recording);
+	if (status == GP_OK)
+		status = gp_phase_follow_open(&c->follow, c->recording, c->asked.is_own_thread,
+					      is_by_frames ? &c->frames : NULL, &c->watch);
+	if (status == GP_OK)
+		status = phase_replay(c);
+	if (status == GP_OK) {
+		finish(c, info);
+		status = gp_phase_tree_list(&c->tree, c->recording, c->asked.fold, c->out);
+	}
+	gp_phase_follow_close(&c->follow);
+	gp_forwards_release(&c->forwards);
+	gp_frame_ranges_release(&c->frames);
+	gp_phase_tree_release(&c->tree);
+	gp_phase_calls_release(&c->calls);
+	gp_high_release(&c->high);
+	return status;
+}
+
+static void phase_forget(void *context)
+{
+	struct counting *c = context;
+	gp_phases_free(c->out);
+	*c = (struct counting){ .recording = c->recording, .asked = c->asked, .out = c->out };
+}
+
+enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_phases_asked *asked,
+			       struct gp_phases *out)
+{
+	*out = (struct gp_phases){ 0 };
+	struct counting *c = calloc(1, sizeof *c);
+	if (c == NULL)
+		return GP_E_MEMORY;
+	c->recording = recording;
+	c->asked = *asked;
+	c->out = out;
+	enum gp_status status = gp_retry_if_overwritten(recording, phase_attempt, phase_forget, c);
+	free(c);
+	return status;
+}
+
+void gp_phases_free(struct gp_phases *phases)
+{
+	for (size_t k = 0; k < phases->foldeds; k++)
+		free(phases->folded[k]);
+	free(phases->folded);
+	free(phases->phase);
+	*phases = (struct gp_phases){ 0 };
+}
+
+const char *gp_range_source_name(unsigned source)
+{
+	static const char *const names[GP_RANGE_SOURCES] = { [GP_RANGE_NVTX] = "nvtx",
+							     [GP_RANGE_TORCH] = "torch",
+							     [GP_RANGE_ENGINE] = "engine",
+							     [GP_RANGE_CONTROL] = "control" };
+	if (source == GP_RANGE_DERIVED)
+		return "derived";
+	if (source == GP_RANGE_FRAMES)
+		return "frames";
+	return source < GP_RANGE_SOURCES ? names[source] : NULL;
+}

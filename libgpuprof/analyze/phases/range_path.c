@@ -1,0 +1,509 @@
+/*
+ * Paths are nodes of a tree of names. An allocation is known by its order: a row of runs says in
+ * which path each run of memory events was, so nothing is to be forgotten when it is freed.
+ */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../read/tables/array.h"
+#include "../../read/tables/row_rank.h"
+#include "../../state/looks.h"
+#include "phase_follow.h"
+#include "phase_forward.h"
+#include "phase_frames.h"
+#include "phase_kind.h"
+#include "range_fold.h"
+#include "range_path.h"
+
+#define RUNS_A_LOOK 4u /* that move in memory */
+
+/* Memory events without a hole between them. */
+struct run {
+	uint64_t order, count;
+	uint32_t node; /* 0: outside */
+};
+
+struct made {
+	struct gp_range_path path;
+	uint32_t node;
+};
+
+struct gp_range_paths {
+	struct gp_recording *recording;
+	struct gp_phase_follow follow;
+	struct gp_forwards forwards;
+	struct gp_frame_ranges frames;
+	uint64_t number; /* of the event */
+	struct gp_range_watch watch;
+	struct gp_phase_tree tree;
+	struct made **made; /* by node; NULL: nobody asked */
+	size_t makes;
+	struct gp_range_fold fold; /* of these and maybe others */
+	struct run *run;	   /* by order */
+	size_t runs, room;
+	struct gp_looks looks; /* for runs that move when a late one comes between */
+	bool has_any;	       /* a range was opened */
+	bool is_out_of_memory;
+};
+
+static const struct gp_range_path outside = { .known = GP_RANGE_OUTSIDE },
+				  ambiguous = { .known = GP_RANGE_AMBIGUOUS },
+				  beyond = { .known = GP_RANGE_BEYOND },
+				  untold = { .known = GP_RANGE_UNTOLD };
+
+/* ---- ranges ---- */
+
+static uint32_t node_get(struct gp_range_paths *p, uint32_t up, const struct gp_open_range *range,
+			 enum gp_phase_style style)
+{
+	uint32_t node =
+		gp_phase_tree_get(&p->tree, up, range->name, range->domain, range->source, style);
+	p->is_out_of_memory |= node == 0;
+	if (node != 0)
+		gp_phase_node_at(&p->tree, node)->is_seen = true;
+	return node;
+}
+
+/* Of whom a thread works for that has no range of its own open. */
+static uint32_t node_of_engine(struct gp_range_paths *p, const struct gp_open_range *engine,
+			       bool is_ambiguous)
+{
+	if (is_ambiguous)
+		return node_get(p, 0, &(struct gp_open_range){ 0 }, GP_PHASE_AMBIGUOUS);
+	return engine != NULL ? (uint32_t)engine->mark : 0;
+}
+
+/* Of a forward on that thread that lies right inside `up`; else that. */
+static uint32_t node_within(const struct gp_range_paths *p, uint32_t thread, uint32_t up)
+{
+	const struct gp_forward *forward = gp_forwards_within(&p->forwards, thread, up);
+	return forward != NULL ? forward->call : up;
+}
+
+/* One more of that node; 0: there was no memory for it. */
+static void count_call(struct gp_range_paths *p, uint32_t node)
+{
+	p->has_any = !p->is_out_of_memory;
+	if (p->has_any)
+		gp_phase_node_at(&p->tree, node)->own.calls++;
+}
+
+static void see_opened(void *context, struct gp_open_range *range,
+		       const struct gp_range_stack *stack)
+{
+	struct gp_range_paths *p = context;
+	if (stack == NULL)
+		return;
+	const struct gp_open_range *around = gp_phase_follow_around(stack);
+	uint32_t up = around != NULL ? (uint32_t)around->mark : 0;
+	up = node_within(p, stack->thread, up);
+	if (up == 0) {
+		bool is_ambiguous;
+		const struct gp_open_range *engine =
+			gp_phase_follow_engine_of(&p->follow, range, stack->thread, &is_ambiguous);
+		up = node_of_engine(p, engine, is_ambiguous);
+	}
+	range->mark = node_get(p, up, range, GP_PHASE_NESTED);
+	count_call(p, (uint32_t)range->mark);
+}
+
+static void begin_forward(struct gp_range_paths *p, struct gp_forward *forward)
+{
+	const struct gp_open_range derived = { .source = GP_RANGE_DERIVED };
+	const struct gp_open_range *around = gp_phase_follow_own(&p->follow, forward->thread);
+	forward->up = around != NULL ? (uint32_t)around->mark : 0;
+	forward->call = node_get(p, forward->up, &derived, GP_PHASE_NESTED);
+	count_call(p, forward->call);
+}
+
+static void see_closed(void *context, const struct gp_open_range *range, enum gp_range_end how,
+		       const struct gp_record *by)
+{
+	(void)context;
+	(void)range;
+	(void)how;
+	(void)by;
+}
+
+static uint32_t node_of(struct gp_range_paths *p, uint32_t thread)
+{
+	if (!p->has_any)
+		return 0;
+	const struct gp_open_range *own = gp_phase_follow_own(&p->follow, thread);
+	const uint32_t node = node_within(p, thread, own != NULL ? (uint32_t)own->mark : 0);
+	if (node != 0)
+		return node;
+	bool is_ambiguous;
+	const struct gp_open_range *engine =
+		gp_phase_follow_engine(&p->follow, thread, &is_ambiguous);
+	return node_of_engine(p, engine, is_ambiguous);
+}
+
+/* ---- memory events ---- */
+
+/* Of the first run that begins behind it. */
+static size_t run_behind(const struct gp_range_paths *p, uint64_t order)
+{
+	return gp_row_rank(p->run, p->runs, sizeof *p->run, order);
+}
+
+static void add_run(struct gp_range_paths *p, size_t at, uint64_t order, uint32_t node)
+{
+	if (!gp_array_reserve(&p->run, &p->room, p->runs, 1, sizeof *p->run)) {
+		p->is_out_of_memory = true;
+		return;
+	}
+	memmove(&p->run[at + 1], &p->run[at], (p->runs - at) * sizeof *p->run);
+	p->run[at] = (struct run){ .order = order, .count = 1, .node = node };
+	p->runs++;
+}
+
+/* Nobody asks of those where they were: they go with the run before. */
+static bool ends_something(const struct gp_record *r)
+{
+	return r->kind == GP_FREE || r->kind == GP_BLOCK_FREE || r->kind == GP_BLOCK_COMPLETED;
+}
+
+static void keep_order(struct gp_range_paths *p, uint32_t thread, const struct gp_record *r)
+{
+	struct run *last = p->runs > 0 ? &p->run[p->runs - 1] : NULL;
+	const bool is_next = last != NULL && r->order == last->order + last->count;
+	const uint32_t node = is_next && ends_something(r) ? last->node : node_of(p, thread);
+	if (is_next && last->node == node) {
+		last->count++;
+		return;
+	}
+	/* what comes late lies before others, in a hole */
+	size_t at = last == NULL || r->order >= last->order ? p->runs : run_behind(p, r->order);
+	bool is_new = at == 0 || r->order - p->run[at - 1].order >= p->run[at - 1].count;
+	if (is_new && gp_looks_take(&p->looks, (p->runs - at) / RUNS_A_LOOK))
+		add_run(p, at, r->order, node);
+}
+
+void gp_range_paths_see(struct gp_range_paths *p, uint32_t thread, const struct gp_record *r)
+{
+	struct gp_forward *forward;
+	p->number++;
+	while (gp_forwards_end(&p->forwards, p->number) != NULL)
+		;
+	gp_phase_follow_end(&p->follow);
+	gp_phase_follow_apply(&p->follow, thread, r);
+	while ((forward = gp_forwards_begin(&p->forwards, p->number)) != NULL)
+		begin_forward(p, forward);
+	if (r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY)
+		keep_order(p, thread, r);
+	gp_looks_add(&p->looks);
+}
+
+/* ---- paths ---- */
+
+/* The one of that node, empty at first; NULL: no memory. */
+static struct made *made_get(struct gp_range_paths *p, uint32_t number)
+{
+	if (!gp_array_reach(&p->made, &p->makes, number, sizeof(struct made *)))
+		return NULL;
+	if (p->made[number] == NULL)
+		p->made[number] = calloc(1, sizeof(struct made));
+	return p->made[number];
+}
+
+static const struct gp_range_path *path_of(struct gp_range_paths *p, uint32_t number)
+{
+	if (number == 0 || p->is_out_of_memory)
+		return &outside;
+	const struct gp_phase_node *node = gp_phase_node_at(&p->tree, number);
+	if (node->style != GP_PHASE_NESTED)
+		return node->style == GP_PHASE_AMBIGUOUS ? &ambiguous : &beyond;
+	struct made *made = made_get(p, number);
+	if (made == NULL) {
+		p->is_out_of_memory = true;
+		return &outside;
+	}
+	struct gp_range_path *path = &made->path;
+	if (made->node == 0) {
+		made->node = number;
+		path->source = node->source;
+		path->up = node->parent != 0 ? path_of(p, node->parent) : NULL;
+	}
+	/* a name may be told after it is used */
+	if (path->name == NULL) {
+		path->name = gp_phase_node_text(node, p->recording);
+		path->domain = gp_phase_node_domain(node, p->recording);
+	}
+	return path;
+}
+
+const struct gp_range_path *gp_range_paths_of(struct gp_range_paths *p, uint32_t thread)
+{
+	return path_of(p, node_of(p, thread));
+}
+
+const struct gp_range_path *gp_range_paths_at(struct gp_range_paths *p, uint64_t order)
+{
+	size_t behind = run_behind(p, order);
+	const struct run *run = behind > 0 ? &p->run[behind - 1] : NULL;
+	if (run == NULL || order - run->order >= run->count)
+		return &untold;
+	return path_of(p, run->node);
+}
+
+/* Says of each path that was handed out what it is one of. */
+static bool tell_folded(struct gp_range_paths *p, const struct gp_range_fold *fold,
+			const uint32_t *into)
+{
+	for (uint32_t k = 1; k < p->makes; k++) {
+		if (p->made[k] == NULL)
+			continue;
+		path_of(p, k); /* its name may have been told by now */
+		p->made[k]->path.folded = gp_range_fold_at(fold, into[k]);
+	}
+	return !p->is_out_of_memory;
+}
+
+static bool fold_all(struct gp_range_paths *const *paths, size_t count, uint32_t **into,
+		     struct gp_range_fold *fold)
+{
+	bool is_fine = true;
+	for (size_t k = 0; k < count && is_fine; k++) {
+		const struct gp_range_paths *p = paths[k];
+		if (p == NULL)
+			continue;
+		into[k] = calloc((size_t)p->tree.nodes.rows + 1, sizeof **into);
+		is_fine =
+			into[k] != NULL && gp_range_fold_add(fold, &p->tree, p->recording, into[k]);
+	}
+	is_fine = is_fine && gp_range_fold_settle(fold);
+	for (size_t k = 0; k < count && is_fine; k++)
+		is_fine = paths[k] == NULL || tell_folded(paths[k], fold, into[k]);
+	return is_fine;
+}
+
+enum gp_status gp_range_paths_fold(struct gp_range_paths *const *paths, size_t count)
+{
+	struct gp_range_fold fold = { 0 };
+	uint32_t **into = calloc(count + 1, sizeof(uint32_t *));
+	const bool is_fine = into != NULL && fold_all(paths, count, into, &fold);
+	for (size_t k = 0; k < count && is_fine; k++) {
+		if (paths[k] == NULL)
+			continue;
+		gp_range_fold_release(&paths[k]->fold);
+		paths[k]->fold = fold;
+		fold = (struct gp_range_fold){ 0 };
+	}
+	gp_range_fold_release(&fold);
+	for (size_t k = 0; k < count && into != NULL; k++)
+		free(into[k]);
+	free(into);
+	return is_fine ? GP_OK : GP_E_MEMORY;
+}
+
+enum gp_status gp_range_paths_status(const struct gp_range_paths *p)
+{
+	return p->is_out_of_memory ? GP_E_MEMORY : GP_OK;
+}
+
+static struct gp_range_paths *make(struct gp_recording *recording)
+{
+	struct gp_range_paths *p = calloc(1, sizeof *p);
+	if (p == NULL)
+		return NULL;
+	p->recording = recording;
+	gp_looks_open(&p->looks);
+	p->watch = (struct gp_range_watch){ see_opened, see_closed, p };
+	return p;
+}
+
+enum gp_status gp_range_paths_open(struct gp_recording *recording, struct gp_range_paths **out)
+{
+	struct gp_range_paths *p = *out = make(recording);
+	if (p == NULL)
+		return GP_E_MEMORY;
+	return gp_phase_follow_open(&p->follow, recording, false, NULL, &p->watch);
+}
+
+enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_range_paths **out)
+{
+	struct gp_range_paths *p = *out = make(recording);
+	if (p == NULL)
+		return GP_E_MEMORY;
+	const bool is_by_frames = gp_phases_by(&recording->info) == GP_PHASES_BY_FRAMES;
+	enum gp_status status = is_by_frames ?
+					gp_frame_ranges_find(recording, &p->frames) :
+					gp_forwards_find(recording, &recording->info, &p->forwards);
+	if (status == GP_OK)
+		status = gp_recording_rewind(recording);
+	if (status == GP_OK)
+		status = gp_phase_follow_open(&p->follow, recording, false,
+					      is_by_frames ? &p->frames : NULL, &p->watch);
+	return status;
+}
+
+void gp_range_paths_close(struct gp_range_paths *p)
+{
+	if (p == NULL)
+		return;
+	gp_phase_follow_close(&p->follow);
+	gp_phase_tree_release(&p->tree);
+	gp_forwards_release(&p->forwards);
+	gp_frame_ranges_release(&p->frames);
+	for (size_t k = 0; k < p->makes; k++)
+		free(p->made[k]);
+	free(p->made);
+	gp_range_fold_release(&p->fold);
+	free(p->run);
+	free(p);
+}
+
+/* ---- texts ---- */
+
+#define DEEP (2u * GP_RANGES_DEEP) /* its own, in those of the thread in the engine */
+static const char between[] = " > ";
+
+static const char *name_of(const struct gp_range_path *path)
+{
+	static const char *const others[] = {
+		[GP_RANGE_OUTSIDE] = "(outside of any range)",
+		[GP_RANGE_AMBIGUOUS] = "(ambiguous)",
+		[GP_RANGE_BEYOND] = "(further ranges)",
+		[GP_RANGE_UNTOLD] = "(not known: from before what is kept, or lost)",
+	};
+	if (path->known != GP_RANGE_IN)
+		return others[path->known];
+	if (path->name == NULL)
+		return path->source == GP_RANGE_ENGINE ? "(autograd engine)" : "(no name)";
+	return path->name[0] != '\0' ? path->name : "\"\"";
+}
+
+static const char *domain_of(const struct gp_range_path *path)
+{
+	return path->domain != NULL ? path->domain : "";
+}
+
+static const char *label_of(const struct gp_range_path *path)
+{
+	return path->source == GP_RANGE_FRAMES ? " (frames)" : "";
+}
+
+void gp_range_path_text(const struct gp_range_path *path, char *out, size_t room)
+{
+	static const char left_out[] = "... > ";
+	const char *label = label_of(path);
+	const struct gp_range_path *chain[DEEP];
+	size_t deep = 0, used = sizeof left_out + strlen(label);
+	for (; path != NULL && deep < DEEP; path = path->up) {
+		used += strlen(name_of(path)) + strlen(domain_of(path)) + sizeof between;
+		if (deep > 0 && used > room)
+			break;
+		chain[deep++] = path;
+	}
+	used = (size_t)snprintf(out, room, "%s", path != NULL ? left_out : "");
+	for (size_t k = deep; k-- > 0 && used < room;)
+		used += (size_t)snprintf(out + used, room - used, "%s%s%s%s", domain_of(chain[k]),
+					 chain[k]->domain != NULL ? ":" : "", name_of(chain[k]),
+					 k > 0 ? between : label);
+}
+
+struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_range_path *path)
+{
+	before = gp_text_identity(before, path != NULL ? label_of(path) : NULL);
+	for (; path != NULL; path = path->up) {
+		before = gp_text_identity(before, domain_of(path));
+		before = gp_text_identity(before, name_of(path));
+	}
+	return before;
+}
+
+/* ---- what is asked for ---- */
+
+#define NAME_ROOM (2u * GP_RANGE_NAME_MAX + 2u) /* with its domain */
+
+/* "forward", "layer*", "job:forward", and what reports call those without a name. */
+static bool is_told(const struct gp_range_path *path, const char *asked)
+{
+	char whole[NAME_ROOM];
+	if (strcmp(name_of(path), asked) == 0)
+		return true;
+	if (path->known != GP_RANGE_IN || path->name == NULL)
+		return false;
+	if (fnmatch(asked, path->name, 0) == 0)
+		return true;
+	const int used = snprintf(whole, sizeof whole, "%s:%s", domain_of(path), name_of(path));
+	return path->domain != NULL && (size_t)used < sizeof whole &&
+	       (strcmp(whole, asked) == 0 || fnmatch(asked, whole, 0) == 0);
+}
+
+/* As the job told it, or with those that it is folded with. */
+static bool is_called(const struct gp_range_path *path, const char *asked)
+{
+	return is_told(path, asked) || (path->folded != NULL && is_told(path->folded, asked));
+}
+
+/* What stands behind the last " > " of the first `length` letters. */
+static size_t last_part(const char *asked, size_t length)
+{
+	const size_t n = strlen(between);
+	while (length > n && memcmp(asked + length - n, between, n) != 0)
+		length--;
+	return length > n ? length : 0;
+}
+
+/* Of what had no room in the text nothing is known. */
+static bool is_left_out(const struct gp_range_path *path, const char *asked, size_t length)
+{
+	return path != NULL && length == 3 && memcmp(asked, "...", 3) == 0;
+}
+
+/*
+ * "step > forward": it is the latter, and right inside the former. A name may hold " > " as well,
+ * so each of them is tried as what lies between two.
+ */
+static bool ends_with(const struct gp_range_path *path, const char *asked, size_t length)
+{
+	char part[NAME_ROOM];
+	size_t at = length, behind = length;
+	while (path != NULL && at > 0) {
+		at = last_part(asked, behind);
+		if (length - at >= sizeof part)
+			return false;
+		memcpy(part, asked + at, length - at);
+		part[length - at] = '\0';
+		behind = at > 0 ? at - strlen(between) : 0;
+		if (is_called(path, part) && (at == 0 || is_left_out(path->up, asked, behind) ||
+					      ends_with(path->up, asked, behind)))
+			return true;
+	}
+	return false;
+}
+
+bool gp_range_path_has(const struct gp_range_path *path, const char *name)
+{
+	size_t length = strlen(name);
+	const char *label = path != NULL ? label_of(path) : "";
+	const size_t n = strlen(label);
+	if (length > n && strcmp(name + length - n, label) == 0)
+		length -= n;
+	for (; path != NULL; path = path->up)
+		if (is_called(path, name) || ends_with(path, name, length))
+			return true;
+	return false;
+}
+
+const struct gp_range_path *gp_range_path_shown(const struct gp_range_path *path, const char *asked)
+{
+	const bool is_folded = path != NULL && path->folded != NULL &&
+			       (asked == NULL || gp_range_path_has(path->folded, asked));
+	return is_folded ? path->folded : path;
+}
+
+const struct gp_range_path *gp_range_path_phase(const struct gp_range_path *path)
+{
+	const struct gp_range_path *phase = path;
+	for (; path != NULL; path = path->up)
+		if (path->known == GP_RANGE_IN &&
+		    (path->source == GP_RANGE_FRAMES ||
+		     gp_phase_kind_of(path->source, path->name) != GP_PHASE_OTHER))
+			phase = path;
+	return phase;
+}

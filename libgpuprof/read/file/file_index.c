@@ -1,0 +1,382 @@
+/*
+ * Which segments a recording holds, where their parts lie, what is damaged. One pass over the block
+ * headers; memory grows with segments and threads, not with blocks.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "../tables/array.h"
+#include "../tables/row_rank.h"
+#include "../tables/row_table.h"
+#include "recording.h"
+
+#define LOOKS_MAX 64u /* at a ring whose owner writes on */
+
+/* The next sequence number expected of a thread. */
+struct thread_sequence {
+	uint64_t thread, next;
+	bool is_begun;
+};
+
+struct builder {
+	const struct gp_file *file;
+	struct gp_index *index;
+	struct gp_row_table threads; /* of struct thread_sequence */
+	bool is_whole;		     /* nothing was overwritten: sequences start at 0 */
+	bool is_overtaken;	     /* the owner wrote over slots meanwhile */
+	unsigned looks;
+	bool is_out_of_memory;
+};
+
+void gp_index_damage(struct gp_index *index, uint64_t offset, uint64_t block, const char *format,
+		     ...)
+{
+	/* each replay meets the same places */
+	for (size_t i = 0; i < index->damages && i < GP_DAMAGES_KEPT && index->damage; i++)
+		if (index->damage[i].offset == offset)
+			return;
+	if (index->damages++ >= GP_DAMAGES_KEPT)
+		return;
+	if (index->damage == NULL)
+		index->damage = calloc(GP_DAMAGES_KEPT, sizeof *index->damage);
+	if (index->damage == NULL)
+		return;
+	struct gp_damage *damage = &index->damage[index->damages - 1];
+	damage->offset = offset;
+	damage->block = block;
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(damage->what, sizeof damage->what, format, arguments);
+	va_end(arguments);
+}
+
+/* Of what is missing here nothing is known: not where in the order it ends. */
+static void note_unknown(struct builder *b, struct gp_segment *s)
+{
+	s->is_damaged = true;
+	b->index->missing_to = UINT64_MAX;
+	b->index->missing_segment = s->number;
+}
+
+static bool has_sequence(const struct gp_block_header *h)
+{
+	return h->type == GP_BLOCK_DEFINE || h->type == GP_BLOCK_CHECKPOINT ||
+	       h->type == GP_BLOCK_EVENTS;
+}
+
+static void check_sequence(struct builder *b, const struct gp_block_walk *walk)
+{
+	const struct gp_block_header *h = &walk->header;
+	struct thread_sequence *t = gp_row_get_key(&b->threads, sizeof *t, h->thread);
+	if (t == NULL) {
+		b->is_out_of_memory = true;
+		return;
+	}
+	if (!t->is_begun)
+		t->next = b->is_whole ? 0 : h->sequence;
+	t->is_begun = true;
+	if (h->sequence < t->next) {
+		uint64_t *repeated =
+			gp_array_append(&b->index->repeated, &b->index->repeats, sizeof *repeated);
+		if (repeated == NULL)
+			b->is_out_of_memory = true;
+		else
+			*repeated = walk->offset;
+		return;
+	}
+	if (h->sequence > t->next && h->thread == GP_THREAD_NONE)
+		gp_index_damage(
+			b->index, walk->offset, b->index->blocks,
+			"%llu blocks of definitions or checkpoints are missing before this one",
+			(unsigned long long)(h->sequence - t->next));
+	else if (h->sequence > t->next)
+		gp_index_damage(b->index, walk->offset, b->index->blocks,
+				"%llu blocks of thread %u are missing before this one",
+				(unsigned long long)(h->sequence - t->next), h->thread);
+	if (h->sequence > t->next)
+		note_unknown(b, &b->index->segment[b->index->segments - 1]);
+	t->next = h->sequence + 1;
+}
+
+/* The segment that this block belongs to, a new one when its number is new. */
+static struct gp_segment *place_block(struct builder *b, const struct gp_block_walk *walk)
+{
+	struct gp_index *x = b->index;
+	const struct gp_block_header *h = &walk->header;
+	if (x->segments == 0 || x->segment[x->segments - 1].number != h->segment) {
+		struct gp_segment *s = gp_array_append(&x->segment, &x->segments, sizeof *s);
+		if (s == NULL)
+			return NULL;
+		*s = (struct gp_segment){ .number = h->segment,
+					  .cut = h->first_order,
+					  .ticks = h->ticks,
+					  .part = x->parts };
+	}
+	struct gp_segment *s = &x->segment[x->segments - 1];
+	if (s->parts == 0 || x->part[x->parts - 1].part != h->part) {
+		struct gp_part *p = gp_array_append(&x->part, &x->parts, sizeof *p);
+		if (p == NULL)
+			return NULL;
+		*p = (struct gp_part){ .offset = walk->offset,
+				       .segment = h->segment,
+				       .part = h->part };
+		s->parts++;
+	}
+	x->part[x->parts - 1].end = walk->at;
+	return s;
+}
+
+static void file_index_add_block(struct builder *b, const struct gp_block_walk *walk)
+{
+	struct gp_index *x = b->index;
+	const struct gp_block_header *h = &walk->header;
+	struct gp_segment *s = place_block(b, walk);
+	if (s == NULL) {
+		b->is_out_of_memory = true;
+		return;
+	}
+	if (walk->skipped > 0) {
+		note_unknown(b, s);
+		gp_index_damage(x, walk->skipped_at, x->blocks,
+				"expected a block, found %llu bytes that are none",
+				(unsigned long long)walk->skipped);
+	}
+	if (h->type == GP_BLOCK_SEGMENT) {
+		s->has_begin |= h->part == 0;
+		s->cut = h->first_order;
+	}
+	if (has_sequence(h))
+		check_sequence(b, walk);
+	s->has_checkpoint |=
+		h->type == GP_BLOCK_CHECKPOINT && (h->flags & GP_BLOCK_LAST_CHECKPOINT) != 0;
+	s->has_end = h->type == GP_BLOCK_END;
+	x->is_sealed = s->has_end && (h->flags & GP_BLOCK_SEALED) != 0;
+	x->is_adopted = s->has_end && (h->flags & GP_BLOCK_ADOPTED) != 0;
+	x->end = s->has_end ? walk->offset : walk->at;
+	if (h->ticks >= x->last.ticks)
+		x->last = *h;
+	x->last_block = walk->offset;
+	x->blocks++;
+}
+
+/*
+ * A file that grows ends inside the block that its writer was killed in: then its header is whole,
+ * or cut off. A header that is all there and wrong was changed afterwards. Zeros: the system died.
+ */
+static bool is_broken_block(const struct gp_file *file, uint64_t at)
+{
+	unsigned char bytes[GP_BLOCK_HEADER], any = 0;
+	struct gp_block_header h;
+	if (at > file->bytes || file->bytes - at < sizeof bytes ||
+	    gp_file_read(file, at, bytes, sizeof bytes) != GP_OK)
+		return false;
+	for (size_t i = 0; i < sizeof bytes; i++)
+		any |= bytes[i];
+	return any != 0 && gp_block_header_decode(bytes, &h) != GP_OK;
+}
+
+static void check_end(struct builder *b, uint64_t at)
+{
+	struct gp_index *x = b->index;
+	if (x->is_sealed || b->is_out_of_memory || !is_broken_block(b->file, at))
+		return;
+	gp_index_damage(x, at, x->blocks, "expected a block, found %llu bytes that are none",
+			(unsigned long long)(b->file->bytes - at));
+	if (x->segments > 0)
+		note_unknown(b, &x->segment[x->segments - 1]);
+}
+
+static void index_all_kept(struct builder *b)
+{
+	struct gp_block_walk walk = { .file = b->file,
+				      .at = GP_FILE_HEADER,
+				      .end = b->file->bytes };
+	while (!b->is_out_of_memory && !b->index->is_sealed && gp_block_walk_next(&walk)) {
+		if (b->index->blocks == 0)
+			b->is_whole = walk.header.segment == 0;
+		file_index_add_block(b, &walk);
+	}
+	check_end(b, walk.at);
+}
+
+/* ---- slots ---- */
+
+struct slot {
+	uint64_t offset, end;
+	uint32_t segment, part;
+};
+
+static int compare_slots(const void *left, const void *right)
+{
+	const struct slot *a = left, *b = right;
+	if (a->segment != b->segment)
+		return a->segment < b->segment ? -1 : 1;
+	return (a->part > b->part) - (a->part < b->part);
+}
+
+/* The slot's first block says whose it is; false: never written, or its first block is damaged. */
+static bool read_slot(const struct gp_file *file, uint64_t number, struct slot *out)
+{
+	uint64_t offset = gp_slot_offset(&file->header, number);
+	unsigned char bytes[GP_BLOCK_HEADER];
+	struct gp_block_header h;
+	if (gp_file_read(file, offset, bytes, sizeof bytes) != GP_OK ||
+	    gp_block_header_decode(bytes, &h) != GP_OK || h.type != GP_BLOCK_SEGMENT)
+		return false;
+	uint64_t end = offset + file->header.slot_bytes;
+	*out = (struct slot){ .offset = offset,
+			      .end = end < file->bytes ? end : file->bytes,
+			      .segment = h.segment,
+			      .part = h.part };
+	return true;
+}
+
+static bool is_zero(const struct gp_file *file, uint64_t offset)
+{
+	unsigned char bytes[GP_BLOCK_HEADER], any = 0;
+	if (gp_file_read(file, offset, bytes, sizeof bytes) != GP_OK)
+		return true;
+	for (size_t i = 0; i < sizeof bytes; i++)
+		any |= bytes[i];
+	return any == 0;
+}
+
+/* Slots whose segment lost its beginning to newer ones mean nothing any more. */
+static size_t drop_headless(struct slot *slot, size_t slots)
+{
+	size_t first = 0;
+	while (first < slots && slot[first].part != 0)
+		first++;
+	return first;
+}
+
+bool gp_part_is_overwritten(const struct gp_file *file, uint64_t offset, uint32_t segment,
+			    uint32_t part)
+{
+	if (file->header.slots == 0)
+		return false;
+	struct slot now = { 0 };
+	return !read_slot(file, (offset - GP_FILE_HEADER) / file->header.slot_bytes, &now) ||
+	       now.segment != segment || now.part != part;
+}
+
+bool gp_index_is_overwritten(const struct gp_file *file, const struct gp_index *index, size_t which)
+{
+	const struct gp_segment *s = &index->segment[which];
+	for (size_t i = s->part; i < s->part + s->parts && file->header.slots != 0; i++) {
+		const struct gp_part *part = &index->part[i];
+		if (gp_part_is_overwritten(file, part->offset, part->segment, part->part))
+			return true;
+	}
+	return false;
+}
+
+/* True: each slot that was indexed still begins with the block that it began with. */
+static bool are_as_found(const struct gp_file *file, const struct slot *slot, size_t slots)
+{
+	for (size_t i = 0; i < slots; i++)
+		if (gp_part_is_overwritten(file, slot[i].offset, slot[i].segment, slot[i].part))
+			return false;
+	return true;
+}
+
+static void index_slots(struct builder *b)
+{
+	const struct gp_file *file = b->file;
+	struct slot *slot = calloc(file->header.slots, sizeof *slot);
+	if (slot == NULL) {
+		b->is_out_of_memory = true;
+		return;
+	}
+	size_t slots = 0;
+	size_t broken = 0;
+	for (uint64_t i = 0; i < file->header.slots; i++) {
+		if (read_slot(file, i, &slot[slots]))
+			slots++;
+		else if (!is_zero(file, gp_slot_offset(&file->header, i)) && ++broken)
+			gp_index_damage(b->index, gp_slot_offset(&file->header, i), 0,
+					"expected the first block of slot %llu",
+					(unsigned long long)i);
+	}
+	qsort(slot, slots, sizeof *slot, compare_slots);
+	b->is_whole = slots > 0 && slot[0].segment == 0 && slot[0].part == 0;
+	for (size_t i = drop_headless(slot, slots); i < slots && !b->is_out_of_memory; i++) {
+		if (i > 0 && slot[i].part != 0 && (slot[i - 1].segment != slot[i].segment))
+			gp_index_damage(b->index, slot[i].offset, b->index->blocks,
+					"the first part of segment %u is missing", slot[i].segment);
+		struct gp_block_walk walk = { .file = file,
+					      .at = slot[i].offset,
+					      .end = slot[i].end,
+					      .is_slot = true,
+					      .segment = slot[i].segment,
+					      .part = slot[i].part };
+		while (!b->is_out_of_memory && gp_block_walk_next(&walk)) {
+			file_index_add_block(b, &walk);
+			if (walk.header.type == GP_BLOCK_END)
+				break;
+		}
+		/* the file still grows in this slot: nothing older can lie behind its blocks */
+		if (b->is_whole && slot[i].end - slot[i].offset < file->header.slot_bytes &&
+		    walk.header.type != GP_BLOCK_END)
+			check_end(b, walk.at);
+	}
+	/* a broken first block may be one that is just being written: another look tells */
+	b->is_overtaken = (broken > 0 && b->looks < 3) || !are_as_found(file, slot, slots);
+	free(slot);
+}
+
+enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out)
+{
+	struct builder b = { .is_overtaken = true };
+	*out = (struct gp_index){ 0 };
+	for (unsigned i = 0; i < LOOKS_MAX && b.is_overtaken && !b.is_out_of_memory; i++) {
+		gp_index_release(out);
+		*out = (struct gp_index){ .end = GP_FILE_HEADER };
+		b = (struct builder){ .file = file, .index = out, .looks = i };
+		struct stat st;
+		/* it may have grown since */
+		if (fstat(file->fd, &st) == 0)
+			file->bytes = (uint64_t)st.st_size;
+		if (file->is_header_damaged)
+			gp_index_damage(out, 0, 0, "%s", gp_damaged_header);
+		if (file->header.slots != 0)
+			index_slots(&b);
+		else
+			index_all_kept(&b);
+		gp_row_table_release(&b.threads);
+	}
+	if (out->repeats > 1)
+		qsort(out->repeated, out->repeats, sizeof *out->repeated, gp_row_order);
+	if (!b.is_out_of_memory)
+		return GP_OK;
+	gp_index_release(out);
+	return GP_E_MEMORY;
+}
+
+void gp_index_release(struct gp_index *index)
+{
+	free(index->part);
+	free(index->segment);
+	free(index->damage);
+	free(index->repeated);
+	*index = (struct gp_index){ 0 };
+}
+
+bool gp_index_is_repeated(const struct gp_index *index, uint64_t offset)
+{
+	return index->repeats != 0 && bsearch(&offset, index->repeated, index->repeats,
+					      sizeof offset, gp_row_order) != NULL;
+}
+
+size_t gp_index_first(const struct gp_index *index)
+{
+	for (size_t i = 0; i < index->segments; i++) {
+		const struct gp_segment *s = &index->segment[i];
+		/* before the first event there is nothing to know */
+		if (s->has_begin && (s->has_checkpoint || s->number == 0))
+			return i;
+	}
+	return 0;
+}

@@ -1,0 +1,564 @@
+/*
+ * The events of one segment in order: a heap over threads, one decoded block of each thread that is
+ * due. A block is decoded when its turn comes and given back when it is used up, so memory follows
+ * the number of threads whose blocks overlap. The key is 2 * order + 1 for MEMORY and 2 * order for
+ * the rest; ties by time, then thread.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../tables/array.h"
+#include "recording.h"
+
+struct block_ref {
+	uint64_t offset;
+	struct gp_block_header header;
+};
+
+/*
+ * So many threads have their block decoded as a whole, in 128 MiB. Of each other one a window is
+ * kept that moves on: its block is decoded again for each. A block of 8192 records can take 150
+ * bytes of a file, and all that it says can be of one moment. The windows share 64 MiB, so that
+ * blocks of a thousand threads are decoded six times at most; a window has 64 slots at least.
+ */
+#define WHOLES_MAX 256u
+#define WINDOWS_SLOTS (1u << 20)
+#define WINDOW_SLOTS_MIN 64u
+#define WINDOW_SLOTS_MAX (GP_BLOCK_RECORDS / 2)
+
+/* Records of a block, decoded. */
+struct plain {
+	struct plain *next; /* in the pool: whole ones alone */
+	size_t room;
+	struct gp_record record[];
+};
+
+struct stream {
+	uint64_t key, time;
+	uint32_t thread;
+	size_t block, blocks; /* of merge->block: the current one and one past the last */
+	struct plain *plain;  /* NULL: not decoded yet */
+	uint64_t at, slots;   /* in `plain` */
+	uint64_t behind;      /* slots of the block that were before `plain` */
+	bool has_more;	      /* the block goes on behind `plain` */
+};
+
+struct gp_merge {
+	const struct gp_file *file;
+	struct gp_index *index;
+	struct gp_definitions_index *meanings;
+	const struct gp_segment *segment;
+	struct gp_block_scratch *scratch;
+	void *scratch_memory;
+	unsigned char *payload;
+	struct block_ref *block;
+	size_t blocks, block_room;
+	struct stream *heap;
+	size_t streams, stream_room;
+	struct plain *pool;
+	struct plain *scratch_plain; /* where a window is taken from; NULL: none was needed */
+	size_t wholes;		     /* plains of a whole block, pool and scratch left out */
+	uint64_t window;	     /* slots that each other plain has, or a few more */
+	bool has_current;	     /* the first stream's record was handed out */
+	uint64_t failures;	     /* blocks that did not decode */
+	struct {
+		void (*visit)(void *context, uint64_t done, uint64_t bytes, unsigned pass);
+		void *context;
+		uint64_t done;
+		unsigned passes;
+	} watch;
+	bool is_overtaken;
+	bool is_out_of_memory;
+};
+
+struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index,
+			       struct gp_definitions_index *meanings)
+{
+	struct gp_merge *m = calloc(1, sizeof *m);
+	if (m == NULL)
+		return NULL;
+	m->file = file;
+	m->index = index;
+	m->meanings = meanings;
+	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63;
+	m->scratch_memory = aligned_alloc(64, bytes);
+	m->payload = malloc(gp_block_bound());
+	if (m->scratch_memory != NULL)
+		m->scratch = gp_block_scratch_init(m->scratch_memory, bytes);
+	if (m->scratch != NULL && m->payload != NULL)
+		return m;
+	gp_merge_close(m);
+	return NULL;
+}
+
+static void give_back(struct gp_merge *m, struct stream *s)
+{
+	struct plain *plain = s->plain;
+	s->plain = NULL;
+	if (plain == NULL)
+		return;
+	if (plain->room < GP_BLOCK_RECORDS) {
+		free(plain);
+		return;
+	}
+	m->wholes--;
+	plain->next = m->pool;
+	m->pool = plain;
+}
+
+static void drop_streams(struct gp_merge *m)
+{
+	for (size_t i = 0; i < m->streams; i++)
+		give_back(m, &m->heap[i]);
+	m->streams = 0;
+}
+
+void gp_merge_close(struct gp_merge *m)
+{
+	if (m == NULL)
+		return;
+	drop_streams(m);
+	while (m->pool != NULL) {
+		struct plain *next = m->pool->next;
+		free(m->pool);
+		m->pool = next;
+	}
+	free(m->scratch_plain);
+	free(m->heap);
+	free(m->block);
+	free(m->payload);
+	free(m->scratch_memory);
+	free(m);
+}
+
+uint64_t gp_merge_failures(const struct gp_merge *m)
+{
+	return m->failures;
+}
+
+bool gp_merge_is_out_of_memory(const struct gp_merge *m)
+{
+	return m->is_out_of_memory;
+}
+
+bool gp_merge_is_overtaken(const struct gp_merge *m)
+{
+	return m->is_overtaken;
+}
+
+void gp_merge_forget_overtaken(struct gp_merge *m)
+{
+	m->is_overtaken = false;
+}
+
+/* Nothing more of this segment: its owner writes something else there. */
+static void overtake(struct gp_merge *m)
+{
+	m->is_overtaken = true;
+	drop_streams(m);
+	m->has_current = false;
+	m->blocks = 0;
+}
+
+static size_t segment_of(const struct gp_merge *m)
+{
+	return (size_t)(m->segment - m->index->segment);
+}
+
+/*
+ * A writer that was killed within a slot that was used before left the rest of an older block; a
+ * file that grew ends there instead.
+ */
+static bool is_tail(const struct gp_merge *m, uint64_t offset)
+{
+	const struct gp_file_header *h = &m->file->header;
+	if (offset != m->index->last_block || m->index->is_sealed || h->slots == 0)
+		return false;
+	const struct gp_segment *first = &m->index->segment[0];
+	if (first->number != 0 || !first->has_begin)
+		return true;
+	return gp_slot_offset(h, (offset - GP_FILE_HEADER) / h->slot_bytes + 1) <= m->file->bytes;
+}
+
+static enum gp_status read_block(struct gp_merge *m, const struct block_ref *ref)
+{
+	const struct gp_block_header *h = &ref->header;
+	struct gp_block_header found;
+	if (h->stored_bytes > gp_block_bound() - GP_BLOCK_HEADER)
+		return GP_E_DAMAGED;
+	enum gp_status status =
+		gp_file_read(m->file, ref->offset, m->payload, GP_BLOCK_HEADER + h->stored_bytes);
+	if (status == GP_OK)
+		status = gp_block_header_decode(m->payload, &found);
+	if (status == GP_OK && (found.segment != h->segment || found.part != h->part ||
+				found.thread != h->thread || found.sequence != h->sequence))
+		status = GP_E_DAMAGED;
+	return status;
+}
+
+/*
+ * A thread may use the name of a range a moment before the record in which another one tells it:
+ * what it saw of that thread and what the clock said are not ordered. So names are heard when the
+ * block is read. Only a block that has texts has more slots than records.
+ */
+static void learn_range_names(struct gp_merge *m, const struct gp_record *record, uint64_t slots)
+{
+	for (uint64_t k = 0; k < slots; k += 1u + record[k].extra)
+		if (record[k].kind == GP_RANGE_NAME &&
+		    gp_defined_add(m->meanings, &record[k]) != GP_OK)
+			m->is_out_of_memory = true;
+}
+
+/* A block that cannot be decoded is damage, unless its owner died while writing it. */
+static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, struct plain *out,
+			     uint64_t *slots)
+{
+	const struct gp_block_header *h = &ref->header;
+	*slots = 0;
+	const bool is_allowed = gp_file_allows_block(m->file, h);
+	enum gp_status status = is_allowed ? read_block(m, ref) : GP_E_DAMAGED;
+	if (status == GP_OK)
+		status = gp_block_decode(m->scratch, h, m->payload + GP_BLOCK_HEADER, out->record,
+					 slots);
+	if (status == GP_OK && *slots > h->records)
+		learn_range_names(m, out->record, *slots);
+	if (status == GP_OK)
+		return GP_OK;
+	*slots = 0;
+	/* its own part alone: a file may have thousands of parts, each with such blocks */
+	if (gp_part_is_overwritten(m->file, ref->offset, h->segment, h->part)) {
+		m->is_overtaken = true;
+		return status;
+	}
+	if (is_tail(m, ref->offset))
+		return status;
+	m->failures++;
+	m->index->segment[segment_of(m)].is_damaged = true;
+	uint64_t to = h->last_order != 0 ? h->last_order : 1;
+	if (to > m->index->missing_to)
+		m->index->missing_to = to;
+	if (h->segment > m->index->missing_segment)
+		m->index->missing_segment = h->segment;
+	gp_index_damage(m->index, ref->offset, h->sequence,
+			is_allowed ? "the %u records of this block of thread %u do not decode" :
+				     "the %u records of this block of thread %u have fewer bytes "
+				     "than format 1.7 requires",
+			h->records, h->thread);
+	return status;
+}
+
+static struct plain *plain_open(size_t room)
+{
+	struct plain *plain = malloc(sizeof *plain + room * sizeof(struct gp_record));
+	if (plain != NULL)
+		plain->room = room;
+	return plain;
+}
+
+/* Of a whole block. */
+static struct plain *take_plain(struct gp_merge *m)
+{
+	struct plain *plain = m->pool;
+	if (plain != NULL)
+		m->pool = plain->next;
+	else
+		plain = plain_open(GP_BLOCK_RECORDS);
+	m->wholes += plain != NULL;
+	return plain;
+}
+
+/* ---- one segment's blocks ---- */
+
+static bool merge_add_block(struct gp_merge *m, const struct gp_block_walk *walk)
+{
+	if (!gp_array_reserve(&m->block, &m->block_room, m->blocks, 1, sizeof *m->block))
+		return false;
+	m->block[m->blocks++] =
+		(struct block_ref){ .offset = walk->offset, .header = walk->header };
+	return true;
+}
+
+/* Reads the headers of the segment's blocks; those of `type` into m->block. */
+static enum gp_status collect(struct gp_merge *m, enum gp_block_type type)
+{
+	m->blocks = 0;
+	for (size_t i = 0; i < m->segment->parts; i++) {
+		const struct gp_part *part = &m->index->part[m->segment->part + i];
+		struct gp_block_walk walk = { .file = m->file,
+					      .at = part->offset,
+					      .end = part->end,
+					      .is_slot = true,
+					      .segment = part->segment,
+					      .part = part->part };
+		while (gp_block_walk_next(&walk))
+			if (walk.header.type == type &&
+			    !gp_index_is_repeated(m->index, walk.offset) &&
+			    !merge_add_block(m, &walk))
+				return GP_E_MEMORY;
+	}
+	if (gp_index_is_overwritten(m->file, m->index, segment_of(m)))
+		overtake(m);
+	return GP_OK;
+}
+
+static int compare_refs(const void *left, const void *right)
+{
+	const struct block_ref *a = left, *b = right;
+	if (a->header.thread != b->header.thread)
+		return a->header.thread < b->header.thread ? -1 : 1;
+	if (a->header.sequence != b->header.sequence)
+		return a->header.sequence < b->header.sequence ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static void set_key(struct stream *s)
+{
+	const struct gp_record *r = &s->plain->record[s->at];
+	bool is_memory = r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY;
+	s->key = 2 * r->order + is_memory;
+	s->time = r->time;
+}
+
+/* What can be said of a block before it is decoded: nothing in it comes earlier. */
+static void set_lower_bound(const struct gp_merge *m, struct stream *s)
+{
+	s->key = 2 * m->block[s->block].header.first_order;
+	s->time = 0;
+}
+
+static bool is_before(const struct stream *a, const struct stream *b)
+{
+	if (a->key != b->key)
+		return a->key < b->key;
+	return a->time != b->time ? a->time < b->time : a->thread < b->thread;
+}
+
+static void sift_down(struct gp_merge *m, size_t at)
+{
+	struct stream moved = m->heap[at];
+	for (;;) {
+		size_t child = 2 * at + 1;
+		if (child >= m->streams)
+			break;
+		if (child + 1 < m->streams && is_before(&m->heap[child + 1], &m->heap[child]))
+			child++;
+		if (!is_before(&m->heap[child], &moved))
+			break;
+		m->heap[at] = m->heap[child];
+		at = child;
+	}
+	m->heap[at] = moved;
+}
+
+static bool add_stream(struct gp_merge *m, size_t first, size_t last)
+{
+	if (!gp_array_reserve(&m->heap, &m->stream_room, m->streams, 1, sizeof *m->heap))
+		return false;
+	struct stream *s = &m->heap[m->streams++];
+	*s = (struct stream){ .thread = m->block[first].header.thread,
+			      .block = first,
+			      .blocks = last };
+	set_lower_bound(m, s);
+	return true;
+}
+
+static uint64_t window_of(size_t streams)
+{
+	uint64_t most = streams > WHOLES_MAX ? WINDOWS_SLOTS / (streams - WHOLES_MAX) : UINT64_MAX;
+	if (most < WINDOW_SLOTS_MIN)
+		return WINDOW_SLOTS_MIN;
+	return most < WINDOW_SLOTS_MAX ? most : WINDOW_SLOTS_MAX;
+}
+
+enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
+{
+	drop_streams(m);
+	m->has_current = false;
+	if (m->is_overtaken)
+		return GP_OK;
+	m->segment = &m->index->segment[which];
+	enum gp_status status = collect(m, GP_BLOCK_EVENTS);
+	if (status != GP_OK)
+		return status;
+	if (m->blocks > 1)
+		qsort(m->block, m->blocks, sizeof *m->block, compare_refs);
+	for (size_t i = 0, first = 0; i < m->blocks; i++) {
+		if (i + 1 < m->blocks &&
+		    m->block[i + 1].header.thread == m->block[first].header.thread)
+			continue;
+		if (!add_stream(m, first, i + 1))
+			return GP_E_MEMORY;
+		first = i + 1;
+	}
+	m->window = window_of(m->streams);
+	for (size_t i = m->streams / 2; i-- > 0;)
+		sift_down(m, i);
+	return GP_OK;
+}
+
+void gp_merge_watch(struct gp_merge *m,
+		    void (*visit)(void *context, uint64_t done, uint64_t bytes, unsigned pass),
+		    void *context)
+{
+	m->watch.visit = visit;
+	m->watch.context = context;
+}
+
+void gp_merge_count_pass(struct gp_merge *m)
+{
+	m->watch.done = 0;
+}
+
+static void tell_watch(struct gp_merge *m, const struct gp_block_header *used)
+{
+	m->watch.passes += m->watch.done == 0;
+	m->watch.done += GP_BLOCK_HEADER + used->stored_bytes;
+	m->watch.visit(m->watch.context, m->watch.done, m->file->bytes, m->watch.passes);
+}
+
+/* The first stream's block is used up or holds nothing: on to its next block, or off the heap. */
+static void leave_block(struct gp_merge *m)
+{
+	struct stream *s = &m->heap[0];
+	give_back(m, s);
+	s->behind = 0;
+	if (m->watch.visit != NULL)
+		tell_watch(m, &m->block[s->block].header);
+	if (++s->block < s->blocks)
+		set_lower_bound(m, s);
+	else
+		m->heap[0] = m->heap[--m->streams];
+	if (m->streams > 0)
+		sift_down(m, 0);
+}
+
+/* The next whole records of a block of `slots`, from s->behind on. False: no memory. */
+static bool take_window(struct stream *s, const struct plain *from, uint64_t slots, uint64_t window)
+{
+	const struct gp_record *record = &from->record[s->behind];
+	uint64_t most = slots - s->behind, n = 0;
+	do
+		n += 1u + record[n].extra;
+	while (n < most && n < window);
+	s->plain = plain_open(n);
+	if (s->plain == NULL)
+		return false;
+	memcpy(s->plain->record, record, n * sizeof *record);
+	s->slots = n;
+	s->has_more = n < most;
+	return true;
+}
+
+/* Decodes what the first stream reads next: all that is left of its block, or a window. */
+static bool merge_fill(struct gp_merge *m, struct stream *s)
+{
+	const struct block_ref *ref = &m->block[s->block];
+	bool is_window = m->wholes >= WHOLES_MAX;
+	if (is_window && m->scratch_plain == NULL)
+		m->scratch_plain = plain_open(GP_BLOCK_RECORDS);
+	struct plain *whole = is_window ? m->scratch_plain : take_plain(m);
+	if (whole == NULL)
+		return false;
+	uint64_t slots;
+	s->at = s->slots = 0;
+	s->has_more = false;
+	if (!is_window)
+		s->plain = whole;
+	decode(m, ref, whole, &slots);
+	if (slots <= s->behind)
+		return true;
+	if (is_window)
+		return take_window(s, whole, slots, m->window);
+	s->at = s->behind;
+	s->behind = 0;
+	s->slots = slots;
+	return true;
+}
+
+static void enter_block(struct gp_merge *m)
+{
+	struct stream *s = &m->heap[0];
+	if (!merge_fill(m, s)) {
+		m->is_out_of_memory = true;
+		drop_streams(m);
+		return;
+	}
+	if (m->is_overtaken) {
+		overtake(m);
+		return;
+	}
+	if (s->slots == 0) {
+		leave_block(m);
+		return;
+	}
+	set_key(s);
+	sift_down(m, 0);
+}
+
+/* The window is used up, its block is not. */
+static void leave_window(struct gp_merge *m)
+{
+	struct stream *s = &m->heap[0];
+	s->behind += s->slots;
+	give_back(m, s);
+	enter_block(m);
+}
+
+static void leave_record(struct gp_merge *m)
+{
+	struct stream *s = &m->heap[0];
+	s->at += 1u + s->plain->record[s->at].extra;
+	if (s->at >= s->slots && s->has_more) {
+		leave_window(m);
+		return;
+	}
+	if (s->at >= s->slots) {
+		leave_block(m);
+		return;
+	}
+	set_key(s);
+	/* most events follow one of their own thread */
+	if ((m->streams > 1 && is_before(&m->heap[1], s)) ||
+	    (m->streams > 2 && is_before(&m->heap[2], s)))
+		sift_down(m, 0);
+}
+
+const struct gp_record *gp_merge_next(struct gp_merge *m, uint32_t *thread)
+{
+	if (m->has_current)
+		leave_record(m);
+	while (m->streams > 0 && m->heap[0].plain == NULL)
+		enter_block(m);
+	m->has_current = m->streams > 0;
+	if (!m->has_current)
+		return NULL;
+	struct stream *s = &m->heap[0];
+	*thread = s->thread;
+	return &s->plain->record[s->at];
+}
+
+enum gp_status gp_merge_visit(struct gp_merge *m, size_t which, enum gp_block_type type,
+			      enum gp_status (*visit)(void *context, const struct gp_record *),
+			      void *context)
+{
+	if (m->is_overtaken)
+		return GP_OK;
+	m->segment = &m->index->segment[which];
+	enum gp_status status = collect(m, type);
+	struct plain *plain = status == GP_OK ? take_plain(m) : NULL;
+	if (plain == NULL)
+		return GP_E_MEMORY;
+	for (size_t i = 0; i < m->blocks && status == GP_OK && !m->is_overtaken; i++) {
+		uint64_t slots;
+		decode(m, &m->block[i], plain, &slots);
+		for (uint64_t at = 0; at < slots && status == GP_OK;
+		     at += 1u + plain->record[at].extra)
+			status = visit(context, &plain->record[at]);
+	}
+	m->wholes--;
+	plain->next = m->pool;
+	m->pool = plain;
+	if (m->is_overtaken)
+		overtake(m);
+	return status;
+}

@@ -1,0 +1,162 @@
+/* Holes between the numbers of events, as a replay meets them. */
+#include "missing.h"
+
+#include <stdlib.h>
+
+#include "../tables/array.h"
+#include "../tables/row_rank.h"
+
+static bool note_end(struct gp_missing *m, size_t which)
+{
+	if (m->ends.node == NULL && !gp_range_order_init(&m->ends))
+		return false;
+	return gp_range_order_add(&m->ends, m->hole[which].to, (uint32_t)which + 1);
+}
+
+static enum gp_status add_hole(struct gp_missing *m, struct gp_hole hole)
+{
+	struct gp_hole *added = gp_array_append(&m->hole, &m->count, sizeof *added);
+	if (added == NULL)
+		return GP_E_MEMORY;
+	*added = hole;
+	return note_end(m, m->count - 1) ? GP_OK : GP_E_MEMORY;
+}
+
+/* An event that came late was not missing. */
+static enum gp_status fill_hole(struct gp_missing *m, uint64_t order)
+{
+	const uint32_t found = m->count > 0 ? gp_range_order_next(&m->ends, order + 1) : 0;
+	struct gp_hole *at = found != 0 ? &m->hole[found - 1] : NULL;
+	if (at == NULL || order < at->from)
+		return GP_OK;
+	struct gp_hole rest = *at;
+	gp_range_order_drop(&m->ends, at->to, found);
+	rest.from = order + 1;
+	at->to = order;
+	if (at->from < at->to && !note_end(m, found - 1))
+		return GP_E_MEMORY;
+	return rest.from < rest.to ? add_hole(m, rest) : GP_OK;
+}
+
+/* What is kept begins at a cut; what came late for before it belongs to what is not kept. */
+static uint64_t first_order(const struct gp_segment *s, const struct gp_record *record)
+{
+	if (s->number == 0)
+		return 0;
+	return s->has_begin ? s->cut : record->order;
+}
+
+enum gp_status gp_missing_see(struct gp_missing *m, const struct gp_recording *r,
+			      const struct gp_record *record, uint32_t thread)
+{
+	if (record->kind >= GP_KINDS || gp_event_infos[record->kind].class != GP_CLASS_MEMORY)
+		return GP_OK;
+	const struct gp_segment *s = &r->index.segment[r->segment];
+	enum gp_status status = GP_OK;
+	struct gp_thread_order *last = gp_row_get_key(&m->last, sizeof *last, thread);
+	if (last == NULL)
+		return GP_E_MEMORY;
+	last->order = record->order > last->order ? record->order : last->order;
+	if (!m->is_begun) {
+		m->next = first_order(s, record);
+		m->ticks = r->file.header.start_ticks;
+		m->is_begun = true;
+	}
+	if (record->order < m->next)
+		return fill_hole(m, record->order);
+	if (record->order > m->next)
+		status = add_hole(m, (struct gp_hole){ .from = m->next,
+						       .to = record->order,
+						       .ticks = m->ticks,
+						       .segment = s->number,
+						       .is_damage = s->is_damaged });
+	m->next = record->order + 1;
+	m->ticks = record->time;
+	return status;
+}
+
+void gp_missing_restart(struct gp_missing *m)
+{
+	gp_missing_release(m);
+}
+
+enum gp_status gp_missing_end(struct gp_missing *m, const struct gp_recording *r)
+{
+	const struct gp_index *x = &r->index;
+	enum gp_status status = GP_OK;
+	/* a block that cannot be read: its header says up to where */
+	if (x->segments > 0 && x->missing_to != UINT64_MAX && x->missing_to >= m->next &&
+	    x->missing_segment == x->segment[x->segments - 1].number)
+		status = add_hole(m, (struct gp_hole){ .from = m->next,
+						       .to = x->missing_to,
+						       .ticks = m->is_begun ?
+									m->ticks :
+									r->file.header.start_ticks,
+						       .segment = x->missing_segment,
+						       .is_damage = true });
+	if (m->count > 1)
+		qsort(m->hole, m->count, sizeof *m->hole, gp_row_order);
+	return status;
+}
+
+static int compare_orders(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+	return (*a > *b) - (*a < *b);
+}
+
+/* Of the threads that took numbers, the last one of each, sorted. NULL: out of memory. */
+static uint64_t *last_orders(const struct gp_row_table *t, size_t *count)
+{
+	const struct gp_thread_order *of = t->row;
+	uint64_t *last = calloc(t->rows + 1, sizeof *last);
+	*count = 0;
+	for (size_t i = 0; last != NULL && i < t->rows; i++)
+		if (of[i].thread != 0) /* 0 is the recorder's own */
+			last[(*count)++] = of[i].order;
+	if (*count > 1)
+		qsort(last, *count, sizeof *last, compare_orders);
+	return last;
+}
+
+/*
+ * At the end of a process each thread may have taken one number whose event it did not come to
+ * write: a greater one than it wrote last. Threads of which no event is kept may miss any.
+ */
+static uint64_t count_unexcused(const struct gp_missing *m, uint64_t unseen, uint64_t *first)
+{
+	size_t threads, at = 0;
+	uint64_t *last = last_orders(&m->last, &threads), missing = 0, excuses = 0;
+	excuses = unseen > threads ? unseen - threads : 0;
+	for (size_t i = 0; last != NULL && i < m->count; i++) {
+		uint64_t span = m->hole[i].to - m->hole[i].from;
+		for (; at < threads && last[at] < m->hole[i].from; at++)
+			excuses++;
+		uint64_t excused = span < excuses ? span : excuses;
+		excuses -= excused;
+		if (span > excused && missing == 0)
+			*first = m->hole[i].from;
+		missing += span - excused;
+	}
+	free(last);
+	return missing;
+}
+
+uint64_t gp_missing_untold(const struct gp_missing *m, const struct gp_recording *r,
+			   uint64_t *first)
+{
+	if (r->index.damages != 0)
+		return 0;
+	/* a checkpoint may hold what no block could be written with */
+	uint64_t told = gp_recording_lost(r, 0) + gp_live_count(r->live, GP_COUNT_UNWRITTEN);
+	uint64_t missing = count_unexcused(m, gp_live_count(r->live, GP_COUNT_THREADS), first);
+	return missing > told ? missing - told : 0;
+}
+
+void gp_missing_release(struct gp_missing *m)
+{
+	free(m->hole);
+	gp_range_order_release(&m->ends);
+	gp_row_table_release(&m->last);
+	*m = (struct gp_missing){ 0 };
+}

@@ -1,0 +1,101 @@
+/* Rows by number, grown as numbers come. */
+#include "module_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../tables/array.h"
+
+#define MODULES_MAX 65536u /* what a writer numbers */
+
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static uint32_t read_id(const char *text, size_t digits, unsigned char *id, uint32_t most)
+{
+	if (digits % 2 != 0 || digits / 2 > most)
+		return 0;
+	for (size_t i = 0; i < digits; i += 2) {
+		int high = digit(text[i]), low = digit(text[i + 1]);
+		if (high < 0 || low < 0)
+			return 0;
+		id[i / 2] = (unsigned char)(high << 4 | low);
+	}
+	return (uint32_t)(digits / 2);
+}
+
+static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_record *record)
+{
+	const struct gp_module_doubt doubt = { record->aux, record->module.since,
+					       record->module.until };
+	if (!gp_array_reach(&list->module, &list->room, doubt.number, sizeof *list->module))
+		return GP_E_MEMORY;
+	uint32_t *known = &list->module[doubt.number].doubt;
+	if (*known != 0) {
+		/* it only grows; after a rewind it is heard again from the start */
+		if (list->doubt[*known - 1].until < doubt.until) {
+			list->doubt[*known - 1] = doubt;
+			list->doubt_changes++;
+		}
+		return GP_OK;
+	}
+	struct gp_module_doubt *added = gp_array_append(&list->doubt, &list->doubts, sizeof *added);
+	if (added == NULL)
+		return GP_E_MEMORY;
+	*added = doubt;
+	list->doubt_changes++;
+	*known = (uint32_t)list->doubts;
+	return GP_OK;
+}
+
+/*
+ * Whether `record` replaces what is known of its module. Times are rounded: of two records with one
+ * time, the one with the greater `until` is the newer, as a module is first mapped, then unloaded.
+ */
+static bool is_newer(const struct gp_record *record, const struct gp_listed_module *known)
+{
+	if (record->time != known->told)
+		return record->time > known->told;
+	return record->module.until > known->until;
+}
+
+enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_record *record,
+				  const char *text)
+{
+	if (record->aux == 0 || record->aux >= MODULES_MAX)
+		return GP_OK;
+	if (record->module.bytes == 0)
+		return add_doubt(list, record);
+	if (text == NULL)
+		return GP_OK;
+	const char *blank = strchr(text, ' ');
+	if (!gp_array_reach(&list->module, &list->room, record->aux, sizeof *list->module))
+		return GP_E_MEMORY;
+	if (blank == NULL || blank[1] == '\0')
+		return GP_OK;
+	struct gp_listed_module *m = &list->module[record->aux];
+	/* after a rewind all are known: what is made of the list is not to be made anew for each */
+	if (m->path != NULL && !is_newer(record, m))
+		return GP_OK;
+	*m = (struct gp_listed_module){
+		.path = blank + 1,
+		.base = record->module.base,
+		.bytes = record->module.bytes,
+		.since = record->module.since,
+		.until = record->module.until,
+		.told = record->time,
+		.doubt = m->doubt,
+	};
+	m->build_id_bytes = read_id(text, (size_t)(blank - text), m->build_id, sizeof m->build_id);
+	list->changes++;
+	return GP_OK;
+}
+
+void gp_module_list_release(struct gp_module_list *list)
+{
+	free(list->module);
+	free(list->doubt);
+	*list = (struct gp_module_list){ 0 };
+}

@@ -1,0 +1,324 @@
+/*
+ * Ring files of other processes: found by their name in the ring places, mapped, and the question
+ * whether their owner lives. Only regular files of this user, never through a link: /dev/shm
+ * belongs to everybody.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../regular_file.h"
+#include "recording.h"
+
+#define LOOKS_MAX 1000u /* at a ring whose owner writes on */
+#define HEARTBEAT_NS 5000000000u
+#define AWAIT_MS 1000	 /* a disk that takes longer for a block is not waited for */
+#define LOOK_NS 50000000 /* nothing tells that a process died: look that often */
+
+/*
+ * The places that hold data; the first one in any case, which is the recorder's own. One that lies
+ * in a hole as a whole was never written to. A file of a few bytes can have thousands of these, and
+ * each would cost pages.
+ */
+static void find_rings(struct gp_ring_file *file)
+{
+	const uint64_t most = (file->bytes - GP_CONTROL_BYTES) / GP_RING_BYTES;
+	const uint32_t named = atomic_load(&file->control->rings);
+	const uint32_t places = named < most ? named : (uint32_t)most;
+	for (uint32_t i = 0; i < places; i++) {
+		const off_t begin = (off_t)gp_ring_offset(i);
+		const off_t at = i == 0 ? begin : lseek(file->fd, begin, SEEK_DATA);
+		if (at < 0 && errno == ENXIO)
+			return;
+		if (at > begin)
+			i = (uint32_t)(((uint64_t)at - GP_CONTROL_BYTES) / GP_RING_BYTES);
+		if (i < places)
+			file->place[file->rings++] = (uint16_t)i;
+	}
+}
+
+enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_ring_file *out)
+{
+	*out = (struct gp_ring_file){ .fd = gp_regular_open(path, O_RDWR | O_NOFOLLOW) };
+	if (out->fd < 0)
+		return GP_E_OPEN;
+	struct stat st;
+	enum gp_status status = GP_E_NOT_RECORDING;
+	if (fstat(out->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    st.st_nlink != 1 || st.st_size < (off_t)GP_CONTROL_BYTES ||
+	    st.st_size > (off_t)gp_ring_offset(GP_RINGS_MAX))
+		goto close;
+	snprintf(out->path, sizeof out->path, "%s", path);
+	out->bytes = (uint64_t)st.st_size;
+	int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	out->control = mmap(NULL, out->bytes, protection, MAP_SHARED, out->fd, 0);
+	status = GP_E_MEMORY;
+	if (out->control == MAP_FAILED)
+		goto close;
+	/* partner: the store in gp_ring_place_open, its last */
+	if (atomic_load_explicit(&out->control->magic, memory_order_acquire) == GP_CONTROL_MAGIC &&
+	    out->control->version == GP_CONTROL_VERSION) {
+		find_rings(out);
+		return GP_OK;
+	}
+	status = GP_E_NOT_RECORDING;
+	munmap(out->control, out->bytes);
+close:
+	close(out->fd);
+	out->fd = -1;
+	out->control = NULL;
+	return status;
+}
+
+void gp_ring_file_close(struct gp_ring_file *file)
+{
+	if (file->control != NULL)
+		munmap(file->control, file->bytes);
+	if (file->fd >= 0)
+		close(file->fd);
+	*file = (struct gp_ring_file){ .fd = -1 };
+}
+
+struct gp_ring *gp_ring_file_ring(const struct gp_ring_file *file, uint32_t index)
+{
+	return (struct gp_ring *)((char *)file->control + gp_ring_offset(file->place[index]));
+}
+
+/* ---- is the owner alive? ---- */
+
+static bool read_line(const char *path, char *out, size_t capacity)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, capacity - 1);
+	if (fd >= 0)
+		close(fd);
+	out[n > 0 ? n : 0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	return n > 0;
+}
+
+/* Does the process `pid` exist, is it no zombie, and did it start at `start` (field 22 of stat)? */
+static bool is_same_process(unsigned pid, uint64_t start)
+{
+	char path[64], text[1024];
+	snprintf(path, sizeof path, "/proc/%u/stat", pid);
+	if (!read_line(path, text, sizeof text))
+		return false;
+	const char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
+	if (at == NULL || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
+		return false;
+	for (int field = 2; at != NULL && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at != NULL && strtoull(at + 1, NULL, 10) == start;
+}
+
+static bool is_heart_beating(const struct gp_control *control)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	uint64_t beat = atomic_load(&control->heartbeat_ns);
+	return beat <= ns && ns - beat < HEARTBEAT_NS;
+}
+
+bool gp_is_own_namespace(const struct gp_control *c)
+{
+	struct stat own;
+	return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == c->pid_namespace;
+}
+
+enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file)
+{
+	const struct gp_control *c = file->control;
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	if (fcntl(file->fd, F_GETLK, &lock) != 0)
+		return GP_OWNER_UNKNOWN;
+	if (lock.l_type != F_UNLCK) /* pids mean something in their own namespace only */
+		return gp_is_own_namespace(c) && lock.l_pid != (pid_t)c->pid ? GP_OWNER_INHERITED :
+									       GP_OWNER_ALIVE;
+	char boot_id[64];
+	if (!read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id))
+		return GP_OWNER_UNKNOWN;
+	if (strncmp(boot_id, c->boot_id, sizeof c->boot_id) != 0)
+		return GP_OWNER_DEAD;
+	if (c->is_lock_sure)
+		return GP_OWNER_DEAD;
+	if (gp_is_own_namespace(c))
+		return is_same_process(c->pid, c->process_start) ? GP_OWNER_ALIVE : GP_OWNER_DEAD;
+	return is_heart_beating(c) ? GP_OWNER_ALIVE : GP_OWNER_DEAD;
+}
+
+/* ---- what is still in them ---- */
+
+/* The number of the first MEMORY event in a ring that is in use; UINT64_MAX: there is none. */
+static uint64_t first_order(const struct gp_ring *ring)
+{
+	for (unsigned look = 0; look < LOOKS_MAX; look++) {
+		/* partner: release store in gp_drain_flush; what lies before is in the file */
+		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+		/* partner: release store in gp_commit and gp_commit_memory */
+		uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+		uint64_t order = UINT64_MAX;
+		for (uint64_t at = tail; at < head && head - tail <= GP_RING_PENDING;) {
+			const struct gp_record *r = gp_ring_slot(ring, at);
+			/* acquire, so that none is read behind the tail below */
+			uint16_t kind = __atomic_load_n(&r->kind, __ATOMIC_ACQUIRE);
+			if (kind < GP_KINDS && gp_event_infos[kind].class == GP_CLASS_MEMORY) {
+				order = __atomic_load_n(&r->order, __ATOMIC_ACQUIRE);
+				break;
+			}
+			at += 1u + __atomic_load_n(&r->extra, __ATOMIC_ACQUIRE);
+		}
+		/* the slots are as they were read while the tail is where it was */
+		if (atomic_load_explicit(&ring->tail, memory_order_relaxed) == tail)
+			return order;
+	}
+	return 0;
+}
+
+static uint64_t first_unwritten(const struct gp_ring_file *file)
+{
+	/* before the rings: what has no number yet gets this one at least */
+	uint64_t first = atomic_load(&file->control->next_order);
+	for (uint32_t i = 0; i < file->rings; i++) {
+		const struct gp_ring *ring = gp_ring_file_ring(file, i);
+		if (atomic_load(&ring->state) == GP_RING_STACKS)
+			continue;
+		uint64_t order = first_order(ring);
+		first = order < first ? order : first;
+	}
+	/* some are private memory, or new */
+	return atomic_load(&file->control->rings) == file->rings ? first : UINT64_MAX;
+}
+
+static bool open_its(const struct gp_file_header *header, struct gp_ring_file *file)
+{
+	if (header->ring_path[0] == '\0' ||
+	    gp_ring_file_open(header->ring_path, false, file) != GP_OK)
+		return false;
+	const struct gp_control *c = file->control;
+	if (c->pid == header->pid && strncmp(c->boot_id, header->boot_id, sizeof c->boot_id) == 0)
+		return true;
+	gp_ring_file_close(file);
+	return false;
+}
+
+bool gp_ring_file_is_written(const struct gp_file_header *header)
+{
+	struct gp_ring_file file;
+	if (!open_its(header, &file))
+		return false;
+	bool is_written = gp_ring_file_owner(&file) == GP_OWNER_ALIVE;
+	gp_ring_file_close(&file);
+	return is_written;
+}
+
+bool gp_ring_file_is_anothers(const struct gp_file_header *header)
+{
+	char boot_id[64];
+	struct stat st;
+	return header->ring_path[0] != '\0' && lstat(header->ring_path, &st) == 0 &&
+	       S_ISREG(st.st_mode) && st.st_uid != geteuid() &&
+	       read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id) &&
+	       strncmp(boot_id, header->boot_id, sizeof header->boot_id) == 0;
+}
+
+uint64_t gp_ring_file_unwritten(const struct gp_file_header *header)
+{
+	struct gp_ring_file file;
+	if (!open_its(header, &file))
+		return UINT64_MAX;
+	uint64_t first = first_unwritten(&file);
+	gp_ring_file_close(&file);
+	return first;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void gp_ring_file_await(const struct gp_file_header *header)
+{
+	struct gp_ring_file file;
+	if (!open_its(header, &file))
+		return;
+	struct gp_control *c = file.control;
+	const int64_t until = now_ms() + AWAIT_MS;
+	/* by now: a job that polls for memory wants more all the time */
+	const uint64_t wanted = atomic_load(&c->flushes_wanted);
+	while (gp_ring_file_owner(&file) == GP_OWNER_ALIVE && now_ms() < until) {
+		uint32_t seen = atomic_load(&c->flushes);
+		/* partner: the store in gp_flush_end, of its drain thread */
+		if (atomic_load_explicit(&c->flushes_done, memory_order_acquire) >= wanted)
+			break;
+		const struct timespec timeout = { 0, LOOK_NS };
+		syscall(SYS_futex, &c->flushes, FUTEX_WAIT, seen, &timeout, NULL, 0);
+	}
+	gp_ring_file_close(&file);
+}
+
+/* ---- where they are ---- */
+
+/* gpuprof-ring-<uid>-<pid>-<start>, with uid our own. */
+static bool is_ring_name(const char *name)
+{
+	char prefix[64];
+	int n = snprintf(prefix, sizeof prefix, "gpuprof-ring-%u-", (unsigned)geteuid());
+	if (strncmp(name, prefix, (size_t)n) != 0)
+		return false;
+	for (name += n; *name != '\0'; name++)
+		if (!isdigit((unsigned char)*name) && *name != '-')
+			return false;
+	return true;
+}
+
+static void visit_directory(const char *directory, void (*visit)(void *context, const char *path),
+			    void *context)
+{
+	DIR *entries = opendir(directory);
+	if (entries == NULL)
+		return;
+	for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+		char path[512];
+		if (!is_ring_name(entry->d_name))
+			continue;
+		int n = snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+		if (n > 0 && (size_t)n < sizeof path)
+			visit(context, path);
+	}
+	closedir(entries);
+}
+
+void gp_ring_file_visit(const char *also, void (*visit)(void *context, const char *path),
+			void *context)
+{
+	const char *chosen = getenv("GPUPROF_RING_DIR");
+	char place[3][256] = { "/dev/shm" };
+	snprintf(place[1], sizeof place[1], "%s", chosen != NULL ? chosen : "");
+	snprintf(place[2], sizeof place[2], "%s", also != NULL ? also : "");
+	struct stat seen[3];
+	unsigned places = 0;
+	for (unsigned i = 0; i < 3; i++) {
+		bool is_known = place[i][0] == '\0' || stat(place[i], &seen[places]) != 0;
+		for (unsigned k = 0; k < places && !is_known; k++)
+			is_known = seen[k].st_dev == seen[places].st_dev &&
+				   seen[k].st_ino == seen[places].st_ino;
+		if (is_known)
+			continue;
+		places++;
+		visit_directory(place[i], visit, context);
+	}
+}

@@ -1,0 +1,408 @@
+/*
+ * Names of native frames that a recording stores: read once, and looked up and written for one that
+ * is finished. Frames are told apart by module (path and build id) and offset, so it does not
+ * matter when and where a module was mapped.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../symbols/name_table.h"
+#include "../tables/array.h"
+#include "../tables/row_rank.h"
+#include "name_area.h"
+#include "recording.h"
+
+enum gp_status gp_recording_load_names(struct gp_recording *r)
+{
+	struct gp_stack_naming *naming = &r->naming;
+	unsigned char *bytes;
+	size_t count;
+	const char *what = NULL;
+	if (naming->has_read_table || r->file.header.names_bytes == 0)
+		return GP_OK;
+	enum gp_status status = gp_name_area_read(&r->file, &bytes, &count, &what);
+	if (status == GP_OK)
+		status = gp_name_table_open(bytes, count, &naming->table, &what);
+	naming->has_read_table = status != GP_E_MEMORY;
+	if (status == GP_OK || status == GP_E_MEMORY)
+		return status;
+	if (status == GP_E_IO)
+		what = "the stored names cannot be read";
+	naming->damage.offset = r->file.header.names_offset;
+	snprintf(naming->damage.what, sizeof naming->damage.what, "%s", what);
+	return GP_OK;
+}
+
+/* ---- which frames there are ---- */
+
+/*
+ * A job maps few modules at one address, one after the other. A file can claim thousands: so many
+ * pairs of a frame and a module are looked up, and more for each frame.
+ */
+#define PLACES_FREE (UINT64_C(1) << 18)
+#define PLACES_A_FRAME 4u
+
+/* A frame to look up: in module `index` of the symbolizer, number `module` of the sheet. */
+struct place {
+	uint64_t offset, pc;
+	uint64_t file_bytes; /* of the module: small ones come first */
+	uint32_t module, index;
+};
+
+struct numbered {
+	uint64_t file_bytes;
+	uint32_t number; /* of the sheet's module */
+	bool is_there;
+};
+
+struct work {
+	struct gp_recording *recording;
+	struct gp_symbolizer *symbolizer;
+	struct gp_name_builder *sheet;
+	const struct gp_symbolizing *how;
+	struct gp_symbolized *out;
+	struct numbered *module; /* by the symbolizer's index */
+	size_t modules;
+	struct place *place;
+	size_t places, room;
+	uint64_t *nowhere; /* addresses in no module */
+	size_t nowheres, nowhere_room;
+	uint64_t pc, met, done; /* met: addresses */
+	uint64_t changes;	/* rows that the stored table does not have so */
+	bool has_met, is_out_of_memory;
+};
+
+static bool number_module(struct work *w, size_t index)
+{
+	const void *build_id;
+	size_t build_id_bytes;
+	const struct gp_module *m =
+		gp_symbolizer_get(w->symbolizer, index, &build_id, &build_id_bytes);
+	if (!gp_array_reach(&w->module, &w->modules, index, sizeof *w->module))
+		return false;
+	struct numbered *to = &w->module[index];
+	if (to->is_there)
+		return true;
+	struct stat st;
+	to->file_bytes = stat(m->path, &st) == 0 ? (uint64_t)st.st_size : 0;
+	to->is_there = gp_name_builder_module(
+		w->sheet, &(struct gp_name_module){ m->path, build_id, build_id_bytes },
+		&to->number);
+	return to->is_there;
+}
+
+static bool add_place(void *context, size_t index)
+{
+	struct work *w = context;
+	const void *build_id;
+	size_t bytes;
+	w->has_met = true;
+	if (w->places >= PLACES_FREE + PLACES_A_FRAME * w->met)
+		return false;
+	if (!number_module(w, index) ||
+	    !gp_array_reserve(&w->place, &w->room, w->places, 1, sizeof *w->place)) {
+		w->is_out_of_memory = true;
+		return false;
+	}
+	const struct gp_module *m = gp_symbolizer_get(w->symbolizer, index, &build_id, &bytes);
+	w->place[w->places++] = (struct place){ w->pc - m->base, w->pc, w->module[index].file_bytes,
+						w->module[index].number, (uint32_t)index };
+	return true;
+}
+
+static void add_frame(void *context, uint64_t pc)
+{
+	struct work *w = context;
+	bool is_whole;
+	w->pc = pc;
+	w->has_met = false;
+	w->met++;
+	w->is_out_of_memory |= !gp_symbolizer_visit(w->symbolizer, pc, add_place, w, &is_whole);
+	w->out->waiting += !is_whole;
+	if (w->has_met || w->is_out_of_memory)
+		return;
+	if (gp_array_reserve(&w->nowhere, &w->nowhere_room, w->nowheres, 1, sizeof *w->nowhere))
+		w->nowhere[w->nowheres++] = pc;
+	else
+		w->is_out_of_memory = true;
+}
+
+static int by_work(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+	if (a->file_bytes != b->file_bytes)
+		return a->file_bytes < b->file_bytes ? -1 : 1;
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static enum gp_status learn(void *context, const struct gp_record *record)
+{
+	return gp_defined_add(context, record);
+}
+
+/* What was mapped after the cut is told between events. */
+static enum gp_status learn_module(void *context, const struct gp_record *record)
+{
+	return record->kind == GP_MODULE ? gp_defined_add(context, record) : GP_OK;
+}
+
+static enum gp_status pass(void *context, const struct gp_record *record)
+{
+	(void)context;
+	(void)record;
+	return GP_OK;
+}
+
+static enum gp_status refuse(struct gp_symbolized *out, enum gp_status status, const char *obstacle)
+{
+	out->obstacle = obstacle;
+	return status;
+}
+
+/* Where definitions are lost, stored names would be left out of what is written. */
+static enum gp_status refuse_damage(struct gp_recording *r, struct gp_symbolized *out)
+{
+	const struct gp_damage *first = r->index.damage;
+	char *text = r->naming.obstacle;
+	if (r->index.damages == 0)
+		return GP_OK;
+	snprintf(text, sizeof r->naming.obstacle, "it is damaged");
+	if (first != NULL)
+		snprintf(text, sizeof r->naming.obstacle, "it is damaged at byte %" PRIu64 ": %s",
+			 first->offset, first->what);
+	return refuse(out, GP_E_DAMAGED, text);
+}
+
+/* Decodes every block: what is damaged is only known then. */
+static enum gp_status learn_all(struct gp_recording *r, struct gp_symbolized *out)
+{
+	enum gp_status status = GP_OK;
+	for (size_t i = 0; i < r->index.segments && status == GP_OK; i++) {
+		bool is_old = i < r->first;
+		status = gp_merge_visit(r->merge, i, GP_BLOCK_DEFINE, is_old ? pass : learn,
+					r->meanings);
+		if (status == GP_OK)
+			status = gp_merge_visit(r->merge, i, GP_BLOCK_CHECKPOINT, pass, NULL);
+		/* a replay has heard of all modules, and none is forgotten */
+		if (status == GP_OK)
+			status = gp_merge_visit(r->merge, i, GP_BLOCK_EVENTS,
+						is_old || r->has_info ? pass : learn_module,
+						r->meanings);
+	}
+	return status == GP_OK ? refuse_damage(r, out) : status;
+}
+
+/* Different frames, a module after the other; what is in no module only counts. */
+static enum gp_status collect(struct work *w)
+{
+	struct gp_recording *r = w->recording;
+	enum gp_status status = learn_all(r, w->out);
+	w->symbolizer = status == GP_OK ? gp_recording_symbolizer(r) : NULL;
+	if (status != GP_OK || w->symbolizer == NULL)
+		return status != GP_OK ? status : GP_E_MEMORY;
+	gp_call_stacks_visit_native(gp_defined_stacks(r->meanings), add_frame, w);
+	if (w->is_out_of_memory)
+		return GP_E_MEMORY;
+	size_t kept = 0;
+	if (w->places != 0)
+		qsort(w->place, w->places, sizeof *w->place, by_work);
+	for (size_t i = 0; i < w->places; i++)
+		if (kept == 0 || by_work(&w->place[kept - 1], &w->place[i]) != 0)
+			w->place[kept++] = w->place[i];
+	w->places = kept;
+	if (w->nowheres != 0)
+		qsort(w->nowhere, w->nowheres, sizeof *w->nowhere, gp_row_order);
+	for (size_t i = 0; i < w->nowheres; i++)
+		w->out->nowhere += i == 0 || w->nowhere[i] != w->nowhere[i - 1];
+	w->out->frames = w->places + w->out->nowhere + w->out->waiting;
+	return GP_OK;
+}
+
+/* ---- looking them up ---- */
+
+static bool is_over(void *context)
+{
+	const struct work *w = context;
+	return w->how->is_over(w->how->context, w->done, w->places);
+}
+
+static bool add_unnamed(struct gp_symbolized *out, const struct gp_symbol *symbol)
+{
+	struct gp_unnamed *last =
+		out->unnamed_modules ? &out->unnamed[out->unnamed_modules - 1] : NULL;
+	if (last != NULL && strcmp(last->module, symbol->module) == 0) {
+		last->frames++;
+		return true;
+	}
+	last = gp_array_append(&out->unnamed, &out->unnamed_modules, sizeof *last);
+	if (last != NULL)
+		*last = (struct gp_unnamed){ symbol->module, gp_symbol_why_text(symbol->why), 1 };
+	return last != NULL;
+}
+
+static bool stored_names_look_up(struct work *w, const struct place *place)
+{
+	struct gp_symbol frame[GP_NAME_FRAMES_MAX], before[GP_NAME_FRAMES_MAX];
+	const struct gp_name_table *table = w->recording->naming.table;
+	struct gp_symbolized *out = w->out;
+	size_t count = gp_symbolizer_find_in(w->symbolizer, place->index, place->pc, frame,
+					     GP_NAME_FRAMES_MAX);
+	const void *build_id;
+	size_t build_id_bytes, had = 0;
+	const struct gp_module *m =
+		gp_symbolizer_get(w->symbolizer, place->index, &build_id, &build_id_bytes);
+	const struct gp_name_module module = { m->path, build_id, build_id_bytes };
+	if (table != NULL)
+		had = gp_name_table_find(table, &module, place->offset, before, GP_NAME_FRAMES_MAX);
+	unsigned rank = gp_symbol_rank(frame, count), old = gp_symbol_rank(before, had);
+	if (rank == 0 ||
+	    !gp_name_builder_add(w->sheet, place->module, place->offset, frame, count)) {
+		out->waiting++;
+		return true;
+	}
+	w->changes += had == 0 || rank > old;
+	out->named += rank == GP_SYMBOL_RANK_NAMED;
+	out->added += rank == GP_SYMBOL_RANK_NAMED && old != GP_SYMBOL_RANK_NAMED;
+	if (rank == GP_SYMBOL_RANK_NAMED)
+		return true;
+	size_t nameless = 0;
+	while (nameless + 1 < count && frame[nameless].why == GP_SYMBOL_NAMED)
+		nameless++;
+	return add_unnamed(out, &frame[nameless]);
+}
+
+static enum gp_status look_up_all(struct work *w)
+{
+	if (w->how->is_over != NULL)
+		gp_symbolizer_set_limit(w->symbolizer, is_over, w);
+	bool is_right = true;
+	for (; w->done < w->places && is_right; w->done++)
+		is_right = stored_names_look_up(w, &w->place[w->done]);
+	gp_symbolizer_set_limit(w->symbolizer, NULL, NULL);
+	if (w->out->unnamed_modules > 1)
+		qsort(w->out->unnamed, w->out->unnamed_modules, sizeof *w->out->unnamed,
+		      gp_unnamed_order);
+	return is_right ? GP_OK : GP_E_MEMORY;
+}
+
+/* ---- storing them ---- */
+
+static enum gp_status check(struct gp_recording *r, struct gp_symbolized *out)
+{
+	const struct gp_file *file = &r->file;
+	if (gp_ring_file_is_written(&file->header))
+		return refuse(out, GP_E_BUSY, "its process still writes to it");
+	if (file->is_header_damaged)
+		return refuse(out, GP_E_DAMAGED, "its header is damaged");
+	if (file->header.minor > GP_FORMAT_MINOR)
+		return refuse(out, GP_E_VERSION, "a newer gpuprof has written to it");
+	if (!r->index.is_sealed)
+		return refuse(out, GP_E_TRUNCATED, "recording is not complete");
+	return refuse_damage(r, out);
+}
+
+/* Where what the recorder wrote ends, and names begin. Corrects a header that points elsewhere. */
+static uint64_t end_of_events(const struct gp_recording *r, uint64_t size,
+			      struct gp_file_header *header)
+{
+	const struct gp_index *x = &r->index;
+	uint64_t end = GP_FILE_HEADER;
+	for (size_t i = 0; i < x->parts; i++)
+		if (x->part[i].end > end)
+			end = x->part[i].end;
+	if (header->names_offset < end || header->names_offset > size)
+		header->names_bytes = header->names_offset = 0;
+	bool is_from_start = x->segments != 0 && x->segment[0].number == 0 &&
+			     x->segment[0].has_begin && x->damages == 0;
+	/* a ring that came round holds older slots, too; else nothing behind the seal is of use */
+	if (header->slots == 0 || is_from_start)
+		return end;
+	return header->names_bytes != 0 ? header->names_offset : size;
+}
+
+/* Under a lock of its own: two that name the same recording would write to the same place. */
+static enum gp_status store(struct work *w)
+{
+	struct gp_recording *r = w->recording;
+	struct stat st, opened;
+	struct gp_file_header header;
+	unsigned char encoded[GP_FILE_HEADER], *table = NULL, *blocks = NULL;
+	size_t count, bytes = 0;
+	int fd = open(r->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return refuse(w->out, GP_E_OPEN, strerror(errno));
+	enum gp_status status = GP_OK;
+	struct gp_file now = { .fd = fd };
+	if (fstat(fd, &st) != 0 || fstat(r->file.fd, &opened) != 0 || st.st_ino != opened.st_ino ||
+	    st.st_dev != opened.st_dev)
+		status = refuse(w->out, GP_E_BUSY, "another file has taken its name");
+	else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+		status = refuse(w->out, GP_E_BUSY, "another gpuprof writes names into it");
+	if (status == GP_OK)
+		status = gp_file_read(&now, 0, encoded, sizeof encoded);
+	if (status == GP_OK)
+		status = gp_file_header_decode(encoded, &header);
+	if (status == GP_OK && (header.names_offset != r->file.header.names_offset ||
+				header.names_bytes != r->file.header.names_bytes))
+		status = refuse(w->out, GP_E_BUSY, "another gpuprof wrote names into it meanwhile");
+	if (status == GP_OK)
+		status = gp_name_builder_encode(w->sheet, w->out->frames, w->out->nowhere, &table,
+						&count);
+	if (status == GP_OK)
+		status = gp_name_area_encode(table, count, &r->index.last, &blocks, &bytes);
+	if (status == GP_OK) {
+		uint64_t end = end_of_events(r, (uint64_t)st.st_size, &header);
+		status = gp_name_area_replace(fd, &header, end, blocks, bytes);
+	}
+	w->out->is_written = status == GP_OK;
+	if (status == GP_OK)
+		w->out->names_bytes = bytes;
+	free(blocks);
+	free(table);
+	close(fd);
+	return status;
+}
+
+enum gp_status gp_recording_symbolize(struct gp_recording *r, const struct gp_symbolizing *how,
+				      struct gp_symbolized *out)
+{
+	struct work w = { .recording = r, .how = how, .out = out };
+	*out = (struct gp_symbolized){ 0 };
+	enum gp_status status = check(r, out);
+	if (status == GP_OK)
+		status = gp_recording_load_names(r);
+	if (status != GP_OK)
+		return status;
+	out->names_bytes = r->naming.table != NULL ? r->file.header.names_bytes : 0;
+	out->dropped = r->naming.damage.what[0] != '\0' ? &r->naming.damage : NULL;
+	w.sheet = gp_name_builder_open();
+	status = w.sheet != NULL ? collect(&w) : GP_E_MEMORY;
+	if (status == GP_OK)
+		status = look_up_all(&w);
+	/* reasons alone would make a recording that lost its names look whole */
+	if (status == GP_OK && out->dropped != NULL && out->named == 0)
+		status = refuse(out, GP_E_DAMAGED,
+				"those in it are damaged, and none is found to replace them");
+	if (status == GP_OK && (w.changes != 0 || out->dropped != NULL))
+		status = store(&w);
+	gp_name_builder_close(w.sheet);
+	free(w.module);
+	free(w.place);
+	free(w.nowhere);
+	enum gp_status rewound = gp_recording_rewind(r);
+	return status == GP_OK ? rewound : status;
+}
+
+void gp_symbolized_free(struct gp_symbolized *symbolized)
+{
+	free(symbolized->unnamed);
+	*symbolized = (struct gp_symbolized){ 0 };
+}

@@ -1,0 +1,56 @@
+/*
+ * What users call the place that a stack names: operator, autograd node, library. Read from frames
+ * by the rules of frame_names.def; where no rule fits, nothing is said.
+ */
+#ifndef GP_FRAME_NAMES_H
+#define GP_FRAME_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../../gpuprof.h"
+
+struct gp_name_frame {
+	const char *function; /* as gp_symbolizer_find() writes it; NULL unknown */
+	const char *module;   /* path; NULL unknown; of a Python frame NULL */
+	const char *file;     /* of a Python frame; NULL unknown */
+	bool is_python;
+};
+
+/* `frame`: innermost first. `program`: path of the program; NULL unknown. */
+void gp_names_of(const struct gp_name_frame *frame, size_t count, const char *program,
+		 struct gp_names *out);
+
+/* What a frame is to those who know PyTorch. */
+enum gp_frame_role {
+	GP_ROLE_OTHER,
+	GP_ROLE_PYTHON,
+	GP_ROLE_INTERPRETER,
+	GP_ROLE_OPERATOR,
+	GP_ROLE_ALLOCATION, /* an operator that only gets memory */
+	GP_ROLE_NODE,	    /* of autograd, or a step of its engine that allocates itself */
+	GP_ROLE_ENGINE,
+};
+/* `name`: GP_NAME_MAX bytes; what users call it, "": by its function. */
+enum gp_frame_role gp_frame_role(const struct gp_name_frame *frame, char *name);
+
+/*
+ * The operator of PyTorch that a frame calls (at::_ops::NAME::call), or whose kernel it wraps, as
+ * operators that Python calls by torch.ops are seen. `name`: GP_NAME_MAX bytes.
+ */
+bool gp_operator_called(const char *function, char *name, bool *is_allocation);
+bool gp_operator_of_kernel(const char *function, char *name, bool *is_allocation);
+
+/* "cupy._core.core.ndarray.__new__" of a function that Cython made for Python to call. */
+bool gp_cython_name(const char *function, const char *module, char *name);
+
+/* A frame that by itself tells a person nothing: by the rows FOLDED*, and of PASSED modules. */
+bool gp_frame_is_folded(const struct gp_name_frame *frame);
+
+/* True for a Python file that is of no package, not the interpreter's, not generated. */
+bool gp_python_is_user(const char *file);
+
+/* True for a native frame of CPython itself: what Python frames already say. NULLs are allowed. */
+bool gp_frame_is_interpreter(const char *function, const char *module);
+
+#endif

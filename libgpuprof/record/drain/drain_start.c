@@ -1,0 +1,131 @@
+/*
+ * The birth of the drain thread. It begins where the job makes a context: the driver itself takes
+ * memory and starts threads there, so the caller holds no lock that pthread_create needs (it calls
+ * the job's calloc). Then the thread sleeps until the process's first event wakes it. In a forked
+ * child glibc gives it the stack and the thread-local memory of the parent's drain thread and calls
+ * no calloc. An event that the job's allocator causes inside pthread_create is lost.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../ranges/scope.h"
+#include "../recorder.h"
+
+#define STACK_BYTES (512u << 10)
+#define STACK_BYTES_MOST (8u << 20) /* a job with much static TLS needs it */
+#define CPUS_BYTES 1024u	    /* 8,192 processors, the most that Linux can have */
+
+/* The processors that the process may use, before any of its threads was bound to one. */
+static unsigned long process_cpus[CPUS_BYTES / sizeof(unsigned long)];
+static long process_cpus_bytes;
+
+static void *(*drain_main)(void *);
+
+void gp_drain_init(void *(*main)(void *recorder))
+{
+	drain_main = main;
+	process_cpus_bytes = syscall(SYS_sched_getaffinity, 0, sizeof process_cpus, process_cpus);
+}
+
+/* The mask of signals is inherited: the job's handlers must not run on our thread. */
+static int thread_create(size_t stack_bytes)
+{
+	sigset_t all, kept;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, stack_bytes);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &kept);
+	const int error = pthread_create(&thread, &attributes, drain_main, &gp_recorder);
+	pthread_sigmask(SIG_SETMASK, &kept, NULL);
+	pthread_attr_destroy(&attributes);
+	return error;
+}
+
+static uint32_t drain_create(void)
+{
+	struct gp_recorder *r = &gp_recorder;
+	const uint32_t generation = r->generation + 1;
+	/*
+	 * a forked child: the parent's rings and pages are not mapped here, nothing of them may be
+	 * used
+	 */
+	memset(r, 0, offsetof(struct gp_recorder, views));
+	r->generation = generation;
+	int error = thread_create(STACK_BYTES);
+	if (error == EINVAL)
+		error = thread_create(STACK_BYTES_MOST);
+	return error == 0 ? GP_DRAIN_BORN : GP_DRAIN_STILLBORN;
+}
+
+void gp_recorder_prepare_slow(void)
+{
+	const int kept = errno;
+	uint32_t unborn = GP_DRAIN_UNBORN;
+	if (!gp_recorder_is_wanted() ||
+	    !atomic_compare_exchange_strong(&gp_local->drain, &unborn, GP_DRAIN_BEING_BORN))
+		return;
+	gp_thread_end_is_told(); /* of a forked child's main thread, too */
+	atomic_store(&gp_local->creator, (uint32_t)syscall(SYS_gettid));
+	/* partner: the loads in gp_drain_await_birth */
+	atomic_store(&gp_local->drain, drain_create());
+	gp_futex_notify(&gp_local->drain);
+	errno = kept;
+}
+
+bool gp_drain_is_being_born_here(void)
+{
+	return atomic_load(&gp_local->drain) == GP_DRAIN_BEING_BORN &&
+	       atomic_load(&gp_local->creator) == (uint32_t)syscall(SYS_gettid);
+}
+
+bool gp_drain_await_birth(uint64_t timeout_ns)
+{
+	const uint64_t deadline = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) + timeout_ns;
+	uint32_t drain;
+	while ((drain = atomic_load(&gp_local->drain)) == GP_DRAIN_BEING_BORN) {
+		const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+		if (now >= deadline)
+			break;
+		gp_futex_wait(&gp_local->drain, drain, deadline - now);
+	}
+	return drain != GP_DRAIN_STILLBORN;
+}
+
+void gp_drain_call(void)
+{
+	gp_futex_wake(&gp_local->calls);
+}
+
+/*
+ * Its creator may be bound to one processor, or be a real-time thread: on that processor, or at
+ * that priority, it would stand in the way of the thread that it serves. First the processors: a
+ * thread of normal priority would never run beside a real-time one. What fails leaves it as it is.
+ */
+static void leave_creators_processor(void)
+{
+	if (process_cpus_bytes > 0)
+		syscall(SYS_sched_setaffinity, 0, (size_t)process_cpus_bytes, process_cpus);
+	syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &(struct sched_param){ 0 });
+}
+
+bool gp_drain_await_call(struct gp_recorder *r)
+{
+	leave_creators_processor();
+	gp_own_descriptors(r);
+	uint32_t seen = atomic_load(&gp_local->calls);
+	/* partner: the exchange in start_once */
+	for (; atomic_load(&gp_local->is_starting) == 0; seen = atomic_load(&gp_local->calls)) {
+		if (gp_job_is_over())
+			return false;
+		gp_job_await_call(seen);
+	}
+	return true;
+}

@@ -1,0 +1,74 @@
+/*
+ * How long the job's threads wait for the drain thread: for a ring, for a larger one, for room. One
+ * account for the process. What several threads wait at the same time counts once, so a lock of the
+ * job that one of them holds makes no difference.
+ */
+#include "../recorder.h"
+
+#define HUNG_NS 1000000000ll	   /* no turn for so long: the disk hangs, or no CPU is free */
+#define WAIT_MOST_NS 10000000000ll /* of a process at once, and a tenth of its time */
+#define WAIT_SHARE 10
+#define WAIT_LEAST_NS 10000000ll /* a timer may be late by 50 us: at most 1% of a wait */
+
+static int64_t drain_wait_now_ns(void)
+{
+	return (int64_t)gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+}
+
+/* How long might threads wait that begin at `at`? A turn that hangs costs the job this once. */
+static int64_t wait_most_ns(int64_t at)
+{
+	const int64_t paid = atomic_load_explicit(&gp_recorder.waits_paid_ns, memory_order_relaxed);
+	const int64_t credit = paid > at ? WAIT_MOST_NS - (paid - at) / WAIT_SHARE : WAIT_MOST_NS;
+	return credit < HUNG_NS ? credit : HUNG_NS;
+}
+
+bool gp_wait_for_drain(_Atomic uint32_t *word, uint32_t seen)
+{
+	struct gp_recorder *r = &gp_recorder;
+	const int64_t now = drain_wait_now_ns();
+	int64_t since = atomic_load(&r->waited_since_ns);
+	if (since == 0)
+		since = now;
+	const int64_t left = since + wait_most_ns(since) - now;
+	if (left < WAIT_LEAST_NS || atomic_load(&r->state) != GP_RECORDER_RUNNING)
+		return false;
+	/* partner: the exchange in gp_wait_end; the first of those that wait for this turn */
+	int64_t nobody = 0;
+	atomic_compare_exchange_strong(&r->waited_since_ns, &nobody, since);
+	gp_futex_wake(&r->wake);
+	gp_futex_wait(word, seen, (uint64_t)left);
+	return true;
+}
+
+void gp_wait_end(struct gp_recorder *r)
+{
+	/* partner: the store in gp_wait_for_drain: whoever comes later waits for the next turn */
+	const int64_t since = atomic_exchange(&r->waited_since_ns, 0);
+	if (since != 0) {
+		/* a process that was stopped meanwhile (SIGSTOP, a debugger) waited no longer */
+		const int64_t took = drain_wait_now_ns() - since, most = wait_most_ns(since);
+		const int64_t paid = atomic_load(&r->waits_paid_ns);
+		atomic_store_explicit(&r->waits_paid_ns,
+				      (paid > since ? paid : since) +
+					      WAIT_SHARE * (took < most ? took : most),
+				      memory_order_relaxed);
+	}
+	gp_futex_wake(&r->progress);
+}
+
+/* Waits until `is_done` or the deadline; each turn of the drain thread is a chance. */
+bool gp_wait_for_turns(bool (*is_done)(void), uint64_t timeout_ns)
+{
+	uint64_t deadline = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) + timeout_ns;
+	for (;;) {
+		uint32_t seen = atomic_load(&gp_recorder.progress);
+		if (is_done())
+			return true;
+		uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+		if (now >= deadline)
+			return false;
+		gp_futex_wake(&gp_recorder.wake);
+		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
+	}
+}

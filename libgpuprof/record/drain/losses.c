@@ -1,0 +1,149 @@
+/*
+ * What was lost, recorded three times: totals in the control page (so that they survive a kill and
+ * `ctl` sees them), LOST records between the events (where it happened), and the same totals in the
+ * recording's header, whose place on the disk is taken already when everything else fails.
+ */
+#include "../recorder.h"
+
+#define HEADER_AGE_NS 100000000u /* so long may the header be behind while things are being lost */
+#define RETRY_NS 100000000u
+
+/* They were applied: only their details are lost once a checkpoint of that state is written. */
+void gp_losses_unwritten(struct gp_recorder *r, const struct gp_ring_view *view, uint64_t tail,
+			 uint64_t slots)
+{
+	for (uint64_t at = tail; at < tail + slots;) {
+		const struct gp_record *record = gp_view_slot(view, at);
+		at += 1u + record->extra;
+		/* its numbers are in the totals, and in the state's */
+		if (record->kind == GP_LOST)
+			continue;
+		unsigned which = gp_loss_of(record->kind), kind = record->kind % GP_KINDS;
+		if (r->unwritten == 0 || record->order < r->unwritten)
+			r->unwritten = record->order + 1;
+		atomic_fetch_add_explicit(&gp_control->lost[which], 1, memory_order_relaxed);
+		gp_live_count_set(r->live, kind, gp_live_count(r->live, kind) - 1);
+		if (which == 0)
+			gp_live_count_set(r->live, GP_COUNT_UNWRITTEN,
+					  gp_live_count(r->live, GP_COUNT_UNWRITTEN) + 1);
+	}
+}
+
+static bool is_news(uint64_t now, uint64_t *told, uint64_t *news)
+{
+	*news = now - *told;
+	*told = now;
+	return *news != 0;
+}
+
+void gp_losses_early(unsigned which)
+{
+	/* partner: the release store in gp_losses_begin: the page is there */
+	_Atomic uint64_t *lost =
+		atomic_load_explicit(&gp_local->has_control, memory_order_acquire) ?
+			gp_control->lost :
+			gp_recorder.lost_early;
+	atomic_fetch_add_explicit(&lost[which], 1, memory_order_relaxed);
+}
+
+/* Before there was a control page. */
+static void move_early_losses(struct gp_recorder *r)
+{
+	for (unsigned n = 0; n < 3; n++)
+		if (atomic_load_explicit(&r->lost_early[n], memory_order_relaxed))
+			atomic_fetch_add_explicit(&gp_control->lost[n],
+						  atomic_exchange_explicit(&r->lost_early[n], 0,
+									   memory_order_relaxed),
+						  memory_order_relaxed);
+}
+
+void gp_losses_begin(struct gp_recorder *r)
+{
+	atomic_store_explicit(&gp_local->has_control, 1, memory_order_release);
+	move_early_losses(r);
+}
+
+/*
+ * What producers counted since the last round becomes a LOST record. Called after the heads were
+ * loaded and before the merge: a loss that happened before a visible event is recorded before it.
+ * Where it lies between what is not yet applied and what comes next is not known, so `span` covers
+ * all of that.
+ */
+void gp_losses_tell(struct gp_recorder *r)
+{
+	struct gp_record lost = { .kind = GP_LOST };
+	uint32_t rings = atomic_load(&gp_control->rings);
+	uint64_t news;
+	bool any = false;
+	move_early_losses(r);
+	for (uint32_t k = 0; k < rings; k++) {
+		struct gp_ring *ring = r->views[k].ring;
+		const uint64_t now[4] = { ring->lost_memory, ring->lost_launch, ring->lost_other,
+					  ring->nested };
+		for (unsigned n = 0; n < 4; n++) {
+			any |= is_news(now[n], &ring->told[n], &news);
+			lost.v[n] += news;
+		}
+	}
+	for (unsigned n = 0; n < 3; n++) {
+		any |= is_news(atomic_load(&gp_control->lost[n]), &gp_control->told[n], &news);
+		lost.v[n] += news;
+	}
+	if (!any)
+		return;
+	lost.order = r->unwritten && r->unwritten <= r->expected ? r->unwritten - 1 : r->expected;
+	r->unwritten = 0;
+	/*
+	 * loaded after the counters: what is lost by now has no later place than right before the
+	 * next number, whose event is then the first to see what is missing: it is in the span
+	 */
+	uint64_t span = atomic_load(&gp_control->next_order) + 1 - lost.order;
+	if (lost.lost.memory)
+		lost.aux = span < UINT32_MAX ? (uint32_t)span : UINT32_MAX;
+	gp_drain_tell(r, &lost, NULL);
+	r->told_to = atomic_load_explicit(&r->views[0].ring->head, memory_order_relaxed);
+}
+
+/* True: the header has other numbers. */
+static bool sum(const struct gp_recorder *r, struct gp_file_header *h)
+{
+	uint32_t rings = atomic_load(&gp_control->rings);
+	uint64_t total[4] = { 0 };
+	for (unsigned n = 0; n < 3; n++)
+		total[n] = atomic_load_explicit(&gp_control->lost[n], memory_order_relaxed);
+	for (uint32_t k = 0; k < rings; k++) {
+		const struct gp_ring *ring = r->views[k].ring;
+		total[0] += atomic_load_explicit(&ring->lost_memory, memory_order_relaxed);
+		total[1] += atomic_load_explicit(&ring->lost_launch, memory_order_relaxed);
+		total[2] += atomic_load_explicit(&ring->lost_other, memory_order_relaxed);
+		total[3] += atomic_load_explicit(&ring->nested, memory_order_relaxed);
+	}
+	uint64_t failed = atomic_load(&gp_control->failed_blocks);
+	uint32_t flags = atomic_load(&gp_control->has_hole) ? GP_FILE_HAS_HOLE : 0;
+	bool is_new = h->failed_blocks != failed || h->flags != flags;
+	for (unsigned n = 0; n < 4; n++) {
+		is_new |= h->lost[n] != total[n];
+		h->lost[n] = total[n];
+	}
+	h->failed_blocks = failed;
+	h->flags = flags;
+	return is_new;
+}
+
+bool gp_losses_keep(struct gp_recorder *r, bool is_end)
+{
+	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	if (!is_end && now - r->header_ns < HEADER_AGE_NS)
+		return true;
+	r->header_ns = now;
+	return !sum(r, &r->writer.header) || gp_file_put_header(&r->writer);
+}
+
+bool gp_losses_retry(struct gp_recorder *r)
+{
+	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	if (r->is_walking || now - r->retried_ns < RETRY_NS)
+		return false;
+	r->retried_ns = now;
+	return true;
+}

@@ -1,0 +1,63 @@
+/*
+ * Where on the stack the frames of a native stack lie: which of them hold given addresses. Reads
+ * what the walk noted, not the stack.
+ */
+#include <stddef.h>
+
+#include "../hot.h"
+#include "native_memo.h"
+#include "native_walk.h"
+
+/* Frame k holds what lies between its callee's return address and its own, which `end` holds. */
+GP_HOT uintptr_t frame_end(const struct gp_native_entry *e, unsigned k)
+{
+	return e->sp + 8u * e->at[k + 1];
+}
+
+GP_HOT bool is_in_frame(const struct gp_native_entry *e, unsigned k, uintptr_t address)
+{
+	return address < frame_end(e, k) && address >= (k ? frame_end(e, k - 1) + 8 : e->sp);
+}
+
+/* Each mark, in turn, holds the next address, and there are as many of both. */
+static bool is_confirmed(const struct gp_native_entry *e, const void *const *address,
+			 unsigned addresses, uint64_t marks)
+{
+	for (unsigned i = 0; i < addresses; i++) {
+		if (!marks)
+			return false;
+		const unsigned k = (unsigned)__builtin_ctzll(marks);
+		if (!is_in_frame(e, k, (uintptr_t)address[i]))
+			return false;
+		marks &= marks - 1;
+	}
+	return marks == 0;
+}
+
+GP_HOT_TEXT bool gp_native_stack_mark(const struct gp_native_stack *stack,
+				      const void *const *address, unsigned addresses,
+				      uint64_t known, uint64_t *marks)
+{
+	const struct gp_native_entry *e =
+		(const void *)((const char *)stack - offsetof(struct gp_native_entry, stack));
+	*marks = known;
+	if (known && is_confirmed(e, address, addresses, known))
+		return true;
+	*marks = 0;
+	unsigned k = 0;
+	uintptr_t before = e->sp - 1;
+	for (unsigned i = 0; i < addresses; before = (uintptr_t)address[i++]) {
+		const uintptr_t at = (uintptr_t)address[i];
+		if (at <= before)
+			return false;
+		const uintptr_t words = (at - e->sp) / 8;
+		while (k + 1u < stack->depth && words >= e->at[k + 1])
+			k++;
+		if (k + 1u >= stack->depth)
+			break;
+		if (!is_in_frame(e, k, at) || *marks >> k & 1)
+			return false;
+		*marks |= UINT64_C(1) << k;
+	}
+	return true;
+}

@@ -1,0 +1,257 @@
+/*
+ * The target's only printer: one write to stderr, each text at most once, errno kept. It writes
+ * only to the stderr that the process started with, and only what that takes at once. It ends
+ * nothing: no signal and no cancellation comes of it. The drain thread has closed its stderr, so
+ * its lines wait for a thread of the job.
+ * Not covered: a regular file on a disk that hangs delays the line.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "../recorder.h"
+#include "held_signals.h"
+
+#define SAID_MAX 32u
+#define LINE_MAX_BYTES 1400u
+#define PENDING_MAX 8u
+
+static _Atomic(const char *) said[SAID_MAX];
+
+enum pending_state { PENDING_NONE, PENDING_WRITING, PENDING_READY };
+static struct {
+	_Atomic uint32_t state;
+	size_t length;
+	char line[LINE_MAX_BYTES];
+} pending[PENDING_MAX];
+
+static bool was_said(const char *text)
+{
+	for (unsigned k = 0; k < SAID_MAX; k++) {
+		const char *other = NULL;
+		if (atomic_compare_exchange_strong(&said[k], &other, text))
+			return false;
+		if (other == text)
+			return true;
+	}
+	return true;
+}
+
+static size_t print_message_append(char *line, size_t at, const char *text)
+{
+	size_t n = strlen(text), room = LINE_MAX_BYTES - 1 - at;
+	if (n > room)
+		n = room;
+	memcpy(line + at, text, n);
+	return at + n;
+}
+
+/* ---- stderr ---- */
+
+static struct statx stderr_at_start; /* mask 0: it was closed */
+
+static bool stderr_look(struct statx *out)
+{
+	return statx(STDERR_FILENO, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_BTIME, out) ==
+	       0;
+}
+
+void gp_say_init(void)
+{
+	if (!stderr_look(&stderr_at_start))
+		stderr_at_start.stx_mask = 0;
+}
+
+/* A daemon closes it, and the number 2 becomes its data file's, say. */
+static bool stderr_is_still_there(void)
+{
+	const struct statx *then = &stderr_at_start;
+	struct statx now;
+	return then->stx_mask != 0 && stderr_look(&now) && now.stx_ino == then->stx_ino &&
+	       now.stx_dev_major == then->stx_dev_major &&
+	       now.stx_dev_minor == then->stx_dev_minor && now.stx_mode == then->stx_mode &&
+	       now.stx_btime.tv_sec == then->stx_btime.tv_sec &&
+	       now.stx_btime.tv_nsec == then->stx_btime.tv_nsec;
+}
+
+bool gp_say_goes_to(const char *path)
+{
+	const struct statx *own = &stderr_at_start;
+	struct statx other;
+	return own->stx_mask != 0 && statx(AT_FDCWD, path, 0, STATX_INO, &other) == 0 &&
+	       other.stx_ino == own->stx_ino && other.stx_dev_major == own->stx_dev_major &&
+	       other.stx_dev_minor == own->stx_dev_minor;
+}
+
+static bool stderr_takes_more(void)
+{
+	const struct timespec at_once = { 0, 0 };
+	struct pollfd poll = { .fd = STDERR_FILENO, .events = POLLOUT };
+	return syscall(SYS_ppoll, &poll, 1, &at_once, NULL, 0) == 1 && poll.revents & POLLOUT;
+}
+
+/*
+ * Another thread of the job may fill a pipe meanwhile. Files do not take the flag; Linux before 6.4
+ * has none for pipes.
+ */
+static long stderr_write(const char *line, size_t length)
+{
+	const struct iovec part = { (void *)(uintptr_t)line, length };
+	const mode_t mode = stderr_at_start.stx_mode;
+	const bool may_wait = S_ISFIFO(mode) || S_ISSOCK(mode);
+	const long written =
+		may_wait ? syscall(SYS_pwritev2, STDERR_FILENO, &part, 1, -1L, -1L, RWF_NOWAIT) :
+			   -1;
+	if (may_wait && (written >= 0 || errno != EOPNOTSUPP))
+		return written;
+	return syscall(SYS_write, STDERR_FILENO, line, length);
+}
+
+static void put_line(const char *line, size_t length)
+{
+	if (stderr_is_still_there() && stderr_takes_more())
+		gp_write_unseen(stderr_write, line, length);
+}
+
+/* ---- lines ---- */
+
+static void keep_line(const char *line, size_t length)
+{
+	for (unsigned k = 0; k < PENDING_MAX; k++) {
+		uint32_t none = PENDING_NONE;
+		if (!atomic_compare_exchange_strong(&pending[k].state, &none, PENDING_WRITING))
+			continue;
+		memcpy(pending[k].line, line, length);
+		pending[k].length = length;
+		atomic_store(&pending[k].state, PENDING_READY);
+		/* the next event of each thread takes the slow path and prints it */
+		uint32_t word = atomic_load(&gp_local->word);
+		if (word)
+			atomic_compare_exchange_strong(&gp_local->word, &word,
+						       word + GP_WORD_CHANGE);
+		return;
+	}
+}
+
+void gp_say_pending(void)
+{
+	for (unsigned k = 0; k < PENDING_MAX; k++) {
+		uint32_t ready = PENDING_READY;
+		if (!atomic_compare_exchange_strong(&pending[k].state, &ready, PENDING_WRITING))
+			continue;
+		put_line(pending[k].line, pending[k].length);
+		atomic_store(&pending[k].state, PENDING_NONE);
+	}
+}
+
+/* Returns the length. `line` is closed by 0. */
+static size_t compose(char line[LINE_MAX_BYTES], const char *text, const char *subject,
+		      const char *cause)
+{
+	size_t n = print_message_append(line, 0, text);
+	if (subject) {
+		n = print_message_append(line, n, " '");
+		n = print_message_append(line, n, subject);
+		n = print_message_append(line, n, "'");
+	}
+	if (cause) {
+		n = print_message_append(line, n, ": ");
+		n = print_message_append(line, n, cause);
+	}
+	line[n] = '\0';
+	return n;
+}
+
+static void print_message_say(const char *before, const char *text)
+{
+	char line[LINE_MAX_BYTES];
+	size_t n = print_message_append(line, print_message_append(line, 0, before), text);
+	line[n++] = '\n';
+	if (gp_thread.is_drain)
+		keep_line(line, n);
+	else
+		put_line(line, n);
+}
+
+void gp_say(bool is_important, const char *text, const char *subject)
+{
+	/* what is not important is printed once a process, by its caller: also in a forked child */
+	if (is_important ? was_said(text) : !gp_settings.is_verbose)
+		return;
+	int kept = errno;
+	char line[LINE_MAX_BYTES];
+	compose(line, text, subject, NULL);
+	print_message_say("gpuprof: ", line);
+	errno = kept;
+}
+
+/* The usual causes in words; strerror may call malloc and take a lock. */
+static const char *cause_of(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+		return "permission denied";
+	case ENOENT:
+	case ENOTDIR:
+		return "no such directory";
+	case ENOSPC:
+	case EDQUOT:
+		return "no space left";
+	case EROFS:
+		return "the file system is read-only";
+	case ENAMETOOLONG:
+		return "the name is too long";
+	case EISDIR:
+		return "it is a directory";
+	case EEXIST:
+		return "it exists and is not a regular file";
+	case ELOOP:
+		return "it is a symbolic link";
+	case EFBIG:
+		return "the file would be too large";
+	case ESTALE:
+		return "another file has taken its place";
+	case EIO:
+		return "the device failed";
+	case EMFILE:
+	case ENFILE:
+		return "too many open files";
+	default:
+		return "the system refused";
+	}
+}
+
+void gp_say_errno(const char *text, const char *subject, int error)
+{
+	if (was_said(text))
+		return;
+	int kept = errno;
+	char line[LINE_MAX_BYTES];
+	compose(line, text, subject, cause_of(error));
+	print_message_say("gpuprof: ", line);
+	errno = kept;
+}
+
+void gp_say_hint(const char *hint)
+{
+	int kept = errno;
+	if (!was_said(hint))
+		print_message_say("hint: ", hint);
+	errno = kept;
+}
+
+void gp_say_refusal(const char *why, const char *subject, int error)
+{
+	int kept = errno;
+	char line[LINE_MAX_BYTES];
+	compose(line, why, subject, error ? cause_of(error) : NULL);
+	if (!was_said(why))
+		print_message_say("gpuprof: nothing is recorded, ", line);
+	gp_list_add("failed: ", line);
+	errno = kept;
+}

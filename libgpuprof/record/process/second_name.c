@@ -1,0 +1,141 @@
+/*
+ * Prints the name of a recording on stderr where a file of the given name exists. Children inherit
+ * the library, and their stderr may be data to their parent. So one process of a job prints it: the
+ * first that records, where its stderr is that of the process that the user started. The taken
+ * names and O_EXCL decide, without a mark in the environment. All on the drain thread. Where /proc
+ * does not show the ancestors, no line is printed.
+ * Two jobs of one name that begin at the same time are taken for one.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "../recorder.h"
+
+#define ANCESTORS_MOST 64u
+#define NS_IN_S 1000000000u
+/* File times are those of the last tick of the kernel, starts of processes are cut to a tick. */
+#define TICK_NS 10000000u
+#define PART_BYTES 4096u
+
+struct process {
+	uint32_t pid, parent;
+	uint64_t start_ticks; /* since boot */
+};
+
+static int open_of(uint32_t pid, const char *file)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%u/%s", pid, file);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static bool process_look(uint32_t pid, struct process *out)
+{
+	char text[1024];
+	const int fd = open_of(pid, "stat");
+	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	const char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
+	*out = (struct process){ .pid = pid };
+	for (int field = 2; at && field < 22; field++) {
+		at = strchr(at + 1, ' ');
+		if (at && field == 3)
+			out->parent = (uint32_t)strtoul(at + 1, NULL, 10);
+	}
+	out->start_ticks = at ? strtoull(at + 1, NULL, 10) : 0;
+	return at != NULL;
+}
+
+/* The variable LD_PRELOAD of the environment that a process was started with names our library. */
+struct preload_search {
+	const char *wanted; /* what is still to come of it; after "LD_PRELOAD=" of our name */
+	bool is_value, is_other;
+};
+
+static const char variable[] = "LD_PRELOAD=", library[] = "libgpuprof";
+
+static bool preload_take(struct preload_search *s, char c)
+{
+	const char *whole = s->is_value ? library : variable;
+	if (c == '\0') {
+		*s = (struct preload_search){ .wanted = variable };
+		return false;
+	}
+	if (s->is_other)
+		return false;
+	if (c == *s->wanted)
+		s->wanted++;
+	else if (s->is_value)
+		s->wanted =
+			whole + (c == *whole); /* no letter of our name is its first one again */
+	else
+		s->is_other = true;
+	if (*s->wanted || s->is_other)
+		return false;
+	if (s->is_value)
+		return true;
+	s->is_value = true;
+	s->wanted = library;
+	return false;
+}
+
+static bool is_preloaded(uint32_t pid)
+{
+	struct preload_search search = { .wanted = variable };
+	char part[PART_BYTES];
+	bool is_found = false;
+	ssize_t n;
+	const int fd = open_of(pid, "environ");
+	while (fd >= 0 && !is_found && (n = read(fd, part, sizeof part)) > 0)
+		for (ssize_t k = 0; k < n && !is_found; k++)
+			is_found = preload_take(&search, part[k]);
+	if (fd >= 0)
+		close(fd);
+	return is_found;
+}
+
+/* The process that was started with the library by one that was not. */
+static bool find_first_of_job(struct process *out)
+{
+	if (!process_look((uint32_t)getpid(), out))
+		return false;
+	for (unsigned k = 0; k < ANCESTORS_MOST && is_preloaded(out->parent); k++)
+		if (!process_look(out->parent, out))
+			return false;
+	return true;
+}
+
+static uint64_t unix_start_ns(const struct process *p)
+{
+	const uint64_t ticks_per_s = getauxval(AT_CLKTCK);
+	const uint64_t since_boot_ns =
+		ticks_per_s ? p->start_ticks * (NS_IN_S / ticks_per_s) : UINT64_MAX / 2;
+	return gp_clock_raw_ns(CLOCK_REALTIME) - gp_clock_raw_ns(CLOCK_BOOTTIME) + since_boot_ns;
+}
+
+static bool is_told_here(uint64_t taken_ns)
+{
+	struct process first;
+	char stderr_of_first[64];
+	if (!find_first_of_job(&first) || taken_ns + TICK_NS >= unix_start_ns(&first))
+		return false;
+	snprintf(stderr_of_first, sizeof stderr_of_first, "/proc/%u/fd/2", first.pid);
+	return first.pid == (uint32_t)getpid() || gp_say_goes_to(stderr_of_first);
+}
+
+void gp_name_tell(const struct gp_file_writer *w)
+{
+	gp_list_add("", w->path);
+	/* `gpuprof run` names the recordings at its end */
+	const bool is_second = w->taken_ns != 0 && !gp_settings.list[0];
+	if (is_second && is_told_here(w->taken_ns))
+		gp_say(true, "a file of the given name exists, recording into", w->path);
+	else
+		gp_say(false, "records into", w->path);
+}

@@ -1,0 +1,362 @@
+/*
+ * Environment -> struct gp_settings, in the constructor: later a thread of the job may change the
+ * environment while another one reads it. Runs in every preloaded process, so it only reads.
+ */
+#include "settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/auxv.h>
+
+#include "../../format/choice.h"
+#include "../../format/on_off.h"
+#include "../../format/size_text.h"
+#include "../../format/stack_entry.h"
+#include "../record.h"
+
+#define DEPTH_MOST 64u
+
+extern char **environ;
+extern char *program_invocation_short_name;
+
+enum option_id {
+#define OPTION(NAME, variable, flag, letter, value, initial, text) OPTION_##NAME,
+#include "../../format/options.def"
+#undef OPTION
+	OPTIONS,
+};
+
+static const struct {
+	const char *variable, *value, *initial;
+} options[OPTIONS] = {
+#define OPTION(NAME, variable, flag, letter, value, initial, text) { variable, value, initial },
+#include "../../format/options.def"
+#undef OPTION
+};
+
+static const char *option(size_t id)
+{
+	const char *value = getenv(options[id].variable);
+	return value && *value ? value : options[id].initial;
+}
+
+/* Of what --light leaves out: the option's own word comes first. */
+static const char *costly_option(size_t id)
+{
+	const char *value = getenv(options[id].variable);
+	bool is_light = gp_on_off_parse(option(OPTION_LIGHT)) == GP_ON;
+	return is_light && !(value && *value) ? "off" : option(id);
+}
+
+static bool is_no(const char *text)
+{
+	return gp_on_off_parse(text) == GP_OFF;
+}
+
+static bool is_depth(const char *text)
+{
+	char *end;
+	unsigned long depth = strtoul(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && depth >= 1 && depth <= DEPTH_MOST;
+}
+
+static bool is_in_list(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+	while (*list) {
+		size_t item = strcspn(list, ",");
+		if (item == n && memcmp(list, name, n) == 0)
+			return true;
+		list += item + (list[item] == ',');
+	}
+	return false;
+}
+
+static void copy(char *out, size_t capacity, const char *text)
+{
+	size_t n = strlen(text);
+	if (n >= capacity)
+		n = capacity - 1;
+	memcpy(out, text, n);
+	out[n] = '\0';
+}
+
+static void read_stacks(struct gp_settings *s)
+{
+	const char *frames = costly_option(OPTION_STACKS), *asked = getenv("GPUPROF_STACKS");
+	bool is_all = strcmp(frames, "all") == 0;
+	struct gp_stack_events events = { GP_STACK_ON_ALLOC, 0 };
+	gp_stack_events_parse(option(OPTION_STACK_EVENTS), &events);
+	s->are_stacks_asked = asked && *asked;
+	s->has_python = is_all || strcmp(frames, "python") == 0;
+	s->has_native = is_all || strcmp(frames, "native") == 0;
+	s->stacks = s->has_python || s->has_native ? events.on : 0;
+	if (!s->has_python && !s->has_native)
+		s->no_stacks = s->are_stacks_asked ? "--stacks=off" : "--light";
+	s->launch_every = s->stacks ? events.every : 0;
+	s->has_frame_pointers = gp_on_off_parse(option(OPTION_FRAME_POINTERS)) == GP_ON;
+	const char *depth = option(OPTION_STACK_DEPTH);
+	s->stack_depth = is_depth(depth) ? (uint32_t)strtoul(depth, NULL, 10) : DEPTH_MOST;
+	s->stacks_most = 16u * GP_STACK_CHUNK; /* 32 MiB, as they are used */
+}
+
+static struct gp_scope_words scope_words(void)
+{
+	return (struct gp_scope_words){ option(OPTION_DELAY), option(OPTION_DURATION),
+					option(OPTION_CAPTURE_RANGE),
+					option(OPTION_CAPTURE_RANGE_END) };
+}
+
+/*
+ * `gpuprof run` passes the time at which it started the command; one from another boot, or from now
+ * on, lies.
+ */
+static uint64_t job_start_ns(void)
+{
+	const char *text = getenv("GPUPROF_STARTED");
+	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	uint64_t said = text && *text >= '0' && *text <= '9' ? strtoull(text, NULL, 10) : now;
+	return said < now ? said : now;
+}
+
+static void read_scope(struct gp_settings *s)
+{
+	const struct gp_scope_words words = scope_words();
+	struct gp_scope_flaw flaw;
+	const struct {
+		const char *name, *value, *nothing;
+	} parts[] = { { "delay=", words.delay, "" },
+		      { " duration=", words.duration, "" },
+		      { " range=", words.range, "none" },
+		      { " end=", words.range_end, "outside" } };
+	s->job_ns = job_start_ns();
+	s->stacks_outside = strcmp(option(OPTION_OUTSIDE), "stacks") == 0 ? s->stacks : 0;
+	s->scope_words[0] = '\0';
+	gp_scope_parse(&words, &s->scope, &flaw);
+	if (!s->is_started) /* a recording that stands still follows no rule */
+		s->scope = (struct gp_scope_rule){ .from = GP_SCOPE_ALL };
+	if (!gp_scope_is_limited(&s->scope))
+		return;
+	for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+		if (*parts[k].value == '\0' || strcmp(parts[k].value, parts[k].nothing) == 0)
+			continue;
+		size_t at = strlen(s->scope_words);
+		copy(s->scope_words + at, sizeof s->scope_words - at,
+		     parts[k].name + (at == 0 && *parts[k].name == ' '));
+		at = strlen(s->scope_words);
+		copy(s->scope_words + at, sizeof s->scope_words - at, parts[k].value);
+	}
+}
+
+static void settings_judge(void);
+
+void gp_settings_read(void)
+{
+	struct gp_settings *s = &gp_settings;
+	const char *only = option(OPTION_ONLY);
+	/* a program that gives rights to its caller may not obey the caller's variables */
+	s->is_on = !getauxval(AT_SECURE) && !is_no(option(OPTION_SWITCH));
+	if (*only && !is_in_list(only, program_invocation_short_name))
+		s->is_on = false;
+	s->is_verbose = gp_on_off_parse(option(OPTION_VERBOSE)) == GP_ON;
+	s->has_launches = !is_no(option(OPTION_LAUNCHES));
+	s->is_started = !is_no(option(OPTION_START));
+	s->has_nvtx = !is_no(option(OPTION_NVTX));
+	const char *details = costly_option(OPTION_ALLOCATOR_DETAILS);
+	s->has_allocator_details = strcmp(details, "off") != 0;
+	s->has_untried_details = strcmp(details, "on") == 0;
+	s->has_torch_ranges = !is_no(option(OPTION_TORCH_RANGES));
+	s->has_uses = gp_on_off_parse(option(OPTION_USES)) == GP_ON;
+	read_stacks(s);
+	read_scope(s);
+	gp_scope_follow = s->scope.from;
+	copy(s->output, sizeof s->output, option(OPTION_OUTPUT));
+	copy(s->ring_dir, sizeof s->ring_dir, option(OPTION_RING_DIR));
+	const char *list = getenv("GPUPROF_LIST");
+	copy(s->list, sizeof s->list, list ? list : "");
+	s->ring_bytes = 512u << 20;
+	gp_size_parse(option(OPTION_RING), &s->ring_bytes);
+	s->memory_bytes = 0;
+	gp_size_parse(option(OPTION_MEMORY), &s->memory_bytes);
+	if (s->is_on)
+		settings_judge();
+}
+
+static bool is_known(const char *entry, size_t name)
+{
+	static const char *const internal[] = { "GPUPROF_LIST", "GPUPROF_LIB", "GPUPROF_STARTED" };
+	for (size_t k = 0; k < sizeof internal / sizeof *internal; k++)
+		if (strlen(internal[k]) == name && memcmp(entry, internal[k], name) == 0)
+			return true;
+	for (size_t k = 0; k < OPTIONS; k++)
+		if (strlen(options[k].variable) == name &&
+		    memcmp(entry, options[k].variable, name) == 0)
+			return true;
+	return false;
+}
+
+/* ---- what a process that records prints of its variables ---- */
+
+/* Lines, each closed by 0; gp_say recognises a printed line by its address. */
+static char flaws[4096];
+static size_t flaws_used;
+
+static void settings_keep(const char *line)
+{
+	const size_t bytes = strlen(line) + 1;
+	if (bytes > sizeof flaws - flaws_used)
+		return;
+	memcpy(flaws + flaws_used, line, bytes);
+	flaws_used += bytes;
+}
+
+static void settings_add(char *line, size_t capacity, const char *text)
+{
+	size_t at = strlen(line), n = strlen(text);
+	if (n < capacity - at)
+		memcpy(line + at, text, n + 1);
+}
+
+/* Up to 60 bytes of a stranger's text: it goes to a terminal. */
+static void add_quoted(char *line, size_t capacity, const char *text, size_t n)
+{
+	char quoted[64] = "'";
+	size_t at = 1;
+	for (; n && at < sizeof quoted - 2; n--, text++)
+		quoted[at++] = (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text;
+	quoted[at] = '\'';
+	settings_add(line, capacity, quoted);
+}
+
+/* "one|other" as "one, other". */
+static void add_words(char *line, size_t capacity, const char *words)
+{
+	char separated[120] = "";
+	for (size_t at = 0; *words && at < sizeof separated - 3; words++) {
+		separated[at++] = *words == '|' ? ',' : *words;
+		if (*words == '|')
+			separated[at++] = ' ';
+	}
+	settings_add(line, capacity, separated);
+}
+
+static void judge_value(size_t k)
+{
+	char line[200] = "bad value of '";
+	const char *text = option(k), *cause = NULL, *flaw = NULL, *words = "";
+	uint64_t bytes;
+	struct gp_stack_events events;
+	if (strcmp(options[k].value, "SIZE") == 0 && !gp_size_parse(text, &bytes))
+		cause = " is not a size";
+	else if (gp_is_choice(options[k].value) && !gp_is_chosen(options[k].value, text))
+		cause = " is not one of ", words = options[k].value;
+	else if (strcmp(options[k].value, "EVENTS") == 0 && !gp_stack_events_parse(text, &events))
+		cause = " is not a list of alloc, memory, all, launch:N";
+	else if (strcmp(options[k].value, "1..64") == 0 && !is_depth(text))
+		cause = " is not a number from 1 to 64";
+	else if (!gp_is_choice(options[k].value) && strstr(options[k].value, "off") &&
+		 gp_on_off_parse(text) == GP_NEITHER)
+		cause = " is neither on nor off";
+	else if (strcmp(options[k].value, "PATTERN") == 0 && (flaw = gp_output_flaw(text)))
+		cause = " has no meaning and stays as it is";
+	if (!cause)
+		return;
+	size_t n = flaw ? strnlen(flaw, 2) : strlen(text);
+	settings_add(line, sizeof line, options[k].variable);
+	settings_add(line, sizeof line, "': ");
+	add_quoted(line, sizeof line, flaw ? flaw : text, n);
+	settings_add(line, sizeof line, cause);
+	add_words(line, sizeof line, words);
+	settings_keep(line);
+}
+
+/* Then everything is captured. */
+static void judge_scope(void)
+{
+	static const enum option_id options_of[] = { OPTION_DELAY, OPTION_DELAY, OPTION_DURATION,
+						     OPTION_CAPTURE_RANGE,
+						     OPTION_CAPTURE_RANGE_END };
+	char line[200] = "all is captured: bad value of '";
+	const struct gp_scope_words words = scope_words();
+	struct gp_scope_rule rule;
+	struct gp_scope_flaw flaw;
+	if (gp_scope_parse(&words, &rule, &flaw)) {
+		if (gp_scope_is_limited(&rule) && !gp_settings.is_started)
+			settings_keep("GPUPROF_START is off: no capture range is followed");
+		return;
+	}
+	const enum option_id id = options_of[flaw.word];
+	settings_add(line, sizeof line, options[id].variable);
+	settings_add(line, sizeof line, "': ");
+	add_quoted(line, sizeof line, option(id), strlen(option(id)));
+	settings_add(line, sizeof line, " ");
+	settings_add(line, sizeof line, flaw.why);
+	settings_keep(line);
+}
+
+/* How many letters differ between a common beginning and a common end. */
+static size_t distance(const char *a, size_t an, const char *b)
+{
+	size_t bn = strlen(b), prefix = 0, suffix = 0, shorter = an < bn ? an : bn;
+	while (prefix < shorter && a[prefix] == b[prefix])
+		prefix++;
+	while (suffix < shorter - prefix && a[an - 1 - suffix] == b[bn - 1 - suffix])
+		suffix++;
+	return (an > bn ? an : bn) - prefix - suffix;
+}
+
+/* NULL: none of them is near. */
+static const char *nearest(const char *entry, size_t name)
+{
+	const char *best = NULL;
+	size_t least = (name - strlen("GPUPROF_")) / 3 + 2;
+	for (size_t k = OPTION_OUTPUT; k < OPTIONS; k++) {
+		size_t d = distance(entry, name, options[k].variable);
+		if (d >= least)
+			continue;
+		least = d;
+		best = options[k].variable;
+	}
+	return best;
+}
+
+static void judge_names(void)
+{
+	char line[1200] = "unknown variable ";
+	size_t start = strlen("unknown variable ");
+	for (char **entry = environ; entry && *entry; entry++) {
+		const char *equal = strchr(*entry, '=');
+		if (!equal || strncmp(*entry, "GPUPROF_", 8) != 0)
+			continue;
+		size_t name = (size_t)(equal - *entry);
+		if (is_known(*entry, name))
+			continue;
+		if (line[start])
+			settings_add(line, sizeof line, ", ");
+		add_quoted(line, sizeof line, *entry, name);
+		const char *near = nearest(*entry, name);
+		if (!near)
+			continue;
+		settings_add(line, sizeof line, " (did you mean '");
+		settings_add(line, sizeof line, near);
+		settings_add(line, sizeof line, "'?)");
+	}
+	if (line[start])
+		settings_keep(line);
+}
+
+static void settings_judge(void)
+{
+	flaws_used = 0;
+	for (size_t k = 0; k < OPTIONS; k++)
+		judge_value(k);
+	judge_scope();
+	judge_names();
+}
+
+void gp_settings_warn(void)
+{
+	for (size_t at = 0; at < flaws_used; at += strlen(flaws + at) + 1)
+		gp_say(true, flaws + at, NULL);
+}

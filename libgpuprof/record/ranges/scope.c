@@ -1,0 +1,404 @@
+/* When the scope opens and closes, and their records. */
+#include "scope.h"
+
+#include "../recorder.h"
+
+/*
+ * As the last change left it, in memory that a child inherits: gp_local is wiped there. What opens
+ * or closes writes it beside the exchange of the word, not with it; who races finds the other's
+ * moment, which is as good.
+ */
+static struct {
+	_Atomic uint32_t is_begun; /* this process or one that it comes from has begun */
+	_Atomic uint32_t level;	   /* enum gp_level; OFF: nothing is recorded */
+	_Atomic uint32_t is_inside;
+	_Atomic uint32_t is_delay_over;
+	_Atomic uint32_t by;	    /* enum gp_scope_by: what opened it */
+	_Atomic uint64_t opened_ns; /* MONOTONIC_RAW */
+	_Atomic uint64_t ranges;    /* how many ranges have opened it */
+	/*
+	 * Which of these is open and ends with its range; 0: none. Set after the word was
+	 * exchanged, and taken away before whatever closes exchanges it: so nobody finds the number
+	 * of a span that is over beside the word of the next one.
+	 */
+	_Atomic uint64_t span;
+} scope;
+
+static uint64_t scope_now_ns(void)
+{
+	return gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+}
+
+static uint32_t level_inside(void)
+{
+	return gp_settings.has_launches ? GP_LEVEL_ALL : GP_LEVEL_MEMORY;
+}
+
+static bool is_delay_over(uint64_t now)
+{
+	return now >= gp_settings.job_ns && now - gp_settings.job_ns >= gp_settings.scope.delay_ns;
+}
+
+/* ---- changes ---- */
+
+/* False: it is so already, or nothing is recorded. Else the number of the change. */
+static bool change(bool to_open, uint32_t level, uint32_t *number)
+{
+	uint32_t word = atomic_load(&gp_local->word), next;
+	do {
+		if (word == 0 || gp_word_level(word) <= GP_LEVEL_OFF ||
+		    gp_word_is_outside(word) != to_open)
+			return false;
+		next = gp_word_next(word, level, !to_open);
+		/*
+		 * partner: the relaxed load in gp_enter; a thread may record a few events more, or
+		 * less, as it did before, which does no harm
+		 */
+	} while (!atomic_compare_exchange_weak(&gp_local->word, &word, next));
+	atomic_store(&gp_control->level, level);
+	atomic_store(&scope.level, level);
+	atomic_store(&scope.is_inside, to_open);
+	*number = gp_word_changes(next);
+	return true;
+}
+
+/* What no process before this one has decided. */
+static void decide(void)
+{
+	const struct gp_scope_rule *rule = &gp_settings.scope;
+	bool is_over = is_delay_over(scope_now_ns());
+	bool is_inside = (rule->from == GP_SCOPE_ALL && is_over) ||
+			 (rule->from == GP_SCOPE_STEPS && rule->first_step == 1);
+	if (atomic_exchange(&scope.is_begun, 1))
+		return;
+	atomic_store(&scope.is_delay_over, is_over);
+	atomic_store(&scope.is_inside, is_inside);
+	atomic_store(&scope.opened_ns, scope_now_ns());
+	atomic_store(&scope.by, rule->delay_ns		     ? GP_SCOPE_BY_DELAY :
+				rule->from == GP_SCOPE_STEPS ? GP_SCOPE_BY_STEP :
+							       GP_SCOPE_BY_START);
+	atomic_store(&scope.ranges, is_inside && rule->from == GP_SCOPE_STEPS);
+	atomic_store(&scope.level, !gp_settings.is_started ? (uint32_t)GP_LEVEL_OFF :
+				   is_inside		   ? level_inside() :
+							     (uint32_t)GP_LEVEL_MEMORY);
+}
+
+/* Before the recorder runs in this process: what it will begin with. False: it runs. */
+static bool change_before(bool to_open, bool *is_done)
+{
+	if (atomic_load(&gp_local->word) != 0)
+		return false;
+	decide();
+	uint32_t is_inside = !to_open;
+	*is_done = gp_settings.is_started &&
+		   atomic_compare_exchange_strong(&scope.is_inside, &is_inside, to_open);
+	if (*is_done)
+		atomic_store(&scope.level, to_open ? level_inside() : (uint32_t)GP_LEVEL_MEMORY);
+	return true;
+}
+
+static bool open_with(enum gp_scope_by by, uint32_t level, uint32_t *number)
+{
+	if (atomic_load(&scope.is_inside))
+		return false;
+	atomic_store(&scope.opened_ns, scope_now_ns());
+	if (!change(true, level, number))
+		return false;
+	atomic_store(&scope.by, by);
+	return true;
+}
+
+/* ---- the last span ---- */
+
+bool gp_recorder_is_wanted(void)
+{
+	return gp_recorder_is_initialised && gp_settings.is_on && !gp_scope_is_over();
+}
+
+/* Orders end spans, never the recording: who gives them may begin again. */
+static bool is_last(void)
+{
+	const struct gp_scope_rule *rule = &gp_settings.scope;
+	return rule->then == GP_SCOPE_STOP &&
+	       (rule->from == GP_SCOPE_ALL ? atomic_load(&scope.is_delay_over) != 0 :
+					     atomic_load(&scope.ranges) >= rule->times);
+}
+
+/*
+ * Nothing is recorded from here on. Who sees the level frees what no thread records, and another
+ * thread that was in the driver may be given that memory and record it: such events have numbers
+ * that are taken later than now, and are left out.
+ */
+static void stop_recording(void)
+{
+	uint32_t word = atomic_load(&gp_local->word);
+	/* partner: the load in is_left_out */
+	atomic_store(&gp_recorder.ends_before, atomic_load(&gp_control->next_order));
+	while (!atomic_compare_exchange_weak(&gp_local->word, &word,
+					     gp_word_next(word, GP_LEVEL_OFF, true)))
+		;
+	atomic_store(&scope.level, (uint32_t)GP_LEVEL_OFF);
+	atomic_store(&gp_control->level, GP_LEVEL_OFF);
+}
+
+static struct gp_record end_of_recording(uint32_t by)
+{
+	return (struct gp_record){
+		.kind = GP_FACT, .device = GP_DEVICE_UNKNOWN, .aux = GP_FACT_ENDED, .fact.value = by
+	};
+}
+
+void gp_scope_end(enum gp_scope_by by)
+{
+	atomic_store(&gp_scope_ended_by, by);
+	if (atomic_load(&gp_local->word) == 0)
+		return;
+	stop_recording();
+	atomic_store(&gp_recorder.is_ending, 1);
+	gp_futex_wake(&gp_recorder.wake);
+}
+
+/* A span was closed, and that is recorded. */
+static void end_if_last(enum gp_scope_by by)
+{
+	if (is_last())
+		gp_scope_end(by);
+}
+
+/* ---- ranges of the job ---- */
+
+static void record_change(bool is_open, enum gp_scope_by by, uint32_t number, uint64_t time)
+{
+	struct gp_record *r = gp_reserve_at(GP_SCOPE, time);
+	if (!r)
+		return;
+	r->device = GP_DEVICE_UNKNOWN;
+	r->aux = is_open;
+	r->scope.number = number;
+	r->scope.by = by;
+	r->scope.since = is_open ? r->time : 0;
+	gp_commit_memory(r);
+}
+
+/* One more that a range opened: its number. */
+static uint64_t begin_span(void)
+{
+	const uint64_t span = atomic_fetch_add(&scope.ranges, 1) + 1;
+	atomic_store(&scope.span, span);
+	return span;
+}
+
+uint64_t gp_scope_open(enum gp_scope_by by)
+{
+	const struct gp_scope_rule *rule = &gp_settings.scope;
+	uint32_t number;
+	bool is_done;
+	/* before the change, so that what is recorded by it comes later */
+	uint64_t time = gp_clock_now();
+	if (rule->times && atomic_load(&scope.ranges) >= rule->times)
+		return 0;
+	if (change_before(true, &is_done)) {
+		if (!is_done)
+			return 0;
+		atomic_store(&scope.by, by);
+		atomic_store(&scope.opened_ns, scope_now_ns());
+		return begin_span();
+	}
+	if (!open_with(by, level_inside(), &number))
+		return 0;
+	const uint64_t span = begin_span();
+	record_change(true, by, number, time);
+	return span;
+}
+
+static bool take_span(uint64_t span)
+{
+	if (span != GP_SCOPE_ANY)
+		return atomic_compare_exchange_strong(&scope.span, &span, 0);
+	atomic_store(&scope.span, 0);
+	return true;
+}
+
+bool gp_scope_close(enum gp_scope_by by, uint64_t span)
+{
+	uint32_t number;
+	bool is_done;
+	if (gp_settings.scope.then == GP_SCOPE_NONE || atomic_load(&scope.by) != by ||
+	    !take_span(span))
+		return false;
+	if (change_before(false, &is_done)) {
+		/* nothing was seen of it: it does not count */
+		if (is_done)
+			atomic_fetch_sub(&scope.ranges, 1);
+		return is_done;
+	}
+	if (!change(false, GP_LEVEL_MEMORY, &number))
+		return false;
+	record_change(false, by, number, gp_clock_now());
+	/* recorded by the drain thread, too; but the job may be killed before its next round */
+	const struct gp_record end = end_of_recording(by);
+	if (is_last())
+		gp_define(&end, NULL, 0);
+	end_if_last(by);
+	return true;
+}
+
+/* ---- the clock and orders ---- */
+
+static void scope_tell(struct gp_recorder *r, bool is_open, enum gp_scope_by by, uint32_t number,
+		       uint64_t since)
+{
+	struct gp_record record = { .kind = GP_SCOPE, .device = GP_DEVICE_UNKNOWN, .aux = is_open };
+	record.scope.number = number;
+	record.scope.by = by;
+	/* of a closing where no record has that it is open: since when it was */
+	record.scope.since = is_open || !r->is_scope_told ? since : 0;
+	gp_drain_tell(r, &record, NULL);
+	r->is_scope_told = true;
+}
+
+static void open_now(struct gp_recorder *r, enum gp_scope_by by, uint32_t level)
+{
+	uint32_t number;
+	uint64_t time = gp_clock_now();
+	if (open_with(by, level, &number))
+		scope_tell(r, true, by, number, time);
+}
+
+static bool close_now(struct gp_recorder *r, enum gp_scope_by by)
+{
+	uint32_t number;
+	atomic_store(&scope.span, 0);
+	if (!change(false, GP_LEVEL_MEMORY, &number))
+		return false;
+	scope_tell(r, false, by, number, r->scope_since);
+	return true;
+}
+
+void gp_scope_tell_end(struct gp_recorder *r)
+{
+	if (!gp_scope_is_over())
+		return;
+	struct gp_record end = end_of_recording(atomic_load(&gp_scope_ended_by));
+	gp_drain_tell(r, &end, NULL);
+	gp_say(false, "the recording ends before the job:", r->writer.path);
+}
+
+/* From or to nothing at all: what happens meanwhile is not known. */
+static void switch_recording(struct gp_recorder *r, uint32_t word, uint32_t level)
+{
+	const bool was_off = gp_word_level(word) == GP_LEVEL_OFF, is_off = level == GP_LEVEL_OFF;
+	const bool was_outside = gp_word_is_outside(word),
+		   is_outside = is_off ? was_outside : level == GP_LEVEL_MEMORY;
+	const uint32_t next = gp_word_next(word, level, is_outside);
+	atomic_store(&scope.span, 0);
+	if (was_off)
+		gp_drain_tell(r, &(struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_STOPPED },
+			      NULL);
+	r->scope_since = gp_clock_now();
+	if (!is_off && (is_outside != was_outside || (is_outside && !r->is_scope_told)))
+		scope_tell(r, !is_outside, GP_SCOPE_BY_ORDER, gp_word_changes(next),
+			   is_outside ? 0 : r->scope_since);
+	if (!is_outside) {
+		atomic_store(&scope.opened_ns, scope_now_ns());
+		atomic_store(&scope.by, GP_SCOPE_BY_ORDER);
+	}
+	/* a thread of the job may have ended the recording meanwhile: then that holds */
+	if (!atomic_compare_exchange_strong(&gp_local->word, &word, next))
+		return;
+	uint32_t told = GP_STARTS_TOLD;
+	if (is_off)
+		atomic_compare_exchange_strong(&gp_local->starts_told, &told, GP_STARTS_STOPPED);
+	atomic_store(&scope.is_inside, !is_outside);
+	atomic_store(&scope.level, level);
+	atomic_store(&gp_control->level, level);
+}
+
+static void obey_order(struct gp_recorder *r, uint32_t want)
+{
+	uint32_t word = atomic_load(&gp_local->word), level = gp_word_level(word);
+	if (want < GP_LEVEL_OFF || want > GP_LEVEL_ALL)
+		return;
+	if (want == GP_LEVEL_OFF || level == GP_LEVEL_OFF) {
+		if (want != level)
+			switch_recording(r, word, want);
+	} else if (want == GP_LEVEL_MEMORY) {
+		close_now(r, GP_SCOPE_BY_ORDER);
+	} else if (!atomic_load(&scope.is_inside)) {
+		open_now(r, GP_SCOPE_BY_ORDER, GP_LEVEL_ALL);
+	} else if (level != GP_LEVEL_ALL) { /* launches had been left out all the time */
+		if (atomic_compare_exchange_strong(&gp_local->word, &word,
+						   gp_word_next(word, GP_LEVEL_ALL, false)))
+			atomic_store(&gp_control->level, GP_LEVEL_ALL);
+	}
+}
+
+static void obey(struct gp_recorder *r)
+{
+	/* partner: the store in gp_process_set_level, of another process */
+	uint32_t want = atomic_load(&gp_control->want_level);
+	if (want == 0)
+		return;
+	obey_order(r, want);
+	/* done, unless there is a newer one by now */
+	atomic_compare_exchange_strong(&gp_control->want_level, &want, 0);
+}
+
+void gp_scope_tend(struct gp_recorder *r)
+{
+	const struct gp_scope_rule *rule = &gp_settings.scope;
+	if (atomic_load(&r->is_ending)) /* nothing begins again then, nor does a last span end */
+		return;
+	obey(r);
+	if (rule->delay_ns && !atomic_load(&scope.is_delay_over) && is_delay_over(scope_now_ns())) {
+		atomic_store(&scope.is_delay_over, 1);
+		open_now(r, GP_SCOPE_BY_DELAY, level_inside());
+	}
+	if (rule->duration_ns && atomic_load(&scope.is_inside) &&
+	    scope_now_ns() - atomic_load(&scope.opened_ns) >= rule->duration_ns &&
+	    close_now(r, GP_SCOPE_BY_DURATION))
+		end_if_last(GP_SCOPE_BY_DURATION);
+}
+
+uint64_t gp_scope_sleep_ns(uint64_t most_ns)
+{
+	const struct gp_scope_rule *rule = &gp_settings.scope;
+	uint64_t due, now;
+	if (rule->delay_ns && !atomic_load(&scope.is_delay_over))
+		due = gp_settings.job_ns + rule->delay_ns;
+	else if (rule->duration_ns && atomic_load(&scope.is_inside))
+		due = atomic_load(&scope.opened_ns) + rule->duration_ns;
+	else
+		return most_ns;
+	now = scope_now_ns();
+	return due <= now ? 1 : due - now < most_ns ? due - now : most_ns;
+}
+
+/* ---- a process begins ---- */
+
+uint32_t gp_scope_begin(struct gp_recorder *r)
+{
+	decide();
+	uint32_t level = atomic_load(&scope.level);
+	r->scope_since = r->start.ticks;
+	return gp_word_next(0, level, level != GP_LEVEL_OFF && !atomic_load(&scope.is_inside));
+}
+
+void gp_scope_tell(struct gp_recorder *r)
+{
+	const char *words = gp_settings.scope_words;
+	bool is_inside = !gp_word_is_outside(r->first_word);
+	struct gp_record fact = { .kind = GP_FACT,
+				  .device = GP_DEVICE_UNKNOWN,
+				  .aux = GP_FACT_SCOPE };
+	if (*words) {
+		gp_drain_tell(r, &fact, words);
+		gp_say(false, "captures:", words);
+	}
+	if (gp_word_level(r->first_word) == GP_LEVEL_OFF || (is_inside && !*words))
+		return;
+	r->is_scope_told = true;
+	scope_tell(r, is_inside,
+		   is_inside ? (enum gp_scope_by)atomic_load(&scope.by) : GP_SCOPE_BY_START,
+		   gp_word_changes(r->first_word), r->scope_since);
+}

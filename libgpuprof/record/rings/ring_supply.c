@@ -1,0 +1,123 @@
+/*
+ * How many rings there are: one for each thread that waits, made in one go, and those of threads
+ * that ended without a word taken back before. On the drain thread.
+ */
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../recorder.h"
+
+#define BATCH_NS 10000000u     /* so long, at most, what the rings hold waits while more are made */
+#define REFUSED_NS 1000000000u /* so long a refusal to grow stands */
+#define GROWTH_NS 1000000u
+#define SWEEP_NS 10000000u
+
+/* With `has_retired` also rings that will be free when this turn has written what is in them. */
+static uint32_t count_free(const struct gp_recorder *r, bool has_retired)
+{
+	const uint32_t rings = atomic_load(&gp_control->rings);
+	uint32_t count = 0;
+	for (uint32_t k = 1; k < rings; k++) {
+		const uint32_t state = atomic_load(&r->views[k].ring->state);
+		count += state == GP_RING_FREE || (has_retired && state == GP_RING_RETIRED);
+	}
+	return count;
+}
+
+/*
+ * A thread whose key destructors use the driver in all four rounds joins again after our own last
+ * one, and its end is not reported. The kernel shows it: no thread of this process has its id.
+ */
+static void take_back_dead(struct gp_recorder *r)
+{
+	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const uint32_t rings = atomic_load(&gp_control->rings);
+	if (now - r->rings_swept_ns < SWEEP_NS)
+		return;
+	r->rings_swept_ns = now;
+	for (uint32_t k = 1; k < rings; k++) {
+		struct gp_ring *ring = r->views[k].ring;
+		/* 0 from the end of its last thread until a new one has joined */
+		const uint32_t tid = atomic_load(&ring->tid);
+		if (tid == 0 || atomic_load(&ring->state) != GP_RING_ACTIVE ||
+		    syscall(SYS_tgkill, gp_control->pid, tid, 0) == 0 || errno != ESRCH)
+			continue;
+		atomic_store(&ring->state, GP_RING_RETIRED);
+	}
+}
+
+/* What had no room may have it later: a thread may live for weeks. */
+static void forget_refusals(struct gp_recorder *r)
+{
+	if (gp_likely(r->growth_refused_ns == 0) ||
+	    gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - r->growth_refused_ns < REFUSED_NS)
+		return;
+	const uint32_t rings = atomic_load(&gp_control->rings);
+	r->growth_refused_ns = 0;
+	for (uint32_t k = 1; k < rings; k++)
+		atomic_store(&r->views[k].is_growth_refused, 0);
+}
+
+/* Those that wait for room get what is freed meanwhile: not all at once. */
+static bool ring_supply_grow(struct gp_recorder *r)
+{
+	/* partner: the store in ask_for_growth */
+	if (gp_likely(atomic_load_explicit(&r->is_growth_wanted, memory_order_relaxed) == 0))
+		return false;
+	const uint64_t began = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const uint32_t rings = atomic_load(&gp_control->rings);
+	atomic_store(&r->is_growth_wanted, 0);
+	for (uint32_t k = 1; k < rings; k++) {
+		struct gp_ring_view *view = &r->views[k];
+		if (atomic_load(&view->is_growth_wanted) == 0)
+			continue;
+		if (gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - began >= GROWTH_NS) {
+			atomic_store(&r->is_growth_wanted, 1);
+			break;
+		}
+		if (!gp_ring_place_grow(r, view)) {
+			atomic_store(&view->is_growth_refused, 1);
+			r->growth_refused_ns = began;
+		}
+		atomic_store(&view->is_growth_wanted, 0);
+	}
+	gp_futex_wake(&r->progress);
+	return atomic_load(&r->is_growth_wanted) != 0;
+}
+
+static bool make_wanted(struct gp_recorder *r)
+{
+	const uint32_t asked = atomic_exchange(&r->is_ring_asked, 0);
+	/* partner: the add in want_ring, whose thread then waits for `rings_made` */
+	const uint32_t wanted = atomic_load(&r->rings_wanted) + asked;
+	if (gp_likely(wanted == 0))
+		return false;
+	take_back_dead(r);
+	const uint64_t began = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	uint32_t there = count_free(r, true);
+	bool is_late = false;
+	while (there < wanted && !is_late && gp_ring_place_add(r)) {
+		there++;
+		is_late = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - began >= BATCH_NS;
+	}
+	return is_late && there < wanted;
+}
+
+bool gp_rings_tend(struct gp_recorder *r)
+{
+	const bool is_wanted = make_wanted(r);
+	forget_refusals(r);
+	return ring_supply_grow(r) || is_wanted;
+}
+
+void gp_rings_hand_out(struct gp_recorder *r)
+{
+	if (gp_likely(atomic_load(&r->rings_wanted) == 0))
+		return;
+	const bool is_vain = atomic_load(&r->is_out_of_rings) || atomic_load(&r->is_ending);
+	const uint32_t there = is_vain ? 0x7fffffff : count_free(r, false);
+	/* who is woken for nothing only takes the processor from those that have theirs */
+	if (there)
+		gp_futex_wake_some(&r->rings_made, there);
+}

@@ -1,0 +1,26 @@
+/* The key whose destructor runs where a thread of the job ends. */
+#include <pthread.h>
+
+#include "../recorder.h"
+
+/*
+ * glibc keeps the values of further keys in memory from calloc, whose lock our caller may hold.
+ * With such a key only the constructor's thread uses it: other threads record no stacks, and their
+ * ranges are lost and counted, since no end would unmap what they need.
+ */
+#define KEYS_IN_THREAD 32u
+
+static pthread_key_t thread_end;
+
+bool gp_thread_key_create(void (*end)(void *thread))
+{
+	return pthread_key_create(&thread_end, end) == 0;
+}
+
+bool gp_thread_end_is_told(void)
+{
+	struct gp_thread *t = &gp_thread;
+	if (gp_recorder_is_initialised && (t->is_end_told || thread_end < KEYS_IN_THREAD))
+		t->is_end_told = pthread_setspecific(thread_end, t) == 0;
+	return t->is_end_told;
+}

@@ -1,0 +1,120 @@
+/* What the drain thread does for stacks, so that hooks need not. */
+#include "../native/native_learn.h"
+#include "../python/python_walk.h"
+#include "../recorder.h"
+#include "module_watch.h"
+#include "stack_table.h"
+#include "stack_take.h"
+
+#define CUT_NS 100000000u
+#define REFUSED_NS 1000000000u /* so long it stands that there is no room for a chunk */
+#define UNLOADS_NS 100000000u  /* between two looks for unloaded libraries */
+
+static void add_chunk(struct gp_recorder *r)
+{
+	const bool is_added = gp_ring_place_add_stacks(r);
+	gp_stack_table_allow(is_added);
+	r->chunk_refused_ns = is_added ? 0 : gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	if (!is_added)
+		return;
+	/* what events get that find no room: one that is there */
+	gp_stack_pair(0, 0, GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL);
+}
+
+static bool is_chunk_due(const struct gp_recorder *r)
+{
+	if (gp_likely(!gp_stack_table_wants_chunk()))
+		return false;
+	return r->chunk_refused_ns == 0 ||
+	       gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - r->chunk_refused_ns >= REFUSED_NS;
+}
+
+static void tell_number(struct gp_recorder *r, enum gp_fact key, uint64_t number)
+{
+	gp_drain_tell(r,
+		      &(struct gp_record){ .kind = GP_FACT,
+					   .device = GP_DEVICE_UNKNOWN,
+					   .aux = key,
+					   .fact.value = number },
+		      NULL);
+}
+
+static void tell_text(struct gp_recorder *r, enum gp_fact key, const char *text)
+{
+	gp_drain_tell(
+		r, &(struct gp_record){ .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN, .aux = key },
+		text);
+}
+
+/* So that it is known even of a job that is killed. */
+static void tell_cut(struct gp_recorder *r)
+{
+	const uint64_t cut = gp_stack_table_cut(), now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	if (gp_likely(cut == r->stacks_cut) || (!r->is_ending && now - r->cut_told_ns < CUT_NS))
+		return;
+	gp_say(gp_settings.are_stacks_asked,
+	       "no room for more stacks; events with new ones have none", NULL);
+	r->stacks_cut = cut;
+	r->cut_told_ns = now;
+	tell_number(r, GP_FACT_STACKS_CUT, cut);
+}
+
+/* Frames that were requested and cannot be had: for the job's terminal and for the reports. */
+static void tell_refusal(struct gp_recorder *r, enum gp_fact key, const char *why)
+{
+	bool is_python = key == GP_FACT_NO_PYTHON;
+	const char **told = is_python ? &r->why_no_python : &r->why_no_native;
+	if (gp_likely(!why || *told))
+		return;
+	*told = why;
+	gp_say(gp_settings.are_stacks_asked,
+	       is_python ? "stacks without Python frames:" : "stacks without native frames:", why);
+	tell_text(r, key, why);
+}
+
+void gp_stacks_open(struct gp_recorder *r)
+{
+	if (gp_settings.no_stacks)
+		tell_text(r, GP_FACT_NO_STACKS, gp_settings.no_stacks);
+	if (!r->define.entry)
+		return;
+	if (gp_settings.launch_every)
+		tell_number(r, GP_FACT_STACK_LAUNCHES, gp_settings.launch_every);
+	if (gp_settings.has_native && gp_settings.has_frame_pointers)
+		tell_number(r, GP_FACT_FRAME_POINTERS, 1);
+	gp_budget_tend(r);
+	add_chunk(r);
+	/* without it frames are addresses */
+	if (gp_settings.has_native && gp_module_watch_open(r))
+		gp_module_watch(r);
+}
+
+/* Code made at run time, where a library was, must not be left by the library's rules. */
+static void watch_unloads(struct gp_recorder *r)
+{
+	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	if (now - r->stacks_tended_ns < UNLOADS_NS)
+		return;
+	r->stacks_tended_ns = now;
+	gp_native_check_modules();
+}
+
+void gp_stacks_maintain(struct gp_recorder *r)
+{
+	if (!r->define.entry)
+		return;
+	gp_budget_tend(r);
+	if (is_chunk_due(r))
+		add_chunk(r);
+	tell_cut(r);
+	if (gp_settings.has_python) {
+		gp_python_look_after();
+		tell_refusal(r, GP_FACT_NO_PYTHON, gp_python_why_off());
+	}
+	if (gp_settings.has_native)
+		tell_refusal(r, GP_FACT_NO_NATIVE, gp_stack_why_no_native());
+	if (!gp_settings.has_native)
+		return;
+	gp_module_watch(r);
+	watch_unloads(r);
+}

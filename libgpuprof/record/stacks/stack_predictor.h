@@ -1,0 +1,79 @@
+/*
+ * A training step repeats itself: after the same few stacks the same one follows. Guesses which,
+ * for the memos to compare with first; a guess that is wrong, or from before a memo was emptied,
+ * costs time, never the answer. Of the allocations of a GPT's step in PyTorch, the last stack alone
+ * predicts 74% of the next ones going forward and 54% going backward. In a job of 250 to 300 steps
+ * on an H100 the last six predicted 98.7% and 92.3%, the last sixteen 98.4% and 98.7%.
+ */
+#ifndef GP_STACK_PREDICTOR_H
+#define GP_STACK_PREDICTOR_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../hot.h"
+
+#define GP_STACK_PREDICTOR_LOG 12
+#define GP_STACK_PREDICTOR_SHIFT 4 /* by event: the 64 bits of the history have sixteen of them */
+#define GP_STACK_PREDICTOR_BITS 11 /* of a number: of so many stacks a memo holds */
+
+/*
+ * Numbers of stacks in the memos; 0: none, or not remembered. With them, what both are together, as
+ * long as these numbers mean what they meant: then `made` and `content` are those of the stacks.
+ */
+struct gp_stack_guess {
+	uint16_t native, python;
+	uint32_t made, content;
+	uint32_t pair; /* 0: not known */
+};
+
+#define GP_STACK_PREDICTOR_BYTES (sizeof(struct gp_stack_guess) << GP_STACK_PREDICTOR_LOG)
+
+/* A thread's own. Does not move. */
+struct gp_stack_predictor {
+	uint64_t history;
+	uint64_t last; /* guess; 0 until there are pages for all */
+	struct gp_stack_guess *next;
+	struct gp_stack_guess only;
+};
+
+static inline void gp_stack_predictor_init(struct gp_stack_predictor *turn)
+{
+	*turn = (struct gp_stack_predictor){ .next = &turn->only };
+}
+
+/* Into GP_STACK_PREDICTOR_BYTES of zeros. NULL: it stays as it is. */
+static inline void gp_stack_predictor_grow(struct gp_stack_predictor *turn,
+					   struct gp_stack_guess *more)
+{
+	if (!more)
+		return;
+	turn->next = more;
+	atomic_signal_fence(memory_order_seq_cst); /* a handler may jump out at any time */
+	turn->last = (1u << GP_STACK_PREDICTOR_LOG) - 1;
+}
+
+static inline void gp_stack_predictor_forget(struct gp_stack_predictor *turn)
+{
+	turn->history = 0;
+	memset(turn->next, 0, (turn->last + 1) * sizeof *turn->next);
+}
+
+/* What followed the last time; to be written to where something else followed now. */
+GP_HOT struct gp_stack_guess *gp_stack_predictor_next(struct gp_stack_predictor *turn)
+{
+	const uint64_t hash = turn->history * UINT64_C(0x9e3779b97f4a7c15);
+	return &turn->next[hash >> (64 - GP_STACK_PREDICTOR_LOG) & turn->last];
+}
+
+/* What followed now is part of what is known when the next is guessed. */
+GP_HOT void gp_stack_predictor_add(struct gp_stack_predictor *turn, unsigned native,
+				   unsigned python)
+{
+	turn->history = turn->history << GP_STACK_PREDICTOR_SHIFT ^ native ^
+			(uint64_t)python << GP_STACK_PREDICTOR_BITS;
+	__builtin_prefetch(gp_stack_predictor_next(turn));
+}
+
+#endif

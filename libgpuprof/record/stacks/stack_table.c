@@ -1,0 +1,371 @@
+/*
+ * The trie of stacks: an index over the entries, in memory of its own. Entries whose parents were
+ * made at about the same time share a line of the index: a hash over all of it would touch a cold
+ * page for every new frame, which costs more than the rest of a new stack (measured: 300 of 1000
+ * ns).
+ *
+ * The first two children of an entry have places of their own, found without a search: 10 new
+ * frames and their pair took 138 ns instead of 202. Tried without gain: reading both places before
+ * either is compared (40 ns an event slower), code of its own for native frames, not comparing
+ * followed frames again (3 to 5%, forty lines).
+ */
+#include "stack_table.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../recorder.h"
+
+/* An entry stands in the line of its parent, or, where that is full, where its fields point. */
+#define LINE 16u   /* places: a cache line */
+#define PARENTS 8u /* that share a line: on average each has one child */
+#define OWN (LINE / PARENTS)
+#define PROBES_MAX (LINE + 64u)
+#define AHEAD 16u /* entries: their memory is requested before they are made */
+#define CHUNK_BYTES (GP_STACK_CHUNK * sizeof(struct gp_stack_entry))
+_Static_assert(GP_STACK_CHUNKS_MAX *GP_STACK_CHUNK <= 1u << GP_STACK_ID_BITS, "ids fit");
+
+static struct {
+	_Atomic(struct gp_stack_entry *) chunk[GP_STACK_CHUNKS_MAX];
+	_Atomic uint32_t chunks;
+	_Atomic uint32_t chunks_most;
+	_Atomic uint32_t own; /* chunks that threads added */
+	_Atomic bool is_stopped;
+	_Atomic uint32_t *index; /* id, tag; 0: free. At most half full */
+	uint32_t mask;
+	_Atomic uint32_t used;
+	_Atomic uint64_t refused, cut;
+} table;
+
+bool gp_stack_table_open(uint32_t most)
+{
+	gp_stack_table_reset();
+	uint32_t chunks = (most + GP_STACK_CHUNK - 1) / GP_STACK_CHUNK;
+	if (chunks > GP_STACK_CHUNKS_MAX)
+		chunks = GP_STACK_CHUNKS_MAX;
+	atomic_store(&table.chunks_most, chunks);
+	uint32_t places = 2 * GP_STACK_CHUNK;
+	while (places < 2 * chunks * GP_STACK_CHUNK)
+		places *= 2;
+	table.index = gp_pages(places * sizeof *table.index);
+	table.mask = places - 1;
+	return table.index != NULL;
+}
+
+void gp_stack_table_close(void)
+{
+	_Atomic uint32_t *index = table.index;
+	gp_stack_table_reset();
+	if (index)
+		munmap(index, (table.mask + 1u) * sizeof *index);
+}
+
+void gp_stack_table_reset(void)
+{
+	for (uint32_t i = 0; i < GP_STACK_CHUNKS_MAX; i++)
+		atomic_store(&table.chunk[i], NULL);
+	atomic_store(&table.chunks, 0);
+	atomic_store(&table.own, 0);
+	atomic_store(&table.is_stopped, false);
+	atomic_store(&table.used, 1); /* id 0 means none */
+	atomic_store(&table.refused, 0);
+	atomic_store(&table.cut, 0);
+	table.index = NULL;
+	atomic_store(&table.chunks_most, 0);
+}
+
+bool gp_stack_table_add_chunk(uint32_t number, struct gp_stack_entry *chunk)
+{
+	if (number >= atomic_load(&table.chunks_most))
+		return false;
+	struct gp_stack_entry *none = NULL;
+	bool is_ours = atomic_compare_exchange_strong(&table.chunk[number], &none, chunk);
+	/* partner: acquire load in claim(); who sees the count sees the chunk, whoever put it */
+	uint32_t chunks = number;
+	atomic_compare_exchange_strong(&table.chunks, &chunks, number + 1);
+	return is_ours;
+}
+
+uint32_t gp_stack_table_chunks(void)
+{
+	return atomic_load(&table.chunks);
+}
+
+void gp_stack_table_allow(bool is_allowed)
+{
+	atomic_store(&table.is_stopped, !is_allowed);
+}
+
+uint64_t gp_stack_table_own(void)
+{
+	return atomic_load(&table.own) * (uint64_t)CHUNK_BYTES;
+}
+
+bool gp_stack_table_wants_chunk(void)
+{
+	uint32_t chunks = atomic_load(&table.chunks);
+	return chunks < table.chunks_most &&
+	       atomic_load(&table.used) + GP_STACK_CHUNK / 2 > chunks * GP_STACK_CHUNK;
+}
+
+uint32_t gp_stack_table_used(void)
+{
+	return atomic_load(&table.used) - 1;
+}
+
+uint64_t gp_stack_table_refused(void)
+{
+	return atomic_load(&table.refused);
+}
+
+/* Totals, which order nothing. */
+uint64_t gp_stack_table_cut(void)
+{
+	return atomic_load_explicit(&table.cut, memory_order_relaxed);
+}
+
+void gp_stack_table_count_cut(void)
+{
+	atomic_fetch_add_explicit(&table.cut, 1, memory_order_relaxed);
+}
+
+GP_HOT struct gp_stack_entry *entry_at(uint32_t id)
+{
+	struct gp_stack_entry *chunk =
+		atomic_load_explicit(&table.chunk[id / GP_STACK_CHUNK], memory_order_relaxed);
+	return &chunk[id % GP_STACK_CHUNK];
+}
+
+const struct gp_stack_entry *gp_stack_table_entry(uint32_t id)
+{
+	return id != 0 && id < atomic_load(&table.used) ? entry_at(id) : NULL;
+}
+
+/*
+ * The drain thread waits for the processor while the job makes stacks as fast as it can: the thread
+ * that has no room for the next takes private memory instead of losing it. After a kill what is in
+ * there is known only as far as it was written; the bound is the same.
+ */
+static GP_COLD bool add_own_chunk(uint32_t number)
+{
+	/* the first comes with the ring file */
+	if (number == 0 || number >= atomic_load(&table.chunks_most) ||
+	    atomic_load(&table.is_stopped))
+		return false;
+	struct gp_stack_entry *chunk = gp_pages(CHUNK_BYTES);
+	if (chunk && gp_stack_table_add_chunk(number, chunk))
+		atomic_fetch_add(&table.own, 1);
+	else if (chunk)
+		munmap(chunk, CHUNK_BYTES);
+	return atomic_load(&table.chunks) > number;
+}
+
+/* `number` entries in a row; 0: the table is full. */
+static uint32_t claim(uint32_t number)
+{
+	uint32_t at = atomic_load_explicit(&table.used, memory_order_relaxed);
+	do {
+		/* partner: the exchange in gp_stack_table_add_chunk */
+		uint32_t chunks = atomic_load_explicit(&table.chunks, memory_order_acquire);
+		while (gp_unlikely(at + number > chunks * GP_STACK_CHUNK)) {
+			if (!add_own_chunk(chunks)) {
+				atomic_fetch_add_explicit(&table.refused, 1, memory_order_relaxed);
+				return 0;
+			}
+			chunks = atomic_load_explicit(&table.chunks, memory_order_acquire);
+		}
+	} while (!atomic_compare_exchange_weak_explicit(
+		&table.used, &at, at + number, memory_order_relaxed, memory_order_relaxed));
+	if (gp_unlikely(gp_stack_table_wants_chunk()) && !atomic_load(&table.is_stopped) &&
+	    atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
+		gp_futex_wake(&gp_recorder.wake);
+	for (uint32_t next = at + AHEAD; next < at + AHEAD + number; next += 2) {
+		if (gp_unlikely(next % GP_STACK_CHUNK < AHEAD + number))
+			break; /* that chunk may not be there */
+		__builtin_prefetch(entry_at(next), 1);
+		__builtin_prefetch((const void *)&table.index[next / PARENTS * LINE & table.mask],
+				   1);
+	}
+	return at;
+}
+
+struct wanted {
+	uint32_t kind, parent;
+	uint64_t v[3];
+	uint32_t hash; /* find() sets it */
+};
+
+/*
+ * Not of the parent, which is known last: frame after frame, only the place waits for it. The
+ * address of CODE is where it was met first.
+ */
+GP_HOT uint32_t hash_of(const struct wanted *w)
+{
+	const uint64_t first = w->kind == GP_STACK_CODE ? 0 : w->v[0];
+	uint64_t h = (first ^ (uint64_t)w->kind << 56) * 0x9e3779b97f4a7c15u;
+	h = (h ^ h >> 29 ^ w->v[1]) * 0xbf58476d1ce4e5b9u;
+	return (uint32_t)(h >> 32);
+}
+
+GP_HOT bool is_same(const struct gp_stack_entry *e, const struct wanted *w)
+{
+	/* what an entry's text or line is follows from its other fields */
+	bool is_code = w->kind == GP_STACK_CODE;
+	return atomic_load_explicit(&e->kind, memory_order_relaxed) == w->kind &&
+	       e->v[1] == w->v[1] && (is_code || (e->v[0] == w->v[0] && e->parent == w->parent));
+}
+
+/* The id that the entry stands beside; 0: none. */
+GP_HOT uint32_t home_of(const struct wanted *w)
+{
+	const uint32_t native = (uint32_t)w->v[0], python = (uint32_t)(w->v[0] >> 32);
+	if (w->kind == GP_STACK_STACK)
+		return native > python ? native : python; /* of many pairs with one of them too */
+	return w->kind == GP_STACK_CODE ? 0 : w->parent;
+}
+
+/*
+ * Each parent has two places of its own in its line, where it mostly finds its child at once. What
+ * finds the line full stands far off. Lines may be full in a row, so each further look is far from
+ * the one before: what finds no place is made again and again, with all that follows it.
+ */
+GP_HOT _Atomic uint32_t *place_of(uint32_t hash, uint32_t home, uint32_t probe)
+{
+	uint32_t at = home ? home * OWN + hash % OWN : hash;
+	if (gp_unlikely(probe >= LINE))
+		at = hash + home * 0x9e3779b1u + probe * 0x85ebca6bu;
+	return &table.index[(at ^ probe) & table.mask];
+}
+
+/*
+ * The id at hand, or 0 and the free place in the index where it would have to stand. Inline: where
+ * the kind is known half of it is, too.
+ */
+GP_HOT uint32_t look_up(struct wanted *w, _Atomic uint32_t **place)
+{
+	const uint32_t home = home_of(w);
+	const uint32_t hash = w->hash = hash_of(w) + (home << GP_STACK_ID_BITS);
+	*place = NULL;
+	if (gp_unlikely(!table.index))
+		return 0;
+	for (uint32_t probe = 0; probe < PROBES_MAX; probe++) {
+		_Atomic uint32_t *here = place_of(hash, home, probe);
+		/* partner: the release exchange in publish(); who sees the id sees the entry */
+		const uint32_t word = atomic_load_explicit(here, memory_order_acquire);
+		if (word == 0) {
+			*place = here;
+			return 0;
+		}
+		const uint32_t id = word & ((1u << GP_STACK_ID_BITS) - 1);
+		if ((word ^ hash) >> GP_STACK_ID_BITS == 0 && is_same(entry_at(id), w))
+			return id;
+	}
+	return 0;
+}
+
+static uint32_t stack_table_find(struct wanted *w, _Atomic uint32_t **place)
+{
+	return look_up(w, place);
+}
+
+/* Puts entry `id` into the index, unless another thread was faster with the same: then that one. */
+static uint32_t publish(struct wanted *w, uint32_t id, _Atomic uint32_t *place)
+{
+	struct gp_stack_entry *e = entry_at(id);
+	const uint32_t word = id | w->hash >> GP_STACK_ID_BITS << GP_STACK_ID_BITS;
+	e->parent = w->parent;
+	memcpy(e->v, w->v, sizeof e->v);
+	/* partner: whoever finds the entry in the ring file of a dead process */
+	atomic_store_explicit(&e->kind, w->kind, memory_order_release);
+	for (;;) {
+		uint32_t none = 0;
+		/* partner: acquire load in find() */
+		if (place && atomic_compare_exchange_strong_explicit(place, &none, word,
+								     memory_order_release,
+								     memory_order_relaxed))
+			return id;
+		uint32_t other = place ? stack_table_find(w, &place) : 0;
+		if (other != 0) {
+			atomic_store_explicit(&e->kind, GP_STACK_VOID, memory_order_relaxed);
+			return other;
+		}
+		if (!place)
+			return id; /* no place within reach: good, though it may be made again */
+	}
+}
+
+static uint32_t find_or_add(struct wanted *w)
+{
+	_Atomic uint32_t *place;
+	uint32_t id = stack_table_find(w, &place);
+	if (gp_likely(id != 0))
+		return id;
+	id = claim(1);
+	return id ? publish(w, id, place) : 0;
+}
+
+/* Below a new frame all are new: one claim does for them. */
+unsigned gp_stack_natives(uint32_t parent, struct gp_stack_native *frame, unsigned frames)
+{
+	uint32_t claimed = 0;
+	for (unsigned k = 0; k < frames; k++) {
+		struct wanted w = { .kind = GP_STACK_NATIVE,
+				    .parent = parent,
+				    .v = { frame[k].pc, frame[k].runs_python } };
+		_Atomic uint32_t *place;
+		uint32_t id = look_up(&w, &place);
+		if (id == 0) {
+			if (claimed == 0 && (claimed = claim(frames - k)) == 0)
+				return k;
+			id = publish(&w, claimed++, place);
+		}
+		parent = frame[k].id = id;
+	}
+	return frames;
+}
+
+uint32_t gp_stack_python(const struct gp_stack_python *f, int32_t (*line)(const void *, int32_t),
+			 const void *object)
+{
+	struct wanted w = { .kind = GP_STACK_PYTHON,
+			    .parent = f->parent,
+			    .v = { f->code | (uint64_t)(uint32_t)f->offset << 32,
+				   f->is_entry | (uint64_t)f->bare_entries << 32 } };
+	_Atomic uint32_t *place;
+	uint32_t id = stack_table_find(&w, &place);
+	if (gp_likely(id != 0))
+		return id;
+	int32_t number = line(object, f->offset);
+	w.v[2] = number > 0 ? (uint32_t)number : 0;
+	return find_or_add(&w);
+}
+
+uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_native,
+		       enum gp_stack_why why_python)
+{
+	return find_or_add(&(struct wanted){ .kind = GP_STACK_STACK,
+					     .v = { native | (uint64_t)python << 32,
+						    why_native | (uint64_t)why_python << 32 } });
+}
+
+uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_line,
+			   const char *text, uint32_t text_bytes)
+{
+	_Atomic uint32_t *place;
+	struct wanted w = { .kind = GP_STACK_CODE, .v = { address, identity, first_line } };
+	uint32_t id = stack_table_find(&w, &place);
+	if (id != 0)
+		return id;
+	/* the text's first entry has its length, the bytes follow in whole entries */
+	uint32_t rows = (text_bytes + 31) / 32, at = claim(2 + rows);
+	if (at == 0)
+		return 0;
+	for (uint32_t k = 0; k < rows; k++) {
+		uint32_t left = text_bytes - 32 * k;
+		memcpy(entry_at(at + 2 + k), text + 32 * k, left < 32 ? left : 32);
+	}
+	entry_at(at + 1)->parent = text_bytes;
+	atomic_store_explicit(&entry_at(at + 1)->kind, GP_STACK_TEXT, memory_order_release);
+	w.parent = at + 1;
+	return publish(&w, at, place);
+}

@@ -1,0 +1,64 @@
+/*
+ * The stack of an event: who is calling. Inside a hook, with depth raised and a ring at hand.
+ */
+#ifndef GP_STACK_TAKE_H
+#define GP_STACK_TAKE_H
+
+#include "../process/settings.h"
+#include "../record.h"
+
+/*
+ * Id of the calling thread's stack, frames of this object left out; 0: there is no room for it. The
+ * native and the Python chain are looked up as a whole; in those that are not found what repeats is
+ * recognised from the outermost frame on, so a new stack costs what is new in it. Before
+ * gp_reserve: no order number may be in flight meanwhile. `frame`: __builtin_frame_address(0) of a
+ * function of ours on the way to the caller, so that fewer own frames are left out; or NULL.
+ */
+uint32_t gp_stack_take(const void *frame);
+
+/* The same by kind of event; 0 where none was requested. */
+GP_HOT uint32_t gp_stack_of_alloc_at(const void *frame) /* failures too */
+{
+	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_ALLOC) ? gp_stack_take(frame) : 0;
+}
+GP_HOT uint32_t gp_stack_of_alloc(void)
+{
+	return gp_stack_of_alloc_at(NULL);
+}
+GP_HOT uint32_t gp_stack_of_free(void)
+{
+	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_FREE) ? gp_stack_take(NULL) : 0;
+}
+/* The first of a thread has one, then each gp_settings.launch_every-th. */
+GP_HOT uint32_t gp_stack_of_nth_launch(void)
+{
+	if (gp_thread.launches_bare != 0) {
+		gp_thread.launches_bare--;
+		return 0;
+	}
+	gp_thread.launches_bare = gp_settings.launch_every - 1;
+	return gp_stack_take(NULL);
+}
+GP_HOT uint32_t gp_stack_of_launch(void)
+{
+	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_LAUNCH) ? gp_stack_of_nth_launch() : 0;
+}
+
+/*
+ * Looks for the interpreter, by its exported names. Costs nothing once it is found or when no
+ * stacks are recorded. False: it is still to be found.
+ */
+bool gp_stack_find(void *(*lookup)(void *context, const char *name), void *context);
+/* Where the object that has the interpreter's functions is mapped. */
+void gp_stack_found(uintptr_t from, uintptr_t to);
+/* Native frames can be walked from now on: gp_native_open has succeeded. */
+void gp_stack_native_opened(void);
+/* Native frames cannot be walked: a text that holds for ever. */
+void gp_stack_native_refused(const char *why);
+const char *gp_stack_why_no_native(void); /* NULL: they can, or were not requested */
+/* What this thread keeps is given back: when it ends. */
+void gp_stack_thread_close(struct gp_thread *thread);
+/* A signal handler jumped out of our work: what it was about to remember may be half written. */
+void gp_stack_thread_left(struct gp_thread *thread);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * What `gpuprof diff` compares: sides, which are recordings or moments of one, and tables of
+ * groups, one a curve of a device. The command fills it in; diff_print.c and diff_json.c show it.
+ */
+#ifndef DIFF_REPORT_H
+#define DIFF_REPORT_H
+
+#include "../io/amount.h"
+#include "../io/json.h"
+#include "../leaks/leaks_report.h"
+#include "../report/use_print.h"
+#include "gpuprof.h"
+
+#define GP_DIFF_SIDES 16u
+
+struct gp_diff_source {
+	const char *path;
+	struct gp_recording *recording;
+	const struct gp_info *info;
+	bool is_peak; /* at the peak of each curve; else at at_ns */
+	int64_t at_ns;
+	struct gp_peak peak;
+	struct gp_figure_list figures;
+	struct gp_leak_answer leak; /* as `gpuprof leaks` gives it; not of moments */
+};
+struct gp_diff_table {
+	unsigned device;
+	enum gp_curve of;
+	const struct gp_holders *holders[GP_DIFF_SIDES]; /* NULL: it had none */
+	struct gp_diff diff;
+	size_t shown; /* groups that changed by what is asked for, the first ones */
+};
+struct gp_diff_report {
+	size_t sides;
+	struct gp_diff_source side[GP_DIFF_SIDES];
+	size_t tables;
+	struct gp_diff_table *table; /* by device; none where they would hold unlike things */
+	struct gp_use_style style;
+	uint64_t least; /* smaller changes are none */
+	bool ignores_lines, is_of_moments;
+	bool is_different; /* memory is, by at least that */
+	FILE *out;
+};
+
+/* ---- figures of a device, one a side ---- */
+
+enum gp_diff_unit { GP_UNIT_BYTES, GP_UNIT_COUNT };
+struct gp_diff_row {
+	const char *key; /* of --json: "allocated_bytes" */
+	char label[64];	 /* "allocated, peak" */
+	enum gp_diff_unit unit;
+	bool is_memory;			/* a change of it is a difference */
+	bool is_known[GP_DIFF_SIDES];	/* false: the side does not say it */
+	uint64_t number[GP_DIFF_SIDES]; /* shares in millionths */
+};
+enum { GP_DIFF_ROWS = 32 };
+/* The rows of a device in which some side has something; how many. */
+size_t gp_diff_rows(const struct gp_diff_report *report, unsigned device,
+		    struct gp_diff_row row[GP_DIFF_ROWS]);
+bool gp_diff_row_changed(const struct gp_diff_report *report, const struct gp_diff_row *row);
+/* Ranges are asked for, and not all sides know theirs by the same: groups are no changes. */
+bool gp_diff_phases_differ(const struct gp_diff_report *report);
+/* Devices of all sides, ascending, last UNKNOWN where host memory was pinned; how many. */
+#define GP_DIFF_DEVICES (GP_DEVICES + 1)
+size_t gp_diff_devices(const struct gp_diff_report *report, unsigned device[GP_DIFF_DEVICES]);
+
+/* ---- what the runs were made with ---- */
+
+enum gp_diff_setting {
+	GP_SETTING_GPU,
+	GP_SETTING_DRIVER,
+	GP_SETTING_PYTORCH,
+	GP_SETTING_ALLOCATOR,
+	GP_SETTING_COMMAND,
+	GP_SETTINGS
+};
+extern const char *const gp_diff_setting_names[GP_SETTINGS]; /* "GPUs", ... */
+/* NULL: the recording does not say. The text holds until the recording is closed. */
+const char *gp_diff_setting(const struct gp_info *info, enum gp_diff_setting setting);
+bool gp_diff_setting_differs(const struct gp_diff_report *report, enum gp_diff_setting setting);
+
+/* diff_print.c, diff_json.c */
+void gp_diff_print(const struct gp_diff_report *report);
+void gp_diff_write(const struct gp_diff_report *report);
+
+#endif

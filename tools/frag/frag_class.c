@@ -1,0 +1,208 @@
+/*
+ * Classes of blocks. Each stack is named once; those that are called the same are one class, and
+ * the largest classes keep their own colour.
+ */
+#include "frag_class.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../io/amount.h"
+
+/* A key of blocks (an arena, a stack), what it is called, and its class. */
+struct kind {
+	uint64_t key;
+	int64_t at_ns;
+	uint64_t bytes;
+	char name[GP_WHO_MAX];
+	uint8_t class;
+};
+struct kinds {
+	struct kind *kind;
+	size_t kinds;
+};
+
+/* ---- ages ---- */
+
+static const struct {
+	int64_t below_ns;
+	const char *name;
+} ages[] = {
+	{ 1000000, "younger than 1 ms" },     { 10000000, "1 to 10 ms" },
+	{ 100000000, "10 to 100 ms" },	      { 1000000000, "0.1 to 1 s" },
+	{ 10000000000, "1 to 10 s" },	      { 60000000000, "10 s to a minute" },
+	{ INT64_MAX, "older than a minute" },
+};
+
+static void classify_ages(const struct gp_frag_report *r, struct gp_frag_classes *out)
+{
+	out->classes = sizeof ages / sizeof *ages;
+	for (size_t k = 0; k < out->classes; k++)
+		snprintf(out->class[k].name, GP_WHO_MAX, "%s", ages[k].name);
+	for (size_t k = 0; k < r->memory.blocks; k++) {
+		const struct gp_memory_block *b = &r->memory.block[k];
+		uint8_t class = 0;
+		while (r->memory.at_ns - b->at_ns >= ages[class].below_ns)
+			class ++;
+		out->of_block[k] = class;
+		out->class[class].bytes += b->state != GP_STATE_FREE ? b->bytes : 0;
+	}
+}
+
+/* ---- kinds ---- */
+
+static int compare_keys(const void *left, const void *right)
+{
+	const struct kind *a = left, *b = right;
+	return (a->key > b->key) - (a->key < b->key);
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(((const struct kind *)left)->name, ((const struct kind *)right)->name);
+}
+
+static int compare_classes(const void *left, const void *right)
+{
+	const struct gp_frag_class *a = left, *b = right;
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+static uint64_t key_of(const struct gp_frag_report *r, const struct gp_memory_segment *s,
+		       size_t block, enum gp_frag_colour by)
+{
+	(void)r;
+	return by == GP_COLOUR_POOL ? 2 * s->arena + s->is_small : r->memory.block[block].stack;
+}
+
+/* The different keys, with their bytes, by key. */
+static bool list_kinds(const struct gp_frag_report *r, enum gp_frag_colour by, struct kinds *out)
+{
+	const struct gp_memory *m = &r->memory;
+	struct kind *kind = calloc(m->blocks + 1, sizeof *kind);
+	size_t kinds = 0, kept = 0;
+	if (!kind)
+		return false;
+	for (size_t i = 0; i < m->segments; i++) {
+		const struct gp_memory_segment *s = &m->segment[i];
+		for (size_t k = s->first; k < s->first + s->blocks; k++)
+			if (m->block[k].state != GP_STATE_FREE)
+				kind[kinds++] = (struct kind){ .key = key_of(r, s, k, by),
+							       .at_ns = m->block[k].at_ns,
+							       .bytes = m->block[k].bytes };
+	}
+	qsort(kind, kinds, sizeof *kind, compare_keys);
+	for (size_t k = 0; k < kinds; k++) {
+		if (kept && kind[kept - 1].key == kind[k].key)
+			kind[kept - 1].bytes += kind[k].bytes;
+		else
+			kind[kept++] = kind[k];
+	}
+	*out = (struct kinds){ kind, kept };
+	return true;
+}
+
+static void name_library(const struct gp_frag_report *r, struct kind *k)
+{
+	struct gp_stack s;
+	struct gp_frame frame[GP_FRAMES_MAX];
+	struct gp_names names;
+	snprintf(k->name, sizeof k->name, "no library is known");
+	if (!k->key || !gp_recording_stack(r->recording, (uint32_t)k->key, k->at_ns,
+					   GP_STACK_SYMBOLS, &s, frame, GP_FRAMES_MAX))
+		return;
+	gp_recording_names(r->recording, frame, s.frames, &names);
+	if (names.library[0])
+		snprintf(k->name, sizeof k->name, "%s", names.library);
+}
+
+static void name_kind(const struct gp_frag_report *r, enum gp_frag_colour by, struct kind *k)
+{
+	if (by == GP_COLOUR_STACK) {
+		gp_frag_who(r, (uint32_t)k->key, k->at_ns, k->name);
+	} else if (by == GP_COLOUR_OWNER) {
+		name_library(r, k);
+	} else {
+		const struct gp_arena *a = &r->memory.arena[k->key / 2];
+		snprintf(k->name, sizeof k->name, "%s", gp_frag_place(a, k->key % 2).s);
+	}
+}
+
+/* The largest names become classes; the last class takes what is left when there are more. */
+static bool class_kinds(struct kinds *all, struct gp_frag_classes *out)
+{
+	struct gp_frag_class *class = calloc(all->kinds + 1, sizeof *class);
+	size_t classes = 0;
+	if (!class)
+		return false;
+	qsort(all->kind, all->kinds, sizeof *all->kind, compare_names);
+	for (size_t k = 0; k < all->kinds; k++) {
+		if (!classes || strcmp(class[classes - 1].name, all->kind[k].name) != 0)
+			memcpy(class[classes++].name, all->kind[k].name, GP_WHO_MAX);
+		class[classes - 1].bytes += all->kind[k].bytes;
+	}
+	qsort(class, classes, sizeof *class, compare_classes);
+	bool has_rest = classes > GP_CLASSES_MOST;
+	out->classes = has_rest ? GP_CLASSES_MOST : classes;
+	size_t own = has_rest ? GP_CLASSES_MOST - 1 : classes;
+	memcpy(out->class, class, own * sizeof *class);
+	for (size_t k = own; k < classes; k++)
+		out->class[own].bytes += class[k].bytes;
+	if (has_rest)
+		snprintf(out->class[own].name, GP_WHO_MAX, "%s",
+			 gp_plural(classes - own, "other").s);
+	for (size_t k = 0; k < all->kinds; k++) {
+		uint8_t which = 0;
+		while (which < own && strcmp(out->class[which].name, all->kind[k].name) != 0)
+			which++;
+		all->kind[k].class = which;
+	}
+	qsort(all->kind, all->kinds, sizeof *all->kind, compare_keys);
+	free(class);
+	return true;
+}
+
+static bool classify_kinds(const struct gp_frag_report *r, enum gp_frag_colour by,
+			   struct gp_frag_classes *out)
+{
+	const struct gp_memory *m = &r->memory;
+	struct kinds all;
+	if (!list_kinds(r, by, &all))
+		return false;
+	for (size_t k = 0; k < all.kinds; k++)
+		name_kind(r, by, &all.kind[k]);
+	bool is_fine = class_kinds(&all, out);
+	for (size_t i = 0; i < m->segments && is_fine; i++)
+		for (size_t k = m->segment[i].first; k < m->segment[i].first + m->segment[i].blocks;
+		     k++) {
+			const struct kind sought = { .key = key_of(r, &m->segment[i], k, by) };
+			const struct kind *found =
+				bsearch(&sought, all.kind, all.kinds, sizeof sought, compare_keys);
+			out->of_block[k] = found ? found->class : 0;
+		}
+	free(all.kind);
+	return is_fine;
+}
+
+bool gp_frag_classify(const struct gp_frag_report *r, enum gp_frag_colour by,
+		      struct gp_frag_classes *out)
+{
+	*out = (struct gp_frag_classes){ .of_block = calloc(r->memory.blocks + 1, 1) };
+	if (!out->of_block)
+		return false;
+	if (by == GP_COLOUR_AGE)
+		classify_ages(r, out);
+	else if (!classify_kinds(r, by, out)) {
+		gp_frag_classes_release(out);
+		return false;
+	}
+	return true;
+}
+
+void gp_frag_classes_release(struct gp_frag_classes *classes)
+{
+	free(classes->of_block);
+	classes->of_block = NULL;
+}

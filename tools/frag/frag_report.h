@@ -1,0 +1,101 @@
+/*
+ * What `gpuprof frag` shows of one recording at one moment, in its several forms. The command fills
+ * it in, each form is a file frag_x.c.
+ */
+#ifndef FRAG_REPORT_H
+#define FRAG_REPORT_H
+
+#include "../io/json.h"
+#include "gpuprof.h"
+
+struct gp_frag_device {
+	struct gp_frag frag;
+	struct gp_owners owners;
+	struct gp_frag_born born;
+	struct gp_unused_peak most; /* bytes 0: none; and the cause of most of it */
+	enum gp_cause most_cause;
+	uint64_t peak_bytes[GP_CURVES]; /* up to the moment; for the summary */
+};
+struct gp_frag_report {
+	struct gp_recording *recording;
+	const struct gp_info *info;
+	const char *path;
+	const char *at;	     /* as it was asked for; NULL: the default */
+	const char *moment;  /* "when it ran out of memory"; NULL: a time that was asked for */
+	char moment_key[32]; /* that `--at` takes: "oom:1", "peak:reserved"; "": `at` */
+	struct gp_memory memory;
+	struct gp_ooms ooms;
+	struct gp_oom failed; /* the moment's; bytes 0: none */
+	struct gp_allocator_settings settings;
+	const char *not_known; /* of the memory and of the settings; NULL: all is known */
+	size_t devices;
+	struct gp_frag_device *device;
+	FILE *out;
+	struct gp_json *json;
+	uint64_t top;
+	const char *all_text; /* what shows more than these; NULL: --top 0 */
+	unsigned columns;
+	bool is_ascii;
+	bool has_holders; /* who holds memory comes first: of a job that runs */
+};
+
+/* frag_print.c, frag_json.c, frag_summary.c, frag_map.c */
+void gp_frag_print(const struct gp_frag_report *report);
+/* The line behind each form that says why figures may be wrong. */
+void gp_frag_note_print(const struct gp_frag_report *report);
+/* Its first lines for one device: what fits, what is unused and why, what to do (frag_answer.c). */
+void gp_frag_answer_print(const struct gp_frag_report *report, const struct gp_frag_device *device);
+/* The cause of most unused bytes. */
+enum gp_cause gp_frag_main_cause(const struct gp_frag *frag);
+/* Of the OOMs of the device the first with most unused memory; NULL: none had any. */
+const struct gp_oom *gp_frag_worst_oom(const struct gp_frag_report *report, unsigned device);
+/* frag_holders.c: who holds memory at the moment, above the rest. */
+enum gp_status gp_frag_holders_print(const struct gp_frag_report *report);
+enum gp_status gp_frag_holders_write(const struct gp_frag_report *report);
+/* The request that failed at this moment is the one of `frag->fit`. */
+bool gp_frag_has_failed(const struct gp_frag_report *report, const struct gp_frag *frag);
+/* Parts of it: the number line, the table of causes, the blocks that pin free memory. */
+void gp_frag_line_print(FILE *out, const struct gp_frag *frag, const struct gp_owners *owners);
+void gp_frag_causes_print(const struct gp_frag_report *report, const struct gp_frag *frag);
+void gp_frag_pins_print(const struct gp_frag_report *report, const struct gp_frag *frag);
+enum gp_status gp_frag_write(const struct gp_frag_report *report);
+void gp_frag_summary_print(const struct gp_frag_report *report);
+void gp_frag_map_print(const struct gp_frag_report *report);
+
+struct gp_report_table;
+/* frag_rows.c: a table with a row for each device of each recording. False: no memory, said. */
+void gp_frag_rows_begin(struct gp_report_table *sheet);
+bool gp_frag_rows_add(struct gp_report_table *sheet, const struct gp_frag_report *report);
+
+enum gp_frag_colour { GP_COLOUR_AGE, GP_COLOUR_POOL, GP_COLOUR_STACK, GP_COLOUR_OWNER };
+/* frag_svg.c: a page of its own. False: no memory. */
+bool gp_frag_draw(const struct gp_frag_report *report, enum gp_frag_colour colour);
+
+/* The last line: `frag` with `options`, at the same moment. */
+void gp_frag_next_print(const struct gp_frag_report *report, const char *options);
+
+/* ---- texts that several forms have ---- */
+
+/* "when it ran out of memory, 1.2 s", "at 1.2 s" */
+struct gp_frag_moment {
+	char s[96];
+};
+struct gp_frag_moment gp_frag_moment(const struct gp_frag_report *report);
+
+/* A pool: "large default, stream 0", "small private 0.1, stream 0x7e00". */
+struct gp_frag_place {
+	char s[96];
+};
+struct gp_frag_place gp_frag_place(const struct gp_arena *arena, bool is_small);
+/* Who allocated it: operator and line of the user; why that is not known. */
+#define GP_WHO_MAX 256u
+void gp_frag_who(const struct gp_frag_report *report, uint32_t stack, int64_t at_ns, char *out);
+
+/* ---- keys that `oom` writes as well ---- */
+
+/* A number; null where it is GP_BYTES_UNKNOWN. */
+void gp_known_write(struct gp_json *json, const char *key, uint64_t bytes);
+/* `stream`, a number, and `pool`, a pair of them: null where they are not known. */
+void gp_arena_write(struct gp_json *json, const struct gp_arena *arena);
+
+#endif

@@ -1,0 +1,91 @@
+/* The front page of a recording: peaks, who holds most, out-of-memories, leaks, steps. */
+#include "info_report.h"
+
+#include <math.h>
+
+#include "../report/report.h"
+
+double gp_info_bytes_per_event(const struct gp_info *info)
+{
+	uint64_t events = 0;
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		if (gp_is_happening(kind))
+			events += info->kept_from_ns ? info->kept[kind] : info->counts[kind];
+	return events ? (double)info->kept_bytes / (double)events : (double)NAN;
+}
+
+bool gp_info_is_at_least(const struct gp_info *info, const struct gp_holders *h)
+{
+	return h->is_overwritten || !gp_has_whole_figures(info) ||
+	       (h->of == GP_CURVE_PINNED && !gp_has_whole_pinned(info));
+}
+
+/* The framework's blocks before driver memory, in which they lie; most bytes first. */
+static const struct gp_holders *front_most(const struct gp_peak *peak)
+{
+	const struct gp_holders *most = NULL;
+	for (size_t k = 0; k < peak->holders; k++) {
+		const struct gp_holders *h = &peak->holder[k];
+		if (h->of == GP_CURVE_RESERVED || (most && h->of < most->of))
+			continue;
+		if (!most || h->of > most->of || h->peak_bytes > most->peak_bytes)
+			most = h;
+	}
+	return most;
+}
+
+static enum gp_status front_find_ooms(struct gp_recording *recording, const struct gp_info *info,
+				      struct gp_info_front *out)
+{
+	struct gp_ooms ooms;
+	if (!info->counts[GP_OOM] && !info->counts[GP_ALLOC_FAILED])
+		return GP_OK;
+	enum gp_status status = gp_ooms_build(recording, NULL, &ooms);
+	if (status)
+		return status;
+	out->ooms = ooms.ooms;
+	for (size_t k = 0; k < ooms.ooms; k++)
+		out->driver_ooms += !ooms.oom[k].is_framework;
+	out->failed_calls = ooms.failed_calls;
+	out->first_oom_ns = ooms.ooms ? ooms.oom[0].at_ns : 0;
+	gp_ooms_free(&ooms);
+	return status;
+}
+
+enum gp_status gp_info_front_build(struct gp_recording *recording, const struct gp_info *info,
+				   const char *path, bool has_holders, struct gp_info_front *out)
+{
+	const struct gp_grouping by_stack = { .by = GP_BY_STACK }, by_line = { .by = GP_BY_LINE };
+	*out = (struct gp_info_front){ 0 };
+	enum gp_status status = gp_peak_build(recording, GP_AT_PEAK, 0, &out->peak);
+	if (!status)
+		out->most = front_most(&out->peak);
+	const bool is_grouped = out->most && info->has_stacks && has_holders;
+	if (!status && is_grouped)
+		status = gp_groups_build(recording, out->most->use, out->most->uses, &by_stack,
+					 &out->groups);
+	if (!status && is_grouped)
+		status = gp_groups_build(recording, out->most->use, out->most->uses, &by_line,
+					 &out->lines);
+	if (!status)
+		status = front_find_ooms(recording, info, out);
+	out->leaks = (struct gp_leaks_report){
+		.recording = recording, .info = info, .path = path, .device = -1
+	};
+	if (!status)
+		status = gp_leaks_build(recording, INT64_MIN, INT64_MAX, &out->leaks.leaks);
+	if (status)
+		return status;
+	const struct gp_leak_total total = gp_leak_total_of(&out->leaks);
+	out->answer = gp_leak_answer_of(&out->leaks, &total);
+	return status;
+}
+
+void gp_info_front_release(struct gp_info_front *front)
+{
+	gp_leaks_free(&front->leaks.leaks);
+	gp_groups_free(&front->groups);
+	gp_groups_free(&front->lines);
+	gp_peak_free(&front->peak);
+	*front = (struct gp_info_front){ 0 };
+}

@@ -1,0 +1,104 @@
+/*
+ * Command line options from one table a command: parsing, range checks, `--help` and the nearest
+ * known name of a misspelt one.
+ */
+#ifndef GP_FLAGS_H
+#define GP_FLAGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../command.h"
+#include "../io/screen.h"
+#include "../io/style.h"
+
+enum gp_flag_type {
+	GP_FLAG_SWITCH, /* bool *: --name sets it */
+	GP_FLAG_TEXT,	/* const char ** */
+	GP_FLAG_NUMBER, /* uint64_t *: decimal; of a `value` "6..100" or "1..N", in that range */
+	GP_FLAG_DEVICE, /* int64_t *: a GPU's number; -1, all of them, where it is not given */
+	GP_FLAG_ON_OFF, /* const char **: --name, --name=off, --name off */
+	GP_FLAG_CHOICE, /* const char **: a word of `value`: "one|other", "WHAT=one|other" */
+};
+
+/* A table ends with a row whose name is NULL. */
+struct gp_flag {
+	const char *name;
+	char letter; /* 0: none */
+	enum gp_flag_type type;
+	const char *value; /* "FILE"; NULL for a switch */
+	void *out;
+	const char *text;
+};
+
+/*
+ * Says that `text` is not one of the words that --`option` takes, and which of them is nearest.
+ * Returns GP_EXIT_USAGE.
+ */
+int gp_flags_wrong_word(const char *option, const char *text, const char *const *words,
+			size_t count);
+
+/*
+ * Says that `text` is not what --`option` takes: `kind` is "size", and `form` the hint, which says
+ * what a size is. Returns false.
+ */
+bool gp_flags_wrong_value(const char *option, const char *text, const char *kind, const char *form);
+
+/* `kind` and `form` of values that many options take. */
+#define GP_FLAGS_SIZE "size", "a size is 4GiB, 1.5G, 512M or bytes"
+#define GP_FLAGS_TIME "time", "a time is 20ms, 1.5s or 2min; a plain number is seconds"
+
+/* The hint after a value that a flag does not take: its form and its text. */
+void gp_flags_hint(const struct gp_flag *flag);
+
+/* Reads a number in the range of `value`, "6..100". False: said on stderr. */
+bool gp_flags_number_read(const struct gp_flag *flag, const char *text, uint64_t *out);
+
+/* What `--at`, `--from` and `--to` accept, gp_moment_find of report.h. */
+#define GP_FLAGS_MOMENTS                              \
+	"1.5s, 20ms, start, end, step:3, oom, peak, " \
+	"peak:allocated|reserved|driver|pinned|unused"
+
+/* Rows of every command whose report may go to a file: for gp_sink_open. */
+#define GP_FLAGS_OUTPUT(path, is_forced)                                                   \
+	{ "output", 'o', GP_FLAG_TEXT, "FILE", path, "write to a new FILE; - is stdout" }, \
+	{                                                                                  \
+		"force", 0, GP_FLAG_SWITCH, NULL, is_forced, "replace FILE"                \
+	}
+
+/*
+ * Rows of every command that reports to a person: for screen.h and style.h. Their help is one line
+ * for all of them, since each has a text of "".
+ */
+#define GP_FLAGS_SCREEN                                                                \
+	{ "color", 0, GP_FLAG_CHOICE, "WHEN=auto|always|never", &gp_color_asked, "" }, \
+		{ "wide", 0, GP_FLAG_SWITCH, NULL, &gp_screen_asked.is_wide, "" },     \
+	{                                                                              \
+		"no-pager", 0, GP_FLAG_SWITCH, NULL, &gp_screen_asked.has_no_pager, "" \
+	}
+
+enum { GP_FLAGS_HELP = -1, GP_FLAGS_WRONG = -2, GP_FLAGS_UNREADABLE = -3, GP_FLAGS_FAILED = -4 };
+
+/*
+ * Parses argv[1..]; the words that are no options are moved, in order, to argv[0..]. Returns their
+ * number, or GP_FLAGS_HELP (help is printed: end with 0), GP_FLAGS_WRONG (said on stderr: end with
+ * GP_EXIT_USAGE). `stops_at_word`: the first word ends the options, as in `run CMD
+ * --its-own-option`.
+ */
+int gp_flags_parse(const struct gp_command *command, const struct gp_flag *flags, int argc,
+		   char **argv, bool stops_at_word);
+
+/* The exit status that belongs to a negative result. */
+static inline int gp_flags_exit(int result)
+{
+	return result == GP_FLAGS_HELP	     ? GP_EXIT_OK :
+	       result == GP_FLAGS_UNREADABLE ? GP_EXIT_DAMAGED :
+	       result == GP_FLAGS_FAILED     ? GP_EXIT_INTERNAL :
+					       GP_EXIT_USAGE;
+}
+
+/* Says what is wrong with the arguments of `command` and how to use it. Returns GP_EXIT_USAGE. */
+int gp_usage(const struct gp_command *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * What `gpuprof leaks` shows of one recording, for a person and for a program. The command fills it
+ * in.
+ */
+#ifndef LEAKS_REPORT_H
+#define LEAKS_REPORT_H
+
+#include "../io/amount.h"
+#include "../io/json.h"
+#include "../report/table.h"
+#include "gpuprof.h"
+
+#define GP_LEAK_DOUBT_MAX 256u
+
+struct gp_leaks_report {
+	struct gp_recording *recording;
+	const struct gp_info *info;
+	const char *path;
+	struct gp_leaks leaks;
+	const char *library; /* NULL: all */
+	int64_t device;	     /* -1: all */
+	uint64_t top;	     /* suspects of memory, and of objects; 0: all */
+	bool is_native;
+	bool has_fillings; /* what still fills counts as a suspect */
+	FILE *out;
+	struct gp_json *json;
+};
+
+/* ---- leaks_view.c: of a leak that which is asked for, and its stack ---- */
+
+/* A stack looked up once. */
+struct gp_leak_view {
+	bool has_stack;
+	struct gp_stack stack;
+	struct gp_frame frame[GP_FRAMES_MAX];
+	struct gp_names names;
+};
+void gp_leak_look_up(const struct gp_leaks_report *report, uint32_t stack, int64_t at_ns,
+		     struct gp_leak_view *out);
+/* By the flags; the view is that of leak->stack. */
+bool gp_leak_is_wanted(const struct gp_leaks_report *report, const struct gp_leak *leak,
+		       const struct gp_leak_view *view);
+
+/* It is memory of the host: leak->device is the one that was current. */
+bool gp_leak_is_pinned(const struct gp_leak *leak);
+
+/* How many more there are of it: "1 pinned allocation", "0.5 streams", "larger framework blocks" */
+struct gp_text gp_leak_number(const struct gp_leak *leak);
+
+/* "step", or "window" where windows of time take the place of steps */
+const char *gp_leak_unit(const struct gp_leaks_report *report);
+
+/* What leaks of what is asked for. */
+struct gp_leak_total {
+	size_t leaks, fillings;
+	size_t certain;	       /* of the leaks; what fills up is, where it is asked for as a leak */
+	double bytes_per_step; /* bytes of devices */
+	double pinned_per_step;		     /* likewise, of pinned host memory */
+	double of_device[GP_DEVICES];	     /* of bytes_per_step */
+	double steps_until_full[GP_DEVICES]; /* -1: unknown, no leak, or it includes what fills */
+};
+struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *report);
+
+/* Why it means nothing that there is no suspect; NULL: it does mean that nothing grows. */
+const char *gp_leak_doubt(const struct gp_leaks_report *report, char text[GP_LEAK_DOUBT_MAX]);
+/* Growth was detectable that began in any of the first half of the steps of the span. */
+bool gp_leak_judges_half(const struct gp_leaks_report *report);
+/* What to do about it; NULL: nothing is known. */
+const char *gp_leak_doubt_hint(const struct gp_leaks_report *report, char text[GP_LEAK_DOUBT_MAX]);
+
+/*
+ * Whether the recording has anything of the library, also what is gone; if not, said on stderr with
+ * those that it has. One more replay, should no suspect be of it.
+ */
+bool gp_leak_has_library(const struct gp_leaks_report *report, enum gp_status *status);
+
+/* ---- leaks_verdict.c: the answer in one line ---- */
+
+enum gp_leak_verdict { GP_LEAK_FOUND, GP_LEAK_SUSPECTED, GP_LEAK_NONE, GP_LEAK_UNKNOWN };
+extern const char *const gp_leak_verdict_names[]; /* "leak", "suspected", "none", "unknown" */
+struct gp_leak_answer {
+	enum gp_leak_verdict verdict;
+	char s[512]; /* "No leak found before step 48 of 60. A leak that begins ..." */
+};
+/* Something grows for good, for certain or not. */
+bool gp_leak_is_suspected(const struct gp_leak_answer *answer);
+struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *report,
+					const struct gp_leak_total *total);
+
+/* The answer on the whole recording. Steps are found, and one more replay. */
+enum gp_status gp_leak_answer_build(struct gp_recording *recording, const struct gp_info *info,
+				    const char *path, struct gp_leak_answer *out);
+
+/* The object `leaks` of other reports: its verdict and the answer. */
+void gp_leak_answer_write(struct gp_json *json, const struct gp_leak_answer *answer);
+
+/* The same in a table: "128 KiB", "1 stream", "0 B"; "-" where nothing can be said. */
+void gp_leak_cell_put(struct gp_cell *cell, const struct gp_leaks_report *report,
+		      const struct gp_leak_total *total);
+
+/* What is there at the end of the recording: most is no leak. */
+typedef void gp_leak_visit_holders(const struct gp_leaks_report *report,
+				   const struct gp_holders *holders, uint64_t count);
+enum gp_status gp_leak_visit_live(const struct gp_leaks_report *r, gp_leak_visit_holders *visit);
+
+/* leaks_print.c, leaks_json.c: all of it; one suspect */
+void gp_leaks_print(const struct gp_leaks_report *report);
+void gp_leak_print(const struct gp_leaks_report *report, const struct gp_leak *leak,
+		   const struct gp_leak_view *view);
+enum gp_status gp_leaks_write(const struct gp_leaks_report *report);
+void gp_leak_write(const struct gp_leaks_report *report, const struct gp_leak *leak,
+		   const struct gp_leak_view *view);
+
+#endif

@@ -1,0 +1,542 @@
+/*
+ * What to change after an out-of-memory event: what helps by the figures before what may help, of
+ * that what removes the cause, then by what it costs the user: settings, what else runs there, the
+ * job's configuration, its code. Advice on code names a line where one is recorded. No advice is
+ * given that the figures contradict.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../io/amount.h"
+#include "../report/report.h"
+#include "oom_answer.h"
+
+struct advising {
+	const struct gp_oom_report *r;
+	const struct gp_oom *oom;
+	const struct gp_oom_case *c;
+	struct gp_oom_answer *a;
+	struct gp_leaks leaks;	    /* found up to that moment */
+	const struct gp_leak *leak; /* of them, that may explain it; NULL: none */
+	bool is_leak_sure;	    /* it does; else it may be activations of one forward pass */
+	bool is_of_optimizer;	    /* which asked for its states */
+};
+
+/* ---- the list ---- */
+
+static struct gp_oom_advice *advice_add(struct advising *g, const char *change,
+					enum gp_oom_cost cost, bool is_sure, uint64_t bytes)
+{
+	static struct gp_oom_advice beyond;
+	struct gp_oom_answer *a = g->a;
+	struct gp_oom_advice *v =
+		a->advices < GP_OOM_ADVICE_MOST ? &a->advice[a->advices++] : &beyond;
+	*v = (struct gp_oom_advice){
+		.change = change, .cost = cost, .is_sure = is_sure, .bytes = bytes
+	};
+	return v;
+}
+
+#define BRIEF(v, ...) snprintf((v)->brief, sizeof(v)->brief, __VA_ARGS__)
+#define TEXT(v, ...) snprintf((v)->text, sizeof(v)->text, __VA_ARGS__)
+
+static void no_help_add(struct gp_oom_answer *a, const char *change, const char *text)
+{
+	if (a->no_helps == GP_OOM_NO_HELP_MOST)
+		return;
+	struct gp_oom_no_help *n = &a->no_help[a->no_helps++];
+	n->change = change;
+	snprintf(n->text, sizeof n->text, "%s", text);
+}
+
+static const struct gp_oom_help *help_of(const struct advising *g, enum gp_help help)
+{
+	for (size_t k = 0; k < g->c->helps; k++)
+		if (g->c->help[k].help == help && g->c->help[k].is_enough)
+			return &g->c->help[k];
+	return NULL;
+}
+
+/* ---- settings ---- */
+
+#define CONF "PYTORCH_CUDA_ALLOC_CONF"
+
+static void advise_expandable(struct advising *g, const struct gp_oom_help *h)
+{
+	struct gp_oom_advice *v =
+		advice_add(g, gp_help_names[h->help], GP_OOM_COST_SETTING, !h->is_bound, h->bytes);
+	snprintf(v->setting, sizeof v->setting, "expandable_segments:True");
+	BRIEF(v, "expandable_segments:True");
+	TEXT(v, "%s=%s may make %s usable (%s needed)", CONF, v->setting, gp_bytes_text(h->bytes).s,
+	     gp_bytes_text(g->oom->bytes).s);
+}
+
+static void advise_max_split(struct advising *g, const struct gp_oom_help *h)
+{
+	struct gp_oom_advice *v =
+		advice_add(g, gp_help_names[h->help], GP_OOM_COST_SETTING, !h->is_bound, h->bytes);
+	snprintf(v->setting, sizeof v->setting, "max_split_size_mb:%" PRIu64, g->oom->bytes >> 20);
+	BRIEF(v, "%s", v->setting);
+	TEXT(v, "%s=%s may keep %s whole", CONF, v->setting, gp_plural(h->count, "segment").s);
+}
+
+static void advise_rounding(struct advising *g, const struct gp_oom_help *h)
+{
+	struct gp_oom_advice *v =
+		advice_add(g, gp_help_names[h->help], GP_OOM_COST_SETTING, !h->is_bound, h->bytes);
+	if (h->help == GP_HELP_LESS_ROUNDING) {
+		BRIEF(v, "no roundup_power2_divisions");
+		TEXT(v, "remove roundup_power2_divisions from %s: it adds up to %s", CONF,
+		     gp_bytes_text(h->bytes).s);
+		return;
+	}
+	snprintf(v->setting, sizeof v->setting, "roundup_power2_divisions:%" PRIu64, h->count);
+	BRIEF(v, "%s", v->setting);
+	TEXT(v, "%s=%s may help: the largest place is %s too short", CONF, v->setting,
+	     gp_bytes_text(h->bytes).s);
+}
+
+static void advise_limit(struct advising *g, const struct gp_oom_help *h)
+{
+	const struct gp_oom_facts *f = &g->c->facts;
+	char old[GP_OOM_SETTING_MAX];
+	struct gp_oom_advice *v =
+		advice_add(g, gp_help_names[h->help], GP_OOM_COST_SETTING, !h->is_bound, h->bytes);
+	gp_oom_fraction(g->r, g->c, h->bytes, v->setting, old);
+	if (!*old) {
+		BRIEF(v, "a limit of %s", gp_bytes_text(h->bytes).s);
+		TEXT(v, "raise the limit to %s%s%s", gp_bytes_text(h->bytes).s,
+		     *v->setting ? ": " : "", v->setting);
+		return;
+	}
+	/* it lets a new segment in, beside what stays in pieces */
+	if (g->a->verdict == GP_VERDICT_LIMIT)
+		BRIEF(v, "a limit %s higher", gp_bytes_text(h->bytes - f->limit_bytes).s);
+	else
+		BRIEF(v, "a higher limit (workaround)");
+	TEXT(v, "%s instead of %s%s", v->setting, old,
+	     g->a->verdict == GP_VERDICT_LIMIT ? "" : " (workaround)");
+}
+
+static void advise_settings(struct advising *g)
+{
+	static const enum gp_help allocators[] = { GP_HELP_EXPANDABLE, GP_HELP_ROUND_SIZES,
+						   GP_HELP_MAX_SPLIT, GP_HELP_LESS_ROUNDING };
+	const struct gp_oom_help *h;
+	for (size_t k = 0; k < sizeof allocators / sizeof *allocators && !g->a->advices; k++) {
+		if (!(h = help_of(g, allocators[k])))
+			continue;
+		if (h->help == GP_HELP_EXPANDABLE)
+			advise_expandable(g, h);
+		else if (h->help == GP_HELP_MAX_SPLIT)
+			advise_max_split(g, h);
+		else
+			advise_rounding(g, h);
+	}
+	h = help_of(g, GP_HELP_LIMIT);
+	if (h && !g->is_leak_sure)
+		advise_limit(g, h);
+}
+
+/* ---- others, and the configuration ---- */
+
+static void advise_others(struct advising *g)
+{
+	const struct gp_oom_help *h = help_of(g, GP_HELP_OTHER);
+	if (!h)
+		return;
+	struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_ENVIRONMENT,
+					     true, g->c->finding.missing_bytes);
+	BRIEF(v, "stop other processes");
+	TEXT(v, "stop other processes that hold %s or more (nvidia-smi lists them)",
+	     gp_at_least_text(v->bytes).s);
+}
+
+static bool is_beyond_device(const struct advising *g)
+{
+	uint64_t total = g->c->frag.device->total_bytes;
+	return total && g->oom->bytes > total;
+}
+
+/* The largest request that is served; NULL: it is not known, or so small that it is another job. */
+static const struct gp_oom_help *smaller_of(const struct advising *g)
+{
+	const struct gp_oom_help *h = help_of(g, GP_HELP_SMALLER);
+	return h && h->bytes >= g->oom->bytes / 4 ? h : NULL;
+}
+
+/* "43.1 GiB or less", a size for the request; by how much, where three digits hide that. */
+static struct gp_text smaller_size(const struct advising *g, const struct gp_oom_help *h)
+{
+	const uint64_t asked = g->oom->bytes;
+	const bool is_near = strcmp(gp_bytes_text(h->bytes).s, gp_bytes_text(asked).s) == 0;
+	struct gp_text t = is_near ? gp_at_least_text(asked - h->bytes) : gp_at_most_text(h->bytes);
+	const size_t used = strlen(t.s);
+	snprintf(t.s + used, sizeof t.s - used, is_near ? " smaller" : " or less");
+	return t;
+}
+
+static void advise_smaller(struct advising *g)
+{
+	const struct gp_oom_help *h = smaller_of(g);
+	if (!h)
+		return;
+	struct gp_oom_advice *v =
+		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, h->bytes);
+	const struct gp_text size = smaller_size(g, h);
+	BRIEF(v, "request: %s", size.s);
+	TEXT(v, "make the request %s (%s)", size.s,
+	     g->a->is_framework ? "smaller batch" : "a smaller buffer");
+}
+
+/* What PyTorch frees goes to the driver, or the request is the smaller one of PyTorch. */
+static void advise_less(struct advising *g, const struct gp_oom_help *h)
+{
+	const struct gp_oom_facts *f = &g->c->facts;
+	const struct gp_oom_help *smaller = smaller_of(g);
+	struct gp_text less = gp_at_least_text(h->bytes);
+	if (!g->a->is_framework && f->allocated_bytes < h->bytes)
+		return;
+	struct gp_oom_advice *v =
+		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, h->bytes);
+	BRIEF(v, "smaller batch: %s less", less.s);
+	if (!g->a->is_framework) {
+		TEXT(v, "use %s less of PyTorch's %s, then call torch.cuda.empty_cache()", less.s,
+		     gp_bytes_text(f->allocated_bytes).s);
+	} else if (smaller) {
+		TEXT(v, "make the request %s, or use %s less (smaller batch)",
+		     smaller_size(g, smaller).s, less.s);
+	} else {
+		TEXT(v, "use %s less of the %s used and requested (smaller batch)", less.s,
+		     gp_bytes_text(f->allocated_bytes + f->bytes).s);
+	}
+}
+
+static void advise_batch(struct advising *g)
+{
+	const struct gp_oom_help *h = help_of(g, GP_HELP_LESS);
+	/* no batch is as small as that: it asks for a size that was not meant */
+	if (is_beyond_device(g) || (g->is_leak_sure && !g->is_of_optimizer))
+		return;
+	if (h && g->is_of_optimizer) {
+		struct gp_oom_advice *v =
+			advice_add(g, "less_state", GP_OOM_COST_CONFIGURATION, true, h->bytes);
+		BRIEF(v, "less optimizer state");
+		TEXT(v,
+		     "an optimizer with %s less state, or one that shares it among GPUs (ZeRO, "
+		     "FSDP)",
+		     gp_at_least_text(v->bytes).s);
+		return;
+	}
+	if (h)
+		advise_less(g, h);
+	if (g->a->verdict != GP_VERDICT_CACHE && (!h || !g->a->is_framework))
+		advise_smaller(g);
+}
+
+/* ---- code ---- */
+
+static void advise_leak(struct advising *g)
+{
+	const struct gp_leak *l = g->leak;
+	char who[GP_OOM_WHO_MAX], shorter[GP_OOM_WHO_MAX];
+	if (!l)
+		return;
+	uint64_t pace = (uint64_t)gp_rate_bytes(l->bytes_per_step);
+	bool is_named = gp_oom_who(g->r->recording, l->stack, l->at_ns, who);
+	const char *unit = g->leaks.window_ns ? "window" : "step";
+	if (g->is_leak_sure)
+		snprintf(g->a->leak, sizeof g->a->leak,
+			 "%s more each %s since %s %zu; %s in total%s", gp_bytes_text(pace).s, unit,
+			 unit, l->since_step, gp_bytes_text(l->live_bytes).s,
+			 is_named ? "" : ", by a line that was not recorded");
+	else
+		snprintf(g->a->leak, sizeof g->a->leak,
+			 "perhaps: %s more each %s from %s; else activations",
+			 gp_bytes_text(pace).s, unit,
+			 is_named ? gp_oom_who_short(who, 48, shorter) : "an unrecorded line");
+	struct gp_oom_advice *v = advice_add(g, "stop_leak", GP_OOM_COST_CODE, true, l->live_bytes);
+	snprintf(v->who, sizeof v->who, "%s", who);
+	BRIEF(v, "stop a leak: %s a %s", gp_bytes_text(pace).s, unit);
+	if (is_named)
+		TEXT(v, "do not keep what %s allocates%s", gp_oom_who_short(who, 40, shorter),
+		     g->is_leak_sure ? "" : ", if it is a leak");
+	else
+		TEXT(v, "stop the growth from %s to %s; a recording with stacks names the line",
+		     unit, unit);
+}
+
+static enum gp_status advise_outside(struct advising *g)
+{
+	const struct gp_oom_help *h = help_of(g, GP_HELP_OUTSIDE);
+	char shorter[GP_OOM_WHO_MAX];
+	struct gp_oom_holder holder;
+	if (!h)
+		return GP_OK;
+	enum gp_status status = gp_oom_holder_find(g->r, g->oom, g->c, true, &holder);
+	struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true,
+					     g->c->finding.missing_bytes);
+	BRIEF(v, "less outside PyTorch");
+	if (holder.bytes >= v->bytes) {
+		snprintf(v->who, sizeof v->who, "%s", holder.who);
+		TEXT(v, "use %s less of the %s outside PyTorch from %s",
+		     gp_at_least_text(v->bytes).s, gp_bytes_text(holder.bytes).s,
+		     gp_oom_who_short(v->who, 48, shorter));
+	} else {
+		TEXT(v, "use %s less outside PyTorch, for example of a library: it took %s",
+		     gp_at_least_text(v->bytes).s, gp_bytes_text(h->bytes).s);
+	}
+	return status;
+}
+
+static void advise_cache(struct advising *g)
+{
+	const struct gp_oom_help *h = help_of(g, GP_HELP_EMPTY_CACHE);
+	if (!h)
+		return;
+	struct gp_oom_advice *v =
+		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true, h->bytes);
+	char shorter[GP_OOM_WHO_MAX];
+	snprintf(v->who, sizeof v->who, "%s", g->a->asker);
+	BRIEF(v, "empty_cache() before it");
+	TEXT(v, "torch.cuda.empty_cache() before %s: it returns %s",
+	     *v->who ? gp_oom_who_short(v->who, 52, shorter) : "it", gp_bytes_text(h->bytes).s);
+}
+
+static enum gp_status advise_streams(struct advising *g)
+{
+	const struct gp_oom_help *h = help_of(g, GP_HELP_STREAMS);
+	if (!h)
+		return GP_OK;
+	struct gp_oom_advice *v =
+		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, !h->is_bound, h->bytes);
+	return gp_oom_elsewhere_text(g->r, g->oom, g->c, v);
+}
+
+/* The cheaper set of blocks whose going makes a place, where one line allocated them. */
+static enum gp_status advise_blocks(struct advising *g, bool *is_advised)
+{
+	char who[GP_OOM_WHO_MAX];
+	*is_advised = false;
+	for (size_t k = 0; k < g->c->helps && !g->leak; k++) {
+		const struct gp_oom_help *h = &g->c->help[k];
+		bool is_beside = h->help == GP_HELP_FREE_NEIGHBOURS;
+		const struct gp_block_set *set =
+			is_beside ? &g->c->frag.fit.in_place : &g->c->frag.fit.by_emptying;
+		if (!is_beside && h->help != GP_HELP_FREE_SEGMENTS)
+			continue;
+		/* it costs more than it brings: only where the figures support no other change */
+		if (h->bytes > g->oom->bytes && g->a->advices)
+			continue;
+		enum gp_status status = gp_oom_set_who(g->r, g->oom, g->c, set, who);
+		if (status)
+			return status;
+		if (!*who)
+			continue;
+		struct gp_oom_advice *v =
+			advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true, h->bytes);
+		snprintf(v->who, sizeof v->who, "%s", who);
+		BRIEF(v, "free %s earlier", gp_plural(h->count, "block").s);
+		gp_oom_set_text(g->c, set, is_beside, v->who, v->text);
+		*is_advised = true;
+		return GP_OK;
+	}
+	return GP_OK;
+}
+
+/* No line is known: what the blocks are, where most memory is in blocks of the request's size. */
+static void advise_alike(struct advising *g)
+{
+	const struct gp_oom_case *c = g->c;
+	char blocks[GP_OOM_BLOCKS_MAX];
+	struct gp_oom_alike alike;
+	gp_oom_alike_find(c, &alike);
+	snprintf(blocks, sizeof blocks, "%zu live blocks have", alike.blocks);
+	if (!g->a->is_framework || !alike.is_most)
+		return;
+	struct gp_oom_advice *v =
+		advice_add(g, "free_held", GP_OOM_COST_CODE, alike.is_enough, g->oom->bytes);
+	BRIEF(v, "free %s earlier", gp_bytes_text(v->bytes).s);
+	TEXT(v, "%s the request's size (%s of the %s in use): free or offload one%s",
+	     alike.blocks == 1 ? "1 live block has" : blocks, gp_bytes_text(alike.bytes).s,
+	     gp_bytes_text(c->facts.allocated_bytes).s, alike.is_enough ? "" : ", which may help");
+}
+
+/* Memory that could have been free already, of a holder whose line is known. */
+static enum gp_status advise_holder(struct advising *g)
+{
+	const struct gp_oom_help *h = help_of(g, GP_HELP_LESS);
+	char shorter[GP_OOM_WHO_MAX], some[GP_OOM_BLOCKS_MAX];
+	struct gp_oom_holder holder;
+	if (!h || g->leak || is_beyond_device(g) || g->a->verdict == GP_VERDICT_RESERVE)
+		return GP_OK;
+	enum gp_status status = gp_oom_holder_find(g->r, g->oom, g->c, false, &holder);
+	if (!status && !holder.bytes)
+		advise_alike(g);
+	if (status || holder.bytes < h->bytes)
+		return status;
+	status = gp_oom_holder_free(g->c, h->bytes, &holder);
+	const uint64_t bytes = holder.is_enough ? holder.freed_bytes : h->bytes;
+	const char *then = g->a->is_framework ? "" : ", then call empty_cache()";
+	struct gp_oom_advice *v =
+		advice_add(g, "free_held", GP_OOM_COST_CODE, holder.is_enough, bytes);
+	snprintf(v->who, sizeof v->who, "%s", holder.who);
+	BRIEF(v, "free %s earlier", gp_bytes_text(bytes).s);
+	gp_oom_who_short(v->who, 42 + strlen(then), shorter);
+	if (holder.is_enough)
+		TEXT(v, "free or offload %s from %s%s",
+		     gp_oom_blocks_text(holder.freed, holder.blocks, bytes, some), shorter, then);
+	else
+		TEXT(v, "%s less of the %s from %s may help%s", gp_bytes_text(bytes).s,
+		     gp_bytes_text(holder.bytes).s, shorter, then);
+	return status;
+}
+
+static void advise_size(struct advising *g)
+{
+	uint64_t total = g->c->frag.device->total_bytes;
+	char shorter[GP_OOM_WHO_MAX];
+	if (!is_beyond_device(g))
+		return;
+	struct gp_oom_advice *v =
+		advice_add(g, gp_help_names[GP_HELP_SMALLER], GP_OOM_COST_CODE, false, total);
+	snprintf(v->who, sizeof v->who, "%s", g->a->asker);
+	BRIEF(v, "check the size");
+	TEXT(v, "check the size that %s requests: it is larger than the GPU",
+	     *v->who ? gp_oom_who_short(v->who, 57, shorter) : "the job");
+}
+
+static enum gp_status advise_code(struct advising *g)
+{
+	advise_size(g);
+	advise_leak(g);
+	advise_cache(g);
+	bool is_advised = false;
+	enum gp_status status = advise_outside(g);
+	if (!status)
+		status = advise_streams(g);
+	if (!status)
+		status = advise_blocks(g, &is_advised);
+	return status || is_advised ? status : advise_holder(g);
+}
+
+/* ---- what will not help ---- */
+
+/* Which would be the setting to try, were it fragmentation. */
+static void no_help_expandable(struct advising *g)
+{
+	const struct gp_oom_finding *v = &g->c->finding;
+	const struct gp_oom_help *h = NULL;
+	const bool is_small = g->oom->bytes <= UINT64_C(1) << 20;
+	const uint64_t page = is_small ? UINT64_C(2) << 20 : g->r->settings.large_segment_bytes;
+	char why[96], line[128];
+	for (size_t k = 0; k < g->c->helps; k++)
+		if (g->c->help[k].help == GP_HELP_EXPANDABLE)
+			h = &g->c->help[k];
+	if (!g->a->is_framework || g->r->settings.is_expandable || (h && h->is_enough) ||
+	    v->missing_bytes == GP_BYTES_UNKNOWN)
+		return;
+	if (h && v->room_bytes != GP_BYTES_UNKNOWN && h->bytes <= v->room_bytes)
+		snprintf(why, sizeof why, "each of its %s pages would hold a live block",
+			 gp_bytes_text(page).s);
+	else if (h)
+		snprintf(why, sizeof why, "only %s would be usable", gp_bytes_text(h->bytes).s);
+	else if (!v->cached_bytes)
+		snprintf(why, sizeof why, "no fragmentation");
+	else if (v->cached_bytes < v->missing_bytes)
+		snprintf(why, sizeof why, "too little fragmentation: %s",
+			 gp_bytes_text(v->cached_bytes).s);
+	else
+		return;
+	snprintf(line, sizeof line, "expandable_segments (%s)", why);
+	no_help_add(g->a, "expandable_segments", line);
+}
+
+static void list_no_helps(struct advising *g)
+{
+	struct gp_oom_answer *a = g->a;
+	char text[96];
+	if (g->is_leak_sure)
+		no_help_add(a, "less_in_use", "a smaller batch, a higher limit (they delay it)");
+	if (g->is_of_optimizer && help_of(g, GP_HELP_LESS))
+		no_help_add(a, "less_in_use", "a smaller batch (the optimizer's states stay)");
+	if (a->is_framework) {
+		no_help_add(a, "empty_cache", "empty_cache() (PyTorch did that already)");
+	} else if (a->verdict == GP_VERDICT_CAPACITY) {
+		if (g->c->frag.releasable_bytes)
+			snprintf(text, sizeof text, "empty_cache() alone (it returns %s)",
+				 gp_bytes_text(g->c->frag.releasable_bytes).s);
+		else
+			snprintf(text, sizeof text, "empty_cache() alone (nothing to return)");
+		no_help_add(a, "empty_cache", text);
+	}
+	no_help_expandable(g);
+}
+
+/* ---- all ---- */
+
+static bool is_of_optimizer(const struct gp_oom_report *r, const struct gp_oom *o)
+{
+	struct gp_stack s;
+	struct gp_frame frame[GP_FRAMES_MAX];
+	return o->stack &&
+	       gp_recording_stack(r->recording, o->stack, o->at_ns, GP_STACK_SYMBOLS, &s, frame,
+				  GP_FRAMES_MAX) &&
+	       gp_frames_are_of_optimizer(frame, s.frames);
+}
+
+/* Changes that remove the cause. */
+#define CURES 2u
+static const char *const cures[GP_VERDICTS][CURES] = {
+	[GP_VERDICT_STREAM] = { "fewer_streams_or_pools" },
+	[GP_VERDICT_CACHE] = { "empty_cache" },
+	[GP_VERDICT_LIMIT] = { "higher_limit" },
+	[GP_VERDICT_OTHER] = { "less_by_others" },
+	[GP_VERDICT_OUTSIDE] = { "less_outside" },
+	[GP_VERDICT_RESERVE] = { "less_in_use", "smaller_request" },
+};
+
+static bool is_cure(enum gp_verdict verdict, const struct gp_oom_advice *v)
+{
+	for (size_t k = 0; k < CURES && cures[verdict][k]; k++)
+		if (strcmp(cures[verdict][k], v->change) == 0)
+			return true;
+	return false;
+}
+
+static unsigned rank_of(const struct gp_oom_answer *a, const struct gp_oom_advice *v)
+{
+	return (v->is_sure ? 0u : 2u * GP_OOM_COSTS) +
+	       (is_cure(a->verdict, v) ? 0u : GP_OOM_COSTS) + v->cost;
+}
+
+/* Those of one rank stay in their order. */
+static void sort_advice(struct gp_oom_answer *a)
+{
+	for (size_t k = 1; k < a->advices; k++) {
+		const struct gp_oom_advice v = a->advice[k];
+		size_t at = k;
+		for (; at && rank_of(a, &a->advice[at - 1]) > rank_of(a, &v); at--)
+			a->advice[at] = a->advice[at - 1];
+		a->advice[at] = v;
+	}
+}
+
+enum gp_status gp_oom_advise(const struct gp_oom_report *r, const struct gp_oom *o,
+			     const struct gp_oom_case *c, struct gp_oom_answer *a)
+{
+	struct advising g = { .r = r, .oom = o, .c = c, .a = a };
+	enum gp_status status = gp_oom_leak_find(r, o, c, &g.leaks, &g.leak);
+	g.is_leak_sure = g.leak && !g.leak->may_be_activations;
+	g.is_of_optimizer = is_of_optimizer(r, o);
+	advise_settings(&g);
+	advise_others(&g);
+	advise_batch(&g);
+	if (!status)
+		status = advise_code(&g);
+	sort_advice(a);
+	list_no_helps(&g);
+	gp_leaks_free(&g.leaks);
+	return status;
+}

@@ -1,0 +1,178 @@
+/*
+ * Orders the first out-of-memory event of each recording by time of day: the recording's start by
+ * its host's clock and the moment in it. Time since the start is not compared: ranks start one
+ * after the other.
+ */
+#include "oom_ranks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../input/inputs.h"
+#include "../io/amount.h"
+#include "../io/message.h"
+#include "../report/report.h"
+#include "oom_answer.h"
+
+#define NS_IN_S 1000000000u
+
+struct gp_oom_rank {
+	const char *path;
+	char host[64];
+	uint64_t unix_ns;
+	struct gp_text state;
+	size_t times;
+	uint64_t number; /* of its first one, from 1 */
+	unsigned device;
+	struct gp_oom_answer answer;
+};
+
+enum { LATER, CAUSE, REQUESTED, MISSING, TRY, OOMS, COLUMNS };
+
+void gp_oom_ranks_begin(struct gp_oom_ranks *ranks)
+{
+	*ranks = (struct gp_oom_ranks){
+		.sheet = { .columns = COLUMNS,
+			   .title = { "later", "cause", "requested", "missing", "try", "OOMs" },
+			   .is_text = { [CAUSE] = true, [TRY] = true } },
+	};
+}
+
+static enum gp_status rank_look(struct gp_oom_rank *rank, const struct gp_oom_report *r, size_t k)
+{
+	struct gp_oom_case looked;
+	enum gp_status status = gp_oom_look(r->recording, &r->ooms, k, &r->settings, -1, &looked);
+	if (status == GP_OK)
+		status = gp_oom_answer_build(r, k, &looked, &rank->answer);
+	gp_oom_case_free(&looked);
+	return status;
+}
+
+enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_report *r)
+{
+	size_t first = 0;
+	gp_report_table_see(&ranks->sheet, r->path, r->info);
+	if (!r->shown)
+		return GP_OK;
+	while (!r->row[first].is_shown)
+		first++;
+	if (ranks->ranks == ranks->capacity) {
+		size_t capacity = ranks->capacity ? 2 * ranks->capacity : 16;
+		struct gp_oom_rank *rank = realloc(ranks->rank, capacity * sizeof *rank);
+		if (!rank)
+			return GP_E_MEMORY;
+		ranks->rank = rank;
+		ranks->capacity = capacity;
+	}
+	const struct gp_oom *oom = &r->ooms.oom[first];
+	struct gp_oom_rank *rank = &ranks->rank[ranks->ranks];
+	*rank = (struct gp_oom_rank){
+		.path = r->path,
+		.unix_ns = r->info->start_unix_ns + (uint64_t)oom->at_ns,
+		.state = gp_report_table_state_of(r->info),
+		.times = r->shown,
+		.number = first + 1,
+		.device = oom->device,
+	};
+	snprintf(rank->host, sizeof rank->host, "%s", r->info->hostname ? r->info->hostname : "");
+	enum gp_status status = rank_look(rank, r, first);
+	ranks->ranks += status == GP_OK;
+	return status;
+}
+
+static int by_clock(const void *a, const void *b)
+{
+	const struct gp_oom_rank *x = a, *y = b;
+	int order = (x->unix_ns > y->unix_ns) - (x->unix_ns < y->unix_ns);
+	return order ? order : strverscmp(x->path, y->path);
+}
+
+static void print_first(const struct gp_oom_ranks *ranks, FILE *out)
+{
+	const struct gp_oom_rank *first = ranks->rank;
+	time_t second = (time_t)(first->unix_ns / NS_IN_S);
+	struct tm tm;
+	char day[32];
+	strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", gmtime_r(&second, &tm));
+	fputs("first OOM: ", out);
+	gp_report_table_name_print(&ranks->sheet, first->path, out);
+	if (ranks->ranks > 1) {
+		fprintf(out, ", %s before ",
+			gp_ns_text((int64_t)(first[1].unix_ns - first->unix_ns)).s);
+		gp_report_table_name_print(&ranks->sheet, first[1].path, out);
+	}
+	fprintf(out, ", at %s.%03" PRIu64 " UTC\n", day, first->unix_ns % NS_IN_S / 1000000);
+	gp_oom_answer_print(out, &first->answer);
+}
+
+static bool has_other_host(const struct gp_oom_ranks *ranks)
+{
+	for (size_t k = 1; k < ranks->ranks; k++)
+		if (strcmp(ranks->rank[k].host, ranks->rank->host) != 0)
+			return true;
+	return false;
+}
+
+/* Of numbers none is an outlier: the rows are those that failed. */
+static bool oom_ranks_add_row(struct gp_oom_ranks *ranks, const struct gp_oom_rank *rank)
+{
+	const struct gp_oom_answer *a = &rank->answer;
+	struct gp_report_row *row = gp_report_table_append(&ranks->sheet, rank->path);
+	if (!row)
+		return false;
+	snprintf(row->part, sizeof row->part, "GPU %u", rank->device);
+	row->state = rank->state;
+	gp_cell_put(&row->cell[LATER], NAN,
+		    gp_ns_text((int64_t)(rank->unix_ns - ranks->rank->unix_ns)).s);
+	gp_cell_put(&row->cell[CAUSE], NAN, gp_verdict_names[a->verdict]);
+	gp_cell_put(&row->cell[REQUESTED], NAN, gp_bytes_text(a->asked_bytes).s);
+	if (a->missing_bytes != GP_BYTES_UNKNOWN)
+		gp_cell_put(&row->cell[MISSING], NAN, gp_at_least_text(a->missing_bytes).s);
+	gp_cell_put(&row->cell[TRY], NAN, gp_oom_answer_brief(a));
+	gp_cell_put(&row->cell[OOMS], NAN, gp_count_text(rank->times).s);
+	return true;
+}
+
+/* The next question is who holds most: in all of the directory, else in the first recording. */
+static void print_none(const struct gp_oom_ranks *ranks, FILE *out)
+{
+	const struct gp_report_table *sheet = &ranks->sheet;
+	const char *directory = gp_inputs_directory();
+	const char *what =
+		gp_report_table_has_flaws(sheet) ? "no OOM was recorded" : "memory did not run out";
+	if (!gp_report_table_none_print(sheet, what, "", out))
+		gp_next_print(out, "peak", directory ? directory : sheet->first);
+}
+
+const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *number)
+{
+	struct gp_report_table *sheet = &ranks->sheet;
+	if (!ranks->ranks) {
+		print_none(ranks, out);
+		return NULL;
+	}
+	qsort(ranks->rank, ranks->ranks, sizeof *ranks->rank, by_clock);
+	gp_report_table_flaws_print(sheet, out);
+	print_first(ranks, out);
+	if (has_other_host(ranks))
+		fputs("The recordings are of several hosts: their clocks may differ, and so may "
+		      "the order.\n",
+		      out);
+	fprintf(out, "memory ran out in %zu of %zu recordings:\n", ranks->ranks, sheet->recordings);
+	for (size_t k = 0; k < ranks->ranks; k++)
+		if (!oom_ranks_add_row(ranks, &ranks->rank[k]))
+			return NULL;
+	gp_report_table_rows_print(sheet, out);
+	*number = ranks->rank->number;
+	return ranks->rank->path;
+}
+
+void gp_oom_ranks_release(struct gp_oom_ranks *ranks)
+{
+	free(ranks->rank);
+	gp_report_table_release(&ranks->sheet);
+	*ranks = (struct gp_oom_ranks){ 0 };
+}

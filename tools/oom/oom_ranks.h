@@ -1,0 +1,28 @@
+/* Several recordings in `gpuprof oom`: which of them ran out of memory first, by the clock. */
+#ifndef OOM_RANKS_H
+#define OOM_RANKS_H
+
+#include <stddef.h>
+
+#include "../report/table.h"
+#include "oom_report.h"
+
+struct gp_oom_rank;
+struct gp_oom_ranks {
+	size_t ranks, capacity;
+	struct gp_oom_rank *rank; /* those that ran out of memory */
+	struct gp_report_table sheet;
+};
+
+void gp_oom_ranks_begin(struct gp_oom_ranks *ranks);
+/* Another recording and its out-of-memory events; `path` is kept. GP_E_MEMORY, or of its replay. */
+enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_report *report);
+/*
+ * First the answer: which recording was first, and why; then all that ran out of memory. The first
+ * out-of-memory event of that recording: its path, and its number from 1 in *number; the caller has
+ * its details and the last line. NULL: memory did not run out, all is printed.
+ */
+const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *number);
+void gp_oom_ranks_release(struct gp_oom_ranks *ranks);
+
+#endif

@@ -1,0 +1,433 @@
+/* Sentences of `gpuprof oom`: what proves a verdict, and what would have helped. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../io/amount.h"
+#include "oom_report.h"
+
+#define ROOM_TEXT 160u	      /* of a part of a sentence, with two sizes */
+#define OTHERS_SHARE 50u      /* of the GPU: less is what contexts take, and is not named */
+#define FRACTION_PARTS 10000u /* of a limit as a fraction: the steps in which it is stated */
+#define SAY(...) snprintf(out, GP_REASON_MAX, __VA_ARGS__)
+
+/* ---- what is missing, and why ---- */
+
+static uint64_t above(uint64_t more, uint64_t less)
+{
+	if (more == GP_BYTES_UNKNOWN || less == GP_BYTES_UNKNOWN)
+		return GP_BYTES_UNKNOWN;
+	return more > less ? more - less : 0;
+}
+
+/* "; the driver has 138 GiB free", "" where that is not known */
+static void say_driver(const struct gp_oom_facts *f, char out[ROOM_TEXT])
+{
+	out[0] = '\0';
+	if (f->free_bytes != GP_BYTES_UNKNOWN)
+		snprintf(out, ROOM_TEXT, "; the driver has %s free",
+			 gp_bytes_text(f->free_bytes).s);
+}
+
+void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
+{
+	const struct gp_oom_facts *f = &c->facts;
+	const struct gp_oom_finding *v = &c->finding;
+	const uint64_t needed = v->is_limit_tighter ? f->limited_bytes : f->driver_bytes;
+	const struct gp_text missing = gp_at_least_text(v->missing_bytes);
+	char segment[ROOM_TEXT] = "", kept[ROOM_TEXT] = "";
+	if (v->missing_bytes == GP_BYTES_UNKNOWN) {
+		SAY("not known");
+		return;
+	}
+	if (v->verdict == GP_VERDICT_RESERVE) {
+		SAY("perhaps %s: the driver has %s free, but does not hand out the last few MiB",
+		    missing.s, gp_bytes_text(f->free_bytes).s);
+		return;
+	}
+	if (strcmp(gp_bytes_text(needed).s, gp_bytes_text(f->bytes).s) != 0)
+		snprintf(segment, sizeof segment, "PyTorch takes a segment of %s, ",
+			 gp_bytes_text(needed).s);
+	if (v->kept_bytes && !v->is_limit_tighter)
+		snprintf(kept, sizeof kept, " and may keep %s for itself",
+			 gp_bytes_text(v->kept_bytes).s);
+	/* a verdict of the limit has what the driver has free */
+	if (v->is_limit_tighter && v->verdict != GP_VERDICT_LIMIT)
+		say_driver(f, kept);
+	if (v->is_limit_tighter)
+		SAY("%s: %sthe %s limit leaves %s%s", missing.s, segment,
+		    gp_bytes_text(f->limit_bytes).s,
+		    gp_bytes_text(above(f->limit_bytes, f->reserved_bytes)).s, kept);
+	else
+		SAY("%s: %sthe driver has %s free%s", missing.s, segment,
+		    gp_bytes_text(f->free_bytes).s, kept);
+}
+
+/* The moment with which growth is compared: that much did fit then. */
+#define BEFORE "since %s, when PyTorch held %s"
+#define BEFORE_OF(o) gp_ns_text((o)->before_at_ns).s, gp_bytes_text((o)->before_allocated_bytes).s
+
+struct gp_text gp_oom_stream_text(uint64_t stream)
+{
+	struct gp_text t;
+	snprintf(t.s, sizeof t.s, stream ? "stream 0x%" PRIx64 : "stream %" PRIx64, stream);
+	return t;
+}
+
+static const struct gp_arena *other_arena(const struct gp_oom_case *c)
+{
+	return &c->memory.arena[c->other->arena];
+}
+
+/* All that is cached for others is cached for `other`. */
+static bool is_only_other(const struct gp_oom_case *c)
+{
+	const struct gp_frag_pool *p = c->other;
+	return p &&
+	       p->free_bytes + p->pending_bytes == c->facts.elsewhere_bytes + p->releasable_bytes;
+}
+
+/* "; a piece of 38.0 MiB would fit" */
+static void say_place(const struct gp_oom_case *c, char out[ROOM_TEXT])
+{
+	const struct gp_oom_facts *f = &c->facts;
+	const uint64_t other = c->other ? c->other->largest_request_bytes : 0;
+	const uint64_t most = other >= f->bytes ? other : f->largest_any_bytes;
+	const bool is_named = other >= f->bytes && !is_only_other(c);
+	out[0] = '\0';
+	if (most >= f->bytes)
+		snprintf(out, ROOM_TEXT, "; a piece of %s%s%s would fit", gp_at_most_text(most).s,
+			 is_named ? " for " : "",
+			 is_named ? gp_oom_stream_text(other_arena(c)->stream).s : "");
+	else if (most)
+		snprintf(out, ROOM_TEXT, " in pieces for requests of at most %s",
+			 gp_at_most_text(most).s);
+}
+
+static bool is_of_streams(const struct gp_oom_case *c)
+{
+	const uint64_t *cause = c->frag.cause_bytes;
+	return c->facts.has_arena && !cause[GP_CAUSE_PRIVATE] && cause[GP_CAUSE_STREAM];
+}
+
+static bool is_of_pools(const struct gp_oom_case *c)
+{
+	const uint64_t *cause = c->frag.cause_bytes;
+	return c->facts.has_arena && cause[GP_CAUSE_PRIVATE] && !cause[GP_CAUSE_STREAM];
+}
+
+static void say_stream(const struct gp_oom_case *c, char *out)
+{
+	const uint64_t elsewhere = c->facts.elsewhere_bytes;
+	char where[ROOM_TEXT] = "for other streams or in private pools", place[ROOM_TEXT];
+	if (is_of_streams(c))
+		snprintf(where, sizeof where, "for %s",
+			 is_only_other(c) ? gp_oom_stream_text(other_arena(c)->stream).s :
+					    "other streams");
+	else if (is_of_pools(c))
+		snprintf(where, sizeof where, "in private pools (CUDA graphs, MemPool)");
+	say_place(c, place);
+	if (elsewhere)
+		SAY("%s are cached %s%s", gp_bytes_text(elsewhere).s, where, place);
+	else
+		SAY("the cache has a place for %s, %s",
+		    gp_at_most_text(c->facts.largest_any_bytes).s, where);
+}
+
+static void say_limit(const struct gp_oom_facts *f, char *out)
+{
+	char had[ROOM_TEXT];
+	say_driver(f, had);
+	if (f->is_limit_told)
+		SAY("set_per_process_memory_fraction allows %s%s", gp_bytes_text(f->limit_bytes).s,
+		    had);
+	else
+		SAY("PyTorch stopped at %s by a limit that was not recorded%s",
+		    gp_bytes_text(f->reserved_bytes).s, had);
+}
+
+static void say_capacity(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
+{
+	const struct gp_oom_facts *f = &c->facts;
+	const uint64_t total = c->frag.device->total_bytes;
+	if (total && o->bytes > total)
+		SAY("the request is larger than the GPU's %s", gp_bytes_text(total).s);
+	else if (f->is_framework)
+		SAY("PyTorch uses %s of the %s that it can have",
+		    gp_bytes_text(f->allocated_bytes).s,
+		    gp_bytes_text(f->allocated_bytes + c->finding.usable_bytes).s);
+	else if (f->allocated_bytes)
+		SAY("PyTorch uses %s; the driver has %s free", gp_bytes_text(f->allocated_bytes).s,
+		    gp_bytes_text(f->free_bytes).s);
+	else
+		SAY("%s requested, the driver has %s free", gp_bytes_text(f->driver_bytes).s,
+		    gp_bytes_text(f->free_bytes).s);
+}
+
+/* What others have explains why PyTorch cannot have the whole GPU. */
+static void say_others(const struct gp_oom *o, char *out)
+{
+	const size_t length = strlen(out);
+	if (o->other_bytes != GP_BYTES_UNKNOWN && o->other_bytes >= o->total_bytes / OTHERS_SHARE)
+		snprintf(out + length, GP_REASON_MAX - length, "; other processes have %s",
+			 gp_bytes_text(o->other_bytes).s);
+}
+
+static void say_pieces(const struct gp_oom_case *c, char *out)
+{
+	const struct gp_oom_facts *f = &c->facts;
+	const char *doubt = f->has_arena ? "" : ", or for other streams";
+	const uint64_t largest = f->has_arena ? f->largest_bytes : f->largest_any_bytes;
+	char piece[ROOM_TEXT] = "";
+	if (f->is_framework && largest)
+		snprintf(piece, sizeof piece, "; the largest serves %s",
+			 gp_at_most_text(largest).s);
+	SAY("%s are cached in pieces%s%s", gp_bytes_text(c->finding.cached_bytes).s, doubt, piece);
+}
+
+void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
+{
+	const struct gp_oom_facts *f = &c->facts;
+	switch (c->finding.verdict) {
+	case GP_VERDICT_STREAM:
+		say_stream(c, out);
+		return;
+	case GP_VERDICT_FRAGMENTATION:
+		say_pieces(c, out);
+		return;
+	case GP_VERDICT_CACHE:
+		SAY("PyTorch holds %s in segments without a live block",
+		    gp_bytes_text(f->releasable_bytes).s);
+		return;
+	case GP_VERDICT_LIMIT:
+		say_limit(f, out);
+		return;
+	case GP_VERDICT_OTHER:
+		SAY("others took %s (the driver's count) " BEFORE,
+		    gp_bytes_text(f->other_grown_bytes).s, BEFORE_OF(o));
+		return;
+	case GP_VERDICT_OUTSIDE:
+		SAY("this job took %s outside PyTorch " BEFORE,
+		    gp_bytes_text(f->outside_grown_bytes).s, BEFORE_OF(o));
+		return;
+	case GP_VERDICT_CAPACITY:
+	case GP_VERDICT_RESERVE:
+		say_capacity(o, c, out);
+		say_others(o, out);
+		return;
+	case GP_VERDICT_UNKNOWN:
+	case GP_VERDICTS:
+		break;
+	}
+	SAY("%s", c->finding.not_known);
+}
+
+void gp_oom_cause_text(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
+{
+	const enum gp_verdict verdict = c->finding.verdict;
+	const char *name = gp_verdict_names[verdict];
+	char reason[GP_REASON_MAX];
+	gp_oom_reason(o, c, reason);
+	if (verdict == GP_VERDICT_STREAM && is_of_streams(c))
+		name = "another stream";
+	else if (verdict == GP_VERDICT_STREAM && is_of_pools(c))
+		name = "another pool";
+	snprintf(out, GP_CAUSE_MAX, "%s%s: %s", name,
+		 verdict == GP_VERDICT_RESERVE ? " (likely)" : "", reason);
+}
+
+/* ---- what would have helped ---- */
+
+static const char *text(struct gp_text *room, uint64_t bytes)
+{
+	*room = gp_bytes_text(bytes);
+	return bytes == GP_BYTES_UNKNOWN ? "an unknown amount" : room->s;
+}
+
+static const char *least(struct gp_text *room, uint64_t bytes)
+{
+	*room = gp_at_least_text(bytes);
+	return bytes == GP_BYTES_UNKNOWN ? "an unknown amount" : room->s;
+}
+
+static void say_expandable(const struct gp_oom_help *h, const struct gp_oom *o, char *out)
+{
+	struct gp_text a, b;
+	SAY("expandable_segments:True: free pages and free device memory would be %s, %s are "
+	    "needed",
+	    text(&a, h->bytes), text(&b, o->bytes));
+}
+
+void gp_oom_fraction(const struct gp_oom_report *r, const struct gp_oom_case *c, uint64_t bytes,
+		     char setting[GP_OOM_SETTING_MAX], char old[GP_OOM_SETTING_MAX])
+{
+	const uint64_t total = c->frag.device->total_bytes, limit = c->facts.limit_bytes;
+	const char *conf = r->info->alloc_conf;
+	const bool is_set = conf && strstr(conf, "per_process_memory_fraction:");
+	const char *from = is_set ? "per_process_memory_fraction:" :
+				    "torch.cuda.set_per_process_memory_fraction(";
+	setting[0] = old[0] = '\0';
+	if (!total || bytes > total)
+		return;
+	/* a step more than is needed, so that what follows has some room */
+	uint64_t parts = (uint64_t)ceil((double)bytes / (double)total * FRACTION_PARTS) + 1;
+	parts = parts < FRACTION_PARTS ? parts : FRACTION_PARTS;
+	snprintf(setting, GP_OOM_SETTING_MAX, "%s%.4f%s", from, (double)parts / FRACTION_PARTS,
+		 is_set ? "" : ")");
+	if (c->facts.is_limit_told && limit != GP_BYTES_UNKNOWN)
+		snprintf(old, GP_OOM_SETTING_MAX, "%.3g", (double)limit / (double)total);
+}
+
+static void say_higher_limit(const struct gp_oom_report *r, const struct gp_oom_case *c,
+			     const struct gp_oom_help *h, char *out)
+{
+	char setting[GP_OOM_SETTING_MAX], old[GP_OOM_SETTING_MAX];
+	gp_oom_fraction(r, c, h->bytes, setting, old);
+	if (*old)
+		SAY("a limit that is %s higher: %s instead of %s",
+		    gp_bytes_text(above(h->bytes, c->facts.limit_bytes)).s, setting, old);
+	else
+		SAY("a limit of %s%s%s", gp_bytes_text(h->bytes).s, *setting ? ": " : "", setting);
+}
+
+static void say_less(const struct gp_oom_facts *f, const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a, b;
+	if (f->is_framework)
+		SAY("%s less of the %s allocated and requested", least(&a, h->bytes),
+		    text(&b, f->allocated_bytes + f->bytes));
+	else if (f->allocated_bytes >= h->bytes)
+		SAY("%s less of PyTorch's %s, then empty_cache()", least(&a, h->bytes),
+		    text(&b, f->allocated_bytes));
+	else
+		SAY("%s less in use on the device", least(&a, h->bytes));
+}
+
+static void say_freeing(const struct gp_oom_case *c, const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a = gp_plural(h->count, "block"), b = gp_bytes_text(h->bytes);
+	const bool is_known = c->facts.has_arena;
+	if (h->help == GP_HELP_FREE_NEIGHBOURS)
+		SAY("freeing %s%s (%s)%s%s", a.s, is_known ? " of its stream and pool" : "", b.s,
+		    h->count > 1 ? ", adjacent" : "",
+		    is_known ? "" : ", if of its stream and pool");
+	else
+		SAY("freeing %s (%s): %s to the driver", a.s, b.s,
+		    c->frag.fit.by_emptying.segments == 1 ? "the segment returns" :
+							    "their segments return");
+}
+
+static void say_max_split(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a;
+	SAY("max_split_size_mb:%llu: %s of this size would stay whole, with %s free",
+	    (unsigned long long)(o->bytes >> 20), gp_plural(h->count, "segment").s,
+	    text(&a, h->bytes));
+}
+
+static void say_rounding(const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a;
+	if (h->help == GP_HELP_LESS_ROUNDING)
+		SAY("no roundup_power2_divisions: it adds up to %s to allocated and requested "
+		    "sizes",
+		    text(&a, h->bytes));
+	else
+		SAY("roundup_power2_divisions:%" PRIu64
+		    ": the largest gap is %s too short; with it "
+		    "both have one size, and blocks grow by at most 1/%" PRIu64,
+		    h->count, text(&a, h->bytes), h->count);
+}
+
+static void say_streams(const struct gp_oom_case *c, const struct gp_oom_help *h, char *out)
+{
+	if (h->is_bound)
+		SAY("one stream and pool for both: %s are cached for others",
+		    gp_bytes_text(h->bytes).s);
+	else
+		SAY("on %s: a piece of %s is free there",
+		    gp_oom_stream_text(other_arena(c)->stream).s,
+		    gp_at_most_text(c->other->largest_request_bytes).s);
+}
+
+static void say_came(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a;
+	SAY("without what %s " BEFORE ": %s",
+	    h->help == GP_HELP_OTHER ? "other processes took" : "was taken outside PyTorch",
+	    BEFORE_OF(o), text(&a, h->bytes));
+}
+
+void gp_oom_help_text(const struct gp_oom_report *r, const struct gp_oom *o,
+		      const struct gp_oom_case *c, const struct gp_oom_help *h, char *out)
+{
+	struct gp_text a;
+	switch (h->help) {
+	case GP_HELP_FREE_NEIGHBOURS:
+	case GP_HELP_FREE_SEGMENTS:
+		say_freeing(c, h, out);
+		return;
+	case GP_HELP_EMPTY_CACHE:
+		SAY(o->is_framework ?
+			    "empty_cache(): it returns %s, and PyTorch does that before it fails" :
+			    "empty_cache() before the request: it returns %s to the driver",
+		    text(&a, h->bytes));
+		return;
+	case GP_HELP_EXPANDABLE:
+		say_expandable(h, o, out);
+		return;
+	case GP_HELP_MAX_SPLIT:
+		say_max_split(o, h, out);
+		return;
+	case GP_HELP_ROUND_SIZES:
+	case GP_HELP_LESS_ROUNDING:
+		say_rounding(h, out);
+		return;
+	case GP_HELP_STREAMS:
+		say_streams(c, h, out);
+		return;
+	case GP_HELP_LIMIT:
+		say_higher_limit(r, c, h, out);
+		return;
+	case GP_HELP_OUTSIDE:
+	case GP_HELP_OTHER:
+		say_came(o, h, out);
+		return;
+	case GP_HELP_SMALLER:
+		SAY("a request of at most %s (%" PRIu64 " bytes)", gp_at_most_text(h->bytes).s,
+		    h->bytes);
+		return;
+	case GP_HELP_LESS:
+		say_less(&c->facts, h, out);
+		return;
+	case GP_HELPS:
+		break;
+	}
+	out[0] = '\0';
+}
+
+/* ---- growth ---- */
+
+uint64_t gp_oom_growth(const struct gp_use *use)
+{
+	return use->bytes > use->live_bytes ? use->bytes - use->live_bytes : 0;
+}
+
+static int compare_growth(const void *left, const void *right)
+{
+	const struct gp_group *a = left, *b = right;
+	uint64_t x = gp_oom_growth(&a->use), y = gp_oom_growth(&b->use);
+	if (x != y)
+		return x < y ? 1 : -1;
+	return strcmp(a->key, b->key);
+}
+
+void gp_oom_by_growth(struct gp_groups *groups, size_t *grown)
+{
+	*grown = 0;
+	if (groups->groups > 1)
+		qsort(groups->group, groups->groups, sizeof *groups->group, compare_growth);
+	while (*grown < groups->groups && gp_oom_growth(&groups->group[*grown].use))
+		++*grown;
+}

@@ -1,0 +1,69 @@
+/* What `gpuprof phases` shows, for a person and for a program. */
+#ifndef GP_PHASES_REPORT_H
+#define GP_PHASES_REPORT_H
+
+#include "../report/report.h"
+
+#define GP_PHASES_TOP UINT64_MAX /* not said */
+#define GP_PHASES_FOLD UINT64_MAX
+
+/* What a phase holds at the peak of a device. */
+struct gp_phase_part {
+	const struct gp_range_path *phase; /* NULL: no event accounts for it */
+	uint64_t bytes;
+	const struct gp_use *use;
+	size_t uses;
+	size_t first; /* where its largest use stands among those of the device */
+};
+struct gp_phases_peak {
+	const struct gp_holders *holders;
+	size_t parts;
+	struct gp_phase_part *part; /* most bytes first */
+	struct gp_use *use;	    /* by phase */
+};
+
+struct gp_phases_report {
+	const char *path;
+	struct gp_recording *recording;
+	const struct gp_info *info;
+	struct gp_phases_asked asked;
+	struct gp_phases phases;
+	uint64_t *held;	     /* by phase: live at the peak; NULL: not known */
+	struct gp_peak peak; /* by ranges; no holders: not known */
+	size_t peaks;
+	struct gp_phases_peak *at_peak; /* by device; NULL: not known */
+	size_t warmup_steps;		/* that are in no mean; asked.warm_ns is their end */
+	const char *no_steps;		/* why no steps were found; NULL: they were */
+	uint64_t depth, top;		/* levels; ranges of a level, 0: all */
+	bool is_json;
+	FILE *out;
+	struct gp_json *json;
+};
+
+/*
+ * Fills in `held`, `peak` and `at_peak`: what was allocated in each phase and its children and is
+ * live at the peak of the curve, of each device at its own. Not known of a span, and where ranges
+ * are read in another way than `gpuprof peak --by range` does; `held` neither where names are
+ * missing, so that two rows read the same. Up to three replays. Freed by gp_phases_hold_free.
+ */
+enum gp_status gp_phases_hold(struct gp_phases_report *report);
+void gp_phases_hold_free(struct gp_phases_report *report);
+/* Of the curve and the device that are asked for. */
+bool gp_phases_wants(const struct gp_phases_report *report, const struct gp_holders *holders);
+
+/* phases_peak.c: `at_peak` of `peak`; as the first lines of the report, and the key `peaks` */
+enum gp_status gp_phases_peaks_build(struct gp_phases_report *report);
+void gp_phases_peaks_free(struct gp_phases_report *report);
+/*
+ * "peak in backward; forward holds 552 MiB (46.5%)", of the device with the highest peak. False: no
+ * phase is known.
+ */
+#define GP_PHASES_BRIEF 512u
+bool gp_phases_peaks_brief(const struct gp_phases_report *report, char out[GP_PHASES_BRIEF]);
+enum gp_status gp_phases_peaks_print(const struct gp_phases_report *report);
+enum gp_status gp_phases_peaks_write(const struct gp_phases_report *report);
+
+enum gp_status gp_phases_print(const struct gp_phases_report *report);
+enum gp_status gp_phases_write(const struct gp_phases_report *report);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * The last line of every report: which command to run next on that recording, by what was found in
+ * it, and how it is written for a shell.
+ */
+#include <string.h>
+
+#include "../io/message.h"
+#include "../io/stdin_recording.h"
+#include "report.h"
+
+/* ---- which ---- */
+
+uint64_t gp_overwritten_ooms(const struct gp_info *info)
+{
+	return info->kept_from_ns ? info->counts[GP_OOM] - info->kept[GP_OOM] : 0;
+}
+
+bool gp_next_has_oom(struct gp_recording *recording, const struct gp_info *info)
+{
+	struct gp_ooms ooms;
+	if (!info->counts[GP_OOM] && !info->counts[GP_ALLOC_FAILED])
+		return false;
+	if (info->counts[GP_OOM] && !info->kept_from_ns)
+		return true;
+	/* overwritten ones cannot be reported, and what was refused may have been served later */
+	if (gp_ooms_build(recording, NULL, &ooms) != GP_OK)
+		return false;
+	const bool has_oom = ooms.ooms > 0;
+	gp_ooms_free(&ooms);
+	return has_oom;
+}
+
+const char *gp_next_of(struct gp_recording *recording, const struct gp_info *info,
+		       const char *otherwise)
+{
+	if (info->is_damaged)
+		return "verify";
+	if (gp_next_has_oom(recording, info))
+		return "oom";
+	if (otherwise)
+		return otherwise;
+	return info->has_stacks ? "peak" : "timeline";
+}
+
+/* ---- how it is written ---- */
+
+/* For a shell, whatever it holds. */
+static void print_word(FILE *out, const char *word, size_t bytes)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./,:=@%+-";
+	bool is_plain = strspn(word, plain) >= bytes;
+	if (!is_plain)
+		fputc('\'', out);
+	for (size_t at = 0; at < bytes;) {
+		const char *quote = memchr(word + at, '\'', bytes - at);
+		size_t n = quote ? (size_t)(quote - word) - at : bytes - at;
+		gp_mask(out, word + at, n);
+		at += n + (quote != NULL);
+		if (quote)
+			fputs("'\\''", out);
+	}
+	if (!is_plain)
+		fputc('\'', out);
+}
+
+void gp_next_print(FILE *out, const char *command, const char *path)
+{
+	if (gp_is_stdin(path)) /* what came by a pipe is gone */
+		return;
+	/* a name that looks like an option */
+	fprintf(out, "next: gpuprof %s %s", command, *path == '-' ? "./" : "");
+	print_word(out, path, strlen(path));
+	fputc('\n', out);
+}
+
+void gp_command_print(FILE *out, const char *command)
+{
+	for (const char *at = command; *at; at += strspn(at, " ")) {
+		size_t n = strcspn(at, " ");
+		if (at != command)
+			fputc(' ', out);
+		print_word(out, at, n);
+		at += n;
+	}
+}

@@ -1,0 +1,369 @@
+/* A table of recordings as a person reads it: the findings first, then as many columns as fit. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../io/amount.h"
+#include "../io/line_fit.h"
+#include "../io/message.h"
+#include "../io/screen.h"
+#include "../io/style.h"
+#include "report.h"
+#include "table.h"
+
+/* ---- what stands out ---- */
+
+/* Of fewer, a median and its distances do not say what is usual. */
+#define OUTLIER_ROWS 4u
+/* Times the median distance; Iglewicz and Hoaglin's 3.5 robust deviations are 5.2 of them. */
+#define OUTLIER_DISTANCES 5.0
+/* Of the median: ranks always differ a little, and of equal ones the median distance is 0. */
+#define OUTLIER_SHARE 0.02
+
+/* Of a column; SIZE_MAX: no such row. */
+struct found {
+	size_t far;	/* the outlier, in a column of faults the one that is named */
+	size_t usual;	/* the row nearest to the median */
+	size_t faults;	/* recordings with one */
+	bool is_higher; /* the outlier, than the median */
+};
+
+static int table_print_compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t n)
+{
+	qsort(values, n, sizeof *values, table_print_compare);
+	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/* The row farthest from the median, if the rule above holds. */
+static void find_outlier(const struct gp_report_table *sheet, size_t column, struct found *out)
+{
+	size_t n = 0;
+	double *values = malloc((sheet->rows + 1) * sizeof *values);
+	for (size_t r = 0; values && r < sheet->rows; r++)
+		if (!isnan(sheet->row[r].cell[column].number))
+			values[n++] = sheet->row[r].cell[column].number;
+	if (n >= OUTLIER_ROWS) {
+		double middle = median(values, n), most = 0, least = INFINITY;
+		for (size_t k = 0; k < n; k++)
+			values[k] = fabs(values[k] - middle);
+		double usual = median(values, n);
+		for (size_t r = 0; r < sheet->rows; r++) {
+			double number = sheet->row[r].cell[column].number;
+			double d = fabs(number - middle);
+			if (d < least) {
+				least = d;
+				out->usual = r;
+			}
+			if (d > most && d > OUTLIER_DISTANCES * usual &&
+			    d > OUTLIER_SHARE * fabs(middle)) {
+				most = d;
+				out->far = r;
+				out->is_higher = number > middle;
+			}
+		}
+	}
+	free(values);
+}
+
+static bool is_fault(const struct gp_report_table *sheet, size_t column, size_t row)
+{
+	return sheet->fault[column].label && sheet->row[row].cell[column].number > 0;
+}
+
+static void find_faults(const struct gp_report_table *sheet, size_t column, struct found *out)
+{
+	for (size_t r = 0; r < sheet->rows; r++) {
+		if (!is_fault(sheet, column, r))
+			continue;
+		out->faults += r == 0 || sheet->row[r].path != sheet->row[r - 1].path ||
+			       !is_fault(sheet, column, r - 1);
+		if (out->far == SIZE_MAX ||
+		    sheet->row[r].cell[column].before < sheet->row[out->far].cell[column].before)
+			out->far = r;
+	}
+}
+
+static void find_all(const struct gp_report_table *sheet, struct found found[GP_TABLE_COLUMNS])
+{
+	for (size_t c = 0; c < sheet->columns; c++) {
+		found[c] = (struct found){ .far = SIZE_MAX, .usual = SIZE_MAX };
+		if (sheet->fault[c].label)
+			find_faults(sheet, c, &found[c]);
+		else
+			find_outlier(sheet, c, &found[c]);
+	}
+}
+
+/* The row with the highest number above 0 in a column. *is_one: no other row has it. */
+static size_t find_highest_of(const struct gp_report_table *sheet, size_t column, bool *is_one)
+{
+	size_t highest = SIZE_MAX;
+	double most = 0;
+	for (size_t r = 0; r < sheet->rows; r++) {
+		double number = sheet->row[r].cell[column].number;
+		*is_one = number > most || (*is_one && number != most);
+		if (number > most) {
+			highest = r;
+			most = number;
+		}
+	}
+	return highest;
+}
+
+/* Of the first column that has such a number; SIZE_MAX: none, or several rows have it. */
+static size_t find_highest(const struct gp_report_table *sheet)
+{
+	for (size_t c = 0; c < sheet->columns; c++) {
+		bool is_one = false;
+		const size_t row = find_highest_of(sheet, c, &is_one);
+		if (row != SIZE_MAX)
+			return is_one ? row : SIZE_MAX;
+	}
+	return SIZE_MAX;
+}
+
+/* ---- lines ---- */
+
+/* The device, too, where a recording has several rows. */
+static void print_row_name(const struct gp_report_table *sheet, size_t r, FILE *out)
+{
+	gp_report_table_name_print(sheet, sheet->row[r].path, out);
+	if (sheet->rows > sheet->recordings && sheet->row[r].part[0])
+		fprintf(out, " %s", sheet->row[r].part);
+}
+
+/* "leak: rank-23, 128 KiB a step", "first OOM: rank-41; 1 more recording" */
+static void print_fault(const struct gp_report_table *sheet, size_t c, const struct found *found,
+			FILE *out)
+{
+	const struct gp_fault *fault = &sheet->fault[c];
+	fprintf(out, "%s%s:%s ", gp_on(GP_ROLE_BAD), fault->label, gp_off());
+	print_row_name(sheet, found->far, out);
+	if (fault->unit)
+		fprintf(out, ", %s%s", sheet->row[found->far].cell[c].text, fault->unit);
+	if (found->faults > 1)
+		fprintf(out, "; %s", gp_plural(found->faults - 1, "more recording").s);
+	fputc('\n', out);
+}
+
+static void print_outlier(const struct gp_report_table *sheet, size_t c, const struct found *found,
+			  FILE *out)
+{
+	fprintf(out, "%soutlier:%s ", gp_on(GP_ROLE_MARK), gp_off());
+	print_row_name(sheet, found->far, out);
+	fprintf(out, ": %s %s (median %s)\n", sheet->title[c], sheet->row[found->far].cell[c].text,
+		sheet->row[found->usual].cell[c].text);
+}
+
+/* Before the table: of many rows a reader wants those that differ. */
+static void print_findings(const struct gp_report_table *sheet, const struct found *found,
+			   FILE *out)
+{
+	gp_report_table_flaws_print(sheet, out);
+	for (size_t c = 0; c < sheet->columns; c++)
+		if (sheet->fault[c].label && found[c].far != SIZE_MAX)
+			print_fault(sheet, c, &found[c], out);
+	for (size_t c = 0; c < sheet->columns; c++)
+		if (!sheet->fault[c].label && found[c].far != SIZE_MAX)
+			print_outlier(sheet, c, &found[c], out);
+}
+
+static bool print_damaged_next(const struct gp_report_table *sheet, FILE *out)
+{
+	const struct gp_flaw *damaged = &sheet->flaw[GP_FLAW_DAMAGED];
+	if (damaged->recordings)
+		gp_next_print(out, "verify", damaged->path);
+	return damaged->recordings > 0;
+}
+
+bool gp_report_table_none_print(const struct gp_report_table *sheet, const char *what,
+				const char *tail, FILE *out)
+{
+	gp_report_table_flaws_print(sheet, out);
+	fprintf(out, "%s in %zu recordings%s\n", what, sheet->recordings, tail);
+	return print_damaged_next(sheet, out);
+}
+
+static void table_print_next(const struct gp_report_table *sheet, const struct found *found,
+			     FILE *out)
+{
+	const size_t highest = find_highest(sheet);
+	size_t row = SIZE_MAX;
+	if (print_damaged_next(sheet, out))
+		return;
+	for (size_t c = 0; c < sheet->columns; c++) {
+		if (!sheet->fault[c].label || found[c].far == SIZE_MAX)
+			continue;
+		gp_next_print(out, sheet->fault[c].next, sheet->row[found[c].far].path);
+		return;
+	}
+	if (sheet->next_path) {
+		gp_next_print(out, sheet->next, sheet->next_path);
+		return;
+	}
+	/* what is lower than usual is a rank that ended early, or did less */
+	for (size_t c = sheet->columns; c-- > 0;)
+		if (found[c].far != SIZE_MAX && found[c].is_higher)
+			row = found[c].far;
+	row = row == SIZE_MAX ? highest : row;
+	if (row != SIZE_MAX)
+		gp_next_print(out, sheet->next, sheet->row[row].path);
+}
+
+/* ---- columns ---- */
+
+#define BETWEEN 2u /* columns between two of the table, the first for the mark of an outlier */
+
+struct layout {
+	size_t width[GP_TABLE_COLUMNS];
+	bool is_shown[GP_TABLE_COLUMNS];
+	bool has_left_out;
+};
+
+static size_t display_width(const char *text)
+{
+	return gp_display_width(text, strlen(text));
+}
+
+/* Of what stands behind the columns; a note may be cut. */
+static size_t row_end_width(const struct gp_report_table *sheet, const struct gp_report_row *row)
+{
+	char *text = NULL;
+	size_t bytes = 0, width = strlen(row->path);
+	FILE *name = open_memstream(&text, &bytes);
+	if (name) {
+		gp_report_table_name_print(sheet, row->path, name);
+		if (fclose(name) == 0)
+			width = gp_display_width(text, bytes);
+		free(text);
+	}
+	const size_t parts[] = { strlen(row->part), strlen(row->state.s),
+				 row->note ? gp_name_least(row->note) : 0 };
+	for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+		width += parts[k] ? parts[k] + BETWEEN : 0;
+	return width;
+}
+
+static size_t column_width(const struct gp_report_table *sheet, size_t column, bool *is_known)
+{
+	size_t width = strlen(sheet->title[column]);
+	*is_known = false;
+	for (size_t r = 0; r < sheet->rows; r++) {
+		const char *text = sheet->row[r].cell[column].text;
+		size_t n = display_width(text);
+		width = n > width ? n : width;
+		*is_known |= strcmp(text, "-") != 0;
+	}
+	return width;
+}
+
+/* Of the columns in their order those that fit; last those without a figure. */
+static void layout_find(const struct gp_report_table *sheet, struct layout *out)
+{
+	const size_t limit = gp_screen_columns();
+	bool is_known[GP_TABLE_COLUMNS];
+	size_t used = strlen("recording");
+	*out = (struct layout){ .has_left_out = false };
+	for (size_t r = 0; r < sheet->rows; r++) {
+		size_t n = row_end_width(sheet, &sheet->row[r]);
+		used = n > used ? n : used;
+	}
+	for (size_t c = 0; c < sheet->columns; c++)
+		out->width[c] = column_width(sheet, c, &is_known[c]);
+	for (size_t k = 0; k < 2 * sheet->columns; k++) {
+		const size_t c = k % sheet->columns, width = out->width[c] + BETWEEN;
+		if (is_known[c] != (k < sheet->columns))
+			continue;
+		out->is_shown[c] = !limit || used + width <= limit || c == 0;
+		out->has_left_out |= !out->is_shown[c];
+		used += out->is_shown[c] ? width : 0;
+	}
+}
+
+static void print_padded(FILE *out, const char *text, size_t width, bool is_left)
+{
+	const size_t n = display_width(text);
+	const int room = (int)(width > n ? width - n : 0);
+	fprintf(out, "%*s%s%*s", is_left ? 0 : room, "", text, is_left ? room : 0, "");
+}
+
+static void table_print_row(const struct gp_report_table *sheet, size_t r,
+			    const struct layout *layout, const struct found *found, FILE *out)
+{
+	const struct gp_report_row *row = &sheet->row[r];
+	for (size_t c = 0; c < sheet->columns; c++) {
+		const bool is_bad = is_fault(sheet, c, r);
+		const bool is_far = !sheet->fault[c].label && found[c].far == r;
+		if (!layout->is_shown[c])
+			continue;
+		fputs(is_bad ? gp_on(GP_ROLE_BAD) : is_far ? gp_on(GP_ROLE_MARK) : "", out);
+		print_padded(out, row->cell[c].text, layout->width[c], sheet->is_text[c]);
+		fprintf(out, "%s%s ", is_far ? "*" : " ", is_bad || is_far ? gp_off() : "");
+	}
+	gp_report_table_name_print(sheet, row->path, out);
+	if (row->part[0])
+		fprintf(out, "  %s", row->part);
+	if (row->state.s[0])
+		fprintf(out, "  %s%s%s", gp_on(GP_ROLE_BAD), row->state.s, gp_off());
+	if (row->note) {
+		fputs("  ", out);
+		gp_name_print(out, row->note);
+	}
+	fputc('\n', out);
+}
+
+static void print_left_out(const struct gp_report_table *sheet, const struct layout *layout,
+			   FILE *out)
+{
+	const char *before = "--wide adds ";
+	for (size_t c = 0; c < sheet->columns; c++) {
+		if (layout->is_shown[c])
+			continue;
+		fprintf(out, "%s%s", before, sheet->title[c]);
+		before = ", ";
+	}
+	fputc('\n', out);
+}
+
+static void print_rows(const struct gp_report_table *sheet, const struct found *found, FILE *out)
+{
+	struct layout layout;
+	bool has_outlier = false;
+	layout_find(sheet, &layout);
+	for (size_t c = 0; c < sheet->columns; c++) {
+		if (!layout.is_shown[c])
+			continue;
+		print_padded(out, sheet->title[c], layout.width[c], sheet->is_text[c]);
+		fputs("  ", out);
+		has_outlier |= !sheet->fault[c].label && found[c].far != SIZE_MAX;
+	}
+	fputs("recording\n", out);
+	for (size_t r = 0; r < sheet->rows; r++)
+		table_print_row(sheet, r, &layout, found, out);
+	if (has_outlier)
+		fprintf(out, "%s*%s outlier\n", gp_on(GP_ROLE_MARK), gp_off());
+	if (layout.has_left_out)
+		print_left_out(sheet, &layout, out);
+}
+
+void gp_report_table_rows_print(const struct gp_report_table *sheet, FILE *out)
+{
+	struct found found[GP_TABLE_COLUMNS];
+	find_all(sheet, found);
+	print_rows(sheet, found, out);
+}
+
+void gp_report_table_print(const struct gp_report_table *sheet, FILE *out)
+{
+	struct found found[GP_TABLE_COLUMNS];
+	find_all(sheet, found);
+	print_findings(sheet, found, out);
+	print_rows(sheet, found, out);
+	table_print_next(sheet, found, out);
+}

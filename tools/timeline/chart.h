@@ -1,0 +1,86 @@
+/*
+ * What `gpuprof timeline` hands to an output format: one struct of three callbacks in one file
+ * tools/timeline/out_x.c, `--x` chooses it. The build makes the list. Text comes from recordings:
+ * formats mask or escape it.
+ */
+#ifndef GP_CHART_H
+#define GP_CHART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "gpuprof.h"
+
+/* The timeline of one recording. */
+struct gp_chart {
+	const char *path;
+	const char *headline;
+	const char *command;
+	int64_t from_ns, to_ns;	     /* the span that is shown */
+	int64_t kept_from_ns;	     /* before it only the peaks are known; 0: all is kept */
+	bool has_whole_run;	     /* peaks are since the start, else those of the span */
+	bool is_at_least[GP_CURVES]; /* the peak may have been higher: something was not seen */
+	const struct gp_info *info;
+	bool is_flawed;	    /* something is missing: figures may be wrong */
+	bool has_gaps;	    /* figures of the framework's gaps are in the points */
+	bool has_late_gaps; /* and lag behind: gp_timeline.has_late_gaps */
+	size_t devices;
+	const struct gp_timeline_device *device;
+	const struct gp_info_device *const *about; /* of each device; NULL unknown */
+	const struct gp_timeline_device *host;	   /* gp_timeline.host; NULL: it is not shown */
+	bool is_host_at_least;			   /* as is_at_least */
+};
+
+/* Where all charts of one report go. */
+struct gp_canvas {
+	FILE *out;
+	bool is_many;		/* more than one recording was asked for */
+	unsigned columns, rows; /* of the terminal */
+	bool is_ascii, is_colored;
+	bool has_gaps; /* of all charts */
+};
+
+/*
+ * begin and end are called once a report, chart once for each recording that could be read: maybe
+ * for none.
+ */
+struct gp_format {
+	const char *name; /* "csv" */
+	const char *text;
+	void (*begin)(const struct gp_canvas *canvas);
+	void (*chart)(const struct gp_canvas *canvas, const struct gp_chart *chart);
+	void (*end)(const struct gp_canvas *canvas);
+};
+
+/* Ends with NULL. */
+extern const struct gp_format *const gp_formats[];
+
+/* Name of a device of a chart; "" unknown. */
+const char *gp_chart_name(const struct gp_chart *chart, size_t index);
+/* Whether a person is shown the host: beside a device from a peak of GP_PINNED_LEAST. */
+bool gp_chart_has_host(const struct gp_chart *chart);
+
+/* "driver", "reserved", "allocated" */
+extern const char *const gp_curve_names[GP_CURVES];
+
+/*
+ * Sizes that make round ticks: the smallest power of two (bytes) or 1, 2, 5 * 10^n (ns) that gives
+ * at most `ticks`; from a minute on, parts of hours and days.
+ */
+uint64_t gp_tick_bytes(uint64_t highest, unsigned ticks);
+int64_t gp_tick_ns(int64_t span_ns, unsigned ticks);
+/*
+ * The ticks of [from, to], multiples of `step`: the first one, then each next one. False: there is
+ * none, or no more.
+ */
+bool gp_tick_first(int64_t from, int64_t to, int64_t step, int64_t *at);
+bool gp_tick_next(int64_t to, int64_t step, int64_t *at);
+/*
+ * A tick's text: with as many digits as the step needs; moments in the unit that suits the last one
+ * of their axis.
+ */
+struct gp_text gp_tick_bytes_text(uint64_t at, uint64_t step);
+struct gp_text gp_tick_ns_text(int64_t at, int64_t step, int64_t last);
+
+#endif

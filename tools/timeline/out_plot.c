@@ -1,0 +1,84 @@
+/* The terminal plot as an output format: what `gpuprof timeline` shows a person. */
+#include <string.h>
+
+#include "../io/amount.h"
+#include "../io/message.h"
+#include "../report/report.h"
+#include "chart.h"
+#include "plot.h"
+
+static void out_plot_begin(const struct gp_canvas *canvas)
+{
+	(void)canvas;
+}
+
+static void draw_device(const struct gp_canvas *canvas, const struct gp_chart *chart, size_t index)
+{
+	const struct gp_plot plot = {
+		.device = &chart->device[index],
+		.from_ns = chart->from_ns,
+		.to_ns = chart->to_ns,
+		.kept_from_ns = chart->kept_from_ns,
+		.is_at_least = chart->is_at_least,
+		.columns = canvas->columns,
+		.rows = canvas->rows,
+		.is_ascii = canvas->is_ascii,
+		.is_colored = canvas->is_colored,
+	};
+	const char *known = gp_chart_name(chart, index);
+	const char *name = *known ? known : "unknown";
+	fprintf(canvas->out, "\nGPU %u  ", plot.device->device);
+	gp_mask(canvas->out, name, strlen(name));
+	if (!chart->has_whole_run)
+		fprintf(canvas->out, ", only %s to %s", gp_ns_text(chart->from_ns).s,
+			gp_ns_text(chart->to_ns).s);
+	fputc('\n', canvas->out);
+	gp_plot_print(&plot, canvas->out);
+}
+
+/* Pinned memory is of the process: once, below its devices. */
+static void draw_host(const struct gp_canvas *canvas, const struct gp_chart *chart)
+{
+	const struct gp_plot plot = {
+		.device = chart->host,
+		.from_ns = chart->from_ns,
+		.to_ns = chart->to_ns,
+		.kept_from_ns = chart->kept_from_ns,
+		.is_at_least = &chart->is_host_at_least,
+		.columns = canvas->columns,
+		.is_ascii = canvas->is_ascii,
+	};
+	if (!gp_chart_has_host(chart))
+		return;
+	fputs("\nHost  pinned memory of the process\n", canvas->out);
+	gp_plot_host_print(&plot, canvas->out);
+}
+
+static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *chart)
+{
+	bool has_oom = false;
+	fprintf(canvas->out, "%s\n", chart->headline);
+	if (!chart->devices)
+		fputs("no memory events to show\n", canvas->out);
+	for (size_t k = 0; k < chart->devices; k++) {
+		draw_device(canvas, chart, k);
+		has_oom = has_oom || chart->device[k].ooms;
+	}
+	draw_host(canvas, chart);
+	gp_next_print(canvas->out,
+		      !chart->devices	      ? "info" :
+		      has_oom		      ? "oom" :
+		      chart->info->has_stacks ? "peak" :
+						"timeline --svg -o timeline.svg",
+		      chart->path);
+	if (canvas->is_many)
+		fputc('\n', canvas->out);
+}
+
+static void out_plot_end(const struct gp_canvas *canvas)
+{
+	(void)canvas;
+}
+
+const struct gp_format gp_format_plot = { "plot", "plot on the terminal, also for many recordings",
+					  out_plot_begin, draw_chart, out_plot_end };
