@@ -30,7 +30,7 @@ record() {
 		$under "$python" -B "$here/allocate.py" "$work/$1.said" "$2" $3 >"$work/$1.out" 2>&1
 }
 
-# judge NAME DEPTH [merged]: the whole recording
+# judge NAME DEPTH [merged|both]: the whole recording
 judge() {
 	"$build/gpuprof" dump --json --native --kind alloc "$work/$1.gpr" \
 		>"$work/$1.dumped" 2>"$work/$1.err"
@@ -56,6 +56,15 @@ for python in $PYTHONS; do
 	settings=GPUPROF_STACKS=all
 	record "$number-python$version" 3
 	judge "$number-python$version" 64 merged
+	settings=GPUPROF_STACKS=both
+	record "$number-both$version" 3
+	judge "$number-both$version" 64 both
+	if why=$(python3 "$here/judge_both.py" "$work/$number-python$version.dumped" \
+		"$work/$number-both$version.dumped" "${version#3.}" 2>&1); then
+		say pass "$number-all_and_both$version" "$why"
+	else
+		say fail "$number-all_and_both$version" "$why"
+	fi
 done
 
 # The interpreter ends while threads allocate: the process ends as without the recorder, and no

@@ -38,6 +38,7 @@ enum gp_stack_why {
 	GP_WHY_NO_RULE = 8,	    /* a frame without unwind information ended the walk */
 	GP_WHY_BROKEN = 9,	    /* ends where the stack makes no sense or cannot be read */
 	GP_WHY_NO_INTERPRETER = 10, /* no Python was found in the process */
+	GP_WHY_UP_TO_PYTHON = 11,   /* native: to the caller of what runs the innermost Python */
 };
 
 struct gp_stack_entry {

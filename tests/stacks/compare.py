@@ -1,9 +1,10 @@
 """Stacks of the allocations of a recording against what Python said of them.
 
-compare.py DUMPED EXPECTED DEPTH [merged]
+compare.py DUMPED EXPECTED DEPTH [merged|both]
 
 DUMPED: lines of `gpuprof dump --json --native --kind alloc`; EXPECTED has the last 20,000 at most. `merged`: the native
 frames must be there, and a run of Python frames stands inward of each frame of the interpreter's loop, nowhere else.
+`both`: the same, where native frames may end at the innermost loop.
 """
 import json
 import sys
@@ -54,7 +55,8 @@ said = json.load(open(sys.argv[2]))
 if len(said) >= 20000:
     dumped = dumped[-len(said) :]
 depth = int(sys.argv[3])
-is_merged = sys.argv[4:] == ["merged"]
+is_merged = len(sys.argv) > 4
+is_both = sys.argv[4:] == ["both"]
 if not dumped or (len(said) < 20000 and len(said) != len(dumped)):
     sys.exit("%d allocations recorded, %d said" % (len(dumped), len(said)))
 named = deep = 0
@@ -71,7 +73,7 @@ for event, frames in zip(dumped, said[-len(dumped) :]):
         sys.exit("no native frame at %d ns" % event["at_ns"])
     # an interpreter without symbols has no names
     if has_loops(stack):
-        is_cut = len(frames) > depth or len([name for name in callers(stack) if name is not None]) >= depth
+        is_cut = is_both or len(frames) > depth or len([name for name in callers(stack) if name is not None]) >= depth
         if is_cut and not has_all_names(stack):
             continue
         named += 1

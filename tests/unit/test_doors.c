@@ -358,7 +358,7 @@ static void finds_the_same_names_beside_a_driver(void **state)
 static void stays_out_of_the_loader(void **state)
 {
 	(void)state;
-	static const char *const stacks[] = { "off", "python", "native", "all" };
+	static const char *const stacks[] = { "off", "python", "native", "both", "all" };
 	for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
 		char setting[32];
 		snprintf(setting, sizeof setting, "GPUPROF_STACKS=%s", stacks[i]);

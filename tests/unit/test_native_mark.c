@@ -72,6 +72,39 @@ static void marks_the_frame_of_each(void **state)
 	}
 }
 
+/* The same start, first with all frames: each part is a walk's of its own, and kept beside it. */
+static void judge_up_to(void)
+{
+	struct gp_native_stack whole = *now();
+	for (unsigned k = 0; k < 3 * 8; k++) {
+		struct gp_native_look look;
+		const unsigned level = k % 8, frame = level + 2;
+		struct gp_native_stack *s = gp_native_stack_find(native_thread(), NULL, &look);
+		if (!s || !gp_native_stack_is_up_to(s, local[level]) || s->end != GP_NATIVE_UP_TO)
+			s = gp_native_stack_take(native_thread(), &look, local[level]);
+		assert_non_null(s);
+		assert_int_equal(s->end, GP_NATIVE_UP_TO);
+		assert_int_equal(s->depth, frame + 2);
+		assert_true(gp_native_stack_is_up_to(s, local[level]));
+		assert_false(gp_native_stack_is_up_to(s, local[level + 1]));
+		assert_false(gp_native_stack_is_up_to(s, NULL));
+		/* the innermost one is the look's caller: another place in this function */
+		assert_memory_equal(&s->pc[1], &whole.pc[1], (frame + 1) * sizeof *s->pc);
+		uint64_t marks;
+		assert_true(gp_native_stack_mark(s, &local[level], 1, 0, &marks));
+		assert_true(marks == UINT64_C(1) << frame);
+	}
+	assert_true(gp_native_stack_is_up_to(&whole, NULL));
+	assert_true(gp_native_stack_is_up_to(&whole, local[0]));
+}
+
+static void ends_after_the_frame_of_an_address(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 4; round++)
+		run(30, 0x1ff, judge_up_to);
+}
+
 static void judge_disorder(void)
 {
 	uint64_t marks;
@@ -121,6 +154,7 @@ int main(int argc, char **argv)
 	native_fixture_open(argv[0], GP_NATIVE_DEPTH);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(marks_the_frame_of_each),
+		cmocka_unit_test(ends_after_the_frame_of_an_address),
 		cmocka_unit_test(refuses_disorder),
 		cmocka_unit_test(beyond_the_walk_nothing_is_marked),
 	};

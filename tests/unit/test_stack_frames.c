@@ -46,6 +46,9 @@ static void runs_stand_at_their_frames(void **state)
 	/* native frames end early: what is left is further out */
 	const struct gp_call_stack cut = { 3, 3, GP_WHY_TRUNCATED, GP_WHY_WHOLE };
 	assert_string_equal(merged(&cut, native, python, 40), "1ab23c");
+	/* at the innermost Python function */
+	const struct gp_call_stack up_to = { 3, 3, GP_WHY_UP_TO_PYTHON, GP_WHY_WHOLE };
+	assert_string_equal(merged(&up_to, native, python, 40), "1ab23c");
 	/* Python frames end early */
 	const struct gp_call_stack few = { 5, 1, GP_WHY_WHOLE, GP_WHY_TRUNCATED };
 	assert_string_equal(merged(&few, native, python, 40), "1a2345");
@@ -101,6 +104,7 @@ static void says_what_is_missing(void **state)
 	(void)state;
 	assert_null(gp_stack_missing(GP_WHY_WHOLE, GP_WHY_NO_THREAD));
 	assert_null(gp_stack_missing(GP_WHY_OFF, GP_WHY_WHOLE));
+	assert_null(gp_stack_missing(GP_WHY_UP_TO_PYTHON, GP_WHY_WHOLE));
 	assert_non_null(gp_stack_missing(GP_WHY_TRUNCATED, GP_WHY_WHOLE));
 	assert_non_null(gp_stack_missing(GP_WHY_GATE, GP_WHY_WHOLE));
 	assert_non_null(gp_stack_missing(GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL));

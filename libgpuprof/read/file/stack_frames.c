@@ -100,6 +100,12 @@ static void put_native(struct merger *m, const struct gp_native_frame *native)
 	}
 }
 
+/* Outer native frames were left out. */
+static bool is_cut(const struct gp_call_stack *s)
+{
+	return s->why_native == GP_WHY_TRUNCATED || s->why_native == GP_WHY_UP_TO_PYTHON;
+}
+
 /* ---- CPython up to 3.10 ---- */
 
 /* The function whose code lies at `pc`, without what was inlined into it. False: no module. */
@@ -166,7 +172,7 @@ static bool lay_by_names(struct merger *m, bool *is_run)
 	const size_t loops = find_loops(m, is_run);
 	if (loops == wanted)
 		return true;
-	if (loops > wanted || s->why_native != GP_WHY_TRUNCATED)
+	if (loops > wanted || !is_cut(s))
 		return false;
 	/* since 3.11: none is marked, so all of Python lies beyond the end */
 	if (entries < s->pythons)
@@ -201,7 +207,7 @@ static bool lay_cut_run(struct merger *m, bool *is_run)
 		if (skip-- == 0)
 			return is_run[k] = has_all_names(m);
 	}
-	return s->why_native == GP_WHY_TRUNCATED;
+	return is_cut(s);
 }
 
 /* ---- both ---- */

@@ -34,6 +34,15 @@ static bool is_confirmed(const struct gp_native_entry *e, const void *const *add
 	return marks == 0;
 }
 
+bool gp_native_stack_is_up_to(const struct gp_native_stack *stack, const void *up_to)
+{
+	const struct gp_native_entry *e =
+		(const void *)((const char *)stack - offsetof(struct gp_native_entry, stack));
+	if (stack->end != GP_NATIVE_UP_TO)
+		return true;
+	return up_to && is_in_frame(e, stack->depth - 2u, (uintptr_t)up_to);
+}
+
 GP_HOT_TEXT bool gp_native_stack_mark(const struct gp_native_stack *stack,
 				      const void *const *address, unsigned addresses,
 				      uint64_t known, uint64_t *marks)

@@ -33,11 +33,6 @@
 #define GP_NATIVE_PEEKS 6u
 #define GP_NATIVE_GROUP 8u /* rows that one branch decides over */
 
-/* Where a walk begins. */
-struct gp_native_start {
-	uintptr_t pc, sp, frame;
-};
-
 /*
  * What a look needs stands in front, in the order of need: a job's caches are cold. Row k states
  * that the word stack.pc[k] stands at[k] words above sp: return addresses from row 1 on, then what

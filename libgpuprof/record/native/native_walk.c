@@ -23,6 +23,7 @@ struct gp_native_thread {
 	uint32_t epoch;
 	volatile uint32_t is_busy;
 	unsigned walks;
+	uintptr_t up_to;		   /* of the last walk: as `up_to_sp` of a walk */
 	struct gp_native_walked walked[2]; /* the last walk's, and those of the one before */
 	struct gp_native_memo memo;
 };
@@ -88,6 +89,7 @@ struct walk {
 	uintptr_t pc, sp, frame;
 	uintptr_t start;      /* sp of the start: what places are counted from */
 	uintptr_t frame_from; /* where `frame` was read; 0: it is the start's */
+	uintptr_t up_to_sp;   /* a frame that ends here or beyond is the last but one */
 	uintptr_t key_more;   /* 1: the pc was interrupted, not called from */
 	unsigned leaving;     /* number of this frame, where words may be noted */
 	bool is_frame_noted, is_refused;
@@ -269,10 +271,10 @@ GP_HOT unsigned walk_plainly(struct walk *w, unsigned depth, uint64_t *sum)
 	struct gp_native_entry *e = &w->out->entry;
 	const unsigned most = walker.depth;
 	const uintptr_t start = w->start, low = w->reach.low, words = plain_words(w);
-	const uintptr_t meeting_sp = w->meeting.sp;
+	const uintptr_t until = w->meeting.sp < w->up_to_sp ? w->meeting.sp : w->up_to_sp;
 	uintptr_t pc = w->pc, sp = w->sp;
 	uint64_t pcs = *sum;
-	while (depth < most && pc >> GP_NATIVE_KEY_BITS == 0 && sp < meeting_sp) {
+	while (depth < most && pc >> GP_NATIVE_KEY_BITS == 0 && sp < until) {
 		const uint32_t rule = gp_native_rule_find(pc);
 		const unsigned kind = gp_native_kind(rule);
 		if (gp_unlikely(kind - GP_NATIVE_BY_STACK >
@@ -332,7 +334,7 @@ GP_HOT unsigned follow(struct walk *w, unsigned depth, uint64_t *sum)
 GP_HOT unsigned walk_on(struct walk *w, unsigned depth, uint64_t *sum)
 {
 	depth = walk_plainly(w, depth, sum);
-	while (gp_unlikely(w->sp >= w->meeting.sp)) {
+	while (gp_unlikely(w->sp >= w->meeting.sp && w->sp < w->up_to_sp)) {
 		if (gp_likely(gp_native_meeting_is_at(&w->meeting, w->pc, w->sp,
 						      walker.depth - depth)))
 			return follow(w, depth, sum);
@@ -354,6 +356,10 @@ GP_HOT void walk_frames(struct walk *w)
 		e->stack.pc[depth++] = w->pc;
 		if (!by_frame && gp_likely(!w->key_more))
 			depth = walk_on(w, depth, &sum);
+		if (gp_unlikely(w->sp >= w->up_to_sp)) {
+			end = GP_NATIVE_UP_TO;
+			break;
+		}
 		if (depth == walker.depth)
 			break;
 		w->leaving = depth - 1;
@@ -441,7 +447,7 @@ GP_HOT void begin(struct walk *w, struct gp_native_thread *t, const struct gp_na
 {
 	struct gp_native_walked *out = &t->walked[++t->walks % 2];
 	*w = (struct walk){ .thread = t, .out = out, .reach.bounds = &t->bounds };
-	w->meeting.sp = UINTPTR_MAX;
+	w->meeting.sp = w->up_to_sp = UINTPTR_MAX;
 	w->pc = start->pc;
 	w->start = w->sp = start->sp;
 	w->frame = start->frame;
@@ -488,14 +494,19 @@ GP_HOT_TEXT void gp_native_stack_expect(struct gp_native_thread *t, unsigned num
 
 /* What is not in the memo. */
 GP_HOT_TEXT static __attribute__((noinline)) struct gp_native_stack *
-walk_now(struct gp_native_thread *t, const struct gp_native_start *start, uintptr_t readable,
-	 bool is_own, bool has_memo)
+walk_now(struct gp_native_thread *t, const struct gp_native_look *look, uintptr_t up_to,
+	 bool has_memo)
 {
+	const bool is_own = look->is_own;
 	struct walk w;
-	begin(&w, t, start, readable, is_own);
-	if (gp_likely(has_memo && is_own))
+	begin(&w, t, &look->start, look->readable, is_own);
+	/* the frame is left where its return address lies above `up_to` */
+	if (is_own && up_to >= look->start.sp && up_to < t->bounds.high)
+		w.up_to_sp = up_to + 9;
+	if (gp_likely(has_memo && is_own && t->up_to == w.up_to_sp))
 		gp_native_meeting_expect(&w.meeting, &t->walked[(t->walks - 1) % 2], w.start,
 					 plain_end(&w));
+	t->up_to = w.up_to_sp;
 	walk_frames(&w);
 	t->counts.misses++;
 	if (gp_unlikely(w.is_refused)) {
@@ -510,52 +521,76 @@ walk_now(struct gp_native_thread *t, const struct gp_native_start *start, uintpt
 	return kept ? &kept->stack : &w.out->entry.stack;
 }
 
-GP_HOT struct gp_native_stack *stack_now(struct gp_native_thread *t, const void *frame_address,
-					 bool has_memo)
+/* Where the stack begins. False: none can be had. */
+GP_HOT bool look_at(struct gp_native_thread *t, const void *frame_address,
+		    struct gp_native_look *look)
 {
 	const uintptr_t frame = (uintptr_t)frame_address;
-	struct gp_native_start start;
 	if (gp_unlikely(!is_current(t)) && !catch_up(t)) {
 		t->counts.refused++;
-		return NULL;
+		return false;
 	}
 	const bool is_own = gp_native_bounds_hold(&t->bounds, frame) ||
 			    gp_native_bounds_find(&t->bounds, frame);
 	if (gp_unlikely(!is_own))
 		t->counts.foreign++;
-	if (gp_unlikely(!gp_native_own_leave(t->own, &walker.own, frame, &start)) &&
-	    !leave_own_slowly(t, frame, is_own, &start))
-		return NULL;
-	if (has_memo && gp_likely(is_own)) {
-		struct gp_native_entry *found = gp_native_memo_find(&t->memo, &start);
-		if (gp_likely(found != NULL)) {
-			t->counts.hits++;
-			return &found->stack;
-		}
-	}
-	return walk_now(t, &start, frame, is_own, has_memo);
+	if (gp_unlikely(!gp_native_own_leave(t->own, &walker.own, frame, &look->start)) &&
+	    !leave_own_slowly(t, frame, is_own, &look->start))
+		return false;
+	look->readable = frame;
+	look->is_own = is_own;
+	return true;
 }
 
 __attribute__((noinline)) GP_HOT_TEXT struct gp_native_stack *
-gp_native_stack_now(struct gp_native_thread *t, const void *frame_address)
+gp_native_stack_find(struct gp_native_thread *t, const void *frame_address,
+		     struct gp_native_look *look)
 {
+	struct gp_native_entry *found = NULL;
+	look->readable = 0;
 	if (gp_unlikely(!walker.is_open || t->is_busy))
 		return NULL;
 	t->is_busy = 1;
-	struct gp_native_stack *stack =
-		stack_now(t, frame_address ? frame_address : __builtin_frame_address(0), true);
+	if (gp_likely(
+		    look_at(t, frame_address ? frame_address : __builtin_frame_address(0), look) &&
+		    look->is_own))
+		found = gp_native_memo_find(&t->memo, &look->start);
+	t->counts.hits += found != NULL;
+	t->is_busy = 0;
+	return found ? &found->stack : NULL;
+}
+
+/* Nothing that the look has seen has changed since: the thread itself is here. */
+struct gp_native_stack *gp_native_stack_take(struct gp_native_thread *t,
+					     const struct gp_native_look *look, const void *up_to)
+{
+	if (gp_unlikely(!look->readable || t->is_busy))
+		return NULL;
+	t->is_busy = 1;
+	struct gp_native_stack *stack = walk_now(t, look, (uintptr_t)up_to, true);
 	t->is_busy = 0;
 	return stack;
+}
+
+__attribute__((noinline)) struct gp_native_stack *gp_native_stack_now(struct gp_native_thread *t,
+								      const void *frame_address)
+{
+	struct gp_native_look look;
+	struct gp_native_stack *found = gp_native_stack_find(
+		t, frame_address ? frame_address : __builtin_frame_address(0), &look);
+	return found ? found : gp_native_stack_take(t, &look, NULL);
 }
 
 __attribute__((noinline)) struct gp_native_stack *gp_native_stack_walk(struct gp_native_thread *t,
 								       const void *frame_address)
 {
+	struct gp_native_look look;
+	struct gp_native_stack *stack = NULL;
 	if (gp_unlikely(!walker.is_open || t->is_busy))
 		return NULL;
 	t->is_busy = 1;
-	struct gp_native_stack *stack =
-		stack_now(t, frame_address ? frame_address : __builtin_frame_address(0), false);
+	if (look_at(t, frame_address ? frame_address : __builtin_frame_address(0), &look))
+		stack = walk_now(t, &look, 0, false);
 	t->is_busy = 0;
 	return stack;
 }

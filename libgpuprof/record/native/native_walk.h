@@ -8,7 +8,10 @@
  *	why = gp_native_open(&setup);				// in a resolver
  *
  *	struct gp_native_thread *t = gp_native_thread_open(&pieces); // once a thread, mmap
- *	struct gp_native_stack *s = gp_native_stack_now(t, __builtin_frame_address(0));
+ *	struct gp_native_look look;
+ *	struct gp_native_stack *s = gp_native_stack_find(t, __builtin_frame_address(0), &look);
+ *	if (!s)
+ *		s = gp_native_stack_take(t, &look, NULL);
  *	if (s && s->id_generation != mine)
  *		s->id = intern(s->pc, s->depth), s->id_generation = mine;
  *	gp_thread_pieces_close(&pieces);			// when it ends
@@ -32,6 +35,7 @@ enum gp_native_end {
 	GP_NATIVE_TRUNCATED, /* deeper than the limit */
 	GP_NATIVE_FOREIGN,   /* ends at code without unwind information */
 	GP_NATIVE_BROKEN,    /* ends where the stack makes no sense or cannot be read */
+	GP_NATIVE_UP_TO,     /* to the caller of the frame in which the caller's address lies */
 };
 
 struct gp_native_stack {
@@ -79,14 +83,39 @@ struct gp_native_thread *gp_native_thread_open(struct gp_thread_pieces *pieces);
 void gp_native_thread_left(struct gp_native_thread *thread);
 const struct gp_native_counts *gp_native_thread_counts(const struct gp_native_thread *thread);
 
+/* Where a walk begins. */
+struct gp_native_start {
+	uintptr_t pc, sp, frame;
+};
+
+/* What gp_native_stack_find has for gp_native_stack_take. */
+struct gp_native_look {
+	struct gp_native_start start;
+	uintptr_t readable; /* from here up; 0: there is nothing to take */
+	bool is_own;	    /* it lies on the thread's own stack */
+};
+
 /*
  * The stack of the caller of the function whose frame address (__builtin_frame_address(0)) is
- * given, frames in own text left out. NULL: that frame, own frames left out likewise, is the
- * caller's own. The answer is valid until the next call of this thread. NULL: none could be had,
- * which `refused` counts, or a walk of this thread is under way (a signal handler).
+ * given, frames in own text left out; where that is NULL, the caller's own. The answer is valid
+ * until the next call of this thread.
+ *
+ * `find` answers with a stack that the memo has: NULL, it has none that holds. `take` then walks.
+ * NULL: none could be had, which `refused` counts, or a walk of this thread is under way (a signal
+ * handler). `up_to`: an address on the stack: the last frame is the caller of the one in which it
+ * lies; NULL, all. What `find` gives may have been taken with another one: gp_native_stack_is_up_to
+ * tells.
  */
+struct gp_native_stack *gp_native_stack_find(struct gp_native_thread *thread,
+					     const void *frame_address,
+					     struct gp_native_look *look);
+struct gp_native_stack *gp_native_stack_take(struct gp_native_thread *thread,
+					     const struct gp_native_look *look, const void *up_to);
+/* Both in one, with all frames. */
 struct gp_native_stack *gp_native_stack_now(struct gp_native_thread *thread,
 					    const void *frame_address);
+/* Whether the stack ends as it would with `up_to`, or has more frames. */
+bool gp_native_stack_is_up_to(const struct gp_native_stack *stack, const void *up_to);
 
 /*
  * The stack of this number, 0: none, is likely the next answer: it is compared first, and caches

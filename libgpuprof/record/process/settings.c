@@ -85,12 +85,13 @@ static void copy(char *out, size_t capacity, const char *text)
 static void read_stacks(struct gp_settings *s)
 {
 	const char *frames = costly_option(OPTION_STACKS), *asked = getenv("GPUPROF_STACKS");
-	bool is_all = strcmp(frames, "all") == 0;
+	const bool is_both = strcmp(frames, "both") == 0, is_all = strcmp(frames, "all") == 0;
 	struct gp_stack_events events = { GP_STACK_ON_ALLOC, 0 };
 	gp_stack_events_parse(option(OPTION_STACK_EVENTS), &events);
 	s->are_stacks_asked = asked && *asked;
-	s->has_python = is_all || strcmp(frames, "python") == 0;
-	s->has_native = is_all || strcmp(frames, "native") == 0;
+	s->has_python = is_both || is_all || strcmp(frames, "python") == 0;
+	s->has_native = is_both || is_all || strcmp(frames, "native") == 0;
+	s->has_native_up_to_python = is_both;
 	s->stacks = s->has_python || s->has_native ? events.on : 0;
 	if (!s->has_python && !s->has_native)
 		s->no_stacks = s->are_stacks_asked ? "--stacks=off" : "--light";

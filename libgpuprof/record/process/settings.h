@@ -20,17 +20,18 @@ struct gp_settings {
 	bool has_torch_ranges;	    /* the framework's own ranges are recorded */
 	bool has_allocator_details; /* more is read of the framework's allocator than it reports */
 	bool has_untried_details;   /* also of versions that were not run with them on a GPU */
-	bool are_stacks_asked;	    /* by the user: only then the terminal gets what they lack */
-	bool has_uses;		    /* launches are scanned for the memory that they use */
-	bool has_nvtx;		    /* its ranges, marks and names are recorded */
-	uint32_t stacks;	    /* enum gp_stack_on: events that have one; 0: none */
-	const char *no_stacks;	    /* the option that switched them off; NULL: none did */
-	uint32_t launch_every;	    /* each so many launches of a thread have one; 0: none */
-	uint32_t stack_depth;	    /* frames of each kind at most */
-	uint32_t stacks_most;	    /* entries of the table of stacks */
-	uint64_t ring_bytes;	    /* 0: keep all */
-	uint64_t memory_bytes;	    /* that the recorder may take; 0: by the limits of the job */
-	char output[1024];	    /* pattern */
+	bool has_native_up_to_python; /* on the main thread: stacks/stack_take.c */
+	bool are_stacks_asked;	      /* by the user: only then the terminal gets what they lack */
+	bool has_uses;		      /* launches are scanned for the memory that they use */
+	bool has_nvtx;		      /* its ranges, marks and names are recorded */
+	uint32_t stacks;	      /* enum gp_stack_on: events that have one; 0: none */
+	const char *no_stacks;	      /* the option that switched them off; NULL: none did */
+	uint32_t launch_every;	      /* each so many launches of a thread have one; 0: none */
+	uint32_t stack_depth;	      /* frames of each kind at most */
+	uint32_t stacks_most;	      /* entries of the table of stacks */
+	uint64_t ring_bytes;	      /* 0: keep all */
+	uint64_t memory_bytes;	      /* that the recorder may take; 0: by the limits of the job */
+	char output[1024];	      /* pattern */
 	char ring_dir[200];
 	char list[512]; /* file that learns the recordings' names; "" none */
 
