@@ -113,7 +113,11 @@ GP_HOT four_signed may_be_known(const unsigned char *at, four_halves lowest, fou
 	four_halves a, b;
 	memcpy(&a, at, sizeof a);
 	memcpy(&b, at + sizeof a, sizeof b);
+#if __has_builtin(__builtin_shufflevector)
 	const four_halves upper = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+#else /* gcc before 12 */
+	const four_halves upper = __builtin_shuffle(a, b, (four_halves){ 1, 3, 5, 7 });
+#endif
 	/* unsigned comparisons, as signed ones of numbers that are moved by half their range */
 	return (four_signed)(upper - lowest) < limit;
 }

@@ -120,7 +120,10 @@ struct gp_text gp_count_text(uint64_t count)
 struct gp_text gp_rate_text(double rate, int digits)
 {
 	struct gp_text t;
-	if (rate >= 1000 - pow(10, 3 - digits) / 2)
+	double half_unit = 500; /* of the last digit below 1000; pow would need glibc 2.29 */
+	for (int k = 0; k < digits; k++)
+		half_unit /= 10;
+	if (rate >= 1000 - half_unit)
 		return gp_count_text((uint64_t)(rate + 0.5));
 	if (rate > 0 && rate < 1e-4)
 		snprintf(t.s, sizeof t.s, "less than 0.0001");

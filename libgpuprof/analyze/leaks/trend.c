@@ -172,7 +172,7 @@ bool gp_trend_slows(const double *at, const double *value, size_t n, struct gp_t
 	const double rate_late = trend_rate_of_fall(at + late, value + late, n - late);
 	const double part = (at[last] - at[late]) / (at[last] - at[low]);
 	const bool is_over = value[last] <= value[late];
-	out->pace = exp(-rate);
+	out->pace = 1 + expm1(-rate); /* exp would need glibc 2.29 */
 	out->full = value[low] + (value[last] - value[low]) / (1 - out->pace);
 	return rate >= SLOW_RATE_LEAST && (is_over || rate_late >= SLOW_RATE_LEAST * part);
 }

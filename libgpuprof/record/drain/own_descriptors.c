@@ -70,7 +70,7 @@ static bool is_own_table(void)
 /* Container runtimes refuse unshare to all but root and allow close_range. */
 static bool copy_table(void)
 {
-	if (syscall(SYS_close_range, ~0u, ~0u, CLOSE_RANGE_UNSHARE) == 0 && is_own_table())
+	if (syscall(__NR_close_range, ~0u, ~0u, CLOSE_RANGE_UNSHARE) == 0 && is_own_table())
 		return true;
 	return has_no_filter() && unshare(CLONE_FILES) == 0 && is_own_table();
 }
@@ -91,7 +91,7 @@ static bool close_copies(void)
 	bool has_queues = false;
 	const int directory = open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (directory < 0) {
-		syscall(SYS_close_range, 0u, ~0u, 0u);
+		syscall(__NR_close_range, 0u, ~0u, 0u);
 		return false;
 	}
 	gp_listing_begin(&listing, directory);

@@ -98,7 +98,7 @@ static int open_directory_of(const struct gp_recorder *r, const char *output)
 	if (from < 0 || shared == n)
 		return from;
 	memcpy(path, output, n);
-	const int found = (int)syscall(SYS_openat2, from, path + shared, &how, sizeof how);
+	const int found = (int)syscall(__NR_openat2, from, path + shared, &how, sizeof how);
 	const int error = errno;
 	close(from);
 	errno = error;
