@@ -1,5 +1,6 @@
 #!/bin/bash
-# What `make install` copies works in another place, and `make uninstall` removes all of it.
+# What `make install` copies and what a wheel installs works in another place, and `make uninstall`
+# removes all of it.
 #   run_install.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -71,6 +72,28 @@ complete_line() {
 	[ "$(complete_line 'gpuprof peak --tr')" = --tree ] &&
 	[ "$(complete_line 'gpuprof run --allocator-d')" = --allocator-details ]
 say $? completion "$(complete_line 'gpuprof lea') $(complete_line 'gpuprof peak --tr')"
+
+# the wheel, as pip installs it
+if ! command -v dpkg >/dev/null || ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+	skip wheel "no Python with pip, or no dpkg"
+else
+	make_target wheel >wheel.out 2>&1 && python3 -m venv venv >>wheel.out 2>&1 &&
+		venv/bin/python3 -m pip install -q --disable-pip-version-check --no-index \
+			"$build"/wheel/*.whl >>wheel.out 2>&1 && (
+		PATH=$dir/venv/bin:$PATH
+		[ "$(command -v gpuprof)" = "$dir/venv/bin/gpuprof" ] &&
+			LD_LIBRARY_PATH=$build/fake gpuprof run -q -o wheel.gpr -- \
+				"$build/victims/leak_two" >>wheel.out 2>&1 &&
+			gpuprof dump --json --native --kind alloc wheel.gpr |
+			grep -q '"function": "main"' &&
+			! ldd venv/bin/gpuprof | grep -E 'lib(dw|elf|lzma|z|bz2)\.' |
+			grep -v "$dir/venv/"
+	)
+	say $? wheel "$(tail -n 3 wheel.out)"
+	venv/bin/python3 -m pip uninstall -q -y gpuprof >>wheel.out 2>&1 &&
+		[ -z "$(find venv -name '*gpuprof*')" ]
+	say $? wheel_uninstall "$(tail -n 3 wheel.out)"
+fi
 
 make_target uninstall >"$dir/uninstall.out" 2>&1
 left=$(find "$tree" -type f -o -type l)

@@ -43,7 +43,7 @@ $(GOLDEN): tests/format/golden_decoder.c tests/format/golden_replay.c tests/form
 
 FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so kill_at_write.so slow_disk.so other_interposer.so)
 JUDGES := $(addprefix $(BUILD)/storm/,expect storm)
-TESTED := all $(READ_SO) $(MAN1) $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so
+TESTED := all $(READ_SO) $(MAN1) $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so $(BUILD)/wheel/gpuprof
 
 tests: $(TESTED) ## build every test
 
@@ -77,6 +77,8 @@ check-deps: ## call make deps on a machine on which the packages are missing, wi
 	@mkdir -p $(BUILD) && tests/run_deps.sh $(BUILD)
 check-fresh: ## run README's commands on fresh machines (root, mmdebstrap, network; FRESH=root-demo: one)
 	@mkdir -p $(BUILD) && tests/check_fresh.sh $(BUILD) $(FRESH)
+check-packages: all $(BUILD)/victims/leak_two deb wheel portable-wheel ## use deb and wheels on fresh machines (root, mmdebstrap, network, lintian)
+	@tests/check_packages.sh $(BUILD) $(PACKAGES)
 
 check-asan: ## run unit and command line tests under AddressSanitizer
 	@$(MAKE) BUILD=$(BUILD)/asan SAN="-fsanitize=address -fno-omit-frame-pointer" sanitized
@@ -89,4 +91,4 @@ check-tsan: ## run the unit tests under ThreadSanitizer
 sanitized: tests
 	@tests/run_units.sh $(BUILD) && tests/run_cli.sh $(BUILD)
 
-.PHONY: $(SUITES:%=suite/%) tests check check-units check-victims check-failures check-deps check-fresh check-cli bless storm check-asan check-ubsan check-tsan sanitized
+.PHONY: $(SUITES:%=suite/%) tests check check-units check-victims check-failures check-deps check-fresh check-packages check-cli bless storm check-asan check-ubsan check-tsan sanitized

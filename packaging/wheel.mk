@@ -1,0 +1,15 @@
+# A wheel for pip, in $(BUILD)/wheel. Its tag names the glibc that it needs, which is at most the one of this machine:
+# portable-wheel builds it in a root of an older Debian, for manylinux_2_28.
+PORTABLE_ROOT ?= bullseye
+# Linked once more: pip puts the libraries into lib/gpuprof beside bin. With DT_RPATH they find each other as well.
+$(BUILD)/wheel/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a
+	@mkdir -p $(@D)
+	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) \
+		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib/gpuprof'
+wheel: all $(BUILD)/wheel/gpuprof $(MAN1) ## pack a wheel for pip, in $(BUILD)/wheel
+	@rm -f $(BUILD)/wheel/*.whl
+	@packaging/wheel.py $(VERSION) $(BUILD) $(UNWIND) $(foreach l,libzstd.a libiberty.a,$(shell $(CC) -print-file-name=$l))
+portable-wheel: ## build that wheel for manylinux_2_28: needs root, mmdebstrap and a network
+	@packaging/portable_wheel.sh $(BUILD) $(PORTABLE_ROOT)
+
+.PHONY: wheel portable-wheel
