@@ -49,7 +49,7 @@ struct gp_steps {
 };
 
 /*
- * Finds the steps of what is kept. Two replays; memory by the different things that are launched
+ * Finds the steps of what is kept. One replay; memory by the different things that are launched
  * and allocated, up to 100 MB for the order in which they come, and some hundred bytes for each
  * range that is a step or updates parameters. A recording without steps is no
  * failure: see source. Free with gp_steps_free.

@@ -1,7 +1,7 @@
 /* Steps found in loops of many kinds, where it is known when each began. */
 #include "loop_gauge.h"
 
-#include "analyze/steps/step_stat.h"
+#include "analyze/steps/steps.h"
 
 #define SEEDS 6u
 #define EXACT_PERCENT 90u

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/steps/step_find.h"
+#include "analyze/steps/steps.h"
 #include "gpuprof.h"
 
 enum { ALL = 1, NO_RANGES = 2, NO_STACKS = 8, LAUNCHES = 16, ALLOCATIONS = 32 };

@@ -8,9 +8,6 @@
 #include "step_repeat.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "step_stat.h"
 
 #define LOOPS_MAX 32u	 /* capacity: a job nests a few loops */
 #define SPAN_PERCENT 30u /* of all tokens, from first to last turn: setting up is shorter */
@@ -20,210 +17,178 @@
  */
 #define EVIDENCE_MIN 24u
 /* Of what comes and goes in a turn. The losses that a job keeps for its log are up to a tenth. */
-#define FLOOR_PART 16.0f
+#define FLOOR_PART 16u
 
+/* Where it comes: twice the token's number, and 1 more for a symbol of three. */
 struct symbol {
-	uint32_t count, turn, strays;
-	size_t first, last; /* tokens */
-	double squares;	    /* sum of squared distances */
-	uint8_t loop;	    /* 1 + index; 0: none */
+	uint32_t *at, count, votes;
 };
 
-/* Turn k goes from token at[k], behind it, to at[k + 1]. */
+/* Turn k goes from the leader's token k, behind it, to token k + 1. */
 struct loop {
-	uint32_t leader, count;
-	uint32_t turn;
+	const struct symbol *leader;
 	size_t voters, exact; /* symbols that come as often; of them those that alternate */
-	size_t *at;
-	float *low, *high; /* bytes live, by turn */
+	struct turn {
+		uint64_t low, high; /* bytes live */
+	} * turn;
 };
 
 struct loops {
 	const struct gp_step_sequence *in;
 	struct symbol *symbol;
+	uint32_t *at; /* of all symbols */
 	struct loop loop[LOOPS_MAX];
 	size_t loops;
 };
 
-/* ---- loops: counts that many symbols have ---- */
-
-static void symbol_count(struct loops *l, uint32_t number, size_t at)
+static size_t loop_token(const struct loop *loop, size_t turn)
 {
-	struct symbol *s = &l->symbol[number];
-	if (s->count++ == 0)
-		s->first = at;
-	else
-		s->squares += (double)(at - s->last) * (double)(at - s->last);
-	s->last = at;
+	return loop->leader->at[turn] / 2;
+}
+
+/* ---- where each symbol comes ---- */
+
+static enum gp_status symbols_list(struct loops *l)
+{
+	const struct gp_step_token *token = l->in->token;
+	l->symbol = calloc(l->in->symbols->rows, sizeof *l->symbol);
+	l->at = calloc(l->in->tokens + 1, 2 * sizeof *l->at);
+	if (l->symbol == NULL || l->at == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < 2 * l->in->tokens; k++)
+		l->symbol[k % 2 == 0 ? token[k / 2].one : token[k / 2].three].count++;
+	uint32_t *next = l->at;
+	for (uint32_t k = 0; k < l->in->symbols->rows; k++) {
+		l->symbol[k].at = next;
+		next += l->symbol[k].count;
+		l->symbol[k].count = 0;
+	}
+	for (size_t k = 0; k < 2 * l->in->tokens; k++) {
+		struct symbol *s = &l->symbol[k % 2 == 0 ? token[k / 2].one : token[k / 2].three];
+		s->at[s->count++] = (uint32_t)k;
+	}
+	return GP_OK;
 }
 
 /* Of the distances: 1 + the square of their coefficient of variation. */
 static double symbol_unevenness(const struct symbol *s)
 {
-	const double span = (double)(s->last - s->first);
-	return s->squares * (double)(s->count - 1) / (span * span);
+	const double span = s->at[s->count - 1] / 2 - s->at[0] / 2;
+	double squares = 0;
+	for (uint32_t k = 1; k < s->count; k++) {
+		const double distance = s->at[k] / 2 - s->at[k - 1] / 2;
+		squares += distance * distance;
+	}
+	return squares * (s->count - 1) / (span * span);
 }
 
 static bool symbol_can_lead(const struct loops *l, const struct symbol *s)
 {
-	return s->count >= GP_STEPS_MIN &&
-	       (s->last - s->first) * 100 >= l->in->tokens * SPAN_PERCENT;
+	const uint64_t span = s->at[s->count - 1] / 2 - s->at[0] / 2;
+	return span * 100 >= l->in->tokens * SPAN_PERCENT;
 }
 
-struct ranked {
-	uint32_t count, number;
-	double unevenness;
-};
-
-static int ranked_compare(const void *left, const void *right)
+/* Of two that come equally often. */
+static bool symbol_alternates(const struct symbol *s, const struct symbol *leader)
 {
-	const struct ranked *a = left, *b = right;
-	if (a->count != b->count)
-		return a->count < b->count ? -1 : 1;
-	if (a->unevenness != b->unevenness)
-		return a->unevenness < b->unevenness ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
+	const struct symbol *a = s->at[0] < leader->at[0] ? s : leader, *b = a == s ? leader : s;
+	for (uint32_t k = 0; k < s->count; k++)
+		if (a->at[k] > b->at[k] || (k > 0 && a->at[k] <= b->at[k - 1]))
+			return false;
+	return true;
 }
+
+/* ---- loops: counts that many symbols have ---- */
 
 /* In the place of the one with fewest symbols, if there are too many. */
-static void loop_offer(struct loops *l, const struct loop *offered)
+static enum gp_status loop_add(struct loops *l, struct loop *loop)
 {
-	size_t at = l->loops;
-	if (l->loops < LOOPS_MAX) {
-		l->loops++;
-	} else {
-		at = 0;
-		for (size_t k = 1; k < l->loops; k++)
-			at = l->loop[k].voters < l->loop[at].voters ? k : at;
-		if (l->loop[at].voters >= offered->voters)
-			return;
+	struct loop *place = &l->loop[0];
+	for (size_t k = 1; k < l->loops; k++)
+		place = l->loop[k].exact < place->exact ? &l->loop[k] : place;
+	if (l->loops < LOOPS_MAX)
+		place = &l->loop[l->loops++];
+	else if (place->exact >= loop->exact)
+		return GP_OK;
+	const uint32_t turns = loop->leader->count - 1;
+	free(place->turn);
+	*place = *loop;
+	place->turn = calloc(turns, sizeof *place->turn);
+	for (uint32_t turn = 0; place->turn != NULL && turn < turns; turn++) {
+		const size_t end = loop_token(loop, turn + 1);
+		uint64_t low = l->in->token[end].live_bytes, high = low;
+		for (size_t k = loop_token(loop, turn) + 1; k < end; k++) {
+			low = l->in->token[k].live_bytes < low ? l->in->token[k].live_bytes : low;
+			high = l->in->token[k].live_bytes > high ? l->in->token[k].live_bytes :
+								   high;
+		}
+		place->turn[turn] = (struct turn){ low, high };
 	}
-	l->loop[at] = *offered;
+	return place->turn != NULL ? GP_OK : GP_E_MEMORY;
+}
+
+/* `number`: symbols that come equally often. */
+static enum gp_status loop_find(struct loops *l, const uint64_t *number, size_t numbers)
+{
+	struct loop loop = { 0 };
+	double least = 0;
+	for (size_t k = 0; k < numbers; k++) {
+		const struct symbol *s = &l->symbol[(uint32_t)number[k]];
+		const double unevenness = symbol_unevenness(s);
+		if (!symbol_can_lead(l, s) || (loop.leader != NULL && unevenness >= least))
+			continue;
+		loop.leader = s;
+		least = unevenness;
+	}
+	for (size_t k = 0; loop.leader != NULL && k < numbers; k++) {
+		const uint32_t at = (uint32_t)number[k];
+		const size_t weight =
+			gp_step_symbol(l->in->symbols, at)->is_graph ? GP_STEP_GRAPH_WORK : 1;
+		loop.voters += weight;
+		loop.exact += symbol_alternates(&l->symbol[at], loop.leader) ? weight : 0;
+	}
+	const bool is_likely = loop.exact > 1 && gp_is_most(loop.exact, loop.voters);
+	return is_likely ? loop_add(l, &loop) : GP_OK;
 }
 
 static enum gp_status loops_find(struct loops *l)
 {
-	struct ranked *ranked = calloc((size_t)l->in->symbols + 1, sizeof *ranked);
-	size_t n = 0;
-	if (ranked == NULL)
+	enum gp_status status = symbols_list(l);
+	uint64_t *number = calloc(l->in->symbols->rows, sizeof *number); /* count, number */
+	size_t n = 0, to;
+	if (number == NULL)
 		return GP_E_MEMORY;
-	for (size_t k = 0; k < l->in->tokens; k++) {
-		symbol_count(l, l->in->token[k].one, k);
-		symbol_count(l, l->in->token[k].three, k);
+	for (uint32_t k = 1; status == GP_OK && k < l->in->symbols->rows; k++)
+		if (l->symbol[k].count >= GP_STEPS_MIN)
+			number[n++] = (uint64_t)l->symbol[k].count << 32 | k;
+	gp_step_sort(number, n);
+	for (size_t from = 0; status == GP_OK && from < n; from = to) {
+		for (to = from; to < n && number[to] >> 32 == number[from] >> 32; to++)
+			;
+		status = loop_find(l, &number[from], to - from);
 	}
-	for (uint32_t k = 1; k <= l->in->symbols; k++)
-		if (symbol_can_lead(l, &l->symbol[k]))
-			ranked[n++] = (struct ranked){ l->symbol[k].count, k,
-						       symbol_unevenness(&l->symbol[k]) };
-	if (n > 1)
-		qsort(ranked, n, sizeof *ranked, ranked_compare);
-	for (size_t k = 0; k < n;) {
-		struct loop loop = { .leader = ranked[k].number, .count = ranked[k].count };
-		for (; k < n && ranked[k].count == loop.count; k++)
-			loop.voters++;
-		loop_offer(l, &loop);
-	}
-	free(ranked);
-	return GP_OK;
-}
-
-/* ---- which symbols alternate with the leader ---- */
-
-static uint8_t loop_of(const struct loops *l, uint32_t count)
-{
-	for (size_t k = 0; k < l->loops; k++)
-		if (l->loop[k].count == count)
-			return (uint8_t)(k + 1);
-	return 0;
-}
-
-static void symbol_follow(struct loops *l, uint32_t number, size_t at)
-{
-	struct symbol *s = &l->symbol[number];
-	if (number == 0 || s->loop == 0)
-		return;
-	struct loop *loop = &l->loop[s->loop - 1];
-	if (loop->leader == number)
-		loop->at[loop->turn++] = at;
-	if (s->turn == loop->turn + 1)
-		s->strays++;
-	else if (loop->turn + 1 > s->turn + 1)
-		s->strays += loop->turn - s->turn - (s->turn == 0);
-	s->turn = loop->turn + 1;
-}
-
-static void loop_drop(struct loop *loop)
-{
-	free(loop->at);
-	free(loop->low);
-	free(loop->high);
-}
-
-static bool loop_is_likely(const struct loop *loop)
-{
-	return loop->exact > 1 && gp_is_most(loop->exact, loop->voters);
-}
-
-static enum gp_status loops_follow(struct loops *l)
-{
-	size_t kept = 0;
-	for (size_t k = 0; k < l->loops; k++) {
-		struct loop *loop = &l->loop[k];
-		loop->voters = 0;
-		loop->at = calloc(loop->count, sizeof *loop->at);
-		loop->low = calloc(loop->count, sizeof *loop->low);
-		loop->high = calloc(loop->count, sizeof *loop->high);
-		if (loop->at == NULL || loop->low == NULL || loop->high == NULL)
-			return GP_E_MEMORY;
-	}
-	for (uint32_t k = 1; k <= l->in->symbols; k++)
-		l->symbol[k].loop = loop_of(l, l->symbol[k].count);
-	for (size_t k = 0; k < l->in->tokens; k++) {
-		symbol_follow(l, l->in->token[k].one, k);
-		symbol_follow(l, l->in->token[k].three, k);
-	}
-	for (uint32_t k = 1; k <= l->in->symbols; k++) {
-		const struct symbol *s = &l->symbol[k];
-		const size_t weight = l->in->is_graph[k] ? GP_STEP_GRAPH_WORK : 1;
-		if (s->loop == 0)
-			continue;
-		l->loop[s->loop - 1].voters += weight;
-		l->loop[s->loop - 1].exact += s->strays == 0 ? weight : 0;
-	}
-	for (size_t k = 0; k < l->loops; k++) {
-		if (loop_is_likely(&l->loop[k]))
-			l->loop[kept++] = l->loop[k];
-		else
-			loop_drop(&l->loop[k]);
-	}
-	l->loops = kept;
-	return GP_OK;
+	free(number);
+	return status;
 }
 
 /* ---- which loops are parts of others ---- */
 
-static void loop_measure(const struct loops *l, struct loop *loop)
+/* What is live may differ by so much at places that are alike. */
+static uint64_t turn_slack(const struct turn *turn)
 {
-	for (size_t turn = 0; turn + 1 < loop->count; turn++) {
-		float low = l->in->token[loop->at[turn + 1]].live, high = low;
-		for (size_t k = loop->at[turn] + 1; k < loop->at[turn + 1]; k++) {
-			low = l->in->token[k].live < low ? l->in->token[k].live : low;
-			high = l->in->token[k].live > high ? l->in->token[k].live : high;
-		}
-		loop->low[turn] = low;
-		loop->high[turn] = high;
-	}
+	return (turn->high - turn->low) / FLOOR_PART;
 }
 
 /* More than the least of the outer turn and its neighbours: all may rise from turn to turn. */
-static bool is_held(const struct loop *outer, size_t turn, float low)
+static bool is_held(const struct loop *outer, size_t turn, uint64_t low)
 {
-	float least = outer->low[turn];
-	if (turn > 0 && outer->low[turn - 1] > least)
-		least = outer->low[turn - 1];
-	if (turn + 2 < outer->count && outer->low[turn + 1] > least)
-		least = outer->low[turn + 1];
-	return low > least + (outer->high[turn] - outer->low[turn]) / FLOOR_PART;
+	const struct turn *t = &outer->turn[turn];
+	uint64_t least = t->low;
+	if (turn > 0 && t[-1].low > least)
+		least = t[-1].low;
+	if (turn + 2 < outer->leader->count && t[1].low > least)
+		least = t[1].low;
+	return low > least + turn_slack(t);
 }
 
 /*
@@ -232,18 +197,19 @@ static bool is_held(const struct loop *outer, size_t turn, float low)
  */
 static bool loop_lies_in(const struct loop *inner, const struct loop *outer)
 {
-	const size_t whole = outer->count - 1, turns = whole > GP_STEPS_MIN ? whole - 1 : whole;
+	const size_t whole = outer->leader->count - 1,
+		     turns = whole > GP_STEPS_MIN ? whole - 1 : whole;
 	size_t held = 0, within = 0, turn = 0;
-	for (size_t k = 0; k + 1 < inner->count; k++) {
-		const size_t end = inner->at[k + 1];
-		while (turn < turns && outer->at[turn + 1] < end)
+	for (size_t k = 0; k + 1 < inner->leader->count; k++) {
+		const size_t end = loop_token(inner, k + 1);
+		while (turn < turns && loop_token(outer, turn + 1) < end)
 			turn++;
-		if (end <= outer->at[0] || turn == turns)
+		if (end <= loop_token(outer, 0) || turn == turns)
 			continue;
 		within++;
-		held += is_held(outer, turn, inner->low[k]);
+		held += is_held(outer, turn, inner->turn[k].low);
 	}
-	return within > turns && gp_is_most(within, inner->count) &&
+	return within > turns && gp_is_most(within, inner->leader->count) &&
 	       gp_is_most(within - turns, turns) && gp_is_most(held, within - turns);
 }
 
@@ -253,41 +219,43 @@ static const struct loop *loops_find_step(const struct loops *l)
 	const struct loop *step = NULL;
 	for (size_t k = 0; k < l->loops; k++) {
 		const struct loop *loop = &l->loop[k];
+		const uint32_t count = loop->leader->count;
 		bool is_part = false;
 		for (size_t o = 0; o < l->loops && !is_part; o++)
-			is_part = l->loop[o].count < loop->count && loop_lies_in(loop, &l->loop[o]);
+			is_part =
+				l->loop[o].leader->count < count && loop_lies_in(loop, &l->loop[o]);
 		bool is_more = step == NULL || loop->exact > step->exact ||
-			       (loop->exact == step->exact && loop->count < step->count);
+			       (loop->exact == step->exact && count < step->leader->count);
 		step = !is_part && is_more ? loop : step;
 	}
-	bool is_sure = step != NULL && (step->exact - 1) * step->count >= EVIDENCE_MIN;
+	bool is_sure = step != NULL && (step->exact - 1) * step->leader->count >= EVIDENCE_MIN;
 	return is_sure ? step : NULL;
 }
 
 /* ---- where a step begins ---- */
 
-/* Where least is live; of such places the one after the longest wait. */
-static size_t place_find(const struct gp_step_sequence *in, size_t from, size_t to)
+/* Behind the longest wait of those where about as little is live as anywhere in the turn. */
+static size_t place_find(const struct gp_step_sequence *in, const struct loop *step, size_t turn)
 {
-	size_t place = from + 1;
-	for (size_t k = from + 2; k <= to; k++)
-		if (in->token[k].live < in->token[place].live ||
-		    (in->token[k].live == in->token[place].live &&
-		     in->token[k].wait > in->token[place].wait))
+	const uint64_t most = step->turn[turn].low + turn_slack(&step->turn[turn]);
+	size_t place = 0;
+	for (size_t k = loop_token(step, turn) + 1; k <= loop_token(step, turn + 1); k++)
+		if (in->token[k].live_bytes <= most &&
+		    (place == 0 || in->token[k].wait > in->token[place].wait))
 			place = k;
 	return place;
 }
 
 /*
- * Votes: the first mark behind the place. A symbol of three holds what came before the step, too,
- * which differs behind an evaluation.
+ * The first mark behind the place. A symbol of three holds what came before the step, too, which
+ * differs behind an evaluation.
  */
-static uint32_t mark_behind(const struct gp_step_sequence *in, const bool *is_mark, size_t place)
+static uint32_t mark_behind(const struct gp_step_sequence *in, size_t place)
 {
 	for (size_t k = place; k < in->tokens; k++) {
-		if (is_mark[in->token[k].one])
+		if (gp_step_symbol(in->symbols, in->token[k].one)->is_mark)
 			return in->token[k].one;
-		if (k >= place + 2 && is_mark[in->token[k].three])
+		if (k >= place + 2 && gp_step_symbol(in->symbols, in->token[k].three)->is_mark)
 			return in->token[k].three;
 	}
 	return 0;
@@ -300,83 +268,44 @@ static size_t mark_find(const struct gp_step_sequence *in, uint32_t mark, size_t
 	return from;
 }
 
-/* The most frequent one, and how often it comes; sorts `value`. */
-static uint64_t mode_find(uint64_t *value, size_t values, size_t *often)
-{
-	uint64_t mode = 0;
-	gp_step_sort(value, values);
-	*often = 0;
-	for (size_t k = 0, from = 0; k < values; k++) {
-		from = value[k] == value[from] ? from : k;
-		if (k - from < *often)
-			continue;
-		*often = k - from + 1;
-		mode = value[k];
-	}
-	return mode;
-}
-
 /* Not by the first turn, in which a job makes what it keeps. */
-static enum gp_status begin_find(const struct gp_step_sequence *in, const struct loop *step,
+static enum gp_status begin_find(struct loops *l, const struct loop *step,
 				 struct gp_step_marks *out)
 {
-	const size_t turns = step->count - 2;
-	uint64_t *place = calloc(turns, sizeof *place), *value = calloc(turns, sizeof *value);
-	enum gp_status status = GP_E_MEMORY;
-	if (place != NULL && value != NULL) {
-		for (size_t k = 0; k < turns; k++) {
-			place[k] = place_find(in, step->at[k + 1], step->at[k + 2]);
-			value[k] = mark_behind(in, out->is_mark, place[k]);
-		}
-		out->first = (uint32_t)mode_find(value, turns, &(size_t){ 0 });
-		for (size_t k = 0; k < turns; k++)
-			value[k] = mark_find(in, out->first, place[k]) - place[k];
-		size_t often;
-		out->before = mode_find(value, turns, &often);
-		out->is_fixed = gp_is_most(often, turns);
-		out->before = out->is_fixed ? out->before : gp_step_median(value, turns);
-		for (size_t k = 0; k < turns; k++)
-			value[k] = (uint64_t)((step->high[k + 1] - step->low[k + 1]) / FLOOR_PART);
-		out->slack_bytes = gp_step_median(value, turns);
-		status = GP_OK;
+	const size_t turns = step->leader->count - 2;
+	uint64_t *value = calloc(turns, sizeof *value);
+	if (value == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < turns; k++) {
+		const uint32_t mark = mark_behind(l->in, place_find(l->in, step, k + 1));
+		l->symbol[mark].votes++;
+		out->first =
+			l->symbol[mark].votes > l->symbol[out->first].votes ? mark : out->first;
 	}
-	free(place);
+	for (size_t k = 0; k < turns; k++) {
+		const size_t place = place_find(l->in, step, k + 1);
+		value[k] = mark_find(l->in, out->first, place) - place;
+	}
+	out->before = gp_step_median(value, turns);
 	free(value);
-	return status;
-}
-
-static enum gp_status step_mark(const struct loops *l, struct gp_step_marks *out)
-{
-	const struct loop *step = loops_find_step(l);
-	if (step == NULL)
-		return GP_OK;
-	const uint8_t loop = l->symbol[step->leader].loop;
-	for (uint32_t k = 1; k <= l->in->symbols; k++)
-		out->is_mark[k] = l->symbol[k].loop == loop && l->symbol[k].strays == 0;
-	return begin_find(l->in, step, out);
+	return GP_OK;
 }
 
 enum gp_status gp_step_repeat(const struct gp_step_sequence *sequence, struct gp_step_marks *out)
 {
-	struct loops *l = calloc(1, sizeof *l);
-	enum gp_status status = GP_E_MEMORY;
-	out->first = 0;
-	if (l == NULL)
-		return status;
-	l->in = sequence;
-	l->symbol = calloc((size_t)sequence->symbols + 1, sizeof *l->symbol);
-	if (l->symbol != NULL)
-		status = loops_find(l);
-	if (status == GP_OK)
-		status = loops_follow(l);
-	if (status == GP_OK) {
-		for (size_t k = 0; k < l->loops; k++)
-			loop_measure(l, &l->loop[k]);
-		status = step_mark(l, out);
-	}
-	for (size_t k = 0; k < l->loops; k++)
-		loop_drop(&l->loop[k]);
-	free(l->symbol);
-	free(l);
+	struct loops l = { .in = sequence };
+	*out = (struct gp_step_marks){ 0 };
+	enum gp_status status = loops_find(&l);
+	const struct loop *step = loops_find_step(&l);
+	for (uint32_t k = 1; step != NULL && k < sequence->symbols->rows; k++)
+		gp_step_symbol(sequence->symbols, k)->is_mark =
+			l.symbol[k].count == step->leader->count &&
+			symbol_alternates(&l.symbol[k], step->leader);
+	if (status == GP_OK && step != NULL)
+		status = begin_find(&l, step, out);
+	for (size_t k = 0; k < l.loops; k++)
+		free(l.loop[k].turn);
+	free(l.symbol);
+	free(l.at);
 	return status;
 }

@@ -5,35 +5,31 @@
 #ifndef GP_STEP_REPEAT_H
 #define GP_STEP_REPEAT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "../../format/status.h"
+#include "step_token.h"
 
 struct gp_step_token {
 	uint32_t one, three; /* symbols from 1 on, 0 none */
-	float live;	     /* the least bytes since the token before it */
-	float wait;	     /* ticks: the longest since then */
+	float wait;	     /* ticks: the longest since the token before it */
+	int64_t at_ns;
+	/* between the two, where least is live: a step may begin there */
+	int64_t place_ns;
+	uint64_t launches, live_bytes;
 };
 
 /* What came, in order. */
 struct gp_step_sequence {
 	const struct gp_step_token *token;
 	size_t tokens;
-	uint32_t symbols;     /* the greatest number */
-	const bool *is_graph; /* by symbol: a graph of unknown content */
+	struct gp_row_table *symbols; /* of struct gp_step_symbol */
 };
 
+/* Where steps begin: `before` tokens before the mark `first`, which comes once in each. */
 struct gp_step_marks {
-	bool *is_mark;	      /* by symbol: it comes in every step, and once */
-	uint32_t first;	      /* a step begins before it; 0: there are no steps */
-	uint64_t before;      /* tokens from the begin of a step to it: the median */
-	bool is_fixed;	      /* most have as many */
-	uint64_t slack_bytes; /* what is live may differ by so much where steps begin */
+	uint32_t first;	 /* a symbol; 0: there are no steps */
+	uint64_t before; /* the median */
 };
 
-/* `out->is_mark`: the caller's, zeroed. GP_E_MEMORY. */
+/* Sets is_mark of symbols, too. GP_E_MEMORY. */
 enum gp_status gp_step_repeat(const struct gp_step_sequence *sequence, struct gp_step_marks *out);
 
 #endif

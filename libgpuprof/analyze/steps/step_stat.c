@@ -1,16 +1,10 @@
 /* Times are between two begins; the last step, which may be cut, counts only for itself. */
-#include "step_stat.h"
+#include "steps.h"
 
 #include <stdlib.h>
 
 #define LONGER(usual) ((usual) + (usual) / 2) /* than that: not as the others */
 #define OFF_PERCENT 50u			      /* of launches */
-
-void *gp_step_grow(void *list, size_t count, size_t bytes)
-{
-	const bool is_full = (count & (count - 1)) == 0;
-	return is_full ? realloc(list, (count > 0 ? count * 2 : 1) * bytes) : list;
-}
 
 static int step_stat_compare(const void *left, const void *right)
 {

@@ -9,24 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KERNELS_FEW 4u		     /* fewer tell little */
-#define PLACES (2u * GP_SYMBOLS_MAX) /* a power of two */
+#define KERNELS_FEW 4u /* fewer tell little */
 
 /* The number of a key; 0: it has none. */
-static uint32_t step_token_find(struct gp_symbol_table *t, uint64_t key, bool can_learn)
+static uint32_t step_token_find(struct gp_tokenizer *t, uint64_t key, bool can_learn)
 {
-	key |= 1; /* 0 is empty */
-	for (uint64_t at = key >> 20;; at++) {
-		uint64_t place = at & (PLACES - 1);
-		if (t->key[place] == key)
-			return t->place[place];
-		if (t->key[place] != 0)
-			continue;
-		if (!can_learn || t->symbols + 1 >= GP_SYMBOLS_MAX)
-			return 0;
-		t->key[place] = key;
-		return t->place[place] = ++t->symbols;
-	}
+	struct gp_step_symbol *symbol;
+	const bool is_new = can_learn && t->symbols.rows < GP_SYMBOLS_MAX;
+	key |= 1; /* 0 is row 0 */
+	symbol = is_new ? gp_row_get_key(&t->symbols, sizeof *symbol, key) :
+			  gp_row_of_key(&t->symbols, sizeof *symbol, key);
+	t->is_out_of_memory |= is_new && symbol == NULL;
+	return symbol != NULL ? (uint32_t)(symbol - gp_step_symbol(&t->symbols, 0)) : 0;
 }
 
 enum gp_status gp_tokenizer_init(struct gp_tokenizer *t, const struct gp_info *info,
@@ -44,27 +38,18 @@ enum gp_status gp_tokenizer_init(struct gp_tokenizer *t, const struct gp_info *i
 		.view = *view,
 	};
 	gp_graphs_open(&t->graphs, GP_GRAPH_TOKENS_MAX, info->file_bytes);
-	t->table.key = calloc(PLACES, sizeof *t->table.key);
-	t->table.place = calloc(PLACES, sizeof *t->table.place);
-	t->table.is_graph = calloc(GP_SYMBOLS_MAX, sizeof *t->table.is_graph);
-	if (t->table.key != NULL && t->table.place != NULL && t->table.is_graph != NULL)
-		return GP_OK;
-	gp_tokenizer_release(t);
-	return GP_E_MEMORY;
+	const bool has_first = gp_row_get_key(&t->symbols, sizeof(struct gp_step_symbol), 0);
+	return has_first ? GP_OK : GP_E_MEMORY;
+}
+
+static void forget_before(struct gp_tokenizer *t)
+{
+	t->before[0] = t->before[1] = 0;
 }
 
 void gp_tokenizer_release(struct gp_tokenizer *t)
 {
-	free(t->table.key);
-	free(t->table.place);
-	free(t->table.is_graph);
-	gp_graphs_release(&t->graphs);
-	t->table = (struct gp_symbol_table){ 0 };
-}
-
-void gp_tokenizer_rewind(struct gp_tokenizer *t)
-{
-	t->before[0] = t->before[1] = 0;
+	gp_row_table_release(&t->symbols);
 	gp_graphs_release(&t->graphs);
 }
 
@@ -99,8 +84,8 @@ static struct gp_symbols step_token_see(struct gp_tokenizer *t, uint64_t token, 
 	uint64_t three = gp_hash_pair(gp_hash_pair(t->before[0], t->before[1]), token);
 	t->before[0] = t->before[1];
 	t->before[1] = token;
-	const uint32_t one = step_token_find(&t->table, token, can_learn);
-	return (struct gp_symbols){ one, step_token_find(&t->table, three, can_learn) };
+	const uint32_t one = step_token_find(t, token, can_learn);
+	return (struct gp_symbols){ one, step_token_find(t, three, can_learn) };
 }
 
 static size_t see_one(struct gp_tokenizer *t, uint64_t token, bool can_learn)
@@ -110,42 +95,28 @@ static size_t see_one(struct gp_tokenizer *t, uint64_t token, bool can_learn)
 	return 1;
 }
 
-/*
- * Behind the first two tokens the symbols of a graph are the same each time. Those that were learnt
- * keep their numbers; those that could not be never get one.
- */
-static size_t see_all(struct gp_tokenizer *t, struct gp_graph_values *values, bool can_learn)
-{
-	const size_t tokens = values->values;
-	struct gp_symbols *symbol = values->memo;
-	size_t fresh = tokens < 2 ? tokens : 2;
-	if (symbol == NULL) {
-		symbol = values->memo = malloc(tokens * sizeof *symbol);
-		fresh = tokens;
-	}
-	t->is_out_of_memory |= symbol == NULL;
-	if (symbol == NULL)
-		return 0;
-	for (size_t k = 0; k < fresh; k++)
-		symbol[k] = step_token_see(t, values->value[k], can_learn);
-	for (size_t k = tokens > 2 ? tokens - 2 : tokens; k < tokens; k++) {
-		t->before[0] = t->before[1];
-		t->before[1] = values->value[k];
-	}
-	t->symbol = symbol;
-	return tokens;
-}
-
-static size_t step_token_replay(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
+/* The symbols of a graph are the same each time, so none of them reaches beyond it. */
+static size_t see_graph(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
 {
 	const struct gp_graph_content *content = gp_graph_content_of(&t->graphs, exec);
 	struct gp_graph_values *values = content != NULL ? content->values : NULL;
+	struct gp_symbols *symbol;
 	t->is_work = true;
-	if (values != NULL && values->values > 0)
-		return see_all(t, values, can_learn);
-	size_t tokens = see_one(t, gp_hash_pair(GP_GRAPH_LAUNCH, exec), can_learn);
-	t->table.is_graph[t->own.one] = t->own.one > 0;
-	return tokens;
+	if (values == NULL || values->values == 0) {
+		see_one(t, gp_hash_pair(GP_GRAPH_LAUNCH, exec), can_learn);
+		gp_step_symbol(&t->symbols, t->own.one)->is_graph = t->own.one > 0;
+		return 1;
+	}
+	if (values->memo == NULL) {
+		symbol = values->memo = malloc(values->values * sizeof *symbol);
+		t->is_out_of_memory |= symbol == NULL;
+		forget_before(t);
+		for (size_t k = 0; symbol != NULL && k < values->values; k++)
+			symbol[k] = step_token_see(t, values->value[k], can_learn);
+	}
+	forget_before(t);
+	t->symbol = values->memo;
+	return t->symbol != NULL ? values->values : 0;
 }
 
 static size_t launch(struct gp_tokenizer *t, const struct gp_recording *r,
@@ -167,7 +138,7 @@ size_t gp_tokenizer_next(struct gp_tokenizer *t, const struct gp_recording *r,
 	if (record->kind == GP_LAUNCH && !t->view.has_no_launches)
 		return launch(t, r, record, can_learn);
 	if (record->kind == GP_GRAPH_LAUNCH && !t->view.has_no_launches)
-		return step_token_replay(t, record->graph_launch.exec, can_learn);
+		return see_graph(t, record->graph_launch.exec, can_learn);
 	t->is_work = is_allocation(t, record);
 	/* kernels say what is done, an allocation's stack only who does it */
 	if (!t->is_work || t->has_kernels)

@@ -8,21 +8,22 @@
 
 #include "../../read/file/recording.h"
 #include "../graph_content.h"
-
-/* What of a recording counts: tests look for steps in parts of real ones. */
-struct gp_step_view {
-	bool has_no_ranges, has_no_stacks, has_no_launches, has_no_allocations;
-};
+#include "steps.h"
 
 #define GP_GRAPH_TOKENS_MAX 1024u /* of a replay: as many tell which it is */
 #define GP_SYMBOLS_MAX (1u << 18) /* different ones; what comes later is not looked at */
 
-struct gp_symbol_table {
-	uint64_t *key;	  /* by place, 0: empty */
-	uint32_t *place;  /* its number */
-	uint32_t symbols; /* numbers are 1 to this */
-	bool *is_graph;	  /* by number: one of unknown content, which stands for many */
+/* Its number is that of its row; row 0 stands for those that are not looked at. */
+struct gp_step_symbol {
+	uint64_t key;
+	bool is_graph; /* one of unknown content, which stands for many */
+	bool is_mark;  /* it comes in every step, and once */
 };
+static inline struct gp_step_symbol *gp_step_symbol(const struct gp_row_table *symbols,
+						    uint32_t number)
+{
+	return (struct gp_step_symbol *)symbols->row + number;
+}
 
 /* What one token says. */
 struct gp_symbols {
@@ -30,7 +31,7 @@ struct gp_symbols {
 };
 
 struct gp_tokenizer {
-	struct gp_symbol_table table;
+	struct gp_row_table symbols; /* of struct gp_step_symbol */
 	/* of the recording: what counts as a token */
 	bool has_launches, has_kernels, has_blocks, has_sizes;
 	struct gp_step_view view;
@@ -39,15 +40,14 @@ struct gp_tokenizer {
 	struct gp_graphs graphs;
 	const struct gp_symbols *symbol; /* of the event under way */
 	struct gp_symbols own;		 /* of an event that gives one */
-	bool is_work; /* a launch or an allocation, whether it gives a token or none */
+	bool is_work; /* the event is a launch or an allocation, with tokens or without */
 	bool is_out_of_memory;
 };
 
+/* GP_E_MEMORY. Release also after a failure. */
 enum gp_status gp_tokenizer_init(struct gp_tokenizer *tokenizer, const struct gp_info *info,
 				 const struct gp_step_view *view);
 void gp_tokenizer_release(struct gp_tokenizer *tokenizer);
-/* Starts again with the first event; numbers stay. */
-void gp_tokenizer_rewind(struct gp_tokenizer *tokenizer);
 /*
  * After the event's definitions are known: returns how many tokens the event gives, in
  * tokenizer->symbol. `can_learn`: new symbols get numbers.
