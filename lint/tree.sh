@@ -141,7 +141,7 @@ blanks() {
 # A recording must not choose what shares a place in a table (seeded_hash.h). The other
 # files named here do not search by the product, or in at most 8192 entries.
 seeded='^libgpuprof/(format/(seeded_hash\.h|column\.h|column_write\.c)'
-seeded+='|analyze/(stack_text|steps/step_name)\.c):'
+seeded+='|analyze/stack_text\.c):'
 constant_hashes() {
 	grep -E '^(libgpuprof/(format|state|read|analyze)|tools)/.*\.[ch]$' <<<"$code" |
 		xargs -r grep -InE '\*=? *(UINT64_C\()?(0x[0-9a-f]{8}|[0-9]{9})' |

@@ -27,8 +27,7 @@ static const char no_such_range[] = "no range has the name that was given for st
 
 struct finding {
 	struct gp_recording *recording;
-	struct gp_step_view view;
-	bool is_cut; /* the recording no longer has its begin */
+	bool has_ranges, is_cut; /* is_cut: the recording no longer has its begin */
 	struct gp_steps *out;
 	struct gp_tokenizer tokenizer;
 	struct gp_step_ranges *ranges;
@@ -52,7 +51,8 @@ struct finding {
 
 static void find_follow_live(struct finding *f, uint64_t moved)
 {
-	unsigned curve = f->tokenizer.has_blocks ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
+	unsigned curve =
+		f->tokenizer.alloc_kind == GP_BLOCK_ALLOC ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
 	for (; moved != 0; moved &= moved - 1) {
 		unsigned device = (unsigned)__builtin_ctzll(moved);
 		const struct gp_live_device *d = gp_live_device(f->recording->live, device);
@@ -71,11 +71,11 @@ static struct gp_step_place find_here(const struct finding *f, const struct gp_r
 static void find_see_work(struct finding *f, const struct gp_record *record)
 {
 	const uint64_t wait = record->time > f->before ? record->time - f->before : 0;
-	const bool is_lower = f->live_bytes < f->place.live_bytes,
-		   is_as_low = f->live_bytes == f->place.live_bytes;
+	const bool is_worse = f->live_bytes > f->place.live_bytes ||
+			      (f->live_bytes == f->place.live_bytes && wait <= f->place_wait);
 	f->before = record->time;
 	f->longest_wait = wait > f->longest_wait ? wait : f->longest_wait;
-	if (f->has_place && !is_lower && (!is_as_low || wait <= f->place_wait))
+	if (f->has_place && is_worse)
 		return;
 	f->place = find_here(f, record);
 	f->place_wait = wait;
@@ -90,7 +90,7 @@ static bool find_follow_ranges(struct finding *f, uint32_t thread, const struct 
 	f->work += work;
 	if (work > 0)
 		f->end = find_here(f, record);
-	return f->view.has_no_ranges || gp_step_ranges_see(f->ranges, thread, record, &here, work);
+	return !f->has_ranges || gp_step_ranges_see(f->ranges, thread, record, &here, work);
 }
 
 /* ---- repetition ---- */
@@ -241,7 +241,6 @@ static enum gp_status find(struct finding *f)
 	if (status == GP_OK && cuts->cuts > 0)
 		status = find_fill(f->out, cuts, source);
 	free(named.cut);
-	free(updates.cut);
 	return status;
 }
 
@@ -249,10 +248,10 @@ static enum gp_status find_attempt(void *context, const struct gp_info *info)
 {
 	struct finding *f = context;
 	*f = (struct finding){ .recording = f->recording,
-			       .view = f->view,
 			       .out = f->out,
+			       .has_ranges = info->has_ranges,
 			       .is_cut = info->kept_from_ns > 0 };
-	enum gp_status status = gp_tokenizer_init(&f->tokenizer, info, &f->view);
+	enum gp_status status = gp_tokenizer_init(&f->tokenizer, info);
 	if (status == GP_OK)
 		status = find(f);
 	gp_tokenizer_release(&f->tokenizer);
@@ -269,19 +268,12 @@ static void find_forget(void *context)
 
 enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *out)
 {
-	return gp_step_find(recording, &(struct gp_step_view){ 0 }, out);
-}
-
-enum gp_status gp_step_find(struct gp_recording *recording, const struct gp_step_view *view,
-			    struct gp_steps *out)
-{
 	*out = (struct gp_steps){ .p50_ns = -1, .p99_ns = -1 };
 	struct finding *f = calloc(1, sizeof *f);
 	if (f == NULL)
 		return GP_E_MEMORY;
 	f->recording = recording;
 	f->out = out;
-	f->view = *view;
 	enum gp_status status = gp_retry_if_overwritten(recording, find_attempt, find_forget, f);
 	free(f);
 	if (status != GP_OK)

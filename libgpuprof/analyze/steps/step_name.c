@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "../stack_text.h"
+
 #define NAME_MAX_BYTES 64u
 
 /* A step's name ends with one of these. Behind a number it is the last word: "denoising step 3". */
@@ -64,15 +66,6 @@ static bool name_is_step(const struct name *name)
 	return false;
 }
 
-/* FNV-1a, 64 bits */
-static uint64_t name_hash(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	return hash | 1;
-}
-
 uint64_t gp_step_name_kind(const char *text, const char *wanted)
 {
 	static const char lightning[] = "[pl][profile]";
@@ -84,5 +77,8 @@ uint64_t gp_step_name_kind(const char *text, const char *wanted)
 	const bool is_step = wanted == NULL ? name_is_step(&name) :
 					      name_read(wanted, &other) &&
 						      strcmp(name.letters, other.letters) == 0;
-	return is_step ? name_hash(name.letters) : 0;
+	return is_step ? gp_identity_hash(
+				 gp_text_identity((struct gp_identity){ 4, 4 }, name.letters)) |
+				 1 :
+			 0;
 }

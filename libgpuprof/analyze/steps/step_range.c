@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../read/tables/array.h"
+#include "../../read/tables/row_rank.h"
 #include "../../read/tables/row_table.h"
 #include "../../state/open_ranges.h"
 #include "step_name.h"
@@ -22,16 +23,10 @@
 
 /* A range that is called a step. */
 struct span {
+	uint64_t key; /* series << 32 | number, in the order of their begins */
 	struct gp_step_cut cut;
-	uint64_t number; /* in the order of their begins */
-	uint64_t series; /* of its name and thread, which started ones have not */
-	uint64_t own;	 /* work of its thread in it */
+	uint64_t own; /* work of its thread in it */
 	bool has_ended;
-};
-
-struct update {
-	struct gp_step_place end, behind; /* and the first work behind it */
-	uint64_t before;		  /* work before its first optimizer */
 };
 
 struct gp_step_ranges {
@@ -41,9 +36,9 @@ struct gp_step_ranges {
 	/* of the event under way */
 	struct gp_step_place here;
 	const struct gp_record *record;
-	bool has_any, is_out_of_memory;
+	bool is_out_of_memory;
 
-	struct gp_row_table series; /* of their keys */
+	struct gp_row_table series; /* by name and thread, which started ranges have not */
 	struct span *span;
 	size_t spans;
 	uint64_t own[WORKERS]; /* work by thread */
@@ -51,13 +46,12 @@ struct gp_step_ranges {
 	bool has_optimizer;
 	uint32_t thread;		      /* of the first optimizer: others do not count */
 	unsigned depth;			      /* optimizers that are open there */
-	uint64_t last_begin, last_end;	      /* of the last one: work */
+	uint64_t last_begin;		      /* of the last one: work */
 	uint64_t backwards, former_backwards; /* so far; when the last optimizer ended */
-	bool is_waiting;		      /* `behind` of the last update is not known yet */
-	struct update *update;
-	size_t updates;
-	struct gp_step_place first;		/* work */
-	struct gp_step_place opening[OPENINGS]; /* a ring, up to the first optimizer */
+	struct gp_step_cuts updates;
+	struct gp_step_place behind;		/* the last one: the first work there */
+	bool is_waiting;			/* for that */
+	struct gp_step_place opening[OPENINGS]; /* a ring: ranges up to the first optimizer */
 	uint64_t openings;
 };
 
@@ -87,10 +81,10 @@ static void span_open(struct gp_step_ranges *r, struct gp_open_range *range,
 	r->is_out_of_memory |= series == NULL || span == NULL;
 	if (r->is_out_of_memory)
 		return;
-	*span = (struct span){ .cut = { r->here, r->here },
-			       .number = r->spans,
-			       .series = (uint64_t)(series - (uint64_t *)r->series.row),
-			       .own = *range_own(r, range->thread) };
+	const uint64_t row = (uint64_t)(series - (uint64_t *)r->series.row);
+	*span = (struct span){
+		row << 32 | r->spans, { r->here, r->here }, *range_own(r, range->thread), false
+	};
 	range->mark = r->spans;
 }
 
@@ -115,28 +109,29 @@ static void optimizer_open(struct gp_step_ranges *r, uint32_t thread)
 /* Does the optimizer belong to another update than the one before it? */
 static bool update_is_new(const struct gp_step_ranges *r)
 {
-	if (r->updates == 0 || r->backwards > r->former_backwards)
+	const struct gp_step_cuts *u = &r->updates;
+	if (u->cuts == 0 || r->backwards > r->former_backwards)
 		return true;
 	/* without backwards: more than clearing and clipping, which is less than what it does */
-	const uint64_t before = r->last_begin - r->last_end, within = r->here.work - r->last_begin;
+	const uint64_t before = r->last_begin - u->cut[u->cuts - 1].end.work,
+		       within = r->here.work - r->last_begin;
 	return r->backwards == 0 && before > within;
 }
 
 static void optimizer_close(struct gp_step_ranges *r, uint32_t thread)
 {
+	struct gp_step_cuts *u = &r->updates;
 	if (thread != r->thread || r->depth == 0 || --r->depth > 0)
 		return;
 	if (update_is_new(r)) {
-		struct update *update = gp_array_append(&r->update, &r->updates, sizeof *update);
-		r->is_out_of_memory |= update == NULL;
-		if (update == NULL)
+		struct gp_step_cut *cut = gp_array_append(&u->cut, &u->cuts, sizeof *cut);
+		r->is_out_of_memory |= cut == NULL;
+		if (cut == NULL)
 			return;
-		update->before = r->last_begin;
+		cut->begin = r->behind;
 	}
-	struct update *last = &r->update[r->updates - 1];
-	last->end = last->behind = r->here;
+	u->cut[u->cuts - 1].end = r->behind = r->here;
 	r->is_waiting = true;
-	r->last_end = r->here.work;
 	r->former_backwards = r->backwards;
 }
 
@@ -150,7 +145,6 @@ static void range_opened(void *context, struct gp_open_range *range,
 	/* what was open before has its begin elsewhere */
 	if (r->record->kind == GP_RANGE_RESUMED)
 		return;
-	r->has_any = true;
 	if (range->source == GP_RANGE_ENGINE) {
 		r->backwards += !range_is_autograds(r, range->thread);
 		return;
@@ -191,6 +185,7 @@ struct gp_step_ranges *gp_step_ranges_open(struct gp_recording *recording, enum 
 	if (r == NULL)
 		return NULL;
 	r->recording = recording;
+	r->is_waiting = true; /* for the first work */
 	r->open = gp_open_ranges_open(OPEN_THREADS);
 	if (r->open == NULL) {
 		free(r);
@@ -211,14 +206,9 @@ void gp_step_ranges_close(struct gp_step_ranges *r)
 		return;
 	gp_open_ranges_close(r->open);
 	gp_row_table_release(&r->series);
-	free(r->update);
+	free(r->updates.cut);
 	free(r->span);
 	free(r);
-}
-
-bool gp_step_ranges_any(const struct gp_step_ranges *r)
-{
-	return r->has_any;
 }
 
 bool gp_step_ranges_see(struct gp_step_ranges *r, uint32_t thread, const struct gp_record *record,
@@ -226,9 +216,7 @@ bool gp_step_ranges_see(struct gp_step_ranges *r, uint32_t thread, const struct 
 {
 	if (work > 0) {
 		*range_own(r, thread) += work;
-		r->first = here->work == 0 ? *here : r->first;
-		if (r->is_waiting)
-			r->update[r->updates - 1].behind = *here;
+		r->behind = r->is_waiting ? *here : r->behind;
 		r->is_waiting = false;
 		/* it may have a backward pass in it */
 		r->backwards += record->kind == GP_GRAPH_LAUNCH;
@@ -241,133 +229,119 @@ bool gp_step_ranges_see(struct gp_step_ranges *r, uint32_t thread, const struct 
 	return !r->is_out_of_memory;
 }
 
-/* ---- steps by updates ---- */
-
-/* The first step begins with a range, about as far before its optimizer as others do. */
-static struct gp_step_place update_find_begin(const struct gp_step_ranges *r, uint64_t usual)
+/* The first step begins with a range, about as far before its update's end as others do. */
+static enum gp_status updates_begin(struct gp_step_ranges *r)
 {
 	const uint64_t oldest = r->openings > OPENINGS ? r->openings - OPENINGS : 0;
-	struct gp_step_place found = r->first;
-	uint64_t nearest = UINT64_MAX;
+	const size_t others = r->updates.cuts - 1;
+	struct gp_step_cut *cut = r->updates.cut;
+	uint64_t *work = calloc(others, sizeof *work), nearest = UINT64_MAX;
+	if (work == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < others; k++)
+		work[k] = cut[k + 1].end.work - cut[k + 1].begin.work;
+	const uint64_t usual = gp_step_median(work, others);
+	free(work);
 	for (uint64_t k = r->openings; k-- > oldest;) {
 		const struct gp_step_place *place = &r->opening[k % OPENINGS];
-		const uint64_t off = gp_distance(r->update[0].before - place->work, usual);
-		found = off <= nearest ? *place : found;
+		const uint64_t off = gp_distance(cut->end.work - place->work, usual);
+		cut->begin = off <= nearest ? *place : cut->begin;
 		nearest = off <= nearest ? off : nearest;
 	}
-	return found;
-}
-
-static enum gp_status updates_cut(const struct gp_step_ranges *r, bool is_cut,
-				  struct gp_step_cuts *out)
-{
-	if (r->updates < GP_STEPS_MIN)
-		return GP_OK;
-	uint64_t *before = calloc(r->updates, sizeof *before);
-	out->cut = calloc(r->updates, sizeof *out->cut);
-	if (before == NULL || out->cut == NULL) {
-		free(before);
-		return GP_E_MEMORY;
-	}
-	for (size_t k = 1; k < r->updates; k++) {
-		const struct update *former = &r->update[k - 1], *update = &r->update[k];
-		before[k - 1] = update->before - former->behind.work;
-		out->cut[k - is_cut] = (struct gp_step_cut){ former->behind, update->end };
-	}
-	/* where it is cut, the begin of the first one is not kept */
-	if (!is_cut)
-		out->cut[0] = (struct gp_step_cut){
-			update_find_begin(r, gp_step_median(before, r->updates - 1)),
-			r->update[0].end
-		};
-	out->cuts = r->updates - is_cut;
-	free(before);
 	return GP_OK;
 }
 
-/* ---- steps by names ---- */
-
-static int span_compare(const void *left, const void *right)
-{
-	const struct span *a = left, *b = right;
-	if (a->series != b->series)
-		return a->series < b->series ? -1 : 1;
-	return (a->number > b->number) - (a->number < b->number);
-}
+/* ---- which name is the step's ---- */
 
 struct candidate {
-	struct gp_step_cuts steps;
+	struct span *span;
+	size_t spans;
 	uint64_t own, covered; /* work in them: of their thread, of all */
 };
 
-/* Spans of one series. A part ends in one before it: one without an end holds all that follow. */
-static enum gp_status candidate_gather(const struct span *span, size_t spans,
-				       const struct gp_step_place *end, struct candidate *out)
+/* Leaves out parts, each of which ends in one before it: one without an end holds all behind it. */
+static void candidate_drop_parts(struct candidate *c, const struct gp_step_place *end)
 {
-	struct gp_step_cuts *steps = &out->steps;
 	int64_t reach_ns = INT64_MIN;
-	*out = (struct candidate){ .steps.cut = calloc(spans, sizeof *steps->cut) };
-	for (size_t k = 0; steps->cut != NULL && k < spans; k++) {
-		struct gp_step_cut cut = span[k].cut;
-		if (span[k].has_ended && cut.end.at_ns <= reach_ns)
+	size_t kept = 0;
+	for (size_t k = 0; k < c->spans; k++) {
+		struct span span = c->span[k];
+		struct gp_step_cut *cut = &span.cut;
+		if (span.has_ended && cut->end.at_ns <= reach_ns)
 			continue;
-		if (span[k].has_ended) {
-			reach_ns = cut.end.at_ns;
-			out->own += span[k].own;
-			out->covered += cut.end.work - cut.begin.work;
-		} else if (end->at_ns > cut.begin.at_ns) {
-			cut.end = *end;
+		if (span.has_ended) {
+			reach_ns = cut->end.at_ns;
+			c->own += span.own;
+			c->covered += cut->end.work - cut->begin.work;
+		} else if (end->at_ns > cut->begin.at_ns) {
+			cut->end = *end;
 		}
-		steps->cut[steps->cuts++] = cut;
+		c->span[kept++] = span;
 	}
-	return steps->cut != NULL ? GP_OK : GP_E_MEMORY;
+	c->spans = kept;
 }
 
 /* Keeps ranges up to whose next one an update ends: others are evaluations. */
-static void candidate_keep_updated(struct gp_step_cuts *c, const struct gp_step_cuts *updates)
+static void candidate_keep_updated(struct candidate *c, const struct gp_step_cuts *updates)
 {
 	size_t kept = 0, at = 0;
-	for (size_t k = 0; k < c->cuts; k++) {
-		const int64_t from_ns = c->cut[k].begin.at_ns,
-			      to_ns = k + 1 < c->cuts ? c->cut[k + 1].begin.at_ns : INT64_MAX;
-		while (at < updates->cuts && updates->cut[at].end.at_ns < from_ns)
+	for (size_t k = 0; k < c->spans; k++) {
+		const struct gp_step_cut *cut = &c->span[k].cut;
+		const bool is_last = k + 1 == c->spans;
+		const int64_t to_ns = is_last ? INT64_MAX : c->span[k + 1].cut.begin.at_ns;
+		while (at < updates->cuts && updates->cut[at].end.at_ns < cut->begin.at_ns)
 			at++;
 		if (at < updates->cuts && updates->cut[at].end.at_ns < to_ns)
-			c->cut[kept++] = c->cut[k];
+			c->span[kept++] = c->span[k];
 	}
-	c->cuts = kept;
+	c->spans = kept;
 }
 
 /* Where updates are known, most ranges have one, and most updates lie in them: else most work. */
 static bool candidate_is_step(struct candidate *c, const struct gp_step_cuts *updates,
 			      const struct gp_step_place *end)
 {
-	const size_t all = c->steps.cuts;
+	const size_t all = c->spans;
 	if (updates->cuts == 0)
 		return end->work == 0 || gp_is_most(c->covered, end->work);
-	candidate_keep_updated(&c->steps, updates);
-	return gp_is_most(c->steps.cuts, all) && gp_is_most(c->steps.cuts, updates->cuts);
+	candidate_keep_updated(c, updates);
+	return gp_is_most(c->spans, all) && gp_is_most(c->spans, updates->cuts);
 }
 
 /* Of several the one whose thread did most. */
+static struct candidate candidate_find(struct gp_step_ranges *r, const struct gp_step_place *end,
+				       const struct gp_step_cuts *updates)
+{
+	struct candidate best = { 0 };
+	if (r->spans > 1)
+		qsort(r->span, r->spans, sizeof *r->span, gp_row_order);
+	for (size_t from = 0, to; from < r->spans; from = to) {
+		const uint64_t series = r->span[from].key >> 32;
+		for (to = from; to < r->spans && r->span[to].key >> 32 == series; to++)
+			;
+		struct candidate c = { .span = &r->span[from], .spans = to - from };
+		candidate_drop_parts(&c, end);
+		const bool is_step =
+			r->recording->step_name != NULL || candidate_is_step(&c, updates, end);
+		best = is_step && (best.spans == 0 || c.own > best.own) ? c : best;
+	}
+	return best;
+}
+
 enum gp_status gp_step_ranges_cut(struct gp_step_ranges *r, const struct gp_step_place *end,
 				  bool is_cut, struct gp_step_cuts *named,
 				  struct gp_step_cuts *updates)
 {
-	struct candidate best = { 0 }, c;
-	enum gp_status status = updates_cut(r, is_cut, updates);
-	if (r->spans > 1)
-		qsort(r->span, r->spans, sizeof *r->span, span_compare);
-	for (size_t from = 0, to; status == GP_OK && from < r->spans; from = to) {
-		for (to = from; to < r->spans && r->span[to].series == r->span[from].series; to++)
-			;
-		status = candidate_gather(&r->span[from], to - from, end, &c);
-		bool is_step = status == GP_OK && (r->recording->step_name != NULL ||
-						   candidate_is_step(&c, updates, end));
-		bool is_best = is_step && (best.steps.cuts == 0 || c.own > best.own);
-		free(is_best ? best.steps.cut : c.steps.cut);
-		best = is_best ? c : best;
+	if (r->updates.cuts >= GP_STEPS_MIN) {
+		if (updates_begin(r) != GP_OK)
+			return GP_E_MEMORY;
+		/* where it is cut, the begin of the first one is not kept */
+		*updates =
+			(struct gp_step_cuts){ r->updates.cut + is_cut, r->updates.cuts - is_cut };
 	}
-	*named = best.steps;
-	return status;
+	const struct candidate best = candidate_find(r, end, updates);
+	named->cut = calloc(best.spans + 1, sizeof *named->cut);
+	for (size_t k = 0; named->cut != NULL && k < best.spans; k++)
+		named->cut[named->cuts++] = best.span[k].cut;
+	return named->cut != NULL ? GP_OK : GP_E_MEMORY;
 }

@@ -20,11 +20,9 @@ void gp_step_ranges_close(struct gp_step_ranges *ranges);
 bool gp_step_ranges_see(struct gp_step_ranges *ranges, uint32_t thread,
 			const struct gp_record *record, const struct gp_step_place *here,
 			unsigned work);
-/* Any range was seen. */
-bool gp_step_ranges_any(const struct gp_step_ranges *ranges);
 /*
  * After all of them; the recording ends at `end`. Steps by names, and by updates: none, or one of
- * them. `is_cut`: what came before is no longer kept. Free both. GP_E_MEMORY.
+ * them. `is_cut`: what came before is no longer kept. Free named->cut. GP_E_MEMORY.
  */
 enum gp_status gp_step_ranges_cut(struct gp_step_ranges *ranges, const struct gp_step_place *end,
 				  bool is_cut, struct gp_step_cuts *named,

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#include "../../read/tables/row_rank.h"
+
 #define LOOPS_MAX 32u	 /* capacity: a job nests a few loops */
 #define SPAN_PERCENT 30u /* of all tokens, from first to last turn: setting up is shorter */
 /*
@@ -161,7 +163,7 @@ static enum gp_status loops_find(struct loops *l)
 	for (uint32_t k = 1; status == GP_OK && k < l->in->symbols->rows; k++)
 		if (l->symbol[k].count >= GP_STEPS_MIN)
 			number[n++] = (uint64_t)l->symbol[k].count << 32 | k;
-	gp_step_sort(number, n);
+	qsort(number, n, sizeof *number, gp_row_order);
 	for (size_t from = 0; status == GP_OK && from < n; from = to) {
 		for (to = from; to < n && number[to] >> 32 == number[from] >> 32; to++)
 			;
@@ -179,26 +181,13 @@ static uint64_t turn_slack(const struct turn *turn)
 	return (turn->high - turn->low) / FLOOR_PART;
 }
 
-/* More than the least of the outer turn and its neighbours: all may rise from turn to turn. */
-static bool is_held(const struct loop *outer, size_t turn, uint64_t low)
-{
-	const struct turn *t = &outer->turn[turn];
-	uint64_t least = t->low;
-	if (turn > 0 && t[-1].low > least)
-		least = t[-1].low;
-	if (turn + 2 < outer->leader->count && t[1].low > least)
-		least = t[1].low;
-	return low > least + turn_slack(t);
-}
-
 /*
- * Most inner turns hold memory, but for one of each outer turn. Of more than three
- * outer turns the last one does not count: no neighbour tells whether all rise.
+ * Most inner turns hold memory, but for one of each outer turn: more than the least of the outer
+ * turn and of the next one, since all may rise from turn to turn.
  */
 static bool loop_lies_in(const struct loop *inner, const struct loop *outer)
 {
-	const size_t whole = outer->leader->count - 1,
-		     turns = whole > GP_STEPS_MIN ? whole - 1 : whole;
+	const size_t turns = outer->leader->count - 1;
 	size_t held = 0, within = 0, turn = 0;
 	for (size_t k = 0; k + 1 < inner->leader->count; k++) {
 		const size_t end = loop_token(inner, k + 1);
@@ -206,8 +195,10 @@ static bool loop_lies_in(const struct loop *inner, const struct loop *outer)
 			turn++;
 		if (end <= loop_token(outer, 0) || turn == turns)
 			continue;
+		const struct turn *t = &outer->turn[turn];
+		const bool is_rising = turn + 1 < turns && t[1].low > t->low;
 		within++;
-		held += is_held(outer, turn, inner->turn[k].low);
+		held += inner->turn[k].low > t[is_rising].low + turn_slack(t);
 	}
 	return within > turns && gp_is_most(within, inner->leader->count) &&
 	       gp_is_most(within - turns, turns) && gp_is_most(held, within - turns);

@@ -3,26 +3,16 @@
 
 #include <stdlib.h>
 
+#include "../../read/tables/row_rank.h"
+
 #define LONGER(usual) ((usual) + (usual) / 2) /* than that: not as the others */
 #define OFF_PERCENT 50u			      /* of launches */
-
-static int step_stat_compare(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
-void gp_step_sort(uint64_t *value, size_t values)
-{
-	if (values > 1)
-		qsort(value, values, sizeof *value, step_stat_compare);
-}
 
 uint64_t gp_step_median(uint64_t *value, size_t values)
 {
 	if (values == 0)
 		return 0;
-	gp_step_sort(value, values);
+	qsort(value, values, sizeof *value, gp_row_order);
 	return value[(values - 1) / 2];
 }
 

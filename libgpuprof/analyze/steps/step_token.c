@@ -4,7 +4,7 @@
  * they are not known, the graph's handle. An allocation is its stack, which is the same each time;
  * its size is only looked at where nothing else tells what happens.
  */
-#include "step_token.h"
+#include "step_repeat.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,19 +23,19 @@ static uint32_t step_token_find(struct gp_tokenizer *t, uint64_t key, bool can_l
 	return symbol != NULL ? (uint32_t)(symbol - gp_step_symbol(&t->symbols, 0)) : 0;
 }
 
-enum gp_status gp_tokenizer_init(struct gp_tokenizer *t, const struct gp_info *info,
-				 const struct gp_step_view *view)
+enum gp_status gp_tokenizer_init(struct gp_tokenizer *t, const struct gp_info *info)
 {
-	bool has_stacks = info->has_stacks && !view->has_no_stacks;
-	bool has_launches = !view->has_no_launches &&
-			    (info->kept[GP_LAUNCH] > 0 || info->kept[GP_GRAPH_LAUNCH] > 0);
-	uint64_t kernels = has_launches ? info->kept[GP_KERNEL] : 0;
+	const bool has_launches = info->kept[GP_LAUNCH] > 0 || info->kept[GP_GRAPH_LAUNCH] > 0;
+	const uint64_t kernels = has_launches ? info->kept[GP_KERNEL] : 0;
 	*t = (struct gp_tokenizer){
 		.has_launches = has_launches,
-		.has_blocks = info->kept[GP_BLOCK_ALLOC] > 0,
 		.has_kernels = kernels >= KERNELS_FEW,
-		.has_sizes = kernels == 0 && !has_stacks,
-		.view = *view,
+		.has_stacks = info->has_stacks,
+		.has_sizes = kernels == 0 && !info->has_stacks,
+		/* what the framework asks of the driver depends on what it has */
+		.alloc_kind = info->kept[GP_BLOCK_ALLOC] > 0 ? GP_BLOCK_ALLOC :
+			      info->kept[GP_ALLOC] > 0	     ? GP_ALLOC :
+							       0,
 	};
 	gp_graphs_open(&t->graphs, GP_GRAPH_TOKENS_MAX, info->file_bytes);
 	const bool has_first = gp_row_get_key(&t->symbols, sizeof(struct gp_step_symbol), 0);
@@ -61,22 +61,12 @@ static uint64_t launch_token(const struct gp_recording *r, const struct gp_recor
 			    name != NULL ? (uint64_t)(uintptr_t)name : record->launch.kernel);
 }
 
-static bool is_allocation(const struct gp_tokenizer *t, const struct gp_record *record)
-{
-	/* what the framework asks of the driver depends on what it has */
-	bool is_told =
-		record->kind == GP_ALLOC && !t->has_blocks && record->space != GP_SPACE_RESERVATION;
-	return !t->view.has_no_allocations && (record->kind == GP_BLOCK_ALLOC || is_told);
-}
-
 static uint64_t alloc_token(const struct gp_tokenizer *t, const struct gp_record *record)
 {
 	bool is_block = record->kind == GP_BLOCK_ALLOC;
-	const uint64_t stack = t->view.has_no_stacks ? 0 : record->stack,
-		       bytes = is_block ? record->block_alloc.bytes : record->alloc.bytes;
-	if (t->has_sizes)
-		return gp_hash_pair(gp_hash_pair(record->kind | 0x100u, bytes), stack);
-	return gp_hash_pair(record->kind, stack);
+	const uint64_t bytes = is_block ? record->block_alloc.bytes : record->alloc.bytes,
+		       stack = t->has_stacks ? record->stack : 0;
+	return gp_hash_pair(t->has_sizes ? gp_hash_pair(record->kind, bytes) : record->kind, stack);
 }
 
 static struct gp_symbols step_token_see(struct gp_tokenizer *t, uint64_t token, bool can_learn)
@@ -101,7 +91,6 @@ static size_t see_graph(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
 	const struct gp_graph_content *content = gp_graph_content_of(&t->graphs, exec);
 	struct gp_graph_values *values = content != NULL ? content->values : NULL;
 	struct gp_symbols *symbol;
-	t->is_work = true;
 	if (values == NULL || values->values == 0) {
 		see_one(t, gp_hash_pair(GP_GRAPH_LAUNCH, exec), can_learn);
 		gp_step_symbol(&t->symbols, t->own.one)->is_graph = t->own.one > 0;
@@ -119,29 +108,25 @@ static size_t see_graph(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
 	return t->symbol != NULL ? values->values : 0;
 }
 
-static size_t launch(struct gp_tokenizer *t, const struct gp_recording *r,
-		     const struct gp_record *record, bool can_learn)
-{
-	const uint64_t token = launch_token(r, record);
-	t->is_work = (record->launch.block >> 48 & GP_LAUNCH_CAPTURED) == 0;
-	if (!t->is_work) {
-		t->is_out_of_memory |= !gp_graphs_add(&t->graphs, token);
-		return 0;
-	}
-	return see_one(t, token, can_learn);
-}
-
 size_t gp_tokenizer_next(struct gp_tokenizer *t, const struct gp_recording *r,
 			 const struct gp_record *record, bool can_learn)
 {
 	t->is_out_of_memory |= !gp_graphs_follow(&t->graphs, record);
-	if (record->kind == GP_LAUNCH && !t->view.has_no_launches)
-		return launch(t, r, record, can_learn);
-	if (record->kind == GP_GRAPH_LAUNCH && !t->view.has_no_launches)
+	t->is_work = false;
+	if (record->kind == GP_LAUNCH && t->has_launches) {
+		const uint64_t token = launch_token(r, record);
+		t->is_work = (record->launch.block >> 48 & GP_LAUNCH_CAPTURED) == 0;
+		if (t->is_work)
+			return see_one(t, token, can_learn);
+		t->is_out_of_memory |= !gp_graphs_add(&t->graphs, token);
+	} else if (record->kind == GP_GRAPH_LAUNCH && t->has_launches) {
+		t->is_work = true;
 		return see_graph(t, record->graph_launch.exec, can_learn);
-	t->is_work = is_allocation(t, record);
-	/* kernels say what is done, an allocation's stack only who does it */
-	if (!t->is_work || t->has_kernels)
-		return 0;
-	return see_one(t, alloc_token(t, record), can_learn);
+	} else if (record->kind == t->alloc_kind && record->space != GP_SPACE_RESERVATION) {
+		t->is_work = true;
+		/* kernels say what is done, an allocation's stack only who does it */
+		if (!t->has_kernels)
+			return see_one(t, alloc_token(t, record), can_learn);
+	}
+	return 0;
 }

@@ -9,11 +9,6 @@
 /* A launch of a graph is as much work as so many launches or allocations. */
 #define GP_STEP_GRAPH_WORK 32u
 
-/* What of a recording counts: tests look for steps in parts of real ones. */
-struct gp_step_view {
-	bool has_no_ranges, has_no_stacks, has_no_launches, has_no_allocations;
-};
-
 /* Where a step begins, or ends: the moment, and what had come by then. */
 struct gp_step_place {
 	int64_t at_ns;
@@ -38,12 +33,8 @@ static inline uint64_t gp_distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* As gp_steps_find, in a part of what a recording holds. */
-enum gp_status gp_step_find(struct gp_recording *recording, const struct gp_step_view *view,
-			    struct gp_steps *out);
 /* Fills in warmup, the times and the rate. GP_E_MEMORY. */
 enum gp_status gp_step_stat(struct gp_steps *steps);
-void gp_step_sort(uint64_t *value, size_t values);
 /* The median (the lower one of two); reorders `value`. 0 of none. */
 uint64_t gp_step_median(uint64_t *value, size_t values);
 
