@@ -32,8 +32,7 @@ struct finding {
 	struct gp_tokenizer tokenizer;
 	struct gp_step_ranges *ranges;
 	struct gp_step_token *token; /* the last ones: number k is at k % LEARNT_MAX */
-	size_t kept;		     /* of them */
-	uint64_t tokens;
+	size_t tokens;
 	struct gp_step_marks marks;
 	struct gp_step_cuts cuts; /* at marks */
 	struct gp_looks looks;	  /* behind those that are learnt from */
@@ -132,9 +131,11 @@ static enum gp_status find_learn(struct finding *f)
 static enum gp_status find_see_token(struct finding *f, const struct gp_symbols *symbols,
 				     int64_t at_ns)
 {
-	struct gp_step_token *token = f->kept < LEARNT_MAX ?
-					      gp_array_append(&f->token, &f->kept, sizeof *token) :
-					      &f->token[f->tokens % LEARNT_MAX];
+	struct gp_step_token *token = &f->token[f->tokens % LEARNT_MAX];
+	if (f->tokens < LEARNT_MAX)
+		token = gp_array_append(&f->token, &f->tokens, sizeof *token);
+	else
+		f->tokens++;
 	if (token == NULL || f->tokenizer.is_out_of_memory)
 		return GP_E_MEMORY;
 	*token = (struct gp_step_token){ symbols->one,		 symbols->three,
@@ -143,7 +144,7 @@ static enum gp_status find_see_token(struct finding *f, const struct gp_symbols 
 					 f->place.live_bytes };
 	f->has_place = false;
 	f->longest_wait = 0;
-	if (++f->tokens == LEARNT_MAX)
+	if (f->tokens == LEARNT_MAX)
 		return find_learn(f);
 	return f->tokens > LEARNT_MAX ? find_cut(f, f->tokens - 1) : GP_OK;
 }
@@ -222,26 +223,19 @@ static enum gp_status find_fill(struct gp_steps *s, const struct gp_step_cuts *c
 
 static enum gp_status find(struct finding *f)
 {
-	struct gp_step_cuts named = { 0 }, updates = { 0 };
-	const struct gp_step_cuts *cuts = &named;
-	enum gp_step_source source = GP_STEPS_RANGES;
+	struct gp_step_cuts cuts = { 0 };
+	enum gp_step_source source = GP_STEPS_NONE;
 	enum gp_status status = find_replay(f);
 	if (status == GP_OK)
-		status = gp_step_ranges_cut(f->ranges, &f->end, f->is_cut, &named, &updates);
-	if (status == GP_OK && named.cuts == 0 && f->recording->step_name != NULL) {
+		status = gp_step_ranges_cut(f->ranges, &f->end, f->is_cut, &cuts, &source);
+	if (source == GP_STEPS_NONE && f->recording->step_name != NULL) {
 		f->out->why = no_such_range;
-	} else if (status == GP_OK && named.cuts == 0 && updates.cuts > 0) {
-		cuts = &updates;
-		source = GP_STEPS_UPDATES;
-	} else if (status == GP_OK && named.cuts == 0) {
+	} else if (status == GP_OK && source == GP_STEPS_NONE) {
 		status = find_by_repetition(f);
-		cuts = &f->cuts;
+		cuts = f->cuts;
 		source = GP_STEPS_REPETITION;
 	}
-	if (status == GP_OK && cuts->cuts > 0)
-		status = find_fill(f->out, cuts, source);
-	free(named.cut);
-	return status;
+	return status == GP_OK && cuts.cuts > 0 ? find_fill(f->out, &cuts, source) : status;
 }
 
 static enum gp_status find_attempt(void *context, const struct gp_info *info)

@@ -41,7 +41,8 @@ struct gp_step_ranges {
 	struct gp_row_table series; /* by name and thread, which started ranges have not */
 	struct span *span;
 	size_t spans;
-	uint64_t own[WORKERS]; /* work by thread */
+	struct gp_step_cut *named; /* steps */
+	uint64_t own[WORKERS];	   /* work by thread */
 
 	bool has_optimizer;
 	uint32_t thread;		      /* of the first optimizer: others do not count */
@@ -208,6 +209,7 @@ void gp_step_ranges_close(struct gp_step_ranges *r)
 	gp_row_table_release(&r->series);
 	free(r->updates.cut);
 	free(r->span);
+	free(r->named);
 	free(r);
 }
 
@@ -329,19 +331,25 @@ static struct candidate candidate_find(struct gp_step_ranges *r, const struct gp
 }
 
 enum gp_status gp_step_ranges_cut(struct gp_step_ranges *r, const struct gp_step_place *end,
-				  bool is_cut, struct gp_step_cuts *named,
-				  struct gp_step_cuts *updates)
+				  bool is_cut, struct gp_step_cuts *out,
+				  enum gp_step_source *source)
 {
+	struct gp_step_cuts updates = { 0 };
 	if (r->updates.cuts >= GP_STEPS_MIN) {
 		if (updates_begin(r) != GP_OK)
 			return GP_E_MEMORY;
 		/* where it is cut, the begin of the first one is not kept */
-		*updates =
+		updates =
 			(struct gp_step_cuts){ r->updates.cut + is_cut, r->updates.cuts - is_cut };
 	}
-	const struct candidate best = candidate_find(r, end, updates);
-	named->cut = calloc(best.spans + 1, sizeof *named->cut);
-	for (size_t k = 0; named->cut != NULL && k < best.spans; k++)
-		named->cut[named->cuts++] = best.span[k].cut;
-	return named->cut != NULL ? GP_OK : GP_E_MEMORY;
+	const struct candidate best = candidate_find(r, end, &updates);
+	const bool has_updates = updates.cuts > 0 && r->recording->step_name == NULL;
+	*source = best.spans > 0 ? GP_STEPS_RANGES : has_updates ? GP_STEPS_UPDATES : GP_STEPS_NONE;
+	*out = *source == GP_STEPS_UPDATES ? updates : (struct gp_step_cuts){ 0 };
+	if (best.spans == 0)
+		return GP_OK;
+	out->cut = r->named = calloc(best.spans, sizeof *r->named);
+	for (size_t k = 0; r->named != NULL && k < best.spans; k++)
+		r->named[out->cuts++] = best.span[k].cut;
+	return r->named != NULL ? GP_OK : GP_E_MEMORY;
 }

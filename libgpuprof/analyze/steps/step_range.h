@@ -21,11 +21,12 @@ bool gp_step_ranges_see(struct gp_step_ranges *ranges, uint32_t thread,
 			const struct gp_record *record, const struct gp_step_place *here,
 			unsigned work);
 /*
- * After all of them; the recording ends at `end`. Steps by names, and by updates: none, or one of
- * them. `is_cut`: what came before is no longer kept. Free named->cut. GP_E_MEMORY.
+ * After all of them; the recording ends at `end`. Steps by names, else by updates, and *source is
+ * set; else none. `is_cut`: what came before is no longer kept. They are part of `ranges`.
+ * GP_E_MEMORY.
  */
 enum gp_status gp_step_ranges_cut(struct gp_step_ranges *ranges, const struct gp_step_place *end,
-				  bool is_cut, struct gp_step_cuts *named,
-				  struct gp_step_cuts *updates);
+				  bool is_cut, struct gp_step_cuts *out,
+				  enum gp_step_source *source);
 
 #endif

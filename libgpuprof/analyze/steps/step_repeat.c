@@ -21,14 +21,9 @@
 /* Of what comes and goes in a turn. The losses that a job keeps for its log are up to a tenth. */
 #define FLOOR_PART 16u
 
-/* Where it comes: twice the token's number, and 1 more for a symbol of three. */
-struct symbol {
-	uint32_t *at, count, votes;
-};
-
 /* Turn k goes from the leader's token k, behind it, to token k + 1. */
 struct loop {
-	const struct symbol *leader;
+	const struct gp_step_symbol *leader;
 	size_t voters, exact; /* symbols that come as often; of them those that alternate */
 	struct turn {
 		uint64_t low, high; /* bytes live */
@@ -37,8 +32,8 @@ struct loop {
 
 struct loops {
 	const struct gp_step_sequence *in;
-	struct symbol *symbol;
-	uint32_t *at; /* of all symbols */
+	struct gp_step_symbol *symbol; /* the sequence's */
+	uint32_t *at;		       /* of all symbols */
 	struct loop loop[LOOPS_MAX];
 	size_t loops;
 };
@@ -53,9 +48,8 @@ static size_t loop_token(const struct loop *loop, size_t turn)
 static enum gp_status symbols_list(struct loops *l)
 {
 	const struct gp_step_token *token = l->in->token;
-	l->symbol = calloc(l->in->symbols->rows, sizeof *l->symbol);
 	l->at = calloc(l->in->tokens + 1, 2 * sizeof *l->at);
-	if (l->symbol == NULL || l->at == NULL)
+	if (l->at == NULL)
 		return GP_E_MEMORY;
 	for (size_t k = 0; k < 2 * l->in->tokens; k++)
 		l->symbol[k % 2 == 0 ? token[k / 2].one : token[k / 2].three].count++;
@@ -66,14 +60,15 @@ static enum gp_status symbols_list(struct loops *l)
 		l->symbol[k].count = 0;
 	}
 	for (size_t k = 0; k < 2 * l->in->tokens; k++) {
-		struct symbol *s = &l->symbol[k % 2 == 0 ? token[k / 2].one : token[k / 2].three];
+		struct gp_step_symbol *s =
+			&l->symbol[k % 2 == 0 ? token[k / 2].one : token[k / 2].three];
 		s->at[s->count++] = (uint32_t)k;
 	}
 	return GP_OK;
 }
 
 /* Of the distances: 1 + the square of their coefficient of variation. */
-static double symbol_unevenness(const struct symbol *s)
+static double symbol_unevenness(const struct gp_step_symbol *s)
 {
 	const double span = s->at[s->count - 1] / 2 - s->at[0] / 2;
 	double squares = 0;
@@ -84,16 +79,17 @@ static double symbol_unevenness(const struct symbol *s)
 	return squares * (s->count - 1) / (span * span);
 }
 
-static bool symbol_can_lead(const struct loops *l, const struct symbol *s)
+static bool symbol_can_lead(const struct loops *l, const struct gp_step_symbol *s)
 {
 	const uint64_t span = s->at[s->count - 1] / 2 - s->at[0] / 2;
 	return span * 100 >= l->in->tokens * SPAN_PERCENT;
 }
 
 /* Of two that come equally often. */
-static bool symbol_alternates(const struct symbol *s, const struct symbol *leader)
+static bool symbol_alternates(const struct gp_step_symbol *s, const struct gp_step_symbol *leader)
 {
-	const struct symbol *a = s->at[0] < leader->at[0] ? s : leader, *b = a == s ? leader : s;
+	const struct gp_step_symbol *a = s->at[0] < leader->at[0] ? s : leader,
+				    *b = a == s ? leader : s;
 	for (uint32_t k = 0; k < s->count; k++)
 		if (a->at[k] > b->at[k] || (k > 0 && a->at[k] <= b->at[k - 1]))
 			return false;
@@ -135,7 +131,7 @@ static enum gp_status loop_find(struct loops *l, const uint64_t *number, size_t 
 	struct loop loop = { 0 };
 	double least = 0;
 	for (size_t k = 0; k < numbers; k++) {
-		const struct symbol *s = &l->symbol[(uint32_t)number[k]];
+		const struct gp_step_symbol *s = &l->symbol[(uint32_t)number[k]];
 		const double unevenness = symbol_unevenness(s);
 		if (!symbol_can_lead(l, s) || (loop.leader != NULL && unevenness >= least))
 			continue;
@@ -144,8 +140,7 @@ static enum gp_status loop_find(struct loops *l, const uint64_t *number, size_t 
 	}
 	for (size_t k = 0; loop.leader != NULL && k < numbers; k++) {
 		const uint32_t at = (uint32_t)number[k];
-		const size_t weight =
-			gp_step_symbol(l->in->symbols, at)->is_graph ? GP_STEP_GRAPH_WORK : 1;
+		const size_t weight = l->symbol[at].is_graph ? GP_STEP_GRAPH_WORK : 1;
 		loop.voters += weight;
 		loop.exact += symbol_alternates(&l->symbol[at], loop.leader) ? weight : 0;
 	}
@@ -284,19 +279,17 @@ static enum gp_status begin_find(struct loops *l, const struct loop *step,
 
 enum gp_status gp_step_repeat(const struct gp_step_sequence *sequence, struct gp_step_marks *out)
 {
-	struct loops l = { .in = sequence };
+	struct loops l = { .in = sequence, .symbol = gp_step_symbol(sequence->symbols, 0) };
 	*out = (struct gp_step_marks){ 0 };
 	enum gp_status status = loops_find(&l);
 	const struct loop *step = loops_find_step(&l);
 	for (uint32_t k = 1; step != NULL && k < sequence->symbols->rows; k++)
-		gp_step_symbol(sequence->symbols, k)->is_mark =
-			l.symbol[k].count == step->leader->count &&
-			symbol_alternates(&l.symbol[k], step->leader);
+		l.symbol[k].is_mark = l.symbol[k].count == step->leader->count &&
+				      symbol_alternates(&l.symbol[k], step->leader);
 	if (status == GP_OK && step != NULL)
 		status = begin_find(&l, step, out);
 	for (size_t k = 0; k < l.loops; k++)
 		free(l.loop[k].turn);
-	free(l.symbol);
 	free(l.at);
 	return status;
 }

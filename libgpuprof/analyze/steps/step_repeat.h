@@ -16,8 +16,11 @@
 /* Its number is that of its row; row 0 stands for those that are not looked at. */
 struct gp_step_symbol {
 	uint64_t key;
-	bool is_graph; /* one of unknown content, which stands for many */
-	bool is_mark;  /* it comes in every step, and once */
+	/* where it comes: twice the token's number, and 1 more for a symbol of three */
+	uint32_t *at, count;
+	uint32_t votes; /* turns in which it is the first mark */
+	bool is_graph;	/* one of unknown content, which stands for many */
+	bool is_mark;	/* it comes in every step, and once */
 };
 static inline struct gp_step_symbol *gp_step_symbol(const struct gp_row_table *symbols,
 						    uint32_t number)
