@@ -25,4 +25,8 @@ fi
 # names of tests hold no blanks; VARIABLE= command is meant
 shellcheck --format=gcc --severity=warning --exclude=SC1007,SC2010,SC2046,SC2048 "${scripts[@]}" ||
 	status=1
+# tests/run_cli.sh gives each script its shell and its empty directory
+shellcheck --shell=sh --format=gcc --severity=warning \
+	--exclude=SC1007,SC2010,SC2034,SC2045,SC2046,SC2164,SC2238,SC3045 \
+	tests/cli_masks.sh tests/cli/*.sh || status=1
 exit "$status"

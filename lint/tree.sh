@@ -28,6 +28,12 @@ vague_names() {
 		sed 's/$/:1: name says nothing, expected: what the file owns/' || true
 }
 
+# a command line test is a script and the output expected of it
+unpaired() {
+	grep -E '^tests/cli/.*\.(sh|out)$' <<<"$files" | sed 's/\.[a-z]*$//' | uniq -c |
+		awk '$1 != 2 { printf "%s:1: expected: both .sh and .out\n", $2 }'
+}
+
 # a redirection that failed halfway leaves one, and an empty script succeeds
 empty_files() {
 	while IFS= read -r file; do
@@ -152,6 +158,7 @@ constant_hashes() {
 {
 	same_names
 	vague_names
+	unpaired
 	empty_files
 	long_files
 	full_rooms

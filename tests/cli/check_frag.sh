@@ -1,0 +1,1 @@
+cd $DATA && gpuprof check --max-frag 20% h200_inductor.gpr

@@ -1,0 +1,1 @@
+gpuprof ctl python3

@@ -1,0 +1,1 @@
+gpuprof ctl 1 stpo

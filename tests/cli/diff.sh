@@ -1,0 +1,1 @@
+cd $DATA && gpuprof diff fake-held.gpr h200_calls.gpr

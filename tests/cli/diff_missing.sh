@@ -1,0 +1,2 @@
+cd $DATA
+gpuprof diff fake-held.gpr none.gpr

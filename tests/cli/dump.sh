@@ -1,0 +1,1 @@
+cd $DATA && gpuprof dump --limit 12 fake-training.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof dump --json --kind alloc --limit 3 fake-training.gpr

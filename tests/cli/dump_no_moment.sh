@@ -1,0 +1,1 @@
+gpuprof dump --from noon $DATA/fake-training.gpr

@@ -1,0 +1,5 @@
+: >e
+for c in info dump timeline verify; do
+	gpuprof $c e
+	echo $?
+done

@@ -1,0 +1,1 @@
+gpuprof export --format torhc $DATA/fake-held.gpr

@@ -1,0 +1,3 @@
+gpuprof export --format torch -o new.pickle missing.gpr
+echo "? $?"
+ls

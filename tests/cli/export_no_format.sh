@@ -1,0 +1,1 @@
+gpuprof export $DATA/fake-held.gpr

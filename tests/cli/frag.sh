@@ -1,0 +1,2 @@
+gpuprof frag --help | head -n 4
+$BUILD/frag/made_memory made.gpr && gpuprof frag made.gpr

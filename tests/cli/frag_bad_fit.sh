@@ -1,0 +1,1 @@
+gpuprof frag --fit much $DATA/h200_mlp.gpr

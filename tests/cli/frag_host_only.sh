@@ -1,0 +1,2 @@
+cd $DATA
+gpuprof frag --at peak:pinned h200_mlp.gpr

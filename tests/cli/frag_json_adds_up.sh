@@ -1,0 +1,1 @@
+cd $DATA && python3 $CLI/frag_adds_up.py *.gpr

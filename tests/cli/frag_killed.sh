@@ -1,0 +1,1 @@
+cd $DATA && gpuprof frag --at end fake-killed.gpr | head -n 6

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof frag --device 3 h200_mlp.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof frag h200_mlp.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof frag --at oom h200_gpt_eager.gpr

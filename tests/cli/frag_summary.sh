@@ -1,0 +1,1 @@
+cd $DATA && gpuprof frag --summary --at 500ms h200_gpt_expandable.gpr

@@ -1,0 +1,1 @@
+gpuprof frag --json --map $DATA/h200_mlp.gpr

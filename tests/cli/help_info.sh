@@ -1,0 +1,1 @@
+gpuprof help info && gpuprof info --help | head -n 1

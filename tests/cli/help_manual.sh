@@ -1,0 +1,13 @@
+for c in run info timeline dump verify symbolize ctl doctor; do
+	gpuprof $c --help | sed "/^  on a terminal/d" | grep -oE -- "--[a-z-]+" | sort -u >helped
+	sed -n "/^## OPTIONS/,/^## [^O]/s/^\`-/-/p" $DATA/../../docs/man/gpuprof-$c.1.md |
+		grep -oE -- "--[a-z-]+" |
+		sort -u >paged
+	cmp helped paged && test -s helped && echo $c
+done
+gpuprof info --help |
+	sed -n "s/^  on a terminal *//p" |
+	grep -oE -- "--[a-z-]+" |
+	while read -r o; do
+		grep -c "^\`$o" $DATA/../../docs/man/gpuprof.1.md
+	done

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof idle h200_gpt_oom.gpr

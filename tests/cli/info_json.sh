@@ -1,0 +1,2 @@
+cd $DATA && gpuprof info --json fake-training.gpr
+gpuprof info --json fake-killed.gpr | grep rest

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof info fake-killed.gpr

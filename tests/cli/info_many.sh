@@ -1,0 +1,3 @@
+cp $DATA/fake-training.gpr a.gpr
+cp a.gpr b.gpr
+gpuprof info a.gpr b.gpr

@@ -1,0 +1,10 @@
+python3 -c '
+import sys
+
+b = bytearray(open(sys.argv[1], "rb").read())
+b[40000] ^= 4
+open("flip.gpr", "wb").write(b)
+' $DATA/h200_gpt_eager.gpr
+gpuprof info flip.gpr 2>/dev/null | grep -E "uncertain|self-check"
+gpuprof verify --repair clean.gpr flip.gpr >/dev/null 2>&1
+gpuprof info --json clean.gpr | grep -E '"(lost|self_check|uncertain)"'

@@ -1,0 +1,2 @@
+head -c 20000 $DATA/fake-training.gpr >cut.gpr
+gpuprof info cut.gpr

@@ -1,0 +1,1 @@
+gpuprof oom --window soon made.gpr

@@ -1,0 +1,1 @@
+gpuprof oom --number 0 made.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof peak fake-held.gpr

@@ -1,0 +1,1 @@
+gpuprof peak --of alocated $DATA/fake-held.gpr

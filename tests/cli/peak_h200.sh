@@ -1,0 +1,1 @@
+cd $DATA && gpuprof peak h200_gpt_oom.gpr

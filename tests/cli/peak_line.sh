@@ -1,0 +1,1 @@
+cd $DATA && gpuprof peak --by line --of allocated --top 1 fake-held.gpr

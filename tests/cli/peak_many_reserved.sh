@@ -1,0 +1,1 @@
+gpuprof peak --of reserved a.gpr b.gpr

@@ -1,0 +1,1 @@
+gpuprof peak --tree a.gpr b.gpr

@@ -1,0 +1,1 @@
+gpuprof peak missing.gpr $DATA/fake-held.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof peak --device 3 fake-held.gpr

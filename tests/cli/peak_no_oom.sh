@@ -1,0 +1,1 @@
+cd $DATA && gpuprof peak --at oom fake-held.gpr fake-training.gpr

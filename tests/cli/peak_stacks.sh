@@ -1,0 +1,1 @@
+cd $DATA && gpuprof peak --stacks --of driver --at end fake-held.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof peak --top 5 h200_gpt_stacks.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof peak --tree fake-held.gpr

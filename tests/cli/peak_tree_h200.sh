@@ -1,0 +1,1 @@
+cd $DATA && gpuprof peak --tree h200_gpt_stacks.gpr

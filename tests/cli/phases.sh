@@ -1,0 +1,1 @@
+cd $DATA && gpuprof phases fake-ranges.gpr

@@ -1,0 +1,1 @@
+sh $DATA/../stacks/gone.sh $BUILD

@@ -1,0 +1,4 @@
+for r in off on; do
+	GPUPROF_TORCH_RANGES=$r GPUPROF_OUTPUT=a.gpr LD_PRELOAD=$PRELOAD $BUILD/doors/engine_missing
+	echo $?
+done

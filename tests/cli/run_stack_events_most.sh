@@ -1,0 +1,1 @@
+gpuprof run --stack-events launch:1000000000 -- true

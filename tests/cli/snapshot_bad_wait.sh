@@ -1,0 +1,1 @@
+gpuprof snapshot --wait 0 1

@@ -1,0 +1,1 @@
+gpuprof timeline --columns 10 run.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof timeline --csv --points 16 fake-training.gpr

@@ -1,0 +1,1 @@
+gpuprof timeline --fragmentation a.gpr b.gpr

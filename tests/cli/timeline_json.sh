@@ -1,0 +1,1 @@
+cd $DATA && gpuprof timeline --json --points 16 fake-training.gpr

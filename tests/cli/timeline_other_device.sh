@@ -1,0 +1,1 @@
+cd $DATA && gpuprof timeline --device 7 fake-training.gpr

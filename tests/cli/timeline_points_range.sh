@@ -1,0 +1,1 @@
+gpuprof timeline --points 3 run.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof timeline --svg --points 16 fake-training.gpr

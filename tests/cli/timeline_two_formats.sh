@@ -1,0 +1,1 @@
+gpuprof timeline --csv --json run.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof top fake-held.gpr

@@ -1,0 +1,1 @@
+gpuprof top --sort bites $DATA/fake-held.gpr

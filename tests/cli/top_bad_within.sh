@@ -1,0 +1,1 @@
+gpuprof top --within soon $DATA/fake-held.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof top --json --by line --of driver fake-held.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof top --sort churn fake-held.gpr fake-training.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof top --by node h200_gpt_stacks.gpr

@@ -1,0 +1,1 @@
+gpuprof top --of reserved $DATA/fake-held.gpr

@@ -1,0 +1,1 @@
+gpuprof info -x run.gpr

@@ -1,0 +1,1 @@
+gpuprof info --jsn run.gpr

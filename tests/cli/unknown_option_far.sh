@@ -1,0 +1,1 @@
+gpuprof info --xylophone run.gpr

@@ -1,0 +1,1 @@
+gpuprof verify $DATA/fake-training.gpr

@@ -1,0 +1,1 @@
+cd $DATA && gpuprof verify --json fake-training.gpr

@@ -1,0 +1,7 @@
+{
+	head -c 20000 $DATA/fake-training.gpr
+	printf XXXX
+	tail -c +20005 $DATA/fake-training.gpr
+} >flipped.gpr
+gpuprof verify --repair clean.gpr flipped.gpr >/dev/null 2>&1
+gpuprof info clean.gpr

@@ -1,0 +1,1 @@
+gpuprof verify --repair clean.gpr a.gpr b.gpr
