@@ -373,4 +373,16 @@ static const struct job_loop job_loops[] = {
 	{ .name = "killed midway", .run = loop_plain, .is_cut = true },
 };
 
+/* A job that works as `loop` does. The caller sets what else it has, and calls job_begin(). */
+static inline struct job *fixture_job(const struct job_loop *loop, const char *name, uint64_t seed,
+				      uint32_t slots, uint64_t slot_bytes)
+{
+	struct job *j = job_open(name, seed, slots, slot_bytes);
+	j->is_named = !loop->is_unnamed;
+	j->has_launches = !loop->has_no_launches;
+	j->has_blocks = !loop->has_no_blocks;
+	j->has_stacks |= loop->has_no_launches;
+	return j;
+}
+
 #endif

@@ -8,12 +8,8 @@ static struct job *job_of(const struct job_loop *loop, const char *name, uint64_
 			  unsigned steps)
 {
 	uint64_t slot_bytes = loop->slot_bytes > 0 ? loop->slot_bytes : 65536;
-	struct job *j = job_open(name, seed, loop->is_flight_recorder ? 4 : 0,
-				 loop->is_flight_recorder ? slot_bytes : 0);
-	j->is_named = !loop->is_unnamed;
-	j->has_launches = !loop->has_no_launches;
-	j->has_blocks = !loop->has_no_blocks;
-	j->has_stacks |= loop->has_no_launches;
+	struct job *j = fixture_job(loop, name, seed, loop->is_flight_recorder ? 4 : 0,
+				    loop->is_flight_recorder ? slot_bytes : 0);
 	job_begin(j);
 	loop->run(j, steps);
 	return j;
@@ -59,7 +55,6 @@ static size_t kept_steps(const struct gp_info *info, const struct job *j, bool i
 static bool is_found(const struct job_loop *loop, unsigned seed)
 {
 	char name[64], why[64] = "";
-	struct gp_recording *r;
 	struct gp_steps steps;
 	const struct gp_info *info;
 	snprintf(name, sizeof name, "steps-%u.gpr", seed);
@@ -68,8 +63,7 @@ static bool is_found(const struct job_loop *loop, unsigned seed)
 		forward(j, job_size(j), true);
 	for (unsigned t = 0; t < 4; t++)
 		flush(&j->w, t);
-	writer_close(&j->w, true);
-	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&j->w);
 	assert_int_equal(gp_recording_info(r, &info), GP_OK);
 	assert_int_equal(gp_steps_find(r, &steps), GP_OK);
 	size_t first = kept_steps(info, j, loop->is_flight_recorder), left = j->steps - first;

@@ -77,14 +77,12 @@ static void record(struct writer *w, const struct library *library, const char *
 static char *shown(const char *path, bool *is_damaged)
 {
 	static struct gp_frame frame[GP_FRAMES_MAX];
-	struct gp_recording *r;
 	const struct gp_info *info;
 	struct gp_event event;
 	struct gp_stack stack;
 	char *text;
 	size_t bytes;
-	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
-	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	struct gp_recording *r = fixture_info(path, &info);
 	assert_false(info->is_damaged);
 	*is_damaged = info->names_damage != NULL;
 	FILE *out = open_memstream(&text, &bytes);
@@ -119,8 +117,7 @@ static struct gp_symbolized counted(const char *path, bool (*is_over)(void *, ui
 {
 	const struct gp_symbolizing how = { is_over, context };
 	struct gp_symbolized out, copy;
-	struct gp_recording *r;
-	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_open(path);
 	assert_int_equal(gp_recording_symbolize(r, &how, &out), GP_OK);
 	copy = out;
 	copy.unnamed = NULL;

@@ -84,8 +84,7 @@ static const struct gp_phases_asked whole = {
 static inline struct gp_recording *build_as(const char *path, const struct gp_phases_asked *asked,
 					    struct gp_phases *out)
 {
-	struct gp_recording *r;
-	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_open(path);
 	assert_int_equal(gp_phases_build(r, asked, out), GP_OK);
 	return r;
 }

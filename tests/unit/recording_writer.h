@@ -298,6 +298,30 @@ static inline void put_work(struct writer *w, uint64_t events, uint64_t *state)
 	}
 }
 
+/* ---- fixtures: what a test opens must open; gp_recording_close() ends each ---- */
+
+static inline struct gp_recording *fixture_open(const char *path)
+{
+	struct gp_recording *r;
+	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
+	return r;
+}
+
+/* `*info` lives as long as the recording. */
+static inline struct gp_recording *fixture_info(const char *path, const struct gp_info **info)
+{
+	struct gp_recording *r = fixture_open(path);
+	assert_int_equal(gp_recording_info(r, info), GP_OK);
+	return r;
+}
+
+/* Ends the recording as a job does that ends itself, and opens it. */
+static inline struct gp_recording *fixture_read(struct writer *w)
+{
+	writer_close(w, true);
+	return fixture_open(w->path);
+}
+
 struct expected {
 	struct gp_live_device device;
 	uint64_t entries, launches, order;

@@ -188,12 +188,10 @@ static struct history history;
 static struct gp_recording *record_history(const char *name, uint64_t seed, size_t events)
 {
 	struct writer w;
-	struct gp_recording *r;
 	writer_open(&w, name, 0, 0);
 	define_stacks(&w);
 	make_history(&history, &w, seed, events);
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	return r;
 }
 
@@ -201,7 +199,6 @@ static struct gp_recording *record_history(const char *name, uint64_t seed, size
 static struct gp_recording *record_segments(uint32_t slots, struct expected *out, uint64_t *blocks)
 {
 	struct writer w;
-	struct gp_recording *r;
 	uint64_t seed = 0;
 	writer_open(&w, slots ? "slots.gpr" : "segments.gpr", slots, slots ? 1 << 16 : 0);
 	for (unsigned k = 0; k < 9; k++) {
@@ -211,8 +208,7 @@ static struct gp_recording *record_segments(uint32_t slots, struct expected *out
 	put_work(&w, 30, &seed);
 	*blocks = gp_live_count(w.live, GP_BLOCK_ALLOC);
 	*out = expect(&w);
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	return r;
 }
 

@@ -190,9 +190,7 @@ static int64_t ns_of(uint64_t ticks)
 
 static void find_steps(struct story *s, struct gp_steps *steps)
 {
-	struct gp_recording *r;
-	writer_close(&s->w, true);
-	assert_int_equal(gp_recording_open(s->w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&s->w);
 	assert_int_equal(gp_steps_find(r, steps), GP_OK);
 	gp_recording_close(r);
 }

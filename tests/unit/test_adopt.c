@@ -179,10 +179,8 @@ static void make_dead(struct writer *w, const char *name, char *path, size_t cap
 
 static void assert_losses(const char *path, uint64_t memory, uint64_t launch, bool has_hole)
 {
-	struct gp_recording *r;
 	const struct gp_info *info;
-	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
-	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	struct gp_recording *r = fixture_info(path, &info);
 	assert_int_equal(info->lost_memory, memory);
 	assert_int_equal(info->lost_launch, launch);
 	assert_int_equal(info->has_hole, has_hole);
@@ -428,11 +426,9 @@ static void a_recording_that_was_moved(void **state)
 	assert_int_equal(gp_adopt_beside(moved, NULL, NULL), GP_OK);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_losses(moved, 0, 0, false);
-	struct gp_recording *r;
 	const struct gp_info *info;
 	uint64_t events = 0;
-	assert_int_equal(gp_recording_open(moved, &r, NULL), GP_OK);
-	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	struct gp_recording *r = fixture_info(moved, &info);
 	assert_int_equal(info->uncertains, 0);
 	for (unsigned kind = 0; kind < GP_KINDS; kind++)
 		events += info->counts[kind];

@@ -13,8 +13,7 @@ static enum gp_status refused(const char *path)
 {
 	const struct gp_symbolizing silent = { 0 };
 	struct gp_symbolized out;
-	struct gp_recording *r;
-	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_open(path);
 	enum gp_status status = gp_recording_symbolize(r, &silent, &out);
 	assert_false(out.is_written);
 	gp_symbolized_free(&out);
@@ -127,7 +126,7 @@ static void damaged_names_are_replaced_by_names(void **state)
 	for (unsigned is_hidden = 1; is_hidden < 2; is_hidden--) {
 		hide_library(is_hidden);
 		spill(w.path, all, bytes);
-		assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+		r = fixture_open(w.path);
 		assert_int_equal(gp_recording_symbolize(r, &silent, &out),
 				 is_hidden ? GP_E_DAMAGED : GP_OK);
 		assert_non_null(out.dropped);

@@ -11,14 +11,6 @@ static void flip(const struct writer *w, uint64_t offset)
 	close(fd);
 }
 
-static struct gp_recording *open_info(const char *path, const struct gp_info **info)
-{
-	struct gp_recording *r;
-	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
-	assert_int_equal(gp_recording_info(r, info), GP_OK);
-	return r;
-}
-
 static uint64_t memory_events(struct gp_recording *r)
 {
 	struct gp_event e;
@@ -47,7 +39,7 @@ static void assert_repair_counts(const struct writer *w, uint64_t missing, bool 
 	assert_int_equal(gp_verify(w->path, path, report), GP_E_DAMAGED);
 	assert_int_equal(gp_verify(path, NULL, report), GP_OK);
 	fclose(report);
-	struct gp_recording *r = open_info(path, &info);
+	struct gp_recording *r = fixture_info(path, &info);
 	assert_int_equal(info->lost_memory, missing);
 	assert_int_equal(info->mismatches + info->anomalies, 0);
 	assert_int_equal(info->uncertains, 1);
@@ -71,7 +63,7 @@ static void damage_blames_nobody(void **state)
 		uint64_t orders = w.order;
 		writer_close(&w, true);
 		flip(&w, w.block_start[5] + GP_BLOCK_HEADER + 40);
-		struct gp_recording *r = open_info(w.path, &info);
+		struct gp_recording *r = fixture_info(w.path, &info);
 		assert_int_equal(info->damages, 1);
 		assert_int_equal(info->mismatches + info->anomalies, 0);
 		assert_int_equal(info->uncertains, 1);
@@ -111,7 +103,7 @@ static void a_missing_end_blames_nobody(void **state)
 			put_work(&w, 900, &seed);
 		}
 		writer_close(&w, false);
-		struct gp_recording *r = open_info(w.path, &info);
+		struct gp_recording *r = fixture_info(w.path, &info);
 		assert_false(info->is_complete || info->is_running || info->is_damaged);
 		assert_int_equal(info->mismatches + info->anomalies, 0);
 		assert_int_equal(info->uncertains, 1);
@@ -124,7 +116,7 @@ static void a_missing_end_blames_nobody(void **state)
 		assert_int_equal(gp_verify(w.path, copy, report), GP_E_DAMAGED);
 		assert_int_equal(gp_verify(copy, NULL, report), GP_OK);
 		fclose(report);
-		r = open_info(copy, &info);
+		r = fixture_info(copy, &info);
 		assert_int_equal(info->lost_memory, gone);
 		assert_true(gone > 0 && info->is_sealed && info->has_hole && !info->is_complete);
 		assert_int_equal(info->mismatches + info->anomalies, 0);
@@ -141,7 +133,7 @@ static void intact_is_certain(void **state)
 	writer_open(&w, "intact.gpr", 0, 0);
 	put_work(&w, 3000, &seed);
 	writer_close(&w, true);
-	struct gp_recording *r = open_info(w.path, &info);
+	struct gp_recording *r = fixture_info(w.path, &info);
 	assert_int_equal(info->uncertains + info->gaps + info->missed_routes, 0);
 	assert_false(info->has_gap || info->is_late || info->has_framework_late);
 	gp_recording_close(r);
@@ -158,7 +150,7 @@ static void a_flip_in_the_last_block_is_damage(void **state)
 	put_work(&w, 3000, &seed);
 	writer_close(&w, true);
 	flip(&w, w.block_start[w.blocks - 1] + 60);
-	struct gp_recording *r = open_info(w.path, &info);
+	struct gp_recording *r = fixture_info(w.path, &info);
 	assert_true(info->is_damaged);
 	assert_int_equal(info->damage[0].offset, w.block_start[w.blocks - 1]);
 	gp_recording_close(r);
@@ -177,7 +169,7 @@ static void gaps_and_missed_routes_are_told(void **state)
 	struct gp_record fact = { .kind = GP_FACT, .aux = GP_FACT_ROUTES, .fact.value = 3 };
 	put(&w, 0, fact);
 	writer_close(&w, true);
-	struct gp_recording *r = open_info(w.path, &info);
+	struct gp_recording *r = fixture_info(w.path, &info);
 	assert_true(info->has_gap && info->is_late);
 	assert_int_equal(info->gaps, 1);
 	assert_int_equal(info->gap_ns[0], began);
@@ -199,7 +191,7 @@ static void what_is_overwritten_meanwhile_is_no_damage(void **state)
 			put_work(&w, 3000, &seed);
 			next_segment(&w);
 		}
-		struct gp_recording *r = open_info(w.path, &info);
+		struct gp_recording *r = fixture_info(w.path, &info);
 		uint64_t kept_from = info->kept_from_ns;
 		for (unsigned i = 0; i < 2000; i++)
 			assert_int_equal(gp_recording_next(r, &e), GP_OK);

@@ -354,7 +354,6 @@ static void it_is_born_where_it_never_recovers(void **state)
 {
 	(void)state;
 	struct writer w;
-	struct gp_recording *r;
 	struct gp_memory m;
 	struct gp_frag_born born = { .device = 0 };
 	struct gp_moment_of end = { .when = GP_WHEN_END };
@@ -372,8 +371,7 @@ static void it_is_born_where_it_never_recovers(void **state)
 	}
 	/* four blocks are free before it, then one behind it, two, three: which are stranded */
 	uint64_t born_order = w.order - 2;
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_memory_build(r, &end, &m), GP_OK);
 	born.fit_bytes = 0;
 	assert_int_equal(gp_frag_find_born(r, &m, &born, 1), GP_OK);

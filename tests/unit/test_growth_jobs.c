@@ -15,21 +15,17 @@ struct count {
 static void judge(const struct job_loop *loop, uint64_t seed, unsigned steps, unsigned queue,
 		  size_t leaks_every, struct count *few, struct count *enough)
 {
-	struct gp_recording *r;
 	struct gp_growth growth;
 	struct gp_leaks leaks;
-	struct job *j = job_open("growth.gpr", seed, 0, 0);
-	j->is_named = !loop->is_unnamed;
-	j->has_launches = !loop->has_no_launches;
-	j->has_blocks = j->has_stacks = true;
+	struct job *j = fixture_job(loop, "growth.gpr", seed, 0, 0);
+	j->has_stacks = true;
 	j->caches = queue;
 	j->leaks_from = leaks_every != 0;
 	j->leaks_every = leaks_every;
 	j->layers = 2 + (unsigned)(seed % 3);
 	job_begin(j);
 	loop->run(j, steps);
-	writer_close(&j->w, true);
-	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&j->w);
 	assert_int_equal(gp_growth_find(r, 0, &leaks, &growth), GP_OK);
 	assert_true(growth.why == NULL || growth.warm < GP_GROWTH_STEPS_LEAST);
 	if (growth.warm >= 8) {

@@ -66,10 +66,9 @@ static const struct gp_act *find(const struct seen *s, enum gp_act_kind kind, ui
 static void found_blocks_live_and_end(void **state)
 {
 	(void)state;
-	struct gp_recording *r;
 	struct gp_history h;
 	struct seen s = { 0 };
-	assert_int_equal(gp_recording_open(late_start(), &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_open(late_start());
 	assert_int_equal(gp_history_open(r, 0, INT64_MAX, &h), GP_OK);
 	assert_int_equal(gp_history_visit(&h, see, &s), GP_OK);
 	const struct gp_act *segment = find(&s, GP_ACT_SEGMENT_ALLOC, BASE);

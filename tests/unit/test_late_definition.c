@@ -22,7 +22,6 @@ static void define_slowly(struct writer *w)
 static struct gp_recording *record_job(void)
 {
 	static struct writer w;
-	struct gp_recording *r;
 	begin(&w, "late.gpr");
 	for (unsigned k = 0; k < BLOCKS; k++) {
 		if (k == 1)
@@ -33,8 +32,7 @@ static struct gp_recording *record_job(void)
 		put_alloc(&w, 1, 0x700000000000 + 0x10000 * k, 512);
 		put_pop(&w, 1, GP_RANGE_NVTX);
 	}
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	return r;
 }
 

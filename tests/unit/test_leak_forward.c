@@ -59,10 +59,8 @@ static void judge(const char *story, bool is_sealed, struct gp_leak leak, struct
 	found.examples = 1;
 	found.example[0].address = newest;
 	writer_close(&s.w, is_sealed);
-	struct gp_recording *r;
 	const struct gp_info *info;
-	assert_int_equal(gp_recording_open(s.w.path, &r, NULL), GP_OK);
-	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	struct gp_recording *r = fixture_info(s.w.path, &info);
 	assert_int_equal(gp_leak_forward_judge(r, all), GP_OK);
 	gp_recording_close(r);
 }

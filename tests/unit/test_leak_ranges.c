@@ -14,7 +14,6 @@ static void keep(struct writer *w, uint64_t bytes)
 static struct gp_recording *record_loop(struct gp_leaks *leaks)
 {
 	static struct writer w;
-	struct gp_recording *r;
 	next_address = 0x700000000000;
 	begin(&w, "leak_ranges.gpr");
 	for (unsigned k = 0; k < TURNS; k++) {
@@ -39,8 +38,7 @@ static struct gp_recording *record_loop(struct gp_leaks *leaks)
 		if (k % 2 == 0)
 			keep(&w, OUTSIDE_BYTES);
 	}
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, leaks), GP_OK);
 	return r;
 }

@@ -16,10 +16,7 @@
 static struct job *open_job(const struct job_loop *loop, uint64_t seed, bool has_stacks,
 			    size_t leaks_from, unsigned caches)
 {
-	struct job *j = job_open("leaks.gpr", seed, 0, 0);
-	j->is_named = !loop->is_unnamed;
-	j->has_launches = !loop->has_no_launches;
-	j->has_blocks = !loop->has_no_blocks;
+	struct job *j = fixture_job(loop, "leaks.gpr", seed, 0, 0);
 	j->has_stacks = has_stacks || loop->has_no_launches;
 	j->caches = caches;
 	j->leaks_from = leaks_from;
@@ -31,12 +28,17 @@ static struct job *open_job(const struct job_loop *loop, uint64_t seed, bool has
 static struct gp_recording *record_job(const struct job_loop *loop, uint64_t seed, unsigned steps,
 				       bool has_stacks, size_t leaks_from, unsigned caches)
 {
-	struct gp_recording *r;
 	struct job *j = open_job(loop, seed, has_stacks, leaks_from, caches);
 	loop->run(j, steps);
-	writer_close(&j->w, true);
-	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&j->w);
 	free(j);
+	return r;
+}
+
+static struct gp_recording *read_leaks(struct job *j, struct gp_leaks *leaks)
+{
+	struct gp_recording *r = fixture_read(&j->w);
+	assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, leaks), GP_OK);
 	return r;
 }
 
@@ -170,8 +172,7 @@ static void what_began_by_the_step_told_is_found(void **state)
 			for (unsigned n = 0; n < 200; n++)
 				take(j, LEAK_STACK, 512);
 			loop->run(j, steps);
-			writer_close(&j->w, true);
-			assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+			r = fixture_read(&j->w);
 			free(j);
 			assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
 			const bool is_told = leaks.leaks == 1 && leaks.leak[0].stack == LEAK_STACK;
@@ -206,15 +207,12 @@ static void since_when_is_told_exactly(void **state)
 	for (size_t k = 0; k < LOOPS; k++)
 		for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
 			const struct job_loop *loop = &job_loops[k];
-			struct gp_recording *r;
 			struct gp_leaks leaks;
 			if (loop->has_no_blocks || loop->is_flight_recorder)
 				continue;
 			struct job *j = open_job(loop, 51 + k, true, plans[i].from, 5);
 			loop->run(j, plans[i].steps);
-			writer_close(&j->w, true);
-			assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
-			assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+			struct gp_recording *r = read_leaks(j, &leaks);
 			assert_true(leaks.leaks > 0);
 			const struct gp_leak *leak = &leaks.leak[0];
 			const struct gp_step *step = leaks.steps.step;
@@ -240,7 +238,6 @@ static void since_when_is_told_exactly(void **state)
 static void a_flight_recorder_tells_as_well(void **state)
 {
 	(void)state;
-	struct gp_recording *r;
 	struct gp_leaks leaks;
 	const struct gp_info *info;
 	struct job *j = job_open("ring.gpr", 5, 4, 65536);
@@ -254,8 +251,7 @@ static void a_flight_recorder_tells_as_well(void **state)
 		if (k % 20 == 19)
 			next_segment(&j->w);
 	}
-	writer_close(&j->w, true);
-	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&j->w);
 	assert_int_equal(gp_recording_info(r, &info), GP_OK);
 	assert_true(info->kept_from_ns > 0);
 	assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
@@ -273,7 +269,6 @@ static void a_flight_recorder_tells_as_well(void **state)
 static void handles_that_grow_are_found(void **state)
 {
 	(void)state;
-	struct gp_recording *r;
 	struct gp_leaks leaks;
 	struct job *j = job_open("handles.gpr", 5, 0, 0);
 	j->has_stacks = true;
@@ -299,9 +294,7 @@ static void handles_that_grow_are_found(void **state)
 			    .stack = LEAK_STACK + 1,
 			    .alloc = { .address = 0x100000 + 0x10000ull * k, .bytes = 4096 } });
 	}
-	writer_close(&j->w, true);
-	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
-	assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+	struct gp_recording *r = read_leaks(j, &leaks);
 	assert_int_equal(leaks.leaks, 2);
 	assert_true(leaks.leak[0].is_object && leaks.leak[1].is_object);
 	assert_int_equal(leaks.leak[0].space, GP_SPACE_HOST);
@@ -319,7 +312,6 @@ static void handles_that_grow_are_found(void **state)
 static void definitions_are_no_moments(void **state)
 {
 	(void)state;
-	struct gp_recording *r;
 	struct gp_leaks leaks;
 	struct job *j = open_job(&job_loops[0], 5, true, 1, 0);
 	struct gp_record module[3] = { { .kind = GP_MODULE, .aux = 9 } };
@@ -330,9 +322,7 @@ static void definitions_are_no_moments(void **state)
 		j->w.buffer[0][j->w.buffered[0]++] = module[k];
 	flush(&j->w, 0);
 	job_loops[0].run(j, 40);
-	writer_close(&j->w, true);
-	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
-	assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+	struct gp_recording *r = read_leaks(j, &leaks);
 	assert_int_equal(leaks.leaks, 1);
 	assert_int_equal(leaks.leak[0].live_count, 39);
 	gp_leaks_free(&leaks);
@@ -344,7 +334,6 @@ static void definitions_are_no_moments(void **state)
 static void without_steps_windows_tell(void **state)
 {
 	(void)state;
-	struct gp_recording *r;
 	struct gp_leaks leaks;
 	struct job *j = job_open("windows.gpr", 5, 0, 0);
 	job_begin(j);
@@ -356,9 +345,7 @@ static void without_steps_windows_tell(void **state)
 		if (job_draw(j, 8) == 0)
 			take(j, LEAK_STACK, 512);
 	}
-	writer_close(&j->w, true);
-	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
-	assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+	struct gp_recording *r = read_leaks(j, &leaks);
 	assert_int_equal(leaks.steps.steps, 0);
 	assert_true(leaks.window_ns > 0);
 	assert_int_equal(leaks.leaks, 1);
@@ -377,11 +364,8 @@ static bool is_spread_found(const struct job_loop *loop, uint64_t seed, enum job
 	static const enum gp_leak_by by[] = { [SPREAD_HELPER] = GP_LEAK_BY_LINE,
 					      [SPREAD_PACKAGE] = GP_LEAK_BY_FRAME,
 					      [SPREAD_LINES] = GP_LEAK_BY_OWNER };
-	struct gp_recording *r;
 	struct gp_leaks leaks;
-	struct job *j = job_open("spread.gpr", seed, 0, 0);
-	j->is_named = !loop->is_unnamed;
-	j->has_launches = !loop->has_no_launches;
+	struct job *j = fixture_job(loop, "spread.gpr", seed, 0, 0);
 	j->has_stacks = true;
 	j->caches = 5;
 	j->leaks_from = LEAK_FROM;
@@ -389,9 +373,7 @@ static bool is_spread_found(const struct job_loop *loop, uint64_t seed, enum job
 	j->spread_stacks = stacks;
 	job_begin(j);
 	loop->run(j, steps);
-	writer_close(&j->w, true);
-	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
-	assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+	struct gp_recording *r = read_leaks(j, &leaks);
 	const struct gp_leak *leak = &leaks.leak[0];
 	bool is_right = leaks.leaks == 1 && leak->by == by[spread] &&
 			leak->stacks > (stacks < steps ? stacks : steps) / 2 &&
@@ -438,7 +420,6 @@ static void a_leak_that_is_spread_is_told_once(void **state)
 static void what_is_replaced_is_found_without_stacks(void **state)
 {
 	(void)state;
-	struct gp_recording *r;
 	struct gp_leaks leaks;
 	struct job *j = job_open("replaced.gpr", 5, 0, 0);
 	j->has_stacks = false;
@@ -450,9 +431,7 @@ static void what_is_replaced_is_found_without_stacks(void **state)
 		give(j, seen);
 		seen = larger;
 	}
-	writer_close(&j->w, true);
-	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
-	assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+	struct gp_recording *r = read_leaks(j, &leaks);
 	assert_int_equal(leaks.leaks, 1);
 	assert_int_equal(leaks.leak[0].by, GP_LEAK_BY_ALL);
 	assert_true(leaks.leak[0].is_replaced);
@@ -468,7 +447,6 @@ static void a_cache_that_fills_is_no_suspect(void **state)
 	(void)state;
 	enum { STEPS = 400 };
 	static bool is_in[STEPS];
-	struct gp_recording *r;
 	struct gp_leaks leaks;
 	struct job *j = job_open("fills.gpr", 7, 0, 0);
 	j->has_stacks = true;
@@ -481,9 +459,7 @@ static void a_cache_that_fills_is_no_suspect(void **state)
 			take(j, LEAK_STACK, 4096);
 		is_in[key] = true;
 	}
-	writer_close(&j->w, true);
-	assert_int_equal(gp_recording_open(j->w.path, &r, NULL), GP_OK);
-	assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
+	struct gp_recording *r = read_leaks(j, &leaks);
 	assert_int_equal(leaks.leaks, 0);
 	assert_int_equal(leaks.fillings, 1);
 	assert_int_equal(leaks.filling[0].stack, LEAK_STACK);

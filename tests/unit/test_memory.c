@@ -9,10 +9,8 @@ static void every_moment_is_as_it_was(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct story s;
-		struct gp_recording *r;
 		tell_story(&s, "memory.gpr", seed, 0, 0);
-		writer_close(&s.writer, true);
-		assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
+		struct gp_recording *r = fixture_read(&s.writer);
 		for (unsigned k = MOMENTS; k-- > 0;) {
 			const struct moment *m = &s.moment[k];
 			build_and_compare(
@@ -50,11 +48,9 @@ static void moments_that_were_not_are_none(void **state)
 {
 	(void)state;
 	struct story s;
-	struct gp_recording *r;
 	struct gp_memory memory;
 	tell_story(&s, "none.gpr", 3, 0, 0);
-	writer_close(&s.writer, true);
-	assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&s.writer);
 	const struct gp_moment_of none[] = {
 		{ .when = GP_WHEN_OOM, .number = s.ooms },
 		{ .when = GP_WHEN_SNAPSHOT, .number = s.snapshots },
@@ -77,11 +73,9 @@ static void the_peak_is_the_highest_moment(void **state)
 	(void)state;
 	for (uint64_t seed = 10; seed < 14; seed++) {
 		struct story s;
-		struct gp_recording *r;
 		struct gp_memory memory;
 		tell_story(&s, "peak.gpr", seed, 0, 0);
-		writer_close(&s.writer, true);
-		assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
+		struct gp_recording *r = fixture_read(&s.writer);
 		const struct gp_moment_of peak = { .when = GP_WHEN_PEAK,
 						   .device = GP_DEVICE_UNKNOWN,
 						   .of = GP_CURVE_RESERVED };
@@ -102,13 +96,12 @@ static void pending_blocks_are_held_by_nobody(void **state)
 {
 	(void)state;
 	struct story s;
-	struct gp_recording *r;
 	struct gp_peak peak;
 	struct gp_top top;
 	tell_story(&s, "pending.gpr", 31, 0, 0);
 	writer_close(&s.writer, true);
 	assert_true(s.model.pending > 0 && s.model.allocated > 0);
-	assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_open(s.writer.path);
 	assert_int_equal(gp_peak_build(r, GP_AT_TIME, INT64_MAX, &peak), GP_OK);
 	assert_int_equal(peak.holder[0].of, GP_CURVE_ALLOCATED);
 	assert_int_equal(peak.holder[0].live_bytes, s.model.allocated);
@@ -128,11 +121,9 @@ static void of_a_ring_what_is_kept_is_right(void **state)
 {
 	(void)state;
 	struct story s;
-	struct gp_recording *r;
 	struct gp_memory memory;
 	tell_story(&s, "ring.gpr", 7, 5, 1 << 20);
-	writer_close(&s.writer, true);
-	assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&s.writer);
 	const struct gp_info *info;
 	assert_int_equal(gp_recording_info(r, &info), GP_OK);
 	assert_true(info->kept_from_ns > 0);
@@ -177,7 +168,6 @@ static void a_private_pool_is_of_its_capture(void **state)
 {
 	(void)state;
 	struct story s = { 0 };
-	struct gp_recording *r;
 	struct gp_memory memory;
 	writer_open(&s.writer, "capture.gpr", 0, 0);
 	model_begin(&s.model, &s.writer, 5);
@@ -203,8 +193,7 @@ static void a_private_pool_is_of_its_capture(void **state)
 	capture(&s, 0x333, false);
 	next_segment(&s.writer);
 	model_step(&s.model, &s.writer);
-	writer_close(&s.writer, true);
-	assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&s.writer);
 	const struct gp_moment_of moments[] = { { .when = GP_WHEN_END },
 						{ .when = GP_WHEN_ORDER, .number = first } };
 	for (unsigned i = 0; i < 2; i++) {
@@ -227,7 +216,6 @@ static void what_the_driver_counted_last_is_known_later(void **state)
 {
 	(void)state;
 	struct story s = { 0 };
-	struct gp_recording *r;
 	struct gp_memory memory;
 	writer_open(&s.writer, "used.gpr", 0, 0);
 	model_begin(&s.model, &s.writer, 6);
@@ -243,8 +231,7 @@ static void what_the_driver_counted_last_is_known_later(void **state)
 	model_new_segment(&s.model, &s.writer, 2);
 	next_segment(&s.writer);
 	model_new_segment(&s.model, &s.writer, 2);
-	writer_close(&s.writer, true);
-	assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&s.writer);
 	assert_int_equal(gp_memory_build(r, &(struct gp_moment_of){ .when = GP_WHEN_END }, &memory),
 			 GP_OK);
 	const struct gp_memory_device *d = memory.device;
@@ -270,15 +257,13 @@ static void without_details_it_says_what_is_not_known(void **state)
 {
 	(void)state;
 	struct writer w;
-	struct gp_recording *r;
 	struct gp_memory memory;
 	uint64_t seed = 0;
 	writer_open(&w, "untold.gpr", 0, 0);
 	put_work(&w, 2000, &seed);
 	uint64_t reserved = gp_live_device(w.live, 0)->curve[GP_CURVE_RESERVED].now_bytes;
 	uint64_t allocated = gp_live_device(w.live, 0)->curve[GP_CURVE_ALLOCATED].now_bytes;
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_memory_build(r, &(struct gp_moment_of){ .when = GP_WHEN_END }, &memory),
 			 GP_OK);
 	assert_false(memory.has_allocator_details);
@@ -300,7 +285,6 @@ static void what_is_older_than_the_recording_is_not_made_up(void **state)
 {
 	(void)state;
 	struct writer w;
-	struct gp_recording *r;
 	struct gp_memory memory;
 	writer_open(&w, "late.gpr", 0, 0);
 	put(&w, 0, (struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_LATE_START });
@@ -318,8 +302,7 @@ static void what_is_older_than_the_recording_is_not_made_up(void **state)
 				.code = 3,
 				.aux = 1,
 				.block_alloc = { 0x7100000200, 512, 90 * MIB + 512, 102 * MIB } });
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_memory_build(r, &(struct gp_moment_of){ .when = GP_WHEN_END }, &memory),
 			 GP_OK);
 	assert_non_null(strstr(memory.doubt, "began after the job"));
@@ -338,7 +321,6 @@ static void a_million_blocks_are_no_burden(void **state)
 {
 	(void)state;
 	struct writer w;
-	struct gp_recording *r;
 	struct gp_memory memory;
 	const uint64_t n = 1000000;
 	writer_open(&w, "million.gpr", 0, 0);
@@ -351,8 +333,7 @@ static void a_million_blocks_are_no_burden(void **state)
 		    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
 					.block_alloc = { 0x7100000000 + i * 1024, 512,
 							 (i + 1) * 512, n * 1024 } });
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_memory_build(r, &(struct gp_moment_of){ .when = GP_WHEN_END }, &memory),
 			 GP_OK);
 	assert_int_equal(memory.blocks, 2 * n);

@@ -32,11 +32,10 @@ static void damage_is_over_with_the_next_checkpoint(void **state)
 {
 	(void)state;
 	struct story s;
-	struct gp_recording *r;
 	tell_story(&s, "damaged.gpr", 21, 0, 0);
 	writer_close(&s.writer, true);
 	break_block(&s.writer, GP_BLOCK_EVENTS, 3, 0); /* moments 15 to 19 */
-	assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_open(s.writer.path);
 	for (unsigned k = 0; k < MOMENTS; k++) {
 		const struct gp_moment_of at = { .when = GP_WHEN_TIME, .at_ns = s.moment[k].at_ns };
 		struct gp_memory memory;
@@ -58,11 +57,10 @@ static void a_broken_checkpoint_is_passed_over(void **state)
 {
 	(void)state;
 	struct story s;
-	struct gp_recording *r;
 	tell_story(&s, "checkpoint.gpr", 22, 0, 0);
 	writer_close(&s.writer, true);
 	break_block(&s.writer, GP_BLOCK_CHECKPOINT, 5, 0); /* moments 25 to 29 */
-	assert_int_equal(gp_recording_open(s.writer.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_open(s.writer.path);
 	for (unsigned k = MOMENTS; k-- > 20;) {
 		struct gp_memory memory;
 		for (unsigned i = 0; i < 2; i++) {
@@ -100,7 +98,6 @@ static void nonsense_tiles_all_the_same(void **state)
 	for (uint64_t seed = 1; seed <= 30; seed++) {
 		struct model m = { .random = seed * 0x9e3779b97f4a7c15u | 1 };
 		struct writer w;
-		struct gp_recording *r;
 		writer_open(&w, "nonsense.gpr", 0, 0);
 		for (unsigned i = 0; i < 1500; i++) {
 			uint64_t at = 0x7100000000 + model_draw(&m, 40) * (MIB / 2);
@@ -118,8 +115,7 @@ static void nonsense_tiles_all_the_same(void **state)
 			if (i % 400 == 399)
 				next_segment(&w);
 		}
-		writer_close(&w, true);
-		assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+		struct gp_recording *r = fixture_read(&w);
 		for (uint64_t order = 0; order <= w.order; order += 37) {
 			const struct gp_moment_of at = { .when = GP_WHEN_ORDER, .number = order };
 			struct gp_memory memory;
@@ -145,7 +141,6 @@ static void lost_events_make_it_uncertain(void **state)
 {
 	(void)state;
 	struct writer w;
-	struct gp_recording *r;
 	struct gp_memory memory;
 	writer_open(&w, "lost.gpr", 0, 0);
 	put(&w, 0,
@@ -168,8 +163,7 @@ static void lost_events_make_it_uncertain(void **state)
 	    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
 				.block_alloc = { 0x7100000000 + 2 * MIB - 512, 4096,
 						 16384 - 0x800 + 4096, 2 * MIB } });
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_memory_build(r, &(struct gp_moment_of){ .when = GP_WHEN_END }, &memory),
 			 GP_OK);
 	assert_true(memory.is_uncertain);

@@ -57,7 +57,6 @@ static void a_repair_tells_what_is_gone(void **state)
 	struct writer w;
 	uint64_t seed;
 	char copy[400];
-	struct gp_recording *r;
 	const struct gp_info *info;
 	open_busy(&w, "untold.gpr", &seed);
 	w.order += 7;
@@ -68,8 +67,7 @@ static void a_repair_tells_what_is_gone(void **state)
 	assert_int_equal(gp_verify(w.path, copy, report), GP_E_DAMAGED);
 	fclose(report);
 	assert_verdict(copy, 0, 0);
-	assert_int_equal(gp_recording_open(copy, &r, NULL), GP_OK);
-	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	struct gp_recording *r = fixture_info(copy, &info);
 	assert_int_equal(info->lost_memory, 7);
 	gp_recording_close(r);
 }

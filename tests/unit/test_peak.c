@@ -147,7 +147,6 @@ static void out_of_memory_is_when_the_framework_says_so(void **state)
 	(void)state;
 	struct writer w;
 	struct gp_peak peak;
-	struct gp_recording *r;
 	writer_open(&w, "oom.gpr", 0, 0);
 	const struct gp_record refused = { .kind = GP_ALLOC_FAILED,
 					   .space = GP_SPACE_DEVICE,
@@ -165,8 +164,7 @@ static void out_of_memory_is_when_the_framework_says_so(void **state)
 	uint64_t told = w.time;
 	put(&w, 0,
 	    (struct gp_record){ .kind = GP_BLOCK_FREE, .block_free = { 0x8000, 1024, 512, 0 } });
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_peak_build(r, GP_AT_OOM, 0, &peak), GP_OK);
 	assert_int_equal(peak.holders, 1);
 	assert_int_equal(peak.holder[0].device, 0);
@@ -283,7 +281,6 @@ static void a_stack_means_what_was_mapped_then(void **state)
 	struct writer w;
 	struct gp_peak peak;
 	struct gp_groups groups;
-	struct gp_recording *r;
 	const struct gp_grouping how = { .by = GP_BY_STACK };
 	writer_open(&w, "modules.gpr", 0, 0);
 	uint64_t change = w.time + 4 * 64;
@@ -303,8 +300,7 @@ static void a_stack_means_what_was_mapped_then(void **state)
 	w.time = change + 64;
 	put(&w, 0, block(0x2000, 1024, 1536, 1));
 	put(&w, 0, block(0x3000, 1024, 2560, 1));
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
 	const struct gp_holders *h = &peak.holder[0];
 	assert_int_equal(h->uses, 2);
@@ -327,7 +323,6 @@ static void a_peak_that_is_overwritten_is_told(void **state)
 	(void)state;
 	struct writer w;
 	struct gp_peak peak;
-	struct gp_recording *r;
 	writer_open(&w, "ring.gpr", 2, 1 << 20);
 	put(&w, 0, block(0x1000, 1024, 1024, 0));
 	put(&w, 0, block(0x9000, 1 << 30, 1024 + (1 << 30), 0));
@@ -338,8 +333,7 @@ static void a_peak_that_is_overwritten_is_told(void **state)
 		next_segment(&w);
 		put(&w, 0, block(0x20000 + k * 4096, 512, 1024 + 512 * (k + 1), 0));
 	}
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
 	assert_int_equal(peak.holders, 1);
 	assert_true(peak.holder[0].is_overwritten);
@@ -384,14 +378,12 @@ static void what_was_there_before_is_a_group_that_says_so(void **state)
 	(void)state;
 	struct writer w;
 	struct gp_peak peak;
-	struct gp_recording *r;
 	writer_open(&w, "late.gpr", 0, 0);
 	define_stacks(&w);
 	put(&w, 0, (struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_LATE_START });
 	put(&w, 0, block(0x1000, 1024, 4096 + 1024, 1));
 	put(&w, 0, block(0x2000, 512, 4096 + 1024 + 512, 2));
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
 	assert_int_equal(peak.holders, 1);
 	const struct gp_holders *h = &peak.holder[0];
@@ -412,14 +404,12 @@ static void what_was_made_unseen_is_a_group_that_says_so(void **state)
 	(void)state;
 	struct writer w;
 	struct gp_peak peak;
-	struct gp_recording *r;
 	writer_open(&w, "unseen.gpr", 0, 0);
 	define_stacks(&w);
 	put(&w, 0, block(0x1000, 1024, 1024, 1));
 	put(&w, 0, (struct gp_record){ .kind = GP_LOST, .lost.memory = 1 });
 	put(&w, 0, block(0x3000, 512, 1024 + 256 + 512, 3));
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
 	const struct gp_holders *h = &peak.holder[0];
 	assert_int_equal(h->live_bytes, 1024 + 256 + 512);
@@ -438,7 +428,6 @@ static void what_may_be_gone_is_a_group_that_says_so(void **state)
 	(void)state;
 	struct writer w;
 	struct gp_peak peak;
-	struct gp_recording *r;
 	writer_open(&w, "gone.gpr", 0, 0);
 	define_stacks(&w);
 	put(&w, 0, block(0x1000, 1024, 1024, 1));
@@ -446,8 +435,7 @@ static void what_may_be_gone_is_a_group_that_says_so(void **state)
 	put(&w, 0, (struct gp_record){ .kind = GP_LOST, .lost.memory = 1 });
 	/* the first was freed unseen */
 	put(&w, 0, block(0x3000, 512, 2048 + 512, 3));
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_peak_build(r, GP_AT_TIME, INT64_MAX, &peak), GP_OK);
 	const struct gp_holders *h = &peak.holder[0];
 	assert_int_equal(h->live_bytes, 2048 + 512);

@@ -557,13 +557,11 @@ static void range_stacks_see_them_too(void **state)
 {
 	(void)state;
 	struct writer w;
-	struct gp_recording *r;
 	struct gp_groups groups;
 	char text[64];
 	start(&w, "groups.gpr");
 	play(&w, "f b E Ef o u");
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	struct gp_peak peak;
 	assert_int_equal(gp_peak_build_ranges(r, GP_AT_PEAK, 0, &peak), GP_OK);
 	const struct gp_grouping how = { .by = GP_BY_RANGE };

@@ -239,14 +239,12 @@ static void events_are_where_the_model_says(void **state)
 	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct writer w;
 		struct model m = { .state = seed * 88172645463325252u };
-		struct gp_recording *r;
 		m.told = calloc(MODEL_EVENTS, sizeof *m.told);
 		begin(&w, "model.gpr");
 		define_thread(&w, 3, "pt_autograd_0");
 		for (unsigned k = 0; k < MODEL_EVENTS; k++)
 			act(&m, &w);
-		writer_close(&w, true);
-		assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+		struct gp_recording *r = fixture_read(&w);
 		compare_events(r, &m);
 		compare_live(r, &m);
 		gp_recording_close(r);
@@ -393,7 +391,6 @@ static void ranges_can_be_asked_for(void **state)
 {
 	(void)state;
 	struct writer w;
-	struct gp_recording *r;
 	struct gp_peak peak;
 	struct gp_groups groups;
 	const char *const asked[] = { "step", "forward", "for*", "nosuch" };
@@ -406,8 +403,7 @@ static void ranges_can_be_asked_for(void **state)
 	put_pop(&w, 1, GP_RANGE_NVTX);
 	put_pop(&w, 1, GP_RANGE_NVTX);
 	put_alloc(&w, 1, 0x3000, 1000);
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_peak_build_ranges(r, GP_AT_PEAK, 0, &peak), GP_OK);
 	for (unsigned k = 0; k < 4; k++) {
 		const struct gp_grouping how = { .by = GP_BY_KIND, .range = asked[k] };
@@ -438,15 +434,13 @@ static void late_events_are_known_as_well(void **state)
 {
 	(void)state;
 	struct writer w;
-	struct gp_recording *r;
 	struct gp_range_paths *paths;
 	const struct gp_record push = { .kind = GP_RANGE_PUSH,
 					.aux = STEP,
 					.range_push = { GP_RANGE_NVTX, 0, 0, 0 } };
 	begin(&w, "late.gpr");
 	put_launch(&w, 1);
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_range_paths_open(r, &paths), GP_OK);
 	gp_range_paths_see(paths, 1, &push);
 	see(paths, 1, GP_ALLOC, 5);
@@ -514,13 +508,11 @@ static void nothing_has_no_groups(void **state)
 {
 	(void)state;
 	struct writer w;
-	struct gp_recording *r;
 	struct gp_groups groups;
 	const struct gp_grouping by_range = { .by = GP_BY_RANGE };
 	begin(&w, "nothing.gpr");
 	put_launch(&w, 1);
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_groups_build(r, NULL, 0, &by_range, &groups), GP_OK);
 	assert_int_equal(groups.groups, 0);
 	gp_groups_free(&groups);

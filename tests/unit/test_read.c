@@ -33,10 +33,8 @@ static void wrapped_ring_keeps_figures(void **state)
 	struct writer w;
 	struct expected e = write_recording(&w, "ring.gpr", 4, 256 << 10, 40, 4000, true);
 	assert_reads(w.path, &e, true);
-	struct gp_recording *r;
 	const struct gp_info *info;
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
-	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	struct gp_recording *r = fixture_info(w.path, &info);
 	assert_true(info->kept_from_ns > 0);
 	assert_true(info->kept_events < 40 * 4000);
 	assert_true(info->segments <= 4);
@@ -180,10 +178,8 @@ static void damage_costs_one_block(void **state)
 	all[w.block_start[5] + GP_BLOCK_HEADER + 40] ^= 4;
 	spill(w.path, all, bytes);
 	free(all);
-	struct gp_recording *r;
 	const struct gp_info *info;
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
-	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	struct gp_recording *r = fixture_info(w.path, &info);
 	assert_true(info->is_damaged);
 	assert_int_equal(info->damages, 1);
 	assert_int_equal(info->damage[0].offset, w.block_start[5]);
@@ -306,13 +302,12 @@ static void live_entries_are_those_of_the_moment(void **state)
 {
 	(void)state;
 	struct writer w;
-	struct gp_recording *r;
 	struct gp_event e;
 	struct gp_curves curves;
 	unsigned events = 0;
 	uint64_t most = 0;
 	write_recording(&w, "moment.gpr", 0, 0, 3, 6000, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_open(w.path);
 	assert_string_equal(gp_recording_path(r), w.path);
 	assert_null(gp_recording_text(r, GP_KERNEL, 0x123456));
 	while (gp_recording_next(r, &e) == GP_OK) {
@@ -339,8 +334,7 @@ static void timeline_keeps_peaks(void **state)
 	(void)state;
 	struct writer w;
 	struct expected e = write_recording(&w, "line.gpr", 0, 0, 3, 20000, true);
-	struct gp_recording *r;
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_open(w.path);
 	for (size_t points = 16; points <= 4096; points *= 4) {
 		struct gp_timeline t;
 		assert_int_equal(gp_timeline_build(r, points, 0, INT64_MAX, &t), GP_OK);
@@ -391,10 +385,9 @@ static void frees_are_handed_out_with_their_device(void **state)
 					.device = GP_DEVICE_UNKNOWN,
 					.free.address = 4096u * (1u + device) });
 	writer_close(&w, true);
-	struct gp_recording *r;
 	struct gp_event e;
 	unsigned frees = 0;
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_open(w.path);
 	while (gp_recording_next(r, &e) == GP_OK)
 		if (e.record.kind == GP_FREE)
 			assert_int_equal(e.record.device, 2 - frees++);
@@ -466,13 +459,12 @@ static void short_blocks_of_old_recorders_are_read(void **state)
 	struct writer w;
 	for (unsigned minor = 0; minor <= GP_FORMAT_MINOR; minor++) {
 		const bool is_old = minor < 7;
-		struct gp_recording *r;
 		struct gp_event event;
 		unsigned events = 0;
 		char *said, copy[300];
 		size_t bytes;
 		write_short_blocks(&w, "short.gpr", minor);
-		assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+		struct gp_recording *r = fixture_open(w.path);
 		while (gp_recording_next(r, &event) == GP_OK)
 			events++;
 		assert_int_equal(events, is_old ? LAUNCHES : 0);

@@ -126,12 +126,10 @@ static void hand_over(struct writer *w, unsigned from, unsigned to, unsigned tim
 /* The first `events` MEMORY events are shown, nothing after them, and nobody is blamed. */
 static void assert_shown(const struct writer *w, uint64_t events, unsigned uncertains)
 {
-	struct gp_recording *r;
 	const struct gp_info *info;
 	struct gp_event e;
 	uint64_t seen = 0;
-	assert_int_equal(gp_recording_open(w->path, &r, NULL), GP_OK);
-	assert_int_equal(gp_recording_info(r, &info), GP_OK);
+	struct gp_recording *r = fixture_info(w->path, &info);
 	assert_true(info->is_running);
 	assert_int_equal(info->anomalies + info->mismatches, 0);
 	assert_int_equal(info->uncertains, uncertains);
@@ -253,7 +251,7 @@ static void a_segment_that_is_sought_may_be_behind(void **state)
 	w.time += LATE_NS;
 	write_rest(&job, &w, 1);
 	for (unsigned is_whole = 0; is_whole < 2; is_whole++) {
-		assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+		r = fixture_open(w.path);
 		assert_int_equal(gp_recording_seek(r, gp_segment_by_order(r, w.order)), GP_OK);
 		assert_int_equal(r->segment, 1);
 		while (gp_recording_step(r, &thread, &status) != NULL)

@@ -196,14 +196,6 @@ static void change(struct writer *w, bool is_open, uint64_t number, unsigned by,
 					   .since = is_open ? w->time + 64 : since } });
 }
 
-static struct gp_recording *open_info(const char *path, const struct gp_info **info)
-{
-	struct gp_recording *r;
-	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
-	assert_int_equal(gp_recording_info(r, info), GP_OK);
-	return r;
-}
-
 static void without_a_word_all_was_captured(void **state)
 {
 	(void)state;
@@ -213,7 +205,7 @@ static void without_a_word_all_was_captured(void **state)
 	writer_open(&w, "all.gpr", 0, 0);
 	put_work(&w, 1000, &seed);
 	writer_close(&w, true);
-	struct gp_recording *r = open_info(w.path, &info);
+	struct gp_recording *r = fixture_info(w.path, &info);
 	assert_false(info->is_captured_in_part);
 	assert_int_equal(info->captures, 0);
 	assert_true(gp_info_is_captured(info, 5));
@@ -244,7 +236,7 @@ static void spans_are_told(void **state)
 	change(&w, false, 6, GP_SCOPE_BY_DURATION, 0);
 	at[3] = w.time;
 	writer_close(&w, true);
-	struct gp_recording *r = open_info(w.path, &info);
+	struct gp_recording *r = fixture_info(w.path, &info);
 	assert_true(info->is_captured_in_part);
 	assert_int_equal(info->captures, 2);
 	assert_int_equal(info->captureds, 2);
@@ -276,7 +268,7 @@ static void the_first_end_tells_since_when(void **state)
 	uint64_t end = w.time;
 	put_work(&w, 700, &seed);
 	writer_close(&w, true);
-	struct gp_recording *r = open_info(w.path, &info);
+	struct gp_recording *r = fixture_info(w.path, &info);
 	assert_int_equal(info->captures, 1);
 	assert_int_equal(info->captureds, 1);
 	assert_int_equal(info->captured[0].from_ns, 0);
@@ -297,7 +289,7 @@ static void a_change_that_was_overtaken_says_nothing(void **state)
 	change(&w, true, 4, GP_SCOPE_BY_PROFILER, 0);
 	change(&w, false, 3, GP_SCOPE_BY_PROFILER, 0);
 	writer_close(&w, true);
-	struct gp_recording *r = open_info(w.path, &info);
+	struct gp_recording *r = fixture_info(w.path, &info);
 	assert_int_equal(info->captures, 1);
 	assert_int_equal(info->captureds, 1);
 	assert_int_equal(info->captured_ns, 64);
@@ -326,7 +318,7 @@ static void figures_outlive_what_is_overwritten(void **state)
 		put_work(&w, 300, &seed);
 	}
 	writer_close(&w, true);
-	struct gp_recording *r = open_info(w.path, &info);
+	struct gp_recording *r = fixture_info(w.path, &info);
 	assert_true(info->kept_from_ns > 0);
 	assert_int_equal(info->captures, 20);
 	assert_true(info->captureds < 20);

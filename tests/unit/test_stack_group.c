@@ -8,11 +8,9 @@ static struct gp_groups group(struct stacks *s, enum gp_by by, bool is_native)
 {
 	struct gp_peak peak;
 	struct gp_groups groups;
-	struct gp_recording *r;
 	const struct gp_grouping how = { .by = by, .is_native = is_native };
 	uint64_t bytes = 0;
-	writer_close(&s->w, true);
-	assert_int_equal(gp_recording_open(s->w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&s->w);
 	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
 	const struct gp_holders *h = &peak.holder[0];
 	assert_int_equal(gp_groups_build(r, h->use, h->uses, &how, &groups), GP_OK);
@@ -166,15 +164,13 @@ static void what_is_cut_says_so(void **state)
 	struct gp_peak peak;
 	struct gp_tree tree;
 	struct gp_groups groups;
-	struct gp_recording *r;
 	const struct gp_grouping how = { .by = GP_BY_STACK };
 	struct stacks s = { .why_native = GP_WHY_TRUNCATED };
 	writer_open(&s.w, "cut.gpr", 0, 0);
 	add_block(&s, 4096, whole);
 	s.why_python = GP_WHY_TRUNCATED;
 	add_block(&s, 2048, inner);
-	writer_close(&s.w, true);
-	assert_int_equal(gp_recording_open(s.w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&s.w);
 	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
 	const struct gp_holders *h = &peak.holder[0];
 	assert_int_equal(gp_groups_build(r, h->use, h->uses, &how, &groups), GP_OK);
@@ -204,7 +200,6 @@ static void assert_why(enum gp_stack_why native, enum gp_stack_why python, enum 
 					 GP_BY_LINE };
 	struct gp_peak peak;
 	struct gp_groups groups;
-	struct gp_recording *r;
 	const struct gp_info *info;
 	struct stacks s = { .why_native = native, .why_python = python };
 	writer_open(&s.w, "without.gpr", 0, 0);
@@ -212,8 +207,7 @@ static void assert_why(enum gp_stack_why native, enum gp_stack_why python, enum 
 	if (refusal)
 		put_text(&s.w, (struct gp_record){ .kind = GP_FACT, .aux = fact }, refusal,
 			 strlen(refusal));
-	writer_close(&s.w, true);
-	assert_int_equal(gp_recording_open(s.w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&s.w);
 	assert_int_equal(gp_recording_info(r, &info), GP_OK);
 	assert_int_equal(info->no_python != NULL, refusal && fact == GP_FACT_NO_PYTHON);
 	assert_int_equal(info->no_native != NULL, refusal && fact == GP_FACT_NO_NATIVE);
@@ -300,7 +294,6 @@ static void show_native(const uint64_t *pc, bool is_along, struct gp_stack *out,
 			struct gp_frame *frame)
 {
 	static const char module[] = "00 /srv/job/libsolver.so";
-	struct gp_recording *r;
 	const struct gp_info *info;
 	struct writer w = { 0 };
 	uint32_t ids = 0;
@@ -326,8 +319,7 @@ static void show_native(const uint64_t *pc, bool is_along, struct gp_stack *out,
 	    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
 				.stack = ids + 1,
 				.block_alloc = { 0x100000, 4096, 4096, 0 } });
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_recording_info(r, &info), GP_OK);
 	assert_int_equal(info->has_frame_pointers, is_along);
 	struct gp_event e;

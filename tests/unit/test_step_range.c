@@ -30,10 +30,8 @@ static void launch(struct writer *w, unsigned launches)
 /* That many. */
 static void assert_steps_by(struct writer *w, size_t steps, enum gp_step_source source)
 {
-	struct gp_recording *r;
 	struct gp_steps found;
-	writer_close(w, true);
-	assert_int_equal(gp_recording_open(w->path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(w);
 	assert_int_equal(gp_steps_find(r, &found), GP_OK);
 	assert_int_equal(found.source, source);
 	assert_int_equal(found.steps, steps);

@@ -251,7 +251,6 @@ static void leaks_are_of_the_same_steps(void **state)
 	(void)state;
 	for (unsigned is_named = 0; is_named < 2; is_named++) {
 		struct story *s = story_open("leak.gpr", 0, 0);
-		struct gp_recording *r;
 		struct gp_leaks leaks;
 		for (unsigned k = 0; k < 60; k++) {
 			if (is_named)
@@ -265,8 +264,7 @@ static void leaks_are_of_the_same_steps(void **state)
 			if (is_named && k != 30)
 				pop(s);
 		}
-		writer_close(&s->w, true);
-		assert_int_equal(gp_recording_open(s->w.path, &r, NULL), GP_OK);
+		struct gp_recording *r = fixture_read(&s->w);
 		assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
 		assert_int_equal(leaks.steps.source, is_named ? GP_STEPS_RANGES : GP_STEPS_UPDATES);
 		assert_int_equal(leaks.steps.steps, 60);

@@ -163,11 +163,10 @@ static uint64_t nameless(const char *path, const char *why)
 {
 	static struct gp_frame frame[GP_FRAMES_MAX];
 	const struct gp_unnamed *module;
-	struct gp_recording *r;
 	struct gp_event event;
 	struct gp_stack stack;
 	size_t modules;
-	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_open(path);
 	assert_int_equal(gp_recording_unnamed(r, &module, &modules), GP_OK);
 	assert_int_equal(modules, 0);
 	while (gp_recording_next(r, &event) == GP_OK)

@@ -111,7 +111,6 @@ static void a_refused_free_is_not_counted(void **state)
 	(void)state;
 	struct writer w;
 	struct gp_top top;
-	struct gp_recording *r;
 	writer_open(&w, "refused.gpr", 0, 0);
 	for (unsigned k = 0; k < 2; k++)
 		put(&w, 0,
@@ -128,8 +127,7 @@ static void a_refused_free_is_not_counted(void **state)
 	    (struct gp_record){ .kind = GP_FREE_FAILED,
 				.free_failed = { .address = 0x10000, .undoes = refused } });
 	put(&w, 0, free);
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_top_build(r, INT64_MIN, INT64_MAX, 1000000, &top), GP_OK);
 	assert_int_equal(top.askeds, 1);
 	assert_int_equal(top.asked[0].freed, 1);
@@ -160,7 +158,6 @@ static void what_a_ring_forgot_is_not_counted_as_freed(void **state)
 {
 	(void)state;
 	struct writer w;
-	struct gp_recording *r;
 	const int64_t froms_ns[] = { INT64_MIN, 0 };
 	const uint64_t forgotten = 0x10000, kept = 0x20000;
 	writer_open(&w, "forgot.gpr", 4, 1 << 16);
@@ -171,8 +168,7 @@ static void what_a_ring_forgot_is_not_counted_as_freed(void **state)
 	put_free(&w, forgotten);
 	put_free(&w, kept);
 	put(&w, 0, device_memory(2, kept));
-	writer_close(&w, true);
-	assert_int_equal(gp_recording_open(w.path, &r, NULL), GP_OK);
+	struct gp_recording *r = fixture_read(&w);
 	for (size_t k = 0; k < sizeof froms_ns / sizeof *froms_ns; k++) {
 		struct gp_top top;
 		assert_int_equal(gp_top_build(r, froms_ns[k], INT64_MAX, 1000000, &top), GP_OK);
