@@ -100,7 +100,7 @@ wide+='|^libgpuprof/format/(events|options)\.def$|^interpose/driver/cuda_pass\.d
 wide+='|^libgpuprof/record/python/python_layout\.def$|^bench/bench\.sh$'
 wide+='|^tests/gpu/(check_gpu|cost_sections)\.sh$'
 long_lines() {
-	grep -E '\.(c|h|cu|cuh|S|def|sh)$' <<<"$code" | grep -vE "$wide" |
+	grep -E '\.(c|h|cu|cuh|S|def|sh)$|^tests/cli/' <<<"$code" | grep -vE "$wide" |
 		while IFS= read -r file; do
 			LC_ALL=C.UTF-8 sed 's/[^\t -~]/?/g' "$file" | expand -t 8 |
 				awk -v most="$columns" -v name="$file" 'length($0) > most {

@@ -1,4 +1,6 @@
-"""Each pair of recordings, both ways: changes add up, signs turn, a recording differs not from itself.
+"""Each pair of recordings, both ways: changes add up, signs turn.
+
+No recording differs from itself.
 
 diff_adds_up.py RECORDING...
 """
@@ -9,7 +11,9 @@ import sys
 
 
 def diff(by, *paths):
-    done = subprocess.run(["gpuprof", "diff", "--json", "--by", by, *paths], capture_output=True, text=True)
+    done = subprocess.run(
+        ["gpuprof", "diff", "--json", "--by", by, *paths], capture_output=True, text=True
+    )
     if done.returncode not in (0, 1):
         sys.exit(f"{paths}: {done.returncode} {done.stderr}")
     report = json.loads(done.stdout)
@@ -19,13 +23,19 @@ def diff(by, *paths):
 
 
 def changes(report):
-    return {(c["device"], c["of"]): {g["key"]: g["change_bytes"][1] for g in c["groups"]} for c in report["curves"]}
+    return {
+        (c["device"], c["of"]): {g["key"]: g["change_bytes"][1] for g in c["groups"]}
+        for c in report["curves"]
+    }
 
 
 def judge(by, a, b):
     there, back = diff(by, a, b), diff(by, b, a)
     for curve in there["curves"]:
-        if sum(g["change_bytes"][1] for g in curve["groups"]) != curve["live_bytes"][1] - curve["live_bytes"][0]:
+        if (
+            sum(g["change_bytes"][1] for g in curve["groups"])
+            != curve["live_bytes"][1] - curve["live_bytes"][0]
+        ):
             sys.exit(f"{a} {b} by {by}: {curve['of']} does not add up")
         keys = [g["key"] for g in curve["groups"]]
         if len(set(keys)) != len(keys):
@@ -49,4 +59,5 @@ for path in sys.argv[1:]:
     same = diff("stack", path, path)
     if same["different"] or any(c["groups"] or c["moved"] for c in same["curves"]):
         sys.exit(f"{path} differs from itself")
-print(f"{pairs} pairs: {curves} tables add up and turn round; {len(sys.argv) - 1} recordings are like themselves")
+print(f"{pairs} pairs: {curves} tables add up and turn round;", end=" ")
+print(f"{len(sys.argv) - 1} recordings are like themselves")

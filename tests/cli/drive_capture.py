@@ -60,8 +60,24 @@ for line in sys.stdin:
 
 
 def start(name, *options):
-    return subprocess.Popen(["gpuprof", "run", "-q", "--stacks=native", "-o", name, *options, "--",
-                             sys.executable, "-c", JOB], stdin=-1, stdout=-1, text=True)
+    return subprocess.Popen(
+        [
+            "gpuprof",
+            "run",
+            "-q",
+            "--stacks=native",
+            "-o",
+            name,
+            *options,
+            "--",
+            sys.executable,
+            "-c",
+            JOB,
+        ],
+        stdin=-1,
+        stdout=-1,
+        text=True,
+    )
 
 
 def say(job, *orders):
@@ -108,9 +124,14 @@ def spans(name):
 
 def print_spans(name):
     captured, inside, outside = spans(name)
-    print(captured["rule"], "|", captured["spans"],
-          [(s["opened_by"], s["closed_by"], n) for s, n in zip(captured["kept"], inside)],
-          "outside:", outside)
+    print(
+        captured["rule"],
+        "|",
+        captured["spans"],
+        [(s["opened_by"], s["closed_by"], n) for s, n in zip(captured["kept"], inside)],
+        "outside:",
+        outside,
+    )
 
 
 def state(job):
@@ -118,9 +139,15 @@ def state(job):
     answer = subprocess.run(["gpuprof", "snapshot", "--json", pid_of(job)], stdout=-1, text=True)
     device = json.loads(answer.stdout)["devices"][0]
     base = min(int(s["address"], 16) for s in device["segments"])
-    return ([(int(b["address"], 16) - base, b["bytes"], b["state"]) for s in device["segments"]
-             for b in s["blocks"]],
-            device["allocated_bytes"], device["reserved_bytes"])
+    return (
+        [
+            (int(b["address"], 16) - base, b["bytes"], b["state"])
+            for s in device["segments"]
+            for b in s["blocks"]
+        ],
+        device["allocated_bytes"],
+        device["reserved_bytes"],
+    )
 
 
 def rounded(size):
@@ -129,10 +156,23 @@ def rounded(size):
 
 def late():
     """What was made before the start is known then as in a twin that captures all."""
-    orders = ["allocate 1000", "allocate 3000000", "outside 9437184", "launch 5", "allocate 700000",
-              "allocate 15000000", "release 1", "allocate 512", "release 0", "allocate 90000"]
-    jobs = [start("late.gpr", "--capture-range=ctl"), start("whole.gpr"),
-            start("stacks.gpr", "-c", "ctl", "--outside-capture=stacks")]
+    orders = [
+        "allocate 1000",
+        "allocate 3000000",
+        "outside 9437184",
+        "launch 5",
+        "allocate 700000",
+        "allocate 15000000",
+        "release 1",
+        "allocate 512",
+        "release 0",
+        "allocate 90000",
+    ]
+    jobs = [
+        start("late.gpr", "--capture-range=ctl"),
+        start("whole.gpr"),
+        start("stacks.gpr", "-c", "ctl", "--outside-capture=stacks"),
+    ]
     held = [700000, 15000000, 512, 90000]
     for job in jobs:
         say(job, *orders)
@@ -150,23 +190,43 @@ def late():
     print([end(job) for job in jobs])
     print_spans("late.gpr")
     figures = [info(name) for name in ("late.gpr", "whole.gpr")]
-    print([(f["self_check"]["mismatches"], f["self_check"]["anomalies"], f["events"]["launch"])
-           for f in figures], figures[1]["captured"])
+    print(
+        [
+            (f["self_check"]["mismatches"], f["self_check"]["anomalies"], f["events"]["launch"])
+            for f in figures
+        ],
+        figures[1]["captured"],
+    )
     names = ("late.gpr", "whole.gpr", "stacks.gpr")
     for name in names:
         stacked = ["stack" in e for e in events(name, "block_alloc")]
-        print(name, "".join("s" if s else "-" for s in stacked),
-              any("outside of what was captured" in line for line in lines(name, "peak")))
-    moments = [[line for line in lines(name, "timeline", "--json") if "_peak_bytes" in line]
-               for name in names]
+        print(
+            name,
+            "".join("s" if s else "-" for s in stacked),
+            any("outside of what was captured" in line for line in lines(name, "peak")),
+        )
+    moments = [
+        [line for line in lines(name, "timeline", "--json") if "_peak_bytes" in line]
+        for name in names
+    ]
     print("one peak" if moments[0] == moments[1] == moments[2] != [] else moments)
 
 
 def profiler():
     """As the job says it, twice where twice was asked for; `ctl` beside that."""
     job = start("api.gpr", "--capture-range=cudaProfilerApi", "--capture-range-end=outside:2")
-    say(job, "allocate 512", "launch 2", "profiler 0", "profiler 1", "launch 3", "profiler 1",
-        "launch 4", "profiler 0", "launch 5")
+    say(
+        job,
+        "allocate 512",
+        "launch 2",
+        "profiler 0",
+        "profiler 1",
+        "launch 3",
+        "profiler 1",
+        "launch 4",
+        "profiler 0",
+        "launch 5",
+    )
     print(ctl(job, "start"))
     say(job, "launch 6", "profiler 1", "launch 7", "profiler 0", "launch 8")
     print(ctl(job, "stop"))
@@ -197,17 +257,23 @@ def clock():
     print(end(job))
     captured, inside, outside = spans("clock.gpr")
     kept = captured["kept"][0]
-    print(captured["rule"], captured["spans"], kept["opened_by"], kept["closed_by"],
-          "at least 0.2 s" if captured["ns"] >= 200000000 else captured,
-          # one that was on its way when the clock struck may count as after it
-          "no launch elsewhere" if outside <= 1 else (inside, outside))
+    print(
+        captured["rule"],
+        captured["spans"],
+        kept["opened_by"],
+        kept["closed_by"],
+        "at least 0.2 s" if captured["ns"] >= 200000000 else captured,
+        # one that was on its way when the clock struck may count as after it
+        "no launch elsewhere" if outside <= 1 else (inside, outside),
+    )
 
 
 def order(job, word):
     """Its answer, whose number is another each time."""
     pid = pid_of(job)
-    answer = subprocess.run(["gpuprof", "ctl", pid, word], stderr=subprocess.STDOUT, stdout=-1,
-                            text=True)
+    answer = subprocess.run(
+        ["gpuprof", "ctl", pid, word], stderr=subprocess.STDOUT, stdout=-1, text=True
+    )
     print(answer.returncode, answer.stdout.replace(pid, "PID"), end="")
 
 
@@ -219,10 +285,17 @@ def await_end(job):
 
 def print_end(name):
     what = info(name)
-    print("%s: %s, ended by %s, %d blocks, %d lost; %s" % (
-        name, "complete" if what["complete"] else "NOT COMPLETE", what["captured"]["ended_by"],
-        what["events"]["block_alloc"], sum(what["lost"].values()),
-        lines(name, "verify")[-1].split("; ", 1)[1]))
+    print(
+        "%s: %s, ended by %s, %d blocks, %d lost; %s"
+        % (
+            name,
+            "complete" if what["complete"] else "NOT COMPLETE",
+            what["captured"]["ended_by"],
+            what["events"]["block_alloc"],
+            sum(what["lost"].values()),
+            lines(name, "verify")[-1].split("; ", 1)[1],
+        )
+    )
 
 
 def ended():
@@ -243,10 +316,18 @@ def ended():
     # another program in the same process begins its own
     job = start("again.gpr", "-c", "cudaProfilerApi", "--capture-range-end=repeat:2")
     for size in ("1000", "2000"):
-        say(job, "profiler 1", "allocate " + size, "profiler 0", "launch 1", "profiler 1",
-            "launch 2", "profiler 0")
+        say(
+            job,
+            "profiler 1",
+            "allocate " + size,
+            "profiler 0",
+            "launch 1",
+            "profiler 1",
+            "launch 2",
+            "profiler 0",
+        )
         await_end(job)
-        say(job, *["again 1"][:size == "1000"])
+        say(job, *["again 1"][: size == "1000"])
     print(end(job))
     for name in sorted(glob.glob("again*")):
         print_end(name)
@@ -274,14 +355,19 @@ def ended():
 
 def silent():
     """Why a process does not record: each has its reason."""
+
     def say_of(pid, *words):
         answer = subprocess.run(["gpuprof", *words], stderr=subprocess.STDOUT, stdout=-1, text=True)
-        print(answer.returncode, answer.stdout.replace(str(pid), "PID").replace(os.getcwd(), "HERE"),
-              end="")
+        print(
+            answer.returncode,
+            answer.stdout.replace(str(pid), "PID").replace(os.getcwd(), "HERE"),
+            end="",
+        )
 
     waiting = "import sys; print(1, flush=True); sys.stdin.read()"
-    early = subprocess.Popen(["gpuprof", "run", "-q", "--", sys.executable, "-c", waiting],
-                             stdin=-1, stdout=-1)
+    early = subprocess.Popen(
+        ["gpuprof", "run", "-q", "--", sys.executable, "-c", waiting], stdin=-1, stdout=-1
+    )
     early.stdout.readline()
     order(early, "start")
     early.communicate()
@@ -328,19 +414,31 @@ def stranger():
     place = tempfile.mkdtemp()
     os.chmod(place, 0o777)
     os.environ["GPUPROF_RING_DIR"] = place
-    job = subprocess.Popen([sys.executable, "-c", BECOME + JOB], stdin=-1, stdout=-1, text=True,
-                           env={**os.environ, "LD_PRELOAD": os.environ["PRELOAD"],
-                                "GPUPROF_OUTPUT": place + "/job.gpr"})
+    job = subprocess.Popen(
+        [sys.executable, "-c", BECOME + JOB],
+        stdin=-1,
+        stdout=-1,
+        text=True,
+        env={
+            **os.environ,
+            "LD_PRELOAD": os.environ["PRELOAD"],
+            "GPUPROF_OUTPUT": place + "/job.gpr",
+        },
+    )
     say(job, "allocate 512")
     user = pwd.getpwuid(65534).pw_name
     for word in ("ctl", "snapshot"):
         answer = subprocess.run(["gpuprof", word, str(job.pid)], stderr=-1, text=True).stderr
-        is_named = ("it is user '%s's" % user in answer and place + "/gpuprof-ring-65534-" in answer
-                    and "'sudo -u %s gpuprof %s %d'" % (user, word, job.pid) in answer)
+        is_named = (
+            "it is user '%s's" % user in answer
+            and place + "/gpuprof-ring-65534-" in answer
+            and "'sudo -u %s gpuprof %s %d'" % (user, word, job.pid) in answer
+        )
         print("named" if is_named else answer)
     headline = lines(place + "/job.gpr", "info")[0]
-    if not headline.startswith("NOT COMPLETE: its end is missing, it is another user's and may be "
-                               "running; "):
+    if not headline.startswith(
+        "NOT COMPLETE: its end is missing, it is another user's and may be " "running; "
+    ):
         print(headline)
     job.communicate()
     shutil.rmtree(place)

@@ -1,4 +1,4 @@
-"""Drives `gpuprof run` where a shell cannot: signals, a terminal, a killed run. drive_run.py WHAT"""
+"""Drives `gpuprof run` where a shell cannot: signals, a terminal, a kill. drive_run.py WHAT"""
 import glob
 import os
 import pty
@@ -16,7 +16,9 @@ def allocate():
     assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(4096)) == 0
 allocate()
 """
-CAUGHT = ALLOCATE + """
+CAUGHT = (
+    ALLOCATE
+    + """
 def caught(number, frame):
     # no print: the signal may come while one is under way
     os.write(1, b"job: %s\\n" % signal.Signals(number).name.encode())
@@ -31,12 +33,16 @@ print("job: ready", flush=True)
 while True:
     os.read(heard, 1)
 """
-SURVIVES = ALLOCATE + """
+)
+SURVIVES = (
+    ALLOCATE
+    + """
 print("job: ready", flush=True)
 sys.stdin.readline()
 allocate()
 print("job: goes on", flush=True)
 """
+)
 
 
 def run(job, *options, **more):
@@ -62,13 +68,17 @@ def terminal():
     """Ctrl-C reaches the whole group by itself: the job gets it once, not twice."""
     pid, end = pty.fork()
     if pid == 0:
-        os.execvp("gpuprof", ["gpuprof", "run", "-q", "-o", "t.gpr", "--", sys.executable, "-c", CAUGHT])
+        os.execvp(
+            "gpuprof", ["gpuprof", "run", "-q", "-o", "t.gpr", "--", sys.executable, "-c", CAUGHT]
+        )
     with os.fdopen(end, "r+b", buffering=0) as tty:
+
         def hear(word):
             text = b""
             while word not in text:
                 text += tty.read(1)
             return text
+
         hear(b"job: ready")
         tty.write(b"\x03")
         text = hear(b"SIGINT")
@@ -84,7 +94,10 @@ def terminal():
 def code_frees():
     """run ends by the signal that ended the job."""
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGINT):
-        job = "import os, resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0)); os.kill(os.getpid(), %d)" % number
+        job = (
+            "import os, resource as r; r.setrlimit(r.RLIMIT_CORE, (0, 0)); os.kill(os.getpid(), %d)"
+            % number
+        )
         before = "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); "
         print(status(run(before + job).wait()))
 
@@ -137,4 +150,6 @@ def twice():
         print(*(names[number] for number in late), "-", summary, status(run.returncode))
 
 
-{what.__name__: what for what in (signals, terminal, code_frees, killed, naming, twice)}[sys.argv[1]]()
+{what.__name__: what for what in (signals, terminal, code_frees, killed, naming, twice)}[
+    sys.argv[1]
+]()

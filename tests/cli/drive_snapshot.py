@@ -40,8 +40,16 @@ for line in sys.stdin:
         worker.join()
     print(word, number, len(blocks), flush=True)
 """
-ORDERS = ["allocate 1000", "allocate 3000000", "outside 9437184", "allocate 700000",
-          "allocate 15000000", "release 1", "allocate 512", "release 0"]
+ORDERS = [
+    "allocate 1000",
+    "allocate 3000000",
+    "outside 9437184",
+    "allocate 700000",
+    "allocate 15000000",
+    "release 1",
+    "allocate 512",
+    "release 0",
+]
 
 
 def start(words, record=True, **more):
@@ -62,19 +70,22 @@ def pid_of(job):
 
 
 def ask(pid, *options):
-    return subprocess.run(["gpuprof", "snapshot", *options, str(pid)], stdout=-1, stderr=-1,
-                          text=True)
+    return subprocess.run(
+        ["gpuprof", "snapshot", *options, str(pid)], stdout=-1, stderr=-1, text=True
+    )
 
 
 def state_of(answer):
     """Of the first device: blocks handed out, their bytes, the framework's, those of others."""
     device = json.loads(answer.stdout)["devices"][0]
-    sizes = [b["bytes"] for s in device["segments"] for b in s["blocks"]
-             if b["state"] == "allocated"]
+    sizes = [
+        b["bytes"] for s in device["segments"] for b in s["blocks"] if b["state"] == "allocated"
+    ]
     reserved = sum(s["bytes"] for s in device["segments"])
     assert (sum(sizes), reserved) == (device["allocated_bytes"], device["reserved_bytes"])
-    others = sum(n for name, n in device["owners"].items()
-                 if name not in ("PyTorch", "unattributed"))
+    others = sum(
+        n for name, n in device["owners"].items() if name not in ("PyTorch", "unattributed")
+    )
     return len(sizes), sum(sizes), others
 
 
@@ -104,8 +115,11 @@ def known():
         state = shown(pid_of(job))
         print(order, *state, "as known" if state == (len(held), sum(held), outside) else "WRONG")
     print(*[process.communicate()[0] == "" and process.returncode for process in (job, bare)])
-    marks = subprocess.run(["gpuprof", "dump", "--json", "--kind", "snapshot_requested", "job.gpr"],
-                           stdout=-1, text=True).stdout.splitlines()
+    marks = subprocess.run(
+        ["gpuprof", "dump", "--json", "--kind", "snapshot_requested", "job.gpr"],
+        stdout=-1,
+        text=True,
+    ).stdout.splitlines()
     print(len(marks), "marks, the last one number", json.loads(marks[-1])["number"])
 
 
@@ -117,7 +131,12 @@ def report():
         answer = ask(pid_of(job), *options)
         text = re.sub(r", at [0-9.]+ [a-z]+", "", answer.stdout)
         lines = text.splitlines()
-        print(answer.returncode, *lines[1:4], *[line for line in lines[4:] if line.startswith("GPU")], sep="\n")
+        print(
+            answer.returncode,
+            *lines[1:4],
+            *[line for line in lines[4:] if line.startswith("GPU")],
+            sep="\n",
+        )
         print(*[line.replace(os.getcwd(), "DIR") for line in lines if line.startswith("next")])
     print(open("map.svg").read(4))
     for top in 1, 2:
@@ -126,8 +145,13 @@ def report():
         print(top, [(d["device"], len(d["pins"])) for d in found["devices"]])
     for h in found["holders"]:
         print(h["device"], h["of"], h["live_bytes"], sum(g["bytes"] for g in h["groups"]))
-    wide = [max(len(line) for line in ask(pid_of(job), "--map", "--columns", columns).stdout.splitlines()[1:-2])
-            for columns in ("60", "200")]
+    wide = [
+        max(
+            len(line)
+            for line in ask(pid_of(job), "--map", "--columns", columns).stdout.splitlines()[1:-2]
+        )
+        for columns in ("60", "200")
+    ]
     print("wider", wide[1] > wide[0] + 50)
     answer = ask(pid_of(job), "--device", "1")
     print(answer.returncode, answer.stderr.split(" of ")[0])
@@ -144,20 +168,33 @@ def code():
         answer = subprocess.run(["gpuprof", *words, str(job.pid)], stdout=-1, stderr=-1, text=True)
         text = answer.stderr + answer.stdout
         text = text.replace(str(job.pid), "RUN").replace(pid, "JOB").replace(os.getcwd(), "DIR")
-        print(answer.returncode, re.sub(" +", " ", re.sub(r"[0-9.]+ [nmu]?s\b", "TIME", text)), sep="\n", end="")
+        print(
+            answer.returncode,
+            re.sub(" +", " ", re.sub(r"[0-9.]+ [nmu]?s\b", "TIME", text)),
+            sep="\n",
+            end="",
+        )
     job.communicate()
 
 
 def growing():
     """Whether a group grows is in the steps until now."""
     here = os.path.dirname(os.path.abspath(__file__))
-    steps = "import runpy, sys; sys.path[0] = %r; sys.argv[1:] = ['60']; " \
-            "runpy.run_path(%r); print('waits', flush=True); sys.stdin.readline()"
+    steps = (
+        "import runpy, sys; sys.path[0] = %r; sys.argv[1:] = ['60']; "
+        "runpy.run_path(%r); print('waits', flush=True); sys.stdin.readline()"
+    )
     job = start([sys.executable, "-B", "-c", steps % (here, here + "/leak_on_one_gpu.py")])
     job.stdout.readline()
     pid = pid_of(job)
     lines = ask(pid).stdout.splitlines()
-    print(*[re.sub(r"full in .*?\.$", "full in TIME.", line) for line in lines if line.startswith("so far")])
+    print(
+        *[
+            re.sub(r"full in .*?\.$", "full in TIME.", line)
+            for line in lines
+            if line.startswith("so far")
+        ]
+    )
     print(json.loads(ask(pid, "--json").stdout)["leaks"]["verdict"])
     job.communicate("\n")
 
@@ -165,8 +202,9 @@ def growing():
 def storm():
     """A hundred, five at once, while a thread of the job allocates and frees without a pause."""
     job, bare = (start([sys.executable, "-c", JOB], record) for record in (True, False))
-    said = [[say(process, order) for order in ("allocate 5000000", "work 1")]
-            for process in (job, bare)]
+    said = [
+        [say(process, order) for order in ("allocate 5000000", "work 1")] for process in (job, bare)
+    ]
     pid = pid_of(job)
     with concurrent.futures.ThreadPoolExecutor(5) as pool:
         answers = list(pool.map(lambda _: ask(pid, "--json"), range(100)))
@@ -178,9 +216,15 @@ def storm():
     for process, words in zip((job, bare), said):
         words.append(say(process, "rest 1") + process.communicate()[0])
     info = json.loads(subprocess.run(["gpuprof", "info", "--json", "job.gpr"], stdout=-1).stdout)
-    print(len(states), "answers,", len(good), "states that were,",
-          "the same output," if said[0] == said[1] else "OTHER OUTPUT,",
-          info["self_check"]["mismatches"], "mismatches")
+    print(
+        len(states),
+        "answers,",
+        len(good),
+        "states that were,",
+        "the same output," if said[0] == said[1] else "OTHER OUTPUT,",
+        info["self_check"]["mismatches"],
+        "mismatches",
+    )
 
 
 def ended():
@@ -199,7 +243,10 @@ def ended():
 
 def threads_run(pid):
     """A signal that stops a process is on its way to each of its threads."""
-    states = [open(f"/proc/{pid}/task/{t}/stat").read().rsplit(")")[1][1] for t in os.listdir(f"/proc/{pid}/task")]
+    states = [
+        open(f"/proc/{pid}/task/{t}/stat").read().rsplit(")")[1][1]
+        for t in os.listdir(f"/proc/{pid}/task")
+    ]
     return any(state != "T" for state in states)
 
 
@@ -223,14 +270,27 @@ def refused():
     say(job, "allocate 1000")
     open("old", "w").write("old")
     os.symlink("job.gpr", "link")
-    for words in (["old"], ["no/such"], ["job.gpr"], ["link", "--force"], ["old", "--force"],
-                  ["new.svg"]):
-        answer = subprocess.run(["gpuprof", "snapshot", pid_of(job), "-o", *words],
-                                stderr=subprocess.STDOUT, stdout=-1, text=True)
+    for words in (
+        ["old"],
+        ["no/such"],
+        ["job.gpr"],
+        ["link", "--force"],
+        ["old", "--force"],
+        ["new.svg"],
+    ):
+        answer = subprocess.run(
+            ["gpuprof", "snapshot", pid_of(job), "-o", *words],
+            stderr=subprocess.STDOUT,
+            stdout=-1,
+            text=True,
+        )
         print(answer.returncode, answer.stdout, end="" if answer.stdout else "\n")
     job.communicate()
-    marks = subprocess.run(["gpuprof", "dump", "--json", "--kind", "snapshot_requested", "job.gpr"],
-                           stdout=-1, text=True).stdout.count("\n")
+    marks = subprocess.run(
+        ["gpuprof", "dump", "--json", "--kind", "snapshot_requested", "job.gpr"],
+        stdout=-1,
+        text=True,
+    ).stdout.count("\n")
     print(marks, "marks;", *sorted(os.listdir()), len(open("old").read()) > 3)
 
 
@@ -247,7 +307,9 @@ def off():
     say(job, ORDERS[0])
     pid = pid_of(job)
     answer = ask(pid, "--json")
-    print(answer.returncode, answer.stderr.replace(pid, "PID"), json.loads(answer.stdout)["devices"])
+    print(
+        answer.returncode, answer.stderr.replace(pid, "PID"), json.loads(answer.stdout)["devices"]
+    )
     job.communicate()
 
 

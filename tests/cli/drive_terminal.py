@@ -1,9 +1,9 @@
 """Runs a command on a terminal of its own: drive_terminal.py COLUMNS ROWS COMMAND [ARGUMENT...].
 
-Prints what the command wrote there, with escape sequences as \\e, then "? STATUS". The terminal's input is KEYS. Our own
-end of it stays open until the command has ended: at the last close the system may drop what was not read. What the
-command wrote may arrive after its end, so END is written behind it.
-"""
+Prints what the command wrote there, with escape sequences as \\e, then "? STATUS". The terminal's
+input is KEYS. Our own end of it stays open until the command has ended: at the last close the
+system may drop what was not read. What the command wrote may arrive after its end, so END is
+written behind it."""
 import fcntl
 import os
 import select

@@ -1,5 +1,5 @@
-"""end_writing.py SIGNAL COMMAND...: starts COMMAND, which writes to a file that it makes in this directory, sends SIGNAL
-as soon as a new name appears, and says how the command ended."""
+"""end_writing.py SIGNAL COMMAND...: starts COMMAND, which writes to a file that it makes in this
+directory, sends SIGNAL as soon as a new name appears, and says how the command ended."""
 import os
 import signal
 import subprocess

@@ -1,11 +1,13 @@
 # What `gpuprof frag --json` says must hold of any recording: sums, tiles, ranks.
-#	frag_adds_up.py FILE...
+# 	frag_adds_up.py FILE...
 import json
 import subprocess
 import sys
 
 for path in sys.argv[1:]:
-    text = subprocess.run(["gpuprof", "frag", "--json", "--at", "end", path], capture_output=True, check=True)
+    text = subprocess.run(
+        ["gpuprof", "frag", "--json", "--at", "end", path], capture_output=True, check=True
+    )
     report = json.loads(text.stdout)
     blocks = 0
     for device in report["devices"]:

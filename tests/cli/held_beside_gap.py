@@ -1,6 +1,7 @@
 """A job whose request fails between gaps: held_beside_gap.py HELD ASKED PIECES.
 
-Freeing one block of HELD MiB would serve ASKED. Every second one of PIECES blocks of 5 MiB is free."""
+Freeing one block of HELD MiB would serve ASKED. Every second one
+of PIECES blocks of 5 MiB is free."""
 import ctypes
 import sys
 
@@ -10,7 +11,11 @@ RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class Allocator(ctypes.Structure):  # the beginning of tests/fake/fake_c10.h
-    _fields_ = [("use_expandable_segments", ctypes.c_void_p), ("allocate", ALLOCATE), ("release", RELEASE)]
+    _fields_ = [
+        ("use_expandable_segments", ctypes.c_void_p),
+        ("allocate", ALLOCATE),
+        ("release", RELEASE),
+    ]
 
 
 held, asked, pieces = map(int, sys.argv[1:])

@@ -1,11 +1,12 @@
-"""`gpuprof idle --json` against a count of its own, from the events as `gpuprof dump --bare --json` prints them.
+"""`gpuprof idle --json` against a count of its own, from the events as `gpuprof dump --bare
+--json` prints them.
 
 idle_adds_up.py RECORDING...
 
-What lives is kept here by address alone, uses are found by looking through all of it, and the peak is where the
-framework's blocks (else the driver's memory) are most: nothing is taken over from the program but the events. A
-recording may have one device, no flight recorder's gaps and no memory that is mapped.
-"""
+What lives is kept here by address alone, uses are found by looking through all of it, and the peak
+is where the framework's blocks (else the driver's memory) are most: nothing is taken over from the
+program but the events. A recording may have one device, no flight recorder's gaps and no memory
+that is mapped."""
 import bisect
 import json
 import subprocess
@@ -26,7 +27,11 @@ class Life:
     def __init__(self, event, kind, launches):
         self.bytes, self.kind, self.born = event["bytes"], kind, launches
         self.address = int(event["address"], 16)
-        self.uses, self.freed, self.is_segment = [], None, False  # uses: (launches by then, number of the event)
+        self.uses, self.freed, self.is_segment = (
+            [],
+            None,
+            False,
+        )  # uses: (launches by then, number of the event)
 
 
 class Job:
@@ -34,9 +39,24 @@ class Job:
 
     def __init__(self, path):
         self.live, self.lives, self.launches, self.number = {}, [], 0, 0
-        self.counts = dict.fromkeys(("launches", "captured_launches", "resolved", "graph_launches", "graph_resolved", "copies",
-                                     "copies_resolved", "addresses", "addresses_resolved"), 0)
-        self.sums, self.peaks = {"block": 0, "driver": 0}, {"block": (0, None, []), "driver": (0, None, [])}
+        self.counts = dict.fromkeys(
+            (
+                "launches",
+                "captured_launches",
+                "resolved",
+                "graph_launches",
+                "graph_resolved",
+                "copies",
+                "copies_resolved",
+                "addresses",
+                "addresses_resolved",
+            ),
+            0,
+        )
+        self.sums, self.peaks = {"block": 0, "driver": 0}, {
+            "block": (0, None, []),
+            "driver": (0, None, []),
+        }
         self.captures, self.graphs, self.execs, self.pending = {}, {}, {}, {}
         self.starts = None
         words = ["gpuprof", "dump", "--bare", "--json", path]
@@ -79,7 +99,9 @@ class Job:
 
     def around(self, side, address):
         if self.starts is None:
-            self.starts = {s: sorted(a for t, a in self.live if t == s) for s in ("block", "driver")}
+            self.starts = {
+                s: sorted(a for t, a in self.live if t == s) for s in ("block", "driver")
+            }
         starts = self.starts[side]
         at = bisect.bisect_right(starts, address) - 1
         life = self.live[(side, starts[at])] if at >= 0 else None
@@ -120,7 +142,9 @@ class Job:
     def see(self, path, event):
         kind = event["kind"]
         self.number += 1
-        if kind in ("gap", "scope", "lost", "map", "unmap", "free_failed", "owner_gone") or event["device"] not in (0, None):
+        if kind in ("gap", "scope", "lost", "map", "unmap", "free_failed", "owner_gone") or event[
+            "device"
+        ] not in (0, None):
             fail(path, f"{kind} of device {event['device']} is beyond this count")
         if event["code"] and kind in ("alloc", "launch", "graph_launch"):
             return
@@ -196,14 +220,20 @@ def judge_device(path, job, device, least):
     for part, is_own in ((device, True), (device["beside"], False)):
         sums = {s: {"bytes": 0, "count": 0} for s in STATES}
         for life in lives:
-            if life.is_segment or (side == "block" and (life.kind == "block") != is_own) or (side == "driver" and not is_own):
+            if (
+                life.is_segment
+                or (side == "block" and (life.kind == "block") != is_own)
+                or (side == "driver" and not is_own)
+            ):
                 continue
             state = job.state(life, at, least)
             sums[state]["bytes"] += life.bytes
             sums[state]["count"] += 1
         whole = total(sums.values())
         if part["states"] != sums or {k: part[k] for k in whole} != whole:
-            fail(path, f"--least {least}: {part['states']} of {part['bytes']} bytes, counted {sums}")
+            fail(
+                path, f"--least {least}: {part['states']} of {part['bytes']} bytes, counted {sums}"
+            )
         if is_own and whole["bytes"] != bytes_then:
             fail(path, f"{whole['bytes']} bytes at a peak of {bytes_then}")
     for state in STATES:
@@ -226,9 +256,17 @@ def judge_waste(path, job, report, least):
         sums["count"] += row["count"]
     for pattern in ("early", "late", "never", "between"):
         if told.get(pattern) != counted.get(pattern):
-            fail(path, f"--least {least}: {pattern} {told.get(pattern)}, counted {counted.get(pattern)}")
-    for pattern, fewest in (("churn", CHURN), ("pinned", PINNED)):  # by stack, those that are a pattern
-        if pattern in told and (told[pattern]["count"] < fewest or told[pattern]["bytes"] > counted[pattern]["bytes"]):
+            fail(
+                path,
+                f"--least {least}: {pattern} {told.get(pattern)}, counted {counted.get(pattern)}",
+            )
+    for pattern, fewest in (
+        ("churn", CHURN),
+        ("pinned", PINNED),
+    ):  # by stack, those that are a pattern
+        if pattern in told and (
+            told[pattern]["count"] < fewest or told[pattern]["bytes"] > counted[pattern]["bytes"]
+        ):
             fail(path, f"{pattern} {told[pattern]}, counted {counted[pattern]}")
 
 

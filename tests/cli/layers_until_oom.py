@@ -1,8 +1,8 @@
-"""Keeps memory each turn of a loop: layers_until_oom.py WHERE. 100 MiB until memory is used up:
-
-forward: turns are layers, and one of them fails. backward: the backward pass behind them fails. steps: each turn has a
-backward pass, so what it keeps is a leak. 10 MiB in each of 60 turns: served: no more, a leak of a server. trained: the
-backward pass frees it, and allocates on. kept: a backward pass follows that does not free it, so that it is a leak.
+"""Keeps memory each turn of a loop: layers_until_oom.py WHERE. 100 MiB a turn until none is left:
+forward: turns are layers, one fails. backward: the backward pass behind them fails. steps: each
+turn has a backward pass, so its memory is a leak. 10 MiB a turn, 60 turns: served: a leak of a
+server. trained: a backward pass frees it, and allocates on. kept: a backward pass follows that
+does not free it, so it is a leak.
 """
 import os
 import sys

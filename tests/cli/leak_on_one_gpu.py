@@ -1,5 +1,5 @@
-"""Trains on two GPUs of the fake driver; keeps 4096 bytes of the first and a page of pinned memory a step.
-
+"""Trains on two GPUs of the fake driver.
+Each step keeps 4096 bytes of the first and a page of pinned memory.
 leak_on_one_gpu.py STEPS [BYTES]
 BYTES: of the driver, beside the framework's
 EVERY: in the environment; each so many-th step keeps, 1 by default
@@ -18,7 +18,8 @@ def call(name, *arguments):
 
 contexts = [ctypes.c_void_p(), ctypes.c_void_p()]
 module = ctypes.c_void_p()
-kernels = [(name, size, ctypes.c_void_p()) for name, size in (("embed", 65536), ("layer", 8192), ("adam", 32768))]
+sizes = {"embed": 65536, "layer": 8192, "adam": 32768}
+kernels = [(name, size, ctypes.c_void_p()) for name, size in sizes.items()]
 call("cuInit", 0)
 for device, context in enumerate(contexts):
     call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)

@@ -1,5 +1,5 @@
-"""A training loop on the fake driver that warms up, fills a cache, evaluates, and keeps 512 bytes (or BYTES) and a stream a step.
-
+"""A training loop on the fake driver that warms up, fills a cache and evaluates.
+Each step keeps 512 bytes (or BYTES) and a stream.
 leaky_loop.py STEPS [BYTES [deep | filling | three]]
 deep: the bytes are kept by a function that calls itself to another depth each time
 filling: by a cache, for each of STEPS keys once, which are drawn at random

@@ -1,4 +1,5 @@
-"""Prints the lines that are wider than a terminal of 80 columns, of the reports and the help of each command.
+"""Prints the lines that are wider than a terminal of 80 columns, of the reports and the help of
+each command.
 
 `next:` is a command to be copied, and a path may be longer than the line: the terminal breaks them.
 """
@@ -10,8 +11,10 @@ import unicodedata
 
 COLUMNS = 80
 TERMINAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "drive_terminal.py")
-REPORTS = """check --max-peak 1GiB --max-growth 0 --max-frag 5% --min-headroom 10%|diff --from 100ms|dump --limit 20
-    frag|frag --map|frag --summary|idle|info --steps|leaks|oom|oom --details|peak|peak --tree|peak --by library|phases
+REPORTS = """check --max-peak 1GiB --max-growth 0 --max-frag 5% --min-headroom 10%|diff --from 100ms
+    dump --limit 20
+    frag|frag --map|frag --summary|idle|info --steps|leaks|oom|oom --details
+    peak|peak --tree|peak --by library|phases
     symbolize|timeline|top|verify"""
 OTHERS = """doctor|doctor --recording none.gpr|help|help --environment|dump --kind bogus none.gpr"""
 
@@ -23,8 +26,12 @@ def width(line):
 
 def judge(words):
     """Whether the command printed lines, and all of them fit."""
-    shown = subprocess.run([sys.executable, "-B", TERMINAL, str(COLUMNS), "50", "gpuprof", *words],
-                           stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.split("\n")
+    shown = subprocess.run(
+        [sys.executable, "-B", TERMINAL, str(COLUMNS), "50", "gpuprof", *words],
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        check=True,
+    ).stdout.split("\n")
     lines = [line for line in shown[:-2] if not line.startswith("next: ") and " " in line.strip()]
     for line in lines:
         if width(line) > COLUMNS:
@@ -34,7 +41,9 @@ def judge(words):
 
 os.environ["GPUPROF_PAGER"] = "cat"
 recordings = sys.argv[1:]
-listed = subprocess.run(["gpuprof", "help"], stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout
+listed = subprocess.run(
+    ["gpuprof", "help"], stdout=subprocess.PIPE, encoding="utf-8", check=True
+).stdout
 commands = re.findall(r"^  (\w+) ", listed, re.M)
 jobs = [line.split() + [r] for r in recordings for line in re.split(r"[|\n]\s*", REPORTS)]
 jobs += [["diff", *recordings[:2]]]

@@ -1,6 +1,6 @@
 """
-A job that the driver refuses memory, under the preload. meet_oom.py look: looks at its own recording
-at once, while the disk is slow; meet_oom.py die: asks again, as frameworks do, and is killed at once;
+A job that the driver refuses memory, under the preload. meet_oom.py look: reads its own recording
+at once, while the disk is slow; meet_oom.py die: asks again, as frameworks do, and is killed;
 meet_oom.py late: the same in a thread whose ring finds no room in the place of the others.
 """
 import ctypes
@@ -28,7 +28,8 @@ def refused(size):
 
 def look():
     plain = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    found = subprocess.run(["gpuprof", "oom", "--json", recording], env=plain, capture_output=True, text=True)
+    command = ["gpuprof", "oom", "--json", recording]
+    found = subprocess.run(command, env=plain, capture_output=True, text=True)
     return [o["bytes"] for o in json.loads(found.stdout)["ooms"]]
 
 

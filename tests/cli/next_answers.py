@@ -14,9 +14,25 @@ import subprocess
 import sys
 import tempfile
 
-READERS = ["info", "timeline", "peak", "peak --tree", "top", "oom", "frag", "frag --map", "frag --summary",
-           "phases", "idle", "leaks", "check --max-peak 1T", "check --max-growth 0", "check --max-peak 1", "dump",
-           "diff --from start"]
+READERS = [
+    "info",
+    "timeline",
+    "peak",
+    "peak --tree",
+    "top",
+    "oom",
+    "frag",
+    "frag --map",
+    "frag --summary",
+    "phases",
+    "idle",
+    "leaks",
+    "check --max-peak 1T",
+    "check --max-growth 0",
+    "check --max-peak 1",
+    "dump",
+    "diff --from start",
+]
 LEADS_ON = ("oom", "frag --map", "verify", "run")
 
 
@@ -32,7 +48,7 @@ def run(words):
 
 def next_of(out):
     lines = [line for line in out.splitlines() if line.startswith("next: ")]
-    return lines[-1][len("next: gpuprof "):] if lines else None
+    return lines[-1][len("next: gpuprof ") :] if lines else None
 
 
 def answer(words):
@@ -85,7 +101,9 @@ def main():
     for wrong, _ in found:
         for line in wrong:
             print(line)
-    print("all answer" if not any(wrong for wrong, _ in found) else "", sum(n for _, n in found) > 100)
+    print(
+        "all answer" if not any(wrong for wrong, _ in found) else "", sum(n for _, n in found) > 100
+    )
 
 
 main()

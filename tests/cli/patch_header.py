@@ -1,4 +1,5 @@
-"""patch_header.py OFFSET TEXT < RECORDING > CHANGED: TEXT over the file header at OFFSET, with \\xNN, and its checksum made right again."""
+"""patch_header.py OFFSET TEXT < RECORDING > CHANGED: TEXT over the file header at OFFSET, with
+\\xNN, and its checksum made right again."""
 import sys
 
 

@@ -1,4 +1,5 @@
-"""Groups of `gpuprof peak --json` add up to what was live, and that is the peak of `timeline --json`: PEAK TIMELINE"""
+"""Groups of `gpuprof peak --json` add up to what was live, and that is the peak of `timeline
+--json`: PEAK TIMELINE"""
 import json
 import sys
 

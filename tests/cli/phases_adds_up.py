@@ -1,5 +1,6 @@
-"""phases_adds_up.py REPORT.json...: in each tree a range has at least what its children have, and all of it together is
-what was asked for, calls and marks too; prints how many ranges there are, and the sums."""
+"""phases_adds_up.py REPORT.json...: in each tree a range has at least what its children have, and
+all of it together is what was asked for, calls and marks too; prints how many ranges there are,
+and the sums."""
 import json
 import sys
 
@@ -10,7 +11,9 @@ def check(phase, path):
     nested = [child for child in phase["children"] if child["style"] == "nested"]
     for key in SUMS:
         below = sum(child[key] for child in nested)
-        assert below <= phase[key], f"{path}: {key} of the children is {below}, of the range {phase[key]}"
+        assert (
+            below <= phase[key]
+        ), f"{path}: {key} of the children is {below}, of the range {phase[key]}"
     for child in nested:
         assert child["peak_bytes"] <= phase["peak_bytes"], f"{path}: peak"
     assert phase["style"] != "mark" or phase["peak_bytes"] is None, f"{path}: the peak of a mark"
@@ -25,6 +28,8 @@ for name in sys.argv[1:]:
     report = json.load(open(name))
     tops = report["phases"]
     count = sum(check(phase, phase["name"]) for phase in tops)
-    assert calls(tops) == sum(report[key] for key in ("calls", "marks", "forwards_derived")), f"{name}: calls"
+    assert calls(tops) == sum(
+        report[key] for key in ("calls", "marks", "forwards_derived")
+    ), f"{name}: calls"
     counted = [phase for phase in tops if phase["style"] not in ("started", "mark")]
     print(count, *(sum(phase[key] for phase in counted) for key in SUMS))

@@ -1,6 +1,8 @@
-"""phases_compared.py TOLD FRAMES: one recording's phases by ranges and by frames. The phases that both have come in the
-same order (a forward that is derived may be missing at first); what the optimizer allocates is the same, and backward has by frames what it has by ranges and the first
-gradient, which backward() makes before it enters the engine. Prints calls, allocated bytes and launches of both."""
+"""phases_compared.py TOLD FRAMES: one recording's phases by ranges and by frames. The phases that
+both have come in the same order (a forward that is derived may be missing at first); what the
+optimizer allocates is the same, and backward has by frames what it has by ranges and the first
+gradient, which backward() makes before it enters the engine. Prints calls, allocated bytes and
+launches of both."""
 import json
 import sys
 
@@ -24,7 +26,11 @@ def read(path):
 
 
 def figures(phase):
-    return "%5d %9d %5d" % tuple(phase[key] for key in ("calls", "allocated_bytes", "launches")) if phase else "-"
+    return (
+        "%5d %9d %5d" % tuple(phase[key] for key in ("calls", "allocated_bytes", "launches"))
+        if phase
+        else "-"
+    )
 
 
 (head, told), (shown, frames) = (read(path) for path in sys.argv[1:3])

@@ -1,6 +1,7 @@
-"""phases_recount.py REPORT DUMP...: each row of `phases --json --as-told` has what is counted here from `dump --bare
---json`: ranges of a thread by its pushes and pops, the curve as the framework carries it in its own events. Prints how
-many rows there are, and the peak of what lies outside of any range."""
+"""phases_recount.py REPORT DUMP...: each row of `phases --json --as-told` has what is counted here
+from `dump --bare --json`: ranges of a thread by its pushes and pops, the curve as the framework
+carries it in its own events. Prints how many rows there are, and the peak of what lies outside of
+any range."""
 import collections
 import json
 import sys
@@ -13,7 +14,9 @@ SUMS = ("allocated_bytes", "freed_bytes", "launches", "captured_launches", "grap
 class Recount:
     def __init__(self, events):
         self.rows = collections.defaultdict(lambda: dict.fromkeys((*SUMS, "peak_bytes"), 0))
-        self.open = collections.defaultdict(list)  # by thread and depth: path and source; None: it has ended
+        self.open = collections.defaultdict(
+            list
+        )  # by thread and depth: path and source; None: it has ended
         self.curve = collections.Counter()  # by device
         self.names = {0: None}
         self.capturing = set()
@@ -41,12 +44,16 @@ class Recount:
 
     def note(self, *paths):
         for path in paths:
-            self.rows[path]["peak_bytes"] = max(self.rows[path]["peak_bytes"], sum(self.curve.values()))
+            self.rows[path]["peak_bytes"] = max(
+                self.rows[path]["peak_bytes"], sum(self.curve.values())
+            )
 
     def push(self, event):
         source, stack = SOURCES[event["source"]], self.open[event["thread"]]
         above = self.path_of(event["thread"], source)
-        path = (above if above != OUTSIDE else ()) + ((source, self.names[event["domain"]], event.get("name")),)
+        path = (above if above != OUTSIDE else ()) + (
+            (source, self.names[event["domain"]], event.get("name")),
+        )
         assert len(stack) == event["depth"], event
         stack.append((path, source))
 
@@ -94,7 +101,11 @@ def compare(phase, above, rows):
         return 0
     path = above + ((phase["source"], phase["domain"], phase["name"]),)
     path = path if phase["style"] == "nested" else (phase["style"],)
-    own = {key: phase[key] - sum(child[key] for child in phase["children"] if child["style"] == "nested") for key in SUMS}
+    own = {
+        key: phase[key]
+        - sum(child[key] for child in phase["children"] if child["style"] == "nested")
+        for key in SUMS
+    }
     own["peak_bytes"] = phase["peak_bytes"]
     assert own == rows[path], f"{path}: {own}, counted {rows[path]}"
     return 1 + sum(compare(child, path, rows) for child in phase["children"])

@@ -1,5 +1,5 @@
-"""Pins host memory on the fake driver: 3 MiB allocated in two parts, 2 MiB of its own registered; the peak is all of it.
-
+"""Pins host memory on the fake driver: 3 MiB allocated in two parts, 2 MiB of its own registered.
+The peak is all of it.
 pin_memory.py [N]: then a page is pinned and released N times.
 """
 import ctypes

@@ -16,6 +16,18 @@ for line in sys.stdin:
         others[event["kind"], "stack" in event] += 1
 places = sorted({tuple(k for k, has in enumerate(of) if has) for of in launches.values()})
 steps = sorted({b - a for of in places for a, b in zip(of, of[1:])})
-print(sys.argv[1], "threads", len(launches), "launches", sorted({len(of) for of in launches.values()}),
-      "with a stack", sorted(len(of) for of in places), "first", sorted({of[:1] for of in places}),
-      "apart", steps, "allocations with one", others["alloc", True])
+print(
+    sys.argv[1],
+    "threads",
+    len(launches),
+    "launches",
+    sorted({len(of) for of in launches.values()}),
+    "with a stack",
+    sorted(len(of) for of in places),
+    "first",
+    sorted({of[:1] for of in places}),
+    "apart",
+    steps,
+    "allocations with one",
+    others["alloc", True],
+)
