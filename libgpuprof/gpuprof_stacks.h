@@ -30,7 +30,11 @@ struct gp_frame {
 
 struct gp_stack {
 	size_t frames;
-	const char *missing;		       /* why frames are missing, a text; NULL: none are */
+	/*
+	 * Why frames are missing, a text; NULL: none are. Native frames below the innermost Python
+	 * function, which --stacks=both leaves out, count in `missing_native` alone.
+	 */
+	const char *missing, *missing_native;
 	bool is_native_whole, is_python_whole; /* all of that kind are there */
 	bool is_native_sure; /* none is missing between two: not found along frame pointers */
 	bool is_python_off; /* Python frames were asked for and could not be had in the whole job */

@@ -91,5 +91,7 @@ const char *gp_read_stack_cut(const struct gp_read_stack *s, bool is_native)
 			s->frame[s->frames - 1].is_python;
 	/* without native frames the missing Python ones are the outermost */
 	is_whole |= s->stack.has_native && s->stack.is_native_whole;
-	return is_whole || s->frames == 0 ? NULL : s->stack.missing;
+	return is_whole || s->frames == 0 ? NULL :
+	       is_native		  ? s->stack.missing_native :
+					    s->stack.missing;
 }

@@ -24,12 +24,16 @@ whole, both = ([json.loads(line) for line in open(name)] for name in sys.argv[1:
 minor = int(sys.argv[3])
 main = whole[0]["thread"]
 cut = 0
+ends = {}  # of each thread's Python stack, with all native frames, those of `both`
 if len(whole) != len(both):
     sys.exit("%d allocations with all, %d with both" % (len(whole), len(both)))
 for a, b in zip(whole, both):
     (native, python), (less, python_less) = chains(a), chains(b)
     if python != python_less:
         sys.exit("at %d ns other Python frames: %s, with all %s" % (b["at_ns"], python_less, python))
+    # whatever came before: a place has one stack
+    if ends.setdefault((a["thread"], str(python), str(native)), less) != less:
+        sys.exit("at %d ns %d native frames, before %d" % (b["at_ns"], len(less), len(ends[a["thread"], str(python), str(native)])))
     if less == native:
         continue
     if minor < 11 or a["thread"] != main:

@@ -63,8 +63,9 @@ void gp_stack_print(FILE *out, struct gp_recording *recording, uint32_t stack, i
 		gp_frame_print(out, &frame[k]);
 		fputc('\n', out);
 	}
-	if (s.missing)
-		fprintf(out, "%20s ... %s\n", "", s.missing);
+	const char *missing = how == GP_STACK_FOLDED ? s.missing : s.missing_native;
+	if (missing)
+		fprintf(out, "%20s ... %s\n", "", missing);
 }
 
 bool gp_is_without_stacks;

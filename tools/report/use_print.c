@@ -140,8 +140,9 @@ void gp_use_frames_print(FILE *out, struct gp_recording *recording, const struct
 		gp_frame_print(out, &frame[k]);
 		fputc('\n', out);
 	}
-	if (s.missing)
-		fprintf(out, "%*s... %s\n", indent, "", s.missing);
+	const char *missing = style->is_native ? s.missing_native : s.missing;
+	if (missing)
+		fprintf(out, "%*s... %s\n", indent, "", missing);
 }
 
 /* The directory in which the files of all lines lie; "": it would make nothing shorter. */
@@ -438,7 +439,8 @@ void gp_use_stack_write(struct gp_json *json, struct gp_recording *recording,
 	gp_json_text(json, "kind",
 		     use->space && use->space < GP_SPACES ? gp_space_names[use->space] : NULL);
 	gp_json_bool(json, "segment", use->is_segment);
-	gp_json_text(json, "why", use->without ? use->without : has_stack ? s.missing : NULL);
+	const char *missing = style->is_native ? s.missing_native : s.missing;
+	gp_json_text(json, "why", use->without ? use->without : has_stack ? missing : NULL);
 	gp_json_number(json, "stacks", stacks);
 	if (has_stack) {
 		gp_stack_write(json, recording, use->stack, use->at_ns,

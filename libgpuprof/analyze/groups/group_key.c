@@ -66,8 +66,9 @@ static void write_node(char *out, size_t room, const struct gp_read_stack *s)
 	else if (by_native || by_python)
 		snprintf(out, room, "not in backward: forward, optimizer, set-up");
 	else
-		snprintf(out, room, "no autograd node seen%s%s", s->stack.missing ? ": " : "",
-			 s->stack.missing ? s->stack.missing : "");
+		snprintf(out, room, "no autograd node seen%s%s",
+			 s->stack.missing_native ? ": " : "",
+			 s->stack.missing_native ? s->stack.missing_native : "");
 }
 
 static void write_kind(char *out, size_t room, const struct gp_use *use)

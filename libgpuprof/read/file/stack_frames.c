@@ -448,6 +448,10 @@ bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum
 		.has_native = chains.natives > 0,
 		.has_python = chains.pythons > 0,
 	};
+	out->missing_native = out->missing;
+	if (!out->missing && chains.why_native == GP_WHY_UP_TO_PYTHON)
+		out->missing_native = "native frames below the innermost Python function are "
+				      "left out (--stacks=all records them)";
 	return true;
 }
 

@@ -38,9 +38,10 @@ bool gp_native_stack_is_up_to(const struct gp_native_stack *stack, const void *u
 {
 	const struct gp_native_entry *e =
 		(const void *)((const char *)stack - offsetof(struct gp_native_entry, stack));
-	if (stack->end != GP_NATIVE_UP_TO)
-		return true;
-	return up_to && is_in_frame(e, stack->depth - 2u, (uintptr_t)up_to);
+	if (stack->end == GP_NATIVE_UP_TO)
+		return up_to && is_in_frame(e, stack->depth - 2u, (uintptr_t)up_to);
+	/* a walk would have ended earlier in a frame whose end is known */
+	return !up_to || stack->depth < 2 || (uintptr_t)up_to >= frame_end(e, stack->depth - 2u);
 }
 
 GP_HOT_TEXT bool gp_native_stack_mark(const struct gp_native_stack *stack,

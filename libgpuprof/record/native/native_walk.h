@@ -114,7 +114,7 @@ struct gp_native_stack *gp_native_stack_take(struct gp_native_thread *thread,
 /* Both in one, with all frames. */
 struct gp_native_stack *gp_native_stack_now(struct gp_native_thread *thread,
 					    const void *frame_address);
-/* Whether the stack ends as it would with `up_to`, or has more frames. */
+/* Whether a stack that `find` gave ends where `take` would end it with `up_to`. */
 bool gp_native_stack_is_up_to(const struct gp_native_stack *stack, const void *up_to);
 
 /*

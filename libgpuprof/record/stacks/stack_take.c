@@ -181,10 +181,10 @@ GP_HOT_TEXT static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known
 /*
  * On the main thread, with --stacks=both, native frames end where the innermost Python function is
  * run. What is left out are the interpreter's frames and what lies between two Python functions:
- * some 35 words of the stack that each repeated stack would compare. Leaving out as many took the
- * cost of a launch-bound step from 2.61% to 1.74% (H200, three runs in turns of each). A thread
- * that C code started may have callbacks in Python alone, and only its native frames tell what it
- * does: autograd's engine.
+ * some 35 words of the stack that each repeated stack would compare. With native frames cut to 20,
+ * a launch-bound step took 1.74% longer instead of 2.61% (H200, three runs in turns of each). A
+ * thread that C code started may have callbacks in Python alone, and only its native frames tell
+ * what it does: autograd's engine.
  */
 GP_COLD static bool ends_at_python(void)
 {
@@ -392,7 +392,7 @@ GP_HOT struct gp_native_stack *native_known(struct gp_stack_memo *memo, const vo
 /* An address in the frame that runs the innermost Python function; NULL: native frames go on. */
 GP_HOT const void *up_to(const struct gp_stack_memo *memo, const struct python *python)
 {
-	return memo->ends_at_python && python->loops ? python->loop[0] : NULL;
+	return memo->ends_at_python && python->loops && python->chain.id ? python->loop[0] : NULL;
 }
 
 /* This native stack was there before, and with it the rest of the guess. */
