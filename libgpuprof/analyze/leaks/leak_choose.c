@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-#define TAIL 4u /* such a part of the steps, or as many as there are samples */
-
 static size_t min_of(size_t a, size_t b)
 {
 	return a < b ? a : b;
@@ -27,7 +25,9 @@ static void choose_steps(const struct gp_step *step, size_t first, size_t steps,
 {
 	size_t at[GP_LEAK_SCALES][GP_TREND_SAMPLES], n[GP_LEAK_SCALES] = { 0 };
 	size_t next[GP_LEAK_SCALES] = { 0 };
-	const size_t tail = steps / TAIL > GP_TREND_SAMPLES ? steps / TAIL : GP_TREND_SAMPLES;
+	/* what began before it goes on for long enough to be seen without it */
+	const size_t part = steps / GP_LEAK_WINDOW_PARTS,
+		     tail = part > GP_TREND_SAMPLES ? part : GP_TREND_SAMPLES;
 	n[GP_LEAK_WHOLE] = list_scale(first, steps, at[GP_LEAK_WHOLE]);
 	if (steps >= 2 * tail)
 		n[GP_LEAK_TAIL] = list_scale(first + steps - tail, tail, at[GP_LEAK_TAIL]);

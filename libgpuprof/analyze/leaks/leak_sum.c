@@ -149,7 +149,7 @@ static bool grew(const struct gp_leak_samples *samples, const struct gp_leak_hol
 		*births += s->births[k];
 		gone += s->count[k] - s->count[0] - (double)*births;
 	}
-	const double kept = GP_LEAK_KEPT_LEAST * (double)*births;
+	const double kept = GP_TREND_HALF * (double)*births;
 	return *births > 0 && s->count[last] - s->count[0] >= kept && gone <= kept * (double)last &&
 	       (*births < BIRTHS_MIN || !gp_trend_slows(s->at, s->count, s->samples, &fall));
 }

@@ -7,10 +7,8 @@
 
 #define PARTS 12u /* of the time since it began */
 #define PARTS_LEAST \
-	0.75 /* such a share of the parts must have survivors: a cache's last are empty */
-#define WINDOW_PARTS 4u /* it grows for such a part of all samples at least */
-#define FULL_LEAST 0.9	/* of what is expected: it is as good as full */
-#define RISES_LEAST 0.5 /* of the spans, in which what is replaced got larger */
+	0.75	       /* such a share of the parts must have survivors: a cache's last are empty */
+#define FULL_LEAST 0.9 /* of what is expected: it is as good as full */
 
 /*
  * Most equal parts of the time behind sample `since` have survivors. Of 7 intervals 6 are needed,
@@ -45,7 +43,7 @@ static bool grows_since(const struct gp_series *s, size_t since, struct gp_leak_
 	size_t last = s->samples - 1, n = s->samples - since;
 	/* it begins with some; what is equal before makes the rise less sure */
 	if (s->births[since + 1] == 0 || !is_even(s, since, out) ||
-	    s->count[last] - s->count[since] < GP_LEAK_KEPT_LEAST * (double)out->births ||
+	    s->count[last] - s->count[since] < GP_TREND_HALF * (double)out->births ||
 	    was_high(s, since))
 		return false;
 	out->count_per_step = gp_trend_slope(s->at + since, s->count + since, n);
@@ -73,7 +71,7 @@ static bool is_replaced_since(const struct gp_series *s, size_t since, struct gp
 		out->births += s->births[k + 1];
 		out->born_spans += s->births[k + 1] > 0;
 	}
-	if ((double)rises < RISES_LEAST * (double)(n - 1) || out->births == 0)
+	if ((double)rises < GP_TREND_HALF * (double)(n - 1) || out->births == 0)
 		return false;
 	out->p = gp_trend_chance(s->bytes + since, n);
 	out->bytes_per_step = gp_trend_slope(s->at + since, s->bytes + since, n);
@@ -83,7 +81,7 @@ static bool is_replaced_since(const struct gp_series *s, size_t since, struct gp
 
 size_t gp_leak_window_least(size_t samples)
 {
-	const size_t least = samples / WINDOW_PARTS;
+	const size_t least = samples / GP_LEAK_WINDOW_PARTS;
 	return least < GP_TREND_SAMPLES_MIN ? GP_TREND_SAMPLES_MIN : least;
 }
 

@@ -10,7 +10,8 @@
 
 #include "trend.h"
 
-#define GP_LEAK_KEPT_LEAST 0.5 /* of what was made since: by so much the number must have grown */
+#define GP_LEAK_WINDOW_PARTS 4u /* it grows for such a part of all samples at least */
+
 /* What was live of one thing at each sample, and when what is left at the last one was made. */
 struct gp_series {
 	size_t samples;

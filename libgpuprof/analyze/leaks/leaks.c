@@ -171,7 +171,8 @@ static bool may_replace(const struct hunt *h, const struct gp_leak_holder *holde
 		bytes_gone += other->bytes[first] - other->bytes[last];
 		count_gone += other->count[first] - other->count[last];
 	}
-	return count_gone > count / 2 && bytes_gone >= bytes / 2 && count_gone > 0;
+	return count_gone > GP_TREND_HALF * count && bytes_gone >= GP_TREND_HALF * bytes &&
+	       count_gone > 0;
 }
 
 /* Grows, and no wonder among so many; what is nearly full or slows down is told by *trend. */
@@ -226,7 +227,8 @@ static bool is_spread(const struct gp_leak_sum *sum, const struct gp_leak_trend 
 		return false;
 	/* else those that were told say more */
 	if (sum->of == GP_LEAK_SUM_TOLD)
-		return !trend->is_filling && sum->great[0].births * 2 <= trend->births;
+		return !trend->is_filling &&
+		       (double)sum->great[0].births <= GP_TREND_HALF * (double)trend->births;
 	return sum->of == GP_LEAK_SUM_REST || trend->is_replaced;
 }
 

@@ -8,12 +8,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define END_PARTS 3u	    /* the end is a third of the samples, */
-#define END_SAMPLES 6u	    /* but not fewer: slopes of fewer are noise */
-#define END_LEAST 0.4	    /* of the slope of all: it is 0 where growth is over */
-#define FORMER_MOST 0.5	    /* of the rise: as much was there before, */
-#define FORMER_PARTS 32u    /* in more than such a part of the samples: a start's peak is shorter */
-#define SLOW_P_MAX 0.05	    /* one steady leak of 20 slows down by chance, at most */
+#define END_PARTS 3u	 /* the end is a third of the samples, */
+#define END_SAMPLES 6u	 /* but not fewer: slopes of fewer are noise */
+#define END_LEAST 0.4	 /* of the slope of all: it is 0 where growth is over */
+#define FORMER_PARTS 32u /* as much was there in more than such a part: a start's peak is shorter */
+#define SLOW_P_MAX 0.05	 /* one steady leak of 20 slows down by chance, at most */
 #define SLOW_RATE_LEAST 0.4 /* the pace falls to e^-0.4 (two thirds) of the first, or less */
 
 static int trend_compare(const void *left, const void *right)
@@ -109,7 +108,7 @@ bool gp_trend_was_high(const double *value, size_t n, size_t since)
 	const double rise = value[n - 1] - value[since];
 	size_t high = 0;
 	for (size_t k = 0; k < since && rise > 0; k++)
-		high += value[k] - value[since] >= rise * FORMER_MOST;
+		high += value[k] - value[since] >= rise * GP_TREND_HALF;
 	return high * FORMER_PARTS > n;
 }
 

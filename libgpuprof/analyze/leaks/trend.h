@@ -13,7 +13,12 @@
 
 #define GP_TREND_SAMPLES 64u	/* of one series at most: pairs are their square */
 #define GP_TREND_SAMPLES_MIN 8u /* of 8! orders one is rising: the first below GP_TREND_P_MAX */
-#define GP_TREND_P_MAX 0.001
+#define GP_TREND_P_MAX 0.001	/* one false alarm in a thousand jobs without a leak */
+/*
+ * Half is much: of a rise, that was there before; of what was made, that is left; of intervals, in
+ * which something got larger; of growth, that other memory made room for, or that one stack has.
+ */
+#define GP_TREND_HALF 0.5
 
 /*
  * The median of the slopes between all pairs (Theil 1950, Sen 1968); `at` rises. 0 for fewer than

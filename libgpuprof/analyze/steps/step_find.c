@@ -11,7 +11,7 @@
 #include "step_range.h"
 #include "step_repeat.h"
 
-#define LEARNT_MAX (2u << 20) /* capacity: tokens of 16 bytes */
+#define LEARNT_MAX (1u << 20) /* capacity: tokens of 64 bytes */
 #define TOKENS_A_LOOK 5u      /* 3 ns each */
 
 const char *const gp_step_source_names[GP_STEP_SOURCES] = { "none", "ranges", "updates",
@@ -40,10 +40,9 @@ struct finding {
 	uint64_t live_bytes, now_bytes[GP_DEVICES], launches, work;
 	uint64_t before;	  /* ticks: of the last launch or allocation */
 	struct gp_step_place end; /* of all work */
-	/* since the last token: where a step may begin, the lowest, behind the longest wait */
-	struct gp_step_place place;
-	bool has_place;
-	uint64_t place_wait, longest_wait;
+	/* since the last token */
+	struct gp_step_gap gap;
+	bool has_gap;
 };
 
 /* ---- where the replay is ---- */
@@ -66,19 +65,21 @@ static struct gp_step_place find_here(const struct finding *f, const struct gp_r
 				       f->launches, f->live_bytes };
 }
 
-/* Before a launch or an allocation: is the place here lower, or as low behind a longer wait? */
+/* Before a launch or an allocation. */
 static void find_see_work(struct finding *f, const struct gp_record *record)
 {
+	const struct gp_step_moment here = { gp_tick_ns(&f->recording->tick, record->time),
+					     f->live_bytes };
 	const uint64_t wait = record->time > f->before ? record->time - f->before : 0;
-	const bool is_worse = f->live_bytes > f->place.live_bytes ||
-			      (f->live_bytes == f->place.live_bytes && wait <= f->place_wait);
+	struct gp_step_gap *gap = &f->gap;
 	f->before = record->time;
-	f->longest_wait = wait > f->longest_wait ? wait : f->longest_wait;
-	if (f->has_place && is_worse)
-		return;
-	f->place = find_here(f, record);
-	f->place_wait = wait;
-	f->has_place = true;
+	if (!f->has_gap || here.live_bytes < gap->lowest.live_bytes)
+		gap->lowest = here;
+	if (!f->has_gap || wait > gap->wait) {
+		gap->late = here;
+		gap->wait = wait;
+	}
+	f->has_gap = true;
 }
 
 static bool find_follow_ranges(struct finding *f, uint32_t thread, const struct gp_record *record)
@@ -107,10 +108,12 @@ static enum gp_status find_cut(struct finding *f, uint64_t number)
 			return GP_E_MEMORY;
 		const uint64_t back = f->marks.before < number ? f->marks.before : number;
 		const struct gp_step_token *begin = &f->token[(number - back) % LEARNT_MAX];
+		const struct gp_step_gap *gap = &begin->gap;
+		const uint64_t most = gap->lowest.live_bytes + f->marks.slack_bytes;
+		struct gp_step_moment at = gap->late.live_bytes > most ? gap->lowest : gap->late;
 		/* before the first step the job sets up */
-		const bool is_first = cuts->cuts == 1;
-		cut->begin = (struct gp_step_place){ is_first ? begin->at_ns : begin->place_ns, 0,
-						     begin->launches, begin->live_bytes };
+		at.at_ns = cuts->cuts == 1 ? begin->at_ns : at.at_ns;
+		cut->begin = (struct gp_step_place){ at.at_ns, 0, begin->launches, at.live_bytes };
 	}
 	const bool is_mark = gp_step_symbol(symbols, token->one)->is_mark ||
 			     gp_step_symbol(symbols, token->three)->is_mark;
@@ -138,12 +141,8 @@ static enum gp_status find_see_token(struct finding *f, const struct gp_symbols 
 		f->tokens++;
 	if (token == NULL || f->tokenizer.is_out_of_memory)
 		return GP_E_MEMORY;
-	*token = (struct gp_step_token){ symbols->one,		 symbols->three,
-					 (float)f->longest_wait, at_ns,
-					 f->place.at_ns,	 f->place.launches,
-					 f->place.live_bytes };
-	f->has_place = false;
-	f->longest_wait = 0;
+	*token = (struct gp_step_token){ symbols->one, symbols->three, at_ns, f->launches, f->gap };
+	f->has_gap = false;
 	if (f->tokens == LEARNT_MAX)
 		return find_learn(f);
 	return f->tokens > LEARNT_MAX ? find_cut(f, f->tokens - 1) : GP_OK;
@@ -173,7 +172,8 @@ static enum gp_status find_replay(struct finding *f)
 		const int64_t at_ns = gp_tick_ns(&r->tick, record->time);
 		for (size_t k = 0; status == GP_OK && k < tokens; k++) {
 			status = find_see_token(f, &f->tokenizer.symbol[k], at_ns);
-			f->place = find_here(f, record);
+			f->gap = (struct gp_step_gap){ .lowest = { at_ns, f->live_bytes },
+						       .late = { at_ns, f->live_bytes } };
 		}
 		if (status == GP_OK && !find_follow_ranges(f, thread, record))
 			return GP_E_MEMORY;

@@ -14,9 +14,8 @@
 #include "../../state/open_ranges.h"
 #include "step_name.h"
 
-#define OPEN_THREADS 4096u /* capacity: with open ranges at once */
-#define WORKERS 4096u	   /* capacity: further threads share a count of their work */
-#define OPENINGS 4096u	   /* capacity: ranges before the first optimizer */
+/* capacity: threads with open ranges, those with work of their own, ranges before an optimizer */
+#define KEPT_MAX 4096u
 
 /* A range's mark: it is an optimizer's, or 1 + the number of its span. */
 #define MARK_OPTIMIZER UINT64_MAX
@@ -42,7 +41,7 @@ struct gp_step_ranges {
 	struct span *span;
 	size_t spans;
 	struct gp_step_cut *named; /* steps */
-	uint64_t own[WORKERS];	   /* work by thread */
+	uint64_t own[KEPT_MAX];	   /* work by thread */
 
 	bool has_optimizer;
 	uint32_t thread;		      /* of the first optimizer: others do not count */
@@ -52,7 +51,7 @@ struct gp_step_ranges {
 	struct gp_step_cuts updates;
 	struct gp_step_place behind;		/* the last one: the first work there */
 	bool is_waiting;			/* for that */
-	struct gp_step_place opening[OPENINGS]; /* a ring: ranges up to the first optimizer */
+	struct gp_step_place opening[KEPT_MAX]; /* a ring: ranges up to the first optimizer */
 	uint64_t openings;
 };
 
@@ -68,7 +67,7 @@ static bool range_is_autograds(const struct gp_step_ranges *r, uint32_t thread)
 
 static uint64_t *range_own(struct gp_step_ranges *r, uint32_t thread)
 {
-	return &r->own[thread % WORKERS];
+	return &r->own[thread % KEPT_MAX];
 }
 
 static void span_open(struct gp_step_ranges *r, struct gp_open_range *range,
@@ -159,7 +158,7 @@ static void range_opened(void *context, struct gp_open_range *range,
 		range->mark = MARK_OPTIMIZER;
 	}
 	if (!r->has_optimizer)
-		r->opening[r->openings++ % OPENINGS] = r->here;
+		r->opening[r->openings++ % KEPT_MAX] = r->here;
 }
 
 static void range_closed(void *context, const struct gp_open_range *range, enum gp_range_end how,
@@ -187,7 +186,7 @@ struct gp_step_ranges *gp_step_ranges_open(struct gp_recording *recording, enum 
 		return NULL;
 	r->recording = recording;
 	r->is_waiting = true; /* for the first work */
-	r->open = gp_open_ranges_open(OPEN_THREADS);
+	r->open = gp_open_ranges_open(KEPT_MAX);
 	if (r->open == NULL) {
 		free(r);
 		return NULL;
@@ -234,7 +233,7 @@ bool gp_step_ranges_see(struct gp_step_ranges *r, uint32_t thread, const struct 
 /* The first step begins with a range, about as far before its update's end as others do. */
 static enum gp_status updates_begin(struct gp_step_ranges *r)
 {
-	const uint64_t oldest = r->openings > OPENINGS ? r->openings - OPENINGS : 0;
+	const uint64_t oldest = r->openings > KEPT_MAX ? r->openings - KEPT_MAX : 0;
 	const size_t others = r->updates.cuts - 1;
 	struct gp_step_cut *cut = r->updates.cut;
 	uint64_t *work = calloc(others, sizeof *work), nearest = UINT64_MAX;
@@ -245,7 +244,7 @@ static enum gp_status updates_begin(struct gp_step_ranges *r)
 	const uint64_t usual = gp_step_median(work, others);
 	free(work);
 	for (uint64_t k = r->openings; k-- > oldest;) {
-		const struct gp_step_place *place = &r->opening[k % OPENINGS];
+		const struct gp_step_place *place = &r->opening[k % KEPT_MAX];
 		const uint64_t off = gp_distance(cut->end.work - place->work, usual);
 		cut->begin = off <= nearest ? *place : cut->begin;
 		nearest = off <= nearest ? off : nearest;

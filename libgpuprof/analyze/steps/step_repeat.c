@@ -114,11 +114,14 @@ static enum gp_status loop_add(struct loops *l, struct loop *loop)
 	place->turn = calloc(turns, sizeof *place->turn);
 	for (uint32_t turn = 0; place->turn != NULL && turn < turns; turn++) {
 		const size_t end = loop_token(loop, turn + 1);
-		uint64_t low = l->in->token[end].live_bytes, high = low;
+		uint64_t low = l->in->token[end].gap.lowest.live_bytes, high = low;
 		for (size_t k = loop_token(loop, turn) + 1; k < end; k++) {
-			low = l->in->token[k].live_bytes < low ? l->in->token[k].live_bytes : low;
-			high = l->in->token[k].live_bytes > high ? l->in->token[k].live_bytes :
-								   high;
+			low = l->in->token[k].gap.lowest.live_bytes < low ?
+				      l->in->token[k].gap.lowest.live_bytes :
+				      low;
+			high = l->in->token[k].gap.lowest.live_bytes > high ?
+				       l->in->token[k].gap.lowest.live_bytes :
+				       high;
 		}
 		place->turn[turn] = (struct turn){ low, high };
 	}
@@ -226,8 +229,8 @@ static size_t place_find(const struct gp_step_sequence *in, const struct loop *s
 	const uint64_t most = step->turn[turn].low + turn_slack(&step->turn[turn]);
 	size_t place = 0;
 	for (size_t k = loop_token(step, turn) + 1; k <= loop_token(step, turn + 1); k++)
-		if (in->token[k].live_bytes <= most &&
-		    (place == 0 || in->token[k].wait > in->token[place].wait))
+		if (in->token[k].gap.lowest.live_bytes <= most &&
+		    (place == 0 || in->token[k].gap.wait > in->token[place].gap.wait))
 			place = k;
 	return place;
 }
@@ -265,9 +268,11 @@ static enum gp_status begin_find(struct loops *l, const struct loop *step,
 	for (size_t k = 0; k < turns; k++) {
 		const uint32_t mark = mark_behind(l->in, place_find(l->in, step, k + 1));
 		l->symbol[mark].votes++;
+		value[k] = turn_slack(&step->turn[k + 1]);
 		out->first =
 			l->symbol[mark].votes > l->symbol[out->first].votes ? mark : out->first;
 	}
+	out->slack_bytes = gp_step_median(value, turns);
 	for (size_t k = 0; k < turns; k++) {
 		const size_t place = place_find(l->in, step, k + 1);
 		value[k] = mark_find(l->in, out->first, place) - place;

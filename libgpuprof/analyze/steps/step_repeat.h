@@ -59,13 +59,20 @@ size_t gp_tokenizer_next(struct gp_tokenizer *tokenizer, const struct gp_recordi
 
 /* ---- what repeats ---- */
 
+/* What lies before a token, behind the one before it: a step may begin there. */
+struct gp_step_gap {
+	struct gp_step_moment {
+		int64_t at_ns;
+		uint64_t live_bytes;
+	} lowest, late; /* where least is live; behind the longest wait */
+	uint64_t wait;	/* ticks */
+};
+
 struct gp_step_token {
 	uint32_t one, three; /* symbols from 1 on, 0 none */
-	float wait;	     /* ticks: the longest since the token before it */
 	int64_t at_ns;
-	/* between the two, where least is live: a step may begin there */
-	int64_t place_ns;
-	uint64_t launches, live_bytes;
+	uint64_t launches; /* before it */
+	struct gp_step_gap gap;
 };
 
 /* What came, in order. */
@@ -77,8 +84,9 @@ struct gp_step_sequence {
 
 /* Where steps begin: `before` tokens before the mark `first`, which comes once in each. */
 struct gp_step_marks {
-	uint32_t first;	 /* a symbol; 0: there are no steps */
-	uint64_t before; /* the median */
+	uint32_t first;	      /* a symbol; 0: there are no steps */
+	uint64_t before;      /* the median */
+	uint64_t slack_bytes; /* what is live may differ by so much where steps begin */
 };
 
 /* Sets is_mark of symbols, too. GP_E_MEMORY. */
