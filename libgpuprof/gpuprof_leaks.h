@@ -18,8 +18,8 @@ struct gp_range_path;
 struct gp_range_paths;
 struct gp_recording;
 
-#define GP_LEAK_EXAMPLES 3u
-#define GP_LEAK_PARTS 3u
+#define GP_LEAK_EXAMPLES 3u /* capacity */
+#define GP_LEAK_PARTS 3u    /* capacity */
 
 /* What a leak is the growth of: one kind of memory of one device, */
 enum gp_leak_by {

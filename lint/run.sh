@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 passed=0 failed=0 findings=0 skips=
 checks="includes tree circles statics object hot_path manual prose scripts formatting"
-checks+=" readme_session"
+checks+=" thresholds readme_session"
 for check in $checks; do
 	status=0
 	printed=$(lint/$check.sh 2>&1) || status=$?

@@ -12,9 +12,9 @@
 /* Samples of all the time, and those of its last part, closer together. */
 enum gp_leak_scales { GP_LEAK_WHOLE, GP_LEAK_TAIL, GP_LEAK_SCALES };
 #define GP_LEAK_POINTS (GP_LEAK_SCALES * GP_TREND_SAMPLES)
-#define GP_LEAK_HOLDERS_MAX 65536u
+#define GP_LEAK_HOLDERS_MAX 65536u /* capacity: stacks and kinds */
 /* Of which bytes are sampled of each device as a whole: PyTorch's blocks, driver memory. */
-#define GP_LEAK_CURVES 2u
+#define GP_LEAK_CURVES 2u /* capacity */
 extern const enum gp_curve gp_leak_curves[GP_LEAK_CURVES];
 
 /* What is like each other: the same stack, kind and device; without a stack the same size, too. */

@@ -6,8 +6,8 @@
 #include "leak_trend.h"
 
 #define PARTS 12u /* of the time since it began */
-#define PARTS_LEAST \
-	0.75	       /* such a share of the parts must have survivors: a cache's last are empty */
+/* Such a share of the parts must have survivors: a cache's last are empty. */
+#define PARTS_LEAST 0.75
 #define FULL_LEAST 0.9 /* of what is expected: it is as good as full */
 
 /*

@@ -11,7 +11,7 @@
 
 #include "../../gpuprof.h"
 
-#define GP_TREND_SAMPLES 64u	/* of one series at most: pairs are their square */
+#define GP_TREND_SAMPLES 64u	/* capacity: pairs are their square */
 #define GP_TREND_SAMPLES_MIN 8u /* of 8! orders one is rising: the first below GP_TREND_P_MAX */
 #define GP_TREND_P_MAX 0.001	/* one false alarm in a thousand jobs without a leak */
 /*

@@ -12,7 +12,7 @@
 #include "step_repeat.h"
 
 #define LEARNT_MAX (1u << 20) /* capacity: tokens of 64 bytes */
-#define TOKENS_A_LOOK 5u      /* 3 ns each */
+#define TOKENS_A_LOOK 5u      /* capacity: 3 ns each */
 
 const char *const gp_step_source_names[GP_STEP_SOURCES] = { "none", "ranges", "updates",
 							    "repetition" };

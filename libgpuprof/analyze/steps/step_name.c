@@ -8,7 +8,7 @@
 
 #include "../stack_text.h"
 
-#define NAME_MAX_BYTES 64u
+#define NAME_MAX_BYTES 64u /* capacity */
 
 /* A step's name ends with one of these. Behind a number it is the last word: "denoising step 3". */
 static const char *const units[] = { "step", "iteration", "iter", "batch" };

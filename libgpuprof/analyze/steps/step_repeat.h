@@ -10,8 +10,8 @@
 #include "../graph_content.h"
 #include "steps.h"
 
-#define GP_GRAPH_TOKENS_MAX 1024u /* of a replay: as many tell which it is */
-#define GP_SYMBOLS_MAX (1u << 18) /* different ones; what comes later is not looked at */
+#define GP_GRAPH_TOKENS_MAX 1024u /* capacity: as many tell which graph it is */
+#define GP_SYMBOLS_MAX (1u << 18) /* capacity: later ones are not looked at */
 
 /* Its number is that of its row; row 0 stands for those that are not looked at. */
 struct gp_step_symbol {
