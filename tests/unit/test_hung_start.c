@@ -371,19 +371,31 @@ static uint32_t is_refused(void)
 	return atomic_load(&gp_recorder.views[gp_thread.ring_index].is_growth_refused);
 }
 
+/* The drain thread may be looking at the limits: its next looks have this one. */
+static void set_budget(uint64_t bytes)
+{
+	gp_settings.memory_bytes = bytes;
+	do {
+		gp_recorder.budget = bytes;
+		const uint32_t progress = atomic_load(&gp_recorder.progress);
+		while (atomic_load(&gp_recorder.progress) - progress < 2)
+			sched_yield();
+	} while (*(volatile uint64_t *)&gp_recorder.budget != bytes);
+}
+
 /* Memory that the job gives back later is a ring's later. */
 static void grow_later(void)
 {
 	allocate(NULL);
 	const uint64_t budget = gp_recorder.budget, latest = now_ms() + 60000;
 	bool refused;
-	gp_recorder.budget = 0;		   /* the drain thread reads it when a ring asks */
+	set_budget(1);
 	atomic_store(&is_disk_slow, true); /* the ring fills, however slow this thread is */
 	do
 		allocate_often(400);
 	while (!(refused = is_refused()) && now_ms() < latest);
 	CHECK(refused && gp_thread.region == 0);
-	gp_recorder.budget = budget;
+	set_budget(budget);
 	while (gp_thread.region == 0 && now_ms() < latest)
 		allocate_often(400);
 	atomic_store(&is_disk_slow, false);
