@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../../read/file/recording.h"
+#include "../../read/tables/array.h"
 
 static int module_epochs_compare(const void *left, const void *right)
 {
@@ -39,13 +40,5 @@ void gp_module_epochs_release(struct gp_module_epochs *epochs)
 
 size_t gp_module_epoch(const struct gp_module_epochs *epochs, int64_t at_ns)
 {
-	size_t low = 0, high = epochs->ends;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (epochs->end_ns[middle] <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return gp_array_count_to(epochs->end_ns, epochs->ends, at_ns);
 }

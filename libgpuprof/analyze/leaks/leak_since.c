@@ -1,17 +1,11 @@
 /* From the newest survivor back to the oldest that lies in one line with those behind it. */
 #include "leak_since.h"
 
+#include "../../read/tables/array.h"
+
 size_t gp_leak_turn_of(const struct gp_leak_turns *turns, int64_t at_ns)
 {
-	size_t low = 0, high = turns->turns;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (turns->begin_ns[middle] <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return gp_array_count_to(turns->begin_ns, turns->turns, at_ns);
 }
 
 size_t gp_leak_since_find(const struct gp_leak_samples *samples, const bool *is_of,

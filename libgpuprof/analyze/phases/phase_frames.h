@@ -1,7 +1,7 @@
 /*
- * Phases where nobody told ranges: read from the stacks of events (read/frames/frame_phase.h has
- * who begins which). What they give are ranges, which a replay is fed with in the place of told
- * ones.
+ * Phases of a recording without ranges, from the stacks of its events (read/frames/frame_phase.h
+ * lists the functions that begin each). The result is ranges, which a replay takes as if the job
+ * had recorded them.
  *
  * - The phases of a stack, outermost first, are its path: a forward in a backward is one that is
  *   computed again. Consecutive events of a thread that have the same path, or go deeper, are one

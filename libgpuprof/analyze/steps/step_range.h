@@ -21,9 +21,9 @@ bool gp_step_ranges_see(struct gp_step_ranges *ranges, uint32_t thread,
 			const struct gp_record *record, const struct gp_step_place *here,
 			unsigned work);
 /*
- * After all of them; the recording ends at `end`. Steps by names, else by updates, and *source is
- * set; else none. `is_cut`: what came before is no longer kept. They are part of `ranges`.
- * GP_E_MEMORY.
+ * Call it after all ranges; the recording ends at `end`. Finds steps by names, else by optimizer
+ * updates, and sets *source; else finds none. `is_cut`: the recording lacks its beginning. The
+ * steps are part of `ranges`. GP_E_MEMORY.
  */
 enum gp_status gp_step_ranges_cut(struct gp_step_ranges *ranges, const struct gp_step_place *end,
 				  bool is_cut, struct gp_step_cuts *out,

@@ -84,7 +84,7 @@ struct gp_step_sequence {
 
 /* Where steps begin: `before` tokens before the mark `first`, which comes once in each. */
 struct gp_step_marks {
-	uint32_t first;	      /* a symbol; 0: there are no steps */
+	uint32_t first;	      /* its symbol; 0: no steps were found */
 	uint64_t before;      /* the median */
 	uint64_t slack_bytes; /* what is live may differ by so much where steps begin */
 };

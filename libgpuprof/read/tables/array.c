@@ -42,3 +42,16 @@ void *gp_array_append(void *array, size_t *count, size_t bytes)
 	}
 	return (char *)*first + (*count)++ * bytes;
 }
+
+size_t gp_array_count_to(const int64_t *number, size_t count, int64_t most)
+{
+	size_t low = 0, high = count;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		if (number[middle] <= most)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

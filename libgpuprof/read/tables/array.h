@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Room for `more` elements behind `count`, of `bytes` each; `*room` is 0 at first. False: no
@@ -17,5 +18,8 @@ bool gp_array_reach(void *array, size_t *room, size_t index, size_t bytes);
  * memory: it grows where `*count` is a power of two. NULL: no memory.
  */
 void *gp_array_append(void *array, size_t *count, size_t bytes);
+
+/* How many of the `count` numbers, which rise, are `most` or less. */
+size_t gp_array_count_to(const int64_t *number, size_t count, int64_t most);
 
 #endif

@@ -70,7 +70,7 @@ __attribute__((constructor)) static void note_first_thread(void)
 	first_descriptor = (uintptr_t)pthread_self();
 }
 
-static bool is_first_thread(void)
+bool gp_native_is_first_thread(void)
 {
 	return first_descriptor ? (uintptr_t)pthread_self() == first_descriptor :
 				  syscall(SYS_gettid) == getpid();
@@ -99,7 +99,7 @@ bool gp_native_bounds_find(struct gp_native_bounds *b, uintptr_t sp)
 	 * the thread that forked. The first thread's descriptor is not on its stack: a handler's
 	 * stack may lie just below it.
 	 */
-	if (is_first_thread())
+	if (gp_native_is_first_thread())
 		return take_own(b, sp, (uintptr_t)getauxval(AT_RANDOM) & ~(uintptr_t)15);
 	return take_own(b, sp, (uintptr_t)pthread_self() & ~(uintptr_t)15);
 }

@@ -18,6 +18,9 @@ struct gp_native_bounds {
 	uintptr_t foreign_low, foreign_high; /* proven to be no part of it */
 };
 
+/* Whether the program began with the calling thread. A forked child's thread is its parent's. */
+bool gp_native_is_first_thread(void);
+
 /* Whether the page of `at` can be read. A system call; keeps errno. */
 bool gp_native_is_readable(uintptr_t at);
 

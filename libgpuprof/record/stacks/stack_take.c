@@ -14,8 +14,6 @@
 
 #include <limits.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "../native/native_walk.h"
 #include "../process/held_signals.h"
@@ -188,7 +186,7 @@ GP_HOT_TEXT static uint32_t id_of_frame(struct gp_stack_memo *memo, struct known
  */
 GP_COLD static bool ends_at_python(void)
 {
-	return gp_settings.has_native_up_to_python && syscall(SYS_gettid) == getpid();
+	return gp_settings.has_native_up_to_python && gp_native_is_first_thread();
 }
 
 GP_COLD static struct gp_stack_memo *memo_open(struct gp_thread *t)
@@ -222,7 +220,6 @@ GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 	gp_python_memo_forget(&memo->walks);
 	gp_stack_predictor_forget(&memo->turn);
 	memo->stack = 0;
-	memo->ends_at_python = ends_at_python();
 	memo->generation = gp_thread.generation;
 }
 
