@@ -32,7 +32,8 @@ recorded() {
 instructions() {
 	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/callgrind-%p.gpr \
 		GPUPROF_CAPTURE_RANGE=${range:-none} GPUPROF_STACKS=${stacks:-off} \
-		valgrind -q --tool=callgrind --separate-threads=yes --callgrind-out-file="$work/callgrind.$1.$2.$3" \
+		valgrind -q --tool=callgrind --separate-threads=yes --toggle-collect="counted_calls*" \
+		--callgrind-out-file="$work/callgrind.$1.$2.$3" \
 		"$build/bench/call_cost" "$1" "$2" "$3" >/dev/null 2>&1
 	sed -n 's/^totals: //p' "$work/callgrind.$1.$2.$3-01"
 }
