@@ -38,24 +38,25 @@ struct gp_idle_whose {
 	char library[GP_OWNER_MAX]; /* of a WORKSPACE or LIBRARY; else "" */
 };
 
-/* Memory of one stack in one state at the peak; the moments are those of its largest part. */
+/* Memory of one stack, space, device and kind; the moments are those of its largest part. */
 struct gp_idle_row {
+	unsigned kind;	     /* at the peak: enum gp_idle_state; over the run: enum gp_waste */
+	unsigned device;     /* GP_DEVICE_UNKNOWN: of no device */
 	char *key;	     /* of its stack, as groups have it; or why it has none */
 	uint32_t stack;	     /* 0: none */
 	const char *without; /* NULL: there is a stack */
 	uint8_t space;	     /* enum gp_space */
 	size_t stacks;	     /* 1, more after gp_idle_fold */
 	struct gp_idle_whose whose;
-	enum gp_idle_state state;
 	uint64_t bytes, count;
 	uint64_t largest_bytes;
-	int64_t born_ns, first_ns; /* its first use */
-	int64_t last_ns, next_ns;  /* uses: the last one before the peak, the next one after it */
-	int64_t freed_ns;
-	/* without a use around the peak: launches made meanwhile, and how long it took */
+	int64_t born_ns;
+	/* at the peak alone: its first use, the last one before, the next one after, its end */
+	int64_t first_ns, last_ns, next_ns, freed_ns;
+	/* without a use, or of CHURN and PINNED its life: launches meanwhile, and how long */
 	uint64_t idle_launches;
 	int64_t idle_ns;
-	double byte_launches; /* of all of them: bytes times launches, by which rows are ordered */
+	double weight; /* bytes times launches; CHURN: how often; PINNED: bytes */
 };
 
 /* Buffers of one size, all live at the peak, whose uses do not overlap: `needed` would do. */
@@ -78,7 +79,7 @@ struct gp_idle_device {
 	/* what lived at that moment; of the framework its blocks alone, never its segments */
 	struct gp_idle_sum sum[GP_IDLE_OWNERS][GP_IDLE_STATES];
 	size_t rows;
-	struct gp_idle_row *row; /* longest unused first, by bytes times launches; not BUSY */
+	struct gp_idle_row *row; /* most weight first; not BUSY */
 	size_t reuses;
 	struct gp_idle_reuse *reuse; /* most bytes saved first */
 };
@@ -93,23 +94,6 @@ enum gp_waste {
 	GP_WASTE_PINNED,  /* pinned memory of the host that grows */
 	GP_WASTES,
 };
-struct gp_waste_row {
-	enum gp_waste waste;
-	unsigned device;
-	char *key;
-	uint32_t stack;
-	const char *without;
-	uint8_t space;
-	struct gp_idle_whose whose;
-	uint64_t bytes, count;
-	uint64_t largest_bytes; /* one of them, and its figures: */
-	int64_t born_ns;
-	int64_t idle_ns; /* -1: has no meaning */
-	uint64_t idle_launches;
-	size_t stacks; /* 1, more after gp_idle_fold */
-	double weight; /* rows of one kind are ordered by it */
-};
-
 struct gp_idle {
 	bool has_uses;
 	const char *no_uses; /* why not, though they were asked for; NULL */
@@ -128,7 +112,7 @@ struct gp_idle {
 	size_t devices;
 	struct gp_idle_device *device;
 	size_t wastes;
-	struct gp_waste_row *waste; /* by kind, then most of it first */
+	struct gp_idle_row *waste; /* by kind and device, then most weight first */
 };
 /*
  * Resolves each use to the block or driver memory that was live then. Unused: for at least
@@ -149,7 +133,7 @@ static inline bool gp_idle_is_of_peak(const struct gp_idle_device *device, enum 
 	bool is_block = owner == GP_IDLE_BLOCK || owner == GP_IDLE_WORKSPACE;
 	return device->is_framework ? is_block : owner != GP_IDLE_PROCESS;
 }
-/* Adds up rows of one state, or one kind of waste, whose stacks have the same key. */
+/* Adds up rows of one kind, space, owner and device whose stacks have the same key. */
 void gp_idle_fold(struct gp_idle *idle);
 void gp_idle_free(struct gp_idle *idle);
 

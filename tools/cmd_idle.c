@@ -42,9 +42,7 @@ static bool row_add_device(struct idle *c, const struct gp_idle_device *d)
 		return false;
 	c->has_known = true;
 	const uint64_t all = gp_idle_total(d, true).bytes;
-	uint64_t unused = all;
-	unused -= gp_idle_state_sum(d, true, GP_IDLE_BUSY).bytes;
-	unused -= gp_idle_state_sum(d, true, GP_IDLE_UNKNOWN).bytes;
+	const uint64_t unused = gp_idle_unused_bytes(d, true);
 	const double share = all ? (double)unused / (double)all : 0;
 	snprintf(text, sizeof text, "%.1f%%", 100 * share);
 	gp_cell_put_bytes(&row->cell[UNUSED], unused);

@@ -111,9 +111,9 @@ static void compare_device(const struct gp_idle_device *d, const struct sums *wa
 	assert_int_equal(bytes, model.peak_bytes);
 	for (size_t k = 0; k < d->rows; k++) {
 		const struct gp_idle_row *r = &d->row[k];
-		assert_int_equal(rows[r->state][r->stack], 0);
-		rows[r->state][r->stack] = r->bytes;
-		assert_true(k == 0 || d->row[k - 1].byte_launches >= r->byte_launches);
+		assert_int_equal(rows[r->kind][r->stack], 0);
+		rows[r->kind][r->stack] = r->bytes;
+		assert_true(k == 0 || d->row[k - 1].weight >= r->weight);
 		assert_true(r->last_ns < 0 || r->last_ns <= d->peak_at_ns);
 		assert_true(r->next_ns < 0 || r->next_ns >= d->peak_at_ns);
 		assert_true(r->born_ns <= d->peak_at_ns && r->key != NULL);
@@ -125,12 +125,12 @@ static void compare_wastes(const struct gp_idle *idle, const struct sums *want)
 {
 	struct sums got = { 0 };
 	for (size_t k = 0; k < idle->wastes; k++) {
-		const struct gp_waste_row *r = &idle->waste[k];
+		const struct gp_idle_row *r = &idle->waste[k];
 		if (r->space != GP_SPACE_BLOCK)
 			continue;
-		got.waste_bytes[r->waste][r->stack] += r->bytes;
-		got.waste_count[r->waste][r->stack] += r->count;
-		got.waste_most[r->waste][r->stack] = r->idle_launches;
+		got.waste_bytes[r->kind][r->stack] += r->bytes;
+		got.waste_count[r->kind][r->stack] += r->count;
+		got.waste_most[r->kind][r->stack] = r->idle_launches;
 	}
 	assert_memory_equal(got.waste_bytes, want->waste_bytes, sizeof got.waste_bytes);
 	assert_memory_equal(got.waste_count, want->waste_count, sizeof got.waste_count);
@@ -172,16 +172,16 @@ static void folded_rows_are_the_sums(struct gp_idle *idle)
 		waste_before += idle->waste[k].bytes;
 	gp_idle_fold(idle);
 	for (size_t k = 0; k < d->rows; k++) {
-		assert_int_equal(rows[d->row[k].state]++, 0);
-		assert_sum(d, GP_IDLE_BLOCK, d->row[k].state, d->row[k].bytes, d->row[k].count);
-		assert_true(k == 0 || d->row[k - 1].byte_launches >= d->row[k].byte_launches);
+		assert_int_equal(rows[d->row[k].kind]++, 0);
+		assert_sum(d, GP_IDLE_BLOCK, d->row[k].kind, d->row[k].bytes, d->row[k].count);
+		assert_true(k == 0 || d->row[k - 1].weight >= d->row[k].weight);
 		stacks += d->row[k].stacks;
 	}
 	assert_int_equal(stacks, before);
 	for (size_t k = 0; k < idle->wastes; k++) {
-		const struct gp_waste_row *w = &idle->waste[k];
+		const struct gp_idle_row *w = &idle->waste[k];
 		waste_after += w->bytes;
-		assert_true(k == 0 || w[-1].waste < w->waste || w->space != GP_SPACE_BLOCK);
+		assert_true(k == 0 || w[-1].kind < w->kind || w->space != GP_SPACE_BLOCK);
 	}
 	assert_int_equal(waste_after, waste_before);
 }
@@ -272,10 +272,10 @@ static void driver_memory_is_looked_at_too(void **state)
 	assert_int_equal(gp_idle_build(r, 100, &idle), GP_OK);
 	assert_int_equal(idle.resolved, 12);
 	assert_int_equal(idle.addresses_resolved, 24);
-	const struct gp_waste_row *found[GP_WASTES] = { NULL };
+	const struct gp_idle_row *found[GP_WASTES] = { NULL };
 	for (size_t k = 0; k < idle.wastes; k++)
-		if (idle.waste[k].waste == GP_WASTE_CHURN || idle.waste[k].waste == GP_WASTE_PINNED)
-			found[idle.waste[k].waste] = &idle.waste[k];
+		if (idle.waste[k].kind == GP_WASTE_CHURN || idle.waste[k].kind == GP_WASTE_PINNED)
+			found[idle.waste[k].kind] = &idle.waste[k];
 	assert_non_null(found[GP_WASTE_CHURN]);
 	assert_int_equal(found[GP_WASTE_CHURN]->stack, 5);
 	assert_int_equal(found[GP_WASTE_CHURN]->count, 12);
@@ -311,7 +311,7 @@ static void what_is_set_up_once_does_not_grow(void **state)
 		assert_int_equal(gp_idle_build(r, 1000, &idle), GP_OK);
 		uint64_t bytes = 0;
 		for (size_t k = 0; k < idle.wastes; k++)
-			bytes += idle.waste[k].waste == GP_WASTE_PINNED ? idle.waste[k].bytes : 0;
+			bytes += idle.waste[k].kind == GP_WASTE_PINNED ? idle.waste[k].bytes : 0;
 		assert_int_equal(bytes, is_grown * 10 * 65536);
 		assert_int_equal(idle.has_managed, is_grown);
 		gp_idle_free(&idle);

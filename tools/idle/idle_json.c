@@ -30,7 +30,7 @@ static void write_row(struct gp_json *json, const struct gp_idle_report *r,
 		      const struct gp_idle_row *row)
 {
 	gp_json_object(json, NULL);
-	gp_json_text(json, "state", gp_idle_state_keys[row->state]);
+	gp_json_text(json, "state", gp_idle_state_keys[row->kind]);
 	gp_json_number(json, "stacks", row->stacks);
 	gp_json_number(json, "bytes", row->bytes);
 	gp_json_number(json, "count", row->count);
@@ -100,10 +100,10 @@ static void idle_json_write_device(struct gp_json *json, const struct gp_idle_re
 }
 
 static void write_waste(struct gp_json *json, const struct gp_idle_report *r,
-			const struct gp_waste_row *w)
+			const struct gp_idle_row *w)
 {
 	gp_json_object(json, NULL);
-	gp_json_text(json, "pattern", gp_waste_keys[w->waste]);
+	gp_json_text(json, "pattern", gp_waste_keys[w->kind]);
 	gp_json_number(json, "stacks", w->stacks);
 	if (w->device == GP_DEVICE_UNKNOWN)
 		gp_json_null(json, "device");
@@ -125,10 +125,10 @@ static void write_wastes(struct gp_json *json, const struct gp_idle_report *r)
 	size_t shown[GP_WASTES] = { 0 };
 	gp_json_array(json, "waste");
 	for (size_t k = 0; k < r->idle.wastes; k++) {
-		const struct gp_waste_row *w = &r->idle.waste[k];
-		if (!gp_idle_wants(r, w->device) || (r->top && shown[w->waste] >= r->top))
+		const struct gp_idle_row *w = &r->idle.waste[k];
+		if (!gp_idle_wants(r, w->device) || (r->top && shown[w->kind] >= r->top))
 			continue;
-		shown[w->waste]++;
+		shown[w->kind]++;
 		write_waste(json, r, w);
 	}
 	gp_json_end(json);

@@ -181,7 +181,7 @@ struct gp_idle_sum gp_idle_total(const struct gp_idle_device *d, bool is_of_peak
 	return total;
 }
 
-static uint64_t unused_bytes(const struct gp_idle_device *d, bool is_of_peak)
+uint64_t gp_idle_unused_bytes(const struct gp_idle_device *d, bool is_of_peak)
 {
 	return gp_idle_total(d, is_of_peak).bytes -
 	       gp_idle_state_sum(d, is_of_peak, GP_IDLE_BUSY).bytes -
@@ -264,7 +264,7 @@ static void print_rows(const struct gp_idle_report *r, const struct gp_idle_devi
 			fprintf(r->out, "%9s %9s %9s %9s ", moment(row->born_ns).s,
 				moment(row->first_ns).s, moment(row->last_ns).s,
 				moment(row->next_ns).s);
-		fprintf(r->out, " %-16s  ", state_words[row->state]);
+		fprintf(r->out, " %-16s  ", state_words[row->kind]);
 		print_key(r, row->key, row->stacks, &row->whose, d->is_framework);
 		print_stack(r, row->stack, row->born_ns);
 	}
@@ -306,11 +306,12 @@ static void idle_print_device(const struct gp_idle_report *r, const struct gp_id
 		d->is_framework ? "allocated memory" : "driver memory", gp_ns_text(d->peak_at_ns).s,
 		d->is_overwritten ? ", the highest kept" : "");
 	fprintf(r->out, "  %s of %s was unused for %s or longer",
-		gp_bytes_text(unused_bytes(d, true)).s, gp_bytes_text(own.bytes).s,
+		gp_bytes_text(gp_idle_unused_bytes(d, true)).s, gp_bytes_text(own.bytes).s,
 		launches(r->idle.least_launches).s);
 	if (beside.count)
 		fprintf(r->out, "; %s: %s of %s", beside_words[d->is_framework],
-			gp_bytes_text(unused_bytes(d, false)).s, gp_bytes_text(beside.bytes).s);
+			gp_bytes_text(gp_idle_unused_bytes(d, false)).s,
+			gp_bytes_text(beside.bytes).s);
 	fputc('\n', r->out);
 	print_states(r, d);
 	print_rows(r, d);
@@ -319,14 +320,14 @@ static void idle_print_device(const struct gp_idle_report *r, const struct gp_id
 
 /* ---- over the run ---- */
 
-static void print_waste_row(const struct gp_idle_report *r, const struct gp_waste_row *w)
+static void print_waste_row(const struct gp_idle_report *r, const struct gp_idle_row *w)
 {
 	fprintf(r->out, "%10s %9s %9s %9s %9s  ", gp_bytes_text(w->bytes).s,
 		gp_count_text(w->count).s, gp_bytes_text(w->largest_bytes).s,
 		gp_ns_text(w->idle_ns).s, gp_count_text(w->idle_launches).s);
 	if (w->device != GP_DEVICE_UNKNOWN && w->device)
 		fprintf(r->out, "GPU %u  ", w->device);
-	bool is_of_driver = w->waste == GP_WASTE_CHURN || w->waste == GP_WASTE_PINNED;
+	bool is_of_driver = w->kind == GP_WASTE_CHURN || w->kind == GP_WASTE_PINNED;
 	print_key(r, w->key, w->stacks, &w->whose, !is_of_driver && has_framework(r, w->device));
 	print_stack(r, w->stack, w->born_ns);
 }
@@ -336,14 +337,14 @@ static void print_waste(const struct gp_idle_report *r, enum gp_waste waste)
 	const struct gp_idle *i = &r->idle;
 	size_t rows = 0, shown = 0;
 	for (size_t k = 0; k < i->wastes; k++)
-		rows += i->waste[k].waste == waste && gp_idle_wants(r, i->waste[k].device);
+		rows += i->waste[k].kind == waste && gp_idle_wants(r, i->waste[k].device);
 	if (!rows)
 		return;
 	fprintf(r->out, "over the run, %s\n", waste_titles[waste]);
 	fprintf(r->out, "     bytes     count   largest  %s  launches  stack\n",
 		waste == GP_WASTE_CHURN || waste == GP_WASTE_PINNED ? "  lived" : " unused");
 	for (size_t k = 0; k < i->wastes && shown < gp_idle_rows_shown(r, rows); k++) {
-		if (i->waste[k].waste != waste || !gp_idle_wants(r, i->waste[k].device))
+		if (i->waste[k].kind != waste || !gp_idle_wants(r, i->waste[k].device))
 			continue;
 		print_waste_row(r, &i->waste[k]);
 		shown++;

@@ -37,6 +37,8 @@ bool gp_idle_wants(const struct gp_idle_report *report, unsigned device);
 struct gp_idle_sum gp_idle_state_sum(const struct gp_idle_device *device, bool is_of_peak,
 				     enum gp_idle_state state);
 struct gp_idle_sum gp_idle_total(const struct gp_idle_device *device, bool is_of_peak);
+/* Of all, those that are not busy or unknown. */
+uint64_t gp_idle_unused_bytes(const struct gp_idle_device *device, bool is_of_peak);
 
 void gp_idle_print(const struct gp_idle_report *report); /* idle_print.c */
 void gp_idle_write(const struct gp_idle_report *report); /* idle_json.c */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../settle.h"
+#include "idle_fold.h"
 #include "idle_owner.h"
 #include "idle_reuse.h"
 #include "touch_replay.h"
@@ -26,8 +27,42 @@ struct building {
 	struct gp_peak_moments *moments;
 	struct gp_touch_replay replay;
 	struct gp_idle_owner_table owners;
-	struct gp_row_table waste[GP_WASTES][GP_DEVICES + 1];
+	struct gp_row_table wastes; /* of struct gp_touch_row */
 };
+
+/* ---- rows ---- */
+
+/* What happens a few times is no pattern. */
+static bool is_pattern(const struct gp_touch_row *t)
+{
+	if (t->row.kind == GP_WASTE_CHURN)
+		return t->row.count >= CHURN_LEAST;
+	/* what is set up once is no growth, however much it is */
+	return t->row.kind != GP_WASTE_PINNED ||
+	       (t->row.count >= PINNED_LEAST && t->of_last_half >= t->row.count / PINNED_LEAST);
+}
+
+/* Names them, and hands them out as an array. */
+static enum gp_status list_rows(struct building *b, struct gp_row_table *rows, bool is_waste,
+				struct gp_idle_row **out, size_t *count)
+{
+	const struct gp_touch_row *t = rows->row;
+	*out = calloc((size_t)rows->rows + 1, sizeof **out);
+	if (*out == NULL)
+		return GP_E_MEMORY;
+	for (size_t left = rows->rows; left > 0; left--, t++) {
+		struct gp_idle_row *row = &(*out)[*count];
+		if (is_waste && !is_pattern(t))
+			continue;
+		*row = t->row;
+		row->key = gp_touch_key(b->recording, row->stack, row->born_ns, &row->without);
+		*count += row->key != NULL;
+		if (row->key == NULL || !gp_idle_owner_find(&b->owners, row->stack, row->space,
+							    row->born_ns, &row->whose))
+			return GP_E_MEMORY;
+	}
+	return GP_OK;
+}
 
 /* ---- over the run ---- */
 
@@ -35,21 +70,20 @@ static bool add_waste(struct building *b, enum gp_waste waste, const struct gp_t
 		      uint64_t launches, int64_t ns)
 {
 	const struct gp_live_entry *e = end->entry;
-	const struct gp_touch_part part = {
+	const struct gp_idle_row part = {
+		.kind = waste,
+		.device = e->device < GP_DEVICES ? e->device : GP_DEVICE_UNKNOWN,
 		.stack = e->stack,
 		.space = e->space,
 		.bytes = e->bytes,
 		.born_ns = end->touch->born_ns,
 		.idle_ns = ns,
 		.idle_launches = launches,
-		.is_of_last_half = end->touch->born > end->launches / 2,
-		/* of churn and growth it is how often, and how much */
 		.weight = waste == GP_WASTE_CHURN  ? 1 :
 			  waste == GP_WASTE_PINNED ? (double)e->bytes :
 						     (double)e->bytes * (double)launches,
 	};
-	unsigned device = e->device < GP_DEVICES ? e->device : GP_DEVICES;
-	return gp_touch_rows_add(&b->waste[waste][device], &part);
+	return gp_touch_rows_add(&b->wastes, &part, end->touch->born > end->launches / 2);
 }
 
 static bool add_rests(struct building *b, const struct gp_touch_end *end)
@@ -88,80 +122,19 @@ static bool see_end(void *context, const struct gp_touch_end *end)
 	return is_fine;
 }
 
-/* What happens a few times is no pattern. */
-static bool is_pattern(enum gp_waste waste, const struct gp_touch_row *row)
-{
-	switch (waste) {
-	case GP_WASTE_CHURN:
-		return row->count >= CHURN_LEAST;
-	case GP_WASTE_PINNED:
-		/* what is set up once is no growth, however much it is */
-		return row->count >= PINNED_LEAST && row->of_last_half >= row->count / PINNED_LEAST;
-	case GP_WASTE_EARLY:
-	case GP_WASTE_LATE:
-	case GP_WASTE_NEVER:
-	case GP_WASTE_BETWEEN:
-	case GP_WASTES:
-		break;
-	}
-	return true;
-}
-
-static void fill_wastes(struct gp_idle *out, enum gp_waste waste, unsigned device,
-			const struct gp_row_table *rows)
-{
-	const struct gp_touch_row *row = rows->row;
-	for (size_t left = rows->rows; left > 0; left--, row++) {
-		const struct gp_touch_part *p = &row->largest;
-		if (!is_pattern(waste, row))
-			continue;
-		out->waste[out->wastes++] =
-			(struct gp_waste_row){ .waste = waste,
-					       .device = device,
-					       .stack = p->stack,
-					       .space = p->space,
-					       .stacks = 1,
-					       .bytes = row->bytes,
-					       .count = row->count,
-					       .largest_bytes = p->bytes,
-					       .born_ns = p->born_ns,
-					       .idle_ns = p->idle_ns,
-					       .idle_launches = p->idle_launches,
-					       .weight = row->weight };
-	}
-}
-
-static enum gp_status list_wastes(struct building *b)
-{
-	struct gp_idle *out = b->out;
-	size_t most = 0;
-	for (unsigned w = 0; w < GP_WASTES; w++)
-		for (unsigned d = 0; d <= GP_DEVICES; d++) {
-			gp_touch_rows_sort(&b->waste[w][d]);
-			most += b->waste[w][d].rows;
-		}
-	out->waste = calloc(most + 1, sizeof *out->waste);
-	if (out->waste == NULL)
-		return GP_E_MEMORY;
-	for (unsigned w = 0; w < GP_WASTES; w++)
-		for (unsigned d = 0; d <= GP_DEVICES; d++)
-			fill_wastes(out, (enum gp_waste)w, d < GP_DEVICES ? d : GP_DEVICE_UNKNOWN,
-				    &b->waste[w][d]);
-	return GP_OK;
-}
-
 /* ---- at the peak ---- */
 
 /* What was not used around the peak, from when and for how long. */
 static enum gp_idle_state state_of(const struct building *b, const struct gp_peak_part *p,
-				   struct gp_touch_part *out)
+				   struct gp_idle_row *out)
 {
 	const uint64_t end = p->freed_ns >= 0 ? p->freed : b->replay.launches;
 	const int64_t end_ns = p->freed_ns >= 0 ? p->freed_ns : b->replay.at_ns;
 	bool was_used = p->then.is_used, is_used = p->next_ns >= 0;
 	uint64_t from = was_used ? p->then.last : p->then.born, to = is_used ? p->next : end;
 	int64_t from_ns = was_used ? p->then.last_ns : p->then.born_ns;
-	*out = (struct gp_touch_part){
+	*out = (struct gp_idle_row){
+		.device = p->entry.device,
 		.stack = p->entry.stack,
 		.space = p->entry.space,
 		.bytes = p->entry.bytes,
@@ -183,76 +156,37 @@ static enum gp_idle_state state_of(const struct building *b, const struct gp_pea
 	return is_used ? GP_IDLE_BETWEEN : GP_IDLE_LATE;
 }
 
-static int idle_compare(const void *left, const void *right)
-{
-	const struct gp_idle_row *a = left, *b = right;
-	if (a->byte_launches != b->byte_launches)
-		return a->byte_launches < b->byte_launches ? 1 : -1;
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? 1 : -1;
-	if (a->stack != b->stack)
-		return a->stack < b->stack ? -1 : 1;
-	return (a->state > b->state) - (a->state < b->state);
-}
-
-static void fill_rows(struct gp_idle_device *d, enum gp_idle_state state,
-		      const struct gp_row_table *rows)
-{
-	const struct gp_touch_row *row = rows->row;
-	for (size_t left = rows->rows; left > 0; left--, row++) {
-		const struct gp_touch_part *p = &row->largest;
-		d->row[d->rows++] = (struct gp_idle_row){ .stack = p->stack,
-							  .space = p->space,
-							  .stacks = 1,
-							  .state = state,
-							  .bytes = row->bytes,
-							  .count = row->count,
-							  .largest_bytes = p->bytes,
-							  .born_ns = p->born_ns,
-							  .first_ns = p->first_ns,
-							  .last_ns = p->last_ns,
-							  .next_ns = p->next_ns,
-							  .freed_ns = p->freed_ns,
-							  .idle_launches = p->idle_launches,
-							  .idle_ns = p->idle_ns,
-							  .byte_launches = row->weight };
-	}
-}
-
 static enum gp_status list_device(struct building *b, struct gp_idle_device *d)
 {
-	struct gp_row_table rows[GP_IDLE_STATES] = { 0 };
+	struct gp_row_table rows = { 0 };
 	enum gp_status status = GP_OK;
-	size_t most = 0;
 	for (size_t k = 0; k < b->replay.parts && status == GP_OK; k++) {
 		struct gp_peak_part *p = &b->replay.part[k];
-		struct gp_touch_part part;
-		struct gp_idle_whose whose;
+		struct gp_idle_row part;
 		if (p->entry.device != d->device)
 			continue;
-		enum gp_idle_state state = state_of(b, p, &part);
-		if (!gp_idle_owner_find(&b->owners, part.stack, part.space, part.born_ns, &whose))
+		part.kind = state_of(b, p, &part);
+		if (!gp_idle_owner_find(&b->owners, part.stack, part.space, part.born_ns,
+					&part.whose))
 			status = GP_E_MEMORY;
-		p->owner = whose.owner;
-		struct gp_idle_sum *sum = &d->sum[p->owner][state];
+		p->owner = part.whose.owner;
+		struct gp_idle_sum *sum = &d->sum[p->owner][part.kind];
 		sum->bytes += part.bytes;
 		sum->count++;
-		if (state != GP_IDLE_BUSY && !gp_touch_rows_add(&rows[state], &part))
+		if (part.kind != GP_IDLE_BUSY && !gp_touch_rows_add(&rows, &part, false))
 			status = GP_E_MEMORY;
 	}
-	for (unsigned s = 0; s < GP_IDLE_STATES; s++)
-		most += rows[s].rows;
-	d->row = calloc(most + 1, sizeof *d->row);
-	if (d->row == NULL)
-		status = GP_E_MEMORY;
-	for (unsigned s = 0; s < GP_IDLE_STATES; s++) {
-		if (status == GP_OK)
-			fill_rows(d, (enum gp_idle_state)s, &rows[s]);
-		gp_row_table_release(&rows[s]);
-	}
-	if (status == GP_OK && d->rows > 1)
-		qsort(d->row, d->rows, sizeof *d->row, idle_compare);
+	if (status == GP_OK)
+		status = list_rows(b, &rows, false, &d->row, &d->rows);
+	gp_row_table_release(&rows);
 	return status;
+}
+
+static enum gp_status name_reuse(const struct building *b, struct gp_idle_reuse *r)
+{
+	r->key = gp_touch_key(b->recording, r->stack, r->born_ns, NULL);
+	r->other_key = gp_touch_key(b->recording, r->other_stack, r->other_born_ns, NULL);
+	return r->key != NULL && r->other_key != NULL ? GP_OK : GP_E_MEMORY;
 }
 
 static enum gp_status list_devices(struct building *b)
@@ -278,6 +212,8 @@ static enum gp_status list_devices(struct building *b)
 		status = list_device(b, d);
 		if (status == GP_OK)
 			status = gp_idle_reuse_find(b->replay.part, b->replay.parts, d);
+		for (size_t k = 0; status == GP_OK && k < d->reuses; k++)
+			status = name_reuse(b, &d->reuse[k]);
 	}
 	return status;
 }
@@ -290,38 +226,6 @@ static void choose_peaks(struct building *b)
 			peak[GP_CURVE_ALLOCATED].bytes > 0 ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
 		b->replay.peak_event[device] = peak[of].bytes > 0 ? peak[of].event : GP_NO_EVENT;
 	}
-}
-
-/* ---- names ---- */
-
-static enum gp_status name_all(struct building *b)
-{
-	struct gp_idle *out = b->out;
-	for (size_t k = 0; k < out->wastes; k++) {
-		struct gp_waste_row *w = &out->waste[k];
-		w->key = gp_touch_key(b->recording, w->stack, w->born_ns, &w->without);
-		if (w->key == NULL ||
-		    !gp_idle_owner_find(&b->owners, w->stack, w->space, w->born_ns, &w->whose))
-			return GP_E_MEMORY;
-	}
-	for (size_t d = 0; d < out->devices; d++) {
-		for (size_t k = 0; k < out->device[d].rows; k++) {
-			struct gp_idle_row *r = &out->device[d].row[k];
-			r->key = gp_touch_key(b->recording, r->stack, r->born_ns, &r->without);
-			if (r->key == NULL || !gp_idle_owner_find(&b->owners, r->stack, r->space,
-								  r->born_ns, &r->whose))
-				return GP_E_MEMORY;
-		}
-		for (size_t k = 0; k < out->device[d].reuses; k++) {
-			struct gp_idle_reuse *r = &out->device[d].reuse[k];
-			r->key = gp_touch_key(b->recording, r->stack, r->born_ns, NULL);
-			r->other_key =
-				gp_touch_key(b->recording, r->other_stack, r->other_born_ns, NULL);
-			if (r->key == NULL || r->other_key == NULL)
-				return GP_E_MEMORY;
-		}
-	}
-	return GP_OK;
 }
 
 /* ---- all of it ---- */
@@ -358,15 +262,13 @@ static enum gp_status idle_attempt(void *context, const struct gp_info *info)
 	if (status == GP_OK && !b->out->is_blind)
 		status = list_devices(b);
 	if (status == GP_OK && !b->out->is_blind)
-		status = list_wastes(b);
+		status = list_rows(b, &b->wastes, true, &b->out->waste, &b->out->wastes);
 	if (status == GP_OK)
-		status = name_all(b);
+		gp_idle_sort(b->out);
 	gp_idle_owner_release(&b->owners);
 	gp_touch_replay_release(&b->replay);
 	memset(&b->replay, 0, sizeof b->replay);
-	for (unsigned w = 0; w < GP_WASTES; w++)
-		for (unsigned d = 0; d <= GP_DEVICES; d++)
-			gp_row_table_release(&b->waste[w][d]);
+	gp_row_table_release(&b->wastes);
 	return status;
 }
 
@@ -394,22 +296,25 @@ enum gp_status gp_idle_build(struct gp_recording *recording, uint64_t least_laun
 	return status;
 }
 
+static void free_rows(struct gp_idle_row *row, size_t rows)
+{
+	for (size_t k = 0; k < rows; k++)
+		free(row[k].key);
+	free(row);
+}
+
 void gp_idle_free(struct gp_idle *idle)
 {
 	for (size_t d = 0; d < idle->devices; d++) {
 		struct gp_idle_device *device = &idle->device[d];
-		for (size_t k = 0; k < device->rows; k++)
-			free(device->row[k].key);
+		free_rows(device->row, device->rows);
 		for (size_t k = 0; k < device->reuses; k++) {
 			free(device->reuse[k].key);
 			free(device->reuse[k].other_key);
 		}
-		free(device->row);
 		free(device->reuse);
 	}
-	for (size_t k = 0; k < idle->wastes; k++)
-		free(idle->waste[k].key);
+	free_rows(idle->waste, idle->wastes);
 	free(idle->device);
-	free(idle->waste);
 	*idle = (struct gp_idle){ 0 };
 }

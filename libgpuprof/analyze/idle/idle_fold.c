@@ -2,118 +2,77 @@
  * Rows whose stacks read alike on one line become one, so that a table for a person has a line a
  * place in the source, not one for each way there.
  */
+#include "idle_fold.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../gpuprof.h"
-
-static int compare_owners(const struct gp_idle_whose *a, const struct gp_idle_whose *b)
+/* 0: they become one. */
+static int idle_compare_places(const struct gp_idle_row *a, const struct gp_idle_row *b)
 {
-	if (a->owner != b->owner)
-		return a->owner < b->owner ? -1 : 1;
-	return strcmp(a->library, b->library);
-}
-
-/* ---- at the peak ---- */
-
-static int by_key(const void *left, const void *right)
-{
-	const struct gp_idle_row *a = left, *b = right;
-	int key = strcmp(a->key, b->key);
+	const int key = strcmp(a->key, b->key);
 	if (key != 0)
 		return key;
-	if (a->state != b->state)
-		return a->state < b->state ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
 	if (a->space != b->space)
 		return a->space < b->space ? -1 : 1;
-	int owner = compare_owners(&a->whose, &b->whose);
-	if (owner != 0)
-		return owner;
-	/* the one with the most weight is the one that is shown */
-	if (a->byte_launches != b->byte_launches)
-		return a->byte_launches < b->byte_launches ? 1 : -1;
-	return (a->stack > b->stack) - (a->stack < b->stack);
+	if (a->whose.owner != b->whose.owner)
+		return a->whose.owner < b->whose.owner ? -1 : 1;
+	return strcmp(a->whose.library, b->whose.library);
+}
+
+static int idle_compare_weights(const struct gp_idle_row *a, const struct gp_idle_row *b)
+{
+	return (a->weight < b->weight) - (a->weight > b->weight);
+}
+
+/* Of those that become one the one with the most weight is shown. */
+static int idle_by_place(const void *left, const void *right)
+{
+	const struct gp_idle_row *a = left, *b = right;
+	int order = idle_compare_places(a, b);
+	order = order != 0 ? order : idle_compare_weights(a, b);
+	return order != 0 ? order : (a->stack > b->stack) - (a->stack < b->stack);
 }
 
 static int by_weight(const void *left, const void *right)
 {
+	const int order = idle_compare_weights(left, right);
+	return order != 0 ? order : idle_by_place(left, right);
+}
+
+static int by_kind(const void *left, const void *right)
+{
 	const struct gp_idle_row *a = left, *b = right;
-	if (a->byte_launches != b->byte_launches)
-		return a->byte_launches < b->byte_launches ? 1 : -1;
-	return by_key(left, right);
-}
-
-static void fold_rows(struct gp_idle_device *d)
-{
-	size_t kept = 0;
-	if (d->rows < 2)
-		return;
-	qsort(d->row, d->rows, sizeof *d->row, by_key);
-	for (size_t k = 0; k < d->rows; k++) {
-		struct gp_idle_row *to = kept ? &d->row[kept - 1] : NULL, *from = &d->row[k];
-		if (to == NULL || to->state != from->state || to->space != from->space ||
-		    compare_owners(&to->whose, &from->whose) != 0 ||
-		    strcmp(to->key, from->key) != 0) {
-			d->row[kept++] = *from;
-			continue;
-		}
-		to->bytes += from->bytes;
-		to->count += from->count;
-		to->stacks += from->stacks;
-		to->byte_launches += from->byte_launches;
-		free(from->key);
-	}
-	d->rows = kept;
-	qsort(d->row, d->rows, sizeof *d->row, by_weight);
-}
-
-/* ---- over the run ---- */
-
-static int by_waste_key(const void *left, const void *right)
-{
-	const struct gp_waste_row *a = left, *b = right;
-	if (a->waste != b->waste)
-		return a->waste < b->waste ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
 	if (a->device != b->device)
 		return a->device < b->device ? -1 : 1;
-	int key = strcmp(a->key, b->key);
-	if (key != 0)
-		return key;
-	if (a->space != b->space)
-		return a->space < b->space ? -1 : 1;
-	int owner = compare_owners(&a->whose, &b->whose);
-	if (owner != 0)
-		return owner;
-	if (a->weight != b->weight)
-		return a->weight < b->weight ? 1 : -1;
-	return (a->stack > b->stack) - (a->stack < b->stack);
+	return by_weight(a, b);
 }
 
-static int by_waste(const void *left, const void *right)
+void gp_idle_sort(struct gp_idle *idle)
 {
-	const struct gp_waste_row *a = left, *b = right;
-	if (a->waste != b->waste)
-		return a->waste < b->waste ? -1 : 1;
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	if (a->weight != b->weight)
-		return a->weight < b->weight ? 1 : -1;
-	return by_waste_key(left, right);
+	for (size_t d = 0; d < idle->devices; d++)
+		if (idle->device[d].rows > 1)
+			qsort(idle->device[d].row, idle->device[d].rows,
+			      sizeof *idle->device[d].row, by_weight);
+	if (idle->wastes > 1)
+		qsort(idle->waste, idle->wastes, sizeof *idle->waste, by_kind);
 }
 
-static void fold_wastes(struct gp_idle *idle)
+static size_t fold_rows(struct gp_idle_row *row, size_t rows)
 {
 	size_t kept = 0;
-	if (idle->wastes < 2)
-		return;
-	qsort(idle->waste, idle->wastes, sizeof *idle->waste, by_waste_key);
-	for (size_t k = 0; k < idle->wastes; k++) {
-		struct gp_waste_row *to = kept ? &idle->waste[kept - 1] : NULL,
-				    *from = &idle->waste[k];
-		if (to == NULL || to->waste != from->waste || to->device != from->device ||
-		    to->space != from->space || compare_owners(&to->whose, &from->whose) != 0 ||
-		    strcmp(to->key, from->key) != 0) {
-			idle->waste[kept++] = *from;
+	if (rows > 1)
+		qsort(row, rows, sizeof *row, idle_by_place);
+	for (size_t k = 0; k < rows; k++) {
+		struct gp_idle_row *to = kept ? &row[kept - 1] : NULL, *from = &row[k];
+		if (to == NULL || idle_compare_places(to, from) != 0) {
+			row[kept++] = *from;
 			continue;
 		}
 		to->bytes += from->bytes;
@@ -122,13 +81,13 @@ static void fold_wastes(struct gp_idle *idle)
 		to->weight += from->weight;
 		free(from->key);
 	}
-	idle->wastes = kept;
-	qsort(idle->waste, idle->wastes, sizeof *idle->waste, by_waste);
+	return kept;
 }
 
 void gp_idle_fold(struct gp_idle *idle)
 {
 	for (size_t d = 0; d < idle->devices; d++)
-		fold_rows(&idle->device[d]);
-	fold_wastes(idle);
+		idle->device[d].rows = fold_rows(idle->device[d].row, idle->device[d].rows);
+	idle->wastes = fold_rows(idle->waste, idle->wastes);
+	gp_idle_sort(idle);
 }

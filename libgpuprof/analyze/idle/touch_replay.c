@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../read/tables/array.h"
+#include "../../read/tables/row_rank.h"
 
 /* Spaces that are told apart by address, and that work uses. */
 #define SPACES_TOUCHED                                                                 \
@@ -35,49 +36,55 @@ static void add_rest(struct gp_touch_replay *t, const struct gp_touch_rest *rest
 /* The longest one that ended with a later moment than `number`; NULL: none. */
 static const struct gp_touch_rest *rest_behind(const struct gp_touch_unseen *u, uint64_t number)
 {
-	size_t low = 0, high = u->rests;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (u->rest[middle].number <= number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < u->rests ? &u->rest[low] : NULL;
+	const size_t at = gp_row_rank(u->rest, u->rests, sizeof *u->rest, number);
+	return at < u->rests ? &u->rest[at] : NULL;
 }
 
-static void list_slot(struct gp_touch_replay *t, uint32_t slot)
+/* A use of what the slot has. */
+static void use_at(struct gp_touch_replay *t, uint32_t slot, uint64_t launches, int64_t at_ns)
 {
-	struct gp_touch_unseen *u = &t->unseen;
-	if (t->table.touch[slot].is_listed)
-		return;
-	if (!gp_array_reserve(&u->slot, &u->slot_room, u->slots, 1, sizeof *u->slot)) {
-		t->is_out_of_memory = true;
-		return;
+	struct gp_touch *touch = &t->table.touch[slot];
+	const uint64_t rest = launches - touch->last;
+	if (!touch->is_used) {
+		touch->first = launches;
+		touch->first_ns = at_ns;
+	} else if (rest > touch->rest) {
+		touch->rest = rest;
+		touch->rest_ns = at_ns - touch->last_ns;
 	}
-	u->slot[u->slots++] = slot;
-	t->table.touch[slot].is_listed = true;
+	touch->is_used = true;
+	touch->last = launches;
+	touch->last_ns = at_ns;
+	if (touch->at_peak == 0)
+		return;
+	struct gp_peak_part *part = &t->part[touch->at_peak - 1];
+	if (part->next_ns < 0) {
+		part->next = launches;
+		part->next_ns = at_ns;
+	}
+	part->last = launches;
+	part->last_ns = at_ns;
+	part->is_used = true;
 }
 
-/* Up to the last of these moments. */
+/* It counts as used at each moment since it was last looked at. */
 static struct gp_touch *catch_up(struct gp_touch_replay *t, uint32_t slot)
 {
 	const struct gp_touch_unseen *u = &t->unseen;
 	struct gp_touch *touch = &t->table.touch[slot];
-	if (touch->unseen == u->number)
+	if (touch->unseen == u->moments)
 		return touch;
-	const struct gp_touch_rest *rest = rest_behind(u, touch->unseen);
+	const struct gp_touch_moment *first = &u->moment[touch->unseen],
+				     *last = &u->moment[u->moments - 1];
+	const struct gp_touch_rest *rest = rest_behind(u, touch->unseen + 1);
+	use_at(t, slot, first->launches, first->at_ns);
 	if (rest != NULL && rest->launches > touch->rest) {
 		touch->rest = rest->launches;
 		touch->rest_ns = rest->ns;
 	}
-	touch->unseen = u->number;
-	touch->last = u->launches;
-	touch->last_ns = u->at_ns;
-	if (touch->at_peak != 0) {
-		t->part[touch->at_peak - 1].last = touch->last;
-		t->part[touch->at_peak - 1].last_ns = touch->last_ns;
-	}
+	touch->last = last->launches; /* the rest before it is among those above */
+	use_at(t, slot, last->launches, last->at_ns);
+	touch->unseen = u->moments;
 	return touch;
 }
 
@@ -124,12 +131,10 @@ static void touch_replay_begin(struct gp_touch_replay *t, const struct gp_live_e
 					.first_ns = -1,
 					.last_ns = -1,
 					.born = t->launches,
-					.unseen = t->unseen.number,
+					.unseen = t->unseen.moments,
 					.is_old = is_old };
 	uint32_t slot = gp_touch_add(&t->table, e, &touch);
 	t->is_out_of_memory |= slot == 0;
-	if (slot != 0)
-		list_slot(t, slot);
 }
 
 /* What was live when the replay began, or was not seen to begin. */
@@ -164,28 +169,8 @@ static const struct gp_live_entry *now_live(const struct gp_touch_replay *t, uin
 
 static void use_slot(struct gp_touch_replay *t, uint32_t slot)
 {
-	struct gp_touch *touch = catch_up(t, slot);
-	uint64_t rest = t->launches - touch->last;
-	if (!touch->is_used) {
-		touch->first = t->launches;
-		touch->first_ns = t->at_ns;
-	} else if (rest > touch->rest) {
-		touch->rest = rest;
-		touch->rest_ns = t->at_ns - touch->last_ns;
-	}
-	touch->is_used = true;
-	touch->last = t->launches;
-	touch->last_ns = t->at_ns;
-	if (touch->at_peak == 0)
-		return;
-	struct gp_peak_part *part = &t->part[touch->at_peak - 1];
-	if (part->next_ns < 0) {
-		part->next = t->launches;
-		part->next_ns = t->at_ns;
-	}
-	part->last = t->launches;
-	part->last_ns = t->at_ns;
-	part->is_used = true;
+	catch_up(t, slot);
+	use_at(t, slot, t->launches, t->at_ns);
 }
 
 /* What the address belongs to; 0: nothing that lives. */
@@ -209,7 +194,6 @@ static bool use_resolved(struct gp_touch_replay *t, uint32_t slot)
 	if (slot == 0)
 		return false;
 	use_slot(t, slot);
-	list_slot(t, slot);
 	t->counts->addresses_resolved++;
 	return true;
 }
@@ -219,29 +203,18 @@ static bool use(struct gp_touch_replay *t, uint64_t address)
 	return use_resolved(t, resolve(t, address));
 }
 
-/*
- * What was not seen may have used all that lives: it counts as used now. A recording may say so at
- * each event, so only what is listed is looked at.
- */
+/* What was not seen may have used all that lives: it counts as used now. */
 static void use_all(struct gp_touch_replay *t)
 {
 	struct gp_touch_unseen *u = &t->unseen;
-	for (size_t k = 0; k < u->slots; k++) {
-		struct gp_touch *touch = &t->table.touch[u->slot[k]];
-		touch->is_listed = false;
-		if (gp_touch_entry(&t->table, u->slot[k])->space == GP_SPACE_NONE)
-			continue;
-		use_slot(t, u->slot[k]);
-		touch->unseen = u->number + 1;
-	}
-	u->slots = 0;
-	const struct gp_touch_rest rest = { u->number + 1, t->launches - u->launches,
-					    t->at_ns - u->at_ns };
-	if (u->number > 0)
-		add_rest(t, &rest);
-	u->number++;
-	u->launches = t->launches;
-	u->at_ns = t->at_ns;
+	struct gp_touch_moment *moment = gp_array_append(&u->moment, &u->moments, sizeof *moment);
+	t->is_out_of_memory |= moment == NULL;
+	if (moment == NULL)
+		return;
+	*moment = (struct gp_touch_moment){ t->launches, t->at_ns };
+	if (u->moments > 1)
+		add_rest(t, &(struct gp_touch_rest){ u->moments, t->launches - moment[-1].launches,
+						     t->at_ns - moment[-1].at_ns });
 }
 
 static bool *awaiting_by(struct gp_touch_replay *t, uint32_t thread)
@@ -495,7 +468,6 @@ static void take_part(struct gp_touch_replay *t, uint32_t slot)
 						     .is_used = touch->is_used,
 						     .freed_ns = -1 };
 	touch->at_peak = t->parts;
-	list_slot(t, slot); /* the next use is one of its own */
 }
 
 static void take_peak(struct gp_touch_replay *t, unsigned device)
@@ -571,8 +543,8 @@ void gp_touch_replay_release(struct gp_touch_replay *t)
 {
 	gp_touch_release(&t->table);
 	gp_graphs_release(&t->graphs);
+	free(t->unseen.moment);
 	free(t->unseen.rest);
-	free(t->unseen.slot);
 	free(t->part);
 	free(t->is_awaited);
 	t->part = NULL;

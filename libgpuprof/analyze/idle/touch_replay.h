@@ -32,22 +32,21 @@ struct gp_touch_end {
 };
 
 /*
- * Moments at which work was not seen that may have used all that lived. What was also used between
- * two of them is listed and gets the second one at once. The rest has the same rests in common, and
- * gets them when it is next looked at.
+ * Moments at which work was not seen that may have used all that lived. What lives gets them when
+ * it is next looked at: the first one, the longest rest between two of those behind it, the last.
  */
 struct gp_touch_unseen {
-	uint64_t number; /* of the last moment; 0: there was none */
-	uint64_t launches;
-	int64_t at_ns;
-	/* rests that no later one exceeds, so they fall; with the moment that ended each */
+	struct gp_touch_moment {
+		uint64_t launches;
+		int64_t at_ns;
+	} * moment;
+	size_t moments;
+	/* rests that no later one exceeds, so they fall; each ended with moment `number`, from 1 */
 	struct gp_touch_rest {
 		uint64_t number, launches;
 		int64_t ns;
 	} * rest;
 	size_t rests, rest_room;
-	uint32_t *slot;
-	size_t slots, slot_room;
 };
 
 struct gp_touch_replay {

@@ -1,55 +1,44 @@
-/* A row is a stack and a kind of memory. */
+/* The sums of a row stay when a larger part takes its place. */
 #include "touch_rows.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../groups/live_uses.h"
 
-static struct gp_touch_row *row_of(struct gp_row_table *t, const struct gp_touch_part *part)
+static struct gp_touch_row *row_of(struct gp_row_table *t, const struct gp_idle_row *part)
 {
-	const uint32_t hash = gp_row_hash((uint64_t)part->stack << 8 | part->space);
+	const uint64_t kind = (uint64_t)part->kind << 40 | (uint64_t)part->device << 8;
+	const uint32_t hash = gp_row_hash(gp_hash_pair(part->stack, kind | part->space));
 	struct gp_touch_row *row = t->row;
 	for (uint32_t step = 0, at; (at = gp_row_next(t, hash, &step)) != 0;) {
-		const struct gp_touch_part *there = &row[at - 1].largest;
-		if (there->stack == part->stack && there->space == part->space)
+		const struct gp_idle_row *there = &row[at - 1].row;
+		if (there->stack == part->stack && there->space == part->space &&
+		    there->device == part->device && there->kind == part->kind)
 			return &row[at - 1];
 	}
 	row = gp_row_add(t, sizeof *row, hash);
 	if (row != NULL)
-		row->largest = *part;
+		*row = (struct gp_touch_row){ .largest = -1 };
 	return row;
 }
 
-bool gp_touch_rows_add(struct gp_row_table *t, const struct gp_touch_part *part)
+bool gp_touch_rows_add(struct gp_row_table *t, const struct gp_idle_row *part, bool is_of_last_half)
 {
 	struct gp_touch_row *row = row_of(t, part);
 	if (row == NULL)
 		return false;
-	row->bytes += part->bytes;
-	row->count++;
-	row->of_last_half += part->is_of_last_half;
-	row->weight += part->weight;
-	if (part->weight > row->largest.weight)
-		row->largest = *part;
+	const struct gp_idle_row sums = row->row;
+	if (part->weight > row->largest) {
+		row->row = *part;
+		row->largest = part->weight;
+		row->row.largest_bytes = part->bytes;
+	}
+	row->row.stacks = 1;
+	row->row.bytes = sums.bytes + part->bytes;
+	row->row.count = sums.count + 1;
+	row->row.weight = sums.weight + part->weight;
+	row->of_last_half += is_of_last_half;
 	return true;
-}
-
-static int touch_rows_compare(const void *left, const void *right)
-{
-	const struct gp_touch_row *a = left, *b = right;
-	if (a->weight != b->weight)
-		return a->weight < b->weight ? 1 : -1;
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? 1 : -1;
-	if (a->largest.stack != b->largest.stack)
-		return a->largest.stack < b->largest.stack ? -1 : 1;
-	return (a->largest.space > b->largest.space) - (a->largest.space < b->largest.space);
-}
-
-void gp_touch_rows_sort(struct gp_row_table *t)
-{
-	gp_row_sort(t, sizeof(struct gp_touch_row), touch_rows_compare);
 }
 
 char *gp_touch_key(struct gp_recording *recording, uint32_t stack, int64_t at_ns,

@@ -36,9 +36,7 @@ uint32_t gp_touch_add(struct gp_touch_table *t, const struct gp_live_entry *entr
 		gp_table_drop(&t->table, slot);
 		return 0;
 	}
-	bool is_listed = t->touch[slot].is_listed;
 	t->touch[slot] = *touch;
-	t->touch[slot].is_listed = is_listed;
 	gp_page_map_add(&t->pages, &t->table, slot);
 	return slot;
 }

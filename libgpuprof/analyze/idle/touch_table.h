@@ -13,11 +13,10 @@ struct gp_touch {
 	uint64_t born, first, last; /* launches by then */
 	uint64_t rest;		    /* launches of the longest rest between two uses */
 	int64_t rest_ns;	    /* of that */
-	uint64_t unseen;	    /* gp_touch_unseen.number up to which the moments above hold */
+	size_t unseen;		    /* of gp_touch_unseen.moments: so many are in those above */
 	size_t at_peak;		    /* 1 + its place among what lived at a peak; 0: it did not */
 	bool is_old;		    /* uses that it may have had before are not known */
 	bool is_used;
-	bool is_listed; /* its slot is in gp_touch_unseen.slot; stays with the slot */
 };
 
 struct gp_touch_table {
