@@ -5,10 +5,8 @@
 #include <math.h>
 
 #include "info/info_report.h"
-#include "input/flags.h"
-#include "input/inputs.h"
 #include "io/amount.h"
-#include "report/report.h"
+#include "report/reading.h"
 
 static int info_run(int argc, char **argv);
 const struct gp_command gp_command_info = {
@@ -56,33 +54,29 @@ static bool info_add_row(struct gp_report_table *sheet, const struct gp_info_rep
 	return true;
 }
 
-struct report {
-	struct gp_sink sink;
-	struct gp_json json;
-	struct gp_report_table table;
-	bool is_json, is_many, has_steps;
+/* ---- one ---- */
+
+struct info {
+	struct gp_reading r;
+	bool has_steps;
 };
 
-static int info_report_one(struct report *r, const char *path)
+static int info_one(struct gp_reading *r)
 {
-	const struct gp_info *info;
-	int exit_status;
-	struct gp_recording *recording = gp_report_open(path, &info, &exit_status);
-	if (!recording)
-		return exit_status;
-	exit_status = gp_report_exit(path, info);
+	int exit_status = GP_EXIT_OK;
 	r->sink.has_report = true;
 	struct gp_info_front front = { 0 };
-	struct gp_info_report one = { .path = path,
-				      .recording = recording,
-				      .info = info,
-				      .has_step_list = r->has_steps,
-				      .out = r->sink.out,
+	struct gp_info_report one = { .path = r->path,
+				      .recording = r->recording,
+				      .info = r->info,
+				      .has_step_list = ((struct info *)r)->has_steps,
+				      .out = r->out,
 				      .json = &r->json };
 	const bool has_holders = r->is_json || !r->is_many;
-	enum gp_status status = gp_info_front_build(recording, info, path, has_holders, &front);
+	enum gp_status status =
+		gp_info_front_build(r->recording, r->info, r->path, has_holders, &front);
 	if (status)
-		exit_status = gp_report_failed("analyze", path, status);
+		exit_status = gp_report_failed("analyze", r->path, status);
 	else
 		one.front = &front;
 	if (r->is_json)
@@ -92,47 +86,26 @@ static int info_report_one(struct report *r, const char *path)
 	else if (!info_add_row(&r->table, &one))
 		exit_status = GP_EXIT_INTERNAL;
 	gp_info_front_release(&front);
-	gp_recording_close(recording);
 	return exit_status;
 }
 
 static int info_run(int argc, char **argv)
 {
-	struct report r = { .table = { .columns = COLUMNS,
-				       .next = "info",
-				       .title = { "peak", "OOMs", "leak", "a step", "span",
-						  "events", "faults", "GPUs", "file" },
-				       .fault[OOMS] = { "first OOM", NULL, "oom" },
-				       .fault[LEAK] = { "leak", " a step", "leaks" } } };
-	const char *path = NULL;
-	bool is_forced = false;
+	static const struct gp_reader reader = { .command = &gp_command_info,
+						 .options = GP_OPTIONS_REPORT,
+						 .json_levels = 2,
+						 .one = info_one };
+	struct info i = { .r = { .reader = &reader,
+				 .table = { .columns = COLUMNS,
+					    .next = "info",
+					    .title = { "peak", "OOMs", "leak", "a step", "span",
+						       "events", "faults", "GPUs", "file" },
+					    .fault[OOMS] = { "first OOM", NULL, "oom" },
+					    .fault[LEAK] = { "leak", " a step", "leaks" } } } };
 	const struct gp_flag flags[] = {
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &r.is_json,
-		  "for a program: docs/JSON.md lists the keys" },
-		{ "steps", 0, GP_FLAG_SWITCH, NULL, &r.has_steps,
+		{ "steps", 0, GP_FLAG_SWITCH, NULL, &i.has_steps,
 		  "with --json also the moments at which its steps begin" },
-		GP_FLAGS_OUTPUT(&path, &is_forced),
-		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
-	int words = gp_inputs_parse(&gp_command_info, flags, argc, &argv);
-	if (words < 0)
-		return gp_flags_exit(words);
-	int worst = gp_sink_open(&r.sink, path, is_forced, !r.is_json, argv, words);
-	if (worst)
-		return worst;
-	r.is_many = words > 1;
-	gp_json_init(&r.json, r.sink.out, r.is_many ? 3 : 2);
-	if (r.is_json && r.is_many)
-		gp_json_array(&r.json, NULL);
-	for (int k = 0; k < words; k++) {
-		int exit_status = info_report_one(&r, argv[k]);
-		worst = exit_status > worst ? exit_status : worst;
-	}
-	if (r.is_json && r.is_many)
-		gp_json_end(&r.json);
-	else if (r.table.rows)
-		gp_report_table_print(&r.table, r.sink.out);
-	gp_report_table_release(&r.table);
-	return gp_sink_close(&r.sink, worst);
+	return gp_reading_run(&i.r, flags, argc, argv);
 }

@@ -1,0 +1,86 @@
+/*
+ * The way of every command that reads recordings: options, output, one recording after the other,
+ * JSON or a table of several, exit status. A command declares what is its own.
+ */
+#ifndef GP_READING_H
+#define GP_READING_H
+
+#include "../input/inputs.h"
+#include "report.h"
+
+/* Options that several commands have: each is declared once, in reading.c. */
+enum gp_shared_option {
+	GP_OPTION_SPAN = 1, /* --from, --to */
+	GP_OPTION_DEVICE = 2,
+	GP_OPTION_JSON = 4,
+	GP_OPTION_STEPS = 8,
+	GP_OPTION_NO_STACKS = 16,
+	GP_OPTION_OUTPUT = 32, /* --output, --force */
+	GP_OPTION_SCREEN = 64, /* of screen.h and style.h */
+};
+/* Of a report for a person, a program or a file. */
+#define GP_OPTIONS_REPORT (GP_OPTION_JSON | GP_OPTION_OUTPUT | GP_OPTION_SCREEN)
+
+struct gp_reading;
+
+/* What a command adds. Hooks may be NULL, but not `one`; each returns an exit status. */
+struct gp_reader {
+	const struct gp_command *command;
+	unsigned options;     /* of enum gp_shared_option */
+	unsigned inputs;      /* of GP_INPUTS_*; 0: all of them */
+	unsigned json_levels; /* of the report on one recording that are broken into lines */
+	uint64_t top;	      /* rows of a table that a person gets, without --top */
+	/* After the options are read; an error is said. */
+	int (*check)(struct gp_reading *reading, int recordings);
+	/* When the output is open. */
+	int (*begin)(struct gp_reading *reading);
+	/* Reports on one open recording. Its damage is said, and counts without being returned. */
+	int (*one)(struct gp_reading *reading);
+	/*
+	 * After the last recording, before a table and held text are written; without has_report
+	 * neither is. `worst`: the status so far.
+	 */
+	int (*end)(struct gp_reading *reading, int worst);
+};
+
+/* The first member of a command's own struct, which casts it back. */
+struct gp_reading {
+	const struct gp_reader *reader;
+	struct gp_report_table table; /* of several recordings; printed where it has rows */
+	/* set by `end`: the rows have no figures, so this stands in their place, and a tail */
+	const char *none, *none_tail;
+	/* values of options */
+	const char *from, *to, *output;
+	int64_t device; /* -1: all */
+	uint64_t top;	/* 0: all */
+	bool is_json, is_forced;
+	bool is_top_given;
+	/* which `check` may change */
+	bool is_text; /* the report is for a person */
+	bool is_held; /* the report is written when `end` has looked at all recordings */
+	/* the report */
+	bool is_many;
+	struct gp_sink sink; /* has_report: set by `one` */
+	struct gp_json json;
+	FILE *out;
+	/* the recording */
+	const char *path;
+	struct gp_recording *recording; /* NULL, set by `one`: it keeps the recording open */
+	const struct gp_info *info;
+};
+
+/* Runs the command; `own`: its own options, which end with a row without a name. */
+int gp_reading_run(struct gp_reading *reading, const struct gp_flag *own, int argc, char **argv);
+
+/* The parts of it, for a command whose words are not recordings: all options, */
+#define GP_READING_FLAGS 32u
+void gp_reading_flags(struct gp_reading *reading, const struct gp_flag *own,
+		      struct gp_flag flags[GP_READING_FLAGS]);
+/* what they mean, and the report on these recordings. */
+int gp_reading_check(struct gp_reading *reading, int recordings);
+int gp_reading_show(struct gp_reading *reading, int recordings, char *const *paths);
+
+/* From within `end`: one of the recordings once more. Its damage is not said again. */
+int gp_reading_repeat(struct gp_reading *reading, const char *path);
+
+#endif
