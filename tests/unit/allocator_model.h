@@ -107,45 +107,27 @@ static inline void model_load(struct model *m, const struct layout *l, const uin
 	model_join(m);
 }
 
-/* The first free block behind that size and address. */
-static inline const struct model_block *model_next(const struct model *m, size_t arena,
-						   bool is_small, uint64_t size, uint64_t address)
+/* The smallest free block of that size or more. */
+static inline const struct model_block *model_smallest(const struct model *m, size_t arena,
+						       bool is_small, uint64_t size)
 {
 	const struct model_block *best = NULL;
 	for (size_t k = 0; k < m->blocks; k++) {
 		const struct model_block *b = &m->block[k];
 		if (!b->is_free || b->is_unmapped || b->arena != arena || b->is_small != is_small)
 			continue;
-		if (b->bytes < size || (b->bytes == size && b->address <= address))
-			continue;
-		if (best == NULL || b->bytes < best->bytes ||
-		    (b->bytes == best->bytes && b->address < best->address))
+		if (b->bytes >= size && (best == NULL || b->bytes < best->bytes))
 			best = b;
 	}
 	return best;
 }
 
-static inline uint64_t model_expandable_size(const struct model *m, const struct model_block *b)
-{
-	size_t next = (size_t)(b - m->block) + 1;
-	bool is_behind = !b->ends && next < m->blocks && m->block[next].is_unmapped;
-	return b->bytes + (is_behind ? m->block[next].bytes : 0);
-}
-
 static inline bool model_get_free_block(const struct model *m, size_t arena, uint64_t size)
 {
 	bool is_small = size <= (uint64_t)MIB;
-	const struct model_block *best = model_next(m, arena, is_small, size, 0);
+	const struct model_block *best = model_smallest(m, arena, is_small, size);
 	if (best == NULL)
 		return false;
-	while (best->is_expandable) {
-		const struct model_block *next =
-			model_next(m, arena, is_small, best->bytes, best->address);
-		if (next == NULL ||
-		    model_expandable_size(m, next) >= model_expandable_size(m, best))
-			break;
-		best = next;
-	}
 	uint64_t most = m->settings->max_split_bytes;
 	if (size < most && best->bytes >= most && most != UINT64_MAX)
 		return false;

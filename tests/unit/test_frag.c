@@ -312,27 +312,6 @@ static void pools_are_tried_one_by_one(void **state)
 	free(t);
 }
 
-/* Of a free run at the end of its range one that cannot grow is preferred, also a larger one. */
-static void what_can_grow_is_kept_for_growth(void **state)
-{
-	(void)state;
-	struct layout l;
-	layout_open(&l);
-	LAYOUT_SEGMENT(&l, 1, EXPANDABLE, 10 * MIB, -70 * MIB, 10 * MIB, -30 * MIB);
-	struct gp_allocator_settings s;
-	gp_allocator_settings_read("expandable_segments:True,max_split_size_mb:64", &s);
-	struct gp_frag_question q = { .settings = &s, .fit_bytes = (uint64_t)(20 * MIB) };
-	struct gp_frag f = ask(&l, &q);
-	/* the run of 70 MiB is preferred, and too large to be split */
-	assert_false(f.fit.is_served);
-	assert_int_equal(f.largest_request_bytes, 70 * MIB);
-	gp_frag_free(&f);
-	gp_allocator_settings_read("expandable_segments:True", &s);
-	f = ask(&l, &q);
-	assert_true(f.fit.is_served);
-	gp_frag_free(&f);
-}
-
 /* Ranges with large gaps, of which some are too large to be split. */
 static void large_ranges(struct trial *t, unsigned number)
 {
@@ -562,7 +541,6 @@ int main(void)
 		cmocka_unit_test(a_device_that_is_not_there),
 		cmocka_unit_test(every_size_is_tried),
 		cmocka_unit_test(pools_are_tried_one_by_one),
-		cmocka_unit_test(what_can_grow_is_kept_for_growth),
 		cmocka_unit_test(large_gaps_are_tried_size_by_size),
 		cmocka_unit_test(the_limit_counts_the_request_and_not_its_pages),
 		cmocka_unit_test(no_cheaper_set_is_enough),

@@ -216,26 +216,33 @@ static void wild_numbers(void **state)
 	gp_gap_map_release(&map);
 }
 
+/* Pieces of 1 to 40 units: thousands of gaps come and go. */
 static void the_largest_of_many(void **state)
 {
 	(void)state;
-	struct gp_gap_max max = { 0 };
-	static uint64_t plain[5000];
+	enum { PIECES = 5000, MOST = 40 };
+	static uint64_t free_bytes[PIECES];
+	struct gp_gap_map map = { 0 };
 	seed = 5;
-	assert_int_equal(gp_gap_max_of(&max), 0);
-	for (size_t room = 10; room <= 5000; room += 499) {
-		assert_true(gp_gap_max_grow(&max, room));
-		for (unsigned k = 0; k < 3000; k++) {
-			size_t at = pick((unsigned)room);
-			uint64_t largest = 0;
-			plain[at] = pick(3) == 0 ? 0 : pick(40);
-			gp_gap_max_set(&max, at, plain[at]);
-			for (size_t i = 0; i < room; i++)
-				largest = plain[i] > largest ? plain[i] : largest;
-			assert_int_equal(gp_gap_max_of(&max), largest);
-		}
+	assert_int_equal(gp_gap_map_largest(&map), 0);
+	for (unsigned k = 0; k < 3 * PIECES; k++) {
+		const unsigned at = k < PIECES ? k : pick(PIECES);
+		const uint64_t address = BASE + (uint64_t)at * (MOST + 1) * UNIT;
+		const uint64_t bytes = (1 + at % MOST) * UNIT;
+		uint64_t largest = 0;
+		if (k < PIECES)
+			gp_gap_map_add(&map, address, bytes, 0);
+		else if (free_bytes[at] != 0)
+			assert_int_equal(gp_gap_map_take(&map, address, bytes), GP_OK);
+		else
+			assert_true(gp_gap_map_give(&map, address));
+		free_bytes[at] = free_bytes[at] != 0 ? 0 : bytes;
+		for (unsigned i = 0; k % 16 == 0 && i < PIECES; i++)
+			largest = free_bytes[i] > largest ? free_bytes[i] : largest;
+		if (k % 16 == 0)
+			assert_int_equal(gp_gap_map_largest(&map), largest);
 	}
-	gp_gap_max_release(&max);
+	gp_gap_map_release(&map);
 }
 
 int main(void)

@@ -10,21 +10,11 @@ const char *const gp_cause_names[GP_CAUSES] = {
 	[GP_CAUSE_SOFT] = "soft",	    [GP_CAUSE_HARD] = "hard",
 };
 
-/* Bytes of a run that are whole pages of its expandable segment. */
-static uint64_t whole_pages(const struct gp_room *room, const struct gp_memory_segment *s,
-			    const struct gp_run *run)
-{
-	uint64_t page = gp_rule_page(room->settings, s->is_small);
-	uint64_t from = run->from - s->address, to = from + run->bytes;
-	uint64_t first = (from + page - 1) / page * page, last = to / page * page;
-	return last > first ? last - first : 0;
-}
-
 /* Of a segment that is of the arena and pool that ask. */
 static void add_run(const struct gp_room *room, const struct gp_memory_segment *s,
 		    const struct gp_run *run, struct gp_frag *frag)
 {
-	uint64_t *cause = frag->cause_bytes, pages = 0;
+	uint64_t *cause = frag->cause_bytes, from = run->from - s->address, pages = 0;
 	if (!s->is_expandable && run->bytes == s->bytes) {
 		cause[GP_CAUSE_SOFT] += run->bytes;
 		return;
@@ -34,7 +24,8 @@ static void add_run(const struct gp_room *room, const struct gp_memory_segment *
 		return;
 	}
 	if (s->is_expandable)
-		pages = whole_pages(room, s, run);
+		pages = gp_rule_pages(from, from + run->bytes,
+				      gp_rule_page(room->settings, s->is_small));
 	cause[GP_CAUSE_SOFT] += pages;
 	cause[s->is_expandable ? GP_CAUSE_GRANULARITY : GP_CAUSE_HARD] += run->bytes - pages;
 }

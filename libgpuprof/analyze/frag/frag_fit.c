@@ -45,14 +45,27 @@ struct window {
 	struct cost cost;
 };
 
+/* What blocks [first, end) join with once they are free. */
+static uint64_t joined_bytes(const struct gp_room *room, const struct gp_memory_segment *s,
+			     size_t first, size_t end)
+{
+	const struct gp_memory_block *block = room->memory->block, *last;
+	while (first > s->first && !gp_room_is_used(room, first - 1))
+		first--;
+	while (end < s->first + s->blocks && !gp_room_is_used(room, end))
+		end++;
+	last = &block[end - 1];
+	return last->address + last->bytes - block[first].address;
+}
+
 /*
  * The best window that ends with each block is its shortest: any longer one holds the same blocks
- * and more.
+ * and more. The smallest free block that is large enough was refused, if there is one: then a
+ * larger one would be, too, so that the joined one decides.
  */
-static void search_segment(const struct gp_room *room, const struct gp_places *places,
-			   size_t segment, const struct gp_frag_fit *fit, struct window *best)
+static void search_segment(const struct gp_room *room, const struct gp_memory_segment *s,
+			   const struct gp_frag_fit *fit, struct window *best)
 {
-	const struct gp_memory_segment *s = &room->memory->segment[segment];
 	const struct gp_memory_block *block = room->memory->block;
 	size_t from = s->first;
 	uint64_t bytes = 0;
@@ -67,7 +80,8 @@ static void search_segment(const struct gp_room *room, const struct gp_places *p
 		if (bytes < fit->rounded_bytes ||
 		    (best->is_found && !is_cheaper(&cost, &best->cost)))
 			continue;
-		if (gp_places_serve(room, places, segment, from, k + 1, fit->rounded_bytes))
+		if (gp_rule_takes(room->settings, fit->rounded_bytes,
+				  joined_bytes(room, s, from, k + 1)))
 			*best = (struct window){ true, from, k + 1, cost };
 	}
 }
@@ -103,12 +117,6 @@ static struct unit whole_segment(const struct gp_room *room, const struct gp_mem
 	return u;
 }
 
-static uint64_t pages_in(uint64_t from, uint64_t to, uint64_t page)
-{
-	uint64_t first = (from + page - 1) / page, last = to / page;
-	return last > first ? (last - first) * page : 0;
-}
-
 /*
  * The blocks on one page of an expandable segment: `first` is the first that is held and ends
  * behind its beginning, free bytes in front of it begin at `from`. Offsets are in the segment.
@@ -124,7 +132,7 @@ static struct unit one_page(const struct gp_room *room, const struct gp_memory_s
 		uint64_t at = b->address - s->address;
 		if (!gp_room_is_held(room, k))
 			continue;
-		had += pages_in(free_from, at, page);
+		had += gp_rule_pages(free_from, at, page);
 		free_from = at;
 		if (at >= page_end)
 			break;
@@ -133,8 +141,8 @@ static struct unit one_page(const struct gp_room *room, const struct gp_memory_s
 		u.end = k + 1;
 	}
 	uint64_t to = k < end ? free_from : s->bytes;
-	had += k < end ? 0 : pages_in(free_from, to, page);
-	u.gain = pages_in(from, to, page) - had;
+	had += k < end ? 0 : gp_rule_pages(free_from, to, page);
+	u.gain = gp_rule_pages(from, to, page) - had;
 	return u;
 }
 
@@ -374,20 +382,15 @@ static enum gp_status find_neighbours(const struct gp_room *room, struct gp_frag
 	const struct gp_memory_device *d = room->device;
 	struct window best = { 0 };
 	bool is_small = fit->rounded_bytes <= GP_SMALL_MOST;
-	struct gp_places places;
-	enum gp_status status = gp_places_list(room, fit->arena, is_small, &places);
-	if (status != GP_OK)
-		return status;
 	for (size_t k = d->first_segment; k < d->first_segment + d->segments; k++) {
 		const struct gp_memory_segment *s = &room->memory->segment[k];
 		if (s->arena == fit->arena && s->is_small == is_small)
-			search_segment(room, &places, k, fit, &best);
+			search_segment(room, s, fit, &best);
 	}
-	gp_places_free(&places);
 	if (!best.is_found)
 		return GP_OK;
 	mark(room->memory, freed, best.first, best.end, 1);
-	status = fill_set(room, freed, &fit->in_place);
+	enum gp_status status = fill_set(room, freed, &fit->in_place);
 	mark(room->memory, freed, best.first, best.end, 0);
 	return status;
 }

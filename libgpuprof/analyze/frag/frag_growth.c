@@ -7,6 +7,9 @@
 
 #include "frag_room.h"
 
+#define ENDLESS (UINT64_MAX / 4)  /* behind the last page: a reservation exceeds a device */
+#define APART (UINT64_C(1) << 40) /* ranges further apart lie in two reservations */
+
 /* Addresses between two blocks that are held: free, then unmapped, then free. */
 struct stretch {
 	uint64_t before, unmapped, behind;
@@ -111,14 +114,14 @@ static enum gp_status frag_growth_build(const struct gp_room *room, size_t arena
 			continue;
 		if (before != NULL) {
 			uint64_t hole = s[k].address - before->address - before->bytes;
-			add_unmapped(g, hole < GP_ROOM_APART ? hole : GP_ROOM_ENDLESS);
-			if (hole >= GP_ROOM_APART)
+			add_unmapped(g, hole < APART ? hole : ENDLESS);
+			if (hole >= APART)
 				end_stretch(g);
 		}
 		add_range(g, room, &s[k]);
 		before = &s[k];
 	}
-	add_unmapped(g, GP_ROOM_ENDLESS);
+	add_unmapped(g, ENDLESS);
 	end_stretch(g);
 	return GP_OK;
 }

@@ -4,11 +4,6 @@
 
 #include "frag_rule.h"
 
-/* Behind the last page: a reservation is larger than a device. */
-#define GP_ROOM_ENDLESS (UINT64_MAX / 4)
-/* Ranges further apart lie in two reservations. */
-#define GP_ROOM_APART (UINT64_C(1) << 40)
-
 /* The pools of one device, of which one asks. */
 struct gp_room {
 	const struct gp_memory *memory;
@@ -44,22 +39,6 @@ bool gp_room_run(const struct gp_room *room, const struct gp_memory_segment *seg
 
 /* Whether a block of so many bytes is served from the cache. */
 bool gp_room_serves(const struct gp_room *room, size_t arena, uint64_t rounded);
-
-/*
- * The same for many thoughts of what might be freed: one pool's free runs are listed once, in the
- * allocator's order, and each thought costs a look-up. Free with gp_places_free.
- */
-struct gp_candidate;
-struct gp_places {
-	struct gp_candidate *candidate;
-	size_t count;
-};
-enum gp_status gp_places_list(const struct gp_room *room, size_t arena, bool is_small,
-			      struct gp_places *out);
-/* Once blocks [first, end) of a segment were free, with the free ones beside them. */
-bool gp_places_serve(const struct gp_room *room, const struct gp_places *places, size_t segment,
-		     size_t first, size_t end, uint64_t rounded);
-void gp_places_free(struct gp_places *places);
 
 /* The largest request that one pool of an arena serves from the cache; 0: none. */
 enum gp_status gp_room_largest(const struct gp_room *room, size_t arena, bool is_small,

@@ -28,4 +28,11 @@ uint64_t gp_rule_largest(const struct gp_allocator_settings *settings, uint64_t 
 /* Unit in which expandable segments are mapped. */
 uint64_t gp_rule_page(const struct gp_allocator_settings *settings, bool is_small);
 
+/* Whole pages in the addresses [from, to), in bytes. */
+static inline uint64_t gp_rule_pages(uint64_t from, uint64_t to, uint64_t page)
+{
+	uint64_t first = (from + page - 1) / page, last = to / page;
+	return last > first ? (last - first) * page : 0;
+}
+
 #endif

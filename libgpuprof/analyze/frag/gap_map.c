@@ -61,16 +61,49 @@ static void clear_slot(struct gp_gap_map *map, uint64_t key)
 		gp_row_drop_key(&map->slots, sizeof *slot, slot);
 }
 
+/* ---- the largest ---- */
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Most changes end at the first node: they are not the most below it, nor become it. */
+static void set_most(struct gp_gap_map *map, uint32_t which, uint64_t bytes)
+{
+	size_t node = (size_t)map->room + which;
+	map->most[node] = bytes;
+	for (node /= 2; node > 0; node /= 2) {
+		const uint64_t most = larger(map->most[2 * node], map->most[2 * node + 1]);
+		if (map->most[node] == most)
+			return;
+		map->most[node] = most;
+	}
+}
+
+static uint64_t *grown_most(const struct gp_gap_map *map, uint32_t room)
+{
+	uint64_t *most = calloc(2 * (size_t)room, sizeof *most);
+	if (most != NULL && map->room != 0)
+		memcpy(most + room, map->most + map->room, map->room * sizeof *most);
+	for (size_t node = most != NULL ? room - 1 : 0; node > 0; node--)
+		most[node] = larger(most[2 * node], most[2 * node + 1]);
+	return most;
+}
+
 /* ---- parts ---- */
 
 static bool grow(struct gp_gap_map *map)
 {
 	uint32_t room = map->room != 0 ? map->room * 2 : PARTS_FIRST;
-	if (room < map->room || !gp_gap_max_grow(&map->max, room))
+	uint64_t *most = room > map->room ? grown_most(map, room) : NULL;
+	struct gp_gap_part *part = most != NULL ? realloc(map->part, room * sizeof *part) : NULL;
+	if (part == NULL) {
+		free(most);
 		return false;
-	struct gp_gap_part *part = realloc(map->part, room * sizeof *part);
-	if (part == NULL)
-		return false;
+	}
+	free(map->most);
+	map->most = most;
 	map->part = part;
 	if (map->room == 0) {
 		map->part[0] = (struct gp_gap_part){ 0 };
@@ -137,7 +170,7 @@ static uint64_t end_of(const struct gp_gap_part *p)
 static void set_free(struct gp_gap_map *map, uint32_t which)
 {
 	const struct gp_gap_part *p = &map->part[which];
-	gp_gap_max_set(&map->max, which, p->is_used ? 0 : p->bytes);
+	set_most(map, which, p->is_used ? 0 : p->bytes);
 }
 
 /* The last part of a piece that may grow is also found by its end. */
@@ -173,7 +206,7 @@ static void join(struct gp_gap_map *map, uint32_t first)
 	uint32_t second = p->behind;
 	const struct gp_gap_part *q = &map->part[second];
 	clear_slot(map, start_key(q->address));
-	gp_gap_max_set(&map->max, second, 0);
+	set_most(map, second, 0);
 	p->bytes += q->bytes;
 	p->behind = q->behind;
 	end_part(map, second);
@@ -224,7 +257,8 @@ static bool is_spent(const struct gp_gap_map *map)
 void gp_gap_map_clear(struct gp_gap_map *map)
 {
 	gp_row_table_clear(&map->slots);
-	gp_gap_max_clear(&map->max);
+	if (map->room != 0)
+		memset(map->most, 0, 2 * (size_t)map->room * sizeof *map->most);
 	map->free_bytes = map->bytes = 0;
 	map->pieces = 0;
 	map->parts = map->room != 0;
@@ -236,7 +270,7 @@ void gp_gap_map_release(struct gp_gap_map *map)
 	free(map->part);
 	gp_row_table_release(&map->slots);
 	free(map->piece);
-	gp_gap_max_release(&map->max);
+	free(map->most);
 	*map = (struct gp_gap_map){ .looks = map->looks };
 }
 
@@ -315,7 +349,7 @@ static void remove_part(struct gp_gap_map *map, uint32_t which)
 	}
 	map->free_bytes -= p.is_used ? 0 : p.bytes;
 	map->bytes -= p.bytes;
-	gp_gap_max_set(&map->max, which, 0);
+	set_most(map, which, 0);
 	end_part(map, which);
 }
 
@@ -404,10 +438,10 @@ enum gp_status gp_gap_map_take(struct gp_gap_map *map, uint64_t address, uint64_
 		return take_anyhow(map, address, bytes);
 	if (map->part[which].bytes > bytes) {
 		uint32_t rest = split(map, which, bytes);
-		gp_gap_max_set(&map->max, rest, map->part[rest].bytes);
+		set_most(map, rest, map->part[rest].bytes);
 	}
 	map->part[which].is_used = true;
-	gp_gap_max_set(&map->max, which, 0);
+	set_most(map, which, 0);
 	map->free_bytes -= bytes;
 	return GP_OK;
 }

@@ -10,7 +10,6 @@
 #include "../../format/status.h"
 #include "../../read/tables/row_table.h"
 #include "../../state/looks.h"
-#include "gap_max.h"
 
 struct gp_gap_part {
 	uint64_t address, bytes;
@@ -26,13 +25,14 @@ struct gp_gap_slot {
 };
 
 struct gp_gap_map {
-	struct gp_gap_part *part; /* [0] is none */
-	uint32_t parts, unused;	  /* ever in use; first of those that are not now */
-	uint32_t room;
+	struct gp_gap_part *part;  /* [0] is none */
+	uint32_t parts, unused;	   /* ever in use; first of those that are not now */
+	uint32_t room;		   /* a power of two */
 	struct gp_row_table slots; /* of struct gp_gap_slot */
 	uint64_t *piece;	   /* where each begins, ascending */
 	size_t pieces, piece_room;
-	struct gp_gap_max max; /* free bytes of each part */
+	/* a binary tree: [room + k] has the free bytes of part k, [k] the most of [2k], [2k + 1] */
+	uint64_t *most;
 	uint64_t free_bytes, bytes;
 	struct gp_looks
 		*looks; /* for what is sought step by step, or moved; NULL: without a limit */
@@ -60,7 +60,7 @@ bool gp_gap_map_give(struct gp_gap_map *map, uint64_t address);
 
 static inline uint64_t gp_gap_map_largest(const struct gp_gap_map *map)
 {
-	return gp_gap_max_of(&map->max);
+	return map->room != 0 ? map->most[1] : 0;
 }
 
 #endif
