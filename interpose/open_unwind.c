@@ -10,31 +10,12 @@
 
 #include "../libgpuprof/record/native/native_learn.h"
 #include "../libgpuprof/record/native/native_walk.h"
+#include "lookup/elf_lookup.h"
 #include "lookup/resolver.h"
 
 /* Beside the library, or in the folder for private libraries that distributions use. */
 static const char *const own_copies[] = { "libgpuprof-unwind.so", "gpuprof/libgpuprof-unwind.so" };
 #define SYSTEM_COPY "libunwind.so.8"
-
-struct own_text {
-	uintptr_t inside, from, to;
-};
-
-static int find_own_text(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct own_text *own = context;
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t from = info->dlpi_addr + p->p_vaddr;
-		if (p->p_type != PT_LOAD || own->inside - from >= p->p_memsz)
-			continue;
-		own->from = from;
-		own->to = from + p->p_memsz;
-		return 1;
-	}
-	return 0;
-}
 
 static void *load_beside(const char *library, const char *name)
 {
@@ -83,14 +64,14 @@ static void watch_loader(void)
 
 static const char *open_once(unsigned depth, bool has_frame_pointers)
 {
-	struct own_text own = { .inside = (uintptr_t)gp_unwind_open };
+	struct gp_elf_range own;
 	struct gp_native_setup setup = { .depth = (uint16_t)depth,
 					 .has_frame_pointers = has_frame_pointers,
 					 .lookup = open_unwind_find };
 	bool is_valgrind = false;
 	if (dl_iterate_phdr(find_valgrind, &is_valgrind))
 		return "valgrind runs the job";
-	if (!dl_iterate_phdr(find_own_text, &own))
+	if (!gp_elf_find((const void *)gp_unwind_open, &own))
 		return "our own text was not found";
 	setup.own_from = own.from;
 	setup.own_to = own.to;

@@ -59,13 +59,6 @@ static void raise_context_epoch(void)
 
 /* ---- definitions ---- */
 
-bool gp_define_sure(const struct gp_record *record, const char *text, size_t text_bytes)
-{
-	uint64_t head = gp_thread.head;
-	gp_define(record, text, text_bytes);
-	return gp_thread.head != head;
-}
-
 static uint64_t big_endian(const char *bytes)
 {
 	uint64_t value = 0;
@@ -97,7 +90,7 @@ static bool define_device(unsigned device)
 	record.gpu.total_bytes = total_bytes;
 	record.gpu.uuid_high = big_endian(uuid.bytes);
 	record.gpu.uuid_low = big_endian(uuid.bytes + 8);
-	return gp_define_sure(&record, name, strnlen(name, sizeof name));
+	return gp_define(&record, name, strnlen(name, sizeof name));
 }
 
 static void tell_device(unsigned device)
@@ -120,7 +113,7 @@ static bool tell_context(uint64_t context, int byte, unsigned flags)
 					    .device = (uint8_t)device,
 					    .aux = flags,
 					    .context.handle = context };
-		if (!gp_define_sure(&record, NULL, 0))
+		if (!gp_define(&record, NULL, 0))
 			return false;
 		gp_handle_put(&contexts, context, (uint8_t)((unsigned)byte | TOLD));
 	}
@@ -143,7 +136,7 @@ void gp_stream_define(uint64_t stream, unsigned flags, int priority)
 				    .stream.handle = stream };
 	record.stream.context = gp_thread.context;
 	record.stream.priority = (uint64_t)(int64_t)priority;
-	if (byte >= 0 && !((unsigned)byte & TOLD) && gp_define_sure(&record, NULL, 0))
+	if (byte >= 0 && !((unsigned)byte & TOLD) && gp_define(&record, NULL, 0))
 		gp_handle_put(&streams, stream, (uint8_t)((unsigned)byte | TOLD));
 }
 

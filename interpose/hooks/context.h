@@ -108,9 +108,6 @@ bool gp_reference_add(enum gp_space space,
 void gp_reference_again(enum gp_space space, uint64_t address);
 bool gp_reference_drop(enum gp_space space, uint64_t address); /* false: there is only one */
 
-/* False: lost, to be tried again. */
-bool gp_define_sure(const struct gp_record *record, const char *text, size_t text_bytes);
-
 /* For gp_recorder_started: a process begins to record, maybe a forked child. */
 void gp_context_restart(bool is_child);
 

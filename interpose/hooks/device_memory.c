@@ -35,15 +35,12 @@ static bool ask_driver(unsigned device, uint64_t *free_bytes, uint64_t *total_by
 static void put_record(unsigned device, uint64_t free_bytes, uint64_t total_bytes)
 {
 	uint64_t limit = atomic_load_explicit(&devices[device].limit, memory_order_relaxed);
-	struct gp_record *r = gp_reserve(GP_DEVICE_MEMORY);
-	if (!r)
-		return;
-	r->device = (uint8_t)device;
-	r->device_memory.free_bytes = free_bytes;
-	r->device_memory.total_bytes = total_bytes;
-	r->device_memory.limit_bytes = limit;
-	r->aux = limit != 0;
-	gp_commit(r);
+	gp_put((struct gp_record){ .kind = GP_DEVICE_MEMORY,
+				   .device = (uint8_t)device,
+				   .aux = limit != 0,
+				   .device_memory = { .free_bytes = free_bytes,
+						      .total_bytes = total_bytes,
+						      .limit_bytes = limit } });
 }
 
 /* The framework takes its fraction of the device's memory, cut down to a byte. */

@@ -33,12 +33,10 @@ void gp_hook_stream_ending(uint64_t stream, bool is_recording)
 	gp_stream_ending(stream);
 	if (is_recording)
 		gp_hook_resource_gone(GP_RESOURCE_STREAM, stream);
-	struct gp_record *r = is_recording && stream ? gp_reserve(GP_STREAM_DESTROY) : NULL;
-	if (!r)
-		return;
-	r->stream_destroy.handle = stream;
-	r->device = (uint8_t)device;
-	gp_commit(r);
+	if (is_recording && stream)
+		gp_put((struct gp_record){ .kind = GP_STREAM_DESTROY,
+					   .device = (uint8_t)device,
+					   .stream_destroy.handle = stream });
 }
 
 /* ---- contexts ---- */

@@ -14,16 +14,11 @@ void gp_hook_capture_began(CUresult result, uint64_t stream, unsigned mode, CUgr
 			   bool is_recording)
 {
 	gp_capture_began(stream, result);
-	struct gp_record *r =
-		is_recording && result == CUDA_SUCCESS ? gp_reserve(GP_CAPTURE_BEGIN) : NULL;
-	if (!r)
-		return;
-	r->capture_begin.stream = stream;
-	r->capture_begin.graph = (uint64_t)graph;
-	r->aux = mode;
-	/* definitions would overwrite what is reserved: only what is known already */
-	r->device = (uint8_t)gp_stream_device_known(stream);
-	gp_commit(r);
+	if (is_recording && result == CUDA_SUCCESS)
+		gp_put((struct gp_record){ .kind = GP_CAPTURE_BEGIN,
+					   .device = (uint8_t)gp_stream_device_known(stream),
+					   .aux = mode,
+					   .capture_begin = { stream, (uint64_t)graph } });
 }
 
 void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *graph,
@@ -32,16 +27,12 @@ void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *grap
 	gp_capture_ended(stream, result);
 	if (!is_recording)
 		return;
-	if (result == CUDA_SUCCESS && graph)
-		gp_hook_resource(GP_RESOURCE_GRAPH, (uint64_t)*graph, GP_DEVICE_UNKNOWN);
-	struct gp_record *r = gp_reserve(GP_CAPTURE_END);
-	if (r) {
-		r->capture_end.stream = stream;
-		r->capture_end.graph = result == CUDA_SUCCESS && graph ? (uint64_t)*graph : 0;
-		r->code = (uint16_t)result;
-		r->device = (uint8_t)gp_stream_device_known(stream);
-		gp_commit(r);
-	}
+	const uint64_t captured = result == CUDA_SUCCESS && graph ? (uint64_t)*graph : 0;
+	gp_hook_resource(GP_RESOURCE_GRAPH, captured, GP_DEVICE_UNKNOWN);
+	gp_put((struct gp_record){ .kind = GP_CAPTURE_END,
+				   .device = (uint8_t)gp_stream_device_known(stream),
+				   .code = (uint16_t)result,
+				   .capture_end = { stream, captured } });
 	gp_kernel_name_waiting();
 }
 
@@ -105,34 +96,25 @@ void gp_graph_memory_launched(CUgraphExec exec)
 
 void gp_hook_instantiate(CUresult result, CUgraphExec exec, CUgraph graph, uint64_t flags)
 {
-	struct gp_record *r = gp_reserve(GP_GRAPH_INSTANTIATE);
-	if (result == CUDA_SUCCESS) {
-		struct holder *holder = find_graph((uint64_t)graph);
-		if (holder)
-			atomic_store(&holder->exec, (uint64_t)exec);
-	}
-	if (!r)
-		return;
-	r->graph_instantiate.exec = (uint64_t)exec;
-	r->graph_instantiate.graph = (uint64_t)graph;
-	r->aux = (uint32_t)flags;
-	r->device = GP_DEVICE_UNKNOWN;
-	r->code = (uint16_t)result;
-	gp_commit(r);
-	if (result == CUDA_SUCCESS)
+	struct holder *holder = result == CUDA_SUCCESS ? find_graph((uint64_t)graph) : NULL;
+	if (holder)
+		atomic_store(&holder->exec, (uint64_t)exec);
+	const bool is_put = gp_put(
+		(struct gp_record){ .kind = GP_GRAPH_INSTANTIATE,
+				    .device = GP_DEVICE_UNKNOWN,
+				    .code = (uint16_t)result,
+				    .aux = (uint32_t)flags,
+				    .graph_instantiate = { (uint64_t)exec, (uint64_t)graph } });
+	if (is_put && result == CUDA_SUCCESS)
 		gp_hook_resource(GP_RESOURCE_EXEC, (uint64_t)exec, GP_DEVICE_UNKNOWN);
 }
 
 void gp_hook_graph_update(CUresult result, CUgraphExec exec, CUgraph graph)
 {
-	struct gp_record *r = gp_reserve(GP_GRAPH_UPDATE);
-	if (!r)
-		return;
-	r->graph_update.exec = (uint64_t)exec;
-	r->graph_update.graph = (uint64_t)graph;
-	r->device = GP_DEVICE_UNKNOWN;
-	r->code = (uint16_t)result;
-	gp_commit(r);
+	gp_put((struct gp_record){ .kind = GP_GRAPH_UPDATE,
+				   .device = GP_DEVICE_UNKNOWN,
+				   .code = (uint16_t)result,
+				   .graph_update = { (uint64_t)exec, (uint64_t)graph } });
 }
 
 void gp_hook_exec_destroy(CUgraphExec exec)
@@ -146,12 +128,10 @@ void gp_hook_exec_destroy(CUgraphExec exec)
 			let_go(holder, GP_HOW_EXEC_DESTROY);
 	}
 	gp_hook_resource_gone(GP_RESOURCE_EXEC, (uint64_t)exec);
-	struct gp_record *r = exec ? gp_reserve(GP_GRAPH_EXEC_DESTROY) : NULL;
-	if (!r)
-		return;
-	r->graph_exec_destroy.exec = (uint64_t)exec;
-	r->device = GP_DEVICE_UNKNOWN;
-	gp_commit(r);
+	if (exec)
+		gp_put((struct gp_record){ .kind = GP_GRAPH_EXEC_DESTROY,
+					   .device = GP_DEVICE_UNKNOWN,
+					   .graph_exec_destroy.exec = (uint64_t)exec });
 }
 
 void gp_hook_graph_destroy(CUgraph graph)
@@ -162,12 +142,10 @@ void gp_hook_graph_destroy(CUgraph graph)
 	else if (holder)
 		let_go(holder, GP_HOW_GRAPH_DESTROY);
 	gp_hook_resource_gone(GP_RESOURCE_GRAPH, (uint64_t)graph);
-	struct gp_record *r = graph ? gp_reserve(GP_GRAPH_DESTROY) : NULL;
-	if (!r)
-		return;
-	r->graph_destroy.graph = (uint64_t)graph;
-	r->device = GP_DEVICE_UNKNOWN;
-	gp_commit(r);
+	if (graph)
+		gp_put((struct gp_record){ .kind = GP_GRAPH_DESTROY,
+					   .device = GP_DEVICE_UNKNOWN,
+					   .graph_destroy.graph = (uint64_t)graph });
 }
 
 /* ---- nodes ---- */
@@ -184,16 +162,11 @@ void gp_hook_node(CUresult result, unsigned type, CUgraph graph, CUgraphNode nod
 		atomic_fetch_sub(&holder->unfreed, 1);
 	if (type == GP_NODE_KERNEL && address && !gp_kernel_is_named(address))
 		gp_kernel_name(address, GP_DEVICE_UNKNOWN);
-	struct gp_record *r = gp_reserve(GP_GRAPH_ADD_NODE);
-	if (!r)
-		return;
-	r->graph_add_node.graph = (uint64_t)graph;
-	r->graph_add_node.node = (uint64_t)node;
-	r->graph_add_node.address = address;
-	r->graph_add_node.bytes = bytes;
-	r->aux = type;
-	r->device = GP_DEVICE_UNKNOWN;
-	gp_commit(r);
+	gp_put((struct gp_record){
+		.kind = GP_GRAPH_ADD_NODE,
+		.device = GP_DEVICE_UNKNOWN,
+		.aux = type,
+		.graph_add_node = { (uint64_t)graph, (uint64_t)node, address, bytes } });
 }
 
 void gp_hook_alloc_node(CUresult result, CUgraph graph, CUgraphNode node,
@@ -249,14 +222,12 @@ static enum gp_resource resource_of(enum gp_module sort)
 static void record_module(enum gp_kind kind, CUresult result, enum gp_module sort, uint64_t handle)
 {
 	unsigned device = sort == GP_MODULE_LIBRARY ? GP_DEVICE_UNKNOWN : gp_device_current();
-	struct gp_record *r = gp_reserve(kind);
-	if (!r)
-		return;
-	r->module_load.handle = handle; /* module_unload's lies at the same place */
-	r->aux = (uint32_t)sort;
-	r->device = (uint8_t)device;
-	r->code = (uint16_t)result;
-	gp_commit(r);
+	gp_put((struct gp_record){ .kind = (uint16_t)kind,
+				   .device = (uint8_t)device,
+				   .code = (uint16_t)result,
+				   .aux = (uint32_t)sort,
+				   /* module_unload's lies at the same place */
+				   .module_load.handle = handle });
 }
 
 void gp_hook_module_load(CUresult result, enum gp_module kind, uint64_t handle)

@@ -67,7 +67,7 @@ void gp_kernel_name(uint64_t function, unsigned device)
 	struct gp_record record = { .kind = GP_KERNEL,
 				    .device = (uint8_t)device,
 				    .kernel.handle = function };
-	if (gp_define_sure(&record, name, strlen(name)))
+	if (gp_define(&record, name, strlen(name)))
 		gp_handle_put(&kernels, function, generation);
 	gp_calls_end();
 	errno = kept;

@@ -29,22 +29,16 @@ static void ask_free_bytes(CUresult result, struct gp_record *record)
 void gp_hook_alloc_failed(CUresult result, const struct gp_allocation *what)
 {
 	int kept = errno;
-	struct gp_record failed = { 0 };
+	struct gp_record failed = { .kind = GP_ALLOC_FAILED,
+				    .space = (uint8_t)what->space,
+				    .device = (uint8_t)what->device,
+				    .code = (uint16_t)result,
+				    .aux = what->flags,
+				    .alloc_failed.bytes = what->bytes,
+				    .alloc_failed.stream = what->stream };
 	ask_free_bytes(result, &failed);
-	const uint32_t caller = gp_stack_of_alloc();
-	struct gp_record *r = gp_reserve(GP_ALLOC_FAILED);
-	if (r) {
-		r->stack = caller;
-		r->alloc_failed.bytes = what->bytes;
-		r->alloc_failed.stream = what->stream;
-		r->alloc_failed.free_bytes = failed.alloc_failed.free_bytes;
-		r->alloc_failed.total_bytes = failed.alloc_failed.total_bytes;
-		r->aux = what->flags;
-		r->space = (uint8_t)what->space;
-		r->device = (uint8_t)what->device;
-		r->code = (uint16_t)result;
-		gp_commit_memory(r);
-	}
+	failed.stack = gp_stack_of_alloc();
+	gp_put(failed);
 	/* a job may end of it */
 	if (result == CUDA_ERROR_OUT_OF_MEMORY)
 		gp_flush_soon();
@@ -99,26 +93,21 @@ void gp_hook_free_failed(CUresult result, enum gp_space space, uint64_t address)
 		gp_reference_again(space, address);
 	if (gp_thread.last_free_order >= GP_REFERENCE_FREED)
 		return;
-	struct gp_record *r = gp_reserve(GP_FREE_FAILED);
-	if (!r)
-		return;
-	r->free_failed.address = address;
-	r->free_failed.undoes = gp_thread.last_free_order;
-	r->space = (uint8_t)space;
-	r->device = GP_DEVICE_UNKNOWN;
-	r->code = (uint16_t)result;
-	gp_commit_memory(r);
+	gp_put((struct gp_record){ .kind = GP_FREE_FAILED,
+				   .space = (uint8_t)space,
+				   .device = GP_DEVICE_UNKNOWN,
+				   .code = (uint16_t)result,
+				   .free_failed.address = address,
+				   .free_failed.undoes = gp_thread.last_free_order });
 }
 
 void gp_hook_owner_gone(enum gp_how how, uint64_t owner, unsigned device)
 {
-	struct gp_record *r = owner ? gp_reserve(GP_OWNER_GONE) : NULL;
-	if (!r)
-		return;
-	r->owner_gone.owner = owner;
-	r->aux = (uint32_t)how;
-	r->device = (uint8_t)device;
-	gp_commit_memory(r);
+	if (owner)
+		gp_put((struct gp_record){ .kind = GP_OWNER_GONE,
+					   .device = (uint8_t)device,
+					   .aux = (uint32_t)how,
+					   .owner_gone.owner = owner });
 }
 
 /* ---- virtual memory ---- */
@@ -175,18 +164,13 @@ void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t off
 	if (result != CUDA_SUCCESS)
 		return;
 	gp_use_known(GP_SPACE_MAPPED, address, bytes);
-	const uint32_t caller = gp_stack_of_alloc();
-	struct gp_record *r = gp_reserve(GP_MAP);
-	if (!r)
-		return;
-	r->stack = caller;
-	r->map.address = address;
-	r->map.bytes = bytes;
-	r->map.handle = handle;
-	r->map.offset = offset;
-	r->space = GP_SPACE_MAPPED;
-	r->device = (uint8_t)device;
-	gp_commit_memory(r);
+	gp_put((struct gp_record){
+		.kind = GP_MAP,
+		.space = GP_SPACE_MAPPED,
+		.device = (uint8_t)device,
+		.stack = gp_stack_of_alloc(),
+		.map = {
+			.address = address, .bytes = bytes, .handle = handle, .offset = offset } });
 }
 
 void gp_hook_unmap(uint64_t address, uint64_t bytes)
@@ -208,16 +192,13 @@ void gp_hook_unmap_failed(CUresult result, uint64_t address, uint64_t bytes)
 {
 	if (gp_thread.last_free_order == GP_NOTHING_FREED)
 		return;
-	struct gp_record *r = gp_reserve(GP_UNMAP_FAILED);
-	if (!r)
-		return;
-	r->unmap_failed.address = address;
-	r->unmap_failed.bytes = bytes;
-	r->unmap_failed.undoes = gp_thread.last_free_order;
-	r->space = GP_SPACE_MAPPED;
-	r->device = GP_DEVICE_UNKNOWN;
-	r->code = (uint16_t)result;
-	gp_commit_memory(r);
+	gp_put((struct gp_record){ .kind = GP_UNMAP_FAILED,
+				   .space = GP_SPACE_MAPPED,
+				   .device = GP_DEVICE_UNKNOWN,
+				   .code = (uint16_t)result,
+				   .unmap_failed = { .address = address,
+						     .bytes = bytes,
+						     .undoes = gp_thread.last_free_order } });
 }
 
 void gp_hook_multicast_create(CUresult result, uint64_t handle, uint64_t bytes)
@@ -232,18 +213,17 @@ void gp_hook_multicast_create(CUresult result, uint64_t handle, uint64_t bytes)
 void gp_hook_multicast(CUresult result, enum gp_multicast operation, uint64_t handle,
 		       uint64_t member, uint64_t offset, uint64_t bytes, int device)
 {
-	struct gp_record *r = result == CUDA_SUCCESS ? gp_reserve(GP_MULTICAST) : NULL;
-	if (!r)
-		return;
-	r->multicast.handle = handle;
-	r->multicast.member = member;
-	r->multicast.offset = offset;
-	r->multicast.bytes = bytes;
-	r->aux = (uint32_t)operation;
-	r->space = GP_SPACE_MULTICAST;
-	r->device = (uint8_t)(device >= 0 && device < (int)GP_DEVICES ? (unsigned)device :
-									GP_DEVICE_UNKNOWN);
-	gp_commit(r);
+	const bool is_known = device >= 0 && device < (int)GP_DEVICES;
+	if (result == CUDA_SUCCESS)
+		gp_put((struct gp_record){
+			.kind = GP_MULTICAST,
+			.space = GP_SPACE_MULTICAST,
+			.device = (uint8_t)(is_known ? (unsigned)device : GP_DEVICE_UNKNOWN),
+			.aux = (uint32_t)operation,
+			.multicast = { .handle = handle,
+				       .member = member,
+				       .offset = offset,
+				       .bytes = bytes } });
 }
 
 /* ---- pools and imports ---- */
@@ -255,41 +235,36 @@ void gp_hook_pool_create(CUresult result, CUmemoryPool pool, const CUmemPoolProp
 		return;
 	unsigned device = properties ? gp_located_device(&properties->location) : GP_DEVICE_UNKNOWN;
 	gp_pool_known(pool, device);
-	if (is_recording)
-		gp_hook_resource(GP_RESOURCE_POOL, (uint64_t)pool, device);
-	struct gp_record *r = is_recording ? gp_reserve(GP_POOL_CREATE) : NULL;
-	if (!r)
+	if (!is_recording)
 		return;
-	r->pool_create.pool = (uint64_t)pool;
-	r->pool_create.max_bytes = properties ? properties->maxSize : 0;
-	r->aux = properties ? (uint32_t)properties->handleTypes << 16 : GP_ALLOC_IMPORT;
-	r->device = (uint8_t)device;
-	gp_commit_memory(r);
+	gp_hook_resource(GP_RESOURCE_POOL, (uint64_t)pool, device);
+	gp_put((struct gp_record){ .kind = GP_POOL_CREATE,
+				   .device = (uint8_t)device,
+				   .aux = properties ? (uint32_t)properties->handleTypes << 16 :
+						       GP_ALLOC_IMPORT,
+				   .pool_create.pool = (uint64_t)pool,
+				   .pool_create.max_bytes = properties ? properties->maxSize : 0 });
 }
 
 void gp_hook_pool_destroy(CUmemoryPool pool, bool is_recording)
 {
 	unsigned device = gp_pool_device(pool);
 	gp_pool_known(pool, GP_DEVICE_UNKNOWN);
-	if (is_recording)
-		gp_hook_resource_gone(GP_RESOURCE_POOL, (uint64_t)pool);
-	struct gp_record *r = pool && is_recording ? gp_reserve(GP_POOL_DESTROY) : NULL;
-	if (!r)
+	if (!pool || !is_recording)
 		return;
-	r->pool_destroy.pool = (uint64_t)pool;
-	r->device = (uint8_t)device;
-	gp_commit_memory(r);
+	gp_hook_resource_gone(GP_RESOURCE_POOL, (uint64_t)pool);
+	gp_put((struct gp_record){ .kind = GP_POOL_DESTROY,
+				   .device = (uint8_t)device,
+				   .pool_destroy.pool = (uint64_t)pool });
 }
 
 void gp_hook_pool_trim(CUresult result, CUmemoryPool pool, uint64_t keep_bytes, unsigned device)
 {
-	struct gp_record *r = result == CUDA_SUCCESS ? gp_reserve(GP_POOL_TRIM) : NULL;
-	if (!r)
-		return;
-	r->pool_trim.pool = (uint64_t)pool;
-	r->pool_trim.keep_bytes = keep_bytes;
-	r->device = (uint8_t)device;
-	gp_commit_memory(r);
+	if (result == CUDA_SUCCESS)
+		gp_put((struct gp_record){ .kind = GP_POOL_TRIM,
+					   .device = (uint8_t)device,
+					   .pool_trim.pool = (uint64_t)pool,
+					   .pool_trim.keep_bytes = keep_bytes });
 }
 
 GP_COLD static uint64_t ask_bytes(uint64_t address)

@@ -45,13 +45,28 @@ static bool note(struct gp_use_layout *out, size_t index, size_t offset, size_t 
 	return true;
 }
 
-/* Inside the gate. False: the driver does not know. */
-static bool ask_function(uint64_t function, struct gp_use_layout *out)
+/* Inside the gate. The runtime passes a CUkernel where a CUfunction is expected. */
+static CUresult ask_one(uint64_t function, bool is_kernel, size_t index, size_t *offset,
+			size_t *bytes)
 {
-	size_t offset = 0, bytes = 0, index = 0;
+	if (is_kernel)
+		return gp_cuda.cuKernelGetParamInfo ?
+			       gp_cuda.cuKernelGetParamInfo((CUkernel)function, index, offset,
+							    bytes) :
+			       CUDA_ERROR_NOT_FOUND;
+	return gp_cuda.cuFuncGetParamInfo ?
+		       gp_cuda.cuFuncGetParamInfo((CUfunction)function, index, offset, bytes) :
+		       CUDA_ERROR_NOT_FOUND;
+}
+
+/* False: the driver does not know. */
+static bool ask_all(uint64_t function, bool is_kernel, struct gp_use_layout *out)
+{
 	CUresult result = CUDA_ERROR_NOT_FOUND;
-	for (; gp_cuda.cuFuncGetParamInfo && index < PARAMETERS_MAX; index++, bytes = 0) {
-		result = gp_cuda.cuFuncGetParamInfo((CUfunction)function, index, &offset, &bytes);
+	size_t index = 0;
+	for (; index < PARAMETERS_MAX; index++) {
+		size_t offset = 0, bytes = 0;
+		result = ask_one(function, is_kernel, index, &offset, &bytes);
 		if (result != CUDA_SUCCESS || !note(out, index, offset, bytes))
 			break;
 	}
@@ -59,28 +74,15 @@ static bool ask_function(uint64_t function, struct gp_use_layout *out)
 	return result == CUDA_ERROR_INVALID_VALUE && index < PARAMETERS_MAX;
 }
 
-/* The same of a CUkernel, which the runtime passes where a CUfunction is expected. */
-static bool ask_kernel(uint64_t function, struct gp_use_layout *out)
-{
-	size_t offset = 0, bytes = 0, index = 0;
-	CUresult result = CUDA_ERROR_NOT_FOUND;
-	for (; gp_cuda.cuKernelGetParamInfo && index < PARAMETERS_MAX; index++, bytes = 0) {
-		result = gp_cuda.cuKernelGetParamInfo((CUkernel)function, index, &offset, &bytes);
-		if (result != CUDA_SUCCESS || !note(out, index, offset, bytes))
-			break;
-	}
-	return result == CUDA_ERROR_INVALID_VALUE && index < PARAMETERS_MAX;
-}
-
 /* A function that is refused at its first parameter may be a kernel, or have none. */
 static void ask(uint64_t function, struct gp_use_layout *out)
 {
-	bool is_function = ask_function(function, out);
+	bool is_function = ask_all(function, false, out);
 	if (is_function && out->pieces)
 		return;
 	struct gp_use_layout first = { .pieces = out->pieces };
 	out->pieces = out->words = 0;
-	if (ask_kernel(function, out) || (is_function && !first.pieces))
+	if (ask_all(function, true, out) || (is_function && !first.pieces))
 		return;
 	out->pieces = GP_LAYOUT_UNKNOWN;
 	out->words = 0;

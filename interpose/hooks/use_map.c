@@ -28,12 +28,8 @@ bool gp_use_map_open(void)
 static void tell_beyond(void)
 {
 	uint64_t beyond = atomic_fetch_add(&gp_use_map.beyond, 1) + 1;
-	struct gp_record record = { .kind = GP_FACT,
-				    .device = GP_DEVICE_UNKNOWN,
-				    .aux = GP_FACT_USES_BEYOND };
-	record.fact.value = beyond;
 	if ((beyond & (beyond - 1)) == 0)
-		gp_define_sure(&record, NULL, 0);
+		gp_define_fact(GP_FACT_USES_BEYOND, beyond, NULL);
 }
 
 static void widen(uint64_t from, uint64_t to)

@@ -19,16 +19,12 @@
 
 void gp_uses_restart(void)
 {
-	static const char no_memory[] = "no memory for the map of what is used";
 	if (!atomic_load(&gp_uses_wanted))
 		return;
 	int kept = errno;
 	bool is_open = gp_use_map_open() && gp_use_layouts_open();
-	struct gp_record record = { .kind = GP_FACT,
-				    .device = GP_DEVICE_UNKNOWN,
-				    .aux = GP_FACT_USES };
-	record.fact.value = is_open;
-	gp_define_sure(&record, is_open ? NULL : no_memory, is_open ? 0 : strlen(no_memory));
+	gp_define_fact(GP_FACT_USES, is_open,
+		       is_open ? NULL : "no memory for the map of what is used");
 	errno = kept;
 }
 
@@ -182,16 +178,12 @@ void gp_uses_of_copy(enum gp_use_what what, uint64_t to, uint64_t from)
 	if (!has_to && !has_from)
 		return;
 	int kept = errno;
-	unsigned device = gp_device_current(); /* may commit definitions: before the reservation */
-	struct gp_record *r = gp_reserve(GP_USE);
+	gp_put((struct gp_record){ .kind = GP_USE,
+				   .device = (uint8_t)gp_device_current(),
+				   .aux = (uint32_t)what | captured_bit(),
+				   .use.first = has_to ? to : 0,
+				   .use.second = has_from ? from : 0 });
 	errno = kept;
-	if (!r)
-		return;
-	r->use.first = has_to ? to : 0;
-	r->use.second = has_from ? from : 0;
-	r->aux = (uint32_t)what | captured_bit();
-	r->device = (uint8_t)device;
-	gp_commit(r);
 }
 
 /* ---- copies of rows: the first byte of either side ---- */

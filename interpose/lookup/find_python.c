@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "../../libgpuprof/record/stacks/stack_take.h"
-#include "elf_tables.h"
+#include "elf_lookup.h"
 #include "mapped_symbol.h"
 
 static int count_loads(struct dl_phdr_info *object, size_t bytes, void *context)
@@ -20,35 +20,14 @@ static void *in_process(void *context, const char *name)
 	return gp_mapped_any(name);
 }
 
-struct extent {
-	uintptr_t inside, from, to;
-};
-
-static int find_extent(struct dl_phdr_info *object, size_t bytes, void *context)
-{
-	struct extent *e = context;
-	(void)bytes;
-	if (!gp_elf_is_mapped(object, (const void *)e->inside, 1))
-		return 0;
-	e->from = UINTPTR_MAX;
-	for (unsigned k = 0; k < object->dlpi_phnum; k++) {
-		const ElfW(Phdr) *segment = &object->dlpi_phdr[k];
-		const uintptr_t at = object->dlpi_addr + segment->p_vaddr;
-		if (segment->p_type != PT_LOAD)
-			continue;
-		e->from = at < e->from ? at : e->from;
-		e->to = at + segment->p_memsz > e->to ? at + segment->p_memsz : e->to;
-	}
-	return 1;
-}
-
 static bool find_interpreter(void)
 {
-	struct extent e = { .inside = (uintptr_t)gp_mapped_any("PyInterpreterState_Main") };
+	const void *inside = gp_mapped_any("PyInterpreterState_Main");
+	struct gp_elf_range object;
 	if (!gp_stack_find(in_process, NULL))
 		return false;
-	if (e.inside && gp_mapped_walk(find_extent, &e))
-		gp_stack_found(e.from, e.to);
+	if (inside && gp_elf_find(inside, &object))
+		gp_stack_found(object.from, object.to);
 	return true;
 }
 

@@ -405,12 +405,9 @@ static bool is_before_us(const void *address)
 
 void gp_misses_tell(void)
 {
-	const struct gp_record fact = { .kind = GP_FACT,
-					.aux = GP_FACT_ROUTES,
-					.fact.value = atomic_load_explicit(&misses,
-									   memory_order_relaxed) };
-	if (fact.fact.value != 0)
-		gp_define(&fact, NULL, 0);
+	const uint64_t count = atomic_load_explicit(&misses, memory_order_relaxed);
+	if (count != 0)
+		gp_define_fact(GP_FACT_ROUTES, count, NULL);
 }
 
 void gp_miss_check(const char *name, void *real)

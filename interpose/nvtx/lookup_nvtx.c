@@ -71,10 +71,7 @@ void gp_nvtx_tell(void)
 	if (!taken_by[0])
 		return;
 	strcpy(text + strlen("taken by "), taken_by);
-	struct gp_record fact = { .kind = GP_FACT,
-				  .device = GP_DEVICE_UNKNOWN,
-				  .aux = GP_FACT_NVTX };
-	gp_define(&fact, text, strlen(text));
+	gp_define_fact(GP_FACT_NVTX, 0, text);
 	gp_say(false, "ranges of NVTX are not recorded, it is taken by", taken_by);
 }
 

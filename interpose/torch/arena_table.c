@@ -67,9 +67,7 @@ static bool arena_table_tell(uint32_t number)
 	arena.arena.has_pool = key->has_pool;
 	if (!gp_enter())
 		return false;
-	uint64_t head = gp_thread.head;
-	gp_define(&arena, NULL, 0);
-	gp_arenas[number].is_told = gp_thread.head != head;
+	gp_arenas[number].is_told = gp_define(&arena, NULL, 0);
 	gp_leave();
 	return gp_arenas[number].is_told;
 }

@@ -41,7 +41,6 @@ static unsigned device_index(uint64_t device)
 
 typedef void report_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved,
 			   uint64_t device);
-typedef void report_memory_3(void *block, int64_t bytes, uint64_t device);
 typedef void report_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device);
 
 /*
@@ -51,14 +50,12 @@ typedef void report_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, ui
  */
 #define MEMORY_LLL "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
 #define MEMORY_LMM "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
-#define MEMORY_3 "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE"
 #define OOM_LLL "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE"
 #define OOM_LMM "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"
 
 /* By the caller's object: two copies of c10 in one process each get their own reports. */
-static struct gp_originals memory_originals GP_HOT_DATA, memory_3_originals, oom_originals;
+static struct gp_originals memory_originals GP_HOT_DATA, oom_originals;
 static const char *const memory_names[] = { MEMORY_LMM, MEMORY_LLL, NULL };
-static const char *const memory_3_names[] = { MEMORY_3, NULL };
 static const char *const oom_names[] = { OOM_LMM, OOM_LLL, NULL };
 
 /*
@@ -158,14 +155,6 @@ bool gp_torch_version(char *out, size_t bytes)
 	return is_found;
 }
 
-static void say_fact(enum gp_fact key, uint64_t value, unsigned device, const char *text)
-{
-	struct gp_record fact = { .kind = GP_FACT, .device = (uint8_t)device };
-	fact.aux = (uint32_t)key;
-	fact.fact.value = value;
-	gp_define(&fact, text, strlen(text));
-}
-
 /*
  * A block that is handed out changes the allocator's totals, so a report of +bytes that has
  * the same totals as the one before is of a block that was live already (restoring a checkpoint
@@ -216,7 +205,7 @@ GP_COLD static void say_settings(void)
 		used = (size_t)(stpcpy(stpcpy(stpcpy(text + used, names[k]), "="), value) - text);
 	}
 	if (used)
-		say_fact(GP_FACT_ALLOC_CONF, 0, GP_DEVICE_UNKNOWN, text);
+		gp_define_fact(GP_FACT_ALLOC_CONF, 0, text);
 }
 
 /* The device's allocator has no other block. */
@@ -241,9 +230,9 @@ GP_COLD static bool say_tier(int64_t bytes, uint64_t allocated)
 	char version[64];
 	if (atomic_exchange_explicit(&gp_local->is_tier_said, 1, memory_order_relaxed))
 		return false; /* another thread was first */
-	say_fact(GP_FACT_BLOCK_REPORTS, 1, GP_DEVICE_UNKNOWN, "");
+	gp_define_fact(GP_FACT_BLOCK_REPORTS, 1, NULL);
 	if (gp_torch_version(version, sizeof version))
-		say_fact(GP_FACT_PYTORCH, 0, GP_DEVICE_UNKNOWN, version);
+		gp_define_fact(GP_FACT_PYTORCH, 0, version);
 	say_settings();
 	bool is_attached = gp_trace_wanted(is_first_block(bytes, allocated));
 	gp_torch_ranges_wanted();
@@ -260,8 +249,12 @@ GP_HOT bool need_tier(int64_t bytes, uint64_t allocated)
 /* Blocks that were there before us: our reconstruction cannot know them. */
 GP_COLD static void say_late(int64_t bytes, uint64_t allocated, unsigned device)
 {
+	const struct gp_record late = { .kind = GP_FACT,
+					.device = (uint8_t)device,
+					.aux = GP_FACT_FRAMEWORK_LATE,
+					.fact.value = 1 };
 	if (!is_only_block(bytes, allocated))
-		say_fact(GP_FACT_FRAMEWORK_LATE, 1, device, "");
+		gp_define(&late, NULL, 0);
 }
 
 static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved,
@@ -307,17 +300,14 @@ static void record_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 	if (!gp_enter())
 		return;
 	need_tier(0, 0);
-	uint32_t stack = gp_stack_of_alloc();
-	struct gp_record *r = gp_reserve(GP_OOM);
-	if (r) {
-		r->device = (uint8_t)device;
-		r->stack = stack;
-		r->oom.bytes = (uint64_t)bytes;
-		r->oom.allocated = allocated;
-		r->oom.reserved = reserved;
-		gp_known_join(r);
-		gp_commit_memory(r);
-	}
+	struct gp_record oom = { .kind = GP_OOM,
+				 .device = (uint8_t)device,
+				 .stack = gp_stack_of_alloc(),
+				 .oom.bytes = (uint64_t)bytes,
+				 .oom.allocated = allocated,
+				 .oom.reserved = reserved };
+	gp_known_join(&oom);
+	gp_put(oom);
 	gp_device_memory_ask_oom(device);
 	gp_flush_soon();
 	gp_leave();
@@ -330,7 +320,6 @@ static void record_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 EXPORT report_memory _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE;
 EXPORT report_memory _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE
 	__attribute__((alias(MEMORY_LMM)));
-EXPORT report_memory_3 _ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE;
 EXPORT report_oom _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE;
 EXPORT report_oom _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE
 	__attribute__((alias(OOM_LMM)));
@@ -352,20 +341,6 @@ GP_HOT_TEXT void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *blo
 		record_memory(block, bytes, allocated, reserved, device_index(device));
 	if (next)
 		next(block, bytes, allocated, reserved, device);
-}
-
-/*
- * Up to PyTorch 1.9: no totals, and `block` points to the allocator's own structure. Passed on,
- * not recorded.
- */
-void _ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE(void *block, int64_t bytes,
-							 uint64_t device)
-{
-	report_memory_3 *next;
-	*(void **)&next =
-		original_of(&memory_3_originals, memory_3_names, __builtin_return_address(0));
-	if (next)
-		next(block, bytes, device);
 }
 
 void _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE(int64_t bytes, uint64_t allocated,

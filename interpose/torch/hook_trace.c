@@ -80,15 +80,11 @@ static void record(enum gp_kind kind, unsigned device, uint32_t arena, uint64_t 
 		stack = gp_stack_of_alloc();
 	else if (kind == GP_SEGMENT_FREE || kind == GP_SEGMENT_UNMAP)
 		stack = gp_stack_of_free();
-	struct gp_record *r = gp_reserve(kind);
-	if (r) {
-		r->device = (uint8_t)device;
-		r->code = (uint16_t)arena;
-		r->stack = stack;
-		r->v[0] = value;
-		r->v[1] = bytes;
-		gp_commit_memory(r);
-	}
+	gp_put((struct gp_record){ .kind = (uint16_t)kind,
+				   .device = (uint8_t)device,
+				   .code = (uint16_t)arena,
+				   .stack = stack,
+				   .v = { value, bytes } });
 	gp_leave();
 }
 
@@ -186,22 +182,9 @@ static void told(const void *tracker, const struct gp_trace_entry *e)
 
 /* ---- attaching ---- */
 
-static void say_fact(bool is_attached, const char *why)
-{
-	struct gp_record fact = { .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN };
-	fact.aux = GP_FACT_ALLOCATOR_DETAILS;
-	fact.fact.value = is_attached;
-	gp_define(&fact, why, strlen(why));
-}
-
 static void hook_trace_say(const char *why)
 {
-	say_fact(!*why, why);
-}
-
-void gp_trace_say_untold(const char *why)
-{
-	say_fact(true, why);
+	gp_define_fact(GP_FACT_ALLOCATOR_DETAILS, !*why, why);
 }
 
 bool gp_trace_wanted(bool is_first_block)

@@ -79,8 +79,6 @@ bool gp_trace_wanted(bool is_first_block);
 void gp_trace_first_block(void);
 /* At a quiet moment, or in the report of the process's first block. */
 void gp_trace_attach(void);
-/* It is attached, but what was there before stays unknown. */
-void gp_trace_say_untold(const char *why);
 
 /* A process begins to record. */
 void gp_trace_restart(bool is_child);

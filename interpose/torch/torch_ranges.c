@@ -75,10 +75,7 @@ static void ended(const void *function, void *context)
 
 static void torch_ranges_say(const char *why)
 {
-	struct gp_record fact = { .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN };
-	fact.aux = GP_FACT_TORCH_RANGES;
-	fact.fact.value = !*why;
-	gp_define(&fact, why, strlen(why));
+	gp_define_fact(GP_FACT_TORCH_RANGES, !*why, why);
 }
 
 void gp_torch_ranges_wanted(void)

@@ -48,46 +48,33 @@ void gp_join_changed(unsigned device)
 
 /* ---- under the lock of the device's allocator ---- */
 
-static struct gp_record *reserve(enum gp_kind kind, unsigned device, uint32_t arena)
-{
-	struct gp_record *r = gp_reserve(kind);
-	if (r) {
-		r->device = (uint8_t)device;
-		r->code = (uint16_t)arena;
-	}
-	return r;
-}
-
+/* SEGMENT_ALLOC and SEGMENT_MAP have the same fields. */
 static void record_segment(const struct gp_torch_segment *s, uint32_t arena)
 {
-	struct gp_record *r = reserve(s->is_expandable ? GP_SEGMENT_MAP : GP_SEGMENT_ALLOC,
-				      (unsigned)s->device, arena);
-	if (!r)
-		return;
-	/* SEGMENT_ALLOC and SEGMENT_MAP have the same fields */
-	r->aux = 1;
-	r->segment_alloc.address = s->address;
-	r->segment_alloc.bytes = s->bytes;
-	gp_commit_memory(r);
+	gp_put((struct gp_record){ .kind = s->is_expandable ? GP_SEGMENT_MAP : GP_SEGMENT_ALLOC,
+				   .device = (uint8_t)s->device,
+				   .code = (uint16_t)arena,
+				   .aux = 1,
+				   .segment_alloc.address = s->address,
+				   .segment_alloc.bytes = s->bytes });
 }
 
 static void record_block(const struct gp_torch_segment *s, const struct gp_torch_block *b,
 			 uint64_t address, uint32_t arena)
 {
 	uint64_t spare = b->bytes - b->requested, allocated = 0, reserved = 0;
-	struct gp_record *r;
 	if (!b->is_active || spare >= GP_FOUND_PENDING - 1)
 		return;
-	r = reserve(GP_BLOCK_EXISTING, (unsigned)s->device, arena);
-	if (!r)
-		return;
 	gp_torch_totals((unsigned)s->device, &allocated, &reserved);
-	r->aux = ((uint32_t)spare + 1) | (b->is_allocated ? 0 : GP_FOUND_PENDING);
-	r->block_existing.address = address;
-	r->block_existing.bytes = b->bytes;
-	r->block_existing.allocated = allocated;
-	r->block_existing.reserved = reserved;
-	gp_commit_memory(r);
+	gp_put((struct gp_record){ .kind = GP_BLOCK_EXISTING,
+				   .device = (uint8_t)s->device,
+				   .code = (uint16_t)arena,
+				   .aux = ((uint32_t)spare + 1) |
+					  (b->is_allocated ? 0 : GP_FOUND_PENDING),
+				   .block_existing = { .address = address,
+						       .bytes = b->bytes,
+						       .allocated = allocated,
+						       .reserved = reserved } });
 }
 
 static void record_device(unsigned device)
@@ -243,8 +230,8 @@ void gp_join_try(void)
 	bool is_over = trace_join_attempt(give_back(), &why);
 	gp_thread.inside = inside;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (is_over && why)
-		gp_trace_say_untold(why);
+	if (is_over && why) /* the tracker is attached all the same */
+		gp_define_fact(GP_FACT_ALLOCATOR_DETAILS, true, why);
 	/* partner: the exchange above */
 	atomic_store_explicit(&gp_join_state, is_over ? GP_JOIN_NONE : GP_JOIN_WANTED,
 			      memory_order_release);

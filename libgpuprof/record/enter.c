@@ -13,11 +13,6 @@
 
 void (*gp_thread_entered)(void);
 
-static uint64_t enter_now_ns(void)
-{
-	return gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
-}
-
 /* ---- a process starts ---- */
 
 static bool is_started(void)
@@ -29,7 +24,7 @@ static bool is_started(void)
 /* As a rule the drain thread sleeps since the job's first context. */
 static void start_process(void)
 {
-	const uint64_t began = enter_now_ns();
+	const uint64_t began = gp_now_ns();
 	gp_recorder_prepare(); /* a forked child, or a context that was made past us */
 	if (!gp_drain_await_birth(START_WAIT_NS)) {
 		atomic_store(&gp_recorder.state, GP_RECORDER_FAILED);
@@ -39,7 +34,7 @@ static void start_process(void)
 	}
 	gp_drain_call();
 	gp_settings_warn();
-	const uint64_t waited = enter_now_ns() - began;
+	const uint64_t waited = gp_now_ns() - began;
 	if (!gp_wait_for_turns(is_started, waited < START_WAIT_NS ? START_WAIT_NS - waited : 0)) {
 		/* partner: the store in start of the drain thread */
 		const char *name =

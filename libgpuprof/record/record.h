@@ -303,10 +303,31 @@ GP_HOT void gp_commit(struct gp_record *r)
 }
 
 /*
+ * An event whole: reserved, copied and committed. `event` has its kind, which should be a constant,
+ * and its fields. False: lost, and counted.
+ */
+GP_HOT bool gp_put(struct gp_record event)
+{
+	struct gp_record *r = gp_reserve((enum gp_kind)event.kind);
+	if (gp_unlikely(!r))
+		return false;
+	event.time = r->time;
+	event.order = r->order;
+	*r = event;
+	if (gp_takes_order((enum gp_kind)event.kind))
+		gp_commit_memory(r);
+	else
+		gp_commit(r);
+	return true;
+}
+
+/*
  * A DEFINE record with text (cut at GP_TEXT_MAX), reserved, copied and committed. `record` gives
  * kind and fields. False: no room, and counted as lost. Slow half only.
  */
 bool gp_define(const struct gp_record *record, const char *text, size_t text_bytes);
+/* A FACT of the process, of no device. `text`: NULL, or closed by a NUL. As gp_define. */
+bool gp_define_fact(enum gp_fact key, uint64_t value, const char *text);
 
 /* One event that found no room anywhere. Inside. */
 GP_COLD void gp_count_lost(enum gp_kind kind);

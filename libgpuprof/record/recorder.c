@@ -112,7 +112,7 @@ static bool is_start_over(void)
 
 static void recorder_end(void)
 {
-	const uint64_t began = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const uint64_t began = gp_now_ns();
 	/* a slow disk, and a short job: what it lost by then is to be in its recording */
 	gp_wait_for_turns(is_start_over, END_WAIT_NS);
 	uint32_t word = atomic_load(&gp_local->word);
@@ -120,7 +120,7 @@ static void recorder_end(void)
 		return;
 	atomic_store(&gp_local->word, gp_word_next(word, GP_LEVEL_OFF, gp_word_is_outside(word)));
 	atomic_store(&gp_recorder.is_ending, 1);
-	const uint64_t waited = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - began;
+	const uint64_t waited = gp_now_ns() - began;
 	gp_wait_for_turns(is_ended, waited < END_WAIT_NS ? END_WAIT_NS - waited : 0);
 	gp_say_pending();
 }

@@ -275,14 +275,19 @@ void *gp_drain_main(void *recorder);
  * slots.
  */
 void gp_drain_flush(struct gp_recorder *recorder, struct gp_ring_view *view);
+/* The same of all rings. */
+void gp_drain_flush_all(struct gp_recorder *recorder);
 /* drain_report.c: publishes a record of the recorder's own (ring 0). */
 void gp_drain_tell(struct gp_recorder *recorder, struct gp_record *record, const char *text);
+/* The same of a FACT of the process. */
+void gp_drain_tell_fact(struct gp_recorder *recorder, enum gp_fact key, uint64_t value,
+			const char *text);
 
 /*
- * snapshot.c: what `gpuprof snapshot` requests. After each merge of `rings` rings. True: another
- * turn is due at once.
+ * snapshot.c: what `gpuprof snapshot` requests. After each merge. True: another turn is due at
+ * once.
  */
-bool gp_snapshot_tend(struct gp_recorder *recorder, uint32_t rings);
+bool gp_snapshot_tend(struct gp_recorder *recorder);
 
 /*
  * flush.c: answers gp_flush_soon. To be called before the heads are loaded; true: a flush is under

@@ -117,7 +117,7 @@ static bool advance(struct gp_recorder *r, struct gp_ring_view *view)
 
 static void load_heads(struct gp_recorder *r, uint32_t rings)
 {
-	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	uint64_t now = gp_now_ns();
 	for (uint32_t k = 0; k < rings; k++) {
 		struct gp_ring_view *view = &r->views[k];
 		/* partner: release store in gp_commit and gp_commit_memory */
@@ -145,7 +145,7 @@ static struct gp_ring_view *lowest(struct gp_recorder *r, uint32_t rings)
  */
 static bool is_given_up(struct gp_recorder *r)
 {
-	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	uint64_t now = gp_now_ns();
 	if (r->missing_since_ns == 0)
 		r->missing_since_ns = now;
 	return now - r->missing_since_ns > MISSING_NS;
@@ -187,7 +187,7 @@ static bool is_much(const struct gp_ring_view *view, uint64_t pending)
 
 static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 {
-	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	uint64_t now = gp_now_ns();
 	for (uint32_t k = 0; k < rings; k++) {
 		struct gp_ring_view *view = &r->views[k];
 		uint64_t pending =
@@ -239,7 +239,7 @@ static bool turn(struct gp_recorder *r)
 	gp_losses_tell(r);
 	r->views[0].head = atomic_load(&r->views[0].ring->head);
 	bool is_cut = merge(r, rings);
-	has_more |= gp_snapshot_tend(r, rings) || is_cut;
+	has_more |= gp_snapshot_tend(r) || is_cut;
 	flush_due(r, rings, is_urgent);
 	if (is_urgent && !is_cut && r->expected >= r->flush_until)
 		has_more |= gp_flush_end(r);
@@ -251,7 +251,7 @@ static bool turn(struct gp_recorder *r)
 	if (has_hole ? gp_losses_retry(r) : gp_segment_is_due(r))
 		gp_segment_turn(r);
 	gp_losses_keep(r, false);
-	atomic_store(&gp_control->heartbeat_ns, gp_clock_raw_ns(CLOCK_MONOTONIC_RAW));
+	atomic_store(&gp_control->heartbeat_ns, gp_now_ns());
 	gp_rings_hand_out(r);
 	gp_wait_end(r);
 	return has_more;
@@ -267,11 +267,7 @@ static void tell_facts(struct gp_recorder *r)
 		strcat(place, r->ring_path);
 		*strrchr(place, '/') = '\0';
 	}
-	gp_drain_tell(r,
-		      &(struct gp_record){ .kind = GP_FACT,
-					   .device = GP_DEVICE_UNKNOWN,
-					   .aux = GP_FACT_RING_PLACE },
-		      place);
+	gp_drain_tell_fact(r, GP_FACT_RING_PLACE, 0, place);
 	gp_drain_tell(r,
 		      &(struct gp_record){ .kind = GP_THREAD,
 					   .device = GP_DEVICE_UNKNOWN,

@@ -26,19 +26,10 @@ static bool write_block(struct gp_recorder *r, struct gp_ring_view *view, uint64
 			uint64_t slots, bool is_late)
 {
 	gp_segment_define(r, view, tail, slots);
-	struct gp_clock_triple now = gp_clock_triple();
-	struct gp_block_header header = {
-		.type = GP_BLOCK_EVENTS,
-		.flags = is_late ? GP_BLOCK_LATE : 0,
-		.segment = (uint32_t)atomic_load(&gp_control->segment),
-		.part = (uint32_t)atomic_load(&gp_control->part),
-		.thread = view->ring->thread,
-		.sequence = atomic_load(&view->ring->sequence),
-		.ticks = now.ticks,
-		.mono_ns = now.mono_ns,
-		.unix_ns = now.unix_ns,
-	};
+	struct gp_block_header header = gp_file_block(
+		&r->writer, GP_BLOCK_EVENTS, is_late ? GP_BLOCK_LATE : 0, view->ring->thread);
 	size_t length;
+	header.sequence = atomic_load(&view->ring->sequence);
 	const unsigned region = gp_ring_region(view->ring, tail);
 	if (gp_block_encode(r->scratch, &header, view->slots[region], GP_REGION_SLOTS(region), tail,
 			    slots, r->block, r->block_capacity, &length) != GP_OK ||
@@ -78,4 +69,11 @@ void gp_drain_flush(struct gp_recorder *r, struct gp_ring_view *view)
 	}
 	view->has_late = false;
 	view->pending_ns = view->seen < view->head ? view->pending_ns : 0;
+}
+
+void gp_drain_flush_all(struct gp_recorder *r)
+{
+	const uint32_t rings = atomic_load(&gp_control->rings);
+	for (uint32_t k = 0; k < rings; k++)
+		gp_drain_flush(r, &r->views[k]);
 }

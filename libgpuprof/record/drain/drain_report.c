@@ -49,3 +49,13 @@ void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *
 	/* partner: load_heads of this thread, and the adopter's load of head */
 	atomic_store_explicit(&own->ring->head, head + 1u + record->extra, memory_order_release);
 }
+
+void gp_drain_tell_fact(struct gp_recorder *r, enum gp_fact key, uint64_t value, const char *text)
+{
+	gp_drain_tell(r,
+		      &(struct gp_record){ .kind = GP_FACT,
+					   .device = GP_DEVICE_UNKNOWN,
+					   .aux = key,
+					   .fact.value = value },
+		      text);
+}

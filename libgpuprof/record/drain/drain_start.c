@@ -88,10 +88,10 @@ bool gp_drain_is_being_born_here(void)
 
 bool gp_drain_await_birth(uint64_t timeout_ns)
 {
-	const uint64_t deadline = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) + timeout_ns;
+	const uint64_t deadline = gp_now_ns() + timeout_ns;
 	uint32_t drain;
 	while ((drain = atomic_load(&gp_local->drain)) == GP_DRAIN_BEING_BORN) {
-		const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+		const uint64_t now = gp_now_ns();
 		if (now >= deadline)
 			break;
 		gp_futex_wait(&gp_local->drain, drain, deadline - now);

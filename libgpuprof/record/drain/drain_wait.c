@@ -10,11 +10,6 @@
 #define WAIT_SHARE 10
 #define WAIT_LEAST_NS 10000000ll /* a timer may be late by 50 us: at most 1% of a wait */
 
-static int64_t drain_wait_now_ns(void)
-{
-	return (int64_t)gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
-}
-
 /* How long might threads wait that begin at `at`? A turn that hangs costs the job this once. */
 static int64_t wait_most_ns(int64_t at)
 {
@@ -26,7 +21,7 @@ static int64_t wait_most_ns(int64_t at)
 bool gp_wait_for_drain(_Atomic uint32_t *word, uint32_t seen)
 {
 	struct gp_recorder *r = &gp_recorder;
-	const int64_t now = drain_wait_now_ns();
+	const int64_t now = (int64_t)gp_now_ns();
 	int64_t since = atomic_load(&r->waited_since_ns);
 	if (since == 0)
 		since = now;
@@ -47,7 +42,7 @@ void gp_wait_end(struct gp_recorder *r)
 	const int64_t since = atomic_exchange(&r->waited_since_ns, 0);
 	if (since != 0) {
 		/* a process that was stopped meanwhile (SIGSTOP, a debugger) waited no longer */
-		const int64_t took = drain_wait_now_ns() - since, most = wait_most_ns(since);
+		const int64_t took = (int64_t)gp_now_ns() - since, most = wait_most_ns(since);
 		const int64_t paid = atomic_load(&r->waits_paid_ns);
 		atomic_store_explicit(&r->waits_paid_ns,
 				      (paid > since ? paid : since) +
@@ -60,12 +55,12 @@ void gp_wait_end(struct gp_recorder *r)
 /* Waits until `is_done` or the deadline; each turn of the drain thread is a chance. */
 bool gp_wait_for_turns(bool (*is_done)(void), uint64_t timeout_ns)
 {
-	uint64_t deadline = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) + timeout_ns;
+	uint64_t deadline = gp_now_ns() + timeout_ns;
 	for (;;) {
 		uint32_t seen = atomic_load(&gp_recorder.progress);
 		if (is_done())
 			return true;
-		uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+		uint64_t now = gp_now_ns();
 		if (now >= deadline)
 			return false;
 		gp_futex_wake(&gp_recorder.wake);

@@ -86,33 +86,30 @@ bool gp_file_put_header(struct gp_file_writer *w)
 	return is_ours_or_reopened(w) && write_all(w->fd, bytes, sizeof bytes, 0);
 }
 
-static void read_text(const char *path, char *out, size_t capacity)
+size_t gp_file_read_text(const char *path, char *out, size_t capacity)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, out, capacity - 1);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? 0 : read(fd, out, capacity - 1);
+	const size_t bytes = n > 0 ? (size_t)n : 0;
 	if (fd >= 0)
 		close(fd);
-	out[n > 0 ? n : 0] = '\0';
+	out[bytes] = '\0';
+	return bytes;
 }
 
 static void describe_process(struct gp_file_header *h)
 {
-	read_text("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof h->boot_id);
+	gp_file_read_text("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof h->boot_id);
 	h->boot_id[strcspn(h->boot_id, "\n")] = '\0';
 	if (gethostname(h->hostname, sizeof h->hostname) != 0)
 		h->hostname[0] = '\0';
 	h->hostname[sizeof h->hostname - 1] = '\0';
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, h->command, sizeof h->command - 1);
-	if (fd >= 0)
-		close(fd);
-	n = n < 0 ? 0 : n;
+	size_t n = gp_file_read_text("/proc/self/cmdline", h->command, sizeof h->command);
 	while (n > 0 && h->command[n - 1] == '\0')
 		n--;
-	for (ssize_t k = 0; k < n; k++)
+	for (size_t k = 0; k < n; k++)
 		if (h->command[k] == '\0')
 			h->command[k] = ' ';
-	h->command[n] = '\0';
 }
 
 int gp_file_high(int fd)
@@ -168,24 +165,29 @@ bool gp_file_create(struct gp_file_writer *w, const char *name)
 	return w->id.inode && gp_file_put_header(w);
 }
 
-static bool put_plain_block(struct gp_file_writer *w, enum gp_block_type type, uint16_t flags,
-			    uint64_t offset)
+struct gp_block_header gp_file_block(const struct gp_file_writer *w, enum gp_block_type type,
+				     uint16_t flags, uint32_t thread)
 {
-	struct gp_control *c = w->control;
-	struct gp_clock_triple now = gp_clock_triple();
-	struct gp_block_header header = {
+	const struct gp_clock_triple now = gp_clock_triple();
+	return (struct gp_block_header){
 		.type = (uint16_t)type,
 		.flags = flags,
-		.segment = (uint32_t)atomic_load(&c->segment),
-		.part = (uint32_t)atomic_load(&c->part),
-		.thread = GP_THREAD_NONE,
-		.first_order = atomic_load(&c->cut),
-		.last_order = atomic_load(&c->cut),
+		.segment = (uint32_t)atomic_load(&w->control->segment),
+		.part = (uint32_t)atomic_load(&w->control->part),
+		.thread = thread,
 		.ticks = now.ticks,
 		.mono_ns = now.mono_ns,
 		.unix_ns = now.unix_ns,
 	};
+}
+
+static bool put_plain_block(struct gp_file_writer *w, enum gp_block_type type, uint16_t flags,
+			    uint64_t offset)
+{
+	struct gp_control *c = w->control;
+	struct gp_block_header header = gp_file_block(w, type, flags, GP_THREAD_NONE);
 	unsigned char bytes[GP_BLOCK_HEADER];
+	header.first_order = header.last_order = atomic_load(&c->cut);
 	gp_block_header_encode(&header, bytes);
 	if (!put_at(w, bytes, sizeof bytes, offset))
 		return false;

@@ -50,6 +50,11 @@ void gp_file_reopen_segment(struct gp_file_writer *writer);
 bool gp_file_put_header(struct gp_file_writer *writer);
 /* Bytes that still fit in the current part; UINT64_MAX when it has no end. */
 uint64_t gp_file_room(const struct gp_file_writer *writer);
+/* The header of a block that is written now, to where the writer stands. */
+struct gp_block_header gp_file_block(const struct gp_file_writer *writer, enum gp_block_type type,
+				     uint16_t flags, uint32_t thread);
+/* The beginning of a file as a text, closed by a NUL; "" where there is none. Its bytes. */
+size_t gp_file_read_text(const char *path, char *out, size_t capacity);
 /*
  * The file behind `fd`, inode 0 when there is none. And: is it still that file? We ask before each
  * use, for the number may be the job's: in a table shared with it, and after a restore from a

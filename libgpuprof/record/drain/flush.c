@@ -10,11 +10,6 @@
 #define FLUSH_WAIT_NS 100000000u
 #define FLUSH_SHARE 10u
 
-static uint64_t flush_now_ns(void)
-{
-	return gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
-}
-
 /* ---- the job's threads ---- */
 
 /*
@@ -26,14 +21,14 @@ static uint64_t flush_now_ns(void)
 static void wait_flushed(uint64_t mine)
 {
 	static _Atomic uint64_t paid_ns; /* what was waited before is paid for by then */
-	uint64_t now = flush_now_ns(), began = now;
+	uint64_t now = gp_now_ns(), began = now;
 	uint64_t paid = atomic_load_explicit(&paid_ns, memory_order_relaxed);
 	if (now > paid + FLUSH_SHARE * FLUSH_WAIT_NS)
 		paid = now - FLUSH_SHARE * FLUSH_WAIT_NS;
 	if (now < paid)
 		return;
 	uint64_t deadline = now + (now - paid) / FLUSH_SHARE;
-	for (; now < deadline; now = flush_now_ns()) {
+	for (; now < deadline; now = gp_now_ns()) {
 		uint32_t seen = atomic_load(&gp_recorder.progress);
 		/* partner: the release store in gp_flush_end */
 		if (atomic_load_explicit(&gp_control->flushes_done, memory_order_acquire) >= mine)

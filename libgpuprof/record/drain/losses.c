@@ -132,7 +132,7 @@ static bool sum(const struct gp_recorder *r, struct gp_file_header *h)
 
 bool gp_losses_keep(struct gp_recorder *r, bool is_end)
 {
-	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	uint64_t now = gp_now_ns();
 	if (!is_end && now - r->header_ns < HEADER_AGE_NS)
 		return true;
 	r->header_ns = now;
@@ -141,7 +141,7 @@ bool gp_losses_keep(struct gp_recorder *r, bool is_end)
 
 bool gp_losses_retry(struct gp_recorder *r)
 {
-	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	uint64_t now = gp_now_ns();
 	if (r->is_walking || now - r->retried_ns < RETRY_NS)
 		return false;
 	r->retried_ns = now;

@@ -38,12 +38,8 @@
 static bool has_no_filter(void)
 {
 	char text[4096];
-	const int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
-	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 && !strstr(text, "\nSeccomp:\t2");
+	return gp_file_read_text("/proc/thread-self/status", text, sizeof text) != 0 &&
+	       !strstr(text, "\nSeccomp:\t2");
 }
 
 /*

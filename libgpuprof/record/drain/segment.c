@@ -18,19 +18,9 @@
 
 static void write_out(struct gp_recorder *r, struct gp_outgoing *out, uint16_t flags)
 {
-	struct gp_clock_triple now = gp_clock_triple();
-	struct gp_block_header header = {
-		.type = (uint16_t)out->type,
-		.flags = flags,
-		.segment = (uint32_t)atomic_load(&gp_control->segment),
-		.part = (uint32_t)atomic_load(&gp_control->part),
-		.thread = GP_THREAD_NONE,
-		.sequence = r->sequence,
-		.ticks = now.ticks,
-		.mono_ns = now.mono_ns,
-		.unix_ns = now.unix_ns,
-	};
+	struct gp_block_header header = gp_file_block(&r->writer, out->type, flags, GP_THREAD_NONE);
 	size_t length;
+	header.sequence = r->sequence;
 	if (gp_block_encode(r->scratch, &header, out->record, GP_BLOCK_RECORDS, 0, out->used,
 			    r->block, r->block_capacity, &length) == GP_OK &&
 	    gp_segment_put(r, length))
@@ -186,16 +176,9 @@ bool gp_segment_is_due(const struct gp_recorder *r)
 	return gp_file_room(&r->writer) < segment_room(r->writer.header.slot_bytes);
 }
 
-static void flush_all(struct gp_recorder *r)
-{
-	uint32_t rings = atomic_load(&gp_control->rings);
-	for (uint32_t k = 0; k < rings; k++)
-		gp_drain_flush(r, &r->views[k]);
-}
-
 bool gp_segment_turn(struct gp_recorder *r)
 {
-	flush_all(r);
+	gp_drain_flush_all(r);
 	if (!r->has_segment)
 		return gp_segment_begin(r);
 	if (!gp_file_end_segment(&r->writer, 0))
@@ -208,7 +191,7 @@ bool gp_segment_turn(struct gp_recorder *r)
 
 bool gp_segment_seal(struct gp_recorder *r)
 {
-	flush_all(r);
+	gp_drain_flush_all(r);
 	while (r->is_walking)
 		gp_segment_slice(r);
 	/* there may be room by now */

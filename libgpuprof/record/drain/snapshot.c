@@ -11,21 +11,11 @@ static void snapshot_begin(struct gp_recorder *r, uint32_t wanted)
 {
 	r->snapshots_taken = wanted;
 	r->snapshot_until = atomic_load(&gp_control->next_order);
-	r->snapshot_since_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	r->snapshot_since_ns = gp_now_ns();
 	r->has_snapshot_mark = false;
 }
 
-/* All that the rings hold and that is applied. */
-static void flush_all(struct gp_recorder *r, uint32_t rings)
-{
-	for (uint32_t k = 0; k < rings; k++) {
-		struct gp_ring_view *view = &r->views[k];
-		if (view->seen > atomic_load_explicit(&view->ring->tail, memory_order_relaxed))
-			gp_drain_flush(r, view);
-	}
-}
-
-bool gp_snapshot_tend(struct gp_recorder *r, uint32_t rings)
+bool gp_snapshot_tend(struct gp_recorder *r)
 {
 	/* partner: the add in gp_process_snapshot, of another process */
 	uint32_t wanted = atomic_load(&gp_control->snapshots_wanted);
@@ -35,7 +25,7 @@ bool gp_snapshot_tend(struct gp_recorder *r, uint32_t rings)
 		snapshot_begin(r, wanted);
 		return true; /* what came before is in the rings, and applied by the next merge */
 	}
-	uint64_t waited = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - r->snapshot_since_ns;
+	uint64_t waited = gp_now_ns() - r->snapshot_since_ns;
 	if (r->expected < r->snapshot_until && waited < FLIGHT_NS)
 		return false;
 	if (!r->has_snapshot_mark) {
@@ -48,7 +38,7 @@ bool gp_snapshot_tend(struct gp_recorder *r, uint32_t rings)
 		r->has_snapshot_mark = true;
 		return true;
 	}
-	flush_all(r, rings);
+	gp_drain_flush_all(r);
 	r->snapshot_since_ns = 0;
 	gp_futex_set_shared(&gp_control->snapshots_done, r->snapshots_taken);
 	return false;

@@ -37,7 +37,7 @@
 /* `taken`: by the recorder. The limits left as much more before it began. */
 static void look_at_limits(struct gp_recorder *r, uint64_t taken)
 {
-	r->headroom_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	r->headroom_ns = gp_now_ns();
 	r->headroom = gp_headroom("");
 	r->budget = gp_settings.memory_bytes ?
 			    gp_settings.memory_bytes :
@@ -78,7 +78,7 @@ static uint64_t taken(const struct gp_recorder *r, uint64_t threads)
 /* By now the job may have taken what its limits left, and limits may be others. */
 static uint64_t headroom_now(struct gp_recorder *r)
 {
-	if (gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - r->headroom_ns >= LOOK_NS)
+	if (gp_now_ns() - r->headroom_ns >= LOOK_NS)
 		look_at_limits(r, taken(r, gp_thread_memory()));
 	return r->headroom;
 }
@@ -119,7 +119,7 @@ bool gp_budget_may_grow(struct gp_recorder *r, uint64_t more)
 void gp_budget_tend(struct gp_recorder *r)
 {
 	const uint64_t threads = gp_thread_memory();
-	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const uint64_t now = gp_now_ns();
 	const bool is_due = threads != r->threads_bytes || now - r->headroom_ns >= STALE_NS;
 	const uint64_t left = is_due ? headroom_now(r) : r->headroom;
 	r->threads_bytes = threads;

@@ -27,7 +27,7 @@ struct gp_clock_triple gp_clock_triple(void)
 	uint64_t best_span = UINT64_MAX;
 	for (int attempt = 0; attempt < 5; attempt++) {
 		uint64_t before = gp_clock_now();
-		uint64_t mono = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+		uint64_t mono = gp_now_ns();
 		uint64_t wall = gp_clock_raw_ns(CLOCK_REALTIME);
 		uint64_t span = gp_clock_now() - before;
 		if (span < best_span) {

@@ -22,6 +22,12 @@ static inline uint64_t gp_clock_raw_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* The clock of all waits and ages. */
+static inline uint64_t gp_now_ns(void)
+{
+	return gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+}
+
 static inline uint64_t gp_clock_now(void)
 {
 #if defined(__x86_64__)

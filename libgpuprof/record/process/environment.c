@@ -11,62 +11,32 @@
 
 #define LIST_PART 64u
 #define LIST_MOST 65536u /* entries: a list that is being moved may have no end */
-#define TEXT_PART 256u
+#define NAME_MOST 80u
 
 extern char **environ;
 
-/* Compares entries with NAME= and keeps the value of the one that matches. */
 struct search {
+	int memory;
 	const char *name;
 	size_t name_bytes;
 	char *value;
-	size_t capacity, at, kept;
-	bool differs;
-	int memory;
+	size_t capacity;
 };
 
-static void search_entry(struct search *s)
+/* Is the entry NAME=VALUE of this name? Its value is kept then. */
+static bool search_entry(const struct search *s, const char *entry)
 {
-	s->at = s->kept = 0;
-	s->differs = false;
+	char head[NAME_MOST + 1];
+	const size_t wanted = s->name_bytes + 1;
+	const uintptr_t at = (uintptr_t)entry;
+	if (gp_own_memory_read(s->memory, at, head, wanted) < wanted ||
+	    memcmp(head, s->name, s->name_bytes) != 0 || head[s->name_bytes] != '=')
+		return false;
+	s->value[gp_own_memory_read(s->memory, at + wanted, s->value, s->capacity - 1)] = '\0';
+	return true;
 }
 
-/* True: `c` ended the entry that was looked for. */
-static bool search_take(struct search *s, char c)
-{
-	if (c == '\0' && !s->differs && s->at > s->name_bytes) {
-		s->value[s->kept] = '\0';
-		return true;
-	}
-	if (s->at < s->name_bytes)
-		s->differs |= c != s->name[s->at];
-	else if (s->at == s->name_bytes)
-		s->differs |= c != '=';
-	else if (s->kept + 1 < s->capacity)
-		s->value[s->kept++] = c;
-	s->at++;
-	return false;
-}
-
-static bool is_in_text(struct search *s, const char *text)
-{
-	char part[TEXT_PART];
-	size_t n;
-	search_entry(s);
-	do {
-		n = gp_own_memory_read(s->memory, (uintptr_t)text, part, sizeof part);
-		for (size_t k = 0; k < n; k++) {
-			if (search_take(s, part[k]))
-				return true;
-			if (part[k] == '\0' || s->differs)
-				return false;
-		}
-		text += n;
-	} while (n != 0);
-	return false;
-}
-
-static bool is_in_list(struct search *s)
+static bool search_list(const struct search *s)
 {
 	const char *part[LIST_PART];
 	char **list = __atomic_load_n(&environ, __ATOMIC_RELAXED);
@@ -75,7 +45,7 @@ static bool is_in_list(struct search *s)
 		const size_t n =
 			gp_own_memory_read(s->memory, from, part, sizeof part) / sizeof *part;
 		for (size_t k = 0; k < n; k++)
-			if (!part[k] || is_in_text(s, part[k]))
+			if (!part[k] || search_entry(s, part[k]))
 				return part[k] != NULL;
 		if (n == 0)
 			break;
@@ -87,12 +57,8 @@ static bool is_in_list(struct search *s)
 bool gp_environment_find(const char *name, char *value, size_t capacity)
 {
 	const int kept = errno;
-	struct search s = { .name = name,
-			    .name_bytes = strlen(name),
-			    .value = value,
-			    .capacity = capacity,
-			    .memory = gp_own_memory_open() };
-	const bool is_found = s.memory >= 0 && is_in_list(&s);
+	const struct search s = { gp_own_memory_open(), name, strlen(name), value, capacity };
+	const bool is_found = s.memory >= 0 && s.name_bytes < NAME_MOST && search_list(&s);
 	gp_own_memory_close(s.memory);
 	errno = kept;
 	return is_found;

@@ -116,7 +116,7 @@ static struct gp_scope_words scope_words(void)
 static uint64_t job_start_ns(void)
 {
 	const char *text = getenv("GPUPROF_STARTED");
-	uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	uint64_t now = gp_now_ns();
 	uint64_t said = text && *text >= '0' && *text <= '9' ? strtoull(text, NULL, 10) : now;
 	return said < now ? said : now;
 }

@@ -2,11 +2,14 @@
  * The choice of a layout from the table. Since 3.13 the interpreter publishes its own offsets:
  * table and interpreter must agree, so that a build unlike the release is noticed.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "python_layout.h"
 
 #define NONE GP_PYTHON_NONE
+#define CANDIDATE 0xc0u /* levels of PY_VERSION_HEX */
+#define RELEASED 0xf0u
 #define PUBLISHES 13 /* the first minor version whose _PyRuntime starts with _Py_DebugOffsets */
 
 /* _Py_DebugOffsets begins: char cookie[8], u64 version, u64 free_threaded */
@@ -45,31 +48,16 @@ static bool is_as_published(const struct gp_python_layout *layout, const unsigne
 	return true;
 }
 
-static const char *read_number(const char *text, uint32_t *number)
-{
-	*number = 0;
-	if (*text < '0' || *text > '9')
-		return NULL;
-	for (; *text >= '0' && *text <= '9'; text++)
-		*number = *number * 10 + (uint32_t)(*text - '0');
-	return text;
-}
-
 uint32_t gp_python_parse_version(const char *text)
 {
-	uint32_t major, minor, micro, serial = 0, level = 0xf;
-	if (!text || !(text = read_number(text, &major)) || *text++ != '.' ||
-	    !(text = read_number(text, &minor)) || *text++ != '.' ||
-	    !(text = read_number(text, &micro)))
+	char *end;
+	if (!text || strncmp(text, "3.", 2) != 0)
 		return 0;
-	if (*text == 'a' || *text == 'b')
-		level = *text == 'a' ? 0xa : 0xb;
-	else if (*text == 'c' || (text[0] == 'r' && text[1] == 'c'))
-		level = 0xc;
-	if (level != 0xf)
-		read_number(text + (*text == 'r' ? 2 : 1), &serial);
-	return (major & 0xff) << 24 | (minor & 0xff) << 16 | (micro & 0xff) << 8 | level << 4 |
-	       (serial & 0xf);
+	const uint32_t minor = (uint32_t)strtoul(text + 2, &end, 10) & 0xff;
+	if (*end != '.')
+		return 0;
+	strtoul(end + 1, &end, 10);
+	return 3u << 24 | minor << 16 | (*end == 'a' || *end == 'b' ? 0xa0 : RELEASED);
 }
 
 static bool has_symbols(const struct gp_python_symbols *s)
@@ -89,7 +77,7 @@ const char *gp_python_layout_find(const struct gp_python_symbols *symbols,
 	uint32_t minor = version >> 16 & 0xff;
 	if (version >> 24 != 3 || minor < GP_PYTHON_OLDEST || minor > GP_PYTHON_NEWEST)
 		return "this version of Python is not known, CPython 3.8 to 3.14 are";
-	if ((version & 0xf0) < 0xc0)
+	if ((version & 0xf0) < CANDIDATE)
 		return "this Python is not a release";
 	if (!has_symbols(symbols))
 		return "this Python does not export what is needed";

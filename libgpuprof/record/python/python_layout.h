@@ -37,8 +37,8 @@ struct gp_python_layout {
 	enum gp_python_lines lines;
 };
 
-/* Version in the form of PY_VERSION_HEX, from a text as Py_GetVersion gives it:
- * "3.10.13 (main, ..." or "3.11.0rc2 (...". 0 when it is none. */
+/* PY_VERSION_HEX without patch and serial number, from a text as Py_GetVersion gives it:
+ * "3.10.13 (main, ..." or "3.9.0a2 (...". 0 when it is none of Python 3. */
 uint32_t gp_python_parse_version(const char *text);
 
 /* Fills `layout` and returns NULL, or the reason why this interpreter cannot be read. Reads

@@ -10,7 +10,6 @@
 /* PyASCIIObject.state, from bit 0: interned (2 bits, may change), kind (3), compact, ascii */
 struct form {
 	unsigned width; /* bytes a character: 1, 2 or 4 */
-	bool is_ascii;
 	int64_t length; /* characters */
 	const unsigned char *data;
 };
@@ -18,15 +17,14 @@ struct form {
 static bool read_form(const struct gp_python_layout *l, const void *object, struct form *form)
 {
 	uint32_t state = (uint32_t)gp_int_at(object, l->text_state);
-	bool is_compact = state >> 5 & 1;
+	bool is_compact = state >> 5 & 1, is_ascii = state >> 6 & 1;
 	form->width = state >> 2 & 7;
-	form->is_ascii = state >> 6 & 1;
 	form->length = gp_long_at(object, l->text_length);
 	if (!is_compact)
 		form->data = gp_pointer_at(object, l->text_other);
 	else
-		form->data = (const unsigned char *)object +
-			     (form->is_ascii ? l->text_ascii : l->text_other);
+		form->data =
+			(const unsigned char *)object + (is_ascii ? l->text_ascii : l->text_other);
 	return (form->width == 1 || form->width == 2 || form->width == 4) && form->length >= 0 &&
 	       form->data;
 }
@@ -67,19 +65,7 @@ static void python_text_cut(struct gp_python_text *out, size_t fit)
 	out->is_cut = true;
 }
 
-static void copy_ascii(const struct form *form, struct gp_python_text *out)
-{
-	if ((uint64_t)form->length <= out->room) {
-		out->size = (size_t)form->length;
-		memcpy(out->bytes, form->data, out->size);
-		return;
-	}
-	size_t fit = out->room > CUT_BYTES ? out->room - CUT_BYTES : 0;
-	memcpy(out->bytes, form->data, fit);
-	python_text_cut(out, fit);
-}
-
-static void copy_wide(const struct form *form, struct gp_python_text *out)
+static void copy_all(const struct form *form, struct gp_python_text *out)
 {
 	size_t size = 0, fit = 0;
 	for (int64_t k = 0; k < form->length; k++) {
@@ -105,9 +91,6 @@ void gp_python_text_copy(const struct gp_python_layout *layout, const void *text
 	out->is_cut = false;
 	if (!object || gp_pointer_at(object, layout->object_type) != text_type ||
 	    !read_form(layout, object, &form))
-		form = (struct form){ 1, true, 1, (const unsigned char *)"?" };
-	if (form.is_ascii)
-		copy_ascii(&form, out);
-	else
-		copy_wide(&form, out);
+		form = (struct form){ 1, 1, (const unsigned char *)"?" };
+	copy_all(&form, out);
 }

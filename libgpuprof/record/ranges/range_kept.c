@@ -11,16 +11,12 @@
 static GP_COLD void record_close(bool is_off, uint32_t source, uint64_t thread, uint64_t since,
 				 uint32_t depth)
 {
-	struct gp_record *r = gp_reserve(GP_RANGE_CLOSE);
-	if (!r)
-		return;
-	r->device = GP_DEVICE_UNKNOWN;
-	r->aux = is_off;
-	r->range_close.source = source;
-	r->range_close.owner = thread;
-	r->range_close.since = since;
-	r->range_close.depth = depth;
-	gp_commit(r);
+	gp_put((struct gp_record){
+		.kind = GP_RANGE_CLOSE,
+		.device = GP_DEVICE_UNKNOWN,
+		.aux = is_off,
+		.range_close = {
+			.source = source, .owner = thread, .since = since, .depth = depth } });
 }
 
 /*

@@ -267,15 +267,11 @@ static GP_COLD int64_t pop_deeper(struct gp_range_thread *own, bool is_on)
 GP_HOT void record_pop(enum gp_range_source source, uint32_t domain, uint32_t depth,
 		       bool is_unbalanced)
 {
-	struct gp_record *r = gp_reserve(GP_RANGE_POP);
-	if (gp_unlikely(!r))
-		return;
-	r->device = GP_DEVICE_UNKNOWN;
-	r->aux = is_unbalanced;
-	r->range_pop.source = source;
-	r->range_pop.domain = domain;
-	r->range_pop.depth = depth;
-	gp_commit(r);
+	gp_put((struct gp_record){
+		.kind = GP_RANGE_POP,
+		.device = GP_DEVICE_UNKNOWN,
+		.aux = is_unbalanced,
+		.range_pop = { .source = source, .domain = domain, .depth = depth } });
 }
 
 GP_HOT uint32_t take_top(struct gp_range_thread *own)
@@ -348,16 +344,13 @@ void gp_range_resumed(void)
 		if (e->handle) /* seq_cst: see gp_range_handle_end */
 			atomic_store(&own->handles->of[e->handle - 1].owner, gp_range_owner_now());
 		gp_range_need_told(e->name, &(struct gp_range){ .name = e->name });
-		struct gp_record *r = gp_reserve(GP_RANGE_RESUMED);
-		if (!r)
-			continue;
-		r->device = GP_DEVICE_UNKNOWN;
-		r->aux = e->name;
-		r->range_resumed.source = e->source;
-		r->range_resumed.domain = e->domain;
-		r->range_resumed.depth = k;
-		r->range_resumed.since = e->time;
-		gp_commit(r);
+		gp_put((struct gp_record){ .kind = GP_RANGE_RESUMED,
+					   .device = GP_DEVICE_UNKNOWN,
+					   .aux = e->name,
+					   .range_resumed = { .source = e->source,
+							      .domain = e->domain,
+							      .depth = k,
+							      .since = e->time } });
 	}
 	if (own && gp_range_has_ended(own)) /* meanwhile: its end may not be recorded yet */
 		gp_range_take_ended(own, true);

@@ -133,13 +133,10 @@ GP_HOT_TEXT void gp_range_mark(const struct gp_range *range)
 
 static void record_end(enum gp_range_source source, uint64_t number)
 {
-	struct gp_record *r = gp_reserve(GP_RANGE_END);
-	if (gp_unlikely(!r))
-		return;
-	r->device = GP_DEVICE_UNKNOWN;
-	r->range_end.source = source;
-	r->range_end.range = number;
-	gp_commit(r);
+	gp_put((struct gp_record){ .kind = GP_RANGE_END,
+				   .device = GP_DEVICE_UNKNOWN,
+				   .range_end.source = source,
+				   .range_end.range = number });
 }
 
 GP_HOT_TEXT void gp_range_end(enum gp_range_source source, uint64_t number)
@@ -167,16 +164,12 @@ static uint64_t filled(uint32_t at)
 static void range_start_tell(uint64_t number, uint32_t name, uint32_t source, uint32_t domain,
 			     uint64_t since)
 {
-	struct gp_record *r = gp_reserve(GP_RANGE_STARTED);
-	if (!r)
-		return;
-	r->device = GP_DEVICE_UNKNOWN;
-	r->aux = name;
-	r->range_started.source = source;
-	r->range_started.domain = domain;
-	r->range_started.range = number;
-	r->range_started.since = since;
-	gp_commit(r);
+	gp_put((struct gp_record){
+		.kind = GP_RANGE_STARTED,
+		.device = GP_DEVICE_UNKNOWN,
+		.aux = name,
+		.range_started = {
+			.source = source, .domain = domain, .range = number, .since = since } });
 }
 
 static void tell_one(uint32_t at, uint64_t number)

@@ -24,11 +24,6 @@ static struct {
 	_Atomic uint64_t span;
 } scope;
 
-static uint64_t scope_now_ns(void)
-{
-	return gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
-}
-
 static uint32_t level_inside(void)
 {
 	return gp_settings.has_launches ? GP_LEVEL_ALL : GP_LEVEL_MEMORY;
@@ -66,14 +61,14 @@ static bool change(bool to_open, uint32_t level, uint32_t *number)
 static void decide(void)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;
-	bool is_over = is_delay_over(scope_now_ns());
+	bool is_over = is_delay_over(gp_now_ns());
 	bool is_inside = (rule->from == GP_SCOPE_ALL && is_over) ||
 			 (rule->from == GP_SCOPE_STEPS && rule->first_step == 1);
 	if (atomic_exchange(&scope.is_begun, 1))
 		return;
 	atomic_store(&scope.is_delay_over, is_over);
 	atomic_store(&scope.is_inside, is_inside);
-	atomic_store(&scope.opened_ns, scope_now_ns());
+	atomic_store(&scope.opened_ns, gp_now_ns());
 	atomic_store(&scope.by, rule->delay_ns		     ? GP_SCOPE_BY_DELAY :
 				rule->from == GP_SCOPE_STEPS ? GP_SCOPE_BY_STEP :
 							       GP_SCOPE_BY_START);
@@ -101,7 +96,7 @@ static bool open_with(enum gp_scope_by by, uint32_t level, uint32_t *number)
 {
 	if (atomic_load(&scope.is_inside))
 		return false;
-	atomic_store(&scope.opened_ns, scope_now_ns());
+	atomic_store(&scope.opened_ns, gp_now_ns());
 	if (!change(true, level, number))
 		return false;
 	atomic_store(&scope.by, by);
@@ -139,13 +134,6 @@ static void stop_recording(void)
 		;
 	atomic_store(&scope.level, (uint32_t)GP_LEVEL_OFF);
 	atomic_store(&gp_control->level, GP_LEVEL_OFF);
-}
-
-static struct gp_record end_of_recording(uint32_t by)
-{
-	return (struct gp_record){
-		.kind = GP_FACT, .device = GP_DEVICE_UNKNOWN, .aux = GP_FACT_ENDED, .fact.value = by
-	};
 }
 
 void gp_scope_end(enum gp_scope_by by)
@@ -201,7 +189,7 @@ uint64_t gp_scope_open(enum gp_scope_by by)
 		if (!is_done)
 			return 0;
 		atomic_store(&scope.by, by);
-		atomic_store(&scope.opened_ns, scope_now_ns());
+		atomic_store(&scope.opened_ns, gp_now_ns());
 		return begin_span();
 	}
 	if (!open_with(by, level_inside(), &number))
@@ -236,9 +224,8 @@ bool gp_scope_close(enum gp_scope_by by, uint64_t span)
 		return false;
 	record_change(false, by, number, gp_clock_now());
 	/* recorded by the drain thread, too; but the job may be killed before its next round */
-	const struct gp_record end = end_of_recording(by);
 	if (is_last())
-		gp_define(&end, NULL, 0);
+		gp_define_fact(GP_FACT_ENDED, by, NULL);
 	end_if_last(by);
 	return true;
 }
@@ -279,8 +266,7 @@ void gp_scope_tell_end(struct gp_recorder *r)
 {
 	if (!gp_scope_is_over())
 		return;
-	struct gp_record end = end_of_recording(atomic_load(&gp_scope_ended_by));
-	gp_drain_tell(r, &end, NULL);
+	gp_drain_tell_fact(r, GP_FACT_ENDED, atomic_load(&gp_scope_ended_by), NULL);
 	gp_say(false, "the recording ends before the job:", r->writer.path);
 }
 
@@ -300,7 +286,7 @@ static void switch_recording(struct gp_recorder *r, uint32_t word, uint32_t leve
 		scope_tell(r, !is_outside, GP_SCOPE_BY_ORDER, gp_word_changes(next),
 			   is_outside ? 0 : r->scope_since);
 	if (!is_outside) {
-		atomic_store(&scope.opened_ns, scope_now_ns());
+		atomic_store(&scope.opened_ns, gp_now_ns());
 		atomic_store(&scope.by, GP_SCOPE_BY_ORDER);
 	}
 	/* a thread of the job may have ended the recording meanwhile: then that holds */
@@ -350,12 +336,12 @@ void gp_scope_tend(struct gp_recorder *r)
 	if (atomic_load(&r->is_ending)) /* nothing begins again then, nor does a last span end */
 		return;
 	obey(r);
-	if (rule->delay_ns && !atomic_load(&scope.is_delay_over) && is_delay_over(scope_now_ns())) {
+	if (rule->delay_ns && !atomic_load(&scope.is_delay_over) && is_delay_over(gp_now_ns())) {
 		atomic_store(&scope.is_delay_over, 1);
 		open_now(r, GP_SCOPE_BY_DELAY, level_inside());
 	}
 	if (rule->duration_ns && atomic_load(&scope.is_inside) &&
-	    scope_now_ns() - atomic_load(&scope.opened_ns) >= rule->duration_ns &&
+	    gp_now_ns() - atomic_load(&scope.opened_ns) >= rule->duration_ns &&
 	    close_now(r, GP_SCOPE_BY_DURATION))
 		end_if_last(GP_SCOPE_BY_DURATION);
 }
@@ -370,7 +356,7 @@ uint64_t gp_scope_sleep_ns(uint64_t most_ns)
 		due = atomic_load(&scope.opened_ns) + rule->duration_ns;
 	else
 		return most_ns;
-	now = scope_now_ns();
+	now = gp_now_ns();
 	return due <= now ? 1 : due - now < most_ns ? due - now : most_ns;
 }
 
@@ -388,11 +374,8 @@ void gp_scope_tell(struct gp_recorder *r)
 {
 	const char *words = gp_settings.scope_words;
 	bool is_inside = !gp_word_is_outside(r->first_word);
-	struct gp_record fact = { .kind = GP_FACT,
-				  .device = GP_DEVICE_UNKNOWN,
-				  .aux = GP_FACT_SCOPE };
 	if (*words) {
-		gp_drain_tell(r, &fact, words);
+		gp_drain_tell_fact(r, GP_FACT_SCOPE, 0, words);
 		gp_say(false, "captures:", words);
 	}
 	if (gp_word_level(r->first_word) == GP_LEVEL_OFF || (is_inside && !*words))

@@ -123,13 +123,13 @@ static bool is_zero(const char *piece, size_t n)
 /* Makes a turn where one is due. False: the job has waited for this long enough. */
 static bool may_go_on(struct clearing *c)
 {
-	if (gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - c->turned_ns >= TURN_NS) {
+	if (gp_now_ns() - c->turned_ns >= TURN_NS) {
 		c->turn(c->r);
-		c->turned_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+		c->turned_ns = gp_now_ns();
 	}
 	if (!atomic_load(&c->r->is_ending))
 		return true;
-	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const uint64_t now = gp_now_ns();
 	if (c->ending_ns == 0)
 		c->ending_ns = now;
 	return now - c->ending_ns < ENDING_NS;
@@ -181,7 +181,7 @@ static uint64_t silent_ns(const struct left_ring *left)
 	const uint64_t wrote_ns = (uint64_t)written->tv_sec * 1000000000u + written->tv_nsec;
 	const uint64_t beat_ns = atomic_load(&left->control->heartbeat_ns);
 	const uint64_t now_ns = gp_clock_raw_ns(CLOCK_REALTIME);
-	const uint64_t raw_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const uint64_t raw_ns = gp_now_ns();
 	const uint64_t file_ns = wrote_ns < now_ns ? now_ns - wrote_ns : 0;
 	const uint64_t owner_ns = beat_ns <= raw_ns ? raw_ns - beat_ns : UINT64_MAX;
 	return file_ns < owner_ns ? file_ns : owner_ns;

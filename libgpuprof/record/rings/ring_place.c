@@ -51,11 +51,7 @@ static bool ring_place_has_room(const struct statfs *fs, uint64_t taken, uint64_
 static uint64_t process_start(void)
 {
 	char text[1024];
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	gp_file_read_text("/proc/self/stat", text, sizeof text);
 	char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');

@@ -31,7 +31,7 @@ static uint32_t count_free(const struct gp_recorder *r, bool has_retired)
  */
 static void take_back_dead(struct gp_recorder *r)
 {
-	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const uint64_t now = gp_now_ns();
 	const uint32_t rings = atomic_load(&gp_control->rings);
 	if (now - r->rings_swept_ns < SWEEP_NS)
 		return;
@@ -50,8 +50,7 @@ static void take_back_dead(struct gp_recorder *r)
 /* What had no room may have it later: a thread may live for weeks. */
 static void forget_refusals(struct gp_recorder *r)
 {
-	if (gp_likely(r->growth_refused_ns == 0) ||
-	    gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - r->growth_refused_ns < REFUSED_NS)
+	if (gp_likely(r->growth_refused_ns == 0) || gp_now_ns() - r->growth_refused_ns < REFUSED_NS)
 		return;
 	const uint32_t rings = atomic_load(&gp_control->rings);
 	r->growth_refused_ns = 0;
@@ -65,14 +64,14 @@ static bool ring_supply_grow(struct gp_recorder *r)
 	/* partner: the store in ask_for_growth */
 	if (gp_likely(atomic_load_explicit(&r->is_growth_wanted, memory_order_relaxed) == 0))
 		return false;
-	const uint64_t began = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const uint64_t began = gp_now_ns();
 	const uint32_t rings = atomic_load(&gp_control->rings);
 	atomic_store(&r->is_growth_wanted, 0);
 	for (uint32_t k = 1; k < rings; k++) {
 		struct gp_ring_view *view = &r->views[k];
 		if (atomic_load(&view->is_growth_wanted) == 0)
 			continue;
-		if (gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - began >= GROWTH_NS) {
+		if (gp_now_ns() - began >= GROWTH_NS) {
 			atomic_store(&r->is_growth_wanted, 1);
 			break;
 		}
@@ -94,12 +93,12 @@ static bool make_wanted(struct gp_recorder *r)
 	if (gp_likely(wanted == 0))
 		return false;
 	take_back_dead(r);
-	const uint64_t began = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const uint64_t began = gp_now_ns();
 	uint32_t there = count_free(r, true);
 	bool is_late = false;
 	while (there < wanted && !is_late && gp_ring_place_add(r)) {
 		there++;
-		is_late = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - began >= BATCH_NS;
+		is_late = gp_now_ns() - began >= BATCH_NS;
 	}
 	return is_late && there < wanted;
 }

@@ -16,11 +16,6 @@
 
 /* ---- a thread starts ---- */
 
-static uint64_t thread_ring_now_ns(void)
-{
-	return gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
-}
-
 static void define_thread(uint32_t number)
 {
 	struct gp_record record = { .kind = GP_THREAD, .device = GP_DEVICE_UNKNOWN, .aux = number };
@@ -155,7 +150,7 @@ void gp_thread_join(struct gp_thread *t, bool may_wait)
 {
 	gp_thread_end_is_told();
 	if (!get_ring(t, may_wait))
-		t->retry_ns = thread_ring_now_ns() + RING_RETRY_NS;
+		t->retry_ns = gp_now_ns() + RING_RETRY_NS;
 }
 
 /* ---- a full ring ---- */
@@ -297,7 +292,7 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	int kept = errno;
 	struct gp_thread *t = &gp_thread;
 	struct gp_record *record = NULL;
-	if (!t->ring && thread_ring_now_ns() >= t->retry_ns)
+	if (!t->ring && gp_now_ns() >= t->retry_ns)
 		gp_thread_join(t, false);
 	if (t->ring && wait_for_room(t, kind, slots)) {
 		record = &t->slots[t->head & t->mask];
@@ -349,4 +344,12 @@ bool gp_define(const struct gp_record *definition, const char *text, size_t text
 	thread_ring_put_text(t, text, text_bytes);
 	gp_commit(record);
 	return true;
+}
+
+bool gp_define_fact(enum gp_fact key, uint64_t value, const char *text)
+{
+	const struct gp_record fact = {
+		.kind = GP_FACT, .device = GP_DEVICE_UNKNOWN, .aux = key, .fact.value = value
+	};
+	return gp_define(&fact, text, text ? strlen(text) : 0);
 }

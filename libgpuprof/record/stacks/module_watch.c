@@ -345,7 +345,7 @@ static void look_again(struct gp_recorder *r, uint64_t since, const struct gp_na
 void gp_module_watch(struct gp_recorder *r)
 {
 	struct gp_module_watcher *w = r->modules;
-	const uint64_t now_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW), ticks = gp_clock_now();
+	const uint64_t now_ns = gp_now_ns(), ticks = gp_clock_now();
 	struct gp_native_objects count;
 	if (!w || (now_ns - w->looked_ns < LOOK_NS && !atomic_load(&r->is_ending)) ||
 	    !gp_native_count_objects(&count))

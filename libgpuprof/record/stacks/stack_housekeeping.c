@@ -14,7 +14,7 @@ static void add_chunk(struct gp_recorder *r)
 {
 	const bool is_added = gp_ring_place_add_stacks(r);
 	gp_stack_table_allow(is_added);
-	r->chunk_refused_ns = is_added ? 0 : gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	r->chunk_refused_ns = is_added ? 0 : gp_now_ns();
 	if (!is_added)
 		return;
 	/* what events get that find no room: one that is there */
@@ -25,38 +25,20 @@ static bool is_chunk_due(const struct gp_recorder *r)
 {
 	if (gp_likely(!gp_stack_table_wants_chunk()))
 		return false;
-	return r->chunk_refused_ns == 0 ||
-	       gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - r->chunk_refused_ns >= REFUSED_NS;
-}
-
-static void tell_number(struct gp_recorder *r, enum gp_fact key, uint64_t number)
-{
-	gp_drain_tell(r,
-		      &(struct gp_record){ .kind = GP_FACT,
-					   .device = GP_DEVICE_UNKNOWN,
-					   .aux = key,
-					   .fact.value = number },
-		      NULL);
-}
-
-static void tell_text(struct gp_recorder *r, enum gp_fact key, const char *text)
-{
-	gp_drain_tell(
-		r, &(struct gp_record){ .kind = GP_FACT, .device = GP_DEVICE_UNKNOWN, .aux = key },
-		text);
+	return r->chunk_refused_ns == 0 || gp_now_ns() - r->chunk_refused_ns >= REFUSED_NS;
 }
 
 /* So that it is known even of a job that is killed. */
 static void tell_cut(struct gp_recorder *r)
 {
-	const uint64_t cut = gp_stack_table_cut(), now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const uint64_t cut = gp_stack_table_cut(), now = gp_now_ns();
 	if (gp_likely(cut == r->stacks_cut) || (!r->is_ending && now - r->cut_told_ns < CUT_NS))
 		return;
 	gp_say(gp_settings.are_stacks_asked,
 	       "no room for more stacks; events with new ones have none", NULL);
 	r->stacks_cut = cut;
 	r->cut_told_ns = now;
-	tell_number(r, GP_FACT_STACKS_CUT, cut);
+	gp_drain_tell_fact(r, GP_FACT_STACKS_CUT, cut, NULL);
 }
 
 /* Frames that were requested and cannot be had: for the job's terminal and for the reports. */
@@ -69,19 +51,19 @@ static void tell_refusal(struct gp_recorder *r, enum gp_fact key, const char *wh
 	*told = why;
 	gp_say(gp_settings.are_stacks_asked,
 	       is_python ? "stacks without Python frames:" : "stacks without native frames:", why);
-	tell_text(r, key, why);
+	gp_drain_tell_fact(r, key, 0, why);
 }
 
 void gp_stacks_open(struct gp_recorder *r)
 {
 	if (gp_settings.no_stacks)
-		tell_text(r, GP_FACT_NO_STACKS, gp_settings.no_stacks);
+		gp_drain_tell_fact(r, GP_FACT_NO_STACKS, 0, gp_settings.no_stacks);
 	if (!r->define.entry)
 		return;
 	if (gp_settings.launch_every)
-		tell_number(r, GP_FACT_STACK_LAUNCHES, gp_settings.launch_every);
+		gp_drain_tell_fact(r, GP_FACT_STACK_LAUNCHES, gp_settings.launch_every, NULL);
 	if (gp_settings.has_native && gp_settings.has_frame_pointers)
-		tell_number(r, GP_FACT_FRAME_POINTERS, 1);
+		gp_drain_tell_fact(r, GP_FACT_FRAME_POINTERS, 1, NULL);
 	gp_budget_tend(r);
 	add_chunk(r);
 	/* without it frames are addresses */
@@ -92,7 +74,7 @@ void gp_stacks_open(struct gp_recorder *r)
 /* Code made at run time, where a library was, must not be left by the library's rules. */
 static void watch_unloads(struct gp_recorder *r)
 {
-	const uint64_t now = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
+	const uint64_t now = gp_now_ns();
 	if (now - r->stacks_tended_ns < UNLOADS_NS)
 		return;
 	r->stacks_tended_ns = now;
