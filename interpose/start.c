@@ -4,6 +4,7 @@
  */
 #include <stdatomic.h>
 
+#include "../libgpuprof/record/process/fork_gate.h"
 #include "../libgpuprof/record/record.h"
 #include "../libgpuprof/record/stacks/stack_take.h"
 #include "hooks/deferred_call.h"
@@ -45,7 +46,7 @@ void gp_start(void)
 	gp_deferred_actions = deferred_actions;
 	if (!gp_recorder_init())
 		return;
-	gp_walks_guard_forks();
+	gp_fork_gate_open();
 	gp_lookups_open = true;
 }
 

@@ -4,7 +4,6 @@
  * the caller of RTLD_NEXT and RTLD_DEFAULT by the return address. Exported under both versions that
  * glibc has for it.
  */
-#if defined(__x86_64__)
 	.text
 	.globl	gp_export_dlsym, gp_export_dlsym_old
 	.type	gp_export_dlsym, @function
@@ -40,5 +39,4 @@ gp_export_dlsym_old:
 	.size	gp_export_dlsym_old, . - gp_export_dlsym_old
 	.hidden	gp_dlsym_answer
 	.hidden	gp_next_dlsym
-#endif
 	.section .note.GNU-stack, "", %progbits

@@ -6,14 +6,12 @@
 
 #include <errno.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 
-#include "../../libgpuprof/record/process/held_signals.h"
+#include "../../libgpuprof/record/process/fork_gate.h"
 #include "elf_tables.h"
 
 struct search {
@@ -33,89 +31,6 @@ struct part {
 	enum gp_mapped_part part;
 	bool holds;
 };
-
-/* ---- the gate ---- */
-
-/*
- * A fork while another thread is inside dl_iterate_phdr leaves the loader's lock held in the child
- * for ever. So a fork closes the gate and waits for the walks under way, and walks wait for the
- * gate; each for at most 50 ms, since either may hold a lock that the other needs.
- */
-#define WAIT_TURNS 500
-#define TURN_NS 100000
-
-static _Atomic uint32_t walks;	 /* under way */
-static _Atomic uint32_t closers; /* forks under way */
-/* > 0: this thread is inside, or it is the one that forks: its own walks end before that */
-static _Thread_local uint32_t inside __attribute__((tls_model("initial-exec")));
-
-static void wait_a_turn(void)
-{
-	nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
-}
-
-/* Signals wait from before the count until after it: a handler that jumps away is not counted. */
-bool gp_walks_begin(uint64_t *signals)
-{
-	if (inside > 0) {
-		inside++;
-		return true;
-	}
-	for (int i = 0; i < WAIT_TURNS; i++) {
-		gp_signals_hold(signals);
-		/* partner: the add and the load in close_gate: seq_cst, so one sees the other */
-		atomic_fetch_add(&walks, 1);
-		if (atomic_load(&closers) == 0) {
-			inside = 1;
-			return true;
-		}
-		atomic_fetch_sub(&walks, 1);
-		gp_signals_release(signals);
-		wait_a_turn();
-	}
-	return false;
-}
-
-void gp_walks_end(const uint64_t *signals)
-{
-	if (--inside > 0)
-		return;
-	/* partner: the load in close_gate's wait: the loader's lock is given back by then */
-	atomic_fetch_sub(&walks, 1);
-	gp_signals_release(signals);
-}
-
-static void close_gate(void)
-{
-	inside++;
-	/*
-	 * partner: the add and the load in gp_walks_begin; both sides seq_cst, since each stores
-	 * its own word and then loads the other's
-	 */
-	atomic_fetch_add(&closers, 1);
-	for (int i = 0; i < WAIT_TURNS && atomic_load(&walks); i++)
-		wait_a_turn();
-}
-
-static void open_gate(void)
-{
-	inside--;
-	/* partner: the load in gp_walks_begin of those that wait */
-	atomic_fetch_sub(&closers, 1);
-}
-
-/* The only thread here is the one that forked. */
-static void open_gate_in_child(void)
-{
-	inside = 0;
-	atomic_store(&walks, 0);
-	atomic_store(&closers, 0);
-}
-
-void gp_walks_guard_forks(void)
-{
-	pthread_atfork(close_gate, open_gate, open_gate_in_child);
-}
 
 /* ---- one symbol ---- */
 

@@ -37,21 +37,8 @@ enum gp_mapped_part {
 /* Whether all of [at, at + bytes) lies in that part of the object that `anchor` lies in. */
 bool gp_mapped_is_part(const void *anchor, enum gp_mapped_part part, const void *at, size_t bytes);
 
-/* Once, from the constructor, unless the recorder is off: forks wait at the gate from now on. */
-void gp_walks_guard_forks(void);
-
 /*
- * Between these two no fork begins: a child forked while another thread is inside dl_iterate_phdr
- * could never walk or unwind again. Nor does a signal come, but for those of a fault: a handler
- * that jumps away would hold up each fork to come, and the loader's lock. False: a fork has been
- * under way for 50 ms, do not walk and do not gp_walks_end(). They nest, each with `signals` of its
- * own. May change errno.
- */
-bool gp_walks_begin(uint64_t *signals);
-void gp_walks_end(const uint64_t *signals);
-
-/*
- * libc's dl_iterate_phdr between them; for the resolvers, which need an answer and so walk all the
+ * libc's dl_iterate_phdr, with forks held up (fork_gate.h); for the resolvers, which need an answer and so walk all the
  * same after 50 ms. Works before the constructors of other libraries have run.
  */
 int gp_mapped_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *context);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../libgpuprof/record/process/fork_gate.h"
 #include "../../libgpuprof/record/process/settings.h"
 #include "../../libgpuprof/record/stacks/stack_take.h"
 #include "../hooks/device_memory.h"

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "../../libgpuprof/record/process/fork_gate.h"
 #include "../../libgpuprof/record/process/settings.h"
 #include "../../libgpuprof/record/ranges/range_mark.h"
 #include "../hooks/deferred_call.h"

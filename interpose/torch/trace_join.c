@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../../libgpuprof/record/process/fork_gate.h"
 #include "../hooks/deferred_call.h"
 #include "../lookup/mapped_symbol.h"
 #include "arena_table.h"

@@ -1,9 +1,13 @@
 /*
  * How the hot path is written down: what the compiler shall expect, inline, keep away, and put
- * side by side. Includes nothing.
+ * side by side. Includes nothing. Time stamps, frames and look-ups are written for x86-64 alone.
  */
 #ifndef GP_HOT_H
 #define GP_HOT_H
+
+#if !defined(__x86_64__)
+#error "the recorder is written for x86-64"
+#endif
 
 #define gp_likely(x) __builtin_expect(!!(x), 1)
 #define gp_unlikely(x) __builtin_expect(!!(x), 0)

@@ -57,7 +57,6 @@ static bool is_running(const struct entry *outer, const struct entry *inner)
 	return outer->at > inner->at || !inner->is_own || is_on_alternate_stack();
 }
 
-#if defined(__x86_64__)
 #define GREG(number) (offsetof(ucontext_t, uc_mcontext.gregs) + 8 * (size_t)(number))
 /* cs 0x33, gs 0, fs 0, ss 0x2b: the code and stack segments of each 64-bit program */
 #define SEGMENTS UINT64_C(0x002b000000000033)
@@ -79,14 +78,6 @@ static bool is_handler(const struct entry *outer, const struct entry *inner)
 	}
 	return false;
 }
-#else
-static bool is_handler(const struct entry *outer, const struct entry *inner)
-{
-	(void)outer;
-	(void)inner;
-	return true;
-}
-#endif
 
 bool gp_was_left_behind(uint64_t here)
 {

@@ -152,11 +152,7 @@ GP_COLD void gp_flush_soon(void);
 #define GP_HERE_BITS 48u
 GP_HOT uint64_t gp_here(void)
 {
-#if defined(__x86_64__)
 	const uint64_t at = (uintptr_t)__builtin_dwarf_cfa() - 8;
-#else
-	const uint64_t at = (uintptr_t)__builtin_frame_address(0) + 8;
-#endif
 	return at | (uint64_t)(uintptr_t)__builtin_return_address(0) << GP_HERE_BITS;
 }
 

@@ -25,7 +25,7 @@
 
 #include <cmocka.h>
 
-#include "../../libgpuprof/record/native/native_gate.h"
+#include "../../libgpuprof/record/process/fork_gate.h"
 #include "native_fixture.h"
 #include "native_paths.h"
 
@@ -90,7 +90,7 @@ static __attribute__((noreturn)) void be_child(void)
 	gp_native_rules_forget();
 	unsigned depth = look_below(20, &seed);
 	void *library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
-	_exit(library && (depth > 20 || gp_native_gate_overdue()) ? 0 : 3);
+	_exit(library && (depth > 20 || gp_fork_gate_overdue()) ? 0 : 3);
 }
 
 static void no_child_hangs(void **state)
@@ -115,7 +115,7 @@ static void no_child_hangs(void **state)
 	atomic_store(&is_over, 1);
 	for (unsigned i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
-	print_message("%u forks, %u did not wait long enough\n", forks, gp_native_gate_overdue());
+	print_message("%u forks, %u did not wait long enough\n", forks, gp_fork_gate_overdue());
 }
 
 /* ---- who holds the gate too long ---- */
@@ -125,12 +125,12 @@ static _Atomic int is_inside, may_leave;
 static void *stay_inside(void *context)
 {
 	uint64_t signals;
-	if (!gp_native_gate_enter(&signals))
+	if (!gp_fork_gate_enter(&signals))
 		return context;
 	atomic_store(&is_inside, 1);
 	while (!atomic_load(&may_leave))
 		sched_yield();
-	gp_native_gate_leave(&signals);
+	gp_fork_gate_leave(&signals);
 	return context;
 }
 
@@ -139,7 +139,7 @@ static void a_fork_waits_50_ms_and_its_child_stays_out(void **state)
 	pthread_t thread;
 	uint64_t seed = 8;
 	(void)state;
-	const uint32_t overdue = gp_native_gate_overdue();
+	const uint32_t overdue = gp_fork_gate_overdue();
 	assert_int_equal(pthread_create(&thread, NULL, stay_inside, NULL), 0);
 	while (!atomic_load(&is_inside))
 		sched_yield();
@@ -166,7 +166,7 @@ static void a_fork_waits_50_ms_and_its_child_stays_out(void **state)
 	pthread_join(thread, NULL);
 	assert_int_equal(end_of(child), 0);
 	assert_in_range(waited, 50, 20000);
-	assert_int_equal(gp_native_gate_overdue(), overdue + 1);
+	assert_int_equal(gp_fork_gate_overdue(), overdue + 1);
 	gp_native_rules_forget();
 	assert_in_range(look_below(9, &seed), 10, GP_NATIVE_DEPTH); /* open again */
 }
@@ -184,22 +184,22 @@ static void a_handler_cannot_jump_out_of_it(void **state)
 	volatile bool has_left = false;
 	uint64_t signals;
 	(void)state;
-	const uint32_t overdue = gp_native_gate_overdue();
+	const uint32_t overdue = gp_fork_gate_overdue();
 	void (*const before)(int) = signal(SIGUSR1, jump_out);
 	if (sigsetjmp(way_out, 1) == 0) {
-		assert_true(gp_native_gate_enter(&signals));
+		assert_true(gp_fork_gate_enter(&signals));
 		raise(SIGUSR1);
 		has_left = true;
-		gp_native_gate_leave(&signals);
+		gp_fork_gate_leave(&signals);
 		fail_msg("the signal did not come");
 	}
 	signal(SIGUSR1, before);
 	assert_true(has_left);
 	const pid_t child = fork();
 	if (child == 0)
-		_exit(gp_native_gate_enter(&signals) ? 0 : 3);
+		_exit(gp_fork_gate_enter(&signals) ? 0 : 3);
 	assert_int_equal(end_of(child), 0);
-	assert_int_equal(gp_native_gate_overdue(), overdue);
+	assert_int_equal(gp_fork_gate_overdue(), overdue);
 }
 
 static void a_raw_clone_stays_out(void **state)

@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #include "../hot.h"
+#include "../process/fork_gate.h"
 #include "../record.h"
 #include "native_bounds.h"
-#include "native_gate.h"
 #include "walking_stack.h"
 
-#if defined(__x86_64__) && __has_include(<libunwind.h>)
+#if __has_include(<libunwind.h>)
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 #define HAVE_HEADER
@@ -91,21 +91,21 @@ bool gp_native_knows_loads(void)
 bool gp_native_count_objects(struct gp_native_objects *objects)
 {
 	uint64_t signals;
-	if (!gp_native_gate_enter(&signals))
+	if (!gp_fork_gate_enter(&signals))
 		return false;
 	*objects = count_modules();
-	gp_native_gate_leave(&signals);
+	gp_fork_gate_leave(&signals);
 	return true;
 }
 
 bool gp_native_check_modules(void)
 {
 	uint64_t signals;
-	if (!gp_native_gate_enter(&signals))
+	if (!gp_fork_gate_enter(&signals))
 		return false;
 	const uint64_t loads = *gp_native_loads;
 	const uint64_t unloads = count_modules().unloaded;
-	gp_native_gate_leave(&signals);
+	gp_fork_gate_leave(&signals);
 	if (unloads != atomic_load(&unloads_seen)) {
 		gp_native_rules_forget();
 		atomic_store(&unloads_seen, unloads);
@@ -116,8 +116,6 @@ bool gp_native_check_modules(void)
 	atomic_store_explicit(&gp_native_loads_seen, loads, memory_order_release);
 	return true;
 }
-
-#if defined(__x86_64__)
 
 /* ---- what of libunwind is used ---- */
 
@@ -372,10 +370,10 @@ uint32_t gp_native_learn(uintptr_t key)
 	const uint32_t epoch = atomic_load(&gp_native_epoch);
 	struct lesson lesson = { key, 0 };
 	uint64_t signals;
-	if (!gp_native_gate_enter(&signals))
+	if (!gp_fork_gate_enter(&signals))
 		return 0;
 	const bool is_asked = gp_walking_stack_run(ask_for_rule, &lesson);
-	gp_native_gate_leave(&signals);
+	gp_fork_gate_leave(&signals);
 	errno = error;
 	if (!is_asked)
 		return 0;
@@ -516,7 +514,7 @@ const char *gp_native_learn_open(void *(*lookup)(void *, const char *), void *co
 	struct trial trial = { false, false };
 	if (!find_functions(lookup, context))
 		return "libunwind lacks a function that is needed";
-	if (!open_region() || !gp_native_rules_open() || !gp_native_gate_open())
+	if (!open_region() || !gp_native_rules_open() || !gp_fork_gate_open())
 		return "no memory is left for native stacks";
 	choose_candidate();
 	const bool is_tried = gp_walking_stack_run(try_first_use, &trial);
@@ -527,20 +525,3 @@ const char *gp_native_learn_open(void *(*lookup)(void *, const char *), void *co
 		return "the program has a libunwind of its own that stands before ours";
 	return trial.is_proven ? NULL : "libunwind does not do what it should";
 }
-
-#else
-
-const char *gp_native_learn_open(void *(*lookup)(void *, const char *), void *context)
-{
-	(void)lookup;
-	(void)context;
-	return "native stacks are not known for this processor";
-}
-
-uint32_t gp_native_learn(uintptr_t key)
-{
-	(void)key;
-	return 0;
-}
-
-#endif

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "../process/fork_gate.h"
 #include "../record.h"
 #include "native_bounds.h"
 #include "native_follow.h"
-#include "native_gate.h"
 #include "native_learn.h"
 #include "native_memo.h"
 #include "native_own.h"
@@ -42,7 +42,7 @@ const char *gp_native_open(const struct gp_native_setup *setup)
 	/* own frames have no frame pointers: they are left by rules in both modes */
 	if (!setup->has_frame_pointers || setup->own_to != setup->own_from)
 		why = gp_native_learn_open(setup->lookup, setup->context);
-	else if (!gp_native_gate_open()) /* for who counts the loader's objects */
+	else if (!gp_fork_gate_open()) /* for who counts the loader's objects */
 		why = "no memory";
 	if (why)
 		return why;
@@ -151,7 +151,6 @@ GP_HOT bool step_to(struct walk *w, uintptr_t cfa, uintptr_t frame_base, int64_t
 	return true;
 }
 
-#if defined(__x86_64__)
 #define SAVED(number) (offsetof(ucontext_t, uc_mcontext.gregs) + 8 * (size_t)(number))
 
 /* Out of a signal handler: to where it was interrupted, maybe on another stack. */
@@ -170,7 +169,6 @@ GP_COLD static bool leave_signal(struct walk *w)
 	w->key_more = 1;
 	return true;
 }
-#endif
 
 GP_COLD static bool step_rarely(struct walk *w, uint32_t rule, enum gp_native_end *end)
 {
@@ -189,9 +187,7 @@ GP_COLD static bool step_rarely(struct walk *w, uint32_t rule, enum gp_native_en
 		return step_to(w, cfa, at, gp_native_frame(rule));
 	}
 	case GP_NATIVE_SIGNAL:
-#if defined(__x86_64__)
 		return leave_signal(w);
-#endif
 	case GP_NATIVE_NONE:
 	case GP_NATIVE_BY_STACK:
 	case GP_NATIVE_BY_FRAME:

@@ -44,7 +44,6 @@ static void stack_give(char *stack)
 	munmap(stack, MAPPED_BYTES);
 }
 
-#if defined(__x86_64__)
 /* body(argument) with the stack pointer at `top`, a multiple of 16. Debuggers walk through it. */
 void gp_walking_stack_call(void (*body)(void *), void *argument, char *top)
 	__attribute__((visibility("hidden")));
@@ -69,13 +68,6 @@ __asm__(".text\n"
 	"ret\n"
 	".cfi_endproc\n"
 	".size gp_walking_stack_call, . - gp_walking_stack_call\n");
-#else
-static void gp_walking_stack_call(void (*body)(void *), void *argument, char *top)
-{
-	(void)top;
-	body(argument);
-}
-#endif
 
 bool gp_walking_stack_run(void (*body)(void *), void *argument)
 {

@@ -9,7 +9,6 @@ bool gp_clock_is_tsc GP_HOT_DATA;
 
 void gp_clock_init(void)
 {
-#if defined(__x86_64__)
 	char name[16] = "";
 	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
 		      O_RDONLY | O_CLOEXEC);
@@ -18,7 +17,6 @@ void gp_clock_init(void)
 	ssize_t n = read(fd, name, sizeof name - 1);
 	close(fd);
 	gp_clock_is_tsc = n >= 3 && memcmp(name, "tsc", 3) == 0;
-#endif
 }
 
 struct gp_clock_triple gp_clock_triple(void)

@@ -7,11 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
+#include <x86intrin.h>
 
 #include "../hot.h"
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 extern bool gp_clock_is_tsc GP_HOT_DATA __attribute__((visibility("hidden")));
 
@@ -30,10 +28,8 @@ static inline uint64_t gp_now_ns(void)
 
 static inline uint64_t gp_clock_now(void)
 {
-#if defined(__x86_64__)
 	if (__builtin_expect(gp_clock_is_tsc, 1))
 		return __rdtsc();
-#endif
 	return gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 }
 
