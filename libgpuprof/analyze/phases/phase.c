@@ -10,8 +10,6 @@
 #include "../settle.h"
 #include "phase_calls.h"
 #include "phase_follow.h"
-#include "phase_forward.h"
-#include "phase_frames.h"
 #include "phase_high.h"
 #include "phase_tree.h"
 
@@ -39,9 +37,6 @@ struct counting {
 	struct started started[GP_RANGES_STARTED];
 	uint32_t starts; /* places [0, starts) were given out at least once */
 	uint32_t free;	 /* 1 + first place that was given back */
-	struct gp_forwards forwards;
-	struct gp_frame_ranges frames;
-	uint64_t number; /* of the event */
 	uint64_t now_bytes[GP_DEVICES], total_bytes;
 	uint64_t before_bytes;	     /* the event: all of them */
 	struct gp_phase sums;	     /* since the start of the span */
@@ -51,6 +46,7 @@ struct counting {
 	uint64_t between_bytes;	     /* the highest value while none was */
 	uint64_t since;		     /* the curve's value when the span began */
 	bool is_inside;		     /* of the span */
+	int64_t end_ns;		     /* of the span, once it is over */
 	bool is_out_of_memory;
 };
 
@@ -78,13 +74,6 @@ static void note_high(struct gp_phase_node *node, uint64_t bytes)
 		node->own.peak_bytes = bytes;
 }
 
-/* The call below which a range is opened, or 0. */
-static uint32_t call_around(const struct gp_range_stack *s)
-{
-	const struct gp_open_range *around = gp_phase_follow_around(s);
-	return around != NULL ? (uint32_t)around->mark : 0;
-}
-
 static uint32_t begin_call(struct counting *c, uint32_t up, const struct gp_open_range *range,
 			   enum gp_phase_style style)
 {
@@ -99,13 +88,6 @@ static uint32_t begin_call(struct counting *c, uint32_t up, const struct gp_open
 	c->calls.call[call].is_nested = style == GP_PHASE_NESTED;
 	c->opens += style == GP_PHASE_NESTED;
 	return call;
-}
-
-/* The call of a forward on that thread that lies right inside the call `up`; else that one. */
-static uint32_t call_within(const struct counting *c, uint32_t thread, uint32_t up)
-{
-	const struct gp_forward *forward = gp_forwards_within(&c->forwards, thread, up);
-	return forward != NULL ? forward->call : up;
 }
 
 /* The call that stands for what is no range, as long as the span. */
@@ -135,19 +117,14 @@ static void see_opened(void *context, struct gp_open_range *range,
 		       const struct gp_range_stack *stack)
 {
 	struct counting *c = context;
-	if (stack == NULL) {
+	if (stack == NULL && range->source != GP_RANGE_DERIVED) {
 		range->mark = begin_call(c, 0, range, GP_PHASE_STARTED);
 		if (range->mark != 0)
 			range->mark |= begin_started(c) << STARTED_BITS;
 		return;
 	}
-	uint32_t up = call_within(c, stack->thread, call_around(stack));
-	bool is_ambiguous = false;
-	if (up == 0) {
-		const struct gp_open_range *engine =
-			gp_phase_follow_engine_of(&c->follow, range, stack->thread, &is_ambiguous);
-		up = engine != NULL ? (uint32_t)engine->mark : 0;
-	}
+	bool is_ambiguous;
+	uint32_t up = (uint32_t)gp_phase_follow_up(&c->follow, range, &is_ambiguous);
 	if (is_ambiguous)
 		up = call_of_style(c, GP_PHASE_AMBIGUOUS);
 	range->mark = begin_call(c, up, range, GP_PHASE_NESTED);
@@ -210,48 +187,20 @@ static void finish_started(struct counting *c, uint64_t mark, int64_t at_ns)
 	finish_call(c, call, at_ns);
 }
 
+static void finish_range(struct counting *c, const struct gp_open_range *range, int64_t at_ns)
+{
+	if (range->mark != 0 && range->number != 0)
+		finish_started(c, range->mark, at_ns);
+	else if (range->mark != 0)
+		finish_call(c, (uint32_t)range->mark, at_ns);
+}
+
 static void see_closed(void *context, const struct gp_open_range *range, enum gp_range_end how,
 		       const struct gp_record *by)
 {
 	struct counting *c = context;
-	const int64_t at_ns = gp_tick_ns(&c->recording->tick, by->time);
 	(void)how;
-	if (range->mark == 0)
-		return;
-	if (range->number != 0)
-		finish_started(c, range->mark, at_ns);
-	else
-		finish_call(c, (uint32_t)range->mark, at_ns);
-}
-
-/* ---- forwards ---- */
-
-static void end_forward(struct counting *c, uint32_t *open, int64_t at_ns)
-{
-	const struct gp_forward *forward = &c->forwards.forward[*open - 1];
-	*open = forward->next;
-	finish_call(c, forward->call, at_ns);
-}
-
-/* Before the event. */
-static void end_forwards(struct counting *c, int64_t at_ns)
-{
-	const struct gp_forward *forward;
-	while ((forward = gp_forwards_end(&c->forwards, c->number)) != NULL)
-		finish_call(c, forward->call, at_ns);
-}
-
-/* After it. */
-static void begin_forwards(struct counting *c, const struct gp_record *r)
-{
-	const struct gp_open_range derived = { .time = r->time, .source = GP_RANGE_DERIVED };
-	struct gp_forward *forward;
-	while ((forward = gp_forwards_begin(&c->forwards, c->number)) != NULL) {
-		const struct gp_open_range *around =
-			gp_phase_follow_own(&c->follow, forward->thread);
-		forward->up = around != NULL ? (uint32_t)around->mark : 0;
-		forward->call = begin_call(c, forward->up, &derived, GP_PHASE_NESTED);
-	}
+	finish_range(c, range, gp_tick_ns(&c->recording->tick, by->time));
 }
 
 /* ---- events ---- */
@@ -259,13 +208,8 @@ static void begin_forwards(struct counting *c, const struct gp_record *r)
 /* Where what it does just now is counted. */
 static struct gp_phase_node *node_of_thread(struct counting *c, uint32_t thread, uint32_t *call)
 {
-	bool is_ambiguous = false;
-	const struct gp_open_range *range = gp_phase_follow_own(&c->follow, thread);
-	*call = call_within(c, thread, range != NULL ? (uint32_t)range->mark : 0);
-	if (*call == 0) {
-		range = gp_phase_follow_engine(&c->follow, thread, &is_ambiguous);
-		*call = range != NULL ? (uint32_t)range->mark : 0;
-	}
+	bool is_ambiguous;
+	*call = (uint32_t)gp_phase_follow_mark(&c->follow, thread, &is_ambiguous);
 	if (*call == 0)
 		*call = call_of_style(c, is_ambiguous ? GP_PHASE_AMBIGUOUS : GP_PHASE_OUTSIDE);
 	struct gp_phase_node *node = *call != 0 ? node_of(c, *call) : NULL;
@@ -371,7 +315,7 @@ static void count(struct counting *c, const struct gp_record *r, uint32_t thread
 	take_steps(c, &up, &down);
 	if (!c->is_inside)
 		return;
-	if (r->kind == GP_MARK && c->follow.frames == NULL)
+	if (r->kind == GP_MARK && !c->follow.is_by_frames)
 		add_mark(c, r, thread);
 	const bool is_birth = is_counted_alloc(c, r) && is_wanted(c, r->device);
 	const enum gp_launched launched =
@@ -422,8 +366,7 @@ static enum gp_status phase_replay(struct counting *c)
 			c->since = c->high.number;
 			see_between(c);
 		}
-		c->number++;
-		end_forwards(c, at_ns);
+		gp_phase_follow_before(&c->follow, record);
 		end_birth(c, record);
 		status = gp_recording_apply(r, record);
 		if (status != GP_OK)
@@ -431,7 +374,6 @@ static enum gp_status phase_replay(struct counting *c)
 		if (r->loaded != c->loaded)
 			look_at_curves(c);
 		gp_phase_follow_apply(&c->follow, thread, record);
-		begin_forwards(c, record);
 		count(c, record, thread);
 		see_between(c);
 		if (c->is_out_of_memory)
@@ -443,53 +385,20 @@ static enum gp_status phase_replay(struct counting *c)
 
 /* ---- the end of the span ---- */
 
-static void finish_open(struct counting *c, const struct gp_open_range *range, int64_t at_ns)
+static void finish_open(void *context, const struct gp_open_range *range)
 {
-	if (range->mark == 0)
-		return;
-	struct gp_phase_node *node = node_of(c, (uint32_t)range->mark);
-	node->own.open += c->is_inside;
-	if (range->number != 0)
-		finish_started(c, range->mark, at_ns);
-	else
-		finish_call(c, (uint32_t)range->mark, at_ns);
-}
-
-static void finish_forward(struct counting *c, uint32_t *open, int64_t at_ns)
-{
-	node_of(c, c->forwards.forward[*open - 1].call)->own.open += c->is_inside;
-	end_forward(c, open, at_ns);
-}
-
-/* Those right inside that call of that thread: before it ends itself. */
-static void finish_forwards(struct counting *c, uint32_t thread, uint32_t up, int64_t at_ns)
-{
-	uint32_t *open = &c->forwards.open;
-	while (*open != 0) {
-		const struct gp_forward *forward = &c->forwards.forward[*open - 1];
-		if (forward->thread == thread && forward->up == up)
-			finish_forward(c, open, at_ns);
-		else
-			open = &c->forwards.forward[*open - 1].next;
-	}
+	struct counting *c = context;
+	if (range->mark != 0)
+		node_of(c, (uint32_t)range->mark)->own.open += c->is_inside;
+	finish_range(c, range, c->end_ns);
 }
 
 static void finish(struct counting *c, const struct gp_info *info)
 {
 	const int64_t end_ns = (int64_t)info->duration_ns;
 	const int64_t at_ns = c->asked.to_ns < end_ns ? c->asked.to_ns : end_ns;
-	const struct gp_range_stack *s;
-	uint32_t at = 0;
-	while ((s = gp_open_ranges_next(c->follow.ranges, &at)) != NULL)
-		for (uint32_t k = s->depth; k-- > 0;) {
-			finish_forwards(c, s->thread, (uint32_t)s->range[k].mark, at_ns);
-			finish_open(c, &s->range[k], at_ns);
-		}
-	while (c->forwards.open != 0)
-		finish_forward(c, &c->forwards.open, at_ns);
-	const struct gp_open_range *started = NULL;
-	while ((started = gp_open_ranges_started(c->follow.ranges, started)) != NULL)
-		finish_open(c, started, at_ns);
+	c->end_ns = at_ns;
+	gp_phase_follow_finish(&c->follow, finish_open, c);
 	if (c->ambiguous != 0)
 		finish_call(c, c->ambiguous, at_ns);
 	if (c->outside != 0) {
@@ -503,14 +412,14 @@ static void finish(struct counting *c, const struct gp_info *info)
 	c->out->unbalanced = counts.unbalanced;
 	c->out->unseen = counts.unseen;
 	c->out->unkept = counts.unkept;
-	c->out->forwards_named = c->forwards.named;
-	c->out->forwards_none = c->forwards.none;
-	c->out->forwards_unclear = c->forwards.unclear;
-	c->out->is_by_frames = c->follow.frames != NULL;
-	c->out->frames_shown = c->frames.shown;
-	c->out->frames_none = c->frames.none;
-	c->out->frames_unclear = c->frames.unclear;
-	c->out->bare_launches = c->frames.bare_launches;
+	c->out->forwards_named = c->follow.forwards.named;
+	c->out->forwards_none = c->follow.forwards.none;
+	c->out->forwards_unclear = c->follow.forwards.unclear;
+	c->out->is_by_frames = c->follow.is_by_frames;
+	c->out->frames_shown = c->follow.frames.shown;
+	c->out->frames_none = c->follow.frames.none;
+	c->out->frames_unclear = c->follow.frames.unclear;
+	c->out->bare_launches = c->follow.frames.bare_launches;
 }
 
 static enum gp_status phase_attempt(void *context, const struct gp_info *info)
@@ -525,16 +434,16 @@ static enum gp_status phase_attempt(void *context, const struct gp_info *info)
 	const bool is_by_frames =
 		c->asked.is_by_frames ||
 		(!c->asked.is_as_told && gp_phases_by(info) == GP_PHASES_BY_FRAMES);
-	enum gp_status status = GP_OK;
-	if (is_by_frames)
-		status = gp_frame_ranges_find(c->recording, &c->frames);
-	else if (!c->asked.is_as_told)
-		status = gp_forwards_find(c->recording, info, &c->forwards);
-	if (status == GP_OK)
+	const bool is_own = c->asked.is_own_thread;
+	enum gp_status status;
+	if (is_by_frames || !c->asked.is_as_told) {
+		status = gp_phase_follow_derive(&c->follow, c->recording, is_by_frames, is_own,
+						&c->watch);
+	} else {
 		status = gp_recording_rewind(c->recording);
-	if (status == GP_OK)
-		status = gp_phase_follow_open(&c->follow, c->recording, c->asked.is_own_thread,
-					      is_by_frames ? &c->frames : NULL, &c->watch);
+		if (status == GP_OK)
+			status = gp_phase_follow_open(&c->follow, c->recording, is_own, &c->watch);
+	}
 	if (status == GP_OK)
 		status = phase_replay(c);
 	if (status == GP_OK) {
@@ -542,8 +451,6 @@ static enum gp_status phase_attempt(void *context, const struct gp_info *info)
 		status = gp_phase_tree_list(&c->tree, c->recording, c->asked.fold, c->out);
 	}
 	gp_phase_follow_close(&c->follow);
-	gp_forwards_release(&c->forwards);
-	gp_frame_ranges_release(&c->frames);
 	gp_phase_tree_release(&c->tree);
 	gp_phase_calls_release(&c->calls);
 	gp_high_release(&c->high);

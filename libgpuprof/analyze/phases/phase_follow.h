@@ -7,16 +7,17 @@
 #ifndef GP_PHASE_FOLLOW_H
 #define GP_PHASE_FOLLOW_H
 
-#include "../../read/file/recording.h"
-#include "../../state/open_ranges.h"
+#include "phase_forward.h"
+#include "phase_frames.h"
 
 #define GP_ENGINES_MOST 64u /* threads inside the engine at once that are told apart */
 
-struct gp_frame_ranges;
 struct gp_phase_follow {
 	struct gp_recording *recording;
-	struct gp_frame_ranges *frames; /* in the place of those that were told; NULL: none are */
-	uint64_t number;		/* of the event, with `frames` */
+	bool is_by_frames; /* `frames` stand in the place of ranges that were recorded */
+	struct gp_frame_ranges frames;
+	struct gp_forwards forwards;
+	uint64_t number; /* of the event */
 	struct gp_open_ranges *ranges;
 	struct gp_range_watch watch; /* ours, which calls the user's */
 	const struct gp_range_watch *user;
@@ -30,19 +31,31 @@ struct gp_phase_follow {
 };
 
 /*
- * After a rewind: what the first checkpoint says is open is told to `user`, whose `mark`s stay with
- * the ranges. `frames`: of which it gets ranges in the place of the recording's, as long; NULL.
- * GP_E_MEMORY. To be closed also after a failure.
+ * After a rewind: what the first checkpoint says is open is told to `user`, whose `mark`s, never 0,
+ * stay with the ranges; its `closed` may be NULL. GP_E_MEMORY. To be closed also after a failure.
  */
 enum gp_status gp_phase_follow_open(struct gp_phase_follow *follow, struct gp_recording *recording,
-				    bool is_own_thread, struct gp_frame_ranges *frames,
-				    const struct gp_range_watch *user);
+				    bool is_own_thread, const struct gp_range_watch *user);
+/*
+ * The same with the forwards that the job does not name, which are ranges of the source
+ * GP_RANGE_DERIVED, or with those of frames in the place of all. It finds them in a replay before,
+ * and rewinds.
+ */
+enum gp_status gp_phase_follow_derive(struct gp_phase_follow *follow,
+				      struct gp_recording *recording, bool is_by_frames,
+				      bool is_own_thread, const struct gp_range_watch *user);
 void gp_phase_follow_close(struct gp_phase_follow *follow);
-/* Before each event is applied to the state, and behind the last: what ended before it. */
+/* Before each event, and behind the last: what ended before it. */
 void gp_phase_follow_end(struct gp_phase_follow *follow);
-/* Each event, before what is asked about it; of ranges and names of threads. */
+/* The event, before it is applied to the state: forwards that it ends. */
+void gp_phase_follow_before(struct gp_phase_follow *follow, const struct gp_record *record);
+/* The event, before what is asked about it: ranges, names of threads, forwards behind it. */
 void gp_phase_follow_apply(struct gp_phase_follow *follow, uint32_t thread,
 			   const struct gp_record *record);
+/* At the end: calls `each` for all that is open, for what lies in another range first. */
+void gp_phase_follow_finish(struct gp_phase_follow *follow,
+			    void (*each)(void *context, const struct gp_open_range *range),
+			    void *context);
 
 /*
  * A replay from the beginning, with this around it: each event to `see`, which applies it; false:
@@ -54,22 +67,22 @@ gp_phase_follow_replay(struct gp_phase_follow *follow, struct gp_recording *reco
 		       bool (*see)(void *context, uint32_t thread, const struct gp_record *record),
 		       void *context);
 
-/* That in which the one on top of the stack was opened; NULL: in none of its thread. */
-const struct gp_open_range *gp_phase_follow_around(const struct gp_range_stack *stack);
-/* The innermost of its own ranges; NULL: none. */
-const struct gp_open_range *gp_phase_follow_own(const struct gp_phase_follow *follow,
-						uint32_t thread);
-/* By its name, which PyTorch gives it; with `frames` by its stacks as well. */
+/* By its name, which PyTorch gives it; with frames by its stacks as well. */
 bool gp_phase_follow_is_worker(const struct gp_phase_follow *follow, uint32_t thread);
-/* That of the thread it works for, if it has none; NULL: none. *is_ambiguous: one of several. */
-const struct gp_open_range *gp_phase_follow_engine(struct gp_phase_follow *follow, uint32_t thread,
-						   bool *is_ambiguous);
 /*
- * The same for a range that it opens, which lies in there: also a worker's backward, which is one
+ * Marks, 0: none. *is_ambiguous: it is that of one of several. The first: of the range that a
+ * thread's work belongs to; its own, else that of the thread that it works for.
+ */
+uint64_t gp_phase_follow_mark(const struct gp_phase_follow *follow, uint32_t thread,
+			      bool *is_ambiguous);
+/* Of the one in the engine that it works for. */
+uint64_t gp_phase_follow_engine(const struct gp_phase_follow *follow, uint32_t thread,
+				bool *is_ambiguous);
+/*
+ * Of that in which a range lies that has just been opened: also a worker's backward, which is one
  * inside a backward. Any other thread enters the engine for itself.
  */
-const struct gp_open_range *gp_phase_follow_engine_of(struct gp_phase_follow *follow,
-						      const struct gp_open_range *range,
-						      uint32_t thread, bool *is_ambiguous);
+uint64_t gp_phase_follow_up(const struct gp_phase_follow *follow, const struct gp_open_range *range,
+			    bool *is_ambiguous);
 
 #endif

@@ -48,9 +48,9 @@ struct judged {
 };
 
 struct thread {
-	uint32_t number;
-	uint32_t depth, room;
+	uint64_t number; /* the key */
 	struct level *level;
+	size_t depth, room;
 	uint32_t engines; /* open ones */
 	struct stretch now;
 	struct judged before; /* the zero_grad that came last, if nothing else has */
@@ -62,7 +62,6 @@ struct finding {
 	struct gp_forwards *out;
 	struct gp_phase_follow follow;
 	struct gp_row_table threads;
-	struct thread *last;
 	uint64_t marks;
 	uint64_t number; /* of the event */
 	uint64_t epoch;	 /* holes that were met */
@@ -75,39 +74,7 @@ struct finding {
 
 static struct thread *thread_find(struct finding *f, uint32_t number)
 {
-	if (f->last != NULL && f->last->number == number)
-		return f->last;
-	struct thread *row = f->threads.row;
-	for (uint32_t step = 0, at;
-	     (at = gp_row_next(&f->threads, gp_row_hash(number), &step)) != 0;)
-		if (row[at - 1].number == number)
-			return f->last = &row[at - 1];
-	return NULL;
-}
-
-/* NULL: no memory. */
-static struct thread *thread_get(struct finding *f, uint32_t number)
-{
-	struct thread *t = thread_find(f, number);
-	if (t != NULL)
-		return t;
-	t = f->last = gp_row_add(&f->threads, sizeof *t, gp_row_hash(number));
-	if (t != NULL)
-		t->number = number;
-	return t;
-}
-
-static bool level_reserve(struct thread *t)
-{
-	if (t->depth < t->room)
-		return true;
-	uint32_t room = t->room != 0 ? t->room * 2 : 8;
-	struct level *level = realloc(t->level, room * sizeof *level);
-	if (level == NULL)
-		return false;
-	t->level = level;
-	t->room = room;
-	return true;
+	return gp_row_of_key(&f->threads, sizeof(struct thread), number);
 }
 
 /* ---- stretches ---- */
@@ -135,7 +102,7 @@ static bool has_hole(const struct finding *f, const struct stretch *s)
 
 static void note_step(struct finding *f, const struct thread *t)
 {
-	for (uint32_t k = 0; k < t->depth; k++)
+	for (size_t k = 0; k < t->depth; k++)
 		if (t->level[k].kind == GP_PHASE_OTHER && t->level[k].name < NAMES_MOST)
 			f->is_step[t->level[k].name / 64] |= 1ull << t->level[k].name % 64;
 }
@@ -147,31 +114,31 @@ static bool is_step(const struct finding *f, uint32_t name)
 
 static void touch(struct thread *t)
 {
-	for (uint32_t k = t->depth; k-- > 0 && !t->level[k].is_touched;)
+	for (size_t k = t->depth; k-- > 0 && !t->level[k].is_touched;)
 		t->level[k].is_touched = true;
 }
 
 /* ---- where the engine, or a zero_grad, is entered ---- */
 
 /* Levels from here on hold nothing that ended yet. */
-static uint32_t first_untouched(const struct thread *t)
+static size_t first_untouched(const struct thread *t)
 {
-	uint32_t k = t->depth;
+	size_t k = t->depth;
 	while (k > 0 && !t->level[k - 1].is_touched)
 		k--;
 	return k;
 }
 
-static const struct stretch *inside(const struct thread *t, uint32_t depth)
+static const struct stretch *inside(const struct thread *t, size_t depth)
 {
 	return depth == t->depth ? &t->now : &t->level[depth].outer;
 }
 
 /* What lies before the ranges around it makes it uncertain, unless they are steps. */
-static bool ask_for_steps(const struct finding *f, const struct thread *t, uint32_t depth,
+static bool ask_for_steps(const struct finding *f, const struct thread *t, size_t depth,
 			  struct gp_forward *forward)
 {
-	for (uint32_t k = depth; k-- > first_untouched(t);) {
+	for (size_t k = depth; k-- > first_untouched(t);) {
 		const struct level *l = &t->level[k];
 		if (is_known(f, &l->outer) && l->outer.launches == 0)
 			continue;
@@ -182,9 +149,9 @@ static bool ask_for_steps(const struct finding *f, const struct thread *t, uint3
 	return true;
 }
 
-static bool is_inside_of(const struct thread *t, uint32_t depth, enum gp_phase_kind kind)
+static bool is_inside_of(const struct thread *t, size_t depth, enum gp_phase_kind kind)
 {
-	for (uint32_t k = 0; k < depth; k++)
+	for (size_t k = 0; k < depth; k++)
 		if (t->level[k].kind == kind)
 			return true;
 	return false;
@@ -196,11 +163,11 @@ static bool is_named_by_job(const struct finding *f, const struct stretch *s)
 	return is_known(f, s) ? s->named * 2 >= s->launches : s->named != 0;
 }
 
-static struct judged judge_stretch(const struct finding *f, const struct thread *t, uint32_t depth)
+static struct judged judge_stretch(const struct finding *f, const struct thread *t, size_t depth)
 {
 	const struct stretch *s = inside(t, depth);
 	struct judged j = { .verdict = FOUND, .by = s->by, .launches = s->launches };
-	j.forward.thread = t->number;
+	j.forward.thread = (uint32_t)t->number;
 	j.forward.from = s->from;
 	j.forward.to = depth == t->depth ? f->number : t->level[depth].at;
 	if (!is_known(f, s) || has_hole(f, s) || !ask_for_steps(f, t, depth, &j.forward))
@@ -213,8 +180,8 @@ static struct judged judge_stretch(const struct finding *f, const struct thread 
 /* What lies before the event that is met. */
 static struct judged judge(const struct finding *f, const struct thread *t)
 {
-	const uint32_t first = first_untouched(t);
-	uint32_t depth = first;
+	const size_t first = first_untouched(t);
+	size_t depth = first;
 	if (is_inside_of(t, first, GP_PHASE_BACKWARD))
 		return (struct judged){ 0 };
 	while (depth < t->depth && t->level[depth].kind != GP_PHASE_BACKWARD)
@@ -265,16 +232,18 @@ static void enter_engine(struct finding *f, struct thread *t)
 static bool works_for_another(struct finding *f, uint32_t thread)
 {
 	bool is_ambiguous;
-	return gp_phase_follow_engine(&f->follow, thread, &is_ambiguous) != NULL || is_ambiguous;
+	return gp_phase_follow_engine(&f->follow, thread, &is_ambiguous) != 0 || is_ambiguous;
 }
 
 static void see_opened(void *context, struct gp_open_range *range,
 		       const struct gp_range_stack *stack)
 {
 	struct finding *f = context;
-	struct thread *t = stack != NULL ? thread_get(f, stack->thread) : NULL;
-	if (t == NULL || !level_reserve(t)) {
-		f->is_out_of_memory |= stack != NULL;
+	if (stack == NULL)
+		return;
+	struct thread *t = gp_row_get_key(&f->threads, sizeof *t, stack->thread);
+	if (t == NULL || !gp_array_reserve(&t->level, &t->room, t->depth, 1, sizeof *t->level)) {
+		f->is_out_of_memory = true;
 		return;
 	}
 	const struct gp_open_range *below =
@@ -286,7 +255,7 @@ static void see_opened(void *context, struct gp_open_range *range,
 	struct level l = { .name = range->name, .kind = kind, .at = f->number };
 	range->mark = l.mark = ++f->marks;
 	if (kind == GP_PHASE_ENGINE) {
-		l.is_nested = t->engines++ != 0 || works_for_another(f, t->number);
+		l.is_nested = t->engines++ != 0 || works_for_another(f, stack->thread);
 		if (!l.is_nested && f->number != 0)
 			enter_engine(f, t);
 	} else if (gp_is_fence(kind) && t->engines == 0) {
@@ -318,7 +287,7 @@ static void see_closed(void *context, const struct gp_open_range *range, enum gp
 {
 	struct finding *f = context;
 	struct thread *t = range->number == 0 ? thread_find(f, range->thread) : NULL;
-	uint32_t k = t != NULL ? t->depth : 0;
+	size_t k = t != NULL ? t->depth : 0;
 	(void)by;
 	while (k > 0 && t->level[k - 1].mark != range->mark)
 		k--;
@@ -404,9 +373,9 @@ static void settle_steps(struct finding *f)
 		qsort(out->forward, kept, sizeof *out->forward, phase_forward_compare);
 }
 
-enum gp_status gp_forwards_find(struct gp_recording *recording, const struct gp_info *info,
-				struct gp_forwards *out)
+enum gp_status gp_forwards_find(struct gp_recording *recording, struct gp_forwards *out)
 {
+	const struct gp_info *info = &recording->info;
 	*out = (struct gp_forwards){ 0 };
 	/* without PyTorch's ranges its optimizers would lie in forwards */
 	if (!info->has_backward || info->torch_why != NULL)
@@ -460,7 +429,7 @@ struct gp_forward *gp_forwards_begin(struct gp_forwards *f, uint64_t number)
 }
 
 const struct gp_forward *gp_forwards_within(const struct gp_forwards *f, uint32_t thread,
-					    uint32_t up)
+					    uint64_t up)
 {
 	for (uint32_t k = f->open; k != 0; k = f->forward[k - 1].next)
 		if (f->forward[k - 1].thread == thread && f->forward[k - 1].up == up)

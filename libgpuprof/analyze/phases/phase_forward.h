@@ -18,6 +18,7 @@
 #define GP_PHASE_FORWARD_H
 
 #include "../../read/file/recording.h"
+#include "../../state/open_ranges.h"
 
 #define GP_STEP_LIKE_MOST 4u
 
@@ -28,8 +29,9 @@ struct gp_forward {
 	/* ranges of these names must be steps */
 	uint32_t step_like[GP_STEP_LIKE_MOST];
 	uint32_t step_likes;
+	struct gp_open_range range; /* along a replay: as if the job had opened it */
+	uint64_t up;		    /* the mark of the range that it lies right inside */
 	uint32_t next;
-	uint32_t call, up; /* for the caller */
 };
 
 struct gp_forwards {
@@ -43,18 +45,17 @@ struct gp_forwards {
 };
 
 /* One replay, from the beginning. To be released also after a failure. GP_E_MEMORY. */
-enum gp_status gp_forwards_find(struct gp_recording *recording, const struct gp_info *info,
-				struct gp_forwards *out);
+enum gp_status gp_forwards_find(struct gp_recording *recording, struct gp_forwards *out);
 void gp_forwards_release(struct gp_forwards *forwards);
 
 /*
  * Along a replay of the same events, each in turn until NULL: what ends before event `number`, and
- * what begins behind it, of which the caller sets `up`, the range that it lies right inside.
+ * what begins behind it, whose `range` and `up` the caller sets.
  */
 struct gp_forward *gp_forwards_end(struct gp_forwards *forwards, uint64_t number);
 struct gp_forward *gp_forwards_begin(struct gp_forwards *forwards, uint64_t number);
-/* That which is open on that thread right inside `up`; NULL: none. */
+/* That which is open on that thread right inside the range with that mark; NULL: none. */
 const struct gp_forward *gp_forwards_within(const struct gp_forwards *forwards, uint32_t thread,
-					    uint32_t up);
+					    uint64_t up);
 
 #endif

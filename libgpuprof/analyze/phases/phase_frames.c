@@ -18,14 +18,15 @@ struct path {
 };
 
 struct known_stack {
-	uint32_t id;
+	uint64_t id; /* the key */
 	struct path path;
+	bool is_read;
 	bool is_whole; /* what lies around its frames is known */
 	bool is_engine_thread;
 };
 
 struct thread {
-	uint32_t number;
+	uint64_t number; /* the key */
 	bool is_engine_thread;
 	bool has_shown; /* a phase, and is no thread of the engine */
 	uint32_t next;	/* 1 + the next of those that are like it in this; 0: there is no more */
@@ -53,31 +54,9 @@ enum gp_phases_by gp_phases_by(const struct gp_info *info)
 
 /* ---- rows ---- */
 
-static struct thread *thread_find(const struct gp_row_table *threads, uint32_t number)
-{
-	struct thread *row = threads->row;
-	for (uint32_t step = 0, at; (at = gp_row_next(threads, gp_row_hash(number), &step)) != 0;)
-		if (row[at - 1].number == number)
-			return &row[at - 1];
-	return NULL;
-}
-
 static struct thread *thread_at(const struct reading *f, uint32_t k)
 {
 	return (struct thread *)f->out->threads.row + k;
-}
-
-/* NULL: no memory. */
-static struct thread *thread_get(struct reading *f, uint32_t number)
-{
-	struct thread *t = thread_find(&f->out->threads, number);
-	if (t != NULL)
-		return t;
-	t = gp_row_add(&f->out->threads, sizeof *t, gp_row_hash(number));
-	if (t != NULL)
-		t->number = number;
-	f->is_out_of_memory |= t == NULL;
-	return t;
 }
 
 /* Of a thread that runs Python without Python's frames the forward, say, is not seen. */
@@ -97,8 +76,10 @@ static void read_stack(struct reading *f, struct known_stack *known)
 	struct gp_frame frame[GP_FRAMES_MAX];
 	struct gp_stack stack;
 	struct path *path = &known->path;
-	if (!gp_recording_stack(f->recording, known->id, gp_tick_ns(&f->recording->tick, f->time),
-				GP_STACK_SYMBOLS, &stack, frame, GP_FRAMES_MAX))
+	known->is_read = true;
+	if (!gp_recording_stack(f->recording, (uint32_t)known->id,
+				gp_tick_ns(&f->recording->tick, f->time), GP_STACK_SYMBOLS, &stack,
+				frame, GP_FRAMES_MAX))
 		return;
 	known->is_whole = phase_frames_is_whole(f, &stack, frame);
 	for (size_t k = stack.frames; k-- > 0 && path->depth < GP_FRAME_PATH_MOST;) {
@@ -115,17 +96,8 @@ static void read_stack(struct reading *f, struct known_stack *known)
 /* NULL: no memory. */
 static const struct known_stack *stack_get(struct reading *f, uint32_t id)
 {
-	const uint32_t hash = gp_row_hash(id);
-	struct known_stack *row = f->stacks.row;
-	for (uint32_t step = 0, at; (at = gp_row_next(&f->stacks, hash, &step)) != 0;)
-		if (row[at - 1].id == id)
-			return &row[at - 1];
-	struct known_stack *known = gp_row_add(&f->stacks, sizeof *known, hash);
-	f->is_out_of_memory |= known == NULL;
-	if (known == NULL)
-		return NULL;
-	known->id = id;
-	if (id != 0)
+	struct known_stack *known = gp_row_get_key(&f->stacks, sizeof *known, id);
+	if (known != NULL && id != 0 && !known->is_read)
 		read_stack(f, known);
 	return known;
 }
@@ -168,7 +140,7 @@ static void end_deeper(struct reading *f, struct thread *t, uint32_t depth)
 			end_deeper(f, thread_at(f, at - 1), 0);
 		phase_frames_put(f, &(struct gp_frame_range){ .number = t->last[k] + 1,
 							      .time = t->time[k],
-							      .thread = t->number,
+							      .thread = (uint32_t)t->number,
 							      .phase = phase,
 							      .depth = (uint8_t)k });
 	}
@@ -194,7 +166,7 @@ static void enter(struct reading *f, struct thread *t, const struct path *path)
 		t->path.phase[t->path.depth++] = path->phase[k];
 		phase_frames_put(f, &(struct gp_frame_range){ .number = f->number,
 							      .time = f->time,
-							      .thread = t->number,
+							      .thread = (uint32_t)t->number,
 							      .phase = path->phase[k],
 							      .depth = (uint8_t)k,
 							      .is_push = true });
@@ -289,9 +261,10 @@ static void look_at(struct reading *f, uint32_t number, const struct gp_record *
 		f->out->bare_launches += r->kind == GP_LAUNCH || r->kind == GP_GRAPH_LAUNCH;
 		return;
 	}
-	struct thread *t = thread_get(f, number);
+	struct thread *t = gp_row_get_key(&f->out->threads, sizeof *t, number);
 	const struct known_stack *known = stack_get(f, r->stack);
-	if (t == NULL || known == NULL)
+	f->is_out_of_memory |= t == NULL || known == NULL;
+	if (f->is_out_of_memory)
 		return;
 	if (is_named || known->is_engine_thread)
 		be_of_engine(f, t);
@@ -352,7 +325,7 @@ void gp_frame_ranges_release(struct gp_frame_ranges *ranges)
 
 bool gp_frame_ranges_is_engine(const struct gp_frame_ranges *ranges, uint32_t number)
 {
-	const struct thread *t = thread_find(&ranges->threads, number);
+	const struct thread *t = gp_row_of_key(&ranges->threads, sizeof *t, number);
 	return t != NULL && t->is_engine_thread;
 }
 

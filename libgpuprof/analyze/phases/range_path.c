@@ -11,8 +11,6 @@
 #include "../../read/tables/row_rank.h"
 #include "../../state/looks.h"
 #include "phase_follow.h"
-#include "phase_forward.h"
-#include "phase_frames.h"
 #include "phase_kind.h"
 #include "range_fold.h"
 #include "range_path.h"
@@ -33,9 +31,6 @@ struct made {
 struct gp_range_paths {
 	struct gp_recording *recording;
 	struct gp_phase_follow follow;
-	struct gp_forwards forwards;
-	struct gp_frame_ranges frames;
-	uint64_t number; /* of the event */
 	struct gp_range_watch watch;
 	struct gp_phase_tree tree;
 	struct made **made; /* by node; NULL: nobody asked */
@@ -66,79 +61,36 @@ static uint32_t node_get(struct gp_range_paths *p, uint32_t up, const struct gp_
 	return node;
 }
 
-/* Of whom a thread works for that has no range of its own open. */
-static uint32_t node_of_engine(struct gp_range_paths *p, const struct gp_open_range *engine,
-			       bool is_ambiguous)
+static uint32_t node_of_mark(struct gp_range_paths *p, uint64_t mark, bool is_ambiguous)
 {
 	if (is_ambiguous)
 		return node_get(p, 0, &(struct gp_open_range){ 0 }, GP_PHASE_AMBIGUOUS);
-	return engine != NULL ? (uint32_t)engine->mark : 0;
-}
-
-/* Of a forward on that thread that lies right inside `up`; else that. */
-static uint32_t node_within(const struct gp_range_paths *p, uint32_t thread, uint32_t up)
-{
-	const struct gp_forward *forward = gp_forwards_within(&p->forwards, thread, up);
-	return forward != NULL ? forward->call : up;
-}
-
-/* One more of that node; 0: there was no memory for it. */
-static void count_call(struct gp_range_paths *p, uint32_t node)
-{
-	p->has_any = !p->is_out_of_memory;
-	if (p->has_any)
-		gp_phase_node_at(&p->tree, node)->own.calls++;
+	return (uint32_t)mark;
 }
 
 static void see_opened(void *context, struct gp_open_range *range,
 		       const struct gp_range_stack *stack)
 {
 	struct gp_range_paths *p = context;
-	if (stack == NULL)
-		return;
-	const struct gp_open_range *around = gp_phase_follow_around(stack);
-	uint32_t up = around != NULL ? (uint32_t)around->mark : 0;
-	up = node_within(p, stack->thread, up);
-	if (up == 0) {
-		bool is_ambiguous;
-		const struct gp_open_range *engine =
-			gp_phase_follow_engine_of(&p->follow, range, stack->thread, &is_ambiguous);
-		up = node_of_engine(p, engine, is_ambiguous);
-	}
-	range->mark = node_get(p, up, range, GP_PHASE_NESTED);
-	count_call(p, (uint32_t)range->mark);
-}
-
-static void begin_forward(struct gp_range_paths *p, struct gp_forward *forward)
-{
-	const struct gp_open_range derived = { .source = GP_RANGE_DERIVED };
-	const struct gp_open_range *around = gp_phase_follow_own(&p->follow, forward->thread);
-	forward->up = around != NULL ? (uint32_t)around->mark : 0;
-	forward->call = node_get(p, forward->up, &derived, GP_PHASE_NESTED);
-	count_call(p, forward->call);
-}
-
-static void see_closed(void *context, const struct gp_open_range *range, enum gp_range_end how,
-		       const struct gp_record *by)
-{
-	(void)context;
-	(void)range;
-	(void)how;
-	(void)by;
+	bool is_ambiguous;
+	if (stack == NULL && range->source != GP_RANGE_DERIVED)
+		return; /* a started one */
+	const uint64_t up = gp_phase_follow_up(&p->follow, range, &is_ambiguous);
+	const uint32_t node =
+		node_get(p, node_of_mark(p, up, is_ambiguous), range, GP_PHASE_NESTED);
+	range->mark = node;
+	p->has_any = !p->is_out_of_memory;
+	if (p->has_any)
+		gp_phase_node_at(&p->tree, node)->own.calls++;
 }
 
 static uint32_t node_of(struct gp_range_paths *p, uint32_t thread)
 {
+	bool is_ambiguous;
 	if (!p->has_any)
 		return 0;
-	const struct gp_open_range *own = gp_phase_follow_own(&p->follow, thread);
-	const uint32_t node = node_within(p, thread, own != NULL ? (uint32_t)own->mark : 0);
-	if (node != 0)
-		return node;
-	bool is_ambiguous;
-	const struct gp_open_range *engine =
-		gp_phase_follow_engine(&p->follow, thread, &is_ambiguous);
-	return node_of_engine(p, engine, is_ambiguous);
+	const uint64_t mark = gp_phase_follow_mark(&p->follow, thread, &is_ambiguous);
+	return node_of_mark(p, mark, is_ambiguous);
 }
 
 /* ---- memory events ---- */
@@ -184,14 +136,9 @@ static void keep_order(struct gp_range_paths *p, uint32_t thread, const struct g
 
 void gp_range_paths_see(struct gp_range_paths *p, uint32_t thread, const struct gp_record *r)
 {
-	struct gp_forward *forward;
-	p->number++;
-	while (gp_forwards_end(&p->forwards, p->number) != NULL)
-		;
 	gp_phase_follow_end(&p->follow);
+	gp_phase_follow_before(&p->follow, r);
 	gp_phase_follow_apply(&p->follow, thread, r);
-	while ((forward = gp_forwards_begin(&p->forwards, p->number)) != NULL)
-		begin_forward(p, forward);
 	if (r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY)
 		keep_order(p, thread, r);
 	gp_looks_add(&p->looks);
@@ -311,7 +258,7 @@ static struct gp_range_paths *make(struct gp_recording *recording)
 		return NULL;
 	p->recording = recording;
 	gp_looks_open(&p->looks);
-	p->watch = (struct gp_range_watch){ see_opened, see_closed, p };
+	p->watch = (struct gp_range_watch){ .opened = see_opened, .context = p };
 	return p;
 }
 
@@ -320,7 +267,7 @@ enum gp_status gp_range_paths_open(struct gp_recording *recording, struct gp_ran
 	struct gp_range_paths *p = *out = make(recording);
 	if (p == NULL)
 		return GP_E_MEMORY;
-	return gp_phase_follow_open(&p->follow, recording, false, NULL, &p->watch);
+	return gp_phase_follow_open(&p->follow, recording, false, &p->watch);
 }
 
 enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_range_paths **out)
@@ -328,16 +275,9 @@ enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_r
 	struct gp_range_paths *p = *out = make(recording);
 	if (p == NULL)
 		return GP_E_MEMORY;
-	const bool is_by_frames = gp_phases_by(&recording->info) == GP_PHASES_BY_FRAMES;
-	enum gp_status status = is_by_frames ?
-					gp_frame_ranges_find(recording, &p->frames) :
-					gp_forwards_find(recording, &recording->info, &p->forwards);
-	if (status == GP_OK)
-		status = gp_recording_rewind(recording);
-	if (status == GP_OK)
-		status = gp_phase_follow_open(&p->follow, recording, false,
-					      is_by_frames ? &p->frames : NULL, &p->watch);
-	return status;
+	return gp_phase_follow_derive(&p->follow, recording,
+				      gp_phases_by(&recording->info) == GP_PHASES_BY_FRAMES, false,
+				      &p->watch);
 }
 
 void gp_range_paths_close(struct gp_range_paths *p)
@@ -346,8 +286,6 @@ void gp_range_paths_close(struct gp_range_paths *p)
 		return;
 	gp_phase_follow_close(&p->follow);
 	gp_phase_tree_release(&p->tree);
-	gp_forwards_release(&p->forwards);
-	gp_frame_ranges_release(&p->frames);
 	for (size_t k = 0; k < p->makes; k++)
 		free(p->made[k]);
 	free(p->made);

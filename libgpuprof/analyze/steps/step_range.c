@@ -11,10 +11,10 @@
 #include "../../read/tables/array.h"
 #include "../../read/tables/row_rank.h"
 #include "../../read/tables/row_table.h"
-#include "../../state/open_ranges.h"
+#include "../phases/phase_follow.h"
 #include "step_name.h"
 
-/* capacity: threads with open ranges, those with work of their own, ranges before an optimizer */
+/* capacity: threads with work of their own, ranges before an optimizer */
 #define KEPT_MAX 4096u
 
 /* A range's mark: it is an optimizer's, or 1 + the number of its span. */
@@ -30,9 +30,9 @@ struct span {
 
 struct gp_step_ranges {
 	struct gp_recording *recording;
-	struct gp_open_ranges *open;
+	struct gp_phase_follow follow;
 	struct gp_range_watch watch;
-	/* of the event under way */
+	/* of the event under way; NULL: what the first checkpoint has is loaded */
 	struct gp_step_place here;
 	const struct gp_record *record;
 	bool is_out_of_memory;
@@ -54,14 +54,6 @@ struct gp_step_ranges {
 	struct gp_step_place opening[KEPT_MAX]; /* a ring: ranges up to the first optimizer */
 	uint64_t openings;
 };
-
-/* Autograd's threads work for those that entered its engine, and enter it to compute again. */
-static bool range_is_autograds(const struct gp_step_ranges *r, uint32_t thread)
-{
-	static const char worker[] = "pt_autograd";
-	const char *name = gp_defined_text(r->recording->meanings, GP_THREAD, thread);
-	return name != NULL && strncmp(name, worker, sizeof worker - 1) == 0;
-}
 
 /* ---- ranges that are called steps ---- */
 
@@ -143,10 +135,11 @@ static void range_opened(void *context, struct gp_open_range *range,
 	static const char optimizer[] = "Optimizer.step#"; /* PyTorch 1.8 and newer */
 	struct gp_step_ranges *r = context;
 	/* what was open before has its begin elsewhere */
-	if (r->record->kind == GP_RANGE_RESUMED)
+	if (r->record == NULL || r->record->kind == GP_RANGE_RESUMED)
 		return;
 	if (range->source == GP_RANGE_ENGINE) {
-		r->backwards += !range_is_autograds(r, range->thread);
+		/* autograd's threads enter the engine to compute again */
+		r->backwards += !gp_phase_follow_is_worker(&r->follow, range->thread);
 		return;
 	}
 	const char *text = gp_recording_text(r->recording, GP_RANGE_NAME, range->name);
@@ -172,13 +165,6 @@ static void range_closed(void *context, const struct gp_open_range *range, enum 
 		span_close(context, range);
 }
 
-static enum gp_status range_load(void *context, const struct gp_record *record)
-{
-	if (record->kind == GP_RANGE_OPEN)
-		gp_open_ranges_apply(context, GP_THREAD_NONE, record);
-	return GP_OK;
-}
-
 struct gp_step_ranges *gp_step_ranges_open(struct gp_recording *recording, enum gp_status *status)
 {
 	struct gp_step_ranges *r = calloc(1, sizeof *r);
@@ -186,17 +172,8 @@ struct gp_step_ranges *gp_step_ranges_open(struct gp_recording *recording, enum 
 		return NULL;
 	r->recording = recording;
 	r->is_waiting = true; /* for the first work */
-	r->open = gp_open_ranges_open(KEPT_MAX);
-	if (r->open == NULL) {
-		free(r);
-		return NULL;
-	}
-	if (recording->first < recording->index.segments)
-		*status = gp_merge_visit(recording->merge, recording->first, GP_BLOCK_CHECKPOINT,
-					 range_load, r->open);
-	/* only now: what the first checkpoint says is open has its begin elsewhere */
 	r->watch = (struct gp_range_watch){ range_opened, range_closed, r };
-	gp_open_ranges_watch(r->open, &r->watch);
+	*status = gp_phase_follow_open(&r->follow, recording, false, &r->watch);
 	return r;
 }
 
@@ -204,7 +181,7 @@ void gp_step_ranges_close(struct gp_step_ranges *r)
 {
 	if (r == NULL)
 		return;
-	gp_open_ranges_close(r->open);
+	gp_phase_follow_close(&r->follow);
 	gp_row_table_release(&r->series);
 	free(r->updates.cut);
 	free(r->span);
@@ -222,11 +199,9 @@ bool gp_step_ranges_see(struct gp_step_ranges *r, uint32_t thread, const struct 
 		/* it may have a backward pass in it */
 		r->backwards += record->kind == GP_GRAPH_LAUNCH;
 	}
-	if (!gp_is_range(record->kind) || record->kind == GP_MARK)
-		return true;
 	r->here = *here;
 	r->record = record;
-	gp_open_ranges_apply(r->open, thread, record);
+	gp_phase_follow_apply(&r->follow, thread, record);
 	return !r->is_out_of_memory;
 }
 
