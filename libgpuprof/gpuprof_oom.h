@@ -15,8 +15,8 @@ struct gp_use;
  * calls that it tried; or a CUDA call failed for lack of memory and no framework had made it.
  */
 struct gp_oom {
-	uint64_t number; /* for GP_WHEN_OOM */
 	uint64_t order;	 /* of its event */
+	uint64_t number; /* for GP_WHEN_OOM */
 	unsigned device;
 	int64_t at_ns;
 	uint64_t bytes;	       /* as the framework rounds it; else as the driver was asked */

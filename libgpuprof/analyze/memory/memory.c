@@ -112,7 +112,7 @@ static enum gp_status memory_attempt(struct gp_memory_view *v, const struct gp_m
 	if (status == GP_OK)
 		status = judge(v);
 	if (status == GP_OK)
-		status = gp_captures_search(v);
+		status = gp_memory_find_captures(v);
 	gp_memory_view_release(v);
 	return status;
 }

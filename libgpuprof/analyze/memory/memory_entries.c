@@ -112,7 +112,6 @@ void gp_memory_view_release(struct gp_memory_view *v)
 	free(v->reservation.entry);
 	free(v->mapped.entry);
 	free(v->block.entry);
-	gp_captures_release(&v->captures);
 }
 
 const struct gp_live_entry *gp_entries_before(const struct gp_entries *entries, uint64_t address)

@@ -49,43 +49,11 @@ static bool is_counted(const struct gp_record *r, enum gp_when when)
 	       (r->kind == GP_ALLOC_FAILED && r->code == CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-struct count {
-	enum gp_when when;
-	uint64_t number;
-};
-
-/* A checkpoint begins with its counts, which go up to its cut. */
-static enum gp_status read_count(void *context, const struct gp_record *r)
-{
-	struct count *c = context;
-	if (r->kind != GP_COUNT)
-		return GP_END;
-	bool is_one = c->when == GP_WHEN_SNAPSHOT ? r->aux == GP_SNAPSHOT :
-						    r->aux == GP_OOM || r->aux == GP_ALLOC_FAILED;
-	c->number += is_one ? r->count.number : 0;
-	return GP_OK;
-}
-
-static bool has_none(struct gp_recording *r, size_t segment, enum gp_when when)
-{
-	const struct gp_index *x = &r->index;
-	struct count from = { .when = when }, to = from;
-	if (segment + 1 >= x->segments || !x->segment[segment].has_checkpoint ||
-	    !x->segment[segment + 1].has_checkpoint)
-		return false;
-	uint64_t failures = gp_merge_failures(r->merge);
-	gp_merge_visit(r->merge, segment, GP_BLOCK_CHECKPOINT, read_count, &from);
-	gp_merge_visit(r->merge, segment + 1, GP_BLOCK_CHECKPOINT, read_count, &to);
-	return from.number == to.number && gp_merge_failures(r->merge) == failures;
-}
-
 static enum gp_status mark_number(struct gp_recording *r, const struct gp_moment_of *moment,
 				  struct gp_memory_mark *out)
 {
 	uint64_t met = 0;
 	for (size_t i = r->first; i < r->index.segments; i++) {
-		if (has_none(r, i, moment->when))
-			continue;
 		enum gp_status status = gp_merge_begin(r->merge, i);
 		if (status != GP_OK)
 			return status;
@@ -120,30 +88,20 @@ static bool is_higher(const struct gp_live *live, const struct gp_moment_of *mom
 	return is_found;
 }
 
-/* The highest moment that is kept. */
-static enum gp_status search_peak(struct gp_recording *r, const struct gp_moment_of *moment,
-				  uint64_t *order)
+/* The highest moment that is kept, of a curve or, with GP_CURVES, of unused memory. */
+static enum gp_status mark_kept(struct gp_recording *r, enum gp_curve of, unsigned device,
+				struct gp_memory_mark *out)
 {
-	uint64_t highest = 0;
-	enum gp_status status = gp_recording_rewind(r);
-	while (status == GP_OK) {
-		uint32_t thread;
-		const struct gp_record *record = gp_recording_step(r, &thread, &status);
-		if (record == NULL)
-			break;
-		for (unsigned device = 0; device < GP_DEVICES; device++) {
-			bool is_asked =
-				moment->device == GP_DEVICE_UNKNOWN || moment->device == device;
-			uint64_t now = gp_live_device(r->live, device)->curve[moment->of].now_bytes;
-			if (!is_asked || now <= highest)
-				continue;
-			highest = now;
-			*order = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
-		}
-	}
-	if (status != GP_END)
+	struct gp_unused_peak all[GP_DEVICES];
+	enum gp_status status = gp_kept_peak_find(r, of, all);
+	if (status != GP_OK)
 		return status;
-	return highest > 0 ? GP_OK : GP_END;
+	const struct gp_unused_peak *peak = gp_unused_peak_highest(all, device);
+	if (peak == NULL)
+		return GP_END;
+	out->order = peak->order;
+	out->segment = gp_segment_by_order(r, peak->order);
+	return GP_OK;
 }
 
 /* Checkpoints carry peaks: the last segment alone tells where they are. */
@@ -163,25 +121,10 @@ static enum gp_status mark_peak(struct gp_recording *r, const struct gp_moment_o
 	const struct gp_segment *first = &r->index.segment[r->first];
 	if (status == GP_OK && r->first < r->index.segments && first->number != 0 &&
 	    order < first->cut)
-		status = search_peak(r, moment, &order);
+		return mark_kept(r, moment->of, moment->device, out);
 	out->segment = gp_segment_by_order(r, order);
 	out->order = order + 1;
 	return status;
-}
-
-static enum gp_status mark_unused(struct gp_recording *r, unsigned device,
-				  struct gp_memory_mark *out)
-{
-	struct gp_unused_peak all[GP_DEVICES];
-	enum gp_status status = gp_unused_peak_find(r, all);
-	if (status != GP_OK)
-		return status;
-	const struct gp_unused_peak *peak = gp_unused_peak_highest(all, device);
-	if (peak == NULL)
-		return GP_END;
-	out->order = peak->order;
-	out->segment = gp_segment_by_order(r, peak->order);
-	return GP_OK;
 }
 
 static enum gp_status mark_order(struct gp_recording *r, uint64_t order, struct gp_memory_mark *out)
@@ -208,7 +151,7 @@ enum gp_status gp_memory_mark(struct gp_recording *r, const struct gp_moment_of 
 	case GP_WHEN_PEAK:
 		return mark_peak(r, moment, out);
 	case GP_WHEN_UNUSED:
-		return mark_unused(r, moment->device, out);
+		return mark_kept(r, GP_CURVES, moment->device, out);
 	case GP_WHEN_ORDER:
 		return mark_order(r, moment->number, out);
 	case GP_WHEN_END:

@@ -32,8 +32,6 @@ static enum gp_status memory_moment_begin(struct way *w, const struct gp_moment_
 static enum gp_status go(struct way *w)
 {
 	struct gp_recording *r = w->view->recording;
-	/* where it begins later, a pool's first segment may lie before */
-	bool is_whole = r->first == r->unsought;
 	enum gp_status status = GP_OK;
 	while (status == GP_OK && r->seen < w->mark.events) {
 		uint32_t thread;
@@ -49,8 +47,6 @@ static enum gp_status go(struct way *w)
 			w->memory_ns = w->last_ns;
 		}
 		status = gp_recording_apply(r, record);
-		if (status == GP_OK && is_whole)
-			status = gp_captures_see(w->view, record, w->last_ns);
 	}
 	return status;
 }

@@ -141,22 +141,26 @@ static bool is_small(const struct gp_memory_view *v, const struct piece *p)
 
 /* ---- arenas ---- */
 
+struct gp_arena gp_memory_arena(const struct gp_recording *recording, uint64_t number)
+{
+	const struct gp_record *r = gp_defined_record(recording->meanings, GP_ARENA, number);
+	if (number == 0 || r == NULL)
+		return (struct gp_arena){ .captured_at_ns = -1 };
+	return (struct gp_arena){ .is_known = true,
+				  .has_pool = r->arena.has_pool != 0,
+				  .stream = r->arena.stream,
+				  .pool = r->arena.pool,
+				  .user_pool = r->arena.user_pool,
+				  .captured_at_ns = -1 };
+}
+
 /* The index of an arena's number, which `index` keeps. */
 static size_t arena_index(struct gp_memory_view *v, uint32_t *index, uint64_t number)
 {
 	struct gp_memory *out = v->out;
 	if (number == 0 || number >= ARENAS || index[number] != 0)
 		return number < ARENAS ? index[number] : 0;
-	struct gp_arena *arena = &out->arena[out->arenas];
-	*arena = (struct gp_arena){ .captured_at_ns = -1 };
-	const struct gp_record *r = gp_defined_record(v->recording->meanings, GP_ARENA, number);
-	if (r != NULL) {
-		arena->is_known = true;
-		arena->has_pool = r->arena.has_pool != 0;
-		arena->stream = r->arena.stream;
-		arena->pool = r->arena.pool;
-		arena->user_pool = r->arena.user_pool;
-	}
+	out->arena[out->arenas] = gp_memory_arena(v->recording, number);
 	index[number] = (uint32_t)out->arenas;
 	return out->arenas++;
 }
@@ -231,7 +235,7 @@ enum gp_status gp_memory_list_segments(struct gp_memory_view *v)
 	bool is_there = !p.is_out_of_memory && index != NULL && v->out->segment != NULL &&
 			v->out->arena != NULL;
 	if (is_there) {
-		v->out->arena[v->out->arenas++] = (struct gp_arena){ .captured_at_ns = -1 };
+		v->out->arena[v->out->arenas++] = gp_memory_arena(v->recording, 0);
 		list_segments(v, &p, index);
 	}
 	free(index);

@@ -1,6 +1,6 @@
 /*
- * Between the files behind gp_memory_build: the live entries of one moment, by what they are, and
- * what the replay to it saw of captures. Not for anybody else: the contract is gpuprof_memory.h.
+ * Between the files behind gp_memory_build: the live entries of one moment, by what they are. Not
+ * for anybody else: the contract is gpuprof_memory.h.
  */
 #ifndef GP_MEMORY_VIEW_H
 #define GP_MEMORY_VIEW_H
@@ -11,23 +11,6 @@
 struct gp_entries {
 	struct gp_live_entry *entry;
 	size_t count, room;
-};
-
-/* A private pool, and the capture that was under way when its first segment appeared. */
-struct gp_pool_origin {
-	uint64_t pool, user_pool;
-	uint64_t graph;
-	int64_t at_ns; /* -1: none was */
-};
-struct gp_capture {
-	uint64_t stream, graph;
-	int64_t at_ns;
-};
-struct gp_captures {
-	struct gp_capture *open;
-	size_t opens, open_room;
-	struct gp_pool_origin *origin;
-	size_t origins, origin_room;
 };
 
 /* What is not known. */
@@ -44,7 +27,6 @@ enum gp_memory_doubt {
 struct gp_memory_view {
 	struct gp_recording *recording;
 	struct gp_memory *out;
-	struct gp_captures captures;
 	struct gp_entries told;	 /* SEGMENT */
 	struct gp_entries whole; /* of the driver: in the DRIVER curve, or with blocks in it */
 	struct gp_entries reservation; /* with blocks or segments in them, or not */
@@ -69,19 +51,19 @@ struct gp_memory_mark {
 enum gp_status gp_memory_mark(struct gp_recording *recording, const struct gp_moment_of *moment,
 			      struct gp_memory_mark *out);
 
+/* unused_peak.c: as gp_unused_peak_find, of a curve; GP_CURVES: of unused memory. */
+enum gp_status gp_kept_peak_find(struct gp_recording *recording, enum gp_curve of,
+				 struct gp_unused_peak out[GP_DEVICES]);
+
 /* The same for a moment, from that segment on. */
 enum gp_status gp_memory_mark_time(struct gp_recording *recording, int64_t at_ns, size_t segment,
 				   struct gp_memory_mark *out);
 
-/* memory_capture.c */
-enum gp_status gp_captures_see(struct gp_memory_view *view, const struct gp_record *record,
-			       int64_t at_ns);
 /*
- * Says of the arenas' pools where they are from. Looks for those that appeared before the replay
- * began.
+ * memory_capture.c: says of the arenas' private pools where they are from. Looks at the events from
+ * the first of them on.
  */
-enum gp_status gp_captures_search(struct gp_memory_view *view);
-void gp_captures_release(struct gp_captures *captures);
+enum gp_status gp_memory_find_captures(struct gp_memory_view *view);
 
 /* memory_entries.c */
 enum gp_status gp_memory_list(struct gp_memory_view *view);
@@ -95,6 +77,8 @@ bool gp_entries_overlap(const struct gp_entries *entries, uint64_t address, uint
 
 /* memory_segment.c: segments and arenas, by device, then address; no blocks yet */
 enum gp_status gp_memory_list_segments(struct gp_memory_view *view);
+/* The stream and pool with that number; not known: the zeros. */
+struct gp_arena gp_memory_arena(const struct gp_recording *recording, uint64_t number);
 /*
  * Is the segment of the SEGMENT_ALLOC or SEGMENT_MAP event `order` at `address` not reserved yet?
  * PyTorch reports a new segment just before the block that it needs it for. The driver's memory

@@ -1,14 +1,15 @@
 /*
- * The moment of most unused memory. A new segment counts when a block of it is there, so that the
+ * The moment of most unused memory, or of the highest of a curve. For unused memory a new segment counts when a block of it is there, so that the
  * instant between the two, which the allocator's lock hides from the job, is not taken for it.
  */
 #include <string.h>
 
-#include "../../read/file/recording.h"
 #include "../settle.h"
+#include "memory_view.h"
 
 struct unused_search {
 	struct gp_recording *recording;
+	enum gp_curve of;		/* GP_CURVES: unused memory */
 	uint64_t allocated[GP_DEVICES]; /* when it was last looked at; UINT64_MAX: never */
 	struct gp_unused_peak *out;
 };
@@ -19,13 +20,16 @@ static void see_device(struct unused_search *s, unsigned device, int64_t at_ns)
 	uint64_t allocated = curve[GP_CURVE_ALLOCATED].now_bytes;
 	uint64_t reserved = curve[GP_CURVE_RESERVED].now_bytes;
 	struct gp_unused_peak *peak = &s->out[device];
-	if (allocated == s->allocated[device])
+	uint64_t bytes = reserved > allocated ? reserved - allocated : 0;
+	if (s->of != GP_CURVES)
+		bytes = curve[s->of].now_bytes;
+	else if (allocated == s->allocated[device])
 		return;
 	s->allocated[device] = allocated;
-	if (reserved <= allocated || reserved - allocated <= peak->bytes)
+	if (bytes <= peak->bytes)
 		return;
 	*peak = (struct gp_unused_peak){
-		.bytes = reserved - allocated,
+		.bytes = bytes,
 		.reserved_bytes = reserved,
 		.at_ns = at_ns,
 		.order = gp_live_count(s->recording->live, GP_COUNT_NEWEST_ORDER) + 1,
@@ -66,11 +70,17 @@ static void unused_peak_forget(void *context)
 	(void)context; /* each attempt begins anew */
 }
 
+enum gp_status gp_kept_peak_find(struct gp_recording *recording, enum gp_curve of,
+				 struct gp_unused_peak out[GP_DEVICES])
+{
+	struct unused_search search = { .recording = recording, .of = of, .out = out };
+	return gp_retry_if_overwritten(recording, search_once, unused_peak_forget, &search);
+}
+
 enum gp_status gp_unused_peak_find(struct gp_recording *recording,
 				   struct gp_unused_peak out[GP_DEVICES])
 {
-	struct unused_search search = { .recording = recording, .out = out };
-	return gp_retry_if_overwritten(recording, search_once, unused_peak_forget, &search);
+	return gp_kept_peak_find(recording, GP_CURVES, out);
 }
 
 const struct gp_unused_peak *gp_unused_peak_highest(const struct gp_unused_peak peak[GP_DEVICES],

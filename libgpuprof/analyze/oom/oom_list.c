@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../read/file/recording.h"
 #include "../../read/tables/array.h"
 #include "../../read/tables/row_rank.h"
 #include "../frag/frag_rule.h"
+#include "../memory/memory_view.h"
 
 #define CUDA_ERROR_OUT_OF_MEMORY 2u
 #define THREADS 256u /* whose last refusals are remembered; a thread has slot number % THREADS */
@@ -170,19 +170,6 @@ static enum gp_status oom_list_add(struct search *s, const struct gp_oom *oom)
 	return GP_OK;
 }
 
-static void note_arena(const struct gp_recording *r, unsigned number, struct gp_arena *out)
-{
-	const struct gp_record *a = gp_defined_record(r->meanings, GP_ARENA, number);
-	if (number == 0 || a == NULL)
-		return;
-	*out = (struct gp_arena){ .is_known = true,
-				  .has_pool = a->arena.has_pool != 0,
-				  .stream = a->arena.stream,
-				  .pool = a->arena.pool,
-				  .user_pool = a->arena.user_pool,
-				  .captured_at_ns = -1 };
-}
-
 /* ---- whose a refusal was ---- */
 
 /* The framework asks for a segment of its size, or for pages of an expandable one. */
@@ -266,7 +253,7 @@ static enum gp_status see_oom(struct search *s, const struct gp_record *r, uint3
 	struct gp_oom oom = oom_list_begin(s, r);
 	oom.is_framework = true;
 	oom.bytes = r->oom.bytes;
-	note_arena(s->recording, r->code, &oom.arena);
+	oom.arena = gp_memory_arena(s->recording, r->code);
 	enum gp_status status = close_refusal(s, r, thread, oom.bytes, &oom);
 	if (r->aux != 0 && oom.total_bytes == 0) {
 		const struct gp_record *gpu =

@@ -15,28 +15,6 @@ uint64_t gp_figures_excess(const struct gp_figures *f)
 	return reserved > allocated ? reserved - allocated : 0;
 }
 
-static struct gp_figures *get(struct gp_figure_list *list, unsigned device)
-{
-	size_t k = 0;
-	while (k < list->devices && list->device[k].device != device)
-		k++;
-	if (k == list->devices)
-		list->device[list->devices++] =
-			(struct gp_figures){ .device = device, .used_bytes = GP_BYTES_UNKNOWN };
-	return &list->device[k];
-}
-
-static void take_holders(struct gp_figure_list *list, const struct gp_peak *peak, bool is_peak)
-{
-	for (size_t k = 0; k < peak->holders; k++) {
-		const struct gp_holders *h = &peak->holder[k];
-		struct gp_figures *f = get(list, h->device);
-		f->bytes[h->of] = is_peak ? h->peak_bytes : h->live_bytes;
-		f->at_ns[h->of] = is_peak ? h->peak_at_ns : h->at_ns;
-		f->has_framework |= h->of == GP_CURVE_RESERVED;
-	}
-}
-
 /* ---- from the state of memory at a moment ---- */
 
 struct looking {
@@ -49,8 +27,7 @@ static void take_frag(struct gp_figures *f, const struct gp_frag *frag)
 	f->has_frag = frag->reserved_bytes > 0;
 	f->largest_request_bytes = frag->largest_request_bytes;
 	f->unused_bytes = frag->unused_bytes;
-	for (unsigned k = 0; k < GP_CAUSES; k++)
-		f->cause_bytes[k] = frag->cause_bytes[k];
+	memcpy(f->cause_bytes, frag->cause_bytes, sizeof f->cause_bytes);
 }
 
 static enum gp_status look_at_segments(const struct looking *l, struct gp_recording *recording,
@@ -86,16 +63,28 @@ static enum gp_status figures_see(void *context, struct gp_recording *recording,
 	return GP_OK;
 }
 
-static void take_seen(const struct looking *l, struct gp_figures *f)
+static struct gp_figures *get(struct gp_figure_list *list, const struct looking *l, unsigned device)
 {
-	const struct gp_figures *seen = &l->seen[f->device];
-	f->used_bytes = seen->used_bytes;
-	if (!f->has_framework)
-		return;
-	f->has_frag = seen->has_frag;
-	f->largest_request_bytes = seen->largest_request_bytes;
-	f->unused_bytes = seen->unused_bytes;
-	memcpy(f->cause_bytes, seen->cause_bytes, sizeof f->cause_bytes);
+	size_t k = 0;
+	while (k < list->devices && list->device[k].device != device)
+		k++;
+	if (k == list->devices) {
+		list->device[list->devices++] = l->seen[device];
+		list->device[k].device = device;
+	}
+	return &list->device[k];
+}
+
+static void take_holders(struct gp_figure_list *list, const struct looking *l,
+			 const struct gp_peak *peak, bool is_peak)
+{
+	for (size_t k = 0; k < peak->holders; k++) {
+		const struct gp_holders *h = &peak->holder[k];
+		struct gp_figures *f = get(list, l, h->device);
+		f->bytes[h->of] = is_peak ? h->peak_bytes : h->live_bytes;
+		f->at_ns[h->of] = is_peak ? h->peak_at_ns : h->at_ns;
+		f->has_framework |= h->of == GP_CURVE_RESERVED;
+	}
 }
 
 /* ---- what the recording says of a device ---- */
@@ -142,11 +131,9 @@ static enum gp_status list_devices(struct gp_recording *recording, const struct 
 	out->device = calloc(peak->holders + 1, sizeof *out->device);
 	if (out->device == NULL)
 		return GP_E_MEMORY;
-	take_holders(out, peak, is_peak);
-	for (size_t k = 0; k < out->devices; k++) {
+	take_holders(out, l, peak, is_peak);
+	for (size_t k = 0; k < out->devices; k++)
 		take_info(&out->device[k], info);
-		take_seen(l, &out->device[k]);
-	}
 	status = count_ooms(recording, out);
 	if (out->devices > 1)
 		qsort(out->device, out->devices, sizeof *out->device, figures_compare);

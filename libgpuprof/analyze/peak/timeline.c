@@ -66,13 +66,7 @@ static double value_of(const struct gp_point *p, unsigned c)
 
 static void keep_extremes(struct bucket *b, const struct sample *s, unsigned series)
 {
-	for (unsigned c = 0; c < GP_CURVES; c++) {
-		if (b->low[c].event == 0 || s->point.bytes[c] < b->low[c].point.bytes[c])
-			b->low[c] = *s;
-		if (b->high[c].event == 0 || s->point.bytes[c] > b->high[c].point.bytes[c])
-			b->high[c] = *s;
-	}
-	for (unsigned c = GP_CURVES; c < series; c++) {
+	for (unsigned c = 0; c < series; c++) {
 		double value = value_of(&s->point, c);
 		if (b->low[c].event == 0 || value < value_of(&b->low[c].point, c))
 			b->low[c] = *s;
@@ -427,15 +421,8 @@ static enum gp_status timeline_fill(struct plot *p, bool is_whole, struct gp_tim
 
 static bool is_listed(const struct gp_ooms *ooms, uint64_t order)
 {
-	size_t low = 0, high = ooms->ooms;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (ooms->oom[middle].order < order)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < ooms->ooms && ooms->oom[low].order == order;
+	size_t behind = gp_row_rank(ooms->oom, ooms->ooms, sizeof *ooms->oom, order);
+	return behind > 0 && ooms->oom[behind - 1].order == order;
 }
 
 /* One more replay, where memory ran out at all. */
