@@ -81,9 +81,9 @@ $(BUILD)/libgpuprof.so: $(PRELOAD_OBJ) interpose/exports.map Makefile
 $(BUILD)/preload/%.c.o: %.c Makefile $(FLAGS)
 	@mkdir -p $(@D)
 	$(SAY_CC)$(CC) $(PRELOAD_FLAGS) $(CUDA_CHECK) -c -o $@ $<
-$(BUILD)/preload/%.S.o: %.S
+$(BUILD)/preload/%.S.o: %.S $(FLAGS)
 	@mkdir -p $(@D)
-	$(SAY_CC)$(CC) -fPIC -c -o $@ $<
+	$(SAY_CC)$(CC) $(CFLAGS) -fPIC -c -o $@ $<
 
 $(BUILD)/libgpuprof-read.a: $(READ_OBJ)
 	@rm -f $@

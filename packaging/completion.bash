@@ -7,7 +7,7 @@ _gpuprof() {
 	done
 	if [[ -z $command ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(gpuprof --help 2>/dev/null |
-			sed -n 's/^  *\([a-z]*\)  .*/\1/p')" -- "$word")
+			sed -n 's/^  *\([a-z]*\)  .*/\1/p') help" -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(gpuprof "$command" --help 2>/dev/null |
 			grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+')" -- "$word")

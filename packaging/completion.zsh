@@ -2,7 +2,7 @@
 # Completion of gpuprof for zsh: commands and options are those that the program itself prints.
 local -a words_of
 if (( CURRENT == 2 )); then
-	words_of=(${(f)"$(gpuprof --help 2>/dev/null | sed -n 's/^  *\([a-z]*\)  *\(.*\)/\1:\2/p')"})
+	words_of=(${(f)"$(gpuprof --help 2>/dev/null | sed -n 's/^  *\([a-z]*\)  *\(.*\)/\1:\2/p')"} "help:this text, or that of a command")
 	_describe command words_of
 elif [[ $PREFIX == -* ]]; then
 	words_of=(${(f)"$(gpuprof $words[2] --help 2>/dev/null |

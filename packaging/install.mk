@@ -20,10 +20,10 @@ $(READ_SO): $(BUILD)/libgpuprof-read.a $(BUILD)/read.map
 
 # A title that man(1) understands, and links to pages as their names.
 MAN1 := $(if $(GO_MD2MAN),$(patsubst docs/man/%.md,$(BUILD)/man/%,$(wildcard docs/man/*.1.md)))
-$(BUILD)/man/%.1: docs/man/%.1.md
+$(BUILD)/man/%.1: docs/man/%.1.md packaging/wrap_tables.awk
 	@mkdir -p $(@D)
 	$(SAY_GEN)sed -e '1s/.*/% "$*" "1" "" "gpuprof $(VERSION)" "gpuprof manual"/' \
-		-e 's/\[\([^]]*([1-9])\)\]([^)]*)/\1/g' $< | $(GO_MD2MAN) >$@
+		-e 's/\[\([^]]*([1-9])\)\]([^)]*)/\1/g' $< | $(GO_MD2MAN) | awk -f packaging/wrap_tables.awk >$@
 
 install: all $(READ_SO) $(MAN1) ## copy program, libraries, headers, manual pages and completion to $(DESTDIR)$(PREFIX)
 	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR)/gpuprof $(LIBDIR)/pkgconfig $(PREFIX)/include/gpuprof/format $(MANDIR)/man1 \

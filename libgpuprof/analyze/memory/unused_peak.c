@@ -1,6 +1,7 @@
 /*
- * The moment of most unused memory, or of the highest of a curve. For unused memory a new segment counts when a block of it is there, so that the
- * instant between the two, which the allocator's lock hides from the job, is not taken for it.
+ * The moment of most unused memory, or of the highest point of a curve. For unused memory a new
+ * segment counts once it has a block: the job never sees the instant between the two, because the
+ * allocator holds its lock.
  */
 #include <string.h>
 
