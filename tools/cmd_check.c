@@ -3,38 +3,28 @@
 #include <string.h>
 
 #include "check/check_report.h"
-#include "input/flags.h"
-#include "input/inputs.h"
 #include "io/message.h"
-#include "io/sink.h"
-#include "report/report.h"
-#include "report/stack_print.h"
+#include "report/reading.h"
 
 extern const struct gp_command gp_command_check;
 
 #define NAMED_MOST 4u
 
 struct gate {
+	struct gp_reading r;
 	const char *limit_text[GP_CHECK_CONDITIONS];
-	const char *baseline_path, *tolerance_text, *path;
-	bool is_update, is_json, is_forced;
+	const char *baseline_path, *tolerance_text;
+	bool is_update;
 	struct gp_check_amount limit[GP_CHECK_CONDITIONS];
-	int64_t device; /* -1: all */
 	struct gp_baseline baseline;
-	struct gp_sink sink;
-	struct gp_json json;
-	bool is_taken; /* the recording's figures are in `baseline` */
+	int recordings, looked_at; /* of those so far */
+	bool is_taken;		   /* the recording's figures are in `baseline` */
 	/* of many: those that a limit or the baseline judges, and which of them did not pass */
 	size_t judged, named[GP_CHECK_EXCEEDED + 1];
 	const char *name[GP_CHECK_EXCEEDED + 1][NAMED_MOST];
 };
 
 /* ---- a recording ---- */
-
-static enum gp_status look_at(struct gp_check *c)
-{
-	return gp_figures_build(c->recording, true, 0, false, &c->peak, &c->figures);
-}
 
 static bool has_device(const struct gp_check *c)
 {
@@ -96,11 +86,11 @@ static int check_judge(struct gate *g, struct gp_check *c)
 		gp_check_growth(c);
 	if (c->baseline)
 		gp_check_baseline(c);
-	g->sink.has_report = true;
-	if (g->is_json)
-		gp_check_write(c, &g->json);
+	g->r.sink.has_report = true;
+	if (g->r.is_json)
+		gp_check_write(c, &g->r.json);
 	else
-		gp_check_print(c, g->sink.out);
+		gp_check_print(c, g->r.out);
 	say_missing(c);
 	if (has_limits || c->baseline)
 		count(g, c);
@@ -108,58 +98,46 @@ static int check_judge(struct gate *g, struct gp_check *c)
 	return g->is_update ? check_take(g, c, result) : result;
 }
 
-static int check_one(struct gate *g, const char *path)
+static int check_one(struct gp_reading *r)
 {
-	int exit_status = GP_EXIT_USAGE, result = GP_EXIT_USAGE;
+	struct gate *g = (struct gate *)r;
+	int exit_status = GP_EXIT_USAGE;
 	struct gp_check *c = calloc(1, sizeof *c);
 	if (!c)
 		return GP_EXIT_INTERNAL;
-	c->path = path;
-	c->recording = gp_report_open(path, &c->info, &exit_status);
-	if (!c->recording) {
-		free(c);
-		return exit_status;
+	if (r->is_held) {
+		fputs(g->looked_at++ ? "\n" : "", r->out);
+		gp_mask(r->out, r->path, strlen(r->path));
+		fputs(": ", r->out);
 	}
-	exit_status = gp_report_exit(path, c->info);
+	c->path = r->path;
+	c->recording = r->recording;
+	c->info = r->info;
 	memcpy(c->limit, g->limit, sizeof c->limit);
-	c->only_device = g->device;
+	c->only_device = r->device;
 	c->baseline = g->baseline_path && !g->is_update ? &g->baseline : NULL;
 	c->baseline_path = g->baseline_path;
 	c->is_update = g->is_update;
-	enum gp_status status = look_at(c);
+	enum gp_status status =
+		gp_figures_build(c->recording, true, 0, false, &c->peak, &c->figures);
 	if (status)
-		result = gp_report_failed("report on", path, status);
+		exit_status = gp_report_failed("report on", r->path, status);
 	else if (has_device(c))
-		result = check_judge(g, c);
+		exit_status = check_judge(g, c);
 	gp_leaks_free(&c->leaks);
 	gp_figures_free(&c->figures);
 	gp_peak_free(&c->peak);
-	gp_recording_close(c->recording);
 	free(c);
-	return gp_report_worse(result, exit_status);
-}
-
-static int check_each(struct gate *g, int words, char **paths)
-{
-	int worst = GP_EXIT_OK;
-	for (int k = 0; k < words; k++) {
-		if (words > 1 && !g->is_json) {
-			fputs(k ? "\n" : "", g->sink.out);
-			gp_mask(g->sink.out, paths[k], strlen(paths[k]));
-			fputs(": ", g->sink.out);
-		}
-		worst = gp_report_worse(worst, check_one(g, paths[k]));
-	}
-	return worst;
+	return exit_status;
 }
 
 static void print_named(const struct gate *g, enum gp_check_state state, const char *word,
-			int recordings, FILE *out)
+			FILE *out)
 {
 	const size_t named = g->named[state], most = NAMED_MOST;
 	if (!named)
 		return;
-	fprintf(out, "%s in %zu of %d recordings: ", word, named, recordings);
+	fprintf(out, "%s in %zu of %d recordings: ", word, named, g->recordings);
 	for (size_t k = 0; k < named && k < most; k++) {
 		fputs(k ? ", " : "", out);
 		gp_mask(out, g->name[state][k], strlen(g->name[state][k]));
@@ -167,54 +145,29 @@ static void print_named(const struct gate *g, enum gp_check_state state, const c
 	fputs(named > most ? ", ...\n" : "\n", out);
 }
 
-static void print_verdict(const struct gate *g, int recordings, FILE *out)
-{
-	const size_t kept = g->named[GP_CHECK_KEPT];
-	if (!g->judged)
-		return;
-	print_named(g, GP_CHECK_EXCEEDED, "FAIL", recordings, out);
-	print_named(g, GP_CHECK_NOT_JUDGED, "NOT JUDGED", recordings, out);
-	if (kept == g->judged)
-		fprintf(out, "pass in %zu of %d recordings\n", kept, recordings);
-	fputc('\n', out);
-}
-
 /* The verdict on all of them stands before what is said of each. */
-static int check_many(struct gate *g, int words, char **paths)
+static int check_end(struct gp_reading *r, int worst)
 {
-	FILE *out = g->sink.out;
-	char *text = NULL;
-	size_t bytes = 0;
-	g->sink.out = open_memstream(&text, &bytes);
-	int worst = g->sink.out ? check_each(g, words, paths) : GP_EXIT_INTERNAL;
-	if (g->sink.out && fclose(g->sink.out) != 0)
-		worst = GP_EXIT_INTERNAL;
-	g->sink.out = out;
-	print_verdict(g, words, out);
-	fwrite(text, 1, text ? bytes : 0, out);
-	free(text);
-	return worst;
-}
-
-static int check_all(struct gate *g, int words, char **paths)
-{
-	gp_json_init(&g->json, g->sink.out, words > 1 ? 4 : 3);
-	if (words > 1 && !g->is_json)
-		return check_many(g, words, paths);
-	if (words > 1)
-		gp_json_array(&g->json, NULL);
-	const int worst = check_each(g, words, paths);
-	if (words > 1)
-		gp_json_end(&g->json);
+	const struct gate *g = (const struct gate *)r;
+	const size_t kept = g->named[GP_CHECK_KEPT];
+	FILE *out = r->sink.out;
+	if (!r->is_held || !g->judged)
+		return worst;
+	print_named(g, GP_CHECK_EXCEEDED, "FAIL", out);
+	print_named(g, GP_CHECK_NOT_JUDGED, "NOT JUDGED", out);
+	if (kept == g->judged)
+		fprintf(out, "pass in %zu of %d recordings\n", kept, g->recordings);
+	fputc('\n', out);
 	return worst;
 }
 
 /* ---- the baseline ---- */
 
-static int update(struct gate *g, int words, char **paths)
+static int update(struct gate *g)
 {
 	struct gp_sink sink = { 0 };
-	int exit_status = gp_sink_open(&sink, g->baseline_path, true, false, paths, words);
+	char *path[] = { (char *)g->r.path };
+	int exit_status = gp_sink_open(&sink, g->baseline_path, true, false, path, 1);
 	if (exit_status)
 		return exit_status;
 	gp_baseline_write(&g->baseline, sink.out);
@@ -271,9 +224,10 @@ static bool limit_read(struct gate *g, unsigned which)
 	return gp_flags_wrong_value(limit_names[which], text, GP_FLAGS_SIZE);
 }
 
-static bool values_read(struct gate *g, int words)
+static bool values_read(struct gate *g)
 {
 	struct gp_check_amount tolerance;
+	const struct gp_command *command = &gp_command_check;
 	bool has_limit = g->baseline_path != NULL;
 	for (unsigned k = 0; k < GP_CHECK_CONDITIONS; k++) {
 		if (!limit_read(g, k))
@@ -281,18 +235,16 @@ static bool values_read(struct gate *g, int words)
 		has_limit |= g->limit[k].is_given;
 	}
 	if (!has_limit)
-		gp_usage(&gp_command_check,
-			 "no limit given: --max-peak SIZE, --baseline FILE, ...");
+		gp_usage(command, "no limit given: --max-peak SIZE, --baseline FILE, ...");
 	else if ((g->is_update || g->tolerance_text) && !g->baseline_path)
-		gp_usage(&gp_command_check, "'--%s' needs '--baseline'",
+		gp_usage(command, "'--%s' needs '--baseline'",
 			 g->is_update ? "update" : "tolerance");
-	else if (g->is_update && !gp_inputs_is_one(&gp_command_check, "--update", words))
+	else if (g->is_update && !gp_inputs_is_one(command, "--update", g->recordings))
 		return false;
-	else if (g->is_update && g->device >= 0)
-		gp_usage(&gp_command_check, "'--update' and '--device' exclude each other");
+	else if (g->is_update && g->r.device >= 0)
+		gp_usage(command, "'--update' and '--device' exclude each other");
 	else if (g->baseline_path && strcmp(g->baseline_path, "-") == 0)
-		gp_usage(&gp_command_check,
-			 "bad value of '--baseline': '-' is not a name of a file");
+		gp_usage(command, "bad value of '--baseline': '-' is not a name of a file");
 	else if (g->tolerance_text && (!gp_check_amount_read(g->tolerance_text, true, &tolerance) ||
 				       is_bare(g->tolerance_text, &tolerance)))
 		gp_flags_wrong_value("tolerance", g->tolerance_text, SHARE_OR_SIZE);
@@ -301,25 +253,28 @@ static bool values_read(struct gate *g, int words)
 	return false;
 }
 
-static int check(struct gate *g, int words, char **paths)
+static int check_check(struct gp_reading *r, int recordings)
 {
-	if (!values_read(g, words))
+	struct gate *g = (struct gate *)r;
+	g->recordings = recordings;
+	r->is_held = r->is_many && r->is_text;
+	if (!values_read(g))
 		return GP_EXIT_USAGE;
-	if (!open_baseline(g))
-		return GP_EXIT_DAMAGED;
-	int exit_status = gp_sink_open(&g->sink, g->path, g->is_forced, !g->is_json, paths, words);
-	if (exit_status)
-		return exit_status;
-	exit_status = gp_sink_close(&g->sink, check_all(g, words, paths));
-	if (!g->is_taken)
-		return exit_status;
-	int result = update(g, words, paths);
-	return result > exit_status ? result : exit_status;
+	return open_baseline(g) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
 }
 
 static int check_run(int argc, char **argv)
 {
-	struct gate g = { 0 };
+	static const struct gp_reader reader = {
+		.command = &gp_command_check,
+		.options = GP_OPTIONS_REPORT | GP_OPTION_DEVICE | GP_OPTION_STEPS |
+			   GP_OPTION_NO_STACKS,
+		.json_levels = 3,
+		.check = check_check,
+		.one = check_one,
+		.end = check_end,
+	};
+	struct gate g = { .r.reader = &reader };
 	const struct gp_flag flags[] = {
 		{ "max-peak", 0, GP_FLAG_TEXT, "SIZE", &g.limit_text[GP_CHECK_PEAK],
 		  "driver memory at its peak, on each device" },
@@ -339,19 +294,13 @@ static int check_run(int argc, char **argv)
 		  "write this run into the baseline instead" },
 		{ "tolerance", 0, GP_FLAG_TEXT, "PERCENT", &g.tolerance_text,
 		  "allowed above the baseline, or bytes; default: the file's own" },
-		{ "device", 0, GP_FLAG_DEVICE, "N", &g.device, "only this device" },
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &g.is_json,
-		  "for a program: docs/JSON.md lists the keys" },
-		GP_FLAGS_STEPS,
-		GP_FLAGS_NO_STACKS,
-		GP_FLAGS_OUTPUT(&g.path, &g.is_forced),
-		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
-	int words = gp_inputs_parse(&gp_command_check, flags, argc, &argv);
-	if (words < 0)
-		return gp_flags_exit(words);
-	int exit_status = check(&g, words, argv);
+	int exit_status = gp_reading_run(&g.r, flags, argc, argv);
+	if (g.is_taken) {
+		const int result = update(&g);
+		exit_status = result > exit_status ? result : exit_status;
+	}
 	gp_baseline_free(&g.baseline);
 	return exit_status;
 }

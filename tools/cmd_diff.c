@@ -6,34 +6,30 @@
 #include <string.h>
 
 #include "diff/diff_report.h"
-#include "input/flags.h"
-#include "input/inputs.h"
 #include "io/message.h"
-#include "io/sink.h"
-#include "report/report.h"
 #include "report/use_report.h"
 
 extern const struct gp_command gp_command_diff;
 
 struct diff {
-	struct gp_use_report r; /* the flags that are those of `peak` */
+	struct gp_use_report u; /* the flags that are those of `peak` */
 	struct gp_diff_report d;
-	const char *at, *from, *to, *least;
+	const char *at, *from, *to, *least; /* from, to: moments of one recording */
+	size_t words;			    /* sides that were asked for */
 };
 
 /* ---- sides ---- */
 
-static int open_side(struct diff *f, const char *path)
+/* The recording stays open until all are compared. */
+static int diff_one(struct gp_reading *r)
 {
-	struct gp_diff_source *s = &f->d.side[f->d.sides];
-	int exit_status = GP_EXIT_USAGE;
-	*s = (struct gp_diff_source){ .path = path, .is_peak = true };
-	s->recording = gp_report_open(path, &s->info, &exit_status);
-	if (!s->recording)
-		return exit_status;
-	f->d.sides++;
-	f->r.has_phases |= gp_phases_by(s->info) != GP_PHASES_BY_NOTHING;
-	return gp_report_exit(path, s->info);
+	struct diff *f = (struct diff *)r;
+	f->d.side[f->d.sides++] = (struct gp_diff_source){
+		.path = r->path, .recording = r->recording, .info = r->info, .is_peak = true
+	};
+	f->u.has_phases |= gp_phases_by(r->info) != GP_PHASES_BY_NOTHING;
+	r->recording = NULL;
+	return GP_EXIT_OK;
 }
 
 /* What begins behind the end gains nothing; what ends there is shown at the end, which is said. */
@@ -134,9 +130,9 @@ static enum gp_status add_table(struct diff *f, unsigned device, enum gp_curve o
 	enum gp_status status = is_there ? gp_diff_build(side, f->d.sides, &how, &t->diff) : GP_OK;
 	if (status || !is_there)
 		return status;
-	f->r.matched += t->diff.matched;
+	f->u.matched += t->diff.matched;
 	for (size_t k = 0; k < f->d.sides && f->d.style.range && !t->diff.matched; k++)
-		gp_use_range_near(f->d.style.range, side[k].use, side[k].uses, f->r.near);
+		gp_use_range_near(f->d.style.range, side[k].use, side[k].uses, f->u.near);
 	if (gp_diff_phases_differ(&f->d)) {
 		gp_diff_free(&t->diff);
 		return status;
@@ -158,7 +154,7 @@ static enum gp_status add_tables(struct diff *f, unsigned device)
 	const enum gp_curve *of = is_host ? of_host : of_device;
 	enum gp_status status = GP_OK;
 	for (size_t k = 0; k < (is_host ? 1 : GP_CURVES) && status == GP_OK; k++)
-		if (gp_use_report_wants(&f->r, device, of[k], f->d.style.is_json))
+		if (gp_use_report_wants(&f->u, device, of[k], f->d.style.is_json))
 			status = add_table(f, device, of[k]);
 	return status;
 }
@@ -210,14 +206,14 @@ static bool is_anything(struct diff *f)
 	const struct gp_use_style *s = &f->d.style;
 	unsigned device[GP_DIFF_DEVICES];
 	bool has_device = s->device < 0 || gp_diff_devices(&f->d, device) > 0;
-	if (has_device && (f->r.matched || (!s->range && !s->library)))
+	if (has_device && (f->u.matched || (!s->range && !s->library)))
 		return true;
 	if (!has_device) {
 		refuse_device(f);
 	} else if (s->range) {
 		gp_error("no recording has %smemory of range '%s'",
 			 s->library || s->of_text || s->device >= 0 ? "such " : "", s->range);
-		gp_use_range_hint(f->r.has_phases, s->range, f->r.near);
+		gp_use_range_hint(f->u.has_phases, s->range, f->u.near);
 	} else {
 		gp_error("no recording has %smemory of library '%s'",
 			 s->of_text || s->device >= 0 ? "such " : "", s->library);
@@ -238,34 +234,24 @@ static int diff_judge(const struct diff *f)
 	return GP_EXIT_DAMAGED;
 }
 
-static int report(struct diff *f, int words, char **paths)
+static int diff_report(struct diff *f)
 {
-	int worst = GP_EXIT_OK, result = GP_EXIT_OK;
-	for (int k = 0; k < (f->from ? 2 : words); k++) {
-		size_t sides = f->d.sides;
-		int exit_status = open_side(f, paths[f->from ? 0 : k]);
-		worst = exit_status > worst ? exit_status : worst;
-		if (f->d.sides == sides)
-			return worst;
-	}
-	if (!find_moments(f))
-		return worst > GP_EXIT_USAGE ? worst : GP_EXIT_USAGE;
-	for (size_t k = 0; k < f->d.sides && result == GP_EXIT_OK; k++)
-		result = look_at(f, &f->d.side[k]);
-	if (result == GP_EXIT_OK)
-		result = diff_compare(f);
-	if (result == GP_EXIT_OK && !is_anything(f))
-		result = GP_EXIT_USAGE;
-	if (result == GP_EXIT_OK) {
-		f->r.sink.has_report = true;
-		f->d.out = f->r.sink.out;
-		if (f->d.style.is_json)
-			gp_diff_write(&f->d);
-		else
-			gp_diff_print(&f->d);
-		result = diff_judge(f);
-	}
-	return result > worst ? result : worst;
+	int exit_status = find_moments(f) ? GP_EXIT_OK : GP_EXIT_USAGE;
+	for (size_t k = 0; k < f->d.sides && exit_status == GP_EXIT_OK; k++)
+		exit_status = look_at(f, &f->d.side[k]);
+	if (exit_status == GP_EXIT_OK)
+		exit_status = diff_compare(f);
+	if (exit_status == GP_EXIT_OK && !is_anything(f))
+		exit_status = GP_EXIT_USAGE;
+	if (exit_status)
+		return exit_status;
+	f->u.r.sink.has_report = true;
+	f->d.out = f->u.r.out;
+	if (f->d.style.is_json)
+		gp_diff_write(&f->d);
+	else
+		gp_diff_print(&f->d);
+	return diff_judge(f);
 }
 
 static void release(struct diff *f)
@@ -280,61 +266,74 @@ static void release(struct diff *f)
 	}
 }
 
+static int diff_end(struct gp_reading *r, int worst)
+{
+	struct diff *f = (struct diff *)r;
+	int exit_status = GP_EXIT_OK;
+	if (f->from && f->d.sides == 1)
+		exit_status = gp_reading_repeat(r, r->path);
+	if (f->d.sides == f->words)
+		exit_status = diff_report(f);
+	release(f);
+	return exit_status > worst ? exit_status : worst;
+}
+
 /* ---- the command ---- */
 
-static bool values_read(struct diff *f, int words)
+static int diff_check(struct gp_reading *r, int recordings)
 {
-	bool is_one = words == 1 && (f->from || f->to);
-	gp_use_style_read(&f->r.style);
-	if (f->least && (!gp_size_parse(f->least, &f->d.least) || !f->d.least))
-		return gp_flags_wrong_value("least", f->least, GP_FLAGS_SIZE);
+	struct diff *f = (struct diff *)r;
+	const struct gp_command *command = &gp_command_diff;
+	gp_use_report_read(&f->u);
+	r->is_held = r->is_many = false;
+	f->d.style = f->u.style;
+	f->words = f->from ? 2 : (size_t)recordings;
+	if (f->least && (!gp_size_parse(f->least, &f->d.least) || !f->d.least)) {
+		gp_flags_wrong_value("least", f->least, GP_FLAGS_SIZE);
+		return GP_EXIT_USAGE;
+	}
 	if (f->at && (f->from || f->to))
-		gp_usage(&gp_command_diff, "'--at' and '--from' exclude each other");
-	else if (f->to && !f->from)
-		gp_usage(&gp_command_diff, "'--to' needs '--from'");
-	else if (words == 1 && !is_one)
-		gp_usage(&gp_command_diff, "give two recordings, or one with '--from'");
-	else if (f->from && !gp_inputs_is_one(&gp_command_diff, "--from", words))
-		return false;
-	else if (words > (int)GP_DIFF_SIDES)
-		gp_usage(&gp_command_diff, "at most %u recordings are compared", GP_DIFF_SIDES);
-	else
-		return true;
-	return false;
+		return gp_usage(command, "'--at' and '--from' exclude each other");
+	if (f->to && !f->from)
+		return gp_usage(command, "'--to' needs '--from'");
+	if (recordings == 1 && !f->from)
+		return gp_usage(command, "give two recordings, or one with '--from'");
+	if (f->from && !gp_inputs_is_one(command, "--from", recordings))
+		return GP_EXIT_USAGE;
+	if (recordings > (int)GP_DIFF_SIDES)
+		return gp_usage(command, "at most %u recordings are compared", GP_DIFF_SIDES);
+	return GP_EXIT_OK;
 }
 
 static int diff_run(int argc, char **argv)
 {
+	static const struct gp_reader reader = {
+		.command = &gp_command_diff,
+		.options = GP_USE_OPTIONS,
+		.inputs = GP_INPUTS_STDIN,
+		.top = GP_USE_TOP,
+		.check = diff_check,
+		.one = diff_one,
+		.end = diff_end,
+	};
 	struct diff *f = calloc(1, sizeof *f);
 	if (!f)
 		return GP_EXIT_INTERNAL;
-	const struct gp_flag own[] = {
+	f->u.r.reader = &reader;
+	struct gp_flag flags[6 + GP_USE_FLAGS] = {
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &f->from,
 		  "of one recording: the moment to compare with" },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &f->to, "and this one; default end" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &f->at,
 		  "at this moment of each, default peak: " GP_FLAGS_MOMENTS },
 		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|reserved|driver|pinned",
-		  &f->r.style.of_text, "only memory of this curve" },
+		  &f->u.style.of_text, "only memory of this curve" },
 		{ "ignore-lines", 0, GP_FLAG_SWITCH, NULL, &f->d.ignores_lines,
 		  "match stacks that differ in line numbers alone, after an edit" },
 		{ "least", 0, GP_FLAG_TEXT, "SIZE", &f->least, "ignore smaller changes" },
 	};
-	struct gp_flag flags[GP_USE_FLAGS_MAX];
-	size_t owns = sizeof own / sizeof *own;
-	memcpy(flags, own, sizeof own);
-	gp_use_report_flags(&f->r, flags, owns);
-	int words = gp_inputs_parse_of(&gp_command_diff, flags, argc, &argv, GP_INPUTS_STDIN);
-	int exit_status = words < 0 ? gp_flags_exit(words) : GP_EXIT_USAGE;
-	if (words >= 0 && values_read(f, words)) {
-		gp_use_style_settle(&f->r.style);
-		f->d.style = f->r.style;
-		exit_status = gp_sink_open(&f->r.sink, f->r.path, f->r.is_forced,
-					   !f->r.style.is_json, argv, words);
-		if (exit_status == GP_EXIT_OK)
-			exit_status = gp_sink_close(&f->r.sink, report(f, words, argv));
-		release(f);
-	}
+	gp_use_report_flags(&f->u, &flags[6]);
+	int exit_status = gp_reading_run(&f->u.r, flags, argc, argv);
 	free(f);
 	return exit_status;
 }

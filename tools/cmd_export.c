@@ -4,11 +4,8 @@
 #include <unistd.h>
 
 #include "export/export.h"
-#include "input/flags.h"
-#include "input/inputs.h"
-#include "io/amount.h"
 #include "io/message.h"
-#include "report/report.h"
+#include "report/reading.h"
 
 static int export_run(int argc, char **argv);
 const struct gp_command gp_command_export = {
@@ -21,9 +18,9 @@ const struct gp_command gp_command_export = {
 
 struct export
 {
-	const char *format_name, *from, *to, *path;
-	bool is_forced, is_without_stacks;
-	int64_t device;
+	struct gp_reading r;
+	const char *format_name;
+	bool is_without_stacks;
 	const struct gp_export_format *format;
 	struct gp_export e;
 	struct gp_history history;
@@ -41,18 +38,6 @@ static void formats_list(char *out, size_t capacity)
 				      gp_export_formats[k]->name);
 }
 
-static bool format_choose(struct export *x)
-{
-	if (!x->format_name) {
-		gp_usage(&gp_command_export, "no format given");
-		return false;
-	}
-	for (size_t k = 0; gp_export_formats[k]; k++)
-		if (strcmp(gp_export_formats[k]->name, x->format_name) == 0)
-			x->format = gp_export_formats[k];
-	return true;
-}
-
 static bool write_act(void *context, const struct gp_act *act)
 {
 	struct export *x = context;
@@ -66,8 +51,9 @@ static bool write_act(void *context, const struct gp_act *act)
 }
 
 /* What a reader of the file must know and the file cannot say. */
-static void say_limits(const struct export *x, const char *path)
+static void say_limits(const struct export *x)
 {
+	const char *path = x->r.path;
 	const struct gp_info *info = x->e.info;
 	const struct gp_history *h = &x->history;
 	if (info->framework_events && h->memory.doubt)
@@ -92,8 +78,9 @@ static void say_limits(const struct export *x, const char *path)
 		gp_error("%s of unknown devices: left out", gp_plural(x->left_out, "event").s);
 }
 
-static void say_done(const struct export *x, const char *path, const struct timespec *began)
+static void say_done(const struct export *x, const struct timespec *began)
 {
+	const char *path = x->r.sink.path;
 	struct timespec now;
 	long bytes = ftell(x->e.out);
 	clock_gettime(CLOCK_MONOTONIC, &now);
@@ -130,86 +117,77 @@ static unsigned count_devices(const struct gp_info *info)
 	return count;
 }
 
-static int export_recording(struct export *x, struct gp_sink *sink, const char *path,
-			    const struct gp_info *info, int64_t from_ns, int64_t to_ns)
+static int export_one(struct gp_reading *r)
 {
+	struct export *x = (struct export *)r;
+	const struct gp_info *info = r->info;
 	struct timespec began;
+	int64_t from_ns = INT64_MIN, to_ns = INT64_MAX;
 	clock_gettime(CLOCK_MONOTONIC, &began);
+	if (r->device >= (int64_t)count_devices(info)) {
+		gp_report_no_device(r->path, info, r->device);
+		return GP_EXIT_USAGE;
+	}
+	if (!gp_span_find(r->recording, r->from, r->to, &from_ns, &to_ns))
+		return GP_EXIT_USAGE;
 	x->e = (struct gp_export){
-		.recording = x->e.recording,
+		.recording = r->recording,
 		.info = info,
 		.history = &x->history,
-		.out = sink->out,
-		.device = x->device >= 0 ? (unsigned)x->device : GP_DEVICE_UNKNOWN,
+		.out = r->out,
+		.device = r->device >= 0 ? (unsigned)r->device : GP_DEVICE_UNKNOWN,
 		.devices = count_devices(info),
 		.has_stacks = info->has_stacks && !x->is_without_stacks,
 	};
-	int exit_status = gp_report_exit(path, info);
-	enum gp_status status = gp_history_open(x->e.recording, from_ns, to_ns, &x->history);
+	enum gp_status status = gp_history_open(r->recording, from_ns, to_ns, &x->history);
 	if (status == GP_OK)
 		status = export_span(x);
 	if (status == GP_OK) {
-		sink->has_report = true;
-		say_limits(x, path);
-		fflush(x->e.out);
-		say_done(x, sink->path, &began);
-	} else {
-		exit_status = gp_report_failed("export", path, status);
+		r->sink.has_report = true;
+		say_limits(x);
+		fflush(r->out);
+		say_done(x, &began);
 	}
 	gp_history_close(&x->history);
-	return exit_status;
+	return status ? gp_report_failed("export", r->path, status) : GP_EXIT_OK;
 }
 
-static int open_and_export(struct export *x, char *path)
+static int export_check(struct gp_reading *r, int recordings)
 {
-	const struct gp_info *info;
-	struct gp_sink sink;
-	int64_t from_ns = INT64_MIN, to_ns = INT64_MAX;
-	int exit_status = GP_EXIT_USAGE;
-	x->e.recording = gp_report_open(path, &info, &exit_status);
-	if (!x->e.recording)
-		return exit_status;
-	exit_status = GP_EXIT_USAGE;
-	if (x->device >= (int64_t)count_devices(info))
-		gp_report_no_device(path, info, x->device);
-	else if (gp_span_find(x->e.recording, x->from, x->to, &from_ns, &to_ns))
-		exit_status = gp_sink_open(&sink, x->path, x->is_forced, false, &path, 1);
-	if (exit_status == GP_EXIT_OK)
-		exit_status = gp_sink_close(&sink,
-					    export_recording(x, &sink, path, info, from_ns, to_ns));
-	gp_recording_close(x->e.recording);
-	return exit_status;
+	struct export *x = (struct export *)r;
+	if (!x->format_name)
+		return gp_usage(&gp_command_export, "no format given");
+	for (size_t k = 0; gp_export_formats[k]; k++)
+		if (strcmp(gp_export_formats[k]->name, x->format_name) == 0)
+			x->format = gp_export_formats[k];
+	if (!gp_inputs_is_one(&gp_command_export, "export", recordings))
+		return GP_EXIT_USAGE;
+	r->is_text = false;
+	if ((r->output && strcmp(r->output, "-") != 0) || !isatty(STDOUT_FILENO))
+		return GP_EXIT_OK;
+	gp_error("cannot write to a terminal: not a text format");
+	gp_hint("-o FILE");
+	return GP_EXIT_USAGE;
 }
 
 static int export_run(int argc, char **argv)
 {
-	struct export x = { 0 };
+	static const struct gp_reader reader = { .command = &gp_command_export,
+						 .options = GP_OPTION_DEVICE | GP_OPTION_OUTPUT,
+						 .check = export_check,
+						 .one = export_one };
+	struct export x = { .r.reader = &reader };
 	char formats[256];
 	formats_list(formats, sizeof formats);
 	const struct gp_flag flags[] = {
 		{ "format", 0, GP_FLAG_CHOICE, formats, &x.format_name,
 		  "format of the file (for other tools: gpuprof dump --json)" },
-		{ "from", 0, GP_FLAG_TEXT, "TIME", &x.from,
+		{ "from", 0, GP_FLAG_TEXT, "TIME", &x.r.from,
 		  "events from this moment: " GP_FLAGS_MOMENTS },
-		{ "to", 0, GP_FLAG_TEXT, "TIME", &x.to,
+		{ "to", 0, GP_FLAG_TEXT, "TIME", &x.r.to,
 		  "events up to this moment, and the state at it" },
-		{ "device", 0, GP_FLAG_DEVICE, "N", &x.device, "only this device" },
 		{ "no-stacks", 0, GP_FLAG_SWITCH, NULL, &x.is_without_stacks, "without stacks" },
-		GP_FLAGS_OUTPUT(&x.path, &x.is_forced),
 		{ 0 },
 	};
-	int words = gp_inputs_parse(&gp_command_export, flags, argc, &argv);
-	if (words < 0)
-		return gp_flags_exit(words);
-	if (!format_choose(&x))
-		return GP_EXIT_USAGE;
-	if (!gp_inputs_is_one(&gp_command_export, "export", words))
-		return GP_EXIT_USAGE;
-	const bool is_stdout = !x.path || strcmp(x.path, "-") == 0;
-	if (is_stdout && isatty(STDOUT_FILENO)) {
-		gp_error("cannot write to a terminal: not a text format");
-		gp_hint("-o FILE");
-		return GP_EXIT_USAGE;
-	}
-	return open_and_export(&x, argv[0]);
+	return gp_reading_run(&x.r, flags, argc, argv);
 }

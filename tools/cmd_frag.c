@@ -7,28 +7,13 @@
 #include <string.h>
 
 #include "frag/frag_options.h"
-#include "input/flags.h"
-#include "input/inputs.h"
-#include "io/amount.h"
 #include "io/message.h"
-#include "io/sink.h"
 #include "io/terminal_width.h"
-#include "report/report.h"
 #include "report/use_print.h"
 
 extern const struct gp_command gp_command_frag;
 
-struct frag {
-	struct gp_frag_report r;
-	struct gp_sink sink;
-	struct gp_json json;
-	struct gp_report_table sheet;
-	bool is_many;
-	struct gp_moment_of moment;
-	const struct gp_frag_options *options;
-	size_t asks; /* arena of the request that failed; 0: not known */
-	char not_known[1024];
-};
+#define PINS_DEFAULT 10u
 
 /* ---- the moment ---- */
 
@@ -40,22 +25,22 @@ static bool number_read(const char *text, uint64_t *out)
 	return is_fine;
 }
 
-static void frag_choose(struct frag *f, size_t k)
+static void frag_choose(struct gp_frag_command *f, size_t k)
 {
-	f->r.failed = f->r.ooms.oom[k];
-	f->moment = (struct gp_moment_of){ .when = GP_WHEN_OOM, .number = f->r.failed.number };
-	f->r.moment = "when it ran out of memory";
-	snprintf(f->r.moment_key, sizeof f->r.moment_key, "oom:%zu", k + 1);
+	f->report.failed = f->report.ooms.oom[k];
+	f->moment = (struct gp_moment_of){ .when = GP_WHEN_OOM, .number = f->report.failed.number };
+	f->report.moment = "when it ran out of memory";
+	snprintf(f->report.moment_key, sizeof f->report.moment_key, "oom:%zu", k + 1);
 }
 
-static void choose_end(struct frag *f)
+static void choose_end(struct gp_frag_command *f)
 {
 	f->moment.when = GP_WHEN_END;
-	f->r.moment = "at the end";
-	snprintf(f->r.moment_key, sizeof f->r.moment_key, "end");
+	f->report.moment = "at the end";
+	snprintf(f->report.moment_key, sizeof f->report.moment_key, "end");
 }
 
-static void choose_peak(struct frag *f, enum gp_curve of)
+static void choose_peak(struct gp_frag_command *f, enum gp_curve of)
 {
 	static const char *const texts[] = {
 		[GP_CURVE_DRIVER] = "at the peak of driver memory",
@@ -64,49 +49,48 @@ static void choose_peak(struct frag *f, enum gp_curve of)
 	};
 	f->moment.when = GP_WHEN_PEAK;
 	f->moment.of = of;
-	f->r.moment = texts[of];
-	snprintf(f->r.moment_key, sizeof f->r.moment_key, "peak:%s", gp_curve_keys[of]);
+	f->report.moment = texts[of];
+	snprintf(f->report.moment_key, sizeof f->report.moment_key, "peak:%s", gp_curve_keys[of]);
 }
 
-static void choose_unused(struct frag *f)
+static void choose_unused(struct gp_frag_command *f)
 {
 	f->moment.when = GP_WHEN_UNUSED;
-	f->r.moment = "at the moment of most unused memory";
-	snprintf(f->r.moment_key, sizeof f->r.moment_key, GP_UNUSED_PEAK);
+	f->report.moment = "at the moment of most unused memory";
+	snprintf(f->report.moment_key, sizeof f->report.moment_key, GP_UNUSED_PEAK);
 }
 
-static bool at_oom(struct frag *f, bool is_asked)
+static bool at_oom(struct gp_frag_command *f, bool is_asked)
 {
-	const struct gp_ooms *ooms = &f->r.ooms;
+	const struct gp_ooms *ooms = &f->report.ooms;
 	if (!ooms->ooms && is_asked)
-		gp_moment_missing("oom", f->r.path, "no out-of-memory event");
+		gp_moment_missing("oom", f->report.path, "no out-of-memory event");
 	if (ooms->ooms)
 		frag_choose(f, 0);
 	return ooms->ooms;
 }
 
 /* By the numbers of `oom`'s table. */
-static bool at_oom_number(struct frag *f, uint64_t number)
+static bool at_oom_number(struct gp_frag_command *f, uint64_t number)
 {
-	const struct gp_ooms *ooms = &f->r.ooms;
+	const struct gp_ooms *ooms = &f->report.ooms;
 	if (number && number <= ooms->ooms) {
 		frag_choose(f, (size_t)number - 1);
 		return true;
 	}
 	char why[64];
 	snprintf(why, sizeof why, "memory %.48s", gp_ran_out_text(ooms->ooms).s);
-	return gp_moment_missing(f->r.at, f->r.path, why);
+	return gp_moment_missing(f->report.at, f->report.path, why);
 }
 
-static bool find_moment(struct frag *f)
+static bool find_moment(struct gp_frag_command *f)
 {
-	const char *at = f->r.at;
+	const char *at = f->report.at;
 	uint64_t number;
 	unsigned of = GP_CURVE_RESERVED;
-	f->moment = (struct gp_moment_of){ .device = f->options->device < 0 ?
-							     GP_DEVICE_UNKNOWN :
-							     (unsigned)f->options->device };
-	f->r.moment_key[0] = 0;
+	f->moment = (struct gp_moment_of){ .device = f->r.device < 0 ? GP_DEVICE_UNKNOWN :
+								       (unsigned)f->r.device };
+	f->report.moment_key[0] = 0;
 	if (!at && at_oom(f, false))
 		return true;
 	if (!at || (gp_peak_curve_read(at, &of) && of != GP_CURVE_PINNED)) {
@@ -125,16 +109,16 @@ static bool find_moment(struct frag *f)
 		choose_unused(f);
 		return true;
 	}
-	f->r.moment = "at its snapshot";
+	f->report.moment = "at its snapshot";
 	f->moment.when = GP_WHEN_SNAPSHOT;
 	if (strncmp(at, "snapshot:", 9) == 0 && number_read(at + 9, &f->moment.number))
 		return true;
 	f->moment.when = GP_WHEN_ORDER;
-	f->r.moment = NULL;
+	f->report.moment = NULL;
 	if (strncmp(at, "order:", 6) == 0 && number_read(at + 6, &f->moment.number))
 		return true;
 	f->moment.when = GP_WHEN_TIME;
-	if (gp_moment_find(f->r.recording, "at", at, &f->moment.at_ns))
+	if (gp_moment_find(f->report.recording, "at", at, &f->moment.at_ns))
 		return true;
 	/* a number of a step is a moment, though there may be no such step */
 	if (strncmp(at, "step:", 5) != 0 || !number_read(at + 5, &number) || !number)
@@ -142,55 +126,57 @@ static bool find_moment(struct frag *f)
 	return false;
 }
 
-static enum gp_status build_at(struct frag *f)
+static enum gp_status build_at(struct gp_frag_command *f)
 {
 	if (f->moment.when == GP_WHEN_OOM)
-		return gp_oom_memory_build(f->r.recording, &f->r.failed, &f->r.memory, &f->asks);
-	return gp_memory_build(f->r.recording, &f->moment, &f->r.memory);
+		return gp_oom_memory_build(f->report.recording, &f->report.failed,
+					   &f->report.memory, &f->asks);
+	return gp_memory_build(f->report.recording, &f->moment, &f->report.memory);
 }
 
-static int build_memory(struct frag *f)
+static int build_memory(struct gp_frag_command *f)
 {
-	gp_allocator_settings_read(f->r.info->alloc_conf, &f->r.settings);
-	enum gp_status status = gp_ooms_build(f->r.recording, &f->r.settings, &f->r.ooms);
+	gp_allocator_settings_read(f->report.info->alloc_conf, &f->report.settings);
+	enum gp_status status =
+		gp_ooms_build(f->report.recording, &f->report.settings, &f->report.ooms);
 	if (status)
-		return gp_report_failed("report on", f->r.path, status);
+		return gp_report_failed("report on", f->report.path, status);
 	if (!find_moment(f))
 		return GP_EXIT_USAGE;
-	if (f->moment.when == GP_WHEN_TIME && f->moment.at_ns < (int64_t)f->r.info->kept_from_ns) {
+	if (f->moment.when == GP_WHEN_TIME &&
+	    f->moment.at_ns < (int64_t)f->report.info->kept_from_ns) {
 		gp_error("cannot show %s of '%s': events are kept from %s on",
-			 gp_ns_text(f->moment.at_ns).s, f->r.path,
-			 gp_ns_text((int64_t)f->r.info->kept_from_ns).s);
+			 gp_ns_text(f->moment.at_ns).s, f->report.path,
+			 gp_ns_text((int64_t)f->report.info->kept_from_ns).s);
 		return GP_EXIT_USAGE;
 	}
 	status = build_at(f);
 	/* a job without a framework */
-	if (status == GP_END && (!f->r.at || strcmp(f->r.at, "peak") == 0)) {
+	if (status == GP_END && (!f->report.at || strcmp(f->report.at, "peak") == 0)) {
 		choose_peak(f, GP_CURVE_DRIVER);
 		status = build_at(f);
 	}
-	if (status == GP_END && !f->r.at) {
+	if (status == GP_END && !f->report.at) {
 		choose_end(f);
 		status = build_at(f);
 	}
 	if (status == GP_END) {
-		gp_moment_missing(f->r.at, f->r.path, "no such moment");
+		gp_moment_missing(f->report.at, f->report.path, "no such moment");
 		return GP_EXIT_USAGE;
 	}
 	if (status)
-		return gp_report_failed("report on", f->r.path, status);
+		return gp_report_failed("report on", f->report.path, status);
 	return GP_EXIT_OK;
 }
 
 /* ---- devices ---- */
 
-static enum gp_status add_device(struct frag *f, unsigned device)
+static enum gp_status add_device(struct gp_frag_command *f, unsigned device)
 {
-	struct gp_frag_report *r = &f->r;
+	struct gp_frag_report *r = &f->report;
 	struct gp_frag_device *d = &r->device[r->devices];
 	bool is_failed = r->failed.bytes && r->failed.device == device;
-	struct gp_frag_question q = { .settings = &r->settings,
-				      .fit_bytes = f->options->fit_bytes };
+	struct gp_frag_question q = { .settings = &r->settings, .fit_bytes = f->fit_bytes };
 	if (!q.fit_bytes && is_failed && r->failed.is_framework)
 		q.fit_bytes = r->failed.bytes;
 	q.arena = is_failed ? f->asks : 0;
@@ -203,13 +189,13 @@ static enum gp_status add_device(struct frag *f, unsigned device)
 }
 
 /* Why most of it is unused at that moment of the device. */
-static enum gp_status find_cause(struct frag *f, struct gp_frag_device *d)
+static enum gp_status find_cause(struct gp_frag_command *f, struct gp_frag_device *d)
 {
 	const struct gp_moment_of moment = { .when = GP_WHEN_ORDER, .number = d->most.order };
-	const struct gp_frag_question question = { .settings = &f->r.settings };
+	const struct gp_frag_question question = { .settings = &f->report.settings };
 	struct gp_memory memory;
 	struct gp_frag frag;
-	enum gp_status status = gp_memory_build(f->r.recording, &moment, &memory);
+	enum gp_status status = gp_memory_build(f->report.recording, &moment, &memory);
 	if (status)
 		return status;
 	status = gp_frag_build(&memory, d->frag.device->device, &question, &frag);
@@ -221,12 +207,12 @@ static enum gp_status find_cause(struct frag *f, struct gp_frag_device *d)
 	return status;
 }
 
-static enum gp_status find_most_unused(struct frag *f)
+static enum gp_status find_most_unused(struct gp_frag_command *f)
 {
 	struct gp_unused_peak all[GP_DEVICES];
-	enum gp_status status = gp_unused_peak_find(f->r.recording, all);
-	for (size_t k = 0; k < f->r.devices && status == GP_OK; k++) {
-		struct gp_frag_device *d = &f->r.device[k];
+	enum gp_status status = gp_unused_peak_find(f->report.recording, all);
+	for (size_t k = 0; k < f->report.devices && status == GP_OK; k++) {
+		struct gp_frag_device *d = &f->report.device[k];
 		if (d->frag.device->device < GP_DEVICES)
 			d->most = all[d->frag.device->device];
 		if (d->most.bytes)
@@ -236,38 +222,39 @@ static enum gp_status find_most_unused(struct frag *f)
 }
 
 /* Up to the moment. */
-static enum gp_status find_peaks(struct frag *f)
+static enum gp_status find_peaks(struct gp_frag_command *f)
 {
 	struct gp_timeline t;
-	enum gp_status status = gp_timeline_build(f->r.recording, 16, 0, f->r.memory.at_ns, &t);
+	enum gp_status status =
+		gp_timeline_build(f->report.recording, 16, 0, f->report.memory.at_ns, &t);
 	if (status)
 		return status;
-	for (size_t k = 0; k < f->r.devices; k++)
+	for (size_t k = 0; k < f->report.devices; k++)
 		for (size_t i = 0; i < t.devices; i++)
-			if (t.device[i].device == f->r.device[k].frag.device->device)
-				memcpy(f->r.device[k].peak_bytes, t.device[i].peak_bytes,
+			if (t.device[i].device == f->report.device[k].frag.device->device)
+				memcpy(f->report.device[k].peak_bytes, t.device[i].peak_bytes,
 				       sizeof t.device[i].peak_bytes);
 	gp_timeline_free(&t);
 	return status;
 }
 
-static void say_not_known(struct frag *f)
+static void say_not_known(struct gp_frag_command *f)
 {
-	const char *of_memory = f->r.memory.doubt, *of_settings = f->r.settings.not_known;
+	const char *of_memory = f->report.memory.doubt, *of_settings = f->report.settings.not_known;
 	const char *of_time = "";
-	for (size_t k = 0; k < f->r.devices; k++)
-		if (f->r.device[k].born.is_unsure)
+	for (size_t k = 0; k < f->report.devices; k++)
+		if (f->report.device[k].born.is_unsure)
 			of_time = "events exceed the work limit; the start of fragmentation is "
 				  "unknown";
 	snprintf(f->not_known, sizeof f->not_known, "%s%s%s%s%s", of_memory ? of_memory : "",
 		 of_memory && *of_settings ? "; " : "", of_settings,
 		 (of_memory || *of_settings) && *of_time ? "; " : "", of_time);
-	f->r.not_known = *f->not_known ? f->not_known : NULL;
+	f->report.not_known = *f->not_known ? f->not_known : NULL;
 }
 
-static enum gp_status add_devices(struct frag *f)
+static enum gp_status add_devices(struct gp_frag_command *f)
 {
-	struct gp_frag_report *r = &f->r;
+	struct gp_frag_report *r = &f->report;
 	enum gp_status status = GP_OK;
 	r->device = calloc(r->memory.devices + 1, sizeof *r->device);
 	if (!r->device)
@@ -275,7 +262,7 @@ static enum gp_status add_devices(struct frag *f)
 	for (size_t k = 0; k < r->memory.devices && status == GP_OK; k++) {
 		const struct gp_memory_device *m = &r->memory.device[k];
 		bool is_empty = !m->driver_bytes && !m->reserved_bytes && !m->segments;
-		if (f->options->device >= 0 ? m->device == (uint64_t)f->options->device : !is_empty)
+		if (f->r.device >= 0 ? m->device == (uint64_t)f->r.device : !is_empty)
 			status = add_device(f, m->device);
 	}
 	return status;
@@ -303,21 +290,20 @@ static enum gp_status find_born(struct gp_frag_report *r, bool is_json)
 }
 
 /* What takes a replay; behind it the names of all stacks are known. */
-static enum gp_status frag_replay(struct frag *f)
+static enum gp_status frag_replay(struct gp_frag_command *f)
 {
-	struct gp_frag_report *r = &f->r;
-	const struct gp_frag_options *o = f->options;
+	struct gp_frag_report *r = &f->report;
 	struct gp_event event;
-	enum gp_status status = o->is_summary ? find_peaks(f) : GP_OK;
+	enum gp_status status = f->is_summary ? find_peaks(f) : GP_OK;
 	if (status)
 		return status;
-	bool is_plain = !o->is_summary && !o->is_map && !o->is_svg;
-	if (f->is_many && !o->is_json)
+	bool is_plain = !f->is_summary && !f->is_map && !f->is_svg;
+	if (f->r.is_many && !f->r.is_json)
 		return GP_OK;
 	status = is_plain ? find_most_unused(f) : GP_OK;
 	if (status)
 		return status;
-	status = is_plain ? find_born(r, o->is_json) : GP_END;
+	status = is_plain ? find_born(r, f->r.is_json) : GP_END;
 	if (status == GP_END) { /* nothing was replayed */
 		status = gp_recording_rewind(r->recording);
 		while (status == GP_OK)
@@ -329,7 +315,28 @@ static enum gp_status frag_replay(struct frag *f)
 	return status;
 }
 
-static int frag_show(struct frag *f)
+static enum gp_status frag_print(struct gp_frag_command *f)
+{
+	const struct gp_frag_report *r = &f->report;
+	enum gp_status status = GP_OK;
+	if (f->is_svg)
+		return gp_frag_draw(r, f->colour) ? GP_OK : GP_E_MEMORY;
+	if (!f->is_map)
+		gp_headline_print(r->out, r->info);
+	if (!f->is_map && f->has_holders)
+		status = gp_frag_holders_print(r);
+	if (status)
+		return status;
+	if (f->is_summary)
+		gp_frag_summary_print(r);
+	else if (f->is_map)
+		gp_frag_map_print(r);
+	else
+		gp_frag_print(r);
+	return GP_OK;
+}
+
+static int frag_show(struct gp_frag_command *f)
 {
 	enum gp_status status = add_devices(f);
 	if (status == GP_OK)
@@ -337,135 +344,135 @@ static int frag_show(struct frag *f)
 	if (status)
 		return gp_report_failed("report on", f->r.path, status);
 	say_not_known(f);
-	if (f->options->device >= 0 && !f->r.devices) {
-		gp_report_no_device(f->r.path, f->r.info, f->options->device);
+	if (f->r.device >= 0 && !f->report.devices) {
+		gp_report_no_device(f->r.path, f->r.info, f->r.device);
 		return GP_EXIT_USAGE;
 	}
-	f->sink.has_report = true;
-	bool is_text = !f->options->is_json && !f->options->is_svg && !f->options->is_map;
-	if (is_text && !f->is_many)
-		gp_headline_print(f->r.out, f->r.info);
-	if (f->options->is_json)
-		status = gp_frag_write(&f->r);
-	else if (is_text && f->options->has_holders)
-		status = gp_frag_holders_print(&f->r);
-	if (status)
-		return gp_report_failed("report on", f->r.path, status);
-	if (f->options->is_json)
-		return GP_EXIT_OK;
-	if (f->is_many)
-		return gp_frag_rows_add(&f->sheet, &f->r) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
-	if (f->options->is_svg && !gp_frag_draw(&f->r, f->options->colour))
-		return gp_report_failed("draw", f->r.path, GP_E_MEMORY);
-	else if (f->options->is_svg)
-		return GP_EXIT_OK;
-	else if (f->options->is_summary)
-		gp_frag_summary_print(&f->r);
-	else if (f->options->is_map)
-		gp_frag_map_print(&f->r);
-	else
-		gp_frag_print(&f->r);
-	return GP_EXIT_OK;
+	f->r.sink.has_report = true;
+	status = f->r.is_json				   ? gp_frag_write(&f->report) :
+		 !f->r.is_many				   ? frag_print(f) :
+		 gp_frag_rows_add(&f->r.table, &f->report) ? GP_OK :
+							     GP_E_MEMORY;
+	return status ? gp_report_failed("report on", f->r.path, status) : GP_EXIT_OK;
 }
 
-static void frag_forget(struct gp_frag_report *r)
+static int frag_one(struct gp_reading *r)
 {
-	for (size_t k = 0; k < r->devices; k++) {
-		gp_frag_free(&r->device[k].frag);
-		gp_owners_free(&r->device[k].owners);
-	}
-	free(r->device);
-	gp_memory_free(&r->memory);
-	gp_ooms_free(&r->ooms);
-	gp_recording_close(r->recording);
-	*r = (struct gp_frag_report){ .at = r->at,
-				      .out = r->out,
-				      .json = r->json,
-				      .top = r->top,
-				      .columns = r->columns,
-				      .is_ascii = r->is_ascii,
-				      .has_holders = r->has_holders };
-}
-
-static int frag_report(struct frag *f, const char *path)
-{
-	int exit_status = GP_EXIT_USAGE;
-	f->r.path = path;
+	struct gp_frag_command *f = (struct gp_frag_command *)r;
+	struct gp_frag_report *report = &f->report;
+	*report = (struct gp_frag_report){ .recording = r->recording,
+					   .info = r->info,
+					   .path = r->path,
+					   .at = f->at,
+					   .out = r->out,
+					   .json = &r->json,
+					   .top = r->top,
+					   .columns = gp_columns(f->columns, r->out),
+					   .is_ascii = !gp_is_utf8(),
+					   .has_holders = f->has_holders };
 	f->asks = 0;
-	f->r.recording = gp_report_open(path, &f->r.info, &exit_status);
-	if (!f->r.recording)
-		return exit_status;
-	exit_status = gp_report_exit(path, f->r.info);
-	int result = build_memory(f);
-	if (result == GP_EXIT_OK)
-		result = frag_show(f);
-	frag_forget(&f->r);
-	return result > exit_status ? result : exit_status;
-}
-
-static int frag_report_all(struct frag *f, int recordings, char *const *paths)
-{
-	int worst = GP_EXIT_OK;
-	f->is_many = recordings > 1;
-	f->r.json = &f->json;
-	gp_json_init(&f->json, f->r.out, f->is_many ? 6 : 5);
-	gp_frag_rows_begin(&f->sheet);
-	if (f->is_many && f->options->is_json)
-		gp_json_array(&f->json, NULL);
-	for (int k = 0; k < recordings; k++)
-		worst = gp_report_worse(worst, frag_report(f, paths[k]));
-	if (f->is_many && f->options->is_json)
-		gp_json_end(&f->json);
-	if (f->sheet.rows)
-		gp_report_table_print(&f->sheet, f->r.out);
-	gp_report_table_release(&f->sheet);
-	return worst;
+	int exit_status = build_memory(f);
+	if (exit_status == GP_EXIT_OK)
+		exit_status = frag_show(f);
+	for (size_t k = 0; k < report->devices; k++) {
+		gp_frag_free(&report->device[k].frag);
+		gp_owners_free(&report->device[k].owners);
+	}
+	free(report->device);
+	gp_memory_free(&report->memory);
+	gp_ooms_free(&report->ooms);
+	return exit_status;
 }
 
 /* ---- the command ---- */
 
-int gp_frag_show(const struct gp_frag_options *options, const char *at, int recordings,
-		 char *const *inputs)
+#define COLOUR_WORDS "age|pool|stack|owner" /* enum gp_frag_colour */
+
+void gp_frag_flags(struct gp_frag_command *f, struct gp_flag flags[GP_FRAG_FLAGS])
 {
-	struct frag f = { .r.top = options->top,
-			  .r.at = at,
-			  .r.has_holders = options->has_holders,
-			  .options = options };
-	int exit_status = gp_sink_open(&f.sink, options->output, options->is_forced,
-				       !options->is_json && !options->is_svg, inputs, recordings);
-	if (exit_status)
-		return exit_status;
-	f.r.out = f.sink.out;
-	f.r.columns = gp_columns(options->columns, f.r.out);
-	f.r.is_ascii = !gp_is_utf8();
-	return gp_sink_close(&f.sink, frag_report_all(&f, recordings, inputs));
+	const struct gp_flag rows[GP_FRAG_FLAGS] = {
+		{ "fit", 0, GP_FLAG_TEXT, "SIZE", &f->fit,
+		  "blocks to free for this request; default the failed one" },
+		{ "summary", 0, GP_FLAG_SWITCH, NULL, &f->is_summary,
+		  "rows of torch.cuda.memory_summary()" },
+		{ "map", 0, GP_FLAG_SWITCH, NULL, &f->is_map,
+		  "map of segments and their blocks; with -o FILE.svg as a picture" },
+		{ "colour", 0, GP_FLAG_CHOICE, "WHAT=" COLOUR_WORDS, &f->colour_text,
+		  "of blocks in the picture, default age" },
+		{ "top", 0, GP_FLAG_NUMBER, "N", &f->r.top,
+		  "at most N blocks between gaps, 0: all; default 10, with --json all" },
+		{ "columns", 0, GP_FLAG_NUMBER, GP_COLUMNS_RANGE, &f->columns,
+		  "width of the map; default that of the terminal, else 100" },
+		{ "output", 'o', GP_FLAG_TEXT, "FILE", &f->r.output,
+		  "write to a new FILE; - is stdout; FILE.svg: the map" },
+		{ "force", 0, GP_FLAG_SWITCH, NULL, &f->r.is_forced, "replace FILE" },
+		{ 0 },
+	};
+	memcpy(flags, rows, sizeof rows);
 }
+
+static bool form_check(const struct gp_frag_command *f)
+{
+	const struct gp_command *command = f->r.reader->command;
+	if (f->r.is_json && (f->is_summary || f->is_map))
+		gp_usage(command, "'--json' and '--%s' exclude each other",
+			 f->is_map ? "map" : "summary");
+	else if (f->is_summary && f->is_map)
+		gp_usage(command, "'--summary' and '--map' exclude each other");
+	else if (f->is_svg && (f->r.is_json || f->is_summary))
+		gp_usage(command, "'--%s' is not drawn: '%s' is for a map",
+			 f->r.is_json ? "json" : "summary", f->r.output);
+	else if (f->colour_text && !f->is_svg)
+		gp_usage(command, "'--colour' is of a map in a file: -o FILE.svg");
+	else
+		return true;
+	return false;
+}
+
+static int frag_check(struct gp_reading *r, int recordings)
+{
+	struct gp_frag_command *f = (struct gp_frag_command *)r;
+	const size_t n = r->output ? strlen(r->output) : 0;
+	f->is_svg = n > 4 && strcmp(r->output + n - 4, ".svg") == 0;
+	r->is_text = !r->is_json && !f->is_svg;
+	if (f->colour_text)
+		f->colour = (enum gp_frag_colour)gp_choice_find(COLOUR_WORDS, f->colour_text);
+	if (f->fit && (!gp_size_parse(f->fit, &f->fit_bytes) || !f->fit_bytes)) {
+		gp_flags_wrong_value("fit", f->fit, GP_FLAGS_SIZE);
+		return GP_EXIT_USAGE;
+	}
+	/* of many there is a table, which answers for no request */
+	const char *alone = f->is_summary		? "--summary" :
+			    f->is_map			? "--map" :
+			    f->is_svg			? "-o FILE.svg" :
+			    f->fit_bytes && !r->is_json ? "--fit" :
+							  NULL;
+	const bool is_fine = form_check(f) &&
+			     (!alone || gp_inputs_is_one(r->reader->command, alone, recordings));
+	return is_fine ? GP_EXIT_OK : GP_EXIT_USAGE;
+}
+
+const struct gp_reader gp_frag_reader = {
+	.command = &gp_command_frag,
+	.options = GP_OPTION_DEVICE | GP_OPTION_JSON | GP_OPTION_NO_STACKS | GP_OPTION_SCREEN,
+	.json_levels = 5,
+	.top = PINS_DEFAULT,
+	.check = frag_check,
+	.one = frag_one,
+};
 
 static int frag_run(int argc, char **argv)
 {
-	struct gp_frag_options options;
-	const char *at = NULL;
+	struct gp_frag_command f = { .r.reader = &gp_frag_reader };
 	struct gp_flag flags[1 + GP_FRAG_FLAGS] = {
-		{ "at", 0, GP_FLAG_TEXT, "TIME", &at,
+		{ "at", 0, GP_FLAG_TEXT, "TIME", &f.at,
 		  "at this moment: oom (default, else peak:reserved), oom:N, peak, peak:allocated, "
 		  "peak:reserved, peak:driver, peak:unused, start, end, step:N, snapshot:N, "
 		  "order:N, 1.5s" },
 	};
-	gp_frag_options_add(&options, &flags[1]);
-	int words = gp_inputs_parse(&gp_command_frag, flags, argc, &argv);
-	if (words < 0)
-		return gp_flags_exit(words);
-	if (!gp_frag_options_read(&options, &gp_command_frag))
-		return GP_EXIT_USAGE;
-	/* of many there is a table, which answers for no request */
-	const char *alone = options.is_summary			  ? "--summary" :
-			    options.is_map			  ? "--map" :
-			    options.is_svg			  ? "-o FILE.svg" :
-			    options.fit_bytes && !options.is_json ? "--fit" :
-								    NULL;
-	if (alone && !gp_inputs_is_one(&gp_command_frag, alone, words))
-		return GP_EXIT_USAGE;
-	return gp_frag_show(&options, at, words, argv);
+	gp_frag_flags(&f, &flags[1]);
+	gp_frag_rows_begin(&f.r.table);
+	return gp_reading_run(&f.r, flags, argc, argv);
 }
 
 const struct gp_command gp_command_frag = {

@@ -6,16 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/flags.h"
-#include "input/inputs.h"
-#include "io/amount.h"
 #include "io/message.h"
-#include "io/sink.h"
 #include "oom/oom_answer.h"
 #include "oom/oom_ranks.h"
-#include "oom/oom_report.h"
-#include "report/report.h"
-#include "report/stack_print.h"
+#include "report/reading.h"
 
 extern const struct gp_command gp_command_oom;
 
@@ -25,29 +19,28 @@ extern const struct gp_command gp_command_oom;
 #define LOOKED_JSON 100u
 
 struct oom {
-	struct gp_oom_report r;
-	struct gp_sink sink;
-	struct gp_json json;
-	const char *window_text, *output;
-	int64_t device; /* -1: all */
+	struct gp_reading r;
+	struct gp_oom_report report;
+	const char *window_text;
+	uint64_t number; /* that was asked for; UINT64_MAX: all */
 	int64_t window_ns;
 	struct gp_oom_ranks ranks;
-	bool is_by_step, is_json, is_many, is_forced, is_detailed;
+	bool is_by_step, is_detailed;
 };
 
 /* ---- one recording ---- */
 
 static bool oom_choose(struct oom *c)
 {
-	struct gp_oom_report *r = &c->r;
+	struct gp_oom_report *r = &c->report;
 	r->row = calloc(r->ooms.ooms + 1, sizeof *r->row);
 	for (size_t k = 0; r->row && k < r->ooms.ooms; k++) {
-		bool is_device = c->device < 0 || r->ooms.oom[k].device == (uint64_t)c->device;
-		r->row[k].is_shown = is_device && (!c->r.number || k + 1 == c->r.number);
+		bool is_device = c->r.device < 0 || r->ooms.oom[k].device == (uint64_t)c->r.device;
+		r->row[k].is_shown = is_device && (!r->number || k + 1 == r->number);
 		r->shown += r->row[k].is_shown;
 		/* the first of those alike may be one that is not asked for */
 		if (r->row[k].is_shown)
-			r->row[c->r.number ? k : r->ooms.oom[k].like].times++;
+			r->row[r->number ? k : r->ooms.oom[k].like].times++;
 	}
 	return r->row;
 }
@@ -58,7 +51,7 @@ static bool oom_choose(struct oom *c)
  */
 static int64_t window_of(struct oom *c, size_t k)
 {
-	struct gp_oom_report *r = &c->r;
+	struct gp_oom_report *r = &c->report;
 	int64_t at_ns = r->ooms.oom[k].at_ns;
 	size_t begun = 0;
 	while (begun < r->steps.steps && r->steps.step[begun].begin_ns <= at_ns)
@@ -80,19 +73,19 @@ static enum gp_status add_answer(struct gp_oom_report *r, size_t k,
  */
 static enum gp_status oom_look(struct oom *c, size_t k, bool is_told)
 {
-	struct gp_oom_report *r = &c->r;
+	struct gp_oom_report *r = &c->report;
 	struct gp_oom_case looked;
-	bool is_brief = !c->is_json && !c->is_detailed;
+	bool is_brief = !c->r.is_json && !c->is_detailed;
 	enum gp_status status =
 		gp_oom_look(r->recording, &r->ooms, k, &r->settings, window_of(c, k), &looked);
 	r->row[k].is_looked = true;
 	r->row[k].verdict = looked.finding.verdict;
 	r->row[k].free_bytes = looked.facts.free_bytes;
-	if (status == GP_OK && (is_brief || (c->is_json && is_told)))
+	if (status == GP_OK && (is_brief || (c->r.is_json && is_told)))
 		status = add_answer(r, k, &looked);
 	if (status == GP_OK && is_told)
-		status = c->is_json ? gp_oom_case_write(&c->json, r, k, &looked) :
-				      gp_oom_case_print(r, k, &looked);
+		status = c->r.is_json ? gp_oom_case_write(&c->r.json, r, k, &looked) :
+					gp_oom_case_print(r, k, &looked);
 	gp_oom_case_free(&looked);
 	return status;
 }
@@ -103,12 +96,12 @@ static enum gp_status oom_look(struct oom *c, size_t k, bool is_told)
  */
 static enum gp_status show_cases(struct oom *c)
 {
-	struct gp_oom_report *r = &c->r;
+	struct gp_oom_report *r = &c->report;
 	enum gp_status status = GP_OK;
 	size_t looked = 0, rows = 0;
 	for (size_t k = 0; k < r->ooms.ooms && status == GP_OK; k++) {
-		bool is_full = r->ooms.oom[k].like == k || c->r.number;
-		bool is_left = is_full && looked >= (c->is_json ? LOOKED_JSON : LOOKED_TEXT);
+		bool is_full = r->ooms.oom[k].like == k || r->number;
+		bool is_left = is_full && looked >= (c->r.is_json ? LOOKED_JSON : LOOKED_TEXT);
 		if (!r->row[k].is_shown)
 			continue;
 		r->is_cut |= is_left;
@@ -116,27 +109,27 @@ static enum gp_status show_cases(struct oom *c)
 		rows++;
 		if (is_full && !is_left)
 			status = oom_look(c, k, true);
-		else if (is_full && !c->is_json && rows <= GP_OOM_ROWS)
+		else if (is_full && !c->r.is_json && rows <= GP_OOM_ROWS)
 			status = oom_look(c, k, false);
-		else if (c->is_json)
-			status = gp_oom_case_write(&c->json, r, k, NULL);
+		else if (c->r.is_json)
+			status = gp_oom_case_write(&c->r.json, r, k, NULL);
 	}
 	return status;
 }
 
 static enum gp_status show_json(struct oom *c)
 {
-	gp_oom_head_write(&c->json, &c->r);
+	gp_oom_head_write(&c->r.json, &c->report);
 	enum gp_status status = show_cases(c);
-	gp_json_end(&c->json);
-	gp_json_end(&c->json);
+	gp_json_end(&c->r.json);
+	gp_json_end(&c->r.json);
 	return status;
 }
 
 /* Each different one has a row; the first one is answered in full. */
 static enum gp_status show_brief(struct oom *c)
 {
-	struct gp_oom_report *r = &c->r;
+	struct gp_oom_report *r = &c->report;
 	enum gp_status status = GP_OK;
 	size_t first = SIZE_MAX, rows = 0;
 	for (size_t k = 0; k < r->ooms.ooms && status == GP_OK; k++) {
@@ -155,7 +148,7 @@ static enum gp_status show_brief(struct oom *c)
 /* The table has the verdicts, so it is printed when all are found. */
 static enum gp_status show_details(struct oom *c)
 {
-	struct gp_oom_report *r = &c->r;
+	struct gp_oom_report *r = &c->report;
 	FILE *out = r->out;
 	char *text = NULL;
 	size_t bytes = 0;
@@ -176,7 +169,7 @@ static enum gp_status show_details(struct oom *c)
 
 static int oom_build(struct oom *c)
 {
-	struct gp_oom_report *r = &c->r;
+	struct gp_oom_report *r = &c->report;
 	gp_allocator_settings_read(r->info->alloc_conf, &r->settings);
 	enum gp_status status = gp_ooms_build(r->recording, &r->settings, &r->ooms);
 	if (status == GP_OK && !oom_choose(c))
@@ -185,75 +178,53 @@ static int oom_build(struct oom *c)
 		status = gp_steps_find(r->recording, &r->steps);
 	if (status)
 		return gp_report_failed("report on", r->path, status);
-	if (!r->shown && !gp_report_has_device(r->path, r->info, c->device))
+	if (!r->shown && !gp_report_has_device(r->path, r->info, c->r.device))
 		return GP_EXIT_USAGE;
-	if (c->r.number && !r->shown) {
+	if (r->number && !r->shown) {
 		gp_error("cannot find out-of-memory %llu%s in '%s': memory %s",
-			 (unsigned long long)c->r.number, c->device >= 0 ? " of that GPU" : "",
+			 (unsigned long long)r->number, c->r.device >= 0 ? " of that GPU" : "",
 			 r->path, gp_ran_out_text(r->ooms.ooms).s);
 		return GP_EXIT_USAGE;
 	}
-	c->sink.has_report = true;
-	status = c->is_json	? show_json(c) :
-		 c->is_many	? gp_oom_ranks_add(&c->ranks, r) :
+	c->r.sink.has_report = true;
+	status = c->r.is_json	? show_json(c) :
+		 c->r.is_many	? gp_oom_ranks_add(&c->ranks, r) :
 		 c->is_detailed ? show_details(c) :
 				  show_brief(c);
 	return status ? gp_report_failed("report on", r->path, status) : GP_EXIT_OK;
 }
 
-/* `is_again`: its damage was reported already. */
-static int report(struct oom *c, const char *path, bool is_again)
+static int oom_one(struct gp_reading *reading)
 {
-	struct gp_oom_report *r = &c->r;
-	int exit_status = GP_EXIT_USAGE;
-	r->path = path;
-	r->recording = gp_report_open(path, &r->info, &exit_status);
-	if (!r->recording)
-		return exit_status;
-	exit_status = is_again ? GP_EXIT_OK : gp_report_exit(path, r->info);
-	int result = oom_build(c);
+	struct oom *c = (struct oom *)reading;
+	struct gp_oom_report *r = &c->report;
+	*r = (struct gp_oom_report){ .recording = reading->recording,
+				     .info = reading->info,
+				     .path = reading->path,
+				     .number = c->number == UINT64_MAX ? 0 : c->number,
+				     .top = reading->top,
+				     .out = reading->out };
+	const int exit_status = oom_build(c);
 	for (size_t k = 0; r->row && k < r->ooms.ooms; k++)
 		free(r->row[k].answer);
 	free(r->row);
 	gp_steps_free(&r->steps);
 	gp_ooms_free(&r->ooms);
-	gp_recording_close(r->recording);
-	*r = (struct gp_oom_report){ .number = r->number, .top = r->top, .out = r->out };
-	return result > exit_status ? result : exit_status;
+	return exit_status;
 }
 
 /* Of several recordings; with --details that which failed first in full. */
-static int report_ranks(struct oom *c)
+static int oom_end(struct gp_reading *r, int worst)
 {
-	uint64_t number = 0;
-	const char *path = gp_oom_ranks_print(&c->ranks, c->r.out, &number);
+	struct oom *c = (struct oom *)r;
+	const bool has_ranks = r->is_many && !r->is_json && c->ranks.sheet.recordings;
+	const char *path = has_ranks ? gp_oom_ranks_print(&c->ranks, r->out, &c->number) : NULL;
 	if (path && !c->is_detailed)
-		gp_next_print(c->r.out, "oom --details", path);
-	if (!path || !c->is_detailed)
-		return GP_EXIT_OK;
-	fprintf(c->r.out, "\ndetails of the first OOM:\n");
-	c->is_many = false;
-	c->r.number = number;
-	return report(c, path, true);
-}
-
-static int oom_report_all(struct oom *c, int recordings, char **paths)
-{
-	int worst = GP_EXIT_OK;
-	c->is_many = recordings > 1;
-	gp_oom_ranks_begin(&c->ranks);
-	gp_json_init(&c->json, c->r.out, c->is_many ? 6 : 5);
-	if (c->is_json && c->is_many)
-		gp_json_array(&c->json, NULL);
-	for (int k = 0; k < recordings; k++) {
-		int exit_status = report(c, paths[k], false);
-		worst = exit_status > worst ? exit_status : worst;
-	}
-	if (c->is_json && c->is_many) {
-		gp_json_end(&c->json);
-	} else if (c->is_many && c->ranks.sheet.recordings) {
-		int exit_status = report_ranks(c);
-		worst = exit_status > worst ? exit_status : worst;
+		gp_next_print(r->out, "oom --details", path);
+	if (path && c->is_detailed) {
+		fprintf(r->out, "\ndetails of the first OOM:\n");
+		r->is_many = false;
+		worst = gp_report_worse(worst, gp_reading_repeat(r, path));
 	}
 	gp_oom_ranks_release(&c->ranks);
 	return worst;
@@ -272,45 +243,42 @@ static bool window_read(struct oom *c)
 				    "a time is 20ms, 1.5s or 2min; step: since the step began");
 }
 
+static int oom_check(struct gp_reading *r, int recordings)
+{
+	struct oom *c = (struct oom *)r;
+	if (c->number != UINT64_MAX && !gp_inputs_is_one(&gp_command_oom, "--number", recordings))
+		return GP_EXIT_USAGE;
+	/* they choose what the evidence shows */
+	c->is_detailed |= r->is_top_given || c->window_text;
+	return window_read(c) ? GP_EXIT_OK : GP_EXIT_USAGE;
+}
+
 static int oom_run(int argc, char **argv)
 {
-	struct oom c = { .r.top = UINT64_MAX };
-	uint64_t number = UINT64_MAX;
+	static const struct gp_reader reader = {
+		.command = &gp_command_oom,
+		.options = GP_OPTIONS_REPORT | GP_OPTION_DEVICE | GP_OPTION_STEPS |
+			   GP_OPTION_NO_STACKS,
+		.json_levels = 5,
+		.top = TOP_DEFAULT,
+		.check = oom_check,
+		.one = oom_one,
+		.end = oom_end,
+	};
+	struct oom c = { .r.reader = &reader, .number = UINT64_MAX };
 	const struct gp_flag flags[] = {
-		{ "number", 0, GP_FLAG_NUMBER, "1..N", &number, "the N-th alone" },
+		{ "number", 0, GP_FLAG_NUMBER, "1..N", &c.number, "the N-th alone" },
 		{ "window", 0, GP_FLAG_TEXT, "SECONDS", &c.window_text,
 		  "growth in this time before, or step: since its step began; default 10 s, or "
 		  "since the one before" },
 		{ "details", 0, GP_FLAG_SWITCH, NULL, &c.is_detailed,
 		  "the evidence: all OOMs, all memory, live and grown by stack" },
-		{ "device", 0, GP_FLAG_DEVICE, "N", &c.device, "only this device" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "at most N stacks and blocks in each table, 0: all; default 5, with --json all" },
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &c.is_json,
-		  "for a program: docs/JSON.md lists the keys" },
-		GP_FLAGS_STEPS,
-		GP_FLAGS_NO_STACKS,
-		GP_FLAGS_OUTPUT(&c.output, &c.is_forced),
-		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
-	int words = gp_inputs_parse(&gp_command_oom, flags, argc, &argv);
-	if (words < 0)
-		return gp_flags_exit(words);
-	if (number != UINT64_MAX && !gp_inputs_is_one(&gp_command_oom, "--number", words))
-		return GP_EXIT_USAGE;
-	/* they choose what the evidence shows */
-	c.is_detailed |= c.r.top != UINT64_MAX || c.window_text;
-	if (c.r.top == UINT64_MAX)
-		c.r.top = c.is_json ? 0 : TOP_DEFAULT;
-	c.r.number = number == UINT64_MAX ? 0 : number;
-	if (!window_read(&c))
-		return GP_EXIT_USAGE;
-	int exit_status = gp_sink_open(&c.sink, c.output, c.is_forced, !c.is_json, argv, words);
-	if (exit_status)
-		return exit_status;
-	c.r.out = c.sink.out;
-	return gp_sink_close(&c.sink, oom_report_all(&c, words, argv));
+	gp_oom_ranks_begin(&c.ranks);
+	return gp_reading_run(&c.r, flags, argc, argv);
 }
 
 const struct gp_command gp_command_oom = {

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/flags.h"
-#include "input/inputs.h"
-#include "io/amount.h"
 #include "io/message.h"
 #include "io/terminal_width.h"
 #include "report/stack_print.h"
@@ -20,7 +17,7 @@ extern const struct gp_command gp_command_peak;
 enum { ALLOCATED, DRIVER, OUTSIDE, PINNED, LARGEST, COLUMNS };
 
 struct peak {
-	struct gp_use_report r;
+	struct gp_use_report u;
 	const char *at;
 	bool is_tree;
 	bool has_lines, has_no_names; /* of a curve: its largest lines; no group had a name */
@@ -32,21 +29,22 @@ struct peak {
 
 static void write_head(struct peak *p, const struct gp_holders *h)
 {
-	gp_json_object(&p->r.json, NULL);
-	gp_use_device_write(&p->r.json, h->device);
-	gp_json_text(&p->r.json, "of", gp_curve_keys[h->of]);
-	gp_json_signed(&p->r.json, "at_ns", h->at_ns);
-	gp_json_number(&p->r.json, "live_bytes", h->live_bytes);
+	gp_json_object(&p->u.r.json, NULL);
+	gp_use_device_write(&p->u.r.json, h->device);
+	gp_json_text(&p->u.r.json, "of", gp_curve_keys[h->of]);
+	gp_json_signed(&p->u.r.json, "at_ns", h->at_ns);
+	gp_json_number(&p->u.r.json, "live_bytes", h->live_bytes);
 	if (h->of == GP_CURVE_PINNED)
-		gp_json_number(&p->r.json, "registered_bytes", gp_use_registered(h));
-	gp_json_number(&p->r.json, "uncertain_bytes", h->uncertain_bytes);
-	gp_json_number(&p->r.json, "peak_bytes", h->peak_bytes);
-	gp_json_signed(&p->r.json, "peak_at_ns", h->peak_at_ns);
-	gp_json_bool(&p->r.json, "at_least",
-		     h->is_overwritten || !gp_has_whole_figures(p->r.info) ||
-			     (h->of == GP_CURVE_PINNED && !gp_has_whole_pinned(p->r.info)));
-	if (gp_use_has_ranges(&p->r.style))
-		gp_use_phase_write(&p->r.json, p->moment != GP_AT_TIME ? gp_use_phase_of(h) : NULL);
+		gp_json_number(&p->u.r.json, "registered_bytes", gp_use_registered(h));
+	gp_json_number(&p->u.r.json, "uncertain_bytes", h->uncertain_bytes);
+	gp_json_number(&p->u.r.json, "peak_bytes", h->peak_bytes);
+	gp_json_signed(&p->u.r.json, "peak_at_ns", h->peak_at_ns);
+	gp_json_bool(&p->u.r.json, "at_least",
+		     h->is_overwritten || !gp_has_whole_figures(p->u.r.info) ||
+			     (h->of == GP_CURVE_PINNED && !gp_has_whole_pinned(p->u.r.info)));
+	if (gp_use_has_ranges(&p->u.style))
+		gp_use_phase_write(&p->u.r.json,
+				   p->moment != GP_AT_TIME ? gp_use_phase_of(h) : NULL);
 }
 
 /* ---- one curve of one device ---- */
@@ -54,14 +52,14 @@ static void write_head(struct peak *p, const struct gp_holders *h)
 static enum gp_status report_tree(struct peak *p, const struct gp_holders *h)
 {
 	struct gp_tree tree;
-	const struct gp_grouping *how = &p->r.style.grouping;
-	enum gp_status status = gp_tree_build(p->r.recording, h->use, h->uses, how, &tree);
+	const struct gp_grouping *how = &p->u.style.grouping;
+	enum gp_status status = gp_tree_build(p->u.r.recording, h->use, h->uses, how, &tree);
 	if (status)
 		return status;
-	if (p->r.style.is_json)
-		gp_tree_write(&p->r.json, &tree);
+	if (p->u.r.is_json)
+		gp_tree_write(&p->u.r.json, &tree);
 	else
-		gp_tree_print(p->r.out, &tree, h->live_bytes, gp_columns(0, p->r.sink.out),
+		gp_tree_print(p->u.r.out, &tree, h->live_bytes, gp_columns(0, p->u.r.sink.out),
 			      how->is_native);
 	gp_tree_free(&tree);
 	return status;
@@ -70,59 +68,60 @@ static enum gp_status report_tree(struct peak *p, const struct gp_holders *h)
 /* Memory that has no stack stands in the head already. */
 static void print_groups(struct peak *p, const struct gp_holders *h, const struct gp_groups *groups)
 {
-	const struct gp_use_style *style = &p->r.style;
+	const struct gp_use_style *style = &p->u.style;
 	const bool by_stacks =
 		style->grouping.by != GP_BY_KIND && style->grouping.by != GP_BY_RANGE;
 	if (p->is_tree)
 		return;
-	if (by_stacks && !p->r.info->has_stacks && !gp_use_has_names(groups)) {
+	if (by_stacks && !p->u.r.info->has_stacks && !gp_use_has_names(groups)) {
 		p->has_no_names = true;
 		return;
 	}
-	p->has_lines |= gp_use_lines_print(p->r.out, p->r.recording, h, groups, style);
-	gp_use_groups_print(p->r.out, p->r.recording, groups, style, &gp_use_held_shape,
+	p->has_lines |= gp_use_lines_print(p->u.r.out, p->u.r.recording, h, groups, style);
+	gp_use_groups_print(p->u.r.out, p->u.r.recording, groups, style, &gp_use_held_shape,
 			    h->live_bytes);
 }
 
 static enum gp_status report_holders(struct peak *p, struct gp_holders *h)
 {
 	struct gp_groups groups;
-	const struct gp_use_style *style = &p->r.style;
+	const struct gp_use_style *style = &p->u.style;
 	bool is_folded = !style->is_json && !style->of_text && h->of == GP_CURVE_DRIVER;
 	uint64_t outside = is_folded ? gp_use_fold_segments(h) : h->live_bytes;
-	enum gp_status status = gp_use_report_groups(&p->r, h->use, h->uses, &groups);
+	enum gp_status status = gp_use_report_groups(&p->u, h->use, h->uses, &groups);
 	if (status)
 		return status;
 	if (style->is_json) {
 		write_head(p, h);
-		gp_use_groups_write(&p->r.json, p->r.recording, &groups, style, &gp_use_held_shape);
+		gp_use_groups_write(&p->u.r.json, p->u.r.recording, &groups, style,
+				    &gp_use_held_shape);
 	} else {
-		gp_use_moment_print(p->r.out, p->r.info, h, p->moment, outside);
+		gp_use_moment_print(p->u.r.out, p->u.r.info, h, p->moment, outside);
 		print_groups(p, h, &groups);
 	}
 	gp_groups_free(&groups);
 	if (p->is_tree)
 		status = report_tree(p, h);
 	if (style->is_json)
-		gp_json_end(&p->r.json);
+		gp_json_end(&p->u.r.json);
 	return status;
 }
 
 /* ---- the recording ---- */
 
-static bool find_moment(struct gp_use_report *r)
+static bool find_moment(struct peak *p)
 {
-	struct peak *p = (struct peak *)r;
+	const struct gp_reading *r = &p->u.r;
 	p->moment = GP_AT_PEAK;
 	if (!p->at || strcmp(p->at, "peak") == 0)
 		return true;
 	p->moment = strcmp(p->at, "oom") == 0 ? GP_AT_OOM : GP_AT_TIME;
-	if (!gp_moment_find(p->r.recording, "at", p->at, &p->at_ns))
+	if (!gp_moment_find(r->recording, "at", p->at, &p->at_ns))
 		return false;
-	if (p->moment == GP_AT_OOM || p->at_ns >= (int64_t)p->r.info->kept_from_ns)
+	if (p->moment == GP_AT_OOM || p->at_ns >= (int64_t)r->info->kept_from_ns)
 		return true;
 	gp_error("cannot show %s of '%s': events are kept from %s on", gp_ns_text(p->at_ns).s,
-		 p->r.file, gp_ns_text((int64_t)p->r.info->kept_from_ns).s);
+		 r->path, gp_ns_text((int64_t)r->info->kept_from_ns).s);
 	return false;
 }
 
@@ -140,16 +139,16 @@ static struct gp_report_row *begin_row(struct peak *p, unsigned device)
 	char gpu[24] = "Host";
 	if (device != GP_DEVICE_UNKNOWN)
 		snprintf(gpu, sizeof gpu, "GPU %u", device);
-	return gp_report_table_add(&p->r.sheet, gpu);
+	return gp_report_table_add(&p->u.r.table, gpu);
 }
 
 static enum gp_status peak_add_row(struct peak *p, struct gp_holders *h, struct gp_report_row **row)
 {
 	struct gp_groups groups;
 	bool is_driver = h->of == GP_CURVE_DRIVER, is_pinned = h->of == GP_CURVE_PINNED;
-	bool is_at_least = h->is_overwritten || !gp_has_whole_figures(p->r.info);
+	bool is_at_least = h->is_overwritten || !gp_has_whole_figures(p->u.r.info);
 	uint64_t outside = is_driver ? gp_use_fold_segments(h) : 0;
-	enum gp_status status = gp_use_report_groups(&p->r, h->use, h->uses, &groups);
+	enum gp_status status = gp_use_report_groups(&p->u, h->use, h->uses, &groups);
 	if (status)
 		return status;
 	const struct gp_group *first = gp_use_largest(&groups);
@@ -176,25 +175,25 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 {
 	struct gp_report_row *row = NULL;
 	enum gp_status status = GP_OK;
-	if (!gp_report_table_begin(&p->r.sheet, p->r.file, p->r.info))
+	if (!gp_report_table_begin(&p->u.r.table, p->u.r.path, p->u.r.info))
 		return GP_E_MEMORY;
-	const size_t first = p->r.sheet.rows - 1;
+	const size_t first = p->u.r.table.rows - 1;
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++) {
 		struct gp_holders *h = &peak->holder[k];
 		if (k > 0 && h->device != h[-1].device)
 			row = NULL;
 		if (h->of != GP_CURVE_RESERVED &&
-		    gp_use_report_wants(&p->r, h->device, h->of, false))
+		    gp_use_report_wants(&p->u, h->device, h->of, false))
 			status = peak_add_row(p, h, &row);
 	}
 	if (!peak->host || status ||
-	    !gp_use_report_wants(&p->r, GP_DEVICE_UNKNOWN, GP_CURVE_PINNED, false))
+	    !gp_use_report_wants(&p->u, GP_DEVICE_UNKNOWN, GP_CURVE_PINNED, false))
 		return status;
 	row = NULL;
-	if (p->r.sheet.is_begun)
+	if (p->u.r.table.is_begun)
 		return peak_add_row(p, peak->host, &row);
-	bool is_at_least = peak->host->is_overwritten || !gp_has_whole_pinned(p->r.info);
-	fill_cell(&p->r.sheet.row[first].cell[PINNED], peak->host->live_bytes, is_at_least);
+	bool is_at_least = peak->host->is_overwritten || !gp_has_whole_pinned(p->u.r.info);
+	fill_cell(&p->u.r.table.row[first].cell[PINNED], peak->host->live_bytes, is_at_least);
 	return status;
 }
 
@@ -204,9 +203,9 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 static enum gp_status report_host(struct peak *p, const struct gp_peak *peak)
 {
 	const struct gp_holders *host = peak->host;
-	const bool is_trifle = host && host->peak_bytes < GP_PINNED_LEAST && p->r.shown &&
-			       !p->r.style.is_json && !p->r.style.of_text;
-	if (!host || is_trifle || !gp_use_report_wants(&p->r, host->device, host->of, false))
+	const bool is_trifle = host && host->peak_bytes < GP_PINNED_LEAST && p->u.shown &&
+			       !p->u.r.is_json && !p->u.style.of_text;
+	if (!host || is_trifle || !gp_use_report_wants(&p->u, host->device, host->of, false))
 		return GP_OK;
 	return report_holders(p, peak->host);
 }
@@ -214,115 +213,132 @@ static enum gp_status report_host(struct peak *p, const struct gp_peak *peak)
 static enum gp_status write_all(struct peak *p, const struct gp_peak *peak)
 {
 	enum gp_status status = GP_OK;
-	gp_json_object(&p->r.json, NULL);
-	gp_use_head_write(&p->r.json, p->r.file, p->r.info);
-	gp_use_phases_by_write(&p->r.json, p->r.info, &p->r.style);
-	gp_json_text(&p->r.json, "by", p->r.style.by ? p->r.style.by : "stack");
-	gp_json_array(&p->r.json, "curves");
+	gp_json_object(&p->u.r.json, NULL);
+	gp_use_head_write(&p->u.r.json, p->u.r.path, p->u.r.info);
+	gp_use_phases_by_write(&p->u.r.json, p->u.r.info, &p->u.style);
+	gp_json_text(&p->u.r.json, "by", p->u.style.by ? p->u.style.by : "stack");
+	gp_json_array(&p->u.r.json, "curves");
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++)
-		if (gp_use_report_wants(&p->r, peak->holder[k].device, peak->holder[k].of, true))
+		if (gp_use_report_wants(&p->u, peak->holder[k].device, peak->holder[k].of, true))
 			status = report_holders(p, &peak->holder[k]);
 	if (status == GP_OK)
 		status = report_host(p, peak);
-	gp_json_end(&p->r.json);
-	gp_json_end(&p->r.json);
+	gp_json_end(&p->u.r.json);
+	gp_json_end(&p->u.r.json);
 	return status;
 }
 
 static void print_end(const struct peak *p)
 {
-	FILE *out = p->r.out;
-	const struct gp_info *info = p->r.info;
+	FILE *out = p->u.r.out;
+	const struct gp_info *info = p->u.r.info;
 	const char *next = p->is_tree ? "top" : p->has_lines ? "peak --by line" : "peak --tree";
 	if (p->has_no_names)
 		fprintf(out, "No stacks were recorded, so no line is named%s.\n",
 			gp_phases_by(info) == GP_PHASES_BY_NOTHING ?
 				"" :
 				"; --by range groups memory by phase");
-	if (p->r.style.grouping.by == GP_BY_LIBRARY && p->r.shown)
+	if (p->u.style.grouping.by == GP_BY_LIBRARY && p->u.shown)
 		fputs("Not included: what the driver takes for itself (contexts, modules).\n", out);
-	gp_use_no_ranges_print(out, "", info, &p->r.style);
-	gp_unnamed_print(out, p->r.recording);
-	gp_use_next_print(out, p->r.recording, info, next, p->r.file);
+	gp_use_no_ranges_print(out, "", info, &p->u.style);
+	gp_unnamed_print(out, p->u.r.recording);
+	gp_use_next_print(out, p->u.r.recording, info, next, p->u.r.path);
 }
 
 static enum gp_status print_all(struct peak *p, const struct gp_peak *peak)
 {
 	enum gp_status status = GP_OK;
-	gp_headline_print(p->r.out, p->r.info);
+	gp_headline_print(p->u.r.out, p->u.r.info);
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++)
-		if (gp_use_report_wants(&p->r, peak->holder[k].device, peak->holder[k].of, false))
+		if (gp_use_report_wants(&p->u, peak->holder[k].device, peak->holder[k].of, false))
 			status = report_holders(p, &peak->holder[k]);
 	if (status == GP_OK)
 		status = report_host(p, peak);
-	if (!p->r.shown)
-		fputs("no such memory was live\n", p->r.out);
+	if (!p->u.shown)
+		fputs("no such memory was live\n", p->u.r.out);
 	print_end(p);
 	return status;
 }
 
-static enum gp_status peak_show(struct gp_use_report *r)
+static enum gp_status peak_show(struct peak *p)
 {
-	struct peak *p = (struct peak *)r;
+	struct gp_use_report *u = &p->u;
+	struct gp_recording *recording = u->r.recording;
 	struct gp_peak peak;
 	enum gp_status status =
-		gp_use_has_ranges(&r->style) ?
-			gp_peak_build_ranges(r->recording, p->moment, p->at_ns, &peak) :
-			gp_peak_build(r->recording, p->moment, p->at_ns, &peak);
+		gp_use_has_ranges(&u->style) ?
+			gp_peak_build_ranges(recording, p->moment, p->at_ns, &peak) :
+			gp_peak_build(recording, p->moment, p->at_ns, &peak);
 	if (status)
 		return status;
-	status = r->style.is_json ? write_all(p, &peak) :
-		 r->is_many	  ? add_rows(p, &peak) :
-				    print_all(p, &peak);
-	for (size_t k = 0; k < peak.holders && status == GP_OK && r->style.library; k++)
-		if (!r->matched)
-			status = gp_use_report_note(r, peak.holder[k].use, peak.holder[k].uses);
+	status = u->r.is_json ? write_all(p, &peak) :
+		 u->r.is_many ? add_rows(p, &peak) :
+				print_all(p, &peak);
+	for (size_t k = 0; k < peak.holders && status == GP_OK && u->style.library; k++)
+		if (!u->matched)
+			status = gp_use_report_note(u, peak.holder[k].use, peak.holder[k].uses);
 	gp_peak_free(&peak);
 	return status;
 }
 
-/* With --json there are groups beside the tree, and stacks in them. */
-static bool peak_check(struct gp_use_report *r, int words)
+static int peak_one(struct gp_reading *r)
 {
-	const struct peak *p = (const struct peak *)r;
-	const struct gp_use_style *s = &r->style;
-	const char *of_tables = s->by		     ? "by" :
-				s->has_stacks	     ? "stacks" :
-				s->top != UINT64_MAX ? "top" :
-						       NULL;
+	struct peak *p = (struct peak *)r;
+	if (!find_moment(p))
+		return GP_EXIT_USAGE;
+	gp_use_report_begin(&p->u);
+	return gp_use_report_done(&p->u, peak_show(p));
+}
+
+/* With --json there are groups beside the tree, and stacks in them. */
+static int peak_check(struct gp_reading *r, int recordings)
+{
+	struct peak *p = (struct peak *)r;
+	const struct gp_use_style *s = &p->u.style;
+	gp_use_report_read(&p->u);
+	const char *of_tables = s->by		? "by" :
+				s->has_stacks	? "stacks" :
+				r->is_top_given ? "top" :
+						  NULL;
 	const char *of_one = p->is_tree			  ? "--tree" :
 			     s->has_stacks		  ? "--stacks" :
 			     s->has_of[GP_CURVE_RESERVED] ? "--of reserved" :
 							    NULL;
-	if (s->is_json)
-		return true;
+	if (r->is_json)
+		return GP_EXIT_OK;
 	if (p->is_tree && of_tables)
-		gp_usage(&gp_command_peak, "'--tree' and '--%s' exclude each other", of_tables);
-	else
-		return !of_one || gp_inputs_is_one(&gp_command_peak, of_one, words);
-	return false;
+		return gp_usage(&gp_command_peak, "'--tree' and '--%s' exclude each other",
+				of_tables);
+	return !of_one || gp_inputs_is_one(&gp_command_peak, of_one, recordings) ? GP_EXIT_OK :
+										   GP_EXIT_USAGE;
 }
-
-static const struct gp_use_command use_command = { &gp_command_peak, peak_check, find_moment,
-						   peak_show };
 
 static int peak_run(int argc, char **argv)
 {
-	struct peak p = {
-		.r.command = &use_command,
-		.r.sheet = { .columns = COLUMNS,
-			     .next = "peak",
-			     .title = { "allocated", "driver", "outside", "pinned", "largest" } },
+	static const struct gp_reader reader = {
+		.command = &gp_command_peak,
+		.options = GP_USE_OPTIONS,
+		.json_levels = 4,
+		.top = GP_USE_TOP,
+		.check = peak_check,
+		.one = peak_one,
+		.end = gp_use_report_end,
 	};
-	const struct gp_flag flags[] = {
+	struct peak p = { .u.r = { .reader = &reader,
+				   .table = { .columns = COLUMNS,
+					      .next = "peak",
+					      .title = { "allocated", "driver", "outside", "pinned",
+							 "largest" } } } };
+	struct gp_flag flags[3 + GP_USE_FLAGS] = {
 		{ "tree", 0, GP_FLAG_SWITCH, NULL, &p.is_tree,
 		  "as a call tree, outermost frame first" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &p.at,
 		  "at this moment, default peak: " GP_FLAGS_MOMENTS },
 		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|reserved|driver|pinned",
-		  &p.r.style.of_text, "only memory of this curve" },
+		  &p.u.style.of_text, "only memory of this curve" },
 	};
-	return gp_use_report_run(&p.r, flags, sizeof flags / sizeof *flags, argc, argv);
+	gp_use_report_flags(&p.u, &flags[3]);
+	return gp_reading_run(&p.u.r, flags, argc, argv);
 }
 
 const struct gp_command gp_command_peak = {

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/flags.h"
-#include "input/inputs.h"
-#include "io/amount.h"
 #include "io/line_fit.h"
-#include "io/message.h"
 #include "phases/phases_report.h"
+#include "report/reading.h"
+
+#define TOP_DEFAULT 20u
+#define FOLD_DEFAULT 5u
 
 static int phases_run(int argc, char **argv);
 const struct gp_command gp_command_phases = {
@@ -42,7 +42,6 @@ struct phase_time {
 
 /* Columns are the phases that most recordings have: all are read before they are chosen. */
 struct phases_table {
-	struct gp_report_table sheet;
 	struct phase_time *time;
 	size_t times, capacity;
 	uint64_t highest_bytes; /* peak of a recording with phases */
@@ -62,7 +61,7 @@ static bool is_column(const struct gp_phase *phase)
 	return phase->style == GP_PHASE_NESTED && !phase->depth && phase->name && *phase->name;
 }
 
-static bool time_add(struct phases_table *t, const struct gp_phase *p)
+static bool time_add(struct phases_table *t, size_t row, const struct gp_phase *p)
 {
 	if (t->times == t->capacity) {
 		const size_t capacity = t->capacity ? 2 * t->capacity : 64;
@@ -74,7 +73,7 @@ static bool time_add(struct phases_table *t, const struct gp_phase *p)
 	}
 	struct phase_time *added = &t->time[t->times];
 	*added = (struct phase_time){ .name = strdup(p->name),
-				      .row = t->sheet.rows - 1,
+				      .row = row,
 				      .calls = p->steady_calls,
 				      .steady_ns = p->mean_ns * p->steady_calls,
 				      .time_ns = p->time_ns };
@@ -82,31 +81,45 @@ static bool time_add(struct phases_table *t, const struct gp_phase *p)
 	return added->name != NULL;
 }
 
+struct phases {
+	struct gp_reading r;
+	struct gp_phases_report report;
+	struct phases_table times;
+	struct gp_phases_asked asked;
+	const char *of;
+	int64_t device; /* -1: all */
+	uint64_t depth, fold;
+};
+
 /* `next:` points at the highest peak of those that have phases. */
-static void highest_see(struct phases_table *t, const struct gp_phases_report *p)
+static void highest_see(struct phases *c)
 {
+	const struct gp_phases_report *p = &c->report;
 	for (size_t k = 0; k < p->peaks; k++) {
 		const uint64_t bytes = p->at_peak[k].holders->live_bytes;
-		if (bytes > t->highest_bytes) {
-			t->highest_bytes = bytes;
-			t->sheet.next_path = p->path;
+		if (bytes > c->times.highest_bytes) {
+			c->times.highest_bytes = bytes;
+			c->r.table.next_path = p->path;
 		}
 	}
 }
 
-static bool row_add(struct phases_table *t, const struct gp_phases_report *p)
+static bool row_add(struct phases *c)
 {
+	const struct gp_phases_report *p = &c->report;
+	struct phases_table *t = &c->times;
 	struct gp_report_row *row = NULL;
-	if (gp_report_table_begin(&t->sheet, p->path, p->info))
-		row = gp_report_table_add(&t->sheet, "");
+	if (gp_report_table_begin(&c->r.table, p->path, p->info))
+		row = gp_report_table_add(&c->r.table, "");
 	if (!row)
 		return false;
 	const size_t before = t->times;
 	for (size_t k = 0; k < p->phases.phases; k++)
-		if (is_column(&p->phases.phase[k]) && !time_add(t, &p->phases.phase[k]))
+		if (is_column(&p->phases.phase[k]) &&
+		    !time_add(t, c->r.table.rows - 1, &p->phases.phase[k]))
 			return false;
 	if (t->times > before)
-		highest_see(t, p);
+		highest_see(c);
 	char text[GP_PHASES_BRIEF];
 	return !gp_phases_peaks_brief(p, text) || gp_report_table_note(row, text);
 }
@@ -142,11 +155,12 @@ static struct column column_at(const struct phases_table *t, size_t begin)
 }
 
 /* The mean time of a call, of all phases of that name. */
-static void column_put(struct phases_table *t, size_t column, const struct column *c)
+static void column_put(struct phases_table *t, struct gp_report_table *table, size_t column,
+		       const struct column *c)
 {
 	uint64_t calls = 0, steady_ns = 0;
 	title_set(t->title[column], t->time[c->begin].name);
-	t->sheet.title[column] = t->title[column];
+	table->title[column] = t->title[column];
 	for (size_t k = c->begin; k < c->end; k++) {
 		const size_t row = t->time[k].row;
 		calls += t->time[k].calls;
@@ -154,14 +168,14 @@ static void column_put(struct phases_table *t, size_t column, const struct colum
 		if (k + 1 < c->end && t->time[k + 1].row == row)
 			continue;
 		if (calls)
-			gp_cell_put(&t->sheet.row[row].cell[column],
+			gp_cell_put(&table->row[row].cell[column],
 				    (double)steady_ns / (double)calls,
 				    gp_ns_text((int64_t)(steady_ns / calls)).s);
 		calls = steady_ns = 0;
 	}
 }
 
-static void columns_choose(struct phases_table *t)
+static void columns_choose(struct phases_table *t, struct gp_report_table *table)
 {
 	struct column chosen[GP_TABLE_COLUMNS + 1];
 	size_t columns = 0;
@@ -177,36 +191,11 @@ static void columns_choose(struct phases_table *t)
 		begin = c.end;
 	}
 	for (size_t k = 0; k < columns; k++)
-		column_put(t, k, &chosen[k]);
-	t->sheet.columns = columns;
-}
-
-static void table_print(struct phases_table *t, FILE *out)
-{
-	t->sheet.next = "phases";
-	columns_choose(t);
-	if (t->sheet.columns) {
-		fputs("time of a call, on average, without the warm-up:\n", out);
-		gp_report_table_print(&t->sheet, out);
-	} else if (t->sheet.rows && !gp_report_table_none_print(&t->sheet, "no phases", "", out)) {
-		gp_next_print(out, t->sheet.next, t->sheet.first);
-	}
-	gp_report_table_release(&t->sheet);
-	for (size_t k = 0; k < t->times; k++)
-		free(t->time[k].name);
-	free(t->time);
+		column_put(t, table, k, &chosen[k]);
+	table->columns = columns;
 }
 
 /* ---- the command ---- */
-
-struct phases {
-	struct gp_phases_report r;
-	struct gp_sink sink;
-	struct gp_json json;
-	struct phases_table table;
-	const char *from, *to;
-	bool is_many;
-};
 
 /* The end of the warm-up, if the span goes on behind it. */
 static enum gp_status warmup_find(struct gp_phases_report *p)
@@ -228,110 +217,105 @@ static enum gp_status warmup_find(struct gp_phases_report *p)
 
 static int phases_show(struct phases *c)
 {
-	struct gp_phases_report *p = &c->r;
+	struct gp_phases_report *p = &c->report;
 	enum gp_status status = warmup_find(p);
 	if (!status)
 		status = gp_phases_build(p->recording, &p->asked, &p->phases);
 	if (!status)
 		status = gp_phases_hold(p);
-	if (status)
-		return gp_report_failed("read", p->path, status);
-	c->sink.has_report = true;
-	if (p->is_json)
-		status = gp_phases_write(p);
-	else if (!c->is_many)
-		status = gp_phases_print(p);
-	else
-		status = row_add(&c->table, p) ? GP_OK : GP_E_MEMORY;
-	if (status)
-		return gp_report_failed("read", p->path, status);
-	return gp_report_exit(p->path, p->info);
+	if (!status) {
+		c->r.sink.has_report = true;
+		status = c->r.is_json  ? gp_phases_write(p) :
+			 !c->r.is_many ? gp_phases_print(p) :
+			 row_add(c)    ? GP_OK :
+					 GP_E_MEMORY;
+	}
+	return status ? gp_report_failed("read", p->path, status) : GP_EXIT_OK;
 }
 
-static int report(struct phases *c, const char *path)
+static int phases_one(struct gp_reading *r)
 {
-	struct gp_phases_report *p = &c->r;
-	const struct gp_phases_asked asked = p->asked;
+	struct phases *c = (struct phases *)r;
+	struct gp_phases_report *p = &c->report;
 	int exit_status = GP_EXIT_USAGE;
-	p->path = path;
-	p->recording = gp_report_open(path, &p->info, &exit_status);
-	if (!p->recording)
-		return exit_status;
-	const int64_t device = asked.device == GP_DEVICE_UNKNOWN ? -1 : (int64_t)asked.device;
-	exit_status = GP_EXIT_USAGE;
-	if (gp_report_has_device(path, p->info, device) &&
-	    gp_span_find(p->recording, c->from, c->to, &p->asked.from_ns, &p->asked.to_ns))
+	*p = (struct gp_phases_report){
+		.path = r->path,
+		.recording = r->recording,
+		.info = r->info,
+		.asked = c->asked,
+		.depth = c->depth,
+		.top = r->top,
+		.out = r->out,
+		.json = &r->json,
+	};
+	if (gp_report_has_device(r->path, r->info, c->device) &&
+	    gp_span_find(r->recording, r->from, r->to, &p->asked.from_ns, &p->asked.to_ns))
 		exit_status = phases_show(c);
 	gp_phases_hold_free(p);
 	gp_phases_free(&p->phases);
-	p->phases = (struct gp_phases){ 0 };
-	p->asked = asked;
-	gp_recording_close(p->recording);
 	return exit_status;
 }
 
-static int phases_report_all(struct phases *c, int recordings, char **paths)
+static int phases_end(struct gp_reading *r, int worst)
 {
-	int worst = GP_EXIT_OK;
-	c->is_many = recordings > 1;
-	c->r.out = c->sink.out;
-	c->r.json = &c->json;
-	gp_json_init(&c->json, c->sink.out, c->is_many ? 4 : 3);
-	if (c->is_many && c->r.is_json)
-		gp_json_array(&c->json, NULL);
-	for (int k = 0; k < recordings; k++)
-		worst = gp_report_worse(worst, report(c, paths[k]));
-	if (c->is_many && c->r.is_json)
-		gp_json_end(&c->json);
-	table_print(&c->table, c->sink.out);
+	struct phases_table *t = &((struct phases *)r)->times;
+	columns_choose(t, &r->table);
+	if (!r->table.columns)
+		r->none = "no phases";
+	else
+		fputs("time of a call, on average, without the warm-up:\n", r->out);
+	for (size_t k = 0; k < t->times; k++)
+		free(t->time[k].name);
+	free(t->time);
 	return worst;
+}
+
+static int phases_check(struct gp_reading *r, int recordings)
+{
+	struct phases *c = (struct phases *)r;
+	(void)recordings;
+	if (c->asked.is_as_told && c->asked.is_by_frames)
+		return gp_usage(&gp_command_phases, "'--as-told' with '--frames'");
+	c->asked.of = of_choose(c->of);
+	c->asked.device = c->device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)c->device;
+	c->asked.fold = c->fold != UINT64_MAX ? c->fold : r->is_json ? 0 : FOLD_DEFAULT;
+	return GP_EXIT_OK;
 }
 
 static int phases_run(int argc, char **argv)
 {
-	struct phases c = { .r = { .asked = { .from_ns = INT64_MIN, .to_ns = INT64_MAX },
-				   .depth = UINT64_MAX,
-				   .top = GP_PHASES_TOP } };
-	struct gp_phases_report *p = &c.r;
-	uint64_t fold = GP_PHASES_FOLD;
-	const char *of = NULL, *file = NULL;
-	int64_t device;
-	bool is_forced = false;
+	static const struct gp_reader reader = {
+		.command = &gp_command_phases,
+		.options = GP_OPTIONS_REPORT | GP_OPTION_SPAN | GP_OPTION_STEPS,
+		.json_levels = 3,
+		.top = TOP_DEFAULT,
+		.check = phases_check,
+		.one = phases_one,
+		.end = phases_end,
+	};
+	struct phases c = { .r = { .reader = &reader, .table.next = "phases" },
+			    .asked = { .from_ns = INT64_MIN, .to_ns = INT64_MAX },
+			    .depth = UINT64_MAX,
+			    .fold = UINT64_MAX };
 	const struct gp_flag flags[] = {
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &p->is_json, "as JSON" },
-		{ "device", 0, GP_FLAG_DEVICE, "N", &device,
+		{ "device", 0, GP_FLAG_DEVICE, "N", &c.device,
 		  "memory and launches of this device alone" },
-		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|driver", &of, "memory of this curve" },
-		{ "from", 0, GP_FLAG_TEXT, "TIME", &c.from, "from this moment: " GP_FLAGS_MOMENTS },
-		{ "to", 0, GP_FLAG_TEXT, "TIME", &c.to, "up to this moment" },
-		{ "depth", 0, GP_FLAG_NUMBER, "1..N", &p->depth, "levels of ranges at most" },
-		{ "top", 0, GP_FLAG_NUMBER, "N", &p->top,
+		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|driver", &c.of,
+		  "memory of this curve" },
+		{ "depth", 0, GP_FLAG_NUMBER, "1..N", &c.depth, "levels of ranges at most" },
+		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "the first N ranges of a level; 0: all. Default 20, with --json all" },
-		{ "fold", 0, GP_FLAG_NUMBER, "N", &fold,
+		{ "fold", 0, GP_FLAG_NUMBER, "N", &c.fold,
 		  "merge more than N numbered names into one row; 0: never. Default 5, with "
 		  "--json 0" },
-		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &p->asked.is_own_thread,
+		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &c.asked.is_own_thread,
 		  "work belongs to ranges of its own thread alone, that of autograd's too" },
-		{ "as-told", 0, GP_FLAG_SWITCH, NULL, &p->asked.is_as_told,
+		{ "as-told", 0, GP_FLAG_SWITCH, NULL, &c.asked.is_as_told,
 		  "only recorded ranges; do not infer forward phases" },
-		{ "frames", 0, GP_FLAG_SWITCH, NULL, &p->asked.is_by_frames,
+		{ "frames", 0, GP_FLAG_SWITCH, NULL, &c.asked.is_by_frames,
 		  "phases as stacks show them, in the place of ranges; default where there are "
 		  "none" },
-		GP_FLAGS_STEPS,
-		GP_FLAGS_OUTPUT(&file, &is_forced),
-		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
-	int words = gp_inputs_parse(&gp_command_phases, flags, argc, &argv);
-	if (words < 0)
-		return gp_flags_exit(words);
-	if (p->asked.is_as_told && p->asked.is_by_frames)
-		return gp_usage(&gp_command_phases, "'--as-told' with '--frames'");
-	p->asked.of = of_choose(of);
-	p->asked.device = device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)device;
-	p->asked.fold = fold != GP_PHASES_FOLD ? fold : p->is_json ? 0 : 5;
-	int opened = gp_sink_open(&c.sink, file, is_forced, !c.r.is_json, argv, words);
-	if (opened)
-		return opened;
-	return gp_sink_close(&c.sink, phases_report_all(&c, words, argv));
+	return gp_reading_run(&c.r, flags, argc, argv);
 }

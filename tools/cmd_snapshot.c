@@ -8,9 +8,7 @@
 #include "frag/frag_options.h"
 #include "input/no_events.h"
 #include "input/started_job.h"
-#include "io/amount.h"
 #include "io/message.h"
-#include "io/sink.h"
 
 static int snapshot_run(int argc, char **argv);
 const struct gp_command gp_command_snapshot = {
@@ -64,12 +62,12 @@ static void find_recording(void *context, const struct gp_process *process)
 }
 
 /* Where the report goes; not into the job's recording. */
-static int output_check(const struct gp_frag_options *options, unsigned pid)
+static int output_check(const struct gp_reading *r, unsigned pid)
 {
 	struct gp_process process = { .pid = pid };
 	char *const recording = process.output;
 	gp_process_visit(find_recording, &process);
-	return gp_sink_check(options->output, options->is_forced, &recording, 1);
+	return gp_sink_check(r->output, r->is_forced, &recording, 1);
 }
 
 static bool values_check(const char *wait, const char *word, int64_t *wait_ns, unsigned *pid)
@@ -87,14 +85,17 @@ static bool values_check(const char *wait, const char *word, int64_t *wait_ns, u
 
 static int snapshot_run(int argc, char **argv)
 {
-	struct gp_frag_options options;
+	struct gp_reader reader = gp_frag_reader;
+	struct gp_frag_command f = { .r.reader = &reader, .has_holders = true };
 	const char *wait = "10";
 	int64_t wait_ns;
-	struct gp_flag flags[1 + GP_FRAG_FLAGS] = {
+	struct gp_flag flags[GP_READING_FLAGS], own[1 + GP_FRAG_FLAGS] = {
 		{ "wait", 0, GP_FLAG_TEXT, "SECONDS", &wait,
 		  "wait at most this long for the job, 1 to 3600; default 10" },
 	};
-	gp_frag_options_add(&options, &flags[1]);
+	reader.command = &gp_command_snapshot;
+	gp_frag_flags(&f, &own[1]);
+	gp_reading_flags(&f.r, own, flags);
 	gp_screen_asked.has_no_pager = true; /* the job goes on: a short look */
 	int words = gp_flags_parse(&gp_command_snapshot, flags, argc, argv, false);
 	unsigned pid;
@@ -104,11 +105,10 @@ static int snapshot_run(int argc, char **argv)
 		return gp_usage(&gp_command_snapshot,
 				words ? "more than one process given" : "no process given");
 	/* before the job is asked, which is marked and waited for */
-	if (!values_check(wait, argv[0], &wait_ns, &pid) ||
-	    !gp_frag_options_read(&options, &gp_command_snapshot))
+	if (!values_check(wait, argv[0], &wait_ns, &pid) || gp_reading_check(&f.r, 1))
 		return GP_EXIT_USAGE;
 	pid = gp_started_job(pid);
-	int exit_status = output_check(&options, pid);
+	int exit_status = output_check(&f.r, pid);
 	if (exit_status)
 		return exit_status;
 	struct gp_process process;
@@ -121,8 +121,8 @@ static int snapshot_run(int argc, char **argv)
 		gp_error("process '%u' is not recorded now: current events are missing", pid);
 		gp_hint("'gpuprof ctl %u start' records", pid);
 	}
-	options.has_holders = true;
 	char at[32], *const recording = process.output;
 	snprintf(at, sizeof at, "order:%llu", (unsigned long long)order);
-	return gp_frag_show(&options, at, 1, &recording);
+	f.at = at;
+	return gp_reading_show(&f.r, 1, &recording);
 }

@@ -6,14 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "input/flags.h"
-#include "input/inputs.h"
-#include "io/amount.h"
 #include "io/message.h"
 #include "io/terminal_width.h"
-#include "report/report.h"
+#include "report/reading.h"
 #include "timeline/chart.h"
 
 extern const struct gp_command gp_command_timeline;
@@ -23,14 +19,13 @@ extern const struct gp_command gp_command_timeline;
 #define FORMATS_MAX 16u
 
 struct timeline {
+	struct gp_reading r;
 	const struct gp_format *format;
-	struct gp_sink sink;
 	struct gp_canvas canvas;
-	struct gp_report_table sheet;
-	const char *from, *to, *at;
+	const char *at;
 	uint64_t points, columns, rows;
-	int64_t device; /* -1: all */
 	bool is_table, has_gaps;
+	bool is_chosen[FORMATS_MAX]; /* by index of gp_formats */
 };
 
 /* ---- one recording ---- */
@@ -67,9 +62,9 @@ static bool is_at_least(const struct gp_info *info, unsigned curve)
 	return info->has_uncertain_peaks || info->has_gap || info->has_hole || info->ended_by;
 }
 
-static void draw(struct timeline *t, const char *path, const struct gp_info *info,
-		 const struct gp_timeline *all, int64_t from_ns, int64_t to_ns)
+static void draw(struct timeline *t, const struct gp_timeline *all, int64_t from_ns, int64_t to_ns)
 {
+	const struct gp_info *info = t->r.info;
 	const struct gp_info_device *about[GP_DEVICES];
 	struct gp_headline headline = gp_headline_of(info);
 	const size_t used = strlen(headline.s);
@@ -77,7 +72,7 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 		snprintf(headline.s + used, sizeof headline.s - used,
 			 "; gaps are shown late: some events need more work than the limit");
 	struct gp_chart chart = {
-		.path = path,
+		.path = t->r.path,
 		.headline = headline.s,
 		.command = info->command,
 		.from_ns = from_ns < 0 ? 0 : from_ns,
@@ -91,7 +86,7 @@ static void draw(struct timeline *t, const char *path, const struct gp_info *inf
 		.devices = all->devices,
 		.device = all->device,
 		.about = about,
-		.host = t->device < 0 ? all->host : NULL,
+		.host = t->r.device < 0 ? all->host : NULL,
 		.is_host_at_least = !gp_has_whole_pinned(info),
 	};
 	for (unsigned c = 0; c < GP_CURVES; c++)
@@ -120,15 +115,15 @@ static int64_t first_oom_ns(const struct gp_timeline_device *d)
 	return 0;
 }
 
-static bool timeline_add_row(struct timeline *t, const struct gp_info *info,
-			     const struct gp_timeline_device *d)
+static bool timeline_add_row(struct timeline *t, const struct gp_timeline_device *d)
 {
+	const struct gp_info *info = t->r.info;
 	static const size_t columns[GP_CURVES] = { [GP_CURVE_DRIVER] = DRIVER,
 						   [GP_CURVE_RESERVED] = RESERVED,
 						   [GP_CURVE_ALLOCATED] = ALLOCATED };
 	char part[32];
 	snprintf(part, sizeof part, "GPU %u", d->device);
-	struct gp_report_row *row = gp_report_table_add(&t->sheet, part);
+	struct gp_report_row *row = gp_report_table_add(&t->r.table, part);
 	if (!row)
 		return false;
 	for (unsigned c = 0; c < GP_CURVES; c++)
@@ -143,74 +138,63 @@ static bool timeline_add_row(struct timeline *t, const struct gp_info *info,
 }
 
 /* What is of the process stands in its first row. */
-static bool add_rows(struct timeline *t, const char *path, struct gp_recording *recording,
-		     const struct gp_info *info, const struct gp_timeline *all)
+static bool add_rows(struct timeline *t, const struct gp_timeline *all)
 {
-	bool is_fine = gp_report_table_begin(&t->sheet, path, info);
-	const size_t first = t->sheet.rows - 1;
+	bool is_fine = gp_report_table_begin(&t->r.table, t->r.path, t->r.info);
+	const size_t first = t->r.table.rows - 1;
 	for (size_t k = 0; k < all->devices && is_fine; k++)
-		is_fine = timeline_add_row(t, info, &all->device[k]);
+		is_fine = timeline_add_row(t, &all->device[k]);
 	if (!is_fine)
 		return false;
-	struct gp_cell *cell = t->sheet.row[first].cell;
+	struct gp_cell *cell = t->r.table.row[first].cell;
 	if (all->host)
 		timeline_put_bytes(&cell[PINNED], all->host->peak_bytes[GP_HOST_PINNED],
-				   !gp_has_whole_pinned(info));
+				   !gp_has_whole_pinned(t->r.info));
 	struct gp_steps steps = { 0 };
-	if (gp_steps_find(recording, &steps) == GP_OK)
+	if (gp_steps_find(t->r.recording, &steps) == GP_OK)
 		gp_cell_put_step(&cell[STEP], &steps);
 	gp_steps_free(&steps);
 	return true;
 }
 
-static bool span_find(const struct timeline *t, struct gp_recording *recording, int64_t *from_ns,
-		      int64_t *to_ns)
+static bool span_find(const struct timeline *t, int64_t *from_ns, int64_t *to_ns)
 {
 	*from_ns = 0;
 	*to_ns = INT64_MAX;
-	if (t->at) {
-		/* a moment: what was live then is the last point of the curve that ends there */
-		return gp_moment_find(recording, "at", t->at, to_ns);
-	}
-	return gp_span_find(recording, t->from, t->to, from_ns, to_ns);
+	/* a moment: what was live then is the last point of the curve that ends there */
+	if (t->at)
+		return gp_moment_find(t->r.recording, "at", t->at, to_ns);
+	return gp_span_find(t->r.recording, t->r.from, t->r.to, from_ns, to_ns);
 }
 
-static int timeline_report_one(struct timeline *t, const char *path)
+static int timeline_one(struct gp_reading *r)
 {
-	const struct gp_info *info;
+	struct timeline *t = (struct timeline *)r;
 	struct gp_timeline all;
 	int64_t from_ns, to_ns;
-	int exit_status = GP_EXIT_USAGE;
-	struct gp_recording *recording = gp_report_open(path, &info, &exit_status);
-	if (!recording)
-		return exit_status;
-	exit_status = gp_report_exit(path, info);
-	if (!span_find(t, recording, &from_ns, &to_ns)) {
-		gp_recording_close(recording);
+	int exit_status = GP_EXIT_OK;
+	if (!span_find(t, &from_ns, &to_ns))
 		return GP_EXIT_USAGE;
-	}
 	enum gp_status status =
-		t->has_gaps ? gp_timeline_build_gaps(recording, t->points, from_ns, to_ns, &all) :
-			      gp_timeline_build(recording, t->points, from_ns, to_ns, &all);
-	if (status) {
-		gp_recording_close(recording);
-		return gp_report_failed("replay", path, status);
-	}
+		t->has_gaps ?
+			gp_timeline_build_gaps(r->recording, t->points, from_ns, to_ns, &all) :
+			gp_timeline_build(r->recording, t->points, from_ns, to_ns, &all);
+	if (status)
+		return gp_report_failed("replay", r->path, status);
 	size_t devices = all.devices;
-	keep_device(&all, t->device);
-	bool is_missing = t->device >= 0 && !all.devices;
-	t->sink.has_report = t->sink.has_report || !is_missing;
+	keep_device(&all, r->device);
+	bool is_missing = r->device >= 0 && !all.devices;
+	r->sink.has_report |= !is_missing;
 	if (is_missing) {
-		gp_report_no_device(path, info, t->device);
-		exit_status = exit_status > GP_EXIT_USAGE ? exit_status : GP_EXIT_USAGE;
+		gp_report_no_device(r->path, r->info, r->device);
+		exit_status = GP_EXIT_USAGE;
 	}
 	if (!t->is_table)
-		draw(t, path, info, &all, from_ns, to_ns);
-	else if (!add_rows(t, path, recording, info, &all))
+		draw(t, &all, from_ns, to_ns);
+	else if (!add_rows(t, &all))
 		exit_status = GP_EXIT_INTERNAL;
 	all.devices = devices;
 	gp_timeline_free(&all);
-	gp_recording_close(recording);
 	return exit_status;
 }
 
@@ -225,113 +209,100 @@ static const struct gp_format *format_named(const char *name)
 }
 
 /* One switch a format; at most one is given. */
-static size_t format_flags(struct gp_flag *flags, bool *chosen)
+static size_t format_flags(struct timeline *t, struct gp_flag *flags)
 {
 	size_t count = 0;
 	for (; gp_formats[count] && count < FORMATS_MAX; count++)
 		flags[count] = (struct gp_flag){
-			gp_formats[count]->name, 0, GP_FLAG_SWITCH, NULL, &chosen[count],
+			gp_formats[count]->name, 0, GP_FLAG_SWITCH, NULL, &t->is_chosen[count],
 			gp_formats[count]->text,
 		};
 	return count;
 }
 
-static bool format_choose(struct timeline *t, const bool *chosen, bool is_many)
+static int timeline_check(struct gp_reading *r, int recordings)
 {
+	struct timeline *t = (struct timeline *)r;
+	if (t->at && (r->from || r->to))
+		return gp_usage(&gp_command_timeline, "'--at' and '--%s' exclude each other",
+				r->from ? "from" : "to");
 	for (size_t k = 0; gp_formats[k] && k < FORMATS_MAX; k++) {
-		if (chosen[k] && t->format) {
-			gp_usage(&gp_command_timeline, "'--%s' and '--%s' exclude each other",
-				 t->format->name, gp_formats[k]->name);
-			return false;
-		}
-		if (chosen[k])
+		if (t->is_chosen[k] && t->format)
+			return gp_usage(&gp_command_timeline,
+					"'--%s' and '--%s' exclude each other", t->format->name,
+					gp_formats[k]->name);
+		if (t->is_chosen[k])
 			t->format = gp_formats[k];
 	}
-	t->is_table = !t->format && is_many;
-	if (!t->format)
-		t->format = format_named("plot");
-	return true;
+	const struct gp_format *plot = format_named("plot");
+	t->is_table = !t->format && r->is_many;
+	t->format = t->format ? t->format : plot;
+	r->is_text = t->is_table || t->format == plot;
+	if (t->has_gaps && t->is_table &&
+	    !gp_inputs_is_one(&gp_command_timeline, "--fragmentation", recordings))
+		return GP_EXIT_USAGE;
+	return GP_EXIT_OK;
 }
 
-static bool is_text_shown(const struct timeline *t)
+static void timeline_begin(struct gp_reading *r)
 {
-	return t->is_table || t->format == format_named("plot");
-}
-
-static int timeline_report_all(struct timeline *t, int words, char **paths)
-{
-	int worst = GP_EXIT_OK;
-	t->canvas.out = t->sink.out;
-	t->canvas.columns = gp_columns(t->columns, t->sink.out);
-	t->canvas.rows = (unsigned)t->rows;
-	t->canvas.is_ascii = !gp_is_utf8();
-	t->canvas.is_colored = gp_report_is_coloured();
-	t->canvas.is_many = words > 1;
-	t->canvas.has_gaps = t->has_gaps;
+	struct timeline *t = (struct timeline *)r;
+	t->canvas = (struct gp_canvas){ .out = r->out,
+					.columns = gp_columns(t->columns, r->out),
+					.rows = (unsigned)t->rows,
+					.is_ascii = !gp_is_utf8(),
+					.is_colored = gp_report_is_coloured(),
+					.is_many = r->is_many,
+					.has_gaps = t->has_gaps };
 	if (!t->is_table)
 		t->format->begin(&t->canvas);
-	for (int k = 0; k < words; k++) {
-		int exit_status = timeline_report_one(t, paths[k]);
-		worst = exit_status > worst ? exit_status : worst;
-	}
+}
+
+static int timeline_end(struct gp_reading *r, int worst)
+{
+	struct timeline *t = (struct timeline *)r;
 	if (!t->is_table)
 		t->format->end(&t->canvas);
-	if (t->sheet.rows)
-		gp_report_table_print(&t->sheet, t->sink.out);
-	gp_report_table_release(&t->sheet);
 	return worst;
 }
 
 static int timeline_run(int argc, char **argv)
 {
+	static const struct gp_reader reader = {
+		.command = &gp_command_timeline,
+		.options = GP_OPTION_SPAN | GP_OPTION_DEVICE | GP_OPTION_STEPS | GP_OPTION_OUTPUT |
+			   GP_OPTION_SCREEN,
+		.check = timeline_check,
+		.begin = timeline_begin,
+		.one = timeline_one,
+		.end = timeline_end,
+	};
 	struct timeline t = {
+		.r = { .reader = &reader,
+		       .table = { .columns = COLUMNS,
+				  .next = "timeline",
+				  .title = { "allocated peak", "driver peak", "OOMs", "a step",
+					     "reserved peak", "pinned peak", "failed calls",
+					     "driver's at" },
+				  .fault[OOMS] = { "first OOM", NULL, "oom" } } },
 		.points = POINTS_DEFAULT,
 		.rows = ROWS_DEFAULT,
-		.device = -1,
-		.sheet = { .columns = COLUMNS,
-			   .next = "timeline",
-			   .title = { "allocated peak", "driver peak", "OOMs", "a step",
-				      "reserved peak", "pinned peak", "failed calls",
-				      "driver's at" },
-			   .fault[OOMS] = { "first OOM", NULL, "oom" } },
 	};
-	const char *path = NULL;
-	bool is_forced = false, chosen[FORMATS_MAX] = { false };
-	struct gp_flag flags[FORMATS_MAX + 12];
 	const struct gp_flag own[] = {
 		{ "fragmentation", 0, GP_FLAG_SWITCH, NULL, &t.has_gaps,
 		  "also the largest gap of PyTorch's memory, and its fragmentation" },
 		{ "points", 0, GP_FLAG_NUMBER, "16..1000000", &t.points,
 		  "points of a device at most; default 2000" },
-		{ "device", 0, GP_FLAG_DEVICE, "N", &t.device, "only this device" },
-		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from, "from this moment: " GP_FLAGS_MOMENTS },
-		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &t.at,
 		  "up to this moment: the last point is what was live then" },
 		{ "columns", 0, GP_FLAG_NUMBER, GP_COLUMNS_RANGE, &t.columns,
 		  "width of the plot; default that of the terminal, else 100" },
 		{ "rows", 0, GP_FLAG_NUMBER, "6..100", &t.rows, "height of the plot; default 20" },
-		GP_FLAGS_STEPS,
-		GP_FLAGS_OUTPUT(&path, &is_forced),
-		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
-	size_t formats = format_flags(flags, chosen);
-	memcpy(flags + formats, own, sizeof own);
-	int words = gp_inputs_parse(&gp_command_timeline, flags, argc, &argv);
-	if (words < 0)
-		return gp_flags_exit(words);
-	if (t.at && (t.from || t.to))
-		return gp_usage(&gp_command_timeline, "'--at' and '--%s' exclude each other",
-				t.from ? "from" : "to");
-	if (!format_choose(&t, chosen, words > 1))
-		return GP_EXIT_USAGE;
-	if (t.has_gaps && t.is_table &&
-	    !gp_inputs_is_one(&gp_command_timeline, "--fragmentation", words))
-		return GP_EXIT_USAGE;
-	int exit_status = gp_sink_open(&t.sink, path, is_forced, is_text_shown(&t), argv, words);
-	return exit_status ? exit_status :
-			     gp_sink_close(&t.sink, timeline_report_all(&t, words, argv));
+	struct gp_flag flags[FORMATS_MAX + sizeof own / sizeof *own];
+	memcpy(flags + format_flags(&t, flags), own, sizeof own);
+	return gp_reading_run(&t.r, flags, argc, argv);
 }
 
 const struct gp_command gp_command_timeline = {

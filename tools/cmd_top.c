@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/flags.h"
-#include "input/inputs.h"
-#include "io/amount.h"
 #include "io/message.h"
 #include "io/screen.h"
 #include "report/stack_print.h"
@@ -20,8 +17,8 @@ extern const struct gp_command gp_command_top;
 struct order;
 
 struct top {
-	struct gp_use_report r;
-	const char *sort, *within, *from, *to;
+	struct gp_use_report u;
+	const char *sort, *within;
 	const struct order *order;
 	int64_t from_ns, to_ns, short_ns;
 };
@@ -77,18 +74,18 @@ static int top_compare(const void *left, const void *right, void *order)
 static void print_head(const struct top *t, const struct gp_asked *a)
 {
 	bool is_block = a->of == GP_CURVE_ALLOCATED;
-	gp_use_device_print(t->r.out, t->r.info, a->device);
-	fprintf(t->r.out, ": %s, %s; ",
+	gp_use_device_print(t->u.r.out, t->u.r.info, a->device);
+	fprintf(t->u.r.out, ": %s, %s; ",
 		gp_plural(a->count, is_block		     ? "PyTorch block" :
 				    a->of == GP_CURVE_PINNED ? "pinned allocation" :
 							       "driver allocation")
 			.s,
 		gp_bytes_text(a->bytes).s);
-	fprintf(t->r.out, "%s freed, ", gp_count_text(a->freed).s);
-	fprintf(t->r.out, "%s of them within %s; ", gp_count_text(a->short_lived).s,
+	fprintf(t->u.r.out, "%s freed, ", gp_count_text(a->freed).s);
+	fprintf(t->u.r.out, "%s of them within %s; ", gp_count_text(a->short_lived).s,
 		gp_ns_text(t->short_ns).s);
-	fprintf(t->r.out, "%s %slive at the end\n", gp_bytes_text(a->live_bytes).s,
-		t->from ? "of them " : "");
+	fprintf(t->u.r.out, "%s %slive at the end\n", gp_bytes_text(a->live_bytes).s,
+		t->u.r.from ? "of them " : "");
 }
 
 #define ALL_COLUMNS 100u /* with a short stack */
@@ -140,17 +137,17 @@ static const struct gp_use_shape narrow_shape = { "     bytes     count     chur
 
 static void write_asked(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
 {
-	gp_json_object(&t->r.json, NULL);
-	gp_use_device_write(&t->r.json, a->device);
-	gp_json_text(&t->r.json, "of", gp_curve_keys[a->of]);
-	write_sums(&t->r.json, &(struct gp_use){ .bytes = a->bytes,
-						 .count = a->count,
-						 .freed = a->freed,
-						 .short_lived = a->short_lived,
-						 .live_bytes = a->live_bytes,
-						 .live_count = a->live_count });
-	gp_use_groups_write(&t->r.json, t->r.recording, groups, &t->r.style, &shape);
-	gp_json_end(&t->r.json);
+	gp_json_object(&t->u.r.json, NULL);
+	gp_use_device_write(&t->u.r.json, a->device);
+	gp_json_text(&t->u.r.json, "of", gp_curve_keys[a->of]);
+	write_sums(&t->u.r.json, &(struct gp_use){ .bytes = a->bytes,
+						   .count = a->count,
+						   .freed = a->freed,
+						   .short_lived = a->short_lived,
+						   .live_bytes = a->live_bytes,
+						   .live_count = a->live_count });
+	gp_use_groups_write(&t->u.r.json, t->u.r.recording, groups, &t->u.style, &shape);
+	gp_json_end(&t->u.r.json);
 }
 
 /* ---- the recording ---- */
@@ -162,7 +159,7 @@ static bool top_add_row(struct top *t, const struct gp_asked *a, const struct gp
 	char gpu[32] = "Host pinned";
 	if (a->of != GP_CURVE_PINNED)
 		snprintf(gpu, sizeof gpu, "GPU %u %s", a->device, gp_curve_keys[a->of]);
-	struct gp_report_row *row = gp_report_table_add(&t->r.sheet, gpu);
+	struct gp_report_row *row = gp_report_table_add(&t->u.r.table, gpu);
 	if (!row || (first && !gp_report_table_note(row, first->key)))
 		return false;
 	gp_cell_put_bytes(&row->cell[0], a->bytes);
@@ -175,20 +172,20 @@ static bool top_add_row(struct top *t, const struct gp_asked *a, const struct gp
 static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 {
 	struct gp_groups groups;
-	enum gp_status status = gp_use_report_groups(&t->r, a->use, a->uses, &groups);
+	enum gp_status status = gp_use_report_groups(&t->u, a->use, a->uses, &groups);
 	if (status)
 		return status;
 	if (groups.groups > 1)
 		qsort_r(groups.group, groups.groups, sizeof *groups.group, top_compare,
 			(void *)t->order);
-	if (t->r.style.is_json) {
+	if (t->u.r.is_json) {
 		write_asked(t, a, &groups);
-	} else if (!t->r.is_many) {
+	} else if (!t->u.r.is_many) {
 		print_head(t, a);
-		gp_use_groups_print(t->r.out, t->r.recording, &groups, &t->r.style,
+		gp_use_groups_print(t->u.r.out, t->u.r.recording, &groups, &t->u.style,
 				    gp_screen_is_below(ALL_COLUMNS) ? &narrow_shape : &shape,
 				    a->bytes);
-	} else if ((t->r.style.library || t->r.style.range) && !groups.matched) {
+	} else if ((t->u.style.library || t->u.style.range) && !groups.matched) {
 		/* another curve may have some of it */
 	} else if (!top_add_row(t, a, &groups)) {
 		status = GP_E_MEMORY;
@@ -200,42 +197,42 @@ static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 /* What a flight recorder forgot is not in the counts. */
 static void print_begin(const struct top *t)
 {
-	gp_headline_print(t->r.out, t->r.info);
-	if (t->r.info->kept_from_ns && t->from_ns < (int64_t)t->r.info->kept_from_ns)
-		fprintf(t->r.out, "counted from %s on; earlier events are overwritten\n",
-			gp_ns_text((int64_t)t->r.info->kept_from_ns).s);
+	gp_headline_print(t->u.r.out, t->u.r.info);
+	if (t->u.r.info->kept_from_ns && t->from_ns < (int64_t)t->u.r.info->kept_from_ns)
+		fprintf(t->u.r.out, "counted from %s on; earlier events are overwritten\n",
+			gp_ns_text((int64_t)t->u.r.info->kept_from_ns).s);
 }
 
 static void write_begin(struct top *t)
 {
-	int64_t kept_ns = (int64_t)t->r.info->kept_from_ns,
-		end_ns = (int64_t)t->r.info->duration_ns;
-	gp_json_object(&t->r.json, NULL);
-	gp_use_head_write(&t->r.json, t->r.file, t->r.info);
-	gp_use_phases_by_write(&t->r.json, t->r.info, &t->r.style);
-	gp_json_signed(&t->r.json, "from_ns", t->from_ns > kept_ns ? t->from_ns : kept_ns);
-	gp_json_signed(&t->r.json, "to_ns", t->to_ns < end_ns ? t->to_ns : end_ns);
-	gp_json_signed(&t->r.json, "short_ns", t->short_ns);
-	gp_json_text(&t->r.json, "by", t->r.style.by ? t->r.style.by : "stack");
-	gp_json_array(&t->r.json, "curves");
+	int64_t kept_ns = (int64_t)t->u.r.info->kept_from_ns,
+		end_ns = (int64_t)t->u.r.info->duration_ns;
+	gp_json_object(&t->u.r.json, NULL);
+	gp_use_head_write(&t->u.r.json, t->u.r.path, t->u.r.info);
+	gp_use_phases_by_write(&t->u.r.json, t->u.r.info, &t->u.style);
+	gp_json_signed(&t->u.r.json, "from_ns", t->from_ns > kept_ns ? t->from_ns : kept_ns);
+	gp_json_signed(&t->u.r.json, "to_ns", t->to_ns < end_ns ? t->to_ns : end_ns);
+	gp_json_signed(&t->u.r.json, "short_ns", t->short_ns);
+	gp_json_text(&t->u.r.json, "by", t->u.style.by ? t->u.style.by : "stack");
+	gp_json_array(&t->u.r.json, "curves");
 }
 
 static void top_finish(struct top *t)
 {
-	if (t->r.style.is_json) {
-		gp_json_end(&t->r.json);
-		gp_json_end(&t->r.json);
+	if (t->u.r.is_json) {
+		gp_json_end(&t->u.r.json);
+		gp_json_end(&t->u.r.json);
 		return;
 	}
-	if (t->r.is_many)
+	if (t->u.r.is_many)
 		return;
-	if (!t->r.shown)
-		fputs("No memory was allocated in this span.\n", t->r.out);
+	if (!t->u.shown)
+		fputs("No memory was allocated in this span.\n", t->u.r.out);
 	else if (gp_screen_is_below(ALL_COLUMNS))
-		fputs("--wide adds share and life\n", t->r.out);
-	gp_use_no_ranges_print(t->r.out, "", t->r.info, &t->r.style);
-	gp_unnamed_print(t->r.out, t->r.recording);
-	gp_use_next_print(t->r.out, t->r.recording, t->r.info, "peak", t->r.file);
+		fputs("--wide adds share and life\n", t->u.r.out);
+	gp_use_no_ranges_print(t->u.r.out, "", t->u.r.info, &t->u.style);
+	gp_unnamed_print(t->u.r.out, t->u.r.recording);
+	gp_use_next_print(t->u.r.out, t->u.r.recording, t->u.r.info, "peak", t->u.r.path);
 }
 
 /*
@@ -245,89 +242,101 @@ static void top_finish(struct top *t)
 static bool is_wanted(const struct top *t, const struct gp_top *top, const struct gp_asked *a)
 {
 	bool has_blocks = a > top->asked && (a[-1].device == a->device || a == top->host);
-	if (t->r.is_many && !t->r.style.is_json && !t->r.style.of_text && !t->r.style.library &&
-	    !t->r.style.range && has_blocks)
+	if (t->u.r.is_many && !t->u.r.is_json && !t->u.style.of_text && !t->u.style.library &&
+	    !t->u.style.range && has_blocks)
 		return false;
 	/* beside a device a person needs no trifle of pinned memory */
-	const bool has_filter = t->r.style.of_text || t->r.style.library || t->r.style.range;
-	if (a == top->host && a->bytes < GP_PINNED_LEAST && t->r.shown && !has_filter &&
-	    !t->r.style.is_json)
+	const bool has_filter = t->u.style.of_text || t->u.style.library || t->u.style.range;
+	if (a == top->host && a->bytes < GP_PINNED_LEAST && t->u.shown && !has_filter &&
+	    !t->u.r.is_json)
 		return false;
-	return gp_use_report_wants(&t->r, a->device, a->of, false);
+	return gp_use_report_wants(&t->u, a->device, a->of, false);
 }
 
-static enum gp_status top_show(struct gp_use_report *r)
+static enum gp_status top_show(struct top *t)
 {
-	struct top *t = (struct top *)r;
+	struct gp_use_report *u = &t->u;
+	struct gp_recording *recording = u->r.recording;
 	struct gp_top top;
 	enum gp_status status =
-		gp_use_has_ranges(&r->style) ?
-			gp_top_build_ranges(r->recording, t->from_ns, t->to_ns, t->short_ns, &top) :
-			gp_top_build(r->recording, t->from_ns, t->to_ns, t->short_ns, &top);
+		gp_use_has_ranges(&u->style) ?
+			gp_top_build_ranges(recording, t->from_ns, t->to_ns, t->short_ns, &top) :
+			gp_top_build(recording, t->from_ns, t->to_ns, t->short_ns, &top);
 	if (status)
 		return status;
-	if (r->style.is_json)
+	if (u->r.is_json)
 		write_begin(t);
-	else if (!r->is_many)
+	else if (!u->r.is_many)
 		print_begin(t);
-	else if (!gp_report_table_begin(&r->sheet, r->file, r->info))
+	else if (!gp_report_table_begin(&u->r.table, u->r.path, u->r.info))
 		status = GP_E_MEMORY;
 	/* that of the host is the last */
 	for (size_t k = 0; k < top.askeds + (top.host != NULL) && status == GP_OK; k++)
 		if (is_wanted(t, &top, &top.asked[k]))
 			status = report_asked(t, &top.asked[k]);
-	for (size_t k = 0; k < top.askeds && status == GP_OK && r->style.library; k++)
-		if (!r->matched)
-			status = gp_use_report_note(r, top.asked[k].use, top.asked[k].uses);
+	for (size_t k = 0; k < top.askeds && status == GP_OK && u->style.library; k++)
+		if (!u->matched)
+			status = gp_use_report_note(u, top.asked[k].use, top.asked[k].uses);
 	gp_top_free(&top);
 	if (status == GP_OK)
 		top_finish(t);
 	return status;
 }
 
-static bool find_span(struct gp_use_report *r)
+static int top_one(struct gp_reading *r)
 {
 	struct top *t = (struct top *)r;
 	t->from_ns = INT64_MIN;
 	t->to_ns = INT64_MAX;
-	return gp_span_find(r->recording, t->from, t->to, &t->from_ns, &t->to_ns);
+	if (!gp_span_find(r->recording, r->from, r->to, &t->from_ns, &t->to_ns))
+		return GP_EXIT_USAGE;
+	gp_use_report_begin(&t->u);
+	return gp_use_report_done(&t->u, top_show(t));
 }
 
-static bool top_check(struct gp_use_report *r, int words)
+static int top_check(struct gp_reading *r, int recordings)
 {
 	struct top *t = (struct top *)r;
-	if (r->style.has_stacks && !r->style.is_json &&
-	    !gp_inputs_is_one(&gp_command_top, "--stacks", words))
-		return false;
-	if (t->within && !gp_duration_parse(t->within, &t->short_ns))
-		return gp_flags_wrong_value("within", t->within, GP_FLAGS_TIME);
+	gp_use_report_read(&t->u);
+	if (t->u.style.has_stacks && !r->is_json &&
+	    !gp_inputs_is_one(&gp_command_top, "--stacks", recordings))
+		return GP_EXIT_USAGE;
+	if (t->within && !gp_duration_parse(t->within, &t->short_ns)) {
+		gp_flags_wrong_value("within", t->within, GP_FLAGS_TIME);
+		return GP_EXIT_USAGE;
+	}
 	t->order = &orders[t->sort ? gp_choice_find(ORDER_WORDS, t->sort) : 0];
-	return true;
+	return GP_EXIT_OK;
 }
-
-static const struct gp_use_command use_command = { &gp_command_top, top_check, find_span,
-						   top_show };
 
 static int top_run(int argc, char **argv)
 {
+	static const struct gp_reader reader = {
+		.command = &gp_command_top,
+		.options = GP_USE_OPTIONS | GP_OPTION_SPAN,
+		.json_levels = 4,
+		.top = GP_USE_TOP,
+		.check = top_check,
+		.one = top_one,
+		.end = gp_use_report_end,
+	};
 	struct top t = {
-		.r.command = &use_command,
-		.r.sheet = { .columns = 4,
-			     .next = "top",
-			     .title = { "bytes", "live", "count", "churn" } },
+		.u.r = { .reader = &reader,
+			 .table = { .columns = 4,
+				    .next = "top",
+				    .title = { "bytes", "live", "count", "churn" } } },
 		.short_ns = SHORT_NS,
 	};
-	const struct gp_flag flags[] = {
+	struct gp_flag flags[3 + GP_USE_FLAGS] = {
 		{ "sort", 0, GP_FLAG_CHOICE, "WHAT=" ORDER_WORDS, &t.sort,
 		  "order, default bytes (churn: freed soon; live: left at the end)" },
 		{ "within", 0, GP_FLAG_TEXT, "SECONDS", &t.within,
 		  "memory freed within this time is churn; default 1ms" },
-		{ "from", 0, GP_FLAG_TEXT, "TIME", &t.from, "from this moment: " GP_FLAGS_MOMENTS },
-		{ "to", 0, GP_FLAG_TEXT, "TIME", &t.to, "up to this moment" },
-		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|driver|pinned", &t.r.style.of_text,
+		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|driver|pinned", &t.u.style.of_text,
 		  "only memory of this curve" },
 	};
-	return gp_use_report_run(&t.r, flags, sizeof flags / sizeof *flags, argc, argv);
+	gp_use_report_flags(&t.u, &flags[3]);
+	return gp_reading_run(&t.u.r, flags, argc, argv);
 }
 
 const struct gp_command gp_command_top = {

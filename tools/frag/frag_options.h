@@ -1,33 +1,32 @@
 /*
- * What `frag` and `snapshot` show of one moment: their options, read once, and the report itself.
+ * What `frag` and `snapshot` have in common: their options, and the report on one moment of a
+ * recording.
  */
 #ifndef FRAG_OPTIONS_H
 #define FRAG_OPTIONS_H
 
-#include "../input/flags.h"
+#include "../report/reading.h"
 #include "frag_report.h"
 
-struct gp_frag_options {
-	const char *fit, *colour_text, *output;
-	uint64_t fit_bytes, columns, top; /* fit_bytes and columns: 0 not given */
-	int64_t device;			  /* -1: all */
+struct gp_frag_command {
+	struct gp_reading r;
+	const char *at; /* as after --at; NULL: the default */
+	const char *fit, *colour_text;
+	uint64_t fit_bytes, columns; /* 0: not given */
 	enum gp_frag_colour colour;
-	bool is_json, is_summary, is_map, is_forced, is_svg;
+	bool is_summary, is_map, is_svg;
 	bool has_holders; /* set by `snapshot`: text begins with who holds memory */
+	/* the recording under way */
+	struct gp_frag_report report;
+	struct gp_moment_of moment;
+	size_t asks; /* arena of the request that failed; 0: not known */
+	char not_known[1024];
 };
 
-#define GP_FRAG_FLAGS 15u /* rows, the last one included */
+#define GP_FRAG_FLAGS 9u /* rows, the last one included */
 
-/* Fills in the end of a table of flags, which write into `options`. */
-void gp_frag_options_add(struct gp_frag_options *options, struct gp_flag flags[GP_FRAG_FLAGS]);
-/* After gp_flags_parse. False: a value is wrong, which is said in the name of `command`. */
-bool gp_frag_options_read(struct gp_frag_options *options, const struct gp_command *command);
-
-/*
- * cmd_frag.c: reports on the recording inputs[0]. `at`: as after --at; NULL: the default. The exit
- * status.
- */
-int gp_frag_show(const struct gp_frag_options *options, const char *at, int recordings,
-		 char *const *inputs);
+/* cmd_frag.c: fills in the end of a table of flags; and the reader, whose `check` reads them */
+void gp_frag_flags(struct gp_frag_command *command, struct gp_flag flags[GP_FRAG_FLAGS]);
+extern const struct gp_reader gp_frag_reader;
 
 #endif

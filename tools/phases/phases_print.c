@@ -183,7 +183,6 @@ static void print_tree(const struct gp_phases_report *r)
 	static const struct gp_phase *around[DEPTH_MAX + 2]; /* by depth of what is in it */
 	unsigned deep = 0;				     /* levels in use */
 	level[0] = (struct level){ 0 };
-	const uint64_t top = r->top == GP_PHASES_TOP ? 20 : r->top;
 	for (size_t k = 0; k < p->phases;) {
 		const struct gp_phase *phase = &p->phase[k];
 		const unsigned depth = phase->depth < DEPTH_MAX ? phase->depth : DEPTH_MAX;
@@ -198,7 +197,7 @@ static void print_tree(const struct gp_phases_report *r)
 		}
 		/* rows that are not ranges are always shown */
 		const bool is_over =
-			top && level[depth].shown >= top && phase->style < GP_PHASE_OUTSIDE;
+			r->top && level[depth].shown >= r->top && phase->style < GP_PHASE_OUTSIDE;
 		if (is_over || depth >= r->depth) {
 			level[depth].hidden += is_over;
 			level[depth].calls += is_over ? phase->calls : 0;
@@ -378,8 +377,7 @@ static void write_tree(const struct gp_phases_report *r, struct gp_json *json)
 		const unsigned depth = phase->depth < DEPTH_MAX ? phase->depth : DEPTH_MAX;
 		close_to(json, &open, depth);
 		if (depth >= r->depth ||
-		    (r->top && r->top != GP_PHASES_TOP && shown[depth] >= r->top &&
-		     phase->style < GP_PHASE_OUTSIDE)) {
+		    (r->top && shown[depth] >= r->top && phase->style < GP_PHASE_OUTSIDE)) {
 			k = behind(p, k);
 			continue;
 		}

@@ -4,9 +4,6 @@
 
 #include "../report/report.h"
 
-#define GP_PHASES_TOP UINT64_MAX /* not said */
-#define GP_PHASES_FOLD UINT64_MAX
-
 /* What a phase holds at the peak of a device. */
 struct gp_phase_part {
 	const struct gp_range_path *phase; /* NULL: no event accounts for it */
@@ -35,7 +32,6 @@ struct gp_phases_report {
 	size_t warmup_steps;		/* that are in no mean; asked.warm_ns is their end */
 	const char *no_steps;		/* why no steps were found; NULL: they were */
 	uint64_t depth, top;		/* levels; ranges of a level, 0: all */
-	bool is_json;
 	FILE *out;
 	struct gp_json *json;
 };

@@ -99,15 +99,18 @@ static void reading_print_table(struct gp_reading *r)
 		return;
 	if (!r->none)
 		gp_report_table_print(table, r->out);
-	else if (!gp_report_table_none_print(table, r->none, r->none_tail, r->out))
+	else if (!gp_report_table_none_print(table, r->none, r->none_tail ? r->none_tail : "",
+					     r->out))
 		gp_next_print(r->out, table->next, table->first);
 }
 
 static int reading_all(struct gp_reading *r, int recordings, char *const *paths)
 {
 	const bool is_array = r->is_json && r->is_many;
-	int worst = r->reader->begin ? r->reader->begin(r) : GP_EXIT_OK;
+	int worst = GP_EXIT_OK;
 	gp_json_init(&r->json, r->out, r->reader->json_levels + r->is_many);
+	if (r->reader->begin)
+		r->reader->begin(r);
 	if (is_array)
 		gp_json_array(&r->json, NULL);
 	for (int k = 0; k < recordings; k++)

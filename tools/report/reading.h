@@ -23,7 +23,7 @@ enum gp_shared_option {
 
 struct gp_reading;
 
-/* What a command adds. Hooks may be NULL, but not `one`; each returns an exit status. */
+/* What a command adds. Hooks but `one` may be NULL; they return an exit status. */
 struct gp_reader {
 	const struct gp_command *command;
 	unsigned options;     /* of enum gp_shared_option */
@@ -33,7 +33,7 @@ struct gp_reader {
 	/* After the options are read; an error is said. */
 	int (*check)(struct gp_reading *reading, int recordings);
 	/* When the output is open. */
-	int (*begin)(struct gp_reading *reading);
+	void (*begin)(struct gp_reading *reading);
 	/* Reports on one open recording. Its damage is said, and counts without being returned. */
 	int (*one)(struct gp_reading *reading);
 	/*

@@ -1,41 +1,20 @@
 /*
- * A command that reports who uses memory: `peak` and `top` differ in what they ask of a recording
- * and in the columns they show; flags, many recordings, files and exit status are here.
+ * Who uses memory: the flags that `peak`, `top` and `diff` share, the filters that they set, and
+ * what is said where no recording has what was asked for.
  */
 #ifndef USE_REPORT_H
 #define USE_REPORT_H
 
-#include "../input/flags.h"
 #include "again.h"
-#include "report.h"
+#include "reading.h"
 #include "use_print.h"
 
 #define GP_RANGE_NEAR 64u /* longer names are not held against what was asked for */
 
-struct gp_use_report;
-struct gp_use_command {
-	const struct gp_command *command;
-	/* After the flags are read; false: said what is wrong with them. */
-	bool (*check)(struct gp_use_report *report, int words);
-	/* The moments that are asked for, in an open recording; false: said why there are none. */
-	bool (*find)(struct gp_use_report *report);
-	/* One open recording, on its way to `out`, `json` or `sheet`. */
-	enum gp_status (*show)(struct gp_use_report *report);
-};
-
 /* The first member of a command's own struct, which casts it back. */
 struct gp_use_report {
-	const struct gp_use_command *command;
-	struct gp_report_table sheet; /* of many recordings; the command names its columns */
-	/* set for the callbacks */
+	struct gp_reading r;
 	struct gp_use_style style;
-	const char *path, *file; /* of the output; of the recording */
-	bool is_forced, is_many;
-	struct gp_sink sink;
-	const struct gp_info *info;
-	struct gp_recording *recording;
-	struct gp_json json;
-	FILE *out;
 	size_t matched, shown; /* of this recording: uses that the filters let through, tables */
 	/* of all: how many were read, how many lack what was asked for, the first of them */
 	size_t reports, lackings;
@@ -48,15 +27,18 @@ struct gp_use_report {
 	char libraries[256];
 };
 
-/* Runs the command; `own`: its own flags, shown in front of those that both have. */
-int gp_use_report_run(struct gp_use_report *report, const struct gp_flag *own, size_t owns,
-		      int argc, char **argv);
-/* The parts of that which another command has as well: flags behind the `count` that are there, */
-#define GP_USE_FLAGS_MAX 24u
-void gp_use_report_flags(struct gp_use_report *report, struct gp_flag *flags, size_t count);
-/* what they mean, and how many groups are shown when none was said. */
-void gp_use_style_read(struct gp_use_style *style);
-void gp_use_style_settle(struct gp_use_style *style);
+#define GP_USE_OPTIONS (GP_OPTIONS_REPORT | GP_OPTION_DEVICE | GP_OPTION_NO_STACKS)
+#define GP_USE_TOP 10u
+#define GP_USE_FLAGS 7u /* rows, the last one included */
+/* Fills in the end of a table of flags: grouping and filters. */
+void gp_use_report_flags(struct gp_use_report *report, struct gp_flag flags[GP_USE_FLAGS]);
+/* What they mean, for a reader's `check`. */
+void gp_use_report_read(struct gp_use_report *report);
+/* Around the report on an open recording, in a reader's `one`; the second returns its status. */
+void gp_use_report_begin(struct gp_use_report *report);
+int gp_use_report_done(struct gp_use_report *report, enum gp_status status);
+/* A reader's `end`: says what was asked for and is in none of the recordings. */
+int gp_use_report_end(struct gp_reading *reading, int worst);
 /* Of device and curve, by the flags. `is_all`: without --of all curves are shown. */
 bool gp_use_report_wants(const struct gp_use_report *report, unsigned device, enum gp_curve of,
 			 bool is_all);
