@@ -273,7 +273,7 @@ static enum gp_status take_groups(const struct gp_check *c, const struct gp_figu
 	enum gp_curve of = f->has_framework ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
 	out->device = f->device;
 	memcpy(out->bytes, f->bytes, sizeof out->bytes);
-	const struct gp_holders *h = gp_check_holders(c, f->device, of);
+	const struct gp_holders *h = gp_check_holders(&c->peak, f->device, of);
 	/* of another moment than the peak they would mislead */
 	if (!h || h->is_overwritten || !gp_check_groups(c, f->device, of, false, &groups, &whole))
 		return GP_OK;

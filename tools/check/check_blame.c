@@ -36,12 +36,11 @@ bool gp_check_wants(const struct gp_check *c, unsigned device, enum gp_check_cul
 
 /* ---- stacks ---- */
 
-const struct gp_holders *gp_check_holders(const struct gp_check *c, unsigned device,
-					  enum gp_curve of)
+struct gp_holders *gp_check_holders(const struct gp_peak *peak, unsigned device, enum gp_curve of)
 {
-	for (size_t k = 0; k < c->peak.holders; k++)
-		if (c->peak.holder[k].device == device && c->peak.holder[k].of == of)
-			return &c->peak.holder[k];
+	for (size_t k = 0; k < peak->holders; k++)
+		if (peak->holder[k].device == device && peak->holder[k].of == of)
+			return &peak->holder[k];
 	return NULL;
 }
 
@@ -49,16 +48,13 @@ bool gp_check_groups(const struct gp_check *c, unsigned device, enum gp_curve of
 		     struct gp_groups *out, uint64_t *whole)
 {
 	const struct gp_grouping how = { .by = GP_BY_STACK };
-	for (size_t k = 0; k < c->peak.holders; k++) {
-		struct gp_holders *h = &c->peak.holder[k];
-		if (h->device != device || h->of != of)
-			continue;
-		*whole = h->live_bytes;
-		if (is_folded)
-			gp_use_fold_segments(h);
-		return gp_groups_build(c->recording, h->use, h->uses, &how, out) == GP_OK;
-	}
-	return false;
+	struct gp_holders *h = gp_check_holders(&c->peak, device, of);
+	if (!h)
+		return false;
+	*whole = h->live_bytes;
+	if (is_folded)
+		gp_use_fold_segments(h);
+	return gp_groups_build(c->recording, h->use, h->uses, &how, out) == GP_OK;
 }
 
 /* ---- pins ---- */

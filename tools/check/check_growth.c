@@ -1,7 +1,4 @@
 /* What a job holds more of from step to step, and which stacks it is that do. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "../report/report.h"
 #include "check_report.h"
 
@@ -101,77 +98,42 @@ void gp_check_growth(struct gp_check *c)
 
 /* ---- stacks ---- */
 
-static const struct gp_holders *check_growth_find(const struct gp_peak *peak, unsigned device,
-						  enum gp_curve of)
+/* Only what grew is left, the most first. */
+static void keep_grown(struct gp_diff *diff)
 {
-	for (size_t k = 0; k < peak->holders; k++)
-		if (peak->holder[k].device == device && peak->holder[k].of == of)
-			return &peak->holder[k];
-	return NULL;
+	size_t kept = 0;
+	for (size_t k = 0; k < diff->changed; k++) {
+		struct gp_diff_group group = diff->group[k];
+		if (group.part[1].bytes <= group.part[0].bytes)
+			continue;
+		diff->group[k] = diff->group[kept]; /* freed with the others */
+		diff->group[kept++] = group;
+	}
+	diff->changed = kept;
 }
 
-static bool check_growth_add(struct gp_check_grown **list, size_t *count,
-			     const struct gp_diff_group *g)
-{
-	struct gp_check_grown *grown = realloc(*list, (*count + 1) * sizeof *grown);
-	char *key = strdup(g->key);
-	if (grown)
-		*list = grown;
-	if (grown && key)
-		grown[(*count)++] = (struct gp_check_grown){ .key = key,
-							     .bytes = g->part[1].bytes,
-							     .before_bytes = g->part[0].bytes };
-	else
-		free(key);
-	return grown && key;
-}
-
-static void add_device(const struct gp_check *c, const struct gp_peak peak[2],
-		       const struct gp_growth_device *g, struct gp_check_grown **list,
-		       size_t *count)
+bool gp_check_steps_build(const struct gp_check *c, const struct gp_growth_device *g,
+			  struct gp_diff *out)
 {
 	const struct gp_grouping grouping = { .by = GP_BY_STACK };
 	const struct gp_diff_how how = { .grouping = &grouping };
+	/* as `step:N`: before what these steps do first */
+	const int64_t at_ns[2] = { c->growth.from_ns - 1, c->growth.to_ns - 1 };
 	struct gp_diff_side side[2] = { { .recording = c->recording },
 					{ .recording = c->recording } };
-	struct gp_diff diff;
-	for (size_t k = 0; k < 2; k++) {
-		const struct gp_holders *h = check_growth_find(&peak[k], g->device, g->of);
+	struct gp_peak peak[2] = { { 0 } };
+	bool is_fine = true;
+	for (size_t k = 0; k < 2 && is_fine; k++) {
+		is_fine = !gp_peak_build(c->recording, GP_AT_TIME, at_ns[k], &peak[k]);
+		const struct gp_holders *h =
+			is_fine ? gp_check_holders(&peak[k], g->device, g->of) : NULL;
 		side[k].uses = h ? h->uses : 0;
 		side[k].use = h ? h->use : NULL;
 	}
-	if (gp_diff_build(side, 2, &how, &diff))
-		return;
-	bool is_fine = true;
-	for (size_t k = 0; k < diff.changed && is_fine; k++)
-		if (diff.group[k].part[1].bytes > diff.group[k].part[0].bytes)
-			is_fine = check_growth_add(list, count, &diff.group[k]);
-	gp_diff_free(&diff);
-}
-
-static int check_growth_compare(const void *left, const void *right)
-{
-	const struct gp_check_grown *a = left, *b = right;
-	uint64_t x = a->bytes - a->before_bytes, y = b->bytes - b->before_bytes;
-	return x != y ? (x < y ? 1 : -1) : strcmp(a->key, b->key);
-}
-
-struct gp_check_grown *gp_check_steps_list(const struct gp_check *c,
-					   const struct gp_growth_device *g, size_t *count)
-{
-	struct gp_peak peak[2] = { { 0 } };
-	struct gp_check_grown *list = NULL;
-	/* as `step:N`: before what these steps do first */
-	const int64_t at_ns[2] = { c->growth.from_ns - 1, c->growth.to_ns - 1 };
-	bool is_fine = true;
-	*count = 0;
-	for (size_t k = 0; k < 2 && is_fine; k++)
-		is_fine = !gp_peak_build(c->recording, GP_AT_TIME, at_ns[k], &peak[k]);
+	is_fine = is_fine && !gp_diff_build(side, 2, &how, out);
 	if (is_fine)
-		add_device(c, peak, g, &list, count);
+		keep_grown(out);
 	gp_peak_free(&peak[0]);
 	gp_peak_free(&peak[1]);
-	if (*count > 1)
-		qsort(list, *count, sizeof *list, check_growth_compare);
-	return list;
+	return is_fine;
 }

@@ -27,17 +27,11 @@ static void write_finding(struct gp_json *json, const struct gp_check_finding *f
 {
 	gp_json_object(json, NULL);
 	gp_json_text(json, "check", f->check);
-	if (f->has_device)
-		gp_json_number(json, "device", f->device);
-	else
-		gp_json_null(json, "device");
+	gp_json_number_if(json, "device", f->has_device, f->device);
 	gp_json_text(json, "state", states[f->state]);
 	write_amount(json, "value", f->has_value, &f->value);
 	write_amount(json, "limit", f->limit.is_given || f->has_value, &f->limit);
-	if (f->at_ns >= 0)
-		gp_json_signed(json, "at_ns", f->at_ns);
-	else
-		gp_json_null(json, "at_ns");
+	gp_json_signed_if(json, "at_ns", f->at_ns >= 0, f->at_ns);
 	gp_json_text(json, "text", f->text[0] ? f->text : NULL);
 	gp_json_text(json, "why", f->why[0] ? f->why : NULL);
 	gp_json_end(json);
@@ -80,13 +74,10 @@ static void write_pin(struct gp_json *json, const struct gp_check_pins *p, size_
 
 static void write_pins(struct gp_json *json, const struct gp_check *c, unsigned device)
 {
-	struct gp_check_pins p;
+	struct gp_check_pins p = { 0 };
 	bool is_there =
 		gp_check_wants(c, device, GP_CULPRITS_PINS) && gp_check_pins_build(c, device, &p);
-	if (is_there)
-		gp_json_number(json, "unused_bytes", p.frag.unused_bytes);
-	else
-		gp_json_null(json, "unused_bytes");
+	gp_json_number_if(json, "unused_bytes", is_there, p.frag.unused_bytes);
 	gp_json_object(json, "causes");
 	for (unsigned k = 0; is_there && k < GP_CAUSES; k++)
 		gp_json_number(json, gp_cause_names[k], p.frag.cause_bytes[k]);
@@ -110,10 +101,8 @@ static void write_grown(struct gp_json *json, const struct gp_check *c, unsigned
 		gp_json_object(json, NULL);
 		gp_json_text(json, "key", grown[k].key);
 		gp_json_number(json, "bytes", grown[k].bytes);
-		if (grown[k].is_at_most)
-			gp_json_null(json, "before_bytes");
-		else
-			gp_json_number(json, "before_bytes", grown[k].before_bytes);
+		gp_json_number_if(json, "before_bytes", !grown[k].is_at_most,
+				  grown[k].before_bytes);
 		gp_json_end(json);
 	}
 	gp_json_end(json);
@@ -123,19 +112,18 @@ static void write_grown(struct gp_json *json, const struct gp_check *c, unsigned
 static void write_steps(struct gp_json *json, const struct gp_check *c,
 			const struct gp_growth_device *g)
 {
-	size_t count = 0;
-	struct gp_check_grown *grown = gp_check_wants(c, g->device, GP_CULPRITS_STEPS) ?
-					       gp_check_steps_list(c, g, &count) :
-					       NULL;
-	for (size_t k = 0; k < count && k < GROUPS_SHOWN; k++) {
+	struct gp_diff diff;
+	if (!gp_check_wants(c, g->device, GP_CULPRITS_STEPS) || !gp_check_steps_build(c, g, &diff))
+		return;
+	for (size_t k = 0; k < diff.changed && k < GROUPS_SHOWN; k++) {
 		gp_json_object(json, NULL);
 		gp_json_number(json, "device", g->device);
-		gp_json_text(json, "key", grown[k].key);
-		gp_json_number(json, "bytes", grown[k].bytes);
-		gp_json_number(json, "before_bytes", grown[k].before_bytes);
+		gp_json_text(json, "key", diff.group[k].key);
+		gp_json_number(json, "bytes", diff.group[k].part[1].bytes);
+		gp_json_number(json, "before_bytes", diff.group[k].part[0].bytes);
 		gp_json_end(json);
 	}
-	gp_check_grown_free(grown, count);
+	gp_diff_free(&diff);
 }
 
 /* null: they were not looked for. */

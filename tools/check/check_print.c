@@ -34,7 +34,7 @@ static void print_holders(const struct gp_check *c, unsigned device, enum gp_cur
 	const struct gp_use_style style = { .top = CULPRITS,
 					    .all_text = "'gpuprof peak --top 0'",
 					    .grouping.by = GP_BY_STACK };
-	const struct gp_holders *h = gp_check_holders(c, device, of);
+	const struct gp_holders *h = gp_check_holders(&c->peak, device, of);
 	if (!h || !gp_check_groups(c, device, of, of == GP_CURVE_DRIVER, &groups, &whole))
 		return;
 	fprintf(out, "%s at %s:\n", gp_curve_keys[of],
@@ -59,6 +59,12 @@ static void print_pins(const struct gp_check *c, unsigned device, FILE *out)
 	gp_check_pins_free(&p);
 }
 
+static void print_more(size_t count, FILE *out)
+{
+	if (count > CULPRITS)
+		fprintf(out, "and %s\n", gp_plural(count - CULPRITS, "more group").s);
+}
+
 static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 {
 	size_t count;
@@ -79,29 +85,29 @@ static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 		gp_name_print(out, grown[k].key);
 		fputc('\n', out);
 	}
-	if (count > CULPRITS)
-		fprintf(out, "and %s\n", gp_plural(count - CULPRITS, "more group").s);
+	print_more(count, out);
 	gp_check_grown_free(grown, count);
 }
 
 /* Of which no stack, or too little, is a suspect: what there is more of. */
 static void print_steps(const struct gp_check *c, const struct gp_growth_device *g, FILE *out)
 {
-	size_t count;
-	struct gp_check_grown *grown = gp_check_steps_list(c, g, &count);
-	if (count)
+	struct gp_diff diff;
+	if (!gp_check_steps_build(c, g, &diff))
+		return;
+	if (diff.changed)
 		fprintf(out, "      more  step %-5zu step %-5zu  stack, GPU %u\n", c->growth.first,
 			c->growth.steps, g->device);
-	for (size_t k = 0; k < count && k < CULPRITS; k++) {
-		uint64_t more = grown[k].bytes - grown[k].before_bytes;
-		fprintf(out, "%10s %10s %10s  ", gp_bytes_text(more).s,
-			gp_bytes_text(grown[k].before_bytes).s, gp_bytes_text(grown[k].bytes).s);
-		gp_name_print(out, grown[k].key);
+	for (size_t k = 0; k < diff.changed && k < CULPRITS; k++) {
+		const struct gp_diff_group *group = &diff.group[k];
+		fprintf(out, "%10s %10s %10s  ", gp_bytes_text(group->greatest).s,
+			gp_bytes_text(group->part[0].bytes).s,
+			gp_bytes_text(group->part[1].bytes).s);
+		gp_name_print(out, group->key);
 		fputc('\n', out);
 	}
-	if (count > CULPRITS)
-		fprintf(out, "and %s\n", gp_plural(count - CULPRITS, "more group").s);
-	gp_check_grown_free(grown, count);
+	print_more(diff.changed, out);
+	gp_diff_free(&diff);
 }
 
 /* Too few steps to judge all that is held are enough for single stacks. */

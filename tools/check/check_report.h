@@ -156,17 +156,19 @@ struct gp_check_grown *gp_check_grown_list(const struct gp_check *check, unsigne
 void gp_check_grown_free(struct gp_check_grown *list, size_t count);
 const struct gp_baseline_device *gp_baseline_device(const struct gp_baseline_entry *entry,
 						    unsigned device);
-/* Stacks that hold more at the last step than at growth.first, most first. NULL: none is known. */
-struct gp_check_grown *gp_check_steps_list(const struct gp_check *check,
-					   const struct gp_growth_device *device, size_t *count);
+/*
+ * `changed`: stacks that hold more at the last step (part[1]) than at growth.first, most first.
+ * False: they are not known.
+ */
+bool gp_check_steps_build(const struct gp_check *check, const struct gp_growth_device *device,
+			  struct gp_diff *out);
 /* Reserved memory, at least. */
 bool gp_check_has_framework(const struct gp_check *check, unsigned device);
 /* Whether that is shown; of holders, where segments are to blame, what lies in them is, too. */
 bool gp_check_wants(const struct gp_check *check, unsigned device, enum gp_check_culprits culprits);
 bool gp_check_wants_holders(const struct gp_check *check, unsigned device, enum gp_curve of);
-/* NULL: it has no peak. */
-const struct gp_holders *gp_check_holders(const struct gp_check *check, unsigned device,
-					  enum gp_curve of);
+/* NULL: there are none. */
+struct gp_holders *gp_check_holders(const struct gp_peak *peak, unsigned device, enum gp_curve of);
 /* Stacks at the peak of a curve; false: there is none. */
 bool gp_check_groups(const struct gp_check *check, unsigned device, enum gp_curve of,
 		     bool is_folded, struct gp_groups *out, uint64_t *whole);

@@ -1,5 +1,5 @@
 /* Figures and settings of the sides of a comparison, in the order in which they are shown. */
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "diff_report.h"
@@ -66,146 +66,112 @@ struct rows {
 	size_t rows;
 };
 
-static struct gp_diff_row *diff_figures_add_row(struct rows *w, const char *key, const char *label,
-						enum gp_diff_unit unit)
+/* A row that says nothing of any side goes. */
+static struct gp_diff_row *row_end(struct rows *w, struct gp_diff_row *row)
 {
-	struct gp_diff_row *row = &w->row[w->rows++];
-	*row = (struct gp_diff_row){ .key = key, .unit = unit, .is_memory = true };
-	snprintf(row->label, sizeof row->label, "%s", label);
+	bool has_some = false;
+	for (size_t k = 0; k < w->report->sides; k++)
+		has_some |= row->number[k] != 0;
+	w->rows += has_some;
 	return row;
 }
 
-/* A row that says nothing of any side goes. */
-static void end_row(struct rows *w)
+/* `at`: offset of the number in struct gp_figures; of a side without the device it is 0. */
+static struct gp_diff_row *row_add(struct rows *w, const char *key, const char *label, size_t at,
+				   bool needs_frag)
 {
-	const struct gp_diff_row *row = &w->row[w->rows - 1];
-	bool has_some = false;
-	for (size_t k = 0; k < w->report->sides; k++)
-		has_some |= row->is_known[k] && row->number[k] != 0;
-	w->rows -= !has_some;
-}
-
-static void add_curves(struct rows *w)
-{
-	static const char *const keys[] = { "driver_bytes", "reserved_bytes", "allocated_bytes" };
-	for (int of = GP_CURVE_ALLOCATED; of >= GP_CURVE_DRIVER; of--) {
-		char label[64];
-		snprintf(label, sizeof label, "%s%s", gp_curve_keys[of],
-			 w->report->is_of_moments ? "" : ", peak");
-		struct gp_diff_row *row = diff_figures_add_row(w, keys[of], label, GP_UNIT_BYTES);
-		for (size_t k = 0; k < w->report->sides; k++) {
-			row->is_known[k] = true;
-			row->number[k] = w->figures[k] ? w->figures[k]->bytes[of] : 0;
-		}
-		end_row(w);
-	}
-}
-
-static void add_fragmentation(struct rows *w)
-{
-	struct gp_diff_row *excess = diff_figures_add_row(
-		w, "excess_bytes", "reserved over allocated peak", GP_UNIT_BYTES);
-	for (size_t k = 0; k < w->report->sides && !w->report->is_of_moments; k++) {
+	struct gp_diff_row *row = &w->row[w->rows];
+	*row = (struct gp_diff_row){ .key = key, .label = label, .is_memory = true };
+	for (size_t k = 0; k < w->report->sides; k++) {
 		const struct gp_figures *f = w->figures[k];
-		excess->is_known[k] = f && f->has_framework;
-		if (excess->is_known[k])
-			excess->number[k] = gp_figures_excess(f);
+		row->is_known[k] = needs_frag ? f && f->has_frag : true;
+		if (f && row->is_known[k])
+			memcpy(&row->number[k], (const char *)f + at, sizeof row->number[k]);
 	}
-	/* it follows from the two above */
-	excess->is_memory = false;
-	end_row(w);
-	struct gp_diff_row *largest = diff_figures_add_row(w, "largest_request_bytes",
-							   "largest request cached", GP_UNIT_BYTES);
+	return row_end(w, row);
+}
+
+#define AT(member) offsetof(struct gp_figures, member)
+
+/* It follows from two peaks, so a change of it is no difference of its own. */
+static void add_excess(struct rows *w)
+{
+	struct gp_diff_row *row = &w->row[w->rows];
+	*row = (struct gp_diff_row){ .key = "excess_bytes",
+				     .label = "reserved over allocated peak" };
 	for (size_t k = 0; k < w->report->sides; k++) {
-		largest->is_known[k] = w->figures[k] && w->figures[k]->has_frag;
-		if (largest->is_known[k])
-			largest->number[k] = w->figures[k]->largest_request_bytes;
+		const struct gp_figures *f = w->figures[k];
+		row->is_known[k] = f && f->has_framework;
+		row->number[k] = row->is_known[k] ? gp_figures_excess(f) : 0;
 	}
-	end_row(w);
-	struct gp_diff_row *unused = diff_figures_add_row(
-		w, "unused_bytes",
-		w->report->is_of_moments ? "unused" : "unused at the reserved peak", GP_UNIT_BYTES);
-	for (size_t k = 0; k < w->report->sides; k++) {
-		unused->is_known[k] = w->figures[k] && w->figures[k]->has_frag;
-		if (unused->is_known[k])
-			unused->number[k] = w->figures[k]->unused_bytes;
-	}
-	end_row(w);
+	row_end(w, row);
 }
 
 /* The reasons that `frag` prints, short enough for a label. */
 static const char *const cause_labels[GP_CAUSES] = {
-	[GP_CAUSE_PENDING] = "in use by another stream", [GP_CAUSE_PRIVATE] = "in private pools",
-	[GP_CAUSE_STREAM] = "of other streams",		 [GP_CAUSE_SMALL] = "in the small pool",
-	[GP_CAUSE_LEFTOVER] = "rests up to 1 MiB",	 [GP_CAUSE_GRANULARITY] = "on pages in use",
-	[GP_CAUSE_SOFT] = "fully free segments",	 [GP_CAUSE_HARD] = "inactive splits",
+	[GP_CAUSE_PENDING] = "  in use by another stream",
+	[GP_CAUSE_PRIVATE] = "  in private pools",
+	[GP_CAUSE_STREAM] = "  of other streams",
+	[GP_CAUSE_SMALL] = "  in the small pool",
+	[GP_CAUSE_LEFTOVER] = "  rests up to 1 MiB",
+	[GP_CAUSE_GRANULARITY] = "  on pages in use",
+	[GP_CAUSE_SOFT] = "  fully free segments",
+	[GP_CAUSE_HARD] = "  inactive splits",
 };
 
-static void add_causes(struct rows *w)
+static void add_device(struct rows *w)
 {
-	for (unsigned cause = 0; cause < GP_CAUSES; cause++) {
-		char label[64];
-		snprintf(label, sizeof label, "  %s", cause_labels[cause]);
-		struct gp_diff_row *row =
-			diff_figures_add_row(w, gp_cause_names[cause], label, GP_UNIT_BYTES);
-		for (size_t k = 0; k < w->report->sides; k++) {
-			row->is_known[k] = w->figures[k] && w->figures[k]->has_frag;
-			if (row->is_known[k])
-				row->number[k] = w->figures[k]->cause_bytes[cause];
-		}
-		end_row(w);
+	const bool is_run = !w->report->is_of_moments;
+	row_add(w, "allocated_bytes", is_run ? "allocated, peak" : "allocated",
+		AT(bytes[GP_CURVE_ALLOCATED]), false);
+	row_add(w, "reserved_bytes", is_run ? "reserved, peak" : "reserved",
+		AT(bytes[GP_CURVE_RESERVED]), false);
+	row_add(w, "driver_bytes", is_run ? "driver, peak" : "driver", AT(bytes[GP_CURVE_DRIVER]),
+		false);
+	if (is_run)
+		add_excess(w);
+	row_add(w, "largest_request_bytes", "largest request cached", AT(largest_request_bytes),
+		true);
+	row_add(w, "unused_bytes", is_run ? "unused at the reserved peak" : "unused",
+		AT(unused_bytes), true);
+	for (size_t k = 0; k < GP_CAUSES; k++)
+		row_add(w, gp_cause_names[k], cause_labels[k],
+			AT(cause_bytes) + k * sizeof(uint64_t), true);
+	if (is_run) {
+		row_add(w, "ooms", "OOMs", AT(ooms), false)->unit = GP_UNIT_COUNT;
+		row_add(w, "failed_cuda_calls", "failed CUDA calls", AT(failed_calls), false)
+			->unit = GP_UNIT_COUNT;
 	}
-}
-
-/* Of the whole run, so not of a moment. */
-static void add_ooms(struct rows *w)
-{
-	struct gp_diff_row *row = diff_figures_add_row(w, "ooms", "OOMs", GP_UNIT_COUNT);
-	for (size_t k = 0; k < w->report->sides; k++) {
-		row->is_known[k] = true;
-		row->number[k] = w->figures[k] ? w->figures[k]->ooms : 0;
-	}
-	end_row(w);
-	row = diff_figures_add_row(w, "failed_cuda_calls", "failed CUDA calls", GP_UNIT_COUNT);
-	for (size_t k = 0; k < w->report->sides; k++) {
-		row->is_known[k] = true;
-		row->number[k] = w->figures[k] ? w->figures[k]->failed_calls : 0;
-	}
-	end_row(w);
 }
 
 /* Of the host, at its own peak or at the moment. */
 static void add_pinned(struct rows *w)
 {
-	struct gp_diff_row *row = diff_figures_add_row(
-		w, "pinned_bytes", w->report->is_of_moments ? "pinned" : "pinned, peak",
-		GP_UNIT_BYTES);
+	struct gp_diff_row *row = &w->row[w->rows];
+	*row = (struct gp_diff_row){ .key = "pinned_bytes",
+				     .label = w->report->is_of_moments ? "pinned" : "pinned, peak",
+				     .is_memory = true };
 	for (size_t k = 0; k < w->report->sides; k++) {
 		const struct gp_diff_source *s = &w->report->side[k];
 		const struct gp_holders *h = s->peak.host;
 		row->is_known[k] = true;
 		row->number[k] = !h ? 0 : s->is_peak ? h->peak_bytes : h->live_bytes;
 	}
-	end_row(w);
+	row_end(w, row);
 }
 
 size_t gp_diff_rows(const struct gp_diff_report *r, unsigned device,
 		    struct gp_diff_row row[GP_DIFF_ROWS])
 {
 	struct rows w = { .report = r, .row = row };
-	if (device == GP_DEVICE_UNKNOWN) {
-		add_pinned(&w);
-		return w.rows;
-	}
 	for (size_t k = 0; k < r->sides; k++)
 		for (size_t i = 0; i < r->side[k].figures.devices; i++)
 			if (r->side[k].figures.device[i].device == device)
 				w.figures[k] = &r->side[k].figures.device[i];
-	add_curves(&w);
-	add_fragmentation(&w);
-	add_causes(&w);
-	if (!r->is_of_moments)
-		add_ooms(&w);
+	if (device == GP_DEVICE_UNKNOWN)
+		add_pinned(&w);
+	else
+		add_device(&w);
 	return w.rows;
 }
 

@@ -9,10 +9,7 @@ static void write_side(struct gp_json *json, const struct gp_diff_source *s,
 	gp_json_object(json, NULL);
 	gp_use_head_write(json, s->path, i);
 	gp_use_phases_by_write(json, i, style);
-	if (s->is_peak)
-		gp_json_null(json, "at_ns");
-	else
-		gp_json_signed(json, "at_ns", s->at_ns);
+	gp_json_signed_if(json, "at_ns", !s->is_peak, s->at_ns);
 	gp_json_text(json, "gpu", gp_diff_setting(i, GP_SETTING_GPU));
 	gp_json_text(json, "driver", gp_diff_setting(i, GP_SETTING_DRIVER));
 	gp_json_text(json, "pytorch", gp_diff_setting(i, GP_SETTING_PYTORCH));
@@ -39,10 +36,7 @@ static void write_row(struct gp_json *json, const struct gp_diff_report *r,
 {
 	gp_json_array(json, row->key);
 	for (size_t k = 0; k < r->sides; k++)
-		if (!row->is_known[k])
-			gp_json_null(json, NULL);
-		else
-			gp_json_number(json, NULL, row->number[k]);
+		gp_json_number_if(json, NULL, row->is_known[k], row->number[k]);
 	gp_json_end(json);
 }
 

@@ -148,9 +148,8 @@ static void print_count(const struct gp_diff_report *r, const char *label,
 			uint64_t (*of)(const struct gp_info *, unsigned), unsigned kind,
 			bool *is_first)
 {
-	struct gp_diff_row row = { .unit = GP_UNIT_COUNT };
+	struct gp_diff_row row = { .label = label, .unit = GP_UNIT_COUNT };
 	bool has_changed = false;
-	snprintf(row.label, sizeof row.label, "%s", label);
 	for (size_t k = 0; k < r->sides; k++) {
 		row.is_known[k] = true;
 		row.number[k] = of(r->side[k].info, kind);

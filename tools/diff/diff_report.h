@@ -46,8 +46,8 @@ struct gp_diff_report {
 
 enum gp_diff_unit { GP_UNIT_BYTES, GP_UNIT_COUNT };
 struct gp_diff_row {
-	const char *key; /* of --json: "allocated_bytes" */
-	char label[64];	 /* "allocated, peak" */
+	const char *key;   /* of --json: "allocated_bytes" */
+	const char *label; /* "allocated, peak" */
 	enum gp_diff_unit unit;
 	bool is_memory;			/* a change of it is a difference */
 	bool is_known[GP_DIFF_SIDES];	/* false: the side does not say it */

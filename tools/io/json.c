@@ -148,6 +148,22 @@ void gp_json_null(struct gp_json *json, const char *key)
 	fputs("null", json->out);
 }
 
+void gp_json_number_if(struct gp_json *json, const char *key, bool is_known, uint64_t number)
+{
+	if (is_known)
+		gp_json_number(json, key, number);
+	else
+		gp_json_null(json, key);
+}
+
+void gp_json_signed_if(struct gp_json *json, const char *key, bool is_known, int64_t number)
+{
+	if (is_known)
+		gp_json_signed(json, key, number);
+	else
+		gp_json_null(json, key);
+}
+
 void gp_json_hex(struct gp_json *json, const char *key, uint64_t number)
 {
 	place(json, key);

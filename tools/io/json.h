@@ -39,6 +39,9 @@ void gp_json_signed(struct gp_json *json, const char *key, int64_t number);
 void gp_json_real(struct gp_json *json, const char *key, double number); /* not finite: null */
 void gp_json_bool(struct gp_json *json, const char *key, bool is_true);
 void gp_json_null(struct gp_json *json, const char *key);
+/* null unless `is_known` */
+void gp_json_number_if(struct gp_json *json, const char *key, bool is_known, uint64_t number);
+void gp_json_signed_if(struct gp_json *json, const char *key, bool is_known, int64_t number);
 /* A handle or address: "0x7f12" */
 void gp_json_hex(struct gp_json *json, const char *key, uint64_t number);
 
