@@ -219,10 +219,7 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 	gp_json_number(json, "order", r->order);
 	gp_json_number(json, "thread", e->thread);
 	gp_json_text(json, "kind", info->name);
-	if (has_device(r))
-		gp_json_number(json, "device", r->device);
-	else
-		gp_json_null(json, "device");
+	gp_json_number_if(json, "device", has_device(r), r->device);
 	gp_json_text(json, "space",
 		     r->space && r->space < GP_SPACES ? gp_space_names[r->space] : NULL);
 	gp_json_number(json, "code", r->code);

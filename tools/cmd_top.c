@@ -122,10 +122,7 @@ static void write_group_sums(struct gp_json *json, const struct gp_use *use)
 {
 	int64_t median_ns = gp_use_median_ns(use);
 	write_sums(json, use);
-	if (median_ns < 0)
-		gp_json_null(json, "median_life_ns");
-	else
-		gp_json_signed(json, "median_life_ns", median_ns);
+	gp_json_signed_if(json, "median_life_ns", median_ns >= 0, median_ns);
 }
 
 static const struct gp_use_shape shape = {

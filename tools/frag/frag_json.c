@@ -15,18 +15,12 @@ static const char *const states[] = {
 
 void gp_known_write(struct gp_json *json, const char *key, uint64_t bytes)
 {
-	if (bytes == GP_BYTES_UNKNOWN)
-		gp_json_null(json, key);
-	else
-		gp_json_number(json, key, bytes);
+	gp_json_number_if(json, key, bytes != GP_BYTES_UNKNOWN, bytes);
 }
 
 static void write_stack(struct gp_json *json, uint32_t stack)
 {
-	if (stack)
-		gp_json_number(json, "stack", stack);
-	else
-		gp_json_null(json, "stack");
+	gp_json_number_if(json, "stack", stack, stack);
 }
 
 void gp_arena_write(struct gp_json *json, const struct gp_arena *a)
@@ -51,10 +45,8 @@ static void write_owners(struct gp_json *json, const struct gp_frag_device *d)
 	gp_json_object(json, "owners");
 	for (size_t k = 0; k < d->owners.owners; k++)
 		gp_json_number(json, d->owners.owner[k].name, d->owners.owner[k].bytes);
-	if (used == GP_BYTES_UNKNOWN)
-		gp_json_null(json, "unattributed");
-	else
-		gp_json_signed(json, "unattributed", (int64_t)(used - d->owners.known_bytes));
+	gp_json_signed_if(json, "unattributed", used != GP_BYTES_UNKNOWN,
+			  (int64_t)(used - d->owners.known_bytes));
 	gp_json_end(json);
 }
 
@@ -73,10 +65,8 @@ static void write_capture(struct gp_json *json, const struct gp_arena *a)
 		gp_json_hex(json, "graph", a->graph);
 	else
 		gp_json_null(json, "graph");
-	if (a->captured_at_ns >= 0 && gp_arena_is_private(a))
-		gp_json_signed(json, "captured_at_ns", a->captured_at_ns);
-	else
-		gp_json_null(json, "captured_at_ns");
+	gp_json_signed_if(json, "captured_at_ns", a->captured_at_ns >= 0 && gp_arena_is_private(a),
+			  a->captured_at_ns);
 }
 
 static void write_pools(struct gp_json *json, const struct gp_frag *f)
@@ -111,10 +101,7 @@ static void write_block(struct gp_json *json, const struct gp_memory_block *b)
 	gp_json_number(json, "bytes", b->bytes);
 	gp_known_write(json, "requested_bytes", b->requested_bytes);
 	gp_json_text(json, "state", states[b->state]);
-	if (b->state == GP_STATE_FREE)
-		gp_json_null(json, "at_ns");
-	else
-		gp_json_signed(json, "at_ns", b->at_ns);
+	gp_json_signed_if(json, "at_ns", b->state != GP_STATE_FREE, b->at_ns);
 	write_stack(json, b->stack);
 	gp_json_end(json);
 }
@@ -224,10 +211,7 @@ static void frag_json_write_device(struct gp_json *json, const struct gp_frag_re
 	const struct gp_frag *f = &d->frag;
 	gp_json_object(json, NULL);
 	gp_json_number(json, "device", f->device->device);
-	if (f->device->total_bytes)
-		gp_json_number(json, "total_bytes", f->device->total_bytes);
-	else
-		gp_json_null(json, "total_bytes");
+	gp_json_number_if(json, "total_bytes", f->device->total_bytes, f->device->total_bytes);
 	gp_known_write(json, "limit_bytes", f->device->limit_bytes);
 	gp_known_write(json, "driver_used_bytes", f->driver_used_bytes);
 	write_owners(json, d);
@@ -249,10 +233,7 @@ static void frag_json_write_device(struct gp_json *json, const struct gp_frag_re
 	write_causes(json, f);
 	write_pools(json, f);
 	write_fit(json, f);
-	if (d->born.is_known)
-		gp_json_signed(json, "born_at_ns", d->born.at_ns);
-	else
-		gp_json_null(json, "born_at_ns");
+	gp_json_signed_if(json, "born_at_ns", d->born.is_known, d->born.at_ns);
 	write_segments(json, f);
 	write_pins(json, f, r->top);
 	gp_json_end(json);

@@ -4,10 +4,7 @@
 
 static void write_moment(struct gp_json *json, const char *key, int64_t at_ns)
 {
-	if (at_ns < 0)
-		gp_json_null(json, key);
-	else
-		gp_json_signed(json, key, at_ns);
+	gp_json_signed_if(json, key, at_ns >= 0, at_ns);
 }
 
 static void write_stack(struct gp_json *json, const struct gp_idle_report *r, const char *key,
@@ -105,10 +102,7 @@ static void write_waste(struct gp_json *json, const struct gp_idle_report *r,
 	gp_json_object(json, NULL);
 	gp_json_text(json, "pattern", gp_waste_keys[w->kind]);
 	gp_json_number(json, "stacks", w->stacks);
-	if (w->device == GP_DEVICE_UNKNOWN)
-		gp_json_null(json, "device");
-	else
-		gp_json_number(json, "device", w->device);
+	gp_json_number_if(json, "device", w->device != GP_DEVICE_UNKNOWN, w->device);
 	gp_json_number(json, "bytes", w->bytes);
 	gp_json_number(json, "count", w->count);
 	write_owner(json, &w->whose);

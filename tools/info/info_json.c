@@ -25,10 +25,7 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 		gp_json_object(json, "stacks");
 		gp_json_number(json, "different", info->stacks);
 		gp_json_number(json, "events_without_room", info->stacks_cut);
-		if (info->launch_every)
-			gp_json_number(json, "launch_every", info->launch_every);
-		else
-			gp_json_null(json, "launch_every");
+		gp_json_number_if(json, "launch_every", info->launch_every, info->launch_every);
 		gp_json_bool(json, "frame_pointers", info->has_frame_pointers);
 		gp_json_text(json, "no_python", info->no_python);
 		gp_json_text(json, "no_native", info->no_native);
@@ -62,10 +59,7 @@ static void write_devices(const struct gp_info *info, struct gp_json *json)
 		gp_json_number(json, "device", d->device);
 		gp_json_text(json, "uuid", d->uuid[0] ? d->uuid : NULL);
 		gp_json_text(json, "name", d->name);
-		if (d->total_bytes)
-			gp_json_number(json, "total_bytes", d->total_bytes);
-		else
-			gp_json_null(json, "total_bytes");
+		gp_json_number_if(json, "total_bytes", d->total_bytes, d->total_bytes);
 		gp_json_end(json);
 	}
 	gp_json_end(json);
@@ -87,10 +81,7 @@ static void write_captured(const struct gp_info *info, struct gp_json *json)
 		const struct gp_scope_span *c = &info->captured[k];
 		gp_json_object(json, NULL);
 		gp_json_signed(json, "from_ns", c->from_ns);
-		if (c->is_open)
-			gp_json_null(json, "to_ns");
-		else
-			gp_json_signed(json, "to_ns", c->to_ns);
+		gp_json_signed_if(json, "to_ns", !c->is_open, c->to_ns);
 		gp_json_text(json, "opened_by", gp_scope_text(c->opened_by));
 		gp_json_text(json, "closed_by", gp_scope_text(c->closed_by));
 		gp_json_end(json);
@@ -206,10 +197,7 @@ static void write_front(const struct gp_info_report *r)
 	gp_json_number(json, "count", f->ooms);
 	gp_json_number(json, "overwritten", gp_overwritten_ooms(r->info));
 	gp_json_number(json, "failed_cuda_calls", f->failed_calls);
-	if (f->ooms)
-		gp_json_signed(json, "first_ns", f->first_oom_ns);
-	else
-		gp_json_null(json, "first_ns");
+	gp_json_signed_if(json, "first_ns", f->ooms, f->first_oom_ns);
 	gp_json_end(json);
 	gp_leak_answer_write(json, &f->answer);
 	write_steps(r);

@@ -10,10 +10,8 @@
 /* null: below 0, or so much that it is never. */
 static void write_amount(struct gp_json *json, const char *key, double amount, double most)
 {
-	if (amount >= 0 && amount < most)
-		gp_json_number(json, key, (uint64_t)amount);
-	else
-		gp_json_null(json, key);
+	const bool is_known = amount >= 0 && amount < most;
+	gp_json_number_if(json, key, is_known, is_known ? (uint64_t)amount : 0);
 }
 
 static void write_stack(const struct gp_leaks_report *r, uint32_t stack, int64_t at_ns)
@@ -58,10 +56,9 @@ void gp_leak_write(const struct gp_leaks_report *r, const struct gp_leak *leak,
 			     gp_resource_names[leak->of] :
 		     leak->space < GP_SPACES ? gp_space_names[leak->space] :
 					       NULL);
-	if (leak->device == GP_DEVICE_UNKNOWN || gp_leak_is_pinned(leak))
-		gp_json_null(json, "device");
-	else
-		gp_json_number(json, "device", leak->device);
+	gp_json_number_if(json, "device",
+			  !(leak->device == GP_DEVICE_UNKNOWN || gp_leak_is_pinned(leak)),
+			  leak->device);
 	gp_json_text(json, "by", gp_leak_by_names[leak->by]);
 	gp_json_number(json, "stacks", leak->stacks);
 	gp_json_text(json, "owner", leak->owner[0] ? leak->owner : NULL);
@@ -166,20 +163,14 @@ enum gp_status gp_leaks_write(const struct gp_leaks_report *r)
 	gp_json_signed(json, "to_ns", all->to_ns);
 	gp_report_steps_begin(json, &all->steps);
 	gp_json_end(json);
-	if (all->window_ns)
-		gp_json_signed(json, "window_ns", all->window_ns);
-	else
-		gp_json_null(json, "window_ns");
+	gp_json_signed_if(json, "window_ns", all->window_ns, all->window_ns);
 	gp_json_number(json, "samples", all->samples);
 	gp_json_number(json, "stacks", all->stacks);
 	gp_json_number(json, "tests", all->tests);
 	gp_json_bool(json, "stacks_cut", all->is_cut);
 	gp_json_bool(json, "can_tell", !doubt);
 	gp_json_text(json, "cannot_tell", doubt);
-	if (doubt)
-		gp_json_null(json, "told_to_step");
-	else
-		gp_json_number(json, "told_to_step", all->told_to_step);
+	gp_json_number_if(json, "told_to_step", !doubt, all->told_to_step);
 	write_list(r, "suspects", all->leak, all->leaks, MEMORY);
 	write_list(r, "objects", all->leak, all->leaks, OBJECTS);
 	write_list(r, "filling", all->filling, all->fillings, FILLING);

@@ -44,10 +44,8 @@ static void write_state(struct gp_json *json, const struct gp_oom_case *c)
 	for (size_t k = 0; k < c->owners.owners; k++)
 		gp_json_number(json, c->owners.owner[k].name, c->owners.owner[k].bytes);
 	uint64_t used = c->frag.driver_used_bytes;
-	if (used == GP_BYTES_UNKNOWN)
-		gp_json_null(json, "unattributed");
-	else
-		gp_json_signed(json, "unattributed", (int64_t)(used - c->owners.known_bytes));
+	gp_json_signed_if(json, "unattributed", used != GP_BYTES_UNKNOWN,
+			  (int64_t)(used - c->owners.known_bytes));
 	gp_json_end(json);
 	gp_json_text(json, "not_known", c->memory.doubt);
 	gp_json_end(json);
@@ -154,10 +152,7 @@ static enum gp_status write_uses(struct gp_json *json, const struct gp_oom_repor
 	groups.groups = grew;
 	gp_json_object(json, "grew");
 	gp_json_signed(json, "from_ns", c->from_ns > 0 ? c->from_ns : 0);
-	if (r->row[k].step)
-		gp_json_number(json, "step", r->row[k].step);
-	else
-		gp_json_null(json, "step");
+	gp_json_number_if(json, "step", r->row[k].step, r->row[k].step);
 	gp_use_groups_write(json, r->recording, &groups, &style, &shape);
 	gp_json_end(json);
 	groups.groups = all;

@@ -320,19 +320,13 @@ static void write_phase(const struct gp_phases_report *r, size_t at)
 			      p->style == GP_PHASE_REST;
 	gp_json_object(json, NULL);
 	gp_json_text(json, "name", p->name);
-	if (p->names > 0)
-		gp_json_number(json, "names", p->names);
-	else
-		gp_json_null(json, "names");
+	gp_json_number_if(json, "names", p->names > 0, p->names);
 	gp_json_text(json, "domain", p->domain);
 	gp_json_text(json, "source", gp_range_source_name(p->source));
 	gp_json_text(json, "style", style_name(p->style));
 	gp_json_number(json, "calls", p->calls);
 	gp_json_number(json, "open", p->open);
-	if (has_time)
-		gp_json_number(json, "time_ns", p->time_ns);
-	else
-		gp_json_null(json, "time_ns");
+	gp_json_number_if(json, "time_ns", has_time, p->time_ns);
 	gp_json_number(json, "mean_calls", has_time ? p->steady_calls : 0);
 	if (has_time && p->steady_calls) {
 		gp_json_number(json, "mean_ns", p->mean_ns);
@@ -348,10 +342,7 @@ static void write_phase(const struct gp_phases_report *r, size_t at)
 	gp_json_number(json, "allocated_bytes", p->allocated_bytes);
 	gp_json_number(json, "freed_bytes", p->freed_bytes);
 	gp_json_number(json, "retained_bytes", p->retained_bytes);
-	if (p->style == GP_PHASE_MARK)
-		gp_json_null(json, "peak_bytes");
-	else
-		gp_json_number(json, "peak_bytes", p->peak_bytes);
+	gp_json_number_if(json, "peak_bytes", p->style != GP_PHASE_MARK, p->peak_bytes);
 	gp_json_number(json, "launches", p->launches);
 	gp_json_number(json, "captured_launches", p->captured_launches);
 	gp_json_number(json, "graph_launches", p->graph_launches);
@@ -401,10 +392,7 @@ enum gp_status gp_phases_write(const struct gp_phases_report *r)
 	gp_json_signed(r->json, "from_ns", r->asked.from_ns > kept_ns ? r->asked.from_ns : kept_ns);
 	gp_json_signed(r->json, "to_ns", r->asked.to_ns < end_ns ? r->asked.to_ns : end_ns);
 	gp_json_text(r->json, "of", gp_curve_keys[p->of]);
-	if (r->asked.device == GP_DEVICE_UNKNOWN)
-		gp_json_null(r->json, "device");
-	else
-		gp_json_number(r->json, "device", r->asked.device);
+	gp_json_number_if(r->json, "device", r->asked.device != GP_DEVICE_UNKNOWN, r->asked.device);
 	gp_json_number(r->json, "calls", p->ranges);
 	gp_json_number(r->json, "marks", p->marks);
 	gp_json_number(r->json, "launches", p->launches);
@@ -430,10 +418,7 @@ enum gp_status gp_phases_write(const struct gp_phases_report *r)
 	gp_json_number(r->json, "without_name", r->info->ranges_unnamed);
 	gp_json_text(r->json, "nvtx", r->info->nvtx_why);
 	gp_json_text(r->json, "torch", r->info->torch_why);
-	if (r->no_steps)
-		gp_json_null(r->json, "warmup_steps");
-	else
-		gp_json_number(r->json, "warmup_steps", r->warmup_steps);
+	gp_json_number_if(r->json, "warmup_steps", !r->no_steps, r->warmup_steps);
 	enum gp_status status = gp_phases_peaks_write(r);
 	gp_json_array(r->json, "phases");
 	write_tree(r, r->json);

@@ -75,10 +75,7 @@ static void write_frame(struct gp_json *json, const struct gp_frame *f)
 	gp_json_object(json, NULL);
 	gp_json_text(json, "function", f->function);
 	gp_json_text(json, "file", f->file);
-	if (f->line)
-		gp_json_number(json, "line", f->line);
-	else
-		gp_json_null(json, "line");
+	gp_json_number_if(json, "line", f->line, f->line);
 	gp_json_text(json, "module", f->module);
 	if (!f->is_python)
 		gp_json_hex(json, "address", f->address);

@@ -244,18 +244,12 @@ void gp_tree_write(struct gp_json *json, const struct gp_tree *tree)
 	for (size_t k = 0; k < tree->nodes; k++) {
 		const struct gp_tree_node *n = &tree->node[k];
 		gp_json_object(json, NULL);
-		if (n->parent == SIZE_MAX)
-			gp_json_null(json, "parent");
-		else
-			gp_json_number(json, "parent", n->parent);
+		gp_json_number_if(json, "parent", n->parent != SIZE_MAX, n->parent);
 		gp_json_number(json, "bytes", n->bytes);
 		gp_json_number(json, "count", n->count);
 		gp_json_text(json, "function", n->frame.function);
 		gp_json_text(json, "file", n->frame.file);
-		if (n->frame.line)
-			gp_json_number(json, "line", n->frame.line);
-		else
-			gp_json_null(json, "line");
+		gp_json_number_if(json, "line", n->frame.line, n->frame.line);
 		gp_json_text(json, "module", n->frame.module);
 		gp_json_text(json, "why", n->frame.unknown);
 		gp_json_end(json);

@@ -71,10 +71,7 @@ void gp_use_device_print(FILE *out, const struct gp_info *info, unsigned device)
 
 void gp_use_device_write(struct gp_json *json, unsigned device)
 {
-	if (device == GP_DEVICE_UNKNOWN)
-		gp_json_null(json, "device");
-	else
-		gp_json_number(json, "device", device);
+	gp_json_number_if(json, "device", device != GP_DEVICE_UNKNOWN, device);
 }
 
 uint64_t gp_use_registered(const struct gp_holders *h)

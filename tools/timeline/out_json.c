@@ -22,10 +22,7 @@ static void write_peaks(const struct gp_timeline_device *d)
 		snprintf(key, sizeof key, "%s_peak_bytes", gp_curve_names[k]);
 		gp_json_number(&json, key, d->peak_bytes[k]);
 		snprintf(key, sizeof key, "%s_peak_at_ns", gp_curve_names[k]);
-		if (d->peak_bytes[k])
-			gp_json_signed(&json, key, d->peak_at_ns[k]);
-		else
-			gp_json_null(&json, key);
+		gp_json_signed_if(&json, key, d->peak_bytes[k], d->peak_at_ns[k]);
 	}
 }
 
