@@ -62,12 +62,10 @@ static void watch_loader(void)
 		gp_native_watch_loader(state, symbol->st_size);
 }
 
-static const char *open_once(unsigned depth, bool has_frame_pointers)
+static const char *open_once(unsigned depth)
 {
 	struct gp_elf_range own;
-	struct gp_native_setup setup = { .depth = (uint16_t)depth,
-					 .has_frame_pointers = has_frame_pointers,
-					 .lookup = open_unwind_find };
+	struct gp_native_setup setup = { .depth = (uint16_t)depth, .lookup = open_unwind_find };
 	bool is_valgrind = false;
 	if (dl_iterate_phdr(find_valgrind, &is_valgrind))
 		return "valgrind runs the job";
@@ -84,7 +82,7 @@ static const char *open_once(unsigned depth, bool has_frame_pointers)
 	return gp_native_open(&setup);
 }
 
-const char *gp_unwind_open(unsigned depth, bool has_frame_pointers)
+const char *gp_unwind_open(unsigned depth)
 {
 	static _Atomic bool is_begun;
 	static const char *_Atomic why = "native stacks are being opened";
@@ -92,7 +90,7 @@ const char *gp_unwind_open(unsigned depth, bool has_frame_pointers)
 	    atomic_exchange(&is_begun, true))
 		return atomic_load(&why);
 	const int error = errno;
-	atomic_store(&why, open_once(depth, has_frame_pointers));
+	atomic_store(&why, open_once(depth));
 	errno = error;
 	return atomic_load(&why);
 }

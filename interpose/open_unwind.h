@@ -6,13 +6,10 @@
 #ifndef GP_LOOKUP_UNWIND_H
 #define GP_LOOKUP_UNWIND_H
 
-#include <stdbool.h>
-
 /*
- * Opens native stacks; once, further calls cost nothing and answer the same. NULL, or why there
- * are none. `depth` frames at most; has_frame_pointers: along frame pointers,
- * with libunwind for our own frames alone.
+ * Opens native stacks of `depth` frames at most; once, further calls cost nothing and answer the
+ * same. NULL, or why there are none.
  */
-const char *gp_unwind_open(unsigned depth, bool has_frame_pointers);
+const char *gp_unwind_open(unsigned depth);
 
 #endif

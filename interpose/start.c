@@ -56,7 +56,7 @@ void gp_start(void)
  */
 static void open_native(void)
 {
-	const char *why = gp_unwind_open(gp_settings.stack_depth, gp_settings.has_frame_pointers);
+	const char *why = gp_unwind_open(gp_settings.stack_depth);
 	if (why)
 		gp_stack_native_refused(why);
 	else

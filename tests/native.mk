@@ -9,13 +9,7 @@ $(BUILD)/native/libcallee_large.so: tests/native/callee.c
 
 $(BUILD)/unit/test_native_walk $(BUILD)/unit/test_native_unload: $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so
 $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_native*.c)): | $(if $(UNWIND),$(BUILD)/libgpuprof-unwind.so)
-$(BUILD)/unit/test_native_frames.o: UNIT_FLAGS := -fno-omit-frame-pointer
 $(BUILD)/unit/test_native_own.o: UNIT_FLAGS := -fomit-frame-pointer
-
-# walked along frame pointers
-$(BUILD)/victims/ever_new_stacks: tests/victims/ever_new_stacks.c
-	@mkdir -p $(@D)
-	$(SAY_LD)$(CC) $(BASE) -fno-omit-frame-pointer -o $@ $< -lpthread -ldl
 
 # they are what it loads
 $(BUILD)/victims/library_in_anothers_place $(BUILD)/victims/look_like_another_library: | $(BUILD)/native/libcallee_small.so $(BUILD)/native/libcallee_large.so

@@ -38,8 +38,8 @@ enum gp_mapped_part {
 bool gp_mapped_is_part(const void *anchor, enum gp_mapped_part part, const void *at, size_t bytes);
 
 /*
- * libc's dl_iterate_phdr, with forks held up (fork_gate.h). The resolvers need an answer, so they
- * walk all the same after 50 ms. Works before the constructors of other libraries have run.
+ * libc's dl_iterate_phdr, with forks held up (fork_gate.h); for the resolvers, which need an answer
+ * and so walk all the same after 50 ms. Works before the constructors of other libraries have run.
  */
 int gp_mapped_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *context);
 

@@ -31,25 +31,19 @@ struct gp_native_thread {
 static struct {
 	struct gp_native_text own;
 	unsigned depth;
-	bool is_open, has_frame_pointers;
+	bool is_open;
 } walker GP_HOT_DATA;
 
 const char *gp_native_open(const struct gp_native_setup *setup)
 {
-	const char *why = NULL;
 	if (walker.is_open)
 		return NULL;
-	/* own frames have no frame pointers: they are left by rules in both modes */
-	if (!setup->has_frame_pointers || setup->own_to != setup->own_from)
-		why = gp_native_learn_open(setup->lookup, setup->context);
-	else if (!gp_fork_gate_open()) /* for who counts the loader's objects */
-		why = "no memory";
+	const char *why = gp_native_learn_open(setup->lookup, setup->context);
 	if (why)
 		return why;
 	walker.own = (struct gp_native_text){ setup->own_from, setup->own_to - setup->own_from };
 	walker.depth =
 		setup->depth && setup->depth < GP_NATIVE_DEPTH ? setup->depth : GP_NATIVE_DEPTH;
-	walker.has_frame_pointers = setup->has_frame_pointers;
 	walker.is_open = true;
 	return NULL;
 }
@@ -229,21 +223,6 @@ GP_HOT bool step(struct walk *w, enum gp_native_end *end)
 	return step_to(w, cfa, cfa, gp_native_frame(rule));
 }
 
-/* The same along frame pointers: every frame begins with the caller's. */
-GP_HOT bool step_frame(struct walk *w, enum gp_native_end *end)
-{
-	*end = GP_NATIVE_WHOLE; /* outermost frames have none */
-	if (w->frame == 0 || w->frame + 16 <= w->sp)
-		return false;
-	*end = GP_NATIVE_BROKEN;
-	note_frame(w);
-	const uintptr_t cfa = w->frame + 16;
-	if (!step_to(w, cfa, cfa, -16))
-		return false;
-	*end = GP_NATIVE_WHOLE;
-	return w->pc != 0;
-}
-
 /* Up to there words may be read at once, and are places that a row has room for. */
 GP_HOT uintptr_t plain_end(const struct walk *w)
 {
@@ -341,7 +320,6 @@ GP_HOT unsigned walk_on(struct walk *w, unsigned depth, uint64_t *sum)
 
 GP_HOT void walk_frames(struct walk *w)
 {
-	const bool by_frame = walker.has_frame_pointers;
 	struct gp_native_walked *out = w->out;
 	struct gp_native_entry *e = &out->entry;
 	enum gp_native_end end = GP_NATIVE_TRUNCATED;
@@ -350,7 +328,7 @@ GP_HOT void walk_frames(struct walk *w)
 	for (;;) {
 		sum = gp_native_sum(sum, w->pc);
 		e->stack.pc[depth++] = w->pc;
-		if (!by_frame && gp_likely(!w->key_more))
+		if (gp_likely(!w->key_more))
 			depth = walk_on(w, depth, &sum);
 		if (gp_unlikely(w->sp >= w->up_to_sp)) {
 			end = GP_NATIVE_UP_TO;
@@ -360,7 +338,7 @@ GP_HOT void walk_frames(struct walk *w)
 			break;
 		w->leaving = depth - 1;
 		const uintptr_t was_interrupted = w->key_more;
-		if (gp_unlikely(!(by_frame ? step_frame(w, &end) : step(w, &end))))
+		if (gp_unlikely(!step(w, &end)))
 			break;
 		/* of what lies elsewhere this is wrong, and not used */
 		uintptr_t at = (w->sp - 8 - w->start) / 8;

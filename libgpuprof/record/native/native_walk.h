@@ -1,9 +1,9 @@
 /*
  * The native frames of the calling thread: return addresses, the innermost first, without own
- * frames. By rules that libunwind gave once per address (native_learn.h), or along frame
- * pointers. No malloc, no lock, no system call, except where code is met for the first time. errno
- * is kept; memory that is not the thread's stack is looked at before it is read; libunwind is
- * entered through a gate that closes when the process forks.
+ * frames. By rules that libunwind gave once per address (native_learn.h). No malloc, no lock, no
+ * system call, except where code is met for the first time. errno is kept; memory that is not the
+ * thread's stack is looked at before it is read; libunwind is entered through a gate that closes
+ * when the process forks.
  *
  *	why = gp_native_open(&setup);				// in a resolver
  *
@@ -26,7 +26,7 @@
 #include "../process/thread_memory.h"
 
 #define GP_NATIVE_DEPTH 64u
-/* Other words that a stack may depend on: when frames are chained by their pointers, one each. */
+/* Other words that a stack may depend on: where each frame has a frame pointer, one each. */
 #define GP_NATIVE_WORDS_MOST 80u
 #define GP_NATIVE_ROWS (GP_NATIVE_DEPTH + GP_NATIVE_WORDS_MOST + 1)
 
@@ -53,7 +53,6 @@ struct gp_native_stack {
 
 struct gp_native_setup {
 	uint16_t depth;		    /* 1 to GP_NATIVE_DEPTH */
-	bool has_frame_pointers;    /* walk along them; libunwind is for own frames only */
 	uintptr_t own_from, own_to; /* text whose frames are left out at the inner end */
 	void *(*lookup)(void *context, const char *name); /* as in gp_native_learn_open */
 	void *context;

@@ -96,7 +96,6 @@ static void read_stacks(struct gp_settings *s)
 	if (!s->has_python && !s->has_native)
 		s->no_stacks = s->are_stacks_asked ? "--stacks=off" : "--light";
 	s->launch_every = s->stacks ? events.every : 0;
-	s->has_frame_pointers = gp_on_off_parse(option(OPTION_FRAME_POINTERS)) == GP_ON;
 	const char *depth = option(OPTION_STACK_DEPTH);
 	s->stack_depth = is_depth(depth) ? (uint32_t)strtoul(depth, NULL, 10) : DEPTH_MOST;
 	s->stacks_most = 16u * GP_STACK_CHUNK; /* 32 MiB, as they are used */

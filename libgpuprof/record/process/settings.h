@@ -16,10 +16,9 @@ struct gp_settings {
 	bool has_launches;
 	bool is_started;
 	bool has_python, has_native; /* which frames stacks have */
-	bool has_frame_pointers;
-	bool has_torch_ranges;	    /* the framework's own ranges are recorded */
-	bool has_allocator_details; /* more is read of the framework's allocator than it reports */
-	bool has_untried_details;   /* also of versions that were not run with them on a GPU */
+	bool has_torch_ranges;	     /* the framework's own ranges are recorded */
+	bool has_allocator_details;  /* more is read of the framework's allocator than it reports */
+	bool has_untried_details;    /* also of versions that were not run with them on a GPU */
 	bool has_native_up_to_python; /* on the main thread: stacks/stack_take.c */
 	bool are_stacks_asked;	      /* by the user: only then the terminal gets what they lack */
 	bool has_uses;		      /* launches are scanned for the memory that they use */

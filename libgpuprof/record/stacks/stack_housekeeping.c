@@ -62,8 +62,6 @@ void gp_stacks_open(struct gp_recorder *r)
 		return;
 	if (gp_settings.launch_every)
 		gp_drain_tell_fact(r, GP_FACT_STACK_LAUNCHES, gp_settings.launch_every, NULL);
-	if (gp_settings.has_native && gp_settings.has_frame_pointers)
-		gp_drain_tell_fact(r, GP_FACT_FRAME_POINTERS, 1, NULL);
 	gp_budget_tend(r);
 	add_chunk(r);
 	/* without it frames are addresses */

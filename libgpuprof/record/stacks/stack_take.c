@@ -473,7 +473,7 @@ static bool is_bare(const struct gp_native_stack *s)
 /*
  * Keeps what holds whenever these are the thread's C frames. A variable of one of them then lies
  * where it lies now. A function of the interpreter runs each Python frame: a stack without such a
- * function has none. Neither is so of a walk along frame pointers, which may leave frames out.
+ * function has none.
  */
 static void drop_anchor(struct gp_native_stack *s, const struct python *python)
 {
@@ -523,10 +523,13 @@ take_anew(struct gp_stack_memo *memo, struct gp_stack_guess *guess, struct gp_na
 	gp_stack_predictor_add(&memo->turn, number, python.number);
 	if (gp_likely(met && is_pair(guess, met, &python)))
 		return guess->pair;
-	if (has_native)
-		native = met ? chain_of(memo, met, &python) : without_native(memo);
-	if (number && !gp_settings.has_frame_pointers)
-		drop_anchor(met, &python);
+	if (met) {
+		native = chain_of(memo, met, &python);
+		if (number)
+			drop_anchor(met, &python);
+	} else if (has_native) {
+		native = without_native(memo);
+	}
 	const uint32_t stack = pair_of(memo, native, &python, met);
 	guess_next_time(memo, guess, number, met, &python, stack);
 	return stack;
