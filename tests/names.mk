@@ -3,8 +3,8 @@ $(BUILD)/fake/hurry.so: tests/fake/hurry.c
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -o $@ $< -ldl
 # reads them from docs/FORMAT.md alone
-$(BUILD)/format/golden_names: tests/format/golden_names.c
+$(BUILD)/format/golden_names: $(addprefix tests/format/,golden_names.c golden_decoder.c golden.h)
 	@mkdir -p $(@D)
-	$(SAY_LD)$(CC) $(filter-out -MMD -MP,$(BASE)) -o $@ $< $(ZSTD_STATIC)
+	$(SAY_LD)$(CC) $(filter-out -MMD -MP,$(BASE)) -o $@ $(filter %.c,$^) $(ZSTD_STATIC)
 tests: $(BUILD)/format/golden_names
 tests check-cli bless: $(BUILD)/fake/hurry.so

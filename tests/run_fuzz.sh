@@ -21,7 +21,7 @@ export FUZZ_DIR
 # small enough to be read by each command under a sanitizer; tests/hostile has the large ones
 for made in late_time-1 odd_segments-3 odd_spaces-1000 remapped-1000 same_hash_entries-2000 \
 	same_hash_definitions-2000 repeats-500 threads_at_once-20 doubts-20000 modules-200 \
-	false_magic-5000 empty_names-100000 texts-1 piled_ranges-500 piled_segments-200 \
+	false_magic-5000 dense_names-100000 texts-1 piled_ranges-500 piled_segments-200 \
 	unmapped_holes-500 owners_gone-500 owners_gone_in_turn-200 segments_in_front-300 \
 	late_halves-500 same_hash_stacks-300 unseen_uses-1000 unseen_launches-1000 \
 	refused_unmaps-1000 modules_between-300; do

@@ -45,8 +45,7 @@ void gp_block_header_encode(const struct gp_block_header *header,
 /* What a reader does for a file stays in proportion to its bytes. */
 static uint32_t least_bytes(const struct gp_block_header *h)
 {
-	/* stored names have bounds of their own */
-	const uint32_t of_payload = h->type == GP_BLOCK_NAMES ? 0 : h->raw_bytes / GP_BLOCK_RATIO;
+	const uint32_t of_payload = h->raw_bytes / GP_BLOCK_RATIO;
 	return h->records > of_payload ? h->records : of_payload;
 }
 
@@ -252,7 +251,8 @@ enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block
 	return GP_OK;
 }
 
-bool gp_block_has_unused_bit(const unsigned char *payload, uint32_t bytes)
+/* The one bit of a zstd frame header that decoders do not look at. */
+static bool has_unused_bit(const unsigned char *payload, uint32_t bytes)
 {
 	return bytes > 4 && (payload[4] & 0x10) != 0;
 }
@@ -266,7 +266,7 @@ enum gp_status gp_block_decode(struct gp_block_scratch *scratch,
 		return GP_E_DAMAGED;
 	if (header->records == 0)
 		return header->raw_bytes == 0 && header->stored_bytes == 0 ? GP_OK : GP_E_DAMAGED;
-	if (gp_block_has_unused_bit(payload, header->stored_bytes))
+	if (has_unused_bit(payload, header->stored_bytes))
 		return GP_E_DAMAGED;
 	size_t n = ZSTD_decompressDCtx(scratch->decompress, scratch->raw, header->raw_bytes,
 				       payload, header->stored_bytes);

@@ -27,7 +27,7 @@ enum gp_block_type {
 	GP_BLOCK_CHECKPOINT = 3, /* LIVE, CURVE, COUNT; thread is GP_THREAD_NONE */
 	GP_BLOCK_EVENTS = 4,	 /* one thread's events, in its order */
 	GP_BLOCK_END = 5,	 /* last of a segment: no records */
-	GP_BLOCK_NAMES = 6,	 /* behind the last segment: names of native frames, no records */
+	GP_BLOCK_OLD_NAMES = 6,	 /* before minor 9: stored names, which are DEFINE blocks now */
 };
 
 enum gp_block_flags {
@@ -38,6 +38,7 @@ enum gp_block_flags {
 };
 
 #define GP_THREAD_NONE 0xffffffffu
+#define GP_SEGMENT_NONE 0xffffffffu /* of stored names, behind all segments */
 
 /* What the header says, decoded. `cut`: SEGMENT only, first order number not in its checkpoint. */
 struct gp_block_header {
@@ -104,9 +105,6 @@ bool gp_block_is_short(const struct gp_block_header *header);
  */
 enum gp_status gp_block_pad(struct gp_block_header *header, unsigned char *payload,
 			    size_t capacity);
-
-/* The one bit of a zstd frame header that decoders do not look at. */
-bool gp_block_has_unused_bit(const unsigned char *payload, uint32_t bytes);
 
 /*
  * Decodes the payload of a block into `records` (capacity GP_BLOCK_RECORDS slots, the same layout

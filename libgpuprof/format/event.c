@@ -2,6 +2,7 @@
 #include "event.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define F(field, meaning)            \
 	{                            \
@@ -87,4 +88,16 @@ bool gp_is_happening(unsigned kind)
 bool gp_has_moment(unsigned kind)
 {
 	return gp_is_happening(kind) && kind < GP_LOST;
+}
+
+const char *gp_record_text(const struct gp_record *record, size_t *bytes)
+{
+	*bytes = 0;
+	if (record->extra == 0)
+		return NULL;
+	uint64_t n;
+	memcpy(&n, record + 1, sizeof n);
+	size_t most = record->extra * sizeof *record - sizeof n;
+	*bytes = n < most ? (size_t)n : most;
+	return (const char *)(record + 1) + sizeof n;
 }

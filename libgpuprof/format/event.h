@@ -6,6 +6,7 @@
 #define GP_EVENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What a field means. On disk only through the choice of a column's coding: see docs/FORMAT.md. */
@@ -89,6 +90,7 @@ enum gp_fact {
 	GP_FACT_SCOPE = 32, /* text: what was to be captured, as words of options */
 	/* value: SCOPE.by with which the recording ended, its process did not */
 	GP_FACT_ENDED = 33,
+	GP_FACT_NATIVE_FRAMES = 34, /* value: different native frames; beside stored names */
 };
 
 /* RESOURCE.type */
@@ -296,7 +298,9 @@ struct gp_record {
 _Static_assert(sizeof(struct gp_record) == 64, "a record is one cache line");
 
 /* Text of a DEFINE record: the first 8 bytes of its extra slots are its length, then the bytes. */
-#define GP_TEXT_MAX 1016u /* 16 extra slots */
+#define GP_TEXT_MAX 1016u /* 16 extra slots; stored names have up to 255 */
+/* Text of a record with its extra slots behind it, not terminated; NULL: it has none. */
+const char *gp_record_text(const struct gp_record *record, size_t *bytes);
 
 /* Of a RANGE_NAME; longer names are cut there. */
 #define GP_RANGE_NAME_MAX 504u

@@ -6,7 +6,7 @@
  *   ring:      `slots` slots of `slot_bytes`, written round robin. A segment starts in a fresh
  *              slot (part 0) and goes on in the following one (part 1, ...) only when its
  *              checkpoint or last block needs it.
- *   names:     NAMES blocks behind the end of a finished recording. In a ring that did not come
+ *   names:     DEFINE blocks behind the end of a finished recording. In a ring that did not come
  *              round that is where slots would have been: their first GP_SLOT_GUARD bytes stay 0.
  *   Each part starts with a SEGMENT block, each finished segment ends with an END block. What
  *   follows the last valid block of a part is left over from an older segment and means nothing.
@@ -25,7 +25,7 @@
 #define GP_FILE_MAGIC "GPUPROF"
 #define GP_FILE_HEADER 4096u
 #define GP_FORMAT_MAJOR 1u
-#define GP_FORMAT_MINOR 8u
+#define GP_FORMAT_MINOR 9u
 /*
  * Minor versions from which on: the file header has losses; it has names; no block is short;
  * checkpoints carry the peak of pinned memory.

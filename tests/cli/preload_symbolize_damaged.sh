@@ -13,6 +13,7 @@ gpuprof verify r.gpr | tail -n 1 | mask numbers sizes
 gpuprof info r.gpr | grep -c ^names
 gpuprof symbolize a.gpr 2>&1 >out | mask numbers sizes
 head -n 1 out | sed "s/, .*//" | mask numbers sizes
-gpuprof info a.gpr | cmp - whole
+grep -v ^file whole >before # the old names stay as lost space
+gpuprof info a.gpr | grep -v ^file | cmp - before
 gpuprof verify --repair s.gpr a.gpr >/dev/null
 gpuprof info s.gpr | grep -c ^names

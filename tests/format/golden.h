@@ -40,6 +40,8 @@ extern uint64_t header_lost[4];
 extern int header_has_hole;
 
 void open_recording(const char *name);
+// From now on blocks are those of the stored names; ends with 1 where there are none.
+void open_names(void);
 void read_payload(const struct block *b);
 int64_t nanoseconds(uint64_t ticks);
 void print_text(const char *text, uint32_t bytes);

@@ -466,3 +466,47 @@ void open_recording(const char *name)
 	else
 		rate = (uint64_t)(((unsigned __int128)1000000000 << 32) / per_second);
 }
+
+void print_text(const char *text, uint32_t bytes)
+{
+	putchar('"');
+	for (; bytes; text++, bytes--) {
+		if (*text == '"' || *text == '\\')
+			printf("\\%c", *text);
+		else if ((unsigned char)*text < 32)
+			printf("\\u%04x", (unsigned)*text);
+		else
+			putchar(*text);
+	}
+	putchar('"');
+}
+
+// The area without the first bytes of the slots that would begin in it, behind a file header.
+void open_names(void)
+{
+	uint64_t slots = get(file + 24, 4), slot_bytes = get(file + 32, 8);
+	uint64_t from = get(file + 1504, 8), bytes = get(file + 1512, 8);
+	uint8_t *area = malloc(4096 + bytes);
+	need(get(file + 10, 2) >= 3 && bytes > 0, "no names");
+	need(area != NULL && bytes < file_bytes, "names that are longer than the file");
+	memcpy(area, file, 4096);
+	for (uint64_t n = 0; n < bytes; from++) {
+		uint64_t in_slot = slots ? (from - 4096) % slot_bytes : 96;
+		need(from < file_bytes, "the file ends before its names");
+		if (in_slot >= 96 || (from - 4096) / slot_bytes >= slots)
+			area[4096 + n++] = file[from];
+		else
+			need(file[from] == 0, "a slot's beginning is not 0");
+	}
+	file = area;
+	file_bytes = 4096 + bytes;
+	n_blocks = 0;
+	for (uint64_t at = 4096; at < file_bytes; at += 96 + blocks[n_blocks++].stored_bytes) {
+		blocks = grown(blocks, n_blocks, sizeof *blocks);
+		need(read_header(at, &blocks[n_blocks]), "no block where one must follow");
+		need(blocks[n_blocks].segment == 0xffffffff && blocks[n_blocks].part == 0xffffffff,
+		     "a block of a segment");
+		need(blocks[n_blocks].stored_bytes <= file_bytes - at - 96,
+		     "a block that is too long");
+	}
+}

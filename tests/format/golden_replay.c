@@ -70,20 +70,6 @@ static void read_page(const char *name)
 
 // --- printing
 
-void print_text(const char *text, uint32_t bytes)
-{
-	putchar('"');
-	for (; bytes; text++, bytes--) {
-		if (*text == '"' || *text == '\\')
-			printf("\\%c", *text);
-		else if ((unsigned char)*text < 32)
-			printf("\\u%04x", (unsigned)*text);
-		else
-			putchar(*text);
-	}
-	putchar('"');
-}
-
 static const struct record **named; // of kernels and of ranges, as they were defined
 static size_t n_named;
 

@@ -1,8 +1,11 @@
-"""judge_names.py ROWS DUMP: each native frame that `dump --json --native` shows is what the rows of golden_names say."""
+"""judge_names.py FRAMES DUMP: each native frame that `dump --json --native` shows is as golden_names
+has it."""
 import json
 import sys
 
-table = {(row["module"], row["offset"]): row for row in map(json.loads, open(sys.argv[1]))}
+table = {}  # the frames at a place, innermost first
+for row in map(json.loads, open(sys.argv[1])):
+    table.setdefault((row["module"], row["offset"]), []).append(row["frame"])
 events = [json.loads(line) for line in open(sys.argv[2])]
 places = [(e["text"].split(" ", 1)[1], e["base"], e["bytes"]) for e in events if e["kind"] == "module" and e.get("text")]
 number = lambda value: int(value, 16) if isinstance(value, str) else value
@@ -16,12 +19,12 @@ for event in events:
         rows = [row for row in rows if row]
         if not rows:
             sys.exit("no row for %s" % native[0])
-        told = rows[0]["frames"]
+        told = rows[0]
         shown = [[f["function"], f["file"], f["line"] or 0] for f in native[:len(told)]]
         if shown != told or any(number(f["address"]) != address for f in native[:len(told)]):
             sys.exit("%s is shown as %s" % (told, shown))
         compared.add((module, address))
         native = native[len(told):]
-if len(compared) < 10 or not any(row["symbol"] for row in table.values()):
+if len(compared) < 10 or not any(frame[1] for row in table.values() for frame in row):
     sys.exit("only %d frames" % len(compared))
 print("%d of %d rows were shown so" % (len(compared), len(table)))

@@ -1,6 +1,6 @@
 /*
  * Mutations of a recording below its checksums: fields of headers, blocks and their order,
- * segments, columns, records, texts, stored names. Each call makes one to four of them.
+ * segments, columns, records, texts. Each call makes one to four of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,16 +256,6 @@ static void change_columns(struct fuzz_block *block)
 	free(grown);
 }
 
-static void change_names(struct fuzz_parts *parts)
-{
-	size_t room = parts->name_bytes + 64;
-	unsigned char *names = realloc(parts->names, room);
-	if (!names)
-		abort();
-	parts->names = names;
-	parts->name_bytes = fuzz_mutate_bytes(names, parts->name_bytes, room);
-}
-
 /* ---- headers ---- */
 
 static void change_block_header(struct fuzz_block *block)
@@ -444,8 +434,6 @@ static void change_once(struct fuzz_parts *parts)
 		change_blocks(parts, at);
 	else if (what < 12)
 		change_columns(&parts->block[at]);
-	else if (what < 14 && parts->names)
-		change_names(parts);
 	else
 		change_records(parts, &parts->block[at]);
 }

@@ -5,10 +5,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "../../libgpuprof/read/file/name_area.h"
-
 #define BLOCKS_MAX 4096u
-#define NAMES_MAX (1u << 20)
 #define WINDOW_LOG 17 /* as the recorder's: decoders refuse larger windows */
 
 /* ---- columns and records of a block ---- */
@@ -131,7 +128,6 @@ void fuzz_parts_release(struct fuzz_parts *parts)
 	while (parts->blocks > 0)
 		fuzz_parts_remove(parts, parts->blocks - 1);
 	free(parts->block);
-	free(parts->names);
 	*parts = (struct fuzz_parts){ 0 };
 }
 
@@ -156,20 +152,6 @@ static size_t next_place(const uint8_t *data, size_t bytes, size_t at, uint64_t 
 	return found ? (size_t)(found - data) : bytes;
 }
 
-static void add_names(struct fuzz_parts *parts, const struct gp_block_header *header,
-		      const uint8_t *stored)
-{
-	if (header->raw_bytes == 0 || parts->name_bytes + header->raw_bytes > NAMES_MAX)
-		return;
-	unsigned char *raw = unpack(stored, header->stored_bytes, header->raw_bytes);
-	if (!raw)
-		return;
-	parts->names = must_have(realloc(parts->names, parts->name_bytes + header->raw_bytes));
-	memcpy(parts->names + parts->name_bytes, raw, header->raw_bytes);
-	parts->name_bytes += header->raw_bytes;
-	free(raw);
-}
-
 bool fuzz_parts_decode(struct fuzz_parts *parts, const uint8_t *data, size_t bytes)
 {
 	*parts = (struct fuzz_parts){ 0 };
@@ -186,14 +168,9 @@ bool fuzz_parts_decode(struct fuzz_parts *parts, const uint8_t *data, size_t byt
 			continue;
 		}
 		const uint8_t *payload = data + at + GP_BLOCK_HEADER;
-		if (block.header.type == GP_BLOCK_NAMES) {
-			add_names(parts, &block.header, payload);
-		} else {
-			block.slot =
-				slot_bytes ? (uint32_t)((at - GP_FILE_HEADER) / slot_bytes) : 0;
-			block.payload = (unsigned char *)(uintptr_t)payload;
-			fuzz_parts_insert(parts, parts->blocks, &block);
-		}
+		block.slot = slot_bytes ? (uint32_t)((at - GP_FILE_HEADER) / slot_bytes) : 0;
+		block.payload = (unsigned char *)(uintptr_t)payload;
+		fuzz_parts_insert(parts, parts->blocks, &block);
 		at += GP_BLOCK_HEADER + block.header.stored_bytes;
 	}
 	return true;
@@ -214,6 +191,11 @@ static void put(struct output *out, size_t at, const unsigned char *bytes, size_
 		out->end = at + count;
 }
 
+static bool is_name(const struct fuzz_block *block)
+{
+	return block->header.segment == GP_SEGMENT_NONE;
+}
+
 static void put_block(struct output *out, size_t at, const struct fuzz_block *block)
 {
 	unsigned char header[GP_BLOCK_HEADER];
@@ -229,6 +211,8 @@ static void shrink_slots(struct fuzz_parts *parts)
 {
 	uint64_t used[FUZZ_SLOTS_MAX] = { 0 }, most = 4096;
 	for (size_t i = 0; i < parts->blocks; i++) {
+		if (is_name(&parts->block[i]))
+			continue;
 		uint64_t *slot = &used[parts->block[i].slot % FUZZ_SLOTS_MAX];
 		*slot += GP_BLOCK_HEADER + parts->block[i].header.stored_bytes;
 		most = *slot > most ? *slot : most;
@@ -244,6 +228,8 @@ static void put_blocks(struct fuzz_parts *parts, struct output *out)
 	const uint64_t slot_bytes = slot_bytes_of(&parts->header);
 	for (size_t i = 0; i < parts->blocks; i++) {
 		const struct fuzz_block *block = &parts->block[i];
+		if (is_name(block))
+			continue;
 		uint32_t slot = slot_bytes ? block->slot % FUZZ_SLOTS_MAX : 0;
 		put_block(out, GP_FILE_HEADER + slot * slot_bytes + used[slot], block);
 		used[slot] += GP_BLOCK_HEADER + block->header.stored_bytes;
@@ -253,18 +239,16 @@ static void put_blocks(struct fuzz_parts *parts, struct output *out)
 /* Where they lie comes from here; a header without names, or with a wrong length, stays so. */
 static void put_names(struct fuzz_parts *parts, struct output *out)
 {
-	const struct gp_block_header last = { 0 };
-	unsigned char *blocks;
-	size_t bytes;
-	if (!parts->names || parts->header.names_bytes == 0 || slot_bytes_of(&parts->header) ||
-	    gp_name_area_encode(parts->names, parts->name_bytes, &last, &blocks, &bytes) != GP_OK)
+	const size_t begin = out->end;
+	if (parts->header.names_bytes == 0 || slot_bytes_of(&parts->header))
 		return;
-	if (out->room - out->end >= bytes) {
-		parts->header.names_offset = out->end;
-		parts->header.names_bytes = bytes;
-		put(out, out->end, blocks, bytes);
-	}
-	free(blocks);
+	for (size_t i = 0; i < parts->blocks; i++)
+		if (is_name(&parts->block[i]))
+			put_block(out, out->end, &parts->block[i]);
+	if (out->end == begin)
+		return;
+	parts->header.names_offset = begin;
+	parts->header.names_bytes = out->end - begin;
 }
 
 size_t fuzz_parts_encode(struct fuzz_parts *parts, uint8_t *out, size_t room)

@@ -1,7 +1,7 @@
 /*
- * A recording as its mutator sees it: the file header, blocks with their payloads, and the table
- * of stored names, each of which may be changed alone. Encoding gives all of it right checksums.
- * Uses the project's own codec; what does not decode stays as bytes.
+ * A recording as its mutator sees it: the file header, and blocks with their payloads, those of
+ * stored names among them. Encoding gives all of it right checksums. Uses the project's own codec;
+ * what does not decode stays as bytes.
  */
 #ifndef RECORDING_PARTS_H
 #define RECORDING_PARTS_H
@@ -19,8 +19,6 @@ struct fuzz_parts {
 	struct gp_file_header header;
 	struct fuzz_block *block;
 	size_t blocks, room;
-	unsigned char *names; /* NULL: none are stored, or they do not decode */
-	size_t name_bytes;
 };
 
 /* False: these bytes do not begin with the header of a recording. */

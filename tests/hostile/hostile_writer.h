@@ -10,7 +10,6 @@
 
 #include "format/layout.h"
 #include "gpuprof.h"
-#include "read/file/name_area.h"
 
 #include "../unit/unpadded_block.h"
 
@@ -62,7 +61,10 @@ static void write_header(void)
 
 static struct gp_block_header block_header(unsigned type, uint32_t thread)
 {
+	const uint32_t segment = header.names_offset != 0 ? GP_SEGMENT_NONE : 0;
 	return (struct gp_block_header){ .type = (uint16_t)type,
+					 .segment = segment,
+					 .part = segment,
 					 .thread = thread,
 					 .ticks = next_time,
 					 .mono_ns = next_time,
@@ -152,20 +154,20 @@ static struct gp_record memory(enum gp_kind kind, enum gp_space space, uint64_t 
 	return r;
 }
 
-/* A table of names, behind the end of the recording. */
-static void write_names(const unsigned char *table, size_t count)
+/* What is defined from now on are stored names, behind the end of the recording. */
+static void begin_names(void)
 {
-	const struct gp_block_header last = { .type = GP_BLOCK_END };
-	unsigned char *blocks;
-	size_t bytes;
 	write_plain(GP_BLOCK_END, GP_BLOCK_SEALED);
-	if (gp_name_area_encode(table, count, &last, &blocks, &bytes) != GP_OK)
-		exit(1);
 	header.names_offset = (uint64_t)ftell(out);
-	header.names_bytes = bytes;
-	write_bytes(blocks, bytes);
-	write_header();
+	threads[0].sequence = 0;
 	is_sealed = true;
+}
+
+static void end_names(void)
+{
+	flush(GP_BLOCK_DEFINE);
+	header.names_bytes = (uint64_t)ftell(out) - header.names_offset;
+	write_header();
 }
 
 static void open_writer(const char *path)

@@ -193,76 +193,34 @@ static void torn_blocks(uint64_t count)
 	is_sealed = true;
 }
 
-static size_t put_varint(unsigned char *at, uint64_t value)
+/* Stored names of so many frames without one: a byte of the file each. */
+static void dense_names(uint64_t count)
 {
-	size_t n = 0;
-	for (; value > 127; value >>= 7)
-		at[n++] = (unsigned char)(value | 128);
-	at[n++] = (unsigned char)value;
-	return n;
+	begin_names();
+	define((struct gp_record){ .kind = GP_MODULE, .aux = 1 }, "- /lib/a.so");
+	for (uint64_t k = 0; k < count; k++)
+		define((struct gp_record){ .kind = GP_NATIVE_NAME,
+					   .aux = 1,
+					   .native_name = { k, 0, 6, 0 } },
+		       NULL);
+	end_names();
 }
 
-/* Stored names with so many texts that are empty: all that they take in the file is a number. */
-static void empty_names(uint64_t count)
+/* Stored names of one module by so many numbers, each of a frame with a long name. */
+static void long_names(uint64_t count)
 {
-	unsigned char *table = calloc(count + 64, 1);
-	size_t n = 2;
-	table[0] = 1;
-	n += put_varint(table + n, count);
-	write_names(table, n + count + 1);
-}
-
-#define LONG_TEXT 460000u
-
-/* 16 texts: "/", but that all others than the last go on for long. Returns the bytes. */
-static size_t put_long_texts(unsigned char *at, uint64_t frames)
-{
-	size_t n = put_varint(at, frames);
-	at[n++] = 0;
-	n += put_varint(at + n, 16);
-	for (unsigned k = 0; k < 16; k++) {
-		size_t bytes = k < 15 ? LONG_TEXT : 1;
-		memset(at + n, '/', bytes);
-		n += bytes + 1;
+	static char text[4000];
+	memset(text, 'x', sizeof text - 1);
+	begin_names();
+	for (uint64_t k = 1; k <= count; k++) {
+		define((struct gp_record){ .kind = GP_MODULE, .aux = (uint32_t)k }, "- /lib/a.so");
+		snprintf(text + sizeof text - 8, 8, "%07u", (unsigned)k);
+		define((struct gp_record){ .kind = GP_NATIVE_NAME,
+					   .aux = (uint32_t)k,
+					   .native_name = { k, 1, 0, 0 } },
+		       text);
 	}
-	return n;
-}
-
-/* Stored names of so many frames, each of them the text behind the long ones. */
-static void long_texts(uint64_t count)
-{
-	unsigned char *table = calloc(count * 16 + 16 * LONG_TEXT + 64, 1);
-	size_t n = put_long_texts(table, count);
-	n += put_varint(table + n, 1);
-	table[n++] = 16;
-	table[n++] = 0;
-	n += put_varint(table + n, count);
-	for (uint64_t k = 0; k < count; k++) {
-		/* step, state, symbol, its offset, frames, function, file, line */
-		const unsigned char row[8] = { 1, 0, 0, 0, 1, 16, 16, 1 };
-		memcpy(table + n, row, sizeof row);
-		n += sizeof row;
-	}
-	write_names(table, n);
-}
-
-/* Stored names of so many modules of one path, which two of the long texts hold. */
-static void long_paths(uint64_t count)
-{
-	unsigned char *table = calloc(count * 8 + 16 * LONG_TEXT + 64, 1);
-	size_t n = put_long_texts(table, 0);
-	n += put_varint(table + n, count);
-	for (uint64_t k = 0; k < count; k++) {
-		/* path, bytes of the build id, build id, rows */
-		const unsigned char module[6] = {
-			(unsigned char)(1 + k % 2), 3,
-			(unsigned char)(k >> 16),   (unsigned char)(k >> 8),
-			(unsigned char)k,	    0,
-		};
-		memcpy(table + n, module, sizeof module);
-		n += sizeof module;
-	}
-	write_names(table, n);
+	end_names();
 }
 
 /* Stacks of one frame at times of which each may lie in one of many doubts. */
@@ -490,9 +448,8 @@ static const struct {
 	{ "modules_apart", modules_apart },
 	{ "false_magic", false_magic },
 	{ "torn_blocks", torn_blocks },
-	{ "empty_names", empty_names },
-	{ "long_texts", long_texts },
-	{ "long_paths", long_paths },
+	{ "dense_names", dense_names },
+	{ "long_names", long_names },
 	{ "piled_ranges", piled_ranges },
 	{ "piled_segments", piled_segments },
 	{ "mapped_over", mapped_over },

@@ -221,18 +221,6 @@ static enum gp_status numbered_add(struct numbered *n, const struct gp_record *r
 
 /* ---- both ---- */
 
-const char *gp_record_text(const struct gp_record *record, size_t *bytes)
-{
-	*bytes = 0;
-	if (record->extra == 0)
-		return NULL;
-	uint64_t n;
-	memcpy(&n, record + 1, sizeof n);
-	size_t most = record->extra * sizeof *record - sizeof n;
-	*bytes = n < most ? (size_t)n : most;
-	return (const char *)(record + 1) + sizeof n;
-}
-
 static const char *kept_text(struct gp_definitions_index *m, const char *text, size_t n)
 {
 	return gp_text_store_get(&m->texts, gp_text_store_add(&m->texts, text, n));

@@ -141,7 +141,7 @@ static bool is_own(const struct gp_block_walk *walk, const struct gp_block_heade
 {
 	if (walk->is_slot)
 		return header->segment == walk->segment && header->part == walk->part;
-	return header->segment >= walk->segment;
+	return header->segment >= walk->segment && header->segment != GP_SEGMENT_NONE;
 }
 
 static bool decode_header(const struct gp_block_walk *walk, uint64_t at, const unsigned char *bytes,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../block_room.h"
 #include "../tables/array.h"
 #include "recording.h"
 
@@ -48,19 +49,16 @@ struct gp_merge {
 	struct gp_index *index;
 	struct gp_definitions_index *meanings;
 	const struct gp_segment *segment;
-	struct gp_block_scratch *scratch;
-	void *scratch_memory;
-	unsigned char *payload;
+	struct gp_block_room room;
 	struct block_ref *block;
 	size_t blocks, block_room;
 	struct stream *heap;
 	size_t streams, stream_room;
 	struct plain *pool;
-	struct plain *scratch_plain; /* where a window is taken from; NULL: none was needed */
-	size_t wholes;		     /* plains of a whole block, pool and scratch left out */
-	uint64_t window;	     /* slots that each other plain has, or a few more */
-	bool has_current;	     /* the first stream's record was handed out */
-	uint64_t failures;	     /* blocks that did not decode */
+	size_t wholes;	   /* plains of a whole block, the pool's left out */
+	uint64_t window;   /* slots that each other plain has, or a few more */
+	bool has_current;  /* the first stream's record was handed out */
+	uint64_t failures; /* blocks that did not decode */
 	struct {
 		void (*visit)(void *context, uint64_t done, uint64_t bytes, unsigned pass);
 		void *context;
@@ -80,12 +78,7 @@ struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *inde
 	m->file = file;
 	m->index = index;
 	m->meanings = meanings;
-	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63;
-	m->scratch_memory = aligned_alloc(64, bytes);
-	m->payload = malloc(gp_block_bound());
-	if (m->scratch_memory != NULL)
-		m->scratch = gp_block_scratch_init(m->scratch_memory, bytes);
-	if (m->scratch != NULL && m->payload != NULL)
+	if (gp_block_room_open(&m->room))
 		return m;
 	gp_merge_close(m);
 	return NULL;
@@ -123,11 +116,9 @@ void gp_merge_close(struct gp_merge *m)
 		free(m->pool);
 		m->pool = next;
 	}
-	free(m->scratch_plain);
 	free(m->heap);
 	free(m->block);
-	free(m->payload);
-	free(m->scratch_memory);
+	gp_block_room_release(&m->room);
 	free(m);
 }
 
@@ -186,10 +177,10 @@ static enum gp_status read_block(struct gp_merge *m, const struct block_ref *ref
 	struct gp_block_header found;
 	if (h->stored_bytes > gp_block_bound() - GP_BLOCK_HEADER)
 		return GP_E_DAMAGED;
-	enum gp_status status =
-		gp_file_read(m->file, ref->offset, m->payload, GP_BLOCK_HEADER + h->stored_bytes);
+	enum gp_status status = gp_file_read(m->file, ref->offset, m->room.bytes,
+					     GP_BLOCK_HEADER + h->stored_bytes);
 	if (status == GP_OK)
-		status = gp_block_header_decode(m->payload, &found);
+		status = gp_block_header_decode(m->room.bytes, &found);
 	if (status == GP_OK && (found.segment != h->segment || found.part != h->part ||
 				found.thread != h->thread || found.sequence != h->sequence))
 		status = GP_E_DAMAGED;
@@ -210,7 +201,7 @@ static void learn_range_names(struct gp_merge *m, const struct gp_record *record
 }
 
 /* A block that cannot be decoded is damage, unless its owner died while writing it. */
-static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, struct plain *out,
+static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, struct gp_record *out,
 			     uint64_t *slots)
 {
 	const struct gp_block_header *h = &ref->header;
@@ -218,10 +209,10 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 	const bool is_allowed = gp_file_allows_block(m->file, h);
 	enum gp_status status = is_allowed ? read_block(m, ref) : GP_E_DAMAGED;
 	if (status == GP_OK)
-		status = gp_block_decode(m->scratch, h, m->payload + GP_BLOCK_HEADER, out->record,
+		status = gp_block_decode(m->room.scratch, h, m->room.bytes + GP_BLOCK_HEADER, out,
 					 slots);
 	if (status == GP_OK && *slots > h->records)
-		learn_range_names(m, out->record, *slots);
+		learn_range_names(m, out, *slots);
 	if (status == GP_OK)
 		return GP_OK;
 	*slots = 0;
@@ -433,9 +424,10 @@ static void leave_block(struct gp_merge *m)
 }
 
 /* The next whole records of a block of `slots`, from s->behind on. False: no memory. */
-static bool take_window(struct stream *s, const struct plain *from, uint64_t slots, uint64_t window)
+static bool take_window(struct stream *s, const struct gp_record *from, uint64_t slots,
+			uint64_t window)
 {
-	const struct gp_record *record = &from->record[s->behind];
+	const struct gp_record *record = &from[s->behind];
 	uint64_t most = slots - s->behind, n = 0;
 	do
 		n += 1u + record[n].extra;
@@ -454,21 +446,16 @@ static bool merge_fill(struct gp_merge *m, struct stream *s)
 {
 	const struct block_ref *ref = &m->block[s->block];
 	bool is_window = m->wholes >= WHOLES_MAX;
-	if (is_window && m->scratch_plain == NULL)
-		m->scratch_plain = plain_open(GP_BLOCK_RECORDS);
-	struct plain *whole = is_window ? m->scratch_plain : take_plain(m);
-	if (whole == NULL)
-		return false;
 	uint64_t slots;
 	s->at = s->slots = 0;
 	s->has_more = false;
-	if (!is_window)
-		s->plain = whole;
-	decode(m, ref, whole, &slots);
+	if (!is_window && (s->plain = take_plain(m)) == NULL)
+		return false;
+	decode(m, ref, is_window ? m->room.record : s->plain->record, &slots);
 	if (slots <= s->behind)
 		return true;
 	if (is_window)
-		return take_window(s, whole, slots, m->window);
+		return take_window(s, m->room.record, slots, m->window);
 	s->at = s->behind;
 	s->behind = 0;
 	s->slots = slots;
@@ -545,19 +532,13 @@ enum gp_status gp_merge_visit(struct gp_merge *m, size_t which, enum gp_block_ty
 		return GP_OK;
 	m->segment = &m->index->segment[which];
 	enum gp_status status = collect(m, type);
-	struct plain *plain = status == GP_OK ? take_plain(m) : NULL;
-	if (plain == NULL)
-		return GP_E_MEMORY;
 	for (size_t i = 0; i < m->blocks && status == GP_OK && !m->is_overtaken; i++) {
 		uint64_t slots;
-		decode(m, &m->block[i], plain, &slots);
-		for (uint64_t at = 0; at < slots && status == GP_OK;
-		     at += 1u + plain->record[at].extra)
-			status = visit(context, &plain->record[at]);
+		const struct gp_record *record = m->room.record;
+		decode(m, &m->block[i], m->room.record, &slots);
+		for (uint64_t at = 0; at < slots && status == GP_OK; at += 1u + record[at].extra)
+			status = visit(context, &record[at]);
 	}
-	m->wholes--;
-	plain->next = m->pool;
-	m->pool = plain;
 	if (m->is_overtaken)
 		overtake(m);
 	return status;

@@ -1,5 +1,5 @@
 /*
- * Where names lie in a recording: NAMES blocks behind everything else, and two words of the file
+ * Where names lie in a recording: DEFINE blocks behind everything else, and two words of the file
  * header that say where. Promises that a recording stays readable whenever its writer is stopped:
  * bytes that nothing points at yet go to the disk first, then the header. Not for tools/: their
  * contract is gpuprof.h.
@@ -9,23 +9,19 @@
 
 #include "recording.h"
 
+#define GP_NAME_AREA_MAX ((size_t)256 << 20) /* 2 million frames with names of 2 KiB */
 /*
- * The table's bytes, from malloc: GP_E_DAMAGED and `what` when they are not as they were written.
- * The header must name an area.
+ * The bytes of the blocks, from malloc; the header must name an area. GP_E_TRUNCATED: the file ends
+ * before. GP_E_DAMAGED: they lie in the header, or are more. GP_E_IO, GP_E_MEMORY.
  */
-enum gp_status gp_name_area_read(const struct gp_file *file, unsigned char **out, size_t *count,
-				 const char **what);
-
-/* NAMES blocks of a table, from malloc. Clocks are those of `last`. */
-enum gp_status gp_name_area_encode(const unsigned char *table, size_t count,
-				   const struct gp_block_header *last, unsigned char **out,
-				   size_t *bytes);
+enum gp_status gp_name_area_read(const struct gp_file *file, unsigned char **out, size_t *bytes);
 
 /*
- * Puts blocks into the recording open at `fd`, in place of those that its header names. `end`:
- * where what the recorder wrote ends. On failure the recording is as it was; GP_E_SPACE, GP_E_IO.
+ * Puts blocks at the end of the recording open at `fd`, which has `size` bytes; its header names
+ * them from then on, and older ones are lost space. On failure the recording is as it was;
+ * GP_E_SPACE, GP_E_IO.
  */
-enum gp_status gp_name_area_replace(int fd, struct gp_file_header *header, uint64_t end,
-				    const unsigned char *blocks, size_t bytes);
+enum gp_status gp_name_area_append(int fd, const struct gp_file_header *header, uint64_t size,
+				   const unsigned char *blocks, size_t bytes);
 
 #endif

@@ -175,8 +175,6 @@ bool gp_defined_get(const struct gp_definitions_index *meanings, enum gp_kind ki
 /* Each THREAD or RANGE_NAME, in no order. */
 void gp_defined_visit(const struct gp_definitions_index *meanings, enum gp_kind kind,
 		      void (*visit)(void *context, const struct gp_named *), void *context);
-/* Text in the extra slots of a record. */
-const char *gp_record_text(const struct gp_record *record, size_t *bytes);
 
 /* ---- tick.c: ticks to nanoseconds since the start ---- */
 

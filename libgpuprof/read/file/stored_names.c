@@ -1,7 +1,6 @@
 /*
  * Names of native frames that a recording stores: read once, and looked up and written for one that
- * is finished. Frames are told apart by module (path and build id) and offset, so it does not
- * matter when and where a module was mapped.
+ * is finished.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,19 +20,23 @@
 enum gp_status gp_recording_load_names(struct gp_recording *r)
 {
 	struct gp_stack_naming *naming = &r->naming;
-	unsigned char *bytes;
+	unsigned char *bytes = NULL;
 	size_t count;
-	const char *what = NULL;
+	const char *what = "expected 256 MiB of them at most, behind the header";
 	if (naming->has_read_table || r->file.header.names_bytes == 0)
 		return GP_OK;
-	enum gp_status status = gp_name_area_read(&r->file, &bytes, &count, &what);
-	if (status == GP_OK)
+	enum gp_status status = gp_name_area_read(&r->file, &bytes, &count);
+	if (status == GP_E_TRUNCATED)
+		what = "the file is too short";
+	if (status == GP_E_IO)
+		what = "the stored names cannot be read";
+	if (status == GP_OK) {
 		status = gp_name_table_open(bytes, count, &naming->table, &what);
+		free(bytes);
+	}
 	naming->has_read_table = status != GP_E_MEMORY;
 	if (status == GP_OK || status == GP_E_MEMORY)
 		return status;
-	if (status == GP_E_IO)
-		what = "the stored names cannot be read";
 	naming->damage.offset = r->file.header.names_offset;
 	snprintf(naming->damage.what, sizeof naming->damage.what, "%s", what);
 	return GP_OK;
@@ -48,26 +51,21 @@ enum gp_status gp_recording_load_names(struct gp_recording *r)
 #define PLACES_FREE (UINT64_C(1) << 18)
 #define PLACES_A_FRAME 4u
 
-/* A frame to look up: in module `index` of the symbolizer, number `module` of the sheet. */
+/* A frame to look up, in module `index` of the symbolizer. */
 struct place {
+	struct gp_name_module module;
 	uint64_t offset, pc;
 	uint64_t file_bytes; /* of the module: small ones come first */
-	uint32_t module, index;
-};
-
-struct numbered {
-	uint64_t file_bytes;
-	uint32_t number; /* of the sheet's module */
-	bool is_there;
+	size_t index;
 };
 
 struct work {
 	struct gp_recording *recording;
 	struct gp_symbolizer *symbolizer;
-	struct gp_name_builder *sheet;
+	struct gp_name_builder *builder;
 	const struct gp_symbolizing *how;
 	struct gp_symbolized *out;
-	struct numbered *module; /* by the symbolizer's index */
+	uint64_t *file_bytes; /* 1 + those of each module of the symbolizer; 0: not known yet */
 	size_t modules;
 	struct place *place;
 	size_t places, room;
@@ -75,44 +73,40 @@ struct work {
 	size_t nowheres, nowhere_room;
 	uint64_t pc, met, done; /* met: addresses */
 	uint64_t changes;	/* rows that the stored table does not have so */
-	bool has_met, is_out_of_memory;
+	bool has_met, is_out_of_memory, is_module_put;
 };
 
-static bool number_module(struct work *w, size_t index)
+/* False: no memory. */
+static bool measure(struct work *w, size_t index, const char *path, uint64_t *bytes)
 {
-	const void *build_id;
-	size_t build_id_bytes;
-	const struct gp_module *m =
-		gp_symbolizer_get(w->symbolizer, index, &build_id, &build_id_bytes);
-	if (!gp_array_reach(&w->module, &w->modules, index, sizeof *w->module))
-		return false;
-	struct numbered *to = &w->module[index];
-	if (to->is_there)
-		return true;
 	struct stat st;
-	to->file_bytes = stat(m->path, &st) == 0 ? (uint64_t)st.st_size : 0;
-	to->is_there = gp_name_builder_module(
-		w->sheet, &(struct gp_name_module){ m->path, build_id, build_id_bytes },
-		&to->number);
-	return to->is_there;
+	if (!gp_array_reach(&w->file_bytes, &w->modules, index, sizeof *w->file_bytes))
+		return false;
+	if (w->file_bytes[index] == 0)
+		w->file_bytes[index] = 1 + (stat(path, &st) == 0 ? (uint64_t)st.st_size : 0);
+	*bytes = w->file_bytes[index];
+	return true;
 }
 
 static bool add_place(void *context, size_t index)
 {
 	struct work *w = context;
-	const void *build_id;
-	size_t bytes;
 	w->has_met = true;
 	if (w->places >= PLACES_FREE + PLACES_A_FRAME * w->met)
 		return false;
-	if (!number_module(w, index) ||
+	const void *build_id;
+	size_t bytes;
+	const struct gp_module *m = gp_symbolizer_get(w->symbolizer, index, &build_id, &bytes);
+	struct place place = { .module = { m->path, build_id, bytes },
+			       .offset = w->pc - m->base,
+			       .pc = w->pc,
+			       .index = index };
+	if (!measure(w, index, m->path, &place.file_bytes) ||
 	    !gp_array_reserve(&w->place, &w->room, w->places, 1, sizeof *w->place)) {
 		w->is_out_of_memory = true;
 		return false;
 	}
-	const struct gp_module *m = gp_symbolizer_get(w->symbolizer, index, &build_id, &bytes);
-	w->place[w->places++] = (struct place){ w->pc - m->base, w->pc, w->module[index].file_bytes,
-						w->module[index].number, (uint32_t)index };
+	w->place[w->places++] = place;
 	return true;
 }
 
@@ -138,9 +132,8 @@ static int by_work(const void *left, const void *right)
 	const struct place *a = left, *b = right;
 	if (a->file_bytes != b->file_bytes)
 		return a->file_bytes < b->file_bytes ? -1 : 1;
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return (a->offset > b->offset) - (a->offset < b->offset);
+	const int order = gp_name_module_order(&a->module, &b->module);
+	return order != 0 ? order : (a->offset > b->offset) - (a->offset < b->offset);
 }
 
 static enum gp_status learn(void *context, const struct gp_record *record)
@@ -248,23 +241,23 @@ static bool add_unnamed(struct gp_symbolized *out, const struct gp_symbol *symbo
 	return last != NULL;
 }
 
-static bool stored_names_look_up(struct work *w, const struct place *place)
+/* `is_first`: of its module. */
+static bool stored_names_look_up(struct work *w, const struct place *place, bool is_first)
 {
 	struct gp_symbol frame[GP_NAME_FRAMES_MAX], before[GP_NAME_FRAMES_MAX];
 	const struct gp_name_table *table = w->recording->naming.table;
 	struct gp_symbolized *out = w->out;
+	size_t had = 0;
 	size_t count = gp_symbolizer_find_in(w->symbolizer, place->index, place->pc, frame,
 					     GP_NAME_FRAMES_MAX);
-	const void *build_id;
-	size_t build_id_bytes, had = 0;
-	const struct gp_module *m =
-		gp_symbolizer_get(w->symbolizer, place->index, &build_id, &build_id_bytes);
-	const struct gp_name_module module = { m->path, build_id, build_id_bytes };
 	if (table != NULL)
-		had = gp_name_table_find(table, &module, place->offset, before, GP_NAME_FRAMES_MAX);
+		had = gp_name_table_find(table, &place->module, place->offset, before,
+					 GP_NAME_FRAMES_MAX);
 	unsigned rank = gp_symbol_rank(frame, count), old = gp_symbol_rank(before, had);
-	if (rank == 0 ||
-	    !gp_name_builder_add(w->sheet, place->module, place->offset, frame, count)) {
+	if (is_first)
+		w->is_module_put = gp_name_builder_module(w->builder, &place->module);
+	if (rank == 0 || !w->is_module_put ||
+	    !gp_name_builder_add(w->builder, place->offset, frame, count)) {
 		out->waiting++;
 		return true;
 	}
@@ -283,9 +276,14 @@ static enum gp_status look_up_all(struct work *w)
 {
 	if (w->how->is_over != NULL)
 		gp_symbolizer_set_limit(w->symbolizer, is_over, w);
-	bool is_right = true;
-	for (; w->done < w->places && is_right; w->done++)
-		is_right = stored_names_look_up(w, &w->place[w->done]);
+	w->builder = gp_name_builder_open(&w->recording->index.last, w->out->frames);
+	bool is_right = w->builder != NULL;
+	for (; w->done < w->places && is_right; w->done++) {
+		const struct place *place = &w->place[w->done];
+		bool is_first = w->done == 0 ||
+				gp_name_module_order(&place[-1].module, &place->module) != 0;
+		is_right = stored_names_look_up(w, place, is_first);
+	}
 	gp_symbolizer_set_limit(w->symbolizer, NULL, NULL);
 	if (w->out->unnamed_modules > 1)
 		qsort(w->out->unnamed, w->out->unnamed_modules, sizeof *w->out->unnamed,
@@ -309,33 +307,14 @@ static enum gp_status check(struct gp_recording *r, struct gp_symbolized *out)
 	return refuse_damage(r, out);
 }
 
-/* Where what the recorder wrote ends, and names begin. Corrects a header that points elsewhere. */
-static uint64_t end_of_events(const struct gp_recording *r, uint64_t size,
-			      struct gp_file_header *header)
-{
-	const struct gp_index *x = &r->index;
-	uint64_t end = GP_FILE_HEADER;
-	for (size_t i = 0; i < x->parts; i++)
-		if (x->part[i].end > end)
-			end = x->part[i].end;
-	if (header->names_offset < end || header->names_offset > size)
-		header->names_bytes = header->names_offset = 0;
-	bool is_from_start = x->segments != 0 && x->segment[0].number == 0 &&
-			     x->segment[0].has_begin && x->damages == 0;
-	/* a ring that came round holds older slots, too; else nothing behind the seal is of use */
-	if (header->slots == 0 || is_from_start)
-		return end;
-	return header->names_bytes != 0 ? header->names_offset : size;
-}
-
 /* Under a lock of its own: two that name the same recording would write to the same place. */
 static enum gp_status store(struct work *w)
 {
 	struct gp_recording *r = w->recording;
 	struct stat st, opened;
 	struct gp_file_header header;
-	unsigned char encoded[GP_FILE_HEADER], *table = NULL, *blocks = NULL;
-	size_t count, bytes = 0;
+	unsigned char encoded[GP_FILE_HEADER];
+	size_t bytes = 0;
 	int fd = open(r->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return refuse(w->out, GP_E_OPEN, strerror(errno));
@@ -353,20 +332,14 @@ static enum gp_status store(struct work *w)
 	if (status == GP_OK && (header.names_offset != r->file.header.names_offset ||
 				header.names_bytes != r->file.header.names_bytes))
 		status = refuse(w->out, GP_E_BUSY, "another gpuprof wrote names into it meanwhile");
+	const unsigned char *blocks = gp_name_builder_blocks(w->builder, &bytes);
+	if (status == GP_OK && blocks == NULL)
+		status = GP_E_MEMORY;
 	if (status == GP_OK)
-		status = gp_name_builder_encode(w->sheet, w->out->frames, w->out->nowhere, &table,
-						&count);
-	if (status == GP_OK)
-		status = gp_name_area_encode(table, count, &r->index.last, &blocks, &bytes);
-	if (status == GP_OK) {
-		uint64_t end = end_of_events(r, (uint64_t)st.st_size, &header);
-		status = gp_name_area_replace(fd, &header, end, blocks, bytes);
-	}
+		status = gp_name_area_append(fd, &header, (uint64_t)st.st_size, blocks, bytes);
 	w->out->is_written = status == GP_OK;
 	if (status == GP_OK)
 		w->out->names_bytes = bytes;
-	free(blocks);
-	free(table);
 	close(fd);
 	return status;
 }
@@ -383,8 +356,7 @@ enum gp_status gp_recording_symbolize(struct gp_recording *r, const struct gp_sy
 		return status;
 	out->names_bytes = r->naming.table != NULL ? r->file.header.names_bytes : 0;
 	out->dropped = r->naming.damage.what[0] != '\0' ? &r->naming.damage : NULL;
-	w.sheet = gp_name_builder_open();
-	status = w.sheet != NULL ? collect(&w) : GP_E_MEMORY;
+	status = collect(&w);
 	if (status == GP_OK)
 		status = look_up_all(&w);
 	/* reasons alone would make a recording that lost its names look whole */
@@ -393,8 +365,8 @@ enum gp_status gp_recording_symbolize(struct gp_recording *r, const struct gp_sy
 				"those in it are damaged, and none is found to replace them");
 	if (status == GP_OK && (w.changes != 0 || out->dropped != NULL))
 		status = store(&w);
-	gp_name_builder_close(w.sheet);
-	free(w.module);
+	gp_name_builder_close(w.builder);
+	free(w.file_bytes);
 	free(w.place);
 	free(w.nowhere);
 	enum gp_status rewound = gp_recording_rewind(r);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../block_room.h"
 #include "missing.h"
 #include "name_area.h"
 
@@ -162,10 +163,7 @@ struct copy {
 	bool is_all_missing; /* also what no damaged block held */
 	int fd;
 	uint64_t at;
-	struct gp_block_scratch *scratch;
-	void *scratch_memory;
-	struct gp_record *record;
-	unsigned char *block;
+	struct gp_block_room room;
 	struct gp_row_table sequence; /* of struct thread_sequence */
 	uint64_t blocks, dropped, dropped_records, lost_memory;
 };
@@ -177,17 +175,17 @@ static enum gp_status verify_put(struct copy *c, const unsigned char *bytes, siz
 	return status;
 }
 
-/* True: its payload is as its writer wrote it; c->block holds header and payload. */
+/* True: its payload is as its writer wrote it; c->room.bytes holds header and payload. */
 static bool verify_is_whole(struct copy *c, const struct gp_block_walk *walk)
 {
 	uint64_t slots;
 	return walk->header.stored_bytes <= gp_block_bound() - GP_BLOCK_HEADER &&
 	       gp_file_allows_block(walk->file, &walk->header) &&
-	       gp_file_read(walk->file, walk->offset, c->block,
+	       gp_file_read(walk->file, walk->offset, c->room.bytes,
 			    GP_BLOCK_HEADER + walk->header.stored_bytes) == GP_OK &&
 	       (walk->header.records == 0 ||
-		gp_block_decode(c->scratch, &walk->header, c->block + GP_BLOCK_HEADER, c->record,
-				&slots) == GP_OK);
+		gp_block_decode(c->room.scratch, &walk->header, c->room.bytes + GP_BLOCK_HEADER,
+				c->room.record, &slots) == GP_OK);
 }
 
 static enum gp_status copy_block(struct copy *c, const struct gp_block_walk *walk)
@@ -209,8 +207,8 @@ static enum gp_status copy_block(struct copy *c, const struct gp_block_walk *wal
 		header.sequence = t->next++;
 	}
 	c->blocks++;
-	gp_block_header_encode(&header, c->block);
-	return verify_put(c, c->block, GP_BLOCK_HEADER + header.stored_bytes);
+	gp_block_header_encode(&header, c->room.bytes);
+	return verify_put(c, c->room.bytes, GP_BLOCK_HEADER + header.stored_bytes);
 }
 
 static enum gp_status finish_segment(struct copy *c, const struct gp_segment *s, uint16_t flags)
@@ -244,9 +242,10 @@ static enum gp_status put_losses(struct copy *c, const struct gp_segment *s, uin
 	header.part = 0;
 	header.thread = THREAD_LOSSES;
 	header.sequence = t->next++;
-	enum gp_status status = gp_block_encode(c->scratch, &header, c->record, GP_BLOCK_RECORDS, 0,
-						records, c->block, gp_block_bound(), &length);
-	return status == GP_OK ? verify_put(c, c->block, length) : status;
+	enum gp_status status =
+		gp_block_encode(c->room.scratch, &header, c->room.record, GP_BLOCK_RECORDS, 0,
+				records, c->room.bytes, gp_block_bound(), &length);
+	return status == GP_OK ? verify_put(c, c->room.bytes, length) : status;
 }
 
 /*
@@ -263,7 +262,7 @@ static enum gp_status tell_losses(struct copy *c, const struct gp_segment *s, bo
 		if ((!h->is_damage && !c->is_all_missing) || h->segment != s->number || span == 0)
 			continue;
 		c->lost_memory += span;
-		c->record[records++] = (struct gp_record){
+		c->room.record[records++] = (struct gp_record){
 			.kind = GP_LOST,
 			.time = h->ticks,
 			.order = h->from,
@@ -276,7 +275,7 @@ static enum gp_status tell_losses(struct copy *c, const struct gp_segment *s, bo
 		}
 	}
 	if (is_last && c->dropped_records > c->lost_memory)
-		c->record[records++] = (struct gp_record){
+		c->room.record[records++] = (struct gp_record){
 			.kind = GP_LOST,
 			.time = c->from->index.last.ticks,
 			.order = UINT64_MAX >> 2,
@@ -310,14 +309,11 @@ static enum gp_status copy_segment(struct copy *c, size_t which)
 /* Behind the end of the copy, when they are whole; the header is written once more. */
 static enum gp_status copy_names(struct copy *c, struct gp_file_header *header)
 {
-	const struct gp_name_table *table = c->from->naming.table;
 	unsigned char *blocks, bytes[GP_FILE_HEADER];
-	size_t count, length;
-	if (table == NULL)
+	size_t length;
+	if (c->from->naming.table == NULL)
 		return GP_OK;
-	const unsigned char *names = gp_name_table_bytes(table, &count);
-	enum gp_status status =
-		gp_name_area_encode(names, count, &c->from->index.last, &blocks, &length);
+	enum gp_status status = gp_name_area_read(&c->from->file, &blocks, &length);
 	if (status != GP_OK)
 		return status;
 	header->names_offset = c->at;
@@ -353,21 +349,11 @@ static enum gp_status write_copy(const struct gp_recording *r, const struct gp_m
 	struct copy c = {
 		.from = r, .missing = missing, .is_all_missing = is_all_missing, .fd = out->fd
 	};
-	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63;
-	enum gp_status status = GP_E_MEMORY;
-	c.scratch_memory = aligned_alloc(64, bytes);
-	c.record = malloc(GP_BLOCK_RECORDS * sizeof *c.record);
-	c.block = malloc(gp_block_bound());
-	if (c.scratch_memory != NULL && c.record != NULL && c.block != NULL) {
-		c.scratch = gp_block_scratch_init(c.scratch_memory, bytes);
-		status = copy_all(&c);
-	}
+	enum gp_status status = gp_block_room_open(&c.room) ? copy_all(&c) : GP_E_MEMORY;
 	out->blocks = c.blocks;
 	out->dropped = c.dropped;
 	out->dropped_records = c.dropped_records;
-	free(c.scratch_memory);
-	free(c.record);
-	free(c.block);
+	gp_block_room_release(&c.room);
 	gp_row_table_release(&c.sequence);
 	return status;
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../block_room.h"
 #include "../file/recording.h"
 #include "../regular_file.h"
 #include "orphan_stacks.h"
@@ -28,10 +29,7 @@ struct adopter {
 	uint64_t slot;
 	uint32_t segment, part;
 	uint64_t cut;
-	struct gp_block_scratch *scratch;
-	void *scratch_memory;
-	struct gp_record *record; /* one decoded block */
-	unsigned char *block;
+	struct gp_block_room room; /* record: one decoded block */
 	struct gp_adopted got;
 };
 
@@ -94,25 +92,25 @@ static enum gp_status begin_part(struct adopter *a)
 /* ---- rings ---- */
 
 /*
- * Copies what may go into one block to a->record: while it is looked at and encoded another process
- * may write into the rings.
+ * Copies what may go into one block to a->room.record: while it is looked at and encoded another
+ * process may write into the rings.
  */
 static uint64_t copy_slots(struct adopter *a, const struct gp_ring *ring, uint64_t tail,
 			   uint64_t head)
 {
 	uint64_t n = head - tail < GP_BLOCK_RECORDS ? head - tail : GP_BLOCK_RECORDS;
 	for (uint64_t k = 0; k < n; k++)
-		a->record[k] = *gp_ring_slot(ring, tail + k);
+		a->room.record[k] = *gp_ring_slot(ring, tail + k);
 	return n;
 }
 
-/* Slots of whole records in a->record that go into one block: on one side of the cut. */
+/* Slots of whole records in a->room.record that go into one block: on one side of the cut. */
 static uint64_t block_slots(struct adopter *a, uint64_t copied, bool *is_late)
 {
 	uint64_t at = 0;
-	*is_late = a->record[0].order < a->cut;
+	*is_late = a->room.record[0].order < a->cut;
 	while (at < copied) {
-		const struct gp_record *record = &a->record[at];
+		const struct gp_record *record = &a->room.record[at];
 		uint64_t next = at + 1u + record->extra;
 		if (next > copied || (record->order < a->cut) != *is_late)
 			break;
@@ -131,12 +129,14 @@ static enum gp_status put_block(struct adopter *a, struct gp_block_header header
 	for (;;) {
 		size_t length;
 		header.part = a->part;
-		enum gp_status status = gp_block_encode(a->scratch, &header, base, room, tail,
-							slots, a->block, gp_block_bound(), &length);
+		enum gp_status status =
+			gp_block_encode(a->room.scratch, &header, base, room, tail, slots,
+					a->room.bytes, gp_block_bound(), &length);
 		if (status != GP_OK)
 			return status;
 		bool fits = a->end - a->at >= length + GP_BLOCK_HEADER; /* an END must still fit */
-		status = fits ? gp_file_write(a->file.fd, a->at, a->block, length) : begin_part(a);
+		status = fits ? gp_file_write(a->file.fd, a->at, a->room.bytes, length) :
+				begin_part(a);
 		if (status != GP_OK)
 			return status;
 		if (!fits)
@@ -146,7 +146,7 @@ static enum gp_status put_block(struct adopter *a, struct gp_block_header header
 	}
 }
 
-/* The first `slots` of a->record. */
+/* The first `slots` of a->room.record. */
 static enum gp_status put_events(struct adopter *a, struct gp_ring *ring, uint64_t slots,
 				 bool is_late)
 {
@@ -154,7 +154,7 @@ static enum gp_status put_events(struct adopter *a, struct gp_ring *ring, uint64
 		make_header(a, GP_BLOCK_EVENTS, is_late ? GP_BLOCK_LATE : 0);
 	header.thread = ring->thread;
 	header.sequence = atomic_load(&ring->sequence);
-	enum gp_status status = put_block(a, header, a->record, GP_BLOCK_RECORDS, 0, slots);
+	enum gp_status status = put_block(a, header, a->room.record, GP_BLOCK_RECORDS, 0, slots);
 	if (status != GP_OK)
 		return status;
 	atomic_store(&ring->sequence, header.sequence + 1);
@@ -221,9 +221,10 @@ static void skip_written(struct adopter *a)
 	    walk.header.type != GP_BLOCK_EVENTS || walk.header.stored_bytes > gp_block_bound())
 		return;
 	uint64_t slots = 0;
-	if (gp_file_read(&a->file, walk.offset + GP_BLOCK_HEADER, a->block,
+	if (gp_file_read(&a->file, walk.offset + GP_BLOCK_HEADER, a->room.bytes,
 			 walk.header.stored_bytes) != GP_OK ||
-	    gp_block_decode(a->scratch, &walk.header, a->block, a->record, &slots) != GP_OK ||
+	    gp_block_decode(a->room.scratch, &walk.header, a->room.bytes, a->room.record, &slots) !=
+		    GP_OK ||
 	    slots == 0) {
 		a->at = walk.offset; /* torn: written anew */
 		return;
@@ -232,7 +233,8 @@ static void skip_written(struct adopter *a)
 		struct gp_ring *ring = gp_ring_file_ring(a->rings, i);
 		uint64_t tail = atomic_load(&ring->tail), head = atomic_load(&ring->head);
 		if (ring->thread != walk.header.thread || !gp_ring_is_possible(ring, tail, head) ||
-		    head - tail < slots || !is_same_record(gp_ring_slot(ring, tail), &a->record[0]))
+		    head - tail < slots ||
+		    !is_same_record(gp_ring_slot(ring, tail), &a->room.record[0]))
 			continue;
 		atomic_store(&ring->sequence, walk.header.sequence + 1);
 		atomic_store(&ring->tail, tail + slots);
@@ -418,27 +420,13 @@ static enum gp_status find_position(struct adopter *a)
 	return GP_OK;
 }
 
-static enum gp_status open_memory(struct adopter *a)
-{
-	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63;
-	a->scratch_memory = aligned_alloc(64, bytes);
-	a->record = malloc(GP_BLOCK_RECORDS * sizeof *a->record);
-	a->block = malloc(gp_block_bound());
-	if (a->scratch_memory == NULL || a->record == NULL || a->block == NULL)
-		return GP_E_MEMORY;
-	a->scratch = gp_block_scratch_init(a->scratch_memory, bytes);
-	return a->scratch != NULL ? GP_OK : GP_E_MEMORY;
-}
-
 enum gp_status gp_adopt_ring_file(struct gp_ring_file *rings, const char *moved_to,
 				  struct gp_adopted *out)
 {
 	struct adopter a = { .rings = rings, .file.fd = -1 };
 	enum gp_status status = find_recording(&a, moved_to);
 	if (status == GP_OK && !a.index.is_sealed) {
-		status = open_memory(&a);
-		if (status == GP_OK)
-			status = find_position(&a);
+		status = gp_block_room_open(&a.room) ? find_position(&a) : GP_E_MEMORY;
 		if (status == GP_OK)
 			status = adopt_rings(&a);
 		enum gp_status told = GP_OK;
@@ -452,8 +440,6 @@ enum gp_status gp_adopt_ring_file(struct gp_ring_file *rings, const char *moved_
 	*out = a.got;
 	gp_index_release(&a.index);
 	gp_file_release(&a.file);
-	free(a.scratch_memory);
-	free(a.record);
-	free(a.block);
+	gp_block_room_release(&a.room);
 	return status;
 }

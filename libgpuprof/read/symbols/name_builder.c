@@ -1,261 +1,138 @@
-/* A table of names in the making: texts once each, rows in any order, sorted when it is encoded. */
+/* Definitions of names, gathered into blocks. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../format/varint.h"
+#include "../block_room.h"
 #include "../tables/array.h"
-#include "../tables/row_table.h"
-#include "../tables/text_store.h"
 #include "name_table.h"
 
-#define TEXT_BYTES_MAX ((size_t)160 << 20)
-#define FRAMES_MAX 4000000u
-
-/* Of texts: their number in the table. */
-struct frame {
-	uint32_t function, file;
-	uint32_t line;
-};
-
-struct row {
-	uint32_t module;
-	uint32_t first, count; /* frames */
-	uint8_t why;
-	bool is_unproved;
-	uint64_t offset, symbol_offset;
-	uint32_t symbol;
-};
-
-struct text {
-	uint64_t number; /* of the store */
-};
-
-struct module {
-	uint32_t path; /* number in the table */
-	unsigned char build_id[64];
-	size_t build_id_bytes;
-	uint32_t number; /* as the caller knows it */
-};
+#define TEXT_MAX (UINT8_MAX * sizeof(struct gp_record) - sizeof(uint64_t))
 
 struct gp_name_builder {
-	struct gp_text_store texts;
-	struct gp_row_table modules; /* of struct module */
-	struct row *row;
-	size_t rows, row_room;
-	struct frame *frame;
-	size_t frames, frame_room;
-	struct gp_row_table numbers; /* of struct text, in the order of the table */
+	struct gp_block_room room;
+	struct gp_block_header header; /* of the next block */
+	uint64_t slots;		       /* for it */
+	unsigned char *blocks;
+	size_t bytes, blocks_room;
+	uint32_t modules;
+	size_t frames;
 };
 
-struct gp_name_builder *gp_name_builder_open(void)
+static bool builder_flush(struct gp_name_builder *b)
 {
-	struct gp_name_builder *s = calloc(1, sizeof *s);
-	if (s != NULL)
-		s->texts.most_bytes = TEXT_BYTES_MAX;
-	return s;
-}
-
-void gp_name_builder_close(struct gp_name_builder *s)
-{
-	if (s == NULL)
-		return;
-	gp_text_store_release(&s->texts);
-	gp_row_table_release(&s->modules);
-	free(s->row);
-	free(s->frame);
-	gp_row_table_release(&s->numbers);
-	free(s);
-}
-
-static const char *text_of(const struct gp_name_builder *s, uint32_t number)
-{
-	const struct text *text = s->numbers.row;
-	return gp_text_store_get(&s->texts, (uint32_t)text[number - 1].number);
-}
-
-/* *out: its number in the table, 0 for NULL. False: no memory, or the bound is reached. */
-static bool keep(struct gp_name_builder *s, const char *text, uint32_t *out)
-{
-	*out = 0;
-	if (text == NULL)
+	const size_t bound = gp_block_bound();
+	size_t length;
+	if (b->slots == 0)
 		return true;
-	const uint32_t kept = gp_text_store_add(&s->texts, text, SIZE_MAX);
-	const struct text *row = kept != 0 ? gp_row_get_key(&s->numbers, sizeof *row, kept) : NULL;
-	if (row != NULL)
-		*out = (uint32_t)(row - (const struct text *)s->numbers.row) + 1;
-	return row != NULL;
-}
-
-bool gp_name_builder_module(struct gp_name_builder *s, const struct gp_name_module *module,
-			    uint32_t *number)
-{
-	uint32_t path;
-	struct module *m;
-	const size_t bytes = module->build_id_bytes;
-	if (bytes > sizeof m->build_id || !keep(s, module->path, &path))
+	if (!gp_array_reserve(&b->blocks, &b->blocks_room, b->bytes, bound, 1) ||
+	    gp_block_encode(b->room.scratch, &b->header, b->room.record, GP_BLOCK_RECORDS, 0,
+			    b->slots, b->blocks + b->bytes, bound, &length) != GP_OK)
 		return false;
-	const uint32_t hash =
-		gp_row_hash(gp_hash_bytes((const char *)module->build_id, bytes) ^ path);
-	m = s->modules.row;
-	for (uint32_t step = 0, at; (at = gp_row_next(&s->modules, hash, &step)) != 0;) {
-		*number = at - 1;
-		if (m[at - 1].path == path && m[at - 1].build_id_bytes == bytes &&
-		    memcmp(m[at - 1].build_id, module->build_id, bytes) == 0)
-			return true;
-	}
-	m = gp_row_add(&s->modules, sizeof *m, hash);
-	if (m == NULL)
-		return false;
-	*number = s->modules.rows - 1;
-	*m = (struct module){ .path = path, .build_id_bytes = bytes, .number = *number };
-	if (bytes != 0)
-		memcpy(m->build_id, module->build_id, bytes);
+	b->header.sequence++;
+	b->bytes += length;
+	b->slots = 0;
 	return true;
 }
 
-bool gp_name_builder_add(struct gp_name_builder *s, uint32_t module, uint64_t offset,
-			 const struct gp_symbol *frame, size_t count)
+/* `n`: bytes of text, at most TEXT_MAX. */
+static bool builder_put(struct gp_name_builder *b, struct gp_record record, const char *text,
+			uint64_t n)
 {
-	if (count == 0 || count > GP_NAME_FRAMES_MAX || s->frames + count > FRAMES_MAX ||
-	    !gp_array_reserve(&s->row, &s->row_room, s->rows, 1, sizeof *s->row) ||
-	    !gp_array_reserve(&s->frame, &s->frame_room, s->frames, count, sizeof *s->frame))
+	const size_t slot = sizeof record;
+	record.extra = (uint8_t)(n != 0 ? (sizeof n + n + slot - 1) / slot : 0);
+	if (b->slots + 1 + record.extra > GP_BLOCK_RECORDS && !builder_flush(b))
 		return false;
-	struct row row = { .module = module,
-			   .first = (uint32_t)s->frames,
-			   .count = (uint32_t)count,
-			   .is_unproved = frame[0].is_unproved,
-			   .offset = offset,
-			   .symbol_offset = frame[0].symbol_offset };
-	bool is_kept = keep(s, frame[0].symbol, &row.symbol);
-	for (size_t i = 0; i < count && is_kept; i++) {
-		struct frame *to = &s->frame[s->frames + i];
-		to->line = frame[i].line;
-		is_kept = keep(s, frame[i].function, &to->function) &&
-			  keep(s, frame[i].file, &to->file);
-		if (frame[i].why != GP_SYMBOL_NAMED)
-			row.why = (uint8_t)frame[i].why;
-	}
-	if (!is_kept)
-		return false;
-	s->frames += count;
-	s->row[s->rows++] = row;
+	struct gp_record *to = &b->room.record[b->slots];
+	b->slots += 1u + record.extra;
+	*to++ = record;
+	if (n == 0)
+		return true;
+	memset(to, 0, record.extra * slot);
+	memcpy(to, &n, sizeof n);
+	memcpy((char *)to + sizeof n, text, n);
 	return true;
 }
 
-/* ---- as bytes ---- */
-
-struct output {
-	unsigned char *bytes;
-	size_t count, room;
-	bool is_out_of_memory;
-};
-
-static unsigned char *space(struct output *o, size_t bytes)
+struct gp_name_builder *gp_name_builder_open(const struct gp_block_header *last, uint64_t frames)
 {
-	o->is_out_of_memory |= !gp_array_reserve(&o->bytes, &o->room, o->count, bytes, 1);
-	return o->is_out_of_memory ? NULL : o->bytes + o->count;
+	struct gp_name_builder *b = calloc(1, sizeof *b);
+	if (b == NULL)
+		return NULL;
+	/* of no segment and no part: who looks for blocks there passes over it */
+	b->header = (struct gp_block_header){ .type = GP_BLOCK_DEFINE,
+					      .segment = GP_SEGMENT_NONE,
+					      .part = UINT32_MAX,
+					      .thread = GP_THREAD_NONE,
+					      .ticks = last->ticks,
+					      .mono_ns = last->mono_ns,
+					      .unix_ns = last->unix_ns };
+	const struct gp_record count = { .kind = GP_FACT,
+					 .aux = GP_FACT_NATIVE_FRAMES,
+					 .fact.value = frames };
+	if (gp_block_room_open(&b->room) && builder_put(b, count, NULL, 0))
+		return b;
+	gp_name_builder_close(b);
+	return NULL;
 }
 
-static void name_builder_put(struct output *o, uint64_t value)
+void gp_name_builder_close(struct gp_name_builder *b)
 {
-	unsigned char *at = space(o, GP_VARINT_MAX);
-	if (at != NULL)
-		o->count = (size_t)(gp_varint_put(at, value) - o->bytes);
+	if (b == NULL)
+		return;
+	gp_block_room_release(&b->room);
+	free(b->blocks);
+	free(b);
 }
 
-static void put_bytes(struct output *o, const void *bytes, size_t count)
+bool gp_name_builder_module(struct gp_name_builder *b, const struct gp_name_module *module)
 {
-	unsigned char *at = space(o, count);
-	if (at != NULL && count != 0)
-		memcpy(at, bytes, count);
-	o->count += at != NULL ? count : 0;
+	char text[GP_MODULE_TEXT_MAX];
+	const struct gp_record record = { .kind = GP_MODULE, .aux = b->modules + 1 };
+	if (!gp_name_module_text(module, text) || !builder_put(b, record, text, strlen(text)))
+		return false;
+	b->modules++;
+	return true;
 }
 
-static int by_name(const void *left, const void *right, void *sheet)
+static bool builder_add_frame(struct gp_name_builder *b, uint64_t offset,
+			      const struct gp_symbol *frame)
 {
-	const struct module *a = left, *b = right;
-	int by_path = strcmp(text_of(sheet, a->path), text_of(sheet, b->path));
-	size_t least =
-		a->build_id_bytes < b->build_id_bytes ? a->build_id_bytes : b->build_id_bytes;
-	int by_id = memcmp(a->build_id, b->build_id, least);
-	if (by_path != 0 || by_id != 0)
-		return by_path != 0 ? by_path : by_id;
-	return (a->build_id_bytes > b->build_id_bytes) - (a->build_id_bytes < b->build_id_bytes);
-}
-
-static int by_place(const void *left, const void *right)
-{
-	const struct row *a = left, *b = right;
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return (a->offset > b->offset) - (a->offset < b->offset);
-}
-
-static void put_row(struct output *o, const struct gp_name_builder *s, const struct row *row,
-		    uint64_t before)
-{
-	name_builder_put(o, row->offset - before);
-	name_builder_put(o, row->why | (unsigned)row->is_unproved << 4);
-	name_builder_put(o, row->symbol);
-	name_builder_put(o, row->symbol_offset);
-	name_builder_put(o, row->count);
-	for (uint32_t i = 0; i < row->count; i++) {
-		const struct frame *frame = &s->frame[row->first + i];
-		name_builder_put(o, frame->function);
-		name_builder_put(o, frame->file);
-		name_builder_put(o, frame->line);
+	char text[TEXT_MAX];
+	size_t n = frame->function != NULL ? strlen(frame->function) : 0;
+	const size_t file = frame->file != NULL ? strlen(frame->file) : 0;
+	const struct gp_record record = {
+		.kind = GP_NATIVE_NAME,
+		.aux = b->modules,
+		.native_name = { offset, frame->line, frame->why, frame->is_inlined },
+	};
+	n = n < TEXT_MAX ? n : TEXT_MAX;
+	if (n != 0)
+		memcpy(text, frame->function, n);
+	/* a path that is cut would be another file */
+	if (file != 0 && n + 1 + file <= TEXT_MAX) {
+		text[n] = '\0';
+		memcpy(text + n + 1, frame->file, file);
+		n += 1 + file;
 	}
+	return builder_put(b, record, text, n);
 }
 
-/* Rows come in the order of the modules; rank[number] is a module's place among them. */
-static void put_modules(struct output *o, struct gp_name_builder *s, uint32_t *rank)
+bool gp_name_builder_add(struct gp_name_builder *b, uint64_t offset, const struct gp_symbol *frame,
+			 size_t count)
 {
-	struct module *module = s->modules.row;
-	const size_t modules = s->modules.rows;
-	if (modules != 0)
-		qsort_r(module, modules, sizeof *module, by_name, s);
-	for (size_t i = 0; i < modules; i++)
-		rank[module[i].number] = (uint32_t)i;
-	for (size_t i = 0; i < s->rows; i++)
-		s->row[i].module = rank[s->row[i].module];
-	if (s->rows != 0)
-		qsort(s->row, s->rows, sizeof *s->row, by_place);
-	name_builder_put(o, modules);
-	for (size_t i = 0, row = 0; i < modules; i++) {
-		const struct module *m = &module[i];
-		size_t first = row;
-		while (row < s->rows && s->row[row].module == i)
-			row++;
-		name_builder_put(o, m->path);
-		name_builder_put(o, m->build_id_bytes);
-		put_bytes(o, m->build_id, m->build_id_bytes);
-		name_builder_put(o, row - first);
-	}
-	for (size_t i = 0; i < s->rows; i++) {
-		bool is_next = i > 0 && s->row[i - 1].module == s->row[i].module;
-		put_row(o, s, &s->row[i], is_next ? s->row[i - 1].offset : 0);
-	}
+	if (count == 0 || count > GP_NAME_FRAMES_MAX || b->frames + count > GP_NAMES_MAX)
+		return false;
+	b->frames += count;
+	for (size_t i = 0; i < count; i++)
+		if (!builder_add_frame(b, offset, &frame[i]))
+			return false;
+	return true;
 }
 
-enum gp_status gp_name_builder_encode(struct gp_name_builder *s, uint64_t frames, uint64_t nowhere,
-				      unsigned char **out, size_t *count)
+const unsigned char *gp_name_builder_blocks(struct gp_name_builder *b, size_t *bytes)
 {
-	struct output o = { 0 };
-	uint32_t *rank = calloc(s->modules.rows + 1, sizeof *rank);
-	if (rank == NULL)
-		return GP_E_MEMORY;
-	name_builder_put(&o, frames);
-	name_builder_put(&o, nowhere);
-	name_builder_put(&o, s->numbers.rows);
-	for (uint32_t i = 1; i <= s->numbers.rows; i++)
-		put_bytes(&o, text_of(s, i), strlen(text_of(s, i)) + 1);
-	put_modules(&o, s, rank);
-	free(rank);
-	if (o.is_out_of_memory || o.count > GP_NAME_TABLE_MAX) {
-		free(o.bytes);
-		return GP_E_MEMORY;
-	}
-	*out = o.bytes;
-	*count = o.count;
-	return GP_OK;
+	if (!builder_flush(b))
+		return NULL;
+	*bytes = b->bytes;
+	return b->blocks;
 }

@@ -1,270 +1,208 @@
-/* One pass over the bytes when they are opened; afterwards rows are found by bisection. */
+/* Rows by module and offset. A module is known by the text of its MODULE record. */
 #include "name_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../format/varint.h"
-#include "../tables/row_rank.h"
+#include "../block_room.h"
+#include "../tables/array.h"
+#include "../tables/row_table.h"
+#include "../tables/text_store.h"
 
-#define ROW_BYTES_MIN 8u
-/* From a mark to a text marked by it there are fewer texts, and no more bytes. */
-#define TEXTS_A_MARK 16u
-#define BYTES_A_MARK 256u
-/* A recorded path has at most 255 slots of 64 bytes, the largest number that `extra` holds. */
-#define PATH_BYTES_MAX ((size_t)UINT8_MAX * 64)
+#define MODULES_MAX 65536u
 
-struct mark {
-	uint32_t text; /* its number, counted from 0 */
-	uint32_t at;   /* in the bytes */
+/* Texts are numbers of the store; 0: none. */
+struct frame {
+	uint32_t function, file;
+	uint32_t line;
+	uint8_t why;
+	bool is_inlined; /* into the one behind it */
 };
 
 struct row {
+	uint64_t key;
 	uint64_t offset;
-	uint32_t at; /* in the bytes: behind its offset */
-};
-
-struct module {
-	struct gp_name_module is;
-	size_t row, rows;
+	uint32_t module; /* its text */
+	uint32_t frame;	 /* the first */
 };
 
 struct gp_name_table {
-	unsigned char *bytes;
-	size_t count;
-	uint64_t frames, named;
-	struct mark *mark; /* not of each text: an empty one takes a byte, a pointer 8 */
-	size_t marks;
-	size_t texts;	       /* and one, for number 0 */
-	struct module *module; /* by path, then build id */
+	struct gp_text_store texts;
+	struct gp_row_table rows; /* of struct row */
+	struct frame *frame;
+	size_t frames, frame_room;
+	uint32_t *module; /* text of each number */
 	size_t modules;
-	struct row *row; /* by offset in each module */
-	size_t rows;
+	uint64_t native_frames, named;
+	bool has_more; /* the frame that was read last is inlined into the next one */
+	bool is_named; /* so far each frame of the newest row */
 };
 
-/* A place in bytes that nobody vouches for; `at` NULL: they were not what a writer writes. */
-struct reading {
-	const unsigned char *at, *end;
-	bool is_out_of_memory;
-};
+/* ---- modules ---- */
 
-static uint64_t number(struct reading *r)
+int gp_name_module_order(const struct gp_name_module *a, const struct gp_name_module *b)
 {
-	uint64_t value = 0;
-	if (r->at != NULL)
-		r->at = gp_varint_get(r->at, r->end, &value);
-	return r->at != NULL ? value : 0;
+	const int by_path = a->path == b->path ? 0 : strcmp(a->path, b->path);
+	if (by_path != 0 || a->build_id_bytes != b->build_id_bytes)
+		return by_path != 0 ? by_path : a->build_id_bytes < b->build_id_bytes ? -1 : 1;
+	return a->build_id_bytes != 0 ? memcmp(a->build_id, b->build_id, a->build_id_bytes) : 0;
 }
 
-/* How many there are of something that takes at least `each` bytes. */
-static size_t number_of(struct reading *r, size_t each)
+bool gp_name_module_text(const struct gp_name_module *module, char out[GP_MODULE_TEXT_MAX])
 {
-	uint64_t n = number(r);
-	if (r->at != NULL && n > (size_t)(r->end - r->at) / each)
-		r->at = NULL;
-	return r->at != NULL ? (size_t)n : 0;
-}
-
-static const char *text(const struct gp_name_table *t, struct reading *r)
-{
-	uint64_t n = number(r);
-	if (r->at == NULL || n >= t->texts) {
-		r->at = NULL;
-		return NULL;
+	static const char digit[] = "0123456789abcdef";
+	const size_t path = strlen(module->path), id = 2 * module->build_id_bytes;
+	size_t n = 0;
+	if (id + path + sizeof "- " > GP_MODULE_TEXT_MAX)
+		return false;
+	for (size_t i = 0; i < module->build_id_bytes; i++) {
+		out[n++] = digit[module->build_id[i] >> 4];
+		out[n++] = digit[module->build_id[i] & 15];
 	}
 	if (n == 0)
-		return NULL;
-	size_t low = 0, high = t->marks;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (t->mark[middle].text <= n - 1)
-			low = middle;
-		else
-			high = middle;
-	}
-	const char *text = (const char *)t->bytes + t->mark[low].at;
-	for (uint64_t k = t->mark[low].text; k < n - 1; k++)
-		text += strlen(text) + 1;
-	return text;
+		out[n++] = '-';
+	out[n++] = ' ';
+	memcpy(out + n, module->path, path + 1);
+	return true;
 }
 
-static void mark_text(struct gp_name_table *t, size_t text, size_t at)
+static uint64_t row_key(uint32_t module, uint64_t offset)
 {
-	const struct mark *last = t->marks != 0 ? &t->mark[t->marks - 1] : NULL;
-	if (last == NULL || text - last->text >= TEXTS_A_MARK || at - last->at > BYTES_A_MARK)
-		t->mark[t->marks++] = (struct mark){ (uint32_t)text, (uint32_t)at };
+	return gp_hash_number(offset) ^ module;
 }
 
-static void read_texts(struct gp_name_table *t, struct reading *r)
+/* ---- from definitions ---- */
+
+/* `n` 0: no text. False: no memory. */
+static bool table_keep(struct gp_name_table *t, const char *text, size_t n, uint32_t *out)
 {
-	size_t texts = number_of(r, 1);
-	if (r->at == NULL)
-		return;
-	size_t most = texts / TEXTS_A_MARK + t->count / BYTES_A_MARK + 1;
-	t->mark = malloc((most < texts ? most : texts + 1) * sizeof *t->mark);
-	r->is_out_of_memory = t->mark == NULL;
-	if (t->mark == NULL)
-		return;
-	t->texts = texts + 1;
-	for (size_t i = 0; i < texts; i++) {
-		const unsigned char *end = memchr(r->at, 0, (size_t)(r->end - r->at));
-		if (end == NULL) {
-			r->at = NULL;
-			return;
-		}
-		mark_text(t, i, (size_t)(r->at - t->bytes));
-		r->at = end + 1;
-	}
+	*out = n != 0 ? gp_text_store_add(&t->texts, text, n) : 0;
+	return n == 0 || *out != 0;
 }
 
-static int compare_modules(const struct gp_name_module *a, const struct gp_name_module *b)
+static enum gp_status learn_module(struct gp_name_table *t, const struct gp_record *r)
 {
-	/* many modules can name one text */
-	int by_path = a->path == b->path ? 0 : strcmp(a->path, b->path);
-	size_t least =
-		a->build_id_bytes < b->build_id_bytes ? a->build_id_bytes : b->build_id_bytes;
-	int by_id = by_path != 0 || least == 0 ? 0 : memcmp(a->build_id, b->build_id, least);
-	if (by_path != 0 || by_id != 0)
-		return by_path != 0 ? by_path : by_id;
-	return (a->build_id_bytes > b->build_id_bytes) - (a->build_id_bytes < b->build_id_bytes);
+	size_t n;
+	const char *text = gp_record_text(r, &n);
+	if (r->aux >= MODULES_MAX)
+		return GP_E_DAMAGED;
+	return gp_array_reach(&t->module, &t->modules, r->aux, sizeof *t->module) &&
+			       table_keep(t, text, n, &t->module[r->aux]) ?
+		       GP_OK :
+		       GP_E_MEMORY;
 }
 
-/* False: not what a writer writes. */
-static bool read_module(struct gp_name_table *t, struct reading *r)
+static enum gp_status learn_name(struct gp_name_table *t, const struct gp_record *r)
 {
-	struct module *m = &t->module[t->modules];
-	*m = (struct module){ .is.path = text(t, r), .row = t->rows };
-	m->is.build_id_bytes = number_of(r, 1);
-	m->is.build_id = r->at;
-	if (r->at != NULL)
-		r->at += m->is.build_id_bytes;
-	m->rows = number_of(r, ROW_BYTES_MIN);
-	if (r->at == NULL || m->is.path == NULL ||
-	    strnlen(m->is.path, PATH_BYTES_MAX + 1) > PATH_BYTES_MAX)
-		return false;
-	/* sorted: each is there once */
-	return t->modules == 0 || compare_modules(&t->module[t->modules - 1].is, &m->is) < 0;
-}
-
-static void read_modules(struct gp_name_table *t, struct reading *r)
-{
-	size_t modules = number_of(r, 3), rows = 0;
-	if (r->at == NULL)
-		return;
-	t->module = calloc(modules + 1, sizeof *t->module);
-	r->is_out_of_memory = t->module == NULL;
-	for (; t->module != NULL && t->modules < modules; t->modules++) {
-		if (!read_module(t, r)) {
-			r->at = NULL;
-			return;
-		}
-		rows += t->module[t->modules].rows;
-		if (rows > t->count / ROW_BYTES_MIN) {
-			r->at = NULL;
-			return;
-		}
-	}
-	t->row = calloc(rows + 1, sizeof *t->row);
-	r->is_out_of_memory |= t->row == NULL;
-}
-
-/* What stands of one address, behind its offset; how many frames, 0: not what a writer writes. */
-static size_t read_row(const struct gp_name_table *t, struct reading *r, struct gp_symbol *out)
-{
-	uint64_t state = number(r);
-	struct gp_symbol blank = { .why = (enum gp_symbol_why)(state & 15),
-				   .is_unproved = state >> 4 & 1 };
-	blank.symbol = text(t, r);
-	blank.symbol_offset = number(r);
-	uint64_t count = number(r);
-	bool is_right = state < 32 && (state & 15) <= GP_SYMBOL_NO_NAME && count > 0 &&
-			count <= GP_NAME_FRAMES_MAX;
-	for (size_t i = 0; r->at != NULL && is_right && i < count; i++) {
-		out[i] = blank;
-		out[i].function = text(t, r);
-		out[i].file = text(t, r);
-		uint64_t line = number(r);
-		out[i].line = line <= UINT32_MAX ? (uint32_t)line : 0;
-		out[i].is_inlined = i + 1 < count;
-		out[i].why = out[i].function != NULL ? GP_SYMBOL_NAMED : blank.why;
-		is_right = out[i].why != GP_SYMBOL_NAMED || out[i].function != NULL;
-	}
-	return r->at != NULL && is_right ? (size_t)count : 0;
-}
-
-static void read_rows(struct gp_name_table *t, struct reading *r, struct module *m)
-{
-	struct gp_symbol frame[GP_NAME_FRAMES_MAX];
-	uint64_t offset = 0;
-	m->row = t->rows;
-	for (size_t i = 0; i < m->rows; i++) {
-		uint64_t step = number(r);
-		if (r->at == NULL || (i > 0 && step == 0) || offset + step < offset) {
-			r->at = NULL;
-			return;
-		}
-		offset += step;
-		t->row[t->rows++] =
-			(struct row){ offset, (uint32_t)(r->at - (const unsigned char *)t->bytes) };
-		size_t count = read_row(t, r, frame);
-		if (count == 0) {
-			r->at = NULL;
-			return;
-		}
-		t->named += gp_symbol_rank(frame, count) == GP_SYMBOL_RANK_NAMED;
-	}
-}
-
-enum gp_status gp_name_table_open(unsigned char *bytes, size_t count, struct gp_name_table **out,
-				  const char **what)
-{
-	struct reading r = { .at = bytes, .end = bytes + count };
-	struct gp_name_table *t = calloc(1, sizeof *t);
-	*out = NULL;
-	*what = NULL;
-	if (t == NULL) {
-		free(bytes);
-		return GP_E_MEMORY;
-	}
-	t->bytes = bytes;
-	t->count = count;
-	t->frames = number(&r);
-	number(&r); /* how many of them lie in no module: for other readers */
-	if (r.at != NULL && count <= GP_NAME_TABLE_MAX)
-		read_texts(t, &r);
-	if (r.at != NULL && !r.is_out_of_memory)
-		read_modules(t, &r);
-	for (size_t i = 0; i < t->modules && r.at != NULL && !r.is_out_of_memory; i++)
-		read_rows(t, &r, &t->module[i]);
-	if (r.at != NULL && !r.is_out_of_memory && count <= GP_NAME_TABLE_MAX) {
-		*out = t;
+	size_t n;
+	const char *text = gp_record_text(r, &n);
+	const size_t function = text != NULL ? strnlen(text, n) : 0;
+	const uint32_t module = r->aux < t->modules ? t->module[r->aux] : 0;
+	if (module == 0 || r->native_name.why > GP_SYMBOL_NO_NAME ||
+	    (function == 0) != (r->native_name.why != GP_SYMBOL_NAMED) ||
+	    r->native_name.line > UINT32_MAX)
+		return GP_E_DAMAGED;
+	if (t->frames == GP_NAMES_MAX)
 		return GP_OK;
+	if (!gp_array_reserve(&t->frame, &t->frame_room, t->frames, 1, sizeof *t->frame))
+		return GP_E_MEMORY;
+	struct frame *frame = &t->frame[t->frames];
+	*frame = (struct frame){ .line = (uint32_t)r->native_name.line,
+				 .why = (uint8_t)r->native_name.why,
+				 .is_inlined = r->native_name.is_inlined != 0 };
+	if (!table_keep(t, text, function, &frame->function) ||
+	    !table_keep(t, text + function + 1, function < n ? n - function - 1 : 0, &frame->file))
+		return GP_E_MEMORY;
+	if (!t->has_more) {
+		struct row *row = gp_row_get_key(&t->rows, sizeof *row,
+						 row_key(module, r->native_name.offset));
+		if (row == NULL)
+			return GP_E_MEMORY;
+		row->offset = r->native_name.offset;
+		row->module = module;
+		row->frame = (uint32_t)t->frames;
+		t->is_named = true;
 	}
-	gp_name_table_close(t);
-	*what = "expected a table of names";
-	return r.is_out_of_memory ? GP_E_MEMORY : GP_E_DAMAGED;
+	t->frames++;
+	t->has_more = frame->is_inlined;
+	t->is_named &= frame->function != 0;
+	t->named += !t->has_more && t->is_named;
+	return GP_OK;
+}
+
+static enum gp_status learn(struct gp_name_table *t, const struct gp_record *r)
+{
+	if (r->kind == GP_MODULE)
+		return learn_module(t, r);
+	if (r->kind == GP_NATIVE_NAME)
+		return learn_name(t, r);
+	if (r->kind == GP_FACT && r->aux == GP_FACT_NATIVE_FRAMES)
+		t->native_frames = r->fact.value;
+	return GP_OK;
+}
+
+/* Moves *at behind the block there. */
+static enum gp_status learn_block(struct gp_name_table *t, struct gp_block_room *room,
+				  uint64_t sequence, const unsigned char **at,
+				  const unsigned char *end, const char **what)
+{
+	struct gp_block_header header;
+	uint64_t slots;
+	*what = "expected a block of names";
+	if ((size_t)(end - *at) < GP_BLOCK_HEADER || gp_block_header_decode(*at, &header) != GP_OK)
+		return GP_E_DAMAGED;
+	if (header.type == GP_BLOCK_OLD_NAMES)
+		*what = "they were stored by an older gpuprof";
+	*at += GP_BLOCK_HEADER;
+	if (header.type != GP_BLOCK_DEFINE || header.sequence != sequence ||
+	    header.stored_bytes > (size_t)(end - *at) || gp_block_is_short(&header))
+		return GP_E_DAMAGED;
+	*what = "this block of names does not decode";
+	if (gp_block_decode(room->scratch, &header, *at, room->record, &slots) != GP_OK)
+		return GP_E_DAMAGED;
+	*at += header.stored_bytes;
+	enum gp_status status = GP_OK;
+	for (uint64_t k = 0; k < slots && status == GP_OK; k += 1u + room->record[k].extra)
+		status = learn(t, &room->record[k]);
+	return status;
+}
+
+enum gp_status gp_name_table_open(const unsigned char *blocks, size_t count,
+				  struct gp_name_table **out, const char **what)
+{
+	struct gp_block_room room = { 0 };
+	struct gp_name_table *t = calloc(1, sizeof *t);
+	const unsigned char *at = blocks, *end = blocks + count;
+	enum gp_status status = t != NULL && gp_block_room_open(&room) ? GP_OK : GP_E_MEMORY;
+	for (uint64_t n = 0; at < end && status == GP_OK; n++)
+		status = learn_block(t, &room, n, &at, end, what);
+	if (status == GP_OK && t->has_more) {
+		*what = "the last frame is missing";
+		status = GP_E_DAMAGED;
+	}
+	gp_block_room_release(&room);
+	if (status != GP_OK) {
+		gp_name_table_close(t);
+		t = NULL;
+	}
+	*out = t;
+	return status;
 }
 
 void gp_name_table_close(struct gp_name_table *t)
 {
 	if (t == NULL)
 		return;
-	free(t->row);
+	gp_text_store_release(&t->texts);
+	gp_row_table_release(&t->rows);
+	free(t->frame);
 	free(t->module);
-	free(t->mark);
-	free(t->bytes);
 	free(t);
-}
-
-const unsigned char *gp_name_table_bytes(const struct gp_name_table *t, size_t *count)
-{
-	*count = t->count;
-	return t->bytes;
 }
 
 uint64_t gp_name_table_frames(const struct gp_name_table *t)
 {
-	return t->frames;
+	return t->native_frames;
 }
 
 uint64_t gp_name_table_named(const struct gp_name_table *t)
@@ -272,38 +210,31 @@ uint64_t gp_name_table_named(const struct gp_name_table *t)
 	return t->named;
 }
 
-static const struct module *find_module(const struct gp_name_table *t,
-					const struct gp_name_module *module)
-{
-	size_t low = 0, high = t->modules;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = compare_modules(&t->module[middle].is, module);
-		if (order == 0)
-			return &t->module[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
-}
+/* ---- look-ups ---- */
 
 size_t gp_name_table_find(const struct gp_name_table *t, const struct gp_name_module *module,
 			  uint64_t offset, struct gp_symbol *out, size_t most)
 {
-	const struct module *m = find_module(t, module);
-	if (m == NULL)
+	char text[GP_MODULE_TEXT_MAX];
+	if (!gp_name_module_text(module, text))
 		return 0;
-	const struct row *first = &t->row[m->row],
-			 *behind = first + gp_row_rank(first, m->rows, sizeof *first, offset);
-	if (behind == first || behind[-1].offset != offset)
+	const uint32_t known = gp_text_store_find(&t->texts, text, strlen(text));
+	const struct row *row = gp_row_of_key(&t->rows, sizeof *row, row_key(known, offset));
+	/* two keys may be one hash */
+	if (known == 0 || row == NULL || row->module != known || row->offset != offset)
 		return 0;
-	struct gp_symbol frame[GP_NAME_FRAMES_MAX];
-	struct reading r = { .at = t->bytes + behind[-1].at, .end = t->bytes + t->count };
-	size_t count = read_row(t, &r, frame);
-	count = count < most ? count : most;
-	memcpy(out, frame, count * sizeof *out);
+	size_t count = 0;
+	for (const struct frame *frame = &t->frame[row->frame]; count < most; frame++) {
+		out[count++] = (struct gp_symbol){
+			.function = gp_text_store_get(&t->texts, frame->function),
+			.file = gp_text_store_get(&t->texts, frame->file),
+			.line = frame->line,
+			.why = (enum gp_symbol_why)frame->why,
+			.is_inlined = frame->is_inlined,
+		};
+		if (!frame->is_inlined)
+			break;
+	}
 	return count;
 }
 

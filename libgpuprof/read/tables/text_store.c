@@ -88,17 +88,37 @@ static bool store_add_piece(struct gp_text_store *s)
 	return true;
 }
 
-uint32_t gp_text_store_add(struct gp_text_store *s, const char *text, size_t bytes)
+/* `bytes` of it count. */
+static uint32_t store_find(const struct gp_text_store *s, const char *text, size_t bytes)
 {
-	if (!store_grow(s))
+	if (s->heads == 0)
 		return 0;
-	bytes = strnlen(text, bytes < TEXT_MOST ? bytes : TEXT_MOST);
-	uint32_t *head = store_head(s, text, bytes);
-	for (uint32_t number = *head; number != 0; number = store_next(s, number)) {
+	for (uint32_t number = *store_head(s, text, bytes); number != 0;
+	     number = store_next(s, number)) {
 		const char *known = gp_text_store_get(s, number);
 		if (strncmp(known, text, bytes) == 0 && known[bytes] == '\0')
 			return number;
 	}
+	return 0;
+}
+
+static size_t store_bytes(const char *text, size_t bytes)
+{
+	return strnlen(text, bytes < TEXT_MOST ? bytes : TEXT_MOST);
+}
+
+uint32_t gp_text_store_find(const struct gp_text_store *s, const char *text, size_t bytes)
+{
+	return store_find(s, text, store_bytes(text, bytes));
+}
+
+uint32_t gp_text_store_add(struct gp_text_store *s, const char *text, size_t bytes)
+{
+	bytes = store_bytes(text, bytes);
+	const uint32_t known = store_find(s, text, bytes);
+	if (known != 0 || !store_grow(s))
+		return known;
+	uint32_t *head = store_head(s, text, bytes);
 	const size_t taken = sizeof *head + bytes + 1;
 	if ((s->pieces == 0 || PIECE_BYTES - s->used < taken) && !store_add_piece(s))
 		return 0;

@@ -21,6 +21,8 @@ struct gp_text_store {
 void gp_text_store_release(struct gp_text_store *store);
 /* Number of the text, up to its first NUL; at most 32 KiB of it count. 0: no memory. */
 uint32_t gp_text_store_add(struct gp_text_store *store, const char *text, size_t bytes);
+/* The same, 0 where it is not in the store. */
+uint32_t gp_text_store_find(const struct gp_text_store *store, const char *text, size_t bytes);
 /* The kept copy of `text`; NULL for NULL and where memory or the bound is used up. */
 const char *gp_text_store_keep(struct gp_text_store *store, const char *text);
 /* NULL for number 0. */

@@ -1,0 +1,24 @@
+/* Three buffers from malloc. */
+#include "block_room.h"
+
+#include <stdlib.h>
+
+bool gp_block_room_open(struct gp_block_room *room)
+{
+	size_t bytes = (gp_block_scratch_bytes() + 63) & ~(size_t)63;
+	void *memory = aligned_alloc(64, bytes);
+	room->scratch = memory != NULL ? gp_block_scratch_init(memory, bytes) : NULL;
+	room->record = malloc(GP_BLOCK_RECORDS * sizeof *room->record);
+	room->bytes = malloc(gp_block_bound());
+	if (room->scratch == NULL)
+		free(memory);
+	return room->scratch != NULL && room->record != NULL && room->bytes != NULL;
+}
+
+void gp_block_room_release(struct gp_block_room *room)
+{
+	free(room->scratch); /* it begins where its memory does */
+	free(room->record);
+	free(room->bytes);
+	*room = (struct gp_block_room){ 0 };
+}

@@ -1,0 +1,17 @@
+/* The memory that it takes to decode or encode blocks, one at a time. */
+#ifndef GP_BLOCK_ROOM_H
+#define GP_BLOCK_ROOM_H
+
+#include "../format/block.h"
+
+struct gp_block_room {
+	struct gp_block_scratch *scratch;
+	struct gp_record *record; /* GP_BLOCK_RECORDS slots */
+	unsigned char *bytes;	  /* gp_block_bound() of them */
+};
+
+/* False: no memory. To be released in any case. */
+bool gp_block_room_open(struct gp_block_room *room);
+void gp_block_room_release(struct gp_block_room *room);
+
+#endif
