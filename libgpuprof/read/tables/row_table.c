@@ -71,13 +71,6 @@ void gp_row_index_drop(struct gp_row_index *x, uint32_t hash, uint32_t row)
 	x->used--;
 }
 
-void gp_row_index_clear(struct gp_row_index *x)
-{
-	if (x->places != 0)
-		memset(x->place, 0, x->places * sizeof *x->place);
-	x->used = 0;
-}
-
 void gp_row_index_release(struct gp_row_index *x)
 {
 	free(x->place);
@@ -118,8 +111,9 @@ void gp_row_sort(struct gp_row_table *t, size_t bytes,
 
 void gp_row_table_clear(struct gp_row_table *t)
 {
-	gp_row_index_clear(&t->index);
-	t->rows = 0;
+	if (t->index.places != 0)
+		memset(t->index.place, 0, t->index.places * sizeof *t->index.place);
+	t->index.used = t->rows = 0;
 }
 
 void gp_row_table_release(struct gp_row_table *t)

@@ -62,8 +62,6 @@ bool gp_row_index_reserve(struct gp_row_index *index, uint32_t more);
 bool gp_row_index_add(struct gp_row_index *index, uint32_t hash, uint32_t row);
 /* A row that was added with this hash. */
 void gp_row_index_drop(struct gp_row_index *index, uint32_t hash, uint32_t row);
-/* Keeps its room. */
-void gp_row_index_clear(struct gp_row_index *index);
 void gp_row_index_release(struct gp_row_index *index);
 
 /* Room for so many more. False: no memory; the rows may have moved. */

@@ -1,6 +1,6 @@
 /*
  * Texts of definitions, each kept once: a number of 32 bits stands for a text, which stays where it
- * is until the store is released. A text costs its bytes and nine at most.
+ * is until the store is released. A text costs its bytes and 33 at most.
  */
 #ifndef GP_TEXT_STORE_H
 #define GP_TEXT_STORE_H
@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "row_table.h"
+
 struct gp_text_store {
 	char **piece;
 	size_t pieces, used; /* used: of the newest piece */
-	uint32_t *head;	     /* newest text of each hash */
-	size_t heads, texts;
+	struct gp_row_index index;
 	size_t most_bytes; /* the caller may set it at first: for texts; 0: 4 GiB */
 	size_t refused;	   /* texts that found no room in gp_text_store_keep */
 };
