@@ -36,7 +36,6 @@
 #define GP_VERSION "0.1.0"
 
 struct gp_recording;
-struct gp_live;
 
 /* A damaged place: `what` says what was expected there. */
 struct gp_damage {
@@ -193,11 +192,9 @@ enum gp_status gp_recording_next(struct gp_recording *recording, struct gp_event
 /* Back to the first retained event (checkpoint state loaded). */
 enum gp_status gp_recording_rewind(struct gp_recording *recording);
 /*
- * The live state as of the event that gp_recording_next returned last; ask again after each event.
+ * Of a device (GP_DEVICE_UNKNOWN included), as of the event that gp_recording_next returned last.
+ * False: nothing was seen of it.
  */
-const struct gp_live *gp_recording_live(const struct gp_recording *recording);
-
-/* What that state says of a device (GP_DEVICE_UNKNOWN included). False: nothing was seen of it. */
 struct gp_curves {
 	uint64_t now_bytes[GP_CURVES];
 	uint64_t peak_bytes[GP_CURVES]; /* since the start */
@@ -205,24 +202,6 @@ struct gp_curves {
 };
 bool gp_recording_curves(const struct gp_recording *recording, unsigned device,
 			 struct gp_curves *out);
-
-/*
- * A live allocation, mapping or block: see struct gp_live_entry for what the fields of VMM spaces
- * mean.
- */
-struct gp_allocation {
-	uint64_t address, bytes, owner, stream;
-	int64_t at_ns;
-	uint32_t stack;
-	uint8_t space, device;
-	uint16_t flags;
-	bool is_segment; /* blocks of the framework lie in it */
-	bool is_pending; /* a block that was freed and that other streams still use */
-};
-/* Calls `visit` for each live entry as of now, in no order. */
-void gp_recording_visit_live(struct gp_recording *recording,
-			     void (*visit)(void *context, const struct gp_allocation *),
-			     void *context);
 
 /* Name of a kernel handle at the current moment; NULL unknown. */
 const char *gp_recording_kernel_name(const struct gp_recording *recording, uint64_t handle);
@@ -233,8 +212,6 @@ const char *gp_recording_kernel_name(const struct gp_recording *recording, uint6
  */
 const char *gp_recording_text(const struct gp_recording *recording, enum gp_kind kind,
 			      uint64_t key);
-/* The moment of a clock value (record.time). */
-int64_t gp_recording_ns(const struct gp_recording *recording, uint64_t ticks);
 /* As given to gp_recording_open. */
 const char *gp_recording_path(const struct gp_recording *recording);
 /*
@@ -568,8 +545,6 @@ enum gp_status gp_process_snapshot(unsigned pid, unsigned patience_ms, struct gp
  * recording may have come with it from anywhere: gp_adopt_into takes it, into that recording alone.
  */
 enum gp_status gp_adopt(unsigned *adopted, FILE *report);
-/* gp_adopt_into, then gp_adopt. */
-enum gp_status gp_adopt_beside(const char *recording, unsigned *adopted, FILE *report);
 /*
  * Only the rings that `recording` names, also when it was moved. Waits for another process that
  * adopts them, at most *wait_ns, which is lessened by that; NULL: not at all.

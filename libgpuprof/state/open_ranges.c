@@ -66,16 +66,6 @@ uint64_t gp_open_ranges_memory(const struct gp_open_ranges *r)
 	return r->bytes + r->used * sizeof *r->stack;
 }
 
-void gp_open_ranges_clear(struct gp_open_ranges *r)
-{
-	r->counts = (struct gp_range_counts){ 0 };
-	r->used = r->free = r->early_ends = 0;
-	r->early_latest = 0;
-	r->has_told = false;
-	gp_started_clear(&r->started);
-	memset(r->index, 0, (r->mask + 1u) * sizeof *r->index);
-}
-
 void gp_open_ranges_watch(struct gp_open_ranges *r, const struct gp_range_watch *watch)
 {
 	r->watch = watch;

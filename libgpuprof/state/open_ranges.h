@@ -56,8 +56,6 @@ struct gp_open_ranges *gp_open_ranges_open(uint32_t threads);
 void gp_open_ranges_close(struct gp_open_ranges *ranges);
 /* Bytes that the stacks used so far take, and all the rest. */
 uint64_t gp_open_ranges_memory(const struct gp_open_ranges *ranges);
-/* None is open. The watcher is kept and hears nothing. */
-void gp_open_ranges_clear(struct gp_open_ranges *ranges);
 /* `watch` lives as long; NULL: no observer. */
 void gp_open_ranges_watch(struct gp_open_ranges *ranges, const struct gp_range_watch *watch);
 

@@ -25,13 +25,6 @@ static struct gp_open_range *range_of(const struct gp_started_ranges *s, uint16_
 	return slot != 0 ? (struct gp_open_range *)&s->slot[slot].range : NULL;
 }
 
-void gp_started_clear(struct gp_started_ranges *s)
-{
-	s->count = s->used = s->free = 0;
-	s->slot[0].newer = s->slot[0].older = 0;
-	memset(s->head, 0, sizeof s->head);
-}
-
 struct gp_open_range *gp_started_find(struct gp_started_ranges *s, uint64_t number, uint64_t source)
 {
 	for (uint16_t at = *head_of(s, number, (uint32_t)source); at != 0; at = s->slot[at].next)

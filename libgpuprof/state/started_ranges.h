@@ -22,7 +22,6 @@ struct gp_started_ranges {
 	struct gp_started_slot slot[1 + GP_RANGES_STARTED];
 };
 
-void gp_started_clear(struct gp_started_ranges *started);
 /* The newest one, if several have that number. NULL: none is open. */
 struct gp_open_range *gp_started_find(struct gp_started_ranges *started, uint64_t number,
 				      uint64_t source);

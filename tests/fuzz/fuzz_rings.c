@@ -245,10 +245,9 @@ static void adopt(bool is_alone)
 	if (!report)
 		report = fopen("/dev/null", "we");
 	(void)gp_process_visit(see_process, &sum);
-	if (is_alone)
-		(void)gp_adopt_into(recording_path, &wait_ns, &adopted, report);
-	else
-		(void)gp_adopt_beside(recording_path, &adopted, report);
+	(void)gp_adopt_into(recording_path, &wait_ns, &adopted, report);
+	if (!is_alone)
+		(void)gp_adopt(&adopted, report);
 	(void)gp_verify(recording_path, NULL, report);
 }
 

@@ -20,7 +20,7 @@
 
 #include "format/layout.h"
 #include "gpuprof.h"
-#include "state/live.h"
+#include "read/file/recording.h"
 
 #include "unpadded_block.h"
 
@@ -366,7 +366,7 @@ static inline void assert_reads(const char *path, const struct expected *e, bool
 		assert_int_equal(curves.peak_bytes[c], e->device.curve[c].peak_bytes);
 		assert_int_equal(curves.peak_at_ns[c], e->device.curve[c].peak_time - 1024);
 	}
-	assert_int_equal(gp_live_entries(gp_recording_live(r)), e->entries);
+	assert_int_equal(gp_live_entries(r->live), e->entries);
 	gp_recording_close(r);
 }
 

@@ -8,6 +8,18 @@
 #include "read/file/recording.h"
 #include "recording_writer.h"
 
+/* As commands do that read a recording. */
+static enum gp_status adopt_beside(const char *recording, unsigned *adopted, FILE *report)
+{
+	uint64_t wait_ns = GP_ADOPT_WAIT_NS;
+	unsigned own = 0, others = 0;
+	gp_adopt_into(recording, &wait_ns, &own, report); /* no recording yet: none of its rings */
+	enum gp_status status = gp_adopt(&others, report);
+	if (adopted != NULL)
+		*adopted = own + others;
+	return status;
+}
+
 /*
  * A ring file as a process leaves it that is gone: `events` in two rings, not yet in the recording.
  */
@@ -91,7 +103,7 @@ static void adopt_case(const char *name, uint32_t slots, uint64_t slot_bytes,
 	writer_close(&w, false);
 	FILE *report = tmpfile();
 	unsigned adopted;
-	assert_int_equal(gp_adopt_beside(w.path, &adopted, report), GP_OK);
+	assert_int_equal(adopt_beside(w.path, &adopted, report), GP_OK);
 	assert_true(adopted >= 1); /* others may have left theirs in /dev/shm */
 	assert_true(ftell(report) > 0);
 	fclose(report);
@@ -101,7 +113,7 @@ static void adopt_case(const char *name, uint32_t slots, uint64_t slot_bytes,
 		assert_last_clocks(&w);
 	struct stat before, after;
 	assert_int_equal(stat(w.path, &before), 0);
-	assert_int_equal(gp_adopt_beside(w.path, &adopted, NULL), GP_OK);
+	assert_int_equal(adopt_beside(w.path, &adopted, NULL), GP_OK);
 	assert_int_equal(stat(w.path, &after), 0);
 	assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof before.st_mtim);
 	assert_int_equal(before.st_size, after.st_size);
@@ -142,7 +154,7 @@ static void rings_of_the_living_are_left_alone(void **state)
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	assert_int_equal(byte, 1);
 	unsigned adopted;
-	assert_int_equal(gp_adopt_beside(w.path, &adopted, NULL), GP_OK);
+	assert_int_equal(adopt_beside(w.path, &adopted, NULL), GP_OK);
 	assert_int_equal(access(path, F_OK), 0);
 	close(done[1]);
 	int status;
@@ -243,7 +255,7 @@ static void adoption_by_another_is_awaited(void **state)
 	assert_int_equal(pipe(report), 0);
 	pid_t child = adopt_elsewhere(path, report, "waiting for process");
 	FILE *out = fdopen(report[1], "w");
-	assert_int_equal(gp_adopt_beside(w.path, NULL, out), GP_OK);
+	assert_int_equal(adopt_beside(w.path, NULL, out), GP_OK);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
@@ -308,7 +320,7 @@ static void losses_that_nobody_told(void **state)
 		atomic_store(&c->failed_blocks, has_hole);
 		atomic_store(&c->has_hole, has_hole);
 		munmap(c, GP_CONTROL_BYTES);
-		assert_int_equal(gp_adopt_beside(w.path, NULL, NULL), GP_OK);
+		assert_int_equal(adopt_beside(w.path, NULL, NULL), GP_OK);
 		assert_int_equal(access(path, F_OK), -1);
 		assert_losses(w.path, 70, 5, has_hole);
 	}
@@ -344,7 +356,7 @@ static void a_name_used_again(void **state)
 		}
 		FILE *report = tmpfile();
 		be_of_this_namespace(path);
-		assert_int_equal(gp_adopt_beside(dead.path, NULL, report), GP_OK);
+		assert_int_equal(adopt_beside(dead.path, NULL, report), GP_OK);
 		assert_int_equal(access(path, F_OK), 0);
 		assert_said(report, "its recording is not at");
 		make_old(path);
@@ -354,12 +366,12 @@ static void a_name_used_again(void **state)
 		clock_gettime(CLOCK_MONOTONIC_RAW, &now);
 		atomic_store(&c->heartbeat_ns, (uint64_t)now.tv_sec * 1000000000u);
 		make_old(path);
-		assert_int_equal(gp_adopt_beside(dead.path, NULL, NULL), GP_OK);
+		assert_int_equal(adopt_beside(dead.path, NULL, NULL), GP_OK);
 		assert_int_equal(access(path, F_OK), 0);
 		atomic_store(&c->heartbeat_ns, UINT64_MAX); /* of another boot */
 		munmap(c, GP_CONTROL_BYTES);
 		make_old(path);
-		assert_int_equal(gp_adopt_beside(dead.path, NULL, report), GP_OK);
+		assert_int_equal(adopt_beside(dead.path, NULL, report), GP_OK);
 		assert_int_equal(access(path, F_OK), -1);
 		assert_said(report, "removed");
 		fclose(report);
@@ -401,11 +413,11 @@ static void a_ring_beside_a_recording_that_is_not_its_own(void **state)
 	assert_int_equal(stat(dead.path, &before), 0);
 	writer_open(&innocent, "innocent.gpr", 0, 0);
 	writer_close(&innocent, true);
-	assert_int_equal(gp_adopt_beside(innocent.path, NULL, NULL), GP_OK);
+	assert_int_equal(adopt_beside(innocent.path, NULL, NULL), GP_OK);
 	assert_int_equal(access(path, F_OK), 0);
 	assert_int_equal(stat(dead.path, &after), 0);
 	assert_int_equal(after.st_size, before.st_size);
-	assert_int_equal(gp_adopt_beside(dead.path, NULL, NULL), GP_OK);
+	assert_int_equal(adopt_beside(dead.path, NULL, NULL), GP_OK);
 	assert_int_equal(access(path, F_OK), -1);
 }
 
@@ -421,9 +433,9 @@ static void a_recording_that_was_moved(void **state)
 	assert_int_equal(rename(dead.path, moved), 0);
 	writer_open(&other, "other.gpr", 0, 0);
 	writer_close(&other, true);
-	assert_int_equal(gp_adopt_beside(other.path, NULL, NULL), GP_OK);
+	assert_int_equal(adopt_beside(other.path, NULL, NULL), GP_OK);
 	assert_int_equal(access(path, F_OK), 0);
-	assert_int_equal(gp_adopt_beside(moved, NULL, NULL), GP_OK);
+	assert_int_equal(adopt_beside(moved, NULL, NULL), GP_OK);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_losses(moved, 0, 0, false);
 	const struct gp_info *info;

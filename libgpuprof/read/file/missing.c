@@ -6,36 +6,42 @@
 #include "../tables/array.h"
 #include "../tables/row_rank.h"
 
-static bool note_end(struct gp_missing *m, size_t which)
-{
-	if (m->ends.node == NULL && !gp_range_order_init(&m->ends))
-		return false;
-	return gp_range_order_add(&m->ends, m->hole[which].to, (uint32_t)which + 1);
-}
-
 static enum gp_status add_hole(struct gp_missing *m, struct gp_hole hole)
 {
 	struct gp_hole *added = gp_array_append(&m->hole, &m->count, sizeof *added);
-	if (added == NULL)
-		return GP_E_MEMORY;
-	*added = hole;
-	return note_end(m, m->count - 1) ? GP_OK : GP_E_MEMORY;
+	if (added != NULL)
+		*added = hole;
+	return added != NULL ? GP_OK : GP_E_MEMORY;
 }
 
-/* An event that came late was not missing. */
-static enum gp_status fill_hole(struct gp_missing *m, uint64_t order)
+static enum gp_status add_late(struct gp_missing *m, uint64_t order)
 {
-	const uint32_t found = m->count > 0 ? gp_range_order_next(&m->ends, order + 1) : 0;
-	struct gp_hole *at = found != 0 ? &m->hole[found - 1] : NULL;
-	if (at == NULL || order < at->from)
-		return GP_OK;
-	struct gp_hole rest = *at;
-	gp_range_order_drop(&m->ends, at->to, found);
-	rest.from = order + 1;
-	at->to = order;
-	if (at->from < at->to && !note_end(m, found - 1))
-		return GP_E_MEMORY;
-	return rest.from < rest.to ? add_hole(m, rest) : GP_OK;
+	uint64_t *added = gp_array_append(&m->late, &m->lates, sizeof *added);
+	if (added != NULL)
+		*added = order;
+	return added != NULL ? GP_OK : GP_E_MEMORY;
+}
+
+/* An event that came late was not missing. Holes come in the order of their numbers. */
+static enum gp_status fill_holes(struct gp_missing *m)
+{
+	const size_t holes = m->count;
+	if (m->lates > 1)
+		qsort(m->late, m->lates, sizeof *m->late, gp_row_order);
+	for (size_t i = 0, k = 0; i < holes; i++) {
+		for (; k < m->lates && m->late[k] < m->hole[i].to; k++) {
+			struct gp_hole before = m->hole[i];
+			if (m->late[k] < before.from)
+				continue;
+			before.to = m->late[k];
+			m->hole[i].from = before.to + 1;
+			if (before.from < before.to && add_hole(m, before) != GP_OK)
+				return GP_E_MEMORY;
+		}
+	}
+	if (m->count > 1)
+		qsort(m->hole, m->count, sizeof *m->hole, gp_row_order);
+	return GP_OK;
 }
 
 /* What is kept begins at a cut; what came late for before it belongs to what is not kept. */
@@ -63,7 +69,7 @@ enum gp_status gp_missing_see(struct gp_missing *m, const struct gp_recording *r
 		m->is_begun = true;
 	}
 	if (record->order < m->next)
-		return fill_hole(m, record->order);
+		return add_late(m, record->order);
 	if (record->order > m->next)
 		status = add_hole(m, (struct gp_hole){ .from = m->next,
 						       .to = record->order,
@@ -73,11 +79,6 @@ enum gp_status gp_missing_see(struct gp_missing *m, const struct gp_recording *r
 	m->next = record->order + 1;
 	m->ticks = record->time;
 	return status;
-}
-
-void gp_missing_restart(struct gp_missing *m)
-{
-	gp_missing_release(m);
 }
 
 enum gp_status gp_missing_end(struct gp_missing *m, const struct gp_recording *r)
@@ -94,15 +95,7 @@ enum gp_status gp_missing_end(struct gp_missing *m, const struct gp_recording *r
 									r->file.header.start_ticks,
 						       .segment = x->missing_segment,
 						       .is_damage = true });
-	if (m->count > 1)
-		qsort(m->hole, m->count, sizeof *m->hole, gp_row_order);
-	return status;
-}
-
-static int compare_orders(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-	return (*a > *b) - (*a < *b);
+	return status == GP_OK ? fill_holes(m) : status;
 }
 
 /* Of the threads that took numbers, the last one of each, sorted. NULL: out of memory. */
@@ -115,7 +108,7 @@ static uint64_t *last_orders(const struct gp_row_table *t, size_t *count)
 		if (of[i].thread != 0) /* 0 is the recorder's own */
 			last[(*count)++] = of[i].order;
 	if (*count > 1)
-		qsort(last, *count, sizeof *last, compare_orders);
+		qsort(last, *count, sizeof *last, gp_row_order);
 	return last;
 }
 
@@ -156,7 +149,7 @@ uint64_t gp_missing_untold(const struct gp_missing *m, const struct gp_recording
 void gp_missing_release(struct gp_missing *m)
 {
 	free(m->hole);
-	gp_range_order_release(&m->ends);
+	free(m->late);
 	gp_row_table_release(&m->last);
 	*m = (struct gp_missing){ 0 };
 }

@@ -6,7 +6,6 @@
 #ifndef GP_MISSING_H
 #define GP_MISSING_H
 
-#include "../../state/range_order.h"
 #include "../tables/row_table.h"
 #include "recording.h"
 
@@ -26,8 +25,9 @@ struct gp_thread_order {
 struct gp_missing {
 	struct gp_hole *hole;
 	size_t count;
-	struct gp_range_order ends; /* 1 + which hole, by its end */
-	uint64_t next;		    /* the order that is expected */
+	uint64_t *late; /* orders of events that came behind a greater one */
+	size_t lates;
+	uint64_t next; /* the order that is expected */
 	uint64_t ticks;
 	bool is_begun;
 	struct gp_row_table last; /* of struct gp_thread_order */
@@ -36,9 +36,10 @@ struct gp_missing {
 /* Before the event is applied. */
 enum gp_status gp_missing_see(struct gp_missing *missing, const struct gp_recording *recording,
 			      const struct gp_record *record, uint32_t thread);
-/* The owner wrote over what was seen: starts again. */
-void gp_missing_restart(struct gp_missing *missing);
-/* After the replay: adds what a damaged block held behind the last event, and sorts by number. */
+/*
+ * After the replay: adds what a damaged block held behind the last event, leaves out what came
+ * late, and sorts by number.
+ */
 enum gp_status gp_missing_end(struct gp_missing *missing, const struct gp_recording *recording);
 /*
  * After gp_missing_end: how many are gone without a word, 0 where the recording is damaged. *first:
@@ -46,6 +47,7 @@ enum gp_status gp_missing_end(struct gp_missing *missing, const struct gp_record
  */
 uint64_t gp_missing_untold(const struct gp_missing *missing, const struct gp_recording *recording,
 			   uint64_t *first);
+/* It is as at first: for a start anew as well, when the owner wrote over what was seen. */
 void gp_missing_release(struct gp_missing *missing);
 
 #endif

@@ -263,21 +263,12 @@ const struct gp_record *gp_recording_step(struct gp_recording *recording, uint32
 /* Its two halves, for those who need the state before the event. */
 const struct gp_record *gp_recording_fetch(struct gp_recording *recording, uint32_t *thread,
 					   enum gp_status *status);
-enum gp_status
-gp_recording_enter(struct gp_recording *recording); /* begins segment recording->segment */
 enum gp_status gp_recording_apply(struct gp_recording *recording, const struct gp_record *record);
+/* Like gp_recording_fetch, but NULL and GP_OK between two segments, and when it began anew. */
+const struct gp_record *gp_recording_fetch_here(struct gp_recording *recording, uint32_t *thread,
+						enum gp_status *status);
 /* The number that the next MEMORY event has, unless some are missing. */
 uint64_t gp_recording_next_order(const struct gp_recording *recording);
-/*
- * True: the owner lives, and a number before this event is still in its rings. The replay ends
- * here, so that what is shown is a moment that was. Before the event is applied.
- */
-bool gp_recording_is_behind(const struct gp_recording *recording, const struct gp_record *record);
-/*
- * After the merge was overtaken: drops the segment that the owner wrote over and those before it,
- * and starts again with what is kept behind it.
- */
-enum gp_status gp_recording_pass_over(struct gp_recording *recording);
 
 /* ---- seek.c: beginning near a moment ---- */
 
@@ -307,8 +298,6 @@ uint64_t gp_recording_lost(const struct gp_recording *recording, unsigned which)
  * GP_E_MEMORY.
  */
 enum gp_status gp_recording_load_names(struct gp_recording *recording);
-/* Most frames first: for qsort of struct gp_unnamed. */
-int gp_unnamed_order(const void *left, const void *right);
 /* With the stored names and all modules that were heard of. NULL: no memory. */
 struct gp_symbolizer *gp_recording_symbolizer(struct gp_recording *recording);
 
@@ -349,6 +338,8 @@ void gp_ring_file_await(const struct gp_file_header *header);
  * even begun. UINT64_MAX: not known. To be asked before the recording is looked at.
  */
 uint64_t gp_ring_file_unwritten(const struct gp_file_header *header);
+/* Field 22 of its /proc/PID/stat. False: it is gone, or a zombie. */
+bool gp_process_start(unsigned pid, uint64_t *start);
 /* In its pid namespace its pid and its paths mean what they mean here. */
 bool gp_is_own_namespace(const struct gp_control *control);
 /*

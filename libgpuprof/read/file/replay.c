@@ -180,6 +180,10 @@ static enum gp_status look_again(struct gp_recording *r)
 	return status;
 }
 
+/*
+ * After the merge was overtaken: drops the segment that the owner wrote over and those before it;
+ * what is kept behind it comes first from now on.
+ */
 static enum gp_status drop_overtaken(struct gp_recording *r)
 {
 	uint32_t number = r->index.segment[r->segment].number;
@@ -211,12 +215,6 @@ enum gp_status gp_recording_rewind(struct gp_recording *r)
 	return status;
 }
 
-enum gp_status gp_recording_pass_over(struct gp_recording *r)
-{
-	enum gp_status status = drop_overtaken(r);
-	return status == GP_OK ? gp_recording_rewind(r) : status;
-}
-
 struct comparison {
 	const struct gp_live *live;
 	bool is_other;
@@ -245,7 +243,8 @@ static enum gp_status find_missing(struct gp_recording *r, bool *is_other)
 	return status == GP_END ? GP_OK : status;
 }
 
-enum gp_status gp_recording_enter(struct gp_recording *r)
+/* Begins segment r->segment. */
+static enum gp_status replay_enter(struct gp_recording *r)
 {
 	enum gp_status status = GP_OK;
 	if (r->segment > r->first) /* else gp_recording_rewind did it */
@@ -278,10 +277,13 @@ uint64_t gp_recording_next_order(const struct gp_recording *r)
 	return is_start ? r->index.segment[r->first].cut : 1;
 }
 
-bool gp_recording_is_behind(const struct gp_recording *r, const struct gp_record *record)
+/*
+ * Of a recording whose owner lives. True: a number before this event is still in its rings. The
+ * replay ends here, so that what is shown is a moment that was. Before the event is applied.
+ */
+static bool replay_is_behind(const struct gp_recording *r, const struct gp_record *record)
 {
-	if (!r->is_running || record->kind >= GP_KINDS ||
-	    gp_event_infos[record->kind].class != GP_CLASS_MEMORY)
+	if (record->kind >= GP_KINDS || gp_event_infos[record->kind].class != GP_CLASS_MEMORY)
 		return false;
 	uint64_t next = gp_recording_next_order(r);
 	if (record->order <= next)
@@ -299,41 +301,51 @@ bool gp_recording_is_behind(const struct gp_recording *r, const struct gp_record
 	return !is_told && age < COMING_NS;
 }
 
+/* A segment is over, or the replay where `record` is still to come. */
+static __attribute__((noinline)) enum gp_status replay_leave(struct gp_recording *r,
+							     const struct gp_record *record)
+{
+	r->is_begun = false;
+	if (record != NULL) {
+		r->is_ended_early = true;
+		r->segment = r->index.segments;
+		return GP_END;
+	}
+	if (gp_merge_is_overtaken(r->merge)) {
+		enum gp_status status = drop_overtaken(r);
+		return status == GP_OK ? gp_recording_rewind(r) : status;
+	}
+	r->segment++;
+	return gp_merge_is_out_of_memory(r->merge) ? GP_E_MEMORY : GP_OK;
+}
+
+static inline __attribute__((always_inline)) const struct gp_record *
+replay_fetch(struct gp_recording *r, uint32_t *thread, enum gp_status *status)
+{
+	*status = r->segment >= r->index.segments ? GP_END : r->is_begun ? GP_OK : replay_enter(r);
+	if (*status != GP_OK)
+		return NULL;
+	const struct gp_record *record = gp_merge_next(r->merge, thread);
+	if (record != NULL && (!r->is_running || !replay_is_behind(r, record)))
+		return record;
+	*status = replay_leave(r, record);
+	return NULL;
+}
+
+const struct gp_record *gp_recording_fetch_here(struct gp_recording *r, uint32_t *thread,
+						enum gp_status *status)
+{
+	return replay_fetch(r, thread, status);
+}
+
 const struct gp_record *gp_recording_fetch(struct gp_recording *r, uint32_t *thread,
 					   enum gp_status *status)
 {
-	*status = GP_END;
-	while (r->segment < r->index.segments) {
-		if (!r->is_begun && (*status = gp_recording_enter(r)) != GP_OK)
-			return NULL;
-		const struct gp_record *record = gp_merge_next(r->merge, thread);
-		if (record != NULL &&
-		    __builtin_expect(r->is_running && gp_recording_is_behind(r, record), 0)) {
-			r->is_ended_early = true;
-			r->is_begun = false;
-			r->segment = r->index.segments;
-			*status = GP_END;
-			return NULL;
-		}
-		if (record != NULL) {
-			*status = GP_OK;
-			return record;
-		}
-		if (gp_merge_is_overtaken(r->merge)) {
-			*status = gp_recording_pass_over(r);
-			if (*status != GP_OK)
-				return NULL;
-			continue;
-		}
-		if (gp_merge_is_out_of_memory(r->merge)) {
-			*status = GP_E_MEMORY;
-			return NULL;
-		}
-		r->is_begun = false;
-		r->segment++;
-		*status = GP_END;
-	}
-	return NULL;
+	const struct gp_record *record;
+	do
+		record = replay_fetch(r, thread, status);
+	while (record == NULL && *status == GP_OK);
+	return record;
 }
 
 enum gp_status gp_recording_apply(struct gp_recording *r, const struct gp_record *record)
@@ -378,11 +390,6 @@ enum gp_status gp_recording_next(struct gp_recording *r, struct gp_event *out)
 	return GP_OK;
 }
 
-const struct gp_live *gp_recording_live(const struct gp_recording *r)
-{
-	return r->live;
-}
-
 const char *gp_recording_kernel_name(const struct gp_recording *r, uint64_t handle)
 {
 	return gp_defined_text(r->meanings, GP_KERNEL, handle);
@@ -396,11 +403,6 @@ const char *gp_recording_text(const struct gp_recording *r, enum gp_kind kind, u
 const char *gp_recording_path(const struct gp_recording *r)
 {
 	return r->path;
-}
-
-int64_t gp_recording_ns(const struct gp_recording *r, uint64_t ticks)
-{
-	return gp_tick_ns(&r->tick, ticks);
 }
 
 bool gp_recording_curves(const struct gp_recording *r, unsigned device, struct gp_curves *out)
@@ -417,39 +419,4 @@ bool gp_recording_curves(const struct gp_recording *r, unsigned device, struct g
 					     0;
 	}
 	return true;
-}
-
-struct live_visit {
-	const struct gp_tick *tick;
-	void (*visit)(void *context, const struct gp_allocation *);
-	void *context;
-};
-
-static void visit_entry(void *context, const struct gp_live_entry *e)
-{
-	const struct live_visit *to = context;
-	const struct gp_allocation allocation = {
-		.address = e->address,
-		.bytes = e->bytes,
-		.owner = e->owner,
-		.stream = e->stream,
-		.at_ns = gp_tick_ns(to->tick, e->time),
-		.stack = e->stack,
-		.space = e->space,
-		.device = e->device,
-		.flags = (uint16_t)(e->flags & ~GP_LIVE_FLAGS),
-		.is_segment = (e->flags & GP_LIVE_SEGMENT) != 0,
-		.is_pending = e->space == GP_SPACE_BLOCK && (e->flags & GP_LIVE_PENDING) != 0,
-	};
-	to->visit(to->context, &allocation);
-}
-
-void gp_recording_visit_live(struct gp_recording *r,
-			     void (*visit)(void *context, const struct gp_allocation *),
-			     void *context)
-{
-	struct live_visit to = { .tick = &r->tick, .visit = visit, .context = context };
-	gp_live_walk_begin(r->live, visit_entry, &to);
-	while (!gp_live_walk_more(r->live, 65536))
-		;
 }

@@ -96,30 +96,42 @@ struct gp_ring *gp_ring_file_ring(const struct gp_ring_file *file, uint32_t inde
 
 /* ---- is the owner alive? ---- */
 
-static bool read_line(const char *path, char *out, size_t capacity)
+static bool read_text(const char *path, char *out, size_t capacity)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, out, capacity - 1);
 	if (fd >= 0)
 		close(fd);
 	out[n > 0 ? n : 0] = '\0';
-	out[strcspn(out, "\n")] = '\0';
 	return n > 0;
 }
 
-/* Does the process `pid` exist, is it no zombie, and did it start at `start` (field 22 of stat)? */
-static bool is_same_process(unsigned pid, uint64_t start)
+static bool read_boot_id(char out[64])
+{
+	bool is_read = read_text("/proc/sys/kernel/random/boot_id", out, 64);
+	out[strcspn(out, "\n")] = '\0';
+	return is_read;
+}
+
+bool gp_process_start(unsigned pid, uint64_t *start)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof path, "/proc/%u/stat", pid);
-	if (!read_line(path, text, sizeof text))
+	if (!read_text(path, text, sizeof text))
 		return false;
 	const char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
 	if (at == NULL || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
 		return false;
 	for (int field = 2; at != NULL && field < 22; field++)
 		at = strchr(at + 1, ' ');
-	return at != NULL && strtoull(at + 1, NULL, 10) == start;
+	*start = at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+	return at != NULL;
+}
+
+static bool is_same_process(unsigned pid, uint64_t start)
+{
+	uint64_t now;
+	return gp_process_start(pid, &now) && now == start;
 }
 
 static bool is_heart_beating(const struct gp_control *control)
@@ -147,7 +159,7 @@ enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file)
 		return gp_is_own_namespace(c) && lock.l_pid != (pid_t)c->pid ? GP_OWNER_INHERITED :
 									       GP_OWNER_ALIVE;
 	char boot_id[64];
-	if (!read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id))
+	if (!read_boot_id(boot_id))
 		return GP_OWNER_UNKNOWN;
 	if (strncmp(boot_id, c->boot_id, sizeof c->boot_id) != 0)
 		return GP_OWNER_DEAD;
@@ -228,8 +240,7 @@ bool gp_ring_file_is_anothers(const struct gp_file_header *header)
 	char boot_id[64];
 	struct stat st;
 	return header->ring_path[0] != '\0' && lstat(header->ring_path, &st) == 0 &&
-	       S_ISREG(st.st_mode) && st.st_uid != geteuid() &&
-	       read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id) &&
+	       S_ISREG(st.st_mode) && st.st_uid != geteuid() && read_boot_id(boot_id) &&
 	       strncmp(boot_id, header->boot_id, sizeof header->boot_id) == 0;
 }
 

@@ -113,6 +113,7 @@ static enum gp_status verify_replay(struct gp_recording *r, FILE *report, struct
 {
 	enum gp_status status = gp_recording_rewind(r);
 	size_t segment = r->first;
+	unsigned overtakes = r->overtakes;
 	while (status == GP_OK) {
 		if (!r->is_begun && r->segment > segment && r->segment < r->index.segments) {
 			segment = r->segment;
@@ -121,31 +122,19 @@ static enum gp_status verify_replay(struct gp_recording *r, FILE *report, struct
 			if (status != GP_OK)
 				break;
 		}
-		/* one segment at a time: gp_recording_step would go on into the next */
-		if (!r->is_begun) {
-			status = r->segment < r->index.segments ? gp_recording_enter(r) : GP_END;
-			continue;
-		}
 		uint32_t thread;
-		const struct gp_record *record = gp_merge_next(r->merge, &thread);
-		if (record != NULL && gp_recording_is_behind(r, record))
-			break;
-		if (record != NULL) {
-			tally->events += gp_is_happening(record->kind);
-			status = gp_missing_see(missing, r, record, thread);
-			if (status == GP_OK)
-				status = gp_recording_apply(r, record);
-			continue;
-		}
-		if (gp_merge_is_overtaken(r->merge)) {
-			status = gp_recording_pass_over(r);
-			gp_missing_restart(missing);
+		const struct gp_record *record = gp_recording_fetch_here(r, &thread, &status);
+		if (r->overtakes != overtakes) {
+			gp_missing_release(missing);
+			overtakes = r->overtakes;
 			segment = r->first;
-			continue;
 		}
-		status = gp_merge_is_out_of_memory(r->merge) ? GP_E_MEMORY : GP_OK;
-		r->is_begun = false;
-		r->segment++;
+		if (record == NULL)
+			continue;
+		tally->events += gp_is_happening(record->kind);
+		status = gp_missing_see(missing, r, record, thread);
+		if (status == GP_OK)
+			status = gp_recording_apply(r, record);
 	}
 	return status == GP_END || status == GP_OK ? gp_missing_end(missing, r) : status;
 }

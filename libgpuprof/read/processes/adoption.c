@@ -227,14 +227,3 @@ enum gp_status gp_adopt_into(const char *recording, uint64_t *wait_ns, unsigned 
 		*adopted = to.adopted;
 	return GP_OK;
 }
-
-enum gp_status gp_adopt_beside(const char *recording, unsigned *adopted, FILE *report)
-{
-	uint64_t wait_ns = GP_ADOPT_WAIT_NS;
-	unsigned own = 0, others = 0;
-	gp_adopt_into(recording, &wait_ns, &own, report); /* no recording yet: none of its rings */
-	enum gp_status status = gp_adopt(&others, report);
-	if (adopted != NULL)
-		*adopted = own + others;
-	return status;
-}

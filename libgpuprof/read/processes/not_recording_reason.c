@@ -2,7 +2,7 @@
  * Why a process is not among those that record: what the kernel tells of it, and what it has
  * mapped. Nothing of another user's is opened: its ring files are named, not read.
  */
-#include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,32 +13,13 @@
 
 #define RING_NAME "/gpuprof-ring-"
 
-/* Field 22 of its stat, which its ring files are named with. False: it is gone, or a zombie. */
-static bool read_start(unsigned pid, unsigned long long *start)
-{
-	char path[64], text[1024];
-	snprintf(path, sizeof path, "/proc/%u/stat", pid);
-	FILE *file = fopen(path, "re");
-	const size_t n = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
-	if (file != NULL)
-		fclose(file);
-	text[n] = '\0';
-	const char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
-	if (at == NULL || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
-		return false;
-	for (int field = 2; at != NULL && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	*start = at != NULL ? strtoull(at + 1, NULL, 10) : 0;
-	return true;
-}
-
 /* Where another user's rings lie, if they lie where ours would. */
-static void find_rings(unsigned pid, unsigned long long start, struct gp_not_recording *out)
+static void find_rings(unsigned pid, uint64_t start, struct gp_not_recording *out)
 {
 	const char *const places[] = { "/dev/shm", getenv("GPUPROF_RING_DIR") };
 	struct stat st;
 	for (size_t k = 0; k < sizeof places / sizeof *places && places[k] != NULL; k++) {
-		snprintf(out->ring_path, sizeof out->ring_path, "%s" RING_NAME "%u-%u-%llu",
+		snprintf(out->ring_path, sizeof out->ring_path, "%s" RING_NAME "%u-%u-%" PRIu64,
 			 places[k], out->uid, pid, start);
 		if (lstat(out->ring_path, &st) == 0 && st.st_uid == out->uid)
 			return;
@@ -90,9 +71,9 @@ struct gp_not_recording gp_process_not_recording(unsigned pid)
 	struct gp_not_recording out = { .why = GP_SILENT_NONE };
 	char path[64];
 	struct stat st;
-	unsigned long long start;
+	uint64_t start;
 	snprintf(path, sizeof path, "/proc/%u", pid);
-	if (stat(path, &st) != 0 || !read_start(pid, &start))
+	if (stat(path, &st) != 0 || !gp_process_start(pid, &start))
 		return out;
 	out.uid = (unsigned)st.st_uid;
 	if (out.uid == (unsigned)geteuid()) {

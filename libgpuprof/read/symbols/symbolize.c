@@ -19,8 +19,11 @@
 #define INLINED_MAX 64u
 /* modules open together: symbols cost 32 bytes each */
 #define OPEN_MAX 256u
-/* frames without a name that are kept, 24 bytes each */
-#define UNNAMED_MAX ((size_t)1 << 22)
+/* Frames without a name, by module and reason. */
+struct unnamed {
+	uint64_t key;
+	struct gp_unnamed is;
+};
 
 struct opened {
 	struct gp_module_names is;
@@ -38,9 +41,7 @@ struct gp_symbolizer {
 	struct gp_text_store names;
 	struct gp_symbol_cache cache;
 	struct gp_work_limit limit;
-	struct gp_unnamed_frame *unnamed;
-	size_t unnamed_count;
-	bool is_unnamed_short;
+	struct gp_row_table unnamed;	    /* of struct unnamed */
 	const struct gp_name_table *stored; /* NULL: none */
 	const char *debug_root;
 };
@@ -75,7 +76,7 @@ void gp_symbolizer_close(struct gp_symbolizer *s)
 	while (s->open_count > 0)
 		shut(s, 0);
 	free(s->opened);
-	free(s->unnamed);
+	gp_row_table_release(&s->unnamed);
 	gp_symbol_cache_release(&s->cache);
 	gp_module_map_release(&s->modules);
 	gp_text_store_release(&s->names);
@@ -323,13 +324,14 @@ static bool is_mendable(const struct gp_symbol *symbol)
 
 static void note_unnamed(struct gp_symbolizer *s, const struct gp_symbol *symbol)
 {
-	struct gp_unnamed_frame *added = NULL;
-	if (s->unnamed_count < UNNAMED_MAX)
-		added = gp_array_append(&s->unnamed, &s->unnamed_count, sizeof *added);
-	s->is_unnamed_short |= added == NULL;
-	if (added != NULL)
-		*added = (struct gp_unnamed_frame){ symbol->module, gp_symbol_why_text(symbol->why),
-						    symbol->module_offset };
+	/* paths are kept once each */
+	const uint64_t key = (uint64_t)(uintptr_t)symbol->module << 4 | symbol->why;
+	struct unnamed *row = gp_row_get_key(&s->unnamed, sizeof *row, key);
+	if (row == NULL)
+		return;
+	row->is.module = symbol->module;
+	row->is.why = gp_symbol_why_text(symbol->why);
+	row->is.frames++;
 }
 
 static size_t find_in(struct gp_symbolizer *s, size_t index, uint64_t pc, struct gp_symbol *out,
@@ -349,12 +351,16 @@ static size_t find_in(struct gp_symbolizer *s, size_t index, uint64_t pc, struct
 	return count < most ? count : most;
 }
 
-struct gp_unnamed_frame *gp_symbolizer_unnamed(struct gp_symbolizer *s, size_t *count,
-					       bool *is_short)
+struct gp_unnamed *gp_symbolizer_unnamed(const struct gp_symbolizer *s, size_t *modules)
 {
-	*count = s->unnamed_count;
-	*is_short = s->is_unnamed_short;
-	return s->unnamed;
+	const struct unnamed *row = s->unnamed.row;
+	struct gp_unnamed *out = malloc((s->unnamed.rows + 1) * sizeof *out);
+	*modules = out != NULL ? s->unnamed.rows : 0;
+	for (size_t i = 0; i < *modules; i++)
+		out[i] = row[i].is;
+	if (*modules > 1)
+		qsort(out, *modules, sizeof *out, gp_unnamed_order);
+	return out;
 }
 
 static size_t unknown(struct gp_symbol *out, enum gp_symbol_why why)

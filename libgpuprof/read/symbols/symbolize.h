@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../gpuprof.h"
+
 enum gp_symbol_why {
 	GP_SYMBOL_NAMED = 0,
 	GP_SYMBOL_NO_MODULE = 1,  /* in no module: made at run time, or a damaged frame */
@@ -109,15 +111,11 @@ const struct gp_module *gp_symbolizer_get(const struct gp_symbolizer *s, size_t 
 
 /*
  * Frames that were asked for and have no name because their module's file is gone, another one or
- * not readable; the same one more than once where its module was mapped more than once. In any
- * order, the caller may change it. Valid until the next look-up. `is_short`: for more there was no
- * room.
+ * not readable, by module, most frames first; once for each address. From malloc; NULL: no memory.
+ * Texts hold until close.
  */
-struct gp_unnamed_frame {
-	const char *module, *why;
-	uint64_t offset;
-};
-struct gp_unnamed_frame *gp_symbolizer_unnamed(struct gp_symbolizer *s, size_t *count,
-					       bool *is_short);
+struct gp_unnamed *gp_symbolizer_unnamed(const struct gp_symbolizer *s, size_t *modules);
+/* Most frames first: for qsort of struct gp_unnamed. */
+int gp_unnamed_order(const void *left, const void *right);
 
 #endif

@@ -32,15 +32,6 @@ const char *gp_symbol_why_text(enum gp_symbol_why why)
 	return "unknown";
 }
 
-static int by_place(const void *left, const void *right)
-{
-	const struct gp_unnamed_frame *a = left, *b = right;
-	int order = strcmp(a->module, b->module);
-	if (order == 0)
-		order = strcmp(a->why, b->why);
-	return order != 0 ? order : (a->offset > b->offset) - (a->offset < b->offset);
-}
-
 int gp_unnamed_order(const void *left, const void *right)
 {
 	const struct gp_unnamed *a = left, *b = right;
@@ -50,47 +41,15 @@ int gp_unnamed_order(const void *left, const void *right)
 	return order != 0 ? order : strcmp(a->why, b->why);
 }
 
-static bool unnamed_is_of(const struct gp_unnamed *module, const struct gp_unnamed_frame *frame)
-{
-	return strcmp(module->module, frame->module) == 0 && strcmp(module->why, frame->why) == 0;
-}
-
-/* `out` has room for `count`; how many modules. */
-static size_t add_up(const struct gp_unnamed_frame *frame, size_t count, struct gp_unnamed *out)
-{
-	size_t modules = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (i > 0 && by_place(&frame[i - 1], &frame[i]) == 0)
-			continue;
-		if (modules == 0 || !unnamed_is_of(&out[modules - 1], &frame[i]))
-			out[modules++] = (struct gp_unnamed){ frame[i].module, frame[i].why, 0 };
-		out[modules - 1].frames++;
-	}
-	return modules;
-}
-
 enum gp_status gp_recording_unnamed(struct gp_recording *r, const struct gp_unnamed **out,
 				    size_t *modules)
 {
 	struct gp_stack_naming *naming = &r->naming;
-	size_t count = 0;
-	bool is_short = false;
-	struct gp_unnamed_frame *frame = NULL;
-	*out = NULL;
 	*modules = 0;
-	if (naming->symbolizer != NULL)
-		frame = gp_symbolizer_unnamed(naming->symbolizer, &count, &is_short);
-	if (is_short)
-		return GP_E_MEMORY;
-	if (count == 0)
-		return GP_OK;
-	struct gp_unnamed *sums = realloc(naming->unnamed, count * sizeof *sums);
-	if (sums == NULL)
-		return GP_E_MEMORY;
-	naming->unnamed = sums;
-	qsort(frame, count, sizeof *frame, by_place);
-	*modules = add_up(frame, count, sums);
-	qsort(sums, *modules, sizeof *sums, gp_unnamed_order);
-	*out = sums;
-	return GP_OK;
+	free(naming->unnamed);
+	naming->unnamed = naming->symbolizer != NULL ?
+				  gp_symbolizer_unnamed(naming->symbolizer, modules) :
+				  NULL;
+	*out = naming->unnamed;
+	return naming->symbolizer != NULL && *out == NULL ? GP_E_MEMORY : GP_OK;
 }
