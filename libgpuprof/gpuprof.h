@@ -479,12 +479,6 @@ void gp_top_free(struct gp_top *top);
 /* The median lifetime of what was freed, within an eighth; -1: nothing was. */
 int64_t gp_use_median_ns(const struct gp_use *use);
 
-/*
- * Checks every byte; writes findings to `report`. `repaired` (may be NULL): path of a clean copy to
- * write, O_EXCL, 0600.
- */
-enum gp_status gp_verify(const char *path, const char *repaired, FILE *report);
-
 /* A clean copy on its way to `fd`, which the caller opened, empty, and closes. */
 struct gp_copy {
 	int fd;
@@ -492,8 +486,11 @@ struct gp_copy {
 	uint64_t blocks, dropped, dropped_records; /* kept; not whole, and what they held */
 };
 
-/* As gp_verify, which is about `path` alone: how the copy went is said by copy->status. */
-enum gp_status gp_verify_copy(const char *path, struct gp_copy *copy, FILE *report);
+/*
+ * Checks every byte; writes findings to `report`. `copy` may be NULL; how it went is said by
+ * copy->status alone.
+ */
+enum gp_status gp_verify(const char *path, struct gp_copy *copy, FILE *report);
 
 /* What a ring file of this user says. */
 struct gp_process {

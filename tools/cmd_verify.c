@@ -96,13 +96,9 @@ static int finish_copy(struct verify *v, const struct gp_copy *copy, FILE *repor
 /* Findings of the check go to `report`. Returns the exit status of writing the copy. */
 static int verify_check(struct verify *v, const char *path, FILE *report, enum gp_status *status)
 {
-	if (!v->repaired) {
-		*status = gp_verify(gp_readable_path(path), NULL, report);
-		return GP_EXIT_OK;
-	}
-	struct gp_copy copy = { .fd = fileno(v->sink.out) };
-	*status = gp_verify_copy(gp_readable_path(path), &copy, report);
-	return finish_copy(v, &copy, report);
+	struct gp_copy copy = { .fd = v->repaired ? fileno(v->sink.out) : -1 };
+	*status = gp_verify(gp_readable_path(path), v->repaired ? &copy : NULL, report);
+	return v->repaired ? finish_copy(v, &copy, report) : GP_EXIT_OK;
 }
 
 static int verify_one(struct verify *v, const char *path)

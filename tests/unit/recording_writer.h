@@ -370,6 +370,18 @@ static inline void assert_reads(const char *path, const struct expected *e, bool
 	gp_recording_close(r);
 }
 
+/* As `gpuprof verify --repair`: how the check went, else how the copy did. */
+static inline enum gp_status verify_repair(const char *path, const char *repaired, FILE *report)
+{
+	struct gp_copy copy = { .fd = open(repaired, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+					   0600) };
+	if (copy.fd < 0)
+		return GP_E_OPEN;
+	enum gp_status status = gp_verify(path, &copy, report);
+	close(copy.fd);
+	return status == GP_OK ? copy.status : status;
+}
+
 static inline int make_directory(void **state)
 {
 	(void)state;

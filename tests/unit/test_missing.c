@@ -64,7 +64,7 @@ static void a_repair_tells_what_is_gone(void **state)
 	writer_close(&w, true);
 	snprintf(copy, sizeof copy, "%s.mended", w.path);
 	FILE *report = tmpfile();
-	assert_int_equal(gp_verify(w.path, copy, report), GP_E_DAMAGED);
+	assert_int_equal(verify_repair(w.path, copy, report), GP_E_DAMAGED);
 	fclose(report);
 	assert_verdict(copy, 0, 0);
 	struct gp_recording *r = fixture_info(copy, &info);

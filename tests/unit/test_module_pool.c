@@ -39,7 +39,7 @@ static Elf *give(const char *path, const struct gp_build_id *id)
 	struct gp_module_names names = { 0 };
 	struct gp_work_limit limit = { 0 };
 	gp_module_file_open(&names.file, path, id, UINT64_MAX, "/nowhere");
-	assert_int_equal(names.file.state, GP_FILE_PROVED);
+	assert_int_equal(names.file.why, GP_SYMBOL_NAMED);
 	assert_true(gp_elf_symbols_read(&names.symbols, &names.file, &limit));
 	Elf *elf = names.file.main.elf;
 	gp_module_pool_give(path, id, "/nowhere", &names);

@@ -41,7 +41,7 @@ static void expect_travel(uint32_t slots, uint64_t slot_bytes, uint64_t work)
 	/* and in a copy */
 	char repaired[300];
 	snprintf(repaired, sizeof repaired, "%s/repaired.gpr", directory);
-	assert_int_equal(gp_verify(w.path, repaired, report), GP_OK);
+	assert_int_equal(verify_repair(w.path, repaired, report), GP_OK);
 	fclose(report);
 	assert_shows(repaired, here);
 	assert_int_equal(unlink(repaired), 0);

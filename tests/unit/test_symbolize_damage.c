@@ -182,7 +182,7 @@ static void file_cut_while_it_is_read(void **state)
 	assert_non_null(whole.byte);
 	write_damaged(whole.byte, whole.bytes);
 	gp_module_file_open(&file, damaged, &unknown, 0, "/nonexistent");
-	assert_int_equal(file.state, GP_FILE_UNPROVED);
+	assert_int_equal(file.why, GP_SYMBOL_NAMED);
 	assert_int_equal(ftruncate(memory, 0), 0);
 	uint64_t sum = 0;
 	for (size_t at = 0; at < whole.bytes; at++)
@@ -194,7 +194,7 @@ static void file_cut_while_it_is_read(void **state)
 }
 
 /* Looks the file of a module up, and its debug file below `root`. */
-static void look_up(const char *path, const char *root, enum gp_file_state expected)
+static void look_up(const char *path, const char *root, enum gp_symbol_why expected)
 {
 	static unsigned char build_id[2] = { 0xab, 0xcd };
 	const struct gp_module module = { .path = path,
@@ -214,7 +214,7 @@ static void look_up(const char *path, const char *root, enum gp_file_state expec
 	assert_null(symbol.function);
 	gp_symbolizer_close(s);
 	gp_module_file_open(&file, path, &id, 0, root);
-	assert_int_equal(file.state, expected);
+	assert_int_equal(file.why, expected);
 	assert_null(file.debug.elf);
 	gp_module_file_close(&file);
 }
@@ -246,10 +246,10 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 	assert_true(inotify_add_watch(opened, fifo, IN_OPEN) >= 0);
 	assert_true(inotify_add_watch(opened, device, IN_OPEN) >= 0);
 
-	look_up(fifo, "/nonexistent", GP_FILE_UNREADABLE);
-	look_up(link, "/nonexistent", GP_FILE_UNREADABLE);
-	look_up(device, "/nonexistent", GP_FILE_UNREADABLE);
-	look_up("/nonexistent", place, GP_FILE_MISSING);
+	look_up(fifo, "/nonexistent", GP_SYMBOL_UNREADABLE);
+	look_up(link, "/nonexistent", GP_SYMBOL_UNREADABLE);
+	look_up(device, "/nonexistent", GP_SYMBOL_UNREADABLE);
+	look_up("/nonexistent", place, GP_SYMBOL_NO_FILE);
 	assert_int_equal(read(opened, seen, sizeof seen), -1);
 
 	/* the watches work */

@@ -203,21 +203,16 @@ static void index_all_kept(struct builder *b)
 
 /* ---- slots ---- */
 
-struct slot {
-	uint64_t offset, end;
-	uint32_t segment, part;
-};
-
 static int compare_slots(const void *left, const void *right)
 {
-	const struct slot *a = left, *b = right;
+	const struct gp_part *a = left, *b = right;
 	if (a->segment != b->segment)
 		return a->segment < b->segment ? -1 : 1;
 	return (a->part > b->part) - (a->part < b->part);
 }
 
 /* The slot's first block says whose it is; false: never written, or its first block is damaged. */
-static bool read_slot(const struct gp_file *file, uint64_t number, struct slot *out)
+static bool read_slot(const struct gp_file *file, uint64_t number, struct gp_part *out)
 {
 	uint64_t offset = gp_slot_offset(&file->header, number);
 	unsigned char bytes[GP_BLOCK_HEADER];
@@ -226,10 +221,10 @@ static bool read_slot(const struct gp_file *file, uint64_t number, struct slot *
 	    gp_block_header_decode(bytes, &h) != GP_OK || h.type != GP_BLOCK_SEGMENT)
 		return false;
 	uint64_t end = offset + file->header.slot_bytes;
-	*out = (struct slot){ .offset = offset,
-			      .end = end < file->bytes ? end : file->bytes,
-			      .segment = h.segment,
-			      .part = h.part };
+	*out = (struct gp_part){ .offset = offset,
+				 .end = end < file->bytes ? end : file->bytes,
+				 .segment = h.segment,
+				 .part = h.part };
 	return true;
 }
 
@@ -244,7 +239,7 @@ static bool is_zero(const struct gp_file *file, uint64_t offset)
 }
 
 /* Slots whose segment lost its beginning to newer ones mean nothing any more. */
-static size_t drop_headless(struct slot *slot, size_t slots)
+static size_t drop_headless(struct gp_part *slot, size_t slots)
 {
 	size_t first = 0;
 	while (first < slots && slot[first].part != 0)
@@ -257,7 +252,7 @@ bool gp_part_is_overwritten(const struct gp_file *file, uint64_t offset, uint32_
 {
 	if (file->header.slots == 0)
 		return false;
-	struct slot now = { 0 };
+	struct gp_part now = { 0 };
 	return !read_slot(file, (offset - GP_FILE_HEADER) / file->header.slot_bytes, &now) ||
 	       now.segment != segment || now.part != part;
 }
@@ -274,7 +269,7 @@ bool gp_index_is_overwritten(const struct gp_file *file, const struct gp_index *
 }
 
 /* True: each slot that was indexed still begins with the block that it began with. */
-static bool are_as_found(const struct gp_file *file, const struct slot *slot, size_t slots)
+static bool are_as_found(const struct gp_file *file, const struct gp_part *slot, size_t slots)
 {
 	for (size_t i = 0; i < slots; i++)
 		if (gp_part_is_overwritten(file, slot[i].offset, slot[i].segment, slot[i].part))
@@ -285,7 +280,7 @@ static bool are_as_found(const struct gp_file *file, const struct slot *slot, si
 static void index_slots(struct builder *b)
 {
 	const struct gp_file *file = b->file;
-	struct slot *slot = calloc(file->header.slots, sizeof *slot);
+	struct gp_part *slot = calloc(file->header.slots, sizeof *slot);
 	if (slot == NULL) {
 		b->is_out_of_memory = true;
 		return;
@@ -306,12 +301,7 @@ static void index_slots(struct builder *b)
 		if (i > 0 && slot[i].part != 0 && (slot[i - 1].segment != slot[i].segment))
 			gp_index_damage(b->index, slot[i].offset, b->index->blocks,
 					"the first part of segment %u is missing", slot[i].segment);
-		struct gp_block_walk walk = { .file = file,
-					      .at = slot[i].offset,
-					      .end = slot[i].end,
-					      .is_slot = true,
-					      .segment = slot[i].segment,
-					      .part = slot[i].part };
+		struct gp_block_walk walk = gp_part_walk(file, &slot[i]);
 		while (!b->is_out_of_memory && gp_block_walk_next(&walk)) {
 			file_index_add_block(b, &walk);
 			if (walk.header.type == GP_BLOCK_END)

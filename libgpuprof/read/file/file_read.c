@@ -137,6 +137,36 @@ bool gp_file_allows_block(const struct gp_file *file, const struct gp_block_head
 	return !is_padded || !gp_block_is_short(header);
 }
 
+enum gp_status gp_file_decode(const struct gp_file *file, uint64_t offset,
+			      const struct gp_block_header *h, struct gp_block_room *room,
+			      struct gp_record *out, uint64_t *slots)
+{
+	struct gp_block_header found;
+	*slots = 0;
+	if (h->stored_bytes > gp_block_bound() - GP_BLOCK_HEADER || !gp_file_allows_block(file, h))
+		return GP_E_DAMAGED;
+	enum gp_status status =
+		gp_file_read(file, offset, room->bytes, GP_BLOCK_HEADER + h->stored_bytes);
+	if (status == GP_OK)
+		status = gp_block_header_decode(room->bytes, &found);
+	if (status != GP_OK)
+		return status;
+	if (found.segment != h->segment || found.part != h->part || found.thread != h->thread ||
+	    found.sequence != h->sequence)
+		return GP_E_DAMAGED;
+	return gp_block_decode(room->scratch, h, room->bytes + GP_BLOCK_HEADER, out, slots);
+}
+
+struct gp_block_walk gp_part_walk(const struct gp_file *file, const struct gp_part *part)
+{
+	return (struct gp_block_walk){ .file = file,
+				       .at = part->offset,
+				       .end = part->end,
+				       .is_slot = true,
+				       .segment = part->segment,
+				       .part = part->part };
+}
+
 static bool is_own(const struct gp_block_walk *walk, const struct gp_block_header *header)
 {
 	if (walk->is_slot)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../block_room.h"
 #include "../tables/array.h"
 #include "recording.h"
 
@@ -171,22 +170,6 @@ static bool is_tail(const struct gp_merge *m, uint64_t offset)
 	return gp_slot_offset(h, (offset - GP_FILE_HEADER) / h->slot_bytes + 1) <= m->file->bytes;
 }
 
-static enum gp_status read_block(struct gp_merge *m, const struct block_ref *ref)
-{
-	const struct gp_block_header *h = &ref->header;
-	struct gp_block_header found;
-	if (h->stored_bytes > gp_block_bound() - GP_BLOCK_HEADER)
-		return GP_E_DAMAGED;
-	enum gp_status status = gp_file_read(m->file, ref->offset, m->room.bytes,
-					     GP_BLOCK_HEADER + h->stored_bytes);
-	if (status == GP_OK)
-		status = gp_block_header_decode(m->room.bytes, &found);
-	if (status == GP_OK && (found.segment != h->segment || found.part != h->part ||
-				found.thread != h->thread || found.sequence != h->sequence))
-		status = GP_E_DAMAGED;
-	return status;
-}
-
 /*
  * A thread may use the name of a range a moment before the record in which another one tells it:
  * what it saw of that thread and what the clock said are not ordered. So names are heard when the
@@ -205,12 +188,7 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 			     uint64_t *slots)
 {
 	const struct gp_block_header *h = &ref->header;
-	*slots = 0;
-	const bool is_allowed = gp_file_allows_block(m->file, h);
-	enum gp_status status = is_allowed ? read_block(m, ref) : GP_E_DAMAGED;
-	if (status == GP_OK)
-		status = gp_block_decode(m->room.scratch, h, m->room.bytes + GP_BLOCK_HEADER, out,
-					 slots);
+	enum gp_status status = gp_file_decode(m->file, ref->offset, h, &m->room, out, slots);
 	if (status == GP_OK && *slots > h->records)
 		learn_range_names(m, out, *slots);
 	if (status == GP_OK)
@@ -231,9 +209,10 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 	if (h->segment > m->index->missing_segment)
 		m->index->missing_segment = h->segment;
 	gp_index_damage(m->index, ref->offset, h->sequence,
-			is_allowed ? "the %u records of this block of thread %u do not decode" :
-				     "the %u records of this block of thread %u have fewer bytes "
-				     "than format 1.7 requires",
+			gp_file_allows_block(m->file, h) ?
+				"the %u records of this block of thread %u do not decode" :
+				"the %u records of this block of thread %u have fewer bytes "
+				"than format 1.7 requires",
 			h->records, h->thread);
 	return status;
 }
@@ -274,13 +253,8 @@ static enum gp_status collect(struct gp_merge *m, enum gp_block_type type)
 {
 	m->blocks = 0;
 	for (size_t i = 0; i < m->segment->parts; i++) {
-		const struct gp_part *part = &m->index->part[m->segment->part + i];
-		struct gp_block_walk walk = { .file = m->file,
-					      .at = part->offset,
-					      .end = part->end,
-					      .is_slot = true,
-					      .segment = part->segment,
-					      .part = part->part };
+		struct gp_block_walk walk =
+			gp_part_walk(m->file, &m->index->part[m->segment->part + i]);
 		while (gp_block_walk_next(&walk))
 			if (walk.header.type == type &&
 			    !gp_index_is_repeated(m->index, walk.offset) &&

@@ -9,6 +9,7 @@
 #include "../../format/layout.h"
 #include "../../gpuprof.h"
 #include "../../state/live.h"
+#include "../block_room.h"
 #include "call_stacks.h"
 #include "module_list.h"
 #include "stack_frames.h"
@@ -36,6 +37,19 @@ enum gp_status gp_file_write(int fd, uint64_t offset, const void *bytes, size_t 
 
 /* False: the block is short (block.h), and the recorder of this file would have padded it. */
 bool gp_file_allows_block(const struct gp_file *file, const struct gp_block_header *header);
+/*
+ * Reads the block that lies at `offset` into room->bytes, and decodes it to `out`, which may be
+ * room->record. GP_E_DAMAGED as well where it is not allowed, or another one lies there by now.
+ */
+enum gp_status gp_file_decode(const struct gp_file *file, uint64_t offset,
+			      const struct gp_block_header *header, struct gp_block_room *room,
+			      struct gp_record *out, uint64_t *slots);
+
+/* Blocks of one segment that follow each other. */
+struct gp_part {
+	uint64_t offset, end; /* of its blocks */
+	uint32_t segment, part;
+};
 
 /* A region in which blocks follow each other: a slot, or all of a keep-all file. */
 struct gp_block_walk {
@@ -49,15 +63,11 @@ struct gp_block_walk {
 	uint64_t skipped_at,
 		skipped; /* bytes that are no blocks before this one: damage when > 0 */
 };
+struct gp_block_walk gp_part_walk(const struct gp_file *file, const struct gp_part *part);
 /* The next valid block; false: no more (walk->at is where the first invalid byte lies). */
 bool gp_block_walk_next(struct gp_block_walk *walk);
 
 /* ---- file_index.c: segments, parts, damage ---- */
-
-struct gp_part {
-	uint64_t offset, end; /* of its blocks */
-	uint32_t segment, part;
-};
 
 struct gp_segment {
 	uint32_t number;
@@ -270,6 +280,9 @@ const struct gp_record *gp_recording_fetch_here(struct gp_recording *recording, 
 /* The number that the next MEMORY event has, unless some are missing. */
 uint64_t gp_recording_next_order(const struct gp_recording *recording);
 
+/* When it began. */
+int64_t gp_segment_ns(const struct gp_recording *recording, size_t segment);
+
 /* ---- seek.c: beginning near a moment ---- */
 
 /*
@@ -278,8 +291,6 @@ uint64_t gp_recording_next_order(const struct gp_recording *recording);
  */
 size_t gp_segment_by_order(const struct gp_recording *recording, uint64_t order);
 size_t gp_segment_by_time(const struct gp_recording *recording, int64_t at_ns);
-/* When it began. */
-int64_t gp_segment_ns(const struct gp_recording *recording, size_t segment);
 /*
  * Rewinds to that segment, or to one before it whose checkpoint can be read, as if what lies before
  * were overwritten: until gp_recording_unseek, or until the owner of the recording writes over it.

@@ -79,9 +79,10 @@ static enum gp_status learn(void *context, const struct gp_record *record)
 	return gp_defined_add(context, record);
 }
 
-static int64_t segment_ns(const struct gp_recording *r, size_t segment)
+int64_t gp_segment_ns(const struct gp_recording *r, size_t segment)
 {
-	return gp_tick_ns(&r->tick, r->index.segment[segment].ticks);
+	return segment < r->index.segments ? gp_tick_ns(&r->tick, r->index.segment[segment].ticks) :
+					     0;
 }
 
 static enum gp_status load(void *context, const struct gp_record *record)
@@ -119,7 +120,7 @@ static enum gp_status load_checkpoint(struct gp_recording *r, size_t segment)
 		return status;
 	}
 	r->loaded = segment;
-	gp_doubt_settle(r, segment == r->first ? 0 : segment_ns(r, segment));
+	gp_doubt_settle(r, segment == r->first ? 0 : gp_segment_ns(r, segment));
 	if (is_broken)
 		gp_doubt_open(r);
 	if (segment > r->first)

@@ -14,12 +14,6 @@ static bool is_beginning(const struct gp_segment *s)
 	return s->has_begin && s->has_checkpoint;
 }
 
-int64_t gp_segment_ns(const struct gp_recording *r, size_t segment)
-{
-	return segment < r->index.segments ? gp_tick_ns(&r->tick, r->index.segment[segment].ticks) :
-					     0;
-}
-
 size_t gp_segment_by_order(const struct gp_recording *r, uint64_t order)
 {
 	size_t first = first_kept(r);

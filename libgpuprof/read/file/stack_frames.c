@@ -306,6 +306,7 @@ struct gp_symbolizer *gp_recording_symbolizer(struct gp_recording *r)
 	for (size_t i = 1; i < list->room; i++) {
 		const struct gp_listed_module *m = &list->module[i];
 		const struct gp_module module = {
+			.number = (uint32_t)i,
 			.path = m->path,
 			.build_id = m->build_id,
 			.build_id_bytes = m->build_id_bytes,

@@ -3,14 +3,10 @@
  * of what is kept ends where each checkpoint says it should. A clean copy keeps all of it that is
  * whole.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "../block_room.h"
 #include "missing.h"
 #include "name_area.h"
 
@@ -164,26 +160,15 @@ static enum gp_status verify_put(struct copy *c, const unsigned char *bytes, siz
 	return status;
 }
 
-/* True: its payload is as its writer wrote it; c->room.bytes holds header and payload. */
-static bool verify_is_whole(struct copy *c, const struct gp_block_walk *walk)
-{
-	uint64_t slots;
-	return walk->header.stored_bytes <= gp_block_bound() - GP_BLOCK_HEADER &&
-	       gp_file_allows_block(walk->file, &walk->header) &&
-	       gp_file_read(walk->file, walk->offset, c->room.bytes,
-			    GP_BLOCK_HEADER + walk->header.stored_bytes) == GP_OK &&
-	       (walk->header.records == 0 ||
-		gp_block_decode(c->room.scratch, &walk->header, c->room.bytes + GP_BLOCK_HEADER,
-				c->room.record, &slots) == GP_OK);
-}
-
 static enum gp_status copy_block(struct copy *c, const struct gp_block_walk *walk)
 {
 	struct gp_block_header header = walk->header;
 	bool is_first = header.type == GP_BLOCK_SEGMENT;
+	uint64_t slots;
 	if ((is_first && header.part != 0) || header.type == GP_BLOCK_END)
 		return GP_OK; /* parts become one; segments are ended by finish_segment */
-	if (!verify_is_whole(c, walk)) {
+	if (gp_file_decode(walk->file, walk->offset, &header, &c->room, c->room.record, &slots) !=
+	    GP_OK) {
 		c->dropped++;
 		c->dropped_records += header.records;
 		return GP_OK;
@@ -279,12 +264,7 @@ static enum gp_status copy_segment(struct copy *c, size_t which)
 	const struct gp_segment *s = &x->segment[which];
 	enum gp_status status = GP_OK;
 	for (size_t i = s->part; i < s->part + s->parts && status == GP_OK; i++) {
-		struct gp_block_walk walk = { .file = &c->from->file,
-					      .at = x->part[i].offset,
-					      .end = x->part[i].end,
-					      .is_slot = true,
-					      .segment = s->number,
-					      .part = x->part[i].part };
+		struct gp_block_walk walk = gp_part_walk(&c->from->file, &x->part[i]);
 		while (status == GP_OK && gp_block_walk_next(&walk))
 			if (!gp_index_is_repeated(x, walk.offset))
 				status = copy_block(c, &walk);
@@ -492,7 +472,7 @@ static void report_sum(const struct gp_recording *r, const struct tally *tally, 
 				"not complete: the process was killed or is still running");
 }
 
-enum gp_status gp_verify_copy(const char *path, struct gp_copy *copy, FILE *report)
+enum gp_status gp_verify(const char *path, struct gp_copy *copy, FILE *report)
 {
 	struct gp_recording *r;
 	struct gp_damage why = { 0 };
@@ -536,23 +516,4 @@ enum gp_status gp_verify_copy(const char *path, struct gp_copy *copy, FILE *repo
 	gp_missing_release(&missing);
 	gp_recording_close(r);
 	return status;
-}
-
-enum gp_status gp_verify(const char *path, const char *repaired, FILE *report)
-{
-	if (repaired == NULL)
-		return gp_verify_copy(path, NULL, report);
-	struct gp_copy copy = {
-		.fd = open(repaired, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
-	};
-	if (copy.fd < 0) {
-		fprintf(report, "cannot create '%s': %s\n", repaired, strerror(errno));
-		return GP_E_OPEN;
-	}
-	enum gp_status status = gp_verify_copy(path, &copy, report);
-	if (close(copy.fd) != 0 && copy.status == GP_OK)
-		copy.status = GP_E_IO;
-	if (copy.status != GP_OK)
-		unlink(repaired);
-	return status == GP_OK ? copy.status : status;
 }

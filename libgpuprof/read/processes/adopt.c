@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../block_room.h"
 #include "../file/recording.h"
 #include "../regular_file.h"
 #include "orphan_stacks.h"
@@ -211,19 +210,13 @@ static bool is_same_record(const struct gp_record *a, const struct gp_record *b)
  */
 static void skip_written(struct adopter *a)
 {
-	struct gp_block_walk walk = { .file = &a->file,
-				      .at = a->index.last_block,
-				      .end = a->file.bytes,
-				      .is_slot = true,
-				      .segment = a->segment,
-				      .part = a->part };
+	const struct gp_part last = { a->index.last_block, a->file.bytes, a->segment, a->part };
+	struct gp_block_walk walk = gp_part_walk(&a->file, &last);
 	if (a->index.blocks == 0 || !gp_block_walk_next(&walk) || walk.skipped > 0 ||
-	    walk.header.type != GP_BLOCK_EVENTS || walk.header.stored_bytes > gp_block_bound())
+	    walk.header.type != GP_BLOCK_EVENTS)
 		return;
 	uint64_t slots = 0;
-	if (gp_file_read(&a->file, walk.offset + GP_BLOCK_HEADER, a->room.bytes,
-			 walk.header.stored_bytes) != GP_OK ||
-	    gp_block_decode(a->room.scratch, &walk.header, a->room.bytes, a->room.record, &slots) !=
+	if (gp_file_decode(&a->file, walk.offset, &walk.header, &a->room, a->room.record, &slots) !=
 		    GP_OK ||
 	    slots == 0) {
 		a->at = walk.offset; /* torn: written anew */

@@ -58,26 +58,29 @@ static uint64_t ns_of(const struct timespec *t)
 {
 	return t->tv_sec > 0 ? (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec : 0;
 }
-static uint64_t later(uint64_t a, uint64_t b)
+
+uint64_t gp_stat_changed_ns(const struct stat *status)
 {
-	return a > b ? a : b;
+	const uint64_t modified = ns_of(&status->st_mtim), changed = ns_of(&status->st_ctim);
+	return modified > changed ? modified : changed;
 }
 
-static enum gp_file_state map_file(struct gp_elf *elf, const char *path)
+/* GP_SYMBOL_NAMED: it is there. */
+static enum gp_symbol_why map_file(struct gp_elf *elf, const char *path)
 {
 	*elf = (struct gp_elf){ 0 };
 	/* the recorder names whole paths: what lies in the current directory is another file */
 	if (path[0] != '/')
-		return GP_FILE_MISSING;
+		return GP_SYMBOL_NO_FILE;
 	int fd = gp_regular_open(path, O_RDONLY);
 	if (fd < 0)
-		return errno == EINVAL ? GP_FILE_UNREADABLE : GP_FILE_MISSING;
+		return errno == EINVAL ? GP_SYMBOL_UNREADABLE : GP_SYMBOL_NO_FILE;
 	struct stat status;
-	enum gp_file_state state = GP_FILE_UNREADABLE;
+	enum gp_symbol_why why = GP_SYMBOL_UNREADABLE;
 	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < EI_NIDENT)
 		goto out;
 	elf->bytes = (size_t)status.st_size;
-	elf->changed_unix_ns = later(ns_of(&status.st_mtim), ns_of(&status.st_ctim));
+	elf->changed_unix_ns = gp_stat_changed_ns(&status);
 	/* libelf may write into the image of a file of the other byte order */
 	void *map =
 		mmap(NULL, elf->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
@@ -89,10 +92,10 @@ static enum gp_file_state map_file(struct gp_elf *elf, const char *path)
 	}
 	elf->map = map;
 	if (parse(elf))
-		state = GP_FILE_UNPROVED;
+		why = GP_SYMBOL_NAMED;
 out:
 	close(fd);
-	return state;
+	return why;
 }
 
 static bool module_file_is_same(const struct gp_build_id *a, const struct gp_build_id *b)
@@ -134,7 +137,7 @@ static bool open_by_id(struct gp_elf *debug, const struct gp_build_id *id, const
 	for (size_t i = 1; i < id->bytes; i++)
 		end += sprintf(end, "%02x", id->byte[i]);
 	strcpy(end, ".debug");
-	if (map_file(debug, path) != GP_FILE_UNPROVED)
+	if (map_file(debug, path) != GP_SYMBOL_NAMED)
 		return false;
 	if (module_file_is_same(&debug->build_id, id) && has_names(debug->elf))
 		return true;
@@ -147,7 +150,7 @@ bool gp_elf_open_shared(struct gp_elf *shared, const char *path, const struct gp
 {
 	GElf_Shdr header;
 	bool is_found =
-		open_by_id(shared, id, debug_root) || (map_file(shared, path) == GP_FILE_UNPROVED &&
+		open_by_id(shared, id, debug_root) || (map_file(shared, path) == GP_SYMBOL_NAMED &&
 						       module_file_is_same(&shared->build_id, id));
 	/* libdw would open what it names in turn */
 	if (is_found && section_of(shared->elf, ".gnu_debugaltlink", &header) == NULL)
@@ -160,7 +163,7 @@ bool gp_elf_open_shared(struct gp_elf *shared, const char *path, const struct gp
 static bool open_linked(struct gp_elf *debug, const struct gp_elf *main, const char *path,
 			uint32_t crc)
 {
-	if (map_file(debug, path) != GP_FILE_UNPROVED)
+	if (map_file(debug, path) != GP_SYMBOL_NAMED)
 		return false;
 	bool is_ours = debug->bytes != main->bytes || memcmp(debug->map, main->map, main->bytes);
 	if (main->build_id.bytes != 0 && debug->build_id.bytes != 0)
@@ -239,21 +242,19 @@ void gp_module_file_open(struct gp_module_file *file, const char *path,
 			 const char *debug_root)
 {
 	*file = (struct gp_module_file){ 0 };
-	file->state = map_file(&file->main, path);
-	if (file->state == GP_FILE_UNPROVED && build_id->bytes != 0) {
-		file->state = GP_FILE_PROVED;
-		if (!module_file_is_same(&file->main.build_id, build_id)) {
-			file->state = GP_FILE_MISMATCHED;
-			gp_elf_close(&file->main);
-		}
-	}
-	if (file->state == GP_FILE_UNPROVED && mapped_unix_ns != 0 &&
-	    file->main.changed_unix_ns > mapped_unix_ns) {
-		file->state = GP_FILE_MISMATCHED;
+	file->why = map_file(&file->main, path);
+	const bool is_other =
+		build_id->bytes != 0 ?
+			!module_file_is_same(&file->main.build_id, build_id) :
+			mapped_unix_ns != 0 && file->main.changed_unix_ns > mapped_unix_ns;
+	if (file->why == GP_SYMBOL_NAMED && is_other) {
+		file->why = GP_SYMBOL_MISMATCHED;
 		gp_elf_close(&file->main);
 	}
 	const struct gp_build_id *id = build_id->bytes ? build_id : &file->main.build_id;
 	bool has_debug = open_by_id(&file->debug, id, debug_root);
+	if (has_debug)
+		file->why = GP_SYMBOL_NAMED;
 	if (file->main.elf == NULL)
 		return;
 	GElf_Shdr header;

@@ -12,6 +12,8 @@
 
 #include <gelf.h>
 
+#include "symbolize.h"
+
 #define GP_BUILD_ID_MAX 64u
 
 struct gp_build_id {
@@ -29,21 +31,15 @@ struct gp_elf {
 	struct gp_build_id build_id;
 };
 
-enum gp_file_state {
-	GP_FILE_PROVED,	    /* has the build id that was asked for */
-	GP_FILE_UNPROVED,   /* the recording has no build id; not changed since it was mapped */
-	GP_FILE_MISSING,    /* no file, or none that can be opened */
-	GP_FILE_UNREADABLE, /* no ELF file, or cut short before its headers end */
-	GP_FILE_MISMATCHED, /* another build id, or changed since: not the file that was mapped */
-};
-
 /*
- * `state` tells of the file at the path. `main` is empty unless it is proved or unproved; a debug
- * file found by the recorded build id may be there without it. `debug` carries debug information
- * or a full symbol table; `mini` is what .gnu_debugdata holds, a symbol table.
+ * `why` is GP_SYMBOL_NAMED where one of them may name something, else what is wrong with the file
+ * at the path. `main` is that file, if it has the build id that was asked for, or none was and it was
+ * not changed since it was mapped. A debug file found by the recorded build id may be there without
+ * it. `debug` carries debug information or a full symbol table; `mini` is what .gnu_debugdata
+ * holds, a symbol table.
  */
 struct gp_module_file {
-	enum gp_file_state state;
+	enum gp_symbol_why why;
 	struct gp_elf main, debug, mini;
 };
 
@@ -64,5 +60,8 @@ uint64_t gp_module_file_bias(const struct gp_module_file *file, uint64_t base);
 bool gp_elf_open_shared(struct gp_elf *shared, const char *path, const struct gp_build_id *id,
 			const char *debug_root);
 void gp_elf_close(struct gp_elf *elf);
+/* As gp_elf.changed_unix_ns. */
+struct stat;
+uint64_t gp_stat_changed_ns(const struct stat *status);
 
 #endif

@@ -15,17 +15,6 @@ static bool module_map_is_same(const struct gp_mapped_module *a, const struct gp
 	       strcmp(a->is.path, b->is.path) == 0;
 }
 
-/* Of all that is_same compares. */
-static uint32_t module_hash(const struct gp_mapped_module *m)
-{
-	const struct gp_module *is = &m->is;
-	uint64_t hash = gp_hash_bytes(is->path, strlen(is->path));
-	hash = gp_hash_number(hash) ^
-	       gp_hash_bytes((const char *)m->build_id.byte, m->build_id.bytes);
-	hash = gp_hash_number(hash ^ is->base);
-	return gp_row_hash(hash ^ is->bytes);
-}
-
 /*
  * Without build ids, names are kept by path alone: they are right only where the file has not
  * changed since the first of these modules was mapped. False: no memory.
@@ -60,29 +49,6 @@ uint64_t gp_module_map_ns(const struct gp_module_map *map, size_t index)
 	return m->times != 0 ? time[m->times - 1].first_unix_ns : m->is.mapped_unix_ns;
 }
 
-/* Earlier stays of one module that are compared with a new one: a job reloads few. */
-#define STAYS_MOST 64u
-
-static bool extend_stay(struct gp_module_map *map, const struct gp_mapped_module *added,
-			uint32_t hash)
-{
-	unsigned stays = 0;
-	for (uint32_t step = 0, i;
-	     stays < STAYS_MOST && (i = gp_row_index_next(&map->index, hash, &step)) != 0;) {
-		struct gp_module *known = &map->module[i - 1].is;
-		if (!module_map_is_same(&map->module[i - 1], added))
-			continue;
-		stays++;
-		/* between two stays another one may have been there */
-		if (known->from > added->is.until || added->is.from > known->until)
-			continue;
-		known->from = known->from < added->is.from ? known->from : added->is.from;
-		known->until = known->until > added->is.until ? known->until : added->is.until;
-		return true;
-	}
-	return false;
-}
-
 bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module)
 {
 	struct gp_mapped_module added = { .is = *module };
@@ -93,22 +59,27 @@ bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module
 		module->build_id_bytes < GP_BUILD_ID_MAX ? module->build_id_bytes : GP_BUILD_ID_MAX;
 	if (added.build_id.bytes != 0)
 		memcpy(added.build_id.byte, module->build_id, added.build_id.bytes);
-	if (!share_time(map, &added))
+	if (!gp_array_reach(&map->of_number, &map->numbers, module->number, sizeof *map->of_number))
 		return false;
-	const uint32_t hash = module_hash(&added);
-	if (extend_stay(map, &added, hash))
+	uint32_t *known = &map->of_number[module->number];
+	if (module->number != 0 && *known != 0 &&
+	    module_map_is_same(&map->module[*known - 1], &added)) {
+		map->module[*known - 1].is.from = module->from;
+		map->module[*known - 1].is.until = module->until;
 		return true;
-	if (!gp_array_reserve(&map->module, &map->room, map->count, 1, sizeof *map->module) ||
-	    !gp_row_index_add(&map->index, hash, (uint32_t)map->count + 1))
+	}
+	if (!share_time(map, &added) ||
+	    !gp_array_reserve(&map->module, &map->room, map->count, 1, sizeof *map->module))
 		return false;
 	map->module[map->count++] = added;
+	*known = (uint32_t)map->count;
 	return true;
 }
 
 void gp_module_map_release(struct gp_module_map *map)
 {
-	gp_row_index_release(&map->index);
 	gp_row_table_release(&map->times);
+	free(map->of_number);
 	free(map->place);
 	free(map->module);
 	*map = (struct gp_module_map){ 0 };

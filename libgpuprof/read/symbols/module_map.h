@@ -32,7 +32,8 @@ struct gp_module_map {
 	size_t count, room;
 	struct gp_module_place *place; /* sorted by base */
 	size_t places;
-	struct gp_row_index index; /* of modules */
+	uint32_t *of_number; /* 1 + which module has it; 0: none */
+	size_t numbers;
 	struct gp_row_table times; /* of struct gp_module_time, by path */
 };
 

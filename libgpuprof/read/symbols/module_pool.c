@@ -33,16 +33,10 @@ static void kept_release(struct kept *k)
 	k->path = k->debug_root = NULL;
 }
 
-static uint64_t ns_of(const struct timespec *t)
-{
-	return t->tv_sec > 0 ? (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec : 0;
-}
-
 static bool is_unchanged(const struct gp_elf *elf, const struct stat *now)
 {
-	const uint64_t modified = ns_of(&now->st_mtim), changed = ns_of(&now->st_ctim);
 	return elf->bytes == (size_t)now->st_size &&
-	       elf->changed_unix_ns == (modified > changed ? modified : changed);
+	       elf->changed_unix_ns == gp_stat_changed_ns(now);
 }
 
 bool gp_module_pool_take(const char *path, const struct gp_build_id *id, const char *debug_root,
@@ -68,20 +62,14 @@ bool gp_module_pool_take(const char *path, const struct gp_build_id *id, const c
 	return false;
 }
 
-/* It has the build id that was asked for, and so has its debug file: their images stay right. */
-static bool can_be_found_again(const struct gp_build_id *id, const struct gp_module_names *names)
-{
-	const struct gp_module_file *f = &names->file;
-	return id->bytes != 0 && f->state == GP_FILE_PROVED && f->main.elf != NULL;
-}
-
 void gp_module_pool_give(const char *path, const struct gp_build_id *id, const char *debug_root,
 			 struct gp_module_names *names)
 {
 	struct stat now;
 	struct kept kept = { .build_id = *id };
-	if (!can_be_found_again(id, names) || stat(path, &now) != 0 ||
-	    !is_unchanged(&names->file.main, &now)) {
+	/* it has that build id, and so has its debug file: their images stay right */
+	const bool is_proved = id->bytes != 0 && names->file.main.elf != NULL;
+	if (!is_proved || stat(path, &now) != 0 || !is_unchanged(&names->file.main, &now)) {
 		gp_module_names_close(names);
 		return;
 	}

@@ -12,13 +12,22 @@
 #include "module_map.h"
 #include "module_pool.h"
 #include "name_table.h"
-#include "symbol_cache.h"
 #include "work_limit.h"
 
 #define NAME_BYTES_MAX ((size_t)512 << 20)
 #define INLINED_MAX 64u
 /* modules open together: symbols cost 32 bytes each */
 #define OPEN_MAX 256u
+/* Frames that are kept, some 300 MiB; a full cache costs time, not answers. */
+#define CACHED_MAX 4000000u
+
+/* What a look-up found: a run of the symbolizer's frames. */
+struct cached {
+	uint64_t pc;
+	size_t module;
+	uint32_t first, count;
+};
+
 /* Frames without a name, by module and reason. */
 struct unnamed {
 	uint64_t key;
@@ -29,7 +38,6 @@ struct opened {
 	struct gp_module_names is;
 	uint64_t bias, used_at;
 	bool is_open, is_whole;
-	enum gp_symbol_why why; /* NAMED: its names may be used */
 };
 
 struct gp_symbolizer {
@@ -39,7 +47,9 @@ struct gp_symbolizer {
 	size_t open[OPEN_MAX], open_count; /* indexes of those that are open */
 	uint64_t clock, at;
 	struct gp_text_store names;
-	struct gp_symbol_cache cache;
+	struct gp_row_table cached; /* of struct cached */
+	struct gp_symbol *frame;
+	size_t frames, frame_room;
 	struct gp_work_limit limit;
 	struct gp_row_table unnamed;	    /* of struct unnamed */
 	const struct gp_name_table *stored; /* NULL: none */
@@ -61,7 +71,7 @@ static void shut(struct gp_symbolizer *s, size_t at)
 {
 	struct opened *o = &s->opened[s->open[at]];
 	const struct gp_mapped_module *module = &s->modules.module[s->open[at]];
-	if (o->is_whole && o->why == GP_SYMBOL_NAMED && !s->limit.was_over)
+	if (o->is_whole && o->is.file.why == GP_SYMBOL_NAMED && !s->limit.was_over)
 		gp_module_pool_give(module->is.path, &module->build_id, s->debug_root, &o->is);
 	else
 		gp_module_names_close(&o->is);
@@ -77,7 +87,8 @@ void gp_symbolizer_close(struct gp_symbolizer *s)
 		shut(s, 0);
 	free(s->opened);
 	gp_row_table_release(&s->unnamed);
-	gp_symbol_cache_release(&s->cache);
+	gp_row_table_release(&s->cached);
+	free(s->frame);
 	gp_module_map_release(&s->modules);
 	gp_text_store_release(&s->names);
 	free(s);
@@ -110,23 +121,6 @@ void gp_symbolizer_set_debug_root(struct gp_symbolizer *s, const char *path)
 	const char *kept = gp_text_store_keep(&s->names, path);
 	if (kept != NULL)
 		s->debug_root = kept;
-}
-
-static enum gp_symbol_why why_of(const struct gp_module_file *file)
-{
-	if (file->main.elf != NULL || file->debug.elf != NULL)
-		return GP_SYMBOL_NAMED;
-	switch (file->state) {
-	case GP_FILE_PROVED:
-	case GP_FILE_UNPROVED:
-	case GP_FILE_MISMATCHED:
-		return GP_SYMBOL_MISMATCHED;
-	case GP_FILE_MISSING:
-		return GP_SYMBOL_NO_FILE;
-	case GP_FILE_UNREADABLE:
-		break;
-	}
-	return GP_SYMBOL_UNREADABLE;
 }
 
 /* Shuts module `index` where it is open, to be opened anew, else the one that is longest unused. */
@@ -174,9 +168,8 @@ static struct opened *open_module(struct gp_symbolizer *s, size_t index)
 				    gp_module_map_ns(&s->modules, index), s->debug_root);
 	o->is_open = true;
 	s->open[s->open_count++] = index;
-	o->why = why_of(&o->is.file);
 	o->bias = gp_module_file_bias(&o->is.file, module->is.base);
-	o->is_whole = is_kept || o->why != GP_SYMBOL_NAMED;
+	o->is_whole = is_kept || o->is.file.why != GP_SYMBOL_NAMED;
 	if (!o->is_whole)
 		read_names(s, o);
 	return o;
@@ -267,8 +260,8 @@ static size_t symbolize_look_up(struct gp_symbolizer *s, size_t index, uint64_t 
 	if (gp_work_is_over(&s->limit))
 		return 1;
 	struct opened *o = open_module(s, index);
-	out[0].why = o == NULL ? GP_SYMBOL_NO_MEMORY : o->why;
-	if (o == NULL || o->why != GP_SYMBOL_NAMED)
+	out[0].why = o == NULL ? GP_SYMBOL_NO_MEMORY : o->is.file.why;
+	if (o == NULL || o->is.file.why != GP_SYMBOL_NAMED)
 		return 1;
 	size_t refused = s->names.refused;
 	uint64_t address = pc - o->bias - 1; /* of the call */
@@ -334,19 +327,50 @@ static void note_unnamed(struct gp_symbolizer *s, const struct gp_symbol *symbol
 	row->is.frames++;
 }
 
+static uint32_t cached_hash(size_t module, uint64_t pc)
+{
+	return gp_row_hash(gp_hash_number(pc) ^ module);
+}
+
+static const struct cached *find_cached(const struct gp_symbolizer *s, size_t module, uint64_t pc)
+{
+	const struct cached *row = s->cached.row;
+	for (uint32_t step = 0, at, hash = cached_hash(module, pc);
+	     (at = gp_row_next(&s->cached, hash, &step)) != 0;)
+		if (row[at - 1].pc == pc && row[at - 1].module == module)
+			return &row[at - 1];
+	return NULL;
+}
+
+static void keep_found(struct gp_symbolizer *s, size_t module, uint64_t pc,
+		       const struct gp_symbol *found, size_t count)
+{
+	if (s->frames + count > CACHED_MAX ||
+	    !gp_array_reserve(&s->frame, &s->frame_room, s->frames, count, sizeof *found))
+		return;
+	struct cached *row = gp_row_add(&s->cached, sizeof *row, cached_hash(module, pc));
+	if (row == NULL)
+		return;
+	*row = (struct cached){ pc, module, (uint32_t)s->frames, (uint32_t)count };
+	memcpy(s->frame + s->frames, found, count * sizeof *found);
+	s->frames += count;
+}
+
 static size_t find_in(struct gp_symbolizer *s, size_t index, uint64_t pc, struct gp_symbol *out,
 		      size_t most)
 {
-	struct gp_symbol_key key = { pc, index };
-	size_t count = gp_symbol_cache_get(&s->cache, &key, out, most);
-	if (count != 0)
-		return count;
 	struct gp_symbol found[INLINED_MAX];
-	count = symbolize_answer(s, index, pc, found);
+	const struct cached *known = find_cached(s, index, pc);
+	if (known != NULL) {
+		const size_t frames = known->count < most ? known->count : most;
+		memcpy(out, s->frame + known->first, frames * sizeof *out);
+		return frames;
+	}
+	const size_t count = symbolize_answer(s, index, pc, found);
 	if (is_mendable(&found[count - 1]))
 		note_unnamed(s, &found[count - 1]);
 	if (found[0].why != GP_SYMBOL_TIME_UP && found[0].why != GP_SYMBOL_NO_MEMORY)
-		gp_symbol_cache_add(&s->cache, &key, found, count);
+		keep_found(s, index, pc, found, count);
 	memcpy(out, found, (count < most ? count : most) * sizeof *out);
 	return count < most ? count : most;
 }

@@ -46,6 +46,7 @@ const char *gp_symbol_why_text(enum gp_symbol_why why);
 #define GP_ANY_TIME UINT64_MAX
 
 struct gp_module {
+	uint32_t number; /* of the recording; 0: none */
 	const char *path;
 	const void *build_id;
 	size_t build_id_bytes; /* 0: the recording has none */
@@ -61,8 +62,10 @@ struct gp_symbolizer;
 struct gp_symbolizer *gp_symbolizer_open(void); /* NULL: no memory */
 void gp_symbolizer_close(struct gp_symbolizer *s);
 
-/* Copies `module`. The same one again in the same time or a time
- * that meets it only widens that. False: no memory, or an empty range. */
+/*
+ * Copies `module`. The same one with the same number again changes its times alone. False: no
+ * memory, or an empty range.
+ */
 bool gp_symbolizer_add_module(struct gp_symbolizer *s, const struct gp_module *module);
 
 /*
