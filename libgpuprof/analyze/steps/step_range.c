@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "../../read/tables/array.h"
-#include "../../read/tables/row_rank.h"
 #include "../../read/tables/row_table.h"
 #include "../phases/phase_follow.h"
 #include "step_name.h"
@@ -17,15 +16,15 @@
 /* capacity: threads with work of their own, ranges before an optimizer */
 #define KEPT_MAX 4096u
 
-/* A range's mark: it is an optimizer's, or 1 + the number of its span. */
+/* A range's mark: it is an optimizer's, or series << 32 | its number in that, from 1. */
 #define MARK_OPTIMIZER UINT64_MAX
 
-/* A range that is called a step. */
-struct span {
-	uint64_t key; /* series << 32 | number, in the order of their begins */
-	struct gp_step_cut cut;
-	uint64_t own; /* work of its thread in it */
-	bool has_ended;
+/* Ranges that are called steps: of one name and thread, which started ranges have not. */
+struct series {
+	uint64_t key;
+	struct gp_step_cut *cut; /* in the order of their begins; of an open one end.at_ns is INT64_MIN */
+	size_t cuts;
+	uint64_t own, covered; /* work in them: of their thread, of all */
 };
 
 struct gp_step_ranges {
@@ -37,11 +36,8 @@ struct gp_step_ranges {
 	const struct gp_record *record;
 	bool is_out_of_memory;
 
-	struct gp_row_table series; /* by name and thread, which started ranges have not */
-	struct span *span;
-	size_t spans;
-	struct gp_step_cut *named; /* steps */
-	uint64_t own[KEPT_MAX];	   /* work by thread */
+	struct gp_row_table series;
+	uint64_t own[KEPT_MAX]; /* work by thread */
 
 	bool has_optimizer;
 	uint32_t thread;		      /* of the first optimizer: others do not count */
@@ -68,24 +64,23 @@ static void span_open(struct gp_step_ranges *r, struct gp_open_range *range,
 	const uint32_t thread = stack != NULL ? stack->thread : GP_THREAD_NONE;
 	const uint64_t from = (uint64_t)range->domain << 8 | range->source;
 	const uint64_t key = gp_hash_pair(gp_hash_pair(kind, from), thread);
-	const uint64_t *series = gp_row_get_key(&r->series, sizeof *series, key);
-	struct span *span = gp_array_append(&r->span, &r->spans, sizeof *span);
-	r->is_out_of_memory |= series == NULL || span == NULL;
-	if (r->is_out_of_memory)
+	struct series *series = gp_row_get_key(&r->series, sizeof *series, key);
+	struct gp_step_cut *cut =
+		series != NULL ? gp_array_append(&series->cut, &series->cuts, sizeof *cut) : NULL;
+	r->is_out_of_memory |= cut == NULL;
+	if (cut == NULL)
 		return;
-	const uint64_t row = (uint64_t)(series - (uint64_t *)r->series.row);
-	*span = (struct span){
-		row << 32 | r->spans, { r->here, r->here }, *range_own(r, range->thread), false
-	};
-	range->mark = r->spans;
+	*cut = (struct gp_step_cut){ .begin = r->here, .end.at_ns = INT64_MIN };
+	cut->begin.own = *range_own(r, range->thread);
+	range->mark = (uint64_t)(series - (struct series *)r->series.row) << 32 | series->cuts;
 }
 
 static void span_close(struct gp_step_ranges *r, const struct gp_open_range *range)
 {
-	struct span *span = &r->span[range->mark - 1];
-	span->cut.end = r->here;
-	span->own = *range_own(r, range->thread) - span->own;
-	span->has_ended = true;
+	const struct series *series = (struct series *)r->series.row + (range->mark >> 32);
+	struct gp_step_cut *cut = &series->cut[(uint32_t)range->mark - 1];
+	cut->end = r->here;
+	cut->end.own = *range_own(r, range->thread);
 }
 
 /* ---- updates ---- */
@@ -182,10 +177,10 @@ void gp_step_ranges_close(struct gp_step_ranges *r)
 	if (r == NULL)
 		return;
 	gp_phase_follow_close(&r->follow);
+	for (uint32_t k = 0; k < r->series.rows; k++)
+		free(((struct series *)r->series.row)[k].cut);
 	gp_row_table_release(&r->series);
 	free(r->updates.cut);
-	free(r->span);
-	free(r->named);
 	free(r);
 }
 
@@ -229,77 +224,65 @@ static enum gp_status updates_begin(struct gp_step_ranges *r)
 
 /* ---- which name is the step's ---- */
 
-struct candidate {
-	struct span *span;
-	size_t spans;
-	uint64_t own, covered; /* work in them: of their thread, of all */
-};
-
 /* Leaves out parts, each of which ends in one before it: one without an end holds all behind it. */
-static void candidate_drop_parts(struct candidate *c, const struct gp_step_place *end)
+static void series_drop_parts(struct series *s, const struct gp_step_place *end)
 {
 	int64_t reach_ns = INT64_MIN;
 	size_t kept = 0;
-	for (size_t k = 0; k < c->spans; k++) {
-		struct span span = c->span[k];
-		struct gp_step_cut *cut = &span.cut;
-		if (span.has_ended && cut->end.at_ns <= reach_ns)
+	for (size_t k = 0; k < s->cuts; k++) {
+		struct gp_step_cut cut = s->cut[k];
+		const bool is_open = cut.end.at_ns == INT64_MIN;
+		if (is_open) {
+			cut.end = end->at_ns > cut.begin.at_ns ? *end : cut.begin;
+		} else if (cut.end.at_ns > reach_ns) {
+			reach_ns = cut.end.at_ns;
+			s->own += cut.end.own - cut.begin.own;
+			s->covered += cut.end.work - cut.begin.work;
+		} else {
 			continue;
-		if (span.has_ended) {
-			reach_ns = cut->end.at_ns;
-			c->own += span.own;
-			c->covered += cut->end.work - cut->begin.work;
-		} else if (end->at_ns > cut->begin.at_ns) {
-			cut->end = *end;
 		}
-		c->span[kept++] = span;
+		s->cut[kept++] = cut;
 	}
-	c->spans = kept;
+	s->cuts = kept;
 }
 
 /* Keeps ranges up to whose next one an update ends: others are evaluations. */
-static void candidate_keep_updated(struct candidate *c, const struct gp_step_cuts *updates)
+static void series_keep_updated(struct series *s, const struct gp_step_cuts *updates)
 {
 	size_t kept = 0, at = 0;
-	for (size_t k = 0; k < c->spans; k++) {
-		const struct gp_step_cut *cut = &c->span[k].cut;
-		const bool is_last = k + 1 == c->spans;
-		const int64_t to_ns = is_last ? INT64_MAX : c->span[k + 1].cut.begin.at_ns;
-		while (at < updates->cuts && updates->cut[at].end.at_ns < cut->begin.at_ns)
+	for (size_t k = 0; k < s->cuts; k++) {
+		const bool is_last = k + 1 == s->cuts;
+		const int64_t to_ns = is_last ? INT64_MAX : s->cut[k + 1].begin.at_ns;
+		while (at < updates->cuts && updates->cut[at].end.at_ns < s->cut[k].begin.at_ns)
 			at++;
 		if (at < updates->cuts && updates->cut[at].end.at_ns < to_ns)
-			c->span[kept++] = c->span[k];
+			s->cut[kept++] = s->cut[k];
 	}
-	c->spans = kept;
+	s->cuts = kept;
 }
 
 /* Where updates are known, most ranges have one, and most updates lie in them: else most work. */
-static bool candidate_is_step(struct candidate *c, const struct gp_step_cuts *updates,
-			      const struct gp_step_place *end)
+static bool series_is_step(struct series *s, const struct gp_step_cuts *updates,
+			   const struct gp_step_place *end)
 {
-	const size_t all = c->spans;
+	const size_t all = s->cuts;
 	if (updates->cuts == 0)
-		return end->work == 0 || gp_is_most(c->covered, end->work);
-	candidate_keep_updated(c, updates);
-	return gp_is_most(c->spans, all) && gp_is_most(c->spans, updates->cuts);
+		return end->work == 0 || gp_is_most(s->covered, end->work);
+	series_keep_updated(s, updates);
+	return gp_is_most(s->cuts, all) && gp_is_most(s->cuts, updates->cuts);
 }
 
-/* Of several the one whose thread did most. */
-static struct candidate candidate_find(struct gp_step_ranges *r, const struct gp_step_place *end,
-				       const struct gp_step_cuts *updates)
+/* Of several the one whose thread did most; NULL: there is none. */
+static const struct series *series_find(struct gp_step_ranges *r, const struct gp_step_place *end,
+					const struct gp_step_cuts *updates)
 {
-	struct candidate best = { 0 };
-	if (r->spans > 1)
-		qsort(r->span, r->spans, sizeof *r->span, gp_row_order);
-	for (size_t from = 0, to; from < r->spans; from = to) {
-		const uint64_t series = r->span[from].key >> 32;
-		for (to = from; to < r->spans && r->span[to].key >> 32 == series; to++)
-			;
-		struct candidate c = { .span = &r->span[from], .spans = to - from };
-		candidate_drop_parts(&c, end);
-		const bool is_step =
-			r->recording->step_name != NULL || candidate_is_step(&c, updates, end);
-		best = is_step && (best.spans == 0 || c.own > best.own) ? c : best;
+	const struct series *best = NULL;
+	for (uint32_t k = 0; k < r->series.rows; k++) {
+		struct series *s = (struct series *)r->series.row + k;
+		series_drop_parts(s, end);
+		if ((r->recording->step_name != NULL || series_is_step(s, updates, end)) &&
+		    (best == NULL || s->own > best->own))
+			best = s;
 	}
 	return best;
 }
@@ -316,14 +299,11 @@ enum gp_status gp_step_ranges_cut(struct gp_step_ranges *r, const struct gp_step
 		updates =
 			(struct gp_step_cuts){ r->updates.cut + is_cut, r->updates.cuts - is_cut };
 	}
-	const struct candidate best = candidate_find(r, end, &updates);
+	const struct series *named = series_find(r, end, &updates);
 	const bool has_updates = updates.cuts > 0 && r->recording->step_name == NULL;
-	*source = best.spans > 0 ? GP_STEPS_RANGES : has_updates ? GP_STEPS_UPDATES : GP_STEPS_NONE;
-	*out = *source == GP_STEPS_UPDATES ? updates : (struct gp_step_cuts){ 0 };
-	if (best.spans == 0)
-		return GP_OK;
-	out->cut = r->named = calloc(best.spans, sizeof *r->named);
-	for (size_t k = 0; r->named != NULL && k < best.spans; k++)
-		r->named[out->cuts++] = best.span[k].cut;
-	return r->named != NULL ? GP_OK : GP_E_MEMORY;
+	*source = named != NULL ? GP_STEPS_RANGES : has_updates ? GP_STEPS_UPDATES : GP_STEPS_NONE;
+	*out = named != NULL ? (struct gp_step_cuts){ named->cut, named->cuts } :
+	       has_updates   ? updates :
+			       (struct gp_step_cuts){ 0 };
+	return GP_OK;
 }

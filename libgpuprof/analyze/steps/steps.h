@@ -13,6 +13,7 @@
 struct gp_step_place {
 	int64_t at_ns;
 	uint64_t work, launches, live_bytes;
+	uint64_t own; /* work of the thread of a range */
 };
 
 struct gp_step_cuts {
