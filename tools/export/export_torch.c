@@ -24,63 +24,6 @@ extern const struct gp_export_format gp_export_format_torch;
 #define NO_DEVICE UINT_MAX
 #define NS_PER_US 1000
 
-enum word {
-	ACTION,
-	ADDR,
-	SIZE,
-	STREAM,
-	TIME_US,
-	FRAMES,
-	CATEGORY,
-	POOL_ID,
-	DEVICE_FREE,
-	SEGMENTS,
-	DEVICE_TRACES,
-	ALLOCATOR_SETTINGS,
-	EXTERNAL_ANNOTATIONS,
-	DEVICE,
-	ADDRESS,
-	TOTAL_SIZE,
-	ALLOCATED_SIZE,
-	ACTIVE_SIZE,
-	REQUESTED_SIZE,
-	SEGMENT_TYPE,
-	SMALL,
-	LARGE,
-	SEGMENT_POOL_ID,
-	IS_EXPANDABLE,
-	BLOCKS,
-	STATE,
-	WORDS,
-};
-static const char *const words[WORDS] = {
-	[ACTION] = "action",
-	[ADDR] = "addr",
-	[SIZE] = "size",
-	[STREAM] = "stream",
-	[TIME_US] = "time_us",
-	[FRAMES] = "frames",
-	[CATEGORY] = "category",
-	[POOL_ID] = "pool_id",
-	[DEVICE_FREE] = "device_free",
-	[SEGMENTS] = "segments",
-	[DEVICE_TRACES] = "device_traces",
-	[ALLOCATOR_SETTINGS] = "allocator_settings",
-	[EXTERNAL_ANNOTATIONS] = "external_annotations",
-	[DEVICE] = "device",
-	[ADDRESS] = "address",
-	[TOTAL_SIZE] = "total_size",
-	[ALLOCATED_SIZE] = "allocated_size",
-	[ACTIVE_SIZE] = "active_size",
-	[REQUESTED_SIZE] = "requested_size",
-	[SEGMENT_TYPE] = "segment_type",
-	[SMALL] = "small",
-	[LARGE] = "large",
-	[SEGMENT_POOL_ID] = "segment_pool_id",
-	[IS_EXPANDABLE] = "is_expandable",
-	[BLOCKS] = "blocks",
-	[STATE] = "state",
-};
 static const char *const actions[GP_ACTS] = {
 	[GP_ACT_ALLOC] = "alloc",
 	[GP_ACT_FREE_REQUESTED] = "free_requested",
@@ -97,32 +40,40 @@ static const char *const states[] = {
 	[GP_STATE_ALLOCATED] = "active_allocated",
 	[GP_STATE_PENDING] = "active_pending_free",
 };
-enum { STATES = sizeof states / sizeof *states };
 
 struct torch {
 	const struct gp_export *e;
 	struct gp_pickled_stacks *stacks;
-	struct gp_pickle_word word[WORDS], action[GP_ACTS], state[STATES];
-	struct gp_pickle_word framework, unknown;
-	struct gp_pickle_word owner[OWNERS_MAX]; /* texts of our own; the last one: all others */
+	char *owner[OWNERS_MAX]; /* the last one: all others */
 	unsigned owners;
 	uint32_t traces, trace[GP_DEVICES];
 	uint64_t entries;    /* of all traces */
 	unsigned open;	     /* the device whose list is written now; NO_DEVICE: none */
 	bool has_categories; /* something lies outside the framework */
-	bool is_out_of_memory;
 	struct gp_pickle pickle;
 };
 
-static void put_key(struct torch *t, enum word word)
+static void put_key(struct torch *t, const char *key)
 {
-	gp_pickle_word(&t->pickle, &t->word[word]);
+	gp_pickle_word(&t->pickle, key);
 }
 
-static void put_number(struct torch *t, enum word key, uint64_t number)
+static void put_number(struct torch *t, const char *key, uint64_t number)
 {
 	put_key(t, key);
 	gp_pickle_number(&t->pickle, number);
+}
+
+static void put_word(struct torch *t, const char *key, const char *word)
+{
+	put_key(t, key);
+	gp_pickle_word(&t->pickle, word);
+}
+
+static void put_bool(struct torch *t, const char *key, bool is_true)
+{
+	put_key(t, key);
+	gp_pickle_bool(&t->pickle, is_true);
 }
 
 static uint64_t epoch_us(const struct torch *t, int64_t at_ns)
@@ -134,9 +85,8 @@ static uint64_t epoch_us(const struct torch *t, int64_t at_ns)
 static void put_frames(struct torch *t, uint32_t stack, int64_t at_ns)
 {
 	uint32_t epoch = gp_history_epoch(t->e->history, at_ns);
-	put_key(t, FRAMES);
-	if (!gp_pickled_stacks_write(t->stacks, t->e->has_stacks ? stack : 0, epoch, at_ns))
-		t->is_out_of_memory = true;
+	put_key(t, "frames");
+	gp_pickled_stacks_write(t->stacks, t->e->has_stacks ? stack : 0, epoch, at_ns);
 }
 
 /* The number of an owner, for its pool and its name. */
@@ -145,17 +95,17 @@ static unsigned owner_of(struct torch *t, uint32_t stack, int64_t at_ns, uint8_t
 	uint32_t epoch = gp_history_epoch(t->e->history, at_ns);
 	const char *name = gp_pickled_stacks_owner(t->stacks, stack, epoch, at_ns, space);
 	for (unsigned k = 0; k < t->owners; k++)
-		if (strcmp(t->owner[k].text, name) == 0)
+		if (strcmp(t->owner[k], name) == 0)
 			return k;
 	if (t->owners == OWNERS_MAX)
 		return OWNERS_MAX - 1;
 	bool is_last = t->owners == OWNERS_MAX - 1;
 	char *kept = strdup(is_last ? "others" : name);
 	if (!kept) {
-		t->is_out_of_memory = true;
+		t->pickle.is_out_of_memory = true;
 		return 0;
 	}
-	t->owner[t->owners].text = kept;
+	t->owner[t->owners] = kept;
 	return t->owners++;
 }
 
@@ -171,7 +121,7 @@ static void open_trace(struct torch *t, unsigned device)
 	if (device == NO_DEVICE)
 		return;
 	/* under the key that gets its final value, the list of these lists, at the end */
-	put_key(t, DEVICE_TRACES);
+	put_key(t, "device_traces");
 	gp_pickle_resume(&t->pickle, t->trace[device]);
 }
 
@@ -203,26 +153,22 @@ static void put_place(struct torch *t, const struct gp_act *act)
 {
 	struct gp_pickle *p = &t->pickle;
 	if (act->space == GP_SPACE_NONE) {
-		put_number(t, STREAM, act->arena->stream);
-		put_key(t, POOL_ID);
+		put_number(t, "stream", act->arena->stream);
+		put_key(t, "pool_id");
 		gp_pickle_pair(p, act->arena->pool, act->arena->user_pool);
-		if (act->kind == GP_ACT_ALLOC && t->has_categories) {
-			put_key(t, CATEGORY);
-			gp_pickle_word(p, &t->framework);
-		}
+		if (act->kind == GP_ACT_ALLOC && t->has_categories)
+			put_word(t, "category", "PyTorch");
 		return;
 	}
 	bool is_end = is_free(act->kind);
 	unsigned owner = owner_of(t, is_end ? act->maker : act->stack,
 				  is_end ? act->made_at_ns : act->at_ns, act->space);
 	t->has_categories = true;
-	put_number(t, STREAM, POOL_OUTSIDE + owner);
-	put_key(t, POOL_ID);
+	put_number(t, "stream", POOL_OUTSIDE + owner);
+	put_key(t, "pool_id");
 	gp_pickle_pair(p, 0, POOL_OUTSIDE + owner);
-	if (act->kind == GP_ACT_ALLOC || act->kind == GP_ACT_SEGMENT_ALLOC) {
-		put_key(t, CATEGORY);
-		gp_pickle_word(p, &t->owner[owner]);
-	}
+	if (act->kind == GP_ACT_ALLOC || act->kind == GP_ACT_SEGMENT_ALLOC)
+		put_word(t, "category", t->owner[owner]);
 }
 
 static uint64_t size_of(const struct gp_act *act)
@@ -235,8 +181,7 @@ static void begin_entry(struct torch *t, unsigned device, enum gp_act_kind kind)
 	open_trace(t, device);
 	t->entries++;
 	gp_pickle_dict(&t->pickle, NULL);
-	put_key(t, ACTION);
-	gp_pickle_word(&t->pickle, &t->action[kind]);
+	put_word(t, "action", actions[kind]);
 }
 
 static bool write_act(void *state, const struct gp_act *act)
@@ -244,16 +189,16 @@ static bool write_act(void *state, const struct gp_act *act)
 	struct torch *t = state;
 	begin_entry(t, act->device, act->kind);
 	if (act->kind == GP_ACT_OOM)
-		put_number(t, DEVICE_FREE, device_free(t, act));
+		put_number(t, "device_free", device_free(t, act));
 	else
-		put_number(t, ADDR, act->address);
-	put_number(t, SIZE, size_of(act));
+		put_number(t, "addr", act->address);
+	put_number(t, "size", size_of(act));
 	put_place(t, act);
-	put_number(t, TIME_US, epoch_us(t, act->at_ns));
+	put_number(t, "time_us", epoch_us(t, act->at_ns));
 	if (t->e->has_stacks && act->stack)
 		put_frames(t, act->stack, act->at_ns);
 	gp_pickle_end(&t->pickle);
-	return !t->is_out_of_memory;
+	return !t->pickle.is_out_of_memory;
 }
 
 /*
@@ -263,14 +208,12 @@ static bool write_act(void *state, const struct gp_act *act)
 static void write_snapshot(struct torch *t, const struct gp_memory_device *d)
 {
 	begin_entry(t, d->device, GP_ACT_SNAPSHOT);
-	put_number(t, ADDR, 0);
-	put_number(t, SIZE, d->active_bytes);
-	put_number(t, STREAM, 0);
-	put_number(t, TIME_US, epoch_us(t, t->e->history->memory.at_ns));
-	if (t->has_categories) {
-		put_key(t, CATEGORY);
-		gp_pickle_word(&t->pickle, &t->unknown);
-	}
+	put_number(t, "addr", 0);
+	put_number(t, "size", d->active_bytes);
+	put_number(t, "stream", 0);
+	put_number(t, "time_us", epoch_us(t, t->e->history->memory.at_ns));
+	if (t->has_categories)
+		put_word(t, "category", "unknown");
 	gp_pickle_end(&t->pickle);
 }
 
@@ -281,7 +224,7 @@ static void finish_traces(struct torch *t)
 		if (gp_export_has(t->e, m->device[k].device))
 			write_snapshot(t, &m->device[k]);
 	open_trace(t, NO_DEVICE);
-	put_key(t, DEVICE_TRACES);
+	put_key(t, "device_traces");
 	gp_pickle_again(&t->pickle, t->traces);
 }
 
@@ -295,11 +238,10 @@ static uint64_t requested_of(const struct gp_memory_block *b)
 static void write_block(struct torch *t, const struct gp_memory_block *b)
 {
 	gp_pickle_dict(&t->pickle, NULL);
-	put_number(t, ADDRESS, b->address);
-	put_number(t, SIZE, b->bytes);
-	put_number(t, REQUESTED_SIZE, requested_of(b));
-	put_key(t, STATE);
-	gp_pickle_word(&t->pickle, &t->state[b->state]);
+	put_number(t, "address", b->address);
+	put_number(t, "size", b->bytes);
+	put_number(t, "requested_size", requested_of(b));
+	put_word(t, "state", states[b->state]);
 	put_frames(t, b->stack, b->at_ns);
 	gp_pickle_end(&t->pickle);
 }
@@ -310,21 +252,19 @@ static void begin_segment(struct torch *t, const struct gp_memory_segment *s, ui
 {
 	struct gp_pickle *p = &t->pickle;
 	gp_pickle_dict(p, NULL);
-	put_number(t, DEVICE, s->device);
-	put_number(t, ADDRESS, s->address);
-	put_number(t, TOTAL_SIZE, s->bytes);
-	put_number(t, ALLOCATED_SIZE, s->allocated_bytes);
-	put_number(t, ACTIVE_SIZE, s->active_bytes);
-	put_number(t, REQUESTED_SIZE, s->requested_bytes);
-	put_number(t, STREAM, stream);
-	put_key(t, SEGMENT_TYPE);
-	gp_pickle_word(p, &t->word[s->is_small ? SMALL : LARGE]);
-	put_key(t, SEGMENT_POOL_ID);
+	put_number(t, "device", s->device);
+	put_number(t, "address", s->address);
+	put_number(t, "total_size", s->bytes);
+	put_number(t, "allocated_size", s->allocated_bytes);
+	put_number(t, "active_size", s->active_bytes);
+	put_number(t, "requested_size", s->requested_bytes);
+	put_number(t, "stream", stream);
+	put_word(t, "segment_type", s->is_small ? "small" : "large");
+	put_key(t, "segment_pool_id");
 	gp_pickle_pair(p, pool, user_pool);
-	put_key(t, IS_EXPANDABLE);
-	gp_pickle_bool(p, s->is_expandable);
+	put_bool(t, "is_expandable", s->is_expandable);
 	put_frames(t, s->stack, s->at_ns);
-	put_key(t, BLOCKS);
+	put_key(t, "blocks");
 	gp_pickle_list(p, NULL);
 }
 
@@ -377,7 +317,7 @@ static void write_segments(struct torch *t)
 	const struct gp_history *h = t->e->history;
 	const struct gp_memory_segment *s = h->memory.segment, *s_end = s + h->memory.segments;
 	const struct gp_memory_outside *o = h->outside, *o_end = o + h->outsides;
-	put_key(t, SEGMENTS);
+	put_key(t, "segments");
 	gp_pickle_list(&t->pickle, NULL);
 	while (s != s_end || o != o_end) {
 		bool is_own = o == o_end ||
@@ -395,21 +335,14 @@ static void write_segments(struct torch *t)
 
 /* ---- the rest ---- */
 
-static void put_text_key(struct torch *t, const char *key)
-{
-	struct gp_pickle_word word = { .text = key };
-	gp_pickle_word(&t->pickle, &word);
-}
-
 static void write_divisions(struct torch *t, const struct gp_alloc_settings *s)
 {
 	char mib[24];
-	put_text_key(t, "roundup_power2_divisions");
+	put_key(t, "roundup_power2_divisions");
 	gp_pickle_dict(&t->pickle, NULL);
 	for (unsigned k = 0; k < GP_ROUNDUP_BUCKETS; k++) {
 		snprintf(mib, sizeof mib, "%u", 1u << k);
-		put_text_key(t, mib);
-		gp_pickle_number(&t->pickle, s->divisions[k]);
+		put_number(t, mib, s->divisions[k]);
 	}
 	gp_pickle_end(&t->pickle);
 }
@@ -422,24 +355,20 @@ static void write_settings(struct torch *t)
 	const char *told = gp_recording_text(t->e->recording, GP_FACT, GP_FACT_ALLOC_CONF);
 	const char *value = gp_allocator_settings_value(told, &bytes);
 	char *text = value ? strndup(value, bytes) : NULL;
-	put_key(t, ALLOCATOR_SETTINGS);
+	put_key(t, "allocator_settings");
 	gp_pickle_dict(p, NULL);
 	if (text) {
 		const struct gp_alloc_settings s = gp_alloc_settings_parse(text);
-		put_text_key(t, "PYTORCH_CUDA_ALLOC_CONF");
+		put_key(t, "PYTORCH_CUDA_ALLOC_CONF");
 		gp_pickle_text(p, text);
-		put_text_key(t, "max_split_size");
+		put_key(t, "max_split_size");
 		gp_pickle_signed(p, s.max_split_bytes);
-		put_text_key(t, "garbage_collection_threshold");
+		put_key(t, "garbage_collection_threshold");
 		gp_pickle_real(p, s.garbage_collection_threshold);
-		put_text_key(t, "expandable_segments");
-		gp_pickle_bool(p, s.has_expandable_segments);
-		put_text_key(t, "pinned_num_register_threads");
-		gp_pickle_number(p, s.register_threads);
-		put_text_key(t, "release_lock_on_cudamalloc");
-		gp_pickle_bool(p, s.releases_lock);
-		put_text_key(t, "pinned_use_cuda_host_register");
-		gp_pickle_bool(p, s.has_host_register);
+		put_bool(t, "expandable_segments", s.has_expandable_segments);
+		put_number(t, "pinned_num_register_threads", s.register_threads);
+		put_bool(t, "release_lock_on_cudamalloc", s.releases_lock);
+		put_bool(t, "pinned_use_cuda_host_register", s.has_host_register);
 		write_divisions(t, &s);
 	}
 	gp_pickle_end(p);
@@ -447,18 +376,6 @@ static void write_settings(struct torch *t)
 }
 
 /* ---- the format ---- */
-
-static void name_words(struct torch *t)
-{
-	for (unsigned k = 0; k < WORDS; k++)
-		t->word[k].text = words[k];
-	for (unsigned k = 0; k < GP_ACTS; k++)
-		t->action[k].text = actions[k];
-	for (unsigned k = 0; k < STATES; k++)
-		t->state[k].text = states[k];
-	t->framework.text = "PyTorch";
-	t->unknown.text = "unknown";
-}
 
 static void *export_torch_begin(const struct gp_export *e)
 {
@@ -468,7 +385,6 @@ static void *export_torch_begin(const struct gp_export *e)
 	t->e = e;
 	t->open = NO_DEVICE;
 	t->has_categories = e->history->memory.outsides > 0;
-	name_words(t);
 	gp_pickle_init(&t->pickle, e->out);
 	t->stacks = gp_pickled_stacks_open(e->recording, &t->pickle);
 	if (!t->stacks) {
@@ -476,7 +392,7 @@ static void *export_torch_begin(const struct gp_export *e)
 		return NULL;
 	}
 	gp_pickle_dict(&t->pickle, NULL);
-	put_key(t, DEVICE_TRACES);
+	put_key(t, "device_traces");
 	gp_pickle_list(&t->pickle, &t->traces);
 	for (unsigned k = 0; k < e->devices; k++) {
 		gp_pickle_list(&t->pickle, &t->trace[k]);
@@ -493,17 +409,18 @@ static bool export_torch_end(void *state, bool is_whole, uint64_t *entries)
 		finish_traces(t);
 		write_segments(t);
 		write_settings(t);
-		put_key(t, EXTERNAL_ANNOTATIONS);
+		put_key(t, "external_annotations");
 		gp_pickle_list(&t->pickle, NULL);
 		gp_pickle_end(&t->pickle);
 		gp_pickle_end(&t->pickle);
 		gp_pickle_finish(&t->pickle);
 	}
-	bool is_fine = !t->is_out_of_memory;
+	bool is_fine = !t->pickle.is_out_of_memory;
 	*entries = t->entries;
 	gp_pickled_stacks_close(t->stacks);
 	for (unsigned k = 0; k < t->owners; k++)
-		free((char *)t->owner[k].text);
+		free(t->owner[k]);
+	gp_pickle_release(&t->pickle);
 	free(t);
 	return is_fine;
 }

@@ -5,9 +5,11 @@
 #include "pickle.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../io/message.h"
+#include "gpuprof.h"
 
 enum opcode {
 	PROTO = 0x80,
@@ -68,8 +70,66 @@ static void pickle_put_bytes(struct gp_pickle *p, const char *bytes, size_t n)
 	p->used += n;
 }
 
+/* ---- what was written: open addressing, at most half full ---- */
+
+static struct gp_pickle_row *pickle_row_place(const struct gp_pickle_rows *rows, uint64_t key,
+					      uint64_t more, const char *text)
+{
+	for (size_t at = (size_t)gp_hash_pair(key, more);; at++) {
+		struct gp_pickle_row *row = &rows->row[at & (rows->places - 1)];
+		if (!row->is_there || (row->key == key && row->more == more &&
+				       (!text || strcmp(row->text, text) == 0)))
+			return row;
+	}
+}
+
+static bool pickle_rows_grow(struct gp_pickle_rows *rows)
+{
+	struct gp_pickle_rows grown = { .places = rows->places ? rows->places * 2 : 256,
+					.count = rows->count };
+	grown.row = calloc(grown.places, sizeof *grown.row);
+	if (!grown.row)
+		return false;
+	for (size_t k = 0; k < rows->places; k++) {
+		const struct gp_pickle_row *old = &rows->row[k];
+		if (old->is_there)
+			*pickle_row_place(&grown, old->key, old->more, old->text) = *old;
+	}
+	free(rows->row);
+	*rows = grown;
+	return true;
+}
+
+struct gp_pickle_row *gp_pickle_row_get(struct gp_pickle_rows *rows, uint64_t key, uint64_t more,
+					const char *text)
+{
+	if (rows->count * 2 >= rows->places && !pickle_rows_grow(rows))
+		return NULL;
+	struct gp_pickle_row *row = pickle_row_place(rows, key, more, text);
+	if (row->is_there)
+		return row;
+	char *kept = text ? strdup(text) : NULL;
+	if (text && !kept)
+		return NULL;
+	*row = (struct gp_pickle_row){ key, more, kept, 0, true };
+	rows->count++;
+	return row;
+}
+
+void gp_pickle_rows_release(struct gp_pickle_rows *rows)
+{
+	for (size_t k = 0; k < rows->places; k++)
+		free(rows->row[k].text);
+	free(rows->row);
+	*rows = (struct gp_pickle_rows){ 0 };
+}
+
+/* ---- the whole ---- */
+
 void gp_pickle_init(struct gp_pickle *p, FILE *out)
 {
+	p->words = (struct gp_pickle_rows){ 0 };
+	p->is_out_of_memory = false;
 	p->out = out;
 	p->flushed = p->memos = p->depth = 0;
 	p->used = 0;
@@ -83,6 +143,11 @@ void gp_pickle_finish(struct gp_pickle *p)
 	assert(p->depth == 0);
 	pickle_put(p, STOP);
 	pickle_flush(p);
+}
+
+void gp_pickle_release(struct gp_pickle *p)
+{
+	gp_pickle_rows_release(&p->words);
 }
 
 uint64_t gp_pickle_bytes(const struct gp_pickle *p)
@@ -221,23 +286,31 @@ void gp_pickle_text(struct gp_pickle *p, const char *text)
 }
 
 /* A dict's key begins an item and does not end it; anything else is a value. */
-void gp_pickle_word(struct gp_pickle *p, struct gp_pickle_word *word)
+void gp_pickle_word_of(struct gp_pickle *p, struct gp_pickle_rows *words, const char *text)
 {
+	struct gp_pickle_row *word = gp_pickle_row_get(words, gp_hash_text(text), 0, text);
 	struct gp_pickle_level *level = &p->level[p->depth];
 	bool is_key = level->is_dict && !level->has_key;
+	p->is_out_of_memory |= !word;
 	if (is_key)
 		begin_item(p);
 	else
 		begin_value(p);
-	if (word->memo) {
+	if (word && word->memo) {
 		put_again(p, word->memo);
 	} else {
-		pickle_put_text(p, word->text);
-		word->memo = memorise(p);
+		pickle_put_text(p, text);
+		if (word)
+			word->memo = memorise(p);
 	}
 	level->has_key = is_key;
 	if (!is_key)
 		end_value(p);
+}
+
+void gp_pickle_word(struct gp_pickle *p, const char *text)
+{
+	gp_pickle_word_of(p, &p->words, text);
 }
 
 /* ---- numbers ---- */

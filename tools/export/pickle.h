@@ -15,8 +15,25 @@
 #define GP_PICKLE_BATCH 1000u
 #define GP_PICKLE_DEPTH 16u
 
+/* What was written, by two numbers, and texts by themselves. Zeroed: empty. */
+struct gp_pickle_rows {
+	struct gp_pickle_row {
+		uint64_t key, more;
+		char *text;    /* a copy of its own; NULL: it has none */
+		uint32_t memo; /* 0: not written yet */
+		bool is_there;
+	} * row;
+	size_t places, count;
+};
+/* The row of these, made where there is none. NULL: out of memory. It moves with the next one. */
+struct gp_pickle_row *gp_pickle_row_get(struct gp_pickle_rows *rows, uint64_t key, uint64_t more,
+					const char *text);
+void gp_pickle_rows_release(struct gp_pickle_rows *rows);
+
 struct gp_pickle {
 	FILE *out;
+	bool is_out_of_memory; /* something is missing */
+	struct gp_pickle_rows words;
 	uint64_t flushed; /* bytes */
 	uint32_t memos;	  /* the last one that was given */
 	unsigned depth;
@@ -31,17 +48,13 @@ struct gp_pickle {
 void gp_pickle_init(struct gp_pickle *pickle, FILE *out);
 /* Ends it, behind its one value. Failures of the stream are in ferror(out). */
 void gp_pickle_finish(struct gp_pickle *pickle);
+void gp_pickle_release(struct gp_pickle *pickle);
 uint64_t gp_pickle_bytes(const struct gp_pickle *pickle);
 
-/*
- * A text that stands in many places and is written once; initially { "text", 0 }. A dict's items
- * are a word, then a value.
- */
-struct gp_pickle_word {
-	const char *text;
-	uint32_t memo; /* 0: not written yet */
-};
-void gp_pickle_word(struct gp_pickle *pickle, struct gp_pickle_word *word);
+/* A text that stands in many places and is written once. A dict's items are a word and a value. */
+void gp_pickle_word(struct gp_pickle *pickle, const char *text);
+/* The same once for each such table. */
+void gp_pickle_word_of(struct gp_pickle *pickle, struct gp_pickle_rows *words, const char *text);
 
 /*
  * Containers. `memo`: by what gp_pickle_again and gp_pickle_resume find it; NULL: nobody will

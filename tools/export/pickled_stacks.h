@@ -15,8 +15,8 @@ struct gp_pickled_stacks *gp_pickled_stacks_open(struct gp_recording *recording,
 						 struct gp_pickle *pickle);
 void gp_pickled_stacks_close(struct gp_pickled_stacks *stacks);
 
-/* Writes the list; of an unknown stack an empty one. `epoch`: as in struct gp_act. */
-bool gp_pickled_stacks_write(struct gp_pickled_stacks *stacks, uint32_t stack, uint32_t epoch,
+/* Writes the list; of an unknown stack an empty one. `epoch`: gp_history_epoch of `at_ns`. */
+void gp_pickled_stacks_write(struct gp_pickled_stacks *stacks, uint32_t stack, uint32_t epoch,
 			     int64_t at_ns);
 
 /*

@@ -15,8 +15,7 @@
 /* What must be there: segments by address, and the physical memory that they are mapped to. */
 struct wanted {
 	struct gp_trace_builder *teller;
-	struct gp_known_segment *segment;
-	size_t segments;
+	struct gp_known_segments wanted;
 	uint64_t *physical; /* orders, rising */
 	size_t physicals;
 };
@@ -26,42 +25,27 @@ static void want_segment(struct wanted *w, const struct gp_known_segment *segmen
 	struct gp_known_segment *wanted = NULL;
 	if (!gp_known_is_range(segment))
 		return;
-	wanted = gp_array_append(&w->segment, &w->segments, sizeof *wanted);
+	wanted = gp_array_append(&w->wanted.segment, &w->wanted.count, sizeof *wanted);
 	w->teller->is_out_of_memory |= wanted == NULL;
 	if (wanted != NULL)
 		*wanted = *segment;
 }
 
 /* By address; of those that overlap the first stays. */
-static void settle_segments(struct wanted *w)
+static void settle_segments(struct gp_known_segments *s)
 {
 	size_t kept = 0;
-	if (w->segments > 1)
-		qsort(w->segment, w->segments, sizeof *w->segment, gp_row_order);
-	for (size_t k = 0; k < w->segments; k++) {
-		const struct gp_known_segment *last = kept ? &w->segment[kept - 1] : NULL;
-		if (last == NULL || w->segment[k].address - last->address >= last->bytes)
-			w->segment[kept++] = w->segment[k];
+	if (s->count > 1)
+		qsort(s->segment, s->count, sizeof *s->segment, gp_row_order);
+	for (size_t k = 0; k < s->count; k++) {
+		const struct gp_known_segment *last = kept ? &s->segment[kept - 1] : NULL;
+		if (last == NULL || s->segment[k].address - last->address >= last->bytes)
+			s->segment[kept++] = s->segment[k];
 	}
-	w->segments = kept;
+	s->count = kept;
 }
 
 /* ---- segments ---- */
-
-/* The wanted one that reaches into [from, to) first; NULL. */
-static const struct gp_known_segment *find_wanted(const struct wanted *w, uint64_t from,
-						  uint64_t to)
-{
-	size_t low = 0, high = w->segments;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (w->segment[middle].address + w->segment[middle].bytes <= from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < w->segments && w->segment[low].address < to ? &w->segment[low] : NULL;
-}
 
 static bool act_match_is_same(const struct gp_known_segment *a, const struct gp_known_segment *b)
 {
@@ -79,7 +63,7 @@ static void end_unwanted(struct wanted *w, const struct gp_known_segment *told)
 {
 	uint64_t at = told->address, end = told->address + told->bytes;
 	while (at < end) {
-		const struct gp_known_segment *want = find_wanted(w, at, end);
+		const struct gp_known_segment *want = gp_known_segment_in(&w->wanted, at, end);
 		uint64_t next = end;
 		if (want != NULL && act_match_is_same(told, want))
 			return;
@@ -92,30 +76,6 @@ static void end_unwanted(struct wanted *w, const struct gp_known_segment *told)
 			gp_tell_range_end(w->teller, at, end);
 		}
 		at = next;
-	}
-}
-
-/* Tells what of a wanted segment is missing. */
-static void tell_missing(struct wanted *w, const struct gp_known_segment *want)
-{
-	struct gp_trace_builder *t = w->teller;
-	uint64_t at = want->address, end = want->address + want->bytes;
-	while (at < end) {
-		struct gp_known_segment *told = gp_known_segment_in(&t->segments, at, end);
-		uint64_t begin = told != NULL ? told->address : end;
-		struct gp_known_segment part = *want;
-		part.address = at;
-		part.bytes = begin - at;
-		if (told != NULL) {
-			told->arena = told->arena ? told->arena : want->arena;
-			at = told->address + told->bytes;
-		} else {
-			at = end;
-		}
-		if (begin > part.address)
-			gp_tell_segment(t, &part);
-		if (t->is_out_of_memory)
-			return;
 	}
 }
 
@@ -133,8 +93,8 @@ static void end_unwanted_segments(struct wanted *w)
 
 static void tell_missing_segments(struct wanted *w)
 {
-	for (size_t k = 0; k < w->segments; k++)
-		tell_missing(w, &w->segment[k]);
+	for (size_t k = 0; k < w->wanted.count; k++)
+		gp_tell_missing(w->teller, &w->wanted.segment[k]);
 }
 
 /* ---- blocks and the rest ---- */
@@ -184,27 +144,6 @@ static void act_match_add_block(struct gp_trace_builder *t, const struct gp_know
 
 /* ---- what is live ---- */
 
-static struct gp_known_block told_of(const struct gp_trace_builder *t,
-				     const struct gp_live_entry *e)
-{
-	bool is_block = e->space == GP_SPACE_BLOCK;
-	uint64_t spare = is_block ? e->owner : 0;
-	return (struct gp_known_block){
-		.key = is_block ? e->address : e->order,
-		.address = e->address,
-		.bytes = e->bytes,
-		.requested_bytes =
-			spare && spare <= e->bytes ? e->bytes - (spare - 1) : GP_BYTES_UNKNOWN,
-		.order = e->order,
-		.at_ns = gp_tick_ns(&t->recording->tick, e->time),
-		.stack = e->stack,
-		.arena = is_block ? (uint32_t)e->stream : 0,
-		.device = e->device,
-		.space = is_block ? GP_SPACE_NONE : e->space,
-		.is_pending = is_block && (e->flags & GP_LIVE_PENDING) != 0,
-	};
-}
-
 static const struct gp_live_entry *reservation_of(const struct wanted *w, uint64_t address)
 {
 	const struct gp_live_entry *e =
@@ -241,16 +180,10 @@ static void want_entry(void *context, const struct gp_live_entry *e)
 	bool is_range = in != NULL && (in->flags & GP_LIVE_TOLD) == 0;
 	if (!is_own && !is_whole && !is_range)
 		return;
-	const struct gp_known_segment segment = {
-		.address = e->address,
-		.bytes = e->bytes,
-		.order = e->order,
-		.at_ns = gp_tick_ns(&t->recording->tick, e->time),
-		.stack = e->stack,
-		.arena = is_own ? (uint32_t)e->stream : 0,
-		.device = is_range ? in->device : e->device,
-		.is_mapped = is_range || (is_own && (e->flags & GP_LIVE_MAPPED) != 0),
-	};
+	struct gp_known_segment segment = gp_known_segment_of(t, e);
+	segment.arena = is_own ? (uint32_t)e->stream : 0;
+	segment.device = is_range ? in->device : e->device;
+	segment.is_mapped = is_range || (is_own && (e->flags & GP_LIVE_MAPPED) != 0);
 	want_segment(w, &segment);
 }
 
@@ -266,7 +199,7 @@ static bool is_outside(const struct wanted *w, const struct gp_live_entry *e)
 static void meet_entry(void *context, const struct gp_live_entry *e)
 {
 	struct wanted *w = context;
-	struct gp_known_block want = told_of(w->teller, e), *told;
+	struct gp_known_block want = gp_known_block_of(w->teller, e), *told;
 	if (e->space == GP_SPACE_BLOCK)
 		meet_block(w->teller, &want);
 	else if (is_outside(w, e) && (told = gp_known_find(&w->teller->outside, want.key)) != NULL)
@@ -276,7 +209,7 @@ static void meet_entry(void *context, const struct gp_live_entry *e)
 static void add_entry(void *context, const struct gp_live_entry *e)
 {
 	struct wanted *w = context;
-	struct gp_known_block want = told_of(w->teller, e);
+	struct gp_known_block want = gp_known_block_of(w->teller, e);
 	if (e->space == GP_SPACE_BLOCK)
 		act_match_add_block(w->teller, &want);
 	else if (is_outside(w, e) && gp_known_find(&w->teller->outside, want.key) == NULL)
@@ -292,7 +225,7 @@ static void act_match_walk(struct wanted *w, gp_live_visit *visit)
 
 static void release(struct wanted *w)
 {
-	free(w->segment);
+	gp_known_segments_release(&w->wanted);
 	free(w->physical);
 }
 
@@ -304,7 +237,7 @@ void gp_act_match_live(struct gp_trace_builder *t)
 	forget_met(&t->block);
 	forget_met(&t->outside);
 	act_match_walk(&w, want_entry);
-	settle_segments(&w);
+	settle_segments(&w.wanted);
 	if (w.physicals > 1)
 		qsort(w.physical, w.physicals, sizeof *w.physical, gp_row_order);
 	if (!t->is_out_of_memory)
@@ -386,7 +319,7 @@ void gp_act_match_memory(struct gp_trace_builder *t, const struct gp_memory *m)
 							  .is_mapped = s->is_expandable };
 		want_segment(&w, &segment);
 	}
-	settle_segments(&w);
+	settle_segments(&w.wanted);
 	visit_blocks(t, m, meet_block);
 	if (!t->is_out_of_memory) {
 		end_unmet(t, &t->block, gp_tell_block_end);

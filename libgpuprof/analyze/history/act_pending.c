@@ -93,17 +93,7 @@ void gp_held_add(struct gp_trace_builder *t, const struct gp_record *r, uint32_t
 	t->is_out_of_memory |= held == NULL;
 	if (held == NULL)
 		return;
-	*held = (struct gp_act_pending){
-		.told = { .key = e->order,
-			  .address = e->address,
-			  .bytes = e->bytes,
-			  .requested_bytes = GP_BYTES_UNKNOWN,
-			  .order = e->order,
-			  .at_ns = t->at_ns,
-			  .stack = e->stack,
-			  .device = e->device,
-			  .space = e->space },
-		.thread = thread,
-		.until = t->recording->seen + HOLDING,
-	};
+	*held = (struct gp_act_pending){ .told = gp_known_block_of(t, e),
+					 .thread = thread,
+					 .until = t->recording->seen + HOLDING };
 }

@@ -44,23 +44,6 @@ static void follow_free(struct gp_trace_builder *t, const struct gp_live_entry *
 
 /* ---- ranges of a reservation ---- */
 
-/* What of [from, to) is not told yet. */
-static void tell_range(struct gp_trace_builder *t, const struct gp_known_segment *range)
-{
-	uint64_t at = range->address, end = range->address + range->bytes;
-	while (at < end && !t->is_out_of_memory) {
-		struct gp_known_segment *told = gp_known_segment_in(&t->segments, at, end);
-		struct gp_known_segment part = *range;
-		part.address = at;
-		part.bytes = (told != NULL ? told->address : end) - at;
-		at = told != NULL ? told->address + told->bytes : end;
-		if (told != NULL && told->arena == 0)
-			told->arena = range->arena;
-		if ((int64_t)part.bytes > 0)
-			gp_tell_segment(t, &part);
-	}
-}
-
 static void follow_map(struct gp_trace_builder *t, const struct gp_record *r)
 {
 	const struct gp_live *live = live_of(t);
@@ -78,14 +61,9 @@ static void follow_map(struct gp_trace_builder *t, const struct gp_record *r)
 	/* an allocator that tells says how much of it is one act */
 	if (*has_told(t, in->device))
 		return;
-	const struct gp_known_segment range = { .address = mapped->address,
-						.bytes = mapped->bytes,
-						.order = r->order,
-						.at_ns = t->at_ns,
-						.stack = r->stack,
-						.device = in->device,
-						.is_mapped = true };
-	tell_range(t, &range);
+	struct gp_known_segment range = gp_known_segment_of(t, mapped);
+	range.device = in->device;
+	gp_tell_missing(t, &range);
 }
 
 static void follow_unmap(struct gp_trace_builder *t, const struct gp_record *r)
@@ -108,21 +86,15 @@ static void derive_ranges(struct gp_trace_builder *t, const struct gp_live_entry
 	while (left > 0 && (m = gp_live_next_mapped(live_of(t), at)) != NULL) {
 		if (m->address - in->address >= in->bytes)
 			break;
-		const struct gp_known_segment range = { .address = m->address,
-							.bytes = m->bytes,
-							.order = m->order,
-							.at_ns = gp_tick_ns(&t->recording->tick,
-									    m->time),
-							.stack = m->stack,
-							.arena = r->code,
-							.device = r->device,
-							.is_mapped = true };
+		struct gp_known_segment range = gp_known_segment_of(t, m);
+		range.arena = r->code;
+		range.device = r->device;
 		at = m->address + (m->bytes ? m->bytes : 1);
 		left -= m->bytes < left ? m->bytes : left;
 		gp_held_claim(t, m->stream);
 		t->at_ns = range.at_ns;
 		t->stack = range.stack;
-		tell_range(t, &range);
+		gp_tell_missing(t, &range);
 	}
 }
 
@@ -150,14 +122,9 @@ static void derive_segment(struct gp_trace_builder *t, const struct gp_record *r
 		if (gp_live_find(live_of(t), GP_SPACE_MAPPED, r->block_alloc.address) != NULL)
 			derive_ranges(t, in, r);
 	} else {
-		const struct gp_known_segment segment = { .address = in->address,
-							  .bytes = in->bytes,
-							  .order = in->order,
-							  .at_ns = gp_tick_ns(&t->recording->tick,
-									      in->time),
-							  .stack = in->stack,
-							  .arena = r->code,
-							  .device = r->device };
+		struct gp_known_segment segment = gp_known_segment_of(t, in);
+		segment.arena = r->code;
+		segment.device = r->device;
 		gp_held_claim(t, in->order);
 		t->at_ns = segment.at_ns;
 		t->stack = segment.stack;
@@ -169,62 +136,63 @@ static void derive_segment(struct gp_trace_builder *t, const struct gp_record *r
 
 /* ---- the framework's own ---- */
 
+/* `spare`: 1 + what was not requested of its bytes, 0: that is not known. */
+static struct gp_known_block block_of(const struct gp_trace_builder *t, const struct gp_record *r,
+				      uint64_t address, uint64_t bytes, uint64_t spare)
+{
+	return (struct gp_known_block){ .key = address,
+					.address = address,
+					.bytes = bytes,
+					.requested_bytes = spare && spare <= bytes ?
+								   bytes - (spare - 1) :
+								   GP_BYTES_UNKNOWN,
+					.order = r->order,
+					.at_ns = t->at_ns,
+					.stack = r->stack,
+					.arena = r->code,
+					.device = r->device };
+}
+
+/* NULL: it lies in no segment that is known. */
+static struct gp_known_block *tell_new_block(struct gp_trace_builder *t, const struct gp_record *r,
+					     const struct gp_known_block *block)
+{
+	if (gp_known_segment_at(&t->segments, block->address) == NULL)
+		derive_segment(t, r);
+	if (gp_tell_block(t, block))
+		return gp_known_find(&t->block, block->key);
+	t->history->orphaned++;
+	return NULL;
+}
+
 static void follow_block_alloc(struct gp_trace_builder *t, const struct gp_record *r)
 {
 	const struct gp_known_block *there = gp_known_find(&t->block, r->block_alloc.address);
-	uint64_t bytes = r->block_alloc.bytes;
-	if (there != NULL && there->order > r->order)
-		return; /* late, and over */
-	const struct gp_known_block block = { .key = r->block_alloc.address,
-					      .address = r->block_alloc.address,
-					      .bytes = bytes,
-					      .requested_bytes = r->aux && r->aux <= bytes ?
-									 bytes - (r->aux - 1) :
-									 GP_BYTES_UNKNOWN,
-					      .order = r->order,
-					      .at_ns = t->at_ns,
-					      .stack = r->stack,
-					      .arena = r->code,
-					      .device = r->device };
-	if (gp_known_segment_at(&t->segments, block.address) == NULL)
-		derive_segment(t, r);
-	if (!gp_tell_block(t, &block))
-		t->history->orphaned++;
+	const struct gp_known_block block =
+		block_of(t, r, r->block_alloc.address, r->block_alloc.bytes, r->aux);
+	if (there == NULL || there->order <= r->order) /* else it is late, and over */
+		tell_new_block(t, r, &block);
 }
 
 /* There is `found` of it in the live state, unless it is late: before the telling, and now told. */
 static void follow_found(struct gp_trace_builder *t, const struct gp_record *r)
 {
-	uint64_t spare = r->aux & ~GP_FOUND_PENDING, bytes = r->block_existing.bytes;
-	const struct gp_live_entry *e =
-		gp_live_find(live_of(t), GP_SPACE_BLOCK, r->block_existing.address);
-	struct gp_known_block *there = gp_known_find(&t->block, r->block_existing.address);
-	uint64_t requested = spare != 0 && spare <= bytes ? bytes - (spare - 1) : GP_BYTES_UNKNOWN;
+	const uint64_t address = r->block_existing.address, bytes = r->block_existing.bytes;
+	const struct gp_live_entry *e = gp_live_find(live_of(t), GP_SPACE_BLOCK, address);
+	struct gp_known_block *there = gp_known_find(&t->block, address);
+	const struct gp_known_block block =
+		block_of(t, r, address, bytes, r->aux & ~GP_FOUND_PENDING);
 	if (r->aux == 0 || e == NULL || e->bytes != bytes)
 		return;
 	if (there != NULL && there->order == e->order && there->arena == 0) {
 		there->arena = r->code;
-		there->requested_bytes = requested;
+		there->requested_bytes = block.requested_bytes;
 	}
 	if (there != NULL || e->order != r->order)
 		return;
-	const struct gp_known_block block = { .key = e->address,
-					      .address = e->address,
-					      .bytes = bytes,
-					      .requested_bytes = requested,
-					      .order = r->order,
-					      .at_ns = t->at_ns,
-					      .stack = r->stack,
-					      .arena = r->code,
-					      .device = r->device };
 	t->is_told = false;
-	if (gp_known_segment_at(&t->segments, block.address) == NULL)
-		derive_segment(t, r);
-	struct gp_known_block *told =
-		gp_tell_block(t, &block) ? gp_known_find(&t->block, block.key) : NULL;
-	if (told == NULL)
-		t->history->orphaned++;
-	else if ((e->flags & GP_LIVE_PENDING) != 0)
+	struct gp_known_block *told = tell_new_block(t, r, &block);
+	if (told != NULL && (e->flags & GP_LIVE_PENDING) != 0)
 		gp_tell_block_pending(t, told);
 }
 
@@ -260,7 +228,7 @@ static void follow_segment(struct gp_trace_builder *t, const struct gp_record *r
 		return;
 	}
 	if (segment.is_mapped) {
-		tell_range(t, &segment);
+		gp_tell_missing(t, &segment);
 		return;
 	}
 	struct gp_known_segment *there = gp_known_segment_at(&t->segments, from);

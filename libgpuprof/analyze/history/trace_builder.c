@@ -30,7 +30,7 @@ static struct gp_arena arena_of(const struct gp_trace_builder *t, uint32_t numbe
 				  .captured_at_ns = -1 };
 }
 
-static void tell_in(struct gp_trace_builder *t, struct gp_act *act, uint32_t arena)
+void gp_tell(struct gp_trace_builder *t, struct gp_act *act, uint32_t arena)
 {
 	if (t->is_quiet || t->is_over)
 		return;
@@ -42,11 +42,6 @@ static void tell_in(struct gp_trace_builder *t, struct gp_act *act, uint32_t are
 	t->history->acts++;
 	t->history->untold += !t->is_told;
 	t->is_over = !t->visit(t->context, act);
-}
-
-void gp_tell(struct gp_trace_builder *t, struct gp_act *act, uint32_t arena)
-{
-	tell_in(t, act, arena);
 }
 
 /* ---- blocks ---- */
@@ -64,7 +59,7 @@ static void tell_block(struct gp_trace_builder *t, enum gp_act_kind kind,
 		act.maker = block->stack;
 		act.made_at_ns = block->at_ns;
 	}
-	tell_in(t, &act, block->arena);
+	gp_tell(t, &act, block->arena);
 }
 
 bool gp_tell_block(struct gp_trace_builder *t, const struct gp_known_block *block)
@@ -126,7 +121,7 @@ static void tell_segment(struct gp_trace_builder *t, enum gp_act_kind kind,
 		act.maker = s->stack;
 		act.made_at_ns = s->at_ns;
 	}
-	tell_in(t, &act, s->arena);
+	gp_tell(t, &act, s->arena);
 }
 
 /* Segments move in memory when one comes or goes before them. */
@@ -145,6 +140,55 @@ void gp_tell_segment(struct gp_trace_builder *t, const struct gp_known_segment *
 	}
 	tell_segment(t, s->is_mapped ? GP_ACT_SEGMENT_MAP : GP_ACT_SEGMENT_ALLOC, s, s->address,
 		     s->address + s->bytes);
+}
+
+void gp_tell_missing(struct gp_trace_builder *t, const struct gp_known_segment *range)
+{
+	uint64_t at = range->address, end = range->address + range->bytes;
+	while (at < end && !t->is_out_of_memory) {
+		struct gp_known_segment *told = gp_known_segment_in(&t->segments, at, end);
+		struct gp_known_segment part = *range;
+		part.address = at;
+		part.bytes = (told != NULL ? told->address : end) - at;
+		at = told != NULL ? told->address + told->bytes : end;
+		if (told != NULL && told->arena == 0)
+			told->arena = range->arena;
+		if ((int64_t)part.bytes > 0)
+			gp_tell_segment(t, &part);
+	}
+}
+
+struct gp_known_segment gp_known_segment_of(const struct gp_trace_builder *t,
+					    const struct gp_live_entry *e)
+{
+	return (struct gp_known_segment){ .address = e->address,
+					  .bytes = e->bytes,
+					  .order = e->order,
+					  .at_ns = gp_tick_ns(&t->recording->tick, e->time),
+					  .stack = e->stack,
+					  .device = e->device,
+					  .is_mapped = e->space == GP_SPACE_MAPPED };
+}
+
+struct gp_known_block gp_known_block_of(const struct gp_trace_builder *t,
+					const struct gp_live_entry *e)
+{
+	const bool is_block = e->space == GP_SPACE_BLOCK;
+	const uint64_t spare = is_block ? e->owner : 0;
+	return (struct gp_known_block){
+		.key = is_block ? e->address : e->order,
+		.address = e->address,
+		.bytes = e->bytes,
+		.requested_bytes =
+			spare && spare <= e->bytes ? e->bytes - (spare - 1) : GP_BYTES_UNKNOWN,
+		.order = e->order,
+		.at_ns = gp_tick_ns(&t->recording->tick, e->time),
+		.stack = e->stack,
+		.arena = is_block ? (uint32_t)e->stream : 0,
+		.device = e->device,
+		.space = is_block ? GP_SPACE_NONE : e->space,
+		.is_pending = is_block && (e->flags & GP_LIVE_PENDING) != 0,
+	};
 }
 
 /* Nobody frees them: a context ended, or their frees were not seen. By address. False: no looks. */

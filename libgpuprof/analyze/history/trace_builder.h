@@ -47,6 +47,13 @@ void gp_tell(struct gp_trace_builder *teller, struct gp_act *act, uint32_t arena
 
 /* Its place must be free: see gp_tell_range_end. The acts' own fields are taken from `segment`. */
 void gp_tell_segment(struct gp_trace_builder *teller, const struct gp_known_segment *segment);
+/* What of it is not told yet; segments that are there get its arena if they have none. */
+void gp_tell_missing(struct gp_trace_builder *teller, const struct gp_known_segment *range);
+/* A live entry as a segment, or as a block or memory outside. */
+struct gp_known_segment gp_known_segment_of(const struct gp_trace_builder *teller,
+					    const struct gp_live_entry *entry);
+struct gp_known_block gp_known_block_of(const struct gp_trace_builder *teller,
+					const struct gp_live_entry *entry);
 /*
  * Ends what segments there are in the range, after the blocks in them. Without looks they stay: the
  * next comparison with what is live ends them. The same holds for what gp_tell_segment would tell.

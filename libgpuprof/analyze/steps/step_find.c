@@ -113,7 +113,8 @@ static enum gp_status find_cut(struct finding *f, uint64_t number)
 		struct gp_step_moment at = gap->late.live_bytes > most ? gap->lowest : gap->late;
 		/* before the first step the job sets up */
 		at.at_ns = cuts->cuts == 1 ? begin->at_ns : at.at_ns;
-		cut->begin = (struct gp_step_place){ at.at_ns, 0, begin->launches, at.live_bytes, 0 };
+		cut->begin =
+			(struct gp_step_place){ at.at_ns, 0, begin->launches, at.live_bytes, 0 };
 	}
 	const bool is_mark = gp_step_symbol(symbols, token->one)->is_mark ||
 			     gp_step_symbol(symbols, token->three)->is_mark;

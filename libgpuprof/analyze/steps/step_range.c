@@ -22,7 +22,8 @@
 /* Ranges that are called steps: of one name and thread, which started ranges have not. */
 struct series {
 	uint64_t key;
-	struct gp_step_cut *cut; /* in the order of their begins; of an open one end.at_ns is INT64_MIN */
+	struct gp_step_cut
+		*cut; /* in the order of their begins; of an open one end.at_ns is INT64_MIN */
 	size_t cuts;
 	uint64_t own, covered; /* work in them: of their thread, of all */
 };
