@@ -6,8 +6,6 @@
 #include "io/message.h"
 #include "report/reading.h"
 
-extern const struct gp_command gp_command_check;
-
 #define NAMED_MOST 4u
 
 struct gate {
@@ -227,7 +225,7 @@ static bool limit_read(struct gate *g, unsigned which)
 static bool values_read(struct gate *g)
 {
 	struct gp_check_amount tolerance;
-	const struct gp_command *command = &gp_command_check;
+	const struct gp_command *command = g->r.command;
 	bool has_limit = g->baseline_path != NULL;
 	for (unsigned k = 0; k < GP_CHECK_CONDITIONS; k++) {
 		if (!limit_read(g, k))
@@ -263,18 +261,9 @@ static int check_check(struct gp_reading *r, int recordings)
 	return open_baseline(g) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
 }
 
-static int check_run(int argc, char **argv)
+static int check_run(const struct gp_command *command, int argc, char **argv)
 {
-	static const struct gp_reader reader = {
-		.command = &gp_command_check,
-		.options = GP_OPTIONS_REPORT | GP_OPTION_DEVICE | GP_OPTION_STEPS |
-			   GP_OPTION_NO_STACKS,
-		.json_levels = 3,
-		.check = check_check,
-		.one = check_one,
-		.end = check_end,
-	};
-	struct gate g = { .r.reader = &reader };
+	struct gate g = { .r.command = command };
 	const struct gp_flag flags[] = {
 		{ "max-peak", 0, GP_FLAG_TEXT, "SIZE", &g.limit_text[GP_CHECK_PEAK],
 		  "driver memory at its peak, on each device" },
@@ -306,9 +295,15 @@ static int check_run(int argc, char **argv)
 }
 
 const struct gp_command gp_command_check = {
-	"check",
-	"check [--max-peak SIZE] [--max-growth SIZE] [--max-frag PERCENT] [--min-headroom PERCENT] "
-	"[--baseline FILE [--update]] [--json] [options] RECORDING...",
-	"compare recordings with limits and a baseline, for CI",
-	check_run,
+	.name = "check",
+	.synopsis = "check [--max-peak SIZE] [--max-growth SIZE] [--max-frag PERCENT] "
+		    "[--min-headroom PERCENT] "
+		    "[--baseline FILE [--update]] [--json] [options] RECORDING...",
+	.text = "compare recordings with limits and a baseline, for CI",
+	.run = check_run,
+	.options = GP_OPTIONS_REPORT | GP_OPTION_DEVICE | GP_OPTION_STEPS | GP_OPTION_NO_STACKS,
+	.json_levels = 3,
+	.check = check_check,
+	.one = check_one,
+	.end = check_end,
 };

@@ -16,14 +16,6 @@
 #include "io/screen.h"
 #include "io/sink.h"
 
-static int ctl_run(int argc, char **argv);
-const struct gp_command gp_command_ctl = {
-	"ctl",
-	"ctl [--json] [options] [PID [start|stop|status]]",
-	"list recording processes; stop and start one",
-	ctl_run,
-};
-
 /* As the control page numbers them. */
 enum { LEVEL_OFF = 1, LEVEL_MEMORY = 2, LEVEL_ALL = 3 };
 
@@ -201,14 +193,6 @@ static int set_level(struct listing *l, const char *verb, unsigned level)
 	return GP_EXIT_FOUND;
 }
 
-static bool pid_parse(const char *word, unsigned *out)
-{
-	char *end;
-	unsigned long number = strtoul(word, &end, 10);
-	*out = (unsigned)number;
-	return *word >= '1' && *word <= '9' && !*end && number <= INT32_MAX;
-}
-
 static int ctl_answer(struct listing *l, bool is_json, bool is_all)
 {
 	struct gp_sink sink;
@@ -227,7 +211,7 @@ static int ctl_answer(struct listing *l, bool is_json, bool is_all)
 	return gp_sink_close(&sink, GP_EXIT_OK);
 }
 
-static int ctl_run(int argc, char **argv)
+static int ctl_run(const struct gp_command *command, int argc, char **argv)
 {
 	struct listing l = { 0 };
 	bool is_json = false, is_all = false;
@@ -239,13 +223,13 @@ static int ctl_run(int argc, char **argv)
 		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
-	int words = gp_flags_parse(&gp_command_ctl, flags, argc, argv, false);
+	int words = gp_flags_parse(command, flags, argc, argv, false);
 	if (words < 0)
 		return gp_flags_exit(words);
 	if (words > 2)
-		return gp_usage(&gp_command_ctl, "too many words: '%s'", argv[2]);
-	if (words && !pid_parse(argv[0], &l.pid))
-		return gp_usage(&gp_command_ctl, "bad process '%s': not a number", argv[0]);
+		return gp_usage(command, "too many words: '%s'", argv[2]);
+	if (words && !gp_process_read(command, argv[0], &l.pid))
+		return GP_EXIT_USAGE;
 	const char *verb = words == 2 ? argv[1] : "status";
 	static const char *const verbs[] = { "start", "stop", "status" };
 	bool is_start = strcmp(verb, "start") == 0, is_stop = strcmp(verb, "stop") == 0;
@@ -265,3 +249,10 @@ static int ctl_run(int argc, char **argv)
 	free(l.process);
 	return exit_status;
 }
+
+const struct gp_command gp_command_ctl = {
+	.name = "ctl",
+	.synopsis = "ctl [--json] [options] [PID [start|stop|status]]",
+	.text = "list recording processes; stop and start one",
+	.run = ctl_run,
+};

@@ -9,8 +9,6 @@
 #include "io/message.h"
 #include "report/use_report.h"
 
-extern const struct gp_command gp_command_diff;
-
 struct diff {
 	struct gp_use_report u; /* the flags that are those of `peak` */
 	struct gp_diff_report d;
@@ -283,7 +281,7 @@ static int diff_end(struct gp_reading *r, int worst)
 static int diff_check(struct gp_reading *r, int recordings)
 {
 	struct diff *f = (struct diff *)r;
-	const struct gp_command *command = &gp_command_diff;
+	const struct gp_command *command = r->command;
 	gp_use_report_read(&f->u);
 	r->is_held = r->is_many = false;
 	f->d.style = f->u.style;
@@ -305,21 +303,12 @@ static int diff_check(struct gp_reading *r, int recordings)
 	return GP_EXIT_OK;
 }
 
-static int diff_run(int argc, char **argv)
+static int diff_run(const struct gp_command *command, int argc, char **argv)
 {
-	static const struct gp_reader reader = {
-		.command = &gp_command_diff,
-		.options = GP_USE_OPTIONS,
-		.inputs = GP_INPUTS_STDIN,
-		.top = GP_USE_TOP,
-		.check = diff_check,
-		.one = diff_one,
-		.end = diff_end,
-	};
 	struct diff *f = calloc(1, sizeof *f);
 	if (!f)
 		return GP_EXIT_INTERNAL;
-	f->u.r.reader = &reader;
+	f->u.r.command = command;
 	struct gp_flag flags[6 + GP_USE_FLAGS] = {
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &f->from,
 		  "of one recording: the moment to compare with" },
@@ -339,9 +328,17 @@ static int diff_run(int argc, char **argv)
 }
 
 const struct gp_command gp_command_diff = {
-	"diff",
-	"diff [--by WHAT] [--at TIME] [--of CURVE] [--ignore-lines] [--least SIZE] [--json] "
-	"[options] RECORDING RECORDING... | diff --from TIME [--to TIME] [options] RECORDING",
-	"show memory that grew or shrank between recordings or moments",
-	diff_run,
+	.name = "diff",
+	.synopsis = "diff [--by WHAT] [--at TIME] [--of CURVE] [--ignore-lines] [--least SIZE] "
+		    "[--json] "
+		    "[options] RECORDING RECORDING... | diff --from TIME [--to TIME] [options] "
+		    "RECORDING",
+	.text = "show memory that grew or shrank between recordings or moments",
+	.run = diff_run,
+	.options = GP_USE_OPTIONS,
+	.inputs = GP_INPUTS_STDIN,
+	.top = GP_USE_TOP,
+	.check = diff_check,
+	.one = diff_one,
+	.end = diff_end,
 };

@@ -22,14 +22,6 @@
 #include "io/style.h"
 #include "run/launch.h"
 
-static int doctor_run(int argc, char **argv);
-const struct gp_command gp_command_doctor = {
-	"doctor",
-	"doctor [--json] [options]",
-	"check whether this machine can record a job",
-	doctor_run,
-};
-
 /* The driver takes seconds to start where many GPUs sleep, python3 where its files are far away. */
 #define ANSWER_LIMIT_MS 20000u
 /* The library takes a quarter of what is free and never the last 32 MiB: few threads fit below. */
@@ -484,7 +476,7 @@ static void doctor_write_program(const struct doctor *d)
 	gp_json_end(&json);
 }
 
-static int doctor_run(int argc, char **argv)
+static int doctor_run(const struct gp_command *command, int argc, char **argv)
 {
 	struct doctor d = { .checks = 0 };
 	bool is_json = false;
@@ -497,11 +489,11 @@ static int doctor_run(int argc, char **argv)
 	/* no option of users: what our own children are called with */
 	if (argc >= 2 && strcmp(argv[1], "--probe") == 0)
 		return argc == 2 ? gp_driver_probe() : gp_lookup_probe(argv[2]);
-	int words = gp_flags_parse(&gp_command_doctor, flags, argc, argv, false);
+	int words = gp_flags_parse(command, flags, argc, argv, false);
 	if (words < 0)
 		return gp_flags_exit(words);
 	if (words > 0)
-		return gp_usage(&gp_command_doctor, "too many words: '%s'", argv[0]);
+		return gp_usage(command, "too many words: '%s'", argv[0]);
 	check_library(&d);
 	check_driver(&d);
 	if (d.library[0])
@@ -522,3 +514,10 @@ static int doctor_run(int argc, char **argv)
 	print_person(sink.out, &d);
 	return gp_sink_close(&sink, exit_status);
 }
+
+const struct gp_command gp_command_doctor = {
+	.name = "doctor",
+	.synopsis = "doctor [--json] [options]",
+	.text = "check whether this machine can record a job",
+	.run = doctor_run,
+};

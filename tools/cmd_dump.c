@@ -2,39 +2,22 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "input/flags.h"
-#include "input/inputs.h"
-#include "io/amount.h"
-#include "io/json.h"
 #include "io/message.h"
 #include "io/screen.h"
-#include "report/report.h"
+#include "report/reading.h"
 #include "report/stack_print.h"
 #include "report/use_print.h"
 
 #define RANGE_MAX 120u /* of a line; what lies around it is left out first */
 
-static int dump_run(int argc, char **argv);
-const struct gp_command gp_command_dump = {
-	"dump",
-	"dump [--json] [--kind NAME[,NAME...]] [--device N] [--range NAME] [--from TIME] [--to "
-	"TIME] "
-	"[--limit N] [--native] [--bare] [-o FILE [--force]] RECORDING",
-	"print single events in exact order",
-	dump_run,
-};
-
 struct dump {
-	const char *kinds, *range, *from, *to, *path;
+	struct gp_reading r;
+	const char *kinds, *range;
 	uint64_t limit;
 	int64_t from_ns, to_ns;
-	bool is_json, is_forced;
 	struct gp_stack_style style;
 	bool is_wanted[GP_KINDS];
-	struct gp_recording *recording;
 	struct gp_range_paths *ranges; /* NULL: the recording has none */
-	struct gp_json json;
-	FILE *out;
 };
 
 /* ---- for a person ---- */
@@ -44,25 +27,25 @@ static void print_value(struct dump *d, enum gp_defined meaning, uint64_t value)
 	switch (meaning) {
 	case GP_ADDRESS:
 	case GP_HANDLE:
-		fprintf(d->out, "0x%" PRIx64, value);
+		fprintf(d->r.out, "0x%" PRIx64, value);
 		break;
 	case GP_BYTES:
 	case GP_TOTAL:
-		fprintf(d->out, "%" PRIu64, value);
+		fprintf(d->r.out, "%" PRIu64, value);
 		if (value >= 10240)
-			fprintf(d->out, " (%s)", gp_bytes_text(value).s);
+			fprintf(d->r.out, " (%s)", gp_bytes_text(value).s);
 		break;
 	case GP_GRID:
-		fprintf(d->out, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, value & 0xffffffff,
+		fprintf(d->r.out, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, value & 0xffffffff,
 			value >> 32 & 0xffff, value >> 48);
 		break;
 	case GP_BLOCK:
-		fprintf(d->out, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, value & 0xffff,
+		fprintf(d->r.out, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, value & 0xffff,
 			value >> 16 & 0xffff, value >> 32 & 0xffff);
 		break;
 	case GP_NUMBER:
 	case GP_UNUSED:
-		fprintf(d->out, "%" PRIu64, value);
+		fprintf(d->r.out, "%" PRIu64, value);
 		break;
 	}
 }
@@ -72,7 +55,7 @@ static void print_field(struct dump *d, const struct gp_field *field, uint64_t v
 	bool is_none = value == 0 && (field->meaning == GP_HANDLE || field->meaning == GP_NUMBER);
 	if (!field->name || is_none)
 		return;
-	fprintf(d->out, " %s=", field->name);
+	fprintf(d->r.out, " %s=", field->name);
 	print_value(d, field->meaning, value);
 }
 
@@ -93,13 +76,13 @@ static const char *dump_name_of(struct dump *d, const struct gp_record *r)
 {
 	switch (r->kind) {
 	case GP_LAUNCH:
-		return gp_recording_kernel_name(d->recording, r->launch.kernel);
+		return gp_recording_kernel_name(d->r.recording, r->launch.kernel);
 	case GP_RANGE_PUSH:
 	case GP_RANGE_START:
 	case GP_RANGE_RESUMED:
 	case GP_RANGE_STARTED:
 	case GP_MARK:
-		return gp_recording_text(d->recording, GP_RANGE_NAME, r->aux);
+		return gp_recording_text(d->r.recording, GP_RANGE_NAME, r->aux);
 	default:
 		return NULL;
 	}
@@ -120,8 +103,8 @@ static void print_range(struct dump *d, const struct gp_event *e)
 	if (!range || range->known == GP_RANGE_OUTSIDE)
 		return;
 	gp_range_path_text(range, text, sizeof text);
-	fputs(" in ", d->out);
-	gp_mask(d->out, text, strlen(text));
+	fputs(" in ", d->r.out);
+	gp_mask(d->r.out, text, strlen(text));
 }
 
 /* Fields that another field of the event makes valid. */
@@ -144,33 +127,33 @@ static bool is_unknown(const struct gp_record *r, unsigned place)
 static void print_event(struct dump *d, const struct gp_event *e, const struct gp_event_info *info)
 {
 	const struct gp_record *r = &e->record;
-	fprintf(d->out, "%14.6f ms  t%-3" PRIu32, (double)e->at_ns / 1e6, e->thread);
+	fprintf(d->r.out, "%14.6f ms  t%-3" PRIu32, (double)e->at_ns / 1e6, e->thread);
 	if (has_device(r))
-		fprintf(d->out, " gpu%-2u", r->device);
+		fprintf(d->r.out, " gpu%-2u", r->device);
 	else
-		fputs(" -    ", d->out);
-	fprintf(d->out, " %s", info->name);
+		fputs(" -    ", d->r.out);
+	fprintf(d->r.out, " %s", info->name);
 	if (r->space && r->space < GP_SPACES)
-		fprintf(d->out, " %s", gp_space_names[r->space]);
+		fprintf(d->r.out, " %s", gp_space_names[r->space]);
 	if (r->code)
-		fprintf(d->out, " code=%u", r->code);
+		fprintf(d->r.out, " code=%u", r->code);
 	print_field(d, &info->aux, r->aux);
 	for (unsigned k = 0; k < 4; k++)
 		if (d->style.is_bare || !is_unknown(r, k))
 			print_field(d, &info->v[k], r->v[k]);
 	if (is_captured(r))
-		fputs(" captured", d->out);
+		fputs(" captured", d->r.out);
 	const char *name = dump_name_of(d, r);
 	const char *text = name ? name : e->text;
 	if (text) {
-		fputs(" \"", d->out);
-		gp_mask(d->out, text, name ? strlen(name) : e->text_bytes);
-		fputc('"', d->out);
+		fputs(" \"", d->r.out);
+		gp_mask(d->r.out, text, name ? strlen(name) : e->text_bytes);
+		fputc('"', d->r.out);
 	}
 	print_range(d, e);
-	fputc('\n', d->out);
+	fputc('\n', d->r.out);
 	if (r->stack)
-		gp_stack_print(d->out, d->recording, r->stack, e->at_ns,
+		gp_stack_print(d->r.out, d->r.recording, r->stack, e->at_ns,
 			       gp_stack_style_how(&d->style));
 }
 
@@ -213,7 +196,7 @@ static void write_field(struct gp_json *json, const struct gp_field *field, uint
 static void write_event(struct dump *d, const struct gp_event *e, const struct gp_event_info *info)
 {
 	const struct gp_record *r = &e->record;
-	struct gp_json *json = &d->json;
+	struct gp_json *json = &d->r.json;
 	gp_json_object(json, NULL);
 	gp_json_signed(json, "at_ns", e->at_ns);
 	gp_json_number(json, "order", r->order);
@@ -239,7 +222,7 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 	if (e->text)
 		gp_json_bytes(json, "text", e->text, e->text_bytes);
 	if (r->stack)
-		gp_stack_write(json, d->recording, r->stack, e->at_ns,
+		gp_stack_write(json, d->r.recording, r->stack, e->at_ns,
 			       gp_stack_style_how(&d->style));
 	gp_json_end(json);
 }
@@ -287,8 +270,9 @@ static bool kinds_choose(struct dump *d)
 	return true;
 }
 
-static bool is_chosen(struct dump *d, const struct gp_event *e, int64_t device)
+static bool is_chosen(struct dump *d, const struct gp_event *e)
 {
+	const int64_t device = d->r.device;
 	if (e->at_ns < d->from_ns || e->at_ns > d->to_ns || e->record.kind >= GP_KINDS)
 		return false;
 	if (d->kinds && !d->is_wanted[e->record.kind])
@@ -298,22 +282,23 @@ static bool is_chosen(struct dump *d, const struct gp_event *e, int64_t device)
 	return device < 0 || (has_device(&e->record) && e->record.device == device);
 }
 
-static int dump_events(struct dump *d, const char *path, int64_t device)
+static int dump_events(struct dump *d)
 {
+	const char *path = d->r.path;
 	struct gp_event e;
 	uint64_t shown = 0;
 	enum gp_status status = GP_OK;
 	while (shown < d->limit && !gp_screen_is_left() &&
-	       (status = gp_recording_next(d->recording, &e)) == GP_OK) {
+	       (status = gp_recording_next(d->r.recording, &e)) == GP_OK) {
 		if (d->ranges)
 			gp_range_paths_see(d->ranges, e.thread, &e.record);
-		if (!is_chosen(d, &e, device))
+		if (!is_chosen(d, &e))
 			continue;
 		const struct gp_event_info *info = &gp_event_infos[e.record.kind];
 		if (!info->name)
 			continue;
 		shown++;
-		if (d->is_json)
+		if (d->r.is_json)
 			write_event(d, &e, info);
 		else
 			print_event(d, &e, info);
@@ -330,84 +315,71 @@ static int dump_events(struct dump *d, const char *path, int64_t device)
 	return GP_EXIT_USAGE;
 }
 
-static void print_head(const struct dump *d, const struct gp_info *info)
+static int dump_one(struct gp_reading *r)
 {
-	gp_headline_print(d->out, info);
-	if (info->launch_every > 1)
-		fprintf(d->out, "of a thread's launches 1 in %s has a stack, a sample\n",
-			gp_count_text(info->launch_every).s);
-}
-
-static int dump_recording(struct dump *d, char *path, int64_t device)
-{
-	const struct gp_info *info;
-	int exit_status = GP_EXIT_USAGE;
+	struct dump *d = (struct dump *)r;
 	d->to_ns = INT64_MAX;
 	d->from_ns = INT64_MIN;
-	d->recording = gp_report_open(path, &info, &exit_status);
-	if (!d->recording)
-		return exit_status;
-	struct gp_sink sink;
-	int opened = GP_EXIT_USAGE;
-	if (gp_span_find(d->recording, d->from, d->to, &d->from_ns, &d->to_ns))
-		opened = gp_sink_open(&sink, d->path, d->is_forced, !d->is_json, &path, 1);
-	if (opened) {
-		gp_recording_close(d->recording);
-		return opened;
-	}
-	d->out = sink.out;
-	sink.has_report = true;
-	gp_json_init(&d->json, d->out, 0);
-	if (!d->is_json)
-		print_head(d, info);
-	exit_status = gp_report_exit(path, info);
-	enum gp_status status = gp_recording_rewind(d->recording);
-	if (!status && info->has_ranges && !d->style.is_bare)
-		status = gp_range_paths_open(d->recording, &d->ranges);
-	int result = status ? gp_report_failed("read", path, status) : dump_events(d, path, device);
-	sink.has_report = result != GP_EXIT_USAGE;
-	exit_status = result > exit_status ? result : exit_status;
-	if (!d->is_json) {
-		gp_unnamed_print(d->out, d->recording);
-		gp_next_print(d->out, gp_next_of(d->recording, info, NULL), path);
+	if (!gp_span_find(r->recording, r->from, r->to, &d->from_ns, &d->to_ns))
+		return GP_EXIT_USAGE;
+	if (!r->is_json)
+		gp_headline_print(r->out, r->info);
+	if (!r->is_json && r->info->launch_every > 1)
+		fprintf(r->out, "of a thread's launches 1 in %s has a stack, a sample\n",
+			gp_count_text(r->info->launch_every).s);
+	enum gp_status status = gp_recording_rewind(r->recording);
+	if (!status && r->info->has_ranges && !d->style.is_bare)
+		status = gp_range_paths_open(r->recording, &d->ranges);
+	const int exit_status = status ? gp_report_failed("read", r->path, status) : dump_events(d);
+	r->sink.has_report = exit_status != GP_EXIT_USAGE;
+	if (!r->is_json) {
+		gp_unnamed_print(r->out, r->recording);
+		gp_next_print(r->out, gp_next_of(r->recording, r->info, NULL), r->path);
 	}
 	gp_range_paths_close(d->ranges);
-	gp_recording_close(d->recording);
-	return gp_sink_close(&sink, exit_status);
+	return exit_status;
 }
 
-static int dump_run(int argc, char **argv)
+static int dump_check(struct gp_reading *r, int recordings)
 {
-	struct dump d = { .limit = UINT64_MAX };
-	int64_t device = 0;
+	struct dump *d = (struct dump *)r;
+	if (!gp_inputs_is_one(r->command, "dump", recordings))
+		return GP_EXIT_USAGE;
+	if (d->range && d->style.is_bare)
+		return gp_usage(r->command, "'--range' and '--bare' exclude each other");
+	return kinds_choose(d) ? GP_EXIT_OK : GP_EXIT_USAGE;
+}
+
+static int dump_run(const struct gp_command *command, int argc, char **argv)
+{
+	struct dump d = { .r.command = command, .limit = UINT64_MAX };
 	char kinds[1024];
 	kinds_describe(kinds, sizeof kinds);
 	const struct gp_flag flags[] = {
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &d.is_json, "one JSON object a line" },
+		{ "json", 0, GP_FLAG_SWITCH, NULL, &d.r.is_json, "one JSON object a line" },
 		{ "kind", 0, GP_FLAG_TEXT, "NAME,...", &d.kinds, kinds },
-		{ "device", 0, GP_FLAG_DEVICE, "N", &device, "only events of this device" },
+		{ "device", 0, GP_FLAG_DEVICE, "N", &d.r.device, "only events of this device" },
 		{ "range", 0, GP_FLAG_TEXT, "NAME", &d.range,
 		  "only memory events and launches in such a range" },
-		{ "from", 0, GP_FLAG_TEXT, "TIME", &d.from, "from this moment: " GP_FLAGS_MOMENTS },
-		{ "to", 0, GP_FLAG_TEXT, "TIME", &d.to, "up to this moment" },
 		{ "limit", 0, GP_FLAG_NUMBER, "N", &d.limit, "at most N events" },
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &d.style.is_native,
 		  "stacks with the interpreter's own frames" },
 		{ "bare", 0, GP_FLAG_SWITCH, NULL, &d.style.is_bare,
 		  "events as recorded: native frames by address alone, no ranges" },
-		GP_FLAGS_NO_STACKS,
-		GP_FLAGS_OUTPUT(&d.path, &d.is_forced),
-		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
-	int words = gp_inputs_parse(&gp_command_dump, flags, argc, &argv);
-	if (words < 0)
-		return gp_flags_exit(words);
-	if (!gp_inputs_is_one(&gp_command_dump, "dump", words))
-		return GP_EXIT_USAGE;
-	if (d.range && d.style.is_bare)
-		return gp_usage(&gp_command_dump, "'--range' and '--bare' exclude each other");
-	if (!kinds_choose(&d))
-		return GP_EXIT_USAGE;
-	return dump_recording(&d, argv[0], device);
+	return gp_reading_run(&d.r, flags, argc, argv);
 }
+
+const struct gp_command gp_command_dump = {
+	.name = "dump",
+	.synopsis = "dump [--json] [--kind NAME[,NAME...]] [--device N] [--range NAME] [--from "
+		    "TIME] [--to "
+		    "TIME] "
+		    "[--limit N] [--native] [--bare] [-o FILE [--force]] RECORDING",
+	.text = "print single events in exact order",
+	.run = dump_run,
+	.options = GP_OPTION_SPAN | GP_OPTION_NO_STACKS | GP_OPTION_OUTPUT | GP_OPTION_SCREEN,
+	.check = dump_check,
+	.one = dump_one,
+};

@@ -7,15 +7,6 @@
 #include "io/message.h"
 #include "report/reading.h"
 
-static int export_run(int argc, char **argv);
-const struct gp_command gp_command_export = {
-	"export",
-	"export --format torch [--from TIME] [--to TIME] [--device N] [--no-stacks] "
-	"[-o FILE [--force]] RECORDING",
-	"write a file for another tool: PyTorch's memory_viz",
-	export_run,
-};
-
 struct export
 {
 	struct gp_reading r;
@@ -156,11 +147,11 @@ static int export_check(struct gp_reading *r, int recordings)
 {
 	struct export *x = (struct export *)r;
 	if (!x->format_name)
-		return gp_usage(&gp_command_export, "no format given");
+		return gp_usage(r->command, "no format given");
 	for (size_t k = 0; gp_export_formats[k]; k++)
 		if (strcmp(gp_export_formats[k]->name, x->format_name) == 0)
 			x->format = gp_export_formats[k];
-	if (!gp_inputs_is_one(&gp_command_export, "export", recordings))
+	if (!gp_inputs_is_one(r->command, "export", recordings))
 		return GP_EXIT_USAGE;
 	r->is_text = false;
 	if ((r->output && strcmp(r->output, "-") != 0) || !isatty(STDOUT_FILENO))
@@ -170,13 +161,9 @@ static int export_check(struct gp_reading *r, int recordings)
 	return GP_EXIT_USAGE;
 }
 
-static int export_run(int argc, char **argv)
+static int export_run(const struct gp_command *command, int argc, char **argv)
 {
-	static const struct gp_reader reader = { .command = &gp_command_export,
-						 .options = GP_OPTION_DEVICE | GP_OPTION_OUTPUT,
-						 .check = export_check,
-						 .one = export_one };
-	struct export x = { .r.reader = &reader };
+	struct export x = { .r.command = command };
 	char formats[256];
 	formats_list(formats, sizeof formats);
 	const struct gp_flag flags[] = {
@@ -191,3 +178,14 @@ static int export_run(int argc, char **argv)
 	};
 	return gp_reading_run(&x.r, flags, argc, argv);
 }
+
+const struct gp_command gp_command_export = {
+	.name = "export",
+	.synopsis = "export --format torch [--from TIME] [--to TIME] [--device N] [--no-stacks] "
+		    "[-o FILE [--force]] RECORDING",
+	.text = "write a file for another tool: PyTorch's memory_viz",
+	.run = export_run,
+	.options = GP_OPTION_DEVICE | GP_OPTION_OUTPUT,
+	.check = export_check,
+	.one = export_one,
+};

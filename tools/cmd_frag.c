@@ -11,10 +11,6 @@
 #include "io/terminal_width.h"
 #include "report/use_print.h"
 
-extern const struct gp_command gp_command_frag;
-
-#define PINS_DEFAULT 10u
-
 /* ---- the moment ---- */
 
 static bool number_read(const char *text, uint64_t *out)
@@ -356,7 +352,7 @@ static int frag_show(struct gp_frag_command *f)
 	return status ? gp_report_failed("report on", f->r.path, status) : GP_EXIT_OK;
 }
 
-static int frag_one(struct gp_reading *r)
+int gp_frag_one(struct gp_reading *r)
 {
 	struct gp_frag_command *f = (struct gp_frag_command *)r;
 	struct gp_frag_report *report = &f->report;
@@ -413,7 +409,7 @@ void gp_frag_flags(struct gp_frag_command *f, struct gp_flag flags[GP_FRAG_FLAGS
 
 static bool form_check(const struct gp_frag_command *f)
 {
-	const struct gp_command *command = f->r.reader->command;
+	const struct gp_command *command = f->r.command;
 	if (f->r.is_json && (f->is_summary || f->is_map))
 		gp_usage(command, "'--json' and '--%s' exclude each other",
 			 f->is_map ? "map" : "summary");
@@ -429,7 +425,7 @@ static bool form_check(const struct gp_frag_command *f)
 	return false;
 }
 
-static int frag_check(struct gp_reading *r, int recordings)
+int gp_frag_check(struct gp_reading *r, int recordings)
 {
 	struct gp_frag_command *f = (struct gp_frag_command *)r;
 	const size_t n = r->output ? strlen(r->output) : 0;
@@ -447,23 +443,14 @@ static int frag_check(struct gp_reading *r, int recordings)
 			    f->is_svg			? "-o FILE.svg" :
 			    f->fit_bytes && !r->is_json ? "--fit" :
 							  NULL;
-	const bool is_fine = form_check(f) &&
-			     (!alone || gp_inputs_is_one(r->reader->command, alone, recordings));
+	const bool is_fine =
+		form_check(f) && (!alone || gp_inputs_is_one(r->command, alone, recordings));
 	return is_fine ? GP_EXIT_OK : GP_EXIT_USAGE;
 }
 
-const struct gp_reader gp_frag_reader = {
-	.command = &gp_command_frag,
-	.options = GP_OPTION_DEVICE | GP_OPTION_JSON | GP_OPTION_NO_STACKS | GP_OPTION_SCREEN,
-	.json_levels = 5,
-	.top = PINS_DEFAULT,
-	.check = frag_check,
-	.one = frag_one,
-};
-
-static int frag_run(int argc, char **argv)
+static int frag_run(const struct gp_command *command, int argc, char **argv)
 {
-	struct gp_frag_command f = { .r.reader = &gp_frag_reader };
+	struct gp_frag_command f = { .r.command = command };
 	struct gp_flag flags[1 + GP_FRAG_FLAGS] = {
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &f.at,
 		  "at this moment: oom (default, else peak:reserved), oom:N, peak, peak:allocated, "
@@ -476,8 +463,13 @@ static int frag_run(int argc, char **argv)
 }
 
 const struct gp_command gp_command_frag = {
-	"frag",
-	"frag [--at TIME] [--fit SIZE] [--json|--summary|--map] [options] RECORDING...",
-	"show unused reserved memory, what fits, and the blocks that pin it",
-	frag_run,
+	.name = "frag",
+	.synopsis = "frag [--at TIME] [--fit SIZE] [--json|--summary|--map] [options] RECORDING...",
+	.text = "show unused reserved memory, what fits, and the blocks that pin it",
+	.run = frag_run,
+	.options = GP_FRAG_OPTIONS,
+	.json_levels = 5,
+	.top = GP_FRAG_PINS,
+	.check = gp_frag_check,
+	.one = gp_frag_one,
 };

@@ -7,8 +7,6 @@
 #include "idle/idle_report.h"
 #include "report/reading.h"
 
-extern const struct gp_command gp_command_idle;
-
 #define TOP_DEFAULT 10u
 #define LEAST_DEFAULT 100u /* launches */
 
@@ -113,23 +111,14 @@ static int idle_end(struct gp_reading *r, int worst)
 static int idle_check(struct gp_reading *r, int recordings)
 {
 	const bool is_fine = !((struct idle *)r)->idle.has_stacks ||
-			     gp_inputs_is_one(r->reader->command, "--stacks", recordings);
+			     gp_inputs_is_one(r->command, "--stacks", recordings);
 	return is_fine ? GP_EXIT_OK : GP_EXIT_USAGE;
 }
 
-static int idle_run(int argc, char **argv)
+static int idle_run(const struct gp_command *command, int argc, char **argv)
 {
-	static const struct gp_reader reader = {
-		.command = &gp_command_idle,
-		.options = GP_OPTIONS_REPORT | GP_OPTION_DEVICE | GP_OPTION_NO_STACKS,
-		.json_levels = 4,
-		.top = TOP_DEFAULT,
-		.check = idle_check,
-		.one = idle_one,
-		.end = idle_end,
-	};
 	struct idle c = {
-		.r = { .reader = &reader,
+		.r = { .command = command,
 		       .table = { .columns = COLUMNS,
 				  .title = { "unused", "of peak", "at the peak", "never used" },
 				  .next = "idle" } },
@@ -147,8 +136,14 @@ static int idle_run(int argc, char **argv)
 }
 
 const struct gp_command gp_command_idle = {
-	"idle",
-	"idle [--least LAUNCHES] [--json] [options] RECORDING...",
-	"show unused memory, at the peak and over the run",
-	idle_run,
+	.name = "idle",
+	.synopsis = "idle [--least LAUNCHES] [--json] [options] RECORDING...",
+	.text = "show unused memory, at the peak and over the run",
+	.run = idle_run,
+	.options = GP_OPTIONS_REPORT | GP_OPTION_DEVICE | GP_OPTION_NO_STACKS,
+	.json_levels = 4,
+	.top = TOP_DEFAULT,
+	.check = idle_check,
+	.one = idle_one,
+	.end = idle_end,
 };

@@ -8,14 +8,6 @@
 #include "io/amount.h"
 #include "report/reading.h"
 
-static int info_run(int argc, char **argv);
-const struct gp_command gp_command_info = {
-	"info",
-	"info [--steps] [--json] [-o FILE [--force]] RECORDING...",
-	"summarize recordings: peaks, holders, OOMs, leaks, steps, losses",
-	info_run,
-};
-
 /* ---- many ---- */
 
 enum { PEAK, OOMS, LEAK, STEP, SPAN, EVENTS, FAULTS, GPUS, FILE_BYTES, COLUMNS };
@@ -89,13 +81,9 @@ static int info_one(struct gp_reading *r)
 	return exit_status;
 }
 
-static int info_run(int argc, char **argv)
+static int info_run(const struct gp_command *command, int argc, char **argv)
 {
-	static const struct gp_reader reader = { .command = &gp_command_info,
-						 .options = GP_OPTIONS_REPORT,
-						 .json_levels = 2,
-						 .one = info_one };
-	struct info i = { .r = { .reader = &reader,
+	struct info i = { .r = { .command = command,
 				 .table = { .columns = COLUMNS,
 					    .next = "info",
 					    .title = { "peak", "OOMs", "leak", "a step", "span",
@@ -109,3 +97,13 @@ static int info_run(int argc, char **argv)
 	};
 	return gp_reading_run(&i.r, flags, argc, argv);
 }
+
+const struct gp_command gp_command_info = {
+	.name = "info",
+	.synopsis = "info [--steps] [--json] [-o FILE [--force]] RECORDING...",
+	.text = "summarize recordings: peaks, holders, OOMs, leaks, steps, losses",
+	.run = info_run,
+	.options = GP_OPTIONS_REPORT,
+	.json_levels = 2,
+	.one = info_one,
+};

@@ -8,8 +8,6 @@
 #include "leaks/leaks_report.h"
 #include "report/reading.h"
 
-extern const struct gp_command gp_command_leaks;
-
 #define TOP_DEFAULT 10u
 
 struct leaks {
@@ -132,18 +130,9 @@ static int leaks_end(struct gp_reading *r, int worst)
 	return l->ends_with_found && l->has_found ? gp_report_worse(worst, GP_EXIT_FOUND) : worst;
 }
 
-static int leaks_run(int argc, char **argv)
+static int leaks_run(const struct gp_command *command, int argc, char **argv)
 {
-	static const struct gp_reader reader = {
-		.command = &gp_command_leaks,
-		.options = GP_OPTIONS_REPORT | GP_OPTION_SPAN | GP_OPTION_DEVICE | GP_OPTION_STEPS |
-			   GP_OPTION_NO_STACKS,
-		.json_levels = 3,
-		.top = TOP_DEFAULT,
-		.one = leaks_one,
-		.end = leaks_end,
-	};
-	struct leaks l = { .r = { .reader = &reader,
+	struct leaks l = { .r = { .command = command,
 				  .table = { .columns = COLUMNS,
 					     .next = "peak",
 					     .title = { "leak a step", "suspects", "steps" },
@@ -164,8 +153,14 @@ static int leaks_run(int argc, char **argv)
 }
 
 const struct gp_command gp_command_leaks = {
-	"leaks",
-	"leaks [--exit-code] [--from TIME] [--to TIME] [--json] [options] RECORDING...",
-	"find memory that grows from step to step, and its code",
-	leaks_run,
+	.name = "leaks",
+	.synopsis = "leaks [--exit-code] [--from TIME] [--to TIME] [--json] [options] RECORDING...",
+	.text = "find memory that grows from step to step, and its code",
+	.run = leaks_run,
+	.options = GP_OPTIONS_REPORT | GP_OPTION_SPAN | GP_OPTION_DEVICE | GP_OPTION_STEPS |
+		   GP_OPTION_NO_STACKS,
+	.json_levels = 3,
+	.top = TOP_DEFAULT,
+	.one = leaks_one,
+	.end = leaks_end,
 };

@@ -11,8 +11,6 @@
 #include "oom/oom_ranks.h"
 #include "report/reading.h"
 
-extern const struct gp_command gp_command_oom;
-
 #define TOP_DEFAULT 5u
 /* different ones that are told in full, each of which takes replays */
 #define LOOKED_TEXT 10u
@@ -246,26 +244,16 @@ static bool window_read(struct oom *c)
 static int oom_check(struct gp_reading *r, int recordings)
 {
 	struct oom *c = (struct oom *)r;
-	if (c->number != UINT64_MAX && !gp_inputs_is_one(&gp_command_oom, "--number", recordings))
+	if (c->number != UINT64_MAX && !gp_inputs_is_one(r->command, "--number", recordings))
 		return GP_EXIT_USAGE;
 	/* they choose what the evidence shows */
 	c->is_detailed |= r->is_top_given || c->window_text;
 	return window_read(c) ? GP_EXIT_OK : GP_EXIT_USAGE;
 }
 
-static int oom_run(int argc, char **argv)
+static int oom_run(const struct gp_command *command, int argc, char **argv)
 {
-	static const struct gp_reader reader = {
-		.command = &gp_command_oom,
-		.options = GP_OPTIONS_REPORT | GP_OPTION_DEVICE | GP_OPTION_STEPS |
-			   GP_OPTION_NO_STACKS,
-		.json_levels = 5,
-		.top = TOP_DEFAULT,
-		.check = oom_check,
-		.one = oom_one,
-		.end = oom_end,
-	};
-	struct oom c = { .r.reader = &reader, .number = UINT64_MAX };
+	struct oom c = { .r.command = command, .number = UINT64_MAX };
 	const struct gp_flag flags[] = {
 		{ "number", 0, GP_FLAG_NUMBER, "1..N", &c.number, "the N-th alone" },
 		{ "window", 0, GP_FLAG_TEXT, "SECONDS", &c.window_text,
@@ -282,8 +270,14 @@ static int oom_run(int argc, char **argv)
 }
 
 const struct gp_command gp_command_oom = {
-	"oom",
-	"oom [--details] [--number N] [--json] [options] RECORDING...",
-	"show why memory ran out, and what to change",
-	oom_run,
+	.name = "oom",
+	.synopsis = "oom [--details] [--number N] [--json] [options] RECORDING...",
+	.text = "show why memory ran out, and what to change",
+	.run = oom_run,
+	.options = GP_OPTIONS_REPORT | GP_OPTION_DEVICE | GP_OPTION_STEPS | GP_OPTION_NO_STACKS,
+	.json_levels = 5,
+	.top = TOP_DEFAULT,
+	.check = oom_check,
+	.one = oom_one,
+	.end = oom_end,
 };

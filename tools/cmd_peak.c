@@ -11,8 +11,6 @@
 #include "report/tree_print.h"
 #include "report/use_report.h"
 
-extern const struct gp_command gp_command_peak;
-
 /* columns of many recordings; pinned memory is of the process: in its first row */
 enum { ALLOCATED, DRIVER, OUTSIDE, PINNED, LARGEST, COLUMNS };
 
@@ -307,24 +305,14 @@ static int peak_check(struct gp_reading *r, int recordings)
 	if (r->is_json)
 		return GP_EXIT_OK;
 	if (p->is_tree && of_tables)
-		return gp_usage(&gp_command_peak, "'--tree' and '--%s' exclude each other",
-				of_tables);
-	return !of_one || gp_inputs_is_one(&gp_command_peak, of_one, recordings) ? GP_EXIT_OK :
-										   GP_EXIT_USAGE;
+		return gp_usage(r->command, "'--tree' and '--%s' exclude each other", of_tables);
+	return !of_one || gp_inputs_is_one(r->command, of_one, recordings) ? GP_EXIT_OK :
+									     GP_EXIT_USAGE;
 }
 
-static int peak_run(int argc, char **argv)
+static int peak_run(const struct gp_command *command, int argc, char **argv)
 {
-	static const struct gp_reader reader = {
-		.command = &gp_command_peak,
-		.options = GP_USE_OPTIONS,
-		.json_levels = 4,
-		.top = GP_USE_TOP,
-		.check = peak_check,
-		.one = peak_one,
-		.end = gp_use_report_end,
-	};
-	struct peak p = { .u.r = { .reader = &reader,
+	struct peak p = { .u.r = { .command = command,
 				   .table = { .columns = COLUMNS,
 					      .next = "peak",
 					      .title = { "allocated", "driver", "outside", "pinned",
@@ -342,9 +330,16 @@ static int peak_run(int argc, char **argv)
 }
 
 const struct gp_command gp_command_peak = {
-	"peak",
-	"peak [--by WHAT] [--tree] [--at TIME] [--of CURVE] [--library NAME] [--range NAME] "
-	"[--json] [options] RECORDING...",
-	"show live memory at the peak, and the code that allocated it",
-	peak_run,
+	.name = "peak",
+	.synopsis = "peak [--by WHAT] [--tree] [--at TIME] [--of CURVE] [--library NAME] [--range "
+		    "NAME] "
+		    "[--json] [options] RECORDING...",
+	.text = "show live memory at the peak, and the code that allocated it",
+	.run = peak_run,
+	.options = GP_USE_OPTIONS,
+	.json_levels = 4,
+	.top = GP_USE_TOP,
+	.check = peak_check,
+	.one = peak_one,
+	.end = gp_use_report_end,
 };

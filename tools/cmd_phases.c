@@ -12,15 +12,6 @@
 #define TOP_DEFAULT 20u
 #define FOLD_DEFAULT 5u
 
-static int phases_run(int argc, char **argv);
-const struct gp_command gp_command_phases = {
-	"phases",
-	"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] [--top N] "
-	"[--fold N] [--own-thread] [--as-told | --frames] [-o FILE [--force]] RECORDING...",
-	"show memory, calls, time and launches of each phase of the job",
-	phases_run,
-};
-
 static enum gp_curve of_choose(const char *text)
 {
 	return !text			   ? GP_CURVES :
@@ -275,25 +266,16 @@ static int phases_check(struct gp_reading *r, int recordings)
 	struct phases *c = (struct phases *)r;
 	(void)recordings;
 	if (c->asked.is_as_told && c->asked.is_by_frames)
-		return gp_usage(&gp_command_phases, "'--as-told' with '--frames'");
+		return gp_usage(r->command, "'--as-told' with '--frames'");
 	c->asked.of = of_choose(c->of);
 	c->asked.device = c->device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)c->device;
 	c->asked.fold = c->fold != UINT64_MAX ? c->fold : r->is_json ? 0 : FOLD_DEFAULT;
 	return GP_EXIT_OK;
 }
 
-static int phases_run(int argc, char **argv)
+static int phases_run(const struct gp_command *command, int argc, char **argv)
 {
-	static const struct gp_reader reader = {
-		.command = &gp_command_phases,
-		.options = GP_OPTIONS_REPORT | GP_OPTION_SPAN | GP_OPTION_STEPS,
-		.json_levels = 3,
-		.top = TOP_DEFAULT,
-		.check = phases_check,
-		.one = phases_one,
-		.end = phases_end,
-	};
-	struct phases c = { .r = { .reader = &reader, .table.next = "phases" },
+	struct phases c = { .r = { .command = command, .table.next = "phases" },
 			    .asked = { .from_ns = INT64_MIN, .to_ns = INT64_MAX },
 			    .depth = UINT64_MAX,
 			    .fold = UINT64_MAX };
@@ -319,3 +301,19 @@ static int phases_run(int argc, char **argv)
 	};
 	return gp_reading_run(&c.r, flags, argc, argv);
 }
+
+const struct gp_command gp_command_phases = {
+	.name = "phases",
+	.synopsis =
+		"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] "
+		"[--top N] "
+		"[--fold N] [--own-thread] [--as-told | --frames] [-o FILE [--force]] RECORDING...",
+	.text = "show memory, calls, time and launches of each phase of the job",
+	.run = phases_run,
+	.options = GP_OPTIONS_REPORT | GP_OPTION_SPAN | GP_OPTION_STEPS,
+	.json_levels = 3,
+	.top = TOP_DEFAULT,
+	.check = phases_check,
+	.one = phases_one,
+	.end = phases_end,
+};

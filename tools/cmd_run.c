@@ -13,14 +13,6 @@
 #include "run/launch.h"
 #include "run/run_summary.h"
 
-static int run(int argc, char **argv);
-const struct gp_command gp_command_run = {
-	"run",
-	"run [options] [--] COMMAND [ARGUMENT...]",
-	"record a command and everything it starts",
-	run,
-};
-
 enum { OPTIONS_MAX = 24, STARTED_BYTES = 40 };
 #define RING_LEAST (1u << 20) /* the library takes less as this */
 
@@ -282,7 +274,7 @@ static bool is_place_free(const struct choice *c)
 	return false;
 }
 
-static int run(int argc, char **argv)
+static int run(const struct gp_command *command, int argc, char **argv)
 {
 	struct choice c = { 0 };
 	struct gp_flag flags[OPTIONS_MAX + 6];
@@ -291,11 +283,11 @@ static int run(int argc, char **argv)
 	struct gp_job_list list;
 	char library[4096], anchored[4096];
 	flags_fill(flags, &c);
-	int words = gp_flags_parse(&gp_command_run, flags, argc, argv, true);
+	int words = gp_flags_parse(command, flags, argc, argv, true);
 	if (words < 0)
 		return gp_flags_exit(words);
 	if (words == 0)
-		return gp_usage(&gp_command_run, "no command given");
+		return gp_usage(command, "no command given");
 	if (!has_right_values(&c) || !has_right_pattern(&c) || !has_right_scope(&c))
 		return GP_EXIT_USAGE;
 	if (!gp_library_find(c.library, library, sizeof library))
@@ -321,3 +313,10 @@ static int run(int argc, char **argv)
 	gp_job_list_close(&list);
 	return gp_end_alike(&ending);
 }
+
+const struct gp_command gp_command_run = {
+	.name = "run",
+	.synopsis = "run [options] [--] COMMAND [ARGUMENT...]",
+	.text = "record a command and everything it starts",
+	.run = run,
+};

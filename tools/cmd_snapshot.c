@@ -10,25 +10,9 @@
 #include "input/started_job.h"
 #include "io/message.h"
 
-static int snapshot_run(int argc, char **argv);
-const struct gp_command gp_command_snapshot = {
-	"snapshot",
-	"snapshot [--wait SECONDS] [--fit SIZE] [--json|--summary|--map] [options] PID",
-	"show the memory of a running job, without stopping it",
-	snapshot_run,
-};
-
 #define WAIT_LEAST_NS 1000000000
 #define WAIT_MOST_NS 3600000000000
 enum { LEVEL_OFF = 1 }; /* as the control page numbers it */
-
-static bool pid_parse(const char *word, unsigned *out)
-{
-	char *end;
-	unsigned long number = strtoul(word, &end, 10);
-	*out = (unsigned)number;
-	return *word >= '1' && *word <= '9' && !*end && number <= INT32_MAX;
-}
 
 static void say_ended(unsigned pid, const char *recording)
 {
@@ -70,42 +54,37 @@ static int output_check(const struct gp_reading *r, unsigned pid)
 	return gp_sink_check(r->output, r->is_forced, &recording, 1);
 }
 
-static bool values_check(const char *wait, const char *word, int64_t *wait_ns, unsigned *pid)
+static bool wait_read(const char *text, int64_t *wait_ns)
 {
-	if (!pid_parse(word, pid))
-		gp_usage(&gp_command_snapshot, "bad process '%s': not a number", word);
-	else if (!gp_duration_parse(wait, wait_ns) || *wait_ns < WAIT_LEAST_NS ||
-		 *wait_ns > WAIT_MOST_NS)
-		gp_flags_wrong_value("wait", wait, "time from 1s to 1h",
-				     "a time is 10s or 2min; a plain number is seconds");
-	else
+	if (gp_duration_parse(text, wait_ns) && *wait_ns >= WAIT_LEAST_NS &&
+	    *wait_ns <= WAIT_MOST_NS)
 		return true;
-	return false;
+	return gp_flags_wrong_value("wait", text, "time from 1s to 1h",
+				    "a time is 10s or 2min; a plain number is seconds");
 }
 
-static int snapshot_run(int argc, char **argv)
+static int snapshot_run(const struct gp_command *command, int argc, char **argv)
 {
-	struct gp_reader reader = gp_frag_reader;
-	struct gp_frag_command f = { .r.reader = &reader, .has_holders = true };
+	struct gp_frag_command f = { .r.command = command, .has_holders = true };
 	const char *wait = "10";
 	int64_t wait_ns;
 	struct gp_flag flags[GP_READING_FLAGS], own[1 + GP_FRAG_FLAGS] = {
 		{ "wait", 0, GP_FLAG_TEXT, "SECONDS", &wait,
 		  "wait at most this long for the job, 1 to 3600; default 10" },
 	};
-	reader.command = &gp_command_snapshot;
 	gp_frag_flags(&f, &own[1]);
 	gp_reading_flags(&f.r, own, flags);
 	gp_screen_asked.has_no_pager = true; /* the job goes on: a short look */
-	int words = gp_flags_parse(&gp_command_snapshot, flags, argc, argv, false);
+	int words = gp_flags_parse(command, flags, argc, argv, false);
 	unsigned pid;
 	if (words < 0)
 		return gp_flags_exit(words);
 	if (words != 1)
-		return gp_usage(&gp_command_snapshot,
+		return gp_usage(command,
 				words ? "more than one process given" : "no process given");
 	/* before the job is asked, which is marked and waited for */
-	if (!values_check(wait, argv[0], &wait_ns, &pid) || gp_reading_check(&f.r, 1))
+	if (!gp_process_read(command, argv[0], &pid) || !wait_read(wait, &wait_ns) ||
+	    gp_reading_check(&f.r, 1))
 		return GP_EXIT_USAGE;
 	pid = gp_started_job(pid);
 	int exit_status = output_check(&f.r, pid);
@@ -126,3 +105,15 @@ static int snapshot_run(int argc, char **argv)
 	f.at = at;
 	return gp_reading_show(&f.r, 1, &recording);
 }
+
+const struct gp_command gp_command_snapshot = {
+	.name = "snapshot",
+	.synopsis = "snapshot [--wait SECONDS] [--fit SIZE] [--json|--summary|--map] [options] PID",
+	.text = "show the memory of a running job, without stopping it",
+	.run = snapshot_run,
+	.options = GP_FRAG_OPTIONS,
+	.json_levels = 5,
+	.top = GP_FRAG_PINS,
+	.check = gp_frag_check,
+	.one = gp_frag_one,
+};

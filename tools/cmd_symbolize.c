@@ -6,23 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/flags.h"
-#include "input/inputs.h"
-#include "io/amount.h"
-#include "io/json.h"
 #include "io/message.h"
 #include "io/progress.h"
-#include "io/screen.h"
-#include "io/sink.h"
-#include "report/report.h"
-
-static int symbolize_run(int argc, char **argv);
-const struct gp_command gp_command_symbolize = {
-	"symbolize",
-	"symbolize [--json] [options] RECORDING...",
-	"store the names of native frames, so recordings read elsewhere",
-	symbolize_run,
-};
+#include "report/reading.h"
 
 #define MODULES_SHOWN 12u
 
@@ -131,19 +117,27 @@ static int exit_of(enum gp_status status)
 	return is_writing ? GP_EXIT_INTERNAL : gp_exit_of(status);
 }
 
-/* `json` NULL: for a person. */
-static int symbolize_one(FILE *out, const char *path, struct gp_json *json, bool *is_shown)
+struct symbolize {
+	struct gp_reading r;
+	const char *first; /* recording */
+	bool has_frames;   /* in one of them */
+};
+
+static int symbolize_one(struct gp_reading *r)
 {
+	struct symbolize *all = (struct symbolize *)r;
+	const char *path = r->path;
 	struct gp_recording *recording;
 	struct gp_symbolized s = { 0 };
 	struct gp_damage why;
+	all->first = all->first ? all->first : path;
 	enum gp_status status = gp_report_check(path, &why);
 	if (status == GP_OK)
 		status = gp_recording_open(path, &recording, &why);
 	if (status != GP_OK) {
 		s.obstacle = why.what;
-		if (json)
-			symbolize_write_program(json, path, status, &s);
+		if (r->is_json)
+			symbolize_write_program(&r->json, path, status, &s);
 		return gp_exit_of(status);
 	}
 	status = symbolize_look_up(recording, &s);
@@ -152,44 +146,39 @@ static int symbolize_one(FILE *out, const char *path, struct gp_json *json, bool
 	else if (s.dropped)
 		gp_error("'%s': symbol names were damaged at byte %" PRIu64 " and are replaced: %s",
 			 path, s.dropped->offset, s.dropped->what);
-	if (json)
-		symbolize_write_program(json, path, status, &s);
+	if (r->is_json)
+		symbolize_write_program(&r->json, path, status, &s);
 	else if (status == GP_OK)
-		print_person(out, path, &s);
-	*is_shown = *is_shown || (status == GP_OK && s.frames != 0);
+		print_person(r->out, path, &s);
+	all->has_frames |= status == GP_OK && s.frames != 0;
 	gp_symbolized_free(&s);
 	gp_recording_close(recording);
 	return exit_of(status);
 }
 
-static int symbolize_run(int argc, char **argv)
+static int symbolize_end(struct gp_reading *r, int worst)
 {
-	bool is_json = false, is_shown = false;
-	struct gp_json json;
-	struct gp_sink sink;
-	const struct gp_flag flags[] = {
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &is_json,
-		  "for a program: docs/JSON.md lists the keys" },
-		GP_FLAGS_SCREEN,
-		{ 0 },
-	};
-	int words = gp_inputs_parse_of(&gp_command_symbolize, flags, argc, &argv,
-				       GP_INPUTS_DIRECTORIES);
-	int worst = GP_EXIT_OK;
-	if (words < 0)
-		return gp_flags_exit(words);
-	gp_sink_open(&sink, NULL, false, !is_json, NULL, 0);
-	gp_json_init(&json, stdout, words > 1 ? 3 : 2);
-	if (is_json && words > 1)
-		gp_json_array(&json, NULL);
-	for (int k = 0; k < words; k++) {
-		int exit_status =
-			symbolize_one(sink.out, argv[k], is_json ? &json : NULL, &is_shown);
-		worst = exit_status > worst ? exit_status : worst;
-	}
-	if (is_json && words > 1)
-		gp_json_end(&json);
-	else if (!is_json && is_shown)
-		gp_next_print(sink.out, "peak", argv[0]);
-	return gp_sink_close(&sink, worst);
+	const struct symbolize *all = (const struct symbolize *)r;
+	if (!r->is_json && all->has_frames)
+		gp_next_print(r->out, "peak", all->first);
+	return worst;
 }
+
+static int symbolize_run(const struct gp_command *command, int argc, char **argv)
+{
+	struct symbolize s = { .r.command = command };
+	return gp_reading_run(&s.r, NULL, argc, argv);
+}
+
+const struct gp_command gp_command_symbolize = {
+	.name = "symbolize",
+	.synopsis = "symbolize [--json] [options] RECORDING...",
+	.text = "store the names of native frames, so recordings read elsewhere",
+	.run = symbolize_run,
+	.options = GP_OPTION_JSON | GP_OPTION_SCREEN,
+	.inputs = GP_INPUTS_DIRECTORIES,
+	.json_levels = 2,
+	.opens_itself = true,
+	.one = symbolize_one,
+	.end = symbolize_end,
+};

@@ -12,8 +12,6 @@
 #include "report/reading.h"
 #include "timeline/chart.h"
 
-extern const struct gp_command gp_command_timeline;
-
 #define POINTS_DEFAULT 2000u
 #define ROWS_DEFAULT 20u
 #define FORMATS_MAX 16u
@@ -224,13 +222,12 @@ static int timeline_check(struct gp_reading *r, int recordings)
 {
 	struct timeline *t = (struct timeline *)r;
 	if (t->at && (r->from || r->to))
-		return gp_usage(&gp_command_timeline, "'--at' and '--%s' exclude each other",
+		return gp_usage(r->command, "'--at' and '--%s' exclude each other",
 				r->from ? "from" : "to");
 	for (size_t k = 0; gp_formats[k] && k < FORMATS_MAX; k++) {
 		if (t->is_chosen[k] && t->format)
-			return gp_usage(&gp_command_timeline,
-					"'--%s' and '--%s' exclude each other", t->format->name,
-					gp_formats[k]->name);
+			return gp_usage(r->command, "'--%s' and '--%s' exclude each other",
+					t->format->name, gp_formats[k]->name);
 		if (t->is_chosen[k])
 			t->format = gp_formats[k];
 	}
@@ -239,7 +236,7 @@ static int timeline_check(struct gp_reading *r, int recordings)
 	t->format = t->format ? t->format : plot;
 	r->is_text = t->is_table || t->format == plot;
 	if (t->has_gaps && t->is_table &&
-	    !gp_inputs_is_one(&gp_command_timeline, "--fragmentation", recordings))
+	    !gp_inputs_is_one(r->command, "--fragmentation", recordings))
 		return GP_EXIT_USAGE;
 	return GP_EXIT_OK;
 }
@@ -266,19 +263,10 @@ static int timeline_end(struct gp_reading *r, int worst)
 	return worst;
 }
 
-static int timeline_run(int argc, char **argv)
+static int timeline_run(const struct gp_command *command, int argc, char **argv)
 {
-	static const struct gp_reader reader = {
-		.command = &gp_command_timeline,
-		.options = GP_OPTION_SPAN | GP_OPTION_DEVICE | GP_OPTION_STEPS | GP_OPTION_OUTPUT |
-			   GP_OPTION_SCREEN,
-		.check = timeline_check,
-		.begin = timeline_begin,
-		.one = timeline_one,
-		.end = timeline_end,
-	};
 	struct timeline t = {
-		.r = { .reader = &reader,
+		.r = { .command = command,
 		       .table = { .columns = COLUMNS,
 				  .next = "timeline",
 				  .title = { "allocated peak", "driver peak", "OOMs", "a step",
@@ -306,8 +294,14 @@ static int timeline_run(int argc, char **argv)
 }
 
 const struct gp_command gp_command_timeline = {
-	"timeline",
-	"timeline [--csv|--json|--svg] [options] RECORDING...",
-	"plot memory over time: driver, reserved, allocated, pinned",
-	timeline_run,
+	.name = "timeline",
+	.synopsis = "timeline [--csv|--json|--svg] [options] RECORDING...",
+	.text = "plot memory over time: driver, reserved, allocated, pinned",
+	.run = timeline_run,
+	.options = GP_OPTION_SPAN | GP_OPTION_DEVICE | GP_OPTION_STEPS | GP_OPTION_OUTPUT |
+		   GP_OPTION_SCREEN,
+	.check = timeline_check,
+	.begin = timeline_begin,
+	.one = timeline_one,
+	.end = timeline_end,
 };

@@ -10,8 +10,6 @@
 #include "report/stack_print.h"
 #include "report/use_report.h"
 
-extern const struct gp_command gp_command_top;
-
 #define SHORT_NS 1000000
 
 struct order;
@@ -296,7 +294,7 @@ static int top_check(struct gp_reading *r, int recordings)
 	struct top *t = (struct top *)r;
 	gp_use_report_read(&t->u);
 	if (t->u.style.has_stacks && !r->is_json &&
-	    !gp_inputs_is_one(&gp_command_top, "--stacks", recordings))
+	    !gp_inputs_is_one(r->command, "--stacks", recordings))
 		return GP_EXIT_USAGE;
 	if (t->within && !gp_duration_parse(t->within, &t->short_ns)) {
 		gp_flags_wrong_value("within", t->within, GP_FLAGS_TIME);
@@ -306,19 +304,10 @@ static int top_check(struct gp_reading *r, int recordings)
 	return GP_EXIT_OK;
 }
 
-static int top_run(int argc, char **argv)
+static int top_run(const struct gp_command *command, int argc, char **argv)
 {
-	static const struct gp_reader reader = {
-		.command = &gp_command_top,
-		.options = GP_USE_OPTIONS | GP_OPTION_SPAN,
-		.json_levels = 4,
-		.top = GP_USE_TOP,
-		.check = top_check,
-		.one = top_one,
-		.end = gp_use_report_end,
-	};
 	struct top t = {
-		.u.r = { .reader = &reader,
+		.u.r = { .command = command,
 			 .table = { .columns = 4,
 				    .next = "top",
 				    .title = { "bytes", "live", "count", "churn" } } },
@@ -337,9 +326,16 @@ static int top_run(int argc, char **argv)
 }
 
 const struct gp_command gp_command_top = {
-	"top",
-	"top [--sort WHAT] [--by WHAT] [--library NAME] [--range NAME] [--json] [options] "
-	"RECORDING...",
-	"show the code that allocates most, and short-lived memory",
-	top_run,
+	.name = "top",
+	.synopsis =
+		"top [--sort WHAT] [--by WHAT] [--library NAME] [--range NAME] [--json] [options] "
+		"RECORDING...",
+	.text = "show the code that allocates most, and short-lived memory",
+	.run = top_run,
+	.options = GP_USE_OPTIONS | GP_OPTION_SPAN,
+	.json_levels = 4,
+	.top = GP_USE_TOP,
+	.check = top_check,
+	.one = top_one,
+	.end = gp_use_report_end,
 };

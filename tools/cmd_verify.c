@@ -7,29 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/flags.h"
-#include "input/inputs.h"
-#include "io/json.h"
 #include "io/message.h"
-#include "io/screen.h"
-#include "io/sink.h"
 #include "io/stdin_recording.h"
-#include "report/report.h"
-
-static int verify_run(int argc, char **argv);
-const struct gp_command gp_command_verify = {
-	"verify",
-	"verify [--json] [--repair OUT] [options] RECORDING...",
-	"check every byte of recordings; write a clean copy of a damaged one",
-	verify_run,
-};
+#include "report/reading.h"
 
 struct verify {
+	struct gp_reading r;
 	const char *repaired; /* NULL: no copy is wanted, or there is none */
 	struct gp_sink sink;  /* of the copy */
-	struct gp_sink report;
-	bool is_json, is_many;
-	struct gp_json json;
 };
 
 /* Each line of what the check reported. */
@@ -41,12 +26,12 @@ static void visit_findings(const struct verify *v, const char *path, const char 
 		if (json) {
 			gp_json_bytes(json, NULL, text, length);
 		} else {
-			if (v->is_many) {
-				gp_name_print(v->report.out, path);
-				fputs(": ", v->report.out);
+			if (v->r.is_many) {
+				gp_name_print(v->r.out, path);
+				fputs(": ", v->r.out);
 			}
-			gp_mask(v->report.out, text, length);
-			fputc('\n', v->report.out);
+			gp_mask(v->r.out, text, length);
+			fputc('\n', v->r.out);
 		}
 		text += length + (text[length] == '\n');
 	}
@@ -55,15 +40,15 @@ static void visit_findings(const struct verify *v, const char *path, const char 
 static void verify_write_program(struct verify *v, const char *path, enum gp_status status,
 				 const char *findings)
 {
-	gp_json_object(&v->json, NULL);
-	gp_json_text(&v->json, "file", path);
-	gp_json_bool(&v->json, "ok", status == GP_OK);
-	gp_json_text(&v->json, "status", gp_status_text(status));
-	gp_json_array(&v->json, "findings");
-	visit_findings(v, path, findings, &v->json);
-	gp_json_end(&v->json);
-	gp_json_text(&v->json, "repaired", v->repaired);
-	gp_json_end(&v->json);
+	gp_json_object(&v->r.json, NULL);
+	gp_json_text(&v->r.json, "file", path);
+	gp_json_bool(&v->r.json, "ok", status == GP_OK);
+	gp_json_text(&v->r.json, "status", gp_status_text(status));
+	gp_json_array(&v->r.json, "findings");
+	visit_findings(v, path, findings, &v->r.json);
+	gp_json_end(&v->r.json);
+	gp_json_text(&v->r.json, "repaired", v->repaired);
+	gp_json_end(&v->r.json);
 }
 
 /* Nothing was read that could be copied. */
@@ -101,8 +86,10 @@ static int verify_check(struct verify *v, const char *path, FILE *report, enum g
 	return v->repaired ? finish_copy(v, &copy, report) : GP_EXIT_OK;
 }
 
-static int verify_one(struct verify *v, const char *path)
+static int verify_one(struct gp_reading *r)
 {
+	struct verify *v = (struct verify *)r;
+	const char *path = r->path;
 	char *findings = NULL;
 	size_t bytes = 0;
 	struct gp_damage why;
@@ -110,7 +97,7 @@ static int verify_one(struct verify *v, const char *path)
 	enum gp_status status = gp_report_check(path, &why);
 	if (status != GP_OK) {
 		drop_copy(v);
-		if (v->is_json)
+		if (v->r.is_json)
 			verify_write_program(v, path, status, why.what);
 		return gp_exit_of(status);
 	}
@@ -126,7 +113,7 @@ static int verify_one(struct verify *v, const char *path)
 		free(findings);
 		return GP_EXIT_INTERNAL;
 	}
-	if (v->is_json)
+	if (v->r.is_json)
 		verify_write_program(v, path, status, findings);
 	else
 		visit_findings(v, path, findings, NULL);
@@ -138,36 +125,36 @@ static int verify_one(struct verify *v, const char *path)
 	return copied > gp_exit_of(status) ? copied : gp_exit_of(status);
 }
 
-static int verify_run(int argc, char **argv)
+/* Opens the copy where nothing is read yet: a taken name is a mistake of the caller, no damage. */
+static int verify_check_options(struct gp_reading *r, int recordings)
 {
-	struct verify v = { 0 };
+	struct verify *v = (struct verify *)r;
+	if (!v->repaired)
+		return GP_EXIT_OK;
+	if (!gp_inputs_is_one(r->command, "--repair", recordings))
+		return GP_EXIT_USAGE;
+	return gp_sink_open_recording(&v->sink, v->repaired);
+}
+
+static int verify_run(const struct gp_command *command, int argc, char **argv)
+{
+	struct verify v = { .r.command = command };
 	const struct gp_flag flags[] = {
-		{ "json", 0, GP_FLAG_SWITCH, NULL, &v.is_json,
-		  "for a program: docs/JSON.md lists the keys" },
 		{ "repair", 0, GP_FLAG_TEXT, "OUT", &v.repaired,
 		  "write what is whole to the new file OUT" },
-		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
-	int words = gp_inputs_parse(&gp_command_verify, flags, argc, &argv);
-	if (words < 0)
-		return gp_flags_exit(words);
-	if (v.repaired && !gp_inputs_is_one(&gp_command_verify, "--repair", words))
-		return GP_EXIT_USAGE;
-	/* where nothing is read yet: a taken name is a mistake of the caller, no damage */
-	int worst = v.repaired ? gp_sink_open_recording(&v.sink, v.repaired) : GP_EXIT_OK;
-	if (worst != GP_EXIT_OK)
-		return worst;
-	v.is_many = words > 1;
-	gp_sink_open(&v.report, NULL, false, !v.is_json, NULL, 0);
-	gp_json_init(&v.json, stdout, v.is_many ? 3 : 2);
-	if (v.is_json && v.is_many)
-		gp_json_array(&v.json, NULL);
-	for (int k = 0; k < words; k++) {
-		int exit_status = verify_one(&v, argv[k]);
-		worst = exit_status > worst ? exit_status : worst;
-	}
-	if (v.is_json && v.is_many)
-		gp_json_end(&v.json);
-	return gp_sink_close(&v.report, worst);
+	return gp_reading_run(&v.r, flags, argc, argv);
 }
+
+const struct gp_command gp_command_verify = {
+	.name = "verify",
+	.synopsis = "verify [--json] [--repair OUT] [options] RECORDING...",
+	.text = "check every byte of recordings; write a clean copy of a damaged one",
+	.run = verify_run,
+	.options = GP_OPTION_JSON | GP_OPTION_SCREEN,
+	.json_levels = 2,
+	.opens_itself = true,
+	.check = verify_check_options,
+	.one = verify_one,
+};

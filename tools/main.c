@@ -109,7 +109,7 @@ static int help(int argc, char **argv)
 	char name[64], option[] = "--help";
 	snprintf(name, sizeof name, "%s", command->name);
 	char *words[] = { name, option, NULL };
-	return command->run(2, words);
+	return command->run(command, 2, words);
 }
 
 static int dispatch(int argc, char **argv)
@@ -127,7 +127,7 @@ static int dispatch(int argc, char **argv)
 	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return help(argc - 1, argv + 1);
 	const struct gp_command *command = main_find(word);
-	return command ? command->run(argc - 1, argv + 1) : unknown(word);
+	return command ? command->run(command, argc - 1, argv + 1) : unknown(word);
 }
 
 int main(int argc, char **argv)

@@ -15,7 +15,7 @@ static int run(int argc, char **argv)
 {
 	for (const struct gp_command *const *c = gp_commands; *c; c++)
 		if (strcmp((*c)->name, argv[0]) == 0)
-			return (*c)->run(argc, argv);
+			return (*c)->run(*c, argc, argv);
 	fprintf(stderr, "fuzz: no command '%s'\n", argv[0]);
 	abort();
 }

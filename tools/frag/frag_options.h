@@ -23,10 +23,14 @@ struct gp_frag_command {
 	char not_known[1024];
 };
 
+/* of struct gp_command */
+#define GP_FRAG_OPTIONS (GP_OPTION_DEVICE | GP_OPTION_JSON | GP_OPTION_NO_STACKS | GP_OPTION_SCREEN)
+#define GP_FRAG_PINS 10u /* shown by default */
 #define GP_FRAG_FLAGS 9u /* rows, the last one included */
 
-/* cmd_frag.c: fills in the end of a table of flags; and the reader, whose `check` reads them */
+/* cmd_frag.c: fills in the end of a table of flags; hooks of a command, for a gp_frag_command */
 void gp_frag_flags(struct gp_frag_command *command, struct gp_flag flags[GP_FRAG_FLAGS]);
-extern const struct gp_reader gp_frag_reader;
+int gp_frag_check(struct gp_reading *reading, int recordings);
+int gp_frag_one(struct gp_reading *reading);
 
 #endif

@@ -59,13 +59,6 @@ bool gp_flags_number_read(const struct gp_flag *flag, const char *text, uint64_t
 	"1.5s, 20ms, start, end, step:3, oom, peak, " \
 	"peak:allocated|reserved|driver|pinned|unused"
 
-/* Rows of every command whose report may go to a file: for gp_sink_open. */
-#define GP_FLAGS_OUTPUT(path, is_forced)                                                   \
-	{ "output", 'o', GP_FLAG_TEXT, "FILE", path, "write to a new FILE; - is stdout" }, \
-	{                                                                                  \
-		"force", 0, GP_FLAG_SWITCH, NULL, is_forced, "replace FILE"                \
-	}
-
 /*
  * Rows of every command that reports to a person: for screen.h and style.h. Their help is one line
  * for all of them, since each has a text of "".

@@ -122,9 +122,11 @@ static int inputs_add_word(const struct gp_command *command, char *word, unsigne
 	return GP_FLAGS_WRONG;
 }
 
-int gp_inputs_parse_of(const struct gp_command *command, const struct gp_flag *flags, int argc,
-		       char ***argv, unsigned takes)
+int gp_inputs_parse(const struct gp_command *command, const struct gp_flag *flags, int argc,
+		    char ***argv)
 {
+	const unsigned takes =
+		command->inputs ? command->inputs : GP_INPUTS_DIRECTORIES | GP_INPUTS_STDIN;
 	int words = gp_flags_parse(command, flags, argc, *argv, false);
 	inputs.count = 0; /* a program may run commands in turn: tests/fuzz does */
 	if (words < 0)
@@ -142,13 +144,6 @@ int gp_inputs_parse_of(const struct gp_command *command, const struct gp_flag *f
 	*argv = inputs.path;
 	gp_progress_expect((unsigned)inputs.count);
 	return (int)inputs.count;
-}
-
-int gp_inputs_parse(const struct gp_command *command, const struct gp_flag *flags, int argc,
-		    char ***argv)
-{
-	return gp_inputs_parse_of(command, flags, argc, argv,
-				  GP_INPUTS_DIRECTORIES | GP_INPUTS_STDIN);
 }
 
 const char *gp_inputs_directory(void)

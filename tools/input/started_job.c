@@ -1,13 +1,22 @@
 /* Parents are read from /proc: a process that cannot be seen there has none. */
 #include "started_job.h"
 
-#include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../io/amount.h"
 #include "../io/message.h"
-#include "gpuprof.h"
+
+bool gp_process_read(const struct gp_command *command, const char *word, unsigned *pid)
+{
+	char *end;
+	unsigned long number = strtoul(word, &end, 10);
+	*pid = (unsigned)number;
+	const bool is_fine = *word >= '1' && *word <= '9' && !*end && number <= INT32_MAX;
+	if (!is_fine)
+		gp_usage(command, "bad process '%s': not a number", word);
+	return is_fine;
+}
 
 struct child_search {
 	unsigned pid, found; /* found: 0 none yet */

@@ -49,7 +49,7 @@ void gp_reading_flags(struct gp_reading *r, const struct gp_flag *own,
 	for (; own && own->name && count + 1 < GP_READING_FLAGS; own++)
 		flags[count++] = *own;
 	for (size_t k = 0; k < sizeof shared / sizeof *shared; k++)
-		if (r->reader->options & shared[k].option && count + 1 < GP_READING_FLAGS)
+		if (r->command->options & shared[k].option && count + 1 < GP_READING_FLAGS)
 			flags[count++] = shared[k].flag;
 	flags[count] = (struct gp_flag){ 0 };
 	r->device = -1;
@@ -60,10 +60,10 @@ int gp_reading_check(struct gp_reading *r, int recordings)
 {
 	r->is_top_given = r->top != UINT64_MAX;
 	if (!r->is_top_given)
-		r->top = r->is_json ? 0 : r->reader->top;
+		r->top = r->is_json ? 0 : r->command->top;
 	r->is_many = recordings > 1;
 	r->is_text = !r->is_json;
-	return r->reader->check ? r->reader->check(r, recordings) : GP_EXIT_OK;
+	return r->command->check ? r->command->check(r, recordings) : GP_EXIT_OK;
 }
 
 /* ---- recordings ---- */
@@ -74,7 +74,7 @@ int gp_reading_repeat(struct gp_reading *r, const char *path)
 	r->path = path;
 	r->recording = gp_report_open(path, &r->info, &exit_status);
 	if (r->recording)
-		exit_status = r->reader->one(r);
+		exit_status = r->command->one(r);
 	gp_recording_close(r->recording);
 	return exit_status;
 }
@@ -83,11 +83,13 @@ static int reading_one(struct gp_reading *r, const char *path)
 {
 	int exit_status = GP_EXIT_OK;
 	r->path = path;
+	if (r->command->opens_itself)
+		return r->command->one(r);
 	r->recording = gp_report_open(path, &r->info, &exit_status);
 	if (!r->recording)
 		return exit_status;
 	exit_status = gp_report_exit(path, r->info);
-	exit_status = gp_report_worse(exit_status, r->reader->one(r));
+	exit_status = gp_report_worse(exit_status, r->command->one(r));
 	gp_recording_close(r->recording);
 	return exit_status;
 }
@@ -108,17 +110,17 @@ static int reading_all(struct gp_reading *r, int recordings, char *const *paths)
 {
 	const bool is_array = r->is_json && r->is_many;
 	int worst = GP_EXIT_OK;
-	gp_json_init(&r->json, r->out, r->reader->json_levels + r->is_many);
-	if (r->reader->begin)
-		r->reader->begin(r);
+	gp_json_init(&r->json, r->out, r->command->json_levels + r->is_many);
+	if (r->command->begin)
+		r->command->begin(r);
 	if (is_array)
 		gp_json_array(&r->json, NULL);
 	for (int k = 0; k < recordings; k++)
 		worst = gp_report_worse(worst, reading_one(r, paths[k]));
 	if (is_array)
 		gp_json_end(&r->json);
-	if (r->reader->end)
-		worst = r->reader->end(r, worst);
+	if (r->command->end)
+		worst = r->command->end(r, worst);
 	reading_print_table(r);
 	gp_report_table_release(&r->table);
 	return worst;
@@ -157,9 +159,7 @@ int gp_reading_run(struct gp_reading *r, const struct gp_flag *own, int argc, ch
 {
 	struct gp_flag flags[GP_READING_FLAGS];
 	gp_reading_flags(r, own, flags);
-	const unsigned all = GP_INPUTS_DIRECTORIES | GP_INPUTS_STDIN;
-	int recordings = gp_inputs_parse_of(r->reader->command, flags, argc, &argv,
-					    r->reader->inputs ? r->reader->inputs : all);
+	int recordings = gp_inputs_parse(r->command, flags, argc, &argv);
 	if (recordings < 0)
 		return gp_flags_exit(recordings);
 	int exit_status = gp_reading_check(r, recordings);

@@ -1,6 +1,7 @@
 /*
  * The way of every command that reads recordings: options, output, one recording after the other,
- * JSON or a table of several, exit status. A command declares what is its own.
+ * JSON or a table of several, exit status. What is its own a command declares in its struct
+ * gp_command.
  */
 #ifndef GP_READING_H
 #define GP_READING_H
@@ -21,31 +22,9 @@ enum gp_shared_option {
 /* Of a report for a person, a program or a file. */
 #define GP_OPTIONS_REPORT (GP_OPTION_JSON | GP_OPTION_OUTPUT | GP_OPTION_SCREEN)
 
-struct gp_reading;
-
-/* What a command adds. Hooks but `one` may be NULL; they return an exit status. */
-struct gp_reader {
-	const struct gp_command *command;
-	unsigned options;     /* of enum gp_shared_option */
-	unsigned inputs;      /* of GP_INPUTS_*; 0: all of them */
-	unsigned json_levels; /* of the report on one recording that are broken into lines */
-	uint64_t top;	      /* rows of a table that a person gets, without --top */
-	/* After the options are read; an error is said. */
-	int (*check)(struct gp_reading *reading, int recordings);
-	/* When the output is open. */
-	void (*begin)(struct gp_reading *reading);
-	/* Reports on one open recording. Its damage is said, and counts without being returned. */
-	int (*one)(struct gp_reading *reading);
-	/*
-	 * After the last recording, before a table and held text are written; without has_report
-	 * neither is. `worst`: the status so far.
-	 */
-	int (*end)(struct gp_reading *reading, int worst);
-};
-
 /* The first member of a command's own struct, which casts it back. */
 struct gp_reading {
-	const struct gp_reader *reader;
+	const struct gp_command *command;
 	struct gp_report_table table; /* of several recordings; printed where it has rows */
 	/* set by `end`: the rows have no figures, so this stands in their place, and a tail */
 	const char *none, *none_tail;

@@ -16,11 +16,6 @@
 
 /* What --steps gives: the name of the ranges that are steps in each recording; NULL: none. */
 extern const char *gp_report_step_name;
-#define GP_FLAGS_STEPS                                                       \
-	{                                                                    \
-		"steps", 0, GP_FLAG_TEXT, "NAME", &gp_report_step_name,      \
-			"ranges of this name are the steps, whatever number" \
-	}
 
 /*
  * Opens a recording after adopting the rings of the dead (once a process). NULL: said why on

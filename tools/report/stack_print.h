@@ -21,11 +21,6 @@ void gp_stack_print(FILE *out, struct gp_recording *recording, uint32_t stack, i
 		    enum gp_stack_how how);
 /* --no-stacks of the commands whose JSON has stacks. */
 extern bool gp_is_without_stacks;
-#define GP_FLAGS_NO_STACKS                                                   \
-	{                                                                    \
-		"no-stacks", 0, GP_FLAG_SWITCH, NULL, &gp_is_without_stacks, \
-			"with --json: leave out stacks"                      \
-	}
 /*
  * The key "stack": a list of frames with `function`, `file`, `line`, `module`, `address` where it
  * is native, and `why` it has no function; `[]` without a stack; null: not known.
