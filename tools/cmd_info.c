@@ -12,14 +12,6 @@
 
 enum { PEAK, OOMS, LEAK, STEP, SPAN, EVENTS, FAULTS, GPUS, FILE_BYTES, COLUMNS };
 
-static void put_peak(struct gp_cell *cell, const struct gp_info *info, const struct gp_holders *h)
-{
-	char text[sizeof cell->text];
-	snprintf(text, sizeof text, "%s%.40s", gp_info_is_at_least(info, h) ? ">= " : "",
-		 gp_bytes_text(h->peak_bytes).s);
-	gp_cell_put(cell, (double)h->peak_bytes, text);
-}
-
 static bool info_add_row(struct gp_report_table *sheet, const struct gp_info_report *one)
 {
 	const struct gp_info *info = one->info;
@@ -39,7 +31,8 @@ static bool info_add_row(struct gp_report_table *sheet, const struct gp_info_rep
 		return true;
 	const struct gp_leak_total total = gp_leak_total_of(&f->leaks);
 	if (f->most)
-		put_peak(&row->cell[PEAK], info, f->most);
+		gp_cell_put_least(&row->cell[PEAK], f->most->peak_bytes,
+				  gp_info_is_at_least(info, f->most));
 	gp_cell_put_ooms(&row->cell[OOMS], info, f->ooms, f->first_oom_ns);
 	gp_leak_cell_put(&row->cell[LEAK], &f->leaks, &total);
 	gp_cell_put_step(&row->cell[STEP], &f->leaks.leaks.steps);

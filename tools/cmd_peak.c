@@ -125,13 +125,6 @@ static bool find_moment(struct peak *p)
 
 /* ---- many recordings: a row a device ---- */
 
-static void fill_cell(struct gp_cell *cell, uint64_t bytes, bool is_at_least)
-{
-	snprintf(cell->text, sizeof cell->text, "%s%.40s", is_at_least ? ">= " : "",
-		 gp_bytes_text(bytes).s);
-	cell->number = (double)bytes;
-}
-
 static struct gp_report_row *begin_row(struct peak *p, unsigned device)
 {
 	char gpu[24] = "Host";
@@ -154,18 +147,18 @@ static enum gp_status peak_add_row(struct peak *p, struct gp_holders *h, struct 
 	bool is_fine = *row;
 	/* a row is called by the largest group of its first curve that has one */
 	if (is_fine && first && !(*row)->note) {
-		fill_cell(&(*row)->cell[LARGEST], first->use.bytes, false);
+		gp_cell_put_bytes(&(*row)->cell[LARGEST], first->use.bytes);
 		is_fine = gp_report_table_note(*row, first->key);
 	}
 	gp_groups_free(&groups);
 	if (!is_fine)
 		return GP_E_MEMORY;
-	fill_cell(&(*row)->cell[is_pinned ? PINNED :
-				is_driver ? DRIVER :
-					    ALLOCATED],
-		  h->live_bytes, is_at_least);
+	gp_cell_put_least(&(*row)->cell[is_pinned ? PINNED :
+					is_driver ? DRIVER :
+						    ALLOCATED],
+			  h->live_bytes, is_at_least);
 	if (is_driver)
-		fill_cell(&(*row)->cell[OUTSIDE], outside, false);
+		gp_cell_put_bytes(&(*row)->cell[OUTSIDE], outside);
 	return GP_OK;
 }
 
@@ -191,7 +184,8 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 	if (p->u.r.table.is_begun)
 		return peak_add_row(p, peak->host, &row);
 	bool is_at_least = peak->host->is_overwritten || !gp_has_whole_pinned(p->u.r.info);
-	fill_cell(&p->u.r.table.row[first].cell[PINNED], peak->host->live_bytes, is_at_least);
+	gp_cell_put_least(&p->u.r.table.row[first].cell[PINNED], peak->host->live_bytes,
+			  is_at_least);
 	return status;
 }
 

@@ -98,13 +98,6 @@ static void draw(struct timeline *t, const struct gp_timeline *all, int64_t from
 
 enum { ALLOCATED, DRIVER, OOMS, STEP, RESERVED, PINNED, FAILED_CALLS, AT, COLUMNS };
 
-static void timeline_put_bytes(struct gp_cell *cell, uint64_t bytes, bool is_at_least)
-{
-	char text[sizeof cell->text];
-	snprintf(text, sizeof text, "%s%.40s", is_at_least ? ">= " : "", gp_bytes_text(bytes).s);
-	gp_cell_put(cell, (double)bytes, text);
-}
-
 static int64_t first_oom_ns(const struct gp_timeline_device *d)
 {
 	for (size_t k = 0; k < d->marks; k++)
@@ -126,8 +119,8 @@ static bool timeline_add_row(struct timeline *t, const struct gp_timeline_device
 		return false;
 	for (unsigned c = 0; c < GP_CURVES; c++)
 		if (d->peak_bytes[c])
-			timeline_put_bytes(&row->cell[columns[c]], d->peak_bytes[c],
-					   is_at_least(info, c));
+			gp_cell_put_least(&row->cell[columns[c]], d->peak_bytes[c],
+					  is_at_least(info, c));
 	if (d->peak_bytes[GP_CURVE_DRIVER])
 		gp_cell_put(&row->cell[AT], NAN, gp_ns_text(d->peak_at_ns[GP_CURVE_DRIVER]).s);
 	gp_cell_put_ooms(&row->cell[OOMS], info, d->ooms, first_oom_ns(d));
@@ -146,8 +139,8 @@ static bool add_rows(struct timeline *t, const struct gp_timeline *all)
 		return false;
 	struct gp_cell *cell = t->r.table.row[first].cell;
 	if (all->host)
-		timeline_put_bytes(&cell[PINNED], all->host->peak_bytes[GP_HOST_PINNED],
-				   !gp_has_whole_pinned(t->r.info));
+		gp_cell_put_least(&cell[PINNED], all->host->peak_bytes[GP_HOST_PINNED],
+				  !gp_has_whole_pinned(t->r.info));
 	struct gp_steps steps = { 0 };
 	if (gp_steps_find(t->r.recording, &steps) == GP_OK)
 		gp_cell_put_step(&cell[STEP], &steps);

@@ -43,29 +43,20 @@ static void check_curve(struct gp_check *c, const struct gp_figures *figures,
 		f->state = GP_CHECK_EXCEEDED;
 		f->culprits = GP_CULPRITS_GROWN;
 	} else if (doubt) {
-		f->state = GP_CHECK_NOT_JUDGED;
-		snprintf(f->why, sizeof f->why, "%s: the peak may be higher", doubt);
+		gp_check_refuse(f, "%s: the peak may be higher", doubt);
 	} else if (allowed(is, tolerance) < was) {
 		snprintf(f->why, sizeof f->why, "lower than the baseline: --update stores it");
 	}
-}
-
-static void check_compare_refuse(struct gp_check *c, const struct gp_figures *figures,
-				 const char *why)
-{
-	struct gp_check_finding *f = gp_check_add(c, "baseline", figures);
-	f->state = GP_CHECK_NOT_JUDGED;
-	snprintf(f->why, sizeof f->why, "%s", why);
 }
 
 void gp_check_baseline(struct gp_check *c)
 {
 	const struct gp_baseline_entry *entry = gp_baseline_find(c->baseline, c->info);
 	if (!c->figures.devices)
-		check_compare_refuse(c, NULL, "no memory was recorded");
+		gp_check_refuse(gp_check_add(c, "baseline", NULL), "no memory was recorded");
 	else if (!entry)
-		check_compare_refuse(
-			c, NULL, "no entry for this GPU, CUDA API and PyTorch; --update adds one");
+		gp_check_refuse(gp_check_add(c, "baseline", NULL),
+				"no entry for this GPU, CUDA API and PyTorch; --update adds one");
 	for (size_t k = 0; entry && k < c->figures.devices; k++) {
 		const struct gp_figures *figures = &c->figures.device[k];
 		const struct gp_baseline_device *before =
@@ -73,7 +64,8 @@ void gp_check_baseline(struct gp_check *c)
 		if (c->only_device >= 0 && figures->device != c->only_device)
 			continue;
 		if (!before)
-			check_compare_refuse(c, figures, "no such device; --update adds it");
+			gp_check_refuse(gp_check_add(c, "baseline", figures),
+					"no such device; --update adds it");
 		for (int of = GP_CURVE_ALLOCATED; before && of >= GP_CURVE_DRIVER; of--)
 			if (figures->bytes[of] || before->bytes[of])
 				check_curve(c, figures, before, (enum gp_curve)of);

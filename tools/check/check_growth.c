@@ -43,33 +43,31 @@ static void check_device(struct gp_check *c, const struct gp_growth_device *g)
 		snprintf(f->why, sizeof f->why, "%s", rule_texts[g->rule]);
 }
 
-/* And what to do about it. */
-static const char *write_why(const struct gp_check *c, char *out, size_t room)
+static struct gp_check_finding *growth_add(struct gp_check *c)
+{
+	struct gp_check_finding *f = gp_check_add(c, "max_growth", NULL);
+	f->limit = c->limit[GP_CHECK_GROWTH];
+	snprintf(f->text, sizeof f->text, "growth of at most %s a step",
+		 gp_bytes_text(f->limit.number).s);
+	return f;
+}
+
+/* Why there is no judgement, and what to do about it. */
+static void growth_refuse(struct gp_check *c)
 {
 	char hint[GP_LEAK_DOUBT_MAX];
 	const struct gp_growth *g = &c->growth;
 	const struct gp_leaks_report r = gp_check_leaks_report(c);
 	const char *todo = c->leaks.steps.why ? gp_leak_doubt_hint(&r, hint) : NULL;
+	struct gp_check_finding *f = growth_add(c);
 	if (gp_check_has_few_steps(c))
-		snprintf(out, room, "%s after warm-up, %u are needed: run %zu more",
-			 gp_plural(g->warm, "step").s, GP_GROWTH_STEPS_LEAST,
-			 GP_GROWTH_STEPS_LEAST - g->warm);
+		gp_check_refuse(f, "%s after warm-up, %u are needed: run %zu more",
+				gp_plural(g->warm, "step").s, GP_GROWTH_STEPS_LEAST,
+				GP_GROWTH_STEPS_LEAST - g->warm);
 	else if (todo)
-		snprintf(out, room, "no steps found; %s", todo);
+		gp_check_refuse(f, "no steps found; %s", todo);
 	else
-		snprintf(out, room, "%s", g->why);
-	return out;
-}
-
-static void check_growth_refuse(struct gp_check *c, const char *why)
-{
-	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
-	struct gp_check_finding *f = gp_check_add(c, "max_growth", NULL);
-	f->limit = *limit;
-	f->state = GP_CHECK_NOT_JUDGED;
-	snprintf(f->text, sizeof f->text, "growth of at most %s a step",
-		 gp_bytes_text(limit->number).s);
-	snprintf(f->why, sizeof f->why, "%s", why);
+		gp_check_refuse(f, "%s", g->why);
 }
 
 void gp_check_growth(struct gp_check *c)
@@ -83,8 +81,7 @@ void gp_check_growth(struct gp_check *c)
 	if (status)
 		g->why = gp_status_text(status);
 	if (g->why) {
-		char why[200];
-		check_growth_refuse(c, write_why(c, why, sizeof why));
+		growth_refuse(c);
 		return;
 	}
 	const size_t before = c->findings;
@@ -93,7 +90,7 @@ void gp_check_growth(struct gp_check *c)
 			check_device(c, &g->device[k]);
 	gp_check_leaks(c);
 	if (c->findings == before)
-		check_growth_refuse(c, "no memory is live where steps begin");
+		gp_check_refuse(growth_add(c), "no memory is live where steps begin");
 }
 
 /* ---- stacks ---- */

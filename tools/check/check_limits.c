@@ -88,9 +88,7 @@ enum gp_check_state gp_check_state_of(const struct gp_check *c)
 	return worst;
 }
 
-static void check_limits_refuse(struct gp_check_finding *f, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static void check_limits_refuse(struct gp_check_finding *f, const char *format, ...)
+void gp_check_refuse(struct gp_check_finding *f, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
@@ -134,7 +132,7 @@ static void check_curve(struct gp_check *c, enum gp_check_condition which,
 	if (of != GP_CURVE_DRIVER && !has_framework(c)) {
 		snprintf(f->text, sizeof f->text, "at most %s %s", gp_check_amount_text(f->limit).s,
 			 curves[which].text);
-		check_limits_refuse(f, "PyTorch's allocator was not recorded");
+		gp_check_refuse(f, "PyTorch's allocator was not recorded");
 		return;
 	}
 	f->has_value = true;
@@ -144,7 +142,7 @@ static void check_curve(struct gp_check *c, enum gp_check_condition which,
 		f->state = GP_CHECK_EXCEEDED;
 		f->culprits = GP_CULPRITS_HOLDERS;
 	} else if (doubt) {
-		check_limits_refuse(f, "%s: the peak may be higher", doubt);
+		gp_check_refuse(f, "%s: the peak may be higher", doubt);
 	}
 }
 
@@ -162,7 +160,7 @@ static void check_frag(struct gp_check *c, const struct gp_figures *figures)
 	if (!figures->has_framework) {
 		snprintf(f->text, sizeof f->text,
 			 "the reserved peak may exceed the allocated peak by at most %s", limit.s);
-		check_limits_refuse(f, "PyTorch's allocator was not recorded");
+		gp_check_refuse(f, "PyTorch's allocator was not recorded");
 		return;
 	}
 	f->has_value = true;
@@ -175,7 +173,7 @@ static void check_frag(struct gp_check *c, const struct gp_figures *figures)
 		 gp_bytes_text(excess).s, gp_check_texts(f->value, f->limit).value.s,
 		 gp_bytes_text(reserved).s, limit.s);
 	if (doubt) {
-		check_limits_refuse(f, "%s: the share is uncertain", doubt);
+		gp_check_refuse(f, "%s: the share is uncertain", doubt);
 	} else if (f->value.number > f->limit.number) {
 		f->state = GP_CHECK_EXCEEDED;
 		f->culprits = GP_CULPRITS_PINS;
@@ -202,7 +200,7 @@ static void check_headroom(struct gp_check *c, const struct gp_figures *figures)
 	struct gp_text least = gp_check_amount_text(limit);
 	if (!figures->total_bytes) {
 		snprintf(f->text, sizeof f->text, "at least %s free at the peak", least.s);
-		check_limits_refuse(f, "the size of the device is unknown");
+		gp_check_refuse(f, "the size of the device is unknown");
 		return;
 	}
 	uint64_t left = headroom_of(figures), total = figures->total_bytes;
@@ -234,7 +232,7 @@ static void check_headroom(struct gp_check *c, const struct gp_figures *figures)
 		f->state = GP_CHECK_EXCEEDED;
 		f->culprits = GP_CULPRITS_HOLDERS;
 	} else if (doubt) {
-		check_limits_refuse(f, "%s: the headroom may be smaller", doubt);
+		gp_check_refuse(f, "%s: the headroom may be smaller", doubt);
 	}
 }
 
@@ -263,6 +261,6 @@ void gp_check_limits(struct gp_check *c)
 			continue;
 		struct gp_check_finding *f = gp_check_add(c, names[k], NULL);
 		f->limit = c->limit[k];
-		check_limits_refuse(f, "no memory was recorded");
+		gp_check_refuse(f, "no memory was recorded");
 	}
 }

@@ -107,6 +107,9 @@ struct gp_check {
 /* The next one, to be filled in; of no device where `figures` is NULL. */
 struct gp_check_finding *gp_check_add(struct gp_check *check, const char *name,
 				      const struct gp_figures *figures);
+/* It cannot be judged, and why. */
+void gp_check_refuse(struct gp_check_finding *finding, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Adds what the limits of devices say; and that of their steps. */
 void gp_check_limits(struct gp_check *check);
 void gp_check_growth(struct gp_check *check);

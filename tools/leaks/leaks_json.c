@@ -129,14 +129,37 @@ static void write_full(const struct gp_leaks_report *r)
 	gp_json_end(r->json);
 }
 
-static void write_live(const struct gp_leaks_report *r, const struct gp_holders *h, uint64_t count)
+/* Of the host, which is no device, without --device. */
+static void write_holders(const struct gp_leaks_report *r, const struct gp_holders *h)
 {
+	uint64_t count = 0;
+	if (!h || (r->device >= 0 && h->device != (unsigned)r->device) ||
+	    h->of == GP_CURVE_RESERVED || !h->live_bytes)
+		return;
+	for (size_t i = 0; i < h->uses; i++)
+		count += h->use[i].count;
 	gp_json_object(r->json, NULL);
 	gp_use_device_write(r->json, h->device);
 	gp_json_text(r->json, "of", gp_curve_keys[h->of]);
 	gp_json_number(r->json, "bytes", h->live_bytes);
 	gp_json_number(r->json, "count", count);
 	gp_json_end(r->json);
+}
+
+/* What is there at the end of the recording: most is no leak. */
+static enum gp_status write_live(const struct gp_leaks_report *r)
+{
+	struct gp_peak peak = { 0 };
+	enum gp_status status =
+		gp_peak_build(r->recording, GP_AT_TIME, (int64_t)r->info->duration_ns, &peak);
+	gp_json_array(r->json, "live");
+	for (size_t k = 0; !status && k < peak.holders; k++)
+		write_holders(r, &peak.holder[k]);
+	if (!status)
+		write_holders(r, peak.host);
+	gp_json_end(r->json);
+	gp_peak_free(&peak);
+	return status;
 }
 
 void gp_leak_answer_write(struct gp_json *json, const struct gp_leak_answer *answer)
@@ -175,9 +198,7 @@ enum gp_status gp_leaks_write(const struct gp_leaks_report *r)
 	write_list(r, "objects", all->leak, all->leaks, OBJECTS);
 	write_list(r, "filling", all->filling, all->fillings, FILLING);
 	write_full(r);
-	gp_json_array(json, "live");
-	enum gp_status status = gp_leak_visit_live(r, write_live);
-	gp_json_end(json);
+	enum gp_status status = write_live(r);
 	gp_json_end(json);
 	return status;
 }

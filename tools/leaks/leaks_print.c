@@ -15,16 +15,11 @@
 
 /* ---- places ---- */
 
-static void print_masked(FILE *out, const char *text)
-{
-	gp_name_print(out, text);
-}
-
 static void print_label(FILE *out, const struct gp_frame *frame)
 {
 	char label[LABEL_MAX];
 	gp_frame_label(frame, NULL, label, sizeof label);
-	print_masked(out, label);
+	gp_name_print(out, label);
 }
 
 static bool has_frames(const struct gp_leak_view *view)
@@ -59,7 +54,7 @@ static void print_where(FILE *out, const struct gp_leak *leak, const struct gp_l
 	else if (first != SIZE_MAX)
 		print_label(out, &view->frame[first]);
 	else if (leaks_print_name_of(view)[0])
-		print_masked(out, leaks_print_name_of(view));
+		gp_name_print(out, leaks_print_name_of(view));
 	else
 		print_label(out, &view->frame[0]);
 	if (leak->size && !view->has_stack && leak->by == GP_LEAK_BY_STACK)
@@ -156,13 +151,13 @@ static void print_what(const struct gp_leaks_report *r, const struct gp_leak *le
 	const bool has_place = has_frames(view) && first_frame(leak, view) != SIZE_MAX;
 	fputs("    ", out);
 	if (name != view->names.library && has_place && leak->by <= GP_LEAK_BY_LINE) {
-		print_masked(out, name);
+		gp_name_print(out, name);
 		fputs("; ", out);
 	}
 	if (leak->device != GP_DEVICE_UNKNOWN && !gp_leak_is_pinned(leak))
 		fprintf(out, "GPU %u, ", leak->device);
 	if (leak->owner[0] && leak->space != GP_SPACE_BLOCK) {
-		print_masked(out, leak->owner);
+		gp_name_print(out, leak->owner);
 		fputs(", ", out);
 	}
 	fprintf(out, "%s", gp_plural(leak->live_count, gp_leak_kind(leak)).s);
@@ -182,7 +177,7 @@ static void print_range(FILE *out, const struct gp_range_path *range)
 	char text[LABEL_MAX];
 	gp_range_path_text(range, text, sizeof text);
 	fputs("    range: ", out);
-	print_masked(out, text);
+	gp_name_print(out, text);
 	fputc('\n', out);
 }
 

@@ -98,11 +98,6 @@ void gp_leak_answer_write(struct gp_json *json, const struct gp_leak_answer *ans
 void gp_leak_cell_put(struct gp_cell *cell, const struct gp_leaks_report *report,
 		      const struct gp_leak_total *total);
 
-/* What is there at the end of the recording: most is no leak. */
-typedef void gp_leak_visit_holders(const struct gp_leaks_report *report,
-				   const struct gp_holders *holders, uint64_t count);
-enum gp_status gp_leak_visit_live(const struct gp_leaks_report *r, gp_leak_visit_holders *visit);
-
 /* leaks_print.c, leaks_json.c: all of it; one suspect */
 void gp_leaks_print(const struct gp_leaks_report *report);
 void gp_leak_print(const struct gp_leaks_report *report, const struct gp_leak *leak,

@@ -226,32 +226,3 @@ bool gp_leak_has_library(const struct gp_leaks_report *r, enum gp_status *status
 	gp_groups_free(&groups);
 	return is_there;
 }
-
-/* ---- what is live ---- */
-
-/* Of memory that is live; of the host, which is no device, without --device. */
-static void visit_holders(const struct gp_leaks_report *r, const struct gp_holders *h,
-			  gp_leak_visit_holders *visit)
-{
-	bool is_wanted = r->device < 0 || h->device == (unsigned)r->device;
-	uint64_t count = 0;
-	for (size_t i = 0; i < h->uses; i++)
-		count += h->use[i].count;
-	if (is_wanted && h->of != GP_CURVE_RESERVED && h->live_bytes)
-		visit(r, h, count);
-}
-
-enum gp_status gp_leak_visit_live(const struct gp_leaks_report *r, gp_leak_visit_holders *visit)
-{
-	struct gp_peak peak;
-	enum gp_status status =
-		gp_peak_build(r->recording, GP_AT_TIME, (int64_t)r->info->duration_ns, &peak);
-	if (status)
-		return status;
-	for (size_t k = 0; k < peak.holders; k++)
-		visit_holders(r, &peak.holder[k], visit);
-	if (peak.host)
-		visit_holders(r, peak.host, visit);
-	gp_peak_free(&peak);
-	return GP_OK;
-}

@@ -192,6 +192,13 @@ void gp_cell_put_bytes(struct gp_cell *cell, uint64_t bytes)
 	gp_cell_put(cell, (double)bytes, gp_bytes_text(bytes).s);
 }
 
+void gp_cell_put_least(struct gp_cell *cell, uint64_t bytes, bool is_at_least)
+{
+	char text[sizeof cell->text];
+	snprintf(text, sizeof text, "%s%.40s", is_at_least ? ">= " : "", gp_bytes_text(bytes).s);
+	gp_cell_put(cell, (double)bytes, text);
+}
+
 void gp_cell_put_count(struct gp_cell *cell, uint64_t count)
 {
 	gp_cell_put(cell, (double)count, gp_count_text(count).s);

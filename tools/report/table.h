@@ -83,6 +83,8 @@ bool gp_report_table_note(struct gp_report_row *row, const char *note);
 
 void gp_cell_put(struct gp_cell *cell, double number, const char *text);
 void gp_cell_put_bytes(struct gp_cell *cell, uint64_t bytes);
+/* ">= 1.16 GiB", where events are missing */
+void gp_cell_put_least(struct gp_cell *cell, uint64_t bytes, bool is_at_least);
 void gp_cell_put_count(struct gp_cell *cell, uint64_t count);
 /* "-" where there is none, but events are missing. The first one by the clock is named first. */
 void gp_cell_put_ooms(struct gp_cell *cell, const struct gp_info *info, uint64_t ooms,
