@@ -191,11 +191,6 @@ static void expect_symbols(const char *name, const char *debug_root, const struc
 			assert_string_equal(got[0].symbol, row[r].symbol);
 			assert_string_equal(got[0].function, row[r].symbol);
 			assert_int_equal(got[0].why, GP_SYMBOL_NAMED);
-			Dl_info info;
-			if (dladdr((void *)(uintptr_t)(place[i].pc - 1), &info) && info.dli_saddr &&
-			    strcmp(row[r].symbol, "hidden_leaf") != 0)
-				assert_int_equal(got[0].symbol_offset,
-						 place[i].pc - (uint64_t)(uintptr_t)info.dli_saddr);
 		}
 	}
 	assert_true(met >= rows);
@@ -249,7 +244,6 @@ static void a_return_address_is_of_the_call_before_it(void **state)
 	uint64_t next = (uint64_t)(uintptr_t)dlsym(library.handle, "places_next");
 	assert_true(gp_symbolizer_find(s, next + 1, got, MOST) >= 1);
 	assert_string_equal(got[0].symbol, "places_next");
-	assert_int_equal(got[0].symbol_offset, 1);
 	size_t count = gp_symbolizer_find(s, next, got, MOST);
 	assert_int_equal(got[0].module_offset, next - library.base);
 	assert_true(count >= 1 && (got[0].symbol == NULL || strcmp(got[0].symbol, "places_next")));
@@ -414,7 +408,6 @@ static void a_debug_link_with_another_checksum_is_not_followed(void **state)
 	assert_int_equal(gp_symbolizer_find(s, place[0].pc, got, MOST), 1);
 	assert_null(got[0].file);
 	assert_string_equal(got[0].function, "places_run");
-	assert_true(got[0].is_unproved);
 	gp_symbolizer_close(s);
 	dlclose(library.handle);
 }
@@ -471,7 +464,6 @@ static void functions_without_a_size_end_with_their_section(void **state)
 		assert_int_equal(gp_symbolizer_find(s, at + 1, got, MOST), 1);
 		if (got[0].symbol == NULL || strcmp(got[0].symbol, "_init") != 0)
 			continue;
-		assert_true(got[0].symbol_offset <= 32);
 		met++;
 	}
 	assert_in_range(met, 1, 32);
@@ -537,7 +529,6 @@ static void functions_end(void **state)
 		uint64_t end = (uint64_t)(uintptr_t)start + symbol->st_size;
 		assert_int_equal(gp_symbolizer_find(s, end, got, MOST), 1);
 		assert_string_equal(got[0].symbol, name[i]);
-		assert_int_equal(got[0].symbol_offset, symbol->st_size);
 		assert_int_equal(gp_symbolizer_find(s, end + 1, got, MOST), 1);
 		assert_true(got[0].symbol == NULL || strcmp(got[0].symbol, name[i]) != 0);
 		in_a_gap += got[0].symbol == NULL;

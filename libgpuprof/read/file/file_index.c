@@ -153,7 +153,6 @@ static void file_index_add_block(struct builder *b, const struct gp_block_walk *
 		h->type == GP_BLOCK_CHECKPOINT && (h->flags & GP_BLOCK_LAST_CHECKPOINT) != 0;
 	s->has_end = h->type == GP_BLOCK_END;
 	x->is_sealed = s->has_end && (h->flags & GP_BLOCK_SEALED) != 0;
-	x->is_adopted = s->has_end && (h->flags & GP_BLOCK_ADOPTED) != 0;
 	x->end = s->has_end ? walk->offset : walk->at;
 	if (h->ticks >= x->last.ticks)
 		x->last = *h;
@@ -167,14 +166,11 @@ static void file_index_add_block(struct builder *b, const struct gp_block_walk *
  */
 static bool is_broken_block(const struct gp_file *file, uint64_t at)
 {
-	unsigned char bytes[GP_BLOCK_HEADER], any = 0;
+	unsigned char bytes[GP_BLOCK_HEADER];
 	struct gp_block_header h;
-	if (at > file->bytes || file->bytes - at < sizeof bytes ||
-	    gp_file_read(file, at, bytes, sizeof bytes) != GP_OK)
-		return false;
-	for (size_t i = 0; i < sizeof bytes; i++)
-		any |= bytes[i];
-	return any != 0 && gp_block_header_decode(bytes, &h) != GP_OK;
+	return gp_file_is_written(file, at, sizeof bytes) &&
+	       gp_file_read(file, at, bytes, sizeof bytes) == GP_OK &&
+	       gp_block_header_decode(bytes, &h) != GP_OK;
 }
 
 static void check_end(struct builder *b, uint64_t at)
@@ -226,16 +222,6 @@ static bool read_slot(const struct gp_file *file, uint64_t number, struct gp_par
 				 .segment = h.segment,
 				 .part = h.part };
 	return true;
-}
-
-static bool is_zero(const struct gp_file *file, uint64_t offset)
-{
-	unsigned char bytes[GP_BLOCK_HEADER], any = 0;
-	if (gp_file_read(file, offset, bytes, sizeof bytes) != GP_OK)
-		return true;
-	for (size_t i = 0; i < sizeof bytes; i++)
-		any |= bytes[i];
-	return any == 0;
 }
 
 /* Slots whose segment lost its beginning to newer ones mean nothing any more. */
@@ -290,7 +276,9 @@ static void index_slots(struct builder *b)
 	for (uint64_t i = 0; i < file->header.slots; i++) {
 		if (read_slot(file, i, &slot[slots]))
 			slots++;
-		else if (!is_zero(file, gp_slot_offset(&file->header, i)) && ++broken)
+		else if (gp_file_is_written(file, gp_slot_offset(&file->header, i),
+					    GP_BLOCK_HEADER) &&
+			 ++broken)
 			gp_index_damage(b->index, gp_slot_offset(&file->header, i), 0,
 					"expected the first block of slot %llu",
 					(unsigned long long)i);

@@ -32,6 +32,14 @@ enum gp_status gp_file_read(const struct gp_file *file, uint64_t offset, void *o
 	return GP_OK;
 }
 
+bool gp_file_is_written(const struct gp_file *file, uint64_t offset, size_t bytes)
+{
+	static const unsigned char zeros[GP_BLOCK_HEADER];
+	unsigned char found[GP_BLOCK_HEADER];
+	return gp_file_read(file, offset, found, bytes) == GP_OK &&
+	       memcmp(found, zeros, bytes) != 0;
+}
+
 enum gp_status gp_file_write(int fd, uint64_t offset, const void *bytes, size_t count)
 {
 	const unsigned char *from = bytes;

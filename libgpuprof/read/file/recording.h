@@ -6,6 +6,8 @@
 #ifndef GP_RECORDING_H
 #define GP_RECORDING_H
 
+#include <time.h>
+
 #include "../../format/layout.h"
 #include "../../gpuprof.h"
 #include "../../state/live.h"
@@ -32,6 +34,8 @@ void gp_file_release(struct gp_file *file);
 extern const char gp_damaged_header[]; /* what is wrong then */
 /* Exactly `bytes` at `offset`: GP_E_TRUNCATED when the file ends before, GP_E_IO. */
 enum gp_status gp_file_read(const struct gp_file *file, uint64_t offset, void *out, size_t bytes);
+/* There are so many bytes at `offset`, GP_BLOCK_HEADER at most, and one of them is not 0. */
+bool gp_file_is_written(const struct gp_file *file, uint64_t offset, size_t bytes);
 /* All of it, at `offset`; GP_E_SPACE, GP_E_IO. */
 enum gp_status gp_file_write(int fd, uint64_t offset, const void *bytes, size_t count);
 
@@ -93,7 +97,7 @@ struct gp_index {
 	struct gp_block_header last; /* the newest clock triple */
 	uint64_t last_block;	     /* offset of the last block in reading order */
 	uint64_t end; /* where an adopter goes on: behind the last block that is no END */
-	bool is_sealed, is_adopted;
+	bool is_sealed;
 	/* damage: the highest order that may be missing, UINT64_MAX unknown, and where */
 	uint64_t missing_to;
 	uint32_t missing_segment;
@@ -349,6 +353,7 @@ void gp_ring_file_await(const struct gp_file_header *header);
  * even begun. UINT64_MAX: not known. To be asked before the recording is looked at.
  */
 uint64_t gp_ring_file_unwritten(const struct gp_file_header *header);
+uint64_t gp_now_ns(clockid_t clock);
 /* Field 22 of its /proc/PID/stat. False: it is gone, or a zombie. */
 bool gp_process_start(unsigned pid, uint64_t *start);
 /* In its pid namespace its pid and its paths mean what they mean here. */

@@ -22,8 +22,8 @@
 
 #define LOOKS_MAX 1000u /* at a ring whose owner writes on */
 #define HEARTBEAT_NS 5000000000u
-#define AWAIT_MS 1000	 /* a disk that takes longer for a block is not waited for */
-#define LOOK_NS 50000000 /* nothing tells that a process died: look that often */
+#define AWAIT_NS 1000000000u /* a disk that takes longer for a block is not waited for */
+#define LOOK_NS 50000000     /* nothing tells that a process died: look that often */
 
 /*
  * The places that hold data; the first one in any case, which is the recorder's own. One that lies
@@ -134,11 +134,16 @@ static bool is_same_process(unsigned pid, uint64_t start)
 	return gp_process_start(pid, &now) && now == start;
 }
 
-static bool is_heart_beating(const struct gp_control *control)
+uint64_t gp_now_ns(clockid_t clock)
 {
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-	uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool is_heart_beating(const struct gp_control *control)
+{
+	const uint64_t ns = gp_now_ns(CLOCK_MONOTONIC_RAW);
 	uint64_t beat = atomic_load(&control->heartbeat_ns);
 	return beat <= ns && ns - beat < HEARTBEAT_NS;
 }
@@ -254,23 +259,16 @@ uint64_t gp_ring_file_unwritten(const struct gp_file_header *header)
 	return first;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void gp_ring_file_await(const struct gp_file_header *header)
 {
 	struct gp_ring_file file;
 	if (!open_its(header, &file))
 		return;
 	struct gp_control *c = file.control;
-	const int64_t until = now_ms() + AWAIT_MS;
+	const uint64_t until = gp_now_ns(CLOCK_MONOTONIC) + AWAIT_NS;
 	/* by now: a job that polls for memory wants more all the time */
 	const uint64_t wanted = atomic_load(&c->flushes_wanted);
-	while (gp_ring_file_owner(&file) == GP_OWNER_ALIVE && now_ms() < until) {
+	while (gp_ring_file_owner(&file) == GP_OWNER_ALIVE && gp_now_ns(CLOCK_MONOTONIC) < until) {
 		uint32_t seen = atomic_load(&c->flushes);
 		/* partner: the store in gp_flush_end, of its drain thread */
 		if (atomic_load_explicit(&c->flushes_done, memory_order_acquire) >= wanted)

@@ -372,16 +372,13 @@ static enum gp_status find_tail(const struct gp_recording *r, uint64_t *at, uint
 static bool describe_torn(const struct gp_recording *r, uint64_t at, uint64_t left, char *out,
 			  size_t capacity)
 {
-	unsigned char bytes[GP_BLOCK_HEADER] = { 0 }, any = 0;
+	unsigned char bytes[GP_BLOCK_HEADER];
 	size_t n = left < sizeof bytes ? (size_t)left : sizeof bytes;
 	struct gp_block_header header;
-	if (gp_file_read(&r->file, at, bytes, n) != GP_OK)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		any |= bytes[i];
 	/* behind the newest block of a slot may lie what an earlier round left there */
 	bool is_fresh = at + left == r->file.bytes;
-	if (any == 0 || (!is_fresh && r->file.header.slots != 0))
+	if (!gp_file_is_written(&r->file, at, n) || (!is_fresh && r->file.header.slots != 0) ||
+	    gp_file_read(&r->file, at, bytes, n) != GP_OK)
 		return false;
 	if (n < sizeof bytes)
 		snprintf(out, capacity, "expected the %u bytes of a block's header, found %" PRIu64,

@@ -28,13 +28,6 @@ struct adoption {
 	uint64_t *wait_ns; /* left; NULL: none */
 };
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static bool is_locked_by_us(const struct gp_ring_file *rings)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
@@ -58,12 +51,12 @@ static void say_waiting(const struct adoption *to, const struct gp_ring_file *ri
 static bool take_lock(const struct adoption *to, const struct gp_ring_file *rings)
 {
 	struct stat st;
-	const uint64_t begin = now_ns(CLOCK_MONOTONIC);
+	const uint64_t begin = gp_now_ns(CLOCK_MONOTONIC);
 	uint64_t waited = 0, most = to->recording != NULL && to->wait_ns != NULL ? *to->wait_ns : 0;
 	bool is_said = false, is_ours;
 	while (!(is_ours = is_locked_by_us(rings)) && waited < most) {
 		nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
-		waited = now_ns(CLOCK_MONOTONIC) - begin;
+		waited = gp_now_ns(CLOCK_MONOTONIC) - begin;
 		if (!is_said && waited >= SAY_AFTER_NS)
 			say_waiting(to, rings);
 		is_said = waited >= SAY_AFTER_NS;
@@ -92,7 +85,7 @@ static void remove_stillborn(const char *path)
 /* Neither written nor, by the beat of its owner's heart in this boot, alive for days. */
 static bool is_old(const struct gp_ring_file *rings)
 {
-	const uint64_t now = now_ns(CLOCK_MONOTONIC_RAW);
+	const uint64_t now = gp_now_ns(CLOCK_MONOTONIC_RAW);
 	const uint64_t beat = atomic_load(&rings->control->heartbeat_ns);
 	struct stat st;
 	bool is_beat_old = beat > now || now - beat > GP_RING_KEEP_S * 1000000000ull;

@@ -61,47 +61,17 @@ enum gp_status gp_process_visit(void (*visit)(void *context, const struct gp_pro
 	return GP_OK;
 }
 
-struct level_setting {
-	unsigned pid, level;
-	bool is_done;
-};
+/* ---- requests to one of them ---- */
 
-static void set_level(void *context, const char *path)
-{
-	struct level_setting *setting = context;
-	struct gp_ring_file file;
-	if (gp_ring_file_open(path, true, &file) != GP_OK)
-		return;
-	if (file.control->pid == setting->pid && gp_ring_file_owner(&file) == GP_OWNER_ALIVE) {
-		/* partner: the drain thread's load at its next turn */
-		atomic_store(&file.control->want_level, setting->level);
-		setting->is_done = true;
-	}
-	gp_ring_file_close(&file);
-}
-
-enum gp_status gp_process_set_level(unsigned pid, unsigned level)
-{
-	if (level < GP_LEVEL_OFF || level > GP_LEVEL_ALL)
-		return GP_E_ARGUMENT;
-	struct level_setting setting = { .pid = pid, .level = level };
-	gp_ring_file_visit(NULL, set_level, &setting);
-	return setting.is_done ? GP_OK : GP_E_OPEN;
-}
-
-/* ---- snapshots ---- */
-
-#define LOOK_NS 200000000 /* nothing tells that a process died: look that often */
-
-struct snapshot_search {
+struct process_search {
 	unsigned pid;
 	struct gp_ring_file file;
 	bool is_found, is_own; /* is_own: its pid means here what it means there */
 };
 
-static void find_asked(void *context, const char *path)
+static void find_process(void *context, const char *path)
 {
-	struct snapshot_search *search = context;
+	struct process_search *search = context;
 	struct gp_ring_file file;
 	if (search->is_own || gp_ring_file_open(path, true, &file) != GP_OK)
 		return;
@@ -118,12 +88,28 @@ static void find_asked(void *context, const char *path)
 	search->is_own = is_own;
 }
 
-static int64_t now_ns(void)
+/* The caller closes search->file. */
+static bool search_process(struct process_search *search, unsigned pid)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	*search = (struct process_search){ .pid = pid };
+	gp_ring_file_visit(NULL, find_process, search);
+	return search->is_found;
 }
+
+enum gp_status gp_process_set_level(unsigned pid, unsigned level)
+{
+	struct process_search search;
+	if (level < GP_LEVEL_OFF || level > GP_LEVEL_ALL)
+		return GP_E_ARGUMENT;
+	if (!search_process(&search, pid))
+		return GP_E_OPEN;
+	/* partner: the drain thread's load at its next turn */
+	atomic_store(&search.file.control->want_level, level);
+	gp_ring_file_close(&search.file);
+	return GP_OK;
+}
+
+#define LOOK_NS 200000000 /* nothing tells that a process died: look that often */
 
 /* GP_E_TRUNCATED, GP_E_BUSY: see gp_process_snapshot. */
 static enum gp_status ask(const struct gp_ring_file *file, int64_t patience_ns)
@@ -131,11 +117,11 @@ static enum gp_status ask(const struct gp_ring_file *file, int64_t patience_ns)
 	struct gp_control *c = file->control;
 	/* partner: the load in gp_snapshot_tend, of the drain thread */
 	uint32_t mine = atomic_fetch_add(&c->snapshots_wanted, 1) + 1;
-	int64_t until = now_ns() + patience_ns;
+	int64_t until = (int64_t)gp_now_ns(CLOCK_MONOTONIC) + patience_ns;
 	for (;;) {
 		/* partner: the store in gp_futex_set_shared */
 		uint32_t done = atomic_load_explicit(&c->snapshots_done, memory_order_acquire);
-		int64_t left = until - now_ns();
+		int64_t left = until - (int64_t)gp_now_ns(CLOCK_MONOTONIC);
 		if ((int32_t)(done - mine) >= 0)
 			return GP_OK;
 		if (gp_ring_file_owner(file) != GP_OWNER_ALIVE)
@@ -151,9 +137,8 @@ static enum gp_status ask(const struct gp_ring_file *file, int64_t patience_ns)
 enum gp_status gp_process_snapshot(unsigned pid, unsigned patience_ms, struct gp_process *out,
 				   uint64_t *order)
 {
-	struct snapshot_search search = { .pid = pid };
-	gp_ring_file_visit(NULL, find_asked, &search);
-	if (!search.is_found)
+	struct process_search search;
+	if (!search_process(&search, pid))
 		return GP_E_OPEN;
 	describe(&search.file, out);
 	enum gp_status status = ask(&search.file, (int64_t)patience_ms * 1000000);

@@ -33,10 +33,10 @@ struct gp_elf {
 
 /*
  * `why` is GP_SYMBOL_NAMED where one of them may name something, else what is wrong with the file
- * at the path. `main` is that file, if it has the build id that was asked for, or none was and it was
- * not changed since it was mapped. A debug file found by the recorded build id may be there without
- * it. `debug` carries debug information or a full symbol table; `mini` is what .gnu_debugdata
- * holds, a symbol table.
+ * at the path. `main` is that file, if it has the build id that was asked for; where none was, if
+ * it was not changed since it was mapped. A debug file found by the recorded build id may be there
+ * without it. `debug` carries debug information or a full symbol table; `mini` is what
+ * .gnu_debugdata holds, a symbol table.
  */
 struct gp_module_file {
 	enum gp_symbol_why why;

@@ -254,7 +254,6 @@ static size_t symbolize_look_up(struct gp_symbolizer *s, size_t index, uint64_t 
 	const struct gp_mapped_module *module = &s->modules.module[index];
 	struct gp_symbol blank = { .module = module->is.path,
 				   .module_offset = pc - module->is.base,
-				   .is_unproved = module->build_id.bytes == 0,
 				   .why = GP_SYMBOL_TIME_UP };
 	out[0] = blank;
 	if (gp_work_is_over(&s->limit))
@@ -266,10 +265,8 @@ static size_t symbolize_look_up(struct gp_symbolizer *s, size_t index, uint64_t 
 	size_t refused = s->names.refused;
 	uint64_t address = pc - o->bias - 1; /* of the call */
 	const struct gp_elf_symbol *symbol = gp_elf_symbols_find(&o->is.symbols, address);
-	if (symbol != NULL) {
+	if (symbol != NULL)
 		blank.symbol = keep_demangled(s, symbol->name);
-		blank.symbol_offset = blank.symbol != NULL ? pc - o->bias - symbol->start : 0;
-	}
 	size_t count = fill_names(s, o, &blank, symbol, address, out);
 	say_why(s, refused, out, count);
 	return count;

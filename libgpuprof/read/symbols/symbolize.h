@@ -32,10 +32,8 @@ struct gp_symbol {
 	const char *file; /* NULL unknown; as the compiler knew it, absolute if that is known */
 	uint32_t line;	  /* 0 unknown */
 	bool is_inlined;  /* into the frame that follows */
-	bool is_unproved; /* the recording has no build id to compare with the file's */
 	enum gp_symbol_why why;
 	const char *symbol; /* of the symbol table, demangled; NULL unknown */
-	uint64_t symbol_offset;
 	const char *module; /* path; NULL: none */
 	uint64_t module_offset;
 };
