@@ -4,115 +4,8 @@
 #include <ctype.h>
 
 #include "library_names.h"
+#include "name_rules.h"
 #include "name_text.h"
-
-struct rule {
-	const char *text, *name;
-};
-
-#define COLLECTIVE(function) #function,
-static const char *const collectives[] = {
-#include "frame_names.def"
-};
-#define NODE_SPACE(space) space,
-static const char *const node_spaces[] = {
-#include "frame_names.def"
-};
-#define NOT_NODE(name) name,
-static const char *const not_nodes[] = {
-#include "frame_names.def"
-};
-#define ENGINE(function) function,
-static const char *const engines[] = {
-#include "frame_names.def"
-};
-#define ENGINE_STEP(function, name) { function, name },
-static const struct rule engine_steps[] = {
-#include "frame_names.def"
-};
-#define PASSED(name) name,
-static const char *const passed[] = {
-#include "frame_names.def"
-};
-struct origin {
-	const char *part;
-	bool is_foreign;
-};
-#define PYTHON_FOREIGN(part) { part, true },
-#define PYTHON_SYSTEM(part) { part, false },
-static const struct origin origins[] = {
-#include "frame_names.def"
-};
-#define SYSTEM_PACKAGE(folders) folders,
-static const char *const system_packages[] = {
-#include "frame_names.def"
-};
-#define INTERPRETER_FILE(name) name,
-static const char *const interpreter_files[] = {
-#include "frame_names.def"
-};
-#define INTERPRETER(function) function,
-static const char *const interpreters[] = {
-#include "frame_names.def"
-};
-#define INTERPRETER_LOCAL(function) function,
-static const char *const interpreter_locals[] = {
-#include "frame_names.def"
-};
-#define KNOWN(function, name) { function, name },
-static const struct rule known[] = {
-#include "frame_names.def"
-};
-#define WORKSPACE(function, library) { function, library },
-static const struct rule workspaces[] = {
-#include "frame_names.def"
-};
-#define FOLDED(function) function,
-static const char *const folded[] = {
-#include "frame_names.def"
-};
-#define FOLDED_MODULE(start) start,
-static const char *const folded_modules[] = {
-#include "frame_names.def"
-};
-struct python_rule {
-	const char *part, *function, *name;
-};
-#define KNOWN_PYTHON(part, function, name) { part, function, name },
-static const struct python_rule known_python[] = {
-#include "frame_names.def"
-};
-#define FOLDED_PYTHON(part, function) { part, function, NULL },
-static const struct python_rule folded_python[] = {
-#include "frame_names.def"
-};
-#define PYTHON_NODE(part, function) { part, function, NULL },
-static const struct python_rule python_nodes[] = {
-#include "frame_names.def"
-};
-#define PYTHON_BEGINNING(part, function) { part, function, NULL },
-static const struct python_rule python_beginnings[] = {
-#include "frame_names.def"
-};
-#define PYTHON_ENGINE(part, function) { part, function, NULL },
-static const struct python_rule python_engines[] = {
-#include "frame_names.def"
-};
-#define STRIPPED(name) name,
-static const char *const stripped[] = {
-#include "frame_names.def"
-};
-
-#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-
-static bool starts_any(const char *text, const char *const *with, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (starts(text, with[i]))
-			return true;
-	}
-	return false;
-}
 
 static bool read_collective(const char *function, char *out)
 {
@@ -122,10 +15,10 @@ static bool read_collective(const char *function, char *out)
 	/* libnccl's own entry behind a profiler's: pncclAllReduce */
 	const char *name = starts(function, "pnccl") ? function + 1 : function;
 	bytes -= (size_t)(name - function);
-	for (size_t i = 0; i < COUNT(collectives); i++) {
-		if (strlen(collectives[i]) == bytes && memcmp(collectives[i], name, bytes) == 0)
+	for (const struct gp_name_rule *r = gp_rules_of(GP_RULE_COLLECTIVE);
+	     r->kind == GP_RULE_COLLECTIVE; r++)
+		if (starts(name, r->text) && strlen(r->text) == bytes)
 			return write_name(out, "", name, bytes);
-	}
 	return false;
 }
 
@@ -145,16 +38,17 @@ static const char *end_of_node(const char *name)
 
 static bool read_node(const char *function, char *out)
 {
-	for (size_t i = 0; i < COUNT(node_spaces); i++) {
-		if (!starts(function, node_spaces[i]))
+	for (const struct gp_name_rule *r = gp_rules_of(GP_RULE_NODE_SPACE);
+	     r->kind == GP_RULE_NODE_SPACE; r++) {
+		if (!starts(function, r->text))
 			continue;
-		const char *name = function + strlen(node_spaces[i]);
+		const char *name = function + strlen(r->text);
 		const char *end = end_of_node(name);
 		if (end == NULL)
 			continue;
 		if (!write_name(out, "", name, (size_t)(end - name)))
 			return false;
-		if (!fits_any(out, not_nodes, COUNT(not_nodes)))
+		if (gp_rule_fitting(GP_RULE_NOT_NODE, out) == NULL)
 			return true;
 		out[0] = 0;
 	}
@@ -162,13 +56,10 @@ static bool read_node(const char *function, char *out)
 }
 
 /* The name of the first row that fits. */
-static bool read_rule(const char *function, const struct rule *rule, size_t rules, char *out)
+static bool read_rule(const char *function, enum gp_rule_kind kind, char *out)
 {
-	for (size_t i = 0; i < rules; i++) {
-		if (fits(function, rule[i].text))
-			return write_name(out, "", rule[i].name, strlen(rule[i].name));
-	}
-	return false;
+	const struct gp_name_rule *rule = gp_rule_fitting(kind, function);
+	return rule != NULL && write_name(out, "", rule->name, strlen(rule->name));
 }
 
 enum gp_frame_role gp_frame_role(const struct gp_name_frame *frame, char *name)
@@ -186,12 +77,12 @@ enum gp_frame_role gp_frame_role(const struct gp_name_frame *frame, char *name)
 		return is_allocation ? GP_ROLE_ALLOCATION : GP_ROLE_OPERATOR;
 	if (read_node(function, name))
 		return GP_ROLE_NODE;
-	if (read_rule(function, engine_steps, COUNT(engine_steps), name))
+	if (read_rule(function, GP_RULE_ENGINE_STEP, name))
 		return GP_ROLE_NODE;
-	if (read_rule(function, known, COUNT(known), name) ||
+	if (read_rule(function, GP_RULE_KNOWN, name) ||
 	    gp_cython_name(function, frame->module, name))
 		return GP_ROLE_OTHER;
-	if (!fits_any(function, engines, COUNT(engines)))
+	if (gp_rule_fitting(GP_RULE_ENGINE, function) == NULL)
 		return GP_ROLE_OTHER;
 	snprintf(name, GP_NAME_MAX, "autograd engine");
 	return GP_ROLE_ENGINE;
@@ -235,10 +126,16 @@ static bool read_stretch(const struct gp_name_frame *frame, struct stretch *s)
 	return true;
 }
 
-static bool fits_python(const struct gp_name_frame *f, const struct python_rule *rule)
+/* The first row of that kind that fits the frame; NULL: none, or no Python frame. */
+static const struct gp_name_rule *fitting_python(const struct gp_name_frame *f,
+						 enum gp_rule_kind kind)
 {
-	return f->function != NULL && f->file != NULL && strstr(f->file, rule->part) != NULL &&
-	       fits(f->function, rule->function);
+	if (!f->is_python || f->function == NULL || f->file == NULL)
+		return NULL;
+	for (const struct gp_name_rule *r = gp_rules_of(kind); r->kind == kind; r++)
+		if (strstr(f->file, r->part) != NULL && fits(f->function, r->text))
+			return r;
+	return NULL;
 }
 
 /* The outermost function that Cython made, up to Python's own; the interpreter's lie between. */
@@ -258,35 +155,23 @@ static void find_cython(const struct gp_name_frame *frame, size_t count, char *o
 static void find_operator(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
 {
 	struct stretch s = { 0 };
-	const char *python = "";
 	size_t i = 0;
 	while (i < count && read_stretch(&frame[i], &s))
 		i++;
 	while (i < count && !frame[i].is_python &&
 	       gp_frame_is_interpreter(frame[i].function, frame[i].module))
 		i++;
-	for (size_t r = 0; i < count && frame[i].is_python && r < COUNT(known_python); r++) {
-		if (fits_python(&frame[i], &known_python[r]))
-			python = known_python[r].name;
-	}
+	const struct gp_name_rule *known =
+		i < count ? fitting_python(&frame[i], GP_RULE_KNOWN_PYTHON) : NULL;
+	const char *python = known != NULL ? known->name : "";
 	const char *const best[] = { s.operator, s.kernel, s.collective, s.known, python, s.outer,
 				     s.kernel_allocation };
-	for (size_t r = 0; r < COUNT(best) && out->operator[0] == 0; r++)
+	for (size_t r = 0; r < sizeof best / sizeof *best && out->operator[0] == 0; r++)
 		write_name(out->operator, "", best[r], strlen(best[r]));
 	if (out->operator[0] == 0)
 		find_cython(frame, count, out->operator);
 	if (s.operator[0] != 0 && strcmp(s.operator, s.outer) != 0)
 		memcpy(out->outer_operator, s.outer, sizeof s.outer);
-}
-
-static bool fits_python_any(const struct gp_name_frame *f, const struct python_rule *rule,
-			    size_t rules)
-{
-	for (size_t i = 0; f->is_python && i < rules; i++) {
-		if (fits_python(f, &rule[i]))
-			return true;
-	}
-	return false;
 }
 
 #define WRAPPED_MAX 4u /* Python frames of decorators around a backward, and it */
@@ -296,7 +181,7 @@ static bool write_class(const char *function, char *out)
 {
 	static const char *const method[] = { ".backward", ".vjp" };
 	size_t bytes = strlen(function);
-	for (size_t i = 0; i < COUNT(method); i++) {
+	for (size_t i = 0; i < sizeof method / sizeof *method; i++) {
 		size_t n = strlen(method[i]);
 		if (bytes <= n || strcmp(function + bytes - n, method[i]) != 0)
 			continue;
@@ -338,7 +223,7 @@ static void find_node(const struct gp_name_frame *frame, size_t count, struct gp
 		enum gp_frame_role role = gp_frame_role(&frame[i], out->node);
 		if (role == GP_ROLE_NODE || role == GP_ROLE_ENGINE)
 			return;
-		if (fits_python_any(&frame[i], python_nodes, COUNT(python_nodes))) {
+		if (fitting_python(&frame[i], GP_RULE_PYTHON_NODE) != NULL) {
 			name_python_node(frame, i, out->node);
 			return;
 		}
@@ -364,11 +249,10 @@ static void find_engine_calls(const struct gp_name_frame *frame, size_t count, s
 			continue;
 		outermost = f;
 		has_call |= f->function == NULL || f->file == NULL ||
-			    fits_python_any(f, python_engines, COUNT(python_engines));
+			    fitting_python(f, GP_RULE_PYTHON_ENGINE) != NULL;
 	}
-	out->has_no_engine_call =
-		outermost != NULL && !has_call &&
-		fits_python_any(outermost, python_beginnings, COUNT(python_beginnings));
+	out->has_no_engine_call = outermost != NULL && !has_call &&
+				  fitting_python(outermost, GP_RULE_PYTHON_BEGINNING) != NULL;
 }
 
 /* Up to Python's frames: what these call asks for a workspace elsewhere. */
@@ -376,7 +260,7 @@ static void find_workspace(const struct gp_name_frame *frame, size_t count, stru
 {
 	for (size_t i = 0; i < count && !frame[i].is_python && out->workspace[0] == 0; i++)
 		if (frame[i].function != NULL)
-			read_rule(frame[i].function, workspaces, COUNT(workspaces), out->workspace);
+			read_rule(frame[i].function, GP_RULE_WORKSPACE, out->workspace);
 }
 
 /* False: it is of no library. */
@@ -401,7 +285,7 @@ static bool name_python(const struct gp_name_frame *frame, size_t count, char *o
 
 static bool is_passed(const char *module)
 {
-	return module != NULL && starts_any(file_of(module), passed, COUNT(passed));
+	return module != NULL && gp_rule_begins(GP_RULE_PASSED, file_of(module));
 }
 
 static bool is_same_module(const struct gp_name_frame *f, const char *module)
@@ -452,25 +336,31 @@ static bool is_inductors(const char *file)
 	       strchr(part + 1, '/') != NULL;
 }
 
+static bool has_part(const char *file, enum gp_rule_kind kind)
+{
+	const struct gp_name_rule *r = gp_rules_of(kind);
+	while (r->kind == kind && strstr(file, r->text) == NULL)
+		r++;
+	return r->kind == kind;
+}
+
 /* The user's own: 2; of an installed package: 1; of the interpreter or PyTorch: 0. */
 static unsigned rank_of(const char *file)
 {
 	if (file == NULL)
 		return 0;
 	const char *package = gp_package_of(file);
-	for (size_t i = 0; package != NULL && i < COUNT(system_packages); i++) {
-		if (gp_path_begins(package, system_packages[i]))
+	for (const struct gp_name_rule *r = gp_rules_of(GP_RULE_SYSTEM_PACKAGE);
+	     package != NULL && r->kind == GP_RULE_SYSTEM_PACKAGE; r++)
+		if (gp_path_begins(package, r->text))
 			return 0;
-	}
 	if (package != NULL)
 		return 1;
 	if (is_inductors(file))
 		return 0;
-	for (size_t i = 0; i < COUNT(origins); i++) {
-		if (strstr(file, origins[i].part) != NULL)
-			return origins[i].is_foreign ? 1 : 0;
-	}
-	return 2;
+	if (has_part(file, GP_RULE_PYTHON_FOREIGN))
+		return 1;
+	return has_part(file, GP_RULE_PYTHON_SYSTEM) ? 0 : 2;
 }
 
 bool gp_python_is_user(const char *file)
@@ -518,26 +408,27 @@ bool gp_frame_is_folded(const struct gp_name_frame *f)
 {
 	char name[GP_NAME_MAX];
 	if (f->is_python)
-		return fits_python_any(f, folded_python, COUNT(folded_python));
+		return fitting_python(f, GP_RULE_FOLDED_PYTHON) != NULL;
 	const char *file = f->module != NULL ? file_of(f->module) : "";
 	if (is_passed(f->module))
 		return true;
 	if (f->function == NULL)
-		return starts_any(file, stripped, COUNT(stripped)) ||
-		       starts_any(file, folded_modules, COUNT(folded_modules));
-	if (starts_any(file, folded_modules, COUNT(folded_modules)))
+		return gp_rule_begins(GP_RULE_STRIPPED, file) ||
+		       gp_rule_begins(GP_RULE_FOLDED_MODULE, file);
+	if (gp_rule_begins(GP_RULE_FOLDED_MODULE, file))
 		return !read_collective(f->function, name);
-	return fits_any(f->function, folded, COUNT(folded));
+	return gp_rule_fitting(GP_RULE_FOLDED, f->function) != NULL;
 }
 
 static bool is_interpreter_file(const char *module)
 {
 	const char *file = file_of(module);
-	for (size_t i = 0; i < COUNT(interpreter_files); i++) {
-		if (!starts(file, interpreter_files[i]))
+	for (const struct gp_name_rule *r = gp_rules_of(GP_RULE_INTERPRETER_FILE);
+	     r->kind == GP_RULE_INTERPRETER_FILE; r++) {
+		if (!starts(file, r->text))
 			continue;
 		/* python3.12, libpython3.12.so.1.0, libpython3.7m.so; not python3-config-gpu */
-		const char *rest = file + strlen(interpreter_files[i]);
+		const char *rest = file + strlen(r->text);
 		rest += strspn(rest, ".0123456789dmtu");
 		if (*rest == 0 || starts(rest, "so"))
 			return true;
@@ -551,7 +442,6 @@ bool gp_frame_is_interpreter(const char *function, const char *module)
 		return true;
 	if (function == NULL)
 		return false;
-	return fits_any(function, interpreters, COUNT(interpreters)) ||
-	       (module == NULL &&
-		fits_any(function, interpreter_locals, COUNT(interpreter_locals)));
+	return gp_rule_fitting(GP_RULE_INTERPRETER, function) != NULL ||
+	       (module == NULL && gp_rule_fitting(GP_RULE_INTERPRETER_LOCAL, function) != NULL);
 }

@@ -2,37 +2,27 @@
 #include "frame_phase.h"
 
 #include "frame_names.h"
+#include "name_rules.h"
 #include "name_text.h"
 
-struct phase_rule {
-	const char *part; /* of a Python file; NULL: native */
-	const char *function;
-	enum gp_frame_phase phase;
-};
-
-static const struct phase_rule rules[] = {
-#define PHASE(function, phase) { NULL, function, GP_FRAME_##phase },
-#define PHASE_PYTHON(part, function, phase) { part, function, GP_FRAME_##phase },
-#define PYTHON_NODE(part, function) { part, function, GP_FRAME_BACKWARD },
-#define PYTHON_ENGINE(part, function) { part, function, GP_FRAME_BACKWARD },
-#include "frame_names.def"
-};
-
-static bool frame_phase_is_of(const struct gp_frame *f, const struct phase_rule *rule)
+static bool frame_phase_is_of(const struct gp_frame *f, const struct gp_name_rule *rule)
 {
-	if (f->is_python != (rule->part != NULL) || !fits(f->function, rule->function))
+	if (f->is_python != (rule->part != NULL) || !fits(f->function, rule->text))
 		return false;
 	return rule->part == NULL || (f->file != NULL && strstr(f->file, rule->part) != NULL);
 }
 
 enum gp_frame_phase gp_frame_phase(const struct gp_frame *f)
 {
+	static const enum gp_rule_kind kinds[] = { GP_RULE_PYTHON_NODE, GP_RULE_PYTHON_ENGINE,
+						   GP_RULE_PHASE, GP_RULE_PHASE_PYTHON };
 	char name[GP_NAME_MAX];
 	if (f->function == NULL)
 		return GP_FRAME_NONE;
-	for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
-		if (frame_phase_is_of(f, &rules[k]))
-			return rules[k].phase;
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+		for (const struct gp_name_rule *r = gp_rules_of(kinds[k]); r->kind == kinds[k]; r++)
+			if (frame_phase_is_of(f, r))
+				return (enum gp_frame_phase)r->phase;
 	const struct gp_name_frame named = { f->function, f->module, NULL, f->is_python };
 	const enum gp_frame_role role = gp_frame_role(&named, name);
 	return role == GP_ROLE_NODE || role == GP_ROLE_ENGINE ? GP_FRAME_BACKWARD : GP_FRAME_NONE;

@@ -4,30 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "name_rules.h"
 #include "name_text.h"
-
-struct rule {
-	const char *text, *name;
-};
-
-#define LIBRARY(start, name) { start, name },
-static const struct rule libraries[] = {
-#include "frame_names.def"
-};
-#define LIBRARY_PACKAGE(folders, name) { folders, name },
-static const struct rule packages[] = {
-#include "frame_names.def"
-};
-#define LIBRARY_MADE(part, name) { part, name },
-static const struct rule made[] = {
-#include "frame_names.def"
-};
-#define PYTHON_PACKAGE(folders, name) { folders, name },
-static const struct rule python_packages[] = {
-#include "frame_names.def"
-};
-
-#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
 const char *gp_package_of(const char *path)
 {
@@ -55,11 +33,12 @@ static bool is_held_by(const char *path, const char *folder)
 	       strncmp(slash - n, folder, n) == 0;
 }
 
-static const char *by_package(const char *package, const struct rule *rule, size_t rules)
+static const char *by_package(const char *package, enum gp_rule_kind kind)
 {
-	for (size_t i = 0; package != NULL && i < rules; i++)
-		if (gp_path_begins(package, rule[i].text))
-			return rule[i].name;
+	for (const struct gp_name_rule *r = gp_rules_of(kind); package != NULL && r->kind == kind;
+	     r++)
+		if (gp_path_begins(package, r->text))
+			return r->name;
 	return NULL;
 }
 
@@ -77,17 +56,18 @@ static bool is_called(const char *file, const char *start)
 const char *gp_library_of(const char *module)
 {
 	const char *package = gp_package_of(module);
-	for (size_t i = 0; i < COUNT(libraries); i++)
-		if (is_called(file_of(module), libraries[i].text))
-			return libraries[i].name;
-	for (size_t i = 0; i < COUNT(made); i++)
-		if (strstr(package != NULL ? package : module, made[i].text) != NULL)
-			return made[i].name;
+	const struct gp_name_rule *r;
+	for (r = gp_rules_of(GP_RULE_LIBRARY); r->kind == GP_RULE_LIBRARY; r++)
+		if (is_called(file_of(module), r->text))
+			return r->name;
+	for (r = gp_rules_of(GP_RULE_LIBRARY_MADE); r->kind == GP_RULE_LIBRARY_MADE; r++)
+		if (strstr(package != NULL ? package : module, r->text) != NULL)
+			return r->name;
 	if (package != NULL)
-		return by_package(package, packages, COUNT(packages));
-	for (size_t i = 0; i < COUNT(packages); i++)
-		if (is_held_by(module, packages[i].text))
-			return packages[i].name;
+		return by_package(package, GP_RULE_LIBRARY_PACKAGE);
+	for (r = gp_rules_of(GP_RULE_LIBRARY_PACKAGE); r->kind == GP_RULE_LIBRARY_PACKAGE; r++)
+		if (is_held_by(module, r->text))
+			return r->name;
 	return NULL;
 }
 
@@ -103,5 +83,5 @@ void gp_library_by_file(const char *module, char *out)
 
 const char *gp_python_library_of(const char *file)
 {
-	return by_package(gp_package_of(file), python_packages, COUNT(python_packages));
+	return by_package(gp_package_of(file), GP_RULE_PYTHON_PACKAGE);
 }

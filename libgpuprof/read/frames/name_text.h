@@ -33,15 +33,6 @@ static inline bool fits(const char *text, const char *pattern)
 	       memcmp(text + bytes - after, star + 1, after) == 0;
 }
 
-static inline bool fits_any(const char *text, const char *const *pattern, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (fits(text, pattern[i]))
-			return true;
-	}
-	return false;
-}
-
 /* Where a function's name ends: parameters, or what a compiler adds to a part of it. */
 static inline bool ends_name(const char *at)
 {

@@ -5,38 +5,16 @@
 #include <ctype.h>
 
 #include "frame_names.h"
+#include "name_rules.h"
 #include "name_text.h"
 
-#define ALLOCATION(name) name,
-static const char *const allocations[] = {
-#include "frame_names.def"
-};
-#define SPLIT(base, overload) { #base "_" #overload, sizeof #base - 1 },
-static const struct split {
-	const char *whole;
-	size_t at;
-} splits[] = {
-#include "frame_names.def"
-};
-#define OVERLOAD(text) #text,
-static const char *const overloads[] = {
-#include "frame_names.def"
-};
-#define NOT_OVERLOAD(text) #text,
-static const char *const not_overloads[] = {
-#include "frame_names.def"
-};
-
-#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-
-static size_t longest_ending(const char *name, size_t bytes, const char *const *ending,
-			     size_t count)
+static size_t longest_ending(const char *name, size_t bytes, enum gp_rule_kind kind)
 {
 	size_t longest = 0;
-	for (size_t i = 0; i < count; i++) {
-		size_t n = strlen(ending[i]);
+	for (const struct gp_name_rule *r = gp_rules_of(kind); r->kind == kind; r++) {
+		size_t n = strlen(r->text);
 		if (n > longest && n + 1 < bytes && name[bytes - n - 1] == '_' &&
-		    memcmp(name + bytes - n, ending[i], n) == 0)
+		    memcmp(name + bytes - n, r->text, n) == 0)
 			longest = n;
 	}
 	return longest;
@@ -45,12 +23,17 @@ static size_t longest_ending(const char *name, size_t bytes, const char *const *
 /* Where NAME and its overload part; 0: nowhere. */
 static size_t split_of(const char *name, size_t bytes)
 {
-	for (size_t i = 0; i < COUNT(splits); i++) {
-		if (strlen(splits[i].whole) == bytes && memcmp(splits[i].whole, name, bytes) == 0)
-			return splits[i].at;
+	for (const struct gp_name_rule *r = gp_rules_of(GP_RULE_SPLIT); r->kind == GP_RULE_SPLIT;
+	     r++) {
+		if (!starts(name, r->text))
+			continue;
+		const size_t base = strlen(r->text), overload = strlen(r->name);
+		if (base + 1 + overload == bytes && name[base] == '_' &&
+		    memcmp(name + base + 1, r->name, overload) == 0)
+			return base;
 	}
-	size_t overload = longest_ending(name, bytes, overloads, COUNT(overloads));
-	bool is_one = overload > longest_ending(name, bytes, not_overloads, COUNT(not_overloads));
+	size_t overload = longest_ending(name, bytes, GP_RULE_OVERLOAD);
+	bool is_one = overload > longest_ending(name, bytes, GP_RULE_NOT_OVERLOAD);
 	return is_one ? bytes - overload - 1 : 0;
 }
 
@@ -59,7 +42,7 @@ static bool write_operator(const char *name, size_t bytes, char *out, bool *is_a
 {
 	if (bytes == 0 || !write_name(out, "", name, bytes))
 		return false;
-	*is_allocation = fits_any(out, allocations, COUNT(allocations));
+	*is_allocation = gp_rule_fitting(GP_RULE_ALLOCATION, out) != NULL;
 	size_t split = split_of(name, bytes);
 	if (!write_name(out, "aten::", name, bytes))
 		return false;
@@ -119,10 +102,10 @@ static bool read_unstructured(const char *at, size_t bytes, char *name, bool *is
 	if (bytes > 1 && at[0] == '_')
 		return write_operator(at + 1, bytes - 1, name, is_allocation);
 	size_t longest = 0;
-	for (size_t i = 0; i < COUNT(overloads); i++) {
-		size_t n = strlen(overloads[i]);
-		if (n > longest && n + 1 < bytes && at[n] == '_' &&
-		    memcmp(at, overloads[i], n) == 0)
+	for (const struct gp_name_rule *r = gp_rules_of(GP_RULE_OVERLOAD);
+	     r->kind == GP_RULE_OVERLOAD; r++) {
+		size_t n = strlen(r->text);
+		if (n > longest && n + 1 < bytes && at[n] == '_' && memcmp(at, r->text, n) == 0)
 			longest = n;
 	}
 	const char *base = at + longest + 1;
@@ -136,7 +119,7 @@ static bool read_unstructured(const char *at, size_t bytes, char *name, bool *is
 	int n = snprintf(whole, sizeof whole, "aten::%.*s.%.*s", (int)left, base, (int)longest, at);
 	if (n < 0 || (size_t)n >= sizeof whole || !write_name(name, "", base, left))
 		return false;
-	*is_allocation = fits_any(name, allocations, COUNT(allocations));
+	*is_allocation = gp_rule_fitting(GP_RULE_ALLOCATION, name) != NULL;
 	memcpy(name, whole, (size_t)n + 1);
 	return true;
 }
@@ -146,7 +129,7 @@ static const char *find_wrapper(const char *function)
 {
 	static const char *const call[] = { "c10::impl::make_boxed_from_unboxed_functor<",
 					    "c10::impl::wrap_kernel_functor_unboxed_<" };
-	for (size_t i = 0; i < COUNT(call); i++) {
+	for (size_t i = 0; i < sizeof call / sizeof *call; i++) {
 		const char *at = starts(function, call[i]) ? strstr(function, "&at::") : NULL;
 		if (at != NULL)
 			return at + 1;
