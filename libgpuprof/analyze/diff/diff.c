@@ -5,16 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "../groups/disambiguate_keys.h"
 #include "../groups/use_table.h"
 #include "diff_identity.h"
 #include "diff_inner.h"
-
-static const char lost_stack[] = "its stack was not kept";
-static const char other_library[] = "of other libraries";
-static const char other_range[] = "of other ranges";
 
 struct member {
 	struct gp_diff_group group;
@@ -129,31 +124,13 @@ static void know(struct matcher *m, struct known *known, char *key)
 	const struct gp_grouping *how = m->how->grouping;
 	const struct gp_use *use = known->use;
 	struct gp_read_stack *s = m->stack;
-	bool has_names = gp_by_stacks(how->by) || how->library != NULL;
-	memset(&s->names, 0, sizeof s->names);
-	bool is_other_range = how->range != NULL && use->space != GP_SPACE_NONE &&
-			      !gp_range_path_has(use->range, how->range);
-	if (is_other_range) {
-		know_by_text(known, other_range, true);
+	const struct gp_use_place place = gp_use_place(m->side[known->side].recording, use, how, s);
+	m->matched += place.is_asked;
+	if (place.without != NULL) {
+		know_by_text(known, place.without, true);
 		return;
 	}
-	if (use->without != NULL && (has_names || use->space == GP_SPACE_NONE)) {
-		m->matched +=
-			use->space != GP_SPACE_NONE && how->range != NULL && how->library == NULL;
-		know_by_text(known, use->without, true);
-		return;
-	}
-	if (has_names && !gp_read_stack(m->side[known->side].recording, use, how->is_native, s)) {
-		m->matched += how->range != NULL && how->library == NULL;
-		know_by_text(known, lost_stack, true);
-		return;
-	}
-	if (how->library != NULL && strcasecmp(how->library, s->names.library) != 0) {
-		know_by_text(known, other_library, true);
-		return;
-	}
-	m->matched++;
-	known->has_stack = has_names;
+	known->has_stack = gp_by_stacks(how->by) || how->library != NULL;
 	if (how->by == GP_BY_LINE) {
 		know_by_line(known, s, m->how->ignores_lines, key);
 		return;

@@ -1,10 +1,9 @@
 /* Uses as a call tree. Nodes are found by parent and what their frame reads. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "../../read/tables/row_table.h"
-#include "../stack_text.h"
+#include "group_key.h"
 
 #define NONE SIZE_MAX
 
@@ -96,16 +95,10 @@ static void drop_unnamed(struct gp_read_stack *s)
 
 static bool add_use(struct builder *b, const struct gp_use *use)
 {
-	if (b->how->range != NULL && use->space != GP_SPACE_NONE &&
-	    !gp_range_path_has(use->range, b->how->range))
-		return add_without(b, use, "of other ranges");
-	if (use->without != NULL)
-		return add_without(b, use, use->without);
 	struct gp_read_stack *s = b->stack;
-	if (!gp_read_stack(b->recording, use, b->how->is_native, s))
-		return add_without(b, use, "its stack was not kept");
-	if (b->how->library != NULL && strcasecmp(b->how->library, s->names.library) != 0)
-		return add_without(b, use, "of other libraries");
+	const struct gp_use_place place = gp_use_place(b->recording, use, b->how, s);
+	if (place.without != NULL)
+		return add_without(b, use, place.without);
 	if (s->frames == 0)
 		return add_without(b, use,
 				   s->stack.missing ? s->stack.missing : "a stack without frames");
@@ -159,7 +152,9 @@ enum gp_status gp_tree_build(struct gp_recording *recording, const struct gp_use
 			     const struct gp_grouping *how, struct gp_tree *out)
 {
 	*out = (struct gp_tree){ .root = NONE };
-	struct builder b = { .recording = recording, .how = how, .tree = out };
+	struct gp_grouping by_stack = *how;
+	by_stack.by = GP_BY_STACK;
+	struct builder b = { .recording = recording, .how = &by_stack, .tree = out };
 	b.stack = calloc(1, sizeof *b.stack);
 	bool is_fine = b.stack != NULL;
 	for (size_t k = 0; k < uses && is_fine; k++)

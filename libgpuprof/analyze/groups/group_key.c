@@ -4,11 +4,33 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "../../read/frames/frame_names.h"
 #include "../../read/frames/name_text.h"
+#include "../phases/range_path.h"
 
 #define FUNCTION_MAX 48u /* longer ones are not in a key */
+
+struct gp_use_place gp_use_place(struct gp_recording *recording, const struct gp_use *use,
+				 const struct gp_grouping *how, struct gp_read_stack *stack)
+{
+	const bool has_names = gp_by_stacks(how->by) || how->library != NULL;
+	const bool has_any_library = how->library == NULL;
+	memset(&stack->names, 0, sizeof stack->names);
+	if (use->without != NULL && use->space == GP_SPACE_NONE)
+		return (struct gp_use_place){ use->without, has_any_library && how->range == NULL,
+					      false };
+	if (how->range != NULL && !gp_range_path_has(use->range, how->range))
+		return (struct gp_use_place){ "of other ranges", false, true };
+	if (use->without != NULL && has_names)
+		return (struct gp_use_place){ use->without, has_any_library, false };
+	if (has_names && !gp_read_stack(recording, use, how->is_native, stack))
+		return (struct gp_use_place){ "its stack was not kept", has_any_library, false };
+	if (how->library != NULL && strcasecmp(how->library, stack->names.library) != 0)
+		return (struct gp_use_place){ "of other libraries", false, true };
+	return (struct gp_use_place){ NULL, true, false };
+}
 
 static void write_frame(char *out, size_t room, const struct gp_frame *f, bool has_path)
 {

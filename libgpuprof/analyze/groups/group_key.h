@@ -14,6 +14,17 @@ static inline bool gp_by_stacks(enum gp_by by)
 {
 	return by != GP_BY_KIND && by != GP_BY_RANGE;
 }
+
+/* How a use stands to what was asked for. */
+struct gp_use_place {
+	const char *without; /* why its stack names no group, a text that holds for ever; NULL */
+	bool is_asked;	     /* the filters let it through */
+	bool is_other;	     /* another library or range was asked for */
+};
+/* Reads its stack where `how` needs that; its range is taken as it is. */
+struct gp_use_place gp_use_place(struct gp_recording *recording, const struct gp_use *use,
+				 const struct gp_grouping *how, struct gp_read_stack *stack);
+
 /*
  * Of a use with that stack, which is not looked at where it is not by stacks; its range is taken as
  * it is.

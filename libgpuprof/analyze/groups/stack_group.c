@@ -5,15 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "disambiguate_keys.h"
 #include "lifetimes.h"
 #include "use_table.h"
-
-static const char lost_stack[] = "its stack was not kept";
-static const char other_library[] = "of other libraries";
-static const char other_range[] = "of other ranges";
 
 struct member {
 	struct gp_group group;
@@ -58,14 +53,15 @@ static void add_lives(struct member *m, const struct gp_lifetimes *lives)
 }
 
 static bool stack_group_add(struct grouper *g, const struct gp_use *use,
-			    struct gp_identity identity, const char *key, const char *without,
-			    bool is_asked)
+			    struct gp_identity identity, const char *key,
+			    const struct gp_use_place *place)
 {
+	const char *without = place->without;
 	struct member *m = stack_group_find(g, identity);
 	if (m == NULL)
 		return false;
 	struct gp_use *sum = &m->group.use;
-	m->group.is_asked |= is_asked;
+	m->group.is_asked |= place->is_asked;
 	if (m->group.key == NULL) {
 		m->group.key = strdup(key);
 		if (m->group.key == NULL)
@@ -76,7 +72,7 @@ static bool stack_group_add(struct grouper *g, const struct gp_use *use,
 	uint64_t weight = use->bytes ? use->bytes : use->live_bytes;
 	if (m->group.stacks == 0 || weight > m->largest) {
 		m->largest = weight;
-		sum->stack = without == other_library || without == other_range ? 0 : use->stack;
+		sum->stack = place->is_other ? 0 : use->stack;
 		sum->at_ns = use->at_ns;
 		sum->space = use->space;
 		sum->is_segment = use->is_segment;
@@ -116,44 +112,28 @@ static void list_library(struct gp_groups *out, const char *library)
 			 used ? ", " : "", library);
 }
 
-static bool add_without(struct grouper *g, const struct gp_use *use, const char *why, bool is_asked)
-{
-	struct gp_identity identity = gp_text_identity((struct gp_identity){ 1, 1 }, why);
-	g->out->matched += is_asked;
-	return stack_group_add(g, use, identity, why, why, is_asked);
-}
-
 static bool add_use(struct grouper *g, const struct gp_use *told)
 {
 	char key[GP_KEY_MAX];
 	const struct gp_grouping *how = g->how;
-	struct gp_use shown = *told;
-	const struct gp_use *use = &shown;
-	shown.range = gp_range_path_shown(told->range, how->range);
-	bool has_names = gp_by_stacks(how->by) || how->library != NULL;
-	bool is_filtered = how->range != NULL || how->library != NULL;
-	if (use->without != NULL && use->space == GP_SPACE_NONE)
-		return add_without(g, use, use->without, !is_filtered);
-	if (how->range != NULL && !gp_range_path_has(use->range, how->range))
-		return add_without(g, use, other_range, false);
-	if (use->without != NULL && has_names)
-		return add_without(g, use, use->without, how->library == NULL);
-	memset(&g->stack->names, 0, sizeof g->stack->names);
-	if (has_names && !gp_read_stack(g->recording, use, how->is_native, g->stack))
-		return add_without(g, use, lost_stack, how->library == NULL);
-	if (how->library != NULL) {
+	struct gp_use use = *told;
+	use.range = gp_range_path_shown(told->range, how->range);
+	const struct gp_use_place place = gp_use_place(g->recording, &use, how, g->stack);
+	g->out->matched += place.is_asked;
+	if (how->library != NULL)
 		list_library(g->out, g->stack->names.library);
-		if (strcasecmp(how->library, g->stack->names.library) != 0)
-			return add_without(g, use, other_library, false);
+	if (place.without != NULL) {
+		const struct gp_identity why =
+			gp_text_identity((struct gp_identity){ 1, 1 }, place.without);
+		return stack_group_add(g, &use, why, place.without, &place);
 	}
-	g->out->matched++;
-	gp_group_key(how->by, use, g->stack, key);
+	gp_group_key(how->by, &use, g->stack, key);
 	const struct gp_identity before = { 2, 2 };
 	struct gp_identity identity =
 		how->by == GP_BY_STACK ? gp_stack_identity(g->stack) :
-		how->by == GP_BY_RANGE ? gp_range_identity(before, use->range) :
+		how->by == GP_BY_RANGE ? gp_range_identity(before, use.range) :
 					 gp_text_identity(before, key);
-	return stack_group_add(g, use, identity, key, NULL, true);
+	return stack_group_add(g, &use, identity, key, &place);
 }
 
 /* ---- groups that would read the same ---- */
