@@ -13,111 +13,83 @@
 
 /* ---- the moment ---- */
 
-static bool number_read(const char *text, uint64_t *out)
+/* "oom:2", where `name` is "oom:". */
+static bool number_read(const char *text, const char *name, uint64_t *out)
 {
+	const size_t n = strlen(name);
 	int64_t number = 0;
-	bool is_fine = *text && !text[strspn(text, "0123456789")] && gp_ns_parse(text, &number);
+	bool is_fine = strncmp(text, name, n) == 0 && text[n] &&
+		       !text[n + strspn(text + n, "0123456789")] && gp_ns_parse(text + n, &number);
 	*out = (uint64_t)number;
 	return is_fine;
 }
 
-static void frag_choose(struct gp_frag_command *f, size_t k)
+static bool choose(struct gp_frag_command *f, enum gp_when when, const char *text, const char *key)
 {
-	f->report.failed = f->report.ooms.oom[k];
-	f->moment = (struct gp_moment_of){ .when = GP_WHEN_OOM, .number = f->report.failed.number };
-	f->report.moment = "when it ran out of memory";
-	snprintf(f->report.moment_key, sizeof f->report.moment_key, "oom:%zu", k + 1);
+	f->moment.when = when;
+	f->report.moment = text;
+	snprintf(f->report.moment_key, sizeof f->report.moment_key, "%s", key);
+	return true;
 }
 
-static void choose_end(struct gp_frag_command *f)
-{
-	f->moment.when = GP_WHEN_END;
-	f->report.moment = "at the end";
-	snprintf(f->report.moment_key, sizeof f->report.moment_key, "end");
-}
-
-static void choose_peak(struct gp_frag_command *f, enum gp_curve of)
+static bool choose_peak(struct gp_frag_command *f, enum gp_curve of)
 {
 	static const char *const texts[] = {
 		[GP_CURVE_DRIVER] = "at the peak of driver memory",
 		[GP_CURVE_RESERVED] = "at the peak of reserved memory",
 		[GP_CURVE_ALLOCATED] = "at the peak of allocated memory",
 	};
-	f->moment.when = GP_WHEN_PEAK;
+	char key[32];
+	snprintf(key, sizeof key, "peak:%s", gp_curve_keys[of]);
 	f->moment.of = of;
-	f->report.moment = texts[of];
-	snprintf(f->report.moment_key, sizeof f->report.moment_key, "peak:%s", gp_curve_keys[of]);
-}
-
-static void choose_unused(struct gp_frag_command *f)
-{
-	f->moment.when = GP_WHEN_UNUSED;
-	f->report.moment = "at the moment of most unused memory";
-	snprintf(f->report.moment_key, sizeof f->report.moment_key, GP_UNUSED_PEAK);
-}
-
-static bool at_oom(struct gp_frag_command *f, bool is_asked)
-{
-	const struct gp_ooms *ooms = &f->report.ooms;
-	if (!ooms->ooms && is_asked)
-		gp_moment_missing("oom", f->report.path, "no out-of-memory event");
-	if (ooms->ooms)
-		frag_choose(f, 0);
-	return ooms->ooms;
+	return choose(f, GP_WHEN_PEAK, texts[of], key);
 }
 
 /* By the numbers of `oom`'s table. */
-static bool at_oom_number(struct gp_frag_command *f, uint64_t number)
+static bool choose_oom(struct gp_frag_command *f, uint64_t number)
 {
 	const struct gp_ooms *ooms = &f->report.ooms;
-	if (number && number <= ooms->ooms) {
-		frag_choose(f, (size_t)number - 1);
-		return true;
+	char why[64], key[32];
+	if (!number || number > ooms->ooms) {
+		snprintf(why, sizeof why, "memory %.48s", gp_ran_out_text(ooms->ooms).s);
+		return gp_moment_missing(f->at, f->report.path, why);
 	}
-	char why[64];
-	snprintf(why, sizeof why, "memory %.48s", gp_ran_out_text(ooms->ooms).s);
-	return gp_moment_missing(f->report.at, f->report.path, why);
+	snprintf(key, sizeof key, "oom:%llu", (unsigned long long)number);
+	f->report.failed = ooms->oom[number - 1];
+	f->moment = (struct gp_moment_of){ .number = f->report.failed.number };
+	return choose(f, GP_WHEN_OOM, "when it ran out of memory", key);
 }
 
 static bool find_moment(struct gp_frag_command *f)
 {
-	const char *at = f->report.at;
+	const char *at = f->at, *path = f->report.path;
+	const size_t ooms = f->report.ooms.ooms;
 	uint64_t number;
 	unsigned of = GP_CURVE_RESERVED;
 	f->moment = (struct gp_moment_of){ .device = f->r.device < 0 ? GP_DEVICE_UNKNOWN :
 								       (unsigned)f->r.device };
-	f->report.moment_key[0] = 0;
-	if (!at && at_oom(f, false))
-		return true;
-	if (!at || (gp_peak_curve_read(at, &of) && of != GP_CURVE_PINNED)) {
-		choose_peak(f, of == GP_CURVES ? GP_CURVE_ALLOCATED : (enum gp_curve)of);
-		return true;
-	}
+	if (!at && ooms)
+		return choose_oom(f, 1);
+	if (!at || (gp_peak_curve_read(at, &of) && of != GP_CURVE_PINNED))
+		return choose_peak(f, of == GP_CURVES ? GP_CURVE_ALLOCATED : (enum gp_curve)of);
 	if (strcmp(at, "oom") == 0)
-		return at_oom(f, true);
-	if (strncmp(at, "oom:", 4) == 0 && number_read(at + 4, &number))
-		return at_oom_number(f, number);
-	if (strcmp(at, "end") == 0) {
-		choose_end(f);
-		return true;
-	}
-	if (strcmp(at, GP_UNUSED_PEAK) == 0) {
-		choose_unused(f);
-		return true;
-	}
-	f->report.moment = "at its snapshot";
-	f->moment.when = GP_WHEN_SNAPSHOT;
-	if (strncmp(at, "snapshot:", 9) == 0 && number_read(at + 9, &f->moment.number))
-		return true;
-	f->moment.when = GP_WHEN_ORDER;
-	f->report.moment = NULL;
-	if (strncmp(at, "order:", 6) == 0 && number_read(at + 6, &f->moment.number))
-		return true;
+		return ooms ? choose_oom(f, 1) :
+			      gp_moment_missing(at, path, "no out-of-memory event");
+	if (number_read(at, "oom:", &number))
+		return choose_oom(f, number);
+	if (strcmp(at, "end") == 0)
+		return choose(f, GP_WHEN_END, "at the end", at);
+	if (strcmp(at, GP_UNUSED_PEAK) == 0)
+		return choose(f, GP_WHEN_UNUSED, "at the moment of most unused memory", at);
+	if (number_read(at, "snapshot:", &f->moment.number))
+		return choose(f, GP_WHEN_SNAPSHOT, "at its snapshot", "");
+	if (number_read(at, "order:", &f->moment.number))
+		return choose(f, GP_WHEN_ORDER, NULL, "");
 	f->moment.when = GP_WHEN_TIME;
 	if (gp_moment_find(f->report.recording, "at", at, &f->moment.at_ns))
 		return true;
 	/* a number of a step is a moment, though there may be no such step */
-	if (strncmp(at, "step:", 5) != 0 || !number_read(at + 5, &number) || !number)
+	if (!number_read(at, "step:", &number) || !number)
 		gp_hint("here also oom:2, snapshot:0, order:1234");
 	return false;
 }
@@ -153,7 +125,7 @@ static int build_memory(struct gp_frag_command *f)
 		status = build_at(f);
 	}
 	if (status == GP_END && !f->report.at) {
-		choose_end(f);
+		choose(f, GP_WHEN_END, "at the end", "end");
 		status = build_at(f);
 	}
 	if (status == GP_END) {
