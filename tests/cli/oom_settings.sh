@@ -4,5 +4,6 @@ $BUILD/frag/made_oom fragmentation made.gpr \
 	sed -n "/have helped/,/a request of at most/p" |
 		cut -c 1-60
 $BUILD/frag/made_oom pages pages.gpr PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True &&
-	gpuprof oom --details pages.gpr | grep -e verdict: -e fraction
+	gpuprof oom --details pages.gpr | grep verdict:
+gpuprof oom pages.gpr | grep fraction
 gpuprof frag pages.gpr | grep -e "largest request that"

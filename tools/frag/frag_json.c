@@ -39,18 +39,19 @@ void gp_arena_write(struct gp_json *json, const struct gp_arena *a)
 	gp_json_end(json);
 }
 
-static void write_owners(struct gp_json *json, const struct gp_frag_device *d)
+void gp_frag_owners_write(struct gp_json *json, const struct gp_frag *f,
+			  const struct gp_owners *owners)
 {
-	uint64_t used = d->frag.driver_used_bytes;
+	uint64_t used = f->driver_used_bytes;
 	gp_json_object(json, "owners");
-	for (size_t k = 0; k < d->owners.owners; k++)
-		gp_json_number(json, d->owners.owner[k].name, d->owners.owner[k].bytes);
+	for (size_t k = 0; k < owners->owners; k++)
+		gp_json_number(json, owners->owner[k].name, owners->owner[k].bytes);
 	gp_json_signed_if(json, "unattributed", used != GP_BYTES_UNKNOWN,
-			  (int64_t)(used - d->owners.known_bytes));
+			  (int64_t)(used - owners->known_bytes));
 	gp_json_end(json);
 }
 
-static void write_causes(struct gp_json *json, const struct gp_frag *f)
+void gp_frag_causes_write(struct gp_json *json, const struct gp_frag *f)
 {
 	gp_json_object(json, "causes");
 	for (unsigned k = 0; k < GP_CAUSES; k++)
@@ -129,7 +130,8 @@ static void write_segments(struct gp_json *json, const struct gp_frag *f)
 	gp_json_end(json);
 }
 
-static void write_pins(struct gp_json *json, const struct gp_frag *f, uint64_t top)
+void gp_frag_pins_write(struct gp_json *json, const struct gp_frag *f, uint64_t top,
+			bool has_stacks)
 {
 	const struct gp_memory *m = f->memory;
 	gp_json_array(json, "pins");
@@ -141,9 +143,19 @@ static void write_pins(struct gp_json *json, const struct gp_frag *f, uint64_t t
 		gp_json_number(json, "bytes", b->bytes);
 		gp_json_number(json, "hostage_bytes", f->pin[k].hostage_bytes);
 		gp_json_signed(json, "age_ns", m->at_ns - b->at_ns);
-		write_stack(json, b->stack);
+		if (has_stacks)
+			write_stack(json, b->stack);
 		gp_json_end(json);
 	}
+	gp_json_end(json);
+}
+
+void gp_frag_set_write(struct gp_json *json, const char *key, const struct gp_memory *m,
+		       const struct gp_block_set *set)
+{
+	gp_json_array(json, key);
+	for (size_t k = 0; k < set->blocks; k++)
+		gp_json_hex(json, NULL, m->block[set->block[k]].address);
 	gp_json_end(json);
 }
 
@@ -156,10 +168,7 @@ static void write_set(struct gp_json *json, const char *key, const struct gp_mem
 	}
 	gp_json_object(json, key);
 	gp_json_number(json, "bytes", set->bytes);
-	gp_json_array(json, "blocks");
-	for (size_t k = 0; k < set->blocks; k++)
-		gp_json_hex(json, NULL, m->block[set->block[k]].address);
-	gp_json_end(json);
+	gp_frag_set_write(json, "blocks", m, set);
 	gp_json_end(json);
 }
 
@@ -214,7 +223,7 @@ static void frag_json_write_device(struct gp_json *json, const struct gp_frag_re
 	gp_json_number_if(json, "total_bytes", f->device->total_bytes, f->device->total_bytes);
 	gp_known_write(json, "limit_bytes", f->device->limit_bytes);
 	gp_known_write(json, "driver_used_bytes", f->driver_used_bytes);
-	write_owners(json, d);
+	gp_frag_owners_write(json, f, &d->owners);
 	gp_json_number(json, "imported_bytes", f->device->imported_bytes);
 	gp_json_number(json, "reserved_bytes", f->reserved_bytes);
 	gp_json_number(json, "allocated_bytes", f->allocated_bytes);
@@ -230,12 +239,12 @@ static void frag_json_write_device(struct gp_json *json, const struct gp_frag_re
 	gp_json_number(json, "largest_any_bytes", f->largest_any_bytes);
 	gp_known_write(json, "largest_after_release_bytes", f->largest_released_bytes);
 	gp_json_bool(json, "largest_after_release_is_bound", f->is_released_bound);
-	write_causes(json, f);
+	gp_frag_causes_write(json, f);
 	write_pools(json, f);
 	write_fit(json, f);
 	gp_json_signed_if(json, "born_at_ns", d->born.is_known, d->born.at_ns);
 	write_segments(json, f);
-	write_pins(json, f, r->top);
+	gp_frag_pins_write(json, f, r->top, true);
 	gp_json_end(json);
 }
 

@@ -171,6 +171,20 @@ void gp_frag_pins_print(const struct gp_frag_report *r, const struct gp_frag *f)
 
 /* ---- what has to go ---- */
 
+void gp_frag_set_print(const struct gp_frag_report *r, const struct gp_block_set *set, size_t most,
+		       int indent)
+{
+	for (size_t k = 0; k < set->blocks && k < most; k++) {
+		const struct gp_memory_block *b = &r->memory.block[set->block[k]];
+		fprintf(r->out, "%*s0x%012" PRIx64 " %9s ", indent, "", b->address,
+			gp_bytes_text(b->bytes).s);
+		print_block(r, set->block[k]);
+	}
+	if (set->blocks > most)
+		fprintf(r->out, "%*sand %s\n", indent, "",
+			gp_plural(set->blocks - most, "more block").s);
+}
+
 static void print_set(const struct gp_frag_report *r, const struct gp_block_set *set,
 		      bool is_emptying, bool is_second)
 {
@@ -181,13 +195,7 @@ static void print_set(const struct gp_frag_report *r, const struct gp_block_set 
 		fprintf(r->out, " and wait for %s", gp_plural(set->pending, "pending block").s);
 	fprintf(r->out, is_emptying ? ": this returns %s to the driver\n" : ": neighbours in %s\n",
 		segments.s);
-	for (size_t k = 0; k < set->blocks && k < SET_SHOWN; k++) {
-		const struct gp_memory_block *b = &r->memory.block[set->block[k]];
-		fprintf(r->out, "  0x%012" PRIx64 " %9s ", b->address, gp_bytes_text(b->bytes).s);
-		print_block(r, set->block[k]);
-	}
-	if (set->blocks > SET_SHOWN)
-		fprintf(r->out, "  and %s\n", gp_plural(set->blocks - SET_SHOWN, "more block").s);
+	gp_frag_set_print(r, set, SET_SHOWN, 2);
 }
 
 static bool frag_print_is_same(const struct gp_block_set *a, const struct gp_block_set *b)

@@ -58,6 +58,9 @@ bool gp_frag_has_failed(const struct gp_frag_report *report, const struct gp_fra
 void gp_frag_line_print(FILE *out, const struct gp_frag *frag, const struct gp_owners *owners);
 void gp_frag_causes_print(const struct gp_frag_report *report, const struct gp_frag *frag);
 void gp_frag_pins_print(const struct gp_frag_report *report, const struct gp_frag *frag);
+/* The first `most` blocks of a set, a line each behind `indent` columns. */
+void gp_frag_set_print(const struct gp_frag_report *report, const struct gp_block_set *set,
+		       size_t most, int indent);
 enum gp_status gp_frag_write(const struct gp_frag_report *report);
 void gp_frag_summary_print(const struct gp_frag_report *report);
 void gp_frag_map_print(const struct gp_frag_report *report);
@@ -95,6 +98,15 @@ void gp_frag_who(const struct gp_frag_report *report, uint32_t stack, int64_t at
 
 /* A number; null where it is GP_BYTES_UNKNOWN. */
 void gp_known_write(struct gp_json *json, const char *key, uint64_t bytes);
+void gp_frag_owners_write(struct gp_json *json, const struct gp_frag *frag,
+			  const struct gp_owners *owners);
+void gp_frag_causes_write(struct gp_json *json, const struct gp_frag *frag);
+/* At most `top` of them, 0: all; with the number of their stacks or without. */
+void gp_frag_pins_write(struct gp_json *json, const struct gp_frag *frag, uint64_t top,
+			bool has_stacks);
+/* The addresses of the blocks. */
+void gp_frag_set_write(struct gp_json *json, const char *key, const struct gp_memory *memory,
+		       const struct gp_block_set *set);
 /* `stream`, a number, and `pool`, a pair of them: null where they are not known. */
 void gp_arena_write(struct gp_json *json, const struct gp_arena *arena);
 

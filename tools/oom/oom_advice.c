@@ -5,12 +5,15 @@
  * given that the figures contradict.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../io/amount.h"
 #include "../report/report.h"
 #include "oom_answer.h"
+
+#define FRACTION_PARTS 10000u /* of a limit as a fraction: the steps in which it is stated */
 
 struct advising {
 	const struct gp_oom_report *r;
@@ -25,8 +28,10 @@ struct advising {
 
 /* ---- the list ---- */
 
+/* `who`: the line to change; NULL: it names none. */
 static struct gp_oom_advice *advice_add(struct advising *g, const char *change,
-					enum gp_oom_cost cost, bool is_sure, uint64_t bytes)
+					enum gp_oom_cost cost, bool is_sure, uint64_t bytes,
+					const char *who)
 {
 	static struct gp_oom_advice beyond;
 	struct gp_oom_answer *a = g->a;
@@ -35,7 +40,15 @@ static struct gp_oom_advice *advice_add(struct advising *g, const char *change,
 	*v = (struct gp_oom_advice){
 		.change = change, .cost = cost, .is_sure = is_sure, .bytes = bytes
 	};
+	snprintf(v->who, sizeof v->who, "%s", who ? who : "");
 	return v;
+}
+
+/* As sure as the help is. */
+static struct gp_oom_advice *advice_of(struct advising *g, const struct gp_oom_help *h,
+				       enum gp_oom_cost cost)
+{
+	return advice_add(g, gp_help_names[h->help], cost, !h->is_bound, h->bytes, NULL);
 }
 
 #define BRIEF(v, ...) snprintf((v)->brief, sizeof(v)->brief, __VA_ARGS__)
@@ -64,8 +77,7 @@ static const struct gp_oom_help *help_of(const struct advising *g, enum gp_help 
 
 static void advise_expandable(struct advising *g, const struct gp_oom_help *h)
 {
-	struct gp_oom_advice *v =
-		advice_add(g, gp_help_names[h->help], GP_OOM_COST_SETTING, !h->is_bound, h->bytes);
+	struct gp_oom_advice *v = advice_of(g, h, GP_OOM_COST_SETTING);
 	snprintf(v->setting, sizeof v->setting, "expandable_segments:True");
 	BRIEF(v, "expandable_segments:True");
 	TEXT(v, "%s=%s may make %s usable (%s needed)", CONF, v->setting, gp_bytes_text(h->bytes).s,
@@ -74,8 +86,7 @@ static void advise_expandable(struct advising *g, const struct gp_oom_help *h)
 
 static void advise_max_split(struct advising *g, const struct gp_oom_help *h)
 {
-	struct gp_oom_advice *v =
-		advice_add(g, gp_help_names[h->help], GP_OOM_COST_SETTING, !h->is_bound, h->bytes);
+	struct gp_oom_advice *v = advice_of(g, h, GP_OOM_COST_SETTING);
 	snprintf(v->setting, sizeof v->setting, "max_split_size_mb:%" PRIu64, g->oom->bytes >> 20);
 	BRIEF(v, "%s", v->setting);
 	TEXT(v, "%s=%s may keep %s whole", CONF, v->setting, gp_plural(h->count, "segment").s);
@@ -83,8 +94,7 @@ static void advise_max_split(struct advising *g, const struct gp_oom_help *h)
 
 static void advise_rounding(struct advising *g, const struct gp_oom_help *h)
 {
-	struct gp_oom_advice *v =
-		advice_add(g, gp_help_names[h->help], GP_OOM_COST_SETTING, !h->is_bound, h->bytes);
+	struct gp_oom_advice *v = advice_of(g, h, GP_OOM_COST_SETTING);
 	if (h->help == GP_HELP_LESS_ROUNDING) {
 		BRIEF(v, "no roundup_power2_divisions");
 		TEXT(v, "remove roundup_power2_divisions from %s: it adds up to %s", CONF,
@@ -97,13 +107,33 @@ static void advise_rounding(struct advising *g, const struct gp_oom_help *h)
 	     gp_bytes_text(h->bytes).s);
 }
 
+/* A limit of `bytes` as the job sets one, and the fraction that it has now. "": not known. */
+static void limit_setting(const struct advising *g, uint64_t bytes,
+			  char setting[GP_OOM_SETTING_MAX], char old[GP_OOM_SETTING_MAX])
+{
+	const uint64_t total = g->c->frag.device->total_bytes, limit = g->c->facts.limit_bytes;
+	const char *conf = g->r->info->alloc_conf;
+	const bool is_set = conf && strstr(conf, "per_process_memory_fraction:");
+	setting[0] = old[0] = '\0';
+	if (!total || bytes > total)
+		return;
+	/* a step more than is needed, so that what follows has some room */
+	uint64_t parts = (uint64_t)ceil((double)bytes / (double)total * FRACTION_PARTS) + 1;
+	parts = parts < FRACTION_PARTS ? parts : FRACTION_PARTS;
+	snprintf(setting, GP_OOM_SETTING_MAX, "%s%.4f%s",
+		 is_set ? "per_process_memory_fraction:" :
+			  "torch.cuda.set_per_process_memory_fraction(",
+		 (double)parts / FRACTION_PARTS, is_set ? "" : ")");
+	if (g->c->facts.is_limit_told && limit != GP_BYTES_UNKNOWN)
+		snprintf(old, GP_OOM_SETTING_MAX, "%.3g", (double)limit / (double)total);
+}
+
 static void advise_limit(struct advising *g, const struct gp_oom_help *h)
 {
 	const struct gp_oom_facts *f = &g->c->facts;
 	char old[GP_OOM_SETTING_MAX];
-	struct gp_oom_advice *v =
-		advice_add(g, gp_help_names[h->help], GP_OOM_COST_SETTING, !h->is_bound, h->bytes);
-	gp_oom_fraction(g->r, g->c, h->bytes, v->setting, old);
+	struct gp_oom_advice *v = advice_of(g, h, GP_OOM_COST_SETTING);
+	limit_setting(g, h->bytes, v->setting, old);
 	if (!*old) {
 		BRIEF(v, "a limit of %s", gp_bytes_text(h->bytes).s);
 		TEXT(v, "raise the limit to %s%s%s", gp_bytes_text(h->bytes).s,
@@ -147,7 +177,7 @@ static void advise_others(struct advising *g)
 	if (!h)
 		return;
 	struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_ENVIRONMENT,
-					     true, g->c->finding.missing_bytes);
+					     true, g->c->finding.missing_bytes, NULL);
 	BRIEF(v, "stop other processes");
 	TEXT(v, "stop other processes that hold %s or more (nvidia-smi lists them)",
 	     gp_at_least_text(v->bytes).s);
@@ -182,8 +212,7 @@ static void advise_smaller(struct advising *g)
 	const struct gp_oom_help *h = smaller_of(g);
 	if (!h)
 		return;
-	struct gp_oom_advice *v =
-		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, h->bytes);
+	struct gp_oom_advice *v = advice_of(g, h, GP_OOM_COST_CONFIGURATION);
 	const struct gp_text size = smaller_size(g, h);
 	BRIEF(v, "request: %s", size.s);
 	TEXT(v, "make the request %s (%s)", size.s,
@@ -198,8 +227,7 @@ static void advise_less(struct advising *g, const struct gp_oom_help *h)
 	struct gp_text less = gp_at_least_text(h->bytes);
 	if (!g->a->is_framework && f->allocated_bytes < h->bytes)
 		return;
-	struct gp_oom_advice *v =
-		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CONFIGURATION, true, h->bytes);
+	struct gp_oom_advice *v = advice_of(g, h, GP_OOM_COST_CONFIGURATION);
 	BRIEF(v, "smaller batch: %s less", less.s);
 	if (!g->a->is_framework) {
 		TEXT(v, "use %s less of PyTorch's %s, then call torch.cuda.empty_cache()", less.s,
@@ -220,8 +248,8 @@ static void advise_batch(struct advising *g)
 	if (is_beyond_device(g) || (g->is_leak_sure && !g->is_of_optimizer))
 		return;
 	if (h && g->is_of_optimizer) {
-		struct gp_oom_advice *v =
-			advice_add(g, "less_state", GP_OOM_COST_CONFIGURATION, true, h->bytes);
+		struct gp_oom_advice *v = advice_add(g, "less_state", GP_OOM_COST_CONFIGURATION,
+						     true, h->bytes, NULL);
 		BRIEF(v, "less optimizer state");
 		TEXT(v,
 		     "an optimizer with %s less state, or one that shares it among GPUs (ZeRO, "
@@ -256,8 +284,8 @@ static void advise_leak(struct advising *g)
 			 "perhaps: %s more each %s from %s; else activations",
 			 gp_bytes_text(pace).s, unit,
 			 is_named ? gp_oom_who_short(who, 48, shorter) : "an unrecorded line");
-	struct gp_oom_advice *v = advice_add(g, "stop_leak", GP_OOM_COST_CODE, true, l->live_bytes);
-	snprintf(v->who, sizeof v->who, "%s", who);
+	struct gp_oom_advice *v =
+		advice_add(g, "stop_leak", GP_OOM_COST_CODE, true, l->live_bytes, who);
 	BRIEF(v, "stop a leak: %s a %s", gp_bytes_text(pace).s, unit);
 	if (is_named)
 		TEXT(v, "do not keep what %s allocates%s", gp_oom_who_short(who, 40, shorter),
@@ -275,11 +303,12 @@ static enum gp_status advise_outside(struct advising *g)
 	if (!h)
 		return GP_OK;
 	enum gp_status status = gp_oom_holder_find(g->r, g->oom, g->c, true, &holder);
+	const uint64_t missing = g->c->finding.missing_bytes;
+	const bool is_named = holder.bytes >= missing;
 	struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true,
-					     g->c->finding.missing_bytes);
+					     missing, is_named ? holder.who : NULL);
 	BRIEF(v, "less outside PyTorch");
-	if (holder.bytes >= v->bytes) {
-		snprintf(v->who, sizeof v->who, "%s", holder.who);
+	if (is_named) {
 		TEXT(v, "use %s less of the %s outside PyTorch from %s",
 		     gp_at_least_text(v->bytes).s, gp_bytes_text(holder.bytes).s,
 		     gp_oom_who_short(v->who, 48, shorter));
@@ -295,10 +324,9 @@ static void advise_cache(struct advising *g)
 	const struct gp_oom_help *h = help_of(g, GP_HELP_EMPTY_CACHE);
 	if (!h)
 		return;
-	struct gp_oom_advice *v =
-		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true, h->bytes);
+	struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true,
+					     h->bytes, g->a->asker);
 	char shorter[GP_OOM_WHO_MAX];
-	snprintf(v->who, sizeof v->who, "%s", g->a->asker);
 	BRIEF(v, "empty_cache() before it");
 	TEXT(v, "torch.cuda.empty_cache() before %s: it returns %s",
 	     *v->who ? gp_oom_who_short(v->who, 52, shorter) : "it", gp_bytes_text(h->bytes).s);
@@ -309,9 +337,7 @@ static enum gp_status advise_streams(struct advising *g)
 	const struct gp_oom_help *h = help_of(g, GP_HELP_STREAMS);
 	if (!h)
 		return GP_OK;
-	struct gp_oom_advice *v =
-		advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, !h->is_bound, h->bytes);
-	return gp_oom_elsewhere_text(g->r, g->oom, g->c, v);
+	return gp_oom_elsewhere_text(g->r, g->oom, g->c, advice_of(g, h, GP_OOM_COST_CODE));
 }
 
 /* The cheaper set of blocks whose going makes a place, where one line allocated them. */
@@ -334,9 +360,8 @@ static enum gp_status advise_blocks(struct advising *g, bool *is_advised)
 			return status;
 		if (!*who)
 			continue;
-		struct gp_oom_advice *v =
-			advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true, h->bytes);
-		snprintf(v->who, sizeof v->who, "%s", who);
+		struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE,
+						     true, h->bytes, who);
 		BRIEF(v, "free %s earlier", gp_plural(h->count, "block").s);
 		gp_oom_set_text(g->c, set, is_beside, v->who, v->text);
 		*is_advised = true;
@@ -356,7 +381,7 @@ static void advise_alike(struct advising *g)
 	if (!g->a->is_framework || !alike.is_most)
 		return;
 	struct gp_oom_advice *v =
-		advice_add(g, "free_held", GP_OOM_COST_CODE, alike.is_enough, g->oom->bytes);
+		advice_add(g, "free_held", GP_OOM_COST_CODE, alike.is_enough, g->oom->bytes, NULL);
 	BRIEF(v, "free %s earlier", gp_bytes_text(v->bytes).s);
 	TEXT(v, "%s the request's size (%s of the %s in use): free or offload one%s",
 	     alike.blocks == 1 ? "1 live block has" : blocks, gp_bytes_text(alike.bytes).s,
@@ -380,8 +405,7 @@ static enum gp_status advise_holder(struct advising *g)
 	const uint64_t bytes = holder.is_enough ? holder.freed_bytes : h->bytes;
 	const char *then = g->a->is_framework ? "" : ", then call empty_cache()";
 	struct gp_oom_advice *v =
-		advice_add(g, "free_held", GP_OOM_COST_CODE, holder.is_enough, bytes);
-	snprintf(v->who, sizeof v->who, "%s", holder.who);
+		advice_add(g, "free_held", GP_OOM_COST_CODE, holder.is_enough, bytes, holder.who);
 	BRIEF(v, "free %s earlier", gp_bytes_text(bytes).s);
 	gp_oom_who_short(v->who, 42 + strlen(then), shorter);
 	if (holder.is_enough)
@@ -399,9 +423,8 @@ static void advise_size(struct advising *g)
 	char shorter[GP_OOM_WHO_MAX];
 	if (!is_beyond_device(g))
 		return;
-	struct gp_oom_advice *v =
-		advice_add(g, gp_help_names[GP_HELP_SMALLER], GP_OOM_COST_CODE, false, total);
-	snprintf(v->who, sizeof v->who, "%s", g->a->asker);
+	struct gp_oom_advice *v = advice_add(g, gp_help_names[GP_HELP_SMALLER], GP_OOM_COST_CODE,
+					     false, total, g->a->asker);
 	BRIEF(v, "check the size");
 	TEXT(v, "check the size that %s requests: it is larger than the GPU",
 	     *v->who ? gp_oom_who_short(v->who, 57, shorter) : "the job");
@@ -486,6 +509,24 @@ static bool is_of_optimizer(const struct gp_oom_report *r, const struct gp_oom *
 	       gp_frames_are_of_optimizer(frame, s.frames);
 }
 
+/* The leak that holds at that moment at least what is missing, if one does. */
+static enum gp_status find_leak(struct advising *g)
+{
+	const struct gp_oom_finding *v = &g->c->finding;
+	if (v->missing_bytes == GP_BYTES_UNKNOWN || !v->short_bytes || gp_has_losses(g->r->info))
+		return GP_OK;
+	enum gp_status status =
+		gp_leaks_build(g->r->recording, INT64_MIN, g->oom->at_ns, &g->leaks);
+	for (size_t k = 0; status == GP_OK && k < g->leaks.leaks && !g->leak; k++) {
+		const struct gp_leak *l = &g->leaks.leak[k];
+		if (!l->is_object && l->device == g->oom->device && l->since_ns < g->oom->at_ns &&
+		    l->bytes_per_step > 0 && l->live_bytes >= v->missing_bytes)
+			g->leak = l;
+	}
+	g->is_leak_sure = g->leak && !g->leak->may_be_activations;
+	return status;
+}
+
 /* Changes that remove the cause. */
 #define CURES 2u
 static const char *const cures[GP_VERDICTS][CURES] = {
@@ -527,8 +568,7 @@ enum gp_status gp_oom_advise(const struct gp_oom_report *r, const struct gp_oom 
 			     const struct gp_oom_case *c, struct gp_oom_answer *a)
 {
 	struct advising g = { .r = r, .oom = o, .c = c, .a = a };
-	enum gp_status status = gp_oom_leak_find(r, o, c, &g.leaks, &g.leak);
-	g.is_leak_sure = g.leak && !g.leak->may_be_activations;
+	enum gp_status status = find_leak(&g);
 	g.is_of_optimizer = is_of_optimizer(r, o);
 	advise_settings(&g);
 	advise_others(&g);

@@ -9,6 +9,7 @@
 #include "oom_report.h"
 
 #define GP_OOM_WHO_MAX 160u
+#define GP_OOM_SETTING_MAX 96u
 #define GP_OOM_LINE_MAX 400u
 #define GP_OOM_ADVICE_MOST 8u
 #define GP_OOM_NO_HELP_MOST 3u
@@ -131,13 +132,6 @@ void gp_oom_alike_find(const struct gp_oom_case *looked, struct gp_oom_alike *ou
 enum gp_status gp_oom_elsewhere_text(const struct gp_oom_report *report, const struct gp_oom *oom,
 				     const struct gp_oom_case *looked,
 				     struct gp_oom_advice *advice);
-/*
- * oom_leak.c: the leak that explains it, or may; NULL: none does. It is one of `leaks`, of which
- * the caller frees what was found up to that moment. Rewinds.
- */
-enum gp_status gp_oom_leak_find(const struct gp_oom_report *report, const struct gp_oom *oom,
-				const struct gp_oom_case *looked, struct gp_leaks *leaks,
-				const struct gp_leak **leak);
 /* oom_advice.c: fills `leak`, advice and no_help of an answer whose other parts are there. */
 enum gp_status gp_oom_advise(const struct gp_oom_report *report, const struct gp_oom *oom,
 			     const struct gp_oom_case *looked, struct gp_oom_answer *answer);

@@ -36,17 +36,8 @@ static void write_state(struct gp_json *json, const struct gp_oom_case *c)
 	gp_json_number(json, "releasable_bytes", f->releasable_bytes);
 	gp_json_number(json, "largest_request_bytes", f->largest_bytes);
 	gp_known_write(json, "largest_after_release_bytes", c->frag.largest_released_bytes);
-	gp_json_object(json, "causes");
-	for (unsigned k = 0; k < GP_CAUSES; k++)
-		gp_json_number(json, gp_cause_names[k], c->frag.cause_bytes[k]);
-	gp_json_end(json);
-	gp_json_object(json, "owners");
-	for (size_t k = 0; k < c->owners.owners; k++)
-		gp_json_number(json, c->owners.owner[k].name, c->owners.owner[k].bytes);
-	uint64_t used = c->frag.driver_used_bytes;
-	gp_json_signed_if(json, "unattributed", used != GP_BYTES_UNKNOWN,
-			  (int64_t)(used - c->owners.known_bytes));
-	gp_json_end(json);
+	gp_frag_causes_write(json, &c->frag);
+	gp_frag_owners_write(json, &c->frag, &c->owners);
 	gp_json_text(json, "not_known", c->memory.doubt);
 	gp_json_end(json);
 }
@@ -68,14 +59,11 @@ static void write_verdict(struct gp_json *json, const struct gp_oom *o, const st
 	gp_json_end(json);
 }
 
-static void write_helps(struct gp_json *json, const struct gp_oom_report *r, const struct gp_oom *o,
-			const struct gp_oom_case *c)
+static void write_helps(struct gp_json *json, const struct gp_oom_case *c)
 {
-	char text[GP_REASON_MAX];
 	gp_json_array(json, "helps");
 	for (size_t k = 0; k < c->helps; k++) {
 		const struct gp_oom_help *h = &c->help[k];
-		gp_oom_help_text(r, o, c, h, text);
 		gp_json_object(json, NULL);
 		gp_json_text(json, "help", gp_help_names[h->help]);
 		if (h->is_enough && h->is_bound)
@@ -84,101 +72,10 @@ static void write_helps(struct gp_json *json, const struct gp_oom_report *r, con
 			gp_json_bool(json, "enough", h->is_enough);
 		gp_json_number(json, "bytes", h->bytes);
 		gp_json_number(json, "count", h->count);
-		gp_json_text(json, "text", text);
+		gp_json_text(json, "text", gp_oom_help_text(h).s);
 		gp_json_end(json);
 	}
 	gp_json_end(json);
-}
-
-static void write_set(struct gp_json *json, const char *key, const struct gp_oom_case *c,
-		      const struct gp_block_set *set)
-{
-	gp_json_array(json, key);
-	for (size_t k = 0; set->is_found && k < set->blocks; k++)
-		gp_json_hex(json, NULL, c->memory.block[set->block[k]].address);
-	gp_json_end(json);
-}
-
-static void write_pins(struct gp_json *json, const struct gp_oom_report *r,
-		       const struct gp_oom_case *c)
-{
-	gp_json_array(json, "pins");
-	for (size_t k = 0; k < c->frag.pins && (!r->top || k < r->top); k++) {
-		const struct gp_frag_pin *p = &c->frag.pin[k];
-		const struct gp_memory_block *b = &c->memory.block[p->block];
-		gp_json_object(json, NULL);
-		gp_json_hex(json, "segment", c->memory.segment[p->segment].address);
-		gp_json_hex(json, "address", b->address);
-		gp_json_number(json, "bytes", b->bytes);
-		gp_json_number(json, "hostage_bytes", p->hostage_bytes);
-		gp_json_signed(json, "age_ns", c->memory.at_ns - b->at_ns);
-		gp_json_end(json);
-	}
-	gp_json_end(json);
-}
-
-static void write_sums(struct gp_json *json, const struct gp_use *use)
-{
-	gp_json_number(json, "bytes", use->bytes);
-	gp_json_number(json, "count", use->count);
-	gp_json_number(json, "before_bytes", use->live_bytes);
-	gp_json_signed(json, "grown_bytes", (int64_t)(use->bytes - use->live_bytes));
-}
-
-static const struct gp_use_shape shape = { "", NULL, write_sums };
-
-static void write_request(struct gp_json *json, const struct gp_use *use)
-{
-	gp_json_number(json, "bytes", use->bytes);
-}
-
-static const struct gp_use_shape request = { "", NULL, write_request };
-
-static enum gp_status write_uses(struct gp_json *json, const struct gp_oom_report *r, size_t k,
-				 const struct gp_oom_case *c)
-{
-	const struct gp_grouping how = { .by = r->info->has_stacks ? GP_BY_STACK : GP_BY_KIND };
-	struct gp_use_style style = { .top = r->top, .device = -1, .is_json = true };
-	struct gp_groups groups;
-	size_t grew, all;
-	enum gp_status status = gp_groups_build(r->recording, c->use, c->uses, &how, &groups);
-	if (status)
-		return status;
-	gp_json_object(json, "holders");
-	gp_use_groups_write(json, r->recording, &groups, &style, &shape);
-	gp_json_end(json);
-	all = groups.groups;
-	gp_oom_by_growth(&groups, &grew);
-	groups.groups = grew;
-	gp_json_object(json, "grew");
-	gp_json_signed(json, "from_ns", c->from_ns > 0 ? c->from_ns : 0);
-	gp_json_number_if(json, "step", r->row[k].step, r->row[k].step);
-	gp_use_groups_write(json, r->recording, &groups, &style, &shape);
-	gp_json_end(json);
-	groups.groups = all;
-	gp_groups_free(&groups);
-	return GP_OK;
-}
-
-static enum gp_status write_asker(struct gp_json *json, const struct gp_oom_report *r,
-				  const struct gp_oom *o)
-{
-	const struct gp_grouping how = { .by = GP_BY_STACK };
-	const struct gp_use use = { .stack = o->stack,
-				    .at_ns = o->at_ns,
-				    .without = o->stack ? NULL : "no stack was recorded",
-				    .bytes = o->bytes,
-				    .count = 1 };
-	struct gp_use_style style = { .device = -1, .is_json = true };
-	struct gp_groups groups;
-	enum gp_status status = gp_groups_build(r->recording, &use, 1, &how, &groups);
-	if (status)
-		return status;
-	gp_json_object(json, "asker");
-	gp_use_groups_write(json, r->recording, &groups, &style, &request);
-	gp_json_end(json);
-	gp_groups_free(&groups);
-	return GP_OK;
 }
 
 enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_report *r, size_t k,
@@ -202,14 +99,14 @@ enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_repor
 	gp_known_write(json, "free_bytes", o->free_bytes);
 	if (c) {
 		gp_oom_answer_write(json, r->row[k].answer);
-		status = write_asker(json, r, o);
+		status = gp_oom_asker_show(r, json, o);
 		write_verdict(json, o, c);
 		write_state(json, c);
-		write_helps(json, r, o, c);
-		write_set(json, "free_neighbours", c, &c->frag.fit.in_place);
-		write_set(json, "free_segments", c, &c->frag.fit.by_emptying);
-		write_pins(json, r, c);
-		status = status ? status : write_uses(json, r, k, c);
+		write_helps(json, c);
+		gp_frag_set_write(json, "free_neighbours", &c->memory, &c->frag.fit.in_place);
+		gp_frag_set_write(json, "free_segments", &c->memory, &c->frag.fit.by_emptying);
+		gp_frag_pins_write(json, &c->frag, r->top, false);
+		status = status ? status : gp_oom_uses_show(r, json, k, c);
 	} else {
 		gp_json_null(json, "verdict");
 	}

@@ -11,6 +11,7 @@
 #include "oom_report.h"
 
 #define SET_SHOWN 40u /* blocks that advice refers to: more than a person reads */
+#define SET_INDENT 13
 
 static void print_bytes(FILE *out, uint64_t bytes, int width)
 {
@@ -146,128 +147,18 @@ static struct gp_frag_report frag_report(const struct gp_oom_report *r, const st
 	};
 }
 
-static void print_set(const struct gp_frag_report *r, const struct gp_block_set *set)
+static void print_helps(const struct gp_frag_report *r, const struct gp_oom_case *c)
 {
-	for (size_t k = 0; k < set->blocks && k < SET_SHOWN; k++) {
-		const struct gp_memory_block *b = &r->memory.block[set->block[k]];
-		char who[GP_WHO_MAX];
-		gp_frag_who(r, b->stack, b->at_ns, who);
-		fprintf(r->out, "             0x%012" PRIx64 " %9s  ", b->address,
-			gp_bytes_text(b->bytes).s);
-		gp_name_print(r->out, who);
-		fprintf(r->out, "%s\n", b->state == GP_STATE_PENDING ? "  (pending)" : "");
-	}
-	if (set->blocks > SET_SHOWN)
-		fprintf(r->out, "             and %s\n",
-			gp_plural(set->blocks - SET_SHOWN, "more block").s);
-}
-
-static void print_helps(const struct gp_oom_report *whole, const struct gp_frag_report *r,
-			const struct gp_oom *o, const struct gp_oom_case *c)
-{
-	char text[GP_REASON_MAX];
 	fputs("  what would have helped:\n", r->out);
 	for (size_t k = 0; k < c->helps; k++) {
 		const struct gp_oom_help *h = &c->help[k];
 		const char *how = !h->is_enough ? "no" : h->is_bound ? "maybe" : "yes";
-		gp_oom_help_text(whole, o, c, h, text);
-		fprintf(r->out, "    %-7s  %s\n", how, text);
+		fprintf(r->out, "    %-7s  %s\n", how, gp_oom_help_text(h).s);
 		if (h->help == GP_HELP_FREE_NEIGHBOURS)
-			print_set(r, &c->frag.fit.in_place);
+			gp_frag_set_print(r, &c->frag.fit.in_place, SET_SHOWN, SET_INDENT);
 		else if (h->help == GP_HELP_FREE_SEGMENTS)
-			print_set(r, &c->frag.fit.by_emptying);
+			gp_frag_set_print(r, &c->frag.fit.by_emptying, SET_SHOWN, SET_INDENT);
 	}
-}
-
-/* ---- who ---- */
-
-static void print_held(FILE *out, const struct gp_use *use, uint64_t whole)
-{
-	fprintf(out, "%10s %6.1f%% %8s  ", gp_bytes_text(use->bytes).s,
-		whole ? 100.0 * (double)use->bytes / (double)whole : 0.0,
-		use->count ? gp_count_text(use->count).s : "-");
-}
-
-static void print_grown(FILE *out, const struct gp_use *use, uint64_t whole)
-{
-	(void)whole;
-	fprintf(out, "%10s %10s  ", gp_bytes_text(gp_oom_growth(use)).s,
-		gp_bytes_text(use->bytes).s);
-}
-
-static const struct gp_use_shape held = { "      live   share    count", print_held, NULL };
-static const struct gp_use_shape grown = { "      grew       live", print_grown, NULL };
-
-static enum gp_status print_asker(const struct gp_oom_report *r, const struct gp_oom *o)
-{
-	const struct gp_grouping how = { .by = GP_BY_STACK };
-	const struct gp_use use = { .stack = o->stack,
-				    .at_ns = o->at_ns,
-				    .without = o->stack ? NULL : "no stack was recorded",
-				    .bytes = o->bytes };
-	static const struct gp_use_shape shape = { " requested   share    count", print_held,
-						   NULL };
-	struct gp_use_style style = { .top = 1, .device = -1 };
-	struct gp_groups groups;
-	if (!o->stack)
-		return GP_OK;
-	enum gp_status status = gp_groups_build(r->recording, &use, 1, &how, &groups);
-	if (status)
-		return status;
-	gp_use_groups_print(r->out, r->recording, &groups, &style, &shape, o->bytes);
-	gp_groups_free(&groups);
-	return GP_OK;
-}
-
-static uint64_t held_bytes(const struct gp_oom_case *c)
-{
-	uint64_t bytes = 0;
-	for (size_t k = 0; k < c->uses; k++)
-		bytes += c->use[k].bytes;
-	return bytes;
-}
-
-static void print_since(const struct gp_oom_report *r, size_t k, const struct gp_oom_case *c,
-			bool has_grown)
-{
-	fputs(has_grown ? "  Growth since " : "  No growth since ", r->out);
-	if (c->from_ns > 0)
-		fputs(gp_ns_text(c->from_ns).s, r->out);
-	else
-		fputs("start", r->out);
-	if (r->row[k].step)
-		fprintf(r->out, " (step %zu began)", r->row[k].step);
-	else if (r->steps.steps)
-		fputs(" (no step had begun)", r->out);
-	fputs(has_grown ? ":\n" : "\n", r->out);
-}
-
-static enum gp_status print_uses(const struct gp_oom_report *r, size_t k,
-				 const struct gp_oom_case *c)
-{
-	/* without stacks the kind of memory is all that is known */
-	const struct gp_grouping how = { .by = r->info->has_stacks ? GP_BY_STACK : GP_BY_KIND };
-	struct gp_use_style style = { .top = r->top,
-				      .device = -1,
-				      .by = r->info->has_stacks ? NULL : "kind",
-				      .grouping = how };
-	struct gp_groups groups;
-	size_t grew, all;
-	enum gp_status status = gp_groups_build(r->recording, c->use, c->uses, &how, &groups);
-	if (status)
-		return status;
-	all = groups.groups;
-	while (groups.groups && !groups.group[groups.groups - 1].use.bytes)
-		groups.groups--;
-	gp_use_groups_print(r->out, r->recording, &groups, &style, &held, held_bytes(c));
-	groups.groups = all;
-	gp_oom_by_growth(&groups, &grew);
-	print_since(r, k, c, grew > 0);
-	groups.groups = grew;
-	gp_use_groups_print(r->out, r->recording, &groups, &style, &grown, 0);
-	groups.groups = all;
-	gp_groups_free(&groups);
-	return GP_OK;
 }
 
 enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k,
@@ -277,7 +168,7 @@ enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k,
 	struct gp_frag_report f = frag_report(r, c);
 	char reason[GP_CAUSE_MAX];
 	print_asked(r, k);
-	enum gp_status status = print_asker(r, o);
+	enum gp_status status = gp_oom_asker_show(r, NULL, o);
 	gp_oom_cause_text(o, c, reason);
 	fprintf(r->out, "  verdict: %s\n", reason);
 	gp_oom_missing_text(c, reason);
@@ -287,12 +178,12 @@ enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k,
 		gp_mask_line(r->out, c->memory.doubt);
 	}
 	print_place(r, c);
-	print_helps(r, &f, o, c);
+	print_helps(&f, c);
 	if (c->frag.reserved_bytes) {
 		gp_frag_causes_print(&f, &c->frag);
 		gp_frag_pins_print(&f, &c->frag);
 	}
-	return status ? status : print_uses(r, k, c);
+	return status ? status : gp_oom_uses_show(r, NULL, k, c);
 }
 
 void gp_oom_next_print(const struct gp_oom_report *r, const char *otherwise)

@@ -63,7 +63,6 @@ enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_repor
 
 #define GP_REASON_MAX 640u
 #define GP_CAUSE_MAX (GP_REASON_MAX + 32)
-#define GP_OOM_SETTING_MAX 96u
 /* The figures that prove the verdict, in a sentence without its name. */
 void gp_oom_reason(const struct gp_oom *oom, const struct gp_oom_case *looked, char *out);
 /* The same behind its name: "limit: ..." */
@@ -72,16 +71,17 @@ void gp_oom_cause_text(const struct gp_oom *oom, const struct gp_oom_case *looke
 void gp_oom_missing_text(const struct gp_oom_case *looked, char *out);
 /* "stream 0x7e00", "stream 0": the default one */
 struct gp_text gp_oom_stream_text(uint64_t stream);
-/* What one help would have done, in a sentence. */
-void gp_oom_help_text(const struct gp_oom_report *report, const struct gp_oom *oom,
-		      const struct gp_oom_case *looked, const struct gp_oom_help *help, char *out);
-/* A limit of `bytes` as the job sets one, and the fraction that it has now. "": not known. */
-void gp_oom_fraction(const struct gp_oom_report *report, const struct gp_oom_case *looked,
-		     uint64_t bytes, char setting[GP_OOM_SETTING_MAX],
-		     char old[GP_OOM_SETTING_MAX]);
+/* What one help would have done. */
+struct gp_oom_help_line {
+	char s[160];
+};
+struct gp_oom_help_line gp_oom_help_text(const struct gp_oom_help *help);
 
-/* By growth, the most first; those that grew are *grown. Stacks with memory then or now. */
-void gp_oom_by_growth(struct gp_groups *groups, size_t *grown);
-uint64_t gp_oom_growth(const struct gp_use *use);
+/* ---- oom_uses.c: as text, or where `json` is not NULL its keys `asker`, `holders`, `grew` ---- */
+
+enum gp_status gp_oom_asker_show(const struct gp_oom_report *report, struct gp_json *json,
+				 const struct gp_oom *oom);
+enum gp_status gp_oom_uses_show(const struct gp_oom_report *report, struct gp_json *json, size_t k,
+				const struct gp_oom_case *looked);
 
 #endif

@@ -1,15 +1,12 @@
 /* Sentences of `gpuprof oom`: what proves a verdict, and what would have helped. */
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../io/amount.h"
 #include "oom_report.h"
 
-#define ROOM_TEXT 160u	      /* of a part of a sentence, with two sizes */
-#define OTHERS_SHARE 50u      /* of the GPU: less is what contexts take, and is not named */
-#define FRACTION_PARTS 10000u /* of a limit as a fraction: the steps in which it is stated */
+#define ROOM_TEXT 160u	 /* of a part of a sentence, with two sizes */
+#define OTHERS_SHARE 50u /* of the GPU: less is what contexts take, and is not named */
 #define SAY(...) snprintf(out, GP_REASON_MAX, __VA_ARGS__)
 
 /* ---- what is missing, and why ---- */
@@ -239,195 +236,38 @@ void gp_oom_cause_text(const struct gp_oom *o, const struct gp_oom_case *c, char
 
 /* ---- what would have helped ---- */
 
-static const char *text(struct gp_text *room, uint64_t bytes)
-{
-	*room = gp_bytes_text(bytes);
-	return bytes == GP_BYTES_UNKNOWN ? "an unknown amount" : room->s;
-}
+/* "freeing neighbours in a segment: 48.0 MiB, 2 blocks" */
+static const struct {
+	const char *before, *behind; /* the bytes */
+	const char *unit;	     /* of `count`; NULL: it is not shown */
+} helps[GP_HELPS] = {
+	[GP_HELP_FREE_NEIGHBOURS] = { "freeing neighbours in a segment: ", "", "block" },
+	[GP_HELP_FREE_SEGMENTS] = { "emptying segments, which return to the driver: ", "",
+				    "block" },
+	[GP_HELP_EMPTY_CACHE] = { "empty_cache(): it returns ", " to the driver", NULL },
+	[GP_HELP_EXPANDABLE] = { "expandable_segments:True: at most ", " in one range", NULL },
+	[GP_HELP_MAX_SPLIT] = { "max_split_size_mb: ", " free in segments that would be whole",
+				"segment" },
+	[GP_HELP_ROUND_SIZES] = { "roundup_power2_divisions: the largest gap is ", " too short",
+				  "division" },
+	[GP_HELP_LESS_ROUNDING] = { "no roundup_power2_divisions: it adds up to ", "", NULL },
+	[GP_HELP_STREAMS] = { "one stream and pool for both: ", " are cached for others", NULL },
+	[GP_HELP_LIMIT] = { "a limit of ", "", NULL },
+	[GP_HELP_OUTSIDE] = { "without what was taken outside PyTorch: ", "", NULL },
+	[GP_HELP_OTHER] = { "without what other processes took: ", "", NULL },
+	[GP_HELP_SMALLER] = { "a request of at most ", "", NULL },
+	[GP_HELP_LESS] = { "", " less in use and requested", NULL },
+};
 
-static const char *least(struct gp_text *room, uint64_t bytes)
+struct gp_oom_help_line gp_oom_help_text(const struct gp_oom_help *h)
 {
-	*room = gp_at_least_text(bytes);
-	return bytes == GP_BYTES_UNKNOWN ? "an unknown amount" : room->s;
-}
-
-static void say_expandable(const struct gp_oom_help *h, const struct gp_oom *o, char *out)
-{
-	struct gp_text a, b;
-	SAY("expandable_segments:True: free pages and free device memory would be %s, %s are "
-	    "needed",
-	    text(&a, h->bytes), text(&b, o->bytes));
-}
-
-void gp_oom_fraction(const struct gp_oom_report *r, const struct gp_oom_case *c, uint64_t bytes,
-		     char setting[GP_OOM_SETTING_MAX], char old[GP_OOM_SETTING_MAX])
-{
-	const uint64_t total = c->frag.device->total_bytes, limit = c->facts.limit_bytes;
-	const char *conf = r->info->alloc_conf;
-	const bool is_set = conf && strstr(conf, "per_process_memory_fraction:");
-	const char *from = is_set ? "per_process_memory_fraction:" :
-				    "torch.cuda.set_per_process_memory_fraction(";
-	setting[0] = old[0] = '\0';
-	if (!total || bytes > total)
-		return;
-	/* a step more than is needed, so that what follows has some room */
-	uint64_t parts = (uint64_t)ceil((double)bytes / (double)total * FRACTION_PARTS) + 1;
-	parts = parts < FRACTION_PARTS ? parts : FRACTION_PARTS;
-	snprintf(setting, GP_OOM_SETTING_MAX, "%s%.4f%s", from, (double)parts / FRACTION_PARTS,
-		 is_set ? "" : ")");
-	if (c->facts.is_limit_told && limit != GP_BYTES_UNKNOWN)
-		snprintf(old, GP_OOM_SETTING_MAX, "%.3g", (double)limit / (double)total);
-}
-
-static void say_higher_limit(const struct gp_oom_report *r, const struct gp_oom_case *c,
-			     const struct gp_oom_help *h, char *out)
-{
-	char setting[GP_OOM_SETTING_MAX], old[GP_OOM_SETTING_MAX];
-	gp_oom_fraction(r, c, h->bytes, setting, old);
-	if (*old)
-		SAY("a limit that is %s higher: %s instead of %s",
-		    gp_bytes_text(above(h->bytes, c->facts.limit_bytes)).s, setting, old);
-	else
-		SAY("a limit of %s%s%s", gp_bytes_text(h->bytes).s, *setting ? ": " : "", setting);
-}
-
-static void say_less(const struct gp_oom_facts *f, const struct gp_oom_help *h, char *out)
-{
-	struct gp_text a, b;
-	if (f->is_framework)
-		SAY("%s less of the %s allocated and requested", least(&a, h->bytes),
-		    text(&b, f->allocated_bytes + f->bytes));
-	else if (f->allocated_bytes >= h->bytes)
-		SAY("%s less of PyTorch's %s, then empty_cache()", least(&a, h->bytes),
-		    text(&b, f->allocated_bytes));
-	else
-		SAY("%s less in use on the device", least(&a, h->bytes));
-}
-
-static void say_freeing(const struct gp_oom_case *c, const struct gp_oom_help *h, char *out)
-{
-	struct gp_text a = gp_plural(h->count, "block"), b = gp_bytes_text(h->bytes);
-	const bool is_known = c->facts.has_arena;
-	if (h->help == GP_HELP_FREE_NEIGHBOURS)
-		SAY("freeing %s%s (%s)%s%s", a.s, is_known ? " of its stream and pool" : "", b.s,
-		    h->count > 1 ? ", adjacent" : "",
-		    is_known ? "" : ", if of its stream and pool");
-	else
-		SAY("freeing %s (%s): %s to the driver", a.s, b.s,
-		    c->frag.fit.by_emptying.segments == 1 ? "the segment returns" :
-							    "their segments return");
-}
-
-static void say_max_split(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
-{
-	struct gp_text a;
-	SAY("max_split_size_mb:%llu: %s of this size would stay whole, with %s free",
-	    (unsigned long long)(o->bytes >> 20), gp_plural(h->count, "segment").s,
-	    text(&a, h->bytes));
-}
-
-static void say_rounding(const struct gp_oom_help *h, char *out)
-{
-	struct gp_text a;
-	if (h->help == GP_HELP_LESS_ROUNDING)
-		SAY("no roundup_power2_divisions: it adds up to %s to allocated and requested "
-		    "sizes",
-		    text(&a, h->bytes));
-	else
-		SAY("roundup_power2_divisions:%" PRIu64
-		    ": the largest gap is %s too short; with it "
-		    "both have one size, and blocks grow by at most 1/%" PRIu64,
-		    h->count, text(&a, h->bytes), h->count);
-}
-
-static void say_streams(const struct gp_oom_case *c, const struct gp_oom_help *h, char *out)
-{
-	if (h->is_bound)
-		SAY("one stream and pool for both: %s are cached for others",
-		    gp_bytes_text(h->bytes).s);
-	else
-		SAY("on %s: a piece of %s is free there",
-		    gp_oom_stream_text(other_arena(c)->stream).s,
-		    gp_at_most_text(c->other->largest_request_bytes).s);
-}
-
-static void say_came(const struct gp_oom *o, const struct gp_oom_help *h, char *out)
-{
-	struct gp_text a;
-	SAY("without what %s " BEFORE ": %s",
-	    h->help == GP_HELP_OTHER ? "other processes took" : "was taken outside PyTorch",
-	    BEFORE_OF(o), text(&a, h->bytes));
-}
-
-void gp_oom_help_text(const struct gp_oom_report *r, const struct gp_oom *o,
-		      const struct gp_oom_case *c, const struct gp_oom_help *h, char *out)
-{
-	struct gp_text a;
-	switch (h->help) {
-	case GP_HELP_FREE_NEIGHBOURS:
-	case GP_HELP_FREE_SEGMENTS:
-		say_freeing(c, h, out);
-		return;
-	case GP_HELP_EMPTY_CACHE:
-		SAY(o->is_framework ?
-			    "empty_cache(): it returns %s, and PyTorch does that before it fails" :
-			    "empty_cache() before the request: it returns %s to the driver",
-		    text(&a, h->bytes));
-		return;
-	case GP_HELP_EXPANDABLE:
-		say_expandable(h, o, out);
-		return;
-	case GP_HELP_MAX_SPLIT:
-		say_max_split(o, h, out);
-		return;
-	case GP_HELP_ROUND_SIZES:
-	case GP_HELP_LESS_ROUNDING:
-		say_rounding(h, out);
-		return;
-	case GP_HELP_STREAMS:
-		say_streams(c, h, out);
-		return;
-	case GP_HELP_LIMIT:
-		say_higher_limit(r, c, h, out);
-		return;
-	case GP_HELP_OUTSIDE:
-	case GP_HELP_OTHER:
-		say_came(o, h, out);
-		return;
-	case GP_HELP_SMALLER:
-		SAY("a request of at most %s (%" PRIu64 " bytes)", gp_at_most_text(h->bytes).s,
-		    h->bytes);
-		return;
-	case GP_HELP_LESS:
-		say_less(&c->facts, h, out);
-		return;
-	case GP_HELPS:
-		break;
-	}
-	out[0] = '\0';
-}
-
-/* ---- growth ---- */
-
-uint64_t gp_oom_growth(const struct gp_use *use)
-{
-	return use->bytes > use->live_bytes ? use->bytes - use->live_bytes : 0;
-}
-
-static int compare_growth(const void *left, const void *right)
-{
-	const struct gp_group *a = left, *b = right;
-	uint64_t x = gp_oom_growth(&a->use), y = gp_oom_growth(&b->use);
-	if (x != y)
-		return x < y ? 1 : -1;
-	return strcmp(a->key, b->key);
-}
-
-void gp_oom_by_growth(struct gp_groups *groups, size_t *grown)
-{
-	*grown = 0;
-	if (groups->groups > 1)
-		qsort(groups->group, groups->groups, sizeof *groups->group, compare_growth);
-	while (*grown < groups->groups && gp_oom_growth(&groups->group[*grown].use))
-		++*grown;
+	const struct gp_text bytes = h->help == GP_HELP_SMALLER ? gp_at_most_text(h->bytes) :
+				     h->help == GP_HELP_LESS	? gp_at_least_text(h->bytes) :
+								  gp_bytes_text(h->bytes);
+	struct gp_oom_help_line line;
+	const char *unit = helps[h->help].unit;
+	snprintf(line.s, sizeof line.s, "%s%s%s%s%s", helps[h->help].before,
+		 h->bytes == GP_BYTES_UNKNOWN ? "an unknown amount" : bytes.s,
+		 helps[h->help].behind, unit ? ", " : "", unit ? gp_plural(h->count, unit).s : "");
+	return line;
 }

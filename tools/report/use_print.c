@@ -363,7 +363,7 @@ void gp_use_moment_print(FILE *out, const struct gp_info *info, const struct gp_
 	print_doubts(out, info, h, moment);
 }
 
-static void print_held(FILE *out, const struct gp_use *use, uint64_t whole)
+void gp_use_held_print(FILE *out, const struct gp_use *use, uint64_t whole)
 {
 	fprintf(out, "%10s %6.1f%% %8s  ", gp_bytes_text(use->bytes).s,
 		whole ? 100.0 * (double)use->bytes / (double)whole : 0.0,
@@ -376,7 +376,7 @@ static void write_held(struct gp_json *json, const struct gp_use *use)
 	gp_json_number(json, "count", use->count);
 }
 
-const struct gp_use_shape gp_use_held_shape = { "     bytes   share    count", print_held,
+const struct gp_use_shape gp_use_held_shape = { "     bytes   share    count", gp_use_held_print,
 						write_held };
 
 void gp_use_no_ranges_print(FILE *out, const char *side, const struct gp_info *info,

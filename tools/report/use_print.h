@@ -45,6 +45,8 @@ struct gp_use_shape {
 };
 
 extern const struct gp_use_shape gp_use_held_shape; /* what was live at a moment */
+/* Its row: bytes, their share of `whole`, how many. */
+void gp_use_held_print(FILE *out, const struct gp_use *use, uint64_t whole);
 /* "driver", "reserved", "allocated", and of the host "pinned"; NULL: not a curve */
 extern const char *const gp_curve_keys[GP_CURVE_KEYS];
 

@@ -19,7 +19,7 @@
 #define PLACES 4u
 /* Of the device: out-of-memories whose states are that near to each other are alike. */
 #define ALIKE_PART 256u
-#define STATES 64u /* of one request: so many different ones are remembered */
+#define STATES 256u /* so many different ones are remembered */
 
 /* Refusals of a thread, one size and device, of which it is not yet known whose they are. */
 struct refusal {
@@ -309,71 +309,31 @@ static bool is_near(uint64_t a, uint64_t b, uint64_t most)
 	       (a != GP_BYTES_UNKNOWN && b != GP_BYTES_UNKNOWN && (a > b ? a - b : b - a) <= most);
 }
 
-static bool is_same_request(const struct gp_oom *a, const struct gp_oom *b)
-{
-	return a->stack == b->stack && a->bytes == b->bytes && a->device == b->device &&
-	       a->is_framework == b->is_framework;
-}
-
 /* The same request in the same state: what is said of one holds for the other. */
 static bool is_alike(const struct gp_oom *a, const struct gp_oom *b)
 {
 	uint64_t most = a->total_bytes / ALIKE_PART;
-	return is_same_request(a, b) && a->limit_bytes == b->limit_bytes &&
+	return a->stack == b->stack && a->bytes == b->bytes && a->device == b->device &&
+	       a->is_framework == b->is_framework && a->limit_bytes == b->limit_bytes &&
 	       is_near(a->allocated_bytes, b->allocated_bytes, most) &&
 	       is_near(a->reserved_bytes, b->reserved_bytes, most) &&
 	       is_near(a->used_by_job_bytes, b->used_by_job_bytes, most) &&
 	       is_near(a->free_bytes, b->free_bytes, most);
 }
 
-static int compare_requests(const void *left, const void *right)
+/* Each is compared with the last STATES different ones: a job repeats few requests. */
+static void find_like(struct gp_ooms *out)
 {
-	const struct gp_oom *a = *(const struct gp_oom *const *)left,
-			    *b = *(const struct gp_oom *const *)right;
-	if (a->stack != b->stack)
-		return a->stack < b->stack ? -1 : 1;
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? -1 : 1;
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	if (a->is_framework != b->is_framework)
-		return a->is_framework ? -1 : 1;
-	return (a->number > b->number) - (a->number < b->number);
-}
-
-/* The first of the last STATES different states of a request that `o` is like; NULL: none. */
-static const struct gp_oom *find_first(struct gp_oom *const *state, size_t states,
-				       const struct gp_oom *o)
-{
-	size_t first = states > STATES ? states - STATES : 0;
-	for (size_t k = first; k < states; k++)
-		if (is_alike(state[k], o))
-			return state[k];
-	return NULL;
-}
-
-/* Requests are sorted, so that each is compared with its own states alone. */
-static enum gp_status find_like(struct gp_ooms *out)
-{
-	struct gp_oom **by = calloc(2 * out->ooms + 1, sizeof *by), **state = &by[out->ooms];
-	size_t states = 0;
-	if (by == NULL)
-		return GP_E_MEMORY;
-	for (size_t k = 0; k < out->ooms; k++)
-		by[k] = &out->oom[k];
-	if (out->ooms > 1)
-		qsort(by, out->ooms, sizeof *by, compare_requests);
+	size_t state[STATES], states = 0;
 	for (size_t k = 0; k < out->ooms; k++) {
-		struct gp_oom *o = by[k];
-		if (k > 0 && !is_same_request(by[k - 1], o))
-			states = 0;
-		const struct gp_oom *like = find_first(state, states, o);
-		o->like = (size_t)((like != NULL ? like : o) - out->oom);
-		if (like == NULL)
-			state[states++] = o;
+		struct gp_oom *o = &out->oom[k];
+		size_t i = states > STATES ? states - STATES : 0;
+		while (i < states && !is_alike(&out->oom[state[i % STATES]], o))
+			i++;
+		o->like = i < states ? state[i % STATES] : k;
+		if (o->like == k)
+			state[states++ % STATES] = k;
 	}
-	free(by);
-	return GP_OK;
 }
 
 static enum gp_status finish(struct search *s)
@@ -383,7 +343,8 @@ static enum gp_status finish(struct search *s)
 		status = add_all(s, &s->refusal[k]);
 	if (s->out->ooms > 1)
 		qsort(s->out->oom, s->out->ooms, sizeof *s->out->oom, gp_row_order);
-	return status == GP_OK ? find_like(s->out) : status;
+	find_like(s->out);
+	return status;
 }
 
 static enum gp_status read_settings(struct gp_recording *r, struct gp_allocator_settings *out)
