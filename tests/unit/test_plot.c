@@ -1,6 +1,6 @@
 /*
- * The arithmetic of pictures: ticks are round and few, labels neither overlap nor are struck
- * through, and the plot on the terminal shows every peak in the column of its moment.
+ * The arithmetic of pictures: ticks are round and few, and the plot on the terminal shows every
+ * peak in the column of its moment.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -14,7 +14,6 @@
 #include "../../tools/io/amount.c"
 #include "../../tools/io/style.c"
 #include "../../tools/timeline/chart.c"
-#include "../../tools/timeline/place_labels.c"
 #include "../../tools/timeline/plot.c"
 
 static uint64_t random_state = 20260807;
@@ -125,50 +124,6 @@ static void test_sizes_are_read(void **state)
 	}
 	for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
 		assert_false(gp_size_parse(bad[k], &bytes));
-}
-
-/* ---- labels ---- */
-
-static bool is_free_of_line(const struct gp_label *text, const struct gp_label *line)
-{
-	double from, to;
-	spread(text, &from, &to);
-	return line->row < text->row || line->at <= from || line->at >= to;
-}
-
-static bool is_apart(const struct gp_label *a, const struct gp_label *b)
-{
-	double from_a, to_a, from_b, to_b;
-	spread(a, &from_a, &to_a);
-	spread(b, &from_b, &to_b);
-	return a->row != b->row || to_a < from_b || to_b < from_a;
-}
-
-/* Wherever the peaks are, also all at one place or at the edges. */
-static void test_labels_are_readable(void **state)
-{
-	(void)state;
-	const double width = 844;
-	for (unsigned k = 0; k < 2000; k++) {
-		size_t labels = k % 3 + 1;
-		struct gp_label label[GP_LABELS_MOST] = { 0 };
-		double near = (double)(any() % 845), spread_over = (double)(any() % 100);
-		for (size_t i = 0; i < labels; i++) {
-			double at = k % 2 ? near + spread_over * (double)(any() % 3) :
-					    (double)(any() % 845);
-			label[i].at = at > width ? width : at;
-			label[i].width = 180 + (double)(any() % 60);
-		}
-		assert_true(gp_labels_place(label, labels, width) <= labels);
-		for (size_t i = 0; i < labels; i++) {
-			double from, to;
-			spread(&label[i], &from, &to);
-			assert_true(from >= 0 && to <= width);
-			for (size_t j = 0; j < labels; j++)
-				assert_true(i == j || (is_apart(&label[i], &label[j]) &&
-						       is_free_of_line(&label[i], &label[j])));
-		}
-	}
 }
 
 /* ---- the plot on the terminal ---- */
@@ -366,7 +321,6 @@ int main(void)
 		cmocka_unit_test(test_ticks_end),
 		cmocka_unit_test(test_tick_texts),
 		cmocka_unit_test(test_sizes_are_read),
-		cmocka_unit_test(test_labels_are_readable),
 		cmocka_unit_test(test_peaks_are_marked_where_they_are),
 		cmocka_unit_test(test_short_spike_is_seen),
 		cmocka_unit_test(test_marks_of_one_column_are_stacked),

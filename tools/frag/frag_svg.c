@@ -48,21 +48,6 @@ struct sheet {
 	bool is_drawing; /* else only measured */
 };
 
-static void frag_svg_put_text(FILE *out, const char *text)
-{
-	for (size_t left = strlen(text), n; left; left -= n, text += n) {
-		n = gp_printable(text, left);
-		if (!n) {
-			n = 1;
-			fputs("\xef\xbf\xbd", out);
-		} else if (strchr("&<>\"", *text)) {
-			fprintf(out, "&#%d;", *text);
-		} else {
-			fwrite(text, 1, n, out);
-		}
-	}
-}
-
 /* ---- rows ---- */
 
 static void next_row(struct sheet *s)
@@ -187,7 +172,7 @@ static void put_legend(struct sheet *s)
 				"<rect class=\"c%zu\" x=\"%.1f\" y=\"%.1f\" width=\"12\" "
 				"height=\"12\"/><text x=\"%.1f\" y=\"%.1f\">",
 				k, x, s->y - 10, x + 17, s->y);
-			frag_svg_put_text(s->out, text);
+			gp_xml_put(s->out, text, SIZE_MAX);
 			fputs("</text>\n", s->out);
 		}
 		x += width;
@@ -247,9 +232,9 @@ static void put_head(const struct sheet *s, enum gp_frag_colour colour)
 	      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
 	      "<text class=\"title\" x=\"20\" y=\"30\">",
 	      s->out);
-	frag_svg_put_text(s->out, command);
+	gp_xml_put(s->out, command, SIZE_MAX);
 	fputs("</text>\n<text class=\"faint\" x=\"20\" y=\"51\">", s->out);
-	frag_svg_put_text(s->out, gp_headline_of(s->r->info).s);
+	gp_xml_put(s->out, gp_headline_of(s->r->info).s, SIZE_MAX);
 	fputs("</text>\n", s->out);
 }
 

@@ -180,6 +180,28 @@ void gp_mask(FILE *out, const char *text, size_t bytes)
 	}
 }
 
+void gp_xml_put(FILE *out, const char *text, size_t most)
+{
+	static const char *const entity[] = {
+		['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;"
+	};
+	size_t bytes = strlen(text);
+	for (size_t shown = 0, n; bytes; shown++, text += n, bytes -= n) {
+		if (shown == most) {
+			fputs("…", out);
+			return;
+		}
+		n = gp_printable(text, bytes);
+		if (strchr("<>&\"", *text))
+			fputs(entity[(unsigned char)*text], out);
+		else if (n)
+			fwrite(text, 1, n, out);
+		else
+			fputs("\xef\xbf\xbd", out);
+		n += !n;
+	}
+}
+
 void gp_mask_line(FILE *out, const char *text)
 {
 	if (!text)

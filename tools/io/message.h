@@ -40,6 +40,8 @@ size_t gp_printable(const char *at, size_t bytes);
 
 /* Writes text with everything that is not printable as \xNN. */
 void gp_mask(FILE *out, const char *text, size_t bytes);
+/* Text within an element or attribute of XML: legal whatever it has; at most `most` characters. */
+void gp_xml_put(FILE *out, const char *text, size_t most);
 /* A line of its own for a text that a recording may have; NULL: none. */
 void gp_mask_line(FILE *out, const char *text);
 

@@ -10,7 +10,6 @@
 #include "../io/amount.h"
 #include "../io/message.h"
 #include "chart.h"
-#include "place_labels.h"
 
 /* Pixels. From the top: title and first line; per device a line, a band of labels, plot, legend. */
 enum {
@@ -23,9 +22,10 @@ enum {
 	HEADING = 64,
 	DEVICE_LINE = 30,
 	LABEL_ROW = 17,
-	LINE = 128,   /* characters of a headline */
-	BELOW = 102,  /* time axis and legend */
-	FONT = 12,    /* font size */
+	LINE = 128,  /* characters of a headline */
+	BELOW = 102, /* time axis and legend */
+	FONT = 12,   /* font size, and the advance of a letter in its percents */
+	ADVANCE_PERCENT = 58,
 	OUTSIDE = 30, /* how far curves go on beyond the edge of the plot, where they are cut off */
 	TENTHS = 10,  /* curves are drawn to a tenth of a pixel */
 	STRIP = 60,   /* height of what --fragmentation adds, twice */
@@ -69,32 +69,10 @@ static struct {
 	double height;
 } page;
 
-/* Text that cannot end the element, and is legal XML whatever bytes the recording has. */
-static void out_svg_put_text(FILE *out, const char *text, size_t most)
+/* Pixels that a text needs in any common font. */
+static double width_of(const char *text)
 {
-	size_t bytes = strlen(text);
-	for (size_t shown = 0; bytes; shown++) {
-		size_t n = gp_printable(text, bytes);
-		if (shown == most) {
-			fputs("…", out);
-			return;
-		}
-		if (*text == '<')
-			fputs("&lt;", out);
-		else if (*text == '>')
-			fputs("&gt;", out);
-		else if (*text == '&')
-			fputs("&amp;", out);
-		else if (*text == '"')
-			fputs("&quot;", out);
-		else if (n)
-			fwrite(text, 1, n, out);
-		else
-			fputs("\xef\xbf\xbd", out);
-		n += !n;
-		text += n;
-		bytes -= n;
-	}
+	return (double)strlen(text) * FONT * ADVANCE_PERCENT / 100;
 }
 
 /* ---- a panel: one device ---- */
@@ -169,7 +147,7 @@ static void draw_time_axis(const struct panel *p)
 	for (; has_tick; has_tick = gp_tick_next(chart->to_ns, step, &at)) {
 		double x = LEFT + x_of(p, at);
 		struct gp_text text = gp_tick_ns_text(at, step, chart->to_ns);
-		bool is_wide = x + gp_label_width(text.s, FONT) / 2 > WIDTH;
+		bool is_wide = x + width_of(text.s) / 2 > WIDTH;
 		fprintf(p->out, "<path class=\"axis\" d=\"M%.1f %.1fv5\"/>", x, bottom);
 		fprintf(p->out,
 			"<text class=\"faint\" x=\"%.1f\" y=\"%.1f\" "
@@ -271,23 +249,48 @@ static void draw_ooms(const struct panel *p)
 /* ---- labels of peaks and OOMs, in a band above the plot ---- */
 
 enum { LABELS = GP_CURVES + 1 };
-_Static_assert((int)LABELS <= (int)GP_LABELS_MOST, "each label has its place");
 
+/* Each stands in a row of its own, beside a line that leads down to what it names. */
+struct band_label {
+	char text[192];
+	const char *class;
+	double x, y; /* of what it names, from the left and the top of the plot */
+	double rank;
+	bool is_left; /* the text ends at the line, else it begins there */
+	unsigned row; /* 0 is next to the plot */
+};
 struct band {
 	size_t labels;
-	unsigned rows;
-	struct gp_label label[LABELS];
-	char text[LABELS][192];
-	const char *class[LABELS];
-	double y[LABELS]; /* of what the label names, from the top of the plot */
+	struct band_label label[LABELS];
 };
 
+/* With the text that was written into it. */
 static void band_add(struct band *b, const char *class, double x, double y)
 {
-	b->label[b->labels].at = x;
-	b->label[b->labels].width = gp_label_width(b->text[b->labels], FONT);
-	b->class[b->labels] = class;
-	b->y[b->labels++] = y;
+	struct band_label *l = &b->label[b->labels++];
+	l->class = class;
+	l->x = x;
+	l->y = y;
+}
+
+/*
+ * Texts are at the right of their lines, the leftmost on top; where one would be cut off, they are
+ * at the left as far as they fit there, the rightmost on top: so lines pass beside the texts below.
+ */
+static void band_place(struct band *b)
+{
+	bool is_full = false;
+	for (size_t k = 0; k < b->labels; k++)
+		is_full |= b->label[k].x + width_of(b->label[k].text) > PLOT_WIDTH;
+	for (size_t k = 0; k < b->labels; k++) {
+		struct band_label *l = &b->label[k];
+		l->is_left = is_full && l->x >= width_of(l->text);
+		l->rank = l->is_left ? l->x : 2 * PLOT_WIDTH - l->x;
+	}
+	for (size_t k = 0; k < b->labels; k++)
+		for (size_t i = 0; i < b->labels; i++)
+			b->label[k].row += b->label[i].rank < b->label[k].rank ||
+					   (i < k && b->label[i].rank == b->label[k].rank);
 }
 
 /* The first of those that the job met as out of memory, or of the others. NULL: none is shown. */
@@ -314,8 +317,9 @@ static void band_add_ooms(struct band *b, const struct panel *p)
 		return;
 	if (count > 1)
 		snprintf(more, sizeof more, " (first of %zu)", count);
-	snprintf(b->text[b->labels], sizeof *b->text, "out of memory: %s requested at %s%s",
-		 gp_bytes_text(first->bytes).s, gp_ns_text(first->at_ns).s, more);
+	snprintf(b->label[b->labels].text, sizeof b->label->text,
+		 "out of memory: %s requested at %s%s", gp_bytes_text(first->bytes).s,
+		 gp_ns_text(first->at_ns).s, more);
 	band_add(b, "oom", x_of(p, first->at_ns), 0);
 }
 
@@ -330,28 +334,28 @@ static void band_fill(struct band *b, const struct panel *p)
 	for (unsigned c = 0; c < GP_CURVES; c++) {
 		if (!is_peak_shown(p, c))
 			continue;
-		snprintf(b->text[b->labels], sizeof *b->text, "%s peak %s%s at %s",
+		snprintf(b->label[b->labels].text, sizeof b->label->text, "%s peak %s%s at %s",
 			 gp_curve_names[c], at_least(p, c), gp_bytes_text(d->peak_bytes[c]).s,
 			 gp_ns_text(d->peak_at_ns[c]).s);
 		band_add(b, gp_curve_names[c], x_of(p, d->peak_at_ns[c]),
 			 y_of(p, d->peak_bytes[c]));
 	}
 	band_add_ooms(b, p);
-	b->rows = gp_labels_place(b->label, b->labels, PLOT_WIDTH);
+	band_place(b);
 }
 
 static void draw_band(const struct band *b, const struct panel *p)
 {
 	for (size_t k = 0; k < b->labels; k++) {
-		const struct gp_label *l = &b->label[k];
+		const struct band_label *l = &b->label[k];
 		double y = p->top - 8 - l->row * LABEL_ROW;
-		fprintf(p->out, "<path class=\"leader %s\" d=\"M%.1f %.1fV%.1f\"/>", b->class[k],
-			LEFT + l->at, y - 9, p->top + b->y[k]);
+		fprintf(p->out, "<path class=\"leader %s\" d=\"M%.1f %.1fV%.1f\"/>", l->class,
+			LEFT + l->x, y - 9, p->top + l->y);
 		fprintf(p->out,
 			"<text class=\"%s-text\" x=\"%.1f\" y=\"%.1f\" "
 			"text-anchor=\"%s\">%s</text>\n",
-			b->class[k], LEFT + l->at + (l->is_left ? -5 : 5), y,
-			l->is_left ? "end" : "start", b->text[k]);
+			l->class, LEFT + l->x + (l->is_left ? -5 : 5), y,
+			l->is_left ? "end" : "start", l->text);
 	}
 	/* rings within each other: peaks often coincide */
 	for (unsigned c = 0; c < GP_CURVES; c++)
@@ -419,44 +423,43 @@ static void draw_legend(const struct panel *p)
 
 /* ---- gaps ---- */
 
-/* How high a point stands in its strip, 0 to 1. */
-static double height_of(const struct gp_point *p, uint64_t largest, bool is_host)
+enum strip { PINNED, LARGEST_GAP, RATIO };
+
+static double value_of(const struct gp_point *p, enum strip which)
 {
-	if (is_host)
-		return (double)p->bytes[GP_HOST_PINNED] / (double)largest;
-	if (largest)
-		return (double)p->largest_free_bytes / (double)largest;
-	return gp_gap_ratio(p->free_bytes, p->largest_free_bytes);
+	return which == PINNED	    ? (double)p->bytes[GP_HOST_PINNED] :
+	       which == LARGEST_GAP ? (double)p->largest_free_bytes :
+				      gp_gap_ratio(p->free_bytes, p->largest_free_bytes);
 }
 
-static void draw_strip(const struct panel *p, double top, uint64_t largest, const char *colors,
-		       const char *text, const char *most)
+static void draw_strip(const struct panel *p, double top, enum strip which, const char *colors,
+		       const char *text)
 {
 	const struct gp_timeline_device *d = p->device;
+	double most = 1;
+	for (size_t k = 0; k < d->points; k++)
+		most = fmax(most, value_of(&d->point[k], which));
 	fprintf(p->out,
 		"<text x=\"%d\" y=\"%.1f\">%s</text><text class=\"faint\" x=\"%d\" y=\"%.1f\" "
 		"text-anchor=\"end\">%s</text>\n<path %s stroke-width=\"1\" d=\"M%d %.1f",
-		LEFT, top - 7, text, LEFT - 9, top + 8, most, colors, LEFT, top + STRIP);
+		LEFT, top - 7, text, LEFT - 9, top + 8,
+		which == RATIO ? "100%" : gp_bytes_text((uint64_t)most).s, colors, LEFT,
+		top + STRIP);
 	for (size_t k = 0; k < d->points; k++)
 		if (out_svg_is_shown(p, d->point[k].at_ns) || k == 0)
 			fprintf(p->out, "H%.1fV%.1f", LEFT + x_of(p, d->point[k].at_ns),
-				top + STRIP * (1 - height_of(&d->point[k], largest,
-							     d == p->chart->host)));
+				top + STRIP * (1 - value_of(&d->point[k], which) / most));
 	fprintf(p->out, "H%dV%.1fZ\"/><path class=\"axis\" d=\"M%d %.1fH%d\"/>\n", RIGHT,
 		top + STRIP, LEFT - 5, top + STRIP, RIGHT);
 }
 
 static void draw_gaps(const struct panel *p)
 {
-	uint64_t largest = 1;
 	double top = page.height + 20;
-	for (size_t k = 0; k < p->device->points; k++)
-		if (p->device->point[k].largest_free_bytes > largest)
-			largest = p->device->point[k].largest_free_bytes;
-	draw_strip(p, top, largest, "fill=\"#fff3c4\" stroke=\"#b97a00\"", "largest gap of PyTorch",
-		   gp_bytes_text(largest).s);
-	draw_strip(p, top + STRIP_LINE, 0, "fill=\"#f6cfd0\" stroke=\"#b3151b\"",
-		   "fragmentation: what of its free bytes is not in the largest gap", "100%");
+	draw_strip(p, top, LARGEST_GAP, "fill=\"#fff3c4\" stroke=\"#b97a00\"",
+		   "largest gap of PyTorch");
+	draw_strip(p, top + STRIP_LINE, RATIO, "fill=\"#f6cfd0\" stroke=\"#b3151b\"",
+		   "fragmentation: what of its free bytes is not in the largest gap");
 	page.height = top + STRIP_LINE + STRIP + 24;
 }
 
@@ -474,10 +477,10 @@ static void draw_device(const struct gp_chart *chart, size_t index)
 	p.step = highest ? p.step : 2; /* only the zero */
 	band_fill(&band, &p);
 	page.height += DEVICE_LINE;
-	p.top = page.height + band.rows * LABEL_ROW + 4;
+	p.top = page.height + (double)band.labels * LABEL_ROW + 4;
 	fprintf(p.out, "<text x=\"%d\" y=\"%.1f\"><tspan font-weight=\"bold\">GPU %u</tspan>  ",
 		EDGE, page.height - 14, p.device->device);
-	out_svg_put_text(p.out, gp_chart_name(chart, index), 60);
+	gp_xml_put(p.out, gp_chart_name(chart, index), 60);
 	if (total)
 		fprintf(p.out, ", %s", gp_bytes_text(total).s);
 	if (!chart->has_whole_run)
@@ -518,16 +521,11 @@ static void describe_host(const struct gp_chart *chart, char *text, size_t room)
 static void draw_host(const struct gp_chart *chart)
 {
 	const struct panel p = { .chart = chart, .device = chart->host, .out = page.out };
-	uint64_t highest = 1;
 	char text[192];
 	if (!gp_chart_has_host(chart))
 		return;
-	for (size_t k = 0; k < p.device->points; k++)
-		if (p.device->point[k].bytes[GP_HOST_PINNED] > highest)
-			highest = p.device->point[k].bytes[GP_HOST_PINNED];
 	describe_host(chart, text, sizeof text);
-	draw_strip(&p, page.height + 20, highest, "fill=\"#e2d4f0\" stroke=\"#6b3fa0\"", text,
-		   gp_bytes_text(highest).s);
+	draw_strip(&p, page.height + 20, PINNED, "fill=\"#e2d4f0\" stroke=\"#6b3fa0\"", text);
 	page.height += 20 + STRIP + 24;
 }
 
@@ -553,7 +551,7 @@ static void draw_headline(const struct gp_chart *chart)
 		snprintf(line, sizeof line, "%.*s", (int)n, at);
 		fprintf(page.out, "<text class=\"%s\" x=\"%d\" y=\"%.1f\">",
 			chart->is_flawed ? "flaw" : "faint", EDGE, page.height - 13);
-		out_svg_put_text(page.out, line, LINE);
+		gp_xml_put(page.out, line, LINE);
 		fputs("</text>\n", page.out);
 		page.height += at[n] ? LABEL_ROW : 0;
 		n += at[n] == ' ';
@@ -566,7 +564,7 @@ static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *ch
 	if (!page.out)
 		return;
 	fprintf(page.out, "<text class=\"title\" x=\"%d\" y=\"%.1f\">", EDGE, page.height + 30);
-	out_svg_put_text(page.out, canvas->is_many ? chart->path : title, 96);
+	gp_xml_put(page.out, canvas->is_many ? chart->path : title, 96);
 	fputs("</text>\n", page.out);
 	page.height += HEADING;
 	draw_headline(chart);
