@@ -18,12 +18,12 @@ $(READ_SO): $(BUILD)/libgpuprof-read.a $(BUILD)/read.map
 	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -shared -o $@ -Wl,-soname,$(@F),--version-script=$(BUILD)/read.map,-z,relro,-z,now,--no-undefined \
 		-Wl,--whole-archive $(BUILD)/libgpuprof-read.a -Wl,--no-whole-archive -Wl,--exclude-libs,libzstd.a:libiberty.a $(READ_LIBS)
 
-# A title that man(1) understands, and links to pages as their names.
+# A title that man(1) understands, and links as the names of pages and files.
 MAN1 := $(if $(GO_MD2MAN),$(patsubst docs/man/%.md,$(BUILD)/man/%,$(wildcard docs/man/*.1.md)))
 $(BUILD)/man/%.1: docs/man/%.1.md packaging/wrap_tables.awk
 	@mkdir -p $(@D)
 	$(SAY_GEN)sed -e '1s/.*/% "$*" "1" "" "gpuprof $(VERSION)" "gpuprof manual"/' \
-		-e 's/\[\([^]]*([1-9])\)\]([^)]*)/\1/g' $< | $(GO_MD2MAN) | awk -f packaging/wrap_tables.awk >$@
+		-e 's/\[[^]]*\](\(gpuprof[-a-z]*\)\.1\.md)/\1(1)/g; s/\[\([^]]*\)\](\.\.[^)]*)/\1/g' $< | $(GO_MD2MAN) | awk -f packaging/wrap_tables.awk >$@
 
 install: all $(READ_SO) $(MAN1) ## copy program, libraries, headers, manual pages and completion to $(DESTDIR)$(PREFIX)
 	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR)/gpuprof $(LIBDIR)/pkgconfig $(PREFIX)/include/gpuprof/format $(MANDIR)/man1 \
