@@ -353,7 +353,7 @@ void gp_ring_file_await(const struct gp_file_header *header);
  * even begun. UINT64_MAX: not known. To be asked before the recording is looked at.
  */
 uint64_t gp_ring_file_unwritten(const struct gp_file_header *header);
-uint64_t gp_now_ns(clockid_t clock);
+uint64_t gp_clock_read(clockid_t clock);
 /* Field 22 of its /proc/PID/stat. False: it is gone, or a zombie. */
 bool gp_process_start(unsigned pid, uint64_t *start);
 /* In its pid namespace its pid and its paths mean what they mean here. */

@@ -134,7 +134,7 @@ static bool is_same_process(unsigned pid, uint64_t start)
 	return gp_process_start(pid, &now) && now == start;
 }
 
-uint64_t gp_now_ns(clockid_t clock)
+uint64_t gp_clock_read(clockid_t clock)
 {
 	struct timespec now;
 	clock_gettime(clock, &now);
@@ -143,7 +143,7 @@ uint64_t gp_now_ns(clockid_t clock)
 
 static bool is_heart_beating(const struct gp_control *control)
 {
-	const uint64_t ns = gp_now_ns(CLOCK_MONOTONIC_RAW);
+	const uint64_t ns = gp_clock_read(CLOCK_MONOTONIC_RAW);
 	uint64_t beat = atomic_load(&control->heartbeat_ns);
 	return beat <= ns && ns - beat < HEARTBEAT_NS;
 }
@@ -265,10 +265,10 @@ void gp_ring_file_await(const struct gp_file_header *header)
 	if (!open_its(header, &file))
 		return;
 	struct gp_control *c = file.control;
-	const uint64_t until = gp_now_ns(CLOCK_MONOTONIC) + AWAIT_NS;
+	const uint64_t until = gp_clock_read(CLOCK_MONOTONIC) + AWAIT_NS;
 	/* by now: a job that polls for memory wants more all the time */
 	const uint64_t wanted = atomic_load(&c->flushes_wanted);
-	while (gp_ring_file_owner(&file) == GP_OWNER_ALIVE && gp_now_ns(CLOCK_MONOTONIC) < until) {
+	while (gp_ring_file_owner(&file) == GP_OWNER_ALIVE && gp_clock_read(CLOCK_MONOTONIC) < until) {
 		uint32_t seen = atomic_load(&c->flushes);
 		/* partner: the store in gp_flush_end, of its drain thread */
 		if (atomic_load_explicit(&c->flushes_done, memory_order_acquire) >= wanted)

@@ -51,12 +51,12 @@ static void say_waiting(const struct adoption *to, const struct gp_ring_file *ri
 static bool take_lock(const struct adoption *to, const struct gp_ring_file *rings)
 {
 	struct stat st;
-	const uint64_t begin = gp_now_ns(CLOCK_MONOTONIC);
+	const uint64_t begin = gp_clock_read(CLOCK_MONOTONIC);
 	uint64_t waited = 0, most = to->recording != NULL && to->wait_ns != NULL ? *to->wait_ns : 0;
 	bool is_said = false, is_ours;
 	while (!(is_ours = is_locked_by_us(rings)) && waited < most) {
 		nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
-		waited = gp_now_ns(CLOCK_MONOTONIC) - begin;
+		waited = gp_clock_read(CLOCK_MONOTONIC) - begin;
 		if (!is_said && waited >= SAY_AFTER_NS)
 			say_waiting(to, rings);
 		is_said = waited >= SAY_AFTER_NS;
@@ -85,7 +85,7 @@ static void remove_stillborn(const char *path)
 /* Neither written nor, by the beat of its owner's heart in this boot, alive for days. */
 static bool is_old(const struct gp_ring_file *rings)
 {
-	const uint64_t now = gp_now_ns(CLOCK_MONOTONIC_RAW);
+	const uint64_t now = gp_clock_read(CLOCK_MONOTONIC_RAW);
 	const uint64_t beat = atomic_load(&rings->control->heartbeat_ns);
 	struct stat st;
 	bool is_beat_old = beat > now || now - beat > GP_RING_KEEP_S * 1000000000ull;

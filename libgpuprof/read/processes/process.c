@@ -117,11 +117,11 @@ static enum gp_status ask(const struct gp_ring_file *file, int64_t patience_ns)
 	struct gp_control *c = file->control;
 	/* partner: the load in gp_snapshot_tend, of the drain thread */
 	uint32_t mine = atomic_fetch_add(&c->snapshots_wanted, 1) + 1;
-	int64_t until = (int64_t)gp_now_ns(CLOCK_MONOTONIC) + patience_ns;
+	int64_t until = (int64_t)gp_clock_read(CLOCK_MONOTONIC) + patience_ns;
 	for (;;) {
 		/* partner: the store in gp_futex_set_shared */
 		uint32_t done = atomic_load_explicit(&c->snapshots_done, memory_order_acquire);
-		int64_t left = until - (int64_t)gp_now_ns(CLOCK_MONOTONIC);
+		int64_t left = until - (int64_t)gp_clock_read(CLOCK_MONOTONIC);
 		if ((int32_t)(done - mine) >= 0)
 			return GP_OK;
 		if (gp_ring_file_owner(file) != GP_OWNER_ALIVE)
