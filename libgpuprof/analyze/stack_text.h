@@ -17,6 +17,18 @@ static inline uint64_t gp_identity_hash(struct gp_identity i)
 	return gp_hash_pair(i.low, i.high);
 }
 
+static inline bool gp_identity_is(struct gp_identity a, struct gp_identity b)
+{
+	return a.low == b.low && a.high == b.high;
+}
+
+/* As a function of qsort returns it. */
+static inline int gp_identity_order(struct gp_identity a, struct gp_identity b)
+{
+	return a.high != b.high ? (a.high > b.high) - (a.high < b.high) :
+				  (a.low > b.low) - (a.low < b.low);
+}
+
 struct gp_read_stack {
 	struct gp_stack stack;
 	size_t frames;	    /* those that are shown */

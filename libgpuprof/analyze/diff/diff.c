@@ -44,8 +44,7 @@ static struct member *diff_find(struct matcher *m, const struct known *known)
 	const uint32_t hash = gp_row_hash(gp_identity_hash(known->identity));
 	struct member *found = m->rows.row;
 	for (uint32_t step = 0, at; (at = gp_row_next(&m->rows, hash, &step)) != 0;)
-		if (found[at - 1].identity.low == known->identity.low &&
-		    found[at - 1].identity.high == known->identity.high)
+		if (gp_identity_is(found[at - 1].identity, known->identity))
 			return &found[at - 1];
 	struct gp_diff_part *part = calloc(m->sides, sizeof *part);
 	found = part != NULL ? gp_row_add(&m->rows, sizeof *found, hash) : NULL;
@@ -308,11 +307,8 @@ static bool is_changed(const struct gp_diff_group *g, size_t sides)
 static int compare_loose(const void *left, const void *right)
 {
 	const struct member *const *a = left, *const *b = right;
-	if ((*a)->loose.high != (*b)->loose.high)
-		return (*a)->loose.high < (*b)->loose.high ? -1 : 1;
-	if ((*a)->loose.low != (*b)->loose.low)
-		return (*a)->loose.low < (*b)->loose.low ? -1 : 1;
-	return (*a > *b) - (*a < *b);
+	const int order = gp_identity_order((*a)->loose, (*b)->loose);
+	return order ? order : (*a > *b) - (*a < *b);
 }
 
 /* Whether groups of a run are of the first side alone, and others of none but other sides. */
@@ -342,10 +338,8 @@ static bool find_moved(struct matcher *m, struct gp_diff *out)
 	if (m->members > 1)
 		qsort(order, m->members, sizeof(struct member *), compare_loose);
 	for (size_t k = 0, n; k < m->members; k += n) {
-		const struct gp_identity *loose = &order[k]->loose;
 		for (n = 1; k + n < m->members; n++)
-			if (order[k + n]->loose.low != loose->low ||
-			    order[k + n]->loose.high != loose->high)
+			if (!gp_identity_is(order[k + n]->loose, order[k]->loose))
 				break;
 		out->moved += mark_moved(order + k, n);
 	}

@@ -10,23 +10,20 @@ struct place {
 	size_t depth; /* of the pass */
 };
 
+static struct gp_identity place_identity(const struct place *place)
+{
+	return place->item->frame[place->depth - 1];
+}
+
 static int place_compare(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
-	const struct gp_identity x = a->item->frame[a->depth - 1], y = b->item->frame[b->depth - 1];
-	if (x.high != y.high)
-		return x.high < y.high ? -1 : 1;
-	if (x.low != y.low)
-		return x.low < y.low ? -1 : 1;
+	const int order = gp_identity_order(place_identity(a), place_identity(b));
+	if (order)
+		return order;
 	if (a->item->bytes != b->item->bytes)
 		return a->item->bytes > b->item->bytes ? -1 : 1;
 	return (a->item > b->item) - (a->item < b->item);
-}
-
-static bool place_agrees(const struct place *a, const struct place *b)
-{
-	const struct gp_identity x = a->item->frame[a->depth - 1], y = b->item->frame[b->depth - 1];
-	return x.low == y.low && x.high == y.high;
 }
 
 static uint64_t place_distance(const struct place *a, const struct place *b)
@@ -84,7 +81,8 @@ bool gp_diff_inner_match(struct gp_inner *item, size_t items)
 		const size_t count = list_deep(item, items, depth, place);
 		for (size_t k = 0, n; k < count; k += n) {
 			for (n = 1; k + n < count && n < TRIED_MOST; n++)
-				if (!place_agrees(&place[k], &place[k + n]))
+				if (!gp_identity_is(place_identity(&place[k]),
+						    place_identity(&place[k + n])))
 					break;
 			while (run_join_nearest(place + k, n, item))
 				;

@@ -37,11 +37,9 @@ static size_t call_tree_find(struct builder *b, size_t parent, struct gp_identit
 			     const struct gp_frame *frame)
 {
 	const uint32_t hash = gp_row_hash(gp_identity_hash(identity));
-	for (uint32_t step = 0, at; (at = gp_row_index_next(&b->index, hash, &step)) != 0;) {
-		const struct gp_identity *i = &b->identity[at - 1];
-		if (i->low == identity.low && i->high == identity.high)
+	for (uint32_t step = 0, at; (at = gp_row_index_next(&b->index, hash, &step)) != 0;)
+		if (gp_identity_is(b->identity[at - 1], identity))
 			return at - 1;
-	}
 	const size_t fresh = b->tree->nodes;
 	if ((fresh == b->room && !grow(b)) ||
 	    !gp_row_index_add(&b->index, hash, (uint32_t)fresh + 1))

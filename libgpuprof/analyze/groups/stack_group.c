@@ -32,8 +32,7 @@ static struct member *stack_group_find(struct grouper *g, struct gp_identity ide
 	const uint32_t hash = gp_row_hash(gp_identity_hash(identity));
 	struct member *m = g->members.row;
 	for (uint32_t step = 0, at; (at = gp_row_next(&g->members, hash, &step)) != 0;)
-		if (m[at - 1].identity.low == identity.low &&
-		    m[at - 1].identity.high == identity.high)
+		if (gp_identity_is(m[at - 1].identity, identity))
 			return &m[at - 1];
 	m = gp_row_add(&g->members, sizeof *m, hash);
 	if (m != NULL)

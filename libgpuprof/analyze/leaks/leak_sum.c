@@ -30,9 +30,7 @@ static int compare_keys(const struct gp_leak_part *a, const struct gp_leak_part 
 		return x->space < y->space ? -1 : 1;
 	if (x->of != y->of)
 		return x->of < y->of ? -1 : 1;
-	if (a->key.high != b->key.high)
-		return a->key.high < b->key.high ? -1 : 1;
-	return (a->key.low > b->key.low) - (a->key.low < b->key.low);
+	return gp_identity_order(a->key, b->key);
 }
 
 static int leak_sum_compare(const void *left, const void *right)
