@@ -23,7 +23,7 @@ struct look {
 	unsigned known;
 	unsigned position, end; /* of the objects that may define it */
 	unsigned count;
-	bool is_behind;
+	bool is_behind; /* what comes from here on counts */
 	void *found;
 };
 
@@ -51,18 +51,6 @@ static void need(struct look *look, const struct gp_elf_tables *tables)
 		if (k == look->known && k < NEEDED)
 			look->needed[look->known++] = name;
 	}
-}
-
-static int look_at_start(struct dl_phdr_info *object, size_t bytes, void *context)
-{
-	(void)bytes;
-	struct look *look = context;
-	struct gp_elf_tables tables;
-	if (look->position++ >= look->end)
-		return 1;
-	if (!is_ours(object) && gp_elf_tables_read(object, &tables))
-		look->found = define(look, &tables);
-	return look->found != NULL;
 }
 
 static int look_at_one(struct dl_phdr_info *object, size_t bytes, void *context)
@@ -114,8 +102,10 @@ static void mapped_scope_walk(struct look *look, int (*at)(struct dl_phdr_info *
 
 void *gp_mapped_bound(const void *caller, const char *const *names)
 {
-	struct look look = { .caller = caller, .symbols = names, .end = gp_objects_at_start };
-	mapped_scope_walk(&look, look_at_start);
+	struct look look = {
+		.caller = caller, .symbols = names, .end = gp_objects_at_start, .is_behind = true
+	};
+	mapped_scope_walk(&look, look_behind);
 	if (!look.found)
 		mapped_scope_walk(&look, look_at_one);
 	for (unsigned i = 0; i < look.known && !look.found; i++) {

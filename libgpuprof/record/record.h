@@ -140,7 +140,7 @@ GP_COLD bool gp_was_left_behind(uint64_t here);
 /*
  * What this thread committed is in the file within one turn of the drain thread, which is woken:
  * for events after which a job may end. Readers wait for it. Costs a system call; where the rings
- * do not survive the process it waits itself, 0.1 s at once and a tenth of the time at most.
+ * do not survive the process it waits itself, within the bounds of drain_wait.c.
  */
 GP_COLD void gp_flush_soon(void);
 

@@ -231,6 +231,12 @@ void gp_wait_end(struct gp_recorder *recorder);
  * again now and then.
  */
 void gp_thread_join(struct gp_thread *t, bool may_wait);
+/*
+ * A text of 1 to GP_TEXT_MAX bytes behind its record, from slot `at` of a region on: its length and
+ * itself, then zeros to the end of the last slot.
+ */
+void gp_ring_put_text(struct gp_record *slots, uint64_t mask, uint64_t at, const char *text,
+		      size_t text_bytes);
 /* A jump, or the thread's end, may have come out of the middle of that. */
 void gp_thread_wants_no_ring(struct gp_thread *t);
 
@@ -320,11 +326,6 @@ bool gp_losses_keep(struct gp_recorder *recorder, bool is_end);
 /* Is it time to try a new segment after a failure? */
 bool gp_losses_retry(struct gp_recorder *recorder);
 
-/* release_rings.c: what was got for a recording that cannot be made. */
-void gp_release_memory(struct gp_recorder *recorder);
-/* After the end of a recording whose process goes on. */
-void gp_release_rings(struct gp_recorder *recorder);
-
 /* segment.c: checkpoints and segment turns. */
 /* Appends recorder->block to the segment. */
 bool gp_segment_put(struct gp_recorder *recorder, size_t bytes);
@@ -367,10 +368,6 @@ void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value);
 void gp_say_init(void);
 /* Is the stderr that the process started with the file behind `path`? */
 bool gp_say_goes_to(const char *path);
-/*
- * unseen_write.c: calls `write`, which returns -1 with errno; none of its signals reaches the job.
- */
-void gp_write_unseen(long (*write)(const char *, size_t), const char *line, size_t length);
 void gp_say_errno(const char *text, const char *subject, int error);
 /* What can be done about the line printed just before. */
 void gp_say_hint(const char *hint);
@@ -380,7 +377,11 @@ void gp_say_refusal(const char *why, const char *subject, int error);
 
 /* second_name.c: names the recording to `gpuprof run`, and on stderr where its name was taken. */
 void gp_name_tell(const struct gp_file_writer *w);
-/* run_list.c: a line for `gpuprof run` if it started us; `what` is "" for a recording. */
+/*
+ * print_message.c: a line in the file that GPUPROF_LIST names, for `gpuprof run` if it started us.
+ * `what`: "" for the path of a recording, "failed: " where none could be made, "late: " where one
+ * was not opened in time.
+ */
 void gp_list_add(const char *what, const char *text);
 
 /* As gp_pages_inherited, but not for children. Always a mapping, never malloc: any thread of the

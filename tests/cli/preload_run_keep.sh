@@ -10,7 +10,7 @@ gpuprof run -q -o 99.gpr $BUILD/victims/leak_two 7
 gpuprof run -q -o x1.gpr $BUILD/victims/leak_two
 gpuprof run -q -o 1.gpr $BUILD/victims/leak_two
 gpuprof run -q -o 2.gpr $BUILD/victims/leak_two
-GPUPROF_OUTPUT=2.gpr LD_PRELOAD=$PRELOAD $BUILD/victims/leak_two
+GPUPROF_OUTPUT=2.gpr LD_PRELOAD=$PRELOAD $BUILD/victims/leak_two 2>/dev/null
 for n in 99 x1 1; do old 3 $n.gpr; done
 old 2 2.gpr
 old 1 2.2.gpr

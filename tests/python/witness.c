@@ -196,7 +196,7 @@ size_t witness_walk(char *out, size_t room, unsigned most)
 	for (unsigned k = 0; k < n; k++)
 		put_frame(&page, &frames[k]);
 	if (walk.reason != GP_PYTHON_COMPLETE)
-		put(&page, "reason %d beyond %u\n", (int)walk.reason, walk.beyond);
+		put(&page, "reason %d\n", (int)walk.reason);
 	for (unsigned k = 0; k < 5; k++) /* seen, remembered, its own follower, found twice */
 		if (!is_memo_right(frames, n, most, walk.reason))
 			put(&page, "the memo finds another stack\n");

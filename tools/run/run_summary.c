@@ -126,7 +126,7 @@ static void add_recording(struct sum *s, const char *path)
 	gp_recording_close(recording);
 }
 
-/* What the library writes: run_list.c says which lines there are. */
+/* What the library writes: gp_list_add of the recorder says which lines there are. */
 static void add_line(struct sum *s, const char *line)
 {
 	static const char failed[] = "failed: ", late[] = "late: ";

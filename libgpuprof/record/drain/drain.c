@@ -9,7 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../ranges/range_mark.h"
+#include "../../state/live_table.h"
+#include "../ranges/range_name.h"
 #include "../ranges/scope.h"
 #include "../recorder.h"
 #include "../stacks/stack_table.h"
@@ -18,8 +19,9 @@
 #define MISSING_NS 100000000u /* a number in flight for longer is passed over: it will come late */
 #define TURN_NS 5000000u
 #define BUSY_TURN_NS 1000000u
-#define IDLE_TURN_NS 51000000u	   /* fewer than 20 a second */
-#define RANGE_THREADS 1024u	   /* of which open ranges are known at a time */
+#define IDLE_TURN_NS 51000000u /* fewer than 20 a second */
+#define RANGE_THREADS 1024u    /* of which open ranges are known at a time */
+#define UNNAMED_NS 100000000u
 #define SLOT_BYTES_MIN (64u << 10) /* a block, and the room for what its segment repeats */
 
 /* ---- from rings to the live state ---- */
@@ -225,6 +227,21 @@ static void obey_uses(void)
 	atomic_store(&gp_control->uses, want);
 }
 
+/* So that it is known even of a job that is killed. */
+static void tell_unnamed_ranges(struct gp_recorder *r)
+{
+	const uint64_t count = gp_range_names_refused();
+	if (gp_likely(count == r->ranges_unnamed))
+		return;
+	const uint64_t now = gp_now_ns();
+	if (!r->is_ending && now - r->unnamed_told_ns < UNNAMED_NS)
+		return;
+	gp_say(false, "no room for more names of ranges; new names count as one", NULL);
+	r->ranges_unnamed = count;
+	r->unnamed_told_ns = now;
+	gp_drain_tell_fact(r, GP_FACT_RANGES_UNNAMED, count, NULL);
+}
+
 /* True: another turn is due at once. */
 static bool turn(struct gp_recorder *r)
 {
@@ -232,7 +249,7 @@ static bool turn(struct gp_recorder *r)
 	obey_uses();
 	bool has_more = gp_rings_tend(r);
 	gp_stacks_maintain(r);
-	gp_ranges_tend(r);
+	tell_unnamed_ranges(r);
 	uint32_t rings = atomic_load(&gp_control->rings);
 	bool is_urgent = gp_flush_begin(r);
 	load_heads(r, rings);
@@ -316,6 +333,16 @@ static bool name_rings(struct gp_recorder *r)
 	return gp_file_put_header(&r->writer);
 }
 
+static void release_memory(struct gp_recorder *r)
+{
+	gp_live_close(r->live);
+	gp_open_ranges_close(r->ranges);
+	gp_definitions_close(&r->definitions);
+	gp_segment_close(r);
+	gp_pages_close(r->block, r->block_capacity);
+	gp_pages_close(r->scratch, gp_block_scratch_bytes());
+}
+
 /* An empty recording is of no use, nor are rings that no thread will write to. */
 static bool drain_refuse(struct gp_recorder *r, const char *why, const char *subject, int error)
 {
@@ -325,7 +352,7 @@ static bool drain_refuse(struct gp_recorder *r, const char *why, const char *sub
 	gp_file_close(&r->writer);
 	if (gp_control)
 		gp_ring_place_close(r);
-	gp_release_memory(r);
+	release_memory(r);
 	gp_stack_table_close();
 	return false;
 }
@@ -448,8 +475,15 @@ static void drain_run(struct gp_recorder *r)
 	atomic_store(&r->state, GP_RECORDER_ENDED);
 	gp_futex_wake(&r->progress);
 	gp_futex_wake(&r->rings_made);
-	if (gp_scope_is_over())
-		gp_release_rings(r);
+	if (!gp_scope_is_over())
+		return;
+	/*
+	 * The job goes on. A thread that was inside a call all the time still believes in its ring:
+	 * what threads of the job may hold stays good to write to.
+	 */
+	atomic_store(&gp_uses_wanted, 0);
+	gp_ring_place_empty(r);
+	release_memory(r);
 }
 
 void *gp_drain_main(void *context)

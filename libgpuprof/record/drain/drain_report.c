@@ -39,13 +39,8 @@ void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *
 	else if (record->order == 0)
 		record->order = r->expected;
 	*gp_view_slot(own, head) = *record;
-	unsigned char bytes[64 * 17] = { 0 };
-	uint64_t length64 = length;
-	memcpy(bytes, &length64, sizeof length64);
-	if (length)
-		memcpy(bytes + 8, text, length);
-	for (unsigned k = 0; k < record->extra; k++)
-		memcpy(gp_view_slot(own, head + 1 + k), bytes + 64 * k, 64);
+	const uint32_t region = atomic_load(&own->ring->region);
+	gp_ring_put_text(own->slots[region], GP_REGION_SLOTS(region) - 1, head + 1, text, length);
 	/* partner: load_heads of this thread, and the adopter's load of head */
 	atomic_store_explicit(&own->ring->head, head + 1u + record->extra, memory_order_release);
 }

@@ -1,7 +1,7 @@
 /*
- * How long the job's threads wait for the drain thread: for a ring, for a larger one, for room. One
- * account for the process. What several threads wait at the same time counts once, so a lock of the
- * job that one of them holds makes no difference.
+ * How long the job's threads wait for the drain thread: for a ring, for a larger one, for room, for
+ * a flush. One account for the process. What several threads wait at the same time counts once, so
+ * a lock of the job that one of them holds makes no difference.
  */
 #include "../recorder.h"
 

@@ -193,7 +193,6 @@ static bool put_plain_block(struct gp_file_writer *w, enum gp_block_type type, u
 		return false;
 	/* partner: an adopter of our ring file; everything before write_offset is whole */
 	atomic_store_explicit(&c->write_offset, offset + sizeof bytes, memory_order_release);
-	w->segment_bytes += sizeof bytes;
 	return true;
 }
 
@@ -238,7 +237,6 @@ static bool begin_part(struct gp_file_writer *w, uint64_t segment, uint64_t part
 
 bool gp_file_segment(struct gp_file_writer *w, uint64_t segment, uint64_t cut)
 {
-	w->segment_bytes = 0;
 	return begin_part(w, segment, 0, cut);
 }
 
@@ -288,7 +286,6 @@ bool gp_file_put(struct gp_file_writer *w, unsigned char *block, size_t bytes)
 		return false;
 	/* partner: an adopter of our ring file */
 	atomic_store_explicit(&c->write_offset, offset + bytes, memory_order_release);
-	w->segment_bytes += bytes;
 	return true;
 }
 
@@ -300,7 +297,6 @@ bool gp_file_end_segment(struct gp_file_writer *w, uint16_t flags)
 void gp_file_reopen_segment(struct gp_file_writer *w)
 {
 	atomic_fetch_sub(&w->control->write_offset, GP_BLOCK_HEADER);
-	w->segment_bytes -= GP_BLOCK_HEADER;
 }
 
 void gp_file_close(struct gp_file_writer *w)

@@ -22,7 +22,6 @@ struct gp_file_writer {
 	struct gp_file_id id;
 	uint64_t taken_ns;    /* when the youngest file of a taken name was made; 0: none */
 	bool is_shared_table; /* the job can close our descriptor: it is opened again then */
-	uint64_t segment_bytes;
 };
 
 /*

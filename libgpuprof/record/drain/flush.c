@@ -7,35 +7,22 @@
 
 #include "../recorder.h"
 
-#define FLUSH_WAIT_NS 100000000u
-#define FLUSH_SHARE 10u
-
 /* ---- the job's threads ---- */
 
 /*
  * Of rings that are private memory, all or late ones, a kill leaves nothing: then the job waits for
- * the file. A framework that is refused tries again within a millisecond and gives up: each of
- * these is waited for, and a flood of refusals, or a slow disk, costs a tenth of the time since at
- * most.
+ * the file, as long as it may wait for the drain thread (drain_wait.c). A framework that is refused
+ * tries again within a millisecond and gives up: each of these is waited for.
  */
 static void wait_flushed(uint64_t mine)
 {
-	static _Atomic uint64_t paid_ns; /* what was waited before is paid for by then */
-	uint64_t now = gp_now_ns(), began = now;
-	uint64_t paid = atomic_load_explicit(&paid_ns, memory_order_relaxed);
-	if (now > paid + FLUSH_SHARE * FLUSH_WAIT_NS)
-		paid = now - FLUSH_SHARE * FLUSH_WAIT_NS;
-	if (now < paid)
-		return;
-	uint64_t deadline = now + (now - paid) / FLUSH_SHARE;
-	for (; now < deadline; now = gp_now_ns()) {
-		uint32_t seen = atomic_load(&gp_recorder.progress);
+	for (;;) {
+		const uint32_t seen = atomic_load(&gp_recorder.progress);
 		/* partner: the release store in gp_flush_end */
-		if (atomic_load_explicit(&gp_control->flushes_done, memory_order_acquire) >= mine)
-			break;
-		gp_futex_wait(&gp_recorder.progress, seen, deadline - now);
+		if (atomic_load_explicit(&gp_control->flushes_done, memory_order_acquire) >= mine ||
+		    !gp_wait_for_drain(&gp_recorder.progress, seen))
+			return;
 	}
-	atomic_store_explicit(&paid_ns, paid + FLUSH_SHARE * (now - began), memory_order_relaxed);
 }
 
 void gp_flush_soon(void)

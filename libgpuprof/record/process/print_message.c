@@ -10,7 +10,9 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../recorder.h"
@@ -111,10 +113,63 @@ static long stderr_write(const char *line, size_t length)
 	return syscall(SYS_write, STDERR_FILENO, line, length);
 }
 
+/* The signal that a failed write has made for this thread; one that was there before stays. */
+static void take_back(int number, uint64_t pending_before)
+{
+	const struct timespec at_once = { 0, 0 };
+	const uint64_t set = gp_signal_bit(number);
+	if (!(pending_before & set))
+		syscall(SYS_rt_sigtimedwait, &set, NULL, &at_once, sizeof set);
+}
+
+/*
+ * System calls as such: write(2) of libc is a point where a thread that was cancelled ends. Held
+ * back, SIGTTOU does not stop a job in the background of its terminal.
+ */
+static void write_unseen(long (*write)(const char *, size_t), const char *line, size_t length)
+{
+	uint64_t held, before = 0;
+	gp_signals_hold(&held);
+	syscall(SYS_rt_sigpending, &before, sizeof before);
+	const long written = write(line, length);
+	if (written < 0 && errno == EPIPE)
+		take_back(SIGPIPE, before);
+	if (written < 0 && errno == EFBIG)
+		take_back(SIGXFSZ, before);
+	gp_signals_release(&held);
+}
+
 static void put_line(const char *line, size_t length)
 {
 	if (stderr_is_still_there() && stderr_takes_more())
-		gp_write_unseen(stderr_write, line, length);
+		write_unseen(stderr_write, line, length);
+}
+
+/* ---- the list of `gpuprof run` ---- */
+
+static long list_append(const char *line, size_t length)
+{
+	const long fd = syscall(SYS_openat, AT_FDCWD, gp_settings.list,
+				O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return 0;
+	const long written = syscall(SYS_write, fd, line, length);
+	const int error = errno;
+	syscall(SYS_close, fd);
+	errno = error;
+	return written;
+}
+
+void gp_list_add(const char *what, const char *text)
+{
+	char line[1500];
+	size_t before = strlen(what), n = strlen(text);
+	if (!gp_settings.list[0] || before + n >= sizeof line)
+		return;
+	memcpy(line, what, before);
+	memcpy(line + before, text, n);
+	line[before + n] = '\n';
+	write_unseen(list_append, line, before + n + 1);
 }
 
 /* ---- lines ---- */

@@ -4,6 +4,8 @@
  */
 #include "settings.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -202,73 +204,58 @@ static bool is_known(const char *entry, size_t name)
 static char flaws[4096];
 static size_t flaws_used;
 
-static void settings_keep(const char *line)
+/* Values are a stranger's text, and the line goes to a terminal. */
+__attribute__((format(printf, 1, 2))) static void settings_keep(const char *format, ...)
 {
-	const size_t bytes = strlen(line) + 1;
-	if (bytes > sizeof flaws - flaws_used)
+	char *line = flaws + flaws_used;
+	const size_t room = sizeof flaws - flaws_used;
+	va_list values;
+	va_start(values, format);
+	const int n = vsnprintf(line, room, format, values);
+	va_end(values);
+	if (n < 0 || (size_t)n >= room)
 		return;
-	memcpy(flaws + flaws_used, line, bytes);
-	flaws_used += bytes;
-}
-
-static void settings_add(char *line, size_t capacity, const char *text)
-{
-	size_t at = strlen(line), n = strlen(text);
-	if (n < capacity - at)
-		memcpy(line + at, text, n + 1);
-}
-
-/* Up to 60 bytes of a stranger's text: it goes to a terminal. */
-static void add_quoted(char *line, size_t capacity, const char *text, size_t n)
-{
-	char quoted[64] = "'";
-	size_t at = 1;
-	for (; n && at < sizeof quoted - 2; n--, text++)
-		quoted[at++] = (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text;
-	quoted[at] = '\'';
-	settings_add(line, capacity, quoted);
+	flaws_used += (size_t)n + 1;
+	for (; *line; line++)
+		if ((unsigned char)*line < 0x20 || *line == 0x7f)
+			*line = '?';
 }
 
 /* "one|other" as "one, other". */
-static void add_words(char *line, size_t capacity, const char *words)
+static const char *separated(const char *words, char out[120])
 {
-	char separated[120] = "";
-	for (size_t at = 0; *words && at < sizeof separated - 3; words++) {
-		separated[at++] = *words == '|' ? ',' : *words;
+	size_t at = 0;
+	for (; *words && at < 120 - 3; words++) {
+		out[at++] = *words == '|' ? ',' : *words;
 		if (*words == '|')
-			separated[at++] = ' ';
+			out[at++] = ' ';
 	}
-	settings_add(line, capacity, separated);
+	out[at] = '\0';
+	return out;
 }
 
 static void judge_value(size_t k)
 {
-	char line[200] = "bad value of '";
-	const char *text = option(k), *cause = NULL, *flaw = NULL, *words = "";
+	const char *text = option(k), *cause = NULL, *flaw = NULL;
+	char words[120] = "";
 	uint64_t bytes;
 	struct gp_stack_events events;
 	if (strcmp(options[k].value, "SIZE") == 0 && !gp_size_parse(text, &bytes))
-		cause = " is not a size";
+		cause = "is not a size";
 	else if (gp_is_choice(options[k].value) && !gp_is_chosen(options[k].value, text))
-		cause = " is not one of ", words = options[k].value;
+		cause = "is not one of ", separated(options[k].value, words);
 	else if (strcmp(options[k].value, "EVENTS") == 0 && !gp_stack_events_parse(text, &events))
-		cause = " is not a list of alloc, memory, all, launch:N";
+		cause = "is not a list of alloc, memory, all, launch:N";
 	else if (strcmp(options[k].value, "1..64") == 0 && !is_depth(text))
-		cause = " is not a number from 1 to 64";
+		cause = "is not a number from 1 to 64";
 	else if (!gp_is_choice(options[k].value) && strstr(options[k].value, "off") &&
 		 gp_on_off_parse(text) == GP_NEITHER)
-		cause = " is neither on nor off";
+		cause = "is neither on nor off";
 	else if (strcmp(options[k].value, "PATTERN") == 0 && (flaw = gp_output_flaw(text)))
-		cause = " has no meaning and stays as it is";
-	if (!cause)
-		return;
-	size_t n = flaw ? strnlen(flaw, 2) : strlen(text);
-	settings_add(line, sizeof line, options[k].variable);
-	settings_add(line, sizeof line, "': ");
-	add_quoted(line, sizeof line, flaw ? flaw : text, n);
-	settings_add(line, sizeof line, cause);
-	add_words(line, sizeof line, words);
-	settings_keep(line);
+		cause = "has no meaning and stays as it is";
+	if (cause)
+		settings_keep("bad value of '%s': '%.*s' %s%s", options[k].variable, flaw ? 2 : 60,
+			      flaw ? flaw : text, cause, words);
 }
 
 /* Then everything is captured. */
@@ -277,73 +264,29 @@ static void judge_scope(void)
 	static const enum option_id options_of[] = { OPTION_DELAY, OPTION_DELAY, OPTION_DURATION,
 						     OPTION_CAPTURE_RANGE,
 						     OPTION_CAPTURE_RANGE_END };
-	char line[200] = "all is captured: bad value of '";
 	const struct gp_scope_words words = scope_words();
 	struct gp_scope_rule rule;
 	struct gp_scope_flaw flaw;
-	if (gp_scope_parse(&words, &rule, &flaw)) {
-		if (gp_scope_is_limited(&rule) && !gp_settings.is_started)
-			settings_keep("GPUPROF_START is off: no capture range is followed");
-		return;
+	if (!gp_scope_parse(&words, &rule, &flaw)) {
+		const enum option_id id = options_of[flaw.word];
+		settings_keep("all is captured: bad value of '%s': '%.60s' %s",
+			      options[id].variable, option(id), flaw.why);
+	} else if (gp_scope_is_limited(&rule) && !gp_settings.is_started) {
+		settings_keep("GPUPROF_START is off: no capture range is followed");
 	}
-	const enum option_id id = options_of[flaw.word];
-	settings_add(line, sizeof line, options[id].variable);
-	settings_add(line, sizeof line, "': ");
-	add_quoted(line, sizeof line, option(id), strlen(option(id)));
-	settings_add(line, sizeof line, " ");
-	settings_add(line, sizeof line, flaw.why);
-	settings_keep(line);
-}
-
-/* How many letters differ between a common beginning and a common end. */
-static size_t distance(const char *a, size_t an, const char *b)
-{
-	size_t bn = strlen(b), prefix = 0, suffix = 0, shorter = an < bn ? an : bn;
-	while (prefix < shorter && a[prefix] == b[prefix])
-		prefix++;
-	while (suffix < shorter - prefix && a[an - 1 - suffix] == b[bn - 1 - suffix])
-		suffix++;
-	return (an > bn ? an : bn) - prefix - suffix;
-}
-
-/* NULL: none of them is near. */
-static const char *nearest(const char *entry, size_t name)
-{
-	const char *best = NULL;
-	size_t least = (name - strlen("GPUPROF_")) / 3 + 2;
-	for (size_t k = OPTION_OUTPUT; k < OPTIONS; k++) {
-		size_t d = distance(entry, name, options[k].variable);
-		if (d >= least)
-			continue;
-		least = d;
-		best = options[k].variable;
-	}
-	return best;
 }
 
 static void judge_names(void)
 {
-	char line[1200] = "unknown variable ";
-	size_t start = strlen("unknown variable ");
 	for (char **entry = environ; entry && *entry; entry++) {
 		const char *equal = strchr(*entry, '=');
 		if (!equal || strncmp(*entry, "GPUPROF_", 8) != 0)
 			continue;
-		size_t name = (size_t)(equal - *entry);
-		if (is_known(*entry, name))
-			continue;
-		if (line[start])
-			settings_add(line, sizeof line, ", ");
-		add_quoted(line, sizeof line, *entry, name);
-		const char *near = nearest(*entry, name);
-		if (!near)
-			continue;
-		settings_add(line, sizeof line, " (did you mean '");
-		settings_add(line, sizeof line, near);
-		settings_add(line, sizeof line, "'?)");
+		const size_t name = (size_t)(equal - *entry);
+		if (!is_known(*entry, name))
+			settings_keep("unknown variable '%.*s'", name < 60 ? (int)name : 60,
+				      *entry);
 	}
-	if (line[start])
-		settings_keep(line);
 }
 
 static void settings_judge(void)

@@ -78,7 +78,7 @@ bool gp_python_may_run(uintptr_t pc)
 	       pc < atomic_load_explicit(&object_to, memory_order_relaxed);
 }
 
-/* Fills frames[0..most), counts the rest. */
+/* Fills frames[0..most), and counts one more. */
 struct writer {
 	struct gp_python_frame *frames;
 	unsigned most, n, in_run; /* in_run: frames since the last entry */
@@ -102,16 +102,16 @@ GP_HOT void end_run(struct writer *w, const void *loop)
 	w->in_run = 0;
 }
 
-/* False: enough counted. */
+/* False: that was one too many. */
 GP_HOT bool add_frame(struct writer *w, const void *code, int32_t offset, bool is_entry)
 {
-	if (gp_likely(w->n < w->most))
-		w->frames[w->n] = (struct gp_python_frame){
-			code, offset, is_entry, 0, gp_python_code_frees(code), NULL
-		};
-	w->n++;
+	if (gp_unlikely(w->n++ == w->most))
+		return false;
+	w->frames[w->n - 1] =
+		(struct gp_python_frame){ code, offset, is_entry, 0, gp_python_code_frees(code),
+					  NULL };
 	w->in_run++;
-	return w->n < w->most || w->n - w->most < GP_PYTHON_COUNTED;
+	return true;
 }
 
 static void walk_objects(const struct gp_python_layout *l, const void *frame, struct writer *w)
@@ -161,7 +161,7 @@ GP_HOT_TEXT unsigned gp_python_walk_from(const struct gp_python_start *start,
 					 struct gp_python_walk *walk)
 {
 	const struct gp_python_layout *l = &gp_python_get()->layout;
-	*walk = (struct gp_python_walk){ GP_PYTHON_COMPLETE, 0, 0 };
+	*walk = (struct gp_python_walk){ GP_PYTHON_COMPLETE, 0 };
 	struct writer w = { frames, most, 0, 0, walk };
 	if (l->minor < 11)
 		walk_objects(l, start->frame, &w);
@@ -172,14 +172,13 @@ GP_HOT_TEXT unsigned gp_python_walk_from(const struct gp_python_start *start,
 	if (w.n <= most)
 		return w.n;
 	walk->reason = GP_PYTHON_TRUNCATED;
-	walk->beyond = w.n - most;
 	return most;
 }
 
 unsigned gp_python_walk(struct gp_python_frame *frames, unsigned most, struct gp_python_walk *walk)
 {
 	struct gp_python_start start;
-	*walk = (struct gp_python_walk){ gp_python_begin(gp_python_get(), &start), 0, 0 };
+	*walk = (struct gp_python_walk){ gp_python_begin(gp_python_get(), &start), 0 };
 	if (walk->reason != GP_PYTHON_COMPLETE)
 		return 0;
 	return gp_python_walk_from(&start, frames, most, walk);

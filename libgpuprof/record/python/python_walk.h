@@ -71,11 +71,8 @@ enum gp_python_reason {
 
 struct gp_python_walk {
 	enum gp_python_reason reason;
-	uint32_t beyond;       /* frames left out; counted up to GP_PYTHON_COUNTED */
 	uint32_t bare_entries; /* as in a frame: inward of the innermost */
 };
-
-#define GP_PYTHON_COUNTED 4096u
 
 /* Fills `frames`, the innermost first, and returns how many, at most `most`; why none or not all
  * is in `walk`. */

@@ -79,8 +79,5 @@ void gp_range_starts_tell(bool goes_on);
 void gp_range_thread_end(struct gp_thread *thread);
 /* What a thread that ends keeps is given back. */
 void gp_range_thread_close(struct gp_thread *thread);
-/* range_write.c, once a turn of the drain thread. */
-struct gp_recorder;
-void gp_ranges_tend(struct gp_recorder *recorder);
 
 #endif

@@ -61,8 +61,8 @@ void gp_range_name_tell(uint32_t id);
 /* Ranges and marks of this recording that went without a name; none yet; one more. */
 uint64_t gp_range_names_refused(void);
 void gp_range_names_begin(void);
+void gp_range_name_refuse(void);
 /* Bytes that the table has touched. */
 uint64_t gp_range_names_memory(void);
-void gp_range_name_refuse(void);
 
 #endif

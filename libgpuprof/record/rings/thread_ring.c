@@ -309,14 +309,14 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	return record;
 }
 
-/* Its length and itself, behind the record; zeros to the end of the last slot. Without a copy on
- * the job's stack, which may be small. */
-static void thread_ring_put_text(const struct gp_thread *t, const char *text, size_t text_bytes)
+/* Without a copy on the job's stack, which may be small. */
+void gp_ring_put_text(struct gp_record *slots, uint64_t mask, uint64_t at, const char *text,
+		      size_t text_bytes)
 {
 	const uint64_t length = text_bytes;
 	size_t from = sizeof length; /* in the slot */
-	for (uint64_t at = t->head + 1; text_bytes; at++) {
-		unsigned char *slot = (unsigned char *)&t->slots[at & t->mask];
+	for (; text_bytes; at++) {
+		unsigned char *slot = (unsigned char *)&slots[at & mask];
 		const size_t n = text_bytes < 64 - from ? text_bytes : 64 - from;
 		memset(slot, 0, 64);
 		if (from)
@@ -341,7 +341,7 @@ bool gp_define(const struct gp_record *definition, const char *text, size_t text
 	*record = *definition;
 	record->time = time;
 	record->extra = (uint8_t)extra;
-	thread_ring_put_text(t, text, text_bytes);
+	gp_ring_put_text(t->slots, t->mask, t->head + 1, text, text_bytes);
 	gp_commit(record);
 	return true;
 }

@@ -34,7 +34,7 @@ static struct {
 	_Atomic uint32_t *index; /* id, tag; 0: free. At most half full */
 	uint32_t mask;
 	_Atomic uint32_t used;
-	_Atomic uint64_t refused, cut;
+	_Atomic uint64_t cut;
 } table;
 
 bool gp_stack_table_open(uint32_t most)
@@ -68,7 +68,6 @@ void gp_stack_table_reset(void)
 	atomic_store(&table.own, 0);
 	atomic_store(&table.is_stopped, false);
 	atomic_store(&table.used, 1); /* id 0 means none */
-	atomic_store(&table.refused, 0);
 	atomic_store(&table.cut, 0);
 	table.index = NULL;
 	atomic_store(&table.chunks_most, 0);
@@ -111,11 +110,6 @@ bool gp_stack_table_wants_chunk(void)
 uint32_t gp_stack_table_used(void)
 {
 	return atomic_load(&table.used) - 1;
-}
-
-uint64_t gp_stack_table_refused(void)
-{
-	return atomic_load(&table.refused);
 }
 
 /* Totals, which order nothing. */
@@ -168,10 +162,8 @@ static uint32_t claim(uint32_t number)
 		/* partner: the exchange in gp_stack_table_add_chunk */
 		uint32_t chunks = atomic_load_explicit(&table.chunks, memory_order_acquire);
 		while (gp_unlikely(at + number > chunks * GP_STACK_CHUNK)) {
-			if (!add_own_chunk(chunks)) {
-				atomic_fetch_add_explicit(&table.refused, 1, memory_order_relaxed);
+			if (!add_own_chunk(chunks))
 				return 0;
-			}
 			chunks = atomic_load_explicit(&table.chunks, memory_order_acquire);
 		}
 	} while (!atomic_compare_exchange_weak_explicit(

@@ -35,9 +35,8 @@ void gp_stack_table_reset(void);
 
 /* True: less than half a chunk is left and `most` allows another one. */
 bool gp_stack_table_wants_chunk(void);
-/* Entries given out so far, and how many could not be made for want of room. */
+/* Entries given out so far. */
 uint32_t gp_stack_table_used(void);
-uint64_t gp_stack_table_refused(void);
 /* Events whose stack is not whole since there was no room, and one more of them. */
 uint64_t gp_stack_table_cut(void);
 void gp_stack_table_count_cut(void);
