@@ -263,38 +263,14 @@ bool gp_resolve(void)
 	return is_there;
 }
 
-struct one {
-	struct build build;
-	struct wanted wanted;
-};
-
 /* With GPUPROF=off: one function, where a build has all. */
-static int find_one(struct dl_phdr_info *object, size_t bytes, void *context)
-{
-	(void)bytes;
-	struct one *one = context;
-	struct gp_elf_tables tables;
-	const bool is_ours = gp_elf_is_mapped(object, &gp_cuda, 1);
-	const bool is_next = one->build.is_past_us && one->build.position < gp_objects_at_start;
-	one->build.position++;
-	one->build.is_past_us |= is_ours;
-	if (is_ours || !gp_elf_tables_read(object, &tables) ||
-	    !(is_next || gp_elf_is_named(&tables, DRIVER)))
-		return 0;
-	one->wanted.linked = gp_elf_find_symbol(&tables, GP_ELF_FUNCTION, one->wanted.row->symbol,
-						one->wanted.hash, NULL);
-	return one->wanted.linked != NULL;
-}
-
 static bool pass_on(const char *symbol, void **real)
 {
-	const struct gp_cuda_wrapper row = { symbol, NULL, real };
-	struct one one = { .wanted = { .row = &row, .hash = gp_elf_hash(symbol) } };
-	int kept = errno;
-	gp_mapped_walk(find_one, &one);
-	__atomic_store_n(real, one.wanted.linked, __ATOMIC_RELAXED);
-	errno = kept;
-	return one.wanted.linked != NULL;
+	void *found = gp_mapped_next(&gp_cuda, gp_objects_at_start, symbol);
+	if (!found)
+		found = gp_mapped_symbol("libcuda.so", symbol, NULL, 0);
+	__atomic_store_n(real, found, __ATOMIC_RELAXED);
+	return found != NULL;
 }
 
 bool gp_resolve_call(const char *symbol, void **real)

@@ -6,7 +6,6 @@
  * does not show the ancestors, no line is printed.
  * Two jobs of one name that begin at the same time are taken for one.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,28 +18,24 @@
 #define NS_IN_S 1000000000u
 /* File times are those of the last tick of the kernel, starts of processes are cut to a tick. */
 #define TICK_NS 10000000u
-#define PART_BYTES 4096u
+#define ENVIRONMENT_BYTES 65536u /* what lies behind is not looked at */
 
 struct process {
 	uint32_t pid, parent;
 	uint64_t start_ticks; /* since boot */
 };
 
-static int open_of(uint32_t pid, const char *file)
+static size_t read_of(uint32_t pid, const char *file, char *text, size_t capacity)
 {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%u/%s", pid, file);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return gp_file_read_text(path, text, capacity);
 }
 
 static bool process_look(uint32_t pid, struct process *out)
 {
 	char text[1024];
-	const int fd = open_of(pid, "stat");
-	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	read_of(pid, "stat", text, sizeof text);
 	const char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
 	*out = (struct process){ .pid = pid };
 	for (int field = 2; at && field < 22; field++) {
@@ -53,51 +48,15 @@ static bool process_look(uint32_t pid, struct process *out)
 }
 
 /* The variable LD_PRELOAD of the environment that a process was started with names our library. */
-struct preload_search {
-	const char *wanted; /* what is still to come of it; after "LD_PRELOAD=" of our name */
-	bool is_value, is_other;
-};
-
-static const char variable[] = "LD_PRELOAD=", library[] = "libgpuprof";
-
-static bool preload_take(struct preload_search *s, char c)
-{
-	const char *whole = s->is_value ? library : variable;
-	if (c == '\0') {
-		*s = (struct preload_search){ .wanted = variable };
-		return false;
-	}
-	if (s->is_other)
-		return false;
-	if (c == *s->wanted)
-		s->wanted++;
-	else if (s->is_value)
-		s->wanted =
-			whole + (c == *whole); /* no letter of our name is its first one again */
-	else
-		s->is_other = true;
-	if (*s->wanted || s->is_other)
-		return false;
-	if (s->is_value)
-		return true;
-	s->is_value = true;
-	s->wanted = library;
-	return false;
-}
-
 static bool is_preloaded(uint32_t pid)
 {
-	struct preload_search search = { .wanted = variable };
-	char part[PART_BYTES];
-	bool is_found = false;
-	ssize_t n;
-	const int fd = open_of(pid, "environ");
-	while (fd >= 0 && !is_found && (n = read(fd, part, sizeof part)) > 0)
-		for (ssize_t k = 0; k < n && !is_found; k++)
-			is_found = preload_take(&search, part[k]);
-	if (fd >= 0)
-		close(fd);
-	return is_found;
+	static const char variable[] = "LD_PRELOAD=";
+	char text[ENVIRONMENT_BYTES];
+	const char *end = text + read_of(pid, "environ", text, sizeof text);
+	for (const char *entry = text; entry < end; entry += strlen(entry) + 1)
+		if (strncmp(entry, variable, sizeof variable - 1) == 0)
+			return strstr(entry, "libgpuprof") != NULL;
+	return false;
 }
 
 /* The process that was started with the library by one that was not. */
