@@ -204,10 +204,11 @@ void gp_say_pending(void)
 }
 
 /* Returns the length. `line` is closed by 0. */
-static size_t compose(char line[LINE_MAX_BYTES], const char *text, const char *subject,
-		      const char *cause)
+static size_t compose(char line[LINE_MAX_BYTES], const char *before, const char *text,
+		      const char *subject, const char *cause)
 {
-	size_t n = print_message_append(line, 0, text);
+	size_t n = print_message_append(line, 0, before);
+	n = print_message_append(line, n, text);
 	if (subject) {
 		n = print_message_append(line, n, " '");
 		n = print_message_append(line, n, subject);
@@ -221,27 +222,25 @@ static size_t compose(char line[LINE_MAX_BYTES], const char *text, const char *s
 	return n;
 }
 
-static void print_message_say(const char *before, const char *text)
+static void print_message_say(const char *before, const char *text, const char *subject,
+			      const char *cause)
 {
+	const int kept = errno;
 	char line[LINE_MAX_BYTES];
-	size_t n = print_message_append(line, print_message_append(line, 0, before), text);
+	size_t n = compose(line, before, text, subject, cause);
 	line[n++] = '\n';
 	if (gp_thread.is_drain)
 		keep_line(line, n);
 	else
 		put_line(line, n);
+	errno = kept;
 }
 
 void gp_say(bool is_important, const char *text, const char *subject)
 {
 	/* what is not important is printed once a process, by its caller: also in a forked child */
-	if (is_important ? was_said(text) : !gp_settings.is_verbose)
-		return;
-	int kept = errno;
-	char line[LINE_MAX_BYTES];
-	compose(line, text, subject, NULL);
-	print_message_say("gpuprof: ", line);
-	errno = kept;
+	if (is_important ? !was_said(text) : gp_settings.is_verbose)
+		print_message_say("gpuprof: ", text, subject, NULL);
 }
 
 /* The usual causes in words; strerror may call malloc and take a lock. */
@@ -283,30 +282,24 @@ static const char *cause_of(int error)
 
 void gp_say_errno(const char *text, const char *subject, int error)
 {
-	if (was_said(text))
-		return;
-	int kept = errno;
-	char line[LINE_MAX_BYTES];
-	compose(line, text, subject, cause_of(error));
-	print_message_say("gpuprof: ", line);
-	errno = kept;
+	if (!was_said(text))
+		print_message_say("gpuprof: ", text, subject, cause_of(error));
 }
 
 void gp_say_hint(const char *hint)
 {
-	int kept = errno;
 	if (!was_said(hint))
-		print_message_say("hint: ", hint);
-	errno = kept;
+		print_message_say("hint: ", hint, NULL, NULL);
 }
 
 void gp_say_refusal(const char *why, const char *subject, int error)
 {
-	int kept = errno;
+	const int kept = errno;
+	const char *cause = error ? cause_of(error) : NULL;
 	char line[LINE_MAX_BYTES];
-	compose(line, why, subject, error ? cause_of(error) : NULL);
 	if (!was_said(why))
-		print_message_say("gpuprof: nothing is recorded, ", line);
+		print_message_say("gpuprof: nothing is recorded, ", why, subject, cause);
+	compose(line, "", why, subject, cause);
 	gp_list_add("failed: ", line);
 	errno = kept;
 }

@@ -47,6 +47,13 @@ static bool process_look(uint32_t pid, struct process *out)
 	return at != NULL;
 }
 
+uint64_t gp_process_start(void)
+{
+	struct process own;
+	process_look((uint32_t)getpid(), &own);
+	return own.start_ticks;
+}
+
 /* The variable LD_PRELOAD of the environment that a process was started with names our library. */
 static bool is_preloaded(uint32_t pid)
 {

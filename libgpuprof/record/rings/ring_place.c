@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -48,16 +47,6 @@ static bool ring_place_has_room(const struct statfs *fs, uint64_t taken, uint64_
 	return (unsigned long)fs->f_type != TMPFS_MAGIC || taken + more <= (free_bytes + taken) / 4;
 }
 
-static uint64_t process_start(void)
-{
-	char text[1024];
-	gp_file_read_text("/proc/self/stat", text, sizeof text);
-	char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at + 1, NULL, 10) : 0;
-}
-
 static uint64_t pid_namespace(void)
 {
 	struct statx st; /* not stat: that would ask for glibc 2.33 */
@@ -79,7 +68,7 @@ static bool open_in(struct gp_recorder *r, const char *directory)
 	if (statfs(directory, &fs) != 0 || !keeps_reserved(&fs) ||
 	    !ring_place_has_room(&fs, 0, GP_CONTROL_BYTES + 2ull * GP_RING_BYTES))
 		return false;
-	uint64_t start = process_start();
+	uint64_t start = gp_process_start();
 	int fd = -1;
 	for (unsigned attempt = 0; attempt < 100; attempt++) {
 		format_name(r->ring_path, sizeof r->ring_path, directory, start, attempt);
@@ -151,7 +140,7 @@ bool gp_ring_place_open(struct gp_recorder *r, uint32_t (*first_word)(struct gp_
 	c->version = GP_CONTROL_VERSION;
 	c->pid = (uint32_t)getpid();
 	c->pid_namespace = pid_namespace();
-	c->process_start = process_start();
+	c->process_start = gp_process_start();
 	c->clock = r->writer.header.clock;
 	c->slots = r->writer.header.slots;
 	c->slot_bytes = r->writer.header.slot_bytes;
