@@ -268,7 +268,8 @@ void gp_ring_file_await(const struct gp_file_header *header)
 	const uint64_t until = gp_clock_read(CLOCK_MONOTONIC) + AWAIT_NS;
 	/* by now: a job that polls for memory wants more all the time */
 	const uint64_t wanted = atomic_load(&c->flushes_wanted);
-	while (gp_ring_file_owner(&file) == GP_OWNER_ALIVE && gp_clock_read(CLOCK_MONOTONIC) < until) {
+	while (gp_ring_file_owner(&file) == GP_OWNER_ALIVE &&
+	       gp_clock_read(CLOCK_MONOTONIC) < until) {
 		uint32_t seen = atomic_load(&c->flushes);
 		/* partner: the store in gp_flush_end, of its drain thread */
 		if (atomic_load_explicit(&c->flushes_done, memory_order_acquire) >= wanted)

@@ -1,6 +1,6 @@
 /*
- * The rows of frame_names.def, by kind. A row that has a `part` is of Python frames: the part is one
- * of their file's path.
+ * The rows of frame_names.def, by kind. A row that has a `part` is of Python frames: the part is
+ * one of their file's path.
  */
 #ifndef GP_NAME_RULES_H
 #define GP_NAME_RULES_H
