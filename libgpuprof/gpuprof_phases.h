@@ -103,8 +103,8 @@ struct gp_phases_asked {
 	 * no range open belongs to the range of the one thread that is inside the engine.
 	 */
 	bool is_own_thread;
-	bool is_as_told;   /* nothing is derived, or read from frames */
-	bool is_by_frames; /* read from frames also where ranges were told, and not by these */
+	bool is_recorded_only; /* nothing is derived, or read from frames */
+	bool is_by_frames;     /* read from frames also where ranges were told, and not by these */
 	/*
 	 * Siblings whose names differ in numbers alone, and that come no more than twice each, are
 	 * one where there are more than so many; 0: never.

@@ -310,7 +310,7 @@ static int dump_events(struct dump *d)
 	if (!d->range || shown)
 		return GP_EXIT_OK;
 	gp_error("no such event in range '%s' in '%s'", d->range, path);
-	gp_hint(d->ranges ? "gpuprof phases --as-told lists the ranges of a recording" :
+	gp_hint(d->ranges ? "gpuprof phases --recorded-only lists the ranges of a recording" :
 			    "no ranges were recorded: gpuprof phases may have the reason");
 	return GP_EXIT_USAGE;
 }

@@ -265,8 +265,8 @@ static int phases_check(struct gp_reading *r, int recordings)
 {
 	struct phases *c = (struct phases *)r;
 	(void)recordings;
-	if (c->asked.is_as_told && c->asked.is_by_frames)
-		return gp_usage(r->command, "'--as-told' with '--frames'");
+	if (c->asked.is_recorded_only && c->asked.is_by_frames)
+		return gp_usage(r->command, "'--recorded-only' with '--frames'");
 	c->asked.of = of_choose(c->of);
 	c->asked.device = c->device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)c->device;
 	c->asked.fold = c->fold != UINT64_MAX ? c->fold : r->is_json ? 0 : FOLD_DEFAULT;
@@ -292,7 +292,7 @@ static int phases_run(const struct gp_command *command, int argc, char **argv)
 		  "--json 0" },
 		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &c.asked.is_own_thread,
 		  "work belongs to ranges of its own thread alone, that of autograd's too" },
-		{ "as-told", 0, GP_FLAG_SWITCH, NULL, &c.asked.is_as_told,
+		{ "recorded-only", 0, GP_FLAG_SWITCH, NULL, &c.asked.is_recorded_only,
 		  "only recorded ranges; do not infer forward phases" },
 		{ "frames", 0, GP_FLAG_SWITCH, NULL, &c.asked.is_by_frames,
 		  "phases as stacks show them, in the place of ranges; default where there are "
@@ -306,8 +306,8 @@ const struct gp_command gp_command_phases = {
 	.name = "phases",
 	.synopsis =
 		"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] "
-		"[--top N] "
-		"[--fold N] [--own-thread] [--as-told | --frames] [-o FILE [--force]] RECORDING...",
+		"[--top N] [--fold N] [--own-thread] [--recorded-only | --frames] [-o FILE "
+		"[--force]] RECORDING...",
 	.text = "show memory, calls, time and launches of each phase of the job",
 	.run = phases_run,
 	.options = GP_OPTIONS_REPORT | GP_OPTION_SPAN | GP_OPTION_STEPS,

@@ -1,7 +1,7 @@
-"""phases_recount.py REPORT DUMP...: each row of `phases --json --as-told` has what is counted here
-from `dump --bare --json`: ranges of a thread by its pushes and pops, the curve as the framework
-carries it in its own events. Prints how many rows there are, and the peak of what lies outside of
-any range."""
+"""phases_recount.py REPORT DUMP...: each row of `phases --json --recorded-only` has what is counted
+here from `dump --bare --json`: ranges of a thread by its pushes and pops, the curve as the
+framework carries it in its own events. Prints how many rows there are, and the peak of what lies
+outside of any range."""
 import collections
 import json
 import sys

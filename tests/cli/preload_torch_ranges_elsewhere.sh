@@ -1,6 +1,6 @@
 export LD_LIBRARY_PATH=$BUILD/fake/torch-2.11/lib:$BUILD/fake
 gpuprof run -q --no-symbolize -o c.gpr -- $BUILD/victims/ends_elsewhere 40
-gpuprof phases --as-told --json c.gpr >p.json
+gpuprof phases --recorded-only --json c.gpr >p.json
 python3 -c '
 import json
 

@@ -258,7 +258,7 @@ FIGURES = {
     ],
     "bytes freed over the recording": [
         ("phases", "phases --json --depth 1 --top 0", lambda d: {d["of"]: sum(p["freed_bytes"] for p in of_thread(d))}),
-        ("phases --as-told", "phases --json --depth 1 --top 0 --as-told", lambda d: {
+        ("phases --recorded-only", "phases --json --depth 1 --top 0 --recorded-only", lambda d: {
             d["of"]: sum(p["freed_bytes"] for p in of_thread(d))}),
     ],
     "live bytes of a stack that leaks pinned memory": [

@@ -163,7 +163,7 @@ static void it_has_the_figures_of_a_phase(void **state)
 	assert_int_equal(p.ranges, 1 + 3 * 4);
 	close_all(r, &p);
 	struct gp_phases_asked told = whole;
-	told.is_as_told = true;
+	told.is_recorded_only = true;
 	r = build_as(w.path, &told, &p);
 	assert_int_equal(find(&p, "(outside)")->launches, 5 + 3 * 2);
 	assert_int_equal(find(&p, "micro batch")->calls, 3);

@@ -545,7 +545,7 @@ static void backward_alone_is_not_enough(void **state)
 	assert_int_equal(find(&p, "backward")->source, GP_RANGE_FRAMES);
 	assert_int_equal(find(&p, "backward")->allocated_bytes, 3 * BYTES);
 	close_all(r, &p);
-	asked.is_as_told = true;
+	asked.is_recorded_only = true;
 	r = build_as(w.path, &asked, &p);
 	assert_false(p.is_by_frames);
 	assert_int_equal(find(&p, "backward")->source, GP_RANGE_ENGINE);

@@ -131,7 +131,7 @@ static void holders_add(struct held *h, const struct gp_holders *holders)
 static bool is_as_peak(const struct gp_phases_asked *asked)
 {
 	return asked->from_ns == INT64_MIN && asked->to_ns == INT64_MAX && !asked->is_own_thread &&
-	       !asked->is_as_told && !asked->is_by_frames;
+	       !asked->is_recorded_only && !asked->is_by_frames;
 }
 
 bool gp_phases_wants(const struct gp_phases_report *r, const struct gp_holders *h)

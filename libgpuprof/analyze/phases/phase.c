@@ -433,10 +433,10 @@ static enum gp_status phase_attempt(void *context, const struct gp_info *info)
 	c->watch = (struct gp_range_watch){ see_opened, see_closed, c };
 	const bool is_by_frames =
 		c->asked.is_by_frames ||
-		(!c->asked.is_as_told && gp_phases_by(info) == GP_PHASES_BY_FRAMES);
+		(!c->asked.is_recorded_only && gp_phases_by(info) == GP_PHASES_BY_FRAMES);
 	const bool is_own = c->asked.is_own_thread;
 	enum gp_status status;
-	if (is_by_frames || !c->asked.is_as_told) {
+	if (is_by_frames || !c->asked.is_recorded_only) {
 		status = gp_phase_follow_derive(&c->follow, c->recording, is_by_frames, is_own,
 						&c->watch);
 	} else {
