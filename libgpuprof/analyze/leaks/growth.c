@@ -7,10 +7,10 @@ static void growth_judge_device(const struct gp_leak_samples *samples, size_t fi
 	const struct gp_leak_scale *whole = &samples->scale[GP_LEAK_WHOLE];
 	double at[GP_TREND_SAMPLES], bytes[GP_TREND_SAMPLES];
 	const size_t n = whole->samples - first;
-	unsigned of = 0;
-	while (of < GP_LEAK_CURVES && !samples->has_curve[device][of])
-		of++;
-	if (of == GP_LEAK_CURVES)
+	const enum gp_curve of = samples->has_curve[device][GP_CURVE_ALLOCATED] ?
+					 GP_CURVE_ALLOCATED :
+					 GP_CURVE_DRIVER;
+	if (!samples->has_curve[device][of])
 		return;
 	for (size_t k = 0; k < n; k++) {
 		const size_t sample = whole->sample[first + k];
@@ -18,7 +18,7 @@ static void growth_judge_device(const struct gp_leak_samples *samples, size_t fi
 		bytes[k] = samples->curve[device][of][sample];
 	}
 	struct gp_growth_device *g = &out->device[out->devices++];
-	*g = (struct gp_growth_device){ .device = device, .of = gp_leak_curves[of] };
+	*g = (struct gp_growth_device){ .device = device, .of = of };
 	g->rule = gp_trend_judge(at, bytes, n, limit, &g->bytes_per_step);
 }
 

@@ -31,8 +31,8 @@ struct forward {
 };
 
 struct stack_row {
-	uint32_t id;
-	bool is_backward;
+	uint64_t id; /* the key */
+	bool is_looked_up, is_backward;
 };
 
 static bool stack_is_backward(struct gp_recording *r, uint32_t id, int64_t at_ns)
@@ -50,20 +50,6 @@ static bool stack_is_backward(struct gp_recording *r, uint32_t id, int64_t at_ns
 	return false;
 }
 
-/* NULL: no memory. */
-static const struct stack_row *stack_row_get(struct forward *f, uint32_t id, int64_t at_ns)
-{
-	const uint32_t hash = gp_row_hash(id);
-	struct stack_row *row = f->stacks.row;
-	for (uint32_t step = 0, at; (at = gp_row_next(&f->stacks, hash, &step)) != 0;)
-		if (row[at - 1].id == id)
-			return &row[at - 1];
-	row = gp_row_add(&f->stacks, sizeof *row, hash);
-	if (row != NULL)
-		*row = (struct stack_row){ id, stack_is_backward(f->recording, id, at_ns) };
-	return row;
-}
-
 static void backward_move(enum backward *seen, bool is_backward)
 {
 	if (*seen != BACKWARD_ENDED && is_backward)
@@ -74,9 +60,12 @@ static void backward_move(enum backward *seen, bool is_backward)
 
 static enum gp_status see_request(struct forward *f, const struct gp_record *e, int64_t at_ns)
 {
-	const struct stack_row *row = stack_row_get(f, e->stack, at_ns);
+	struct stack_row *row = gp_row_get_key(&f->stacks, sizeof *row, e->stack);
 	if (row == NULL)
 		return GP_E_MEMORY;
+	if (!row->is_looked_up)
+		row->is_backward = stack_is_backward(f->recording, e->stack, at_ns);
+	row->is_looked_up = true;
 	for (size_t k = 0; k < f->suspects; k++) {
 		struct suspect *s = &f->suspect[k];
 		if (at_ns < s->leak->since_ns)

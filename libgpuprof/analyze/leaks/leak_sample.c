@@ -168,15 +168,8 @@ static struct gp_leak_holder *holder_of(struct sampling *s, const struct gp_live
 /* The first one that has it: what is made at a sample's moment comes after it. */
 static size_t sample_behind(const struct gp_leak_samples *t, int64_t at_ns)
 {
-	size_t low = 0, high = t->samples;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (t->at_ns[middle] <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->samples ? low : t->samples - 1;
+	const size_t sample = gp_array_count_to(t->at_ns, t->samples, at_ns);
+	return sample < t->samples ? sample : t->samples - 1;
 }
 
 void gp_leak_keep_example(struct gp_leak_holder *h, const struct gp_live_entry *e)
@@ -215,17 +208,14 @@ static void count(void *context, const struct gp_live_entry *e)
 						       e->order, at_ns };
 }
 
-const enum gp_curve gp_leak_curves[GP_LEAK_CURVES] = { GP_CURVE_ALLOCATED, GP_CURVE_DRIVER };
-
 static void sample_devices(struct sampling *s)
 {
 	for (unsigned device = 0; device < GP_DEVICES; device++)
-		for (unsigned c = 0; c < GP_LEAK_CURVES; c++) {
-			const struct gp_curve_state *of =
-				&gp_live_device(s->recording->live, device)
-					 ->curve[gp_leak_curves[c]];
-			s->out->curve[device][c][s->sample] = (double)of->now_bytes;
-			s->out->has_curve[device][c] = of->peak_bytes > 0;
+		for (unsigned of = 0; of < GP_CURVES; of++) {
+			const struct gp_curve_state *curve =
+				&gp_live_device(s->recording->live, device)->curve[of];
+			s->out->curve[device][of][s->sample] = (double)curve->now_bytes;
+			s->out->has_curve[device][of] = curve->peak_bytes > 0;
 		}
 }
 

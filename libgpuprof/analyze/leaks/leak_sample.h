@@ -13,9 +13,6 @@
 enum gp_leak_scales { GP_LEAK_WHOLE, GP_LEAK_TAIL, GP_LEAK_SCALES };
 #define GP_LEAK_POINTS (GP_LEAK_SCALES * GP_TREND_SAMPLES)
 #define GP_LEAK_HOLDERS_MAX 65536u /* capacity: stacks and kinds */
-/* Of which bytes are sampled of each device as a whole: PyTorch's blocks, driver memory. */
-#define GP_LEAK_CURVES 2u /* capacity */
-extern const enum gp_curve gp_leak_curves[GP_LEAK_CURVES];
 
 /* What is like each other: the same stack, kind and device; without a stack the same size, too. */
 struct gp_leak_holder {
@@ -52,8 +49,8 @@ struct gp_leak_samples {
 	/* at the last sample; UINT64_MAX: unknown */
 	uint64_t free_bytes[GP_DEVICES];
 	/* of each device at each sample; has_curve: any was live up to the last one */
-	double curve[GP_DEVICES][GP_LEAK_CURVES][GP_LEAK_POINTS];
-	bool has_curve[GP_DEVICES][GP_LEAK_CURVES];
+	double curve[GP_DEVICES][GP_CURVES][GP_LEAK_POINTS];
+	bool has_curve[GP_DEVICES][GP_CURVES];
 };
 
 /* What a holder has at the samples of a scale. */

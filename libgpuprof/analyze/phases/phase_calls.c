@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "../../read/tables/array.h"
+
 void gp_phase_calls_release(struct gp_phase_calls *c)
 {
 	free(c->call);
@@ -17,19 +19,12 @@ void gp_phase_calls_release(struct gp_phase_calls *c)
 uint32_t gp_phase_call_begin(struct gp_phase_calls *c, uint32_t node, uint32_t up)
 {
 	uint32_t number = c->free_call;
-	if (number != 0) {
+	if (number != 0)
 		c->free_call = c->call[number].up;
-	} else {
-		if (c->calls + 1 >= c->call_room) {
-			uint32_t room = c->call_room ? c->call_room * 2 : 256;
-			struct gp_phase_call *grown = realloc(c->call, room * sizeof *grown);
-			if (grown == NULL)
-				return 0;
-			c->call = grown;
-			c->call_room = room;
-		}
+	else if (gp_array_reach(&c->call, &c->call_room, c->calls + 1, sizeof *c->call))
 		number = ++c->calls;
-	}
+	else
+		return 0;
 	c->call[number] =
 		(struct gp_phase_call){ .node = node, .up = up, .refs = 1, .is_open = true };
 	if (up != 0)
@@ -120,27 +115,18 @@ static uint32_t birth_find(const struct gp_phase_calls *c, uint8_t space, uint64
 	return number;
 }
 
-static bool grow(struct gp_phase_calls *c)
-{
-	const uint32_t room = c->birth_room ? c->birth_room * 2 : 512;
-	struct gp_phase_birth *birth = realloc(c->birth, ((size_t)room + 1) * sizeof *birth);
-	if (birth == NULL)
-		return false;
-	c->birth = birth;
-	c->birth_room = room;
-	return true;
-}
-
 bool gp_phase_calls_born(struct gp_phase_calls *c, const struct gp_phase_birth *birth)
 {
 	gp_phase_calls_dead(c, birth->space, birth->address); /* its end was not seen */
-	if ((c->live == c->birth_room && !grow(c)) || !gp_row_index_reserve(&c->index, 1))
+	if (!gp_row_index_reserve(&c->index, 1))
 		return false;
 	uint32_t number = c->free_birth;
 	if (number != 0)
 		c->free_birth = c->birth[number].after;
-	else
+	else if (gp_array_reach(&c->birth, &c->birth_room, c->births + 1, sizeof *c->birth))
 		number = ++c->births;
+	else
+		return false;
 	struct gp_phase_birth *b = &c->birth[number];
 	*b = *birth;
 	b->number = ++c->number;
@@ -149,7 +135,6 @@ bool gp_phase_calls_born(struct gp_phase_calls *c, const struct gp_phase_birth *
 	if (c->newest != 0)
 		c->birth[c->newest].after = number;
 	c->newest = number;
-	c->live++;
 	gp_row_index_add(&c->index, birth_hash(b->space, b->address), number);
 	add_sum(c, b->number, b->bytes);
 	if (b->call != 0) {
@@ -180,7 +165,6 @@ void gp_phase_calls_dead(struct gp_phase_calls *c, uint8_t space, uint64_t addre
 		c->newest = b->before;
 	b->after = c->free_birth;
 	c->free_birth = number;
-	c->live--;
 }
 
 uint64_t gp_phase_calls_born_since(struct gp_phase_calls *c, uint64_t number)

@@ -30,12 +30,13 @@ struct gp_phase_birth {
 
 struct gp_phase_calls {
 	struct gp_phase_call *call; /* number 0 is none */
-	uint32_t calls, call_room, free_call;
+	uint32_t calls, free_call;
+	size_t call_room;
 	struct gp_phase_birth *birth; /* number 0 is none */
-	uint32_t births, birth_room, free_birth, newest;
+	uint32_t births, free_birth, newest;
+	size_t birth_room;
 	struct gp_row_index index; /* of births by address and space */
-	uint32_t live;
-	uint64_t number; /* of the newest birth */
+	uint64_t number;	   /* of the newest birth */
 	uint64_t live_bytes;
 	/*
 	 * live bytes by number of birth, a Fenwick tree; not there before the first question, or

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../../read/tables/array.h"
+#include "../../read/tables/row_rank.h"
 
 void gp_high_release(struct gp_high *h)
 {
@@ -25,13 +26,7 @@ bool gp_high_put(struct gp_high *h, uint64_t bytes)
 /* The first step that was made since then is the highest of them. */
 uint64_t gp_high_since(const struct gp_high *h, uint64_t since)
 {
-	size_t low = 0, high = h->steps;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (h->step[middle].number < since)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < h->steps ? h->step[low].bytes : 0;
+	const size_t before =
+		since > 0 ? gp_row_rank(h->step, h->steps, sizeof *h->step, since - 1) : 0;
+	return before < h->steps ? h->step[before].bytes : 0;
 }

@@ -6,9 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "../../format/event.h"
 #include "../stack_text.h"
-
-#define NAME_MAX_BYTES 64u /* capacity */
 
 /* A step's name ends with one of these. Behind a number it is the last word: "denoising step 3". */
 static const char *const units[] = { "step", "iteration", "iter", "batch" };
@@ -25,9 +24,9 @@ static const char *const before_units[] = {
 #define BEFORE_UNITS (sizeof before_units / sizeof *before_units)
 
 struct name {
-	char letters[NAME_MAX_BYTES]; /* alone, small ones */
-	size_t length, word;	      /* word: where the last one begins */
-	bool has_number;	      /* at the end */
+	char letters[GP_RANGE_NAME_MAX]; /* alone, small ones */
+	size_t length, word;		 /* word: where the last one begins */
+	bool has_number;		 /* at the end */
 };
 
 /* False: there are too many letters. "_forward_step 12: 0 ctx reqs" goes on with details. */
@@ -38,14 +37,14 @@ static bool name_read(const char *text, struct name *out)
 	const size_t bytes = is_detail ? (size_t)(colon - text) : strlen(text);
 	bool is_in_word = false;
 	*out = (struct name){ .has_number = bytes > 0 && isdigit((unsigned char)text[bytes - 1]) };
-	for (size_t k = 0; k < bytes && out->length < NAME_MAX_BYTES; k++) {
+	for (size_t k = 0; k < bytes && out->length < GP_RANGE_NAME_MAX; k++) {
 		const bool is_letter = isalpha((unsigned char)text[k]);
 		out->word = is_letter && !is_in_word ? out->length : out->word;
 		is_in_word = is_letter;
 		if (is_letter)
 			out->letters[out->length++] = (char)tolower((unsigned char)text[k]);
 	}
-	return out->length < NAME_MAX_BYTES;
+	return out->length < GP_RANGE_NAME_MAX;
 }
 
 static bool name_is_step(const struct name *name)
