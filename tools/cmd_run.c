@@ -46,26 +46,19 @@ static void flags_fill(struct gp_flag *flags, struct choice *c)
 					     &c->value[k],
 					     c->text[k] };
 	}
-	*flags++ = (struct gp_flag){ "force",	     0,
-				     GP_FLAG_SWITCH, NULL,
-				     &c->is_forced,  "replace the file that --output names" };
-	*flags++ = (struct gp_flag){
-		"keep", 0,	  GP_FLAG_NUMBER,
-		"N",	&c->keep, "afterwards keep only the N newest recordings of this command"
+	const struct gp_flag own[] = {
+		{ "force", 0, GP_FLAG_SWITCH, NULL, &c->is_forced,
+		  "replace the file that --output names" },
+		{ "keep", 0, GP_FLAG_NUMBER, "N", &c->keep,
+		  "afterwards keep only the N newest recordings of this command" },
+		{ "library", 0, GP_FLAG_TEXT, "FILE", &c->library,
+		  "the library to preload, instead of the one beside the program" },
+		{ "no-symbolize", 0, GP_FLAG_SWITCH, NULL, &c->is_nameless,
+		  "store no names of native frames in the recordings" },
+		{ "quiet", 'q', GP_FLAG_SWITCH, NULL, &c->is_quiet, "print nothing at the end" },
+		{ 0 },
 	};
-	*flags++ = (struct gp_flag){
-		"library",    0,
-		GP_FLAG_TEXT, "FILE",
-		&c->library,  "the library to preload, instead of the one beside the program"
-	};
-	*flags++ = (struct gp_flag){
-		"no-symbolize",	 0,
-		GP_FLAG_SWITCH,	 NULL,
-		&c->is_nameless, "store no names of native frames in the recordings"
-	};
-	*flags++ = (struct gp_flag){ "quiet", 'q',	    GP_FLAG_SWITCH,
-				     NULL,    &c->is_quiet, "print nothing at the end" };
-	*flags = (struct gp_flag){ 0 };
+	memcpy(flags, own, sizeof own);
 }
 
 /* The value of an option: from the command line, else from the environment, else the default. */

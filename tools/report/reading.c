@@ -68,18 +68,7 @@ int gp_reading_check(struct gp_reading *r, int recordings)
 
 /* ---- recordings ---- */
 
-int gp_reading_repeat(struct gp_reading *r, const char *path)
-{
-	int exit_status = GP_EXIT_OK;
-	r->path = path;
-	r->recording = gp_report_open(path, &r->info, &exit_status);
-	if (r->recording)
-		exit_status = r->command->one(r);
-	gp_recording_close(r->recording);
-	return exit_status;
-}
-
-static int reading_one(struct gp_reading *r, const char *path)
+static int reading_one(struct gp_reading *r, const char *path, bool is_repeated)
 {
 	int exit_status = GP_EXIT_OK;
 	r->path = path;
@@ -88,10 +77,15 @@ static int reading_one(struct gp_reading *r, const char *path)
 	r->recording = gp_report_open(path, &r->info, &exit_status);
 	if (!r->recording)
 		return exit_status;
-	exit_status = gp_report_exit(path, r->info);
+	exit_status = is_repeated ? GP_EXIT_OK : gp_report_exit(path, r->info);
 	exit_status = gp_report_worse(exit_status, r->command->one(r));
 	gp_recording_close(r->recording);
 	return exit_status;
+}
+
+int gp_reading_repeat(struct gp_reading *r, const char *path)
+{
+	return reading_one(r, path, true);
 }
 
 static void reading_print_table(struct gp_reading *r)
@@ -116,7 +110,7 @@ static int reading_all(struct gp_reading *r, int recordings, char *const *paths)
 	if (is_array)
 		gp_json_array(&r->json, NULL);
 	for (int k = 0; k < recordings; k++)
-		worst = gp_report_worse(worst, reading_one(r, paths[k]));
+		worst = gp_report_worse(worst, reading_one(r, paths[k], false));
 	if (is_array)
 		gp_json_end(&r->json);
 	if (r->command->end)
