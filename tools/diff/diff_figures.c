@@ -4,34 +4,31 @@
 
 #include "diff_report.h"
 
-const char *const gp_diff_setting_names[GP_SETTINGS] = {
-	"GPUs", "CUDA API versions", "PyTorch versions", "Allocator settings", "Commands",
+const struct gp_diff_setting gp_diff_settings[GP_DIFF_SETTINGS] = {
+	{ "GPUs", "gpu" },
+	{ "CUDA API versions", "driver" },
+	{ "PyTorch versions", "pytorch" },
+	{ "Allocator settings", "alloc_conf" },
+	{ "Commands", "command" },
 };
 
-const char *gp_diff_setting(const struct gp_info *info, enum gp_diff_setting setting)
+const char *gp_diff_setting_of(const struct gp_info *info, size_t setting)
 {
-	switch (setting) {
-	case GP_SETTING_GPU:
-		return info->devices > 0 ? info->device[0].name : NULL;
-	case GP_SETTING_DRIVER:
-		return info->driver;
-	case GP_SETTING_PYTORCH:
-		return info->pytorch;
-	case GP_SETTING_ALLOCATOR:
-		return info->alloc_conf;
-	case GP_SETTING_COMMAND:
-		return info->command;
-	case GP_SETTINGS:
-		break;
-	}
-	return NULL;
+	const char *const texts[GP_DIFF_SETTINGS] = {
+		info->devices ? info->device[0].name : NULL,
+		info->driver,
+		info->pytorch,
+		info->alloc_conf,
+		info->command,
+	};
+	return texts[setting];
 }
 
-bool gp_diff_setting_differs(const struct gp_diff_report *r, enum gp_diff_setting setting)
+bool gp_diff_setting_differs(const struct gp_diff_report *r, size_t setting)
 {
-	const char *first = gp_diff_setting(r->side[0].info, setting);
+	const char *first = gp_diff_setting_of(r->side[0].info, setting);
 	for (size_t k = 1; k < r->sides; k++) {
-		const char *text = gp_diff_setting(r->side[k].info, setting);
+		const char *text = gp_diff_setting_of(r->side[k].info, setting);
 		if (!text != !first || (text && strcmp(text, first) != 0))
 			return true;
 	}

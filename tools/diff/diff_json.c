@@ -10,11 +10,8 @@ static void write_side(struct gp_json *json, const struct gp_diff_source *s,
 	gp_use_head_write(json, s->path, i);
 	gp_use_phases_by_write(json, i, style);
 	gp_json_signed_if(json, "at_ns", !s->is_peak, s->at_ns);
-	gp_json_text(json, "gpu", gp_diff_setting(i, GP_SETTING_GPU));
-	gp_json_text(json, "driver", gp_diff_setting(i, GP_SETTING_DRIVER));
-	gp_json_text(json, "pytorch", gp_diff_setting(i, GP_SETTING_PYTORCH));
-	gp_json_text(json, "alloc_conf", gp_diff_setting(i, GP_SETTING_ALLOCATOR));
-	gp_json_text(json, "command", gp_diff_setting(i, GP_SETTING_COMMAND));
+	for (size_t k = 0; k < GP_DIFF_SETTINGS; k++)
+		gp_json_text(json, gp_diff_settings[k].key, gp_diff_setting_of(i, k));
 	gp_json_object(json, "events");
 	for (unsigned kind = 0; kind < GP_KINDS; kind++)
 		if (gp_is_happening(kind) && i->counts[kind])

@@ -31,12 +31,12 @@ static void print_sides(const struct gp_diff_report *r)
 
 static void print_settings(const struct gp_diff_report *r)
 {
-	for (unsigned setting = 0; setting < GP_SETTINGS; setting++) {
+	for (size_t setting = 0; setting < GP_DIFF_SETTINGS; setting++) {
 		if (!gp_diff_setting_differs(r, setting))
 			continue;
-		fprintf(r->out, "%s differ:", gp_diff_setting_names[setting]);
+		fprintf(r->out, "%s differ:", gp_diff_settings[setting].title);
 		for (size_t k = 0; k < r->sides; k++) {
-			const char *text = gp_diff_setting(r->side[k].info, setting);
+			const char *text = gp_diff_setting_of(r->side[k].info, setting);
 			text = text ? text : "not known";
 			fprintf(r->out, "%s %c ", k ? "," : "", letter(k));
 			gp_mask(r->out, text, strlen(text));

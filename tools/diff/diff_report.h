@@ -66,18 +66,14 @@ size_t gp_diff_devices(const struct gp_diff_report *report, unsigned device[GP_D
 
 /* ---- what the runs were made with ---- */
 
-enum gp_diff_setting {
-	GP_SETTING_GPU,
-	GP_SETTING_DRIVER,
-	GP_SETTING_PYTORCH,
-	GP_SETTING_ALLOCATOR,
-	GP_SETTING_COMMAND,
-	GP_SETTINGS
+struct gp_diff_setting {
+	const char *title, *key; /* "GPUs", "gpu" */
 };
-extern const char *const gp_diff_setting_names[GP_SETTINGS]; /* "GPUs", ... */
+enum { GP_DIFF_SETTINGS = 5 };
+extern const struct gp_diff_setting gp_diff_settings[GP_DIFF_SETTINGS];
 /* NULL: the recording does not say. The text holds until the recording is closed. */
-const char *gp_diff_setting(const struct gp_info *info, enum gp_diff_setting setting);
-bool gp_diff_setting_differs(const struct gp_diff_report *report, enum gp_diff_setting setting);
+const char *gp_diff_setting_of(const struct gp_info *info, size_t setting);
+bool gp_diff_setting_differs(const struct gp_diff_report *report, size_t setting);
 
 /* diff_print.c, diff_json.c */
 void gp_diff_print(const struct gp_diff_report *report);
