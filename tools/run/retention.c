@@ -1,10 +1,10 @@
 /*
  * Finds what the pattern may have named with glob, then asks more of each: `*` for a pid also finds
- * strangers.
+ * strangers, and glob knows no numbers.
  */
 #include "retention.h"
 
-#include <ctype.h>
+#include <fnmatch.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,120 +39,84 @@ static struct host this_host(void)
 	return host;
 }
 
-static bool match(const char *pattern, const char *suffix, const char *name);
+/* A pattern of fnmatch or glob. */
+struct shell {
+	char text[4096];
+	size_t n;
+};
 
-/* Any number of digits, then the rest. */
-static bool match_number(const char *pattern, const char *suffix, const char *name)
+static void shell_put(struct shell *s, const char *text)
 {
-	while (isdigit((unsigned char)*name))
-		if (match(pattern, suffix, ++name))
-			return true;
-	return false;
+	s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, "%s", text);
+	s->n = s->n < sizeof s->text ? s->n : sizeof s->text - 1;
 }
 
-static bool match_moment(const char *pattern, const char *suffix, const char *name)
+static void shell_put_literal(struct shell *s, char c)
 {
-	static const char form[] = "ddddddddTdddddd";
-	for (const char *f = form; *f; f++, name++)
-		if (*f == 'd' ? !isdigit((unsigned char)*name) : *name != *f)
-			return false;
-	return match(pattern, suffix, name);
+	const char text[] = { '\\', c, '\0' };
+	shell_put(s, strchr("*?[\\(", c) ? text : text + 1);
 }
 
-static bool match_host(const char *pattern, const char *suffix, const char *name)
+/* The value that the variable of `%q{VARIABLE}` has here; behind the braces. NULL: it is none. */
+static const char *shell_put_variable(struct shell *s, const char *brace)
 {
-	struct host host = this_host();
-	size_t n = strcspn(host.name, ".");
-	return strncmp(name, host.name, n) == 0 && match(pattern, suffix, name + n);
-}
-
-/* `pattern` stands at the brace: the value that the variable has here. */
-static bool match_variable(const char *pattern, const char *suffix, const char *name)
-{
-	const char *end = gp_field_variable_end(pattern), *first = name;
+	const char *end = gp_field_variable_end(brace);
 	char variable[66];
 	if (!end)
-		return false;
-	snprintf(variable, sizeof variable, "%.*s", (int)(end - pattern - 1), pattern + 1);
+		return NULL;
+	snprintf(variable, sizeof variable, "%.*s", (int)(end - brace - 1), brace + 1);
 	const char *value = getenv(variable);
-	for (; value && *value; value++, name++)
-		if (*name != gp_field_byte(*value, name == first))
-			return false;
-	return match(end + 1, suffix, name);
+	for (const char *at = value; at && *at; at++)
+		shell_put_literal(s, gp_field_byte(*at, at == value));
+	return end;
 }
 
-static bool match_field(char field, const char *pattern, const char *suffix, const char *name)
+/*
+ * What the output pattern gives in any process of this host; `is_exact`: else, for glob, '*' stands
+ * for numbers. False: it is too long, or has a field that `run` does not take.
+ */
+static bool shell_fill(struct shell *s, const char *pattern, bool is_exact)
 {
-	switch (field) {
-	case 'p':
-	case 'r':
-	case 'l':
-	case 'n':
-	case 'j':
-		return match_number(pattern, suffix, name);
-	case 't':
-		return match_moment(pattern, suffix, name);
-	case 'h':
-		return match_host(pattern, suffix, name);
-	case 'q':
-		return match_variable(pattern, suffix, name);
-	case '%':
-		return *name == field && match(pattern, suffix, name + 1);
-	default: /* no field: `run` takes no such pattern */
-		return false;
-	}
-}
-
-/* `suffix`: where in the pattern one may stand; NULL: it has been there. */
-static bool match(const char *pattern, const char *suffix, const char *name)
-{
-	if (pattern == suffix && *name == '.' && match_number(pattern, NULL, name + 1))
-		return true;
-	if (!*pattern)
-		return !*name;
-	if (*pattern == '%')
-		return match_field(pattern[1] ? pattern[1] : '%', pattern + 1 + (pattern[1] != 0),
-				   suffix, name);
-	return *pattern == *name && match(pattern + 1, suffix, name + 1);
-}
-
-bool gp_retain_matches(const char *pattern, const char *name)
-{
-	return match(pattern, suffix_place(pattern), name);
-}
-
-/* The pattern as a glob: what differs from run to run becomes '*', also a suffix. */
-static bool glob_of(const char *pattern, bool has_suffix, char *out, size_t capacity)
-{
-	const char *suffix = suffix_place(pattern);
-	size_t n = 0;
+	const char *suffix = suffix_place(pattern), *number = is_exact ? "+([0-9])" : "*";
+	const struct host host = this_host();
+	s->n = 0;
 	for (const char *at = pattern;; at++) {
-		if (n + 8 > capacity)
-			return false;
-		if (at == suffix && has_suffix) {
-			memcpy(out + n, ".[0-9]*", 7);
-			n += 7;
-		}
+		if (at == suffix)
+			shell_put(s, is_exact ? "?(.+([0-9]))" : "*");
 		if (!*at)
+			return s->n + 1 < sizeof s->text;
+		if (*at != '%' || !at[1]) {
+			shell_put_literal(s, *at);
+			continue;
+		}
+		switch (*++at) {
+		case 'p':
+		case 'r':
+		case 'l':
+		case 'n':
+		case 'j':
+			shell_put(s, number);
 			break;
-		if (*at != '%') {
-			if (strchr("*?[\\", *at))
-				out[n++] = '\\';
-			out[n++] = *at;
-			continue;
+		case 't':
+			for (const char *form = "ddddddddTdddddd"; *form; form++)
+				shell_put(s, *form == 'd' ? "[0-9]" : "T");
+			break;
+		case 'h':
+			for (size_t k = 0; k < strcspn(host.name, "."); k++)
+				shell_put_literal(s, host.name[k]);
+			break;
+		case 'q':
+			at = shell_put_variable(s, at + 1);
+			if (!at)
+				return false;
+			break;
+		case '%':
+			shell_put_literal(s, '%');
+			break;
+		default:
+			return false;
 		}
-		at++;
-		if (*at == '%' || !*at) {
-			out[n++] = '%';
-			at -= !*at;
-			continue;
-		}
-		out[n++] = '*';
-		if (*at == 'q' && at[1] == '{')
-			at += strcspn(at, "}") - (strchr(at, '}') == NULL);
 	}
-	out[n] = '\0';
-	return true;
 }
 
 /* ---- files ---- */
@@ -232,21 +196,16 @@ static size_t remove_all(const struct candidate *candidate, size_t count, char *
 size_t gp_retain_newest(const char *pattern, uint64_t keep, const struct gp_made *made,
 			size_t count, char *removed, size_t capacity)
 {
-	char plain[4096], taken[4096];
+	struct shell wide, exact;
 	glob_t found = { 0 };
-	if (!glob_of(pattern, false, plain, sizeof plain) ||
-	    !glob_of(pattern, true, taken, sizeof taken))
+	if (!shell_fill(&wide, pattern, false) || !shell_fill(&exact, pattern, true))
 		return 0;
-	glob(plain, 0, NULL, &found);
-	glob(taken, found.gl_pathc ? GLOB_APPEND : 0, NULL, &found);
+	glob(wide.text, 0, NULL, &found);
 	struct candidate *candidate = calloc(found.gl_pathc + 1, sizeof *candidate);
 	size_t n = 0;
 	for (size_t k = 0; candidate && k < found.gl_pathc; k++) {
 		const char *path = found.gl_pathv[k];
-		bool is_twice = false;
-		for (size_t j = 0; j < n; j++)
-			is_twice = is_twice || strcmp(candidate[j].path, path) == 0;
-		if (!is_twice && gp_retain_matches(pattern, path) &&
+		if (fnmatch(exact.text, path, FNM_EXTMATCH) == 0 &&
 		    is_removable(path, made, count, &candidate[n].changed))
 			candidate[n++].path = path;
 	}

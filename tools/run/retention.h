@@ -22,7 +22,4 @@ struct gp_made {
 size_t gp_retain_newest(const char *pattern, uint64_t keep, const struct gp_made *made,
 			size_t count, char *removed, size_t capacity);
 
-/* Whether `pattern` gives `name` in a process of this host, whatever its pid, rank and start. */
-bool gp_retain_matches(const char *pattern, const char *name);
-
 #endif
