@@ -49,6 +49,9 @@ static void watch_signals(void)
 	sigaction(SIGPIPE, &ignored, &pipe_before);
 }
 
+/* What a pager is given that the shell cannot start (126: not executable, 127: not found). */
+static const char script[] = "eval \"$1\"; case $? in 126|127) exec cat ;; esac";
+
 static void run_pager(const char *line, int from)
 {
 	if (from == STDIN_FILENO)
@@ -57,7 +60,7 @@ static void run_pager(const char *line, int from)
 		dup2(from, STDIN_FILENO);
 	setenv("LESS", "FRX", 0);
 	setenv("LV", "-c", 0);
-	execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+	execl("/bin/sh", "sh", "-c", script, "sh", line, (char *)NULL);
 	_exit(127);
 }
 
@@ -81,15 +84,12 @@ int gp_pager_begin(void)
 	return input;
 }
 
-bool gp_pager_end(void)
+void gp_pager_end(void)
 {
-	int status = 0;
-	while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
+	while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
 		;
 	pager = 0;
 	for (int k = 0; k < ENDS; k++)
 		sigaction(ends[k], &before[k], NULL);
 	sigaction(SIGPIPE, &pipe_before, NULL);
-	/* the shell: not executable, not found */
-	return !WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127);
 }

@@ -5,8 +5,6 @@
 #ifndef GP_PAGER_H
 #define GP_PAGER_H
 
-#include <stdbool.h>
-
 /*
  * Starts it; returns the descriptor of its input, or -1: there is none, or it cannot be started.
  * The caller closes it before gp_pager_end.
@@ -15,7 +13,7 @@
  */
 int gp_pager_begin(void);
 
-/* Waits for its end. False: the shell could not start it, so what it was given was not shown. */
-bool gp_pager_end(void);
+/* Waits for its end. Where the shell cannot start it, what it is given is shown as it is. */
+void gp_pager_end(void);
 
 #endif

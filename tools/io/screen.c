@@ -1,6 +1,6 @@
 /*
  * Lines are held back until the screen is full: then a pager starts, or, without one, they are
- * shown. What went to the pager is kept for a while, to be shown plainly if the pager fails.
+ * shown.
  */
 #include "screen.h"
 
@@ -17,8 +17,6 @@
 #include "style.h"
 #include "terminal_width.h"
 
-/* A pager that read as much was not one that cannot run; a pipe holds 64 KiB of it. */
-#define KEPT_BYTES (1u << 20)
 enum { ROWS_DEFAULT = 24 };
 
 enum state {
@@ -36,7 +34,7 @@ static struct screen {
 	unsigned columns, rows, used;
 	char *line; /* not ended yet */
 	size_t bytes, room;
-	FILE *kept; /* memory stream: what is held, or may have to be shown again */
+	FILE *kept; /* memory stream of what is held; NULL: nothing is */
 	char *kept_text;
 	size_t kept_bytes;
 	int error;
@@ -82,7 +80,7 @@ static void note_error(FILE *out)
 		screen.error = screen.error ? screen.error : errno ? errno : EIO;
 }
 
-/* What is held or kept goes to stdout, and so does the rest. */
+/* What is held goes to stdout, and so does the rest. */
 static void screen_show(void)
 {
 	screen.state = SHOWN;
@@ -94,16 +92,11 @@ static void screen_show(void)
 	note_error(stdout);
 }
 
-/* Of its own will, or because it cannot run. */
 static void pager_over(void)
 {
 	fclose(screen.out);
-	if (gp_pager_end() || !screen.kept) {
-		screen.state = LEFT;
-		kept_drop();
-	} else {
-		screen_show();
-	}
+	gp_pager_end();
+	screen.state = LEFT;
 }
 
 static bool open_pager(void)
@@ -124,20 +117,16 @@ static bool open_pager(void)
 	return true;
 }
 
-static void page(const char *text, size_t bytes)
-{
-	fwrite(text, 1, bytes, screen.out);
-	if (fflush(screen.out) != 0)
-		pager_over();
-}
-
 static void hold_no_longer(void)
 {
 	gp_progress_clear();
-	if (!open_pager())
+	if (!open_pager()) {
 		screen_show();
-	else if (fflush(screen.kept) == 0)
-		page(screen.kept_text, screen.kept_bytes);
+		return;
+	}
+	if (fflush(screen.kept) == 0)
+		fwrite(screen.kept_text, 1, screen.kept_bytes, screen.out);
+	kept_drop();
 }
 
 /* To be copied: the terminal breaks it where it must, and copies it as one line. */
@@ -154,7 +143,6 @@ static void put_line(const char *line, size_t bytes)
 	const bool is_whole = gp_screen_asked.is_wide || is_command(line, bytes);
 	FILE *out = screen.kept ? screen.kept : screen.out;
 	const bool is_ended = bytes && line[bytes - 1] == '\n';
-	const size_t at = screen.kept_bytes;
 	size_t rows = 1;
 	if (is_whole) {
 		const size_t width = gp_line_fit(out, line, bytes - is_ended, 0, mark);
@@ -164,17 +152,11 @@ static void put_line(const char *line, size_t bytes)
 	}
 	if (is_ended)
 		fputc('\n', out);
-	if (screen.state == HELD) {
-		screen.used += (unsigned)rows;
-		if (screen.used >= screen.rows)
-			hold_no_longer();
+	if (screen.state != HELD)
 		return;
-	}
-	if (screen.state != PAGED || !screen.kept || fflush(screen.kept) != 0)
-		return;
-	page(screen.kept_text + at, screen.kept_bytes - at);
-	if (screen.kept_bytes > KEPT_BYTES)
-		kept_drop();
+	screen.used += (unsigned)rows;
+	if (screen.used >= screen.rows)
+		hold_no_longer();
 }
 
 /* ---- the stream ---- */
@@ -210,7 +192,7 @@ static ssize_t screen_take(void *context, const char *text, size_t bytes)
 		put_line(screen.line, screen.bytes);
 		screen.bytes = 0;
 	}
-	if (screen.state == PAGED && !screen.kept && fflush(screen.out) != 0)
+	if (screen.state == PAGED && fflush(screen.out) != 0)
 		pager_over();
 	return (ssize_t)bytes;
 }
