@@ -354,7 +354,7 @@ int gp_frag_one(struct gp_reading *r)
 
 /* ---- the command ---- */
 
-#define COLOUR_WORDS "age|pool|stack|owner" /* enum gp_frag_colour */
+#define COLOUR_WORDS "age|stack" /* enum gp_frag_colour */
 
 void gp_frag_flags(struct gp_frag_command *f, struct gp_flag flags[GP_FRAG_FLAGS])
 {

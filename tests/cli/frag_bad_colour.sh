@@ -1,1 +1,1 @@
-gpuprof frag --colour poool -o x.svg $DATA/h200_mlp.gpr
+gpuprof frag --colour stak -o x.svg $DATA/h200_mlp.gpr

@@ -1,4 +1,4 @@
-for c in age pool stack owner; do
+for c in age stack; do
 	gpuprof frag -o $c.svg --colour $c --at 500ms $DATA/h200_gpt_stacks.gpr && python3 -c '
 import sys, xml.dom.minidom as m
 

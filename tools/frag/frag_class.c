@@ -9,9 +9,9 @@
 
 #include "../io/amount.h"
 
-/* A key of blocks (an arena, a stack), what it is called, and its class. */
+/* A stack of blocks, what it is called, and its class. */
 struct kind {
-	uint64_t key;
+	uint32_t stack;
 	int64_t at_ns;
 	uint64_t bytes;
 	char name[GP_WHO_MAX];
@@ -49,12 +49,12 @@ static void classify_ages(const struct gp_frag_report *r, struct gp_frag_classes
 	}
 }
 
-/* ---- kinds ---- */
+/* ---- stacks ---- */
 
-static int compare_keys(const void *left, const void *right)
+static int compare_stacks(const void *left, const void *right)
 {
 	const struct kind *a = left, *b = right;
-	return (a->key > b->key) - (a->key < b->key);
+	return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
 static int compare_names(const void *left, const void *right)
@@ -70,64 +70,28 @@ static int compare_classes(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-static uint64_t key_of(const struct gp_frag_report *r, const struct gp_memory_segment *s,
-		       size_t block, enum gp_frag_colour by)
-{
-	(void)r;
-	return by == GP_COLOUR_POOL ? 2 * s->arena + s->is_small : r->memory.block[block].stack;
-}
-
-/* The different keys, with their bytes, by key. */
-static bool list_kinds(const struct gp_frag_report *r, enum gp_frag_colour by, struct kinds *out)
+/* The different stacks, with their bytes, by number. */
+static bool list_kinds(const struct gp_frag_report *r, struct kinds *out)
 {
 	const struct gp_memory *m = &r->memory;
 	struct kind *kind = calloc(m->blocks + 1, sizeof *kind);
 	size_t kinds = 0, kept = 0;
 	if (!kind)
 		return false;
-	for (size_t i = 0; i < m->segments; i++) {
-		const struct gp_memory_segment *s = &m->segment[i];
-		for (size_t k = s->first; k < s->first + s->blocks; k++)
-			if (m->block[k].state != GP_STATE_FREE)
-				kind[kinds++] = (struct kind){ .key = key_of(r, s, k, by),
-							       .at_ns = m->block[k].at_ns,
-							       .bytes = m->block[k].bytes };
-	}
-	qsort(kind, kinds, sizeof *kind, compare_keys);
+	for (size_t k = 0; k < m->blocks; k++)
+		if (m->block[k].state != GP_STATE_FREE)
+			kind[kinds++] = (struct kind){ .stack = m->block[k].stack,
+						       .at_ns = m->block[k].at_ns,
+						       .bytes = m->block[k].bytes };
+	qsort(kind, kinds, sizeof *kind, compare_stacks);
 	for (size_t k = 0; k < kinds; k++) {
-		if (kept && kind[kept - 1].key == kind[k].key)
+		if (kept && kind[kept - 1].stack == kind[k].stack)
 			kind[kept - 1].bytes += kind[k].bytes;
 		else
 			kind[kept++] = kind[k];
 	}
 	*out = (struct kinds){ kind, kept };
 	return true;
-}
-
-static void name_library(const struct gp_frag_report *r, struct kind *k)
-{
-	struct gp_stack s;
-	struct gp_frame frame[GP_FRAMES_MAX];
-	struct gp_names names;
-	snprintf(k->name, sizeof k->name, "no library is known");
-	if (!k->key || !gp_recording_stack(r->recording, (uint32_t)k->key, k->at_ns,
-					   GP_STACK_SYMBOLS, &s, frame, GP_FRAMES_MAX))
-		return;
-	gp_recording_names(r->recording, frame, s.frames, &names);
-	if (names.library[0])
-		snprintf(k->name, sizeof k->name, "%s", names.library);
-}
-
-static void name_kind(const struct gp_frag_report *r, enum gp_frag_colour by, struct kind *k)
-{
-	if (by == GP_COLOUR_STACK) {
-		gp_frag_who(r, (uint32_t)k->key, k->at_ns, k->name);
-	} else if (by == GP_COLOUR_OWNER) {
-		name_library(r, k);
-	} else {
-		const struct gp_arena *a = &r->memory.arena[k->key / 2];
-		snprintf(k->name, sizeof k->name, "%s", gp_frag_place(a, k->key % 2).s);
-	}
 }
 
 /* The largest names become classes; the last class takes what is left when there are more. */
@@ -159,29 +123,26 @@ static bool class_kinds(struct kinds *all, struct gp_frag_classes *out)
 			which++;
 		all->kind[k].class = which;
 	}
-	qsort(all->kind, all->kinds, sizeof *all->kind, compare_keys);
+	qsort(all->kind, all->kinds, sizeof *all->kind, compare_stacks);
 	free(class);
 	return true;
 }
 
-static bool classify_kinds(const struct gp_frag_report *r, enum gp_frag_colour by,
-			   struct gp_frag_classes *out)
+static bool classify_stacks(const struct gp_frag_report *r, struct gp_frag_classes *out)
 {
 	const struct gp_memory *m = &r->memory;
 	struct kinds all;
-	if (!list_kinds(r, by, &all))
+	if (!list_kinds(r, &all))
 		return false;
 	for (size_t k = 0; k < all.kinds; k++)
-		name_kind(r, by, &all.kind[k]);
+		gp_frag_who(r, all.kind[k].stack, all.kind[k].at_ns, all.kind[k].name);
 	bool is_fine = class_kinds(&all, out);
-	for (size_t i = 0; i < m->segments && is_fine; i++)
-		for (size_t k = m->segment[i].first; k < m->segment[i].first + m->segment[i].blocks;
-		     k++) {
-			const struct kind sought = { .key = key_of(r, &m->segment[i], k, by) };
-			const struct kind *found =
-				bsearch(&sought, all.kind, all.kinds, sizeof sought, compare_keys);
-			out->of_block[k] = found ? found->class : 0;
-		}
+	for (size_t k = 0; k < m->blocks && is_fine; k++) {
+		const struct kind sought = { .stack = m->block[k].stack };
+		const struct kind *found =
+			bsearch(&sought, all.kind, all.kinds, sizeof sought, compare_stacks);
+		out->of_block[k] = found ? found->class : 0;
+	}
 	free(all.kind);
 	return is_fine;
 }
@@ -194,7 +155,7 @@ bool gp_frag_classify(const struct gp_frag_report *r, enum gp_frag_colour by,
 		return false;
 	if (by == GP_COLOUR_AGE)
 		classify_ages(r, out);
-	else if (!classify_kinds(r, by, out)) {
+	else if (!classify_stacks(r, out)) {
 		gp_frag_classes_release(out);
 		return false;
 	}

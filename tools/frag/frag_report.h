@@ -70,7 +70,7 @@ struct gp_report_table;
 void gp_frag_rows_begin(struct gp_report_table *sheet);
 bool gp_frag_rows_add(struct gp_report_table *sheet, const struct gp_frag_report *report);
 
-enum gp_frag_colour { GP_COLOUR_AGE, GP_COLOUR_POOL, GP_COLOUR_STACK, GP_COLOUR_OWNER };
+enum gp_frag_colour { GP_COLOUR_AGE, GP_COLOUR_STACK };
 /* frag_svg.c: a page of its own. False: no memory. */
 bool gp_frag_draw(const struct gp_frag_report *report, enum gp_frag_colour colour);
 
