@@ -378,7 +378,7 @@ void gp_say_refusal(const char *why, const char *subject, int error);
 /* second_name.c: names the recording to `gpuprof run`, and on stderr where its name was taken. */
 void gp_name_tell(const struct gp_file_writer *w);
 /* When this process began, in ticks of the kernel since boot; 0: /proc does not show it. */
-uint64_t gp_process_start(void);
+uint64_t gp_own_process_start(void);
 /*
  * print_message.c: a line in the file that GPUPROF_LIST names, for `gpuprof run` if it started us.
  * `what`: "" for the path of a recording, "failed: " where none could be made, "late: " where one

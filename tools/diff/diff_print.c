@@ -385,6 +385,23 @@ static const struct gp_diff_table *most_changed(const struct gp_diff_report *r)
 	return most;
 }
 
+/* The group that changed most between side 0 and `side`; of groups alike the first one. */
+static const struct gp_diff_group *diff_group_between(const struct gp_diff *diff, size_t side)
+{
+	const struct gp_diff_group *most = &diff->group[0];
+	uint64_t most_bytes = 0;
+	for (size_t k = 0; k < diff->groups; k++) {
+		const struct gp_diff_group *g = &diff->group[k];
+		const uint64_t from = g->part[0].bytes, to = g->part[side].bytes;
+		const uint64_t bytes = to > from ? to - from : from - to;
+		if (bytes > most_bytes) {
+			most_bytes = bytes;
+			most = g;
+		}
+	}
+	return most;
+}
+
 /* "B holds 188 KiB more than A (33.1 MiB to 33.3 MiB allocated on GPU 0). Greatest change: ..." */
 static void print_change(const struct gp_diff_report *r, const struct gp_diff_table *t)
 {
@@ -394,8 +411,8 @@ static void print_change(const struct gp_diff_report *r, const struct gp_diff_ta
 		[GP_CURVE_ALLOCATED] = "allocated",
 		[GP_CURVE_PINNED] = "pinned",
 	};
-	const struct gp_diff_group *g = &t->diff.group[0];
 	const size_t b = r->sides - 1;
+	const struct gp_diff_group *g = diff_group_between(&t->diff, b);
 	const uint64_t from = held_by(t, 0), to = held_by(t, b);
 	char text[64];
 	if (to == from)

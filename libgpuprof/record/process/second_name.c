@@ -47,7 +47,7 @@ static bool process_look(uint32_t pid, struct process *out)
 	return at != NULL;
 }
 
-uint64_t gp_process_start(void)
+uint64_t gp_own_process_start(void)
 {
 	struct process own;
 	process_look((uint32_t)getpid(), &own);

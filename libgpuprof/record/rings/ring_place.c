@@ -68,7 +68,7 @@ static bool open_in(struct gp_recorder *r, const char *directory)
 	if (statfs(directory, &fs) != 0 || !keeps_reserved(&fs) ||
 	    !ring_place_has_room(&fs, 0, GP_CONTROL_BYTES + 2ull * GP_RING_BYTES))
 		return false;
-	uint64_t start = gp_process_start();
+	uint64_t start = gp_own_process_start();
 	int fd = -1;
 	for (unsigned attempt = 0; attempt < 100; attempt++) {
 		format_name(r->ring_path, sizeof r->ring_path, directory, start, attempt);
@@ -140,7 +140,7 @@ bool gp_ring_place_open(struct gp_recorder *r, uint32_t (*first_word)(struct gp_
 	c->version = GP_CONTROL_VERSION;
 	c->pid = (uint32_t)getpid();
 	c->pid_namespace = pid_namespace();
-	c->process_start = gp_process_start();
+	c->process_start = gp_own_process_start();
 	c->clock = r->writer.header.clock;
 	c->slots = r->writer.header.slots;
 	c->slot_bytes = r->writer.header.slot_bytes;
