@@ -196,7 +196,9 @@ class Attempt:
         for command in ("info", "peak"):
             table = self.ask(command, self.folder) or ""
             for path in paths:
-                self.fault_unless(path in table, f"{command} of the folder does not name {os.path.basename(path)}")
+                # tables leave out what all names have in common: the folder and the suffix
+                name = os.path.basename(path).removesuffix(".gpr")
+                self.fault_unless(name in table, f"{command} of the folder does not name {name}")
         answer = (self.ask("oom", self.folder) or "").splitlines()
         if self.recipe.failing is None:
             self.fault_unless(answer[:1] == [f"memory did not run out in {len(paths)} recordings"],
