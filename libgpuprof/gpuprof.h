@@ -149,6 +149,7 @@ struct gp_info {
 	uint64_t names_bytes; /* of the file */
 	/* the stored names cannot be read and are left out; figures are none the worse. NULL: no */
 	const struct gp_damage *names_damage;
+	bool has_old_names;	/* names of format 1.8 and older are stored, and not read */
 	uint64_t missed_routes; /* look-ups that were answered past the recorder */
 	uint64_t kept_bytes;	/* blocks of the kept segments, without header, holes and names */
 	uint64_t file_bytes;

@@ -177,7 +177,7 @@ static void wrong_definitions_are_refused(void **state)
 		{ name_of(2, 3, GP_SYMBOL_NAMED, 0), true, 0, GP_BLOCK_DEFINE, GP_E_DAMAGED },
 		{ name_of(1, 3, GP_SYMBOL_NAMED, 1), true, 0, GP_BLOCK_DEFINE, GP_E_DAMAGED },
 		{ name_of(1, 3, GP_SYMBOL_NAMED, 0), true, 1, GP_BLOCK_DEFINE, GP_E_DAMAGED },
-		{ name_of(1, 3, GP_SYMBOL_NAMED, 0), true, 0, GP_BLOCK_OLD_NAMES, GP_E_DAMAGED },
+		{ name_of(1, 3, GP_SYMBOL_NAMED, 0), true, 0, GP_BLOCK_OLD_NAMES, GP_E_VERSION },
 	};
 	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
 		assert_int_equal(

@@ -110,6 +110,10 @@ int gp_report_exit(const char *path, const struct gp_info *info)
 			gp_hint("'gpuprof symbolize %s' stores them anew where the libraries are",
 				path);
 	}
+	if (info->has_old_names)
+		gp_hint("an older gpuprof stored the names of native frames in '%s'; "
+			"'gpuprof symbolize' stores them again",
+			path);
 	return info->is_damaged || info->names_damage ? GP_EXIT_DAMAGED : GP_EXIT_OK;
 }
 

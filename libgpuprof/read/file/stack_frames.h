@@ -17,6 +17,7 @@ struct gp_stack_naming {
 	struct gp_symbolizer *symbolizer; /* NULL: not asked for yet */
 	uint64_t modules_known;		  /* gp_module_list.changes that it has heard of */
 	bool has_read_table;
+	bool has_old_table;		     /* which a gpuprof before minor 9 stored: not read */
 	struct gp_name_table *table;	     /* that the recording stores; NULL: none, or damaged */
 	char no_python[160], no_native[160]; /* of gp_info */
 	struct gp_damage damage;	     /* of the stored names; `what` "": none */

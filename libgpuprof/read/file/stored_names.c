@@ -35,8 +35,11 @@ enum gp_status gp_recording_load_names(struct gp_recording *r)
 		free(bytes);
 	}
 	naming->has_read_table = status != GP_E_MEMORY;
+	naming->has_old_table = status == GP_E_VERSION;
 	if (status == GP_OK || status == GP_E_MEMORY)
 		return status;
+	if (naming->has_old_table)
+		return GP_OK;
 	naming->damage.offset = r->file.header.names_offset;
 	snprintf(naming->damage.what, sizeof naming->damage.what, "%s", what);
 	return GP_OK;
@@ -363,7 +366,9 @@ enum gp_status gp_recording_symbolize(struct gp_recording *r, const struct gp_sy
 	if (status == GP_OK && out->dropped != NULL && out->named == 0)
 		status = refuse(out, GP_E_DAMAGED,
 				"those in it are damaged, and none is found to replace them");
-	if (status == GP_OK && (w.changes != 0 || out->dropped != NULL))
+	/* reasons alone do not replace names that an older gpuprof can read */
+	bool is_less = r->naming.has_old_table && out->named == 0;
+	if (status == GP_OK && !is_less && (w.changes != 0 || out->dropped != NULL))
 		status = store(&w);
 	gp_name_builder_close(w.builder);
 	free(w.file_bytes);

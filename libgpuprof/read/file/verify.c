@@ -416,6 +416,8 @@ static void report_names(const struct gp_recording *r, FILE *report)
 	if (damage->what[0] != '\0')
 		fprintf(report, "damaged at offset %" PRIu64 ", stored names: %s\n", damage->offset,
 			damage->what);
+	if (r->naming.has_old_table)
+		fputs("names are stored by an older gpuprof and are not read\n", report);
 	if (table != NULL)
 		fprintf(report, "names of %s of %s native frames are stored\n",
 			number_of(gp_name_table_named(table)).s,

@@ -151,8 +151,8 @@ static enum gp_status learn_block(struct gp_name_table *t, struct gp_block_room 
 	*what = "expected a block of names";
 	if ((size_t)(end - *at) < GP_BLOCK_HEADER || gp_block_header_decode(*at, &header) != GP_OK)
 		return GP_E_DAMAGED;
-	if (header.type == GP_BLOCK_OLD_NAMES)
-		*what = "they were stored by an older gpuprof";
+	if (header.type == GP_BLOCK_OLD_NAMES && sequence == 0)
+		return GP_E_VERSION;
 	*at += GP_BLOCK_HEADER;
 	if (header.type != GP_BLOCK_DEFINE || header.sequence != sequence ||
 	    header.stored_bytes > (size_t)(end - *at) || gp_block_is_short(&header))

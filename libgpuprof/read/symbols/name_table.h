@@ -21,7 +21,10 @@
 #define GP_NAMES_MAX (1u << 21)
 
 struct gp_name_table;
-/* Of `count` bytes of blocks. GP_E_DAMAGED: `what` says what was expected. GP_E_MEMORY. */
+/*
+ * Of `count` bytes of blocks. GP_E_DAMAGED: `what` says what was expected. GP_E_VERSION: a gpuprof
+ * before minor 9 stored them. GP_E_MEMORY.
+ */
 enum gp_status gp_name_table_open(const unsigned char *blocks, size_t count,
 				  struct gp_name_table **out, const char **what);
 void gp_name_table_close(struct gp_name_table *table);
