@@ -42,10 +42,11 @@ static struct gp_name_builder *make_blocks(void)
 	struct gp_name_builder *builder = gp_name_builder_open(&last, MODULES * ROWS + 9);
 	struct gp_symbol frame[4];
 	for (unsigned m = 0; m < MODULES; m++) {
-		assert_true(gp_name_builder_module(builder, &modules[m]));
+		assert_int_equal(gp_name_builder_module(builder, &modules[m]), GP_OK);
 		for (unsigned row = ROWS; row-- > 0;)
-			assert_true(gp_name_builder_add(builder, 7 * row, frame,
-							make_frames(m, row, frame)));
+			assert_int_equal(gp_name_builder_add(builder, 7 * row, frame,
+							     make_frames(m, row, frame)),
+					 GP_OK);
 	}
 	return builder;
 }
@@ -109,9 +110,9 @@ static void long_texts_are_cut(void **state)
 	struct gp_name_builder *builder = gp_name_builder_open(&last, 2);
 	struct gp_name_table *table;
 	const char *what;
-	assert_true(gp_name_builder_module(builder, &modules[0]));
-	assert_true(gp_name_builder_add(builder, 1, &put, 1));
-	assert_true(gp_name_builder_add(builder, 2, &fits, 1));
+	assert_int_equal(gp_name_builder_module(builder, &modules[0]), GP_OK);
+	assert_int_equal(gp_name_builder_add(builder, 1, &put, 1), GP_OK);
+	assert_int_equal(gp_name_builder_add(builder, 2, &fits, 1), GP_OK);
 	const unsigned char *made = gp_name_builder_blocks(builder, &bytes);
 	assert_int_equal(gp_name_table_open(made, bytes, &table, &what), GP_OK);
 	assert_int_equal(gp_name_table_find(table, &modules[0], 1, &got, 1), 1);

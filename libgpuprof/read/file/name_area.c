@@ -30,7 +30,7 @@ enum gp_status gp_name_area_read(const struct gp_file *file, unsigned char **out
 	const struct gp_file_header *h = &file->header;
 	if (h->names_offset > file->bytes || h->names_bytes > file->bytes - h->names_offset)
 		return GP_E_TRUNCATED;
-	if (h->names_bytes > GP_NAME_AREA_MAX || h->names_offset < GP_FILE_HEADER)
+	if (h->names_bytes > GP_NAME_BYTES_MAX || h->names_offset < GP_FILE_HEADER)
 		return GP_E_DAMAGED;
 	unsigned char *to = *out = malloc(h->names_bytes);
 	enum gp_status status = to != NULL ? GP_OK : GP_E_MEMORY;

@@ -9,7 +9,6 @@
 
 #include "recording.h"
 
-#define GP_NAME_AREA_MAX ((size_t)256 << 20) /* 2 million frames with names of 2 KiB */
 /*
  * The bytes of the blocks, from malloc; the header must name an area. GP_E_TRUNCATED: the file ends
  * before. GP_E_DAMAGED: they lie in the header, or are more. GP_E_IO, GP_E_MEMORY.

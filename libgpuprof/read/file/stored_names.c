@@ -76,7 +76,8 @@ struct work {
 	size_t nowheres, nowhere_room;
 	uint64_t pc, met, done; /* met: addresses */
 	uint64_t changes;	/* rows that the stored table does not have so */
-	bool has_met, is_out_of_memory, is_module_put;
+	bool has_met, is_out_of_memory;
+	enum gp_status module_status; /* of putting the newest module */
 };
 
 /* False: no memory. */
@@ -244,8 +245,19 @@ static bool add_unnamed(struct gp_symbolized *out, const struct gp_symbol *symbo
 	return last != NULL;
 }
 
-/* `is_first`: of its module. */
-static bool stored_names_look_up(struct work *w, const struct place *place, bool is_first)
+/* `is_first`: of its module. GP_E_SPACE: they wait, as those without an answer do, `count` 0. */
+static enum gp_status put_names(struct work *w, const struct place *place, bool is_first,
+				const struct gp_symbol *frame, size_t count)
+{
+	if (is_first)
+		w->module_status = gp_name_builder_module(w->builder, &place->module);
+	if (w->module_status != GP_OK)
+		return w->module_status;
+	return gp_name_builder_add(w->builder, place->offset, frame, count);
+}
+
+/* GP_E_MEMORY. */
+static enum gp_status stored_names_look_up(struct work *w, const struct place *place, bool is_first)
 {
 	struct gp_symbol frame[GP_NAME_FRAMES_MAX], before[GP_NAME_FRAMES_MAX];
 	const struct gp_name_table *table = w->recording->naming.table;
@@ -257,22 +269,20 @@ static bool stored_names_look_up(struct work *w, const struct place *place, bool
 		had = gp_name_table_find(table, &place->module, place->offset, before,
 					 GP_NAME_FRAMES_MAX);
 	unsigned rank = gp_symbol_rank(frame, count), old = gp_symbol_rank(before, had);
-	if (is_first)
-		w->is_module_put = gp_name_builder_module(w->builder, &place->module);
-	if (rank == 0 || !w->is_module_put ||
-	    !gp_name_builder_add(w->builder, place->offset, frame, count)) {
+	const enum gp_status status = put_names(w, place, is_first, frame, rank != 0 ? count : 0);
+	if (status == GP_E_SPACE)
 		out->waiting++;
-		return true;
-	}
+	if (status != GP_OK)
+		return status == GP_E_SPACE ? GP_OK : status;
 	w->changes += had == 0 || rank > old;
 	out->named += rank == GP_SYMBOL_RANK_NAMED;
 	out->added += rank == GP_SYMBOL_RANK_NAMED && old != GP_SYMBOL_RANK_NAMED;
 	if (rank == GP_SYMBOL_RANK_NAMED)
-		return true;
+		return GP_OK;
 	size_t nameless = 0;
 	while (nameless + 1 < count && frame[nameless].why == GP_SYMBOL_NAMED)
 		nameless++;
-	return add_unnamed(out, &frame[nameless]);
+	return add_unnamed(out, &frame[nameless]) ? GP_OK : GP_E_MEMORY;
 }
 
 static enum gp_status look_up_all(struct work *w)
@@ -280,18 +290,18 @@ static enum gp_status look_up_all(struct work *w)
 	if (w->how->is_over != NULL)
 		gp_symbolizer_set_limit(w->symbolizer, is_over, w);
 	w->builder = gp_name_builder_open(&w->recording->index.last, w->out->frames);
-	bool is_right = w->builder != NULL;
-	for (; w->done < w->places && is_right; w->done++) {
+	enum gp_status status = w->builder != NULL ? GP_OK : GP_E_MEMORY;
+	for (; w->done < w->places && status == GP_OK; w->done++) {
 		const struct place *place = &w->place[w->done];
 		bool is_first = w->done == 0 ||
 				gp_name_module_order(&place[-1].module, &place->module) != 0;
-		is_right = stored_names_look_up(w, place, is_first);
+		status = stored_names_look_up(w, place, is_first);
 	}
 	gp_symbolizer_set_limit(w->symbolizer, NULL, NULL);
 	if (w->out->unnamed_modules > 1)
 		qsort(w->out->unnamed, w->out->unnamed_modules, sizeof *w->out->unnamed,
 		      gp_unnamed_order);
-	return is_right ? GP_OK : GP_E_MEMORY;
+	return status;
 }
 
 /* ---- storing them ---- */

@@ -16,6 +16,7 @@ struct gp_name_builder {
 	size_t bytes, blocks_room;
 	uint32_t modules;
 	size_t frames;
+	bool is_failed; /* no memory once: what is there may end within an address */
 };
 
 static bool builder_flush(struct gp_name_builder *b)
@@ -24,9 +25,11 @@ static bool builder_flush(struct gp_name_builder *b)
 	size_t length;
 	if (b->slots == 0)
 		return true;
-	if (!gp_array_reserve(&b->blocks, &b->blocks_room, b->bytes, bound, 1) ||
-	    gp_block_encode(b->room.scratch, &b->header, b->room.record, GP_BLOCK_RECORDS, 0,
-			    b->slots, b->blocks + b->bytes, bound, &length) != GP_OK)
+	b->is_failed |=
+		!gp_array_reserve(&b->blocks, &b->blocks_room, b->bytes, bound, 1) ||
+		gp_block_encode(b->room.scratch, &b->header, b->room.record, GP_BLOCK_RECORDS, 0,
+				b->slots, b->blocks + b->bytes, bound, &length) != GP_OK;
+	if (b->is_failed)
 		return false;
 	b->header.sequence++;
 	b->bytes += length;
@@ -51,6 +54,14 @@ static bool builder_put(struct gp_name_builder *b, struct gp_record record, cons
 	memcpy(to, &n, sizeof n);
 	memcpy((char *)to + sizeof n, text, n);
 	return true;
+}
+
+/* For so many records, however long, behind those that wait for their block. */
+static bool builder_has_room(const struct gp_name_builder *b, size_t records)
+{
+	const size_t slots = records * (1u + UINT8_MAX);
+	const size_t blocks = 2 + slots / (GP_BLOCK_RECORDS - UINT8_MAX);
+	return b->bytes + blocks * gp_block_bound() <= GP_NAME_BYTES_MAX;
 }
 
 struct gp_name_builder *gp_name_builder_open(const struct gp_block_header *last, uint64_t frames)
@@ -84,14 +95,20 @@ void gp_name_builder_close(struct gp_name_builder *b)
 	free(b);
 }
 
-bool gp_name_builder_module(struct gp_name_builder *b, const struct gp_name_module *module)
+enum gp_status gp_name_builder_module(struct gp_name_builder *b,
+				      const struct gp_name_module *module)
 {
 	char text[GP_MODULE_TEXT_MAX];
 	const struct gp_record record = { .kind = GP_MODULE, .aux = b->modules + 1 };
-	if (!gp_name_module_text(module, text) || !builder_put(b, record, text, strlen(text)))
-		return false;
+	if (b->is_failed)
+		return GP_E_MEMORY;
+	if (record.aux == GP_NAME_MODULES_MAX || !builder_has_room(b, 1) ||
+	    !gp_name_module_text(module, text))
+		return GP_E_SPACE;
+	if (!builder_put(b, record, text, strlen(text)))
+		return GP_E_MEMORY;
 	b->modules++;
-	return true;
+	return GP_OK;
 }
 
 static bool builder_add_frame(struct gp_name_builder *b, uint64_t offset,
@@ -117,21 +134,24 @@ static bool builder_add_frame(struct gp_name_builder *b, uint64_t offset,
 	return builder_put(b, record, text, n);
 }
 
-bool gp_name_builder_add(struct gp_name_builder *b, uint64_t offset, const struct gp_symbol *frame,
-			 size_t count)
+enum gp_status gp_name_builder_add(struct gp_name_builder *b, uint64_t offset,
+				   const struct gp_symbol *frame, size_t count)
 {
-	if (count == 0 || count > GP_NAME_FRAMES_MAX || b->frames + count > GP_NAMES_MAX)
-		return false;
+	if (b->is_failed)
+		return GP_E_MEMORY;
+	if (count == 0 || count > GP_NAME_FRAMES_MAX || b->frames + count > GP_NAMES_MAX ||
+	    !builder_has_room(b, count))
+		return GP_E_SPACE;
 	b->frames += count;
 	for (size_t i = 0; i < count; i++)
 		if (!builder_add_frame(b, offset, &frame[i]))
-			return false;
-	return true;
+			return GP_E_MEMORY;
+	return GP_OK;
 }
 
 const unsigned char *gp_name_builder_blocks(struct gp_name_builder *b, size_t *bytes)
 {
-	if (!builder_flush(b))
+	if (b->is_failed || !builder_flush(b))
 		return NULL;
 	*bytes = b->bytes;
 	return b->blocks;

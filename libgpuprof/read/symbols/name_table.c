@@ -9,8 +9,6 @@
 #include "../tables/row_table.h"
 #include "../tables/text_store.h"
 
-#define MODULES_MAX 65536u
-
 /* Texts are numbers of the store; 0: none. */
 struct frame {
 	uint32_t function, file;
@@ -84,7 +82,7 @@ static enum gp_status learn_module(struct gp_name_table *t, const struct gp_reco
 {
 	size_t n;
 	const char *text = gp_record_text(r, &n);
-	if (r->aux >= MODULES_MAX)
+	if (r->aux >= GP_NAME_MODULES_MAX)
 		return GP_E_DAMAGED;
 	return gp_array_reach(&t->module, &t->modules, r->aux, sizeof *t->module) &&
 			       table_keep(t, text, n, &t->module[r->aux]) ?

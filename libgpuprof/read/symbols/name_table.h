@@ -19,6 +19,8 @@
 #define GP_NAME_FRAMES_MAX 64u
 /* Frames that are stored and kept, 60 bytes each: jobs have some 10,000. */
 #define GP_NAMES_MAX (1u << 21)
+#define GP_NAME_MODULES_MAX 65536u	      /* their numbers are less */
+#define GP_NAME_BYTES_MAX ((size_t)256 << 20) /* of the blocks: so many frames of 128 bytes */
 
 struct gp_name_table;
 /*
@@ -64,12 +66,16 @@ struct gp_name_builder;
  */
 struct gp_name_builder *gp_name_builder_open(const struct gp_block_header *last, uint64_t frames);
 void gp_name_builder_close(struct gp_name_builder *builder);
-/* What is added from now on is of this module. False: no memory, or its path is too long. */
-bool gp_name_builder_module(struct gp_name_builder *builder, const struct gp_name_module *module);
-/* Each offset once. False: no memory, or the bound is reached. */
-bool gp_name_builder_add(struct gp_name_builder *builder, uint64_t offset,
-			 const struct gp_symbol *frame, size_t count);
-/* The blocks, the builder's own. NULL: no memory. */
+/*
+ * What is added from now on is of this module. GP_E_SPACE: its path is too long, or a bound is
+ * reached; nothing may be added until another module is. GP_E_MEMORY: so is each later answer.
+ */
+enum gp_status gp_name_builder_module(struct gp_name_builder *builder,
+				      const struct gp_name_module *module);
+/* Each offset once. GP_E_SPACE: a bound is reached, or `count` is 0. GP_E_MEMORY, as above. */
+enum gp_status gp_name_builder_add(struct gp_name_builder *builder, uint64_t offset,
+				   const struct gp_symbol *frame, size_t count);
+/* The blocks, the builder's own. NULL: no memory, now or before. */
 const unsigned char *gp_name_builder_blocks(struct gp_name_builder *builder, size_t *bytes);
 
 #endif
