@@ -109,7 +109,7 @@ static enum gp_status learn_name(struct gp_name_table *t, const struct gp_record
 				 .why = (uint8_t)r->native_name.why,
 				 .is_inlined = r->native_name.is_inlined != 0 };
 	if (!table_keep(t, text, function, &frame->function) ||
-	    !table_keep(t, text + function + 1, function < n ? n - function - 1 : 0, &frame->file))
+	    (function < n && !table_keep(t, text + function + 1, n - function - 1, &frame->file)))
 		return GP_E_MEMORY;
 	if (!t->has_more) {
 		struct row *row = gp_row_get_key(&t->rows, sizeof *row,
