@@ -110,6 +110,9 @@ int gp_report_exit(const char *path, const struct gp_info *info)
 			gp_hint("'gpuprof symbolize %s' stores them anew where the libraries are",
 				path);
 	}
+	if (info->has_definitions_left_out)
+		gp_error("'%s' has more names of a kind than gpuprof keeps: some are missing",
+			 path);
 	if (info->has_old_names)
 		gp_hint("an older gpuprof stored the names of native frames in '%s'; "
 			"'gpuprof symbolize' stores them again",

@@ -37,6 +37,7 @@ struct gp_definitions_index {
 	struct gp_text_store texts;
 	struct gp_call_stacks *stacks;
 	struct gp_module_list modules;
+	bool has_left_out; /* more than MEANINGS_MAX of a kind */
 };
 
 struct gp_definitions_index *gp_defined_open(void)
@@ -91,13 +92,19 @@ static uint64_t key_of(const struct gp_record *r)
 	}
 }
 
-static enum gp_status table_add(struct gp_row_table *t, const struct gp_record *r, uint32_t text)
+static enum gp_status table_add(struct gp_definitions_index *index, const struct gp_record *r,
+				uint32_t text)
 {
+	struct gp_row_table *t = &index->table[r->kind];
 	struct meaning *m = gp_row_of_key(t, sizeof *m, key_of(r));
 	const bool has_value = r->kind == GP_THREAD || r->kind == GP_RANGE_NAME;
 	/* of other kinds only the text is asked for */
-	if (m == NULL && ((text == 0 && !has_value) || t->rows == MEANINGS_MAX))
+	if (m == NULL && text == 0 && !has_value)
 		return GP_OK;
+	if (m == NULL && t->rows == MEANINGS_MAX) {
+		index->has_left_out = true;
+		return GP_OK;
+	}
 	if (m == NULL)
 		m = gp_row_get_key(t, sizeof *m, key_of(r));
 	if (m == NULL)
@@ -176,10 +183,15 @@ enum gp_status gp_defined_add(struct gp_definitions_index *m, const struct gp_re
 		return GP_E_MEMORY;
 	enum gp_status status = definitions_index_is_whole(record->kind) ?
 					numbered_add(&m->numbered[record->kind], record, text) :
-					table_add(&m->table[record->kind], record, text);
+					table_add(m, record, text);
 	if (status != GP_OK || record->kind != GP_MODULE)
 		return status;
 	return gp_module_list_add(&m->modules, record, gp_text_store_get(&m->texts, text));
+}
+
+bool gp_defined_has_left_out(const struct gp_definitions_index *m)
+{
+	return m->has_left_out;
 }
 
 const struct gp_record *gp_defined_record(const struct gp_definitions_index *m, enum gp_kind kind,

@@ -257,6 +257,7 @@ static void fill_names(struct gp_recording *r)
 	const struct gp_stack_naming *naming = &r->naming;
 	r->info.names_damage = naming->damage.what[0] != '\0' ? &naming->damage : NULL;
 	r->info.has_old_names = naming->has_old_table;
+	r->info.has_definitions_left_out = gp_defined_has_left_out(r->meanings);
 	if (naming->table == NULL)
 		return;
 	r->info.names_bytes = r->file.header.names_bytes;

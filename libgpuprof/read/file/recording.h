@@ -170,9 +170,11 @@ const struct gp_module_list *gp_defined_modules(const struct gp_definitions_inde
 void gp_defined_close(struct gp_definitions_index *meanings);
 /* Forgets what is known, keeps the strings that were handed out. */
 void gp_defined_clear(struct gp_definitions_index *meanings);
-/* Learns from a DEFINE record and its extra slots. */
+/* Learns from a DEFINE record and its extra slots. GP_E_MEMORY. */
 enum gp_status gp_defined_add(struct gp_definitions_index *meanings,
 			      const struct gp_record *record);
+/* At some moment there were more of a kind than are kept: later ones are unknown. */
+bool gp_defined_has_left_out(const struct gp_definitions_index *meanings);
 /* Text of (kind, key); NULL unknown. KERNEL: handle; FACT, THREAD: aux; GPU: device. */
 const char *gp_defined_text(const struct gp_definitions_index *meanings, enum gp_kind kind,
 			    uint64_t key);

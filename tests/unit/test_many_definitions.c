@@ -1,0 +1,44 @@
+/* A recording that has more definitions of a kind than are kept says so. */
+#include "recording_writer.h"
+
+enum { KEPT = 1 << 21, BLOCK = 8192 };
+
+/* Names of so many ranges, without a text, in each of two segments. */
+static void tells(const char *name, uint32_t definitions, bool expected)
+{
+	static struct gp_record record[SLOTS_KEPT];
+	struct writer w;
+	const struct gp_info *info;
+	writer_open(&w, name, 0, 0);
+	for (unsigned segment = 0; segment < 2; segment++) {
+		if (segment != 0)
+			next_segment(&w);
+		for (uint32_t told = 0, n; told < definitions; told += n) {
+			for (n = 0; n < BLOCK && told + n < definitions; n++)
+				record[n] = (struct gp_record){ .kind = GP_RANGE_NAME,
+								.aux = told + n + 1 };
+			put_records(&w, GP_BLOCK_DEFINE, 0, GP_THREAD_NONE, &w.none_sequence,
+				    record, n);
+		}
+	}
+	writer_close(&w, true);
+	struct gp_recording *r = fixture_info(w.path, &info);
+	assert_false(info->is_damaged);
+	assert_true(info->has_definitions_left_out == expected);
+	gp_recording_close(r);
+}
+
+static void left_out_definitions_are_told(void **state)
+{
+	(void)state;
+	tells("kept.gpr", KEPT, false);
+	tells("more.gpr", KEPT + 1, true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(left_out_definitions_are_told),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
