@@ -215,6 +215,78 @@ static void a_raw_clone_stays_out(void **state)
 	assert_int_equal(end_of(child), 0);
 }
 
+static void *stay_in_a_walk(void *context)
+{
+	uint64_t signals;
+	if (!gp_walks_begin(&signals))
+		return context;
+	atomic_store(&is_inside, 1);
+	while (!atomic_load(&may_leave))
+		sched_yield();
+	gp_walks_end(&signals);
+	return context;
+}
+
+static bool fork_once(void)
+{
+	const pid_t child = fork();
+	if (child == 0)
+		_exit(0);
+	return child > 0 && end_of(child) == 0;
+}
+
+/* In a child that never enters: its forks wait for its own walks, and for nobody after these. */
+static int forks_beside_a_walk(void)
+{
+	pthread_t walker;
+	const uint32_t overdue = gp_fork_gate_overdue();
+	uint64_t signals;
+	if (gp_fork_gate_enter(&signals))
+		return 3;
+	atomic_store(&is_inside, 0);
+	atomic_store(&may_leave, 0);
+	if (pthread_create(&walker, NULL, stay_in_a_walk, NULL) != 0)
+		return 4;
+	while (!atomic_load(&is_inside))
+		sched_yield();
+	const uint64_t begin = now_ms();
+	if (!fork_once())
+		return 5;
+	if (now_ms() - begin < 50 || gp_fork_gate_overdue() != overdue + 1)
+		return 6;
+	atomic_store(&may_leave, 1);
+	pthread_join(walker, NULL);
+	if (!fork_once())
+		return 7;
+	return gp_fork_gate_overdue() == overdue + 1 ? 0 : 8;
+}
+
+static void forks_of_a_raw_clone_wait_for_its_walks(void **state)
+{
+	(void)state;
+	const pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (child == 0)
+		_exit(forks_beside_a_walk());
+	assert_int_equal(end_of(child), 0);
+}
+
+static void forks_after_a_wait_in_vain_wait_for_their_walks(void **state)
+{
+	pthread_t thread;
+	(void)state;
+	atomic_store(&is_inside, 0);
+	atomic_store(&may_leave, 0);
+	assert_int_equal(pthread_create(&thread, NULL, stay_inside, NULL), 0);
+	while (!atomic_load(&is_inside))
+		sched_yield();
+	const pid_t child = fork();
+	if (child == 0)
+		_exit(forks_beside_a_walk());
+	atomic_store(&may_leave, 1);
+	pthread_join(thread, NULL);
+	assert_int_equal(end_of(child), 0);
+}
+
 /* ---- a job that closes every descriptor ---- */
 
 #define STREAM_BYTES (4u << 20)
@@ -316,6 +388,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_fork_waits_50_ms_and_its_child_stays_out),
 		cmocka_unit_test(a_handler_cannot_jump_out_of_it),
 		cmocka_unit_test(a_raw_clone_stays_out),
+		cmocka_unit_test(forks_of_a_raw_clone_wait_for_its_walks),
+		cmocka_unit_test(forks_after_a_wait_in_vain_wait_for_their_walks),
 		cmocka_unit_test(descriptors_are_the_jobs_own),
 		cmocka_unit_test(no_child_hangs),
 	};

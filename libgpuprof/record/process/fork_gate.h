@@ -1,9 +1,9 @@
 /*
- * No thread is inside the unwinder or the loader's list of objects through us when the process
- * forks (DESIGN 3.11): their locks would stay held in the child for ever. A fork closes the gate
- * and waits for those inside, at most 50 ms, since either may hold a lock that the other needs.
- * Who is inside is to leave soon. Signals wait until then, but for those of a fault: a handler that
- * jumps out would leave the thread inside for ever, with the loader's lock in its hands.
+ * A fork waits until no thread is inside the unwinder or the loader's list of objects through us
+ * (DESIGN 3.11): their locks would stay held in the child for ever. It closes the gate and waits at
+ * most 50 ms, since a thread inside may need a lock that the forking thread holds. So a thread must
+ * not stay inside for long. Signals wait until it has left, but for those of a fault: a handler
+ * that jumps out would leave the thread inside for ever, with the loader's lock in its hands.
  */
 #ifndef GP_FORK_GATE_H
 #define GP_FORK_GATE_H
@@ -29,7 +29,7 @@ void gp_fork_gate_leave(const uint64_t *signals);
 bool gp_walks_begin(uint64_t *signals);
 void gp_walks_end(const uint64_t *signals);
 
-/* Forks that did not wait long enough. */
+/* Forks that went on after 50 ms though a thread was inside. */
 uint32_t gp_fork_gate_overdue(void);
 
 #endif
