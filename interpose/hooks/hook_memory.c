@@ -39,7 +39,7 @@ void gp_hook_alloc_failed(CUresult result, const struct gp_allocation *what)
 	ask_free_bytes(result, &failed);
 	failed.stack = gp_stack_of_alloc();
 	gp_put(failed);
-	/* a job may end of it */
+	/* the job may end because of this failure */
 	if (result == CUDA_ERROR_OUT_OF_MEMORY)
 		gp_flush_soon();
 	errno = kept;

@@ -296,7 +296,7 @@ static void see_closed(void *context, const struct gp_open_range *range, enum gp
 	const struct level l = t->level[k];
 	memmove(&t->level[k], &t->level[k + 1], (--t->depth - k) * sizeof l);
 	t->engines -= l.kind == GP_PHASE_ENGINE;
-	if (k < t->depth) { /* it was not on top: where what lies, nobody can say */
+	if (k < t->depth) { /* it was not on top: nobody can tell which range lies in which */
 		f->epoch++;
 		return;
 	}
