@@ -28,12 +28,13 @@
 #define GP_FORMAT_MINOR 9u
 /*
  * Minor versions from which on: the file header has losses; it has names; no block is short;
- * checkpoints carry the peak of pinned memory.
+ * checkpoints carry the peak of pinned memory; names are definition records.
  */
 #define GP_FORMAT_LOSSES 1u
 #define GP_FORMAT_NAMES 3u
 #define GP_FORMAT_PADDED 7u
 #define GP_FORMAT_PINNED 8u
+#define GP_FORMAT_NAME_RECORDS 9u
 #define GP_FILE_SLOTS 16u
 #define GP_FILE_SLOTS_MAX 4096u
 #define GP_SLOT_GUARD GP_BLOCK_HEADER

@@ -204,7 +204,10 @@ static void what_can_be_mended_is_told(void **state)
 	dlclose(library.handle);
 }
 
-/* The minor is that of the recorder: newer rules do not hold for what an older one wrote. */
+/*
+ * The minor is that of the recorder: newer rules do not hold for what an older one wrote. Those of
+ * 9 are of names alone.
+ */
 static void names_leave_the_minor(void **state)
 {
 	(void)state;
@@ -220,7 +223,7 @@ static void names_leave_the_minor(void **state)
 		spill(w.path, all, bytes);
 		free(all);
 		assert_true(counted(w.path, NULL, NULL).is_written);
-		assert_int_equal(header_of(w.path).minor, minor < 3 ? 3 : minor);
+		assert_int_equal(header_of(w.path).minor, minor < 3 ? 3 : minor == 8 ? 9 : minor);
 	}
 	dlclose(library.handle);
 }

@@ -70,6 +70,17 @@ static enum gp_status flush(int fd)
 	return fsync(fd) == 0 ? GP_OK : errno == ENOSPC || errno == EDQUOT ? GP_E_SPACE : GP_E_IO;
 }
 
+/*
+ * From minor 9 on an older `symbolize` refuses the file; else it would take the names for damaged
+ * ones and replace them. A recorder before minor 8 keeps its minor: newer rules do not hold for
+ * what it wrote. Those of 9 are of names alone.
+ */
+static uint16_t minor_with_names(uint16_t minor)
+{
+	const uint16_t least = minor < GP_FORMAT_PINNED ? GP_FORMAT_NAMES : GP_FORMAT_NAME_RECORDS;
+	return minor > least ? minor : least;
+}
+
 /* From now on the header points at `at`. */
 static enum gp_status point(int fd, const struct gp_file_header *header, uint64_t at, size_t bytes)
 {
@@ -77,8 +88,7 @@ static enum gp_status point(int fd, const struct gp_file_header *header, uint64_
 	unsigned char encoded[GP_FILE_HEADER];
 	new.names_offset = at;
 	new.names_bytes = bytes;
-	/* not to GP_FORMAT_MINOR: its blocks may break rules that are newer than their recorder */
-	new.minor = new.minor > GP_FORMAT_NAMES ? new.minor : GP_FORMAT_NAMES;
+	new.minor = minor_with_names(new.minor);
 	gp_file_header_encode(&new, encoded);
 	enum gp_status status = gp_file_write(fd, 0, encoded, sizeof encoded);
 	if (status == GP_OK)
