@@ -123,7 +123,7 @@ struct gp_info {
 	uint64_t stacks_cut;	  /* events whose stack found no room */
 	uint64_t ranges_unnamed;  /* ranges and marks whose name found no room */
 	uint64_t names_cut;	  /* names of ranges that are not there in full */
-	/* there are more than 2^21 definitions of a kind, such as names of ranges: some are unknown */
+	/* more than 2^21 definitions of a kind, such as names of ranges: some are unknown */
 	bool has_definitions_left_out;
 	const char *nvtx_why;  /* why ranges of NVTX are not there; NULL: nothing is known */
 	const char *torch_why; /* likewise PyTorch's own */
