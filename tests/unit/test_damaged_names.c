@@ -145,6 +145,38 @@ static void damaged_names_are_replaced_by_names(void **state)
 	dlclose(library.handle);
 }
 
+/* Those of a gpuprof before minor 9 are no damage, and reasons alone do not replace them. */
+static void old_names_are_replaced_by_names(void **state)
+{
+	(void)state;
+	struct library library;
+	struct writer w;
+	struct gp_block_header block;
+	bool is_damaged;
+	load_copy(&library);
+	record(&w, &library, "old.gpr", 0, 0, 100);
+	char *here = shown(w.path, &is_damaged);
+	counted(w.path, NULL, NULL);
+	const uint64_t offset = header_of(w.path).names_offset;
+	size_t bytes;
+	unsigned char *all = slurp(w.path, &bytes);
+	assert_int_equal(gp_block_header_decode(all + offset, &block), GP_OK);
+	block.type = GP_BLOCK_OLD_NAMES;
+	gp_block_header_encode(&block, all + offset);
+	spill(w.path, all, bytes);
+	assert_shows(w.path, here);
+	hide_library(true);
+	assert_false(counted(w.path, NULL, NULL).is_written);
+	hide_library(false);
+	const struct gp_symbolized out = counted(w.path, NULL, NULL);
+	assert_true(out.is_written && out.named != 0 && out.added == out.named);
+	assert_true(header_of(w.path).names_offset > offset);
+	assert_shows(w.path, here);
+	free(all);
+	free(here);
+	dlclose(library.handle);
+}
+
 /* The header says where; whatever it says, what the recorder wrote stays. */
 static void a_wrong_place_is_no_place(void **state)
 {
@@ -250,6 +282,7 @@ int main(void)
 		cmocka_unit_test(damage_costs_names_alone),
 		cmocka_unit_test(damaged_blocks_keep_their_names),
 		cmocka_unit_test(damaged_names_are_replaced_by_names),
+		cmocka_unit_test(old_names_are_replaced_by_names),
 		cmocka_unit_test(a_wrong_place_is_no_place),
 		cmocka_unit_test(what_is_not_finished_is_refused),
 		cmocka_unit_test(a_full_disk_costs_nothing),
