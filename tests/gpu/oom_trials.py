@@ -277,7 +277,7 @@ def run(name, state):
 
 
 total = torch.cuda.get_device_properties(0).total_memory
-torch.cuda.set_per_process_memory_fraction(LIMIT / total)
+torch.cuda.set_per_process_memory_fraction((LIMIT + 1) / total)  # of a float that is rounded down
 for name, state in STATES.items():
     if not args.only or name in args.only.split(","):
         run(name, state)

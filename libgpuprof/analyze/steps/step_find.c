@@ -62,7 +62,7 @@ static void find_follow_live(struct finding *f, uint64_t moved)
 static struct gp_step_place find_here(const struct finding *f, const struct gp_record *record)
 {
 	return (struct gp_step_place){ gp_tick_ns(&f->recording->tick, record->time), f->work,
-				       f->launches, f->live_bytes, 0 };
+				       f->launches, f->live_bytes };
 }
 
 /* Before a launch or an allocation. */
@@ -113,8 +113,7 @@ static enum gp_status find_cut(struct finding *f, uint64_t number)
 		struct gp_step_moment at = gap->late.live_bytes > most ? gap->lowest : gap->late;
 		/* before the first step the job sets up */
 		at.at_ns = cuts->cuts == 1 ? begin->at_ns : at.at_ns;
-		cut->begin =
-			(struct gp_step_place){ at.at_ns, 0, begin->launches, at.live_bytes, 0 };
+		cut->begin = (struct gp_step_place){ at.at_ns, 0, begin->launches, at.live_bytes };
 	}
 	const bool is_mark = gp_step_symbol(symbols, token->one)->is_mark ||
 			     gp_step_symbol(symbols, token->three)->is_mark;

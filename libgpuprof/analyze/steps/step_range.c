@@ -71,8 +71,9 @@ static void span_open(struct gp_step_ranges *r, struct gp_open_range *range,
 	r->is_out_of_memory |= cut == NULL;
 	if (cut == NULL)
 		return;
-	*cut = (struct gp_step_cut){ .begin = r->here, .end.at_ns = INT64_MIN };
-	cut->begin.own = *range_own(r, range->thread);
+	/* while it is open: the thread's work before it */
+	const uint64_t own = *range_own(r, range->thread);
+	*cut = (struct gp_step_cut){ .begin = r->here, .end.at_ns = INT64_MIN, .own = own };
 	range->mark = (uint64_t)(series - (struct series *)r->series.row) << 32 | series->cuts;
 }
 
@@ -81,7 +82,7 @@ static void span_close(struct gp_step_ranges *r, const struct gp_open_range *ran
 	const struct series *series = (struct series *)r->series.row + (range->mark >> 32);
 	struct gp_step_cut *cut = &series->cut[(uint32_t)range->mark - 1];
 	cut->end = r->here;
-	cut->end.own = *range_own(r, range->thread);
+	cut->own = *range_own(r, range->thread) - cut->own;
 }
 
 /* ---- updates ---- */
@@ -237,7 +238,7 @@ static void series_drop_parts(struct series *s, const struct gp_step_place *end)
 			cut.end = end->at_ns > cut.begin.at_ns ? *end : cut.begin;
 		} else if (cut.end.at_ns > reach_ns) {
 			reach_ns = cut.end.at_ns;
-			s->own += cut.end.own - cut.begin.own;
+			s->own += cut.own;
 			s->covered += cut.end.work - cut.begin.work;
 		} else {
 			continue;

@@ -13,12 +13,12 @@
 struct gp_step_place {
 	int64_t at_ns;
 	uint64_t work, launches, live_bytes;
-	uint64_t own; /* work of the thread of a range */
 };
 
 struct gp_step_cuts {
 	struct gp_step_cut {
 		struct gp_step_place begin, end;
+		uint64_t own; /* of a range: work of its thread in it */
 	} * cut;
 	size_t cuts;
 };
