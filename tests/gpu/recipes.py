@@ -204,9 +204,9 @@ class Attempt:
             self.fault_unless(answer[:1] == [f"memory did not run out in {len(paths)} recordings"],
                               f"oom of the folder: {answer[:1]}")
             return
-        first = os.path.join(self.folder, f"r{self.recipe.failing}.gpr")
-        self.fault_unless(bool(answer) and answer[0].startswith(f"first: {first} ran out of memory at "),
-                          f"oom of the folder does not begin with {first}")
+        first = f"first OOM: r{self.recipe.failing}, at "
+        self.fault_unless(bool(answer) and answer[0].startswith(first),
+                          f"oom of the folder does not begin with '{first}'")
         self.fault_unless(any(line.startswith("cause     capacity: ") for line in answer), "oom names another cause")
         self.notes.append("oom of the folder:" + "".join("\n     | " + line for line in answer))
 
