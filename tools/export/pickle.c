@@ -150,11 +150,6 @@ void gp_pickle_release(struct gp_pickle *p)
 	gp_pickle_rows_release(&p->words);
 }
 
-uint64_t gp_pickle_bytes(const struct gp_pickle *p)
-{
-	return p->flushed + p->used;
-}
-
 /* ---- containers ---- */
 
 /* Before a list's item and a dict's key. */

@@ -49,7 +49,6 @@ void gp_pickle_init(struct gp_pickle *pickle, FILE *out);
 /* Ends it, behind its one value. Failures of the stream are in ferror(out). */
 void gp_pickle_finish(struct gp_pickle *pickle);
 void gp_pickle_release(struct gp_pickle *pickle);
-uint64_t gp_pickle_bytes(const struct gp_pickle *pickle);
 
 /* A text that stands in many places and is written once. A dict's items are a word and a value. */
 void gp_pickle_word(struct gp_pickle *pickle, const char *text);

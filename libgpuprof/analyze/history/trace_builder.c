@@ -1,5 +1,6 @@
 /* Each act is made here, from what it changes. */
 #include "trace_builder.h"
+#include "../memory/memory_view.h"
 
 #include <stdlib.h>
 
@@ -15,26 +16,11 @@ void gp_trace_builder_release(struct gp_trace_builder *t)
 	free(t->held);
 }
 
-/* Numbers of arenas are given once; what they mean is told before they are used. */
-static struct gp_arena arena_of(const struct gp_trace_builder *t, uint32_t number)
-{
-	const struct gp_record *r =
-		number != 0 ? gp_defined_record(t->recording->meanings, GP_ARENA, number) : NULL;
-	if (r == NULL)
-		return (struct gp_arena){ .captured_at_ns = -1 };
-	return (struct gp_arena){ .is_known = true,
-				  .has_pool = r->arena.has_pool != 0,
-				  .stream = r->arena.stream,
-				  .pool = r->arena.pool,
-				  .user_pool = r->arena.user_pool,
-				  .captured_at_ns = -1 };
-}
-
 void gp_tell(struct gp_trace_builder *t, struct gp_act *act, uint32_t arena)
 {
 	if (t->is_quiet || t->is_over)
 		return;
-	const struct gp_arena of = arena_of(t, arena);
+	const struct gp_arena of = gp_memory_arena(t->recording, arena);
 	act->arena = &of;
 	act->at_ns = t->at_ns;
 	act->stack = t->stack;
