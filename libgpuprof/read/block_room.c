@@ -17,7 +17,7 @@ bool gp_block_room_open(struct gp_block_room *room)
 
 void gp_block_room_release(struct gp_block_room *room)
 {
-	free(room->scratch); /* it begins where its memory does */
+	free(room->scratch); /* the start of the memory of the room */
 	free(room->record);
 	free(room->bytes);
 	*room = (struct gp_block_room){ 0 };

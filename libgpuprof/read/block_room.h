@@ -1,4 +1,4 @@
-/* The memory that it takes to decode or encode blocks, one at a time. */
+/* The memory to decode or encode blocks, one at a time. */
 #ifndef GP_BLOCK_ROOM_H
 #define GP_BLOCK_ROOM_H
 
@@ -7,10 +7,10 @@
 struct gp_block_room {
 	struct gp_block_scratch *scratch;
 	struct gp_record *record; /* GP_BLOCK_RECORDS slots */
-	unsigned char *bytes;	  /* gp_block_bound() of them */
+	unsigned char *bytes;	  /* the bytes of one encoded block, at most gp_block_bound() */
 };
 
-/* False: no memory. To be released in any case. */
+/* False: out of memory. Call gp_block_room_release() in either case. */
 bool gp_block_room_open(struct gp_block_room *room);
 void gp_block_room_release(struct gp_block_room *room);
 

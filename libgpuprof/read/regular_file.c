@@ -1,4 +1,4 @@
-/* O_PATH finds the file without opening it; /proc/self/fd opens what was found. */
+/* O_PATH finds the file without opening it; /proc/self/fd opens exactly that file. */
 #include "regular_file.h"
 
 #include <errno.h>

@@ -1,11 +1,14 @@
-/* Rows by id, grown as ids come; a row of 24 bytes a frame. */
+/* Rows by id; the array grows with the ids. A row takes 24 bytes a frame. */
 #include "call_stacks.h"
 
 #include <stdlib.h>
 
 #include "../tables/array.h"
 
-/* what a writer can give out; a file that names more is damaged in a way its checksums miss */
+/*
+ * The highest number of ids that a writer can assign. A file with more is damaged in a way that its
+ * checksums do not show.
+ */
 #define IDS_MAX (GP_STACK_CHUNK * GP_STACK_CHUNKS_MAX)
 
 struct row {

@@ -1,7 +1,7 @@
 /*
- * Stacks of a recording by id: chains of native and Python frames as the definitions tell them. Ids
- * are never given twice in a process, so what is known stays good over segments. Not for tools/:
- * their contract is gpuprof.h.
+ * The stacks of a recording by id: chains of native and Python frames, as the DEFINE records list
+ * them. A process uses each id once, so entries stay valid across segments. Not for tools/: their
+ * contract is gpuprof.h.
  */
 #ifndef GP_CALL_STACKS_H
 #define GP_CALL_STACKS_H
@@ -15,14 +15,14 @@
 /* Two chains, each with the innermost frame first. */
 struct gp_native_frame {
 	uint64_t pc;	  /* a return address */
-	bool runs_python; /* a run of Python frames, up to one that is_entry, stands at it */
+	bool runs_python; /* it called the Python frames up to the next is_entry */
 };
 struct gp_python_frame {
 	const char *file, *name; /* NULL unknown */
 	uint32_t line, first_line;
 	int32_t offset;	      /* of the instruction, in bytes */
-	bool is_entry;	      /* entered from C: its caller's frame lies behind another C frame */
-	uint8_t bare_entries; /* C frames beyond it of which no frame is shown */
+	bool is_entry;	      /* called from C: a C frame lies between it and its caller's frame */
+	uint8_t bare_entries; /* number of C frames beyond it that have no stored frame */
 };
 struct gp_call_stack {
 	size_t natives, pythons; /* frames stored */
@@ -34,25 +34,28 @@ struct gp_call_stacks *gp_call_stacks_open(void); /* NULL: no memory */
 void gp_call_stacks_close(struct gp_call_stacks *stacks);
 
 /*
- * Learns a PYTHON_CODE, NATIVE_FRAME, PYTHON_FRAME or CALL_STACK. `file` and `name` (PYTHON_CODE):
- * kept as given, they must live as long as `stacks`.
+ * Adds a PYTHON_CODE, NATIVE_FRAME, PYTHON_FRAME or CALL_STACK record. For PYTHON_CODE, `file` and
+ * `name` are not copied: they must live as long as `stacks`.
  */
 enum gp_status gp_call_stacks_add(struct gp_call_stacks *stacks, const struct gp_record *record,
 				  const char *file, const char *name);
 
 /*
- * The frames of stack `id`, at most `most` of each kind. False: no such stack is known. A frame
- * whose definition is missing ends its chain.
+ * The frames of stack `id`, at most `most` of each kind. False: the stack is not defined. A frame
+ * without a definition ends its chain.
  */
 bool gp_call_stacks_get(const struct gp_call_stacks *stacks, uint32_t id, struct gp_call_stack *out,
 			struct gp_native_frame *native, struct gp_python_frame *python,
 			size_t most);
 bool gp_call_stacks_has_native(const struct gp_call_stacks *stacks);
-bool gp_call_stacks_has_python(const struct gp_call_stacks *stacks); /* some frame of it */
-/* The return address of each native frame; the same one as often as frames differ in callers. */
+bool gp_call_stacks_has_python(const struct gp_call_stacks *stacks); /* it has a Python frame */
+/*
+ * Visits the return address of each native frame. One address is visited once for each frame that
+ * has it.
+ */
 void gp_call_stacks_visit_native(const struct gp_call_stacks *stacks,
 				 void (*visit)(void *context, uint64_t pc), void *context);
-/* How many stacks are known. */
+/* The number of defined stacks. */
 size_t gp_call_stacks_count(const struct gp_call_stacks *stacks);
 
 #endif

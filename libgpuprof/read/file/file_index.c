@@ -1,6 +1,6 @@
 /*
- * Which segments a recording holds, where their parts lie, what is damaged. One pass over the block
- * headers; memory grows with segments and threads, not with blocks.
+ * The index of a recording: its segments, the places of their parts, its damage. It takes one pass
+ * over the block headers. Memory grows with segments and threads, not with blocks.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "../tables/row_table.h"
 #include "recording.h"
 
-#define LOOKS_MAX 64u /* at a ring whose owner writes on */
+#define LOOKS_MAX 64u /* attempts while the owner overwrites slots of the ring */
 
 /* The next sequence number expected of a thread. */
 struct thread_sequence {
@@ -24,8 +24,8 @@ struct builder {
 	const struct gp_file *file;
 	struct gp_index *index;
 	struct gp_row_table threads; /* of struct thread_sequence */
-	bool is_whole;		     /* nothing was overwritten: sequences start at 0 */
-	bool is_overtaken;	     /* the owner wrote over slots meanwhile */
+	bool is_whole;		     /* no block was overwritten: sequences start at 0 */
+	bool is_overtaken;	     /* the owner overwrote slots during the pass */
 	unsigned looks;
 	bool is_out_of_memory;
 };
@@ -33,7 +33,7 @@ struct builder {
 void gp_index_damage(struct gp_index *index, uint64_t offset, uint64_t block, const char *format,
 		     ...)
 {
-	/* each replay meets the same places */
+	/* each replay finds the same places again */
 	for (size_t i = 0; i < index->damages && i < GP_DAMAGES_KEPT && index->damage; i++)
 		if (index->damage[i].offset == offset)
 			return;
@@ -52,7 +52,7 @@ void gp_index_damage(struct gp_index *index, uint64_t offset, uint64_t block, co
 	va_end(arguments);
 }
 
-/* Of what is missing here nothing is known: not where in the order it ends. */
+/* Damage of unknown extent: even the last order number in it is unknown. */
 static void note_unknown(struct builder *b, struct gp_segment *s)
 {
 	s->is_damaged = true;
@@ -100,7 +100,7 @@ static void check_sequence(struct builder *b, const struct gp_block_walk *walk)
 	t->next = h->sequence + 1;
 }
 
-/* The segment that this block belongs to, a new one when its number is new. */
+/* The segment of this block. A new number adds a segment. */
 static struct gp_segment *place_block(struct builder *b, const struct gp_block_walk *walk)
 {
 	struct gp_index *x = b->index;
@@ -161,8 +161,9 @@ static void file_index_add_block(struct builder *b, const struct gp_block_walk *
 }
 
 /*
- * A file that grows ends inside the block that its writer was killed in: then its header is whole,
- * or cut off. A header that is all there and wrong was changed afterwards. Zeros: the system died.
+ * In a file that only grows, a killed writer leaves one incomplete block at the end. The header of
+ * that block is valid or cut off. A complete but invalid header was changed afterwards. Zeros: the
+ * system crashed.
  */
 static bool is_broken_block(const struct gp_file *file, uint64_t at)
 {
@@ -207,7 +208,10 @@ static int compare_slots(const void *left, const void *right)
 	return (a->part > b->part) - (a->part < b->part);
 }
 
-/* The slot's first block says whose it is; false: never written, or its first block is damaged. */
+/*
+ * Reads segment and part from the slot's first block. False: never written, or that block is
+ * damaged.
+ */
 static bool read_slot(const struct gp_file *file, uint64_t number, struct gp_part *out)
 {
 	uint64_t offset = gp_slot_offset(&file->header, number);
@@ -224,7 +228,7 @@ static bool read_slot(const struct gp_file *file, uint64_t number, struct gp_par
 	return true;
 }
 
-/* Slots whose segment lost its beginning to newer ones mean nothing any more. */
+/* Drops slots at the front whose segment lost its first part: newer slots overwrote it. */
 static size_t drop_headless(struct gp_part *slot, size_t slots)
 {
 	size_t first = 0;
@@ -254,7 +258,7 @@ bool gp_index_is_overwritten(const struct gp_file *file, const struct gp_index *
 	return false;
 }
 
-/* True: each slot that was indexed still begins with the block that it began with. */
+/* True: each indexed slot still begins with the same block as when it was read. */
 static bool are_as_found(const struct gp_file *file, const struct gp_part *slot, size_t slots)
 {
 	for (size_t i = 0; i < slots; i++)
@@ -295,12 +299,12 @@ static void index_slots(struct builder *b)
 			if (walk.header.type == GP_BLOCK_END)
 				break;
 		}
-		/* the file still grows in this slot: nothing older can lie behind its blocks */
+		/* The file still grows in this slot, so no older block lies behind its blocks. */
 		if (b->is_whole && slot[i].end - slot[i].offset < file->header.slot_bytes &&
 		    walk.header.type != GP_BLOCK_END)
 			check_end(b, walk.at);
 	}
-	/* a broken first block may be one that is just being written: another look tells */
+	/* The owner may be writing a broken first block right now, so read again. */
 	b->is_overtaken = (broken > 0 && b->looks < 3) || !are_as_found(file, slot, slots);
 	free(slot);
 }
@@ -314,7 +318,7 @@ enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out)
 		*out = (struct gp_index){ .end = GP_FILE_HEADER };
 		b = (struct builder){ .file = file, .index = out, .looks = i };
 		struct stat st;
-		/* it may have grown since */
+		/* the file may have grown since it was opened */
 		if (fstat(file->fd, &st) == 0)
 			file->bytes = (uint64_t)st.st_size;
 		if (file->is_header_damaged)
@@ -352,7 +356,7 @@ size_t gp_index_first(const struct gp_index *index)
 {
 	for (size_t i = 0; i < index->segments; i++) {
 		const struct gp_segment *s = &index->segment[i];
-		/* before the first event there is nothing to know */
+		/* segment 0 needs no checkpoint: there is no state before it */
 		if (s->has_begin && (s->has_checkpoint || s->number == 0))
 			return i;
 	}

@@ -1,6 +1,6 @@
 /*
- * A recording's bytes: the header, exact reads, and the walk from block to block that finds its way
- * after damage.
+ * The bytes of a recording: the header, exact reads, and the walk from block to block, which
+ * continues after damage.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +68,10 @@ static enum gp_status fail(enum gp_status status, struct gp_damage *why, uint64_
 	return status;
 }
 
-/* What there is of the magic is right: a recording that is cut off; else somebody else's file. */
+/*
+ * A file shorter than the header. If its bytes begin the magic it is a truncated recording, else it
+ * is not a recording.
+ */
 static enum gp_status short_file(const struct gp_file *file, struct gp_damage *why)
 {
 	char bytes[sizeof GP_FILE_MAGIC];
@@ -140,7 +143,7 @@ void gp_file_release(struct gp_file *file)
 
 bool gp_file_allows_block(const struct gp_file *file, const struct gp_block_header *header)
 {
-	/* a damaged file header may have any minor */
+	/* the minor of a damaged file header is not reliable */
 	bool is_padded = file->header.minor >= GP_FORMAT_PADDED && !file->is_header_damaged;
 	return !is_padded || !gp_block_is_short(header);
 }
@@ -198,7 +201,7 @@ static bool read_block_header(const struct gp_block_walk *walk, uint64_t at,
 	       decode_header(walk, at, bytes, header);
 }
 
-/* The first valid block of our own from `at` on. */
+/* Finds the first valid block of this recording at `at` or later. */
 static bool search(const struct gp_block_walk *walk, uint64_t *at, struct gp_block_header *header)
 {
 	static const unsigned char magic[4] = { GP_BLOCK_MAGIC & 255, GP_BLOCK_MAGIC >> 8 & 255,
@@ -213,7 +216,7 @@ static bool search(const struct gp_block_walk *walk, uint64_t *at, struct gp_blo
 		const unsigned char *hit = bytes;
 		while ((hit = memmem(hit, n - (size_t)(hit - bytes), magic, sizeof magic)) !=
 		       NULL) {
-			/* its rest is in what is read next */
+			/* the next read contains the rest of the header */
 			if (n - (size_t)(hit - bytes) < GP_BLOCK_HEADER)
 				break;
 			*at = from + (uint64_t)(hit - bytes);
@@ -237,7 +240,7 @@ bool gp_block_walk_next(struct gp_block_walk *walk)
 		at++;
 		if (!search(walk, &at, &walk->header))
 			return false;
-		/* a living owner may have written this one since, and then the next */
+		/* A living owner may have written this block since, and then the next one. */
 		if (read_block_header(walk, walk->at, &late)) {
 			walk->header = late;
 			at = walk->at;

@@ -1,4 +1,4 @@
-/* What a recording is and holds, after one replay of what is kept. */
+/* The facts and totals of a recording, after one replay of its kept events. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,14 +44,14 @@ static enum gp_status list_devices(struct gp_recording *r)
 	return GP_OK;
 }
 
-/* 0: the recorder did not tell it. */
+/* 0: the recording does not have this fact. */
 static uint64_t number(const struct gp_recording *r, enum gp_fact key)
 {
 	const struct gp_record *fact = gp_defined_record(r->meanings, GP_FACT, key);
 	return fact != NULL ? fact->fact.value : 0;
 }
 
-/* From the facts, else from what the driver said of a device. */
+/* The driver's version: from the facts, else from a GPU record. */
 static const char *driver_text(struct gp_recording *r)
 {
 	uint64_t version = number(r, GP_FACT_DRIVER);
@@ -66,7 +66,10 @@ static const char *driver_text(struct gp_recording *r)
 	return r->driver;
 }
 
-/* `oldest`: of the memory events that are kept. The cut is written after they happened. */
+/*
+ * `oldest`: the time of the oldest kept MEMORY event. It may be earlier than the cut, which is
+ * written after these events.
+ */
 static void fill_from_file(struct gp_recording *r, uint64_t oldest)
 {
 	const struct gp_file_header *h = &r->file.header;
@@ -103,7 +106,7 @@ static void fill_from_file(struct gp_recording *r, uint64_t oldest)
 	}
 }
 
-/* LOST records go where events go: what a full disk did not take is in the header alone. */
+/* A full disk may also lose LOST records. The header then has the only count. */
 uint64_t gp_recording_lost(const struct gp_recording *r, unsigned which)
 {
 	uint64_t told = gp_live_count(r->live, GP_COUNT_LOST_MEMORY + which);
@@ -142,7 +145,7 @@ static void fill_from_state(struct gp_recording *r)
 			   0;
 }
 
-/* What the replay meets on its way. */
+/* What one replay collects. */
 struct tally {
 	uint64_t newest, oldest; /* ticks; oldest: of MEMORY events */
 	bool is_begun;		 /* memory or work was recorded */
@@ -174,7 +177,7 @@ static enum gp_status add_gap(struct gp_recording *r, const struct gp_record *re
 	return GP_OK;
 }
 
-/* NULL: the recorder told of no refusal. */
+/* NULL: the recorder stored no reason. */
 static const char *refusal(struct gp_recording *r, enum gp_fact key, const char *kind, char *out,
 			   size_t room)
 {
@@ -246,12 +249,12 @@ static void fill_ranges(struct gp_recording *r)
 	r->info.nvtx_why = gp_defined_text(r->meanings, GP_FACT, GP_FACT_NVTX);
 	r->info.torch_why = gp_defined_text(r->meanings, GP_FACT, GP_FACT_TORCH_RANGES);
 	if (r->info.torch_why != NULL && *r->info.torch_why == '\0')
-		r->info.torch_why = NULL; /* they are there */
+		r->info.torch_why = NULL; /* an empty text: torch ranges were recorded */
 	r->info.names_cut = 0;
 	gp_defined_visit(r->meanings, GP_RANGE_NAME, add_cut, &r->info.names_cut);
 }
 
-/* What is stored and cannot be read costs names, no figure. */
+/* Stored names that cannot be read cost names only. No figure changes. */
 static void fill_names(struct gp_recording *r)
 {
 	const struct gp_stack_naming *naming = &r->naming;
@@ -273,7 +276,7 @@ static void fill_doubts(struct gp_recording *r)
 	info->uncertains = r->doubt.spans;
 	memcpy(r->uncertain, r->doubt.span, sizeof r->uncertain);
 	info->uncertain = r->uncertain;
-	/* higher ones may have been in what is missing at the end */
+	/* missing events at the end may have had higher values */
 	info->has_uncertain_pinned = info->format_minor < GP_FORMAT_PINNED &&
 				     (info->kept_from_ns != 0 || info->uncertains > 0);
 	info->has_uncertain_peaks =

@@ -1,8 +1,9 @@
 /*
- * The events of one segment in order: a heap over threads, one decoded block of each thread that is
- * due. A block is decoded when its turn comes and given back when it is used up, so memory follows
- * the number of threads whose blocks overlap. The key is 2 * order + 1 for MEMORY and 2 * order for
- * the rest; ties by time, then thread.
+ * The events of one segment in order: a heap over threads, with one decoded block for each thread
+ * in it. A block is decoded when its first event is due and freed after its last. So memory grows
+ * with the number of threads whose blocks overlap.
+ *
+ * The key is 2 * order + 1 for MEMORY and 2 * order for the rest; ties by time, then thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,12 @@ struct block_ref {
 };
 
 /*
- * So many threads have their block decoded as a whole, in 128 MiB. Of each other one a window is
- * kept that moves on: its block is decoded again for each. A block of 8192 records can take 150
- * bytes of a file, and all that it says can be of one moment. The windows share 64 MiB, so that
- * blocks of a thousand threads are decoded six times at most; a window has 64 slots at least.
+ * This many threads have their block decoded as a whole, in 128 MiB. Each further thread has a
+ * window that moves along its block. The block is decoded again for each window.
+ *
+ * The bound is needed: a block of 8192 records can take only 150 bytes of a file, and all blocks
+ * can cover one moment. The windows share 64 MiB, so blocks of a thousand threads are decoded at
+ * most six times. A window has at least 64 slots.
  */
 #define WHOLES_MAX 256u
 #define WINDOWS_SLOTS (1u << 20)
@@ -28,7 +31,7 @@ struct block_ref {
 
 /* Records of a block, decoded. */
 struct plain {
-	struct plain *next; /* in the pool: whole ones alone */
+	struct plain *next; /* next in the pool, which has buffers of whole blocks only */
 	size_t room;
 	struct gp_record record[];
 };
@@ -39,8 +42,8 @@ struct stream {
 	size_t block, blocks; /* of merge->block: the current one and one past the last */
 	struct plain *plain;  /* NULL: not decoded yet */
 	uint64_t at, slots;   /* in `plain` */
-	uint64_t behind;      /* slots of the block that were before `plain` */
-	bool has_more;	      /* the block goes on behind `plain` */
+	uint64_t behind;      /* number of slots of the block before `plain` */
+	bool has_more;	      /* the block continues behind `plain` */
 };
 
 struct gp_merge {
@@ -54,10 +57,10 @@ struct gp_merge {
 	struct stream *heap;
 	size_t streams, stream_room;
 	struct plain *pool;
-	size_t wholes;	   /* plains of a whole block, the pool's left out */
-	uint64_t window;   /* slots that each other plain has, or a few more */
-	bool has_current;  /* the first stream's record was handed out */
-	uint64_t failures; /* blocks that did not decode */
+	size_t wholes;	   /* number of buffers of whole blocks, without the pool */
+	uint64_t window;   /* slots of each other buffer; it may have a few more */
+	bool has_current;  /* gp_merge_next returned the first stream's record */
+	uint64_t failures; /* number of blocks that could not be decoded */
 	struct {
 		void (*visit)(void *context, uint64_t done, uint64_t bytes, unsigned pass);
 		void *context;
@@ -141,7 +144,7 @@ void gp_merge_forget_overtaken(struct gp_merge *m)
 	m->is_overtaken = false;
 }
 
-/* Nothing more of this segment: its owner writes something else there. */
+/* Ends this segment: its owner overwrites it. */
 static void overtake(struct gp_merge *m)
 {
 	m->is_overtaken = true;
@@ -156,8 +159,8 @@ static size_t segment_of(const struct gp_merge *m)
 }
 
 /*
- * A writer that was killed within a slot that was used before left the rest of an older block; a
- * file that grew ends there instead.
+ * True: the block may be incomplete because its writer was killed. In a slot that was used before,
+ * the rest is part of an older block. In a file that grew, the file ends there instead.
  */
 static bool is_tail(const struct gp_merge *m, uint64_t offset)
 {
@@ -171,9 +174,9 @@ static bool is_tail(const struct gp_merge *m, uint64_t offset)
 }
 
 /*
- * A thread may use the name of a range a moment before the record in which another one tells it:
- * what it saw of that thread and what the clock said are not ordered. So names are heard when the
- * block is read. Only a block that has texts has more slots than records.
+ * A thread may use a range name a moment before the record of another thread that defines it.
+ * Memory accesses and clock reads of two threads are not ordered. So names are learned when their
+ * block is decoded. Only a block with texts has more slots than records.
  */
 static void learn_range_names(struct gp_merge *m, const struct gp_record *record, uint64_t slots)
 {
@@ -194,7 +197,7 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 	if (status == GP_OK)
 		return GP_OK;
 	*slots = 0;
-	/* its own part alone: a file may have thousands of parts, each with such blocks */
+	/* Test its own part only: a file may have thousands of parts, each with such blocks. */
 	if (gp_part_is_overwritten(m->file, ref->offset, h->segment, h->part)) {
 		m->is_overtaken = true;
 		return status;
@@ -225,7 +228,7 @@ static struct plain *plain_open(size_t room)
 	return plain;
 }
 
-/* Of a whole block. */
+/* A buffer for a whole block. */
 static struct plain *take_plain(struct gp_merge *m)
 {
 	struct plain *plain = m->pool;
@@ -248,7 +251,7 @@ static bool merge_add_block(struct gp_merge *m, const struct gp_block_walk *walk
 	return true;
 }
 
-/* Reads the headers of the segment's blocks; those of `type` into m->block. */
+/* Reads the headers of the segment's blocks. Adds those of `type` to m->block. */
 static enum gp_status collect(struct gp_merge *m, enum gp_block_type type)
 {
 	m->blocks = 0;
@@ -284,7 +287,7 @@ static void set_key(struct stream *s)
 	s->time = r->time;
 }
 
-/* What can be said of a block before it is decoded: nothing in it comes earlier. */
+/* The lower bound of a block that is not decoded yet: no event in it is earlier. */
 static void set_lower_bound(const struct gp_merge *m, struct stream *s)
 {
 	s->key = 2 * m->block[s->block].header.first_order;
@@ -381,7 +384,10 @@ static void tell_watch(struct gp_merge *m, const struct gp_block_header *used)
 	m->watch.visit(m->watch.context, m->watch.done, m->file->bytes, m->watch.passes);
 }
 
-/* The first stream's block is used up or holds nothing: on to its next block, or off the heap. */
+/*
+ * After the last record of the first stream's block: goes to its next block, or removes the stream
+ * from the heap.
+ */
 static void leave_block(struct gp_merge *m)
 {
 	struct stream *s = &m->heap[0];
@@ -397,7 +403,10 @@ static void leave_block(struct gp_merge *m)
 		sift_down(m, 0);
 }
 
-/* The next whole records of a block of `slots`, from s->behind on. False: no memory. */
+/*
+ * Copies the next whole records of a block with `slots` slots, from s->behind on. False: out of
+ * memory.
+ */
 static bool take_window(struct stream *s, const struct gp_record *from, uint64_t slots,
 			uint64_t window)
 {
@@ -415,7 +424,7 @@ static bool take_window(struct stream *s, const struct gp_record *from, uint64_t
 	return true;
 }
 
-/* Decodes what the first stream reads next: all that is left of its block, or a window. */
+/* Decodes the next records of the first stream: the rest of its block, or a window. */
 static bool merge_fill(struct gp_merge *m, struct stream *s)
 {
 	const struct block_ref *ref = &m->block[s->block];
@@ -456,7 +465,7 @@ static void enter_block(struct gp_merge *m)
 	sift_down(m, 0);
 }
 
-/* The window is used up, its block is not. */
+/* The window is read, its block is not. */
 static void leave_window(struct gp_merge *m)
 {
 	struct stream *s = &m->heap[0];
@@ -478,7 +487,7 @@ static void leave_record(struct gp_merge *m)
 		return;
 	}
 	set_key(s);
-	/* most events follow one of their own thread */
+	/* most events follow an event of the same thread */
 	if ((m->streams > 1 && is_before(&m->heap[1], s)) ||
 	    (m->streams > 2 && is_before(&m->heap[2], s)))
 		sift_down(m, 0);

@@ -1,4 +1,4 @@
-/* Holes between the numbers of events, as a replay meets them. */
+/* Holes in the order numbers, found during a replay. */
 #include "missing.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static enum gp_status add_late(struct gp_missing *m, uint64_t order)
 	return added != NULL ? GP_OK : GP_E_MEMORY;
 }
 
-/* An event that came late was not missing. Holes come in the order of their numbers. */
+/* Late events fill holes: they are not missing. Sorts the holes by number. */
 static enum gp_status fill_holes(struct gp_missing *m)
 {
 	const size_t holes = m->count;
@@ -44,7 +44,10 @@ static enum gp_status fill_holes(struct gp_missing *m)
 	return GP_OK;
 }
 
-/* What is kept begins at a cut; what came late for before it belongs to what is not kept. */
+/*
+ * The kept events begin at the cut. Events that came late for the cut belong to the overwritten
+ * part.
+ */
 static uint64_t first_order(const struct gp_segment *s, const struct gp_record *record)
 {
 	if (s->number == 0)
@@ -85,7 +88,7 @@ enum gp_status gp_missing_end(struct gp_missing *m, const struct gp_recording *r
 {
 	const struct gp_index *x = &r->index;
 	enum gp_status status = GP_OK;
-	/* a block that cannot be read: its header says up to where */
+	/* for an unreadable block: its header has its last number */
 	if (x->segments > 0 && x->missing_to != UINT64_MAX && x->missing_to >= m->next &&
 	    x->missing_segment == x->segment[x->segments - 1].number)
 		status = add_hole(m, (struct gp_hole){ .from = m->next,
@@ -98,14 +101,14 @@ enum gp_status gp_missing_end(struct gp_missing *m, const struct gp_recording *r
 	return status == GP_OK ? fill_holes(m) : status;
 }
 
-/* Of the threads that took numbers, the last one of each, sorted. NULL: out of memory. */
+/* The last order number of each thread that took numbers, sorted. NULL: out of memory. */
 static uint64_t *last_orders(const struct gp_row_table *t, size_t *count)
 {
 	const struct gp_thread_order *of = t->row;
 	uint64_t *last = calloc(t->rows + 1, sizeof *last);
 	*count = 0;
 	for (size_t i = 0; last != NULL && i < t->rows; i++)
-		if (of[i].thread != 0) /* 0 is the recorder's own */
+		if (of[i].thread != 0) /* thread 0 is the recorder itself */
 			last[(*count)++] = of[i].order;
 	if (*count > 1)
 		qsort(last, *count, sizeof *last, gp_row_order);
@@ -113,8 +116,9 @@ static uint64_t *last_orders(const struct gp_row_table *t, size_t *count)
 }
 
 /*
- * At the end of a process each thread may have taken one number whose event it did not come to
- * write: a greater one than it wrote last. Threads of which no event is kept may miss any.
+ * When a process ends, each thread may have taken one number without writing its event. That number
+ * is greater than the last one that the thread wrote. A thread without kept events may miss any
+ * number.
  */
 static uint64_t count_unexcused(const struct gp_missing *m, uint64_t unseen, uint64_t *first)
 {
@@ -140,7 +144,7 @@ uint64_t gp_missing_untold(const struct gp_missing *m, const struct gp_recording
 {
 	if (r->index.damages != 0)
 		return 0;
-	/* a checkpoint may hold what no block could be written with */
+	/* A checkpoint may count events for which no block could be written. */
 	uint64_t told = gp_recording_lost(r, 0) + gp_live_count(r->live, GP_COUNT_UNWRITTEN);
 	uint64_t missing = count_unexcused(m, gp_live_count(r->live, GP_COUNT_THREADS), first);
 	return missing > told ? missing - told : 0;

@@ -1,4 +1,4 @@
-/* Rows by number, grown as numbers come. */
+/* Modules by number; the array grows with the numbers. */
 #include "module_list.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "../tables/array.h"
 
-#define MODULES_MAX 65536u /* what a writer numbers */
+#define MODULES_MAX 65536u /* the bound of a writer's numbers */
 
 static int digit(char c)
 {
@@ -34,7 +34,7 @@ static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_rec
 		return GP_E_MEMORY;
 	uint32_t *known = &list->module[doubt.number].doubt;
 	if (*known != 0) {
-		/* it only grows; after a rewind it is heard again from the start */
+		/* The interval only grows. After a rewind it is read again from the start. */
 		if (list->doubt[*known - 1].until < doubt.until) {
 			list->doubt[*known - 1] = doubt;
 			list->doubt_changes++;
@@ -51,8 +51,8 @@ static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_rec
 }
 
 /*
- * Whether `record` replaces what is known of its module. Times are rounded: of two records with one
- * time, the one with the greater `until` is the newer, as a module is first mapped, then unloaded.
+ * True: `record` replaces the known state of its module. Times are rounded. Of two records with
+ * equal times, the one with the greater `until` is newer: a module is mapped first, then unloaded.
  */
 static bool is_newer(const struct gp_record *record, const struct gp_listed_module *known)
 {
@@ -76,7 +76,10 @@ enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_r
 	if (blank == NULL || blank[1] == '\0')
 		return GP_OK;
 	struct gp_listed_module *m = &list->module[record->aux];
-	/* after a rewind all are known: what is made of the list is not to be made anew for each */
+	/*
+	 * After a rewind each record is known already. Do not count it as a change, or users of the
+	 * list would rebuild their data.
+	 */
 	if (m->path != NULL && !is_newer(record, m))
 		return GP_OK;
 	*m = (struct gp_listed_module){

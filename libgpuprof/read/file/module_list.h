@@ -1,6 +1,6 @@
 /*
- * The modules that a recording tells of, newest word on each, by number. A rewind forgets none: a
- * stack may stand in code that was mapped before the first event that is kept. Not for tools/.
+ * The modules of a recording by number, each in its newest state. A rewind keeps them all: a stack
+ * may have frames in code that was mapped before the first kept event. Not for tools/.
  */
 #ifndef GP_MODULE_LIST_H
 #define GP_MODULE_LIST_H
@@ -12,16 +12,19 @@
 #include "../../format/status.h"
 
 struct gp_listed_module {
-	const char *path; /* NULL: nothing is known of this number */
+	const char *path; /* NULL: this number is not defined */
 	uint64_t base, bytes;
-	uint64_t since, until; /* ticks; until 0: still mapped when last heard of */
-	uint64_t told;	       /* ticks: when this was said */
+	uint64_t since, until; /* ticks; until 0: mapped in its newest record */
+	uint64_t told;	       /* ticks: time of its newest record */
 	unsigned char build_id[20];
-	uint32_t build_id_bytes; /* 0: it has none, or none was readable */
-	uint32_t doubt;		 /* 1 + which of the list's doubts has this number; 0: none */
+	uint32_t build_id_bytes; /* 0: the module has no readable build id */
+	uint32_t doubt;		 /* 1 + index of the module's doubt in the list; 0: none */
 };
 
-/* Something was unloaded then: between two looks another library may have been where one is. */
+/*
+ * An interval in which a module was unloaded. The recorder looks at modules now and then. Between
+ * two looks another library may have been mapped at the same place.
+ */
 struct gp_module_doubt {
 	uint32_t number;
 	uint64_t since, until; /* ticks */
@@ -29,7 +32,7 @@ struct gp_module_doubt {
 
 /* Number 1 is the program itself. */
 struct gp_module_list {
-	struct gp_listed_module *module; /* by number; [0] is none */
+	struct gp_listed_module *module; /* by number; module[0] is unused */
 	size_t room;
 	uint64_t changes;
 	struct gp_module_doubt *doubt;
@@ -38,8 +41,8 @@ struct gp_module_list {
 };
 
 /*
- * Learns a MODULE. `text`: its build id in hexadecimal or "-", a blank, its path; kept as given, it
- * must live as long as the list.
+ * Adds a MODULE record. `text` is its build id in hexadecimal or "-", a blank, its path. The text
+ * is not copied: it must live as long as the list.
  */
 enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_record *record,
 				  const char *text);

@@ -1,4 +1,7 @@
-/* Reading and writing the area: the same walk over the pieces between slots' beginnings. */
+/*
+ * Reads and writes the area. Both walk over the pieces between the guards at the beginnings of
+ * slots.
+ */
 #include "name_area.h"
 
 #include <errno.h>
@@ -7,8 +10,8 @@
 #include <unistd.h>
 
 /*
- * Moves *at behind the guard of a slot's beginning; how many bytes follow until the next one. A
- * reader of slots takes a slot that begins with zeros for one that was never used.
+ * Moves *at behind the guard at the beginning of a slot. Returns how many bytes follow until the
+ * next guard. The guard stays zero: a reader takes a slot that begins with zeros for an unused one.
  */
 static uint64_t name_area_settle(const struct gp_file_header *header, uint64_t *at)
 {
@@ -71,9 +74,9 @@ static enum gp_status flush(int fd)
 }
 
 /*
- * From minor 9 on an older `symbolize` refuses the file; else it would take the names for damaged
- * ones and replace them. A recorder before minor 8 keeps its minor: newer rules do not hold for
- * what it wrote. Those of 9 are of names alone.
+ * An older `symbolize` refuses a file from minor 9 on. With a lower minor it would treat these
+ * names as damaged and replace them. A recorder before minor 8 keeps its minor, because its events
+ * do not obey the newer rules. The rules of minor 9 concern names only.
  */
 static uint16_t minor_with_names(uint16_t minor)
 {
@@ -81,7 +84,7 @@ static uint16_t minor_with_names(uint16_t minor)
 	return minor > least ? minor : least;
 }
 
-/* From now on the header points at `at`. */
+/* Makes the header refer to `at`. */
 static enum gp_status point(int fd, const struct gp_file_header *header, uint64_t at, size_t bytes)
 {
 	struct gp_file_header new = *header;
@@ -95,7 +98,7 @@ static enum gp_status point(int fd, const struct gp_file_header *header, uint64_
 		status = flush(fd);
 	if (status == GP_OK)
 		return status;
-	/* best effort: what was there still is, or nothing can be written there any more */
+	/* Best effort: the old header is still there, or the file cannot be written any more. */
 	gp_file_header_encode(header, encoded);
 	gp_file_write(fd, 0, encoded, sizeof encoded);
 	return status;

@@ -1,7 +1,7 @@
 /*
- * Opening a recording and going through its events: each is applied to the live state as it is
- * handed out. Starts at the oldest segment that can be begun with; after damage the next complete
- * checkpoint puts the state right.
+ * Opens a recording and replays its events: each is applied to the live state and then returned. A
+ * replay starts at the oldest segment at which it can. After damage the next complete checkpoint
+ * corrects the state.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define OVERTAKES_MAX 10000u /* a reader that is always slower than the writer gives up */
 #define LOST_KINDS 4u	     /* memory, launch, other, nested */
-#define COMING_NS 3000000000 /* the drain thread writes what is a second old */
+#define COMING_NS 3000000000 /* the drain thread writes within 1 s; the rest is margin */
 
 static enum gp_status out_of_memory(struct gp_recording *r, struct gp_recording **out)
 {
@@ -28,7 +28,7 @@ enum gp_status gp_recording_open(const char *path, struct gp_recording **out, st
 		return GP_E_MEMORY;
 	r->file.fd = -1;
 	enum gp_status status = gp_file_open(path, &r->file, why);
-	/* asked before the look at the file: one that ends in between is found sealed */
+	/* Test this before reading the file: if the owner ends in between, the file is sealed. */
 	bool is_written = status == GP_OK && gp_ring_file_is_written(&r->file.header);
 	if (is_written)
 		gp_ring_file_await(&r->file.header);
@@ -90,7 +90,7 @@ static enum gp_status load(void *context, const struct gp_record *record)
 	return gp_live_apply(context, record);
 }
 
-/* Of what a repair left out the recorder's checkpoints know nothing. */
+/* The recorder's checkpoints do not count the events that a repair left out. */
 static void keep_lost(struct gp_live *live, const struct gp_live *before)
 {
 	for (unsigned i = 0; i < LOST_KINDS; i++) {
@@ -100,7 +100,7 @@ static void keep_lost(struct gp_live *live, const struct gp_live *before)
 	}
 }
 
-/* An empty state, and the segment's checkpoint into it. */
+/* Loads the segment's checkpoint into an empty state. */
 static enum gp_status load_checkpoint(struct gp_recording *r, size_t segment)
 {
 	struct gp_live *before = r->live;
@@ -114,7 +114,7 @@ static enum gp_status load_checkpoint(struct gp_recording *r, size_t segment)
 		gp_merge_visit(r->merge, segment, GP_BLOCK_CHECKPOINT, load, r->live);
 	bool is_broken = gp_merge_failures(r->merge) != failures;
 	if (is_broken && segment > r->first) {
-		/* what the replay made is better than half a checkpoint */
+		/* the replayed state is better than half a checkpoint */
 		gp_live_close(r->live);
 		r->live = before;
 		return status;
@@ -155,7 +155,7 @@ static enum gp_status begin_again(struct gp_recording *r)
 	return r->live != NULL ? GP_OK : GP_E_MEMORY;
 }
 
-/* The first segment behind number `number` that can be begun with; index.segments: none. */
+/* The first segment after `number` at which a replay can start; index.segments: none. */
 static size_t find_behind(const struct gp_recording *r, uint32_t number)
 {
 	const struct gp_index *x = &r->index;
@@ -168,7 +168,7 @@ static size_t find_behind(const struct gp_recording *r, uint32_t number)
 	return x->segments;
 }
 
-/* The index as of now, for the pointers that were handed out too. */
+/* Rebuilds the index, and updates the pointers that gp_recording_info returned. */
 static enum gp_status look_again(struct gp_recording *r)
 {
 	gp_index_release(&r->index);
@@ -182,8 +182,8 @@ static enum gp_status look_again(struct gp_recording *r)
 }
 
 /*
- * After the merge was overtaken: drops the segment that the owner wrote over and those before it;
- * what is kept behind it comes first from now on.
+ * After the merge was overtaken: drops the overwritten segment and those before it. The kept
+ * segments behind it come first from now on.
  */
 static enum gp_status drop_overtaken(struct gp_recording *r)
 {
@@ -234,7 +234,7 @@ static enum gp_status compare_count(void *context, const struct gp_record *recor
 	return GP_OK;
 }
 
-/* Did the replay miss events that the recorder saw (damage, a full disk, a repaired copy)? */
+/* Did the replay miss events that the recorder counted (damage, a full disk, a repaired copy)? */
 static enum gp_status find_missing(struct gp_recording *r, bool *is_other)
 {
 	struct comparison comparison = { .live = r->live };
@@ -248,7 +248,7 @@ static enum gp_status find_missing(struct gp_recording *r, bool *is_other)
 static enum gp_status replay_enter(struct gp_recording *r)
 {
 	enum gp_status status = GP_OK;
-	if (r->segment > r->first) /* else gp_recording_rewind did it */
+	if (r->segment > r->first) /* gp_recording_rewind did it for the first segment */
 		status = gp_merge_visit(r->merge, r->segment, GP_BLOCK_DEFINE, learn, r->meanings);
 	if (status == GP_OK && r->segment > r->first &&
 	    r->index.segment[r->segment].has_checkpoint) {
@@ -256,7 +256,7 @@ static enum gp_status replay_enter(struct gp_recording *r)
 		status = find_missing(r, &is_other);
 		if (status == GP_OK && is_other && r->index.missing_to != 0)
 			gp_doubt_open(r);
-		/* a missing end leaves holes of which the index knows nothing */
+		/* the index does not have the holes of a missing end */
 		bool is_unsure =
 			r->index.missing_to != 0 || (!r->index.is_sealed && r->doubt.is_open);
 		if (status == GP_OK && (is_other || is_unsure))
@@ -273,14 +273,14 @@ uint64_t gp_recording_next_order(const struct gp_recording *r)
 	uint64_t newest = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
 	if (newest != 0 || r->doubt.last != 0)
 		return newest + 1;
-	/* numbers start at 0, which an empty state has for its newest, too */
+	/* Numbers start at 0, but the newest number of an empty state is 0 too. */
 	bool is_start = r->first < r->index.segments && r->index.segment[r->first].has_begin;
 	return is_start ? r->index.segment[r->first].cut : 1;
 }
 
 /*
- * Of a recording whose owner lives. True: a number before this event is still in its rings. The
- * replay ends here, so that what is shown is a moment that was. Before the event is applied.
+ * For a recording whose owner lives. True: its rings still have a number lower than this event's.
+ * The replay ends here, so that its state is one that existed. Call it before the event is applied.
  */
 static bool replay_is_behind(const struct gp_recording *r, const struct gp_record *record)
 {
@@ -290,19 +290,19 @@ static bool replay_is_behind(const struct gp_recording *r, const struct gp_recor
 	if (record->order <= next)
 		return false;
 	/*
-	 * this event was still in a ring, or was not yet, when they were looked at, so others may
-	 * have been; however late the drain thread is
+	 * This event came after the look at the rings or was in one then. So events before it may
+	 * still be there, even if the drain thread is very late.
 	 */
 	if (record->order >= r->unwritten && r->unwritten != UINT64_MAX)
 		return true;
-	/* told as lost, or passed over by all that was written since */
+	/* it is counted as lost, or later blocks were written without it */
 	bool is_told = next < gp_live_count(r->live, GP_COUNT_GAP_ORDER);
 	int64_t age =
 		gp_tick_ns(&r->tick, r->index.last.ticks) - gp_tick_ns(&r->tick, record->time);
 	return !is_told && age < COMING_NS;
 }
 
-/* A segment is over, or the replay where `record` is still to come. */
+/* Ends the segment. With a `record`, ends the replay: an earlier event is not in the file yet. */
 static __attribute__((noinline)) enum gp_status replay_leave(struct gp_recording *r,
 							     const struct gp_record *record)
 {

@@ -1,7 +1,7 @@
 /*
- * Ring files of other processes: found by their name in the ring places, mapped, and the question
- * whether their owner lives. Only regular files of this user, never through a link: /dev/shm
- * belongs to everybody.
+ * Ring files of other processes: finds them by name in the ring places, maps them, and tests
+ * whether their owner lives. Opens only regular files of this user, never through a link: every
+ * user can write to /dev/shm.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -20,15 +20,15 @@
 #include "../regular_file.h"
 #include "recording.h"
 
-#define LOOKS_MAX 1000u /* at a ring whose owner writes on */
+#define LOOKS_MAX 1000u /* attempts while the owner writes to a ring */
 #define HEARTBEAT_NS 5000000000u
-#define AWAIT_NS 1000000000u /* a disk that takes longer for a block is not waited for */
-#define LOOK_NS 50000000     /* nothing tells that a process died: look that often */
+#define AWAIT_NS 1000000000u /* do not wait for a disk that takes longer for a block */
+#define LOOK_NS 50000000     /* the end of a process sends no notice, so poll */
 
 /*
- * The places that hold data; the first one in any case, which is the recorder's own. One that lies
- * in a hole as a whole was never written to. A file of a few bytes can have thousands of these, and
- * each would cost pages.
+ * Finds the places that hold data. The first place always counts: it is the recorder's own ring. A
+ * place that is entirely a hole was never written. A file of a few bytes can have thousands of
+ * these, and reading each would cost pages.
  */
 static void find_rings(struct gp_ring_file *file)
 {
@@ -65,7 +65,7 @@ enum gp_status gp_ring_file_open(const char *path, bool is_writable, struct gp_r
 	status = GP_E_MEMORY;
 	if (out->control == MAP_FAILED)
 		goto close;
-	/* partner: the store in gp_ring_place_open, its last */
+	/* partner: the last store of gp_ring_place_open */
 	if (atomic_load_explicit(&out->control->magic, memory_order_acquire) == GP_CONTROL_MAGIC &&
 	    out->control->version == GP_CONTROL_VERSION) {
 		find_rings(out);
@@ -119,7 +119,7 @@ bool gp_process_start(unsigned pid, uint64_t *start)
 	snprintf(path, sizeof path, "/proc/%u/stat", pid);
 	if (!read_text(path, text, sizeof text))
 		return false;
-	const char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
+	const char *at = strrchr(text, ')'); /* the name may contain blanks and brackets */
 	if (at == NULL || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
 		return false;
 	for (int field = 2; at != NULL && field < 22; field++)
@@ -160,7 +160,7 @@ enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file)
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 	if (fcntl(file->fd, F_GETLK, &lock) != 0)
 		return GP_OWNER_UNKNOWN;
-	if (lock.l_type != F_UNLCK) /* pids mean something in their own namespace only */
+	if (lock.l_type != F_UNLCK) /* a pid is valid only in its own namespace */
 		return gp_is_own_namespace(c) && lock.l_pid != (pid_t)c->pid ? GP_OWNER_INHERITED :
 									       GP_OWNER_ALIVE;
 	char boot_id[64];
@@ -175,20 +175,23 @@ enum gp_owner gp_ring_file_owner(const struct gp_ring_file *file)
 	return is_heart_beating(c) ? GP_OWNER_ALIVE : GP_OWNER_DEAD;
 }
 
-/* ---- what is still in them ---- */
+/* ---- events that are still in the rings ---- */
 
-/* The number of the first MEMORY event in a ring that is in use; UINT64_MAX: there is none. */
+/* The number of the first MEMORY event in a ring that is in use; UINT64_MAX: none. */
 static uint64_t first_order(const struct gp_ring *ring)
 {
 	for (unsigned look = 0; look < LOOKS_MAX; look++) {
-		/* partner: release store in gp_drain_flush; what lies before is in the file */
+		/* partner: release store in gp_drain_flush; the file has all events before it */
 		uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
 		/* partner: release store in gp_commit and gp_commit_memory */
 		uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
 		uint64_t order = UINT64_MAX;
 		for (uint64_t at = tail; at < head && head - tail <= GP_RING_PENDING;) {
 			const struct gp_record *r = gp_ring_slot(ring, at);
-			/* acquire, so that none is read behind the tail below */
+			/*
+			 * acquire, so that the loads of the slot stay before the load of the tail
+			 * below
+			 */
 			uint16_t kind = __atomic_load_n(&r->kind, __ATOMIC_ACQUIRE);
 			if (kind < GP_KINDS && gp_event_infos[kind].class == GP_CLASS_MEMORY) {
 				order = __atomic_load_n(&r->order, __ATOMIC_ACQUIRE);
@@ -196,7 +199,7 @@ static uint64_t first_order(const struct gp_ring *ring)
 			}
 			at += 1u + __atomic_load_n(&r->extra, __ATOMIC_ACQUIRE);
 		}
-		/* the slots are as they were read while the tail is where it was */
+		/* the slots were valid if the tail has not moved */
 		if (atomic_load_explicit(&ring->tail, memory_order_relaxed) == tail)
 			return order;
 	}
@@ -205,7 +208,7 @@ static uint64_t first_order(const struct gp_ring *ring)
 
 static uint64_t first_unwritten(const struct gp_ring_file *file)
 {
-	/* before the rings: what has no number yet gets this one at least */
+	/* Load it before the rings: events without a number get at least this one. */
 	uint64_t first = atomic_load(&file->control->next_order);
 	for (uint32_t i = 0; i < file->rings; i++) {
 		const struct gp_ring *ring = gp_ring_file_ring(file, i);
@@ -214,7 +217,7 @@ static uint64_t first_unwritten(const struct gp_ring_file *file)
 		uint64_t order = first_order(ring);
 		first = order < first ? order : first;
 	}
-	/* some are private memory, or new */
+	/* some rings are private memory, or new */
 	return atomic_load(&file->control->rings) == file->rings ? first : UINT64_MAX;
 }
 
@@ -266,12 +269,12 @@ void gp_ring_file_await(const struct gp_file_header *header)
 		return;
 	struct gp_control *c = file.control;
 	const uint64_t until = gp_clock_read(CLOCK_MONOTONIC) + AWAIT_NS;
-	/* by now: a job that polls for memory wants more all the time */
+	/* Load it once: a job that polls for memory keeps increasing it. */
 	const uint64_t wanted = atomic_load(&c->flushes_wanted);
 	while (gp_ring_file_owner(&file) == GP_OWNER_ALIVE &&
 	       gp_clock_read(CLOCK_MONOTONIC) < until) {
 		uint32_t seen = atomic_load(&c->flushes);
-		/* partner: the store in gp_flush_end, of its drain thread */
+		/* partner: the drain thread's store in gp_flush_end */
 		if (atomic_load_explicit(&c->flushes_done, memory_order_acquire) >= wanted)
 			break;
 		const struct timespec timeout = { 0, LOOK_NS };
@@ -280,9 +283,9 @@ void gp_ring_file_await(const struct gp_file_header *header)
 	gp_ring_file_close(&file);
 }
 
-/* ---- where they are ---- */
+/* ---- where ring files are ---- */
 
-/* gpuprof-ring-<uid>-<pid>-<start>, with uid our own. */
+/* gpuprof-ring-<uid>-<pid>-<start>, where uid is our own */
 static bool is_ring_name(const char *name)
 {
 	char prefix[64];

@@ -1,4 +1,4 @@
-/* The spans that were captured, as a replay meets their beginnings and ends. */
+/* The captured intervals, from the records at which they begin and end. */
 #include "scope_list.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ enum gp_status gp_scope_list_begin(struct gp_scope_list *list, const struct gp_r
 enum gp_status gp_scope_list_see(struct gp_scope_list *list, const struct gp_recording *r,
 				 const struct gp_record *record)
 {
-	if (record->scope.number <= list->number) /* a newer change overtook it */
+	if (record->scope.number <= list->number) /* a newer change came before it */
 		return GP_OK;
 	list->number = record->scope.number;
 	if (last_open(list) == NULL && record->scope.since != 0) {
@@ -84,7 +84,7 @@ bool gp_info_is_captured(const struct gp_info *info, int64_t at_ns)
 	size_t low = 0, high = info->captureds;
 	if (!info->is_captured_in_part)
 		return true;
-	while (low < high) { /* the first that begins later */
+	while (low < high) { /* finds the first that begins later */
 		size_t middle = (low + high) / 2;
 		if (info->captured[middle].from_ns <= at_ns)
 			low = middle + 1;

@@ -1,6 +1,6 @@
 /*
- * Any moment of a long recording is near: a replay may begin at every segment, since each carries
- * the state with which it begins.
+ * Every moment of a long recording is near a start: each segment has the state at its beginning, so
+ * a replay may start there.
  */
 #include "recording.h"
 

@@ -1,6 +1,6 @@
 /*
- * Names of native frames that a recording stores: read once, and looked up and written for one that
- * is finished.
+ * Names of native frames that a recording stores. Reads them once; finds and writes them for a
+ * finished recording.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,11 +45,12 @@ enum gp_status gp_recording_load_names(struct gp_recording *r)
 	return GP_OK;
 }
 
-/* ---- which frames there are ---- */
+/* ---- the frames of the recording ---- */
 
 /*
- * A job maps few modules at one address, one after the other. A file can claim thousands: so many
- * pairs of a frame and a module are looked up, and more for each frame.
+ * A job maps few modules at one address, one after the other. A damaged file can list thousands. So
+ * the pairs of a frame and a module to look up are limited: this base number, plus some for each
+ * frame.
  */
 #define PLACES_FREE (UINT64_C(1) << 18)
 #define PLACES_A_FRAME 4u
@@ -58,7 +59,7 @@ enum gp_status gp_recording_load_names(struct gp_recording *r)
 struct place {
 	struct gp_name_module module;
 	uint64_t offset, pc;
-	uint64_t file_bytes; /* of the module: small ones come first */
+	uint64_t file_bytes; /* of the module; small files come first */
 	size_t index;
 };
 
@@ -68,19 +69,19 @@ struct work {
 	struct gp_name_builder *builder;
 	const struct gp_symbolizing *how;
 	struct gp_symbolized *out;
-	uint64_t *file_bytes; /* 1 + those of each module of the symbolizer; 0: not known yet */
+	uint64_t *file_bytes; /* by module of the symbolizer, 1 + the size; 0: not known yet */
 	size_t modules;
 	struct place *place;
 	size_t places, room;
-	uint64_t *nowhere; /* addresses in no module */
+	uint64_t *nowhere; /* addresses outside of all modules */
 	size_t nowheres, nowhere_room;
-	uint64_t pc, met, done; /* met: addresses */
-	uint64_t changes;	/* rows that the stored table does not have so */
+	uint64_t pc, met, done; /* met: number of addresses */
+	uint64_t changes;	/* rows that are new or differ from the stored table */
 	bool has_met, is_out_of_memory;
-	enum gp_status module_status; /* of putting the newest module */
+	enum gp_status module_status; /* result of adding the newest module */
 };
 
-/* False: no memory. */
+/* Gets the size of a module's file. False: out of memory. */
 static bool measure(struct work *w, size_t index, const char *path, uint64_t *bytes)
 {
 	struct stat st;
@@ -145,7 +146,7 @@ static enum gp_status learn(void *context, const struct gp_record *record)
 	return gp_defined_add(context, record);
 }
 
-/* What was mapped after the cut is told between events. */
+/* Modules that were mapped after the cut have records between events. */
 static enum gp_status learn_module(void *context, const struct gp_record *record)
 {
 	return record->kind == GP_MODULE ? gp_defined_add(context, record) : GP_OK;
@@ -164,7 +165,7 @@ static enum gp_status refuse(struct gp_symbolized *out, enum gp_status status, c
 	return status;
 }
 
-/* Where definitions are lost, stored names would be left out of what is written. */
+/* If definitions are lost, the new table would omit stored names. */
 static enum gp_status refuse_damage(struct gp_recording *r, struct gp_symbolized *out)
 {
 	const struct gp_damage *first = r->index.damage;
@@ -178,7 +179,7 @@ static enum gp_status refuse_damage(struct gp_recording *r, struct gp_symbolized
 	return refuse(out, GP_E_DAMAGED, text);
 }
 
-/* Decodes every block: what is damaged is only known then. */
+/* Decodes every block: only that finds all damage. */
 static enum gp_status learn_all(struct gp_recording *r, struct gp_symbolized *out)
 {
 	enum gp_status status = GP_OK;
@@ -188,7 +189,7 @@ static enum gp_status learn_all(struct gp_recording *r, struct gp_symbolized *ou
 					r->meanings);
 		if (status == GP_OK)
 			status = gp_merge_visit(r->merge, i, GP_BLOCK_CHECKPOINT, pass, NULL);
-		/* a replay has heard of all modules, and none is forgotten */
+		/* The replay has read all modules and keeps them. */
 		if (status == GP_OK)
 			status = gp_merge_visit(r->merge, i, GP_BLOCK_EVENTS,
 						is_old || r->has_info ? pass : learn_module,
@@ -197,7 +198,9 @@ static enum gp_status learn_all(struct gp_recording *r, struct gp_symbolized *ou
 	return status == GP_OK ? refuse_damage(r, out) : status;
 }
 
-/* Different frames, a module after the other; what is in no module only counts. */
+/*
+ * Collects different frames, module after module. Frames outside of all modules are only counted.
+ */
 static enum gp_status collect(struct work *w)
 {
 	struct gp_recording *r = w->recording;
@@ -223,7 +226,7 @@ static enum gp_status collect(struct work *w)
 	return GP_OK;
 }
 
-/* ---- looking them up ---- */
+/* ---- look-ups ---- */
 
 static bool is_over(void *context)
 {
@@ -245,7 +248,10 @@ static bool add_unnamed(struct gp_symbolized *out, const struct gp_symbol *symbo
 	return last != NULL;
 }
 
-/* `is_first`: of its module. GP_E_SPACE: they wait, as those without an answer do, `count` 0. */
+/*
+ * `is_first`: the first frame of its module. GP_E_SPACE: a bound is reached, or `count` is 0. The
+ * frame then stays for a later look-up.
+ */
 static enum gp_status put_names(struct work *w, const struct place *place, bool is_first,
 				const struct gp_symbol *frame, size_t count)
 {
@@ -304,7 +310,7 @@ static enum gp_status look_up_all(struct work *w)
 	return status;
 }
 
-/* ---- storing them ---- */
+/* ---- storage ---- */
 
 static enum gp_status check(struct gp_recording *r, struct gp_symbolized *out)
 {
@@ -320,7 +326,7 @@ static enum gp_status check(struct gp_recording *r, struct gp_symbolized *out)
 	return refuse_damage(r, out);
 }
 
-/* Under a lock of its own: two that name the same recording would write to the same place. */
+/* Takes a lock: two processes that write names into one recording would use the same place. */
 static enum gp_status store(struct work *w)
 {
 	struct gp_recording *r = w->recording;
@@ -372,11 +378,11 @@ enum gp_status gp_recording_symbolize(struct gp_recording *r, const struct gp_sy
 	status = collect(&w);
 	if (status == GP_OK)
 		status = look_up_all(&w);
-	/* reasons alone would make a recording that lost its names look whole */
+	/* A table with only reasons would make a recording that lost its names look complete. */
 	if (status == GP_OK && out->dropped != NULL && out->named == 0)
 		status = refuse(out, GP_E_DAMAGED,
 				"those in it are damaged, and none is found to replace them");
-	/* reasons alone do not replace names that an older gpuprof can read */
+	/* Only reasons must not replace names that an older gpuprof can read. */
 	bool is_less = r->naming.has_old_table && out->named == 0;
 	if (status == GP_OK && !is_less && (w.changes != 0 || out->dropped != NULL))
 		status = store(&w);

@@ -1,7 +1,7 @@
-/* Ticks to nanoseconds: one slope over the whole run, from its first and last clock triples. */
+/* Ticks to nanoseconds: one slope for the whole run, from its first and last clock triples. */
 #include "recording.h"
 
-#define SPAN_NS_MIN 50000000u /* below, the calibration at the start is the better estimate */
+#define SPAN_NS_MIN 50000000u /* for a shorter run, the calibration at the start is more accurate */
 
 void gp_tick_init(struct gp_tick *tick, const struct gp_file_header *header,
 		  const struct gp_block_header *last)

@@ -1,8 +1,8 @@
 /*
- * Where events are missing, the figures that follow are not certain: notes from when to when, and
- * tells the state that anything may have come and gone, so that it takes the framework's own totals
- * over and blames nobody. The work for one event is limited (looks.h): figures that follow an event
- * which needs more are not certain.
+ * Figures after missing events are uncertain. This file keeps the intervals. It also makes the live
+ * state expect unseen changes: the state then adopts the framework's own totals and reports no
+ * error. The work for one event is limited (looks.h); if an event needs more, the figures after it
+ * are uncertain.
  */
 #include "recording.h"
 
@@ -22,7 +22,7 @@ static void close_span(struct gp_doubt *d, int64_t to_ns)
 	last->to_ns = to_ns > last->from_ns ? to_ns : last->from_ns;
 }
 
-/* Applied like a LOST record, but none that the recorder wrote: it is not counted as one. */
+/* Applies a LOST record that the recorder did not write, and does not count it. */
 static void excuse(struct gp_recording *r, uint64_t from, uint64_t to)
 {
 	uint64_t span = to - from, count = gp_live_count(r->live, GP_LOST);

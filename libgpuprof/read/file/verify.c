@@ -1,7 +1,6 @@
 /*
- * Checks everything that a recording says: each header and payload, sequences, and that the replay
- * of what is kept ends where each checkpoint says it should. A clean copy keeps all of it that is
- * whole.
+ * Checks the whole recording: each header and payload, the sequences, and that the replay of the
+ * kept events matches each checkpoint. A clean copy keeps all valid parts.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 #include "missing.h"
 #include "name_area.h"
 
-#define THREAD_LOSSES (GP_THREAD_NONE - 1u) /* whose LOST records a copy holds */
+#define THREAD_LOSSES (GP_THREAD_NONE - 1u) /* thread of the LOST records that a copy adds */
 
 static const char *plural(uint64_t n)
 {
@@ -55,7 +54,7 @@ static void differ(FILE *report, unsigned *differences, uint32_t segment, const 
 	++*differences;
 }
 
-/* Events that came late are in the replay but not in the checkpoint that they were late for. */
+/* Events that came late are in the replay, but not in the checkpoint that they missed. */
 static unsigned compare_states(const struct gp_live *replayed, const struct gp_live *noted,
 			       uint32_t segment, FILE *report)
 {
@@ -98,9 +97,9 @@ static enum gp_status compare_checkpoint(struct gp_recording *r, size_t segment,
 	return status;
 }
 
-/* What a replay counts; its other records are definitions. */
+/* Counts of a replay; the other records are definitions. */
 struct tally {
-	unsigned differing; /* checkpoints that are not as the replay */
+	unsigned differing; /* number of checkpoints that differ from the replay */
 	uint64_t events;
 };
 
@@ -137,7 +136,7 @@ static enum gp_status verify_replay(struct gp_recording *r, FILE *report, struct
 
 /* ---- a clean copy ---- */
 
-/* Of the blocks that are written. */
+/* The next sequence number of a thread's written blocks. */
 struct thread_sequence {
 	uint64_t thread, next;
 };
@@ -145,7 +144,7 @@ struct thread_sequence {
 struct copy {
 	const struct gp_recording *from;
 	const struct gp_missing *missing;
-	bool is_all_missing; /* also what no damaged block held */
+	bool is_all_missing; /* also events that no damaged block contained */
 	int fd;
 	uint64_t at;
 	struct gp_block_room room;
@@ -166,7 +165,7 @@ static enum gp_status copy_block(struct copy *c, const struct gp_block_walk *wal
 	bool is_first = header.type == GP_BLOCK_SEGMENT;
 	uint64_t slots;
 	if ((is_first && header.part != 0) || header.type == GP_BLOCK_END)
-		return GP_OK; /* parts become one; segments are ended by finish_segment */
+		return GP_OK; /* parts become one; finish_segment writes the end of a segment */
 	if (gp_file_decode(walk->file, walk->offset, &header, &c->room, c->room.record, &slots) !=
 	    GP_OK) {
 		c->dropped++;
@@ -223,8 +222,9 @@ static enum gp_status put_losses(struct copy *c, const struct gp_segment *s, uin
 }
 
 /*
- * Loss is data: what could not be saved is told by LOST records where it was, of a thread of their
- * own. Of MEMORY events the missing numbers say how many; the rest of what was dropped is others.
+ * A copy records its losses: LOST records of a separate thread, at the place of the lost events.
+ * The missing numbers give the count of lost MEMORY events. The other dropped records count as
+ * other events.
  */
 static enum gp_status tell_losses(struct copy *c, const struct gp_segment *s, bool is_last)
 {
@@ -275,7 +275,7 @@ static enum gp_status copy_segment(struct copy *c, size_t which)
 	return status == GP_OK ? finish_segment(c, s, is_last ? GP_BLOCK_SEALED : 0) : status;
 }
 
-/* Behind the end of the copy, when they are whole; the header is written once more. */
+/* Copies valid names behind the end of the copy, and writes the header again. */
 static enum gp_status copy_names(struct copy *c, struct gp_file_header *header)
 {
 	unsigned char *blocks, bytes[GP_FILE_HEADER];
@@ -301,7 +301,7 @@ static enum gp_status copy_all(struct copy *c)
 	header.slot_bytes = 0;
 	header.names_offset = 0;
 	header.names_bytes = 0;
-	/* the copy gets an end that the run never had */
+	/* the copy has an end, but the run did not */
 	if (!c->from->index.is_sealed)
 		header.flags |= GP_FILE_HAS_HOLE;
 	unsigned char bytes[GP_FILE_HEADER];
@@ -339,7 +339,7 @@ static void report_damage(const struct gp_recording *r, FILE *report)
 		fprintf(report, "and %zu more damaged places\n", x->damages - GP_DAMAGES_KEPT);
 }
 
-/* Where what is whole ends, and the end of what may follow: of the file or of the slot. */
+/* Finds where the valid blocks end, and the end of the file or of the slot. */
 static enum gp_status find_tail(const struct gp_recording *r, uint64_t *at, uint64_t *end)
 {
 	const struct gp_file_header *h = &r->file.header;
@@ -368,14 +368,14 @@ static enum gp_status find_tail(const struct gp_recording *r, uint64_t *at, uint
 	return GP_OK;
 }
 
-/* True: at `at` lie `left` bytes of a block that was not written to its end; says what is there. */
+/* True: the `left` bytes at `at` are an incompletely written block, which `out` describes. */
 static bool describe_torn(const struct gp_recording *r, uint64_t at, uint64_t left, char *out,
 			  size_t capacity)
 {
 	unsigned char bytes[GP_BLOCK_HEADER];
 	size_t n = left < sizeof bytes ? (size_t)left : sizeof bytes;
 	struct gp_block_header header;
-	/* behind the newest block of a slot may lie what an earlier round left there */
+	/* A slot may have older blocks behind its newest one. */
 	bool is_fresh = at + left == r->file.bytes;
 	if (!gp_file_is_written(&r->file, at, n) || (!is_fresh && r->file.header.slots != 0) ||
 	    gp_file_read(&r->file, at, bytes, n) != GP_OK)
@@ -392,7 +392,10 @@ static bool describe_torn(const struct gp_recording *r, uint64_t at, uint64_t le
 	return true;
 }
 
-/* What a killed writer leaves is no damage, but whoever verifies wants to know where it begins. */
+/*
+ * The rest of a block that a killed writer left is not damage. But the report shows where it
+ * begins.
+ */
 static enum gp_status report_tail(const struct gp_recording *r, FILE *report)
 {
 	uint64_t at, end;
@@ -408,7 +411,7 @@ static enum gp_status report_tail(const struct gp_recording *r, FILE *report)
 	return status;
 }
 
-/* Stored names that cannot be read are damage like any other, and change no figure. */
+/* Reports stored names that cannot be read as damage. They change no figure. */
 static void report_names(const struct gp_recording *r, FILE *report)
 {
 	const struct gp_damage *damage = &r->naming.damage;
@@ -482,7 +485,9 @@ enum gp_status gp_verify(const char *path, struct gp_copy *copy, FILE *report)
 			copy->status = status;
 		return status;
 	}
-	/* a copy is of what the file holds: what is still to come is missing in it */
+	/*
+	 * A copy has only what the file holds. Events that are not yet written are missing in it.
+	 */
 	r->is_running &= copy == NULL;
 	struct tally tally = { 0 };
 	struct gp_missing missing = { 0 };
@@ -504,7 +509,7 @@ enum gp_status gp_verify(const char *path, struct gp_copy *copy, FILE *report)
 	if (copy != NULL)
 		copy->status =
 			status != GP_OK ? status : write_copy(r, &missing, is_all_missing, copy);
-	/* where events were lost, the checkpoints know more than the events that are left */
+	/* with lost events, checkpoints count more events than remain */
 	bool is_lossy = gp_live_count(r->live, GP_COUNT_LOST_MEMORY) +
 				gp_live_count(r->live, GP_COUNT_LOST_OTHER) +
 				r->file.header.failed_blocks >

@@ -1,13 +1,13 @@
 /*
- * Functions that Cython made, by the name that Python knows them by. A mangled name does not say
- * where classes end and its own name begins; where two readings are possible there is no name.
+ * The Python names of functions that Cython made. A mangled name does not show where the classes
+ * end and the function's name begins. If two readings are possible, the function gets no name.
  */
 #include <ctype.h>
 
 #include "frame_names.h"
 #include "name_text.h"
 
-/* A part of the scope: its length, its name, an underscore. 0: it is none. */
+/* Reads one part of the scope: its length, its name, an underscore. 0: not a part. */
 static size_t read_part(const char *at, const char **name, size_t *bytes)
 {
 	size_t digits = 0, length = 0;
@@ -54,7 +54,10 @@ static bool is_module(const char *dotted, const char *path)
 	return true;
 }
 
-/* What is left behind the scope: a number where it is not the first there, and the name. */
+/*
+ * Adds the function's name, which follows the scope. A number stands before it if it is not the
+ * first function there.
+ */
 static bool add_function(const char *at, char *out, size_t *used)
 {
 	at += strspn(at, "0123456789");
@@ -80,7 +83,7 @@ bool gp_cython_name(const char *function, const char *module, char *name)
 		at += step;
 		is_whole = is_module(name, module);
 	}
-	/* of a class only where what follows its name is a number: else it could be that number */
+	/* It is a class only if a number follows its name: else its length could be that number. */
 	while (is_whole && (step = read_part(at, &part, &bytes)) != 0) {
 		is_whole = isdigit((unsigned char)at[step]) &&
 			   cython_name_add(name, &used, part, bytes);

@@ -1,22 +1,22 @@
 /*
- * Which frames of a stack tell a person something: not those that only lead from one to the next,
- * and of a recursion only its outermost turn.
+ * Selects the frames of a stack that a user needs. Removes frames that only lead from one to the
+ * next, and all turns of a recursion except the outermost.
  */
 #include <string.h>
 
 #include "frame_names.h"
 
-#define TURN_MAX 8u /* frames in a turn of recursion */
+#define TURN_MAX 8u /* the highest number of frames in one turn of recursion */
 
 static struct gp_name_frame named(const struct gp_frame *f)
 {
 	return (struct gp_name_frame){ f->function, f->module, f->file, f->is_python };
 }
 
-/* How far into the operators of a stretch a frame is. */
+/* The state of the walk through the operators of a stretch. */
 struct stretch {
 	char operator[GP_NAME_MAX]; /* "": none yet */
-	enum gp_frame_role last;    /* of the frame shown last */
+	enum gp_frame_role last;    /* of the last frame that was kept */
 };
 
 static bool tells(struct stretch *s, const struct gp_frame *frame)
@@ -41,7 +41,7 @@ static bool tells(struct stretch *s, const struct gp_frame *frame)
 	case GP_ROLE_INTERPRETER:
 		is_told = false;
 		break;
-	case GP_ROLE_OTHER: /* known by what it gets memory for: it stands for what only gets it */
+	case GP_ROLE_OTHER: /* its name replaces an operator that only gets memory */
 		is_told = name[0] != '\0' ? strcmp(name, s->operator) != 0 : is_told;
 		break;
 	case GP_ROLE_PYTHON:
@@ -71,7 +71,7 @@ bool gp_frame_reads_like(const struct gp_frame *a, const struct gp_frame *b)
 							    a->address == b->address));
 }
 
-/* The innermost `run` of the frames are those outside of them once more. */
+/* True: the innermost `run` frames repeat the next `run` frames outside of them. */
 static bool is_turn(const struct gp_frame *frame, size_t frames, size_t run)
 {
 	if (frames < 2 * run)
@@ -85,7 +85,7 @@ static bool is_turn(const struct gp_frame *frame, size_t frames, size_t run)
 size_t gp_frames_tell(struct gp_frame *frame, size_t frames)
 {
 	struct stretch stretch = { "", GP_ROLE_OTHER };
-	/* from the outermost on, those that are kept gather at the end */
+	/* Walk from the outermost frame inward. The kept frames gather at the end of the array. */
 	size_t first = frames;
 	for (size_t k = frames; k-- > 0;) {
 		if (!tells(&stretch, &frame[k]))
@@ -98,7 +98,7 @@ size_t gp_frames_tell(struct gp_frame *frame, size_t frames)
 			break;
 		}
 	}
-	if (first == frames) { /* nothing tells anything: all of it is better than nothing */
+	if (first == frames) { /* no frame was kept: return all except the interpreter's */
 		size_t kept = 0;
 		for (size_t k = 0; k < frames; k++)
 			if (!frame[k].is_interpreter)

@@ -1,6 +1,6 @@
 /*
- * How a frame is called on one line: by the name that users know it by, else by a function's name
- * that fits there, and the file as its package knows it.
+ * The label of a frame on one line: the name that users know, else the function's name, shortened
+ * if necessary. The file's path begins at its package.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "frame_names.h"
 #include "name_text.h"
 
-#define LONG_NAME 60u	 /* what is longer is told without template arguments */
-#define LONGEST_NAME 72u /* and what still is longer without its middle */
+#define LONG_NAME 60u	 /* longer names lose their template arguments */
+#define LONGEST_NAME 72u /* still longer names lose their middle */
 #define NAME_ROOM 4096u
 
 const char *gp_short_path(const char *path)
@@ -21,7 +21,7 @@ const char *gp_short_path(const char *path)
 		const char *at = strstr(path, roots[k]);
 		if (at == NULL)
 			continue;
-		/* the standard library's own: behind the version */
+		/* for the standard library, skip the version */
 		at += strlen(roots[k]);
 		const char *slash = roots[k][1] == 'l' ? strchr(at, '/') : NULL;
 		return slash != NULL ? slash + 1 : at;
@@ -29,7 +29,9 @@ const char *gp_short_path(const char *path)
 	return path;
 }
 
-/* Copies a name with each list of template arguments as "<...>". False: brackets do not pair. */
+/*
+ * Copies a name with each list of template arguments as "<...>". False: the brackets do not match.
+ */
 static bool cut_arguments(const char *name, char *out, size_t room)
 {
 	static const char sign[] = "operator";

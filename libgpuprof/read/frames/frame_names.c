@@ -1,4 +1,4 @@
-/* The rules are rows of frame_names.def; here is how a row is held against a frame. */
+/* Matches the rows of frame_names.def with frames. */
 #include "frame_names.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@ static bool read_collective(const char *function, char *out)
 	size_t bytes = 0;
 	while (!ends_name(function + bytes))
 		bytes++;
-	/* libnccl's own entry behind a profiler's: pncclAllReduce */
+	/* pncclAllReduce is libnccl's own entry, which a profiler's wrapper calls */
 	const char *name = starts(function, "pnccl") ? function + 1 : function;
 	bytes -= (size_t)(name - function);
 	for (const struct gp_name_rule *r = gp_rules_of(GP_RULE_COLLECTIVE);
@@ -22,7 +22,7 @@ static bool read_collective(const char *function, char *out)
 	return false;
 }
 
-/* NULL: no node; else where its name ends. Template arguments belong to it. */
+/* Where the name of the node ends, template arguments included; NULL: it is not a node. */
 static const char *end_of_node(const char *name)
 {
 	const char *at = name;
@@ -55,7 +55,7 @@ static bool read_node(const char *function, char *out)
 	return false;
 }
 
-/* The name of the first row that fits. */
+/* Writes the name of the first row that fits. */
 static bool read_rule(const char *function, enum gp_rule_kind kind, char *out)
 {
 	const struct gp_name_rule *rule = gp_rule_fitting(kind, function);
@@ -88,10 +88,10 @@ enum gp_frame_role gp_frame_role(const struct gp_name_frame *frame, char *name)
 	return GP_ROLE_ENGINE;
 }
 
-/* What the frames between the allocation and the first one of Python or of autograd are called. */
+/* The names in the frames from the allocation to the first frame of Python or of autograd. */
 struct stretch {
 	char operator[GP_NAME_MAX]; /* the innermost that does more than get memory */
-	char outer[GP_NAME_MAX];    /* the outermost, whatever it does */
+	char outer[GP_NAME_MAX];    /* the outermost of all */
 	char kernel[GP_NAME_MAX], kernel_allocation[GP_NAME_MAX];
 	char collective[GP_NAME_MAX];
 	char known[GP_NAME_MAX];
@@ -126,7 +126,7 @@ static bool read_stretch(const struct gp_name_frame *frame, struct stretch *s)
 	return true;
 }
 
-/* The first row of that kind that fits the frame; NULL: none, or no Python frame. */
+/* The first row of that kind that fits the frame; NULL: none fits, or it is not a Python frame. */
 static const struct gp_name_rule *fitting_python(const struct gp_name_frame *f,
 						 enum gp_rule_kind kind)
 {
@@ -138,7 +138,10 @@ static const struct gp_name_rule *fitting_python(const struct gp_name_frame *f,
 	return NULL;
 }
 
-/* The outermost function that Cython made, up to Python's own; the interpreter's lie between. */
+/*
+ * The outermost function that Cython made, up to the first frame that Python evaluates. Frames of
+ * the interpreter may lie between.
+ */
 static void find_cython(const struct gp_name_frame *frame, size_t count, char *out)
 {
 	char name[GP_NAME_MAX];
@@ -151,7 +154,7 @@ static void find_cython(const struct gp_name_frame *frame, size_t count, char *o
 	}
 }
 
-/* What was asked for; that something only got memory is the last that is said of it. */
+/* The operator that the user's code called. Names of operators that only get memory come last. */
 static void find_operator(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
 {
 	struct stretch s = { 0 };
@@ -174,9 +177,9 @@ static void find_operator(const struct gp_name_frame *frame, size_t count, struc
 		memcpy(out->outer_operator, s.outer, sizeof s.outer);
 }
 
-#define WRAPPED_MAX 4u /* Python frames of decorators around a backward, and it */
+#define WRAPPED_MAX 4u /* most Python frames of decorators around a backward, with the backward */
 
-/* "make.<locals>.Twice.backward": "TwiceBackward"; false: no method with such a name */
+/* "make.<locals>.Twice.backward" gives "TwiceBackward"; false: it is not a backward method */
 static bool write_class(const char *function, char *out)
 {
 	static const char *const method[] = { ".backward", ".vjp" };
@@ -196,8 +199,8 @@ static bool write_class(const char *function, char *out)
 }
 
 /*
- * A node written in Python is called by the class whose backward PyTorch runs: the next frames
- * inward of the one that calls it.
+ * A node written in Python gets the name of the class whose backward PyTorch runs. That backward is
+ * among the next frames inward of the frame that calls it.
  */
 static void name_python_node(const struct gp_name_frame *frame, size_t at, char *out)
 {
@@ -215,7 +218,10 @@ static void name_python_node(const struct gp_name_frame *frame, size_t at, char 
 	write_name(out, "", "PyNode", strlen("PyNode"));
 }
 
-/* The innermost node or step of the engine; that there is none is sure where all have names. */
+/*
+ * The innermost node or step of the engine. The absence of a node is certain only if all frames
+ * have names.
+ */
 static void find_node(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
 {
 	bool has_native = false, is_sure = true;
@@ -238,7 +244,10 @@ static void find_node(const struct gp_name_frame *frame, size_t count, struct gp
 	out->is_outside_backward = has_native && is_sure;
 }
 
-/* Where Python began, and whether anything there calls the engine, or could: it has no name. */
+/*
+ * Finds the first frame of Python, and any frame that calls the engine. A frame without a name may
+ * call it too.
+ */
 static void find_engine_calls(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
 {
 	const struct gp_name_frame *outermost = NULL;
@@ -255,7 +264,7 @@ static void find_engine_calls(const struct gp_name_frame *frame, size_t count, s
 				  fitting_python(outermost, GP_RULE_PYTHON_BEGINNING) != NULL;
 }
 
-/* Up to Python's frames: what these call asks for a workspace elsewhere. */
+/* Up to the first Python frame: finds calls that get memory for the workspace of a library. */
 static void find_workspace(const struct gp_name_frame *frame, size_t count, struct gp_names *out)
 {
 	for (size_t i = 0; i < count && !frame[i].is_python && out->workspace[0] == 0; i++)
@@ -263,7 +272,7 @@ static void find_workspace(const struct gp_name_frame *frame, size_t count, stru
 			read_rule(frame[i].function, GP_RULE_WORKSPACE, out->workspace);
 }
 
-/* False: it is of no library. */
+/* False: it belongs to no library. */
 static bool name_python(const struct gp_name_frame *frame, size_t count, char *out)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -275,7 +284,7 @@ static bool name_python(const struct gp_name_frame *frame, size_t count, char *o
 			write_name(out, "", name, strlen(name));
 			return true;
 		}
-		/* ctypes itself is nobody's library */
+		/* ctypes itself is not a library */
 		if (frame[i].file == NULL || strstr(frame[i].file, "/ctypes/") == NULL)
 			break;
 	}
@@ -307,7 +316,7 @@ static void find_library(const struct gp_name_frame *frame, size_t count, const 
 		out->is_own = !name_python(frame + i, count - i, out->library);
 		return;
 	}
-	/* code of no module, or a walk that went astray */
+	/* code outside of all modules, or a walk that went wrong */
 	if (module == NULL)
 		return;
 	bool is_told = false;
@@ -327,7 +336,7 @@ static void find_library(const struct gp_name_frame *frame, size_t count, const 
 		gp_library_by_file(module, out->library);
 }
 
-/* .../torchinductor_USER/ab/cabxyz.py; a folder of that name alone may be anybody's. */
+/* .../torchinductor_USER/ab/cabxyz.py; the first folder's name alone proves nothing */
 static bool is_inductors(const char *file)
 {
 	const char *cache = strstr(file, "/torchinductor_");
@@ -344,7 +353,7 @@ static bool has_part(const char *file, enum gp_rule_kind kind)
 	return r->kind == kind;
 }
 
-/* The user's own: 2; of an installed package: 1; of the interpreter or PyTorch: 0. */
+/* 2: the user's own file; 1: of an installed package; 0: of the interpreter or PyTorch. */
 static unsigned rank_of(const char *file)
 {
 	if (file == NULL)

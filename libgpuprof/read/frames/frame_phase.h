@@ -1,6 +1,6 @@
 /*
- * Which phase of a training step a frame begins: data, zero_grad, forward, backward, optimizer. By
- * the rules of frame_names.def; where none fits, none.
+ * The phase of a training step that a frame begins: data, zero_grad, forward, backward, optimizer.
+ * By the rules of frame_names.def; without a fitting rule it begins none.
  */
 #ifndef GP_FRAME_PHASE_H
 #define GP_FRAME_PHASE_H
@@ -9,7 +9,7 @@
 
 enum gp_frame_phase {
 	GP_FRAME_NONE,
-	GP_FRAME_ENGINE_THREAD, /* a thread that the engine of autograd began: all is backward */
+	GP_FRAME_ENGINE_THREAD, /* a thread of autograd's engine: all its frames are backward */
 	GP_FRAME_DATA,
 	GP_FRAME_ZERO_GRAD,
 	GP_FRAME_FORWARD,
@@ -19,7 +19,7 @@ enum gp_frame_phase {
 };
 
 enum gp_frame_phase gp_frame_phase(const struct gp_frame *frame);
-/* "forward"; NULL: none of a step. */
+/* "forward" and so on; NULL: not a phase of a step. */
 const char *gp_frame_phase_name(unsigned phase);
 
 #endif

@@ -1,4 +1,4 @@
-/* A folder's name says nothing of what lies deep in it: only a package's own does. */
+/* A folder's name does not identify files deep inside it: only a package's own name does. */
 #include "library_names.h"
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ bool gp_path_begins(const char *path, const char *folders)
 	return strncmp(path, folders, n) == 0 && path[n] == '/';
 }
 
-/* Built where its source is: .../vllm/_C.abi3.so. */
+/* True for a file that was built where its source is: .../vllm/_C.abi3.so. */
 static bool is_held_by(const char *path, const char *folder)
 {
 	const char *slash = strrchr(path, '/');

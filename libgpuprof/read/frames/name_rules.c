@@ -1,4 +1,4 @@
-/* One table; where each kind begins in it is found once. */
+/* One table; the first row of each kind is looked up once. */
 #include "name_rules.h"
 
 #include "frame_phase.h"

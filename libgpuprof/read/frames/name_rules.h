@@ -1,6 +1,6 @@
 /*
- * The rows of frame_names.def, by kind. A row that has a `part` is of Python frames: the part is
- * one of their file's path.
+ * The rows of frame_names.def, by kind. A row with a `part` fits Python frames whose file's path
+ * contains the part.
  */
 #ifndef GP_NAME_RULES_H
 #define GP_NAME_RULES_H
@@ -52,9 +52,9 @@ struct gp_name_rule {
 
 /* The first row of a kind; the others follow it, up to a row of another kind. */
 const struct gp_name_rule *gp_rules_of(enum gp_rule_kind kind);
-/* The first row of a kind that fits a text; NULL: none. */
+/* The first row of a kind that fits the text; NULL: none. */
 const struct gp_name_rule *gp_rule_fitting(enum gp_rule_kind kind, const char *text);
-/* With the text of a row of that kind `text` begins. */
+/* True: `text` begins with the text of a row of that kind. */
 bool gp_rule_begins(enum gp_rule_kind kind, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* How the text of a rule is held against a name, and how a name is written. */
+/* Matches the text of a rule with a name, and writes names. */
 #ifndef GP_NAME_TEXT_H
 #define GP_NAME_TEXT_H
 
@@ -20,10 +20,10 @@ static inline bool starts(const char *text, const char *with)
 	return *text == *with && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* A pattern with a star fits what begins as it does before the star and ends as it does after. */
+/* A pattern with a star matches a text with the pattern's beginning and end. */
 static inline bool fits(const char *text, const char *pattern)
 {
-	if (*pattern != *text && *pattern != '*') /* most do not: frames are many */
+	if (*pattern != *text && *pattern != '*') /* fast: most texts fail here */
 		return false;
 	const char *star = strchr(pattern, '*');
 	if (star == NULL)
@@ -33,13 +33,13 @@ static inline bool fits(const char *text, const char *pattern)
 	       memcmp(text + bytes - after, star + 1, after) == 0;
 }
 
-/* Where a function's name ends: parameters, or what a compiler adds to a part of it. */
+/* True where a function's name ends: at its parameters, or at a suffix that a compiler adds. */
 static inline bool ends_name(const char *at)
 {
 	return *at == 0 || *at == '(' || *at == ' ' || *at == '[';
 }
 
-/* False: it does not fit, and nothing is written. */
+/* False: it is too long, and `out` is unchanged. */
 static inline bool write_name(char *out, const char *start, const char *name, size_t bytes)
 {
 	int n = snprintf(out, GP_NAME_MAX, "%s%.*s", start, (int)bytes, name);

@@ -1,6 +1,7 @@
 /*
- * Operators of PyTorch by what its generated code is called: the rows of frame_names.def tell a
- * name from its overload; what they leave open stays whole or is not named, never guessed.
+ * Operators of PyTorch, from the names of its generated functions. The rows of frame_names.def
+ * separate a name from its overload. Where they do not decide, the name stays whole or is empty:
+ * the code never guesses.
  */
 #include <ctype.h>
 
@@ -20,7 +21,7 @@ static size_t longest_ending(const char *name, size_t bytes, enum gp_rule_kind k
 	return longest;
 }
 
-/* Where NAME and its overload part; 0: nowhere. */
+/* The place where NAME and its overload split; 0: none. */
 static size_t split_of(const char *name, size_t bytes)
 {
 	for (const struct gp_name_rule *r = gp_rules_of(GP_RULE_SPLIT); r->kind == GP_RULE_SPLIT;
@@ -77,8 +78,9 @@ static bool ends(const char *text, size_t bytes, const char *with)
 }
 
 /*
- * The wrapper of a structured kernel is NAME, "_", overload, where NAME of an overload that writes
- * to given tensors ends with _out once more: addmm_out_out is addmm.out, eye_out_m_out eye.m_out.
+ * The wrapper of a structured kernel is NAME, "_", overload. If the overload writes to given
+ * tensors, NAME has one more _out at its end: addmm_out_out is addmm.out, eye_out_m_out is
+ * eye.m_out.
  */
 static bool read_structured(const char *at, size_t bytes, char *name, bool *is_allocation)
 {
@@ -96,7 +98,7 @@ static bool read_structured(const char *at, size_t bytes, char *name, bool *is_a
 	return write_operator(plain, strlen(plain), name, is_allocation);
 }
 
-/* Of any other it is overload, "_", NAME; without an overload the NAME behind the underscore. */
+/* Other wrappers are overload, "_", NAME. Without an overload, an underscore and NAME. */
 static bool read_unstructured(const char *at, size_t bytes, char *name, bool *is_allocation)
 {
 	if (bytes > 1 && at[0] == '_')
@@ -111,7 +113,7 @@ static bool read_unstructured(const char *at, size_t bytes, char *name, bool *is
 	const char *base = at + longest + 1;
 	size_t left = longest != 0 ? bytes - longest - 1 : 0;
 	bool is_out = ends(at, longest, "out");
-	/* the name of what writes to given tensors says so as well */
+	/* an overload that writes to given tensors has _out at the end of NAME as well */
 	if (left == 0 || is_out != ends(base, left, "_out"))
 		return false;
 	char whole[GP_NAME_MAX];
@@ -124,7 +126,7 @@ static bool read_unstructured(const char *at, size_t bytes, char *name, bool *is
 	return true;
 }
 
-/* Of a call through the dispatcher, the template argument that is the wrapper. */
+/* For a call through the dispatcher: the template argument that is the wrapper. */
 static const char *find_wrapper(const char *function)
 {
 	static const char *const call[] = { "c10::impl::make_boxed_from_unboxed_functor<",
@@ -150,7 +152,7 @@ bool gp_operator_of_kernel(const char *function, char *name, bool *is_allocation
 	at += is_unstructured ? sizeof again - 1 : 0;
 	if (!starts(at, wrapper))
 		return false;
-	/* behind it the backend: CUDA, SparseCsrCUDA, CompositeExplicitAutograd */
+	/* the backend follows: CUDA, SparseCsrCUDA, CompositeExplicitAutograd */
 	at += sizeof wrapper - 1;
 	at += strcspn(at, "_");
 	const char *end = at + word(at);

@@ -1,9 +1,9 @@
 /*
- * What a dead process left in its rings goes into its recording: encoded as its drain thread would
- * have done, flagged ADOPTED, sealed. Which rings, and when, adoption.c knows; it holds the lock.
- * Where to go on is read from the recording, not believed from the control page. Each block is
- * noted in the ring (sequence, tail) after it is written, so that a crash in the middle costs
- * nothing: the next adopter goes on.
+ * Writes the events that a dead process left in its rings into its recording: encoded as its drain
+ * thread would have done, flagged ADOPTED, sealed. adoption.c selects the rings and the time, and
+ * holds the lock. The position to continue at is read from the recording: the control page is not
+ * trusted. After each block is written, the ring gets its new sequence and tail. So a crash in the
+ * middle loses nothing: the next adopter continues.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,19 +23,19 @@ struct adopter {
 	struct gp_file file;
 	struct gp_index index;
 	struct gp_tick tick;
-	uint64_t ticks;	  /* the newest moment known of the run */
-	uint64_t at, end; /* where the next block goes, and where its slot ends */
+	uint64_t ticks;	  /* the newest known time of the run */
+	uint64_t at, end; /* the place of the next block, and the end of its slot */
 	uint64_t slot;
 	uint32_t segment, part;
 	uint64_t cut;
-	struct gp_block_room room; /* record: one decoded block */
+	struct gp_block_room room; /* its `record` holds one decoded block */
 	struct gp_adopted got;
 };
 
 /*
- * The run ended when its last event came, not now. If no event is later than the owner's last
- * block, this has the same clocks: readers compute all times from the latest ones, and computed
- * ones are rounded.
+ * The end time of the run is that of its last event, not the current time. If no event is later
+ * than the owner's last block, this block gets the same clocks. Readers compute all times from the
+ * latest clocks, and computed clocks are rounded.
  */
 static struct gp_block_header make_header(const struct adopter *a, enum gp_block_type type,
 					  uint16_t flags)
@@ -79,7 +79,7 @@ static void enter_slot(struct adopter *a, uint64_t slot)
 static enum gp_status begin_part(struct adopter *a)
 {
 	const struct gp_file_header *h = &a->file.header;
-	/* a segment may not overwrite its own beginning */
+	/* a segment must not overwrite its own beginning */
 	if (a->part + 2 >= h->slots)
 		return GP_E_SPACE;
 	a->part++;
@@ -91,8 +91,8 @@ static enum gp_status begin_part(struct adopter *a)
 /* ---- rings ---- */
 
 /*
- * Copies what may go into one block to a->room.record: while it is looked at and encoded another
- * process may write into the rings.
+ * Copies the slots for one block to a->room.record. The copy is then checked and encoded: another
+ * process may write into the rings meanwhile.
  */
 static uint64_t copy_slots(struct adopter *a, const struct gp_ring *ring, uint64_t tail,
 			   uint64_t head)
@@ -103,7 +103,10 @@ static uint64_t copy_slots(struct adopter *a, const struct gp_ring *ring, uint64
 	return n;
 }
 
-/* Slots of whole records in a->room.record that go into one block: on one side of the cut. */
+/*
+ * The number of slots of whole records in a->room.record for one block. All of them lie on one side
+ * of the cut.
+ */
 static uint64_t block_slots(struct adopter *a, uint64_t copied, bool *is_late)
 {
 	uint64_t at = 0;
@@ -120,7 +123,7 @@ static uint64_t block_slots(struct adopter *a, uint64_t copied, bool *is_late)
 	return at;
 }
 
-/* A block of `slots` slots from `base`, which has room for `room` of them, wrapping. */
+/* Writes a block of `slots` slots from `base`, a ring buffer of `room` slots. */
 static enum gp_status put_block(struct adopter *a, struct gp_block_header header,
 				const struct gp_record *base, uint64_t room, uint64_t tail,
 				uint64_t slots)
@@ -133,7 +136,7 @@ static enum gp_status put_block(struct adopter *a, struct gp_block_header header
 					a->room.bytes, gp_block_bound(), &length);
 		if (status != GP_OK)
 			return status;
-		bool fits = a->end - a->at >= length + GP_BLOCK_HEADER; /* an END must still fit */
+		bool fits = a->end - a->at >= length + GP_BLOCK_HEADER; /* leave space for an END */
 		status = fits ? gp_file_write(a->file.fd, a->at, a->room.bytes, length) :
 				begin_part(a);
 		if (status != GP_OK)
@@ -145,7 +148,7 @@ static enum gp_status put_block(struct adopter *a, struct gp_block_header header
 	}
 }
 
-/* The first `slots` of a->room.record. */
+/* Writes the first `slots` slots of a->room.record. */
 static enum gp_status put_events(struct adopter *a, struct gp_ring *ring, uint64_t slots,
 				 bool is_late)
 {
@@ -161,9 +164,9 @@ static enum gp_status put_events(struct adopter *a, struct gp_ring *ring, uint64
 	return GP_OK;
 }
 
-/* ---- what the rest refers to ---- */
+/* ---- definitions that the records refer to ---- */
 
-/* As blocks of ring 0, the recorder's own, whose sequence is known. */
+/* As blocks of ring 0, which is the recorder's own and has a known sequence. */
 static enum gp_status put_definitions(void *context, const struct gp_record *slots, uint64_t count)
 {
 	struct adopter *a = context;
@@ -195,7 +198,7 @@ static enum gp_status adopt_ring(struct adopter *a, struct gp_ring *ring)
 	return GP_OK;
 }
 
-/* As far as a block keeps it: times are rounded. */
+/* Compares what a block keeps of a record: its times are rounded. */
 static bool is_same_record(const struct gp_record *a, const struct gp_record *b)
 {
 	return a->kind == b->kind && a->order == b->order && a->device == b->device &&
@@ -205,8 +208,8 @@ static bool is_same_record(const struct gp_record *a, const struct gp_record *b)
 }
 
 /*
- * The owner (or an adopter) may have died after it wrote a block and before it freed the slots:
- * only its last one.
+ * The owner (or an adopter) may have died after it wrote a block and before it freed the slots.
+ * This can only be its last block.
  */
 static void skip_written(struct adopter *a)
 {
@@ -219,7 +222,7 @@ static void skip_written(struct adopter *a)
 	if (gp_file_decode(&a->file, walk.offset, &walk.header, &a->room, a->room.record, &slots) !=
 		    GP_OK ||
 	    slots == 0) {
-		a->at = walk.offset; /* torn: written anew */
+		a->at = walk.offset; /* incompletely written: overwrite it */
 		return;
 	}
 	for (uint32_t i = 0; i < a->rings->rings; i++) {
@@ -235,7 +238,8 @@ static void skip_written(struct adopter *a)
 }
 
 /*
- * Before everything that is left in the rings, or the events that a loss confuses would look wrong.
+ * The lowest order that is left in the rings. A LOST record goes before it: else events that the
+ * loss affects would look wrong.
  */
 static uint64_t oldest_left(struct adopter *a)
 {
@@ -249,7 +253,9 @@ static uint64_t oldest_left(struct adopter *a)
 	return oldest;
 }
 
-/* Losses that no LOST record has told yet, told by ring 0, the recorder's own. */
+/*
+ * Puts a LOST record into ring 0, the recorder's own, for losses that no LOST record has counted.
+ */
 static void tell_losses(struct adopter *a)
 {
 	struct gp_record lost = { .kind = GP_LOST, .order = oldest_left(a), .time = a->ticks };
@@ -289,10 +295,10 @@ static void tell_losses(struct adopter *a)
 static enum gp_status adopt_rings(struct adopter *a)
 {
 	skip_written(a);
-	/* what the records refer to comes before them */
+	/* definitions come before the records that refer to them */
 	enum gp_status status = gp_orphan_stacks_visit(a->rings, put_definitions, a);
 	enum gp_status first_failure = status;
-	/* all others first: what they hold is the newest moment */
+	/* ring 0 last: the other rings have the newest time */
 	for (uint32_t i = a->rings->rings; i-- > 0 && status != GP_E_SPACE && status != GP_E_IO;) {
 		if (i == 0)
 			tell_losses(a);
@@ -301,7 +307,8 @@ static enum gp_status adopt_rings(struct adopter *a)
 			first_failure = status;
 	}
 	/*
-	 * an impossible ring is skipped; a full disk is not the end: the next adopter tries again
+	 * An impossible ring is skipped. A full disk ends this attempt only: the next adopter tries
+	 * again.
 	 */
 	if (first_failure == GP_E_SPACE || first_failure == GP_E_IO)
 		return first_failure;
@@ -314,7 +321,10 @@ static enum gp_status adopt_rings(struct adopter *a)
 
 /* ---- the recording ---- */
 
-/* What the owner counted and had no time to write into its header, or what no LOST record tells. */
+/*
+ * Adds counts to the header that the owner had no time to write, and counts of losses without a
+ * LOST record.
+ */
 static enum gp_status put_header(struct adopter *a)
 {
 	const struct gp_control *c = a->rings->control;
@@ -339,7 +349,7 @@ static enum gp_status put_header(struct adopter *a)
 	if (memcmp(old.lost, h->lost, sizeof old.lost) == 0 && old.flags == h->flags &&
 	    old.failed_blocks == h->failed_blocks)
 		return GP_OK;
-	/* not to GP_FORMAT_MINOR: what the owner wrote may break rules that are newer than it */
+	/* Not GP_FORMAT_MINOR: the owner's blocks may not obey its newer rules. */
 	h->minor = h->minor > GP_FORMAT_LOSSES ? h->minor : GP_FORMAT_LOSSES;
 	unsigned char bytes[GP_FILE_HEADER];
 	gp_file_header_encode(h, bytes);
@@ -350,7 +360,7 @@ bool gp_is_recording_of(const struct gp_file_header *h, const struct gp_ring_fil
 {
 	const struct gp_control *c = rings->control;
 	const char *ours = strrchr(rings->path, '/'), *named = strrchr(h->ring_path, '/');
-	/* one killed right at its start had no time to name its rings */
+	/* an owner that was killed at its start has not written the path of its rings */
 	bool is_named = h->ring_path[0] == '\0' ||
 			(ours != NULL && named != NULL && strcmp(ours, named) == 0);
 	return is_named && h->pid == c->pid &&
@@ -380,7 +390,7 @@ static enum gp_status open_recording(struct adopter *a, const char *path, int fl
 	return status;
 }
 
-/* Where its owner wrote it; else where it is read, which may be elsewhere by now. */
+/* Opens the recording at its owner's path; else at the reader's path, if it was moved. */
 static enum gp_status find_recording(struct adopter *a, const char *moved_to)
 {
 	enum gp_status status = open_recording(a, a->rings->control->output, O_NOFOLLOW);

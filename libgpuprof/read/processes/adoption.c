@@ -1,9 +1,9 @@
 /*
- * Which rings are adopted: those of dead owners in the ring places, and those that a recording
- * which is being read names, wherever it lies by now. Another adopter is awaited for these alone,
- * and not for ever. A ring file goes when its recording has it all; what has nowhere to go stays
- * for days: that a path leads nowhere from here does not prove that the recording is gone. After
- * these it goes from wherever we are, or rings of removed directories would stay for ever.
+ * Selects the rings to adopt. These are the rings of dead owners in the ring places, and those of a
+ * recording that is read, even if it was moved. Only for the latter it waits for another adopter,
+ * and for a limited time. A ring file is removed once its recording has all its events. A ring file
+ * whose recording is not found stays for days, because the path may be valid elsewhere. Then it is
+ * removed from anywhere, or rings for removed directories would stay forever.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,9 +23,9 @@
 struct adoption {
 	unsigned adopted;
 	FILE *report;
-	const char *recording; /* only its rings; NULL: all */
+	const char *recording; /* adopt its rings only; NULL: all rings */
 	struct gp_file_header header;
-	uint64_t *wait_ns; /* left; NULL: none */
+	uint64_t *wait_ns; /* remaining time; NULL: do not wait */
 };
 
 static bool is_locked_by_us(const struct gp_ring_file *rings)
@@ -45,8 +45,9 @@ static void say_waiting(const struct adoption *to, const struct gp_ring_file *ri
 }
 
 /*
- * Ours now, and still in the directory? The kernel frees the lock of an adopter that dies.
- * Polled: F_SETLKW has no limit, and to interrupt it would take a signal of the caller's process.
+ * True: we have the lock, and the file is still in the directory. The kernel frees the lock of an
+ * adopter that dies. Polled: F_SETLKW has no time limit, and interrupting it would take a signal of
+ * the caller's process.
  */
 static bool take_lock(const struct adoption *to, const struct gp_ring_file *rings)
 {
@@ -71,8 +72,8 @@ static bool take_lock(const struct adoption *to, const struct gp_ring_file *ring
 }
 
 /*
- * An owner killed between making the file and giving it room left an empty one; living ones take
- * microseconds.
+ * Removes an empty ring file. Its owner was killed after it created the file and before it gave it
+ * a size, which takes a living owner microseconds.
  */
 static void remove_stillborn(const char *path)
 {
@@ -82,7 +83,7 @@ static void remove_stillborn(const char *path)
 		unlink(path);
 }
 
-/* Neither written nor, by the beat of its owner's heart in this boot, alive for days. */
+/* True: for days it was not written, and its owner had no heartbeat that this boot can see. */
 static bool is_old(const struct gp_ring_file *rings)
 {
 	const uint64_t now = gp_clock_read(CLOCK_MONOTONIC_RAW);
@@ -128,7 +129,7 @@ static void report_ring(FILE *out, const struct gp_ring_file *rings, enum gp_sta
 			got->recording, pid, rings->path, cause_of(status, got->error).text);
 }
 
-/* One that has not named its rings is known by its path alone. */
+/* A recording whose header has no ring path is identified by its own path. */
 static bool is_wanted(const struct adoption *to, const struct gp_ring_file *rings)
 {
 	struct stat a, b;
@@ -145,7 +146,7 @@ static void adopt_open(struct adoption *to, struct gp_ring_file *rings)
 {
 	struct gp_control *c = rings->control;
 	if (c->output[sizeof c->output - 1] !=
-	    '\0') /* a needless write would make the file young */
+	    '\0') /* an unnecessary write would renew the file's time */
 		c->output[sizeof c->output - 1] = '\0';
 	enum gp_owner owner = gp_ring_file_owner(rings);
 	if ((owner != GP_OWNER_DEAD && owner != GP_OWNER_INHERITED) || !is_wanted(to, rings) ||

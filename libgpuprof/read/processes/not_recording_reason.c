@@ -1,6 +1,6 @@
 /*
- * Why a process is not among those that record: what the kernel tells of it, and what it has
- * mapped. Nothing of another user's is opened: its ring files are named, not read.
+ * Why a process is not among those that record: from the kernel's information on it and its mapped
+ * files. Files of another user are never opened: their ring files are listed, not read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define RING_NAME "/gpuprof-ring-"
 
-/* Where another user's rings lie, if they lie where ours would. */
+/* Finds another user's rings, if they lie where ours would. */
 static void find_rings(unsigned pid, uint64_t start, struct gp_not_recording *out)
 {
 	const char *const places[] = { "/dev/shm", getenv("GPUPROF_RING_DIR") };
@@ -28,8 +28,8 @@ static void find_rings(unsigned pid, uint64_t start, struct gp_not_recording *ou
 }
 
 /*
- * The page that it shares stays mapped after its file is gone, so "(deleted)" tells of a recording
- * that has ended. A line: addresses, rights, offset, device, inode, then blanks and the path.
+ * The shared page stays mapped after its file is gone, so "(deleted)" means a recording that has
+ * ended. A line has: addresses, rights, offset, device, inode, then blanks and the path.
  */
 static void look_at_line(char *line, struct gp_not_recording *out)
 {

@@ -1,4 +1,4 @@
-/* Rings are gone through once; a stack that several records name is told once. */
+/* Walks each ring once. Writes a stack once, even if several records refer to it. */
 #include "orphan_stacks.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 struct left {
 	const struct gp_ring *chunk[GP_STACK_CHUNKS_MAX]; /* of the table of stacks */
-	struct gp_record *slots;			  /* GP_BLOCK_RECORDS, on their way */
+	struct gp_record *slots;			  /* output, GP_BLOCK_RECORDS slots */
 	uint64_t used;
 	enum gp_status (*put)(void *context, const struct gp_record *slots, uint64_t count);
 	void *context;
@@ -46,7 +46,7 @@ static void find_chunks(struct left *left, const struct gp_ring_file *rings)
 {
 	for (uint32_t i = 0; i < rings->rings; i++) {
 		const struct gp_ring *ring = gp_ring_file_ring(rings, i);
-		/* read once: another process may change it */
+		/* read it once: another process may change it */
 		uint32_t chunk = *(const volatile uint32_t *)&ring->thread;
 		if (atomic_load(&ring->state) == GP_RING_STACKS && chunk < GP_STACK_CHUNKS_MAX)
 			left->chunk[chunk] = ring;

@@ -1,7 +1,7 @@
 /*
- * The stacks that the records left in a dead process's rings name, from the table of stacks that
- * lies beside them: as definitions, whatever the recording has of them already. Nothing in the ring
- * file is trusted. Not for tools/.
+ * The stacks that records in a dead process's rings refer to, from the table of stacks beside the
+ * rings. They are returned as definitions, even if the recording has them already. The ring file's
+ * contents are not trusted. Not for tools/.
  */
 #ifndef GP_ORPHAN_STACKS_H
 #define GP_ORPHAN_STACKS_H
@@ -10,7 +10,7 @@
 
 /*
  * Calls `put` with the slots of DEFINE records, at most GP_BLOCK_RECORDS at a time, until it fails
- * or all are told.
+ * or all stacks are visited.
  */
 enum gp_status gp_orphan_stacks_visit(const struct gp_ring_file *rings,
 				      enum gp_status (*put)(void *context,

@@ -1,4 +1,4 @@
-/* Processes that record now or left their rings behind, as their ring files show them. */
+/* Processes that record now or left their rings behind, as seen in their ring files. */
 #include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,12 +61,12 @@ enum gp_status gp_process_visit(void (*visit)(void *context, const struct gp_pro
 	return GP_OK;
 }
 
-/* ---- requests to one of them ---- */
+/* ---- requests to a process ---- */
 
 struct process_search {
 	unsigned pid;
 	struct gp_ring_file file;
-	bool is_found, is_own; /* is_own: its pid means here what it means there */
+	bool is_found, is_own; /* is_own: its pid is valid in our namespace */
 };
 
 static void find_process(void *context, const char *path)
@@ -103,13 +103,13 @@ enum gp_status gp_process_set_level(unsigned pid, unsigned level)
 		return GP_E_ARGUMENT;
 	if (!search_process(&search, pid))
 		return GP_E_OPEN;
-	/* partner: the drain thread's load at its next turn */
+	/* partner: the load that the drain thread does at its next turn */
 	atomic_store(&search.file.control->want_level, level);
 	gp_ring_file_close(&search.file);
 	return GP_OK;
 }
 
-#define LOOK_NS 200000000 /* nothing tells that a process died: look that often */
+#define LOOK_NS 200000000 /* the end of a process sends no notice, so poll */
 
 /* GP_E_TRUNCATED, GP_E_BUSY: see gp_process_snapshot. */
 static enum gp_status ask(const struct gp_ring_file *file, int64_t patience_ns)

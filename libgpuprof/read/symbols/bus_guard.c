@@ -1,4 +1,4 @@
-/* The handler needs a table and mmap(2) alone. A fault elsewhere ends the process as before. */
+/* The handler uses only a table and mmap(2). A fault elsewhere ends the process as before. */
 #include "bus_guard.h"
 
 #include <signal.h>
@@ -6,14 +6,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define RANGES_MAX 1024u /* a symbolizer has some dozen modules open, three files each */
+#define RANGES_MAX 1024u /* a symbolizer has a few dozen modules open, with three files each */
 
 static struct range {
 	uintptr_t base; /* 0: free */
 	size_t bytes;
 } ranges[RANGES_MAX];
 static struct sigaction before;
-static unsigned guarded; /* ranges; the handler is in place while there are any */
+static unsigned guarded; /* number of ranges; the handler is installed while it is not 0 */
 
 static void replace_page(int signal, siginfo_t *info, void *context)
 {
@@ -28,7 +28,7 @@ static void replace_page(int signal, siginfo_t *info, void *context)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page)
 			return;
 	}
-	sigaction(signal, &before, NULL); /* the access is made again */
+	sigaction(signal, &before, NULL); /* the access is repeated with the old handler */
 }
 
 bool gp_bus_guard_add(void *base, size_t bytes)

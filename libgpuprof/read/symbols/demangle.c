@@ -1,4 +1,6 @@
-/* A plain form can be exponentially longer than its mangled one: printing ends where room ends. */
+/*
+ * A demangled name can be exponentially longer than its mangled one: output stops where room ends.
+ */
 #include "demangle.h"
 
 #include <setjmp.h>
@@ -7,7 +9,7 @@
 
 #include <libiberty/demangle.h>
 
-/* libiberty keeps arrays of some 50 times this on the stack */
+/* libiberty keeps arrays of about 50 times this size on the stack */
 #define MANGLED_MAX 16384u
 
 struct text {
@@ -27,7 +29,7 @@ static void append(const char *piece, size_t bytes, void *context)
 
 static int print(const char *name, struct text *text)
 {
-	/* Rust's older names are C++ names that end in a hash */
+	/* Rust's older names are C++ names with a hash at their end */
 	bool is_old_rust = strncmp(name, "_ZN", 3) == 0 && strstr(name, "17h") != NULL;
 	if (strncmp(name, "_R", 2) == 0 || is_old_rust) {
 		if (rust_demangle_callback(name, 0, append, text))
@@ -38,11 +40,11 @@ static int print(const char *name, struct text *text)
 	return 0;
 }
 
-/* 0: not mangled, damaged, or longer than fits */
+/* The length; 0: not mangled, damaged, or longer than fits. */
 static size_t plain_form(const char *name, char *out, size_t room)
 {
 	struct text text = { .out = out, .room = room };
-	/* libiberty holds no memory while it prints to a callback: leaving it loses nothing */
+	/* libiberty holds no memory while it prints to a callback, so longjmp leaks none */
 	if (setjmp(text.full) != 0 || !print(name, &text))
 		return 0;
 	out[text.used] = 0;

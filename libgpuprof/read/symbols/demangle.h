@@ -1,6 +1,6 @@
 /*
- * Mangled names of C++ and Rust to what people write: without parameters, as overloads are told
- * apart by file and line. Holds libiberty; runs in the program, never in the job.
+ * Converts mangled names of C++ and Rust to source form, without parameters: file and line
+ * distinguish overloads. Contains libiberty, so it runs in the program, never in the job.
  */
 #ifndef GP_DEMANGLE_H
 #define GP_DEMANGLE_H
@@ -10,9 +10,9 @@
 #define GP_DEMANGLED_MAX 8192u
 
 /*
- * Writes `name` as people write it to `out` (`room` bytes with the zero). A name that is not
- * mangled, that does not parse or whose plain form does not fit is copied as it is, cut at `room`.
- * Returns the length written.
+ * Writes the source form of `name` to `out` (`room` bytes with the zero). It copies a name that is
+ * not mangled or invalid, or whose source form does not fit, and cuts it at `room`. Returns the
+ * length written.
  */
 size_t gp_demangle(const char *name, char *out, size_t room);
 

@@ -1,4 +1,7 @@
-/* Offsets of entries rise through the tree: the parents of one are found without reading it all. */
+/*
+ * Offsets of entries increase through the tree: the search for an entry's parents skips other
+ * subtrees.
+ */
 #include "dwarf_names.h"
 
 #include <dwarf.h>
@@ -7,7 +10,7 @@
 #include <string.h>
 
 #define DEPTH_MAX 32u
-/* an inlined call, its abstract function, the declaration in its class */
+/* an inlined call, its abstract function, its declaration in the class */
 #define ORIGINS_MAX 8u
 
 static const char *linkage_name(Dwarf_Die *die)
@@ -19,7 +22,7 @@ static const char *linkage_name(Dwarf_Die *die)
 	return dwarf_formstring(&attribute);
 }
 
-/* where `die` was declared: in the file's own order, so that its parents say where it belongs */
+/* Finds the declaration of `die` in the main file: its parents give its scope. */
 static bool declaration(Dwarf_Die *die, Dwarf_Die *declared)
 {
 	Dwarf_Attribute attribute;
@@ -53,7 +56,7 @@ static bool is_scope(int tag)
 	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-/* The entry at `offset` or around it among the children of `parent`. */
+/* Finds the child of `parent` that is at `offset` or contains it. */
 static bool child_around(Dwarf_Die *parent, Dwarf_Off offset, Dwarf_Die *found,
 			 struct gp_work_limit *limit)
 {

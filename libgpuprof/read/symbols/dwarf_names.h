@@ -1,6 +1,6 @@
 /*
- * Names of functions in debug information: the linkage name where there is one, else the plain one
- * with the namespaces and classes around it, which compilers leave to the tree.
+ * Names of functions in debug information: the linkage name if there is one, else the plain name.
+ * The namespaces and classes around a plain name come from the tree.
  */
 #ifndef GP_DWARF_NAMES_H
 #define GP_DWARF_NAMES_H
@@ -12,8 +12,8 @@
 #include "work_limit.h"
 
 /*
- * NULL unknown. `scope` gets what is to be written before the name, "a::b::", or "": cut at no
- * place, a scope that does not fit is left out.
+ * NULL unknown. `scope` gets the prefix of the name, "a::b::", or "". A scope that does not fit is
+ * left out whole.
  */
 const char *gp_dwarf_name(Dwarf_Die *function, char *scope, size_t room,
 			  struct gp_work_limit *limit);

@@ -1,4 +1,7 @@
-/* A unit's functions are listed when it is first met; then a place costs one function's tree. */
+/*
+ * A unit's functions are listed when it is first used. After that, a place costs one function's
+ * tree.
+ */
 #include "dwarf_place.h"
 
 #include <dwarf.h>
@@ -14,7 +17,7 @@
 #include "module_file.h"
 
 #define INLINED_MAX 64u
-/* what libdw keeps of lines, and we of functions, before all of it is dropped: some 400 MiB */
+/* bound on libdw's line rows and our function rows, about 400 MiB; then all are dropped */
 #define ROWS_MAX 8000000u
 
 struct unit {
@@ -26,14 +29,14 @@ struct unit {
 struct gp_dwarf {
 	Elf *elf;
 	Dwarf *dwarf;
-	struct gp_elf shared; /* what .gnu_debugaltlink names */
+	struct gp_elf shared; /* the file that .gnu_debugaltlink refers to */
 	Dwarf *shared_dwarf;
 	struct gp_die_ranges units;
 	struct gp_row_table met; /* of struct unit */
 	size_t rows;
 };
 
-/* Unless we set the alternate file, libdw opens any path that .gnu_debugaltlink names. */
+/* If we do not set the alternate file, libdw opens any path in .gnu_debugaltlink. */
 static bool find_shared(struct gp_dwarf *d, const char *debug_root)
 {
 	const char *path;
@@ -99,7 +102,7 @@ void gp_dwarf_close(struct gp_dwarf *d)
 	free(d);
 }
 
-/* libdw keeps every line table that it ever decoded: only ending it gives them back. */
+/* libdw keeps every decoded line table until its handle is closed. */
 static bool start_over(struct gp_dwarf *d)
 {
 	forget_units(d);
@@ -109,8 +112,8 @@ static bool start_over(struct gp_dwarf *d)
 }
 
 /*
- * Follows the calls inlined at `address` below `die`: chain[0] is the function, each next one was
- * inlined into the one before.
+ * Follows the calls inlined at `address` below `die`. chain[0] is the function, and each next one
+ * was inlined into the one before.
  */
 static size_t follow(Dwarf_Die *die, Dwarf_Addr address, Dwarf_Die *chain, size_t most,
 		     struct gp_work_limit *limit)
@@ -134,7 +137,7 @@ static size_t follow(Dwarf_Die *die, Dwarf_Addr address, Dwarf_Die *chain, size_
 		} else {
 			is_deeper = dwarf_siblingof(&child, &child) == 0;
 		}
-		/* offsets rise in sound trees: anything else could go on for ever */
+		/* offsets increase in valid trees: others could cause an endless loop */
 		if (is_deeper && dwarf_dieoffset(&child) <= offset)
 			return 1;
 	}

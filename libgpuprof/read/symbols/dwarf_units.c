@@ -7,11 +7,14 @@
 #include "../tables/array.h"
 #include "../tables/row_rank.h"
 
-/* how many ranges a search looks back for one that reaches as far as the address */
+/* how many ranges back a search looks for one that reaches the address */
 #define NESTED_MAX 32u
-/* namespaces, classes and functions in each other; damaged trees can be endless */
+/* bound on nested namespaces, classes and functions: damaged trees can be endless */
 #define DEPTH_MAX 48u
-/* ranges of one entry, more are damage: of a function, and of a unit with a section a function */
+/*
+ * Bounds on the ranges of one entry, a function or a unit with a section for each function. More
+ * are damage.
+ */
 #define FUNCTION_PIECES_MAX 4096u
 #define UNIT_PIECES_MAX 65536u
 
@@ -23,7 +26,7 @@ struct dwarf_units_walk {
 
 static bool keep(struct gp_die_ranges *ranges, Dwarf_Addr low, Dwarf_Addr high, Dwarf_Off die)
 {
-	/* what the linker dropped is left at 0, 1 or the highest addresses */
+	/* the linker sets dropped ranges to 0, 1 or the highest addresses */
 	if (low >= high || low <= 1 || low >= UINT64_MAX - 1)
 		return true;
 	struct gp_die_range *kept = gp_array_append(&ranges->range, &ranges->count, sizeof *kept);
@@ -101,7 +104,7 @@ static bool dwarf_units_walk(struct dwarf_units_walk *w, Dwarf_Die *parent, unsi
 	if (depth == DEPTH_MAX || dwarf_child(parent, &die) != 0)
 		return true;
 	do {
-		/* a sibling that lies before its brother would lead us round for ever */
+		/* a sibling with a lower offset would cause an endless loop */
 		if (dwarf_dieoffset(&die) <= w->reached)
 			break;
 		w->reached = dwarf_dieoffset(&die);

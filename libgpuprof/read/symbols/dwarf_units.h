@@ -1,7 +1,7 @@
 /*
  * The compilation units of a file by address, and the functions of a unit. Units are found by their
- * own ranges, one entry a unit: not every compiler lists them in .debug_aranges, which libdwfl
- * needs. Debug information may be damaged: walks end after a bounded time.
+ * own ranges, one entry for each unit: not every compiler writes .debug_aranges, which libdwfl
+ * needs. Debug information may be damaged, so walks have a bounded time.
  */
 #ifndef GP_DWARF_UNITS_H
 #define GP_DWARF_UNITS_H
@@ -24,12 +24,12 @@ struct gp_die_ranges {
 	size_t count;
 };
 
-/* Both: false when the limit was reached or memory was short; the ranges are empty then. */
+/* Both return false when the limit was reached or memory was short. The ranges are empty then. */
 bool gp_dwarf_units_read(struct gp_die_ranges *units, Dwarf *dwarf, struct gp_work_limit *limit);
 bool gp_dwarf_functions_read(struct gp_die_ranges *functions, Dwarf_Die *unit,
 			     struct gp_work_limit *limit);
 void gp_die_ranges_release(struct gp_die_ranges *ranges);
-/* The range around `address` that starts last; NULL: none. */
+/* The range with the highest start that contains `address`; NULL: none. */
 const struct gp_die_range *gp_die_ranges_find(const struct gp_die_ranges *ranges,
 					      Dwarf_Addr address);
 

@@ -1,4 +1,6 @@
-/* One table from .symtab, .dynsym and .gnu_debugdata: what the larger lacks the others may have. */
+/*
+ * One table from .symtab, .dynsym and .gnu_debugdata: each may have symbols that the others lack.
+ */
 #include "elf_symbols.h"
 
 #include <stdlib.h>
@@ -7,14 +9,14 @@
 #include "../tables/array.h"
 #include "../tables/row_rank.h"
 
-/* how many symbols a search looks back for one that reaches as far as the address */
+/* how many symbols back a search looks for one that reaches the address */
 #define NESTED_MAX 32u
 #define SECTIONS_MAX 65536u
 
 struct reading {
 	struct gp_elf_symbols *symbols;
 	struct gp_work_limit *limit;
-	GElf_Shdr *section; /* headers by index */
+	GElf_Shdr *section; /* section headers by index */
 	size_t sections;
 };
 
@@ -26,7 +28,7 @@ static bool keep(struct gp_elf_symbols *s, const struct gp_elf_symbol *symbol)
 	return kept != NULL;
 }
 
-/* Assembly code has functions of no type and no size: these end where the next one begins. */
+/* Functions of assembly code have no type and no size: they end where the next one begins. */
 static bool is_function(const struct reading *reading, const GElf_Sym *symbol, size_t section)
 {
 	int type = GELF_ST_TYPE(symbol->st_info);
@@ -53,7 +55,7 @@ static bool read_table(struct reading *reading, Elf *elf, Elf_Scn *section, cons
 		if (!is_function(reading, &symbol, symbol.st_shndx))
 			continue;
 		const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		/* "$x" and the like mark code and data, they name nothing */
+		/* "$x" and similar symbols mark code and data, they are not names */
 		if (name == NULL || name[0] == 0 || name[0] == '$')
 			continue;
 		const GElf_Shdr *in = &reading->section[symbol.st_shndx];
@@ -67,7 +69,7 @@ static bool read_table(struct reading *reading, Elf *elf, Elf_Scn *section, cons
 	return true;
 }
 
-/* Marks where code ends, so that no symbol without a size runs on into the next section. */
+/* Adds a symbol at the end of code, so that a symbol without a size ends there. */
 static bool mark_end(struct reading *reading, const GElf_Shdr *header)
 {
 	struct gp_elf_symbol end = { .name = "" };
@@ -107,7 +109,7 @@ static size_t underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* Of aliases the one with a size and the plainest name comes first: read, not __GI___libc_read. */
+/* Of aliases, the one with a size and the plainest name comes first: read, not __GI___libc_read. */
 static int by_place(const void *left, const void *right)
 {
 	const struct gp_elf_symbol *a = left, *b = right;
@@ -123,7 +125,7 @@ static int by_place(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* Leaves one symbol a place, and gives an end to those that have none. */
+/* Keeps one symbol for each place, and adds ends where they are missing. */
 static void elf_symbols_settle(struct gp_elf_symbols *s)
 {
 	size_t kept = 0;
@@ -166,7 +168,7 @@ const struct gp_elf_symbol *gp_elf_symbols_find(const struct gp_elf_symbols *sym
 {
 	const size_t behind =
 		gp_row_rank(symbols->symbol, symbols->count, sizeof *symbols->symbol, address);
-	/* a label inside a function must not hide the function */
+	/* a label inside a function must not replace the function */
 	const struct gp_elf_symbol *label = NULL;
 	for (size_t back = 1; back <= NESTED_MAX && back <= behind; back++) {
 		const struct gp_elf_symbol *symbol = &symbols->symbol[behind - back];

@@ -1,4 +1,4 @@
-/* Finding files and proving that they belong together. */
+/* Finds files and proves that they belong together. */
 #include "module_file.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ void gp_elf_close(struct gp_elf *elf)
 	*elf = (struct gp_elf){ 0 };
 }
 
-/* Takes over elf->map, also when it fails. */
+/* Takes ownership of elf->map, also on failure. */
 static bool parse(struct gp_elf *elf)
 {
 	elf_version(EV_CURRENT);
@@ -65,11 +65,13 @@ uint64_t gp_stat_changed_ns(const struct stat *status)
 	return modified > changed ? modified : changed;
 }
 
-/* GP_SYMBOL_NAMED: it is there. */
+/* Returns GP_SYMBOL_NAMED on success. */
 static enum gp_symbol_why map_file(struct gp_elf *elf, const char *path)
 {
 	*elf = (struct gp_elf){ 0 };
-	/* the recorder names whole paths: what lies in the current directory is another file */
+	/*
+	 * The recorder stores absolute paths: a file in the current directory is a different one.
+	 */
 	if (path[0] != '/')
 		return GP_SYMBOL_NO_FILE;
 	int fd = gp_regular_open(path, O_RDONLY);
@@ -81,7 +83,7 @@ static enum gp_symbol_why map_file(struct gp_elf *elf, const char *path)
 		goto out;
 	elf->bytes = (size_t)status.st_size;
 	elf->changed_unix_ns = gp_stat_changed_ns(&status);
-	/* libelf may write into the image of a file of the other byte order */
+	/* libelf may write into the image of a file with the other byte order */
 	void *map =
 		mmap(NULL, elf->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 	if (map == MAP_FAILED)
@@ -103,7 +105,7 @@ static bool module_file_is_same(const struct gp_build_id *a, const struct gp_bui
 	return a->bytes == b->bytes && memcmp(a->byte, b->byte, a->bytes) == 0;
 }
 
-/* With its bytes; NULL: not there. */
+/* The section with its contents; NULL: none. */
 static Elf_Scn *section_of(Elf *elf, const char *name, GElf_Shdr *header)
 {
 	size_t strings;
@@ -152,14 +154,14 @@ bool gp_elf_open_shared(struct gp_elf *shared, const char *path, const struct gp
 	bool is_found =
 		open_by_id(shared, id, debug_root) || (map_file(shared, path) == GP_SYMBOL_NAMED &&
 						       module_file_is_same(&shared->build_id, id));
-	/* libdw would open what it names in turn */
+	/* libdw would open the file that this section refers to */
 	if (is_found && section_of(shared->elf, ".gnu_debugaltlink", &header) == NULL)
 		return true;
 	gp_elf_close(shared);
 	return false;
 }
 
-/* With build ids on both sides they decide, and gigabytes need no CRC. */
+/* If both sides have build ids they decide, and no CRC of gigabytes is needed. */
 static bool open_linked(struct gp_elf *debug, const struct gp_elf *main, const char *path,
 			uint32_t crc)
 {
@@ -176,7 +178,7 @@ static bool open_linked(struct gp_elf *debug, const struct gp_elf *main, const c
 	return false;
 }
 
-/* the three places in which GDB looks too */
+/* the same three places as GDB's */
 static bool open_by_link(struct gp_elf *debug, const struct gp_elf *main, const char *path,
 			 const char *root)
 {
@@ -200,12 +202,12 @@ static bool open_by_link(struct gp_elf *debug, const struct gp_elf *main, const 
 }
 
 /*
- * What distributions of the RPM family ship of stripped files: an ELF file packed by xz. From
- * malloc; NULL: not xz, damaged, or larger than MINI_MAX.
+ * The symbol table that RPM distributions leave in stripped files: an ELF file compressed by xz.
+ * Returns memory from malloc; NULL: not xz, damaged, or larger than MINI_MAX.
  */
 static void *unpack(const Elf_Data *packed, size_t *bytes)
 {
-	/* the section does not say how large its contents are; symbol tables pack 1:4 or so */
+	/* the section does not have the unpacked size; symbol tables compress about 1:4 */
 	for (size_t room = packed->d_size * 8; room != 0 && room <= MINI_MAX; room *= 4) {
 		void *out = malloc(room);
 		uint64_t limit = MINI_MAX;
@@ -289,6 +291,6 @@ uint64_t gp_module_file_bias(const struct gp_module_file *file, uint64_t base)
 	}
 	if (lowest == UINT64_MAX)
 		return base;
-	/* mapped from the start of the page that holds it: both are that far into a page */
+	/* the mapping begins at a page: both addresses have the same offset in it */
 	return base - (lowest & ~(uint64_t)4095);
 }

@@ -1,4 +1,4 @@
-/* Sorted again when modules were added since the last search. */
+/* Sorts again if modules were added since the last search. */
 #include "module_map.h"
 
 #include <stdlib.h>
@@ -16,8 +16,8 @@ static bool module_map_is_same(const struct gp_mapped_module *a, const struct gp
 }
 
 /*
- * Without build ids, names are kept by path alone: they are right only where the file has not
- * changed since the first of these modules was mapped. False: no memory.
+ * Without a build id, a path identifies its names. They are correct only if the file has not
+ * changed since the first of its modules was mapped. False: out of memory.
  */
 static bool share_time(struct gp_module_map *map, struct gp_mapped_module *added)
 {
@@ -106,7 +106,7 @@ static bool sort(struct gp_module_map *map)
 	return true;
 }
 
-/* Modules over one address that are looked at; behind that the answer is GP_MAP_SEVERAL. */
+/* How many modules over one address a search examines; after that the answer is GP_MAP_SEVERAL. */
 #define CANDIDATES_MOST 4096u
 
 static bool was_mapped(const struct gp_module *m, uint64_t address, uint64_t at)
@@ -148,7 +148,7 @@ enum gp_map_answer gp_module_map_find(struct gp_module_map *map, uint64_t addres
 			return GP_MAP_SEVERAL;
 		if (!was_mapped(&map->module[candidate].is, address, at))
 			continue;
-		/* the same one at two times is one answer */
+		/* the same module at two times is one answer */
 		if (found == 1 && module_map_is_same(&map->module[candidate], &map->module[*index]))
 			continue;
 		*index = candidate;

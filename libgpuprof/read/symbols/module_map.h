@@ -1,6 +1,6 @@
 /*
- * Modules by address and time. Where two different ones were mapped and the time does not tell
- * which, neither is the answer.
+ * Modules by address and time. If two different modules were mapped there and the time does not
+ * decide, neither is returned.
  */
 #ifndef GP_MODULE_MAP_H
 #define GP_MODULE_MAP_H
@@ -14,17 +14,17 @@
 #include "symbolize.h"
 
 struct gp_mapped_module {
-	struct gp_module is; /* its path belongs to the caller; mapped_unix_ns: gp_module_map_ns */
+	struct gp_module is; /* the caller owns its path; mapped_unix_ns: use gp_module_map_ns */
 	struct gp_build_id build_id;
-	size_t times; /* 1 + which of the map's times it shares; 0: none */
+	size_t times; /* 1 + index of its shared time in the map; 0: none */
 };
-/* Since when a path without a build id was mapped. */
+/* The first time that a path without a build id was mapped. */
 struct gp_module_time {
 	const char *path;
 	uint64_t first_unix_ns;
 };
 struct gp_module_place {
-	uint64_t base, reach; /* reach: the highest end of this and all before it */
+	uint64_t base, reach; /* reach: the highest end of this place and all before it */
 	size_t index;
 };
 struct gp_module_map {
@@ -32,7 +32,7 @@ struct gp_module_map {
 	size_t count, room;
 	struct gp_module_place *place; /* sorted by base */
 	size_t places;
-	uint32_t *of_number; /* 1 + which module has it; 0: none */
+	uint32_t *of_number; /* 1 + index of the module with this number; 0: none */
 	size_t numbers;
 	struct gp_row_table times; /* of struct gp_module_time, by path */
 };
@@ -41,11 +41,11 @@ enum gp_map_answer { GP_MAP_NONE, GP_MAP_ONE, GP_MAP_SEVERAL };
 
 bool gp_module_map_add(struct gp_module_map *map, const struct gp_module *module);
 void gp_module_map_release(struct gp_module_map *map);
-/* Since when the file at its path must be unchanged; 0 not known. */
+/* The time since which the file at its path must be unchanged; 0: unknown. */
 uint64_t gp_module_map_ns(const struct gp_module_map *map, size_t index);
 /*
- * Each module that was ever mapped at `address`, until `visit` answers false or 4096 were looked
- * at: then *is_whole is false. False: no memory.
+ * Visits each module that was ever mapped at `address`, until `visit` returns false. After 4096
+ * modules it stops with *is_whole false. False: out of memory.
  */
 bool gp_module_map_visit(struct gp_module_map *map, uint64_t address,
 			 bool (*visit)(void *context, size_t index), void *context, bool *is_whole);

@@ -1,11 +1,11 @@
-/* A list, the oldest of which makes room. */
+/* A list in which a new module replaces the oldest. */
 #include "module_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define POOL_MAX 64u /* a job maps some dozens; the guard has room for 1024 files */
+#define POOL_MAX 64u /* a job maps a few dozens; the guard has room for 1024 files */
 
 struct kept {
 	char *path, *debug_root; /* path NULL: free */
@@ -16,7 +16,7 @@ struct kept {
 };
 
 static struct kept pool[POOL_MAX];
-static size_t next; /* to be taken for a new one */
+static size_t next; /* index of the next place to replace */
 
 void gp_module_names_close(struct gp_module_names *names)
 {
@@ -67,7 +67,7 @@ void gp_module_pool_give(const char *path, const struct gp_build_id *id, const c
 {
 	struct stat now;
 	struct kept kept = { .build_id = *id };
-	/* it has that build id, and so has its debug file: their images stay right */
+	/* The build ids of the file and its debug file are proved, so their images stay valid. */
 	const bool is_proved = id->bytes != 0 && names->file.main.elf != NULL;
 	if (!is_proved || stat(path, &now) != 0 || !is_unchanged(&names->file.main, &now)) {
 		gp_module_names_close(names);

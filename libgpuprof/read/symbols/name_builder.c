@@ -1,4 +1,4 @@
-/* Definitions of names, gathered into blocks. */
+/* Collects definitions of names into blocks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +11,12 @@
 struct gp_name_builder {
 	struct gp_block_room room;
 	struct gp_block_header header; /* of the next block */
-	uint64_t slots;		       /* for it */
+	uint64_t slots;		       /* used in the next block */
 	unsigned char *blocks;
 	size_t bytes, blocks_room;
 	uint32_t modules;
 	size_t frames;
-	bool is_failed; /* no memory once: what is there may end within an address */
+	bool is_failed; /* memory was short once: the data may end within an address */
 };
 
 static bool builder_flush(struct gp_name_builder *b)
@@ -37,7 +37,7 @@ static bool builder_flush(struct gp_name_builder *b)
 	return true;
 }
 
-/* `n`: bytes of text, at most TEXT_MAX. */
+/* `n`: length of `text` in bytes, at most TEXT_MAX. */
 static bool builder_put(struct gp_name_builder *b, struct gp_record record, const char *text,
 			uint64_t n)
 {
@@ -56,7 +56,7 @@ static bool builder_put(struct gp_name_builder *b, struct gp_record record, cons
 	return true;
 }
 
-/* For so many records, however long, behind those that wait for their block. */
+/* True: `records` more records of any length fit, behind those that wait for their block. */
 static bool builder_has_room(const struct gp_name_builder *b, size_t records)
 {
 	const size_t slots = records * (1u + UINT8_MAX);
@@ -69,7 +69,7 @@ struct gp_name_builder *gp_name_builder_open(const struct gp_block_header *last,
 	struct gp_name_builder *b = calloc(1, sizeof *b);
 	if (b == NULL)
 		return NULL;
-	/* of no segment and no part: who looks for blocks there passes over it */
+	/* no segment and no part, so that other readers of blocks skip it */
 	b->header = (struct gp_block_header){ .type = GP_BLOCK_DEFINE,
 					      .segment = GP_SEGMENT_NONE,
 					      .part = UINT32_MAX,
@@ -125,7 +125,7 @@ static bool builder_add_frame(struct gp_name_builder *b, uint64_t offset,
 	n = n < TEXT_MAX ? n : TEXT_MAX;
 	if (n != 0)
 		memcpy(text, frame->function, n);
-	/* a path that is cut would be another file */
+	/* a truncated path would refer to another file */
 	if (file != 0 && n + 1 + file <= TEXT_MAX) {
 		text[n] = '\0';
 		memcpy(text + n + 1, frame->file, file);

@@ -1,4 +1,4 @@
-/* Rows by module and offset. A module is known by the text of its MODULE record. */
+/* Rows by module and offset. A module is identified by the text of its MODULE record. */
 #include "name_table.h"
 
 #include <stdlib.h>
@@ -14,14 +14,14 @@ struct frame {
 	uint32_t function, file;
 	uint32_t line;
 	uint8_t why;
-	bool is_inlined; /* into the one behind it */
+	bool is_inlined; /* into the next frame */
 };
 
 struct row {
 	uint64_t key;
 	uint64_t offset;
 	uint32_t module; /* its text */
-	uint32_t frame;	 /* the first */
+	uint32_t frame;	 /* index of the first */
 };
 
 struct gp_name_table {
@@ -29,11 +29,11 @@ struct gp_name_table {
 	struct gp_row_table rows; /* of struct row */
 	struct frame *frame;
 	size_t frames, frame_room;
-	uint32_t *module; /* text of each number */
+	uint32_t *module; /* text of each module number */
 	size_t modules;
 	uint64_t native_frames, named;
-	bool has_more; /* the frame that was read last is inlined into the next one */
-	bool is_named; /* so far each frame of the newest row */
+	bool has_more; /* the last frame is inlined into the next one */
+	bool is_named; /* all frames of the newest row have names so far */
 };
 
 /* ---- modules ---- */
@@ -139,7 +139,7 @@ static enum gp_status learn(struct gp_name_table *t, const struct gp_record *r)
 	return GP_OK;
 }
 
-/* Moves *at behind the block there. */
+/* Reads the block at *at, and moves *at behind it. */
 static enum gp_status learn_block(struct gp_name_table *t, struct gp_block_room *room,
 				  uint64_t sequence, const unsigned char **at,
 				  const unsigned char *end, const char **what)
@@ -218,7 +218,7 @@ size_t gp_name_table_find(const struct gp_name_table *t, const struct gp_name_mo
 		return 0;
 	const uint32_t known = gp_text_store_find(&t->texts, text, strlen(text));
 	const struct row *row = gp_row_of_key(&t->rows, sizeof *row, row_key(known, offset));
-	/* two keys may be one hash */
+	/* two keys may have one hash */
 	if (known == 0 || row == NULL || row->module != known || row->offset != offset)
 		return 0;
 	size_t count = 0;
@@ -242,7 +242,7 @@ static unsigned rank_of(enum gp_symbol_why why)
 	case GP_SYMBOL_NAMED:
 		return GP_SYMBOL_RANK_NAMED;
 	case GP_SYMBOL_NO_NAME:
-		return 2; /* the right file said so */
+		return 2; /* the correct file has no name for it */
 	case GP_SYMBOL_TIME_UP:
 	case GP_SYMBOL_NO_MEMORY:
 		return 0;

@@ -1,4 +1,4 @@
-/* Modules by address and time, their files opened when first met, and what was found kept. */
+/* Finds modules by address and time, opens their files on first use, and caches the results. */
 #include "symbolize.h"
 
 #include <limits.h>
@@ -16,12 +16,12 @@
 
 #define NAME_BYTES_MAX ((size_t)512 << 20)
 #define INLINED_MAX 64u
-/* modules open together: symbols cost 32 bytes each */
+/* modules open at once; each symbol costs 32 bytes */
 #define OPEN_MAX 256u
-/* Frames that are kept, some 300 MiB; a full cache costs time, not answers. */
+/* The bound of cached frames, about 300 MiB. A full cache costs time, not answers. */
 #define CACHED_MAX 4000000u
 
-/* What a look-up found: a run of the symbolizer's frames. */
+/* The result of a look-up: a run of the symbolizer's frames. */
 struct cached {
 	uint64_t pc;
 	size_t module;
@@ -44,7 +44,7 @@ struct gp_symbolizer {
 	struct gp_module_map modules;
 	struct opened *opened; /* by index of the module */
 	size_t opened_room;
-	size_t open[OPEN_MAX], open_count; /* indexes of those that are open */
+	size_t open[OPEN_MAX], open_count; /* indexes of the open modules */
 	uint64_t clock, at;
 	struct gp_text_store names;
 	struct gp_row_table cached; /* of struct cached */
@@ -123,7 +123,10 @@ void gp_symbolizer_set_debug_root(struct gp_symbolizer *s, const char *path)
 		s->debug_root = kept;
 }
 
-/* Shuts module `index` where it is open, to be opened anew, else the one that is longest unused. */
+/*
+ * Closes module `index` if it is open, to open it again. Else, at the bound, closes the least
+ * recently used one.
+ */
 static void make_room(struct gp_symbolizer *s, size_t index)
 {
 	size_t oldest = 0;
@@ -139,7 +142,7 @@ static void make_room(struct gp_symbolizer *s, size_t index)
 		shut(s, oldest);
 }
 
-/* Debug information is only taken from a file of which the symbols were read to the end. */
+/* Reads debug information only if all symbols of the module were read. */
 static void read_names(struct gp_symbolizer *s, struct opened *o)
 {
 	if (!gp_elf_symbols_read(&o->is.symbols, &o->is.file, &s->limit))
@@ -228,7 +231,10 @@ static size_t fill_names(struct gp_symbolizer *s, struct opened *o, const struct
 		out[i].line = out[i].file != NULL ? frame[i].line : 0;
 		out[i].is_inlined = i + 1 < count;
 	}
-	/* lines without functions, or a local name that says less than the symbol: a lambda's */
+	/*
+	 * Two cases use the symbol: lines without functions, or a local name with less information
+	 * (a lambda).
+	 */
 	struct gp_symbol *last = &out[count - 1];
 	bool is_better = symbol != NULL && is_mangled(symbol->name) &&
 			 !is_mangled(frame[count - 1].function);
@@ -263,7 +269,7 @@ static size_t symbolize_look_up(struct gp_symbolizer *s, size_t index, uint64_t 
 	if (o == NULL || o->is.file.why != GP_SYMBOL_NAMED)
 		return 1;
 	size_t refused = s->names.refused;
-	uint64_t address = pc - o->bias - 1; /* of the call */
+	uint64_t address = pc - o->bias - 1; /* address of the call */
 	const struct gp_elf_symbol *symbol = gp_elf_symbols_find(&o->is.symbols, address);
 	if (symbol != NULL)
 		blank.symbol = keep_demangled(s, symbol->name);
@@ -272,7 +278,7 @@ static size_t symbolize_look_up(struct gp_symbolizer *s, size_t index, uint64_t 
 	return count;
 }
 
-/* `out` has room for INLINED_MAX; 0: nothing is stored of it. */
+/* `out` has room for INLINED_MAX; 0: there is no stored answer. */
 static size_t find_stored(struct gp_symbolizer *s, size_t index, uint64_t pc, struct gp_symbol *out)
 {
 	const struct gp_mapped_module *m = &s->modules.module[index];
@@ -287,7 +293,9 @@ static size_t find_stored(struct gp_symbolizer *s, size_t index, uint64_t pc, st
 	return count;
 }
 
-/* What is stored, unless it is no name and this machine knows better. */
+/*
+ * The stored answer; this machine's only if the stored one has no name and this one ranks higher.
+ */
 static size_t symbolize_answer(struct gp_symbolizer *s, size_t index, uint64_t pc,
 			       struct gp_symbol *out)
 {
@@ -303,7 +311,10 @@ static size_t symbolize_answer(struct gp_symbolizer *s, size_t index, uint64_t p
 	return count;
 }
 
-/* The kernel's own code is in no file: its module has a name without a path. */
+/*
+ * A different file may give this frame a name. The kernel's own code is in no file: its module has
+ * a name without a path.
+ */
 static bool is_mendable(const struct gp_symbol *symbol)
 {
 	enum gp_symbol_why why = symbol->why;
@@ -314,7 +325,7 @@ static bool is_mendable(const struct gp_symbol *symbol)
 
 static void note_unnamed(struct gp_symbolizer *s, const struct gp_symbol *symbol)
 {
-	/* paths are kept once each */
+	/* each path is stored once, so its address is a key */
 	const uint64_t key = (uint64_t)(uintptr_t)symbol->module << 4 | symbol->why;
 	struct unnamed *row = gp_row_get_key(&s->unnamed, sizeof *row, key);
 	if (row == NULL)

@@ -1,6 +1,6 @@
 /*
- * Why native frames have no name: in words, and by module where a person can mend it. A frame of a
- * stripped library is nobody's fault and is not told here.
+ * Why native frames have no name: the texts, and the frames by module where the user can supply a
+ * file. Frames of stripped libraries are not listed, because the user cannot name them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * When work that nobody should wait for is over: loops over symbols and debug information ask now
- * and then and leave what they were at. Once over it stays over until it is set again.
+ * A limit for long work. Loops over symbols and debug information test it now and then and stop
+ * once it is reached. It stays reached until it is set again.
  */
 #ifndef GP_WORK_LIMIT_H
 #define GP_WORK_LIMIT_H
@@ -15,7 +15,7 @@ struct gp_work_limit {
 	bool was_over;
 };
 
-/* Asks: true ends the work. */
+/* True: end the work. */
 static inline bool gp_work_is_over(struct gp_work_limit *limit)
 {
 	if (!limit->was_over && limit->is_over != NULL)
@@ -23,7 +23,7 @@ static inline bool gp_work_is_over(struct gp_work_limit *limit)
 	return limit->was_over;
 }
 
-/* For tight loops: asks every 1,024th time. */
+/* For tight loops: tests the limit on every 1,024th call. */
 static inline bool gp_work_is_over_now_and_then(struct gp_work_limit *limit)
 {
 	return ++limit->asked % 1024 == 0 ? gp_work_is_over(limit) : limit->was_over;

@@ -1,4 +1,4 @@
-/* Growing: to twice the room, or to what is asked for. The elements move. */
+/* Grows to twice the room, or to the requested size. The elements move. */
 #include "array.h"
 
 #include <stdlib.h>

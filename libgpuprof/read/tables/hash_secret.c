@@ -1,4 +1,4 @@
-/* The secret of format/seeded_hash.h, drawn when the program starts, before anything is hashed. */
+/* The secret of format/seeded_hash.h, drawn at program start, before any hash is computed. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,7 +16,7 @@ __attribute__((constructor)) static void secret_draw(void)
 	uint64_t drawn[2];
 	struct timespec now;
 	if (getrandom(drawn, sizeof drawn, GRND_NONBLOCK) != (ssize_t)sizeof drawn) {
-		/* early in the life of a machine: better than nothing */
+		/* fallback early after boot, when the kernel has no random bytes */
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		drawn[0] = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)getpid();
 		drawn[1] = (uint64_t)(uintptr_t)&now;

@@ -1,11 +1,11 @@
-/* Rows in an array that is sorted by a number of 64 bits which each of them begins with. */
+/* Rows in an array, sorted by the uint64_t at their beginning. */
 #ifndef GP_ROW_RANK_H
 #define GP_ROW_RANK_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many have `key` or less; `bytes` of one. */
+/* How many rows have `key` or less; `bytes`: size of a row. */
 static inline size_t gp_row_rank(const void *row, size_t rows, size_t bytes, uint64_t key)
 {
 	size_t low = 0, high = rows;

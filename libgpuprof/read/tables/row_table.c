@@ -1,4 +1,4 @@
-/* Growing: the places are made anew from their hashes. Removing: what was put off moves up. */
+/* Growing rebuilds the places from their hashes. Removing moves displaced places up. */
 #include "row_table.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ void gp_row_index_drop(struct gp_row_index *x, uint32_t hash, uint32_t row)
 	const uint32_t mask = x->places - 1;
 	uint32_t hole = (uint32_t)(index_place(x, hash, row) - x->place);
 	for (uint32_t at = (hole + 1) & mask; x->place[at].row != 0; at = (at + 1) & mask) {
-		/* it may stand in the hole if its home is not behind it */
+		/* it may move to the hole unless its home lies behind the hole */
 		if (((at - x->place[at].hash) & mask) < ((at - hole) & mask))
 			continue;
 		x->place[hole] = x->place[at];

@@ -1,8 +1,8 @@
 /*
- * The hash table of the reader and the analyses. An index of row numbers by hash, open addressing,
- * at most half full; a place has bits of the hash too, so that a search looks at few rows, and
- * growing and removing look at none. Above it a table: an array of rows that grows, with its index.
- * What makes two rows the same, and how that is hashed, is their owner's; rows that begin with a
+ * The hash table of the reader and the analyses. An index maps hashes to row numbers: open
+ * addressing, at most half full. A place also stores bits of the hash. So a search compares few
+ * rows, and growing and removing compare none. On top of it is a table: an array of rows that
+ * grows, with its index. The caller defines equality of rows and their hash. Rows that begin with a
  * key of 64 bits are compared by it. Rows move when one is added or removed.
  */
 #ifndef GP_ROW_TABLE_H
@@ -19,7 +19,7 @@ struct gp_row_place {
 	uint32_t row; /* 1 + its number; 0: empty */
 };
 
-/* Zeroed: empty. */
+/* Starts as zeros: empty. */
 struct gp_row_index {
 	struct gp_row_place *place;
 	uint32_t places, used; /* places: a power of two */
@@ -37,7 +37,7 @@ static inline uint32_t gp_row_hash(uint64_t key)
 }
 
 /*
- * 1 + number of a row that has this hash and may be the one, 0: there is no more. `*step` is 0 at
+ * 1 + number of the next row with this hash, which the caller compares; 0: none. `*step` is 0 at
  * first.
  */
 static inline uint32_t gp_row_index_next(const struct gp_row_index *x, uint32_t hash,
@@ -56,30 +56,30 @@ static inline uint32_t gp_row_next(const struct gp_row_table *t, uint32_t hash, 
 	return gp_row_index_next(&t->index, hash, step);
 }
 
-/* Room for so many more; false: no memory, or more than 2^30. */
+/* Makes room for `more`; false: out of memory, or more than 2^30. */
 bool gp_row_index_reserve(struct gp_row_index *index, uint32_t more);
 /* `row`: 1 + its number. False: as above; never after gp_row_index_reserve. */
 bool gp_row_index_add(struct gp_row_index *index, uint32_t hash, uint32_t row);
-/* A row that was added with this hash. */
+/* Removes a row that was added with this hash. */
 void gp_row_index_drop(struct gp_row_index *index, uint32_t hash, uint32_t row);
 void gp_row_index_release(struct gp_row_index *index);
 
-/* Room for so many more. False: no memory; the rows may have moved. */
+/* Makes room for `more` rows. False: out of memory; the rows may have moved. */
 bool gp_row_reserve(struct gp_row_table *table, size_t bytes, uint32_t more);
 /*
- * A row of zeros behind the others, found by this hash from now on; `bytes` of one, always the
- * same. NULL: no memory, never after gp_row_reserve.
+ * Adds a row of zeros at the end, under this hash. `bytes`: size of a row, always the same. NULL:
+ * out of memory, never after gp_row_reserve.
  */
 void *gp_row_add(struct gp_row_table *table, size_t bytes, uint32_t hash);
-/* In that order. They are not found any more, and none can be added. */
+/* Sorts the rows. After that, rows can neither be found nor added. */
 void gp_row_sort(struct gp_row_table *table, size_t bytes,
 		 int (*compare)(const void *left, const void *right));
-/* Keeps its room. */
+/* Removes all rows, keeps the memory. */
 void gp_row_table_clear(struct gp_row_table *table);
-/* It is as at first. */
+/* Resets the table to zeros. */
 void gp_row_table_release(struct gp_row_table *table);
 
-/* ---- rows that begin with a uint64_t, their key, and are added with gp_row_hash of it ---- */
+/* ---- rows that begin with a uint64_t key, added with gp_row_hash of it ---- */
 
 /* NULL: there is none. */
 static inline void *gp_row_of_key(const struct gp_row_table *t, size_t bytes, uint64_t key)
@@ -92,9 +92,9 @@ static inline void *gp_row_of_key(const struct gp_row_table *t, size_t bytes, ui
 	}
 	return NULL;
 }
-/* The row of this key, made of zeros behind it when there is none. NULL: no memory. */
+/* The row with this key; adds one of zeros at the end if there is none. NULL: out of memory. */
 void *gp_row_get_key(struct gp_row_table *table, size_t bytes, uint64_t key);
-/* The last row takes its place. */
+/* Removes a row. The last row takes its place. */
 void gp_row_drop_key(struct gp_row_table *table, size_t bytes, void *row);
 
 #endif

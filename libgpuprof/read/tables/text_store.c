@@ -1,6 +1,6 @@
 /*
- * Pieces of 64 KiB. A number is a piece and a place in it; the first byte of the first piece is
- * left out, so none is 0.
+ * Pieces of 64 KiB. A number is a piece and a place in it. The first byte of the first piece is
+ * unused, so no number is 0.
  */
 #include "text_store.h"
 
@@ -49,7 +49,7 @@ static size_t store_bytes(const char *text, size_t bytes)
 	return strnlen(text, bytes < TEXT_MOST ? bytes : TEXT_MOST);
 }
 
-/* `bytes` of it count. */
+/* Compares the first `bytes` bytes of `text`. */
 static uint32_t store_find(const struct gp_text_store *s, const char *text, size_t bytes,
 			   uint32_t hash)
 {

@@ -1,6 +1,6 @@
 /*
- * Texts of definitions, each kept once: a number of 32 bits stands for a text, which stays where it
- * is until the store is released. A text costs its bytes and 33 at most.
+ * Texts of definitions, each stored once. A number of 32 bits stands for a text, which stays at its
+ * address until the store is released. A text costs its bytes and 33 at most.
  */
 #ifndef GP_TEXT_STORE_H
 #define GP_TEXT_STORE_H
@@ -12,19 +12,19 @@
 
 struct gp_text_store {
 	char **piece;
-	size_t pieces, used; /* used: of the newest piece */
+	size_t pieces, used; /* used: in the newest piece */
 	struct gp_row_index index;
-	size_t most_bytes; /* the caller may set it at first: for texts; 0: 4 GiB */
-	size_t refused;	   /* texts that found no room in gp_text_store_keep */
+	size_t most_bytes; /* bound of all texts; the caller may set it at first; 0: 4 GiB */
+	size_t refused;	   /* texts that gp_text_store_keep could not store */
 };
 
 /* All zeros is an empty store. */
 void gp_text_store_release(struct gp_text_store *store);
-/* Number of the text, up to its first NUL; at most 32 KiB of it count. 0: no memory. */
+/* The number of the text, which ends at its first NUL or after 32 KiB. 0: out of memory. */
 uint32_t gp_text_store_add(struct gp_text_store *store, const char *text, size_t bytes);
-/* The same, 0 where it is not in the store. */
+/* As gp_text_store_add without adding; 0: not in the store. */
 uint32_t gp_text_store_find(const struct gp_text_store *store, const char *text, size_t bytes);
-/* The kept copy of `text`; NULL for NULL and where memory or the bound is used up. */
+/* The stored copy of `text`; NULL for NULL, or when memory or the bound is used up. */
 const char *gp_text_store_keep(struct gp_text_store *store, const char *text);
 /* NULL for number 0. */
 const char *gp_text_store_get(const struct gp_text_store *store, uint32_t number);
