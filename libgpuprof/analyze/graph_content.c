@@ -1,6 +1,7 @@
 /*
- * One log of what is captured, of which each capture has the end from where it began; at its end
- * that becomes the content of its graph, which all that is made of the graph shares.
+ * One log of captured values. Each capture covers the log from the place where it began. When it
+ * ends, these values become the content of its graph. All graphs and execs made from that graph
+ * share the content.
  */
 #include "graph_content.h"
 
@@ -10,7 +11,7 @@
 #include "../read/tables/array.h"
 #include "../read/tables/row_rank.h"
 
-#define LOOKS_A_SORTED 8u	 /* a value that is sorted among many */
+#define LOOKS_A_SORTED 8u	 /* looks for each value of a sort */
 #define LAUNCHES_MOST (1u << 31) /* of one content */
 
 void gp_graphs_open(struct gp_graphs *g, size_t sequence, uint64_t bytes)
@@ -30,7 +31,10 @@ static void values_drop(struct gp_graphs *g, struct gp_graph_values *values)
 	free(values);
 }
 
-/* Room for so many, for one user. False: out of memory. `*out` NULL: more than are kept. */
+/*
+ * Allocates `count` values with one user. False: out of memory. `*out` NULL: the bound of values is
+ * reached.
+ */
 static bool values_make(struct gp_graphs *g, size_t count, uint64_t looks,
 			struct gp_graph_values **out)
 {
@@ -55,7 +59,7 @@ static void values_shrink(struct gp_graphs *g, struct gp_graph_values **values, 
 	*values = smaller != NULL ? smaller : *values;
 }
 
-/* What came since `from`. False: out of memory. */
+/* Takes the values of the log since `from`. False: out of memory. */
 static bool values_take(struct gp_graphs *g, size_t from, struct gp_graph_values **out)
 {
 	size_t count = g->logged - from, kept = 0;
@@ -79,7 +83,7 @@ static bool values_take(struct gp_graphs *g, size_t from, struct gp_graph_values
 	return true;
 }
 
-/* Two sets as one. */
+/* The union of two sets. */
 static size_t unite(const struct gp_graph_values *a, const struct gp_graph_values *b, uint64_t *out)
 {
 	size_t n = 0, i = 0, k = 0;
@@ -102,7 +106,7 @@ static size_t append(const struct gp_graph_values *a, const struct gp_graph_valu
 	return a->values + more;
 }
 
-/* Those of `b` to those of `*a`. False: out of memory. `*is_all` false: too many. */
+/* Adds the values of `b` to `*a`. False: out of memory. `*is_all` false: the bound is reached. */
 static bool values_join(struct gp_graphs *g, struct gp_graph_values **a, struct gp_graph_values *b,
 			bool *is_all)
 {
@@ -133,7 +137,7 @@ static bool values_join(struct gp_graphs *g, struct gp_graph_values **a, struct 
 	return true;
 }
 
-/* ---- by handle ---- */
+/* ---- look-up by handle ---- */
 
 static struct gp_graph_content *table_find(const struct gp_row_table *t, uint64_t handle)
 {
@@ -149,13 +153,13 @@ static void table_drop(struct gp_graphs *g, struct gp_row_table *t, uint64_t han
 	gp_row_drop_key(t, sizeof *gone, gone);
 }
 
-/* Makes `handle` what `content` is; NULL: unknown. False: out of memory. */
+/* Sets the content of `handle`; NULL: unknown. False: out of memory. */
 static bool table_set(struct gp_graphs *g, struct gp_row_table *t, uint64_t handle,
 		      const struct gp_graph_content *content)
 {
 	struct gp_graph_content set = content != NULL ? *content : (struct gp_graph_content){ 0 };
 	if (set.values != NULL)
-		set.values->users++; /* before the one in its place goes, which may be it */
+		set.values->users++; /* before table_drop, which may drop the same values */
 	table_drop(g, t, handle);
 	const bool is_known = content != NULL && t->rows < GP_GRAPHS_MOST;
 	struct gp_graph_content *made = is_known ? gp_row_get_key(t, sizeof *made, handle) : NULL;
@@ -186,7 +190,7 @@ void gp_graphs_release(struct gp_graphs *g)
 
 /* ---- captures ---- */
 
-/* Its number; `captures` when there is none. */
+/* The index of the stream's capture; `captures` if there is none. */
 static size_t capture_find(const struct gp_graphs *g, uint64_t stream)
 {
 	size_t k = 0;
@@ -228,7 +232,7 @@ static bool capture_end(struct gp_graphs *g, const struct gp_record *r)
 	struct gp_graph_content content = { 0 };
 	bool is_fine = true;
 	if (c == NULL) {
-		table_drop(g, &g->graphs, r->capture_end.graph); /* the one that was called so */
+		table_drop(g, &g->graphs, r->capture_end.graph); /* the old graph of this handle */
 	} else if (r->capture_end.graph != 0) {
 		is_fine = values_take(g, c->from, &content.values);
 		content.launches = launches_limit(g->launches - c->launches);
@@ -253,7 +257,7 @@ bool gp_graphs_add(struct gp_graphs *g, uint64_t value)
 {
 	if (g->captures == 0)
 		return true;
-	/* one that goes on for so long has lost its end: it is given up with those beside it */
+	/* The end of such a long capture must be missing: give it up, and those beside it. */
 	if (g->logged == GP_GRAPH_VALUES_MOST) {
 		g->captures = 0;
 		g->logged = 0;
@@ -267,7 +271,7 @@ bool gp_graphs_add(struct gp_graphs *g, uint64_t value)
 
 /* ---- graphs ---- */
 
-/* What such a node works on is not told. */
+/* True: the recorder does not have the memory that such a node uses. */
 static bool is_node_unseen(uint64_t type)
 {
 	return type == GP_NODE_KERNEL || type == GP_NODE_MEMCPY || type == GP_NODE_MEMSET ||
@@ -288,7 +292,10 @@ static bool add_child(struct gp_graphs *g, struct gp_graph_content *to,
 	return is_fine;
 }
 
-/* A graph that was not captured is not known, but as a copy of one or with one in it. */
+/*
+ * The content of a graph that was not captured is unknown, unless it is a copy of a captured one or
+ * contains one.
+ */
 static bool follow_node(struct gp_graphs *g, const struct gp_record *r)
 {
 	const struct gp_graph_content *from = table_find(&g->graphs, r->graph_add_node.address);
@@ -303,7 +310,7 @@ static bool follow_node(struct gp_graphs *g, const struct gp_record *r)
 		return add_child(g, to, from);
 	if (!table_set(g, &g->graphs, r->graph_add_node.graph, from))
 		return false;
-	/* nodes may have been added to it before */
+	/* earlier nodes of this graph may have been missed */
 	to = table_find(&g->graphs, r->graph_add_node.graph);
 	if (to != NULL)
 		to->is_partial = true;

@@ -1,8 +1,7 @@
 /*
- * What was captured into graphs: numbers that the caller gives (addresses that are used, kernels),
- * for graphs and what was instantiated from them, by handle. What comes while several captures are
- * under way belongs to each of them. Memory and work are bounded whatever a recording holds: a
- * content that would take more is kept as one of which not all is known.
+ * The contents of graphs by capture: numbers from the caller (used addresses, kernels), for graphs
+ * and their execs, by handle. While several captures are active, an event belongs to each of them.
+ * Memory and work are bounded for any recording: a content above the bound is kept as partial.
  */
 #ifndef GP_GRAPH_CONTENT_H
 #define GP_GRAPH_CONTENT_H
@@ -14,53 +13,56 @@
 #include "../read/tables/row_table.h"
 #include "../state/looks.h"
 
-/* A process captures on few streams at once. Of more captures the oldest is given up. */
+/* A process captures on few streams at once. Beyond this number the oldest capture is given up. */
 #define GP_CAPTURES_MOST 64u
-/* Graphs of which something is known, and execs: of later ones nothing is. 24 MiB each at most. */
+/* Bound of graphs, and of execs, with a content; later ones stay unknown. At most 24 MiB each. */
 #define GP_GRAPHS_MOST (1u << 19)
-/* Values of all contents, and of captures under way: 32 MiB each, and as much for memos. */
+/*
+ * Bound of the values in all contents, and of those in active captures: 32 MiB each, and as much
+ * for memos.
+ */
 #define GP_GRAPH_VALUES_MOST (1u << 22)
 
-/* Never changed once made: a graph and all that was made of it share them. */
+/* Immutable: shared by a graph and all that was made from it. */
 struct gp_graph_values {
 	size_t users, values;
-	void *memo; /* the caller's, from malloc, some 8 bytes a value at most; NULL at first */
+	void *memo; /* the caller's, from malloc, about 8 bytes a value; NULL at first */
 	uint64_t value[];
 };
 struct gp_graph_content {
-	uint64_t handle;		/* of a graph, or an exec */
-	struct gp_graph_values *values; /* as they came, or sorted, once each; NULL: none */
+	uint64_t handle;		/* of a graph or an exec */
+	struct gp_graph_values *values; /* in order, or a sorted set; NULL: none */
 	uint32_t launches;
-	bool is_partial; /* it uses more memory than that, which is not known */
+	bool is_partial; /* it uses more memory, which is unknown */
 };
 struct gp_graph_capture {
 	uint64_t stream;
-	size_t from; /* the first of its values in the log */
-	/* of all captured launches, those before it began */
+	size_t from; /* the index of its first value in the log */
+	/* counts of all captured launches before it began */
 	uint64_t launches, unscanned;
 };
 struct gp_graphs {
-	struct gp_row_table graphs, execs;		   /* of struct gp_graph_content */
+	struct gp_row_table graphs, execs;		   /* struct gp_graph_content rows */
 	struct gp_graph_capture capture[GP_CAPTURES_MOST]; /* oldest first */
 	size_t captures;
-	/* values that came since the first capture under way began */
+	/* values since the first active capture began */
 	uint64_t *log;
 	size_t logged, log_room;
-	uint64_t launches, unscanned; /* captured ones */
-	size_t held;		      /* values of all contents */
-	struct gp_looks looks;	      /* for work that no event paid for */
-	size_t sequence;	      /* the order counts, and so many are kept; 0: once each */
+	uint64_t launches, unscanned; /* counts of captured launches */
+	size_t held;		      /* number of values in all contents */
+	struct gp_looks looks;	      /* a limit on work that is not proportional to events */
+	size_t sequence;	      /* > 0: at most so many values, in order; 0: a set */
 };
 
-/* `bytes` of the recording's file, by which work is bounded. */
+/* `bytes` of the recording's file: the bound of work. */
 void gp_graphs_open(struct gp_graphs *graphs, size_t sequence, uint64_t bytes);
-/* It is as when it was opened, but for the looks that are left. */
+/* Resets it to the opened state, except for the remaining looks. */
 void gp_graphs_release(struct gp_graphs *graphs);
-/* Into what is captured now. False: out of memory. */
+/* Adds a value to the active captures. False: out of memory. */
 bool gp_graphs_add(struct gp_graphs *graphs, uint64_t value);
-/* Any event. False: out of memory. */
+/* Call it for each event. False: out of memory. */
 bool gp_graphs_follow(struct gp_graphs *graphs, const struct gp_record *record);
-/* NULL: nothing is known of it. It holds until the next event. */
+/* NULL: the content is unknown. Valid until the next event. */
 const struct gp_graph_content *gp_graph_content_of(const struct gp_graphs *graphs, uint64_t exec);
 
 #endif

@@ -1,4 +1,4 @@
-/* A recording counts how often it was overtaken. */
+/* A recording counts how often its owner overtook the reader. */
 #include "settle.h"
 
 #define TRIES_MAX 16u

@@ -1,12 +1,15 @@
-/* Answers about a flight recorder that turns over while it is read: given for what is kept now. */
+/*
+ * Answers about a flight recorder that is overwritten during the reading: they hold for the part
+ * that is kept now.
+ */
 #ifndef GP_SETTLE_H
 #define GP_SETTLE_H
 
 #include "../read/file/recording.h"
 
 /*
- * Calls `attempt`, and again, after `forget` has dropped its answer, when the owner of a ring wrote
- * over what was read meanwhile; the last of several answers stands. Returns its status.
+ * Calls `attempt`. If the owner of a ring overwrote the data meanwhile, calls `forget` to drop the
+ * answer, and tries again. The last of several answers stands. Returns its status.
  */
 enum gp_status gp_retry_if_overwritten(struct gp_recording *recording,
 				       enum gp_status (*attempt)(void *context,

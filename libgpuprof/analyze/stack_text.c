@@ -1,4 +1,4 @@
-/* Two multiplicative hashes of 64 bits: stacks are told apart by 128. */
+/* Two multiplicative hashes of 64 bits: stacks are compared by 128 bits. */
 #include "stack_text.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ struct gp_identity gp_stack_identity(const struct gp_read_stack *s)
 	return i;
 }
 
-/* Where a frame, or one that reads alike, is now; SIZE_MAX: it is left out. */
+/* The index of the frame, or of one that reads alike; SIZE_MAX: it was removed. */
 static size_t place_of(const struct gp_read_stack *s, const struct gp_frame *frame)
 {
 	for (size_t k = 0; k < s->frames; k++)
@@ -48,7 +48,7 @@ static size_t place_of(const struct gp_read_stack *s, const struct gp_frame *fra
 	return SIZE_MAX;
 }
 
-/* Leaves out what tells a person nothing; the names' indices follow. */
+/* Removes frames that a user does not need; updates the indices in the names. */
 static void fold(struct gp_read_stack *s)
 {
 	size_t user = s->names.user, caller = s->names.caller;
@@ -60,7 +60,7 @@ static void fold(struct gp_read_stack *s)
 	s->names.caller = caller != SIZE_MAX ? place_of(s, &callers) : SIZE_MAX;
 }
 
-/* A depth that ends there leaves out `_start` alone. */
+/* True: only `_start` lies outside of this frame. */
 static bool begins(const struct gp_frame *f)
 {
 	static const char start[] = "__libc_start_";
@@ -82,14 +82,14 @@ bool gp_read_stack(struct gp_recording *recording, const struct gp_use *use, boo
 }
 
 /*
- * Where Python's frames are whole they begin with the thread: a missing `_start` and what the
- * interpreter's own frames took of the depth are nothing that a person is shown.
+ * Complete Python frames begin with the thread. A user does not miss an absent `_start`, or native
+ * frames that are absent because the interpreter's own frames used up the depth.
  */
 const char *gp_read_stack_cut(const struct gp_read_stack *s, bool is_native)
 {
 	bool is_whole = !is_native && s->stack.is_python_whole && s->frames > 0 &&
 			s->frame[s->frames - 1].is_python;
-	/* without native frames the missing Python ones are the outermost */
+	/* without native frames, the outermost frames are the missing Python ones */
 	is_whole |= s->stack.has_native && s->stack.is_native_whole;
 	return is_whole || s->frames == 0 ? NULL :
 	       is_native		  ? s->stack.missing_native :

@@ -1,6 +1,6 @@
 /*
- * Uses of several recordings by what is read of their stacks: one table for all sides, found by a
- * hash of names.
+ * Groups the uses of several recordings by their stacks, as a report shows them. One table for all
+ * sides, with a hash of names as its key.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 
 struct member {
 	struct gp_diff_group group;
-	struct gp_identity identity, loose; /* loose: without line numbers */
-	uint64_t largest;		    /* bytes of the use that is shown */
+	struct gp_identity identity, loose; /* loose: ignores line numbers */
+	uint64_t largest;		    /* bytes of the use that represents the group */
 	uint32_t newest;		    /* stack of the use that was added last */
 };
 
@@ -23,13 +23,13 @@ struct matcher {
 	size_t sides;
 	const struct gp_diff_how *how;
 	struct gp_read_stack *stack;
-	struct gp_row_table rows; /* of struct member, while uses are added */
-	struct member *member;	  /* its rows */
+	struct gp_row_table rows; /* struct member rows, while uses are added */
+	struct member *member;	  /* the rows of `rows` */
 	size_t members;
 	size_t matched;
 };
 
-/* A use with what it is known by. */
+/* A use with its identity. */
 struct known {
 	size_t side;
 	const struct gp_use *use;
@@ -81,14 +81,14 @@ static bool diff_add(struct matcher *m, const struct known *known)
 	}
 	part->bytes += known->use->bytes;
 	part->count += known->use->count;
-	/* those of ranges come by stack */
+	/* uses with ranges arrive ordered by stack */
 	part->stacks += part->stacks == 0 || known->use->range == NULL ||
 			known->use->stack != found->newest;
 	found->newest = known->use->stack;
 	return true;
 }
 
-/* ---- what a use is known by ---- */
+/* ---- the identity of a use ---- */
 
 static void know_by_text(struct known *known, const char *text, bool is_rest)
 {
@@ -99,7 +99,7 @@ static void know_by_text(struct known *known, const char *text, bool is_rest)
 	known->identity = known->loose = gp_text_identity(from, text);
 }
 
-/* "train.py:42 forward", in whatever directory. The user's frame is all that is left of `s`. */
+/* "train.py:42 forward", in any directory. Reduces `s` to the user's frame. */
 static void know_by_line(struct known *known, struct gp_read_stack *s, bool ignores_lines,
 			 char *key)
 {
@@ -117,7 +117,7 @@ static void know_by_line(struct known *known, struct gp_read_stack *s, bool igno
 	known->identity = ignores_lines ? known->loose : gp_diff_identity(s, true);
 }
 
-/* `key`: room for what `known` points to. */
+/* `key`: the buffer that known->key points to. */
 static void know(struct matcher *m, struct known *known, char *key)
 {
 	const struct gp_grouping *how = m->how->grouping;
@@ -184,8 +184,9 @@ static uint32_t sides_of(const struct matcher *m, const struct gp_diff_group *g)
 }
 
 /*
- * What all sides have, what is like others but for line numbers (the same line is not the same code
- * then) and what has no line of the user matches nothing. False: no memory.
+ * Items that must match no other get least 0. These are groups of all sides, groups without the
+ * user's line, and groups that differ from others only in line numbers. For the latter, equal lines
+ * are not equal code. False: out of memory.
  */
 static bool inner_fill(struct matcher *m, const struct member *member, struct gp_inner *out)
 {
@@ -206,7 +207,7 @@ static bool inner_fill(struct matcher *m, const struct member *member, struct gp
 	return true;
 }
 
-/* Both sides' parts; what is shown is of the last side, as elsewhere. */
+/* Adds the parts of both sides. The later side represents the group, as elsewhere. */
 static void member_join(struct matcher *m, struct member *into, struct member *from)
 {
 	struct gp_diff_group *a = &into->group, *b = &from->group;
@@ -234,7 +235,7 @@ static size_t inner_root(const struct gp_inner *inner, size_t k)
 	return k;
 }
 
-/* The members that are left, in their order; how many. */
+/* Joins the members. Keeps the order of the remaining ones and returns how many remain. */
 static size_t join_all(struct matcher *m, const struct gp_inner *inner)
 {
 	size_t left = 0;
@@ -311,7 +312,10 @@ static int compare_loose(const void *left, const void *right)
 	return order ? order : (*a > *b) - (*a < *b);
 }
 
-/* Whether groups of a run are of the first side alone, and others of none but other sides. */
+/*
+ * Marks groups that moved: the run has groups of the first side only, and groups without the first
+ * side.
+ */
 static size_t mark_moved(struct member **run, size_t count)
 {
 	bool has_old = false, has_new = false;
@@ -355,7 +359,7 @@ static int diff_compare(const void *left, const void *right)
 	return strcmp(a->key, b->key);
 }
 
-/* Those that changed stand first, also where their bytes are the same. */
+/* Changed groups come first, even those with equal bytes. */
 static bool hand_over(struct matcher *m, struct gp_diff *out)
 {
 	out->group = calloc(m->members + 1, sizeof *out->group);

@@ -1,4 +1,4 @@
-/* Frames by their names, outermost first. */
+/* Identities from the names of frames, outermost first. */
 #include "diff_identity.h"
 
 #include <stdio.h>
@@ -8,20 +8,20 @@
 
 #define MODULE_MAX 256u
 
-/* "torch/nn/modules/module.py" wherever the package lies; "train.py" of any directory. */
+/* "torch/nn/modules/module.py", wherever the package is installed; "train.py" in any directory. */
 static const char *file_name(const char *file)
 {
 	const char *inside = file != NULL ? gp_short_path(file) : NULL;
 	return inside != file || file == NULL ? inside : file_of(file);
 }
 
-/* Named by a hash of what is in it: another one as soon as a line changes. */
+/* The file's name is a hash of its contents: it changes with every line. */
 static bool is_generated(const char *file)
 {
 	return file != NULL && strstr(file, "/torchinductor_") != NULL;
 }
 
-/* "libcudart.so" of /usr/local/cuda/lib64/libcudart.so.12 */
+/* "libcudart.so" for /usr/local/cuda/lib64/libcudart.so.12 */
 static const char *module_name(const char *module, char room[MODULE_MAX])
 {
 	if (module == NULL)
@@ -33,7 +33,7 @@ static const char *module_name(const char *module, char room[MODULE_MAX])
 	return room;
 }
 
-/* Before 3.11 code objects know "forward" alone, since then "Block.forward". */
+/* Before Python 3.11, code objects only have the name "forward"; since then "Block.forward". */
 static const char *function_name(const struct gp_frame *f)
 {
 	const char *dot = f->function != NULL && f->is_python ? strrchr(f->function, '.') : NULL;
@@ -50,14 +50,14 @@ static struct gp_identity add_number(struct gp_identity i, uint64_t number)
 static struct gp_identity add_frame(struct gp_identity i, const struct gp_frame *f, bool has_lines)
 {
 	char room[MODULE_MAX];
-	/* where lines do not count, classes of one file are told apart by their names */
+	/* without line numbers, function names distinguish the classes of one file */
 	i = gp_text_identity(i, has_lines ? function_name(f) : f->function);
 	bool is_nameless = !has_lines && is_generated(f->file);
 	i = gp_text_identity(i, is_nameless ? "generated" : file_name(f->file));
 	i = gp_text_identity(i, module_name(f->module, room));
 	if (has_lines)
 		i = add_number(i, f->line);
-	/* made at run time: its address says nothing to another process */
+	/* code made at run time: its address has no meaning in another process */
 	if (f->function == NULL && f->module != NULL)
 		i = add_number(i, f->module_offset);
 	return gp_text_identity(i, f->is_python ? "python" : NULL);

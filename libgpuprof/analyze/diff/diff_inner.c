@@ -1,13 +1,16 @@
-/* One pass for each number of frames, most first: items that agree in so many lie side by side. */
+/*
+ * One pass for each number of frames, highest first. Sorting puts items with that many equal frames
+ * side by side.
+ */
 #include "diff_inner.h"
 
 #include <stdlib.h>
 
-#define TRIED_MOST 256u /* items of one run that are compared: a line seldom has more callers */
+#define TRIED_MOST 256u /* bound on items compared in one run: a line seldom has more callers */
 
 struct place {
 	struct gp_inner *item;
-	size_t depth; /* of the pass */
+	size_t depth; /* number of frames in this pass */
 };
 
 static struct gp_identity place_identity(const struct place *place)
@@ -32,7 +35,7 @@ static uint64_t place_distance(const struct place *a, const struct place *b)
 	return x > y ? x - y : y - x;
 }
 
-/* The nearest two first; each joins the one of them that stands first. */
+/* Joins the nearest two items: the second becomes part of the first. */
 static bool run_join_nearest(struct place *run, size_t count, const struct gp_inner *first)
 {
 	size_t into = SIZE_MAX, from = SIZE_MAX;

@@ -1,4 +1,7 @@
-/* What a device's memory is worth at one moment: the parts of struct gp_frag in their order. */
+/*
+ * The fragmentation of a device's memory at one moment: builds the parts of struct gp_frag in
+ * order.
+ */
 #include <stdlib.h>
 
 #include "frag_parts.h"
@@ -11,7 +14,7 @@ static const struct gp_memory_device *find_device(const struct gp_memory *m, uns
 	return NULL;
 }
 
-/* The default pool's arena with most bytes in blocks: that of the stream that most work is on. */
+/* The arena of the default pool with most bytes in blocks: its stream does most of the work. */
 static enum gp_status find_home(const struct gp_memory *m, const struct gp_memory_device *d,
 				size_t *home)
 {

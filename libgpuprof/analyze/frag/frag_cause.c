@@ -1,4 +1,4 @@
-/* Each byte that is reserved and not allocated gets its one cause; sums of pools. */
+/* Assigns one cause to each byte that is reserved and not allocated, and adds up the pools. */
 #include <stdlib.h>
 
 #include "frag_parts.h"
@@ -10,7 +10,7 @@ const char *const gp_cause_names[GP_CAUSES] = {
 	[GP_CAUSE_SOFT] = "soft",	    [GP_CAUSE_HARD] = "hard",
 };
 
-/* Of a segment that is of the arena and pool that ask. */
+/* For a segment of the requesting arena and pool. */
 static void add_run(const struct gp_room *room, const struct gp_memory_segment *s,
 		    const struct gp_run *run, struct gp_frag *frag)
 {
@@ -30,7 +30,7 @@ static void add_run(const struct gp_room *room, const struct gp_memory_segment *
 	cause[s->is_expandable ? GP_CAUSE_GRANULARITY : GP_CAUSE_HARD] += run->bytes - pages;
 }
 
-/* The cause that all free bytes of a segment share; GP_CAUSES: each run has its own. */
+/* The cause that all free bytes of a segment share; GP_CAUSES: each run has its own cause. */
 static enum gp_cause shared_cause(const struct gp_room *room, const struct gp_memory_segment *s,
 				  size_t home)
 {
@@ -105,7 +105,7 @@ static void add_to_pool(const struct gp_room *room, const struct gp_memory_segme
 			p->largest_gap_bytes = run.bytes;
 		tail = run.end == s->first + s->blocks ? run.bytes : 0;
 	}
-	/* ranges come by address: the last one's stays */
+	/* ranges come by address: the value of the last one stays */
 	if (s->is_expandable)
 		p->tail_bytes = tail;
 }

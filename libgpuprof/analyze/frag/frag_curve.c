@@ -1,4 +1,4 @@
-/* The largest gap after every event, and since when it has been too small. */
+/* The largest gap after every event, and the moment when it became too small. */
 #include <stdlib.h>
 
 #include "frag_rule.h"
@@ -9,7 +9,7 @@ double gp_gap_ratio(uint64_t free_bytes, uint64_t largest_bytes)
 	return free_bytes != 0 ? 1 - (double)largest_bytes / (double)free_bytes : 0;
 }
 
-/* Behind an event that changed a device. */
+/* Reports the gaps after an event that changed a device. */
 static void tell(const struct gp_gap_follow *f, const struct gp_record *r, gp_gap_visit *visit,
 		 void *context)
 {
@@ -53,9 +53,9 @@ enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit
 	return status == GP_END ? GP_OK : status;
 }
 
-/* ---- since when ---- */
+/* ---- the moment when it became too small ---- */
 
-/* The first event behind which something was never fine again. */
+/* The first event after which a state was never good again. */
 struct since {
 	bool was_fine, is_known;
 	int64_t at_ns;
@@ -68,7 +68,7 @@ struct search {
 };
 struct searches {
 	uint64_t order;			      /* events before it */
-	struct search *of_device[GP_DEVICES]; /* NULL: not asked for */
+	struct search *of_device[GP_DEVICES]; /* NULL: not requested */
 };
 
 static void see_state(struct since *s, const struct gp_gaps *gaps, bool is_fine)
@@ -94,7 +94,7 @@ static void frag_curve_see(void *context, const struct gp_gaps *gaps)
 	see_state(&s->stranded, gaps, stranded <= s->born->stranded_bytes / 2);
 }
 
-/* What is free at the moment, and what of it is not in the largest gap. */
+/* The free bytes at the moment (*all), and those of them outside of the largest gap. */
 static uint64_t count_stranded(const struct gp_memory *m, unsigned device, uint64_t *all)
 {
 	uint64_t free_bytes = 0, largest = 0;
@@ -121,7 +121,7 @@ static void search_begin(struct search *s, const struct gp_memory *memory,
 				       .fit_bytes = born->fit_bytes,
 				       .at_ns = -1 };
 	born->stranded_bytes = count_stranded(memory, born->device, &free_bytes);
-	/* with less than that free it would not fit into one gap either */
+	/* with fewer free bytes the request would not fit into one gap either */
 	s->is_about_fit = born->fit_bytes != 0 && free_bytes >= born->fit_bytes;
 }
 

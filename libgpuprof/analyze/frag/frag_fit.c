@@ -1,17 +1,19 @@
 /*
- * Which blocks would have to go for a request to succeed: neighbours of one segment; or those of
- * whole segments and pages, which then go back to the driver. Of either the set with the fewest
- * bytes, and of sets with as many the one with the fewest blocks. docs/ANALYSIS.md, 3.
+ * Finds the blocks whose release would let a request succeed. These are neighbours in one segment,
+ * or the blocks of whole segments and pages, which return to the driver. For each kind, the set
+ * with the fewest bytes; of equal sets, the one with the fewest blocks. docs/ANALYSIS.md, 3.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "frag_parts.h"
 
-#define KNAPSACK_MOST (1u << 24) /* units times gains: what is more is chosen greedily */
-#define ATTEMPTS 64u /* pages that come free may move the place where new ones are mapped */
+#define KNAPSACK_MOST (1u << 24) /* units times gains; larger problems are solved greedily */
+#define ATTEMPTS 64u /* pages that become free may move the place where new ones are mapped */
 
-/* What a set of blocks costs the job: their bytes, then their number. Pending ones cost nothing. */
+/*
+ * The cost of a set of blocks for the job: their bytes, then their number. Pending blocks cost 0.
+ */
 struct cost {
 	uint64_t bytes;
 	size_t blocks;
@@ -45,7 +47,7 @@ struct window {
 	struct cost cost;
 };
 
-/* What blocks [first, end) join with once they are free. */
+/* The bytes of blocks [first, end) with the free bytes on both sides. */
 static uint64_t joined_bytes(const struct gp_room *room, const struct gp_memory_segment *s,
 			     size_t first, size_t end)
 {
@@ -59,9 +61,9 @@ static uint64_t joined_bytes(const struct gp_room *room, const struct gp_memory_
 }
 
 /*
- * The best window that ends with each block is its shortest: any longer one holds the same blocks
- * and more. The smallest free block that is large enough was refused, if there is one: then a
- * larger one would be, too, so that the joined one decides.
+ * For each last block, the shortest window is the best: a longer one contains the same blocks and
+ * more. If a large enough free block existed, the allocator has refused the smallest one. It would
+ * refuse a larger one, too. So only the joined block is tested.
  */
 static void search_segment(const struct gp_room *room, const struct gp_memory_segment *s,
 			   const struct gp_frag_fit *fit, struct window *best)
@@ -86,9 +88,12 @@ static void search_segment(const struct gp_room *room, const struct gp_memory_se
 	}
 }
 
-/* ---- what is emptied ---- */
+/* ---- emptied segments and pages ---- */
 
-/* Blocks that together hold `gain` bytes of the driver's: all of a segment, those on a page. */
+/*
+ * Blocks whose release returns `gain` bytes to the driver: all blocks of a segment, or those on a
+ * page.
+ */
 struct unit {
 	size_t first, end;
 	uint64_t gain;
@@ -118,8 +123,9 @@ static struct unit whole_segment(const struct gp_room *room, const struct gp_mem
 }
 
 /*
- * The blocks on one page of an expandable segment: `first` is the first that is held and ends
- * behind its beginning, free bytes in front of it begin at `from`. Offsets are in the segment.
+ * The blocks on one page of an expandable segment. `first` is the first held block that ends behind
+ * the page's beginning. The free bytes before it begin at `from`. Offsets are relative to the
+ * segment.
  */
 static struct unit one_page(const struct gp_room *room, const struct gp_memory_segment *s,
 			    size_t first, uint64_t from, uint64_t page_end)
@@ -147,8 +153,7 @@ static struct unit one_page(const struct gp_room *room, const struct gp_memory_s
 }
 
 /*
- * Units of the pages that blocks lie on, from one that has any to the next; of a block that covers
- * many pages alone, one.
+ * The units of all pages with blocks. A block that covers many pages alone gets one unit for them.
  */
 static size_t units_of_pages(const struct gp_room *room, const struct gp_memory_segment *s,
 			     struct unit *unit)
@@ -179,7 +184,7 @@ static size_t units_of_pages(const struct gp_room *room, const struct gp_memory_
 	}
 }
 
-/* Pages may share a block, segments do not. */
+/* Pages may share a block, segments cannot. */
 static size_t list_units(const struct gp_room *room, struct unit *unit, bool *is_disjoint)
 {
 	const struct gp_memory_device *d = room->device;
@@ -201,15 +206,15 @@ static size_t list_units(const struct gp_room *room, struct unit *unit, bool *is
 	return units;
 }
 
-/* Units that were chosen, of all. */
+/* The chosen units, one byte for each unit. */
 struct choice {
 	uint8_t *is_taken;
 	struct cost cost;
 };
 
 /*
- * Those that gain most for each byte freed first, until they gain `lacks`, without what is not
- * needed then; or the one that is enough alone.
+ * Takes the units with the highest gain for each freed byte until they gain `lacks`. Then drops
+ * units that are not needed. If a single unit is enough and cheaper, takes that one instead.
  */
 static void choose_greedily(const struct unit *unit, size_t units, uint64_t lacks,
 			    struct choice *out)
@@ -240,7 +245,7 @@ static void choose_greedily(const struct unit *unit, size_t units, uint64_t lack
 	out->cost = single->cost;
 }
 
-/* What all gains are multiples of. */
+/* The greatest common divisor of all gains. */
 static uint64_t gain_step(const struct unit *unit, size_t units)
 {
 	uint64_t step = unit[0].gain;
@@ -253,7 +258,10 @@ static uint64_t gain_step(const struct unit *unit, size_t units)
 	return step;
 }
 
-/* Of the units so far cost[g] is the least that gains g steps, is_in[g]: the last has part. */
+/*
+ * Adds one unit to the knapsack. cost[g] is the least cost that gains g steps with the units so
+ * far. is_in[g]: this choice uses the last unit.
+ */
 static void try_unit(const struct unit *unit, uint64_t step, size_t goal, struct cost *cost,
 		     uint8_t *is_in)
 {
@@ -271,7 +279,10 @@ static void try_unit(const struct unit *unit, uint64_t step, size_t goal, struct
 	}
 }
 
-/* The cheapest choice of all, a knapsack by gain, where that is not too much. No common blocks. */
+/*
+ * The cheapest choice of all, as a knapsack by gain, if its size is within the bound. Units must
+ * not share blocks.
+ */
 static enum gp_status choose_cheapest(const struct unit *unit, size_t units, uint64_t lacks,
 				      struct choice *out)
 {
@@ -301,7 +312,7 @@ static enum gp_status choose_cheapest(const struct unit *unit, size_t units, uin
 	return status;
 }
 
-/* Marks the blocks of units that gain `lacks`, or all. */
+/* Marks the blocks of units that gain `lacks` bytes, or of all units. */
 static enum gp_status take_units(const struct gp_memory *m, const struct unit *unit, size_t units,
 				 bool is_disjoint, uint64_t lacks, uint8_t *freed)
 {
@@ -317,7 +328,9 @@ static enum gp_status take_units(const struct gp_memory *m, const struct unit *u
 	return status;
 }
 
-/* Marks blocks until the driver has room; *is_found false: all of them are not enough. */
+/*
+ * Marks blocks until the driver has enough free memory; *is_found false: all blocks are not enough.
+ */
 static enum gp_status empty_until(const struct gp_room *room, const struct gp_frag_fit *fit,
 				  uint8_t *freed, bool *is_found)
 {

@@ -1,16 +1,16 @@
 /*
- * New memory after a release: a segment of the driver's, or pages mapped into a reservation. The
- * latter goes to the lowest stretch of unmapped addresses that is long enough with the free blocks
- * at its ends, not to the one that needs the fewest pages.
+ * New memory after a release: a segment from the driver, or pages mapped into a reservation. Pages
+ * go to the lowest stretch of unmapped addresses that is long enough with the free blocks at its
+ * ends. A higher stretch that needs fewer pages is not preferred.
  */
 #include <stdlib.h>
 
 #include "frag_room.h"
 
-#define ENDLESS (UINT64_MAX / 4)  /* behind the last page: a reservation exceeds a device */
-#define APART (UINT64_C(1) << 40) /* ranges further apart lie in two reservations */
+#define ENDLESS (UINT64_MAX / 4)  /* behind the last page: reservations exceed a device */
+#define APART (UINT64_C(1) << 40) /* ranges with a larger distance belong to two reservations */
 
-/* Addresses between two blocks that are held: free, then unmapped, then free. */
+/* Addresses between two held blocks: free, then unmapped, then free. */
 struct stretch {
 	uint64_t before, unmapped, behind;
 };
@@ -21,7 +21,7 @@ struct growth {
 	struct stretch open;
 };
 
-/* New memory of an arena's pool is mapped, not allocated as a segment. */
+/* True: the arena's pool grows by mapped pages, not by a new segment. */
 static bool growth_is_mapped(const struct gp_room *room, size_t arena, bool is_small)
 {
 	const struct gp_memory_segment *s = &room->memory->segment[room->device->first_segment];
@@ -54,7 +54,7 @@ static void add_free(struct growth *g, uint64_t bytes)
 static void add_unmapped(struct growth *g, uint64_t bytes)
 {
 	if (bytes != 0 && g->open.behind != 0) {
-		/* free addresses between two unmapped ones: they serve either */
+		/* free addresses between two unmapped ranges belong to both stretches */
 		struct stretch next = { .before = g->open.behind };
 		end_stretch(g);
 		g->open = next;
@@ -62,7 +62,10 @@ static void add_unmapped(struct growth *g, uint64_t bytes)
 	g->open.unmapped += bytes;
 }
 
-/* The free run of a mapped range: its whole pages are unmapped. */
+/*
+ * Adds the free run of a mapped range. Its whole pages count as unmapped, because a release unmaps
+ * them.
+ */
 static void add_run(struct growth *g, const struct gp_memory_segment *s, const struct gp_run *run,
 		    uint64_t page)
 {
@@ -96,7 +99,7 @@ static void add_range(struct growth *g, const struct gp_room *room,
 	}
 }
 
-/* The stretches of a pool by address. */
+/* Builds the stretches of a pool by address. */
 static enum gp_status frag_growth_build(const struct gp_room *room, size_t arena, bool is_small,
 					struct growth *g)
 {
@@ -126,7 +129,7 @@ static enum gp_status frag_growth_build(const struct gp_room *room, size_t arena
 	return GP_OK;
 }
 
-/* The largest block in a stretch when the driver has so many bytes for pages. */
+/* The largest block in a stretch if the driver has `free_bytes` for pages. */
 static uint64_t reach_of(const struct stretch *s, uint64_t free_bytes, uint64_t page)
 {
 	uint64_t mapped = free_bytes / page * page;
@@ -148,10 +151,10 @@ static uint64_t largest_mapped(const struct gp_room *room, const struct growth *
 		uint64_t reach = reach_of(&g->stretch[k], r->free_bytes, page);
 		if (is_small && reach > GP_SMALL_MOST)
 			reach = GP_SMALL_MOST;
-		/* the limit counts the whole block, also where a part of it is mapped already */
+		/* the limit counts the whole block, even if a part of it is mapped already */
 		uint64_t bytes = gp_rule_largest(room->settings, reach, r->limit_room);
 		bool is_of_pool = (bytes <= GP_SMALL_MOST) == is_small;
-		/* a stretch before this one would be taken for less */
+		/* a smaller block would go to an earlier stretch */
 		if (is_of_pool && bytes > below && bytes > best)
 			best = bytes;
 		uint64_t capacity = capacity_of(&g->stretch[k]);
@@ -181,7 +184,10 @@ enum gp_status gp_room_largest_released(const struct gp_room *room, size_t arena
 	return status;
 }
 
-/* What pages cost in the stretch that is taken for it; those that a release gives are there. */
+/*
+ * Bytes of the pages to map in the stretch that a request of `rounded` bytes takes. The driver's
+ * free bytes include those of the release.
+ */
 static uint64_t pages_for(const struct gp_room *room, const struct growth *g, uint64_t rounded)
 {
 	uint64_t page = gp_rule_page(room->settings, rounded <= GP_SMALL_MOST);

@@ -1,6 +1,6 @@
 /*
- * Whose the driver's memory outside the framework is: the library whose call is nearest in the
- * allocation's stack, else what kind of memory it is.
+ * The owner of the driver's memory outside of the framework: the library whose call is nearest in
+ * the allocation's stack, else the kind of memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ const char *gp_space_owner(uint8_t space)
 	}
 }
 
-/* The library, "": its stack tells nothing. */
+/* The library; "": the stack does not show one. */
 static void frag_owner_look_up(struct gp_recording *recording, const struct gp_memory_outside *o,
 			       char *out)
 {
@@ -47,7 +47,7 @@ static void frag_owner_look_up(struct gp_recording *recording, const struct gp_m
 	snprintf(out, GP_OWNER_MAX, "%.*s", (int)GP_OWNER_MAX - 1, names.library);
 }
 
-/* Memory of another process counts there, whoever opened it here: by no stack. */
+/* Memory of another process belongs to that process, so the stack that opened it is ignored. */
 static uint32_t stack_of(const struct gp_memory_outside *o)
 {
 	return o->space == GP_SPACE_IPC ? 0 : o->stack;
@@ -86,7 +86,7 @@ static int compare_owners(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* By stack, so that each is looked up once. */
+/* Sorted by stack, so that each stack is looked up once. */
 static enum gp_status add_outsides(struct gp_recording *recording, const struct gp_frag *frag,
 				   struct gp_owners *out)
 {

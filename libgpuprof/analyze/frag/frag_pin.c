@@ -1,4 +1,6 @@
-/* Blocks that hold free bytes of their segment: what freeing one of them alone would join. */
+/*
+ * Blocks that hold free bytes of their segment: the bytes that freeing one such block would join.
+ */
 #include <stdlib.h>
 
 #include "frag_parts.h"
@@ -14,7 +16,7 @@ static int compare_pins(const void *left, const void *right)
 static void pin_segment(const struct gp_room *room, size_t segment, struct gp_frag *frag)
 {
 	const struct gp_memory_segment *s = &room->memory->segment[segment];
-	uint64_t before = 0; /* free bytes in front of the next block */
+	uint64_t before = 0; /* free bytes before the next block */
 	size_t last = SIZE_MAX;
 	for (size_t k = s->first; k < s->first + s->blocks; k++) {
 		if (!gp_room_is_used(room, k)) {

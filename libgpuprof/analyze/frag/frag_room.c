@@ -1,6 +1,7 @@
 /*
- * What the cache serves: a request takes the smallest free block of its stream and pool that is
- * large enough, and only that one is tried. What a release gives back: whole segments and pages.
+ * Requests that the cache serves. A request takes the smallest free block of its stream and pool
+ * that is large enough. Only that block is tried. The memory that a release returns: whole segments
+ * and pages.
  */
 #include "frag_room.h"
 
@@ -54,7 +55,7 @@ bool gp_room_serves(const struct gp_room *room, size_t arena, uint64_t rounded)
 	return smallest != UINT64_MAX && gp_rule_takes(room->settings, rounded, smallest);
 }
 
-/* The bytes of a pool's free runs, ascending. */
+/* The sizes of a pool's free runs, ascending. */
 static enum gp_status list_runs(const struct gp_room *room, size_t arena, bool is_small,
 				uint64_t **out, size_t *count)
 {
@@ -88,7 +89,7 @@ enum gp_status gp_room_largest(const struct gp_room *room, size_t arena, bool is
 	for (size_t k = status == GP_OK ? runs : 0; *out == 0 && k-- > 0;) {
 		uint64_t most = is_small && run[k] > GP_SMALL_MOST ? GP_SMALL_MOST : run[k];
 		uint64_t bytes = gp_rule_floor(room->settings, most);
-		/* one that fits into a smaller run as well does not get this one */
+		/* a request that fits into a smaller run does not get this one */
 		if ((k > 0 && bytes <= run[k - 1]) || bytes == 0)
 			continue;
 		if ((is_small || bytes > GP_SMALL_MOST) &&

@@ -1,4 +1,4 @@
-/* Sizes as the allocator rounds them. */
+/* The allocator's rounding of sizes. */
 #include "frag_rule.h"
 
 #define LARGE_SEGMENT (20 * GP_MIB)
@@ -17,7 +17,7 @@ static unsigned log2_of(uint64_t n)
 	return 63u - (unsigned)__builtin_clzll(n);
 }
 
-/* Sizes of the power of two below `bytes` are multiples of this. */
+/* Sizes in the power of two that contains `bytes` are multiples of this. */
 static uint64_t step_at(const struct gp_allocator_settings *s, uint64_t bytes)
 {
 	if (bytes < GP_BLOCK_UNIT)
@@ -40,7 +40,7 @@ uint64_t gp_allocator_rounded(const struct gp_allocator_settings *s, uint64_t by
 
 uint64_t gp_rule_floor(const struct gp_allocator_settings *s, uint64_t bytes)
 {
-	/* steps end where a power of two does */
+	/* a power of two is also a multiple of its step */
 	return bytes / step_at(s, bytes) * step_at(s, bytes);
 }
 
@@ -64,7 +64,7 @@ bool gp_rule_takes(const struct gp_allocator_settings *s, uint64_t rounded, uint
 
 uint64_t gp_rule_largest(const struct gp_allocator_settings *s, uint64_t most, uint64_t room)
 {
-	/* a size in each of the three ways to a segment, the largest first */
+	/* a candidate for each of the three ways to a segment, largest first */
 	uint64_t whole = room / GP_SMALL_SEGMENT * GP_SMALL_SEGMENT;
 	const uint64_t tried[] = { whole, GP_LARGE_ALONE - GP_BLOCK_UNIT, GP_SMALL_MOST };
 	for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {

@@ -1,7 +1,7 @@
 /*
- * The allocator's settings as its own parser takes them apart: blanks count for nothing, `,` `:`
- * `[` `]` stand alone, what is between them is a word. What has no part in an answer is passed
- * over; what may have one and is not known is told.
+ * Reads the allocator's settings as its own parser does. Blanks are ignored. Each of `,` `:` `[`
+ * `]` is a token, and the characters between them form a word. Skips settings that affect no
+ * figure. Lists unknown settings that may affect one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 
 #define WORD_MOST 64u
 
-/* ---- which of the variables counts ---- */
+/* ---- the variable that counts ---- */
 
-/* The one in front counts where both are set (2.11). */
+/* PYTORCH_CUDA_ALLOC_CONF wins if both are set (PyTorch 2.11). */
 static const char *const variables[] = { "PYTORCH_CUDA_ALLOC_CONF=", "PYTORCH_ALLOC_CONF=" };
 #define SECOND " PYTORCH_ALLOC_CONF="
 
@@ -31,7 +31,7 @@ const char *gp_allocator_settings_value(const char *text, size_t *bytes)
 	return text;
 }
 
-/* Both are set, and not to the same. */
+/* True: both variables are set, with different values. */
 static bool is_ambiguous(const char *text, const char *value, size_t bytes)
 {
 	if (text == NULL || value[bytes] == '\0')
@@ -44,7 +44,7 @@ static bool is_ambiguous(const char *text, const char *value, size_t bytes)
 
 struct words {
 	const char *at, *end;
-	char word[WORD_MOST]; /* the current one; "": there are no more */
+	char word[WORD_MOST]; /* the current one; "": the end */
 };
 
 static bool is_blank(char c)
@@ -80,7 +80,7 @@ static bool is_word(const struct words *w, const char *word)
 	return strcmp(w->word, word) == 0;
 }
 
-/* The word behind a colon. */
+/* Advances to the word after a colon. */
 static bool advance_to_value(struct words *w)
 {
 	advance(w);
@@ -98,7 +98,7 @@ static uint64_t mib_of(const struct words *w)
 	return mib > UINT64_MAX / GP_MIB ? UINT64_MAX : (uint64_t)mib * GP_MIB;
 }
 
-/* 0: none that PyTorch takes. */
+/* 0: not a value that PyTorch accepts. */
 static double fraction_of(const struct words *w)
 {
 	double fraction = strtod(w->word, NULL);
@@ -113,8 +113,8 @@ static void frag_setting_fill(struct gp_allocator_settings *out, unsigned from, 
 }
 
 /*
- * "[256:1,512:2,>:8]": keys are MiB. The first one counts for what is smaller, too, `>` for what is
- * larger than the last; what no key names has no divisions.
+ * "[256:1,512:2,>:8]": keys are in MiB. The first key also counts for smaller sizes, `>` for sizes
+ * above the last key. Other sizes have no divisions.
  */
 static void read_list(struct words *w, struct gp_allocator_settings *out)
 {
@@ -157,8 +157,8 @@ static void add_doubt(struct gp_allocator_settings *out, const char *what, const
 }
 
 /*
- * These decide nothing here. Garbage collection frees whole cached segments before the driver is
- * asked, which a release gives back anyway.
+ * Settings without effect on the figures. Garbage collection frees whole cached segments before a
+ * request to the driver, and a release frees these anyway.
  */
 static bool is_idle(const char *key)
 {
@@ -226,7 +226,7 @@ void gp_allocator_settings_read(const char *text, struct gp_allocator_settings *
 		add_doubt(out,
 			  "PYTORCH_CUDA_ALLOC_CONF and PYTORCH_ALLOC_CONF differ; the first counts",
 			  "");
-	/* what PyTorch refuses to run with */
+	/* PyTorch does not start with a smaller value */
 	if (out->large_segment_bytes < GP_SMALL_SEGMENT)
 		out->large_segment_bytes = gp_allocator_defaults.large_segment_bytes;
 }

@@ -1,7 +1,7 @@
 /*
- * Blocks are followed one by one. Segments come and go seldom: what the driver gave becomes one
- * when the first block lies in it. Where an event contradicts what came
- * before (it is late, or takes another back), the maps are made anew of the state.
+ * Follows blocks one by one. Segments come and go seldom: memory of the driver becomes a segment
+ * when its first block appears. If an event contradicts earlier ones (it came late, or undoes
+ * another), the maps are rebuilt from the state.
  */
 #include "gap_follow.h"
 
@@ -18,7 +18,10 @@ static bool gap_follow_is_whole(unsigned space)
 	return space < GP_SPACES && (SPACES_WHOLE >> space & 1) != 0;
 }
 
-/* Ranges of one reservation are one piece where they touch; of an unknown one, of an arena. */
+/*
+ * Adjacent ranges of one reservation form one piece. If the reservation is unknown, those of one
+ * arena do.
+ */
 static uint32_t group_at(const struct gp_live *live, uint64_t address, uint64_t arena)
 {
 	const struct gp_live_entry *e = gp_live_find(live, GP_SPACE_RESERVATION, address);
@@ -27,7 +30,7 @@ static uint32_t group_at(const struct gp_live *live, uint64_t address, uint64_t 
 	return (uint32_t)arena & 0xffffu;
 }
 
-/* ---- anew, from the state ---- */
+/* ---- rebuild from the state ---- */
 
 static enum gp_status take_block(struct gp_gap_map *map, const struct gp_memory_block *b)
 {
@@ -81,7 +84,10 @@ static enum gp_status make_all(struct gp_gap_follow *f)
 	return status;
 }
 
-/* Lists and sorts all that is live: a recording may ask for it at each event. */
+/*
+ * Lists and sorts all live entries. Limited by looks, because a recording may require it at each
+ * event.
+ */
 static enum gp_status make_anew(struct gp_gap_follow *f)
 {
 	f->is_due = !gp_looks_take(&f->looks, gp_live_entries(f->recording->live) * LOOKS_AN_ENTRY);
@@ -98,7 +104,10 @@ static struct gp_gap_map *map_of(struct gp_gap_follow *f, unsigned device)
 	return &f->map[device];
 }
 
-/* Addresses are of one device, but what ends need not say of which. */
+/*
+ * Removes the range from all devices: an address belongs to one device, but the end of memory may
+ * not name it.
+ */
 static enum gp_status cut_everywhere(struct gp_gap_follow *f, uint64_t address, uint64_t bytes)
 {
 	enum gp_status status = GP_OK;
@@ -118,7 +127,7 @@ static void drop_everywhere(struct gp_gap_follow *f, uint64_t address)
 			f->moved |= UINT64_C(1) << i;
 }
 
-/* Memory of the driver in which the framework's blocks lie. */
+/* The driver's memory at `address`, if it contains blocks of the framework. */
 static const struct gp_live_entry *find_whole(const struct gp_live *live, uint64_t address)
 {
 	const struct gp_live_entry *e = NULL;
@@ -137,7 +146,10 @@ static enum gp_status add_mapped(struct gp_gap_follow *f, uint64_t address, uint
 		       GP_OK;
 }
 
-/* Pages of a reservation in which blocks lie belong to it at once, others when they are told. */
+/*
+ * Pages of a reservation that contains blocks belong to it at once. Others belong to it once the
+ * allocator reports them.
+ */
 static enum gp_status add_pages(struct gp_gap_follow *f, const struct gp_record *r)
 {
 	const struct gp_live_entry *e = gp_live_find(f->live, GP_SPACE_RESERVATION, r->map.address);
@@ -145,7 +157,7 @@ static enum gp_status add_pages(struct gp_gap_follow *f, const struct gp_record 
 	return is_segment ? add_mapped(f, r->map.address, r->map.bytes, e->device, 0) : GP_OK;
 }
 
-/* The first block in memory that was no segment yet. */
+/* Handles the first block in memory that was not a segment so far. */
 static enum gp_status meet_segment(struct gp_gap_follow *f, const struct gp_record *r)
 {
 	uint64_t address = r->block_alloc.address;
@@ -161,7 +173,10 @@ static enum gp_status meet_segment(struct gp_gap_follow *f, const struct gp_reco
 	return e != NULL ? make_anew(f) : GP_OK;
 }
 
-/* It was there before it was told; the first of a reservation tells of all that is mapped in it. */
+/*
+ * The allocator reports a segment that existed before. The first report for a reservation adds all
+ * pages that are mapped in it.
+ */
 static enum gp_status find_segment(struct gp_gap_follow *f, const struct gp_record *r)
 {
 	struct gp_gap_map *map = map_of(f, r->device);
@@ -186,7 +201,7 @@ static enum gp_status follow_segment(struct gp_gap_follow *f, const struct gp_re
 	}
 	switch (r->kind) {
 	case GP_ALLOC:
-		/* that what was there is gone was not seen */
+		/* the end of older memory at these addresses was not recorded */
 		return gap_follow_is_whole(r->space) ?
 			       cut_everywhere(f, r->alloc.address, r->alloc.bytes) :
 			       GP_OK;
@@ -204,7 +219,7 @@ static enum gp_status follow_segment(struct gp_gap_follow *f, const struct gp_re
 						    r->segment_alloc.bytes, 0) :
 				     GP_OK;
 	case GP_SEGMENT_FREE:
-		/* else the driver's memory is freed next */
+		/* if there is an entry, the free of the driver's memory follows */
 		if (find_whole(f->live, r->segment_free.address) == NULL)
 			drop_everywhere(f, r->segment_free.address);
 		return GP_OK;
@@ -227,7 +242,9 @@ static enum gp_status follow_segment(struct gp_gap_follow *f, const struct gp_re
 static enum gp_status follow(struct gp_gap_follow *f, const struct gp_record *r)
 {
 	unsigned device = r->device;
-	/* what the allocator had before it told us: mostly there already, and taken again */
+	/*
+	 * a block from before the recorder was attached: mostly in the map already, and taken again
+	 */
 	bool is_found = r->kind == GP_BLOCK_EXISTING && r->aux != 0;
 	if ((r->kind == GP_BLOCK_ALLOC || is_found) && device < GP_DEVICES) {
 		enum gp_status status = gp_gap_map_take(&f->map[device], r->block_alloc.address,
@@ -269,7 +286,7 @@ enum gp_status gp_gap_follow_apply(struct gp_gap_follow *f, const struct gp_reco
 	enum gp_status status = gp_recording_apply(recording, r);
 	if (status != GP_OK)
 		return status;
-	if (__builtin_expect(is_loaded, 0)) /* the checkpoint held all that is live */
+	if (__builtin_expect(is_loaded, 0)) /* the checkpoint had all live entries */
 		return make_all(f);
 	if (__builtin_expect(is_late || f->is_due, 0)) {
 		status = make_anew(f);

@@ -1,6 +1,6 @@
 /*
- * One look-up for a block that is handed out, and one new part where something is left of the gap;
- * one look-up for a block that is freed, and one part less for each free neighbour.
+ * Taking a block costs one look-up, and one new part if the gap is larger. Freeing a block costs
+ * one look-up, and removes one part for each free neighbour.
  */
 #include "gap_map.h"
 
@@ -12,13 +12,13 @@
 
 #define PARTS_FIRST 1024u
 #define ADDRESS_MOST (UINT64_C(1) << 62)
-#define LOOKS_A_SEARCH 8u /* by hash */
-#define PIECES_A_LOOK 16u /* that move in memory */
-#define SLOTS_A_CHANGE 4u /* starts and ends of two parts */
+#define LOOKS_A_SEARCH 8u /* looks for one search by hash */
+#define PIECES_A_LOOK 16u /* pieces that move in memory for one look */
+#define SLOTS_A_CHANGE 4u /* the starts and ends of two parts */
 
-/* ---- found by address ---- */
+/* ---- look-up by address ---- */
 
-/* No start is an end. */
+/* Keys of starts and of ends differ. */
 static uint64_t start_key(uint64_t address)
 {
 	return address * 2;
@@ -29,7 +29,7 @@ static uint64_t end_key(uint64_t address)
 	return address * 2 + 1;
 }
 
-/* Damaged recordings hold any number. */
+/* Damaged recordings may contain any number. */
 static bool is_range(uint64_t address, uint64_t bytes)
 {
 	return address != 0 && bytes != 0 && address < ADDRESS_MOST &&
@@ -47,7 +47,7 @@ static uint32_t find_part(const struct gp_gap_map *map, uint64_t address)
 	return find_key(map, start_key(address));
 }
 
-/* has_room has made room for a new one */
+/* has_room() reserved the slot */
 static void set_slot(struct gp_gap_map *map, uint64_t key, uint32_t part)
 {
 	struct gp_gap_slot *slot = gp_row_get_key(&map->slots, sizeof *slot, key);
@@ -61,14 +61,14 @@ static void clear_slot(struct gp_gap_map *map, uint64_t key)
 		gp_row_drop_key(&map->slots, sizeof *slot, slot);
 }
 
-/* ---- the largest ---- */
+/* ---- the largest gap ---- */
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
-/* Most changes end at the first node: they are not the most below it, nor become it. */
+/* Most changes end at the first node, because its maximum stays the same. */
 static void set_most(struct gp_gap_map *map, uint32_t which, uint64_t bytes)
 {
 	size_t node = (size_t)map->room + which;
@@ -113,7 +113,7 @@ static bool grow(struct gp_gap_map *map)
 	return true;
 }
 
-/* So that two parts and pieces can be made without a failure in between. */
+/* Reserves room so that two parts and pieces can be added without a failure in between. */
 static bool has_room(struct gp_gap_map *map)
 {
 	return gp_array_reserve(&map->piece, &map->piece_room, map->pieces, 2,
@@ -122,7 +122,7 @@ static bool has_room(struct gp_gap_map *map)
 	       (map->parts + 2 < map->room || grow(map));
 }
 
-/* The first piece that begins behind `address`. */
+/* The index of the first piece that begins behind `address`. */
 static size_t piece_behind(const struct gp_gap_map *map, uint64_t address)
 {
 	return gp_row_rank(map->piece, map->pieces, sizeof *map->piece, address);
@@ -181,7 +181,7 @@ static void note_end(struct gp_gap_map *map, uint32_t which)
 		set_slot(map, end_key(end_of(p)), which);
 }
 
-/* Takes its first `bytes`; the rest becomes a part of its own behind it. */
+/* Cuts a part after its first `bytes`. Returns the new part with the rest. */
 static uint32_t split(struct gp_gap_map *map, uint32_t which, uint64_t bytes)
 {
 	struct gp_gap_part *p = &map->part[which];
@@ -199,7 +199,7 @@ static uint32_t split(struct gp_gap_map *map, uint32_t which, uint64_t bytes)
 	return behind;
 }
 
-/* Two neighbours become the first of them. */
+/* Joins a part with the next one. */
 static void join(struct gp_gap_map *map, uint32_t first)
 {
 	struct gp_gap_part *p = &map->part[first];
@@ -228,7 +228,7 @@ static void join_free(struct gp_gap_map *map, uint32_t which)
 	set_free(map, which);
 }
 
-/* The part that holds `address`; 0: none. */
+/* The part that contains `address`; 0: none. */
 static uint32_t search(const struct gp_gap_map *map, uint64_t address)
 {
 	uint32_t which = find_part(map, address);
@@ -240,7 +240,7 @@ static uint32_t search(const struct gp_gap_map *map, uint64_t address)
 	return which;
 }
 
-/* To move what lies behind `address` when a piece comes or goes there. */
+/* Takes the looks for moving the pieces behind `address` when a piece is added or removed there. */
 static bool may_move(const struct gp_gap_map *map, uint64_t address)
 {
 	return gp_looks_take(map->looks,
@@ -330,7 +330,7 @@ enum gp_status gp_gap_map_add(struct gp_gap_map *map, uint64_t address, uint64_t
 	return GP_OK;
 }
 
-/* A part with its place in its piece; its neighbours become ends. */
+/* Removes a part from its piece. Its neighbours become the ends of pieces. */
 static void remove_part(struct gp_gap_map *map, uint32_t which)
 {
 	struct gp_gap_part p = map->part[which];
@@ -366,7 +366,7 @@ bool gp_gap_map_drop(struct gp_gap_map *map, uint64_t address)
 	return true;
 }
 
-/* The part at `address`, cut so that it begins there and ends at `end` at most; 0: none. */
+/* The part at `address`, cut so that it begins there and ends at or before `end`; 0: none. */
 static uint32_t part_within(struct gp_gap_map *map, uint64_t address, uint64_t end)
 {
 	uint32_t which = search(map, address);
@@ -397,7 +397,7 @@ enum gp_status gp_gap_map_cut(struct gp_gap_map *map, uint64_t address, uint64_t
 			remove_part(map, which);
 			continue;
 		}
-		/* what is there begins further on */
+		/* continue at the next piece */
 		size_t behind = piece_behind(map, address);
 		address = behind < map->pieces ? map->piece[behind] : end;
 	}
@@ -406,7 +406,7 @@ enum gp_status gp_gap_map_cut(struct gp_gap_map *map, uint64_t address, uint64_t
 
 /* ---- blocks ---- */
 
-/* Where parts begin elsewhere, or are used: an event was missed. */
+/* Takes a range whose parts begin elsewhere or are used: an event was missed. */
 static enum gp_status take_anyhow(struct gp_gap_map *map, uint64_t address, uint64_t bytes)
 {
 	uint64_t end = address + bytes;

@@ -1,4 +1,4 @@
-/* Uses as a call tree. Nodes are found by parent and what their frame reads. */
+/* Uses as a call tree. A node is found by its parent and the identity of its frame. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@ struct builder {
 	const struct gp_grouping *how;
 	struct gp_read_stack *stack;
 	struct gp_tree *tree;
-	struct gp_identity *identity; /* of each node: all frames from its root to it */
-	size_t room;		      /* for nodes */
+	struct gp_identity *identity; /* by node: the identity of all frames from its root to it */
+	size_t room;		      /* of nodes */
 	struct gp_row_index index;
 };
 
@@ -32,7 +32,7 @@ static bool grow(struct builder *b)
 	return true;
 }
 
-/* The child of `parent` with that frame; NONE: no memory. */
+/* The child of `parent` with that frame; NONE: out of memory. */
 static size_t call_tree_find(struct builder *b, size_t parent, struct gp_identity identity,
 			     const struct gp_frame *frame)
 {
@@ -64,7 +64,7 @@ static size_t add_frame(struct builder *b, size_t parent, struct gp_identity *id
 	return node;
 }
 
-/* A root that says why there is no frame, or none farther out; NONE: no memory. */
+/* A root with the reason why there is no frame, or no outer frame; NONE: out of memory. */
 static size_t add_reason(struct builder *b, const struct gp_use *use, const char *why,
 			 struct gp_identity *identity)
 {
@@ -79,7 +79,7 @@ static bool add_without(struct builder *b, const struct gp_use *use, const char 
 	return add_reason(b, use, why, &identity) != NONE;
 }
 
-/* Native frames without a name say nothing to a reader, as long as others have one. */
+/* Drops native frames without a name if other frames have one. */
 static void drop_unnamed(struct gp_read_stack *s)
 {
 	size_t kept = 0, named = 0;
@@ -104,7 +104,7 @@ static bool add_use(struct builder *b, const struct gp_use *use)
 		drop_unnamed(s);
 	struct gp_identity identity = { 2, 2 };
 	size_t at = NONE;
-	/* the outermost frame that is left must not look like the first of the thread */
+	/* the outermost remaining frame must not look like the first frame of the thread */
 	const char *cut = gp_read_stack_cut(s, b->how->is_native);
 	if (cut != NULL && (at = add_reason(b, use, cut, &identity)) == NONE)
 		return false;
@@ -114,7 +114,7 @@ static bool add_use(struct builder *b, const struct gp_use *use)
 	return true;
 }
 
-/* ---- most bytes first ---- */
+/* ---- order by bytes ---- */
 
 static int call_tree_compare(const void *left, const void *right, void *nodes)
 {
@@ -126,7 +126,7 @@ static int call_tree_compare(const void *left, const void *right, void *nodes)
 	return (a > b) - (a < b);
 }
 
-/* Walking the nodes from the least to the greatest, each goes to the front of its siblings. */
+/* Walks the nodes from the least to the greatest, and puts each at the front of its siblings. */
 static bool link_nodes(struct gp_tree *tree)
 {
 	size_t *order = calloc(tree->nodes + 1, sizeof *order);

@@ -1,11 +1,11 @@
-/* Turn by turn: each turn adds one frame to the keys that are still the same. */
+/* Each turn adds one frame to the keys that are still equal. */
 #include "disambiguate_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TURNS 2u /* frames that tell groups apart; those that need more are numbered */
+#define TURNS 2u /* frames that may be added; groups that need more get numbers */
 
 struct telling {
 	gp_keyed_read *read;
@@ -31,7 +31,10 @@ static bool add_to_key(struct gp_keyed *keyed, const char *more)
 	return true;
 }
 
-/* Each says where its stack leaves that of the first, and that where it leaves the second's. */
+/*
+ * Adds the frame at which each stack differs from the first one. The first one is compared with the
+ * second.
+ */
 static bool tell_apart(const struct telling *t, struct gp_keyed *run, size_t count)
 {
 	char more[GP_KEY_MAX];

@@ -1,14 +1,14 @@
-/* Keys of groups of stacks that would be the same are told apart by the frames that differ. */
+/* Extends equal keys of different groups by the frames in which their stacks differ. */
 #ifndef GP_DISAMBIGUATE_KEYS_H
 #define GP_DISAMBIGUATE_KEYS_H
 
 #include "group_key.h"
 
 struct gp_keyed {
-	char **key;    /* a text of malloc, replaced by a longer one */
-	size_t number; /* for `read`; also their order where keys are the same */
+	char **key;    /* a text from malloc, replaced by a longer one */
+	size_t number; /* argument of `read`; also the order of equal keys */
 };
-/* The stack of a group; false: it is not known. */
+/* Reads the stack of a group; false: it is unknown. */
 typedef bool gp_keyed_read(void *context, size_t number, struct gp_read_stack *out);
 
 /* Sorts `keyed`. False: no memory. */

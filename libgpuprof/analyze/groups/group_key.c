@@ -1,4 +1,7 @@
-/* Keys of groups: by what users call a stack, and where one leaves another. */
+/*
+ * The keys of groups: the names that users know for a stack, and the frame in which two stacks
+ * differ.
+ */
 #include "group_key.h"
 
 #include <ctype.h>
@@ -10,7 +13,7 @@
 #include "../../read/frames/name_text.h"
 #include "../phases/range_path.h"
 
-#define FUNCTION_MAX 48u /* longer ones are not in a key */
+#define FUNCTION_MAX 48u /* longer names are left out of a key */
 
 struct gp_use_place gp_use_place(struct gp_recording *recording, const struct gp_use *use,
 				 const struct gp_grouping *how, struct gp_read_stack *stack)
@@ -78,10 +81,10 @@ static void write_place(char *out, size_t room, const struct gp_read_stack *s)
 
 static void write_node(char *out, size_t room, const struct gp_read_stack *s)
 {
-	/* where frames are missing or have no name a node may be among them */
+	/* with missing or nameless frames, there may be a node among them */
 	bool by_native = s->names.is_outside_backward && s->stack.is_native_sure &&
 			 (s->stack.is_native_whole || s->has_beginning);
-	/* nodes run on the engine's threads, or below what calls the engine */
+	/* nodes run on the engine's threads, or below a call of the engine */
 	bool by_python = s->names.has_no_engine_call && s->stack.is_python_whole;
 	if (s->names.node[0])
 		snprintf(out, room, "%s", s->names.node);
@@ -148,9 +151,9 @@ void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_
 			 s->stack.missing ? s->stack.missing : "a stack without frames");
 }
 
-/* ---- what tells two apart ---- */
+/* ---- the difference of two stacks ---- */
 
-/* "torch::autograd::generated::details::mm_mat1_backward" is known as "mm_mat1_backward". */
+/* "torch::autograd::generated::details::mm_mat1_backward" is shown as "mm_mat1_backward". */
 static const char *last_name(const char *function)
 {
 	const char *last = function;
@@ -160,7 +163,10 @@ static const char *last_name(const char *function)
 	return isalpha((unsigned char)*last) || *last == '_' ? last : function;
 }
 
-/* The next frame outwards that is the program's as the user's innermost one; SIZE_MAX: none. */
+/*
+ * The next outer frame that belongs to the program as the user's innermost frame does; SIZE_MAX:
+ * none.
+ */
 static size_t next_caller(const struct gp_read_stack *s, size_t k)
 {
 	const struct gp_frame *user = &s->frame[s->names.user];
@@ -175,7 +181,10 @@ static size_t next_caller(const struct gp_read_stack *s, size_t k)
 	return SIZE_MAX;
 }
 
-/* The nearest caller of a's user's frame that b has not in its place; SIZE_MAX: none. */
+/*
+ * The nearest caller of a's user frame that differs from b's caller in the same place; SIZE_MAX:
+ * none.
+ */
 static size_t unlike_caller(const struct gp_read_stack *a, const struct gp_read_stack *b)
 {
 	size_t i = a->names.user, j = b->names.user;
@@ -189,7 +198,7 @@ static size_t unlike_caller(const struct gp_read_stack *a, const struct gp_read_
 	return SIZE_MAX;
 }
 
-/* Where a leaves b on the way inwards; SIZE_MAX: nowhere. */
+/* The outermost frame of a that differs from b; SIZE_MAX: none. */
 static size_t leaving_frame(const struct gp_read_stack *a, const struct gp_read_stack *b)
 {
 	size_t i = a->frames, j = b->frames;
@@ -197,7 +206,7 @@ static size_t leaving_frame(const struct gp_read_stack *a, const struct gp_read_
 		i--;
 		j--;
 	}
-	/* the key has the user's own line already: take its caller */
+	/* the key already has the user's own line: take its caller */
 	const bool is_told = i > 0 && i - 1 == a->names.user && i < a->frames;
 	return is_told ? i : i - 1;
 }

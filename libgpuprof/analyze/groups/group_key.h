@@ -1,40 +1,40 @@
 /*
- * What a group of uses is called. Keys are texts for people; two stacks may have the same one until
- * they are told apart.
+ * The key of a group of uses: a text for users. Two stacks may have the same key until
+ * gp_keys_tell_apart extends it.
  */
 #ifndef GP_GROUP_KEY_H
 #define GP_GROUP_KEY_H
 
 #include "../stack_text.h"
 
-#define GP_KEY_MAX 1024u /* room that `out` has below */
+#define GP_KEY_MAX 1024u /* the room that `out` must have below */
 
-/* Are uses without a stack told by this reason alone? */
+/* True: groups are made by stack, so a use without a stack needs a reason. */
 static inline bool gp_by_stacks(enum gp_by by)
 {
 	return by != GP_BY_KIND && by != GP_BY_RANGE;
 }
 
-/* How a use stands to what was asked for. */
+/* The relation of a use to the requested grouping. */
 struct gp_use_place {
-	const char *without; /* why its stack names no group, a text that holds for ever; NULL */
-	bool is_asked;	     /* the filters let it through */
-	bool is_other;	     /* another library or range was asked for */
+	const char *without; /* why its stack belongs to no group, a static text; NULL: it does */
+	bool is_asked;	     /* the filters accept it */
+	bool is_other;	     /* the filters are for another library or range */
 };
-/* Reads its stack where `how` needs that; its range is taken as it is. */
+/* Reads its stack if `how` needs it; uses its range as it is. */
 struct gp_use_place gp_use_place(struct gp_recording *recording, const struct gp_use *use,
 				 const struct gp_grouping *how, struct gp_read_stack *stack);
 
 /*
- * Of a use with that stack, which is not looked at where it is not by stacks; its range is taken as
- * it is.
+ * Writes the key of a use with that stack. The stack is ignored unless grouping is by stack. The
+ * range is used as it is.
  */
 void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_stack *stack,
 		  char *out);
 /*
- * "  via serve.py:12 answer": the nearest caller of the user's frame of `a` that `b` has not in its
- * place. Where these are alike: the outermost frame of `a` that `b` has not,
- * "  via adam.py:178 Adam._init_group". "" where `b` goes on and `a` ends.
+ * "  via serve.py:12 answer": the nearest caller of the user's frame of `a` that differs from b's
+ * in the same place. If all are equal: the outermost frame of `a` that differs from `b`,
+ * "  via adam.py:178 Adam._init_group". "" if `a` ends where `b` continues.
  */
 void gp_group_difference(const struct gp_read_stack *a, const struct gp_read_stack *b, char *out);
 

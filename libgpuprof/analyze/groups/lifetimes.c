@@ -1,4 +1,4 @@
-/* Buckets 0 to 3 hold 0 to 3 ns; from there on four share each power of two. */
+/* Buckets 0 to 3 hold 0 to 3 ns; above that, each power of two has four buckets. */
 #include "lifetimes.h"
 
 #define QUARTERS 4u

@@ -1,6 +1,6 @@
 /*
- * How long allocations lived, as counts in buckets a quarter of a power of two wide: medians within
- * an eighth, from memory that does not grow, and that can be added up.
+ * The lifetimes of allocations as counts in buckets, each a quarter of a power of two wide. Medians
+ * are exact within an eighth. Memory does not grow, and counts can be added up.
  */
 #ifndef GP_LIFETIMES_H
 #define GP_LIFETIMES_H
@@ -16,7 +16,7 @@ struct gp_lifetimes {
 /* The bucket of a lifetime; a negative one counts as 0. */
 unsigned gp_lifetime_bucket(int64_t ns);
 void gp_lifetimes_add(struct gp_lifetimes *to, const struct gp_lifetimes *more);
-/* The middle of the bucket in which the median lies; -1: there is none. */
+/* The middle of the bucket that contains the median; -1: there are no counts. */
 int64_t gp_lifetimes_median(const struct gp_lifetimes *lives);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Visits what is live and adds it up. What the curve says and no live allocation explains becomes a
- * use of its own that says why; what may be gone counts only where all of it can be there.
+ * Visits the live entries and adds them up. Bytes of the curve without a live allocation become a
+ * separate use with a reason. Entries that may be gone count only if all of them fit below the
+ * curve.
  */
 #include "live_uses.h"
 
@@ -30,19 +31,19 @@ struct gp_use gp_use_like(const struct gp_recording *r, uint32_t stack, uint8_t 
 
 struct reservation {
 	uint64_t address, bytes, mapped, told;
-	struct gp_use like; /* for what was mapped in it unseen */
+	struct gp_use like; /* a use for memory that was mapped in it unseen */
 	uint8_t device;
 };
 
 struct collection {
 	struct gp_recording *recording;
-	uint64_t gap; /* what is older may be gone */
+	uint64_t gap; /* entries with a lower order may be gone */
 	struct gp_holders *holders;
 	struct gp_use_table table, stale;
 	uint64_t sum, stale_sum;
-	struct reservation *reservation; /* segments of the framework, by address */
+	struct reservation *reservation; /* reservations of the framework, by address */
 	size_t reservations;
-	uint64_t *mapped; /* orders of physical memory that is mapped in them, sorted */
+	uint64_t *mapped; /* orders of the physical memory that is mapped in them, sorted */
 	size_t mappeds, room;
 	bool is_out_of_memory;
 };
@@ -112,7 +113,7 @@ static void live_uses_add(struct collection *c, const struct gp_use *like, uint6
 	*(is_stale ? &c->stale_sum : &c->sum) += bytes;
 }
 
-/* What of an entry is in the curve that is asked for. */
+/* Adds the part of an entry that belongs to the requested curve. */
 static void collect(void *context, const struct gp_live_entry *e)
 {
 	struct collection *c = context;
@@ -158,7 +159,7 @@ static void live_uses_walk(struct collection *c, gp_live_visit *visit)
 		;
 }
 
-/* Moves what may be gone to what is there, when all of it can be. */
+/* Counts the entries that may be gone, once all of them fit below the curve. */
 static void admit_stale(struct collection *c)
 {
 	const struct gp_use *from = c->stale.rows.row;
@@ -180,7 +181,7 @@ static void explain(struct collection *c, const char *without, uint64_t bytes)
 	struct gp_use *use = gp_use_table_get(&c->table, &like);
 	c->is_out_of_memory |= use == NULL;
 	if (use != NULL)
-		use->bytes += bytes; /* of how many nobody knows */
+		use->bytes += bytes; /* their number is unknown */
 	c->sum += bytes;
 	c->holders->uncertain_bytes += bytes;
 }
@@ -192,7 +193,7 @@ static const char *why_missing(const struct gp_info *info)
 	return info->lost_memory > 0 || info->is_damaged || info->has_hole ? lost : unaccounted;
 }
 
-/* The uses add up to what the curve says, or to what is certainly there. */
+/* Makes the uses add up to the curve, or to the memory that certainly exists. */
 static void balance(struct collection *c)
 {
 	struct gp_holders *h = c->holders;

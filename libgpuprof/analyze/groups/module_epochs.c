@@ -1,4 +1,4 @@
-/* Ends are the moments at which modules went, and both ends of times of doubt. */
+/* An epoch ends when a module is unloaded, and at both ends of an interval of doubt. */
 #include "module_epochs.h"
 
 #include <stdlib.h>

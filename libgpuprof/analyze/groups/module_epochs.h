@@ -1,6 +1,6 @@
 /*
- * Times between which no module of a recording went: within one a stack means one thing, while an
- * address may lie in another module in the next.
+ * Epochs: intervals in which no module of a recording was unloaded. Within one epoch a stack has
+ * one meaning. In the next one, an address may lie in another module.
  */
 #ifndef GP_MODULE_EPOCHS_H
 #define GP_MODULE_EPOCHS_H
@@ -8,15 +8,15 @@
 #include "../../gpuprof.h"
 
 struct gp_module_epochs {
-	int64_t *end_ns; /* rising */
-	size_t ends;	 /* 0: nothing was ever unloaded */
+	int64_t *end_ns; /* ascending */
+	size_t ends;	 /* 0: no module was ever unloaded */
 };
 
-/* After gp_recording_info: all modules that the recording tells of are known then. */
+/* Call it after gp_recording_info, which reads all modules. */
 enum gp_status gp_module_epochs_build(const struct gp_recording *recording,
 				      struct gp_module_epochs *out);
 void gp_module_epochs_release(struct gp_module_epochs *epochs);
-/* The number of the epoch in which `at_ns` lies, from 0. */
+/* The number, from 0, of the epoch that contains `at_ns`. */
 size_t gp_module_epoch(const struct gp_module_epochs *epochs, int64_t at_ns);
 
 #endif

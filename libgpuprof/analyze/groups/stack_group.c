@@ -1,6 +1,6 @@
 /*
- * Uses by what users call their stacks. Each stack is looked up once; groups are found by a hash of
- * what is read of them, so memory is by groups, not by frames.
+ * Groups uses by the names of their stacks. Each stack is looked up once. Groups are found by a
+ * hash of these names, so memory grows with groups, not with frames.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 struct member {
 	struct gp_group group;
 	struct gp_identity identity;
-	uint64_t largest; /* bytes of its greatest use, or how many */
-	uint32_t newest;  /* stack of the use that was added last */
+	uint64_t largest; /* bytes, or count, of its greatest use */
+	uint32_t newest;  /* stack of the last added use */
 	struct gp_lifetimes *lives;
 };
 
@@ -26,7 +26,7 @@ struct grouper {
 	struct gp_groups *out;
 };
 
-/* NULL: no memory. A new one has no key yet. */
+/* NULL: out of memory. A new member has no key yet. */
 static struct member *stack_group_find(struct grouper *g, struct gp_identity identity)
 {
 	const uint32_t hash = gp_row_hash(gp_identity_hash(identity));
@@ -80,7 +80,7 @@ static bool stack_group_add(struct grouper *g, const struct gp_use *use,
 				       gp_read_stack_cut(g->stack, g->how->is_native) :
 				       NULL;
 	}
-	/* those of ranges come by stack */
+	/* uses with ranges arrive ordered by stack */
 	m->group.stacks += m->group.stacks == 0 || use->range == NULL || use->stack != m->newest;
 	m->newest = use->stack;
 	sum->bytes += use->bytes;
@@ -96,7 +96,7 @@ static bool stack_group_add(struct grouper *g, const struct gp_use *use,
 	return true;
 }
 
-/* "cuBLAS, PyTorch": what --library could have named. */
+/* "cuBLAS, PyTorch": the possible values of --library. */
 static void list_library(struct gp_groups *out, const char *library)
 {
 	size_t n = strlen(library), used = strlen(out->libraries);
@@ -135,7 +135,7 @@ static bool add_use(struct grouper *g, const struct gp_use *told)
 	return stack_group_add(g, &use, identity, key, &place);
 }
 
-/* ---- groups that would read the same ---- */
+/* ---- groups with equal keys ---- */
 
 static bool read_member(void *context, size_t number, struct gp_read_stack *out)
 {
@@ -144,7 +144,7 @@ static bool read_member(void *context, size_t number, struct gp_read_stack *out)
 	return gp_read_stack(g->recording, &member[number].group.use, g->how->is_native, out);
 }
 
-/* Gives groups of stacks keys of their own. */
+/* Makes the keys of groups of stacks unique. */
 static bool tell_all_apart(struct grouper *g)
 {
 	const size_t members = g->members.rows;
@@ -157,7 +157,7 @@ static bool tell_all_apart(struct grouper *g)
 	return is_fine;
 }
 
-/* ---- all ---- */
+/* ---- the whole ---- */
 
 static int stack_group_compare(const void *left, const void *right)
 {

@@ -1,6 +1,7 @@
 /*
- * What was asked for in a span, by stack: how often, how much, how long it lived, what is left. One
- * replay: allocations are counted as they come, frees by looking the entry up before it is ended.
+ * The allocations in an interval, by stack: how many, how many bytes, how long they lived, how many
+ * remain. One replay: allocations are counted when they occur. A free is counted before it is
+ * applied, while its entry is still there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,31 +10,31 @@
 #include "lifetimes.h"
 #include "live_uses.h"
 
-#define FREES_KEPT 256u /* that the driver may still refuse */
+#define FREES_KEPT 256u /* frees to remember: the driver may still refuse them */
 
 struct past_free {
-	uint64_t order; /* 1 + that of the FREE; 0: none */
+	uint64_t order; /* 1 + order of the FREE; 0: none */
 	unsigned account;
 	struct gp_use like;
 	unsigned bucket;
 	bool is_short;
 };
 
-/* Of each device: blocks, then driver memory. */
+/* Accounts of each device: blocks, then driver memory. */
 #define OF_BLOCKS 0u
 #define OF_DRIVER 1u
 #define OFS 2u
-#define HOST (GP_DEVICES * OFS) /* behind those of the devices */
+#define HOST (GP_DEVICES * OFS) /* the account behind those of the devices */
 #define ACCOUNTS (HOST + 1u)
 
 struct counting {
 	struct gp_recording *recording;
 	struct gp_module_epochs epochs;
 	int64_t from_ns, to_ns, short_ns;
-	bool is_whole; /* from the start */
-	uint64_t cut;  /* allocations with lower orders are only in the first checkpoint */
+	bool is_whole; /* the interval begins at the start */
+	uint64_t cut;  /* only the first checkpoint has allocations with lower orders */
 	bool is_out_of_memory;
-	bool has_ranges; /* asked for, too */
+	bool has_ranges; /* ranges were requested */
 	struct gp_top *out;
 	struct gp_use_table table[ACCOUNTS];
 	struct past_free past[FREES_KEPT];
@@ -85,10 +86,10 @@ static struct gp_lifetimes *lives_of(struct counting *c, struct gp_use *use)
 	if (use->lives == NULL)
 		use->lives = calloc(1, sizeof *use->lives);
 	c->is_out_of_memory |= use->lives == NULL;
-	return (struct gp_lifetimes *)use->lives; /* ours until it is handed out */
+	return (struct gp_lifetimes *)use->lives; /* not const: we own it until it is returned */
 }
 
-/* Before the event is applied. */
+/* Call it before the event is applied. */
 static void count_free(struct counting *c, const struct gp_record *r, int64_t at_ns)
 {
 	const struct gp_live_entry *e = gp_live_ended_by(c->recording->live, r);
@@ -96,9 +97,9 @@ static void count_free(struct counting *c, const struct gp_record *r, int64_t at
 	if (e == NULL || !find_account(e, &account))
 		return;
 	int64_t born_ns = gp_tick_ns(&c->recording->tick, e->time);
-	/* moments of a damaged recording may be anything */
+	/* times of a damaged recording may be any number */
 	int64_t lived_ns = (int64_t)((uint64_t)at_ns - (uint64_t)born_ns);
-	/* what was not counted as asked for is not counted as freed */
+	/* frees count only if the allocation was counted */
 	if (e->order < c->cut || (!c->is_whole && born_ns < c->from_ns))
 		return;
 	struct past_free *past = &c->past[r->order % FREES_KEPT];
@@ -117,7 +118,7 @@ static void count_free(struct counting *c, const struct gp_record *r, int64_t at
 	lives->count[past->bucket]++;
 }
 
-/* The driver refused it: it is not free. */
+/* The driver refused the free: subtract it. */
 static void undo_free(struct counting *c, const struct gp_record *r)
 {
 	if (r->kind != GP_FREE_FAILED)

@@ -1,4 +1,4 @@
-/* What is the same use: for each of several meanings that addresses had, too. */
+/* Equality of uses. An address that had several meanings gives a use for each of them. */
 #include "use_table.h"
 
 #include <stdlib.h>

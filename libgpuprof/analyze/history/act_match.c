@@ -1,7 +1,8 @@
 /*
- * Brings what was told into line with what is there: at the beginning of a history, where a
- * checkpoint says more than the events before it, behind calls that end many things at once, and at
- * the end. First all that is gone ends, then what is missing begins: segments before their blocks.
+ * Makes the reported acts agree with the actual state. This happens at the beginning and the end of
+ * a history, and after calls that end many things at once. It also happens after a checkpoint with
+ * more entries than the events before it explain. Ends are reported first, then missing things
+ * begin: segments before their blocks.
  */
 #include <stdlib.h>
 
@@ -10,13 +11,13 @@
 #include "trace_builder.h"
 
 #define WALK_SLICE 65536u
-#define LOOKS_AN_ENTRY 16u /* listed, sorted and compared */
+#define LOOKS_AN_ENTRY 16u /* looks for listing, sorting and comparing one entry */
 
-/* What must be there: segments by address, and the physical memory that they are mapped to. */
+/* The required state: segments by address, and the physical memory that they are mapped to. */
 struct wanted {
 	struct gp_trace_builder *teller;
 	struct gp_known_segments wanted;
-	uint64_t *physical; /* orders, rising */
+	uint64_t *physical; /* orders, ascending */
 	size_t physicals;
 };
 
@@ -31,7 +32,7 @@ static void want_segment(struct wanted *w, const struct gp_known_segment *segmen
 		*wanted = *segment;
 }
 
-/* By address; of those that overlap the first stays. */
+/* Sorts by address. Of overlapping segments the first stays. */
 static void settle_segments(struct gp_known_segments *s)
 {
 	size_t kept = 0;
@@ -58,7 +59,7 @@ static bool is_range_of(const struct gp_known_segment *a, const struct gp_known_
 	return a->is_mapped && b->is_mapped && a->device == b->device;
 }
 
-/* Ends what of a told segment is not wanted. */
+/* Ends the parts of a reported segment that the required state does not have. */
 static void end_unwanted(struct wanted *w, const struct gp_known_segment *told)
 {
 	uint64_t at = told->address, end = told->address + told->bytes;
@@ -85,7 +86,7 @@ static void end_unwanted_segments(struct wanted *w)
 	for (size_t k = 0; k < s->count;) {
 		const struct gp_known_segment told = s->segment[k];
 		end_unwanted(w, &told);
-		/* it may be gone, or in parts */
+		/* it may be gone now, or in parts */
 		while (k < s->count && s->segment[k].address < told.address + told.bytes)
 			k++;
 	}
@@ -99,7 +100,7 @@ static void tell_missing_segments(struct wanted *w)
 
 /* ---- blocks and the rest ---- */
 
-/* By key: each that ends moves another one in the table. */
+/* Sorted by key, because each end moves another row of the table. */
 static void end_unmet(struct gp_trace_builder *t, const struct gp_row_table *table,
 		      void (*end)(struct gp_trace_builder *, struct gp_known_block *))
 {
@@ -142,7 +143,7 @@ static void act_match_add_block(struct gp_trace_builder *t, const struct gp_know
 		t->history->orphaned++;
 }
 
-/* ---- what is live ---- */
+/* ---- the live state ---- */
 
 static const struct gp_live_entry *reservation_of(const struct wanted *w, uint64_t address)
 {
@@ -151,7 +152,7 @@ static const struct gp_live_entry *reservation_of(const struct wanted *w, uint64
 	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0 ? e : NULL;
 }
 
-/* Its allocator told of it, and has put no block there yet. */
+/* True: the allocator reported the segment, and has no block in it yet. */
 static bool is_told(const struct gp_live *live, const struct gp_live_entry *e)
 {
 	return e->space != GP_SPACE_PHYSICAL && e->space != GP_SPACE_ARRAY &&
@@ -175,7 +176,7 @@ static void want_entry(void *context, const struct gp_live_entry *e)
 	bool is_own = e->space == GP_SPACE_SEGMENT, is_whole = gp_live_is_driver(e);
 	if (is_own)
 		t->has_told[e->device < GP_DEVICES ? e->device : GP_DEVICES] = true;
-	/* those that it tells of itself stand there themselves */
+	/* segments that the allocator reports are entries of their own */
 	is_whole = is_whole && (e->flags & GP_LIVE_SEGMENT) != 0 && (e->flags & GP_LIVE_TOLD) == 0;
 	bool is_range = in != NULL && (in->flags & GP_LIVE_TOLD) == 0;
 	if (!is_own && !is_whole && !is_range)
@@ -280,7 +281,7 @@ bool gp_act_is_framework(const struct gp_live *live, const struct gp_known_block
 	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0;
 }
 
-/* ---- what a state says ---- */
+/* ---- the state of a struct gp_memory ---- */
 
 static void visit_blocks(struct gp_trace_builder *t, const struct gp_memory *m,
 			 void (*visit)(struct gp_trace_builder *, const struct gp_known_block *))

@@ -1,6 +1,6 @@
 /*
- * Driver memory that nobody has used yet: held back until the next events tell whether the
- * framework does, or it is taken for memory outside of it.
+ * Driver memory without a use so far. It is held back until the next events show whether the
+ * framework uses it. Otherwise it counts as memory outside of the framework.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "../../read/tables/array.h"
 #include "trace_builder.h"
 
-#define HOLDING 1000u /* events until driver memory that nobody used is taken for outside */
+#define HOLDING 1000u /* after this many events without a use, driver memory counts as outside */
 
 struct gp_act_pending *gp_held_find(struct gp_trace_builder *t, uint64_t order)
 {
@@ -24,7 +24,7 @@ void gp_held_drop(struct gp_trace_builder *t, struct gp_act_pending *held)
 	memmove(held, held + 1, (size_t)(&t->held[t->helds] - held) * sizeof *held);
 }
 
-/* What was taken for outside, or not settled yet, is the framework's. */
+/* Assigns memory that was held back, or reported as outside, to the framework. */
 void gp_held_claim(struct gp_trace_builder *t, uint64_t order)
 {
 	struct gp_act_pending *held = gp_held_find(t, order);
@@ -50,7 +50,7 @@ void gp_held_tell(struct gp_trace_builder *t, const struct gp_act_pending *held)
 	t->stack = stack;
 }
 
-/* A framework that asks the driver uses what it got in its next report. */
+/* A framework uses memory of the driver in its next report after the request. */
 static bool is_settling(const struct gp_record *r)
 {
 	switch (r->kind) {

@@ -1,4 +1,4 @@
-/* Ranges in a sorted array, since segments are few. */
+/* Ranges in a sorted array, because segments are few. */
 #include "act_table.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "../../read/tables/array.h"
 #include "../../read/tables/row_rank.h"
 
-/* How many begin at or before `address`. */
+/* The number of segments that begin at or before `address`. */
 static size_t rank(const struct gp_known_segments *s, uint64_t address)
 {
 	return gp_row_rank(s->segment, s->count, sizeof *s->segment, address);

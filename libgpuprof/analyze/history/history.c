@@ -1,7 +1,7 @@
 /*
- * Follows the events of a span and tells what each means for memory. The state of the recording
- * knows what is live; what the acts have told so far is kept beside it, so that where an event was
- * lost, came late or meant more than it says, the difference can be told.
+ * Follows the events of an interval and reports the meaning of each for memory. The recording's
+ * state has the live entries. The reported things are kept beside it. So differences can be
+ * reported if an event was lost, came late or meant more than it contains.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +21,12 @@ static bool *has_told(struct gp_trace_builder *t, unsigned device)
 
 /* ---- memory of the driver ---- */
 
-/* `ended`: what was there before the event. */
+/* `ended`: the entry before the event. */
 static void follow_free(struct gp_trace_builder *t, const struct gp_live_entry *ended)
 {
 	bool is_physical = ended->space == GP_SPACE_PHYSICAL;
 	if (is_physical && ended->stream > 0)
-		return; /* it lives on in its mappings */
+		return; /* its mappings keep it alive */
 	if ((ended->flags & GP_LIVE_SEGMENT) != 0 && ended->space != GP_SPACE_RESERVATION) {
 		gp_tell_range_end(t, ended->address, ended->address + ended->bytes);
 		return;
@@ -58,7 +58,7 @@ static void follow_map(struct gp_trace_builder *t, const struct gp_record *r)
 		return;
 	}
 	gp_held_claim(t, mapped->stream);
-	/* an allocator that tells says how much of it is one act */
+	/* if the allocator reports its segments, its report decides how much is one act */
 	if (*has_told(t, in->device))
 		return;
 	struct gp_known_segment range = gp_known_segment_of(t, mapped);
@@ -76,7 +76,7 @@ static void follow_unmap(struct gp_trace_builder *t, const struct gp_record *r)
 		gp_tell_range_end(t, from, to);
 }
 
-/* ---- segments that a block shows ---- */
+/* ---- segments derived from a block ---- */
 
 static void derive_ranges(struct gp_trace_builder *t, const struct gp_live_entry *in,
 			  const struct gp_record *r)
@@ -110,7 +110,7 @@ static const struct gp_live_entry *find_memory(struct gp_trace_builder *t, uint6
 	return NULL;
 }
 
-/* Its segment was not told: the driver's memory in which the block lies is one. */
+/* Derives a segment that was not reported: the driver's memory that contains the block. */
 static void derive_segment(struct gp_trace_builder *t, const struct gp_record *r)
 {
 	const struct gp_live_entry *in = find_memory(t, r->block_alloc.address);
@@ -118,7 +118,10 @@ static void derive_segment(struct gp_trace_builder *t, const struct gp_record *r
 	if (in == NULL)
 		return;
 	if (in->space == GP_SPACE_RESERVATION) {
-		/* where nothing is mapped the others would be told again and again */
+		/*
+		 * only if the block's memory is mapped: else the other ranges would be searched at
+		 * each block
+		 */
 		if (gp_live_find(live_of(t), GP_SPACE_MAPPED, r->block_alloc.address) != NULL)
 			derive_ranges(t, in, r);
 	} else {
@@ -134,9 +137,9 @@ static void derive_segment(struct gp_trace_builder *t, const struct gp_record *r
 	t->stack = r->stack;
 }
 
-/* ---- the framework's own ---- */
+/* ---- the framework's own memory ---- */
 
-/* `spare`: 1 + what was not requested of its bytes, 0: that is not known. */
+/* `spare`: 1 + the bytes that were not requested; 0: unknown. */
 static struct gp_known_block block_of(const struct gp_trace_builder *t, const struct gp_record *r,
 				      uint64_t address, uint64_t bytes, uint64_t spare)
 {
@@ -153,7 +156,7 @@ static struct gp_known_block block_of(const struct gp_trace_builder *t, const st
 					.device = r->device };
 }
 
-/* NULL: it lies in no segment that is known. */
+/* NULL: it lies in no known segment. */
 static struct gp_known_block *tell_new_block(struct gp_trace_builder *t, const struct gp_record *r,
 					     const struct gp_known_block *block)
 {
@@ -170,11 +173,14 @@ static void follow_block_alloc(struct gp_trace_builder *t, const struct gp_recor
 	const struct gp_known_block *there = gp_known_find(&t->block, r->block_alloc.address);
 	const struct gp_known_block block =
 		block_of(t, r, r->block_alloc.address, r->block_alloc.bytes, r->aux);
-	if (there == NULL || there->order <= r->order) /* else it is late, and over */
+	if (there == NULL || there->order <= r->order) /* not late: the block is live */
 		tell_new_block(t, r, &block);
 }
 
-/* There is `found` of it in the live state, unless it is late: before the telling, and now told. */
+/*
+ * Handles a block from before the recorder was attached. The live state has it, unless the event is
+ * late: the block existed before, and is reported now.
+ */
 static void follow_found(struct gp_trace_builder *t, const struct gp_record *r)
 {
 	const uint64_t address = r->block_existing.address, bytes = r->block_existing.bytes;
@@ -246,7 +252,7 @@ static void follow_segment(struct gp_trace_builder *t, const struct gp_record *r
 	gp_tell_segment(t, &segment);
 }
 
-/* The driver's last count, moved by what this job asked of it and gave back since. */
+/* The driver's last count, moved by this job's later requests and releases. */
 static uint64_t counted_free(const struct gp_live *live, unsigned device)
 {
 	const struct gp_live_device *d = gp_live_device(live, device);
@@ -282,7 +288,7 @@ static void follow_snapshot(struct gp_trace_builder *t, const struct gp_record *
 
 /* ---- one event ---- */
 
-/* What the driver refused to free is there again. */
+/* True: memory is back because the driver refused to free it. */
 static bool is_back(struct gp_trace_builder *t, const struct gp_record *r)
 {
 	const struct gp_live_entry *e = find_memory(t, r->free_failed.address);
@@ -350,7 +356,7 @@ static void follow(struct gp_trace_builder *t, const struct gp_record *r, uint32
 	}
 }
 
-/* Applies it, and tells what it means. */
+/* Applies the event, and reports its meaning. */
 static enum gp_status step(struct gp_trace_builder *t, const struct gp_record *r, uint32_t thread)
 {
 	struct gp_live_entry ended = { 0 };
@@ -375,9 +381,9 @@ static enum gp_status step(struct gp_trace_builder *t, const struct gp_record *r
 	return t->is_out_of_memory ? GP_E_MEMORY : t->is_over ? GP_END : GP_OK;
 }
 
-/* ---- a span ---- */
+/* ---- an interval ---- */
 
-/* What the recording says by now, before anything is told. */
+/* Takes over the current state of the recording before anything is reported. */
 static void history_begin(struct gp_trace_builder *t)
 {
 	t->is_quiet = true;
@@ -391,14 +397,14 @@ static bool is_behind(const struct gp_history *h, const struct gp_record *r)
 	       gp_event_infos[r->kind].class == GP_CLASS_MEMORY && r->order >= h->memory.order;
 }
 
-/* How far a replay has come: where it leaps, what is live then is told anew. */
+/* The progress of a replay. After a jump, the live state is compared again. */
 struct way {
 	bool is_begun;
 	size_t loaded;
 	unsigned overtakes;
 };
 
-/* What the recorder reports of a loss shows a leap, but no span begins at it. */
+/* LOST records may reveal a jump, but no interval begins at one. */
 static void see_moment(struct gp_trace_builder *t, struct way *way, unsigned kind, int64_t at_ns)
 {
 	const struct gp_recording *recording = t->recording;
@@ -496,7 +502,7 @@ enum gp_status gp_history_open(struct gp_recording *recording, int64_t from_ns, 
 	int64_t end_ns = (int64_t)info->duration_ns;
 	for (size_t k = 0; k < info->uncertains; k++) {
 		int64_t until_ns = info->uncertain[k].to_ns;
-		/* one that reaches the end tells nothing of what is certain behind it */
+		/* an interval that reaches the end has no certain part behind it */
 		if (until_ns > out->from_ns && until_ns < end_ns && until_ns < to_ns) {
 			out->from_ns = until_ns;
 			out->is_cut = true;

@@ -1,4 +1,4 @@
-/* Each act is made here, from what it changes. */
+/* Makes each act from the change that causes it. */
 #include "trace_builder.h"
 #include "../memory/memory_view.h"
 
@@ -6,7 +6,7 @@
 
 #include "../../read/tables/row_rank.h"
 
-#define PLACES_A_LOOK 2u /* that are looked at one behind the other */
+#define PLACES_A_LOOK 2u /* rows of one walk for one look */
 
 void gp_trace_builder_release(struct gp_trace_builder *t)
 {
@@ -110,7 +110,7 @@ static void tell_segment(struct gp_trace_builder *t, enum gp_act_kind kind,
 	gp_tell(t, &act, s->arena);
 }
 
-/* Segments move in memory when one comes or goes before them. */
+/* Takes the looks for moving the segments behind `address`. */
 static bool may_move(struct gp_trace_builder *t, uint64_t address)
 {
 	return gp_looks_take(&t->looks, gp_known_segments_behind(&t->segments, address));
@@ -177,7 +177,10 @@ struct gp_known_block gp_known_block_of(const struct gp_trace_builder *t,
 	};
 }
 
-/* Nobody frees them: a context ended, or their frees were not seen. By address. False: no looks. */
+/*
+ * Ends blocks without an event, in order of address: a context ended, or their frees were not
+ * recorded. False: no looks.
+ */
 static bool end_blocks(struct gp_trace_builder *t, uint64_t from, uint64_t to)
 {
 	bool is_told = t->is_told;
@@ -215,7 +218,7 @@ void gp_tell_range_end(struct gp_trace_builder *t, uint64_t from, uint64_t to)
 			t->is_due = true;
 			return;
 		}
-		/* no block came or went in another segment: it stands where it stood */
+		/* blocks of other segments did not change, so `s` is still valid */
 		tell_segment(t, s->is_mapped ? GP_ACT_SEGMENT_UNMAP : GP_ACT_SEGMENT_FREE, s, begin,
 			     end);
 		if (!gp_known_segment_cut(&t->segments, s, begin, end)) {
@@ -227,7 +230,7 @@ void gp_tell_range_end(struct gp_trace_builder *t, uint64_t from, uint64_t to)
 
 /* ---- outside the framework ---- */
 
-/* Their `address` is a handle. */
+/* True: `address` of such memory is a handle. */
 static bool has_handle(uint8_t space)
 {
 	return space == GP_SPACE_PHYSICAL || space == GP_SPACE_ARRAY;
@@ -248,7 +251,7 @@ static void tell_outside(struct gp_trace_builder *t, enum gp_act_kind kind,
 void gp_tell_outside(struct gp_trace_builder *t, const struct gp_known_block *outside)
 {
 	const uint64_t granule = 2ull << 20;
-	/* a number comes twice only in a damaged recording */
+	/* only a damaged recording has a number twice */
 	if (outside->key == UINT64_MAX || gp_known_find(&t->outside, outside->key) != NULL)
 		return;
 	struct gp_known_block *o = gp_row_get_key(&t->outside, sizeof *o, outside->key);

@@ -1,6 +1,7 @@
 /*
- * Which memory was held unused: at the peak of each device, by what lived there; over the run, by
- * what each allocation looked like at its end. Rows are made by stack and get their keys last.
+ * Memory that was held without use. For the peak of each device it comes from the live allocations.
+ * For the run it comes from the state of each allocation at its end. Rows are made by stack and get
+ * their keys last.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,8 @@
 #include "touch_replay.h"
 #include "touch_rows.h"
 
-#define CHURN_LEAST 10u /* times that a stack got driver memory and gave it back */
-#define PINNED_LEAST 4u /* allocations of a stack; of so many one in the run's last half */
+#define CHURN_LEAST 10u /* least requests and releases of driver memory by a stack */
+#define PINNED_LEAST 4u /* least allocations of a stack; 1 in so many in the last half */
 #define SPACES_CHURNED                                                          \
 	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST | \
 	 1u << GP_SPACE_HOST_REGISTER | 1u << GP_SPACE_MAPPED | 1u << GP_SPACE_GRAPH)
@@ -27,22 +28,22 @@ struct building {
 	struct gp_peak_moments *moments;
 	struct gp_touch_replay replay;
 	struct gp_idle_owner_table owners;
-	struct gp_row_table wastes; /* of struct gp_touch_row */
+	struct gp_row_table wastes; /* struct gp_touch_row rows */
 };
 
 /* ---- rows ---- */
 
-/* What happens a few times is no pattern. */
+/* A few occurrences are not a pattern. */
 static bool is_pattern(const struct gp_touch_row *t)
 {
 	if (t->row.kind == GP_WASTE_CHURN)
 		return t->row.count >= CHURN_LEAST;
-	/* what is set up once is no growth, however much it is */
+	/* a single set-up is not growth, whatever its size */
 	return t->row.kind != GP_WASTE_PINNED ||
 	       (t->row.count >= PINNED_LEAST && t->of_last_half >= t->row.count / PINNED_LEAST);
 }
 
-/* Names them, and hands them out as an array. */
+/* Adds the keys, and returns the rows as an array. */
 static enum gp_status list_rows(struct building *b, struct gp_row_table *rows, bool is_waste,
 				struct gp_idle_row **out, size_t *count)
 {
@@ -124,7 +125,7 @@ static bool see_end(void *context, const struct gp_touch_end *end)
 
 /* ---- at the peak ---- */
 
-/* What was not used around the peak, from when and for how long. */
+/* How memory was unused around the peak: since when and for how long. */
 static enum gp_idle_state state_of(const struct building *b, const struct gp_peak_part *p,
 				   struct gp_idle_row *out)
 {
@@ -228,7 +229,7 @@ static void choose_peaks(struct building *b)
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static void note_what_is_missing(struct building *b)
 {

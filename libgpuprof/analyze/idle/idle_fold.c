@@ -1,13 +1,13 @@
 /*
- * Rows whose stacks read alike on one line become one, so that a table for a person has a line a
- * place in the source, not one for each way there.
+ * Joins rows whose stacks read alike on one line. So the table has one line for each place in the
+ * source, not for each call path.
  */
 #include "idle_fold.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* 0: they become one. */
+/* 0: the rows are joined. */
 static int idle_compare_places(const struct gp_idle_row *a, const struct gp_idle_row *b)
 {
 	const int key = strcmp(a->key, b->key);
@@ -29,7 +29,7 @@ static int idle_compare_weights(const struct gp_idle_row *a, const struct gp_idl
 	return (a->weight < b->weight) - (a->weight > b->weight);
 }
 
-/* Of those that become one the one with the most weight is shown. */
+/* Joined rows show the one with the most weight. */
 static int idle_by_place(const void *left, const void *right)
 {
 	const struct gp_idle_row *a = left, *b = right;

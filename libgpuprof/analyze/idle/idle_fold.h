@@ -4,7 +4,7 @@
 
 #include "../../gpuprof.h"
 
-/* Those of the run by kind and device first; then most weight first, then by key. */
+/* Rows of the run come by kind and device first; then by weight, highest first, then by key. */
 void gp_idle_sort(struct gp_idle *idle);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * A block of the framework is the program's unless its stack shows that the framework keeps it for
- * a library. Memory of the driver belongs to who called for it, which native frames alone tell.
+ * A block of the framework belongs to the program, unless its stack shows that the framework keeps
+ * it for a library. Memory of the driver belongs to its caller, which only native frames show.
  */
 #include "idle_owner.h"
 
 #include <stdio.h>
 
 struct known {
-	uint64_t key; /* twice the stack, and 1 more for a block of the framework */
+	uint64_t key; /* twice the stack, plus 1 for a block of the framework */
 	bool is_looked_up;
 	struct gp_idle_whose whose;
 };
@@ -41,7 +41,7 @@ bool gp_idle_owner_find(struct gp_idle_owner_table *t, uint32_t stack, uint8_t s
 {
 	const bool is_block = space == GP_SPACE_BLOCK;
 	*out = (struct gp_idle_whose){ .owner = GP_IDLE_PROCESS };
-	/* memory of another process counts there, whoever opened it here */
+	/* memory of another process belongs to that process, whoever opened it here */
 	if (space == GP_SPACE_IPC)
 		return true;
 	struct known *k =

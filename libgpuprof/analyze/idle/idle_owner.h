@@ -1,4 +1,4 @@
-/* Whose an allocation is, by its stack; each stack is looked up once. */
+/* The owner of an allocation, by its stack; each stack is looked up once. */
 #ifndef GP_IDLE_OWNER_H
 #define GP_IDLE_OWNER_H
 
@@ -10,7 +10,7 @@ struct gp_idle_owner_table {
 	struct gp_row_table rows;
 };
 
-/* `at_ns`: when one of that stack was allocated. False: out of memory. */
+/* `at_ns`: a time at which that stack allocated. False: out of memory. */
 bool gp_idle_owner_find(struct gp_idle_owner_table *table, uint32_t stack, uint8_t space,
 			int64_t at_ns, struct gp_idle_whose *out);
 void gp_idle_owner_release(struct gp_idle_owner_table *table);

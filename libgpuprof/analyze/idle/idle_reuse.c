@@ -1,6 +1,6 @@
 /*
- * Intervals of use by size, swept once by their first use; a heap would do it for any number, here
- * the ends are sorted beside the beginnings.
+ * Sweeps the intervals of use of each size once. The ends are sorted separately, so no heap is
+ * needed.
  */
 #include "idle_reuse.h"
 
@@ -38,7 +38,9 @@ static int by_saved(const void *left, const void *right)
 			(a->each_bytes < b->each_bytes) - (a->each_bytes > b->each_bytes);
 }
 
-/* A run of one size. The first pair that need not be two buffers is the one that is shown. */
+/*
+ * Handles the intervals of one size. The report shows the first pair that could share one buffer.
+ */
 static void sweep(const struct span *first, const struct span *last, size_t spans,
 		  struct gp_idle_device *d)
 {
@@ -46,7 +48,7 @@ static void sweep(const struct span *first, const struct span *last, size_t span
 	uint64_t now = 0;
 	for (size_t k = 0, over = 0; k < spans; k++) {
 		now++;
-		/* those whose last use came before this first one */
+		/* buffers whose last use came before this first use */
 		for (; over < spans && last[over].last < first[k].first; over++, now--) {
 			if (reuse.born_ns)
 				continue;
@@ -71,10 +73,13 @@ enum gp_status gp_idle_reuse_find(const struct gp_peak_part *part, size_t parts,
 	bool is_fine = first != NULL && last != NULL && d->reuse != NULL;
 	for (size_t k = 0; k < parts && is_fine; k++) {
 		const struct gp_peak_part *p = &part[k];
-		/* a library keeps its own; and outside a framework's blocks the rest is, too */
+		/*
+		 * Only the program's own buffers of the peak's memory count: a library keeps its
+		 * buffers.
+		 */
 		bool is_programs = gp_idle_is_of_peak(d, p->owner) &&
 				   p->owner != GP_IDLE_WORKSPACE && p->owner != GP_IDLE_LIBRARY;
-		/* what may have been used before, or never was, says nothing of its span */
+		/* without a use, or with unknown earlier uses, its interval is unknown */
 		if (p->entry.device != d->device || !is_programs || !p->is_used || p->then.is_old)
 			continue;
 		first[spans] =

@@ -1,4 +1,4 @@
-/* The sums of a row stay when a larger part takes its place. */
+/* The sums of a row stay when it shows a larger part. */
 #include "touch_rows.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The tables of the live state, with a touch beside each slot. */
+/* The tables of the live state, with a gp_touch for each slot. */
 #include "touch_table.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The later half is behind what fills up in the first steps. */
+/* Uses the later half, because memory that only fills up in the first steps is constant there. */
 #include "growth.h"
 
 static void growth_judge_device(const struct gp_leak_samples *samples, size_t first, double limit,

@@ -1,6 +1,7 @@
 /*
- * A leak must go on for a part of the samples to be told, so what begins near the end of a long run
- * is seen where samples lie closer together: each scale has as many as the trend takes.
+ * A leak is reported only if it spans enough of the samples. So a leak that begins near the end of
+ * a long run needs a scale with closer samples. Each scale has as many samples as the trend
+ * accepts.
  */
 #include "leak_choose.h"
 
@@ -11,7 +12,7 @@ static size_t min_of(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Numbers of the steps at which a scale over `steps` of them from `first` on has its samples. */
+/* The step numbers of the samples of a scale: `steps` steps, the first of which is `first`. */
 static size_t list_scale(size_t first, size_t steps, size_t step[GP_TREND_SAMPLES])
 {
 	const size_t n = min_of(steps, GP_TREND_SAMPLES);
@@ -25,7 +26,7 @@ static void choose_steps(const struct gp_step *step, size_t first, size_t steps,
 {
 	size_t at[GP_LEAK_SCALES][GP_TREND_SAMPLES], n[GP_LEAK_SCALES] = { 0 };
 	size_t next[GP_LEAK_SCALES] = { 0 };
-	/* what began before it goes on for long enough to be seen without it */
+	/* a leak that began before the tail is long enough for the whole scale */
 	const size_t part = steps / GP_LEAK_WINDOW_PARTS,
 		     tail = part > GP_TREND_SAMPLES ? part : GP_TREND_SAMPLES;
 	n[GP_LEAK_WHOLE] = list_scale(first, steps, at[GP_LEAK_WHOLE]);
@@ -49,7 +50,7 @@ static void choose_steps(const struct gp_step *step, size_t first, size_t steps,
 	}
 }
 
-/* The last window is left out: at its end everything may be gone. */
+/* Leaves out the last window: at its end all memory may be released. */
 static void choose_windows(struct gp_leaks *leaks, struct gp_leak_samples *out)
 {
 	int64_t span_ns = leaks->to_ns - leaks->from_ns;
@@ -74,7 +75,7 @@ void gp_leak_choose(const struct gp_info *info, int64_t from_ns, int64_t to_ns,
 	while (first < out->steps.steps && out->steps.step[first].begin_ns < out->from_ns)
 		first++;
 	for (last = first; last < out->steps.steps; last++)
-		/* "step:N" is just before what that step does first */
+		/* "step:N" is just before the first event of the step */
 		if (out->steps.step[last].begin_ns - 1 > out->to_ns)
 			break;
 	out->usable_steps = last - first;

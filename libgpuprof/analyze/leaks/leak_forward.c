@@ -1,4 +1,7 @@
-/* One replay over the blocks since the leaks began: in which of them a backward pass came by. */
+/*
+ * One replay over the blocks since the leaks began: finds for each leak whether a backward pass
+ * followed.
+ */
 #include "leak_forward.h"
 
 #include <stdlib.h>
@@ -7,10 +10,10 @@
 #include "../../read/frames/frame_phase.h"
 #include "../../read/tables/row_table.h"
 
-/* How far training came since a leak began. */
+/* The progress of training since a leak began. */
 enum backward {
 	BACKWARD_NONE,	    /* no block was allocated in a backward pass */
-	BACKWARD_UNDER_WAY, /* in one, and none outside of it afterwards */
+	BACKWARD_UNDER_WAY, /* blocks were allocated in one, and none outside of it afterwards */
 	BACKWARD_ENDED,	    /* blocks were allocated after a backward pass */
 };
 
@@ -18,8 +21,8 @@ struct suspect {
 	const struct gp_leak *leak;
 	enum backward within; /* up to the last sample */
 	enum backward all;    /* up to the end of the recording */
-	bool is_freed;	      /* its newest block, in the backward pass after the last sample */
-	bool is_interrupted;  /* after the last sample a request failed before a backward pass */
+	bool is_freed;	      /* the backward pass after the last sample freed its newest block */
+	bool is_interrupted;  /* after the last sample, a request failed before a backward */
 };
 
 struct forward {
@@ -27,11 +30,11 @@ struct forward {
 	struct gp_row_table stacks;
 	struct suspect *suspect;
 	size_t suspects;
-	int64_t last_ns; /* the last sample */
+	int64_t last_ns; /* time of the last sample */
 };
 
 struct stack_row {
-	uint64_t id; /* the key */
+	uint64_t id; /* used as the key */
 	bool is_looked_up, is_backward;
 };
 
@@ -86,14 +89,17 @@ static void see_free(struct forward *f, const struct gp_record *e)
 	}
 }
 
-/* By an OOM, or the end of a recording without end. */
+/*
+ * Marks suspects before a backward pass as interrupted, by an OOM or a missing end of the
+ * recording.
+ */
 static void interrupt(struct forward *f)
 {
 	for (size_t k = 0; k < f->suspects; k++)
 		f->suspect[k].is_interrupted |= f->suspect[k].all == BACKWARD_NONE;
 }
 
-/* No further event changes what is known of any. */
+/* True: no further event changes any result. */
 static bool is_settled(const struct forward *f)
 {
 	for (size_t k = 0; k < f->suspects; k++)
@@ -121,7 +127,7 @@ static enum gp_status leak_forward_replay(struct forward *f)
 	return status == GP_END ? GP_OK : status;
 }
 
-/* Its backward frees it: that was under way at the end, or came later and freed it. */
+/* True: a backward pass frees the memory. It was running at the end, or came later and freed it. */
 static bool is_activation(const struct suspect *s)
 {
 	if (s->within == BACKWARD_ENDED || s->all == BACKWARD_NONE)

@@ -1,4 +1,4 @@
-/* Names as users read them; where a stack tells none, the kind of memory is its owner. */
+/* Names that users know; if a stack has none, the kind of memory is its owner. */
 #include "leak_owner.h"
 
 #include <stdio.h>

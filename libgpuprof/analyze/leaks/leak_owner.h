@@ -1,6 +1,4 @@
-/*
- * Who a holder is: the line, the frame and the owner by which growth is added up over stacks.
- */
+/* The line, the frame and the owner of a holder. Growth is added up over stacks by these. */
 #ifndef GP_LEAK_OWNER_H
 #define GP_LEAK_OWNER_H
 
@@ -8,11 +6,11 @@
 #include "leak_sample.h"
 
 struct gp_leak_owner {
-	struct gp_identity by[GP_LEAK_BYS]; /* zeros: it has none, and is in no such sum */
-	char owner[GP_NAME_MAX];	    /* "": not known */
+	struct gp_identity by[GP_LEAK_BYS]; /* zeros: it has none, and belongs to no such sum */
+	char owner[GP_NAME_MAX];	    /* "": unknown */
 };
 
-/* Symbols are looked up. `frame`: room for GP_FRAMES_MAX. */
+/* Looks symbols up. `frame`: room for GP_FRAMES_MAX. */
 void gp_leak_owner_find(struct gp_recording *recording, const struct gp_leak_holder *holder,
 			struct gp_frame *frame, struct gp_leak_owner *out);
 

@@ -1,6 +1,6 @@
 /*
- * The live set is walked at each sample. What belongs to the framework's reserve is left out:
- * memory of the driver in which its blocks lie, and physical memory mapped where they do.
+ * Walks the live entries at each sample. Leaves out the framework's reserve: driver memory that
+ * contains its blocks, and physical memory that is mapped in its segments.
  */
 #include "leak_sample.h"
 
@@ -22,12 +22,12 @@ struct sampling {
 	bool is_out_of_memory;
 	struct extent *reserve; /* reservations of the framework, by address */
 	size_t reserves;
-	size_t last;	  /* of them, in which a mapping was found */
+	size_t last;	  /* index of the reservation with the last mapping found */
 	uint64_t *mapped; /* orders of physical memory that is mapped there, sorted */
 	size_t mappeds;
 };
 
-/* Not memory of a device, but what the driver runs out of as well. */
+/* Kinds that are not memory of a device, but that the driver can run out of. */
 #define BIT(space) (1u << (space))
 static const unsigned objects = BIT(GP_SPACE_HOST) | BIT(GP_SPACE_HOST_REGISTER) |
 				BIT(GP_SPACE_RESERVATION) | BIT(GP_SPACE_IPC) |
@@ -60,7 +60,7 @@ static bool is_in(const struct extent *reserve, uint64_t address)
 	return address - reserve->address < reserve->bytes;
 }
 
-/* Mappings of one reservation mostly follow each other. */
+/* Consecutive mappings mostly lie in one reservation. */
 static bool is_in_reserve(struct sampling *s, uint64_t address)
 {
 	if (is_in(&s->reserve[s->last], address))
@@ -95,7 +95,7 @@ static void list_framework(struct sampling *s)
 		qsort(s->mapped, s->mappeds, sizeof *s->mapped, gp_row_order);
 }
 
-/* ---- who holds ---- */
+/* ---- holders ---- */
 
 static bool is_reserve(const struct sampling *s, const struct gp_live_entry *e)
 {
@@ -104,7 +104,7 @@ static bool is_reserve(const struct sampling *s, const struct gp_live_entry *e)
 		bsearch(&e->order, s->mapped, s->mappeds, sizeof e->order, gp_row_order) != NULL);
 }
 
-/* False: nobody asks for it. */
+/* False: the samples do not need it. */
 static bool is_looked_at(const struct sampling *s, const struct gp_live_entry *e)
 {
 	if (e->space == GP_SPACE_BLOCK)
@@ -112,7 +112,7 @@ static bool is_looked_at(const struct sampling *s, const struct gp_live_entry *e
 	return (gp_live_is_driver(e) || (objects >> e->space & 1) != 0) && !is_reserve(s, e);
 }
 
-/* Of a holder: the type of a resource. */
+/* The type of a resource; 0 for memory. */
 static uint8_t type_of(const struct gp_live_entry *e)
 {
 	return e->space == GP_SPACE_RESOURCE ? (uint8_t)(e->flags & 0xffu) : 0;
@@ -136,7 +136,7 @@ static uint32_t leak_sample_hash_of(const struct gp_live_entry *e)
 	return gp_row_hash(gp_hash_pair(key, size_of(e)));
 }
 
-/* NULL: no memory, or there are too many. */
+/* NULL: out of memory, or the bound of holders is reached. */
 static struct gp_leak_holder *holder_of(struct sampling *s, const struct gp_live_entry *e)
 {
 	struct gp_row_table *t = &s->out->table;
@@ -163,9 +163,12 @@ static struct gp_leak_holder *holder_of(struct sampling *s, const struct gp_live
 	return made;
 }
 
-/* ---- at a sample ---- */
+/* ---- one sample ---- */
 
-/* The first one that has it: what is made at a sample's moment comes after it. */
+/*
+ * The first sample that contains it. An allocation at the moment of a sample comes after that
+ * sample.
+ */
 static size_t sample_behind(const struct gp_leak_samples *t, int64_t at_ns)
 {
 	const size_t sample = gp_array_count_to(t->at_ns, t->samples, at_ns);
@@ -219,7 +222,7 @@ static void sample_devices(struct sampling *s)
 		}
 }
 
-/* What is left of each device, for blocks also what the framework has in reserve. */
+/* The free bytes of each device, and the framework's reserve, which serves blocks. */
 static void see_room(struct sampling *s)
 {
 	const struct gp_info *info = &s->recording->info;
@@ -265,7 +268,7 @@ static void take(struct sampling *s)
 	s->sample++;
 }
 
-/* All that is due at that moment; INT64_MAX: at the end. */
+/* Takes all samples up to that moment; INT64_MAX: at the end. */
 static void take_due(struct sampling *s, int64_t at_ns)
 {
 	while (s->sample < s->out->samples && at_ns >= s->out->at_ns[s->sample])

@@ -1,4 +1,4 @@
-/* From the newest survivor back to the oldest that lies in one line with those behind it. */
+/* Walks from the newest survivor back to the oldest that has no larger gap behind it. */
 #include "leak_since.h"
 
 #include "../../read/tables/array.h"

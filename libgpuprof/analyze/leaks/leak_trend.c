@@ -1,18 +1,18 @@
 /*
- * A leak grows by trend.c and is evenly made: in nearly all parts of the time since it began, some
- * of what is left was allocated. What is replaced leaves only the newest ones; what was set up once
- * leaves only old ones. What is replaced by a larger one each time grows as well: its number stays.
+ * A leak rises by trend.c and is even: nearly all parts of the time since it began have surviving
+ * allocations. Memory that is replaced has only new survivors. A single set-up has only old ones.
+ * Memory that a larger one replaces each time grows as well, but its count stays the same.
  */
 #include "leak_trend.h"
 
 #define PARTS 12u /* of the time since it began */
-/* Such a share of the parts must have survivors: a cache's last are empty. */
+/* This share of the parts must have survivors: the last parts of a cache have none. */
 #define PARTS_LEAST 0.75
-#define FULL_LEAST 0.9 /* of what is expected: it is as good as full */
+#define FULL_LEAST 0.9 /* of the expected count: the cache is nearly full */
 
 /*
- * Most equal parts of the time behind sample `since` have survivors. Of 7 intervals 6 are needed,
- * of 12 or more 9 of 12 parts: of a few survivors only regular ones are even.
+ * True: most equal parts of the time behind sample `since` have survivors. 7 intervals need 6, and
+ * 12 or more intervals need 9 of 12 parts. So a few survivors are even only if they are regular.
  */
 static bool is_even(const struct gp_series *s, size_t since, struct gp_leak_trend *out)
 {
@@ -31,7 +31,7 @@ static bool is_even(const struct gp_series *s, size_t since, struct gp_leak_tren
 	return (double)born >= PARTS_LEAST * (double)parts;
 }
 
-/* As much of it was live before it began. */
+/* True: as much of it was live before it began. */
 static bool was_high(const struct gp_series *s, size_t since)
 {
 	return gp_trend_was_high(s->bytes, s->samples, since) ||
@@ -41,7 +41,7 @@ static bool was_high(const struct gp_series *s, size_t since)
 static bool grows_since(const struct gp_series *s, size_t since, struct gp_leak_trend *out)
 {
 	size_t last = s->samples - 1, n = s->samples - since;
-	/* it begins with some; what is equal before makes the rise less sure */
+	/* It begins with an allocation: equal values before it make the rise less certain. */
 	if (s->births[since + 1] == 0 || !is_even(s, since, out) ||
 	    s->count[last] - s->count[since] < GP_TREND_HALF * (double)out->births ||
 	    was_high(s, since))
@@ -58,7 +58,7 @@ static bool grows_since(const struct gp_series *s, size_t since, struct gp_leak_
 	return true;
 }
 
-/* As many as before and never smaller, larger from most samples to the next. */
+/* True: the count is constant and bytes never fall, and they rise at most samples. */
 static bool is_replaced_since(const struct gp_series *s, size_t since, struct gp_leak_trend *out)
 {
 	size_t last = s->samples - 1, n = s->samples - since, rises = 0;
@@ -94,7 +94,7 @@ static bool find_in(const struct gp_series *s, struct gp_leak_trend *out)
 		since++;
 	if (since + least > s->samples)
 		return false;
-	/* over all samples, whatever the window: towards its end a cache looks even */
+	/* Uses all samples, not only the window: near its end a cache looks even. */
 	struct gp_trend_fall fall;
 	out->is_filling = !out->is_replaced && gp_trend_slows(s->at, s->count, s->samples, &fall);
 	if (!out->is_filling)
@@ -104,7 +104,7 @@ static bool find_in(const struct gp_series *s, struct gp_leak_trend *out)
 	return s->count[s->samples - 1] < FULL_LEAST * fall.full;
 }
 
-/* Over the whole it does not slow down, and as much was not live before. */
+/* True: the whole series does not slow down, and as much was not live before. */
 static bool began_in(const struct gp_series *whole, const struct gp_series *tail, size_t since)
 {
 	size_t before = 0;
@@ -115,7 +115,7 @@ static bool began_in(const struct gp_series *whole, const struct gp_series *tail
 	       !gp_trend_slows(whole->at, whole->count, whole->samples, &fall);
 }
 
-/* Its later half alone is a leak, too. */
+/* True: its later half alone is a leak, too. */
 static bool is_steady_in(const struct gp_series *s)
 {
 	const size_t half = s->samples / 2;

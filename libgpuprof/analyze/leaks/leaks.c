@@ -1,6 +1,7 @@
 /*
- * Samples at the begins of steps, where a loop has least; each stack's series is judged by
- * leak_trend.c, then sums of what is left, and what is significant among all of these is a leak.
+ * Takes samples at the begins of steps, where a loop has the least memory. leak_trend.c judges the
+ * series of each stack, and then sums of the remaining ones. A result that is significant among all
+ * tests is a leak.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +16,17 @@
 
 struct hunt {
 	struct gp_recording *recording;
-	int64_t from_ns, to_ns; /* asked for */
+	int64_t from_ns, to_ns; /* requested */
 	struct gp_leaks *out;
 	struct gp_leak_samples samples;
 	struct gp_leak_turns turns;
 	struct gp_leak_sums sums;
-	bool *is_of;		  /* by holder: it is in the growth under way */
-	double limit;		  /* of the growth of devices */
-	struct gp_growth *growth; /* NULL: it is not judged */
+	bool *is_of;		  /* by holder: it belongs to the current growth */
+	double limit;		  /* for the growth of devices */
+	struct gp_growth *growth; /* NULL: do not judge it */
 };
 
-/* ---- what grows ---- */
+/* ---- results ---- */
 
 static double steps_until_full(const struct hunt *h, const struct gp_leak_holder *holder,
 			       double bytes_per_step)
@@ -35,7 +36,7 @@ static double steps_until_full(const struct hunt *h, const struct gp_leak_holder
 	return is_known ? (double)h->samples.free_bytes[holder->device] / bytes_per_step : -1;
 }
 
-/* With all that lies between them: evaluations, checkpoints. */
+/* Includes all work between steps: evaluations, checkpoints. */
 static double ns_per_step(const struct hunt *h)
 {
 	const size_t last = h->samples.samples - 1;
@@ -54,7 +55,7 @@ static void fill_examples(const struct hunt *h, const struct gp_leak_holder *hol
 	}
 }
 
-/* The innermost range that both lie in; NULL: there is none. */
+/* The innermost range that contains both; NULL: none. */
 static const struct gp_range_path *common_range(const struct gp_range_path *a,
 						const struct gp_range_path *b)
 {
@@ -65,7 +66,10 @@ static const struct gp_range_path *common_range(const struct gp_range_path *a,
 	return NULL;
 }
 
-/* Survivors of h->is_of from that one on; what was made before what is kept is in no known one. */
+/*
+ * The common range of the survivors in h->is_of, from `oldest` on. Allocations before the kept part
+ * have no known range.
+ */
 static const struct gp_range_path *range_of(const struct hunt *h, size_t oldest)
 {
 	const struct gp_range_path *common = NULL;
@@ -84,7 +88,7 @@ static const struct gp_range_path *range_of(const struct hunt *h, size_t oldest)
 	return common;
 }
 
-/* Of h->is_of; what is replaced has no old ones. */
+/* For the holders in h->is_of. Replaced memory has no old survivors. */
 static void fill_since(const struct hunt *h, const struct gp_leak_trend *trend, struct gp_leak *out)
 {
 	const struct gp_leak_samples *s = &h->samples;
@@ -99,7 +103,7 @@ static void fill_since(const struct hunt *h, const struct gp_leak_trend *trend, 
 	out->range = range_of(h, oldest);
 }
 
-/* Of a stack; what is of a sum alone stays as it is. */
+/* For one stack; the fields of sums are set by the caller. */
 static void leaks_fill(const struct hunt *h, const struct gp_leak_holder *holder,
 		       const struct gp_leak_trend *trend, struct gp_leak *out)
 {
@@ -152,8 +156,8 @@ static int leaks_compare(const void *left, const void *right)
 }
 
 /*
- * What was made where no stacks were taken went away meanwhile, and most of what this stack has
- * more of may have come in its place: a queue looks so that was full when a capture began.
+ * True: memory allocated without stacks was released meanwhile, and most of this stack's growth may
+ * have replaced it. A queue that was full when a capture began looks like this.
  */
 static bool may_replace(const struct hunt *h, const struct gp_leak_holder *holder,
 			const struct gp_leak_trend *trend)
@@ -175,7 +179,10 @@ static bool may_replace(const struct hunt *h, const struct gp_leak_holder *holde
 	       count_gone > 0;
 }
 
-/* Grows, and no wonder among so many; what is nearly full or slows down is told by *trend. */
+/*
+ * True: it grows, and not by chance among so many tests. *trend has is_filling for a cache that
+ * slows down.
+ */
 static bool is_sure(const struct hunt *h, const struct gp_leak_holder *holder,
 		    struct gp_leak_trend *trend)
 {
@@ -191,7 +198,7 @@ static bool is_sure(const struct hunt *h, const struct gp_leak_holder *holder,
 	return false;
 }
 
-/* Room for it; NULL: no memory. */
+/* Adds an element; NULL: out of memory. */
 static struct gp_leak *add_leak(struct hunt *h, bool is_filling)
 {
 	struct gp_leak **list = is_filling ? &h->out->filling : &h->out->leak;
@@ -222,17 +229,17 @@ static enum gp_status judge_stacks(struct hunt *h, struct gp_frame *frame)
 
 static bool is_spread(const struct gp_leak_sum *sum, const struct gp_leak_trend *trend)
 {
-	/* what has no line in common and slows down is no cache */
+	/* growth without a common line that slows down is not a cache */
 	if (sum->by >= GP_LEAK_BY_OWNER && trend->is_filling)
 		return false;
-	/* else those that were told say more */
+	/* otherwise the reported holders are more specific */
 	if (sum->of == GP_LEAK_SUM_TOLD)
 		return !trend->is_filling &&
 		       (double)sum->great[0].births <= GP_TREND_HALF * (double)trend->births;
 	return sum->of == GP_LEAK_SUM_REST || trend->is_replaced;
 }
 
-/* Stacks that the sum tells of. */
+/* Removes the leaks of stacks that the sum contains. */
 static void forget_told(struct hunt *h, const struct gp_leak_sum *sum)
 {
 	struct gp_leaks *out = h->out;
@@ -244,7 +251,7 @@ static void forget_told(struct hunt *h, const struct gp_leak_sum *sum)
 	out->leaks = kept;
 }
 
-/* Of what no stack explains. */
+/* Judges the sums of growth that no stack explains. */
 static enum gp_status judge_sums(struct hunt *h, struct gp_leak_sum *sum, struct gp_frame *frame)
 {
 	while (gp_leak_sums_next(&h->sums, sum)) {
@@ -289,7 +296,7 @@ static enum gp_status list_seen(struct hunt *h)
 	return GP_OK;
 }
 
-/* What begins behind it goes on for too few samples. */
+/* The last step at which a detectable leak can begin: later growth spans too few samples. */
 static size_t told_to_step(const struct hunt *h)
 {
 	const struct gp_leak_scale *scale = &h->samples.scale[GP_LEAK_TAIL];
@@ -301,7 +308,10 @@ static size_t told_to_step(const struct hunt *h)
 	return (size_t)h->samples.at[scale->sample[scale->samples - least]] + 1;
 }
 
-/* Were there one more that leaks, it would be one more stack, and in one more sum of each kind. */
+/*
+ * Computes what is detectable. One more leaking stack would add one test for the stack, and one for
+ * a sum of each kind.
+ */
 static void see_power(struct hunt *h)
 {
 	struct gp_leaks *out = h->out;
@@ -351,7 +361,10 @@ static enum gp_status judge(struct hunt *h)
 	return status;
 }
 
-/* Those of all that is left, so that what counts up is known when they are compared. */
+/*
+ * Reads the ranges of all survivors first, so that numbered names are folded before ranges are
+ * compared.
+ */
 static enum gp_status fold_ranges(struct hunt *h)
 {
 	if (h->out->ranges == NULL)

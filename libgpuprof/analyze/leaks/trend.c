@@ -1,7 +1,8 @@
 /*
- * Samples are few, so all pairs are compared. Three rules beside slope and p-value separate growth
- * that goes on from other growth: it is not over at the end, as much was not there before, and it
- * does not slow down. A cumulated number rises significantly whenever a few things were made once.
+ * Samples are few, so all pairs are compared. Besides slope and p-value, three rules separate
+ * lasting growth from other growth. It has not ended, as much memory was not there before, and it
+ * does not slow down. A cumulated count rises significantly even if only a few allocations were
+ * made once.
  */
 #include "trend.h"
 
@@ -9,11 +10,11 @@
 #include <stdlib.h>
 
 #define END_PARTS 3u	 /* the end is a third of the samples, */
-#define END_SAMPLES 6u	 /* but not fewer: slopes of fewer are noise */
-#define END_LEAST 0.4	 /* of the slope of all: it is 0 where growth is over */
-#define FORMER_PARTS 32u /* as much was there in more than such a part: a start's peak is shorter */
-#define SLOW_P_MAX 0.05	 /* one steady leak of 20 slows down by chance, at most */
-#define SLOW_RATE_LEAST 0.4 /* the pace falls to e^-0.4 (two thirds) of the first, or less */
+#define END_SAMPLES 6u	 /* but at least this many: slopes of fewer are noise */
+#define END_LEAST 0.4	 /* share of the slope of all samples: it is 0 if growth has ended */
+#define FORMER_PARTS 32u /* more than 1 in so many samples had as much: a start's peak is shorter */
+#define SLOW_P_MAX 0.05	 /* at most one steady leak in 20 slows down by chance */
+#define SLOW_RATE_LEAST 0.4 /* the pace falls to e^-0.4 (two thirds) of the first one, or lower */
 
 static int trend_compare(const void *left, const void *right)
 {
@@ -34,7 +35,7 @@ double gp_trend_slope(const double *at, const double *value, size_t n)
 	return (slope[(slopes - 1) / 2] + slope[slopes / 2]) / 2;
 }
 
-/* Sum over groups of equal values of t (t - 1) (2 t + 5). */
+/* The sum over groups of t equal values of t (t - 1) (2 t + 5). */
 static double trend_ties(const double *value, size_t n)
 {
 	double sum = 0;
@@ -53,9 +54,9 @@ static double trend_ties(const double *value, size_t n)
 }
 
 /*
- * Orders of n different values with at most `most` pairs that fall, as a share of all n! (Knuth,
- * The Art of Computer Programming 3, 5.1.1): the value put in as the k-th falls behind 0 to k - 1
- * others, each as likely.
+ * The share of all n! orders of n different values that have at most `most` falling pairs (Knuth,
+ * The Art of Computer Programming 3, 5.1.1). The k-th inserted value makes 0 to k - 1 falling pairs
+ * with the others, each with equal probability.
  */
 static double trend_share_of_orders(size_t n, size_t most)
 {
@@ -113,8 +114,9 @@ bool gp_trend_was_high(const double *value, size_t n, size_t since)
 }
 
 /*
- * The one-sided p-value of a fall of the pace, by its correlation with time, were each order of the
- * spans as likely: the variance of that is one by the number of spans less one (Pitman 1937).
+ * The one-sided p-value of a falling pace, by its correlation with time, if all orders of the
+ * intervals are equally likely. The variance of the correlation is 1 / (intervals - 1) (Pitman
+ * 1937).
  */
 static double trend_chance_of_fall(const double *at, const double *value, size_t spans)
 {
@@ -136,8 +138,8 @@ static double trend_chance_of_fall(const double *at, const double *value, size_t
 }
 
 /*
- * The b of a pace e^-bt, for t from 0 to 1, of greatest likelihood: its mean moment is that of the
- * rise (Cox and Lewis 1966). 0 if that is not in the first half.
+ * The maximum-likelihood b of a pace e^-bt, for t from 0 to 1: its mean moment equals that of the
+ * rise (Cox and Lewis 1966). 0 if the mean moment is not in the first half.
  */
 static double trend_rate_of_fall(const double *at, const double *value, size_t n)
 {
@@ -152,7 +154,7 @@ static double trend_rate_of_fall(const double *at, const double *value, size_t n
 	return moment < 0.5 ? low : 0;
 }
 
-/* The last of the lowest values: the rise begins there. */
+/* The index of the last of the lowest values: the rise begins there. */
 static size_t trend_lowest(const double *value, size_t n)
 {
 	size_t lowest = 0;
@@ -161,7 +163,10 @@ static size_t trend_lowest(const double *value, size_t n)
 	return lowest;
 }
 
-/* Without its first third the pace must fall as fast: a set-up beside a leak does not go on. */
+/*
+ * The pace must fall as fast without the first third: a set-up beside a leak only slows the
+ * beginning.
+ */
 bool gp_trend_slows(const double *at, const double *value, size_t n, struct gp_trend_fall *out)
 {
 	const size_t low = trend_lowest(value, n), late = low + (n - low) / END_PARTS, last = n - 1;
@@ -176,7 +181,7 @@ bool gp_trend_slows(const double *at, const double *value, size_t n, struct gp_t
 	return rate >= SLOW_RATE_LEAST && (is_over || rate_late >= SLOW_RATE_LEAST * part);
 }
 
-/* The median of three neighbours: a single sample is neither the lowest nor the highest. */
+/* The median of three neighbours, so that a single sample cannot be the lowest or highest. */
 static void trend_smooth(const double *value, size_t n, double *out)
 {
 	out[n - 1] = value[n - 1];

@@ -1,6 +1,6 @@
 /*
- * Where memory is at one moment: replay to it, list what is live by what it is, put blocks into
- * segments. What cannot be known is said and never filled in.
+ * The state of memory at one moment: replays to it, lists live entries by kind, and puts blocks
+ * into segments. Unknown figures are marked and never guessed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define TRIES_MAX 16u
 
-/* By the bits of enum gp_memory_doubt. */
+/* In the order of the bits of enum gp_memory_doubt. */
 static const char *const doubt_texts[] = {
 	"events are missing before this moment; some of this memory may be gone",
 	"the recording began after the job; older memory is unknown",
@@ -19,7 +19,7 @@ static const char *const doubt_texts[] = {
 	"events before this moment exceed the work limit; some of this memory may be gone",
 };
 
-/* With the recorder's own reason, if it was to record them. */
+/* Appends the recorder's own reason if details were to be recorded. */
 static void write_no_details(const char *why, FILE *out)
 {
 	const char *reason = why != NULL && *why != '\0' ? why : NULL;
@@ -27,7 +27,7 @@ static void write_no_details(const char *why, FILE *out)
 		reason != NULL ? ": " : "", reason != NULL ? reason : "");
 }
 
-/* One text of all doubts. */
+/* One text with all doubts. */
 static enum gp_status write_doubts(unsigned doubts, const char *why, char **out)
 {
 	size_t room = 0;
@@ -57,7 +57,7 @@ static enum gp_status judge(struct gp_memory_view *v)
 		gp_defined_record(r->meanings, GP_FACT, GP_FACT_FRAMEWORK_LATE);
 	struct gp_memory *out = v->out;
 	out->has_allocator_details = v->told.count > 0 || (told != NULL && told->fact.value == 1);
-	/* blocks that a full disk did not take, and no checkpoint since */
+	/* a full disk lost blocks, and no checkpoint followed */
 	bool has_hole = (r->file.header.flags & GP_FILE_HAS_HOLE) != 0 &&
 			r->segment + 1 >= r->index.segments;
 	if (gp_live_refused(r->live) != 0)
@@ -117,7 +117,7 @@ static enum gp_status memory_attempt(struct gp_memory_view *v, const struct gp_m
 	return status;
 }
 
-/* Again, when the owner of the recording wrote over what was read meanwhile. */
+/* Repeats if the owner of the recording overwrote events during the replay. */
 enum gp_status gp_memory_build(struct gp_recording *recording, const struct gp_moment_of *moment,
 			       struct gp_memory *out)
 {

@@ -1,14 +1,17 @@
-/* Private pools and captures: a pool is of the one under way when its first segment appeared. */
+/*
+ * Private pools and captures: a pool belongs to the capture that was active when its first segment
+ * appeared.
+ */
 #include <stdlib.h>
 
 #include "../../read/tables/array.h"
 #include "memory_view.h"
 
-/* A private pool, and the capture that was under way when its first segment appeared. */
+/* A private pool, and the capture that was active when its first segment appeared. */
 struct pool_origin {
 	uint64_t pool, user_pool;
 	uint64_t graph;
-	int64_t at_ns; /* -1: none was */
+	int64_t at_ns; /* -1: there was none */
 };
 struct capture {
 	uint64_t stream, graph;
@@ -80,7 +83,10 @@ static enum gp_status see(const struct gp_memory_view *v, struct captures *c,
 	return GP_OK;
 }
 
-/* When the first stream was defined of private pools that have memory; false: there is none. */
+/*
+ * The time at which the first stream of a private pool with memory was defined; false: there is
+ * none.
+ */
 static bool find_private(const struct gp_memory_view *v, int64_t *from_ns)
 {
 	bool is_found = false;
@@ -111,7 +117,7 @@ static void tell_arenas(const struct gp_memory_view *v, const struct captures *c
 	}
 }
 
-/* A capture may have begun in the segment before the one in which its pool did. */
+/* A capture may begin one segment before the segment in which its pool begins. */
 enum gp_status gp_memory_find_captures(struct gp_memory_view *v)
 {
 	struct gp_recording *r = v->recording;

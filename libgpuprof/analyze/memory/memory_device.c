@@ -1,4 +1,4 @@
-/* What lies outside of the framework's segments, and the figures of each device. */
+/* Memory outside of the framework's segments, and the figures of each device. */
 #include <stdlib.h>
 
 #include "../../read/tables/array.h"
@@ -10,7 +10,7 @@ struct orders {
 	size_t count, room;
 };
 
-/* Physical memory that is mapped where segments are, by the order of its allocation. */
+/* Lists the physical memory that is mapped in segments, by the order of its allocation. */
 static enum gp_status list_mapped(const struct gp_memory_view *v, struct orders *out)
 {
 	for (size_t i = 0; i < v->mapped.count; i++) {

@@ -1,4 +1,4 @@
-/* The live set of one moment, by what its entries are and by address. */
+/* The live entries of one moment, by kind and by address. */
 #include <stdlib.h>
 
 #include "../../read/tables/array.h"
@@ -31,7 +31,10 @@ static struct gp_entries *entries_of(struct gp_memory_view *v, const struct gp_l
 	}
 }
 
-/* What lies in reservations says where: of these all are listed. */
+/*
+ * True: the view needs this entry. Entries that only give places, such as reservations, are all
+ * listed.
+ */
 static bool is_asked(const struct gp_memory_view *v, const struct gp_live_entry *e)
 {
 	return !v->is_of_one || e->device == v->device || e->device >= GP_DEVICES ||
@@ -65,8 +68,8 @@ static void sort(struct gp_entries *entries)
 }
 
 /*
- * Blocks, and segments as they were told, do not overlap. Where events are missing they may seem
- * to: then the older one is gone.
+ * Blocks do not overlap, and neither do reported segments. If events are missing, two may seem to
+ * overlap: then the older one is gone.
  */
 static void drop_overlaid(struct gp_entries *entries)
 {

@@ -1,22 +1,25 @@
 /*
- * Where a moment lies: in which segment to begin, and after how many events or at which order to
- * stop. Looks at events and at figures of checkpoints, applies as little as it can.
+ * Finds the place of a moment: the segment to begin at, and the number of events or the order to
+ * stop at. Reads events and the figures of checkpoints, and applies as few events as possible.
  */
 #include "memory_view.h"
 
 #define CUDA_ERROR_OUT_OF_MEMORY 2u
-/* between taking a number and reading the clock a thread may lose the processor */
+/* a thread may lose the processor between taking its number and reading the clock */
 #define UNEVEN_NS 100000000
 
 /* ---- by time ---- */
 
-/* The last event not later than `at_ns`, and not just the last before the first that is later. */
+/*
+ * Finds the last event not later than `at_ns`. It may follow a later event, because events are not
+ * sorted by time.
+ */
 enum gp_status gp_memory_mark_time(struct gp_recording *r, int64_t at_ns, size_t segment,
 				   struct gp_memory_mark *out)
 {
 	*out = (struct gp_memory_mark){ .segment = segment, .order = UINT64_MAX };
 	size_t first = r->unsought != SIZE_MAX ? r->unsought : r->first;
-	/* what it does not keep any more lies before */
+	/* earlier moments of this segment were overwritten */
 	bool is_oldest = out->segment == first && out->segment < r->index.segments &&
 			 r->index.segment[out->segment].number != 0;
 	bool is_known = !is_oldest || at_ns >= gp_segment_ns(r, out->segment);
@@ -70,7 +73,7 @@ static enum gp_status mark_number(struct gp_recording *r, const struct gp_moment
 	return GP_END;
 }
 
-/* ---- by the highest of a curve ---- */
+/* ---- by the highest value of a curve ---- */
 
 static bool is_higher(const struct gp_live *live, const struct gp_moment_of *moment,
 		      uint64_t *bytes, uint64_t *order)
@@ -88,7 +91,7 @@ static bool is_higher(const struct gp_live *live, const struct gp_moment_of *mom
 	return is_found;
 }
 
-/* The highest moment that is kept, of a curve or, with GP_CURVES, of unused memory. */
+/* The highest kept moment of a curve; of unused memory for GP_CURVES. */
 static enum gp_status mark_kept(struct gp_recording *r, enum gp_curve of, unsigned device,
 				struct gp_memory_mark *out)
 {
@@ -104,7 +107,7 @@ static enum gp_status mark_kept(struct gp_recording *r, enum gp_curve of, unsign
 	return GP_OK;
 }
 
-/* Checkpoints carry peaks: the last segment alone tells where they are. */
+/* Checkpoints contain peaks, so the last segment has the places of all. */
 static enum gp_status mark_peak(struct gp_recording *r, const struct gp_moment_of *moment,
 				struct gp_memory_mark *out)
 {

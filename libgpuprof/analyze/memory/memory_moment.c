@@ -1,12 +1,12 @@
-/* To the moment that is asked for, event by event, from the newest checkpoint before it. */
+/* Replays to the requested moment, event by event, from the newest checkpoint before it. */
 #include "memory_view.h"
 
 struct way {
 	struct gp_memory_view *view;
 	struct gp_memory_mark mark;
-	int64_t last_ns, next_ns; /* of the last event that is in it, and of the next */
-	bool has_memory;	  /* an event that takes a number is in it */
-	int64_t memory_ns;	  /* of the last such event */
+	int64_t last_ns, next_ns; /* times of the last applied event, and of the next */
+	bool has_memory;	  /* an event with an order was applied */
+	int64_t memory_ns;	  /* time of the last such event */
 };
 
 static bool is_memory(const struct gp_record *r)
@@ -14,7 +14,7 @@ static bool is_memory(const struct gp_record *r)
 	return r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY;
 }
 
-/* A checkpoint that cannot be read is passed over for one before it. */
+/* If a checkpoint cannot be read, begins at the one before it. */
 static enum gp_status memory_moment_begin(struct way *w, const struct gp_moment_of *moment)
 {
 	struct gp_recording *r = w->view->recording;
@@ -51,7 +51,7 @@ static enum gp_status go(struct way *w)
 	return status;
 }
 
-/* Behind the end nothing is known: up to the last block it is as behind the last event. */
+/* After the last event the state is constant up to the last block. Later moments are unknown. */
 static int64_t within(const struct gp_recording *r, int64_t at_ns, int64_t last_ns)
 {
 	int64_t end = gp_tick_ns(&r->tick, r->index.last.ticks);

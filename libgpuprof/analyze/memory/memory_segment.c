@@ -1,6 +1,6 @@
 /*
- * Segments: as the framework's allocator told them, and where it told nothing, the driver's memory
- * in which its blocks lie. Mapped ranges of an expandable one that touch are one segment, as in
+ * Segments as the framework's allocator reported them. Without reports: the driver's memory that
+ * contains its blocks. Adjacent mapped ranges of an expandable segment are one segment, as in
  * PyTorch's own snapshot.
  */
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 #include "../../read/tables/array.h"
 #include "memory_view.h"
 
-#define SMALL_BYTES (2ull << 20)  /* kSmallBuffer: segments of the small pool, and their pages */
-#define LARGE_BYTES (20ull << 20) /* kLargeBuffer: pages of expandable segments of the large one */
-#define ARENAS 65536u		  /* numbers are 16 bits */
+#define SMALL_BYTES (2ull << 20)  /* kSmallBuffer: segments and pages of the small pool */
+#define LARGE_BYTES (20ull << 20) /* kLargeBuffer: pages of the large pool */
+#define ARENAS 65536u		  /* numbers have 16 bits */
 
 struct piece {
-	struct gp_live_entry entry; /* stream: the arena's number */
+	struct gp_live_entry entry; /* stream: number of the arena */
 	const struct gp_live_entry *in;
 	bool is_expandable;
 };
@@ -45,8 +45,8 @@ static uint64_t end_of(const struct gp_live_entry *e)
 }
 
 /*
- * A range as it was told. The driver unmaps before the allocator tells that it did: of a known
- * reservation only what is mapped.
+ * Adds a reported range. The driver unmaps before the allocator reports it. So in a known
+ * reservation, only mapped parts are added.
  */
 static void add_range(struct pieces *p, const struct gp_live_entry *told)
 {
@@ -67,7 +67,7 @@ static void add_range(struct pieces *p, const struct gp_live_entry *told)
 	}
 }
 
-/* A reservation is of one stream and one pool: what one of its ranges says holds for all. */
+/* A reservation has one stream and one pool, so the report of any of its ranges holds for all. */
 static uint64_t arena_of(const struct gp_memory_view *v, const struct gp_live_entry *reservation)
 {
 	const struct gp_live_entry *t = gp_entries_before(&v->told, end_of(reservation) - 1);
@@ -127,9 +127,9 @@ static bool is_joined(const struct piece *a, const struct piece *b)
 }
 
 /*
- * PyTorch asks for 2 MiB at a time for its small pool and for at least 10 MiB for the large one.
- * Pages of an expandable segment have one size for all of it: 2 MiB small, 20 MiB or as configured
- * large. Where the driver's mapping is not known, ranges of the large pool are multiples of 20 MiB.
+ * PyTorch requests 2 MiB at a time for its small pool and at least 10 MiB for the large one. All
+ * pages of an expandable segment have one size: 2 MiB small, 20 MiB or as configured large. If the
+ * driver's mapping is unknown, ranges of the large pool are multiples of 20 MiB.
  */
 static bool is_small(const struct gp_memory_view *v, const struct piece *p)
 {
@@ -154,7 +154,7 @@ struct gp_arena gp_memory_arena(const struct gp_recording *recording, uint64_t n
 				  .captured_at_ns = -1 };
 }
 
-/* The index of an arena's number, which `index` keeps. */
+/* The index of the arena with this number, remembered in `index`. */
 static size_t arena_index(struct gp_memory_view *v, uint32_t *index, uint64_t number)
 {
 	struct gp_memory *out = v->out;
@@ -165,7 +165,7 @@ static size_t arena_index(struct gp_memory_view *v, uint32_t *index, uint64_t nu
 	return out->arenas++;
 }
 
-/* What the allocator did not tell of a segment, its blocks may: one that came in between. */
+/* For a segment without a report: the arena of one of its blocks that has one. */
 static uint64_t arena_by_block(const struct gp_memory_view *v, const struct gp_live_entry *e)
 {
 	const struct gp_live_entry *b = gp_entries_before(&v->block, end_of(e) - 1);
@@ -206,7 +206,7 @@ static void extend_segment(struct gp_memory_view *v, const struct piece *p)
 	}
 }
 
-/* Where events are missing, pieces may overlap: what comes first by address stays. */
+/* If events are missing, pieces may overlap: the first one by address stays. */
 static void list_segments(struct gp_memory_view *v, const struct pieces *p, uint32_t *index)
 {
 	const struct piece *last = NULL;

@@ -1,4 +1,4 @@
-/* Blocks and gaps: together they tile their segment, without overlap and without a rest. */
+/* Blocks and gaps: together they cover their segment, without overlap and without a rest. */
 #include <stdlib.h>
 
 #include "../../read/tables/array.h"
@@ -42,24 +42,24 @@ static const struct gp_live_entry *first_in(const struct gp_entries *blocks, uin
 	return b->address < address ? b + 1 : b;
 }
 
-/* Segments that a damaged recording lays over each other hold the same blocks twice. */
+/* In a damaged recording, overlapping segments may contain the same blocks twice. */
 static bool make_room(struct gp_memory_view *v, size_t parts)
 {
 	struct gp_memory *out = v->out;
 	return gp_array_reserve(&out->block, &v->room, out->blocks, parts, sizeof *out->block);
 }
 
-/* *blocks: how many lie in it are added. False: out of memory. */
+/* Adds the number of its blocks to *blocks. False: out of memory. */
 static bool tile(struct gp_memory_view *v, struct gp_memory_segment *s, size_t *blocks)
 {
 	struct gp_memory *out = v->out;
 	uint64_t at = s->address, limit = s->address + s->bytes;
 	const struct gp_live_entry *b = first_in(&v->block, at);
-	/* without blocks the array is NULL: take no address in it */
+	/* without blocks the array is NULL: do not compute an address in it */
 	const struct gp_live_entry *end = v->block.count > 0 ? v->block.entry + v->block.count : b;
 	s->first = out->blocks;
 	for (; b < end && b->address < limit; b++, ++*blocks) {
-		if (!make_room(v, 3)) /* a gap, the block, and what may follow the last one */
+		if (!make_room(v, 3)) /* a gap, the block, and a gap after the last one */
 			return false;
 		if (b->address > at)
 			memory_tile_add(out, at, b->address);

@@ -1,6 +1,6 @@
 /*
- * The moment of most unused memory, or of the highest point of a curve. For unused memory a new
- * segment counts once it has a block: the job never sees the instant between the two, because the
+ * The moment of most unused memory, or of the highest value of a curve. For unused memory, a new
+ * segment counts once it has a block. The job never sees the time between the two, because the
  * allocator holds its lock.
  */
 #include <string.h>
@@ -11,7 +11,7 @@
 struct unused_search {
 	struct gp_recording *recording;
 	enum gp_curve of;		/* GP_CURVES: unused memory */
-	uint64_t allocated[GP_DEVICES]; /* when it was last looked at; UINT64_MAX: never */
+	uint64_t allocated[GP_DEVICES]; /* at the last look; UINT64_MAX: never */
 	struct gp_unused_peak *out;
 };
 
@@ -59,7 +59,7 @@ static enum gp_status search_once(void *context, const struct gp_info *info)
 		if (record == NULL)
 			break;
 		uint64_t moved = gp_live_take_moved(r->live);
-		/* a checkpoint put it right after damage */
+		/* a checkpoint corrected the state after damage */
 		see_moved(s, r->live == live ? moved : UINT64_MAX,
 			  gp_tick_ns(&r->tick, record->time));
 	}
@@ -68,7 +68,7 @@ static enum gp_status search_once(void *context, const struct gp_info *info)
 
 static void unused_peak_forget(void *context)
 {
-	(void)context; /* each attempt begins anew */
+	(void)context; /* each attempt resets the results */
 }
 
 enum gp_status gp_kept_peak_find(struct gp_recording *recording, enum gp_curve of,

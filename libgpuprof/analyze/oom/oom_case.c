@@ -1,4 +1,6 @@
-/* One out-of-memory, looked at closely: the state just before it, who held memory since when. */
+/*
+ * One out-of-memory in detail: the state just before it, and the holders of memory since a moment.
+ */
 #include <stdlib.h>
 
 #include "../../read/file/recording.h"
@@ -7,7 +9,7 @@
 
 #define WINDOW_NS 10000000000
 
-/* ---- who ---- */
+/* ---- holders ---- */
 
 static bool add_use(struct gp_oom_case *c, size_t *room, uint32_t stack, int64_t at_ns,
 		    uint8_t space, uint64_t bytes, bool is_now)
@@ -75,7 +77,7 @@ static void merge_uses(struct gp_oom_case *c)
 	c->uses = kept;
 }
 
-/* Where the window begins: with it, or with the out-of-memory before. */
+/* The beginning of the window: its own, or the previous out-of-memory. */
 static int64_t window_from(const struct gp_ooms *ooms, size_t k, int64_t window_ns)
 {
 	const struct gp_oom *o = &ooms->oom[k];
@@ -99,7 +101,7 @@ static enum gp_status list_uses(struct gp_recording *r, const struct gp_oom *o,
 		return status;
 	if (out->from_ns < (int64_t)info->kept_from_ns)
 		out->from_ns = (int64_t)info->kept_from_ns;
-	/* before the first event nothing was live */
+	/* before the first event no memory was live */
 	if (out->from_ns > 0) {
 		struct gp_moment_of moment = { .when = GP_WHEN_TIME, .at_ns = out->from_ns };
 		status = gp_memory_build(r, &moment, &then);
@@ -122,7 +124,7 @@ static uint64_t grown(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/* What a new place for it takes of the driver. */
+/* The bytes that a new place for the request takes from the driver. */
 static uint64_t driver_bytes(const struct gp_oom *o, const struct gp_allocator_settings *settings)
 {
 	if (!o->is_framework)
@@ -133,7 +135,7 @@ static uint64_t driver_bytes(const struct gp_oom *o, const struct gp_allocator_s
 	return (o->bytes + page - 1) / page * page;
 }
 
-/* Of one pool, on two streams. */
+/* True: one pool on two streams. */
 static bool is_other_stream(const struct gp_arena *a, const struct gp_arena *asks)
 {
 	return a->is_known && asks->is_known && a->pool == asks->pool &&
@@ -147,7 +149,10 @@ static bool is_better(const struct gp_frag_pool *a, const struct gp_frag_pool *b
 	return a->free_bytes > b->free_bytes;
 }
 
-/* Of pools of its size: what they serve; of all others: what stays cached. */
+/*
+ * For pools of its size: the largest request that they serve. For the other pools: the bytes that
+ * stay cached.
+ */
 static void see_pools(const struct gp_oom *o, struct gp_oom_case *c)
 {
 	const struct gp_frag *f = &c->frag;
@@ -173,8 +178,8 @@ static void see_pools(const struct gp_oom *o, struct gp_oom_case *c)
 }
 
 /*
- * The framework gave up and asked nobody, though the device had room and the limit as well: then
- * the limit is another one since it was told.
+ * The framework gave up without a call of the driver, although the device and the limit had room.
+ * So the limit has changed since it was reported.
  */
 static void forget_old_limit(struct gp_oom_facts *f)
 {

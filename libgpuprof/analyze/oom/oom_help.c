@@ -1,15 +1,15 @@
 /*
- * What would have helped, with the figure that each would have changed. What was done before the
- * framework gave up stands there too, and that it was no use.
+ * Changes that would have helped, each with its effect in bytes. Includes what the framework did
+ * before it gave up, marked as not enough.
  */
 #include <string.h>
 
 #include "../frag/frag_rule.h"
 
-/* Divisions that are worth a try: what they add is an eighth, a quarter at most. */
+/* Useful numbers of divisions: they add an eighth, or a quarter at most. */
 #define ROUNDING_MOST 8u
 #define ROUNDING_LEAST 4u
-#define LEAST_MAX_SPLIT (21 * GP_MIB) /* PyTorch takes none of 20, and whole MiB alone */
+#define LEAST_MAX_SPLIT (21 * GP_MIB) /* PyTorch accepts whole MiB above 20 */
 
 const char *const gp_help_names[GP_HELPS] = {
 	[GP_HELP_FREE_NEIGHBOURS] = "free_neighbours",
@@ -40,7 +40,7 @@ static void add_bound(struct gp_oom_case *c, enum gp_help help, bool is_enough, 
 	c->help[c->helps - 1].is_bound = true;
 }
 
-/* All that is cached and free would not be enough, by figures that explain it. */
+/* True: the figures explain the failure, and all cached and free memory would not be enough. */
 static bool is_short(const struct gp_oom_case *c)
 {
 	const struct gp_oom_finding *v = &c->finding;
@@ -60,7 +60,7 @@ static bool oom_help_is_same(const struct gp_block_set *a, const struct gp_block
 	       memcmp(a->block, b->block, a->blocks * sizeof *a->block) == 0;
 }
 
-/* Free bytes of the segments that would have stayed whole, had blocks of that size not been cut. */
+/* The free bytes of segments that would have stayed whole if blocks of that size were never cut. */
 static void add_max_split(const struct gp_oom *o, struct gp_oom_case *c)
 {
 	const struct gp_frag *f = &c->frag;
@@ -74,7 +74,7 @@ static void add_max_split(const struct gp_oom *o, struct gp_oom_case *c)
 		if (s->is_expandable || s->is_small || s->arena != f->home || s->bytes < o->bytes ||
 		    s->active_bytes == s->bytes || s->active_bytes == 0)
 			continue;
-		/* its blocks would lie elsewhere */
+		/* its blocks would need memory elsewhere */
 		is_enough |= room != GP_BYTES_UNKNOWN && room >= s->bytes;
 		bytes += s->bytes - s->active_bytes;
 		count++;
@@ -83,7 +83,7 @@ static void add_max_split(const struct gp_oom *o, struct gp_oom_case *c)
 		add_bound(c, GP_HELP_MAX_SPLIT, is_enough, bytes, count);
 }
 
-/* Free pages of one range, and its longest free run. */
+/* The free pages of one range, and its longest free run. */
 struct one_range {
 	uint64_t page, at, free_from;
 	uint64_t pages, longest;
@@ -111,9 +111,10 @@ static void range_add(struct one_range *r, const struct gp_memory *m,
 }
 
 /*
- * One range for each stream instead of segments, with the blocks at the same distances: pages
- * without a block go back to the driver, whose stream they were, and gaps at the ends of segments
- * join. Private pools keep theirs. Blocks may lie better there; nothing is known of that.
+ * Estimates one range for each stream instead of segments, with the blocks at the same distances.
+ * Pages without a block return to the driver, whatever their stream. Gaps at the ends of segments
+ * join. Private pools keep their pages. Blocks may have a better arrangement in a range, which is
+ * unknown.
  */
 static void add_expandable(const struct gp_oom *o, const struct gp_allocator_settings *settings,
 			   struct gp_oom_case *c)
@@ -146,8 +147,9 @@ static void add_expandable(const struct gp_oom *o, const struct gp_allocator_set
 }
 
 /*
- * A place that is short of the request by less than sizes are rounded up by: had the blocks that
- * lay there been rounded as it would be, it would fit, if they were one. The finest step that does.
+ * For a place that is too small by less than the rounding. If its earlier blocks had been rounded
+ * as this request would be, the request would fit, provided that it was one block. Adds the finest
+ * rounding that fits.
  */
 static void add_round_sizes(const struct gp_oom *o, const struct gp_allocator_settings *settings,
 			    struct gp_oom_case *c)
@@ -167,7 +169,7 @@ static void add_round_sizes(const struct gp_oom *o, const struct gp_allocator_se
 	}
 }
 
-/* What of it may be rounding: what was asked for, as `rounded`, is not told. */
+/* The most of it that rounding may have added. Only the rounded size is known. */
 static uint64_t rounding_most(const struct gp_allocator_settings *settings, uint64_t rounded)
 {
 	const uint64_t least = rounded != 0 ? gp_rule_floor(settings, rounded - 1) + 1 : 0;
@@ -177,8 +179,8 @@ static uint64_t rounding_most(const struct gp_allocator_settings *settings, uint
 }
 
 /*
- * What live blocks have more than they would with multiples of 512 bytes, where that is known, and
- * the request.
+ * The bytes that rounding adds to live blocks and to the request, compared to multiples of 512
+ * bytes. Counts blocks with a known requested size.
  */
 static void add_less_rounding(const struct gp_oom *o, const struct gp_allocator_settings *settings,
 			      struct gp_oom_case *c)
@@ -201,7 +203,7 @@ static void add_less_rounding(const struct gp_oom *o, const struct gp_allocator_
 		add_bound(c, GP_HELP_LESS_ROUNDING, true, bytes, 0);
 }
 
-/* The driver's memory is what is missing, and growth took some of it. */
+/* If memory of the driver is missing, and growth took some of it. */
 static void add_growth(struct gp_oom_case *c, enum gp_help help, uint64_t bytes, uint64_t least)
 {
 	uint64_t missing = c->finding.missing_bytes;
@@ -212,7 +214,7 @@ static void add_growth(struct gp_oom_case *c, enum gp_help help, uint64_t bytes,
 		oom_help_add(c, help, bytes >= missing, bytes, 0);
 }
 
-/* One that allows a new place for the request, which the device has. */
+/* A limit that allows a new place for the request, if the device has room for it. */
 static void add_limit(struct gp_oom_case *c)
 {
 	const struct gp_oom_facts *f = &c->facts;
@@ -226,7 +228,7 @@ static void add_limit(struct gp_oom_case *c)
 		oom_help_add(c, GP_HELP_LIMIT, has_room, wanted, 0);
 }
 
-/* The largest request that is served, without what the driver may keep of what it has free. */
+/* The largest request that would succeed, without the free bytes that the driver may keep. */
 static void add_smaller(const struct gp_oom *o, struct gp_oom_case *c)
 {
 	const struct gp_frag *f = &c->frag;
@@ -255,7 +257,7 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 	add_set(c, GP_HELP_FREE_NEIGHBOURS, &c->frag.fit.in_place);
 	if (c->helps == 0 || !oom_help_is_same(&c->frag.fit.in_place, &c->frag.fit.by_emptying))
 		add_set(c, GP_HELP_FREE_SEGMENTS, &c->frag.fit.by_emptying);
-	/* the cheaper one first */
+	/* the cheaper one comes first */
 	if (c->helps == 2 && is_cheaper(&c->help[1], &c->help[0])) {
 		const struct gp_oom_help first = c->help[1];
 		c->help[1] = c->help[0];
@@ -275,7 +277,10 @@ void gp_oom_help_list(const struct gp_oom *oom, const struct gp_allocator_settin
 	if (v->verdict == GP_VERDICT_STREAM) {
 		add_expandable(oom, settings, c);
 		oom_help_add(c, GP_HELP_STREAMS, true, c->facts.elsewhere_bytes, 0);
-		/* served there, or only if all of it were one stream's and pool's */
+		/*
+		 * exact if that pool serves it, else a bound: all memory would need one stream and
+		 * pool
+		 */
 		c->help[c->helps - 1].is_bound =
 			c->other == NULL || c->other->largest_request_bytes < oom->bytes;
 	}

@@ -1,6 +1,6 @@
 /*
- * Every time that memory ran out, in one replay: what the framework told, and what the driver
- * refused to others. What the device had free is taken from who was asked nearest to it.
+ * Lists every out-of-memory in one replay: those that the framework reported, and calls of others
+ * that the driver refused. The device's free memory comes from the nearest count.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,24 +11,24 @@
 #include "../memory/memory_view.h"
 
 #define CUDA_ERROR_OUT_OF_MEMORY 2u
-#define THREADS 256u /* whose last refusals are remembered; a thread has slot number % THREADS */
+#define THREADS 256u /* remembered last refusals; a thread uses slot number % THREADS */
 /*
- * PyTorch asks again after each thing that it gives back, from another place of its code: so many
- * in a row are told apart.
+ * PyTorch repeats its request after each release of memory, from another place of its code. This
+ * many places in a row are kept apart.
  */
 #define PLACES 4u
-/* Of the device: out-of-memories whose states are that near to each other are alike. */
+/* Out-of-memories are alike if their states differ by at most this part of the device. */
 #define ALIKE_PART 256u
-#define STATES 256u /* so many different ones are remembered */
+#define STATES 256u /* remembered different states */
 
-/* Refusals of a thread, one size and device, of which it is not yet known whose they are. */
+/* Refusals of one thread, size and device, whose requester is not known yet. */
 struct refusal {
 	uint32_t thread;
 	size_t places; /* 0: none is open */
 	struct gp_oom oom[PLACES];
 };
 
-/* What the device had beside this job when it was last asked. */
+/* Memory that others used on the device at the last count. */
 struct beside {
 	bool is_known;
 	uint64_t bytes, total_bytes, limit_bytes;
@@ -36,9 +36,9 @@ struct beside {
 
 struct device {
 	struct beside beside, at_peak;
-	uint64_t peak_bytes, outside_bytes; /* the job's outside the framework, at the peak */
+	uint64_t peak_bytes, outside_bytes; /* of the job outside of the framework, at the peak */
 	int64_t peak_at_ns;
-	/* 1 + the last out-of-memory of the framework, behind which it may ask the device */
+	/* 1 + the framework's last out-of-memory, after which it may count the device's memory */
 	size_t unasked;
 };
 
@@ -62,7 +62,7 @@ static uint64_t outside(const struct search *s, unsigned device)
 	return all > own ? all - own : 0;
 }
 
-/* ---- what is beside the job ---- */
+/* ---- memory of others ---- */
 
 static void set_free(struct search *s, struct gp_oom *o, uint64_t free_bytes)
 {
@@ -77,7 +77,7 @@ static void set_free(struct search *s, struct gp_oom *o, uint64_t free_bytes)
 	b->total_bytes = o->total_bytes;
 }
 
-/* Free bytes at the time of `o`, by what is known to be beside the job. */
+/* Free bytes at the time of `o`, from the known memory of others. */
 static void set_free_by_beside(struct search *s, struct gp_oom *o, const struct beside *b)
 {
 	uint64_t used = b->bytes + o->used_by_job_bytes;
@@ -85,7 +85,7 @@ static void set_free_by_beside(struct search *s, struct gp_oom *o, const struct 
 	set_free(s, o, b->total_bytes > used ? b->total_bytes - used : 0);
 }
 
-/* Nobody told: what was beside the job when it was last counted. */
+/* Without a report: uses the memory of others at the last count. */
 static void guess_free(const struct search *s, struct gp_oom *o)
 {
 	const struct beside *b = &s->device[o->device].beside;
@@ -105,16 +105,16 @@ static void see_count(struct search *s, const struct gp_record *r)
 				     r->device_memory.total_bytes, GP_BYTES_UNKNOWN };
 	if (r->aux != 0)
 		d->beside.limit_bytes = r->device_memory.limit_bytes;
-	/* the first count after the peak, where there was none by then */
+	/* the first count after the peak, if there was none before */
 	if (d->peak_bytes != 0 && !d->at_peak.is_known && d->unasked == 0)
 		d->at_peak = d->beside;
 	if (d->unasked == 0)
 		return;
-	/* the framework asks as soon as it has told */
+	/* the framework counts right after its report */
 	struct gp_oom *o = &s->out->oom[d->unasked - 1];
 	struct beside b = d->beside;
 	d->unasked = 0;
-	/* one that was set since the last count is the one that it met */
+	/* a limit set since the last count is the one that the request met */
 	if (b.limit_bytes != GP_BYTES_UNKNOWN)
 		o->limit_bytes = b.limit_bytes;
 	if (o->other_bytes == GP_BYTES_UNKNOWN)
@@ -133,7 +133,7 @@ static void see_peak(struct search *s, unsigned device, int64_t at_ns)
 	d->at_peak = d->beside;
 }
 
-/* ---- one of them ---- */
+/* ---- one out-of-memory ---- */
 
 static struct gp_oom oom_list_begin(const struct search *s, const struct gp_record *r)
 {
@@ -170,9 +170,9 @@ static enum gp_status oom_list_add(struct search *s, const struct gp_oom *oom)
 	return GP_OK;
 }
 
-/* ---- whose a refusal was ---- */
+/* ---- the requester of a refusal ---- */
 
-/* The framework asks for a segment of its size, or for pages of an expandable one. */
+/* The framework requests a segment of its size, or pages of an expandable one. */
 static bool is_asked_by(const struct search *s, const struct gp_oom *refused, uint64_t block)
 {
 	return refused->space == GP_SPACE_PHYSICAL || refused->bytes == block ||
@@ -221,7 +221,10 @@ static enum gp_status see_refusal(struct search *s, const struct gp_record *r, u
 	return status;
 }
 
-/* A block, or the framework's own word: the refusals of its thread before it were its own. */
+/*
+ * A block, or the framework's own report, shows that the earlier refusals of its thread were the
+ * framework's.
+ */
 static enum gp_status close_refusal(struct search *s, const struct gp_record *r, uint32_t thread,
 				    uint64_t block, struct gp_oom *oom)
 {
@@ -264,7 +267,7 @@ static enum gp_status see_oom(struct search *s, const struct gp_record *r, uint3
 		set_free(s, &oom, r->oom.device_free);
 	else if (oom.other_bytes == GP_BYTES_UNKNOWN)
 		guess_free(s, &oom);
-	/* that much is set from the start; what was told counts more */
+	/* the setting applies from the start; a reported limit wins */
 	if (oom.limit_bytes == GP_BYTES_UNKNOWN && s->settings->memory_fraction > 0)
 		oom.limit_bytes =
 			(uint64_t)(s->settings->memory_fraction * (double)oom.total_bytes);
@@ -282,7 +285,7 @@ static bool is_counted(const struct gp_record *r)
 	       (r->kind == GP_ALLOC_FAILED && r->code == CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-/* Before it is applied: a state of just before is what GP_WHEN_OOM means. */
+/* Call it before the event is applied: GP_WHEN_OOM means the state just before. */
 static enum gp_status oom_list_see(struct search *s, const struct gp_record *r, uint32_t thread)
 {
 	enum gp_status status = GP_OK;
@@ -295,7 +298,7 @@ static enum gp_status oom_list_see(struct search *s, const struct gp_record *r, 
 		status = close_refusal(s, r, thread, r->block_alloc.bytes, NULL);
 	else if (r->kind == GP_DEVICE_MEMORY)
 		see_count(s, r);
-	/* what is asked later speaks of another moment */
+	/* a later count belongs to another state */
 	else if (r->kind == GP_FREE || r->kind == GP_BLOCK_FREE)
 		s->device[r->device].unasked = 0;
 	return status;
@@ -309,7 +312,7 @@ static bool is_near(uint64_t a, uint64_t b, uint64_t most)
 	       (a != GP_BYTES_UNKNOWN && b != GP_BYTES_UNKNOWN && (a > b ? a - b : b - a) <= most);
 }
 
-/* The same request in the same state: what is said of one holds for the other. */
+/* True: the same request in the same state, so a result for one holds for the other. */
 static bool is_alike(const struct gp_oom *a, const struct gp_oom *b)
 {
 	uint64_t most = a->total_bytes / ALIKE_PART;
@@ -321,7 +324,7 @@ static bool is_alike(const struct gp_oom *a, const struct gp_oom *b)
 	       is_near(a->free_bytes, b->free_bytes, most);
 }
 
-/* Each is compared with the last STATES different ones: a job repeats few requests. */
+/* Compares each with the last STATES different ones: a job repeats few requests. */
 static void find_like(struct gp_ooms *out)
 {
 	size_t state[STATES], states = 0;

@@ -1,12 +1,12 @@
 /*
- * Memory just before a request failed, for all that speak of it: with what was told of the device
- * at that very moment, and with the stream and pool that asked, also where they have no segment.
+ * The state of memory just before a request failed, shared by all reports. It has the device's
+ * figures of that very moment, and the requesting stream and pool even if these have no segment.
  */
 #include <stdlib.h>
 
 #include "../../gpuprof.h"
 
-/* What was told of that very moment counts more than the last count before it. */
+/* Figures of that very moment replace the last count before it. */
 static void tell_device(const struct gp_oom *o, struct gp_memory *m)
 {
 	for (size_t k = 0; k < m->devices; k++) {
@@ -24,7 +24,7 @@ static void tell_device(const struct gp_oom *o, struct gp_memory *m)
 	}
 }
 
-/* 0: nobody told who asked. */
+/* Finds the requesting arena. 0: unknown. */
 static enum gp_status find_asking(const struct gp_arena *a, struct gp_memory *m, size_t *out)
 {
 	*out = 0;

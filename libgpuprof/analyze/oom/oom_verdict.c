@@ -1,6 +1,6 @@
 /*
- * Why memory ran out: rules in their order, each proven by figures alone. The first that holds is
- * the verdict; gpuprof-oom(1) says them in words.
+ * The cause of an out-of-memory: an ordered table of rules, each proven by figures alone. The first
+ * rule that holds gives the verdict; gpuprof-oom(1) describes them.
  */
 #include <stddef.h>
 
@@ -43,7 +43,10 @@ static uint64_t limit_room(const struct gp_oom_facts *f)
 	return above(f->limit_bytes, f->reserved_bytes);
 }
 
-/* What a request lacks where so much is cached and a new place of `needed` may take so much. */
+/*
+ * The bytes that a request lacks if `cached` bytes are cached and a new place of `needed` bytes has
+ * `room`.
+ */
 static uint64_t lacks(const struct gp_oom_facts *f, uint64_t cached, uint64_t room, uint64_t needed)
 {
 	uint64_t usable = plus(cached, room);
@@ -52,13 +55,13 @@ static uint64_t lacks(const struct gp_oom_facts *f, uint64_t cached, uint64_t ro
 	return usable == GP_BYTES_UNKNOWN ? GP_BYTES_UNKNOWN : above(needed, usable);
 }
 
-/* Of the driver; GP_BYTES_UNKNOWN where nobody told what it has. */
+/* Lacking bytes of the driver; GP_BYTES_UNKNOWN if its free memory is unknown. */
 static uint64_t lacks_of_driver(const struct gp_oom_facts *f, uint64_t cached)
 {
 	return lacks(f, cached, f->free_bytes, f->driver_bytes);
 }
 
-/* Within the limit; 0 where none is known. */
+/* Lacking bytes within the limit; 0 if no limit is known. */
 static uint64_t lacks_of_limit(const struct gp_oom_facts *f, uint64_t cached)
 {
 	uint64_t limited = limit_room(f);
@@ -71,7 +74,10 @@ static uint64_t released(const struct gp_oom_facts *f)
 	return f->is_framework ? f->releasable_bytes : 0;
 }
 
-/* What a new place lacks; cached memory in segments with live blocks is none. */
+/*
+ * The bytes that a new place lacks. Cached memory in segments with live blocks does not count as
+ * free.
+ */
 static void find_missing(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
 	uint64_t limited = limit_room(f), has = plus(f->free_bytes, released(f)), of_limit = 0;
@@ -86,7 +92,7 @@ static void find_missing(const struct gp_oom_facts *f, struct gp_oom_finding *ou
 		out->missing_bytes = of_limit;
 	if (out->missing_bytes == 0 || out->missing_bytes == GP_BYTES_UNKNOWN)
 		out->missing_bytes = GP_BYTES_UNKNOWN;
-	else /* segments and the driver's pages are multiples of that */
+	else /* sizes of segments and of the driver's pages are multiples of this */
 		out->missing_bytes = (out->missing_bytes + GP_SMALL_SEGMENT - 1) /
 				     GP_SMALL_SEGMENT * GP_SMALL_SEGMENT;
 }
@@ -101,7 +107,7 @@ static void add_up(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 	find_missing(f, out);
 	if (limited != GP_BYTES_UNKNOWN && !is_at_least(limited, f->free_bytes))
 		out->room_bytes = limited;
-	/* what the device had free is not known, and no more than that can be had of it */
+	/* room cannot exceed the device's free memory, which is unknown */
 	if (f->free_bytes == GP_BYTES_UNKNOWN)
 		out->room_bytes = GP_BYTES_UNKNOWN;
 	out->usable_bytes = plus(out->cached_bytes, out->room_bytes);
@@ -131,8 +137,9 @@ static bool is_beyond_us(const struct gp_oom_facts *f, struct gp_oom_finding *ou
 }
 
 /*
- * A place that would have served another stream or pool; or the sum is enough only with what is
- * theirs. Who asked may be unknown: a place that would have served it and did not was theirs.
+ * True: a place would have served another stream or pool, or the sum is enough only with their
+ * memory. If the requester is unknown, a place that would have served it but did not belongs to
+ * another.
  */
 static bool is_tied(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
@@ -146,7 +153,7 @@ static bool is_tied(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 	       (lacks(f, own, room, f->driver_bytes) != 0 || lacks_of_limit(f, own) != 0);
 }
 
-/* The framework gave up without asking a driver that had enough. */
+/* The framework gave up without a call of the driver, which had enough. */
 static bool is_limited_untold(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
 	(void)out;
@@ -161,13 +168,13 @@ static bool is_allowed(const struct gp_oom_facts *f)
 	       above(f->limited_bytes, limit_room(f)) == 0;
 }
 
-/* What it has more than the request is less than it may keep. */
+/* The driver's free bytes exceed the request by less than the driver may keep. */
 static bool is_kept(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
 	return is_allowed(f) && f->free_bytes - f->driver_bytes < out->kept_bytes;
 }
 
-/* The driver was free to give it: the figures are of another moment. */
+/* The driver could have served it, so the figures are of another moment. */
 static bool is_contradicted(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
 	if (!is_allowed(f))
@@ -193,11 +200,14 @@ static bool is_limited(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
 	if (lacks_of_limit(f, out->cached_bytes) == 0)
 		return false;
-	/* without a count of the device it is the limit that is proven */
+	/* without a count of the device, only the limit is proven */
 	return f->free_bytes == GP_BYTES_UNKNOWN || lacks_of_driver(f, out->cached_bytes) == 0;
 }
 
-/* What grew since the last peak, together, is at least what is missing: the larger one did it. */
+/*
+ * True: the growth of both since the last peak is at least the missing bytes. The larger growth is
+ * the cause.
+ */
 static bool is_grown(const struct gp_oom_facts *f, const struct gp_oom_finding *out, bool is_other)
 {
 	uint64_t other = f->other_grown_bytes, outside = f->outside_grown_bytes;
@@ -247,7 +257,7 @@ void gp_oom_judge(const struct gp_oom_facts *facts, struct gp_oom_finding *out)
 	for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
 		if (rules[k].holds(facts, out)) {
 			out->verdict = rules[k].verdict;
-			/* figures that do not explain it */
+			/* the figures do not explain it */
 			if (out->verdict == GP_VERDICT_UNKNOWN)
 				out->missing_bytes = GP_BYTES_UNKNOWN;
 			return;

@@ -1,6 +1,6 @@
 /*
- * What a device's memory came to: peaks as replay found them, what was left unused where most was
- * reserved, what the whole device had in use.
+ * The figures of a device's memory: the peaks of the replay, the unused bytes at the highest
+ * reserved value, the use of the whole device.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ uint64_t gp_figures_excess(const struct gp_figures *f)
 
 struct looking {
 	struct gp_allocator_settings settings;
-	struct gp_figures seen[GP_DEVICES]; /* what is not of curves */
+	struct gp_figures seen[GP_DEVICES]; /* figures that are not of curves */
 };
 
 static void take_frag(struct gp_figures *f, const struct gp_frag *frag)
@@ -45,7 +45,7 @@ static enum gp_status look_at_segments(const struct looking *l, struct gp_record
 		gp_frag_free(&frag);
 	}
 	gp_memory_free(&memory);
-	/* nothing is known of the device then */
+	/* then the device's figures are unknown */
 	return status == GP_E_ARGUMENT ? GP_OK : status;
 }
 
@@ -87,7 +87,7 @@ static void take_holders(struct gp_figure_list *list, const struct looking *l,
 	}
 }
 
-/* ---- what the recording says of a device ---- */
+/* ---- facts of a device ---- */
 
 static enum gp_status count_ooms(struct gp_recording *recording, struct gp_figure_list *list)
 {

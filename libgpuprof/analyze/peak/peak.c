@@ -1,6 +1,6 @@
 /*
- * Who held memory at one moment. The first replay finds the moment of each curve of each device, as
- * a number of events; the second stops there and adds up the live set by stack.
+ * The holders of memory at one moment. The first replay finds the moment for each curve of each
+ * device, as a number of events. The second stops there and adds up the live entries by stack.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,48 +10,48 @@
 #include "peak_look.h"
 #include "peak_moments.h"
 
-#define RECENT 256u			      /* allocations that may be filled after the moment */
-#define SETTLING 1000u			      /* events until then */
+#define RECENT 256u			      /* allocations that may become segments later */
+#define SETTLING 1000u			      /* how many events to wait for that */
 #define HOLDERS (GP_DEVICES * GP_CURVES + 1u) /* the last may be the host's */
 
 struct search {
 	struct gp_recording *recording;
 	struct gp_module_epochs epochs;
 	enum gp_moment moment;
-	int64_t at_ns, until_ns; /* as asked; within the recording */
-	bool has_ranges;	 /* asked for, too */
+	int64_t at_ns, until_ns; /* as requested; within the recording */
+	bool has_ranges;	 /* ranges were requested */
 	const struct gp_peak_look *look;
 	struct gp_peak_moments moments;
 	struct gp_peak *out;
 };
 
 /*
- * A driver's peak is the moment of an allocation, and what the framework will put into it is only
- * seen afterwards: the next events tell whether it is one of its segments.
+ * The peak of a driver curve is the moment of an allocation. Only later events show whether the
+ * framework uses that memory as a segment.
  */
 struct pending {
 	struct gp_record alloc;
-	size_t holders;	 /* whose; SIZE_MAX: it is settled */
-	uint64_t mapped; /* PHYSICAL: where; 0: not yet */
+	size_t holders;	 /* index of the holders; SIZE_MAX: settled */
+	uint64_t mapped; /* PHYSICAL: its address; 0: not mapped yet */
 };
 
 struct taking {
 	struct search *search;
 	struct gp_peak *out;
-	size_t holders; /* that of the host included */
+	size_t holders; /* including that of the host */
 	size_t left;
 	uint64_t due[HOLDERS];
 	struct gp_use_table table[HOLDERS];
-	struct gp_range_paths *ranges;	 /* NULL: not asked for, or no event was applied yet */
-	uint32_t thread;		 /* of the event that was applied last */
+	struct gp_range_paths *ranges;	 /* NULL: not requested, or no event was applied yet */
+	uint32_t thread;		 /* of the last applied event */
 	struct gp_record recent[RECENT]; /* the last ALLOC events, a ring */
 	uint64_t recents;
 	struct pending *pending;
 	size_t pendings;
-	uint64_t settle_until; /* events */
+	uint64_t settle_until; /* number of events */
 };
 
-/* Memory that is there, and in which the framework has nothing yet. */
+/* True: the memory is live, and the framework has no block in it yet. */
 static bool is_open(const struct gp_live *live, const struct gp_record *alloc)
 {
 	const struct gp_live_entry *e = gp_live_find(live, alloc->space, alloc->alloc.address);
@@ -82,7 +82,7 @@ static uint64_t now_bytes(const struct gp_live *live, const struct gp_holders *h
 					  gp_live_device(live, h->device)->curve[h->of].now_bytes;
 }
 
-/* Those whose moment is now. */
+/* Takes the holders whose moment is now. */
 static enum gp_status take_due(struct taking *t)
 {
 	const struct gp_recording *r = t->search->recording;
@@ -105,7 +105,7 @@ static enum gp_status take_due(struct taking *t)
 	return status;
 }
 
-/* What the entry lies in, if that is a segment by now. */
+/* True: the memory is a segment of the framework now. */
 static bool is_segment_now(const struct gp_live *live, struct pending *p,
 			   const struct gp_record *last)
 {
@@ -131,7 +131,7 @@ static enum gp_status make_segment(const struct gp_recording *recording, struct 
 	if (from == NULL)
 		return GP_E_MEMORY;
 	if (from->count == 0 || from->bytes < alloc->alloc.bytes)
-		return GP_OK; /* it was told as one that may be gone */
+		return GP_OK; /* it was listed as one that may be gone */
 	from->bytes -= alloc->alloc.bytes;
 	from->count--;
 	like.is_segment = true;
@@ -194,7 +194,7 @@ static enum gp_status replay_to(struct taking *t)
 	return status == GP_END ? GP_OK : status;
 }
 
-/* `oom`: the first of the device, GP_NO_EVENT: none. False: it is not asked for. */
+/* `oom`: the first OOM of the device, GP_NO_EVENT: none. False: it was not requested. */
 static bool choose_moment(const struct search *s, const struct gp_top_of_curve *peak,
 			  const struct gp_first_oom *oom, struct gp_holders *out, uint64_t *due)
 {
@@ -228,7 +228,7 @@ static bool is_asked(const struct search *s, unsigned device, unsigned curve,
 	return choose_moment(s, &s->moments.peak[device][curve], &s->moments.oom[device], out, due);
 }
 
-/* It has no memory to run out of: it is shown when the first device did. */
+/* The host has no OOM of its own: it is shown at the first OOM of a device. */
 static bool is_host_asked(const struct search *s, struct gp_holders *out, uint64_t *due)
 {
 	const struct gp_first_oom *first = &s->moments.oom[0];
@@ -242,7 +242,7 @@ static bool is_host_asked(const struct search *s, struct gp_holders *out, uint64
 	return choose_moment(s, &s->moments.host, first, out, due);
 }
 
-/* Rows that were moved to another one are empty. */
+/* Drops empty rows, which were moved to other rows. */
 static void hand_over(struct gp_use_table *table, struct gp_holders *out)
 {
 	out->use = gp_use_table_take(table, &out->uses);

@@ -1,6 +1,6 @@
 /*
- * A look at each moment that gp_peak_build takes, while its replay stands there: of all curves of
- * all devices in one replay.
+ * A callback at each moment of gp_peak_build, while its replay is there: one replay serves all
+ * curves of all devices.
  */
 #ifndef GP_PEAK_LOOK_H
 #define GP_PEAK_LOOK_H
@@ -8,7 +8,9 @@
 #include "../../read/file/recording.h"
 
 struct gp_peak_look {
-	/* once for each curve; again from the start, where a ring was written over meanwhile */
+	/*
+	 * called once for each curve; again from the start if the owner overwrote a ring meanwhile
+	 */
 	enum gp_status (*see)(void *context, struct gp_recording *recording,
 			      const struct gp_holders *holders);
 	void *context;

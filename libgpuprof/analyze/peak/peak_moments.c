@@ -1,4 +1,4 @@
-/* Each event that moves a curve is looked at once, right after it was applied. */
+/* Reads each event that moves a curve once, right after it was applied. */
 #include "peak_moments.h"
 
 #include <string.h>
@@ -97,7 +97,7 @@ enum gp_status gp_peak_moments_find(struct gp_recording *r, int64_t kept_from_ns
 		if (record == NULL)
 			break;
 		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
-		if (r->live != live) /* a checkpoint put it right after damage */
+		if (r->live != live) /* a checkpoint corrected the state after damage */
 			see_all(s, at_ns);
 		live = r->live;
 		see_event(s, record, at_ns);

@@ -1,7 +1,7 @@
 /*
  * The three curves of each device, and that of the host, as at most N points. Time is cut into
- * buckets; each keeps, for each curve, the sample where it was lowest and the one where it was
- * highest, so no spike is lost and the peak is always there.
+ * buckets. For each curve, a bucket keeps its lowest and its highest sample. So no spike is lost,
+ * and the peak is always included.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "../settle.h"
 
 #define POINTS_MIN 16u
-#define HOST GP_DEVICES /* its line */
+#define HOST GP_DEVICES /* index of the host's line */
 #define ENDS 2u		/* the first and the last point of the range */
-/* What is kept of each bucket: curves, and where gaps are asked for two figures of theirs. */
+/* The series of each bucket: the curves, and with gaps two figures of these. */
 enum { SERIES_LARGEST = GP_CURVES, SERIES_RATIO, SERIES };
 #define PICKED (2u * SERIES)
 #define TIME_ROUNDING_NS 100 /* blocks keep times in multiples of 64 ticks */
@@ -32,26 +32,26 @@ struct bucket {
 struct line {
 	bool is_seen;
 	struct bucket *bucket;
-	size_t used; /* buckets */
+	size_t used; /* number of buckets */
 	struct sample first, last;
-	bool is_entered;  /* `first` is the state with which the range begins, the only sample */
-	int64_t moved_ns; /* most that a sample was moved, so that they are sorted by time */
+	bool is_entered;  /* `first` is the state at the beginning of the range, the only sample */
+	int64_t moved_ns; /* the most that a sample was moved to keep times sorted */
 	struct gp_mark *mark;
 	size_t marks;
 };
 
 struct plot {
 	struct gp_recording *recording;
-	int64_t from_ns, to_ns;	   /* asked for */
-	int64_t start_ns, span_ns; /* what the buckets divide: the part of it that holds events */
+	int64_t from_ns, to_ns;	   /* requested */
+	int64_t start_ns, span_ns; /* range of the buckets: the part with events */
 	size_t buckets;		   /* a power of two */
 	size_t points;
-	bool is_whole; /* all is asked for: figures are since the start */
-	bool is_begun; /* the range has been entered */
+	bool is_whole; /* the whole recording was requested: figures are since the start */
+	bool is_begun; /* the replay has entered the range */
 	uint64_t event;
 	struct line line[GP_DEVICES + 1];
 	struct gp_timeline *out;
-	unsigned series;	      /* GP_CURVES; with gaps SERIES */
+	unsigned series;	      /* GP_CURVES; SERIES with gaps */
 	struct gp_gap_follow *follow; /* NULL: without gaps */
 };
 
@@ -96,7 +96,7 @@ static void read_curves(const struct gp_live *live, unsigned device, struct gp_p
 		out->bytes[c] = gp_live_device(live, device)->curve[c].now_bytes;
 }
 
-/* A device that is first seen within the range has nothing when the range begins. */
+/* A device that first appears within the range has 0 bytes at its beginning. */
 static bool line_open(struct plot *p, struct line *line, int64_t at_ns)
 {
 	line->bucket = calloc(p->buckets, sizeof *line->bucket);
@@ -121,7 +121,7 @@ static enum gp_status add_sample(struct plot *p, unsigned device, int64_t at_ns)
 		s.point.free_bytes = map->free_bytes;
 		s.point.largest_free_bytes = gp_gap_map_largest(map);
 	}
-	/* the state at a moment is that behind its events */
+	/* the state at a moment includes the events of that moment */
 	if (line->is_entered && at_ns == p->start_ns && !p->is_whole) {
 		line->bucket[0] = (struct bucket){ 0 };
 		line->first.event = 0;
@@ -129,7 +129,7 @@ static enum gp_status add_sample(struct plot *p, unsigned device, int64_t at_ns)
 	if (line->first.event == 0)
 		line->first = s;
 	line->is_entered = false;
-	/* threads take their number of the order and read the clock one after the other */
+	/* threads take their order number first and read the clock afterwards */
 	int64_t back_ns = line->last.point.at_ns - at_ns;
 	if (line->last.event != 0 && back_ns > 0) {
 		s.point.at_ns = line->last.point.at_ns;
@@ -168,12 +168,12 @@ static enum gp_status enter_line(struct plot *p, unsigned device)
 	return status;
 }
 
-/* The state with which the range begins. */
+/* Adds the state at the beginning of the range. */
 static enum gp_status enter_range(struct plot *p)
 {
 	p->is_begun = true;
 	if (p->start_ns > p->to_ns)
-		return GP_OK; /* all of it was overwritten */
+		return GP_OK; /* the owner overwrote all of it */
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
 		if (!gp_live_device(p->recording->live, device)->is_seen)
 			continue;
@@ -254,7 +254,7 @@ static void merge_buckets(struct line *line, size_t *buckets, unsigned series)
 	}
 }
 
-/* The distinct samples of a bucket, in order; out has room for PICKED. */
+/* The different samples of a bucket, in order; out has room for PICKED. */
 static size_t pick(const struct bucket *b, struct sample *out)
 {
 	struct sample all[PICKED];
@@ -306,7 +306,7 @@ static enum gp_status fill_points(const struct plot *p, struct line *line,
 	return GP_OK;
 }
 
-/* Of a device that is first seen behind the range. */
+/* For a device that first appears after the range. */
 static enum gp_status fill_unseen(const struct plot *p, struct gp_timeline_device *out)
 {
 	if (p->start_ns > p->to_ns)
@@ -320,7 +320,10 @@ static enum gp_status fill_unseen(const struct plot *p, struct gp_timeline_devic
 	return GP_OK;
 }
 
-/* A checkpoint has the exact moment of a peak, an event the rounded one: as the points show it. */
+/*
+ * The moment of a peak as the points show it: a checkpoint has the exact moment, an event the
+ * rounded one.
+ */
 static int64_t find_peak(const struct gp_timeline_device *out, unsigned curve, int64_t at_ns,
 			 int64_t moved_ns)
 {
@@ -425,7 +428,7 @@ static bool is_listed(const struct gp_ooms *ooms, uint64_t order)
 	return behind > 0 && ooms->oom[behind - 1].order == order;
 }
 
-/* One more replay, where memory ran out at all. */
+/* One more replay, only if there was an out-of-memory. */
 static enum gp_status judge_marks(struct gp_recording *recording, struct gp_timeline *out)
 {
 	struct gp_ooms ooms = { 0 };
@@ -502,7 +505,7 @@ static enum gp_status timeline_build(struct gp_recording *recording, size_t poin
 	p->follow = follow;
 	p->series = follow != NULL ? SERIES : GP_CURVES;
 	p->is_whole = from_ns <= 0 && to_ns == INT64_MAX;
-	/* the first event may be a little older than the start's clock triple */
+	/* the first event may be slightly older than the start's clock triple */
 	p->from_ns = p->is_whole ? INT64_MIN / 4 : from_ns;
 	p->to_ns = p->is_whole ? INT64_MAX / 4 : to_ns;
 	enum gp_status status = gp_retry_if_overwritten(recording, plot_once, timeline_forget, p);

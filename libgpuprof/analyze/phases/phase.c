@@ -1,8 +1,7 @@
 /*
- * Phases, in one replay: the curve's steps, launches and the ends of ranges are counted for the
- * range they belong to; what a call leaves behind and the highest value while it was open are known
- * when it ends. Forwards that the job does not name, and what frames show in the place of ranges,
- * were found in a replay before.
+ * Phases, in one replay. The curve's steps, launches and the ends of ranges are counted for the
+ * range that they belong to. The retained bytes of a call and its highest value are known when it
+ * ends. An earlier replay finds unnamed forwards, or the ranges that frames show instead.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +13,13 @@
 #include "phase_tree.h"
 
 /*
- * A started range, which does not stand in a tree of calls: what had been counted when it began. In
- * the mark of the range its call is the lower half, its place here the upper one.
+ * A started range, which is outside of the tree of calls: the counts at its beginning. In the
+ * range's mark, the lower half is its call, the upper half its place here.
  */
 struct started {
 	struct gp_phase before; /* bytes and launches */
 	uint64_t births;
-	uint32_t free; /* 1 + next place that was given back */
+	uint32_t free; /* 1 + the next free place */
 };
 #define STARTED_BITS 32u
 
@@ -35,18 +34,18 @@ struct counting {
 	struct gp_phase_calls calls;
 	struct gp_high high;
 	struct started started[GP_RANGES_STARTED];
-	uint32_t starts; /* places [0, starts) were given out at least once */
-	uint32_t free;	 /* 1 + first place that was given back */
+	uint32_t starts; /* places [0, starts) were used at least once */
+	uint32_t free;	 /* 1 + the first free place */
 	uint64_t now_bytes[GP_DEVICES], total_bytes;
-	uint64_t before_bytes;	     /* the event: all of them */
-	struct gp_phase sums;	     /* since the start of the span */
-	size_t loaded;		     /* whose checkpoint the state is from */
-	uint32_t outside, ambiguous; /* calls that last as long as the span; 0: not needed yet */
-	uint64_t opens;		     /* nested ranges that are open, on all threads */
-	uint64_t between_bytes;	     /* the highest value while none was */
-	uint64_t since;		     /* the curve's value when the span began */
-	bool is_inside;		     /* of the span */
-	int64_t end_ns;		     /* of the span, once it is over */
+	uint64_t before_bytes;	     /* all bytes before the event */
+	struct gp_phase sums;	     /* since the start of the interval */
+	size_t loaded;		     /* the segment of the checkpoint that the state is from */
+	uint32_t outside, ambiguous; /* calls of the whole interval; 0: not needed yet */
+	uint64_t opens;		     /* open nested ranges on all threads */
+	uint64_t between_bytes;	     /* the highest value while none was open */
+	uint64_t since;		     /* number of the curve's value at the start of the interval */
+	bool is_inside;		     /* within the interval */
+	int64_t end_ns;		     /* the end of the interval, once it is over */
 	bool is_out_of_memory;
 };
 
@@ -62,7 +61,7 @@ static struct gp_phase_node *node_of(struct counting *c, uint32_t call)
 	return gp_phase_node_at(&c->tree, c->calls.call[call].node);
 }
 
-/* Of what is none the peak is that of what is done in it; the others are open meanwhile. */
+/* False: the node's peak counts only its own events, because ranges are open at the same time. */
 static bool is_range(const struct gp_phase_node *node)
 {
 	return node->style != GP_PHASE_OUTSIDE && node->style != GP_PHASE_AMBIGUOUS;
@@ -90,7 +89,9 @@ static uint32_t begin_call(struct counting *c, uint32_t up, const struct gp_open
 	return call;
 }
 
-/* The call that stands for what is no range, as long as the span. */
+/*
+ * The call for events outside of ranges, or of ambiguous ranges. It lasts as long as the interval.
+ */
 static uint32_t call_of_style(struct counting *c, enum gp_phase_style style)
 {
 	uint32_t *call = style == GP_PHASE_OUTSIDE ? &c->outside : &c->ambiguous;
@@ -99,7 +100,7 @@ static uint32_t call_of_style(struct counting *c, enum gp_phase_style style)
 	return *call;
 }
 
-/* 1 + its place. */
+/* Returns 1 + its place. */
 static uint64_t begin_started(struct counting *c)
 {
 	uint32_t place = c->free;
@@ -142,13 +143,16 @@ static uint64_t clipped_ns(const struct counting *c, const struct gp_phase_call 
 	return to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
 }
 
-/* Most of it lies behind the warm-up. A step begins with a launch, its ranges somewhat earlier. */
+/*
+ * True: most of the call lies after the warm-up. A step begins with a launch, its ranges a little
+ * earlier.
+ */
 static bool is_steady(const struct counting *c, const struct gp_phase_call *call, int64_t to_ns)
 {
 	return clipped_from(c, call) / 2 + to_ns / 2 >= c->asked.warm_ns;
 }
 
-/* Its end, or that of the span. */
+/* Ends a call, at its own end or at that of the interval. */
 static void finish_call(struct counting *c, uint32_t number, int64_t at_ns)
 {
 	const struct gp_phase_call call = c->calls.call[number];
@@ -167,7 +171,7 @@ static void finish_call(struct counting *c, uint32_t number, int64_t at_ns)
 		note_high(node_of(c, call.up), node->own.peak_bytes);
 }
 
-/* Of all threads: by what was counted since it began. */
+/* Started ranges count all threads: the difference to the counts at their beginning. */
 static void finish_started(struct counting *c, uint64_t mark, int64_t at_ns)
 {
 	const uint32_t call = (uint32_t)mark, place = (uint32_t)(mark >> STARTED_BITS);
@@ -205,7 +209,7 @@ static void see_closed(void *context, const struct gp_open_range *range, enum gp
 
 /* ---- events ---- */
 
-/* Where what it does just now is counted. */
+/* The node that counts the thread's current events. */
 static struct gp_phase_node *node_of_thread(struct counting *c, uint32_t thread, uint32_t *call)
 {
 	bool is_ambiguous;
@@ -220,7 +224,7 @@ static struct gp_phase_node *node_of_thread(struct counting *c, uint32_t thread,
 	return node;
 }
 
-/* While no range is open, whoever does something or not. */
+/* Notes the highest value while no range is open, whatever thread the event is of. */
 static void see_between(struct counting *c)
 {
 	if (c->is_inside && c->opens == 0 && c->total_bytes > c->between_bytes)
@@ -236,7 +240,7 @@ static bool is_counted_alloc(const struct counting *c, const struct gp_record *r
 		       .space = r->space, .flags = (uint16_t)(r->aux & ~GP_LIVE_FLAGS) });
 }
 
-/* Before the event is applied. */
+/* Call it before the event is applied. */
 static void end_birth(struct counting *c, const struct gp_record *r)
 {
 	const struct gp_live_entry *e = gp_live_ended_by(c->recording->live, r);
@@ -257,7 +261,7 @@ static void begin_birth(struct counting *c, const struct gp_record *r, uint32_t 
 	c->is_out_of_memory |= !gp_phase_calls_born(&c->calls, &birth);
 }
 
-/* How far the curves of the wanted devices rose and fell since the last time. */
+/* By how much the curves of the selected devices rose and fell since the last call. */
 static void take_steps(struct counting *c, uint64_t *up, uint64_t *down)
 {
 	*up = *down = 0;
@@ -279,7 +283,7 @@ static void take_steps(struct counting *c, uint64_t *up, uint64_t *down)
 
 static void add_steps(struct gp_phase *to, const struct gp_record *r, uint64_t up, uint64_t down)
 {
-	/* a free that the driver refused is none */
+	/* a free that the driver refused does not count */
 	if (r->kind == GP_FREE_FAILED || r->kind == GP_UNMAP_FAILED)
 		to->freed_bytes -= up < to->freed_bytes ? up : to->freed_bytes;
 	else
@@ -308,7 +312,7 @@ static void add_mark(struct counting *c, const struct gp_record *r, uint32_t thr
 	c->is_out_of_memory |= node == 0;
 }
 
-/* After it was applied. */
+/* Call it after the event was applied. */
 static void count(struct counting *c, const struct gp_record *r, uint32_t thread)
 {
 	uint64_t up, down;
@@ -334,7 +338,7 @@ static void count(struct counting *c, const struct gp_record *r, uint32_t thread
 		begin_birth(c, r, call);
 }
 
-/* The state is a checkpoint's: its steps are nobody's. */
+/* The state is from a checkpoint: its steps belong to no range. */
 static void look_at_curves(struct counting *c)
 {
 	c->loaded = c->recording->loaded;
@@ -383,7 +387,7 @@ static enum gp_status phase_replay(struct counting *c)
 	return status == GP_END ? GP_OK : status;
 }
 
-/* ---- the end of the span ---- */
+/* ---- the end of the interval ---- */
 
 static void finish_open(void *context, const struct gp_open_range *range)
 {

@@ -1,4 +1,4 @@
-/* Calls are counted by who knows their number; births stand in a list by age, and in an index. */
+/* Calls have reference counts. Births form a list by age, with an index by address. */
 #include "phase_calls.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void drop(struct gp_phase_calls *c, uint32_t number)
 	}
 }
 
-/* Who has by now what was allocated in it; 0: nobody. */
+/* The open call that now holds the allocations of this call; 0: none. */
 static uint32_t open_around(const struct gp_phase_calls *c, uint32_t number)
 {
 	while (number != 0 && !c->call[number].is_open)
@@ -71,7 +71,7 @@ static void drop_sums(struct gp_phase_calls *c)
 	c->sums = 0;
 }
 
-/* Of all that is live, with room for as many births more. */
+/* Builds the sums of all live births, with room for as many more. */
 static void make_sums(struct gp_phase_calls *c)
 {
 	drop_sums(c);
@@ -86,12 +86,12 @@ static void make_sums(struct gp_phase_calls *c)
 			c->sum[k + (k & -k)] += c->sum[k];
 }
 
-/* `bytes` as a two's complement: what dies is taken away. */
+/* `bytes` may be a two's complement, to subtract. */
 static void add_sum(struct gp_phase_calls *c, uint64_t number, uint64_t bytes)
 {
 	c->live_bytes += bytes;
 	if (c->sum != NULL && number >= c->sums)
-		make_sums(c); /* it is in there */
+		make_sums(c); /* the new sums include it */
 	else
 		for (uint64_t k = number; k < c->sums; k += k & -k)
 			c->sum[k] += bytes;
@@ -104,7 +104,7 @@ static uint32_t birth_hash(uint8_t space, uint64_t address)
 	return gp_row_hash(address ^ (uint64_t)space << 57);
 }
 
-/* Its number; 0: there is none. */
+/* The index of the birth; 0: none. */
 static uint32_t birth_find(const struct gp_phase_calls *c, uint8_t space, uint64_t address)
 {
 	uint32_t number;
@@ -117,7 +117,7 @@ static uint32_t birth_find(const struct gp_phase_calls *c, uint8_t space, uint64
 
 bool gp_phase_calls_born(struct gp_phase_calls *c, const struct gp_phase_birth *birth)
 {
-	gp_phase_calls_dead(c, birth->space, birth->address); /* its end was not seen */
+	gp_phase_calls_dead(c, birth->space, birth->address); /* its end was missed */
 	if (!gp_row_index_reserve(&c->index, 1))
 		return false;
 	uint32_t number = c->free_birth;

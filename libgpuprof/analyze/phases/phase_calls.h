@@ -1,6 +1,6 @@
 /*
- * Calls of ranges, and what was allocated in them that is still live: memory that a call leaves
- * behind when it ends goes to the call around it. Memory by what is open and what is live.
+ * Calls of ranges, and the live allocations made in them. Memory that a call retains at its end
+ * goes to the call around it. Memory grows with open calls and live allocations.
  */
 #ifndef GP_PHASE_CALLS_H
 #define GP_PHASE_CALLS_H
@@ -12,50 +12,50 @@
 
 struct gp_phase_call {
 	uint32_t node;
-	uint32_t up;   /* the call around it; 0: none, or a free place: the next one */
-	uint32_t refs; /* open, calls right below, and live allocations: who knows its number */
+	uint32_t up;   /* the call around it; 0: none. In a free place: the next one */
+	uint32_t refs; /* references: being open, calls directly inside it, and live allocations */
 	bool is_open, is_nested;
-	uint64_t live_bytes; /* allocated in it, or left to it, and live */
-	uint64_t since;	     /* number of the curve's value when it began */
+	uint64_t live_bytes; /* live bytes allocated in it or left to it */
+	uint64_t since;	     /* number of the curve's value at its beginning */
 	int64_t from_ns;
 };
 
 struct gp_phase_birth {
 	uint64_t address, bytes;
-	uint64_t number;	/* births are counted */
-	uint32_t call;		/* 0: in none */
-	uint32_t before, after; /* by number, among the live; free places: `after` is the next */
+	uint64_t number;	/* births are numbered */
+	uint32_t call;		/* 0: in no call */
+	uint32_t before, after; /* live: by number; free place: `after` is the next */
 	uint8_t space, device;
 };
 
 struct gp_phase_calls {
-	struct gp_phase_call *call; /* number 0 is none */
+	struct gp_phase_call *call; /* call[0] is unused */
 	uint32_t calls, free_call;
 	size_t call_room;
-	struct gp_phase_birth *birth; /* number 0 is none */
+	struct gp_phase_birth *birth; /* birth[0] is unused */
 	uint32_t births, free_birth, newest;
 	size_t birth_room;
-	struct gp_row_index index; /* of births by address and space */
+	struct gp_row_index index; /* finds births by address and space */
 	uint64_t number;	   /* of the newest birth */
 	uint64_t live_bytes;
 	/*
-	 * live bytes by number of birth, a Fenwick tree; not there before the first question, or
-	 * without memory for it
+	 * Live bytes by number of birth, a Fenwick tree. NULL before the first query, or if memory
+	 * is short.
 	 */
 	uint64_t *sum;
 	uint64_t sums;
 };
 
 void gp_phase_calls_release(struct gp_phase_calls *calls);
-/* Number of a call that begins. 0: no memory. */
+/* The number of a call that begins. 0: out of memory. */
 uint32_t gp_phase_call_begin(struct gp_phase_calls *calls, uint32_t node, uint32_t up);
-/* It has ended: what it left behind. Its number means nothing from now on. */
+/* Ends a call; returns its retained bytes. Its number is invalid from now on. */
 uint64_t gp_phase_call_end(struct gp_phase_calls *calls, uint32_t call);
-/* An allocation, in a call or in none (0). False: no memory. */
+/* Adds an allocation, in a call or in none (0). False: out of memory. */
 bool gp_phase_calls_born(struct gp_phase_calls *calls, const struct gp_phase_birth *birth);
-/* It is freed; one that is not known changes nothing. */
+/* Removes an allocation; an unknown one is ignored. */
 void gp_phase_calls_dead(struct gp_phase_calls *calls, uint8_t space, uint64_t address);
-/* Bytes of what was born after birth `number` and is live. */
+/* The live bytes of births after birth `number`. */
 uint64_t gp_phase_calls_born_since(struct gp_phase_calls *calls, uint64_t number);
 
 #endif

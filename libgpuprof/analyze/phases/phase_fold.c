@@ -1,6 +1,7 @@
 /*
- * From the root down: children of what became one are siblings from then on. Numbers of nodes are
- * their order, and that of a parent is lower than its children's: what goes, goes to a lower one.
+ * Works from the root down: children of joined nodes become siblings. Node numbers are in order of
+ * appearance, and a parent's number is lower than its children's. A joined node goes to one with a
+ * lower number.
  */
 #include "phase_fold.h"
 
@@ -11,7 +12,7 @@
 #include "../../read/tables/array.h"
 
 struct group {
-	uint32_t first; /* node */
+	uint32_t first; /* number of the node */
 	uint64_t names, calls;
 };
 
@@ -20,7 +21,7 @@ struct folding {
 	const struct gp_recording *recording;
 	struct gp_phases *out;
 	uint64_t most;
-	uint32_t *child; /* of the node that is looked at */
+	uint32_t *child; /* children of the current node */
 	size_t children, room;
 	bool is_out_of_memory;
 };
@@ -53,7 +54,7 @@ static uint64_t text_hash(const char *text)
 	return hash;
 }
 
-/* NULL: it has no number. */
+/* NULL: its name has no number. */
 static const char *numbered_text(const struct folding *f, const struct gp_phase_node *n)
 {
 	const char *text = gp_phase_node_text(n, f->recording);
@@ -143,7 +144,7 @@ static bool list_children(struct folding *f, const struct gp_phase_node *n)
 	return true;
 }
 
-/* Those that are left. */
+/* Links the remaining children. */
 static void link_children(struct folding *f, uint32_t parent)
 {
 	struct gp_phase_node *n = gp_phase_node_at(f->tree, parent);
@@ -173,7 +174,7 @@ static uint32_t phase_fold_hash_of(const struct gp_phase_node *n, uint64_t name)
 	return gp_row_hash(gp_hash_pair(name, kind));
 }
 
-/* `text` NULL: by its name as it is. NULL: there is none. */
+/* `text` NULL: compares names as they are. Returns NULL if there is no such group. */
 static struct group *group_find(const struct folding *f, const struct gp_row_table *groups,
 				const struct gp_phase_node *n, const char *text, uint32_t hash)
 {
@@ -203,7 +204,7 @@ static struct group *group_get(struct folding *f, struct gp_row_table *groups, u
 	return group;
 }
 
-/* What had the same place in two that became one. */
+/* Joins children with equal names after their parents were joined. */
 static void join_same(struct folding *f)
 {
 	struct gp_row_table groups = { 0 };

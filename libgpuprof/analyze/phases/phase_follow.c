@@ -1,4 +1,4 @@
-/* The open ranges of all threads, and who of them is inside the engine. */
+/* The open ranges of all threads, and the threads that are inside the engine. */
 #include "phase_follow.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #define THREADS 4096u
 #define WORKER "pt_autograd"
 
-/* Its thread waits there for what threads of the engine do. */
+/* True: its thread waits in this range for threads of the engine. */
 static bool is_engine(const struct gp_open_range *range)
 {
 	return range->source == GP_RANGE_ENGINE ||
@@ -115,7 +115,7 @@ void gp_phase_follow_close(struct gp_phase_follow *f)
 
 /* ---- events ---- */
 
-/* Of those that this event ends, or begins. */
+/* Applies the frame ranges that this event ends, or begins. */
 static void feed(struct gp_phase_follow *f, bool is_push)
 {
 	struct gp_record record;
@@ -179,7 +179,7 @@ void gp_phase_follow_apply(struct gp_phase_follow *f, uint32_t thread,
 	}
 }
 
-/* Those right inside the range `up` of that stack; NULL: all. */
+/* Ends the forwards directly inside the range `up` of that stack; NULL: all. */
 static void finish_forwards(struct gp_phase_follow *f, const struct gp_range_stack *s, uint64_t up,
 			    void (*each)(void *, const struct gp_open_range *), void *context)
 {
@@ -228,7 +228,7 @@ enum gp_status gp_phase_follow_replay(struct gp_phase_follow *f, struct gp_recor
 	return status == GP_END ? GP_OK : status;
 }
 
-/* ---- whose work it is ---- */
+/* ---- the thread that work belongs to ---- */
 
 bool gp_phase_follow_is_worker(const struct gp_phase_follow *f, uint32_t thread)
 {
@@ -243,13 +243,13 @@ uint64_t gp_phase_follow_engine(const struct gp_phase_follow *f, uint32_t thread
 	*is_ambiguous = false;
 	if (f->engines == 0 || f->is_own_thread)
 		return 0;
-	/* where no thread has a worker's name, any that has no range of its own may be one */
+	/* if no thread has a worker's name, any thread without an own range may be one */
 	const bool is_known = f->has_named || f->is_by_frames;
 	if (is_known && !gp_phase_follow_is_worker(f, thread))
 		return 0;
 	uint32_t others = 0, which = 0;
 	for (uint32_t k = 0; k < f->engines; k++) {
-		/* a worker that enters it again does so for another, as checkpoints do */
+		/* a worker that enters it again works for another thread, as in checkpointing */
 		if (f->engine[k].thread == thread ||
 		    gp_phase_follow_is_worker(f, f->engine[k].thread))
 			continue;
@@ -260,7 +260,7 @@ uint64_t gp_phase_follow_engine(const struct gp_phase_follow *f, uint32_t thread
 	return others == 1 ? mark_of(innermost(gp_open_ranges_of(f->ranges, which), true)) : 0;
 }
 
-/* A forward on that thread right inside `mark` lies deeper than that. */
+/* A forward on that thread directly inside `mark` is the inner range. */
 static uint64_t mark_within(const struct gp_phase_follow *f, uint32_t thread, uint64_t mark)
 {
 	const struct gp_forward *forward = gp_forwards_within(&f->forwards, thread, mark);

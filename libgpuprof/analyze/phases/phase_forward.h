@@ -1,18 +1,18 @@
 /*
- * The phase "forward" of jobs that do not name it, which PyTorch opens no range for. It is what a
- * thread does between the end of its last DataLoader, zero_grad, optimizer or backward and its
- * entering the engine of autograd; and nothing where that is not certain.
+ * The phase "forward" of jobs that do not name it; PyTorch opens no range for it. It lies between
+ * the end of a thread's last DataLoader, zero_grad, optimizer or backward and its entry into the
+ * engine of autograd. If that is uncertain, there is no forward.
  *
- * - A range of the job that holds the backward too begins it anew (a step), one that is called
- *   "backward" ends it. What it holds otherwise lies inside it.
- * - Where nothing is launched in it, it is none: backward() twice over one graph. If it was a
- *   zero_grad that came last, the forward is what lies before that.
- * - Where a range that is called "forward" holds half of its launches, the job named it itself.
- * - Left out, and counted, is what begins with the recording or in a hole of it; what lies on both
- *   sides of the beginning of a range that is no step, or of a zero_grad with next to nothing
- *   behind it: one side is the forward, and nobody knows which.
- * - Threads of autograd that enter the engine again have none.
- * - Where PyTorch's own ranges are not told there are none: optimizers would lie in them.
+ * - A range of the job that also contains the backward restarts the forward (a step). A range named
+ *   "backward" ends it. The forward may contain other ranges.
+ * - An interval without launches is not a forward: backward() twice over one graph. If its last
+ *   fence was a zero_grad, the forward lies before that.
+ * - If a range named "forward" contains half of its launches, the job named the forward itself.
+ * - Unclear intervals are left out and counted. They begin with the recording or in a hole of it.
+ *   Or a range that is not a step begins inside, or a zero_grad with almost no work after it. One
+ *   side is the forward, but which one is unknown.
+ * - Threads of autograd that enter the engine again have no forward.
+ * - If PyTorch's own ranges were not recorded, there are no forwards: optimizers would lie in them.
  */
 #ifndef GP_PHASE_FORWARD_H
 #define GP_PHASE_FORWARD_H
@@ -24,37 +24,40 @@
 
 struct gp_forward {
 	uint32_t thread;
-	/* behind one event and before another; the recording's are counted from 1 */
+	/* between two events; those of the recording are counted from 1 */
 	uint64_t from, to;
-	/* ranges of these names must be steps */
+	/* ranges with these names must be steps */
 	uint32_t step_like[GP_STEP_LIKE_MOST];
 	uint32_t step_likes;
-	struct gp_open_range range; /* along a replay: as if the job had opened it */
-	uint64_t up;		    /* the mark of the range that it lies right inside */
+	struct gp_open_range range; /* during a replay: as if the job had opened it */
+	uint64_t up;		    /* the mark of the range directly around it */
 	uint32_t next;
 };
 
 struct gp_forwards {
-	struct gp_forward *forward; /* by `from`; those of a thread do not overlap */
+	struct gp_forward *forward; /* sorted by `from`; those of one thread do not overlap */
 	size_t forwards;
-	/* calls of the engine that the job named a forward before, that have none, or where it is
-	 * not known */
+	/*
+	 * Counts of calls of the engine: the job named their forward, they have none, or it is
+	 * uncertain.
+	 */
 	uint64_t named, none, unclear;
-	/* along a replay: so many have begun; 1 + the first of those that are open */
+	/* During a replay: how many have begun; 1 + the first open one. */
 	uint32_t begun, open;
 };
 
-/* One replay, from the beginning. To be released also after a failure. GP_E_MEMORY. */
+/* Takes one replay from the beginning. Release also after a failure. GP_E_MEMORY. */
 enum gp_status gp_forwards_find(struct gp_recording *recording, struct gp_forwards *out);
 void gp_forwards_release(struct gp_forwards *forwards);
 
 /*
- * Along a replay of the same events, each in turn until NULL: what ends before event `number`, and
- * what begins behind it, whose `range` and `up` the caller sets.
+ * During a replay of the same events, each returns one after the other, then NULL. The first
+ * returns forwards that end before event `number`. The second returns those that begin after it;
+ * the caller sets `range` and `up`.
  */
 struct gp_forward *gp_forwards_end(struct gp_forwards *forwards, uint64_t number);
 struct gp_forward *gp_forwards_begin(struct gp_forwards *forwards, uint64_t number);
-/* That which is open on that thread right inside the range with that mark; NULL: none. */
+/* The open forward on that thread directly inside the range with that mark; NULL: none. */
 const struct gp_forward *gp_forwards_within(const struct gp_forwards *forwards, uint32_t thread,
 					    uint64_t up);
 

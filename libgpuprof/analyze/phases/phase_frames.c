@@ -1,6 +1,6 @@
 /*
- * A replay that looks each stack up once. Each thread has the path that it is in; which of its
- * calls go on with an event is what the event's path begins with.
+ * A replay that looks each stack up once. Each thread has a current path. An event continues those
+ * calls of it that are also the beginning of the event's path.
  */
 #include "phase_frames.h"
 
@@ -18,29 +18,29 @@ struct path {
 };
 
 struct known_stack {
-	uint64_t id; /* the key */
+	uint64_t id; /* used as the key */
 	struct path path;
 	bool is_read;
-	bool is_whole; /* what lies around its frames is known */
+	bool is_whole; /* no outer frames are missing */
 	bool is_engine_thread;
 };
 
 struct thread {
-	uint64_t number; /* the key */
+	uint64_t number; /* used as the key */
 	bool is_engine_thread;
-	bool has_shown; /* a phase, and is no thread of the engine */
-	uint32_t next;	/* 1 + the next of those that are like it in this; 0: there is no more */
+	bool has_shown; /* it showed a phase, and is not a thread of the engine */
+	uint32_t next;	/* 1 + the next thread in its list; 0: the end */
 	struct path path;
-	/* of the last event that showed it, by depth: its number and its time */
+	/* By depth, the last event that showed it: its number and its time. */
 	uint64_t last[GP_FRAME_PATH_MOST], time[GP_FRAME_PATH_MOST];
 };
 
 struct reading {
 	struct gp_recording *recording;
 	struct gp_frame_ranges *out;
-	struct gp_phase_follow follow; /* who is a thread of the engine by its name */
+	struct gp_phase_follow follow; /* finds threads of the engine by name */
 	struct gp_row_table stacks;
-	uint32_t shown, engines; /* 1 + the first thread of either */
+	uint32_t shown, engines; /* 1 + the first thread of each list */
 	uint64_t number, time;	 /* of the event */
 	bool is_out_of_memory;
 };
@@ -59,7 +59,10 @@ static struct thread *thread_at(const struct reading *f, uint32_t k)
 	return (struct thread *)f->out->threads.row + k;
 }
 
-/* Of a thread that runs Python without Python's frames the forward, say, is not seen. */
+/*
+ * If a thread runs Python and its Python frames are missing, a phase such as the forward may be
+ * missing.
+ */
 static bool phase_frames_is_whole(const struct reading *f, const struct gp_stack *stack,
 				  const struct gp_frame *frame)
 {
@@ -93,7 +96,7 @@ static void read_stack(struct reading *f, struct known_stack *known)
 	}
 }
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static const struct known_stack *stack_get(struct reading *f, uint32_t id)
 {
 	struct known_stack *known = gp_row_get_key(&f->stacks, sizeof *known, id);
@@ -134,7 +137,7 @@ static void end_deeper(struct reading *f, struct thread *t, uint32_t depth)
 	while (t->path.depth > depth) {
 		const uint32_t k = --t->path.depth;
 		const uint8_t phase = t->path.phase[k];
-		/* what threads of the engine are in lies in a backward */
+		/* ranges of threads of the engine lie in a backward */
 		uint32_t at = phase == GP_FRAME_BACKWARD && !t->is_engine_thread ? f->engines : 0;
 		for (; at != 0; at = thread_at(f, at - 1)->next)
 			end_deeper(f, thread_at(f, at - 1), 0);
@@ -146,7 +149,7 @@ static void end_deeper(struct reading *f, struct thread *t, uint32_t depth)
 	}
 }
 
-/* This event is of the calls down to that depth. */
+/* This event continues the calls down to that depth. */
 static void go_on(const struct reading *f, struct thread *t, uint32_t depth)
 {
 	for (uint32_t k = 0; k < depth; k++) {
@@ -174,7 +177,7 @@ static void enter(struct reading *f, struct thread *t, const struct path *path)
 	go_on(f, t, path->depth);
 }
 
-/* How deep its innermost backward is; 0: it is in none. */
+/* The depth of its innermost backward; 0: none. */
 static uint32_t backward_of(const struct thread *t)
 {
 	uint32_t depth = t->path.depth;
@@ -184,8 +187,8 @@ static uint32_t backward_of(const struct thread *t)
 }
 
 /*
- * For whom the engine works: who is in a backward, which goes on. False: nobody is, and it is not
- * clear who began one, or several are.
+ * Continues the backward of the thread that the engine works for. False: several threads are in
+ * one, or no thread is and the caller is ambiguous.
  */
 static bool go_on_for_caller(struct reading *f)
 {
@@ -203,7 +206,7 @@ static bool go_on_for_caller(struct reading *f)
 	return in_backward == 1 || is_sole;
 }
 
-/* Inside the backward, which is the caller's. */
+/* Enters the path inside the backward of the caller. */
 static void enter_within(struct reading *f, struct thread *t, const struct path *path)
 {
 	struct path within = { .depth = 0 };
@@ -219,7 +222,7 @@ static bool ends_with(const struct path *path, const struct path *end)
 	       memcmp(&path->phase[path->depth - end->depth], end->phase, end->depth) == 0;
 }
 
-/* False: the stack cannot tell. */
+/* False: the stack does not decide. */
 static bool enter_own(struct reading *f, struct thread *t, const struct known_stack *known)
 {
 	if (known->is_whole)
@@ -289,7 +292,7 @@ static bool phase_frames_see(void *context, uint32_t thread, const struct gp_rec
 	return !f->is_out_of_memory;
 }
 
-/* Before an event ends what ends, in turn; then begins what it begins. */
+/* Before an event, all ranges that end come in order; then those that it begins. */
 static int phase_frames_compare(const void *left, const void *right)
 {
 	const struct gp_frame_range *a = left, *b = right;

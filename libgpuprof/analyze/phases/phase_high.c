@@ -1,4 +1,4 @@
-/* A falling staircase. */
+/* A descending staircase of values. */
 #include "phase_high.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ bool gp_high_put(struct gp_high *h, uint64_t bytes)
 	return true;
 }
 
-/* The first step that was made since then is the highest of them. */
+/* The first step since then is the highest of them. */
 uint64_t gp_high_since(const struct gp_high *h, uint64_t since)
 {
 	const size_t before =

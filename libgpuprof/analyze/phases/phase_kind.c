@@ -1,4 +1,4 @@
-/* PyTorch's names are compared as they are, those of a job word by word, without case. */
+/* Compares PyTorch's names exactly, and a job's names word by word without case. */
 #include "phase_kind.h"
 
 #include <ctype.h>
@@ -28,7 +28,7 @@ static bool is_word(struct word w, const char *text)
 	return w.bytes == strlen(text) && strncasecmp(w.text, text, w.bytes) == 0;
 }
 
-/* FSDP's hooks around a pass and a layer that is called so are something else. */
+/* FSDP's hooks around a pass, and a layer with such a name, are different things. */
 static bool is_of_another(struct word before)
 {
 	return is_word(before, "pre") || is_word(before, "post") || is_word(before, "feed");

@@ -39,7 +39,7 @@ uint32_t gp_phase_tree_get(struct gp_phase_tree *t, uint32_t parent, uint32_t na
 			return at - 1;
 	if (t->nodes.rows == 0 && gp_row_add(&t->nodes, sizeof like, 0) == NULL)
 		return 0;
-	/* the few that are no ranges have room behind them */
+	/* the few nodes that are not ranges have reserved room */
 	if (t->nodes.rows > GP_PHASES_MOST && style <= GP_PHASE_MARK)
 		return gp_phase_tree_get(t, 0, 0, 0, 0, GP_PHASE_REST);
 	struct gp_phase_node *node = gp_row_add(&t->nodes, sizeof like, hash);
@@ -56,7 +56,7 @@ uint32_t gp_phase_tree_get(struct gp_phase_tree *t, uint32_t parent, uint32_t na
 	return number;
 }
 
-/* Welford's: sums of squares of nanoseconds would lose all digits. */
+/* Welford's method: sums of squares of nanoseconds would lose all digits. */
 void gp_phase_node_add(struct gp_phase_node *n, uint64_t ns, bool is_steady)
 {
 	n->own.calls++;
@@ -139,7 +139,7 @@ static void list_below(const struct gp_phase_tree *t, const struct gp_recording 
 	}
 }
 
-/* What is no range stands last. */
+/* Moves the nodes that are not ranges to the end. */
 static void move_last(struct gp_phase_tree *t)
 {
 	uint32_t kept[GP_PHASE_REST + 1] = { 0 }, *from = &gp_phase_node_at(t, 0)->first, last = 0;

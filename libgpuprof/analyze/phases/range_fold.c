@@ -1,6 +1,7 @@
 /*
- * Nodes of each tree are those of the common one that read the same. A name that comes often in one
- * recording does not count up, whatever another one has: calls are those of the one with most.
+ * Nodes of each tree map to nodes of the common tree with equal texts. A name that is frequent in
+ * one recording is not part of a numbered series, whatever the others have. So calls are the
+ * highest count of any recording.
  */
 #include "range_fold.h"
 
@@ -18,7 +19,7 @@ void gp_range_fold_release(struct gp_range_fold *f)
 	*f = (struct gp_range_fold){ 0 };
 }
 
-/* *out is 0 where there is no text. False: no memory. */
+/* *out is 0 without a text. False: out of memory. */
 static bool text_get(struct gp_range_fold *f, const char *text, uint32_t *out)
 {
 	*out = 0;
@@ -37,7 +38,7 @@ static bool text_get(struct gp_range_fold *f, const char *text, uint32_t *out)
 	return true;
 }
 
-/* NULL: there is none. */
+/* NULL: none. */
 static const char *text_at(const struct gp_range_fold *f, uint32_t id)
 {
 	const char *const *row = f->texts.row;

@@ -1,6 +1,6 @@
 /*
- * Paths are nodes of a tree of names. An allocation is known by its order: a row of runs says in
- * which path each run of memory events was, so nothing is to be forgotten when it is freed.
+ * Paths are nodes of a tree of names. An allocation is identified by its order: an array of runs
+ * has the path of each run of memory events. So frees need no handling.
  */
 #include <fnmatch.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "range_fold.h"
 #include "range_path.h"
 
-#define RUNS_A_LOOK 4u /* that move in memory */
+#define RUNS_A_LOOK 4u /* runs that move in memory for one look */
 
 /* Memory events without a hole between them. */
 struct run {
@@ -33,12 +33,12 @@ struct gp_range_paths {
 	struct gp_phase_follow follow;
 	struct gp_range_watch watch;
 	struct gp_phase_tree tree;
-	struct made **made; /* by node; NULL: nobody asked */
+	struct made **made; /* by node; NULL: not needed */
 	size_t makes;
-	struct gp_range_fold fold; /* of these and maybe others */
-	struct run *run;	   /* by order */
+	struct gp_range_fold fold; /* of these paths and possibly others */
+	struct run *run;	   /* sorted by order */
 	size_t runs, room;
-	struct gp_looks looks; /* for runs that move when a late one comes between */
+	struct gp_looks looks; /* for moving runs when a late event comes between */
 	bool has_any;	       /* a range was opened */
 	bool is_out_of_memory;
 };
@@ -74,7 +74,7 @@ static void see_opened(void *context, struct gp_open_range *range,
 	struct gp_range_paths *p = context;
 	bool is_ambiguous;
 	if (stack == NULL && range->source != GP_RANGE_DERIVED)
-		return; /* a started one */
+		return; /* it is a started range */
 	const uint64_t up = gp_phase_follow_up(&p->follow, range, &is_ambiguous);
 	const uint32_t node =
 		node_get(p, node_of_mark(p, up, is_ambiguous), range, GP_PHASE_NESTED);
@@ -95,7 +95,7 @@ static uint32_t node_of(struct gp_range_paths *p, uint32_t thread)
 
 /* ---- memory events ---- */
 
-/* Of the first run that begins behind it. */
+/* The index of the first run that begins after `order`. */
 static size_t run_behind(const struct gp_range_paths *p, uint64_t order)
 {
 	return gp_row_rank(p->run, p->runs, sizeof *p->run, order);
@@ -112,7 +112,7 @@ static void add_run(struct gp_range_paths *p, size_t at, uint64_t order, uint32_
 	p->runs++;
 }
 
-/* Nobody asks of those where they were: they go with the run before. */
+/* The path of such events is never needed: they join the run before. */
 static bool ends_something(const struct gp_record *r)
 {
 	return r->kind == GP_FREE || r->kind == GP_BLOCK_FREE || r->kind == GP_BLOCK_COMPLETED;
@@ -127,7 +127,7 @@ static void keep_order(struct gp_range_paths *p, uint32_t thread, const struct g
 		last->count++;
 		return;
 	}
-	/* what comes late lies before others, in a hole */
+	/* a late event comes before others, in a hole */
 	size_t at = last == NULL || r->order >= last->order ? p->runs : run_behind(p, r->order);
 	bool is_new = at == 0 || r->order - p->run[at - 1].order >= p->run[at - 1].count;
 	if (is_new && gp_looks_take(&p->looks, (p->runs - at) / RUNS_A_LOOK))
@@ -146,7 +146,7 @@ void gp_range_paths_see(struct gp_range_paths *p, uint32_t thread, const struct 
 
 /* ---- paths ---- */
 
-/* The one of that node, empty at first; NULL: no memory. */
+/* The path of that node, empty at first; NULL: out of memory. */
 static struct made *made_get(struct gp_range_paths *p, uint32_t number)
 {
 	if (!gp_array_reach(&p->made, &p->makes, number, sizeof(struct made *)))
@@ -174,7 +174,7 @@ static const struct gp_range_path *path_of(struct gp_range_paths *p, uint32_t nu
 		path->source = node->source;
 		path->up = node->parent != 0 ? path_of(p, node->parent) : NULL;
 	}
-	/* a name may be told after it is used */
+	/* the record of a name may follow its use */
 	if (path->name == NULL) {
 		path->name = gp_phase_node_text(node, p->recording);
 		path->domain = gp_phase_node_domain(node, p->recording);
@@ -196,14 +196,14 @@ const struct gp_range_path *gp_range_paths_at(struct gp_range_paths *p, uint64_t
 	return path_of(p, run->node);
 }
 
-/* Says of each path that was handed out what it is one of. */
+/* Sets the folded path of each path that was returned. */
 static bool tell_folded(struct gp_range_paths *p, const struct gp_range_fold *fold,
 			const uint32_t *into)
 {
 	for (uint32_t k = 1; k < p->makes; k++) {
 		if (p->made[k] == NULL)
 			continue;
-		path_of(p, k); /* its name may have been told by now */
+		path_of(p, k); /* its name may be known by now */
 		p->made[k]->path.folded = gp_range_fold_at(fold, into[k]);
 	}
 	return !p->is_out_of_memory;
@@ -296,7 +296,7 @@ void gp_range_paths_close(struct gp_range_paths *p)
 
 /* ---- texts ---- */
 
-#define DEEP (2u * GP_RANGES_DEEP) /* its own, in those of the thread in the engine */
+#define DEEP (2u * GP_RANGES_DEEP) /* of its own thread, inside those of the thread in the engine */
 static const char between[] = " > ";
 
 static const char *name_of(const struct gp_range_path *path)
@@ -353,11 +353,14 @@ struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_
 	return before;
 }
 
-/* ---- what is asked for ---- */
+/* ---- matching ---- */
 
 #define NAME_ROOM (2u * GP_RANGE_NAME_MAX + 2u) /* with its domain */
 
-/* "forward", "layer*", "job:forward", and what reports call those without a name. */
+/*
+ * Matches "forward", "layer*", "job:forward", and the texts that reports use for paths without a
+ * name.
+ */
 static bool is_told(const struct gp_range_path *path, const char *asked)
 {
 	char whole[NAME_ROOM];
@@ -372,13 +375,13 @@ static bool is_told(const struct gp_range_path *path, const char *asked)
 	       (strcmp(whole, asked) == 0 || fnmatch(asked, whole, 0) == 0);
 }
 
-/* As the job told it, or with those that it is folded with. */
+/* Matches the job's own name, or the name that it is folded to. */
 static bool is_called(const struct gp_range_path *path, const char *asked)
 {
 	return is_told(path, asked) || (path->folded != NULL && is_told(path->folded, asked));
 }
 
-/* What stands behind the last " > " of the first `length` letters. */
+/* The index after the last " > " of the first `length` letters. */
 static size_t last_part(const char *asked, size_t length)
 {
 	const size_t n = strlen(between);
@@ -387,15 +390,15 @@ static size_t last_part(const char *asked, size_t length)
 	return length > n ? length : 0;
 }
 
-/* Of what had no room in the text nothing is known. */
+/* True: "..." stands for outer ranges that the text had no room for. */
 static bool is_left_out(const struct gp_range_path *path, const char *asked, size_t length)
 {
 	return path != NULL && length == 3 && memcmp(asked, "...", 3) == 0;
 }
 
 /*
- * "step > forward": it is the latter, and right inside the former. A name may hold " > " as well,
- * so each of them is tried as what lies between two.
+ * "step > forward": matches the latter directly inside the former. A name may contain " > " as
+ * well, so each one is tried as the separator.
  */
 static bool ends_with(const struct gp_range_path *path, const char *asked, size_t length)
 {

@@ -1,7 +1,7 @@
 /*
- * The steps of a recording, in one replay. It follows ranges (step_range.h) and takes down what
- * comes in which order; step_repeat.h learns from that which symbols mark steps, also while the
- * replay goes on, should the recording be long.
+ * Finds the steps of a recording in one replay. It follows ranges (step_range.h) and records the
+ * order of events. step_repeat.h finds the symbols that mark steps, in a long recording already
+ * during the replay.
  */
 #include <stdlib.h>
 
@@ -27,25 +27,25 @@ static const char no_such_range[] = "no range has the name that was given for st
 
 struct finding {
 	struct gp_recording *recording;
-	bool has_ranges, is_cut; /* is_cut: the recording no longer has its begin */
+	bool has_ranges, is_cut; /* is_cut: the beginning of the recording was overwritten */
 	struct gp_steps *out;
 	struct gp_tokenizer tokenizer;
 	struct gp_step_ranges *ranges;
-	struct gp_step_token *token; /* the last ones: number k is at k % LEARNT_MAX */
+	struct gp_step_token *token; /* the newest ones: number k is at k % LEARNT_MAX */
 	size_t tokens;
 	struct gp_step_marks marks;
 	struct gp_step_cuts cuts; /* at marks */
-	struct gp_looks looks;	  /* behind those that are learnt from */
-	/* where the replay is */
+	struct gp_looks looks;	  /* limits the tokens behind the learnt ones */
+	/* The current state of the replay. */
 	uint64_t live_bytes, now_bytes[GP_DEVICES], launches, work;
-	uint64_t before;	  /* ticks: of the last launch or allocation */
-	struct gp_step_place end; /* of all work */
-	/* since the last token */
+	uint64_t before;	  /* ticks: time of the last launch or allocation */
+	struct gp_step_place end; /* the end of all work */
+	/* Since the last token. */
 	struct gp_step_gap gap;
 	bool has_gap;
 };
 
-/* ---- where the replay is ---- */
+/* ---- the current state of the replay ---- */
 
 static void find_follow_live(struct finding *f, uint64_t moved)
 {
@@ -65,7 +65,7 @@ static struct gp_step_place find_here(const struct finding *f, const struct gp_r
 				       f->launches, f->live_bytes };
 }
 
-/* Before a launch or an allocation. */
+/* Call it before a launch or an allocation. */
 static void find_see_work(struct finding *f, const struct gp_record *record)
 {
 	const struct gp_step_moment here = { gp_tick_ns(&f->recording->tick, record->time),
@@ -95,7 +95,7 @@ static bool find_follow_ranges(struct finding *f, uint32_t thread, const struct 
 
 /* ---- repetition ---- */
 
-/* Cuts as far before each first mark as most turns have it. */
+/* Cuts before each first mark, at the median distance. */
 static enum gp_status find_cut(struct finding *f, uint64_t number)
 {
 	const struct gp_step_token *token = &f->token[number % LEARNT_MAX];
@@ -111,7 +111,7 @@ static enum gp_status find_cut(struct finding *f, uint64_t number)
 		const struct gp_step_gap *gap = &begin->gap;
 		const uint64_t most = gap->lowest.live_bytes + f->marks.slack_bytes;
 		struct gp_step_moment at = gap->late.live_bytes > most ? gap->lowest : gap->late;
-		/* before the first step the job sets up */
+		/* before the first step, the job sets up */
 		at.at_ns = cuts->cuts == 1 ? begin->at_ns : at.at_ns;
 		cut->begin = (struct gp_step_place){ at.at_ns, 0, begin->launches, at.live_bytes };
 	}
@@ -185,7 +185,7 @@ static enum gp_status find_replay(struct finding *f)
 	return status == GP_END ? GP_OK : status;
 }
 
-/* ---- which rule finds steps ---- */
+/* ---- choice of the rule ---- */
 
 static enum gp_status find_by_repetition(struct finding *f)
 {
@@ -201,7 +201,7 @@ static enum gp_status find_by_repetition(struct finding *f)
 	return status;
 }
 
-/* A step goes on to the begin of the next one. */
+/* A step ends at the begin of the next one. */
 static enum gp_status find_fill(struct gp_steps *s, const struct gp_step_cuts *cuts,
 				enum gp_step_source source)
 {

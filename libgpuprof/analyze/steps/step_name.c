@@ -1,4 +1,4 @@
-/* Names are compared without case, numbers and what stands between words. */
+/* Compares names without case, numbers and the characters between words. */
 #include "step_name.h"
 
 #include <ctype.h>
@@ -9,13 +9,16 @@
 #include "../../format/event.h"
 #include "../stack_text.h"
 
-/* A step's name ends with one of these. Behind a number it is the last word: "denoising step 3". */
+/*
+ * A step's name ends with one of these. Before a number it is the whole last word: "denoising step
+ * 3".
+ */
 static const char *const units[] = { "step", "iteration", "iter", "batch" };
 #define UNITS (sizeof units / sizeof *units)
 
 /*
- * Else one of these stands before it; "runtraining" is Lightning's, "bodyof" is from examples of
- * apex and NVIDIA.
+ * Without a number, one of these stands before it; "runtraining" is Lightning's, "bodyof" comes
+ * from examples of apex and NVIDIA.
  */
 static const char *const before_units[] = {
 	"",	"profiler", "train",  "training", "runtraining", "global",  "bodyof",
@@ -24,12 +27,12 @@ static const char *const before_units[] = {
 #define BEFORE_UNITS (sizeof before_units / sizeof *before_units)
 
 struct name {
-	char letters[GP_RANGE_NAME_MAX]; /* alone, small ones */
-	size_t length, word;		 /* word: where the last one begins */
-	bool has_number;		 /* at the end */
+	char letters[GP_RANGE_NAME_MAX]; /* letters only, in lower case */
+	size_t length, word;		 /* word: index of the last word */
+	bool has_number;		 /* at its end */
 };
 
-/* False: there are too many letters. "_forward_step 12: 0 ctx reqs" goes on with details. */
+/* False: the name has too many letters. Cuts details: "_forward_step 12: 0 ctx reqs". */
 static bool name_read(const char *text, struct name *out)
 {
 	const char *colon = strstr(text, ": ");

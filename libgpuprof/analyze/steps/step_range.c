@@ -1,7 +1,7 @@
 /*
- * Follows the ranges of all threads with the code that the recorder has for it. A step by updates
- * ends where PyTorch's optimizers are through; optimizers are joined unless a backward pass, or
- * work that replaces it, comes between them.
+ * Follows the ranges of all threads with the recorder's own code. A step by updates ends when
+ * PyTorch's optimizers have ended. Optimizers are joined unless a backward pass, or work that
+ * replaces it, lies between them.
  */
 #include "step_range.h"
 
@@ -13,26 +13,26 @@
 #include "../phases/phase_follow.h"
 #include "step_name.h"
 
-/* capacity: threads with work of their own, ranges before an optimizer */
+/* capacity: threads with separate counts of work, ranges before an optimizer */
 #define KEPT_MAX 4096u
 
-/* A range's mark: it is an optimizer's, or series << 32 | its number in that, from 1. */
+/* The mark of a range: an optimizer's, or series << 32 | its number in the series, from 1. */
 #define MARK_OPTIMIZER UINT64_MAX
 
-/* Ranges that are called steps: of one name and thread, which started ranges have not. */
+/* Ranges with names of steps: of one name and thread. Started ranges have no thread. */
 struct series {
 	uint64_t key;
 	struct gp_step_cut
-		*cut; /* in the order of their begins; of an open one end.at_ns is INT64_MIN */
+		*cut; /* in order of their begins; end.at_ns of an open one is INT64_MIN */
 	size_t cuts;
-	uint64_t own, covered; /* work in them: of their thread, of all */
+	uint64_t own, covered; /* work in them: of their thread, of all threads */
 };
 
 struct gp_step_ranges {
 	struct gp_recording *recording;
 	struct gp_phase_follow follow;
 	struct gp_range_watch watch;
-	/* of the event under way; NULL: what the first checkpoint has is loaded */
+	/* Of the current event; NULL: the ranges of the first checkpoint are being loaded. */
 	struct gp_step_place here;
 	const struct gp_record *record;
 	bool is_out_of_memory;
@@ -41,18 +41,18 @@ struct gp_step_ranges {
 	uint64_t own[KEPT_MAX]; /* work by thread */
 
 	bool has_optimizer;
-	uint32_t thread;		      /* of the first optimizer: others do not count */
-	unsigned depth;			      /* optimizers that are open there */
-	uint64_t last_begin;		      /* of the last one: work */
-	uint64_t backwards, former_backwards; /* so far; when the last optimizer ended */
+	uint32_t thread;		      /* of the first optimizer; others are ignored */
+	unsigned depth;			      /* open optimizers on that thread */
+	uint64_t last_begin;		      /* work at the begin of the last one */
+	uint64_t backwards, former_backwards; /* so far; at the end of the last optimizer */
 	struct gp_step_cuts updates;
-	struct gp_step_place behind;		/* the last one: the first work there */
-	bool is_waiting;			/* for that */
-	struct gp_step_place opening[KEPT_MAX]; /* a ring: ranges up to the first optimizer */
+	struct gp_step_place behind;		/* the first work after the last optimizer */
+	bool is_waiting;			/* waiting for that work */
+	struct gp_step_place opening[KEPT_MAX]; /* a ring of ranges up to the first optimizer */
 	uint64_t openings;
 };
 
-/* ---- ranges that are called steps ---- */
+/* ---- ranges with names of steps ---- */
 
 static uint64_t *range_own(struct gp_step_ranges *r, uint32_t thread)
 {
@@ -71,7 +71,7 @@ static void span_open(struct gp_step_ranges *r, struct gp_open_range *range,
 	r->is_out_of_memory |= cut == NULL;
 	if (cut == NULL)
 		return;
-	/* while it is open: the thread's work before it */
+	/* while it is open: the thread's earlier work */
 	const uint64_t own = *range_own(r, range->thread);
 	*cut = (struct gp_step_cut){ .begin = r->here, .end.at_ns = INT64_MIN, .own = own };
 	range->mark = (uint64_t)(series - (struct series *)r->series.row) << 32 | series->cuts;
@@ -95,13 +95,16 @@ static void optimizer_open(struct gp_step_ranges *r, uint32_t thread)
 		r->last_begin = r->here.work;
 }
 
-/* Does the optimizer belong to another update than the one before it? */
+/* True: the optimizer belongs to another update than the one before it. */
 static bool update_is_new(const struct gp_step_ranges *r)
 {
 	const struct gp_step_cuts *u = &r->updates;
 	if (u->cuts == 0 || r->backwards > r->former_backwards)
 		return true;
-	/* without backwards: more than clearing and clipping, which is less than what it does */
+	/*
+	 * Without backwards, clearing and clipping between optimizers take less work than the
+	 * optimizer itself.
+	 */
 	const uint64_t before = r->last_begin - u->cut[u->cuts - 1].end.work,
 		       within = r->here.work - r->last_begin;
 	return r->backwards == 0 && before > within;
@@ -131,7 +134,7 @@ static void range_opened(void *context, struct gp_open_range *range,
 {
 	static const char optimizer[] = "Optimizer.step#"; /* PyTorch 1.8 and newer */
 	struct gp_step_ranges *r = context;
-	/* what was open before has its begin elsewhere */
+	/* a range that was open before began elsewhere */
 	if (r->record == NULL || r->record->kind == GP_RANGE_RESUMED)
 		return;
 	if (range->source == GP_RANGE_ENGINE) {
@@ -193,7 +196,7 @@ bool gp_step_ranges_see(struct gp_step_ranges *r, uint32_t thread, const struct 
 		*range_own(r, thread) += work;
 		r->behind = r->is_waiting ? *here : r->behind;
 		r->is_waiting = false;
-		/* it may have a backward pass in it */
+		/* the graph may contain a backward pass */
 		r->backwards += record->kind == GP_GRAPH_LAUNCH;
 	}
 	r->here = *here;
@@ -202,7 +205,10 @@ bool gp_step_ranges_see(struct gp_step_ranges *r, uint32_t thread, const struct 
 	return !r->is_out_of_memory;
 }
 
-/* The first step begins with a range, about as far before its update's end as others do. */
+/*
+ * The first step begins with a range. Its distance to the end of its update is nearest to that of
+ * other steps.
+ */
 static enum gp_status updates_begin(struct gp_step_ranges *r)
 {
 	const uint64_t oldest = r->openings > KEPT_MAX ? r->openings - KEPT_MAX : 0;
@@ -224,9 +230,12 @@ static enum gp_status updates_begin(struct gp_step_ranges *r)
 	return GP_OK;
 }
 
-/* ---- which name is the step's ---- */
+/* ---- the name of the step ---- */
 
-/* Leaves out parts, each of which ends in one before it: one without an end holds all behind it. */
+/*
+ * Drops parts: ranges that end within an earlier one. A range without an end contains all later
+ * ones.
+ */
 static void series_drop_parts(struct series *s, const struct gp_step_place *end)
 {
 	int64_t reach_ns = INT64_MIN;
@@ -248,7 +257,7 @@ static void series_drop_parts(struct series *s, const struct gp_step_place *end)
 	s->cuts = kept;
 }
 
-/* Keeps ranges up to whose next one an update ends: others are evaluations. */
+/* Keeps ranges with an update that ends before the next range: others are evaluations. */
 static void series_keep_updated(struct series *s, const struct gp_step_cuts *updates)
 {
 	size_t kept = 0, at = 0;
@@ -263,7 +272,10 @@ static void series_keep_updated(struct series *s, const struct gp_step_cuts *upd
 	s->cuts = kept;
 }
 
-/* Where updates are known, most ranges have one, and most updates lie in them: else most work. */
+/*
+ * With updates: most ranges must have one, and most updates must lie in them. Otherwise, most of
+ * the work must lie in them.
+ */
 static bool series_is_step(struct series *s, const struct gp_step_cuts *updates,
 			   const struct gp_step_place *end)
 {
@@ -274,7 +286,7 @@ static bool series_is_step(struct series *s, const struct gp_step_cuts *updates,
 	return gp_is_most(s->cuts, all) && gp_is_most(s->cuts, updates->cuts);
 }
 
-/* Of several the one whose thread did most; NULL: there is none. */
+/* Of several, the series whose thread did most work; NULL: none. */
 static const struct series *series_find(struct gp_step_ranges *r, const struct gp_step_place *end,
 					const struct gp_step_cuts *updates)
 {
@@ -297,7 +309,7 @@ enum gp_status gp_step_ranges_cut(struct gp_step_ranges *r, const struct gp_step
 	if (r->updates.cuts >= GP_STEPS_MIN) {
 		if (updates_begin(r) != GP_OK)
 			return GP_E_MEMORY;
-		/* where it is cut, the begin of the first one is not kept */
+		/* in a cut recording, the begin of the first update was overwritten */
 		updates =
 			(struct gp_step_cuts){ r->updates.cut + is_cut, r->updates.cuts - is_cut };
 	}

@@ -1,5 +1,5 @@
 /*
- * Steps by ranges: those that are called steps, by name and thread, and updates of parameters, by
+ * Steps by ranges: ranges with names of steps, by name and thread; and updates of parameters, by
  * the ranges of PyTorch's optimizers. docs/ANALYSIS.md, section 1, has the rules.
  */
 #ifndef GP_STEP_RANGE_H
@@ -10,12 +10,12 @@
 
 struct gp_step_ranges;
 
-/* After a rewind. NULL: no memory. */
+/* Call it after a rewind. NULL: out of memory. */
 struct gp_step_ranges *gp_step_ranges_open(struct gp_recording *recording, enum gp_status *status);
 void gp_step_ranges_close(struct gp_step_ranges *ranges);
 /*
- * An event that is not applied yet, and where the replay is. `work`: 0, or how many launches and
- * allocations it stands for. False: no memory.
+ * Passes an event before it is applied, and the current state of the replay. `work`: the number of
+ * launches and allocations that it stands for, or 0. False: out of memory.
  */
 bool gp_step_ranges_see(struct gp_step_ranges *ranges, uint32_t thread,
 			const struct gp_record *record, const struct gp_step_place *here,

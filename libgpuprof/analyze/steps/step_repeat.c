@@ -1,9 +1,9 @@
 /*
- * Symbols of one loop alternate, whatever else comes in a turn. So symbols that come equally often
- * and alternate with the most even one of them make a loop. Loops nest: layers, micro batches,
- * steps. Between two turns of an inner loop its outer loop holds memory (activations, gradients, a
- * cache), between two steps no loop does. Of the loops that are left the one with most symbols is
- * the step.
+ * Symbols of one loop alternate, whatever else a turn contains. So a loop is a set of symbols that
+ * are equally frequent and alternate with the most even one of them. Loops nest: layers, micro
+ * batches, steps. Between two turns of an inner loop, its outer loop holds memory (activations,
+ * gradients, a cache). Between two steps no loop does. Of the remaining loops, the one with most
+ * symbols is the step.
  */
 #include "step_repeat.h"
 
@@ -12,27 +12,30 @@
 #include "../../read/tables/row_rank.h"
 
 #define LOOPS_MAX 32u	 /* capacity: a job nests a few loops */
-#define SPAN_PERCENT 30u /* of all tokens, from first to last turn: setting up is shorter */
+#define SPAN_PERCENT 30u /* of all tokens, from first to last turn: a set-up is shorter */
 /*
- * Symbols that alternate with the leader, times turns. By chance one in C(2n, n) / 2 symbols of n
- * turns alternates, one in 10 of three. No loop was found in 240 random histories.
+ * The alternating symbols besides the leader, times turns. By chance, one in C(2n, n) / 2 symbols
+ * of n turns alternates, one in 10 of three. No loop was found in 240 random histories.
  */
 #define EVIDENCE_MIN 24u
-/* Of what comes and goes in a turn. The losses that a job keeps for its log are up to a tenth. */
+/*
+ * The tolerance, as a part of the memory that changes in a turn. Losses that a job keeps for its
+ * log are up to a tenth.
+ */
 #define FLOOR_PART 16u
 
-/* Turn k goes from the leader's token k, behind it, to token k + 1. */
+/* Turn k goes from behind the leader's token k to token k + 1. */
 struct loop {
 	const struct gp_step_symbol *leader;
-	size_t voters, exact; /* symbols that come as often; of them those that alternate */
+	size_t voters, exact; /* symbols that are as frequent; those of them that alternate */
 	struct turn {
-		uint64_t low, high; /* bytes live */
+		uint64_t low, high; /* live bytes */
 	} * turn;
 };
 
 struct loops {
 	const struct gp_step_sequence *in;
-	struct gp_step_symbol *symbol; /* the sequence's */
+	struct gp_step_symbol *symbol; /* owned by the sequence */
 	uint32_t *at;		       /* of all symbols */
 	struct loop loop[LOOPS_MAX];
 	size_t loops;
@@ -43,7 +46,7 @@ static size_t loop_token(const struct loop *loop, size_t turn)
 	return loop->leader->at[turn] / 2;
 }
 
-/* ---- where each symbol comes ---- */
+/* ---- the places of each symbol ---- */
 
 static enum gp_status symbols_list(struct loops *l)
 {
@@ -67,7 +70,7 @@ static enum gp_status symbols_list(struct loops *l)
 	return GP_OK;
 }
 
-/* Of the distances: 1 + the square of their coefficient of variation. */
+/* 1 + the square of the coefficient of variation of the distances. */
 static double symbol_unevenness(const struct gp_step_symbol *s)
 {
 	const double span = s->at[s->count - 1] / 2 - s->at[0] / 2;
@@ -85,7 +88,7 @@ static bool symbol_can_lead(const struct loops *l, const struct gp_step_symbol *
 	return span * 100 >= l->in->tokens * SPAN_PERCENT;
 }
 
-/* Of two that come equally often. */
+/* True: two equally frequent symbols alternate. */
 static bool symbol_alternates(const struct gp_step_symbol *s, const struct gp_step_symbol *leader)
 {
 	const struct gp_step_symbol *a = s->at[0] < leader->at[0] ? s : leader,
@@ -96,9 +99,9 @@ static bool symbol_alternates(const struct gp_step_symbol *s, const struct gp_st
 	return true;
 }
 
-/* ---- loops: counts that many symbols have ---- */
+/* ---- loops: counts that many symbols share ---- */
 
-/* In the place of the one with fewest symbols, if there are too many. */
+/* Replaces the loop with fewest symbols if the table is full. */
 static enum gp_status loop_add(struct loops *l, struct loop *loop)
 {
 	struct loop *place = &l->loop[0];
@@ -128,7 +131,7 @@ static enum gp_status loop_add(struct loops *l, struct loop *loop)
 	return place->turn != NULL ? GP_OK : GP_E_MEMORY;
 }
 
-/* `number`: symbols that come equally often. */
+/* `number`: equally frequent symbols. */
 static enum gp_status loop_find(struct loops *l, const uint64_t *number, size_t numbers)
 {
 	struct loop loop = { 0 };
@@ -171,17 +174,17 @@ static enum gp_status loops_find(struct loops *l)
 	return status;
 }
 
-/* ---- which loops are parts of others ---- */
+/* ---- nested loops ---- */
 
-/* What is live may differ by so much at places that are alike. */
+/* The tolerance of live bytes at similar places. */
 static uint64_t turn_slack(const struct turn *turn)
 {
 	return (turn->high - turn->low) / FLOOR_PART;
 }
 
 /*
- * Most inner turns hold memory, but for one of each outer turn: more than the least of the outer
- * turn and of the next one, since all may rise from turn to turn.
+ * Most inner turns hold memory, except one in each outer turn. That means: more than the minimum of
+ * the outer turn and of the next one, because all may rise from turn to turn.
  */
 static bool loop_lies_in(const struct loop *inner, const struct loop *outer)
 {
@@ -202,7 +205,10 @@ static bool loop_lies_in(const struct loop *inner, const struct loop *outer)
 	       gp_is_most(within - turns, turns) && gp_is_most(held, within - turns);
 }
 
-/* Of the loops that lie in no other the one with most symbols. NULL: there is none for sure. */
+/*
+ * Of the loops that are not nested in another one, the one with most symbols. NULL: none is
+ * certain.
+ */
 static const struct loop *loops_find_step(const struct loops *l)
 {
 	const struct loop *step = NULL;
@@ -221,9 +227,9 @@ static const struct loop *loops_find_step(const struct loops *l)
 	return is_sure ? step : NULL;
 }
 
-/* ---- where a step begins ---- */
+/* ---- the begin of a step ---- */
 
-/* Behind the longest wait of those where about as little is live as anywhere in the turn. */
+/* The place after the longest wait, among places with nearly the least live bytes of the turn. */
 static size_t place_find(const struct gp_step_sequence *in, const struct loop *step, size_t turn)
 {
 	const uint64_t most = step->turn[turn].low + turn_slack(&step->turn[turn]);
@@ -236,8 +242,8 @@ static size_t place_find(const struct gp_step_sequence *in, const struct loop *s
 }
 
 /*
- * The first mark behind the place. A symbol of three holds what came before the step, too, which
- * differs behind an evaluation.
+ * The first mark after the place. A symbol of three tokens includes tokens before the step, which
+ * differ after an evaluation.
  */
 static uint32_t mark_behind(const struct gp_step_sequence *in, size_t place)
 {
@@ -257,7 +263,7 @@ static size_t mark_find(const struct gp_step_sequence *in, uint32_t mark, size_t
 	return from;
 }
 
-/* Not by the first turn, in which a job makes what it keeps. */
+/* Ignores the first turn, in which a job makes its permanent allocations. */
 static enum gp_status begin_find(struct loops *l, const struct loop *step,
 				 struct gp_step_marks *out)
 {

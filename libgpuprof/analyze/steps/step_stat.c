@@ -1,12 +1,12 @@
-/* Times are between two begins; the last step, which may be cut, counts only for itself. */
+/* Times are between two begins. The last step may be cut, so it is left out of the statistics. */
 #include "steps.h"
 
 #include <stdlib.h>
 
 #include "../../read/tables/row_rank.h"
 
-#define LONGER(usual) ((usual) + (usual) / 2) /* than that: not as the others */
-#define OFF_PERCENT 50u			      /* of launches */
+#define LONGER(usual) ((usual) + (usual) / 2) /* a step that takes longer is unlike the others */
+#define OFF_PERCENT 50u			      /* likewise, for the number of launches */
 
 uint64_t gp_step_median(uint64_t *value, size_t values)
 {
@@ -27,7 +27,7 @@ static bool is_like(const struct gp_step *step, uint64_t usual_ns, uint64_t usua
 	       gp_distance(step->launches, usual_launches) * 100 <= usual_launches * OFF_PERCENT;
 }
 
-/* The steps of the second half tell what is usual. */
+/* The steps of the second half define the usual values. */
 static void find_warmup(struct gp_steps *s, uint64_t *value)
 {
 	size_t whole = s->steps - 1, half = whole / 2;
@@ -53,7 +53,7 @@ enum gp_status gp_step_stat(struct gp_steps *s)
 	for (size_t k = s->warmup; k + 1 < s->steps; k++)
 		sum += value[n++] = time_of(&s->step[k]);
 	s->p50_ns = (int64_t)gp_step_median(value, n);
-	/* the smallest that is not exceeded by more than 1% (nearest rank) */
+	/* the smallest value that at most 1% exceed (nearest rank) */
 	s->p99_ns = (int64_t)value[(n * 99 + 99) / 100 - 1];
 	s->per_second = sum > 0 ? (double)n * 1e9 / (double)sum : 0;
 	free(value);

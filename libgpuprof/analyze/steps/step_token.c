@@ -1,22 +1,22 @@
 /*
- * A launch is its kernel's name on its device. A replay of a graph is the launches that were
- * captured into it, as if they came now: a step is the same before it is captured and after; where
- * they are not known, the graph's handle. An allocation is its stack, which is the same each time;
- * its size is only looked at where nothing else tells what happens.
+ * The token of a launch is its kernel's name on its device. A launch of a graph gives the captured
+ * launches as if they ran now, so a step looks the same before and after capture. If these are
+ * unknown, it gives the graph's handle. An allocation is its stack, which is the same each time.
+ * Its size is only used if no other property is known.
  */
 #include "step_repeat.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define KERNELS_FEW 4u /* fewer tell little */
+#define KERNELS_FEW 4u /* fewer have little information */
 
-/* The number of a key; 0: it has none. */
+/* The number of a key; 0: none. */
 static uint32_t step_token_find(struct gp_tokenizer *t, uint64_t key, bool can_learn)
 {
 	struct gp_step_symbol *symbol;
 	const bool is_new = can_learn && t->symbols.rows < GP_SYMBOLS_MAX;
-	key |= 1; /* 0 is row 0 */
+	key |= 1; /* key 0 is row 0 */
 	symbol = is_new ? gp_row_get_key(&t->symbols, sizeof *symbol, key) :
 			  gp_row_of_key(&t->symbols, sizeof *symbol, key);
 	t->is_out_of_memory |= is_new && symbol == NULL;
@@ -32,7 +32,7 @@ enum gp_status gp_tokenizer_init(struct gp_tokenizer *t, const struct gp_info *i
 		.has_kernels = kernels >= KERNELS_FEW,
 		.has_stacks = info->has_stacks,
 		.has_sizes = kernels == 0 && !info->has_stacks,
-		/* what the framework asks of the driver depends on what it has */
+		/* the framework's requests to the driver depend on its cache */
 		.alloc_kind = info->kept[GP_BLOCK_ALLOC] > 0 ? GP_BLOCK_ALLOC :
 			      info->kept[GP_ALLOC] > 0	     ? GP_ALLOC :
 							       0,
@@ -53,7 +53,7 @@ void gp_tokenizer_release(struct gp_tokenizer *t)
 	gp_graphs_release(&t->graphs);
 }
 
-/* Names are kept once in a recording that is open: their address stands for them. */
+/* An open recording stores each name once: its address identifies it. */
 static uint64_t launch_token(const struct gp_recording *r, const struct gp_record *record)
 {
 	const char *name = gp_recording_kernel_name(r, record->launch.kernel);
@@ -85,7 +85,7 @@ static size_t see_one(struct gp_tokenizer *t, uint64_t token, bool can_learn)
 	return 1;
 }
 
-/* The symbols of a graph are the same each time, so none of them reaches beyond it. */
+/* The symbols of a graph are the same each time, so none of them includes tokens outside of it. */
 static size_t see_graph(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
 {
 	const struct gp_graph_content *content = gp_graph_content_of(&t->graphs, exec);
@@ -124,7 +124,7 @@ size_t gp_tokenizer_next(struct gp_tokenizer *t, const struct gp_recording *r,
 		return see_graph(t, record->graph_launch.exec, can_learn);
 	} else if (record->kind == t->alloc_kind && record->space != GP_SPACE_RESERVATION) {
 		t->is_work = true;
-		/* kernels say what is done, an allocation's stack only who does it */
+		/* kernels identify the work, an allocation's stack only the caller */
 		if (!t->has_kernels)
 			return see_one(t, alloc_token(t, record), can_learn);
 	}

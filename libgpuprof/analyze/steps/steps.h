@@ -1,15 +1,15 @@
-/* What the rules about steps share: places where steps begin, the majority, the median. */
+/* Shared by the rules about steps: places where steps begin, the majority, the median. */
 #ifndef GP_STEPS_H
 #define GP_STEPS_H
 
 #include "../../gpuprof_steps.h"
 
-/* Fewer do not repeat: two turns, or updates, have one distance. */
+/* Fewer do not show repetition: two turns, or updates, have one distance. */
 #define GP_STEPS_MIN 3u
-/* A launch of a graph is as much work as so many launches or allocations. */
+/* A launch of a graph counts as this many launches or allocations. */
 #define GP_STEP_GRAPH_WORK 32u
 
-/* Where a step begins, or ends: the moment, and what had come by then. */
+/* Where a step begins or ends: the moment, and the counts until then. */
 struct gp_step_place {
 	int64_t at_ns;
 	uint64_t work, launches, live_bytes;
@@ -23,7 +23,7 @@ struct gp_step_cuts {
 	size_t cuts;
 };
 
-/* The majority decides, in each rule about steps. */
+/* The majority decides in each rule about steps. */
 static inline bool gp_is_most(uint64_t part, uint64_t all)
 {
 	return part > all / 2;
@@ -36,7 +36,7 @@ static inline uint64_t gp_distance(uint64_t a, uint64_t b)
 
 /* Fills in warmup, the times and the rate. GP_E_MEMORY. */
 enum gp_status gp_step_stat(struct gp_steps *steps);
-/* The median (the lower one of two); reorders `value`. 0 of none. */
+/* The median (the lower of two middle values); reorders `value`. 0 for no values. */
 uint64_t gp_step_median(uint64_t *value, size_t values);
 
 #endif
