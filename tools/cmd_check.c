@@ -1,4 +1,7 @@
-/* `gpuprof check`: a gate for CI. Limits and a baseline, kept, exceeded, or not to be judged. */
+/*
+ * `gpuprof check`: a gate for CI. Compares a recording with limits and a baseline. Each condition
+ * is kept, exceeded or cannot be judged.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +18,9 @@ struct gate {
 	bool is_update;
 	struct gp_check_amount limit[GP_CHECK_CONDITIONS];
 	struct gp_baseline baseline;
-	int recordings, looked_at; /* of those so far */
-	bool is_taken;		   /* the recording's figures are in `baseline` */
-	/* of many: those that a limit or the baseline judges, and which of them did not pass */
+	int recordings, looked_at; /* recordings checked so far */
+	bool is_taken;		   /* the baseline has the recording's figures */
+	/* with many recordings: how many were judged, and the names of those that did not pass */
 	size_t judged, named[GP_CHECK_EXCEEDED + 1];
 	const char *name[GP_CHECK_EXCEEDED + 1][NAMED_MOST];
 };
@@ -45,7 +48,10 @@ static void say_missing(const struct gp_check *c)
 		 i->pytorch ? i->pytorch : "unknown");
 }
 
-/* `result`: of the limits. What is not whole, or not kept, becomes no baseline. */
+/*
+ * `result`: the exit status of the limits. Refuses recordings that are incomplete or exceed a
+ * limit.
+ */
 static int check_take(struct gate *g, struct gp_check *c, int result)
 {
 	const char *doubt = gp_doubt_of(c->info);
@@ -143,7 +149,7 @@ static void print_named(const struct gate *g, enum gp_check_state state, const c
 	fputs(named > most ? ", ...\n" : "\n", out);
 }
 
-/* The verdict on all of them stands before what is said of each. */
+/* Prints the verdict on all recordings before the text on each. */
 static int check_end(struct gp_reading *r, int worst)
 {
 	const struct gate *g = (const struct gate *)r;
@@ -193,14 +199,16 @@ static const char *const limit_names[] = { "max-peak", "max-reserved", "max-allo
 
 #define SHARE_OR_SIZE "percentage or size", "a percentage is 10%, a size is 4GiB or 512M"
 
-/* "10" of what may be a percentage or a size: ten bytes of headroom are always there. */
+/* "10": may be meant as a percentage or a size. Ten bytes of headroom would always be free. */
 static bool is_bare(const char *text, const struct gp_check_amount *amount)
 {
 	return !amount->is_share && amount->number > 0 && amount->number <= 100 &&
 	       text[strspn(text, "0123456789")] == '\0';
 }
 
-/* A share of what? Of reserved memory, of the device; other limits are bytes. */
+/*
+ * --max-frag is a share of reserved memory, --min-headroom of the device; other limits are bytes.
+ */
 static bool limit_read(struct gate *g, unsigned which)
 {
 	const char *text = g->limit_text[which];

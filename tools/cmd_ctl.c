@@ -1,7 +1,7 @@
 /*
- * `gpuprof ctl`: lists the processes of this user that record, stops and starts what they record,
- * through the control page. A stopped process still records what moves memory: its figures stay
- * exact.
+ * `gpuprof ctl`: lists the recorded processes of this user, and stops and starts recording through
+ * the control page. A stopped process still records all events that change memory, so its figures
+ * stay exact.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "io/screen.h"
 #include "io/sink.h"
 
-/* As the control page numbers them. */
+/* The levels of the control page. */
 enum { LEVEL_OFF = 1, LEVEL_MEMORY = 2, LEVEL_ALL = 3 };
 
 /* The drain thread looks at the control page at least once a second. */
@@ -48,7 +48,7 @@ static void ctl_add(void *context, const struct gp_process *process)
 	l->process[l->count++] = *process;
 }
 
-/* Those that live stand before those that ended and left rings. */
+/* Running processes come before dead ones that left rings. */
 static int by_life(const void *a, const void *b)
 {
 	const struct gp_process *x = a, *y = b;
@@ -169,7 +169,7 @@ static bool is_obeyed(const struct listing *l, unsigned level)
 	return true;
 }
 
-/* The drain thread obeys at its next turn. Nothing tells other processes when it has, so: look. */
+/* The drain thread acts at its next turn and sends no reply, so poll the control page. */
 static int set_level(struct listing *l, const char *verb, unsigned level)
 {
 	enum gp_status status = gp_process_set_level(l->pid, level);

@@ -1,6 +1,5 @@
 /*
- * `gpuprof diff`: what one recording, or one moment of it, has of memory that another has not, by
- * who asked for it.
+ * `gpuprof diff`: compares the memory of recordings, or of moments of one, by its groups.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +9,15 @@
 #include "report/use_report.h"
 
 struct diff {
-	struct gp_use_report u; /* the flags that are those of `peak` */
+	struct gp_use_report u; /* options shared with `peak` */
 	struct gp_diff_report d;
 	const char *at, *from, *to, *least; /* from, to: moments of one recording */
-	size_t words;			    /* sides that were asked for */
+	size_t words;			    /* number of sides on the command line */
 };
 
 /* ---- sides ---- */
 
-/* The recording stays open until all are compared. */
+/* The recording stays open until all sides are compared. */
 static int diff_one(struct gp_reading *r)
 {
 	struct diff *f = (struct diff *)r;
@@ -30,14 +29,14 @@ static int diff_one(struct gp_reading *r)
 	return GP_EXIT_OK;
 }
 
-/* What begins behind the end gains nothing; what ends there is shown at the end, which is said. */
+/* A moment after the end: --from fails, since no growth can follow it. Others use the end. */
 static bool keep_before_end(struct gp_diff_source *s, const char *option)
 {
 	const int64_t end_ns = (int64_t)s->info->duration_ns;
 	const bool is_from = strcmp(option, "from") == 0;
 	if (s->at_ns <= end_ns)
 		return true;
-	if (strcmp(option, "at") != 0) /* of that it is said already */
+	if (strcmp(option, "at") != 0) /* --at: printed already */
 		gp_error("'--%s' (%s) is after the end of '%s' (%s)%s", option,
 			 gp_ns_text(s->at_ns).s, s->path, gp_ns_text(end_ns).s,
 			 is_from ? "" : ", which is shown");
@@ -83,7 +82,7 @@ static int look_at(const struct diff *f, struct gp_diff_source *s)
 	return status ? gp_report_failed("report on", s->path, status) : GP_EXIT_OK;
 }
 
-/* A name that counts up in one side is the same in all of them. */
+/* Folds a range name with a counter in all sides if one side folds it. */
 static enum gp_status fold_ranges(struct diff *f)
 {
 	struct gp_range_paths *paths[GP_DIFF_SIDES];
@@ -178,7 +177,7 @@ static int diff_compare(struct diff *f)
 
 /* ---- the report ---- */
 
-/* No side has memory of the device that is asked for; the GPUs of all sides are listed. */
+/* No side has memory of the requested device: prints the GPUs of all sides. */
 static void refuse_device(struct diff *f)
 {
 	const int64_t asked = f->d.style.device;
@@ -198,7 +197,7 @@ static void refuse_device(struct diff *f)
 	gp_report_no_device_in(f->d.side[0].path, others, asked, list);
 }
 
-/* What was asked for is nowhere: said. */
+/* False: no side has memory of the requested device, range or library. Prints an error. */
 static bool is_anything(struct diff *f)
 {
 	const struct gp_use_style *s = &f->d.style;
@@ -220,7 +219,7 @@ static bool is_anything(struct diff *f)
 	return false;
 }
 
-/* Nothing that was compared differs; of memory of ranges, which was asked for, nobody knows. */
+/* Without a difference, memory of ranges may still be incomparable. */
 static int diff_judge(const struct diff *f)
 {
 	if (f->d.is_different)

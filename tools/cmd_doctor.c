@@ -1,7 +1,6 @@
 /*
- * `gpuprof doctor`: checks whether this machine can record a job. Whatever loads the
- * driver runs in children. Leaves nothing behind: the file that it tries to write is removed,
- * leftovers of others are only counted.
+ * `gpuprof doctor`: checks whether this machine can record a job. Loads the driver only in child
+ * processes. Removes the file that it writes as a test. Only counts leftovers of other processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,11 +21,13 @@
 #include "io/style.h"
 #include "run/launch.h"
 
-/* The driver takes seconds to start where many GPUs sleep, python3 where its files are far away. */
+/* The driver takes seconds to start with many sleeping GPUs, python3 on a slow file system. */
 #define ANSWER_LIMIT_MS 20000u
-/* The library takes a quarter of what is free and never the last 32 MiB: few threads fit below. */
+/*
+ * The library uses a quarter of the free space and never the last 32 MiB. Less serves few threads.
+ */
 #define RING_PLACE_LEAST (64u << 20)
-/* What a job of many small allocations writes in less than a minute. */
+/* A job with many small allocations writes this in less than a minute. */
 #define RECORDING_LEAST (64u << 20)
 
 enum state { OK, NOTE, FAIL };
@@ -178,7 +179,7 @@ static void check_hooks(struct doctor *d)
 
 static void check_pytorch(struct doctor *d)
 {
-	/* finding a package does not import it; its version stands in a file of its own */
+	/* find_spec does not import the package; its version is in a file of its own */
 	char program[] = "python3", option[] = "-c",
 	     script[] = "import importlib.util, os, re\n"
 			"spec = importlib.util.find_spec('torch')\n"
@@ -271,7 +272,7 @@ static void check_leftovers(struct doctor *d)
 		add(d, "processes", OK, "%s now, no rings are left over", alive);
 }
 
-/* 0, or errno: rights, mount options and quotas are asked by doing it. */
+/* 0, or errno. Writes a file, since only that tests rights, mount options and quotas together. */
 static int try_file(const char *directory)
 {
 	static const char page[4096];
@@ -280,7 +281,7 @@ static int try_file(const char *directory)
 	int fd = mkostemp(path, O_CLOEXEC), error = fd < 0 ? errno : 0;
 	if (fd < 0)
 		return error;
-	errno = ENOSPC; /* of a write that is cut short */
+	errno = ENOSPC; /* errno of a short write */
 	if (write(fd, page, sizeof page) != (ssize_t)sizeof page)
 		error = errno;
 	close(fd);
@@ -360,7 +361,7 @@ static void check_container(struct doctor *d)
 		add(d, "container", OK, "none detected");
 }
 
-/* Unknown variables are misspelt ones. */
+/* Reports misspelt variables. */
 static void check_variables(struct doctor *d)
 {
 	const char *names[64] = { "GPUPROF_LIB", "GPUPROF_LIST" };
@@ -383,7 +384,7 @@ static void check_variables(struct doctor *d)
 		else if (!is_known)
 			add(d, "variables", FAIL, "unknown variable '%s'", name);
 		if (!is_known)
-			return; /* the first one is enough to make the user look */
+			return; /* one is enough for a hint */
 	}
 	add(d, "variables", OK, "all known");
 }
@@ -486,7 +487,7 @@ static int doctor_run(const struct gp_command *command, int argc, char **argv)
 		GP_FLAGS_SCREEN,
 		{ 0 },
 	};
-	/* no option of users: what our own children are called with */
+	/* for our own child processes; not an option for users */
 	if (argc >= 2 && strcmp(argv[1], "--probe") == 0)
 		return argc == 2 ? gp_driver_probe() : gp_lookup_probe(argv[2]);
 	int words = gp_flags_parse(command, flags, argc, argv, false);

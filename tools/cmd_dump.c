@@ -1,4 +1,6 @@
-/* `gpuprof dump`: every event in exact order, for eyes or as JSON lines. */
+/*
+ * `gpuprof dump`: every event in exact order, as text or JSON lines.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +10,7 @@
 #include "report/stack_print.h"
 #include "report/use_print.h"
 
-#define RANGE_MAX 120u /* of a line; what lies around it is left out first */
+#define RANGE_MAX 120u /* limit of a range path on a line; outer ranges are left out first */
 
 struct dump {
 	struct gp_reading r;
@@ -17,7 +19,7 @@ struct dump {
 	int64_t from_ns, to_ns;
 	struct gp_stack_style style;
 	bool is_wanted[GP_KINDS];
-	struct gp_range_paths *ranges; /* NULL: the recording has none */
+	struct gp_range_paths *ranges; /* NULL: the recording has no ranges */
 };
 
 /* ---- for a person ---- */
@@ -59,19 +61,19 @@ static void print_field(struct dump *d, const struct gp_field *field, uint64_t v
 	print_value(d, field->meaning, value);
 }
 
-/* Older recorders put device 0 where there is none. */
+/* Older recorders wrote device 0 for events without a device. */
 static bool has_device(const struct gp_record *r)
 {
 	return r->device < GP_DEVICES && r->kind != GP_THREAD && r->kind != GP_FACT;
 }
 
-/* Also one that the driver refused. */
+/* True for refused launches, too. */
 static bool is_captured(const struct gp_record *r)
 {
 	return r->kind == GP_LAUNCH && (r->launch.block >> 48 & GP_LAUNCH_CAPTURED) != 0;
 }
 
-/* Of its kernel, or of the range that it begins. */
+/* The name of its kernel, or of the range that it begins. */
 static const char *dump_name_of(struct dump *d, const struct gp_record *r)
 {
 	switch (r->kind) {
@@ -88,7 +90,7 @@ static const char *dump_name_of(struct dump *d, const struct gp_record *r)
 	}
 }
 
-/* NULL: it is no event of memory and no launch, or there are no ranges. */
+/* NULL: not an event of memory, not a launch, or the recording has no ranges. */
 static const struct gp_range_path *range_of(struct dump *d, const struct gp_event *e)
 {
 	unsigned class = gp_event_infos[e->record.kind].class;
@@ -107,7 +109,7 @@ static void print_range(struct dump *d, const struct gp_event *e)
 	gp_mask(d->r.out, text, strlen(text));
 }
 
-/* Fields that another field of the event makes valid. */
+/* Fields that are valid only with a value in another field of the event. */
 static bool is_unknown(const struct gp_record *r, unsigned place)
 {
 	switch (r->kind) {

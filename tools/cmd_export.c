@@ -1,4 +1,7 @@
-/* `gpuprof export`: a recording as a file of another tool. Formats are tools/export/export_*.c. */
+/*
+ * `gpuprof export`: writes a recording in the format of another tool. Formats are
+ * tools/export/export_*.c.
+ */
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,7 +19,7 @@ struct export
 	struct gp_export e;
 	struct gp_history history;
 	void *state;
-	uint64_t entries, left_out; /* of the file's traces; of no known device */
+	uint64_t entries, left_out; /* trace entries of the file; events without a known device */
 	bool is_out_of_memory;
 };
 
@@ -41,7 +44,7 @@ static bool write_act(void *context, const struct gp_act *act)
 	return !x->is_out_of_memory;
 }
 
-/* What a reader of the file must know and the file cannot say. */
+/* Warnings that the exported format cannot contain. */
 static void say_limits(const struct export *x)
 {
 	const char *path = x->r.path;
@@ -79,7 +82,7 @@ static void say_done(const struct export *x, const struct timespec *began)
 		(double)(now.tv_sec - began->tv_sec) + (double)(now.tv_nsec - began->tv_nsec) / 1e9;
 	if (!path || bytes < 0)
 		return;
-	/* a free is two entries, and launches are none: not the events of the recording */
+	/* counts entries, not events: a free is two entries, a launch is none */
 	gp_error("wrote '%s': %s trace entries, %s, %.1f bytes each, %.2f s; open it at "
 		 "pytorch.org/memory_viz",
 		 path, gp_count_text(x->entries).s, gp_bytes_text((uint64_t)bytes).s,

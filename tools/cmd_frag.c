@@ -1,6 +1,6 @@
 /*
- * `gpuprof frag`: where memory is at one moment, what request would be served, why free memory is
- * of no use to one, and which blocks are in the way.
+ * `gpuprof frag`: memory at one moment. Prints its parts, the largest request that it would serve,
+ * why free memory is unusable, and which blocks prevent its use.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 /* ---- the moment ---- */
 
-/* "oom:2", where `name` is "oom:". */
+/* Reads "oom:2", where `name` is "oom:". */
 static bool number_read(const char *text, const char *name, uint64_t *out)
 {
 	const size_t n = strlen(name);
@@ -45,7 +45,7 @@ static bool choose_peak(struct gp_frag_command *f, enum gp_curve of)
 	return choose(f, GP_WHEN_PEAK, texts[of], key);
 }
 
-/* By the numbers of `oom`'s table. */
+/* `number`: as in the table of `oom`. */
 static bool choose_oom(struct gp_frag_command *f, uint64_t number)
 {
 	const struct gp_ooms *ooms = &f->report.ooms;
@@ -88,7 +88,7 @@ static bool find_moment(struct gp_frag_command *f)
 	f->moment.when = GP_WHEN_TIME;
 	if (gp_moment_find(f->report.recording, "at", at, &f->moment.at_ns))
 		return true;
-	/* a number of a step is a moment, though there may be no such step */
+	/* step:N is valid for any N from 1, also for a step that the recording lacks */
 	if (!number_read(at, "step:", &number) || !number)
 		gp_hint("here also oom:2, snapshot:0, order:1234");
 	return false;
@@ -156,7 +156,7 @@ static enum gp_status add_device(struct gp_frag_command *f, unsigned device)
 	return status;
 }
 
-/* Why most of it is unused at that moment of the device. */
+/* Why most memory of the device is unused at that moment. */
 static enum gp_status find_cause(struct gp_frag_command *f, struct gp_frag_device *d)
 {
 	const struct gp_moment_of moment = { .when = GP_WHEN_ORDER, .number = d->most.order };
@@ -236,7 +236,7 @@ static enum gp_status add_devices(struct gp_frag_command *f)
 	return status;
 }
 
-/* As text only of a request that fails; with --json of each device. */
+/* Text output needs it only for a request that fails, --json for each device. */
 static enum gp_status find_born(struct gp_frag_report *r, bool is_json)
 {
 	struct gp_frag_born born[GP_DEVICES + 1];
@@ -257,7 +257,7 @@ static enum gp_status find_born(struct gp_frag_report *r, bool is_json)
 	return status;
 }
 
-/* What takes a replay; behind it the names of all stacks are known. */
+/* All work that needs a replay. Afterwards the names of all stacks are known. */
 static enum gp_status frag_replay(struct gp_frag_command *f)
 {
 	struct gp_frag_report *r = &f->report;
@@ -409,7 +409,7 @@ int gp_frag_check(struct gp_reading *r, int recordings)
 		gp_flags_wrong_value("fit", f->fit, GP_FLAGS_SIZE);
 		return GP_EXIT_USAGE;
 	}
-	/* of many there is a table, which answers for no request */
+	/* options for one recording; many recordings get a table, which lacks these answers */
 	const char *alone = f->is_summary		? "--summary" :
 			    f->is_map			? "--map" :
 			    f->is_svg			? "-o FILE.svg" :

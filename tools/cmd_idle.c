@@ -1,6 +1,6 @@
 /*
- * `gpuprof idle`: what lived at the peak without being used, and memory that was wasted over the
- * run, from a recording with --track-access.
+ * `gpuprof idle`: memory that was live at the peak and not used, and memory wasted over the run.
+ * Needs a recording with --track-access.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct idle {
 	struct gp_reading r;
 	struct gp_idle_report idle;
 	uint64_t least;
-	bool has_known; /* of one of many recordings at least */
+	bool has_known; /* at least one of many recordings has uses */
 };
 
 /* ---- many recordings ---- */
@@ -40,7 +40,7 @@ static bool row_add_device(struct idle *c, const struct gp_idle_device *d)
 	return true;
 }
 
-/* One without uses has a row, too: of that rank it is not known. */
+/* A recording without uses gets a row, too: its figures are unknown. */
 static bool rows_add(struct idle *c)
 {
 	const struct gp_idle *i = &c->idle.idle;

@@ -1,6 +1,6 @@
 /*
- * `gpuprof info`: what a recording is and what the other commands find in it, in one screen; many
- * recordings: one row each.
+ * `gpuprof info`: an overview of a recording and of the results of the other commands. One screen
+ * for one recording, one row each for many.
  */
 #include <math.h>
 

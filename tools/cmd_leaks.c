@@ -1,6 +1,5 @@
 /*
- * `gpuprof leaks`: what grows from step to step and is never given back, who allocated it, and what
- * is still there at the end.
+ * `gpuprof leaks`: memory that grows from step to step, its stacks, and what is live at the end.
  */
 #include <math.h>
 
@@ -14,8 +13,8 @@ struct leaks {
 	struct gp_reading r;
 	struct gp_leaks_report report;
 	bool ends_with_found;
-	bool has_found, has_certain, has_doubt; /* in any of them */
-	size_t reports, lackings;		/* of these the library is not there */
+	bool has_found, has_certain, has_doubt; /* in any recording */
+	size_t reports, lackings;		/* of them without the requested library */
 };
 
 enum { LEAK, SUSPECTS, STEPS, COLUMNS };
@@ -32,12 +31,12 @@ static bool leaks_add_row(struct leaks *l)
 		return false;
 	gp_leak_cell_put(&row->cell[LEAK], report, &total);
 	l->has_certain |= gp_leak_answer_of(report, &total).verdict == GP_LEAK_FOUND;
-	/* the first one without a verdict is looked at next, should none of them leak */
+	/* `next:` names the first one without a verdict, unless another recording leaks */
 	if (isnan(row->cell[LEAK].number) && !table->next_path) {
 		table->next = "leaks";
 		table->next_path = report->path;
 	}
-	/* an outlier among them is a leak, which has a line of its own */
+	/* no number, so that the table marks no outlier: leaks have a line of their own */
 	if (!isnan(row->cell[LEAK].number))
 		gp_cell_put(&row->cell[SUSPECTS], NAN, gp_count_text(total.leaks).s);
 	if (report->leaks.steps.steps)
@@ -45,7 +44,7 @@ static bool leaks_add_row(struct leaks *l)
 	return true;
 }
 
-/* A gate must not be open where nothing was judged, or the smaller part of the steps. */
+/* A gate must not pass if fewer than half of the steps were judged. */
 static void say_doubt(struct leaks *l)
 {
 	const struct gp_leaks_report *report = &l->report;
@@ -69,7 +68,7 @@ static void say_doubt(struct leaks *l)
 		gp_hint("%s", hint);
 }
 
-/* Many recordings are told of all the same: another rank may have what this one has not. */
+/* With many recordings, one that lacks the library does not end the report: another may have it. */
 static enum gp_status leaks_show(struct leaks *l)
 {
 	enum gp_status status;
@@ -81,7 +80,7 @@ static enum gp_status leaks_show(struct leaks *l)
 	if (!has_library && !l->r.is_many)
 		return GP_OK;
 	l->r.sink.has_report = true;
-	/* of a damaged one what grows may have been given back */
+	/* the lost part of a damaged recording may contain the frees */
 	l->has_found |= gp_leak_total_of(&l->report).leaks > 0 && !l->r.info->is_damaged;
 	say_doubt(l);
 	if (l->r.is_json)

@@ -1,7 +1,7 @@
 /*
- * `gpuprof oom`: what was asked, what was missing, why, and what to change; with --details the
- * evidence: every time that memory ran out, who grew before, and what would have helped. Those
- * with one stack and one size are looked at once.
+ * `gpuprof oom`: the failed request, what was missing, why, and what to change. --details adds the
+ * evidence: each OOM, what grew before it, and the effect of each remedy. OOMs with the same stack
+ * and size are examined once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "report/reading.h"
 
 #define TOP_DEFAULT 5u
-/* different ones that are told in full, each of which takes replays */
+/* different OOMs reported in full; each takes several replays */
 #define LOOKED_TEXT 10u
 #define LOOKED_JSON 100u
 
@@ -20,7 +20,7 @@ struct oom {
 	struct gp_reading r;
 	struct gp_oom_report report;
 	const char *window_text;
-	uint64_t number; /* that was asked for; UINT64_MAX: all */
+	uint64_t number; /* requested OOM; UINT64_MAX: all */
 	int64_t window_ns;
 	struct gp_oom_ranks ranks;
 	bool is_by_step, is_detailed;
@@ -36,7 +36,7 @@ static bool oom_choose(struct oom *c)
 		bool is_device = c->r.device < 0 || r->ooms.oom[k].device == (uint64_t)c->r.device;
 		r->row[k].is_shown = is_device && (!r->number || k + 1 == r->number);
 		r->shown += r->row[k].is_shown;
-		/* the first of those alike may be one that is not asked for */
+		/* with a number, count the requested OOM, not the first one alike */
 		if (r->row[k].is_shown)
 			r->row[r->number ? k : r->ooms.oom[k].like].times++;
 	}
@@ -44,8 +44,8 @@ static bool oom_choose(struct oom *c)
 }
 
 /*
- * Up to just before the step under way began; the default where none had. What a step allocates
- * first has the moment of its begin and counts as grown.
+ * The time since just before the current step began; the default before the first step. The first
+ * allocation of a step has the step's begin time and counts as grown.
  */
 static int64_t window_of(struct oom *c, size_t k)
 {
@@ -66,8 +66,8 @@ static enum gp_status add_answer(struct gp_oom_report *r, size_t k,
 }
 
 /*
- * One state at a time is kept: each may be as large as the job's memory has blocks. `is_told`: in
- * full; else its verdict is for the table.
+ * Keeps one state at a time: each has all live blocks of the job. `is_told`: report it in full;
+ * else store only the verdict for the table.
  */
 static enum gp_status oom_look(struct oom *c, size_t k, bool is_told)
 {
@@ -89,8 +89,8 @@ static enum gp_status oom_look(struct oom *c, size_t k, bool is_told)
 }
 
 /*
- * In full: the first of those that are alike, and the one that was asked for. Of more different
- * ones than a reader wants in full the table has the verdicts.
+ * In full: the first OOM of each kind, or the requested one. Beyond the limit the table has only
+ * the verdicts.
  */
 static enum gp_status show_cases(struct oom *c)
 {
@@ -124,7 +124,7 @@ static enum gp_status show_json(struct oom *c)
 	return status;
 }
 
-/* Each different one has a row; the first one is answered in full. */
+/* One row for each different OOM, and the full answer for the first. */
 static enum gp_status show_brief(struct oom *c)
 {
 	struct gp_oom_report *r = &c->report;
@@ -143,7 +143,7 @@ static enum gp_status show_brief(struct oom *c)
 	return status;
 }
 
-/* The table has the verdicts, so it is printed when all are found. */
+/* The table needs all verdicts, so it comes last. */
 static enum gp_status show_details(struct oom *c)
 {
 	struct gp_oom_report *r = &c->report;
@@ -211,7 +211,9 @@ static int oom_one(struct gp_reading *reading)
 	return exit_status;
 }
 
-/* Of several recordings; with --details that which failed first in full. */
+/*
+ * A table of several recordings. With --details also the full report on the one that failed first.
+ */
 static int oom_end(struct gp_reading *r, int worst)
 {
 	struct oom *c = (struct oom *)r;
@@ -246,7 +248,7 @@ static int oom_check(struct gp_reading *r, int recordings)
 	struct oom *c = (struct oom *)r;
 	if (c->number != UINT64_MAX && !gp_inputs_is_one(r->command, "--number", recordings))
 		return GP_EXIT_USAGE;
-	/* they choose what the evidence shows */
+	/* these options select evidence, so they imply --details */
 	c->is_detailed |= r->is_top_given || c->window_text;
 	return window_read(c) ? GP_EXIT_OK : GP_EXIT_USAGE;
 }

@@ -1,6 +1,6 @@
 /*
- * `gpuprof peak`: what was live at the exact peak of each device, or at another moment, grouped by
- * who asked for it.
+ * `gpuprof peak`: memory that was live at the exact peak of each device, or at another moment, by
+ * group.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,14 @@
 #include "report/tree_print.h"
 #include "report/use_report.h"
 
-/* columns of many recordings; pinned memory is of the process: in its first row */
+/* columns for many recordings; pinned memory is of the process and stands in its first row */
 enum { ALLOCATED, DRIVER, OUTSIDE, PINNED, LARGEST, COLUMNS };
 
 struct peak {
 	struct gp_use_report u;
 	const char *at;
 	bool is_tree;
-	bool has_lines, has_no_names; /* of a curve: its largest lines; no group had a name */
+	bool has_lines, has_no_names; /* lines were printed; no group had a name */
 	enum gp_moment moment;
 	int64_t at_ns;
 };
@@ -63,7 +63,7 @@ static enum gp_status report_tree(struct peak *p, const struct gp_holders *h)
 	return status;
 }
 
-/* Memory that has no stack stands in the head already. */
+/* Memory without a stack is in the heading already. */
 static void print_groups(struct peak *p, const struct gp_holders *h, const struct gp_groups *groups)
 {
 	const struct gp_use_style *style = &p->u.style;
@@ -145,7 +145,7 @@ static enum gp_status peak_add_row(struct peak *p, struct gp_holders *h, struct 
 	const struct gp_group *first = gp_use_largest(&groups);
 	*row = *row ? *row : begin_row(p, h->device);
 	bool is_fine = *row;
-	/* a row is called by the largest group of its first curve that has one */
+	/* a row's note is the largest group of its first curve that has groups */
 	if (is_fine && first && !(*row)->note) {
 		gp_cell_put_bytes(&(*row)->cell[LARGEST], first->use.bytes);
 		is_fine = gp_report_table_note(*row, first->key);
@@ -191,7 +191,7 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 
 /* ---- one recording ---- */
 
-/* Behind the devices: pinned memory is of none of them. Beside theirs a person needs no trifle. */
+/* Pinned memory belongs to no device, so it comes last. Text output omits small amounts. */
 static enum gp_status report_host(struct peak *p, const struct gp_peak *peak)
 {
 	const struct gp_holders *host = peak->host;
@@ -282,7 +282,7 @@ static int peak_one(struct gp_reading *r)
 	return gp_use_report_done(&p->u, peak_show(p));
 }
 
-/* With --json there are groups beside the tree, and stacks in them. */
+/* With --json the output has groups beside the tree, with their stacks. */
 static int peak_check(struct gp_reading *r, int recordings)
 {
 	struct peak *p = (struct peak *)r;

@@ -1,6 +1,5 @@
 /*
- * `gpuprof phases`: what the job said it was doing, as a tree: calls, time, memory and launches of
- * each range.
+ * `gpuprof phases`: the tree of the job's ranges, with calls, time, memory and launches of each.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@ static enum gp_curve of_choose(const char *text)
 
 #define TITLE_MAX 24u
 
-/* A phase outside of all others in a row of the table. */
+/* An outermost phase in one row of the table. */
 struct phase_time {
 	char *name;
 	size_t row;
@@ -31,7 +30,7 @@ struct phase_time {
 	uint64_t time_ns;	   /* of all calls */
 };
 
-/* Columns are the phases that most recordings have: all are read before they are chosen. */
+/* The columns are the phases that most recordings have, so all recordings are read before. */
 struct phases_table {
 	struct phase_time *time;
 	size_t times, capacity;
@@ -39,7 +38,7 @@ struct phases_table {
 	char title[GP_TABLE_COLUMNS][TITLE_MAX + 1];
 };
 
-/* Cut in the middle. A terminal obeys no byte of it. */
+/* Cuts the middle of the name. Masks all bytes that are not printable ASCII. */
 static void title_set(char title[TITLE_MAX + 1], const char *name)
 {
 	gp_name_cut(name, TITLE_MAX, "..", title, TITLE_MAX + 1);
@@ -82,7 +81,7 @@ struct phases {
 	uint64_t depth, fold;
 };
 
-/* `next:` points at the highest peak of those that have phases. */
+/* `next:` names the recording with the highest peak among those with phases. */
 static void highest_see(struct phases *c)
 {
 	const struct gp_phases_report *p = &c->report;
@@ -145,7 +144,7 @@ static struct column column_at(const struct phases_table *t, size_t begin)
 	return c;
 }
 
-/* The mean time of a call, of all phases of that name. */
+/* The mean time of a call, over all phases of that name. */
 static void column_put(struct phases_table *t, struct gp_report_table *table, size_t column,
 		       const struct column *c)
 {
@@ -188,7 +187,7 @@ static void columns_choose(struct phases_table *t, struct gp_report_table *table
 
 /* ---- the command ---- */
 
-/* The end of the warm-up, if the span goes on behind it. */
+/* The end of the warm-up, if the span continues after it. */
 static enum gp_status warmup_find(struct gp_phases_report *p)
 {
 	struct gp_steps steps;

@@ -1,4 +1,7 @@
-/* `gpuprof run`: a job under the library, then at most five lines about what it left. */
+/*
+ * `gpuprof run`: starts a job under the library, then prints at most five lines about the
+ * recordings.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +17,18 @@
 #include "run/run_summary.h"
 
 enum { OPTIONS_MAX = 24, STARTED_BYTES = 40 };
-#define RING_LEAST (1u << 20) /* the library takes less as this */
+#define RING_LEAST (1u << 20) /* the library rounds smaller values up to this */
 
 struct choice {
 	bool is_quiet, is_nameless, is_forced;
 	uint64_t keep;
 	const char *library;
 	struct gp_scope_rule scope;
-	const char *value[OPTIONS_MAX]; /* by place in the options table; NULL: left as it is */
+	const char *value[OPTIONS_MAX]; /* by index in the options table; NULL: left as it is */
 	char text[OPTIONS_MAX][400];	/* for --help, with the default */
 };
 
-/* The flags of the options table, then our own. */
+/* First the options of the table, then those of this command. */
 static void flags_fill(struct gp_flag *flags, struct choice *c)
 {
 	const struct gp_option *option;
@@ -74,10 +77,7 @@ static const char *value_of(const struct choice *c, const char *variable)
 	return "";
 }
 
-/*
- * A relative name means this directory, also for a job that changes its own before it touches the
- * GPU.
- */
+/* Makes a relative name absolute: the job may change its directory before it uses the GPU. */
 static void pattern_anchor(const struct choice *c, char *out, size_t capacity)
 {
 	const char *pattern = value_of(c, "GPUPROF_OUTPUT");
@@ -86,7 +86,7 @@ static void pattern_anchor(const struct choice *c, char *out, size_t capacity)
 	if (*pattern != '/' && getcwd(here, sizeof here)) {
 		for (const char *at = here; *at && n + 3 < capacity; at++) {
 			out[n++] = *at;
-			if (*at == '%') /* a name, not a pattern */
+			if (*at == '%') /* a file name, not a pattern */
 				out[n++] = '%';
 		}
 		out[n++] = '/';
@@ -105,7 +105,7 @@ static size_t settings_fill(struct gp_setting *settings, const struct choice *c,
 	settings[n++] = (struct gp_setting){ "GPUPROF_OUTPUT", anchored };
 	if (*list)
 		settings[n++] = (struct gp_setting){ "GPUPROF_LIST", list };
-	/* from here on --delay counts, in all that the command starts */
+	/* --delay counts from here, in all processes that the command starts */
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
 	snprintf(started, STARTED_BYTES, "%lld%09ld", (long long)now.tv_sec, now.tv_nsec);
@@ -155,7 +155,7 @@ static bool is_right_events(const struct gp_option *o, const char *text)
 	return false;
 }
 
-/* Said here: the library could only say it in each process of the job. */
+/* Checked here, because the library would repeat the message in each process of the job. */
 static bool has_right_values(const struct choice *c)
 {
 	const struct gp_option *option;
@@ -208,7 +208,7 @@ static void say_scope_flaw(const struct choice *c, const char *variable,
 		gp_flags_hint(&flag);
 }
 
-/* When and what to capture: each word by itself, and whether they go together. */
+/* Checks each word of when and what to capture, and their combination. */
 static bool has_right_scope(struct choice *c)
 {
 	static const char *const variables[] = { NULL, "GPUPROF_DELAY", "GPUPROF_DURATION",
@@ -246,8 +246,8 @@ static bool has_right_scope(struct choice *c)
 }
 
 /*
- * Before the job: a file that the pattern names without a percent sign would stay, the recording
- * would get another name, and later commands would read the old one.
+ * Refuses a pattern without a percent sign if its file exists. The library would keep that file and
+ * choose another name, and later commands would read the old file.
  */
 static bool is_place_free(const struct choice *c)
 {

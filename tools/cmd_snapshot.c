@@ -1,6 +1,6 @@
 /*
- * `gpuprof snapshot`: where the memory of a running job is now. Its recorder writes what it holds
- * until this moment, and `frag` shows it; the job is not stopped.
+ * `gpuprof snapshot`: shows the memory of a running job. Its recorder writes its state, and `frag`
+ * reports on it. The job is not stopped.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define WAIT_LEAST_NS 1000000000
 #define WAIT_MOST_NS 3600000000000
-enum { LEVEL_OFF = 1 }; /* as the control page numbers it */
+enum { LEVEL_OFF = 1 }; /* the level of the control page */
 
 static void say_ended(unsigned pid, const char *recording)
 {
@@ -45,7 +45,7 @@ static void find_recording(void *context, const struct gp_process *process)
 		*wanted = *process;
 }
 
-/* Where the report goes; not into the job's recording. */
+/* Rejects an output file that is the job's own recording. */
 static int output_check(const struct gp_reading *r, unsigned pid)
 {
 	struct gp_process process = { .pid = pid };
@@ -74,7 +74,7 @@ static int snapshot_run(const struct gp_command *command, int argc, char **argv)
 	};
 	gp_frag_flags(&f, &own[1]);
 	gp_reading_flags(&f.r, own, flags);
-	gp_screen_asked.has_no_pager = true; /* the job goes on: a short look */
+	gp_screen_asked.has_no_pager = true; /* a pager would hold up the report; the job goes on */
 	int words = gp_flags_parse(command, flags, argc, argv, false);
 	unsigned pid;
 	if (words < 0)
@@ -82,7 +82,7 @@ static int snapshot_run(const struct gp_command *command, int argc, char **argv)
 	if (words != 1)
 		return gp_usage(command,
 				words ? "more than one process given" : "no process given");
-	/* before the job is asked, which is marked and waited for */
+	/* check the options before marking the job and waiting for it */
 	if (!gp_process_read(command, argv[0], &pid) || !wait_read(wait, &wait_ns) ||
 	    gp_reading_check(&f.r, 1))
 		return GP_EXIT_USAGE;

@@ -1,6 +1,6 @@
 /*
  * `gpuprof symbolize`: looks up the native frames of finished recordings on this machine and stores
- * the names in them, so that one file travels.
+ * their names in the recordings, so that other machines can read them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -110,7 +110,7 @@ static void complain(const char *path, enum gp_status status, const struct gp_sy
 		gp_hint("'gpuprof verify --repair OUT %s' writes a copy of what is whole", path);
 }
 
-/* What could be read and not be written is no fault of the recording. */
+/* A failed write is not damage of the recording. */
 static int exit_of(enum gp_status status)
 {
 	bool is_writing = status == GP_E_OPEN || status == GP_E_SPACE || status == GP_E_IO;
@@ -120,7 +120,7 @@ static int exit_of(enum gp_status status)
 struct symbolize {
 	struct gp_reading r;
 	const char *first; /* recording */
-	bool has_frames;   /* in one of them */
+	bool has_frames;   /* in one of the recordings */
 };
 
 static int symbolize_one(struct gp_reading *r)

@@ -1,7 +1,7 @@
 /*
- * `gpuprof timeline`: three curves a device, and pinned host memory, over time. One recording:
- * plotted, or in another format; many: one row each with its peaks, the outlier marked, unless a
- * format for programs was asked for.
+ * `gpuprof timeline`: three curves a device, and pinned host memory, over time. One recording: a
+ * plot, or another format. Many: one row each with its peaks and the outlier marked, unless a
+ * format for programs is requested.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct timeline {
 	const char *at;
 	uint64_t points, columns, rows;
 	bool is_table, has_gaps;
-	bool is_chosen[FORMATS_MAX]; /* by index of gp_formats */
+	bool is_chosen[FORMATS_MAX]; /* by index in gp_formats */
 };
 
 /* ---- one recording ---- */
@@ -50,8 +50,7 @@ static const struct gp_info_device *find_device(const struct gp_info *info, unsi
 }
 
 /*
- * After a gap the framework's own totals put its curves right; after the loss of events its peaks
- * may have been among them.
+ * The framework's totals correct its curves after a gap. If events were lost, so may be its peaks.
  */
 static bool is_at_least(const struct gp_info *info, unsigned curve)
 {
@@ -128,7 +127,7 @@ static bool timeline_add_row(struct timeline *t, const struct gp_timeline_device
 	return true;
 }
 
-/* What is of the process stands in its first row. */
+/* Figures of the process stand in its first row. */
 static bool add_rows(struct timeline *t, const struct gp_timeline *all)
 {
 	bool is_fine = gp_report_table_begin(&t->r.table, t->r.path, t->r.info);
@@ -152,7 +151,7 @@ static bool span_find(const struct timeline *t, int64_t *from_ns, int64_t *to_ns
 {
 	*from_ns = 0;
 	*to_ns = INT64_MAX;
-	/* a moment: what was live then is the last point of the curve that ends there */
+	/* at a moment: the curve ends there, so its last point is what was live */
 	if (t->at)
 		return gp_moment_find(t->r.recording, "at", t->at, to_ns);
 	return gp_span_find(t->r.recording, t->r.from, t->r.to, from_ns, to_ns);

@@ -1,6 +1,6 @@
 /*
- * `gpuprof top`: who asked for memory most over a span: bytes, allocations, those that lived
- * shortly, those that are still there.
+ * `gpuprof top`: groups by the memory that they requested in a span: bytes, allocations,
+ * short-lived ones, and those still live.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static const struct order {
 	uint64_t (*weight)(const struct gp_use *use);
 } orders[] = { { by_bytes }, { by_count }, { by_churn }, { by_live } };
 
-/* What has no stack stays last, behind it what was not asked for; equal ones stay by bytes. */
+/* Order: by weight, then bytes; then groups outside of the request; last those without a stack. */
 static int top_compare(const void *left, const void *right, void *order)
 {
 	const struct gp_group *a = left, *b = right;
@@ -147,7 +147,7 @@ static void write_asked(struct top *t, const struct gp_asked *a, const struct gp
 
 /* ---- the recording ---- */
 
-/* Of many recordings: a row a device. */
+/* With many recordings: one row a device. */
 static bool top_add_row(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
 {
 	const struct gp_group *first = gp_use_largest(groups);
@@ -189,7 +189,7 @@ static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 	return status;
 }
 
-/* What a flight recorder forgot is not in the counts. */
+/* The counts exclude what the flight recorder overwrote. */
 static void print_begin(const struct top *t)
 {
 	gp_headline_print(t->u.r.out, t->u.r.info);
@@ -231,8 +231,8 @@ static void top_finish(struct top *t)
 }
 
 /*
- * Rows of many recordings are compared: they show the framework's blocks where there are any. Of a
- * library both kinds are looked at: cuBLAS has none of the framework's.
+ * Rows of many recordings are compared, so they show the framework's blocks where it has any. With
+ * --library both kinds are shown: cuBLAS has no blocks of the framework.
  */
 static bool is_wanted(const struct top *t, const struct gp_top *top, const struct gp_asked *a)
 {
@@ -240,7 +240,7 @@ static bool is_wanted(const struct top *t, const struct gp_top *top, const struc
 	if (t->u.r.is_many && !t->u.r.is_json && !t->u.style.of_text && !t->u.style.library &&
 	    !t->u.style.range && has_blocks)
 		return false;
-	/* beside a device a person needs no trifle of pinned memory */
+	/* text output omits small amounts of pinned memory if there is a device */
 	const bool has_filter = t->u.style.of_text || t->u.style.library || t->u.style.range;
 	if (a == top->host && a->bytes < GP_PINNED_LEAST && t->u.shown && !has_filter &&
 	    !t->u.r.is_json)
@@ -265,7 +265,7 @@ static enum gp_status top_show(struct top *t)
 		print_begin(t);
 	else if (!gp_report_table_begin(&u->r.table, u->r.path, u->r.info))
 		status = GP_E_MEMORY;
-	/* that of the host is the last */
+	/* the host's comes last */
 	for (size_t k = 0; k < top.askeds + (top.host != NULL) && status == GP_OK; k++)
 		if (is_wanted(t, &top, &top.asked[k]))
 			status = report_asked(t, &top.asked[k]);

@@ -13,11 +13,11 @@
 
 struct verify {
 	struct gp_reading r;
-	const char *repaired; /* NULL: no copy is wanted, or there is none */
+	const char *repaired; /* NULL: no copy is requested, or it failed */
 	struct gp_sink sink;  /* of the copy */
 };
 
-/* Each line of what the check reported. */
+/* Visits each line that the check reported. */
 static void visit_findings(const struct verify *v, const char *path, const char *text,
 			   struct gp_json *json)
 {
@@ -51,7 +51,7 @@ static void verify_write_program(struct verify *v, const char *path, enum gp_sta
 	gp_json_end(&v->r.json);
 }
 
-/* Nothing was read that could be copied. */
+/* Discards the copy if reading failed before the first copied byte. */
 static void drop_copy(struct verify *v)
 {
 	if (v->repaired)
@@ -59,7 +59,7 @@ static void drop_copy(struct verify *v)
 	v->repaired = NULL;
 }
 
-/* Gives the copy its name, when it is whole, and says so. Returns the exit status of that. */
+/* Renames a complete copy and reports it. Returns the exit status for the copy. */
 static int finish_copy(struct verify *v, const struct gp_copy *copy, FILE *report)
 {
 	bool is_written = copy->status == GP_OK;
@@ -78,7 +78,7 @@ static int finish_copy(struct verify *v, const struct gp_copy *copy, FILE *repor
 	return exit_status;
 }
 
-/* Findings of the check go to `report`. Returns the exit status of writing the copy. */
+/* Writes findings to `report`. Returns the exit status of writing the copy. */
 static int verify_check(struct verify *v, const char *path, FILE *report, enum gp_status *status)
 {
 	struct gp_copy copy = { .fd = v->repaired ? fileno(v->sink.out) : -1 };
@@ -125,7 +125,7 @@ static int verify_one(struct gp_reading *r)
 	return copied > gp_exit_of(status) ? copied : gp_exit_of(status);
 }
 
-/* Opens the copy where nothing is read yet: a taken name is a mistake of the caller, no damage. */
+/* Opens the copy before anything is read: an existing name is a usage error, not damage. */
 static int verify_check_options(struct gp_reading *r, int recordings)
 {
 	struct verify *v = (struct verify *)r;

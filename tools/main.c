@@ -45,7 +45,7 @@ static int unknown(const char *word)
 	return GP_EXIT_USAGE;
 }
 
-/* A sentence in lines of at most 80 columns. */
+/* Wraps a sentence at 80 columns. */
 static void print_sentence(const char *text)
 {
 	size_t column = 0;
@@ -62,7 +62,7 @@ static void print_sentence(const char *text)
 	puts(".\n");
 }
 
-/* One Markdown section an option: docs/ENVIRONMENT.md below its introduction. */
+/* Prints one Markdown section for each option: docs/ENVIRONMENT.md below its introduction. */
 static int print_environment(void)
 {
 	const struct gp_option *option;

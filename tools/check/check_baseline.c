@@ -1,6 +1,6 @@
 /*
- * The file of a baseline: what runs came to on each GPU, driver and PyTorch, and by how much a run
- * may exceed that. gpuprof-check(1) documents its keys.
+ * The baseline file: the figures of runs for each GPU, driver and PyTorch, and by how much a run
+ * may exceed them. gpuprof-check(1) documents its keys.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static const char *read_all(const struct gp_json_value *v, struct gp_baseline *o
 	return out->entry ? NULL : "no memory";
 }
 
-/* The whole file; NULL: errno says why not. */
+/* Reads the whole file. NULL: errno has the cause. */
 static char *check_baseline_load(const char *path, size_t *bytes)
 {
 	FILE *in = fopen(path, "re");
@@ -197,7 +197,7 @@ void gp_baseline_write(const struct gp_baseline *b, FILE *out)
 	gp_json_object(&json, "tolerance");
 	for (unsigned k = 0; k < GP_CURVES; k++) {
 		struct gp_text text = gp_check_amount_text(b->tolerance[k]);
-		/* to the byte where it is bytes */
+		/* exact where it is bytes */
 		if (!b->tolerance[k].is_share)
 			snprintf(text.s, sizeof text.s, "%llu",
 				 (unsigned long long)b->tolerance[k].number);
@@ -274,7 +274,7 @@ static enum gp_status take_groups(const struct gp_check *c, const struct gp_figu
 	out->device = f->device;
 	memcpy(out->bytes, f->bytes, sizeof out->bytes);
 	const struct gp_holders *h = gp_check_holders(&c->peak, f->device, of);
-	/* of another moment than the peak they would mislead */
+	/* groups of another moment than the peak would mislead */
 	if (!h || h->is_overwritten || !gp_check_groups(c, f->device, of, false, &groups, &whole))
 		return GP_OK;
 	out->group = calloc(GP_BASELINE_GROUPS, sizeof *out->group);

@@ -1,4 +1,6 @@
-/* Who is to blame for what is not kept: holders at a peak, blocks beside free memory. */
+/*
+ * Finds the culprits of an exceeded limit: holders at a peak, blocks beside free memory.
+ */
 #include <stdlib.h>
 #include <string.h>
 

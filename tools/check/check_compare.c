@@ -1,4 +1,6 @@
-/* A recording against the entry of a baseline that has its GPU, driver and PyTorch. */
+/*
+ * Compares a recording with the baseline's entry for its GPU, driver and PyTorch.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /*
- * Which stacks hold more than in the baseline. Keys of groups have line numbers, which move when a
- * source is edited, and say by way of what a place was reached only where others reach it, too. So
- * groups of one place are held against each other as they are called, if the baseline's are all
- * there; else without line numbers; else all together: what is shown is true of what it names.
+ * Lists the stacks that hold more than in the baseline. Keys of groups have line numbers, which
+ * move when a source is edited. A key names the callers of a place ("via") only where several
+ * callers reach it. So groups of a place are compared by key if all of the baseline's keys still
+ * exist. Otherwise they are compared without line numbers, and if that fails, too, all groups of
+ * the place are added up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ enum level { AS_CALLED, WITHOUT_LINES, PLACE, LEVELS };
 struct row {
 	const char *key;
 	char plain[KEY_MAX]; /* without line numbers */
-	size_t place;	     /* so much of it is before what tells it from others of its place */
+	size_t place;	     /* length of the part before "  via " */
 	uint64_t bytes;
 	bool is_before;
 };
@@ -52,7 +53,7 @@ static int compare_at(const struct row *a, const struct row *b, enum level level
 					strcmp(a->key, b->key);
 }
 
-/* So that rows that are one at a level stand side by side. */
+/* Puts rows that are equal at a level next to each other. */
 static int compare_rows(const void *left, const void *right)
 {
 	int order = 0;
@@ -69,7 +70,7 @@ static size_t run_of(const struct row *row, size_t rows, enum level level)
 	return n;
 }
 
-/* Each of the baseline has one that is called so now. */
+/* Whether each group of the baseline still exists at this level. */
 static bool has_all(const struct row *row, size_t rows, enum level level)
 {
 	for (size_t k = 0, n; k < rows; k += n) {
@@ -88,10 +89,10 @@ static bool has_all(const struct row *row, size_t rows, enum level level)
 struct listing {
 	struct gp_check_grown *grown;
 	size_t count;
-	uint64_t unlisted; /* what of a group is not in the baseline was at most */
+	uint64_t unlisted; /* upper limit for a group that the baseline does not list */
 };
 
-/* One group is called by its name, several by what they have in common. */
+/* One group keeps its key; several get the common part of their keys. */
 static char *check_grown_name_of(const struct row *row, size_t groups, enum level level)
 {
 	if (groups == 1)

@@ -1,8 +1,10 @@
-/* What a job holds more of from step to step, and which stacks it is that do. */
+/*
+ * Growth of the memory of a job from step to step, and the stacks that grow.
+ */
 #include "../report/report.h"
 #include "check_report.h"
 
-/* A stack that surely leaks explains it, or `leaks` cannot look for one. */
+/* Certain stacks explain the growth, or `leaks` cannot examine them. */
 static bool is_sure(const struct gp_check *c, const struct gp_growth_device *g)
 {
 	char text[GP_LEAK_DOUBT_MAX];
@@ -52,7 +54,7 @@ static struct gp_check_finding *growth_add(struct gp_check *c)
 	return f;
 }
 
-/* Why there is no judgement, and what to do about it. */
+/* Why the growth is not judged, and what to do about it. */
 static void growth_refuse(struct gp_check *c)
 {
 	char hint[GP_LEAK_DOUBT_MAX];
@@ -95,7 +97,7 @@ void gp_check_growth(struct gp_check *c)
 
 /* ---- stacks ---- */
 
-/* Only what grew is left, the most first. */
+/* Keeps only the groups that grew, largest growth first. */
 static void keep_grown(struct gp_diff *diff)
 {
 	size_t kept = 0;
@@ -114,7 +116,7 @@ bool gp_check_steps_build(const struct gp_check *c, const struct gp_growth_devic
 {
 	const struct gp_grouping grouping = { .by = GP_BY_STACK };
 	const struct gp_diff_how how = { .grouping = &grouping };
-	/* as `step:N`: before what these steps do first */
+	/* 1 ns earlier, as `step:N`: before the first events of these steps */
 	const int64_t at_ns[2] = { c->growth.from_ns - 1, c->growth.to_ns - 1 };
 	struct gp_diff_side side[2] = { { .recording = c->recording },
 					{ .recording = c->recording } };

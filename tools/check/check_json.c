@@ -37,7 +37,7 @@ static void write_finding(struct gp_json *json, const struct gp_check_finding *f
 	gp_json_end(json);
 }
 
-/* ---- who is to blame ---- */
+/* ---- culprits ---- */
 
 static void write_holders(struct gp_json *json, const struct gp_check *c, unsigned device)
 {
@@ -126,7 +126,7 @@ static void write_steps(struct gp_json *json, const struct gp_check *c,
 	gp_diff_free(&diff);
 }
 
-/* null: they were not looked for. */
+/* Writes null where steps were not looked for. */
 static void write_counts(struct gp_json *json, const struct gp_check *c)
 {
 	const struct gp_steps *steps = &c->leaks.steps;

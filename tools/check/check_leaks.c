@@ -1,4 +1,6 @@
-/* What leaks by little among much that comes and goes, and objects of the driver that grow. */
+/*
+ * Single stacks that leak too little to show in the sum, and objects of the driver that grow.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +11,7 @@
 #include "check_report.h"
 
 #define WHO_MAX 192u
-#define WHO_MOST 80u /* columns of the largest part of a sum */
+#define WHO_MOST 80u /* columns for the largest part of a sum */
 
 static enum gp_by by_of(const struct gp_leak *leak)
 {
@@ -18,7 +20,7 @@ static enum gp_by by_of(const struct gp_leak *leak)
 					      GP_BY_LINE;
 }
 
-/* The group that its stack would be in; of a sum, that of the largest part. */
+/* The group of its stack; for a sum, that of the largest part. */
 static void find_who(const struct gp_check *c, const struct gp_leak *leak, char out[WHO_MAX])
 {
 	const struct gp_grouping how = { .by = by_of(leak) };
@@ -41,13 +43,13 @@ static void find_who(const struct gp_check *c, const struct gp_leak *leak, char 
 	gp_groups_free(&groups);
 }
 
-/* What has no device may be of any. */
+/* A leak without a device may be of any device. */
 static bool is_of_another(const struct gp_check *c, const struct gp_leak *leak)
 {
 	return c->only_device >= 0 && leak->device < GP_DEVICES && leak->device != c->only_device;
 }
 
-/* Bytes are held against the limit; of what has no size there must be none. */
+/* Bytes are compared with the limit. Objects have no size, so any growth of them exceeds it. */
 static bool is_within(const struct gp_check *c, const struct gp_leak *leak)
 {
 	return leak->bytes_per_step > 0 &&
@@ -91,7 +93,7 @@ static bool is_of_sum(const struct gp_growth_device *g, const struct gp_leak *le
 	return !leak->is_object && g->device == leak->device && g->of == of;
 }
 
-/* Where the sum of all such memory tells, no stack is needed to. */
+/* If the sum of all memory already exceeds the limit, its stacks need no finding of their own. */
 static bool check_leaks_is_told(const struct gp_check *c, const struct gp_leak *leak)
 {
 	bool has_sum = false;
@@ -109,7 +111,7 @@ void gp_check_leaks(struct gp_check *c)
 	}
 }
 
-/* ---- what is shown of them ---- */
+/* ---- suspects that are shown ---- */
 
 bool gp_check_has_few_steps(const struct gp_check *c)
 {
@@ -132,7 +134,7 @@ double gp_check_suspected(const struct gp_check *c, const struct gp_growth_devic
 const struct gp_leak *gp_check_next_suspect(const struct gp_check *c, size_t *next)
 {
 	const struct gp_leaks *all = &c->leaks;
-	/* windows of time, in the place of steps, tell nothing of each step */
+	/* time windows instead of steps do not show growth a step */
 	while (!all->window_ns && *next < all->leaks + all->fillings) {
 		const size_t k = (*next)++;
 		const bool is_filling = k >= all->leaks;

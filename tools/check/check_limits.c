@@ -1,4 +1,6 @@
-/* Limits of the command line, held against the figures of each device. */
+/*
+ * Limits of the command line, compared with the figures of each device.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -38,7 +40,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* One digit behind the point, more where that lies on the other side of the limit. */
+/* One decimal, more if rounding would move the value across the limit. */
 static struct gp_text share_text(uint64_t share, uint64_t limit)
 {
 	struct gp_text text;
@@ -152,7 +154,7 @@ static void check_frag(struct gp_check *c, const struct gp_figures *figures)
 {
 	const char *doubt = gp_doubt_of(c->info);
 	if (has_framework(c) && !figures->has_framework)
-		return; /* what a library asked of this device is not in a cache */
+		return; /* only libraries use this device, and their memory is not in the cache */
 	struct gp_check_finding *f = gp_check_add(c, "max_frag", figures);
 	uint64_t reserved = figures->bytes[GP_CURVE_RESERVED], excess = gp_figures_excess(figures);
 	f->limit = c->limit[GP_CHECK_FRAG];
@@ -182,7 +184,7 @@ static void check_frag(struct gp_check *c, const struct gp_figures *figures)
 
 /* ---- headroom ---- */
 
-/* What was left of the device when the job held most. */
+/* Free memory of the device at the job's peak. */
 static uint64_t headroom_of(const struct gp_figures *figures)
 {
 	uint64_t used = figures->used_bytes != GP_BYTES_UNKNOWN ? figures->used_bytes :

@@ -1,4 +1,6 @@
-/* `gpuprof check` for a person: a line a condition, below them who is to blame. */
+/*
+ * `gpuprof check` for a person: one line a condition, below them the culprits.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +27,7 @@ static void print_key(const struct gp_check *c, FILE *out)
 	fputc('\n', out);
 }
 
-/* ---- who is to blame ---- */
+/* ---- culprits ---- */
 
 static void print_holders(const struct gp_check *c, unsigned device, enum gp_curve of, FILE *out)
 {
@@ -89,7 +91,7 @@ static void print_grown(const struct gp_check *c, unsigned device, FILE *out)
 	gp_check_grown_free(grown, count);
 }
 
-/* Of which no stack, or too little, is a suspect: what there is more of. */
+/* Growth without suspects, or with too few to explain it: the stacks that hold more. */
 static void print_steps(const struct gp_check *c, const struct gp_growth_device *g, FILE *out)
 {
 	struct gp_diff diff;
@@ -110,7 +112,7 @@ static void print_steps(const struct gp_check *c, const struct gp_growth_device 
 	gp_diff_free(&diff);
 }
 
-/* Too few steps to judge all that is held are enough for single stacks. */
+/* Too few steps to judge the sum can still be enough to judge single stacks. */
 static void print_silence(const struct gp_leaks_report *r, FILE *out)
 {
 	char text[GP_LEAK_DOUBT_MAX];
@@ -122,7 +124,7 @@ static void print_silence(const struct gp_leaks_report *r, FILE *out)
 			gp_count_text(r->leaks.steps.steps).s);
 }
 
-/* As `gpuprof leaks` tells of them, and in its words. */
+/* Prints suspects in the words of `gpuprof leaks`. */
 static void print_suspects(const struct gp_check *c, FILE *out)
 {
 	size_t shown = 0;
@@ -197,7 +199,7 @@ static void print_taken(const struct gp_check *c, FILE *out)
 	}
 }
 
-/* What shows most of what is to blame. */
+/* The command that shows most of the culprits. */
 static void write_next(const struct gp_check *c, char out[64])
 {
 	const struct gp_check_finding *of[GP_CULPRITS_STEPS + 1] = { NULL };
@@ -218,7 +220,7 @@ static void write_next(const struct gp_check *c, char out[64])
 			 c->growth.steps);
 }
 
-/* Of what is not kept. */
+/* Whether the finding is exceeded and has culprits. */
 static bool has_culprits(const struct gp_check *c)
 {
 	for (size_t k = 0; k < c->findings; k++)

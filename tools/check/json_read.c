@@ -1,4 +1,7 @@
-/* By descent, one function a kind of value; what is allocated hangs on the value at once. */
+/*
+ * Recursive descent, one function for each kind of value. A parent owns its members at once, so
+ * that a failure frees them.
+ */
 #include "json_read.h"
 
 #include <stdio.h>
@@ -21,7 +24,7 @@ static bool json_read_refuse(struct reading *r, const char *expected)
 	return false;
 }
 
-/* The next character behind blanks; NUL: the end. */
+/* The next character after blanks; NUL: the end. */
 static char peek(struct reading *r)
 {
 	while (r->at < r->bytes && strchr(" \t\r\n", r->text[r->at]) && r->text[r->at])
@@ -66,7 +69,7 @@ static size_t put_utf8(char *out, unsigned code)
 	return n;
 }
 
-/* Behind "\u". */
+/* Reads the digits after "\u". */
 static bool read_code(struct reading *r, char *out, size_t *used)
 {
 	unsigned code, low;
@@ -103,7 +106,7 @@ static bool read_text(struct reading *r, char **out)
 	if (peek(r) != '"')
 		return json_read_refuse(r, "'\"'");
 	r->at++;
-	/* what is read of it is never longer than it is written */
+	/* the decoded text is never longer than the encoded one */
 	for (size_t k = r->at; k < r->bytes && r->text[k] != '"'; k++, room++)
 		k += r->text[k] == '\\' && k + 1 < r->bytes;
 	char *text = *out = calloc(2 * room, 1);

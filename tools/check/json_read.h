@@ -1,4 +1,6 @@
-/* Reads small JSON files that people keep beside their code. Whole texts, no streams. */
+/*
+ * Reads small JSON files that people write by hand. Takes whole texts, not streams.
+ */
 #ifndef GP_JSON_READ_H
 #define GP_JSON_READ_H
 
@@ -16,7 +18,7 @@ enum gp_json_type {
 };
 struct gp_json_value {
 	enum gp_json_type type;
-	char *key;		/* of a member; NULL: it is none */
+	char *key;		/* of a member; NULL: not a member */
 	char *text;		/* of a TEXT, UTF-8 without NUL */
 	bool is_true, is_whole; /* whole: a number without sign, fraction and exponent: `whole` */
 	uint64_t whole;
@@ -26,13 +28,14 @@ struct gp_json_value {
 
 #define GP_JSON_WHY_MAX 96u
 /*
- * One value and nothing behind it, nested at most 32 deep. False: `why` says what was expected
- * where, "expected ',' or '}' at byte 17". Free with gp_json_value_free, also after a failure.
+ * Reads one value, nested at most 32 deep, with no text after it. False: `why` has the expected
+ * token and its place: "expected ',' or '}' at byte 17". Free with gp_json_value_free, also after a
+ * failure.
  */
 bool gp_json_value_read(const char *text, size_t bytes, struct gp_json_value *out,
 			char why[GP_JSON_WHY_MAX]);
 void gp_json_value_free(struct gp_json_value *value);
-/* The first member with that key and type; NULL: there is none. */
+/* The first member with that key and type; NULL: none. */
 const struct gp_json_value *gp_json_value_find(const struct gp_json_value *object, const char *key,
 					       enum gp_json_type type);
 

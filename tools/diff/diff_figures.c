@@ -58,12 +58,12 @@ size_t gp_diff_devices(const struct gp_diff_report *r, unsigned device[GP_DIFF_D
 
 struct rows {
 	const struct gp_diff_report *report;
-	const struct gp_figures *figures[GP_DIFF_SIDES]; /* NULL: the side has no such device */
+	const struct gp_figures *figures[GP_DIFF_SIDES]; /* NULL: the side lacks the device */
 	struct gp_diff_row *row;
 	size_t rows;
 };
 
-/* A row that says nothing of any side goes. */
+/* Drops the row if all sides have 0. */
 static struct gp_diff_row *row_end(struct rows *w, struct gp_diff_row *row)
 {
 	bool has_some = false;
@@ -73,7 +73,9 @@ static struct gp_diff_row *row_end(struct rows *w, struct gp_diff_row *row)
 	return row;
 }
 
-/* `at`: offset of the number in struct gp_figures; of a side without the device it is 0. */
+/*
+ * `at`: offset of the number in struct gp_figures. The number is 0 for a side without the device.
+ */
 static struct gp_diff_row *row_add(struct rows *w, const char *key, const char *label, size_t at,
 				   bool needs_frag)
 {
@@ -90,7 +92,7 @@ static struct gp_diff_row *row_add(struct rows *w, const char *key, const char *
 
 #define AT(member) offsetof(struct gp_figures, member)
 
-/* It follows from two peaks, so a change of it is no difference of its own. */
+/* The excess follows from two peaks, so its change does not count as a difference. */
 static void add_excess(struct rows *w)
 {
 	struct gp_diff_row *row = &w->row[w->rows];
@@ -104,7 +106,7 @@ static void add_excess(struct rows *w)
 	row_end(w, row);
 }
 
-/* The reasons that `frag` prints, short enough for a label. */
+/* Short forms of the causes that `frag` prints, for labels. */
 static const char *const cause_labels[GP_CAUSES] = {
 	[GP_CAUSE_PENDING] = "  in use by another stream",
 	[GP_CAUSE_PRIVATE] = "  in private pools",

@@ -45,7 +45,7 @@ static void print_settings(const struct gp_diff_report *r)
 	}
 }
 
-/* Stacks match only where both have the same kinds of frames. */
+/* Stacks match only if both recordings have the same kinds of frames. */
 static void print_stacks_doubt(const struct gp_diff_report *r)
 {
 	for (size_t k = 1; k < r->sides; k++) {
@@ -92,9 +92,11 @@ static void change_text(enum gp_diff_unit unit, uint64_t from, uint64_t to, char
 			 unit == GP_UNIT_COUNT ? gp_count_text(d).s : gp_bytes_text(d).s);
 }
 
-#define SHARE_MOST 10.0 /* of the first value: of greater changes bytes are easier to read */
+#define SHARE_MOST 10.0 /* of the first value: for greater changes bytes are easier to read */
 
-/* Two sides: both values and the change; more: the first value and the change of each other. */
+/*
+ * Two sides: both values and the change. More: the first value and the change of each other side.
+ */
 static void diff_print_row(const struct gp_diff_report *r, const struct gp_diff_row *row)
 {
 	char text[64];
@@ -143,7 +145,7 @@ static void diff_print_device(const struct gp_diff_report *r, unsigned device)
 
 /* ---- events ---- */
 
-/* A row, if the numbers differ; the title above the first one. */
+/* Prints a row if the numbers differ, and the title before the first row. */
 static void print_count(const struct gp_diff_report *r, const char *label,
 			uint64_t (*of)(const struct gp_info *, unsigned), unsigned kind,
 			bool *is_first)
@@ -175,7 +177,7 @@ static uint64_t launches_of(const struct gp_info *info, unsigned launched)
 						  info->graph_launches;
 }
 
-/* Of the whole runs; moments of one have the same. */
+/* Totals of whole runs. Moments of one run have the same totals. */
 static void print_events(const struct gp_diff_report *r)
 {
 	bool is_first = true;
@@ -221,7 +223,7 @@ static void print_group_titles(const struct gp_diff_report *r, size_t shown)
 	fputc('\n', r->out);
 }
 
-/* Those behind the ones that are shown. */
+/* Prints a line for the groups that are not shown. */
 static void print_rest(const struct gp_diff_report *r, const struct gp_diff_table *t, size_t from)
 {
 	struct gp_diff_part sum[GP_DIFF_SIDES] = { 0 };
@@ -237,7 +239,7 @@ static void print_rest(const struct gp_diff_report *r, const struct gp_diff_tabl
 	fprintf(r->out, "%s; --top 0 shows all\n", gp_plural(t->shown - from, "more group").s);
 }
 
-/* The figures are of the whole run all the same. */
+/* The figures cover the whole run even if the groups do not. */
 static void print_overwritten(const struct gp_diff_report *r, const struct gp_diff_table *t)
 {
 	for (size_t k = 0; k < r->sides; k++) {
@@ -323,7 +325,7 @@ static void print_ranges_doubt(const struct gp_diff_report *r)
 
 /* ---- the answer ---- */
 
-/* The first table in which a group changed: what was allocated before what the driver gave. */
+/* The first table with a changed group. Allocated memory comes before driver memory. */
 static const struct gp_diff_table *first_changed(const struct gp_diff_report *r)
 {
 	for (size_t k = 0; k < r->tables; k++)
@@ -332,7 +334,7 @@ static const struct gp_diff_table *first_changed(const struct gp_diff_report *r)
 	return NULL;
 }
 
-/* Groups are lines of code, and some sides have none: each of their groups would be a change. */
+/* Groups are lines of code. If some sides have no stacks, each group would look like a change. */
 static bool lacks_stacks(const struct gp_diff_report *r)
 {
 	const enum gp_by by = r->style.grouping.by;
@@ -342,20 +344,20 @@ static bool lacks_stacks(const struct gp_diff_report *r)
 	return false;
 }
 
-/* What a side holds of the table's curve. */
+/* Bytes of the table's curve that a side holds. */
 static uint64_t held_by(const struct gp_diff_table *t, size_t side)
 {
 	return t->holders[side] ? t->holders[side]->live_bytes : 0;
 }
 
-/* By so much the last side holds more or less than A. */
+/* By how many bytes the last side differs from A. */
 static uint64_t held_change(const struct gp_diff_report *r, const struct gp_diff_table *t)
 {
 	const uint64_t a = held_by(t, 0), b = held_by(t, r->sides - 1);
 	return a > b ? a - b : b - a;
 }
 
-/* Pinned memory that is a trifle, was not asked for, and is not all that changed. */
+/* Omits pinned memory if it is small, not requested and not the only change. */
 static bool is_without_host(const struct gp_diff_report *r)
 {
 	const struct gp_diff_table *first = first_changed(r);
@@ -369,7 +371,7 @@ static bool is_without_host(const struct gp_diff_report *r)
 	return true;
 }
 
-/* The shown table that changed most by bytes; of those alike the first one. */
+/* The shown table with the greatest change in bytes; the first of equal ones. */
 static const struct gp_diff_table *most_changed(const struct gp_diff_report *r)
 {
 	const struct gp_diff_table *most = first_changed(r);
@@ -385,7 +387,7 @@ static const struct gp_diff_table *most_changed(const struct gp_diff_report *r)
 	return most;
 }
 
-/* The group that changed most between side 0 and `side`; of groups alike the first one. */
+/* The group with the greatest change between side 0 and `side`; the first of equal ones. */
 static const struct gp_diff_group *diff_group_between(const struct gp_diff *diff, size_t side)
 {
 	const struct gp_diff_group *most = &diff->group[0];
@@ -446,7 +448,7 @@ static void print_answer(const struct gp_diff_report *r, size_t devices)
 		print_change(r, most);
 	else
 		fputs("The figures of devices differ.\n", r->out);
-	/* what the program allocated names its code; what the driver gave follows from it */
+	/* allocated memory has the program's lines; driver memory follows from it */
 	if (first != most)
 		print_change(r, first);
 }
@@ -456,7 +458,7 @@ static bool is_leaking(const struct gp_diff_report *r, size_t side)
 	return !r->is_of_moments && gp_leak_is_suspected(&r->side[side].leak);
 }
 
-/* A small change of the peak may be a leak. Where one side leaks, all verdicts are of interest. */
+/* A small change of the peak may be a leak. If one side leaks, print the verdicts of all. */
 static void print_leaks(const struct gp_diff_report *r)
 {
 	bool is_any = false;
