@@ -1,4 +1,6 @@
-/* fork, exec, read until the pipe ends or the time is over. */
+/*
+ * fork, exec, then read until the pipe ends or the time limit passes.
+ */
 #include "child_output.h"
 
 #include <errno.h>
@@ -33,7 +35,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* False: the time is over. */
+/* False: the time limit has passed. */
 static bool hear(int read_end, int64_t until_ms, struct gp_captured *out)
 {
 	size_t length = 0;

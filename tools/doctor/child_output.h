@@ -1,4 +1,6 @@
-/* Runs a program to hear what it says: stdout only, with a limit of time. Prints nothing itself. */
+/*
+ * Runs a program and captures its stdout, with a time limit. Prints no text of its own.
+ */
 #ifndef GP_CHILD_OUTPUT_H
 #define GP_CHILD_OUTPUT_H
 
@@ -8,9 +10,9 @@
 #include "../run/launch.h"
 
 struct gp_captured {
-	bool is_started, is_late; /* late: it was ended because its time was over */
+	bool is_started, is_late; /* late: killed at the time limit */
 	int exit_status;	  /* -1: ended by a signal, or not started */
-	char text[8192];	  /* what fits of its stdout */
+	char text[8192];	  /* start of its stdout, as far as it fits */
 };
 
 /* A setting whose value is NULL removes the variable. */

@@ -1,6 +1,5 @@
 /*
- * Calls the driver by name: nothing of CUDA is known here but three prototypes. Runs in a child of
- * `doctor`.
+ * Calls the driver by name. Declares only three prototypes of CUDA. Runs in a child of `doctor`.
  */
 #include "driver_probe.h"
 
@@ -62,7 +61,7 @@ int gp_driver_probe(void)
 		return 0;
 	}
 	print_path("driver", driver);
-	/* what is told before a driver hangs or ends the process in its start */
+	/* keep the output so far if the driver hangs or ends the process when it starts */
 	fflush(stdout);
 	print_number(driver, "version", "cuDriverGetVersion");
 	print_init(driver);
@@ -89,7 +88,7 @@ int gp_lookup_probe(const char *library)
 	void *address = NULL;
 	int found;
 	address_function look_up = (address_function)dlsym(driver, "cuGetProcAddress_v2");
-	/* the name without its version, and 12.0 as the version: what the CUDA runtime asks */
+	/* the CUDA runtime passes the name without its version, and 12.0 as the version */
 	if (look_up && look_up("cuMemAlloc", &address, 12000, 0, &found) == 0)
 		print_object("address", address);
 	return 0;

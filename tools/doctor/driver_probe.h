@@ -1,14 +1,21 @@
 /*
- * What only a process of its own may find out, since drivers never leave a process: is there a
- * driver, does it start, where do look-ups of its functions lead. Prints lines "key value".
+ * Probes for a process of their own, because a driver cannot be unloaded: whether there is a
+ * driver, whether it starts, and to which object look-ups of its functions lead. Print lines "key
+ * value".
  */
 #ifndef GP_DRIVER_PROBE_H
 #define GP_DRIVER_PROBE_H
 
-/* Keys: driver or driver_error, init, init_text, version, devices, libunwind. Exit status. */
+/*
+ * Keys: driver or driver_error, init, init_text, version, devices, libunwind. Returns the exit
+ * status.
+ */
 int gp_driver_probe(void);
 
-/* Keys: preloaded, and per door the object that it leads to: handle, global, address. No GPU. */
+/*
+ * Keys: preloaded; handle, global, address: the object to which each way of look-up leads. Needs no
+ * GPU.
+ */
 int gp_lookup_probe(const char *library);
 
 #endif

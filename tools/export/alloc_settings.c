@@ -1,6 +1,6 @@
 /*
- * What decides what fits is read by the library; of the other keys here. What it does not know it
- * passes over: PyTorch would not start with it.
+ * gp_allocator_settings_read of the library reads the settings that decide what fits; this file
+ * reads the other keys. Ignores unknown keys: PyTorch would not start with one.
  */
 #include "alloc_settings.h"
 
@@ -33,7 +33,7 @@ static void read_pair(struct gp_alloc_settings *s, const char *key, size_t bytes
 		s->register_threads = strtoull(value, NULL, 10);
 }
 
-/* Blanks count for nothing. */
+/* Removes blanks. */
 static void copy_bare(const char *text, char *out)
 {
 	size_t used = 0;
@@ -62,7 +62,7 @@ struct gp_alloc_settings gp_alloc_settings_parse(const char *whole)
 		if (text[bytes] == ':') {
 			const char *value = text + bytes + 1;
 			read_pair(&s, text, bytes, value);
-			/* commas of a list are its own */
+			/* commas inside a list do not end the pair */
 			const char *end = *value == '[' ? strchr(value, ']') : NULL;
 			text = end ? end : value;
 		}

@@ -1,6 +1,6 @@
 /*
- * What PYTORCH_CUDA_ALLOC_CONF says, read as PyTorch's allocator reads it: keys and values with
- * ':', pairs with ',', lists in brackets. What it does not name has its default.
+ * Reads PYTORCH_CUDA_ALLOC_CONF as PyTorch's allocator does: keys and values with ':', pairs with
+ * ',', lists in brackets. A missing key gets its default.
  */
 #ifndef GP_ALLOC_SETTINGS_H
 #define GP_ALLOC_SETTINGS_H

@@ -1,7 +1,7 @@
 /*
- * `--format torch`: what torch.cuda.memory._snapshot() gives, as a pickle for PyTorch's memory_viz
- * and everything else that reads such files. Acts are written as they come; which list they belong
- * to is said each time the device changes, so that nothing waits in memory.
+ * `--format torch`: the result of torch.cuda.memory._snapshot() as a pickle, for PyTorch's
+ * memory_viz and other readers of such files. Acts are written in order. A change of device ends
+ * the list of the old device and resumes that of the new one, so that no list is kept in memory.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 extern const struct gp_export_format gp_export_format_torch;
 
 /*
- * Memory outside the framework is in pools of its own, one an owner: (0, POOL_OUTSIDE + number).
- * That number is its stream, too, so that a viewer that joins ranges of one stream never joins it
- * with memory of the framework.
+ * Memory outside the framework is in pools of its own, one for each owner: (0, POOL_OUTSIDE +
+ * number). The stream has that number, too. A viewer that joins neighbours on one stream then never
+ * joins this memory with the framework's.
  */
 #define POOL_OUTSIDE (1ull << 32)
 #define OWNERS_MAX 256u
@@ -44,12 +44,12 @@ static const char *const states[] = {
 struct torch {
 	const struct gp_export *e;
 	struct gp_pickled_stacks *stacks;
-	char *owner[OWNERS_MAX]; /* the last one: all others */
+	char *owner[OWNERS_MAX]; /* the last entry stands for all others */
 	unsigned owners;
 	uint32_t traces, trace[GP_DEVICES];
 	uint64_t entries;    /* of all traces */
-	unsigned open;	     /* the device whose list is written now; NO_DEVICE: none */
-	bool has_categories; /* something lies outside the framework */
+	unsigned open;	     /* the device whose list is being written; NO_DEVICE: none */
+	bool has_categories; /* there is memory outside the framework */
 	struct gp_pickle pickle;
 };
 
@@ -120,7 +120,7 @@ static void open_trace(struct torch *t, unsigned device)
 	t->open = device;
 	if (device == NO_DEVICE)
 		return;
-	/* under the key that gets its final value, the list of these lists, at the end */
+	/* a temporary value of this key; finish_traces overwrites it with the list of lists */
 	put_key(t, "device_traces");
 	gp_pickle_resume(&t->pickle, t->trace[device]);
 }
@@ -131,7 +131,7 @@ static bool is_free(enum gp_act_kind kind)
 	       kind == GP_ACT_SEGMENT_FREE || kind == GP_ACT_SEGMENT_UNMAP;
 }
 
-/* What was free then, as far as it is known: at most what this job had not taken. */
+/* Free bytes of the device at an OOM: recorded, else an upper limit from the job's own memory. */
 static uint64_t device_free(const struct torch *t, const struct gp_act *act)
 {
 	struct gp_curves curves;
@@ -148,7 +148,7 @@ static uint64_t device_free(const struct torch *t, const struct gp_act *act)
 	return 0;
 }
 
-/* Whose it is and where. */
+/* Writes the owner and the place of the act. */
 static void put_place(struct torch *t, const struct gp_act *act)
 {
 	struct gp_pickle *p = &t->pickle;
@@ -202,8 +202,8 @@ static bool write_act(void *state, const struct gp_act *act)
 }
 
 /*
- * As each trace ends that PyTorch gives: with the snapshot itself. Viewers that know categories
- * must meet the unknown one, which they give to what was there before.
+ * PyTorch ends each trace with the snapshot itself. Viewers with categories need one of category
+ * unknown, which they apply to memory from before the trace.
  */
 static void write_snapshot(struct torch *t, const struct gp_memory_device *d)
 {
@@ -246,7 +246,7 @@ static void write_block(struct torch *t, const struct gp_memory_block *b)
 	gp_pickle_end(&t->pickle);
 }
 
-/* All that is asked of a segment, but its blocks, which follow as a list. */
+/* All of a segment except its blocks, which follow as a list. */
 static void begin_segment(struct torch *t, const struct gp_memory_segment *s, uint64_t stream,
 			  uint64_t pool, uint64_t user_pool)
 {
@@ -311,7 +311,7 @@ static void write_outside(struct torch *t, const struct gp_memory_outside *o)
 	end_segment(t);
 }
 
-/* By device and address, as PyTorch has them: two such lists into one. */
+/* Merges two lists by device and address, as PyTorch orders them. */
 static void write_segments(struct torch *t)
 {
 	const struct gp_history *h = t->e->history;
@@ -347,7 +347,7 @@ static void write_divisions(struct torch *t, const struct gp_alloc_settings *s)
 	gp_pickle_end(&t->pickle);
 }
 
-/* Nothing where the recording does not say what was set. */
+/* Writes no settings if the recording does not have them. */
 static void write_settings(struct torch *t)
 {
 	struct gp_pickle *p = &t->pickle;

@@ -1,6 +1,6 @@
 /*
- * The opcodes of pickle protocol 2. A container is memorised when it is begun, so that it may be
- * referred to before it ends; numbers count from 1.
+ * The opcodes of pickle protocol 2. A container is memorised when it begins, so that it may be
+ * referenced before it ends. Numbers count from 1.
  */
 #include "pickle.h"
 
@@ -50,7 +50,7 @@ static inline void pickle_put(struct gp_pickle *p, unsigned opcode)
 	p->buffer[p->used++] = (unsigned char)opcode;
 }
 
-/* Little-endian, behind its opcode. */
+/* Little-endian, after its opcode. */
 static inline void put_number(struct gp_pickle *p, uint64_t number, unsigned bytes)
 {
 	for (unsigned k = 0; k < bytes; k++)
@@ -70,7 +70,7 @@ static void pickle_put_bytes(struct gp_pickle *p, const char *bytes, size_t n)
 	p->used += n;
 }
 
-/* ---- what was written: open addressing, at most half full ---- */
+/* ---- written values: open addressing, at most half full ---- */
 
 static struct gp_pickle_row *pickle_row_place(const struct gp_pickle_rows *rows, uint64_t key,
 					      uint64_t more, const char *text)
@@ -124,7 +124,7 @@ void gp_pickle_rows_release(struct gp_pickle_rows *rows)
 	*rows = (struct gp_pickle_rows){ 0 };
 }
 
-/* ---- the whole ---- */
+/* ---- the pickle ---- */
 
 void gp_pickle_init(struct gp_pickle *p, FILE *out)
 {
@@ -152,7 +152,7 @@ void gp_pickle_release(struct gp_pickle *p)
 
 /* ---- containers ---- */
 
-/* Before a list's item and a dict's key. */
+/* Called before an item of a list and a key of a dict. */
 static inline void begin_item(struct gp_pickle *p)
 {
 	if (p->depth && p->level[p->depth].items == 0)
@@ -246,7 +246,7 @@ void gp_pickle_again(struct gp_pickle *p, uint32_t memo)
 
 static const char replacement[] = "\xef\xbf\xbd";
 
-/* Well-formed UTF-8 stays, `*n` bytes of it; of another byte the replacement is put. */
+/* Whether a well-formed UTF-8 sequence begins here, of *n bytes. Other bytes are replaced. */
 static bool is_kept(const char *text, size_t bytes, size_t *n)
 {
 	uint32_t code;
@@ -280,7 +280,7 @@ void gp_pickle_text(struct gp_pickle *p, const char *text)
 	end_value(p);
 }
 
-/* A dict's key begins an item and does not end it; anything else is a value. */
+/* A dict's key begins an item and does not end it. All other words are values. */
 void gp_pickle_word_of(struct gp_pickle *p, struct gp_pickle_rows *words, const char *text)
 {
 	struct gp_pickle_row *word = gp_pickle_row_get(words, gp_hash_text(text), 0, text);

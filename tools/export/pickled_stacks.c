@@ -1,4 +1,6 @@
-/* Three tables in front of the pickle: texts, frames by texts and line, stacks by their numbers. */
+/*
+ * Three tables before the pickle: texts, frames by texts and line, stacks by their numbers.
+ */
 #include "pickled_stacks.h"
 
 #include <inttypes.h>
@@ -10,11 +12,13 @@ struct gp_pickled_stacks {
 	struct gp_pickle *pickle;
 	struct gp_pickle_rows texts; /* of frames */
 	struct gp_pickle_rows frames, stacks;
-	struct gp_pickle_rows owned; /* by stack, the text is the owner's */
+	struct gp_pickle_rows owned; /* by stack; the text is the owner */
 	struct gp_frame frame[GP_FRAMES_MAX];
 };
 
-/* False: there is more to write than a reference. `row` NULL: out of memory. */
+/*
+ * Writes a reference if the row is in the file. False: write the value. `row` NULL: out of memory.
+ */
 static bool row_is_written(struct gp_pickled_stacks *s, const struct gp_pickle_row *row)
 {
 	s->pickle->is_out_of_memory |= !row;
@@ -32,7 +36,7 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* What stands for the name of a frame that has none: where it is. */
+/* The name of a frame without one: its place. */
 static void place_text(const struct gp_frame *f, char *out, size_t room)
 {
 	if (f->is_python)
@@ -51,7 +55,7 @@ static void write_frame(struct gp_pickled_stacks *s, const struct gp_frame *f)
 		place_text(f, place, sizeof place);
 		name = place;
 	}
-	file = file ? file : "??"; /* as PyTorch's own unwinder has it */
+	file = file ? file : "??"; /* as in PyTorch's own unwinder */
 	struct gp_pickle_row *row = gp_pickle_row_get(&s->frames, gp_hash_text(name),
 						      gp_hash_text(file) + f->line, NULL);
 	if (row_is_written(s, row))
@@ -90,7 +94,7 @@ void gp_pickled_stacks_close(struct gp_pickled_stacks *s)
 	free(s);
 }
 
-/* With symbols, without the interpreter's own: those say what the Python frames say already. */
+/* With symbols. Omits frames of the interpreter, which repeat the Python frames. */
 static size_t find_frames(struct gp_pickled_stacks *s, uint32_t stack, int64_t at_ns)
 {
 	struct gp_stack found;

@@ -1,6 +1,6 @@
 /*
- * The first lines of `gpuprof frag`: which request succeeds, how much reserved memory is unused and
- * why most of it is, and what to do about that cause. All figures stand again in the evidence.
+ * The first lines of `gpuprof frag`: which request succeeds, how much reserved memory is unused,
+ * the main cause, and what to do about it. The evidence repeats all figures.
  */
 #include <inttypes.h>
 
@@ -11,7 +11,7 @@
 #define CONF "PYTORCH_CUDA_ALLOC_CONF="
 #define FREE_PINS "free the pinning blocks first"
 
-/* By the cause of most unused bytes. `setting` helps too, where the job does not have it. */
+/* By the cause of most unused bytes. `setting` is a further advice if the job does not use it. */
 static const struct {
 	const char *text, *advice, *setting;
 } causes[GP_CAUSES] = {
@@ -34,7 +34,7 @@ static const struct {
 			    "expandable_segments:True" },
 };
 
-/* The job has it already, by its settings or by its segments. */
+/* Whether the job has the setting already, by its settings or its segments. */
 static bool has_setting(const struct gp_frag_report *r, const struct gp_frag *f,
 			enum gp_cause cause)
 {
@@ -76,7 +76,10 @@ bool gp_frag_has_failed(const struct gp_frag_report *r, const struct gp_frag *f)
 static void print_served(const struct gp_frag_report *r, const struct gp_frag *f)
 {
 	const struct gp_arena *home = &f->memory->arena[f->home];
-	/* the place may be of another stream, or still in use by one */
+	/*
+	 * an upper limit: the stream is unknown, so the gap may be another stream's or still
+	 * pending
+	 */
 	bool is_bound = !home->is_known && f->largest_request_bytes;
 	fprintf(r->out, "%s%s from the cache", is_bound ? "at most " : "",
 		gp_bytes_text(f->largest_request_bytes).s);
@@ -129,7 +132,7 @@ static void print_unused(const struct gp_frag_report *r, const struct gp_frag *f
 	if (!unused)
 		return;
 	bool is_oom = r->failed.bytes && r->failed.device == f->device->device;
-	/* the cache is released for PyTorch's requests alone */
+	/* PyTorch releases its cache only for its own requests */
 	if (is_oom && !r->failed.is_framework && most == GP_CAUSE_SOFT)
 		fputs("  to do: call empty_cache() before that request\n", r->out);
 	else if (!is_oom) /* else `gpuprof oom` advises */
@@ -151,7 +154,7 @@ const struct gp_oom *gp_frag_worst_oom(const struct gp_frag_report *r, unsigned 
 	return worst;
 }
 
-/* The moments with more unused memory than this one. */
+/* Names the moments with more unused memory than this one. */
 static void print_most_unused(const struct gp_frag_report *r, const struct gp_frag_device *d)
 {
 	const struct gp_oom *worst = gp_frag_worst_oom(r, d->frag.device->device);

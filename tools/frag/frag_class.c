@@ -1,6 +1,6 @@
 /*
- * Classes of blocks. Each stack is named once; those that are called the same are one class, and
- * the largest classes keep their own colour.
+ * Classes of blocks, for colours. Each stack is named once. Stacks with the same name are one
+ * class, and the largest classes get a colour of their own.
  */
 #include "frag_class.h"
 
@@ -9,7 +9,7 @@
 
 #include "../io/amount.h"
 
-/* A stack of blocks, what it is called, and its class. */
+/* A stack of blocks, its name and its class. */
 struct kind {
 	uint32_t stack;
 	int64_t at_ns;
@@ -70,7 +70,7 @@ static int compare_classes(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* The different stacks, with their bytes, by number. */
+/* Lists the different stacks with their bytes, by number. */
 static bool list_kinds(const struct gp_frag_report *r, struct kinds *out)
 {
 	const struct gp_memory *m = &r->memory;
@@ -94,7 +94,7 @@ static bool list_kinds(const struct gp_frag_report *r, struct kinds *out)
 	return true;
 }
 
-/* The largest names become classes; the last class takes what is left when there are more. */
+/* Makes the largest names classes. If there are more names, the last class holds the rest. */
 static bool class_kinds(struct kinds *all, struct gp_frag_classes *out)
 {
 	struct gp_frag_class *class = calloc(all->kinds + 1, sizeof *class);

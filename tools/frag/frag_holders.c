@@ -1,6 +1,6 @@
 /*
- * Who holds memory at the moment, above what `frag` says of it: for a job that runs, where the
- * first question is which code it is. The groups are those of `gpuprof peak`.
+ * Prints the groups that hold memory at the moment, before the report of `frag`. Meant for a
+ * running job, where the code is the first question. The groups are those of `gpuprof peak`.
  */
 #include "../io/amount.h"
 #include "../leaks/leaks_report.h"
@@ -10,7 +10,7 @@
 
 #define HOLDERS_SHOWN 5u
 
-/* Of pinned memory a trifle is left out beside a device. */
+/* Omits small amounts of pinned memory if there is a device. */
 static enum gp_status print_holders(const struct gp_frag_report *r, struct gp_holders *h)
 {
 	const struct gp_use_style style = { .top = HOLDERS_SHOWN,
@@ -21,7 +21,7 @@ static enum gp_status print_holders(const struct gp_frag_report *r, struct gp_ho
 	struct gp_groups groups;
 	uint64_t outside = h->of == GP_CURVE_DRIVER ? gp_use_fold_segments(h) : h->live_bytes;
 	const bool is_trifle = h->of == GP_CURVE_PINNED && r->devices && outside < GP_PINNED_LEAST;
-	if (!outside || is_trifle) /* blocks tell what lies in segments */
+	if (!outside || is_trifle) /* memory in segments is shown by blocks */
 		return GP_OK;
 	enum gp_status status =
 		gp_groups_build(r->recording, h->use, h->uses, &style.grouping, &groups);
@@ -61,7 +61,7 @@ static bool frag_holders_is_shown(const struct gp_frag_report *r, unsigned devic
 	return is_there;
 }
 
-/* Each curve but that of segments, which the rest of the report is about. */
+/* Visits each curve except reserved, which the rest of the report covers. */
 static enum gp_status visit_holders(const struct gp_frag_report *r,
 				    enum gp_status (*visit)(const struct gp_frag_report *,
 							    struct gp_holders *))
@@ -81,7 +81,7 @@ static enum gp_status visit_holders(const struct gp_frag_report *r,
 	return status;
 }
 
-/* One moment has no growth: whether a group grows, the events up to now answer as for `leaks`. */
+/* One moment shows no growth, so this adds the verdict of `leaks` on the events so far. */
 enum gp_status gp_frag_holders_print(const struct gp_frag_report *r)
 {
 	struct gp_leak_answer leak;

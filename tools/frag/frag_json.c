@@ -59,7 +59,7 @@ void gp_frag_causes_write(struct gp_json *json, const struct gp_frag *f)
 	gp_json_end(json);
 }
 
-/* Where a private pool is from; null: it is none, or that is not known. */
+/* The capture that made a private pool; null: not a private pool, or unknown. */
 static void write_capture(struct gp_json *json, const struct gp_arena *a)
 {
 	if (a->graph)

@@ -1,6 +1,6 @@
 /*
- * Segments on a terminal: pool by pool, by address, each on a line of its own, which goes on in the
- * next one where it is long. One cell is so many bytes that all cells would fill some forty lines.
+ * Segments as text: pool by pool, by address. Each begins a line, and a long one continues on the
+ * next. The bytes of a cell are chosen so that the map fills about forty lines.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -27,7 +27,9 @@ struct map {
 	unsigned width, used;
 };
 
-/* What blocks have of the bytes [from, to) of their segment; blocks before *block end there. */
+/*
+ * How blocks fill the bytes [from, to) of their segment. *block moves past blocks that end before.
+ */
 static enum fill fill_of(const struct gp_memory *m, const struct gp_memory_segment *s,
 			 size_t *block, uint64_t from, uint64_t to)
 {
@@ -78,7 +80,7 @@ static void print_segment(struct map *map, const struct gp_memory_segment *s)
 		map->used++;
 		at = to;
 	}
-	/* the bar stands for no byte */
+	/* the bar is a delimiter without bytes */
 	if (map->used < map->width) {
 		fputs(map->r->is_ascii ? "|" : "▏", map->r->out);
 		map->used++;

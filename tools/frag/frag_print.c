@@ -68,7 +68,7 @@ static void print_framework_line(const struct gp_frag_report *r, const struct gp
 	fprintf(r->out, " + %s unused\n", gp_bytes_text(f->unused_bytes).s);
 }
 
-/* They stay as long as their graph does, and when that ends is not recorded. */
+/* They exist as long as their graph, and the end of a graph is not recorded. */
 static uint64_t idle_private_bytes(const struct gp_frag *f)
 {
 	uint64_t bytes = 0;
@@ -151,7 +151,7 @@ void gp_frag_pins_print(const struct gp_frag_report *r, const struct gp_frag *f)
 	size_t shown = r->top && f->pins > r->top ? (size_t)r->top : f->pins;
 	if (!shown)
 		return;
-	if (!r->info->has_stacks) { /* no row would name any code */
+	if (!r->info->has_stacks) { /* rows without stacks would show no code */
 		fprintf(r->out, "blocks pinning free memory: %s; no stacks were recorded\n",
 			gp_count_text(f->pins).s);
 		return;
@@ -169,7 +169,7 @@ void gp_frag_pins_print(const struct gp_frag_report *r, const struct gp_frag *f)
 			r->all_text ? r->all_text : "--top 0");
 }
 
-/* ---- what has to go ---- */
+/* ---- blocks to free ---- */
 
 void gp_frag_set_print(const struct gp_frag_report *r, const struct gp_block_set *set, size_t most,
 		       int indent)
@@ -246,7 +246,7 @@ static void print_born(const struct gp_frag_report *r, const struct gp_frag_devi
 			gp_bytes_text(d->frag.fit.rounded_bytes).s, gp_ns_text(d->born.at_ns).s);
 }
 
-/* By the table of `gpuprof oom`. */
+/* The OOM's number in the table of `gpuprof oom`. */
 static size_t oom_number(const struct gp_frag_report *r)
 {
 	size_t k = 0;
@@ -283,7 +283,7 @@ void gp_frag_next_print(const struct gp_frag_report *r, const char *options)
 	bool has_segments = false;
 	for (size_t k = 0; k < r->devices; k++)
 		has_segments |= r->device[k].frag.reserved_bytes != 0;
-	if (r->has_holders || !has_segments) { /* the code, and no map without segments */
+	if (r->has_holders || !has_segments) { /* name the code; without segments there is no map */
 		gp_next_print(r->out,
 			      gp_next_of(r->recording, r->info,
 					 r->has_holders ? "peak --at end" : "peak"),
@@ -293,7 +293,7 @@ void gp_frag_next_print(const struct gp_frag_report *r, const char *options)
 	bool has_at = r->at && r->at[strspn(r->at, plain)] == '\0';
 	snprintf(command, sizeof command, "frag%s%s%s%s", has_at ? " --at " : "",
 		 has_at ? r->at : "", *options ? " " : "", options);
-	/* of a moment that was asked for more can be said of the same moment */
+	/* with --at, stay at the same moment */
 	gp_next_print(r->out, r->at ? command : gp_next_of(r->recording, r->info, command),
 		      r->path);
 }

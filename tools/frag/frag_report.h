@@ -1,6 +1,6 @@
 /*
- * What `gpuprof frag` shows of one recording at one moment, in its several forms. The command fills
- * it in, each form is a file frag_x.c.
+ * The report of `gpuprof frag` on one recording at one moment, in several forms. The command fills
+ * it in; each form is a file frag_x.c.
  */
 #ifndef FRAG_REPORT_H
 #define FRAG_REPORT_H
@@ -12,7 +12,7 @@ struct gp_frag_device {
 	struct gp_frag frag;
 	struct gp_owners owners;
 	struct gp_frag_born born;
-	struct gp_unused_peak most; /* bytes 0: none; and the cause of most of it */
+	struct gp_unused_peak most; /* bytes 0: none; and its main cause */
 	enum gp_cause most_cause;
 	uint64_t peak_bytes[GP_CURVES]; /* up to the moment; for the summary */
 };
@@ -20,45 +20,45 @@ struct gp_frag_report {
 	struct gp_recording *recording;
 	const struct gp_info *info;
 	const char *path;
-	const char *at;	     /* as it was asked for; NULL: the default */
-	const char *moment;  /* "when it ran out of memory"; NULL: a time that was asked for */
-	char moment_key[32]; /* that `--at` takes: "oom:1", "peak:reserved"; "": `at` */
+	const char *at;	     /* as given; NULL: the default */
+	const char *moment;  /* "when it ran out of memory"; NULL: a time of the user */
+	char moment_key[32]; /* as an argument of `--at`: "oom:1", "peak:reserved"; "": `at` */
 	struct gp_memory memory;
 	struct gp_ooms ooms;
-	struct gp_oom failed; /* the moment's; bytes 0: none */
+	struct gp_oom failed; /* at the moment; bytes 0: none */
 	struct gp_allocator_settings settings;
-	const char *not_known; /* of the memory and of the settings; NULL: all is known */
+	const char *not_known; /* unknown memory and settings, as text; NULL: all known */
 	size_t devices;
 	struct gp_frag_device *device;
 	FILE *out;
 	struct gp_json *json;
 	uint64_t top;
-	const char *all_text; /* what shows more than these; NULL: --top 0 */
+	const char *all_text; /* the option that shows more rows; NULL: --top 0 */
 	unsigned columns;
 	bool is_ascii;
-	bool has_holders; /* who holds memory comes first: of a job that runs */
+	bool has_holders; /* begin with the holders of memory, for a running job */
 };
 
 /* frag_print.c, frag_json.c, frag_summary.c, frag_map.c */
 void gp_frag_print(const struct gp_frag_report *report);
-/* The line behind each form that says why figures may be wrong. */
+/* The last line of each form: why figures may be wrong. */
 void gp_frag_note_print(const struct gp_frag_report *report);
-/* Its first lines for one device: what fits, what is unused and why, what to do (frag_answer.c). */
+/* The first lines for one device: what fits, what is unused and why, what to do (frag_answer.c). */
 void gp_frag_answer_print(const struct gp_frag_report *report, const struct gp_frag_device *device);
 /* The cause of most unused bytes. */
 enum gp_cause gp_frag_main_cause(const struct gp_frag *frag);
-/* Of the OOMs of the device the first with most unused memory; NULL: none had any. */
+/* The first OOM of the device with most unused memory; NULL: none had unused memory. */
 const struct gp_oom *gp_frag_worst_oom(const struct gp_frag_report *report, unsigned device);
-/* frag_holders.c: who holds memory at the moment, above the rest. */
+/* frag_holders.c: the holders of memory at the moment. */
 enum gp_status gp_frag_holders_print(const struct gp_frag_report *report);
 enum gp_status gp_frag_holders_write(const struct gp_frag_report *report);
-/* The request that failed at this moment is the one of `frag->fit`. */
+/* Whether `frag->fit` is the request that failed at this moment. */
 bool gp_frag_has_failed(const struct gp_frag_report *report, const struct gp_frag *frag);
-/* Parts of it: the number line, the table of causes, the blocks that pin free memory. */
+/* Parts of the report: the number line, the table of causes, the blocks that pin free memory. */
 void gp_frag_line_print(FILE *out, const struct gp_frag *frag, const struct gp_owners *owners);
 void gp_frag_causes_print(const struct gp_frag_report *report, const struct gp_frag *frag);
 void gp_frag_pins_print(const struct gp_frag_report *report, const struct gp_frag *frag);
-/* The first `most` blocks of a set, a line each behind `indent` columns. */
+/* The first `most` blocks of a set, one a line after `indent` columns. */
 void gp_frag_set_print(const struct gp_frag_report *report, const struct gp_block_set *set,
 		       size_t most, int indent);
 enum gp_status gp_frag_write(const struct gp_frag_report *report);
@@ -66,18 +66,20 @@ void gp_frag_summary_print(const struct gp_frag_report *report);
 void gp_frag_map_print(const struct gp_frag_report *report);
 
 struct gp_report_table;
-/* frag_rows.c: a table with a row for each device of each recording. False: no memory, said. */
+/*
+ * frag_rows.c: a table with a row for each device of each recording. False: out of memory, printed.
+ */
 void gp_frag_rows_begin(struct gp_report_table *sheet);
 bool gp_frag_rows_add(struct gp_report_table *sheet, const struct gp_frag_report *report);
 
 enum gp_frag_colour { GP_COLOUR_AGE, GP_COLOUR_STACK };
-/* frag_svg.c: a page of its own. False: no memory. */
+/* frag_svg.c: a complete picture. False: out of memory. */
 bool gp_frag_draw(const struct gp_frag_report *report, enum gp_frag_colour colour);
 
 /* The last line: `frag` with `options`, at the same moment. */
 void gp_frag_next_print(const struct gp_frag_report *report, const char *options);
 
-/* ---- texts that several forms have ---- */
+/* ---- texts of several forms ---- */
 
 /* "when it ran out of memory, 1.2 s", "at 1.2 s" */
 struct gp_frag_moment {
@@ -90,24 +92,24 @@ struct gp_frag_place {
 	char s[96];
 };
 struct gp_frag_place gp_frag_place(const struct gp_arena *arena, bool is_small);
-/* Who allocated it: operator and line of the user; why that is not known. */
+/* The operator and the user's line that allocated it, or why they are unknown. */
 #define GP_WHO_MAX 256u
 void gp_frag_who(const struct gp_frag_report *report, uint32_t stack, int64_t at_ns, char *out);
 
-/* ---- keys that `oom` writes as well ---- */
+/* ---- keys that `oom` also writes ---- */
 
-/* A number; null where it is GP_BYTES_UNKNOWN. */
+/* A number; null for GP_BYTES_UNKNOWN. */
 void gp_known_write(struct gp_json *json, const char *key, uint64_t bytes);
 void gp_frag_owners_write(struct gp_json *json, const struct gp_frag *frag,
 			  const struct gp_owners *owners);
 void gp_frag_causes_write(struct gp_json *json, const struct gp_frag *frag);
-/* At most `top` of them, 0: all; with the number of their stacks or without. */
+/* At most `top` pins, 0: all. Optionally with the numbers of their stacks. */
 void gp_frag_pins_write(struct gp_json *json, const struct gp_frag *frag, uint64_t top,
 			bool has_stacks);
 /* The addresses of the blocks. */
 void gp_frag_set_write(struct gp_json *json, const char *key, const struct gp_memory *memory,
 		       const struct gp_block_set *set);
-/* `stream`, a number, and `pool`, a pair of them: null where they are not known. */
+/* `stream`, a number, and `pool`, a pair of numbers; null if unknown. */
 void gp_arena_write(struct gp_json *json, const struct gp_arena *arena);
 
 #endif

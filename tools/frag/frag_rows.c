@@ -1,4 +1,6 @@
-/* Free memory of many recordings: a row for each device, so that the odd rank is seen. */
+/*
+ * Free memory of many recordings: a row for each device, to compare ranks.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +32,7 @@ static void put_ooms(struct gp_cell *cell, const struct gp_frag_report *r, unsig
 	gp_cell_put_ooms(cell, r->info, ooms, first_ns);
 }
 
-/* Of a job without PyTorch there is no reserved memory, and no share of it. */
+/* A job without PyTorch has no reserved memory, and no share of it. */
 static bool row_add(struct gp_report_table *sheet, const struct gp_frag_report *r,
 		    const struct gp_frag *f)
 {
@@ -39,7 +41,7 @@ static bool row_add(struct gp_report_table *sheet, const struct gp_frag_report *
 	struct gp_report_row *row = gp_report_table_add(sheet, text);
 	if (!row)
 		return false;
-	/* moments of ranks that start one after the other say little */
+	/* ranks start at different times, so mark no outlier among their moments */
 	gp_cell_put(&row->cell[AT], NAN, gp_ns_text(r->memory.at_ns).s);
 	put_ooms(&row->cell[OOMS], r, f->device->device);
 	if (!f->reserved_bytes)

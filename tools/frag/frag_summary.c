@@ -1,6 +1,6 @@
 /*
- * The rows of torch.cuda.memory_summary() at the moment, from segments and blocks. Peaks stand
- * where a curve has one; what was allocated in all since the start is in `gpuprof top`.
+ * The rows of torch.cuda.memory_summary() at the moment, from segments and blocks. Peaks are shown
+ * for curves. `gpuprof top` has the totals of all allocations since the start.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -16,13 +16,13 @@ enum { ALL, LARGE, SMALL, POOLS };
 /* A row's figures; GP_BYTES_UNKNOWN: not recorded. */
 struct row {
 	uint64_t now[POOLS];
-	uint64_t peak; /* of all; GP_BYTES_UNKNOWN */
+	uint64_t peak; /* of all; GP_BYTES_UNKNOWN: not recorded */
 };
 
 struct rows {
 	struct row allocated, active, requested, reserved, non_releasable;
 	struct row allocations, active_allocations, segments, non_releasable_allocations;
-	uint64_t oversize_allocations, oversize_segments; /* from max_split_size on */
+	uint64_t oversize_allocations, oversize_segments; /* at least max_split_size */
 };
 
 static void frag_summary_add(struct row *row, bool is_small, uint64_t number)
@@ -51,14 +51,14 @@ static void add_segment(struct rows *rows, const struct gp_memory *m,
 		frag_summary_add(&rows->active_allocations, s->is_small, b->state != GP_STATE_FREE);
 		rows->oversize_allocations +=
 			b->state == GP_STATE_ALLOCATED && b->bytes >= max_split_bytes;
-		/* PyTorch: of a segment that is cut in pieces; it leaves out expandable ones */
+		/* as PyTorch: free in a split segment that is not expandable */
 		bool is_cut = b->state == GP_STATE_FREE && s->blocks > 1 && !s->is_expandable;
 		frag_summary_add(&rows->non_releasable, s->is_small, is_cut ? b->bytes : 0);
 		frag_summary_add(&rows->non_releasable_allocations, s->is_small, is_cut);
 	}
 }
 
-/* Of no pool in particular. */
+/* Prints a count that has no parts in pools. */
 static void print_count(FILE *out, const char *name, uint64_t count)
 {
 	fprintf(out, "%-22s %12s\n", name, gp_count_text(count).s);
@@ -77,7 +77,7 @@ static void print_cell(FILE *out, uint64_t number, bool is_count)
 static void frag_summary_print_row(FILE *out, const char *name, const struct row *row,
 				   bool is_count)
 {
-	/* neither a figure nor a pool's part of one */
+	/* omit a row without figures */
 	bool has_now = row->now[ALL] && row->now[ALL] != GP_BYTES_UNKNOWN;
 	if (!has_now && (!row->peak || row->peak == GP_BYTES_UNKNOWN))
 		return;
@@ -92,7 +92,7 @@ static void frag_summary_print_row(FILE *out, const char *name, const struct row
 	}
 }
 
-/* By the moment, with the one at which the report stands. */
+/* OOMs of the device up to and including the moment. */
 static uint64_t count_ooms(const struct gp_frag_report *r, unsigned device)
 {
 	uint64_t count = 0;

@@ -1,6 +1,6 @@
 /*
- * Segments as a picture that stands alone: pool by pool, by address, rows of equal bytes; long
- * segments go on in the next row, short ones share one. Blocks say what they are when pointed at.
+ * Segments as an SVG picture: pool by pool, by address, in rows of equal bytes. Long segments
+ * continue in the next row, short ones share a row. A block's details appear on hover.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #define APART 2.5 /* pixels between two segments of a row */
 #define ROWS_MOST 56u
 #define ROW_LEAST (UINT64_C(40) << 20) /* two segments of 20 MiB */
-#define SLACK 12.0		       /* that the edges of short segments may take more */
+#define SLACK 12.0		       /* pixels that gaps between short segments may add */
 
 static const char style[] =
 	"text{font-family:Helvetica,Arial,'Liberation Sans','DejaVu Sans',sans-serif;"
@@ -30,7 +30,7 @@ static const char style[] =
 	".segment{fill:#eceef1}\n.edge{fill:none;stroke:#5b6472;stroke-width:.7}\n"
 	".pending{fill:url(#pending)}\n.gap{fill:#fff3c4}\n";
 
-/* Ages from light to dark; others told apart, the last for the rest. */
+/* Ages from light to dark. Kinds in distinct colours, the last for the rest. */
 static const char *const age_colours[] = { "#d9f0a3", "#addd8e", "#78c679", "#41ab5d",
 					   "#238443", "#006837", "#004529" };
 static const char *const kind_colours[GP_CLASSES_MOST] = { "#1f6fb5", "#e08214", "#1b9e77",
@@ -45,7 +45,7 @@ struct sheet {
 	uint64_t row_bytes;
 	double x, y;	 /* where the next segment begins */
 	double end;	 /* of the page */
-	bool is_drawing; /* else only measured */
+	bool is_drawing; /* false: only measures the height */
 };
 
 /* ---- rows ---- */
@@ -86,7 +86,7 @@ static void put_block(const struct sheet *s, size_t which, uint64_t from, uint64
 	fputs("</title></rect>\n", s->out);
 }
 
-/* The part [from, to) of a segment, in one row. */
+/* Draws the part [from, to) of a segment, in one row. */
 static void put_part(const struct sheet *s, const struct gp_memory_segment *g, uint64_t from,
 		     uint64_t to, size_t *block)
 {

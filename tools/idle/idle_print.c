@@ -20,7 +20,7 @@ static const char *const state_words[GP_IDLE_STATES] = {
 static const char *const state_advice[GP_IDLE_STATES] = {
 	"", "remove it", "allocate it later", "free it earlier", "offload or recompute it", "",
 };
-/* what lives beside the driver's memory; beside a framework's blocks */
+/* other memory: beside the driver's memory, beside the framework's blocks */
 static const char *const beside_words[] = { "other processes", "outside PyTorch" };
 static const char *const waste_titles[GP_WASTES] = {
 	"allocated early: long before the first use",
@@ -61,7 +61,7 @@ static void print_stack(const struct gp_idle_report *r, uint32_t stack, int64_t 
 		gp_stack_print(r->out, r->recording, stack, at_ns, GP_STACK_FOLDED);
 }
 
-/* Whose it is, where the rest does not show that; NULL: it does. */
+/* The owner as text; NULL: the rest of the line shows it already. */
 static const char *owner_text(const struct gp_idle_whose *whose, bool is_beside)
 {
 	static const char *const words[GP_IDLE_OWNERS] = {
@@ -80,7 +80,7 @@ static bool has_framework(const struct gp_idle_report *r, unsigned device)
 	return false;
 }
 
-/* Beside a framework's blocks it is said what is none: one place often gets both. */
+/* Beside a framework's blocks, marks memory outside of them: the same line often requests both. */
 static void print_key(const struct gp_idle_report *r, const char *key, size_t stacks,
 		      const struct gp_idle_whose *whose, bool is_beside)
 {
@@ -103,9 +103,9 @@ static void print_rest(const struct gp_idle_report *r, size_t rows)
 		fprintf(r->out, "  %s; --top 0 shows all\n", gp_plural(left, "more row").s);
 }
 
-/* ---- how much was seen ---- */
+/* ---- coverage ---- */
 
-/* Whatever it used, nothing is called unused that may have been among it. */
+/* How much of the uses was not seen. Memory that these may have used is never called unused. */
 static void print_unseen(const struct gp_idle_report *r)
 {
 	const struct gp_idle *i = &r->idle;
@@ -155,7 +155,7 @@ static void print_coverage(const struct gp_idle_report *r)
 
 /* ---- at the peak ---- */
 
-/* Of the owners whose memory makes the peak, or of the others. */
+/* For the owners whose memory makes up the peak, or for the others. */
 struct gp_idle_sum gp_idle_state_sum(const struct gp_idle_device *d, bool is_of_peak,
 				     enum gp_idle_state state)
 {
@@ -193,7 +193,7 @@ static void print_sum(const struct gp_idle_report *r, const struct gp_idle_sum *
 	fprintf(r->out, "%10s %9s  ", gp_bytes_text(sum->bytes).s, gp_count_text(sum->count).s);
 }
 
-/* Beside PyTorch it is mostly a library's, and seldom the program's own. */
+/* In a PyTorch job it is mostly a library's, and seldom the program's own. */
 static const char *unknown_owner_advice(const struct gp_idle_device *d, enum gp_idle_state s)
 {
 	return d->is_framework && s == GP_IDLE_NEVER ?
@@ -201,7 +201,7 @@ static const char *unknown_owner_advice(const struct gp_idle_device *d, enum gp_
 		       "owner unknown (no stacks)";
 }
 
-/* What helps depends on the owner: a program cannot offload a workspace of cuBLAS. */
+/* Prints advice by owner: a program cannot offload a workspace of cuBLAS. */
 static void print_idle_state(const struct gp_idle_report *r, const struct gp_idle_device *d,
 			     enum gp_idle_state s)
 {
@@ -352,7 +352,7 @@ static void print_waste(const struct gp_idle_report *r, enum gp_waste waste)
 	print_rest(r, rows);
 }
 
-/* An OOM is answered before a job is run again. */
+/* An OOM is more urgent than a second run. */
 static void idle_print_next(const struct gp_idle_report *r, const char *otherwise)
 {
 	const unsigned lacks = gp_again_lacks(r->info, GP_LACK_USES | GP_LACK_STACKS);

@@ -1,6 +1,6 @@
 /*
- * What `gpuprof idle` shows of one recording, for a person and for a program. The command fills it
- * in.
+ * The report of `gpuprof idle` on one recording, for a person and for a program. The command fills
+ * it in.
  */
 #ifndef IDLE_REPORT_H
 #define IDLE_REPORT_H
@@ -26,18 +26,18 @@ extern const char *const gp_idle_state_keys[GP_IDLE_STATES];
 /* "early", "late", "never", "between", "churn", "pinned" */
 extern const char *const gp_waste_keys[GP_WASTES];
 
-/* How many rows of such a table are shown. */
+/* Number of rows shown of a table with `rows` rows. */
 size_t gp_idle_rows_shown(const struct gp_idle_report *report, size_t rows);
 bool gp_idle_wants(const struct gp_idle_report *report, unsigned device);
 
 /*
- * What lived at the peak: of the owners whose memory makes the peak, or of the others; in one state
- * and in all.
+ * Memory at the peak, in one state or in all. Of the owners whose memory makes up the peak, or of
+ * the others.
  */
 struct gp_idle_sum gp_idle_state_sum(const struct gp_idle_device *device, bool is_of_peak,
 				     enum gp_idle_state state);
 struct gp_idle_sum gp_idle_total(const struct gp_idle_device *device, bool is_of_peak);
-/* Of all, those that are not busy or unknown. */
+/* Memory that is neither busy nor unknown. */
 uint64_t gp_idle_unused_bytes(const struct gp_idle_device *device, bool is_of_peak);
 
 void gp_idle_print(const struct gp_idle_report *report); /* idle_print.c */

@@ -1,4 +1,6 @@
-/* The front page of a recording: peaks, who holds most, out-of-memories, leaks, steps. */
+/*
+ * The front page of a recording: peaks, largest holders, OOMs, leaks, steps.
+ */
 #include "info_report.h"
 
 #include <math.h>
@@ -20,7 +22,7 @@ bool gp_info_is_at_least(const struct gp_info *info, const struct gp_holders *h)
 	       (h->of == GP_CURVE_PINNED && !gp_has_whole_pinned(info));
 }
 
-/* The framework's blocks before driver memory, in which they lie; most bytes first. */
+/* The framework's blocks come before driver memory, which contains them; then most bytes first. */
 static const struct gp_holders *front_most(const struct gp_peak *peak)
 {
 	const struct gp_holders *most = NULL;

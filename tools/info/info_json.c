@@ -129,7 +129,7 @@ static void write_damages(const struct gp_info *info, struct gp_json *json)
 	gp_json_end(json);
 }
 
-/* One alone says nothing of what lies between two. */
+/* A single step has no time from one to the next. */
 static void write_steps(const struct gp_info_report *r)
 {
 	const struct gp_steps *steps = &r->front->leaks.leaks.steps;

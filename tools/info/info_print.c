@@ -132,7 +132,7 @@ static void print_allocator(const struct gp_info *info, FILE *out)
 
 #define SPANS_SHOWN 5
 
-/* Which spans, and what opened and closed each. */
+/* The captured spans, and what opened and closed each. */
 static void print_captured(const struct gp_info *info, FILE *out)
 {
 	if (!info->is_captured_in_part)
@@ -191,7 +191,7 @@ static void print_size(const struct gp_info *info, FILE *out)
 		gp_plural(info->blocks, "block").s);
 }
 
-/* A later recorder of the same directory may have moved it out of the ring place. */
+/* Names the ring file with the rest. A later recorder may have moved it out of the ring place. */
 static void print_rest(const struct gp_info *info, FILE *out)
 {
 	const char *slash = info->ring_left ? strrchr(info->ring_left, '/') : NULL;
@@ -205,7 +205,7 @@ static void print_rest(const struct gp_info *info, FILE *out)
 	      out);
 }
 
-/* One alone says nothing of what lies between two. */
+/* A single step has no time from one to the next. */
 static bool has_times(const struct gp_steps *steps)
 {
 	return steps->p50_ns >= 0;
@@ -248,7 +248,7 @@ static void print_peak_of(const struct gp_info_report *r, const struct gp_holder
 		gp_bytes_text(h->peak_bytes).s, verbs[h->of], gp_ns_text(h->peak_at_ns).s);
 }
 
-/* Events may be missing of which nothing is known. */
+/* Events may be missing without a count. */
 static bool has_doubt(const struct gp_info *info)
 {
 	return gp_has_losses(info) || !info->is_complete;

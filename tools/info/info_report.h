@@ -1,6 +1,6 @@
 /*
- * What `gpuprof info` shows of one recording, for a person and for a program: what it is, and the
- * front page of what the other commands find in it. The command fills it in.
+ * The report of `gpuprof info` on one recording, for a person and for a program: its properties,
+ * and the front page of results of other commands. The command fills it in.
  */
 #ifndef INFO_REPORT_H
 #define INFO_REPORT_H
@@ -11,15 +11,15 @@
 
 #define GP_FRONT_HOLDERS 3u
 
-/* The answers of `peak`, `oom` and `leaks`, short. */
+/* Short answers of `peak`, `oom` and `leaks`. */
 struct gp_info_front {
 	struct gp_peak peak;
-	/* of what the framework allocated, else of driver memory, where it was most; NULL: none */
+	/* the highest peak of allocated memory, else of driver memory; NULL: none */
 	const struct gp_holders *most;
-	struct gp_groups groups;     /* by stack, of `most`; none where no stacks were recorded */
-	struct gp_groups lines;	     /* likewise by line */
-	uint64_t ooms, failed_calls; /* as gp_ooms_build counts them */
-	uint64_t driver_ooms;	     /* of the OOMs: failed CUDA calls that no framework made */
+	struct gp_groups groups;     /* of `most`, by stack; none if no stacks were recorded */
+	struct gp_groups lines;	     /* of `most`, by line */
+	uint64_t ooms, failed_calls; /* as in gp_ooms_build */
+	uint64_t driver_ooms;	     /* failed CUDA calls that no framework made */
 	int64_t first_oom_ns;
 	struct gp_leaks_report leaks; /* its steps are those of the report */
 	struct gp_leak_answer answer;
@@ -28,23 +28,25 @@ struct gp_info_report {
 	const char *path;
 	struct gp_recording *recording;
 	const struct gp_info *info;
-	const struct gp_info_front *front; /* NULL: it could not be had */
+	const struct gp_info_front *front; /* NULL: not available */
 	bool has_step_list;
 	FILE *out;
 	struct gp_json *json;
 };
 
 /*
- * Up to six replays; memory as gp_leaks_build needs. Without has_holders `groups` and `lines` stay
- * empty. Free with gp_info_front_release, also after a failure.
+ * Takes up to six replays, and memory as gp_leaks_build. Without has_holders, `groups` and `lines`
+ * stay empty. Free with gp_info_front_release, also after a failure.
  */
 enum gp_status gp_info_front_build(struct gp_recording *recording, const struct gp_info *info,
 				   const char *path, bool has_holders, struct gp_info_front *out);
 void gp_info_front_release(struct gp_info_front *front);
-/* The peaks of a curve are at least those that are shown. */
+/* Whether the shown peaks of a curve are lower limits. */
 bool gp_info_is_at_least(const struct gp_info *info, const struct gp_holders *holders);
 
-/* Of the kept blocks, over kept allocations, frees, framework blocks and launches; NAN: no such. */
+/*
+ * Bytes of kept blocks per kept allocation, free, framework block and launch; NAN: there are none.
+ */
 double gp_info_bytes_per_event(const struct gp_info *info);
 
 /* info_print.c, info_json.c */

@@ -1,6 +1,6 @@
 /*
- * Option parsing. getopt cannot name the nearest option and forgets which word was wrong, so: our
- * own.
+ * Option parsing. Not getopt: it cannot name the nearest option and does not report which word was
+ * wrong.
  */
 #include "flags.h"
 
@@ -33,14 +33,14 @@ int gp_usage(const struct gp_command *command, const char *format, ...)
 
 enum { HELP_LEFT = 28, HELP_WIDTH = 80, WORDS_MAX = 64 };
 
-/* Behind its name in the help: "WHAT=one|other". */
+/* The words of a choice in the help: "WHAT=one|other". */
 static const char *choice_words(const char *value)
 {
 	const char *equals = strchr(value, '=');
 	return equals ? equals + 1 : value;
 }
 
-/* "one|other" as pointers into `text`. */
+/* Splits "one|other" into pointers into `text`. */
 static size_t words_split(const char *value, char *text, size_t capacity, const char **words)
 {
 	size_t count = 0;
@@ -80,7 +80,7 @@ bool gp_flags_wrong_value(const char *option, const char *text, const char *kind
 	return false;
 }
 
-/* Beside what stands at the left, broken at spaces. */
+/* Prints a text in the right column of the help, wrapped at spaces. */
 static void print_wrapped(const char *left, const char *text)
 {
 	const char *const all = text;
@@ -117,7 +117,7 @@ void gp_flags_hint(const struct gp_flag *f)
 	gp_hint("%s%s%s", form, *f->text ? ": " : "", f->text);
 }
 
-/* "WHAT=one|other": WHAT at the left, its words behind the text. */
+/* For "WHAT=one|other": WHAT on the left, its words after the text. */
 static void print_flag(const struct gp_flag *f)
 {
 	char left[80], form[64], text[1024], list[512], copy[256];
@@ -132,7 +132,7 @@ static void print_flag(const struct gp_flag *f)
 	print_wrapped(left, text);
 }
 
-/* Rows without a text, which many commands share: what they do stands in gpuprof(1). */
+/* Lists options without a text, which many commands share. gpuprof(1) documents them. */
 static void print_shared(const struct gp_flag *flags)
 {
 	char list[256] = "", form[64];
@@ -226,13 +226,13 @@ static int store_choice(const struct gp_flag *flag, const char *value)
 	return 0;
 }
 
-/* Narrower than what may stand behind '=': `run -v no` runs a command of that name. */
+/* Accepts fewer words than after '=': `run -v no` runs a command of that name. */
 static bool is_on_off(const char *word)
 {
 	return word && (strcmp(word, "on") == 0 || strcmp(word, "off") == 0);
 }
 
-/* `value`: what stood behind '=' or behind the letter, or NULL. */
+/* `value`: the text after '=' or after the letter, or NULL. */
 static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 {
 	const char *next = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;

@@ -1,4 +1,6 @@
-/* Expands directories to the recordings in them, and takes what stdin brings. */
+/*
+ * Expands directories to the recordings in them, and reads a recording from stdin.
+ */
 #include "inputs.h"
 
 #include <dirent.h>
@@ -11,11 +13,11 @@
 #include "../io/progress.h"
 #include "../io/stdin_recording.h"
 
-/* One command a program: its recordings live as long. */
+/* One command a program: the recordings live until it ends. */
 static struct inputs {
 	char **path;
 	size_t count, capacity;
-	const char *directory; /* the only word; NULL: it is not one, or there are several */
+	const char *directory; /* the only word, if it is a directory; else NULL */
 } inputs;
 
 static bool inputs_add(char *path)
@@ -42,7 +44,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A pipe or a directory of such a name is not a recording: opening one may wait forever. */
+/* Skips pipes and directories with such a name: opening one may wait forever. */
 static bool is_recording_name(const char *path)
 {
 	static const char suffix[] = ".gpr";
@@ -94,7 +96,7 @@ static bool inputs_add_directory(const char *path)
 	return true;
 }
 
-/* 0, or what gp_inputs_parse returns for it. */
+/* 0, or a negative result of gp_inputs_parse. */
 static int inputs_add_stdin(char *word)
 {
 	int exit_status;

@@ -1,6 +1,6 @@
 /*
- * The recordings that a reading command was given: files, directories in the place of the
- * recordings in them, and `-` for stdin. Also the error of what cannot be answered for several.
+ * The recordings on the command line of a reading command: files, directories for the recordings in
+ * them, and `-` for stdin. Also prints the error if a command takes only one.
  */
 #ifndef GP_INPUTS_H
 #define GP_INPUTS_H
@@ -10,19 +10,22 @@
 enum { GP_INPUTS_DIRECTORIES = 1, GP_INPUTS_STDIN = 2 };
 
 /*
- * Parses the options like gp_flags_parse. Each word that is a directory is replaced by its files
- * NAME.gpr, in natural order (rank-2 before rank-10), not by those of its subdirectories. The word
- * `-` stays and stands for stdin (stdin_recording.h). A command may take neither: its `inputs`.
- * Returns the number of recordings, at least 1, and sets *argv to them: they live until the program
- * ends. Or a negative value for gp_flags_exit: the error is printed.
+ * Parses the options like gp_flags_parse. Replaces each directory by its files NAME.gpr, in natural
+ * order (rank-2 before rank-10), without those of subdirectories. The word `-` stays and stands for
+ * stdin (stdin_recording.h). The `inputs` of a command may exclude directories and stdin. Returns
+ * the number of recordings, at least 1, and sets *argv to them; they live until the program ends.
+ * Or returns a negative value for gp_flags_exit, after printing the error.
  */
 int gp_inputs_parse(const struct gp_command *command, const struct gp_flag *flags, int argc,
 		    char ***argv);
 
-/* The directory, if the command line had that alone; else NULL. It lives as long as argv. */
+/* The directory, if it was the only word; else NULL. It lives as long as argv. */
 const char *gp_inputs_directory(void);
 
-/* False: `what`, an option with its dashes or a command, got more than one recording; printed. */
+/*
+ * False: `what`, an option with its dashes or a command, got more than one recording. Prints the
+ * error.
+ */
 bool gp_inputs_is_one(const struct gp_command *command, const char *what, int recordings);
 
 #endif

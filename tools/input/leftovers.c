@@ -1,4 +1,6 @@
-/* Adoption, and the lines of its report that say what went wrong. */
+/*
+ * Adopts rings, and prints the failures from the report of the adoption.
+ */
 #include "leftovers.h"
 
 #include <stdbool.h>
@@ -12,7 +14,7 @@
 #include "../io/stdin_recording.h"
 #include "gpuprof.h"
 
-static char *said; /* every line of it ends with a newline */
+static char *said; /* the lines printed so far, each with its newline */
 
 static bool say_once(const char *line, size_t bytes)
 {
@@ -34,7 +36,7 @@ static bool begins(const char *line, const char *with)
 	return strncmp(line, with, strlen(with)) == 0;
 }
 
-/* Takes a line of the report at once: somebody waits. What was adopted is not worth a line. */
+/* Handles each line at once, since an adoption can wait. Omits lines on successful adoptions. */
 static ssize_t take_line(void *context, const char *line, size_t bytes)
 {
 	(void)context;

@@ -1,8 +1,8 @@
 /*
- * What dead processes left in their rings, adopted into their recordings before anything is read.
- * What of `recording` could not be adopted is said on stderr, each ring once. It prints nothing
- * about rings of other recordings. Another adopter is awaited for about 10 seconds in all, and only
- * for recordings that were asked for.
+ * Adopts the rings of dead processes into their recordings before anything is read. If part of
+ * `recording` cannot be adopted, prints it on stderr, once for each ring. Prints no lines on rings
+ * of other recordings. Waits up to about 10 seconds in all for another adopter, and only for
+ * requested recordings.
  */
 #ifndef GP_LEFTOVERS_H
 #define GP_LEFTOVERS_H
@@ -10,11 +10,11 @@
 #include <stdbool.h>
 
 /*
- * First the rings of `recording` (need not exist), then once all in the ring places and the working
- * directory, then those beside `recording` when the one before was not there, too.
+ * Adopts the rings of `recording`, which need not exist. The first call also adopts all rings in
+ * the ring places.
  */
 void gp_leftovers_adopt(const char *recording);
-/* Nothing but the rings of `recording`. */
+/* Adopts only the rings of `recording`. */
 void gp_leftovers_adopt_own(const char *recording, bool is_quiet);
 
 #endif

@@ -1,4 +1,6 @@
-/* A process that ended and left its rings is told by them; of others the kernel tells. */
+/*
+ * Finds out why a process does not record: from its rings if it ended, else from the kernel.
+ */
 #include "no_events.h"
 
 #include <pwd.h>

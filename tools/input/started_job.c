@@ -1,4 +1,6 @@
-/* Parents are read from /proc: a process that cannot be seen there has none. */
+/*
+ * Reads parents from /proc. A process that is not visible there has no parent.
+ */
 #include "started_job.h"
 
 #include <stdlib.h>
@@ -24,7 +26,7 @@ struct child_search {
 	bool is_recorded;
 };
 
-/* 0: it is not there. */
+/* 0: not visible. */
 static unsigned parent_of(unsigned pid)
 {
 	char path[32], line[512];
@@ -33,7 +35,7 @@ static unsigned parent_of(unsigned pid)
 	FILE *file = fopen(path, "re");
 	if (!file)
 		return 0;
-	/* the name in parentheses may hold anything */
+	/* the name in parentheses may contain any byte */
 	const char *end = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
 	if (!end || sscanf(end, ") %*c %u", &parent) != 1)
 		parent = 0;

@@ -1,5 +1,5 @@
 /*
- * Three significant digits for sizes and times: more are noise in a report, and --json has them
+ * Sizes and times with three significant digits: more are noise in a report, and --json has them
  * all.
  */
 #include "amount.h"
@@ -70,7 +70,7 @@ struct gp_text gp_about_text(double ns)
 	return t;
 }
 
-/* Sums of thirds of a block are whole blocks but for what doubles cannot hold. */
+/* Subtracts the error of doubles, so that a sum of thirds of a block is a whole block. */
 int64_t gp_rate_bytes(double bytes_per_step)
 {
 	return (int64_t)ceil(bytes_per_step - 1e-6);

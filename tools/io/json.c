@@ -1,4 +1,6 @@
-/* The JSON writer: nothing is buffered, so recordings of any length can be dumped. */
+/*
+ * The JSON writer. It buffers no text, so that recordings of any length can be dumped.
+ */
 #include "json.h"
 
 #include <assert.h>
@@ -13,7 +15,7 @@ void gp_json_init(struct gp_json *json, FILE *out, unsigned flat_from)
 	*json = (struct gp_json){ .out = out, .flat_from = flat_from };
 }
 
-/* What is not shown stays exact: two texts that differ are two keys to a program. */
+/* Escapes keep unprintable text exact: a program must see different texts as different keys. */
 static void escape(FILE *out, uint32_t code)
 {
 	if (code > 0xffff)

@@ -6,24 +6,24 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Containers in each other: ranges of 256 levels are two each. */
+/* Nesting depth: 256 levels of ranges take two containers each. */
 #define GP_JSON_DEEP 640u
 
 struct gp_json {
 	FILE *out;
 	unsigned depth;
 	unsigned flat_from; /* containers from this depth on stay on one line */
-	bool has_schema;    /* written, or not wanted: a file of a format of its own */
+	bool has_schema;    /* written, or not part of this file's format */
 	bool has_member[GP_JSON_DEEP];
 	char closer[GP_JSON_DEEP];
 };
 
-/* Of docs/JSON.md. A key that goes, or changes its meaning or unit, makes a new one. */
+/* Version of docs/JSON.md. Increases if a key is removed or changes its meaning or unit. */
 #define GP_JSON_SCHEMA 1u
 
 /*
- * flat_from 0: everything on one line. The outermost object begins with "schema", or each object
- * of the outermost list; of several objects behind each other the first one alone.
+ * flat_from 0: all on one line. The outermost object, or each object of an outermost list, begins
+ * with "schema". In a sequence of objects only the first one does.
  */
 void gp_json_init(struct gp_json *json, FILE *out, unsigned flat_from);
 
@@ -31,7 +31,7 @@ void gp_json_init(struct gp_json *json, FILE *out, unsigned flat_from);
 void gp_json_object(struct gp_json *json, const char *key);
 void gp_json_array(struct gp_json *json, const char *key);
 void gp_json_end(
-	struct gp_json *json); /* of the innermost container; the outermost ends the line */
+	struct gp_json *json); /* closes the innermost container; the outermost ends the line */
 void gp_json_text(struct gp_json *json, const char *key, const char *text); /* NULL: null */
 void gp_json_bytes(struct gp_json *json, const char *key, const char *text, size_t bytes);
 void gp_json_number(struct gp_json *json, const char *key, uint64_t number);

@@ -1,6 +1,6 @@
 /*
- * All names of a line that are longer than some limit are cut to it: the longest ones first. A line
- * for which that is not enough is folded at spaces.
+ * Names longer than some limit are cut to it, so the longest ones are cut first. A line that is
+ * still too long is folded at spaces.
  */
 #include "line_fit.h"
 
@@ -15,10 +15,10 @@
 
 enum {
 	NAMES_MAX = 16,
-	FOLD_LEAST = 40, /* columns: below, parts of figures would stand below each other */
+	FOLD_LEAST = 40, /* columns: on narrower lines, parts of figures would mix */
 };
 
-/* Bytes of what stands at `at`, and its columns. Escape sequences end with a letter. */
+/* Bytes of the sign at `at`, and its columns. An escape sequence ends with a letter. */
 static size_t sign_length(const char *at, size_t bytes, size_t *columns)
 {
 	uint32_t code;
@@ -40,7 +40,7 @@ static size_t sign_length(const char *at, size_t bytes, size_t *columns)
 	return n;
 }
 
-/* wcwidth knows Unicode only in a locale of UTF-8, whatever the user's is. */
+/* wcwidth needs a UTF-8 locale for Unicode, whatever the user's locale is. */
 static locale_t enter_utf8(void)
 {
 	static locale_t utf8;
@@ -79,7 +79,7 @@ static void write_plain(FILE *out, const char *text, size_t bytes)
 			fputc(text[at], out);
 }
 
-/* The first `file.py:96` of a name; false: it has none. */
+/* The first `file.py:96` of a name; false: there is none. */
 static bool find_place(const char *name, size_t bytes, size_t *begin, size_t *end)
 {
 	bool has_dot = false;
@@ -100,8 +100,8 @@ static bool find_place(const char *name, size_t bytes, size_t *begin, size_t *en
 }
 
 /*
- * Its head and its tail, at most `limit` columns with the mark; of a line of code the file and the
- * number stay whole where there is room for them. Returns the columns.
+ * Writes head and tail of a name, at most `limit` columns with the mark. Keeps the file and number
+ * of a line of code whole if they fit. Returns the columns.
  */
 static size_t write_cut(FILE *out, const char *name, size_t bytes, size_t limit, const char *mark,
 			size_t mark_width)
@@ -140,7 +140,7 @@ static size_t write_cut(FILE *out, const char *name, size_t bytes, size_t limit,
 
 size_t gp_name_least(const char *name)
 {
-	enum { MARKS = 4, MOST = 28 }; /* names of files that a compiler made are longer */
+	enum { MARKS = 4, MOST = 28 }; /* longer names are files that a compiler generated */
 	const size_t bytes = strlen(name);
 	size_t begin, end;
 	const locale_t before = enter_utf8();
@@ -173,7 +173,7 @@ static void names_find(const char *line, size_t bytes, struct names *out)
 	}
 }
 
-/* The most columns of a name with which the line is `excess` columns shorter, if that can be. */
+/* The largest limit on names that makes the line `excess` columns shorter, if there is one. */
 static size_t names_limit(const struct names *names, size_t excess)
 {
 	size_t limit = 0, saved;
@@ -188,7 +188,10 @@ static size_t names_limit(const struct names *names, size_t excess)
 	return limit;
 }
 
-/* With its names cut to `limit`; `is_marked`: the marks around them stay. Returns the columns. */
+/*
+ * Writes the line with names cut to `limit`. `is_marked`: keeps the marks around them. Returns the
+ * columns.
+ */
 static size_t names_write(FILE *out, const char *line, size_t bytes, const struct names *names,
 			  size_t limit, const char *mark, bool is_marked)
 {
@@ -233,13 +236,13 @@ size_t gp_line_fit(FILE *out, const char *line, size_t bytes, size_t columns, co
 struct fold {
 	FILE *out;
 	size_t columns, column, rows;
-	size_t hang;  /* where the lines behind the first begin */
-	size_t field; /* what begins here is not begun in the first line; 0: all may be */
+	size_t hang;  /* where lines after the first begin */
+	size_t field; /* a word in this column begins a new line; 0: no such column */
 	const char *colour;
 	size_t colour_bytes; /* 0: none */
 };
 
-/* Columns where the last of the parts begins that two spaces separate; with one part, 0. */
+/* The column of the last part, where two spaces separate parts; 0 with one part. */
 static size_t field_of(const char *line, size_t bytes, size_t *indent, unsigned *fields)
 {
 	size_t column = 0, columns, spaces = 0, field = 0;
@@ -272,7 +275,7 @@ static bool is_unit(const char *at, size_t bytes)
 	return n > 0 && n <= UNIT_MOST && isalpha((unsigned char)*at);
 }
 
-/* A figure stays with its unit, and what is in brackets together, up to half a line. */
+/* Keeps a figure with its unit, and text in brackets, up to half a line. */
 static size_t word_length(const char *line, size_t bytes, size_t columns)
 {
 	size_t at = 0, width = 0, wide;
@@ -302,7 +305,7 @@ static void fold_word(struct fold *f, const char *word, size_t bytes)
 	f->column += width_of(word, bytes);
 }
 
-/* For a word of `width`. A pager ends colours with the line. */
+/* Begins a line for a word of `width`. Pagers reset colours at the end of a line. */
 static void fold_break(struct fold *f, size_t width)
 {
 	const size_t room = width < f->columns ? f->columns - width : 0;
@@ -335,10 +338,13 @@ static void fold_line(struct fold *f, const char *line, size_t bytes)
 	}
 }
 
-/* Behind the label of a line, below the last column of a table, or two columns in. */
+/*
+ * Sets where the lines continue: after the label, below the last column of a table, or indented by
+ * two.
+ */
 static void fold_place(struct fold *f, const char *line, size_t bytes)
 {
-	enum { LEAST = 30 }; /* columns in which a text can be read */
+	enum { LEAST = 30 }; /* columns for readable text */
 	unsigned fields;
 	size_t indent, width = width_of(line, bytes);
 	const size_t half = f->columns / 2;

@@ -1,4 +1,6 @@
-/* The one grammar of messages. Writes to stderr only. */
+/*
+ * The grammar of messages. Writes to stderr only.
+ */
 #include "message.h"
 
 #include <ctype.h>
@@ -20,7 +22,7 @@ void gp_message_prepare(FILE *(*function)(unsigned *columns))
 	prepare = function;
 }
 
-/* With `prefix`, folded where messages go to a terminal. */
+/* Writes a line with `prefix`, folded if messages go to a terminal. */
 static void line_say(enum gp_role role, const char *prefix, const char *line, size_t length)
 {
 	unsigned columns = 0;
@@ -43,7 +45,7 @@ static void message_say(enum gp_role role, const char *prefix, const char *forma
 			va_list arguments)
 {
 	char line[4096];
-	const int error = errno; /* callers look at it afterwards */
+	const int error = errno; /* callers read errno afterwards */
 	int n = vsnprintf(line, sizeof line, format, arguments);
 	if (n >= 0)
 		line_say(role, prefix, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
@@ -104,9 +106,7 @@ int gp_exit_of(enum gp_status status)
 	return GP_EXIT_INTERNAL;
 }
 
-/*
- * Bytes of the sequence that a first byte announces, and the smallest code point that may use it.
- */
+/* Bytes of the sequence with this first byte, and the smallest code point that may use it. */
 static size_t sequence(unsigned char first, uint32_t *low)
 {
 	if (first >= 0xf0 && first < 0xf5)
@@ -140,10 +140,10 @@ size_t gp_code_point(const char *at, size_t bytes, uint32_t *code)
 }
 
 /*
- * Characters that act on others without showing themselves: controls, separators of lines, what
- * turns the direction of a text, and format characters (Cf) in which a text can hide. Joiners
- * (U+200C, U+200D) and variation selectors stay: names have them in Persian, in Hindi and in emoji,
- * and they shape no more than their neighbours. U+FFFE and U+FFFF are in no XML.
+ * Invisible characters that affect other text: controls, line separators, changes of text
+ * direction, and format characters (Cf) that can hide text. Joiners (U+200C, U+200D) and variation
+ * selectors are allowed: names in Persian, Hindi and emoji contain them, and they shape only their
+ * neighbours. XML has no U+FFFE and U+FFFF.
  */
 static const struct {
 	uint32_t first, last;

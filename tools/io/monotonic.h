@@ -1,4 +1,6 @@
-/* The time for deadlines and progress: no moment of a recording. */
+/*
+ * The time for deadlines and progress, unrelated to moments of a recording.
+ */
 #ifndef MONOTONIC_H
 #define MONOTONIC_H
 

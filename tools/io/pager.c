@@ -1,4 +1,6 @@
-/* A shell runs it, as git's: a pager is a command line with options. */
+/*
+ * The pager is a command line with options, so a shell runs it, as in git.
+ */
 #include "pager.h"
 
 #include <errno.h>
@@ -13,7 +15,7 @@ static const char usual[] = "less";
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 enum { ENDS = sizeof ends / sizeof *ends };
 
-static volatile pid_t pager; /* 0: none runs */
+static volatile pid_t pager; /* 0: none is running */
 static volatile int input = -1;
 static struct sigaction before[ENDS], pipe_before;
 
@@ -28,7 +30,7 @@ static const char *command(void)
 	return usual;
 }
 
-/* What it has of the report it shows; then the program ends by its signal. */
+/* Waits until the pager has shown its input, then ends the program by the signal. */
 static void end_behind_pager(int number)
 {
 	close(input);
@@ -49,7 +51,10 @@ static void watch_signals(void)
 	sigaction(SIGPIPE, &ignored, &pipe_before);
 }
 
-/* What a pager is given that the shell cannot start (126: not executable, 127: not found). */
+/*
+ * Shows the input with cat if the shell cannot start the pager (126: not executable, 127: not
+ * found).
+ */
 static const char script[] = "eval \"$1\"; case $? in 126|127) exec cat ;; esac";
 
 static void run_pager(const char *line, int from)

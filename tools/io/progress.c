@@ -1,4 +1,6 @@
-/* Patience counts from the start of the program: many short works are one long wait. */
+/*
+ * The delay counts from the start of the program: many short tasks are one long wait.
+ */
 #include "progress.h"
 
 #include <errno.h>
@@ -14,14 +16,14 @@
 #include "stdin_recording.h"
 #include "terminal_width.h"
 
-#define PATIENCE_NS 1000000000 /* what is over by then shows no progress */
+#define PATIENCE_NS 1000000000 /* shorter work shows no progress */
 #define TURN_NS 200000000
 
 static bool has_line;
 static int64_t next_ns;
 static unsigned begun, expected; /* recordings */
 
-/* In the background the line would stand among what others print. */
+/* A background process would write the line into the output of others. */
 bool gp_progress_is_seen(void)
 {
 	const char *terminal = getenv("TERM");
@@ -56,7 +58,7 @@ static void progress_print_line(const char *doing, const char *path, const char 
 	const size_t name_bytes = fflush(out) == 0 ? bytes : 0;
 	fputs(how_far, out);
 	if (fclose(out) == 0) {
-		/* a line that wraps cannot be taken away */
+		/* a line that wraps cannot be erased */
 		if (gp_terminal_size(STDERR_FILENO, &columns, &rows) && columns)
 			most = columns - 1;
 		const bool has_name = gp_display_width(doing, strlen(doing)) + strlen(how_far) + 3 +

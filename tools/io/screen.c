@@ -1,6 +1,6 @@
 /*
- * Lines are held back until the screen is full: then a pager starts, or, without one, they are
- * shown.
+ * Holds lines back until the screen is full. Then starts a pager, or without one writes them to
+ * stdout.
  */
 #include "screen.h"
 
@@ -21,10 +21,10 @@ enum { ROWS_DEFAULT = 24 };
 
 enum state {
 	CLOSED,
-	HELD,  /* shorter than the screen so far */
+	HELD,  /* fits on the screen so far */
 	SHOWN, /* written to stdout */
 	PAGED,
-	LEFT, /* the pager was ended: the rest is dropped */
+	LEFT, /* the user ended the pager: later lines are dropped */
 };
 
 static struct screen {
@@ -32,9 +32,9 @@ static struct screen {
 	FILE *stream; /* what printers write to */
 	FILE *out;    /* stdout, or the pager's input */
 	unsigned columns, rows, used;
-	char *line; /* not ended yet */
+	char *line; /* incomplete */
 	size_t bytes, room;
-	FILE *kept; /* memory stream of what is held; NULL: nothing is */
+	FILE *kept; /* memory stream of held lines; NULL: none */
 	char *kept_text;
 	size_t kept_bytes;
 	int error;
@@ -63,7 +63,7 @@ bool gp_terminal_size(int fd, unsigned *columns, unsigned *rows)
 	return true;
 }
 
-/* ---- where lines go ---- */
+/* ---- output of lines ---- */
 
 static void kept_drop(void)
 {
@@ -80,7 +80,7 @@ static void note_error(FILE *out)
 		screen.error = screen.error ? screen.error : errno ? errno : EIO;
 }
 
-/* What is held goes to stdout, and so does the rest. */
+/* Writes held lines to stdout, and all later lines, too. */
 static void screen_show(void)
 {
 	screen.state = SHOWN;
@@ -129,14 +129,14 @@ static void hold_no_longer(void)
 	kept_drop();
 }
 
-/* To be copied: the terminal breaks it where it must, and copies it as one line. */
+/* A command must be copied as one line, so the terminal wraps it. */
 static bool is_command(const char *line, size_t bytes)
 {
 	static const char next[] = "next: ";
 	return bytes > sizeof next && memcmp(line, next, sizeof next - 1) == 0;
 }
 
-/* One line, as it will stand on the terminal. */
+/* Writes one line as it will appear on the terminal. */
 static void put_line(const char *line, size_t bytes)
 {
 	const char *mark = gp_cut_mark();

@@ -1,7 +1,7 @@
 /*
- * A file is written beside its name and gets it when it is whole: a reader sees the old one, none,
- * or the new one, and a report on the file itself cannot empty it. A signal that ends the program
- * takes the unfinished file along.
+ * A file is written under a temporary name beside its target and renamed when it is complete.
+ * Readers see the old file, none, or the new one, and a report on the target itself cannot empty
+ * it. A signal that ends the program removes the unfinished file.
  */
 #include "sink.h"
 
@@ -24,10 +24,10 @@
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGXFSZ };
 enum { ENDS = sizeof ends / sizeof *ends };
 
-/* Of one report at a time; "": none. Changed only while the signals are blocked. */
+/* One report at a time; "": none. Changed only while the signals are blocked. */
 static char unfinished[PATH_MAX];
 
-/* Ends by the same signal: SA_RESETHAND has put its default back, it comes when we return. */
+/* SA_RESETHAND has restored the default, so the same signal ends the program on return. */
 static void remove_unfinished(int signal)
 {
 	if (unfinished[0])
@@ -35,7 +35,7 @@ static void remove_unfinished(int signal)
 	raise(signal);
 }
 
-/* What was ignored (nohup, a shell's background job) stays so. */
+/* Leaves ignored signals ignored (nohup, background jobs of a shell). */
 static void watch_signals(void)
 {
 	static bool is_done;
@@ -80,7 +80,7 @@ static bool is_input(const struct stat *file, char *const *inputs, int count)
 	return false;
 }
 
-/* Through links: the file is replaced, not the link to it. False: errno. */
+/* Resolves links: the file is replaced, not the link to it. False: errno. */
 static bool find_target(struct gp_sink *sink, bool is_there)
 {
 	if (is_there)
@@ -90,7 +90,7 @@ static bool find_target(struct gp_sink *sink, bool is_there)
 	return n < (int)sizeof sink->target;
 }
 
-/* Of a report: that of the file which it replaces, else as other programs create files. */
+/* The mode of a report: that of the replaced file, else 0666 less the umask. */
 static mode_t mode_of(const struct stat *there)
 {
 	if (there)
@@ -100,7 +100,7 @@ static mode_t mode_of(const struct stat *there)
 	return 0666 & ~mask;
 }
 
-/* -1: errno. A file system without modes keeps its own. */
+/* -1: errno. On a file system without modes, ignores the failure to set one. */
 static int open_beside(struct gp_sink *sink, const struct stat *there)
 {
 	static const char suffix[] = ".XXXXXX";
@@ -121,7 +121,7 @@ static int open_beside(struct gp_sink *sink, const struct stat *there)
 	return fd;
 }
 
-/* A link that leads nowhere is taken too. -1: errno. */
+/* Without may_replace, refuses a dangling link, too. -1: errno. */
 static int open_any(struct gp_sink *sink, const struct stat *there)
 {
 	struct stat st;
@@ -134,7 +134,7 @@ static int open_any(struct gp_sink *sink, const struct stat *there)
 	return open_beside(sink, there);
 }
 
-/* -1: errno. What is made is noted before a signal can come. */
+/* -1: errno. Notes the new file before a signal can arrive. */
 static int open_file(struct gp_sink *sink, const struct stat *there)
 {
 	sigset_t old;
@@ -148,7 +148,7 @@ static int open_file(struct gp_sink *sink, const struct stat *there)
 	return fd;
 }
 
-/* What has come to that name since is not overwritten unless it may be. False: errno. */
+/* Without may_replace, does not overwrite a file that has appeared since. False: errno. */
 static bool give_name(const struct gp_sink *sink)
 {
 	const char *from = sink->written, *to = sink->target;
@@ -156,14 +156,14 @@ static bool give_name(const struct gp_sink *sink)
 		return rename(from, to) == 0;
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
 		return true;
-	/* file systems without it, NFS among them, have links */
+	/* file systems without renameat2 flags, such as NFS, have links */
 	if ((errno != EINVAL && errno != ENOSYS) || link(from, to) != 0)
 		return false;
 	unlink(from);
 	return true;
 }
 
-/* Gives the file its name, or takes it away. errno of what failed; 0: nothing. */
+/* Renames the file to its target, or removes it. errno of the failure; 0: none. */
 static int sink_settle(const struct gp_sink *sink, bool is_kept)
 {
 	sigset_t old;
@@ -237,7 +237,7 @@ int gp_sink_check(const char *path, bool may_replace, char *const *inputs, int c
 {
 	struct gp_sink sink;
 	struct stat st;
-	/* a pipe that is opened and closed has ended for who reads it */
+	/* do not open a pipe: closing it would end the input of its reader */
 	if (!path || (may_replace && stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
 		return GP_EXIT_OK;
 	int exit_status = open_report(&sink, path, may_replace, inputs, count);
@@ -250,7 +250,7 @@ int gp_sink_open_recording(struct gp_sink *sink, const char *path)
 	return open_sink(sink, NULL, 0);
 }
 
-/* errno of what went wrong on the way to the disk; 0: nothing. */
+/* errno of the failure until the data is on disk; 0: none. */
 static int sink_finish(struct gp_sink *sink)
 {
 	int error = 0;
@@ -258,7 +258,7 @@ static int sink_finish(struct gp_sink *sink)
 		return gp_screen_close();
 	if (fflush(sink->out) != 0 || ferror(sink->out))
 		error = errno ? errno : EIO;
-	/* a name must not outlive a power cut that its bytes do not */
+	/* after a power cut, a file under the final name must have its data */
 	if (!error && sink->has_report && sink->written[0] && fsync(fileno(sink->out)) != 0 &&
 	    errno != EINVAL)
 		error = errno;
@@ -267,7 +267,7 @@ static int sink_finish(struct gp_sink *sink)
 	return error;
 }
 
-/* Of files for a person; what a program reads is awaited by one. */
+/* Only for files that people read. A program waits for its own files. */
 static void say_written(const struct gp_sink *sink)
 {
 	size_t bytes = strlen(sink->path);

@@ -1,4 +1,6 @@
-/* The copy has no name from its first byte on: it goes with the program, however that ends. */
+/*
+ * The copy is a file without a name, so it disappears when the program ends for any reason.
+ */
 #include "stdin_recording.h"
 
 #include <errno.h>
@@ -16,7 +18,7 @@
 
 #define CHUNK_BYTES 65536u
 
-static char readable[40]; /* "": stdin is not taken yet */
+static char readable[40]; /* "": stdin was not read yet */
 
 bool gp_is_stdin(const char *path)
 {
@@ -39,7 +41,7 @@ static const char *temporary_directory(void)
 	return directory && *directory ? directory : "/tmp";
 }
 
-/* File systems without O_TMPFILE, NFS among them, get a name that is removed at once. */
+/* File systems without O_TMPFILE, such as NFS: creates a file and removes its name at once. */
 static int open_nameless(const char *directory)
 {
 	char path[PATH_MAX];

@@ -1,4 +1,6 @@
-/* The table of roles. Sequences are those that every terminal has: sixteen colours and bold. */
+/*
+ * The table of roles. Uses only sequences that every terminal supports: sixteen colours and bold.
+ */
 #include "style.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Colours by role: one table for verdicts, tables, messages and plots. `--color=auto` colours what
- * goes to a terminal, unless NO_COLOR is set or TERM is dumb.
+ * Colours by role: one table for verdicts, tables, messages and plots. `--color=auto` colours
+ * output on a terminal, unless NO_COLOR is set or TERM is dumb.
  */
 #ifndef GP_STYLE_H
 #define GP_STYLE_H
@@ -9,7 +9,7 @@
 
 enum gp_role {
 	GP_ROLE_GOOD,	/* pass, no leak */
-	GP_ROLE_BAD,	/* FAIL, a leak, the cause of an OOM, what was lost or damaged */
+	GP_ROLE_BAD,	/* FAIL, a leak, the cause of an OOM, losses and damage */
 	GP_ROLE_MARK,	/* an outlier */
 	GP_ROLE_ERROR,	/* the first word of a message on stderr */
 	GP_ROLE_HINT,	/* of a hint */
@@ -26,11 +26,11 @@ extern const char *gp_color_asked;
 /* Whether text on that descriptor is coloured. */
 bool gp_is_coloured(int fd);
 
-/* Of the report, which goes to `fd`; before, and unless this was called, it has no colours. */
+/* Decides the colours of the report, which goes to `fd`. Without this call it has none. */
 void gp_report_colour(int fd);
 bool gp_report_is_coloured(void);
 
-/* Around a text of the report: escape sequences, or "" where it is not coloured. */
+/* Escape sequences for text of the report, or "" without colours. */
 const char *gp_on(enum gp_role role);
 const char *gp_off(void);
 

@@ -1,4 +1,6 @@
-/* The terminal is asked of the stream that is written to; a file or a pipe has no width. */
+/*
+ * The width is that of the terminal behind the output stream. A file or a pipe has no width.
+ */
 #include "terminal_width.h"
 
 #include <stdlib.h>
@@ -12,7 +14,7 @@ unsigned gp_columns(uint64_t asked, FILE *out)
 	const char *columns = getenv("COLUMNS");
 	unsigned long wide = asked ? asked : columns ? strtoul(columns, NULL, 10) : 0;
 	unsigned of_terminal, rows;
-	/* a stream of screen.h has no descriptor: it ends at stdout */
+	/* a stream of screen.h has no descriptor; it writes to stdout */
 	const int fd = fileno(out) >= 0 ? fileno(out) : STDOUT_FILENO;
 	if (!wide && gp_terminal_size(fd, &of_terminal, &rows))
 		wide = of_terminal;

@@ -1,4 +1,6 @@
-/* How wide what people read may be, and of which signs. */
+/*
+ * The width of output for people, and its character set.
+ */
 #ifndef TERMINAL_WIDTH_H
 #define TERMINAL_WIDTH_H
 
@@ -10,11 +12,13 @@
 #define GP_COLUMNS_MAX 400u
 #define GP_COLUMNS_RANGE "50..400" /* of an option */
 
-/* `asked` of a flag, else of COLUMNS, else of the terminal, else 100; within the bounds. */
+/*
+ * The value of an option, else COLUMNS, else the terminal's width, else 100; limited to the range.
+ */
 unsigned gp_columns(uint64_t asked, FILE *out);
-/* By the locale; else ASCII alone. */
+/* From the locale; false: ASCII only. */
 bool gp_is_utf8(void);
-/* For what is left out of a name: "…", or ".." where that is no sign of the locale. */
+/* The mark for the omitted part of a name: "…", or ".." if the locale lacks that character. */
 const char *gp_cut_mark(void);
 
 #endif
