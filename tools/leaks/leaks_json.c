@@ -5,9 +5,9 @@
 #include "../report/use_print.h"
 #include "leaks_report.h"
 
-#define STEPS_MOST 1e15 /* more is never */
+#define STEPS_MOST 1e15 /* steps; more means never */
 
-/* null: below 0, or so much that it is never. */
+/* null: below 0, or so large that it means never. */
 static void write_amount(struct gp_json *json, const char *key, double amount, double most)
 {
 	const bool is_known = amount >= 0 && amount < most;
@@ -33,7 +33,7 @@ static void write_examples(struct gp_json *json, const struct gp_leak *leak)
 	gp_json_end(json);
 }
 
-/* Of a sum; of one stack there is nothing to say. */
+/* Writes the stacks of a sum. A leak of one stack has no parts. */
 static void write_parts(const struct gp_leaks_report *r, const struct gp_leak *leak)
 {
 	gp_json_array(r->json, "parts");
@@ -129,7 +129,7 @@ static void write_full(const struct gp_leaks_report *r)
 	gp_json_end(r->json);
 }
 
-/* Of the host, which is no device, without --device. */
+/* Leaves out the reserved curve. Pinned memory has no device, so --device excludes it. */
 static void write_holders(const struct gp_leaks_report *r, const struct gp_holders *h)
 {
 	uint64_t count = 0;
@@ -146,7 +146,7 @@ static void write_holders(const struct gp_leaks_report *r, const struct gp_holde
 	gp_json_end(r->json);
 }
 
-/* What is there at the end of the recording: most is no leak. */
+/* Memory that is live at the end of the recording. Most of it is not a leak. */
 static enum gp_status write_live(const struct gp_leaks_report *r)
 {
 	struct gp_peak peak = { 0 };

@@ -1,4 +1,6 @@
-/* Leaks for a person: how fast, since when and where first, then how sure that is. */
+/*
+ * Leaks for a person: first rate, start and place, then the evidence.
+ */
 #include <string.h>
 
 #include "../io/amount.h"
@@ -27,7 +29,7 @@ static bool has_frames(const struct gp_leak_view *view)
 	return view->has_stack && view->stack.frames > 0;
 }
 
-/* The frame that a person looks at first; SIZE_MAX: none, the names tell more. */
+/* The frame to show first; SIZE_MAX: none, the names are more useful. */
 static size_t first_frame(const struct gp_leak *leak, const struct gp_leak_view *view)
 {
 	size_t k = view->names.user;
@@ -64,7 +66,7 @@ static void print_where(FILE *out, const struct gp_leak *leak, const struct gp_l
 			gp_plural(leak->stacks, has_frames(view) ? "stack" : "size").s);
 }
 
-/* Who called it, from the inside outwards. */
+/* The callers, innermost first. */
 static void print_callers(const struct gp_leaks_report *r, const struct gp_leak *leak,
 			  const struct gp_leak_view *view)
 {
@@ -88,8 +90,8 @@ static bool is_same_function(const struct gp_frame *a, const struct gp_frame *b)
 }
 
 /*
- * What the stacks of a sum have not in common: the user's frame, or the one that called the common
- * function, after so many turns of it.
+ * The frame in which the stacks of a sum differ: the user's frame, or the caller of the common
+ * function. *turns: how many times the function recurses.
  */
 static size_t part_frame(const struct gp_leak *leak, const struct gp_leak_view *view, size_t *turns)
 {
@@ -125,7 +127,7 @@ static void print_parts(const struct gp_leaks_report *r, const struct gp_leak *l
 	}
 }
 
-/* ---- one ---- */
+/* ---- one leak ---- */
 
 static void print_head(const struct gp_leaks_report *r, const struct gp_leak *leak,
 		       const struct gp_leak_view *view)
@@ -189,7 +191,7 @@ static void print_chance(FILE *out, const struct gp_leak *leak)
 	else
 		fprintf(out, "%zu of %zu intervals between samples left some behind",
 			leak->born_spans, leak->spans);
-	/* less says nothing to a person */
+	/* smaller values make no difference */
 	if (leak->p_value < 1e-9)
 		fputs(" (chance: p < 1e-9)\n", out);
 	else
@@ -219,7 +221,7 @@ void gp_leak_print(const struct gp_leaks_report *r, const struct gp_leak *leak,
 		      r->out);
 }
 
-/* ---- lists of them ---- */
+/* ---- lists of leaks ---- */
 
 enum part { MEMORY, PINNED, OBJECTS, FILLING };
 
@@ -251,7 +253,7 @@ static void print_title(const struct gp_leaks_report *r, enum part part)
 	fputc('\n', r->out);
 }
 
-/* How many of them have a stack, so that a line is named. */
+/* Returns how many of them have a stack, so that a line is named. */
 static size_t print_part(const struct gp_leaks_report *r, enum part part)
 {
 	const struct gp_leaks *all = &r->leaks;
@@ -280,7 +282,7 @@ static size_t print_part(const struct gp_leaks_report *r, enum part part)
 	return named;
 }
 
-/* ---- around them ---- */
+/* ---- the lines around them ---- */
 
 static void print_begin(const struct gp_leaks_report *r)
 {
@@ -310,7 +312,7 @@ static void print_begin(const struct gp_leaks_report *r)
 		fputs("the time is too short to compare windows.\n", out);
 }
 
-/* The last line of the report has the command that names them. */
+/* The `next:` line has the command that records them. */
 static void print_no_stacks(const struct gp_leaks_report *r)
 {
 	const bool is_nothing = r->info->is_captured_in_part && r->info->captures == 0;
@@ -318,7 +320,7 @@ static void print_no_stacks(const struct gp_leaks_report *r)
 		is_nothing ? " (nothing was captured)" : "");
 }
 
-/* From 1, of the step that begins at that sample; 0: none does. */
+/* The step that begins at that sample, from 1; 0: none. */
 static size_t step_at(const struct gp_leaks *all, int64_t at_ns)
 {
 	for (size_t k = 0; k < all->steps.steps; k++)
@@ -328,8 +330,8 @@ static size_t step_at(const struct gp_leaks *all, int64_t at_ns)
 }
 
 /*
- * Memory that leaks stands in the difference between the first sample and the last. No other
- * command shows objects. The same run again has no verdict either.
+ * The difference between the first sample and the last shows memory that leaks. No other command
+ * shows objects. Without a verdict, the same command would again have none.
  */
 static void leaks_print_next(const struct gp_leaks_report *r, const struct gp_leak_total *total,
 			     enum gp_leak_verdict verdict)

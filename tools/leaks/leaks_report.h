@@ -1,6 +1,6 @@
 /*
- * What `gpuprof leaks` shows of one recording, for a person and for a program. The command fills it
- * in.
+ * The report of `gpuprof leaks` on one recording, for a person and for a program. The command fills
+ * it in.
  */
 #ifndef LEAKS_REPORT_H
 #define LEAKS_REPORT_H
@@ -21,14 +21,14 @@ struct gp_leaks_report {
 	int64_t device;	     /* -1: all */
 	uint64_t top;	     /* suspects of memory, and of objects; 0: all */
 	bool is_native;
-	bool has_fillings; /* what still fills counts as a suspect */
+	bool has_fillings; /* caches that still fill count as suspects */
 	FILE *out;
 	struct gp_json *json;
 };
 
-/* ---- leaks_view.c: of a leak that which is asked for, and its stack ---- */
+/* ---- leaks_view.c: filters, and the stack of a leak ---- */
 
-/* A stack looked up once. */
+/* The result of looking up a stack. */
 struct gp_leak_view {
 	bool has_stack;
 	struct gp_stack stack;
@@ -37,40 +37,40 @@ struct gp_leak_view {
 };
 void gp_leak_look_up(const struct gp_leaks_report *report, uint32_t stack, int64_t at_ns,
 		     struct gp_leak_view *out);
-/* By the flags; the view is that of leak->stack. */
+/* Applies the filters. The view is that of leak->stack. */
 bool gp_leak_is_wanted(const struct gp_leaks_report *report, const struct gp_leak *leak,
 		       const struct gp_leak_view *view);
 
-/* It is memory of the host: leak->device is the one that was current. */
+/* Whether it is host memory. Its leak->device is the device that was current. */
 bool gp_leak_is_pinned(const struct gp_leak *leak);
 
-/* How many more there are of it: "1 pinned allocation", "0.5 streams", "larger framework blocks" */
+/* The growth in numbers: "1 pinned allocation", "0.5 streams", "larger framework blocks" */
 struct gp_text gp_leak_number(const struct gp_leak *leak);
 
-/* "step", or "window" where windows of time take the place of steps */
+/* "step", or "window" if windows of time replace steps */
 const char *gp_leak_unit(const struct gp_leaks_report *report);
 
-/* What leaks of what is asked for. */
+/* Sums of the leaks that pass the filters. */
 struct gp_leak_total {
 	size_t leaks, fillings;
-	size_t certain;	       /* of the leaks; what fills up is, where it is asked for as a leak */
-	double bytes_per_step; /* bytes of devices */
-	double pinned_per_step;		     /* likewise, of pinned host memory */
+	size_t certain;			     /* includes filling caches if they count */
+	double bytes_per_step;		     /* of devices */
+	double pinned_per_step;		     /* of pinned host memory */
 	double of_device[GP_DEVICES];	     /* of bytes_per_step */
-	double steps_until_full[GP_DEVICES]; /* -1: unknown, no leak, or it includes what fills */
+	double steps_until_full[GP_DEVICES]; /* -1: unknown, no leak, or a cache still fills */
 };
 struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *report);
 
-/* Why it means nothing that there is no suspect; NULL: it does mean that nothing grows. */
+/* Why no suspects does not mean no leak; NULL: it does. */
 const char *gp_leak_doubt(const struct gp_leaks_report *report, char text[GP_LEAK_DOUBT_MAX]);
-/* Growth was detectable that began in any of the first half of the steps of the span. */
+/* Whether growth was detectable that began in any step of the first half of the span. */
 bool gp_leak_judges_half(const struct gp_leaks_report *report);
-/* What to do about it; NULL: nothing is known. */
+/* What to do about the doubt; NULL: unknown. */
 const char *gp_leak_doubt_hint(const struct gp_leaks_report *report, char text[GP_LEAK_DOUBT_MAX]);
 
 /*
- * Whether the recording has anything of the library, also what is gone; if not, said on stderr with
- * those that it has. One more replay, should no suspect be of it.
+ * Whether the recording has memory of the library, freed memory included. If not, prints the
+ * libraries that it has. Needs one more replay if no suspect is of the library.
  */
 bool gp_leak_has_library(const struct gp_leaks_report *report, enum gp_status *status);
 
@@ -82,23 +82,23 @@ struct gp_leak_answer {
 	enum gp_leak_verdict verdict;
 	char s[512]; /* "No leak found before step 48 of 60. A leak that begins ..." */
 };
-/* Something grows for good, for certain or not. */
+/* Whether memory grows and is not freed, certain or not. */
 bool gp_leak_is_suspected(const struct gp_leak_answer *answer);
 struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *report,
 					const struct gp_leak_total *total);
 
-/* The answer on the whole recording. Steps are found, and one more replay. */
+/* The answer on the whole recording. Finds the steps, and needs one more replay. */
 enum gp_status gp_leak_answer_build(struct gp_recording *recording, const struct gp_info *info,
 				    const char *path, struct gp_leak_answer *out);
 
-/* The object `leaks` of other reports: its verdict and the answer. */
+/* The object `leaks` of other reports: the verdict and the answer. */
 void gp_leak_answer_write(struct gp_json *json, const struct gp_leak_answer *answer);
 
-/* The same in a table: "128 KiB", "1 stream", "0 B"; "-" where nothing can be said. */
+/* The answer in a table: "128 KiB", "1 stream", "0 B"; "-" without a verdict. */
 void gp_leak_cell_put(struct gp_cell *cell, const struct gp_leaks_report *report,
 		      const struct gp_leak_total *total);
 
-/* leaks_print.c, leaks_json.c: all of it; one suspect */
+/* leaks_print.c, leaks_json.c: the whole report; one suspect */
 void gp_leaks_print(const struct gp_leaks_report *report);
 void gp_leak_print(const struct gp_leaks_report *report, const struct gp_leak *leak,
 		   const struct gp_leak_view *view);

@@ -1,12 +1,14 @@
-/* The answer of `gpuprof leaks` in one line, for its own report and for others that quote it. */
+/*
+ * The answer of `gpuprof leaks` in one line, for its own report and others that quote it.
+ */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "leaks_report.h"
 
-#define STEPS_TOLD 1e6	      /* more say nothing */
-#define UNTIL_MOST 31557600e9 /* a year: nobody waits for it */
+#define STEPS_TOLD 1e6	      /* larger counts are not printed */
+#define UNTIL_MOST 31557600e9 /* a year in ns; later dates are not printed */
 
 const char *const gp_leak_verdict_names[] = {
 	[GP_LEAK_FOUND] = "leak",
@@ -46,7 +48,7 @@ static void verdict_add_memory(struct gp_leak_answer *answer, const struct gp_le
 	}
 }
 
-/* The first of objects that leaks; *more: how many others do. NULL: none does. */
+/* The first leaking object; *more: how many others leak. NULL: none. */
 static const struct gp_leak *verdict_first_object(const struct gp_leaks_report *r, size_t *more)
 {
 	const struct gp_leak *first = NULL;
@@ -84,7 +86,7 @@ static void verdict_add_objects(struct gp_leak_answer *answer, const struct gp_l
 		verdict_add(answer, "; %s of objects", gp_plural(more, "more leak").s);
 }
 
-/* " of library 'cuBLAS' on GPU 0": elsewhere something may grow. */
+/* " of library 'cuBLAS' on GPU 0": memory outside of the filters may grow. */
 static void verdict_add_asked(struct gp_leak_answer *answer, const struct gp_leaks_report *r)
 {
 	if (r->library)
@@ -98,7 +100,7 @@ static bool verdict_lacks_events(const struct gp_info *info)
 	return info->uncertains || info->lost_memory || info->has_hole;
 }
 
-/* Each of those that grow. */
+/* Whether all leaks may be activations. */
 static bool verdict_may_be_activations(const struct gp_leaks_report *r)
 {
 	for (size_t k = 0; k < r->leaks.leaks; k++)
@@ -112,7 +114,7 @@ bool gp_leak_is_suspected(const struct gp_leak_answer *answer)
 	return answer->verdict == GP_LEAK_FOUND || answer->verdict == GP_LEAK_SUSPECTED;
 }
 
-/* Why it is not certain that something leaks; NULL: it is. */
+/* Why a leak is not certain; NULL: it is. */
 static const char *verdict_doubt(const struct gp_leaks_report *r, const struct gp_leak_total *total)
 {
 	if (verdict_lacks_events(r->info))
@@ -186,7 +188,7 @@ void gp_leak_cell_put(struct gp_cell *cell, const struct gp_leaks_report *r,
 		gp_cell_put(cell, (double)total->leaks, gp_leak_number(object).s);
 	else
 		gp_cell_put(cell, (double)total->leaks, gp_bytes_text((uint64_t)bytes).s);
-	/* a leak that was found is named before a suspected one */
+	/* a table names a found leak before a suspected one */
 	const bool is_found = gp_leak_answer_of(r, total).verdict == GP_LEAK_FOUND;
 	const int64_t most = INT64_MAX / 2;
 	cell->before = (is_found ? -most : 0) - (bytes < most ? bytes : most);

@@ -1,4 +1,6 @@
-/* A leak and the flags: whose it is, whether it was asked for, what all that were amount to. */
+/*
+ * A leak and the filters: its stack and library, whether it passes, and the sums.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +88,7 @@ struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *r)
 	for (size_t k = 0; k < all->leaks; k++)
 		leaks_view_add(r, &all->leak[k], &total);
 	for (size_t k = 0; k < GP_DEVICES; k++) {
-		/* what slows down does not go on at this rate */
+		/* a leak that slows down does not continue at this rate */
 		bool is_known = total.of_device[k] > 0 && !has_filling[k] &&
 				all->free_bytes[k] != UINT64_MAX;
 		total.steps_until_full[k] =
@@ -95,11 +97,11 @@ struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *r)
 	return total;
 }
 
-/* ---- whether silence tells ---- */
+/* ---- doubts when no leak was found ---- */
 
 /*
- * Between the samples: elsewhere what one stack keeps has no stack, and launches, which tell steps,
- * are missing.
+ * Whether captures cover only a part of the time between the samples. Outside of captures, memory
+ * has no stack. Launches, which show the steps, are missing there.
  */
 static bool is_captured_in_part(const struct gp_leaks_report *r)
 {
@@ -170,9 +172,9 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEA
 	return text;
 }
 
-/* ---- the library that is asked for ---- */
+/* ---- the requested library ---- */
 
-/* Everything that was seen, and all that was allocated: what is gone by each sample, too. */
+/* All stacks seen, and all allocations, including memory that was freed before each sample. */
 static struct gp_use *list_uses(const struct gp_leaks *all, const struct gp_top *top, size_t *uses)
 {
 	size_t n = all->seens, used = 0;

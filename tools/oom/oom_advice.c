@@ -1,8 +1,7 @@
 /*
- * What to change after an out-of-memory event: what helps by the figures before what may help, of
- * that what removes the cause, then by what it costs the user: settings, what else runs there, the
- * job's configuration, its code. Advice on code names a line where one is recorded. No advice is
- * given that the figures contradict.
+ * What to change after an OOM. Order: sure help before possible help, then what removes the cause,
+ * then by cost to the user: settings, other processes, the job's configuration, its code. Advice on
+ * code names a line if one is recorded. Advice never contradicts the figures.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -13,22 +12,22 @@
 #include "../report/report.h"
 #include "oom_answer.h"
 
-#define FRACTION_PARTS 10000u /* of a limit as a fraction: the steps in which it is stated */
+#define FRACTION_PARTS 10000u /* resolution of a limit that is given as a fraction */
 
 struct advising {
 	const struct gp_oom_report *r;
 	const struct gp_oom *oom;
 	const struct gp_oom_case *c;
 	struct gp_oom_answer *a;
-	struct gp_leaks leaks;	    /* found up to that moment */
-	const struct gp_leak *leak; /* of them, that may explain it; NULL: none */
-	bool is_leak_sure;	    /* it does; else it may be activations of one forward pass */
-	bool is_of_optimizer;	    /* which asked for its states */
+	struct gp_leaks leaks;	    /* of the recording up to that moment */
+	const struct gp_leak *leak; /* a leak that may explain the OOM; NULL: none */
+	bool is_leak_sure;	    /* else it may be activations of a forward pass */
+	bool is_of_optimizer;	    /* the request is for the optimizer's states */
 };
 
 /* ---- the list ---- */
 
-/* `who`: the line to change; NULL: it names none. */
+/* Adds advice on the line to change; NULL: none. */
 static struct gp_oom_advice *advice_add(struct advising *g, const char *change,
 					enum gp_oom_cost cost, bool is_sure, uint64_t bytes,
 					const char *who)
@@ -44,7 +43,7 @@ static struct gp_oom_advice *advice_add(struct advising *g, const char *change,
 	return v;
 }
 
-/* As sure as the help is. */
+/* Sure if the help is sure. */
 static struct gp_oom_advice *advice_of(struct advising *g, const struct gp_oom_help *h,
 				       enum gp_oom_cost cost)
 {
@@ -107,7 +106,10 @@ static void advise_rounding(struct advising *g, const struct gp_oom_help *h)
 	     gp_bytes_text(h->bytes).s);
 }
 
-/* A limit of `bytes` as the job sets one, and the fraction that it has now. "": not known. */
+/*
+ * The setting for a limit of `bytes` in the form that the job uses, and the fraction of its present
+ * limit. "": unknown.
+ */
 static void limit_setting(const struct advising *g, uint64_t bytes,
 			  char setting[GP_OOM_SETTING_MAX], char old[GP_OOM_SETTING_MAX])
 {
@@ -117,7 +119,7 @@ static void limit_setting(const struct advising *g, uint64_t bytes,
 	setting[0] = old[0] = '\0';
 	if (!total || bytes > total)
 		return;
-	/* a step more than is needed, so that what follows has some room */
+	/* one part more than needed, to leave some room */
 	uint64_t parts = (uint64_t)ceil((double)bytes / (double)total * FRACTION_PARTS) + 1;
 	parts = parts < FRACTION_PARTS ? parts : FRACTION_PARTS;
 	snprintf(setting, GP_OOM_SETTING_MAX, "%s%.4f%s",
@@ -140,7 +142,7 @@ static void advise_limit(struct advising *g, const struct gp_oom_help *h)
 		     *v->setting ? ": " : "", v->setting);
 		return;
 	}
-	/* it lets a new segment in, beside what stays in pieces */
+	/* a new segment fits, but fragmentation stays */
 	if (g->a->verdict == GP_VERDICT_LIMIT)
 		BRIEF(v, "a limit %s higher", gp_bytes_text(h->bytes - f->limit_bytes).s);
 	else
@@ -169,7 +171,7 @@ static void advise_settings(struct advising *g)
 		advise_limit(g, h);
 }
 
-/* ---- others, and the configuration ---- */
+/* ---- other processes, and the configuration ---- */
 
 static void advise_others(struct advising *g)
 {
@@ -189,14 +191,14 @@ static bool is_beyond_device(const struct advising *g)
 	return total && g->oom->bytes > total;
 }
 
-/* The largest request that is served; NULL: it is not known, or so small that it is another job. */
+/* The largest request that is served; NULL: unknown, or too small to be the same job. */
 static const struct gp_oom_help *smaller_of(const struct advising *g)
 {
 	const struct gp_oom_help *h = help_of(g, GP_HELP_SMALLER);
 	return h && h->bytes >= g->oom->bytes / 4 ? h : NULL;
 }
 
-/* "43.1 GiB or less", a size for the request; by how much, where three digits hide that. */
+/* "43.1 GiB or less", a size for the request. Gives the difference where three digits hide it. */
 static struct gp_text smaller_size(const struct advising *g, const struct gp_oom_help *h)
 {
 	const uint64_t asked = g->oom->bytes;
@@ -219,7 +221,10 @@ static void advise_smaller(struct advising *g)
 	     g->a->is_framework ? "smaller batch" : "a smaller buffer");
 }
 
-/* What PyTorch frees goes to the driver, or the request is the smaller one of PyTorch. */
+/*
+ * A smaller batch. Outside PyTorch the driver gets what PyTorch frees; in PyTorch the request
+ * shrinks.
+ */
 static void advise_less(struct advising *g, const struct gp_oom_help *h)
 {
 	const struct gp_oom_facts *f = &g->c->facts;
@@ -244,7 +249,7 @@ static void advise_less(struct advising *g, const struct gp_oom_help *h)
 static void advise_batch(struct advising *g)
 {
 	const struct gp_oom_help *h = help_of(g, GP_HELP_LESS);
-	/* no batch is as small as that: it asks for a size that was not meant */
+	/* no smaller batch helps: the size is probably a mistake, or the leak grows */
 	if (is_beyond_device(g) || (g->is_leak_sure && !g->is_of_optimizer))
 		return;
 	if (h && g->is_of_optimizer) {
@@ -340,7 +345,7 @@ static enum gp_status advise_streams(struct advising *g)
 	return gp_oom_elsewhere_text(g->r, g->oom, g->c, advice_of(g, h, GP_OOM_COST_CODE));
 }
 
-/* The cheaper set of blocks whose going makes a place, where one line allocated them. */
+/* The cheaper set of blocks whose release makes a gap, if one line allocated them. */
 static enum gp_status advise_blocks(struct advising *g, bool *is_advised)
 {
 	char who[GP_OOM_WHO_MAX];
@@ -352,7 +357,7 @@ static enum gp_status advise_blocks(struct advising *g, bool *is_advised)
 			is_beside ? &g->c->frag.fit.in_place : &g->c->frag.fit.by_emptying;
 		if (!is_beside && h->help != GP_HELP_FREE_SEGMENTS)
 			continue;
-		/* it costs more than it brings: only where the figures support no other change */
+		/* it costs more than it frees, so advise it only if there is no other advice */
 		if (h->bytes > g->oom->bytes && g->a->advices)
 			continue;
 		enum gp_status status = gp_oom_set_who(g->r, g->oom, g->c, set, who);
@@ -370,7 +375,7 @@ static enum gp_status advise_blocks(struct advising *g, bool *is_advised)
 	return GP_OK;
 }
 
-/* No line is known: what the blocks are, where most memory is in blocks of the request's size. */
+/* Without a known line: describes the blocks of the request's size, if they hold most memory. */
 static void advise_alike(struct advising *g)
 {
 	const struct gp_oom_case *c = g->c;
@@ -388,7 +393,7 @@ static void advise_alike(struct advising *g)
 	     gp_bytes_text(c->facts.allocated_bytes).s, alike.is_enough ? "" : ", which may help");
 }
 
-/* Memory that could have been free already, of a holder whose line is known. */
+/* Memory of a holder with a known line that could be freed earlier. */
 static enum gp_status advise_holder(struct advising *g)
 {
 	const struct gp_oom_help *h = help_of(g, GP_HELP_LESS);
@@ -444,9 +449,9 @@ static enum gp_status advise_code(struct advising *g)
 	return status || is_advised ? status : advise_holder(g);
 }
 
-/* ---- what will not help ---- */
+/* ---- what does not help ---- */
 
-/* Which would be the setting to try, were it fragmentation. */
+/* Expandable segments, the setting to try against fragmentation. */
 static void no_help_expandable(struct advising *g)
 {
 	const struct gp_oom_finding *v = &g->c->finding;
@@ -497,7 +502,7 @@ static void list_no_helps(struct advising *g)
 	no_help_expandable(g);
 }
 
-/* ---- all ---- */
+/* ---- all advice ---- */
 
 static bool is_of_optimizer(const struct gp_oom_report *r, const struct gp_oom *o)
 {
@@ -509,7 +514,7 @@ static bool is_of_optimizer(const struct gp_oom_report *r, const struct gp_oom *
 	       gp_frames_are_of_optimizer(frame, s.frames);
 }
 
-/* The leak that holds at that moment at least what is missing, if one does. */
+/* A leak that holds at least the missing bytes at that moment, if there is one. */
 static enum gp_status find_leak(struct advising *g)
 {
 	const struct gp_oom_finding *v = &g->c->finding;
@@ -527,7 +532,7 @@ static enum gp_status find_leak(struct advising *g)
 	return status;
 }
 
-/* Changes that remove the cause. */
+/* Changes that remove the cause, by verdict. */
 #define CURES 2u
 static const char *const cures[GP_VERDICTS][CURES] = {
 	[GP_VERDICT_STREAM] = { "fewer_streams_or_pools" },
@@ -552,7 +557,7 @@ static unsigned rank_of(const struct gp_oom_answer *a, const struct gp_oom_advic
 	       (is_cure(a->verdict, v) ? 0u : GP_OOM_COSTS) + v->cost;
 }
 
-/* Those of one rank stay in their order. */
+/* A stable sort by rank. */
 static void sort_advice(struct gp_oom_answer *a)
 {
 	for (size_t k = 1; k < a->advices; k++) {

@@ -1,4 +1,6 @@
-/* What was asked, what was missing and why, in lines for a person and as keys for a program. */
+/*
+ * The request, what was missing and why, in lines for a person and as keys for a program.
+ */
 #include "oom_answer.h"
 
 #include <inttypes.h>

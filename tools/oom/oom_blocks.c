@@ -1,11 +1,13 @@
-/* Blocks whose going makes room: those of a holder that fill segments, or a set that was found. */
+/*
+ * Blocks to free for a request: those of a holder that fill segments, or a set that was found.
+ */
 #include <stdlib.h>
 
 #include "../io/amount.h"
 #include "../report/report.h"
 #include "oom_answer.h"
 
-#define UNSPLIT_MOST (UINT64_C(1) << 20) /* PyTorch cuts off no less of a large segment */
+#define UNSPLIT_MOST (UINT64_C(1) << 20) /* PyTorch never splits off a smaller rest */
 
 #define SAY(...) snprintf(out, GP_OOM_LINE_MAX, __VA_ARGS__)
 
@@ -30,7 +32,7 @@ static int compare_bytes(const void *left, const void *right)
 	return (*a < *b) - (*a > *b);
 }
 
-/* Segments in which one block of the stack is all that is live, the largest first. */
+/* Segments with one live block, which is of the stack; the largest first. */
 static uint64_t *list_alone(const struct gp_oom_case *c, const struct gp_oom_holder *h,
 			    size_t *count)
 {
@@ -59,7 +61,7 @@ enum gp_status gp_oom_holder_free(const struct gp_oom_case *c, uint64_t needed,
 	uint64_t *alone = list_alone(c, h, &count);
 	if (!alone)
 		return GP_E_MEMORY;
-	/* the largest first, and of the last one the smallest that is enough */
+	/* the largest first, and last the smallest that is enough */
 	for (size_t k = 0; k < count && h->freed_bytes < needed; k++) {
 		while (k + 1 < count && h->freed_bytes + alone[k + 1] >= needed)
 			k++;
@@ -88,11 +90,11 @@ enum gp_status gp_oom_set_who(const struct gp_oom_report *r, const struct gp_oom
 	return gp_oom_who_apart(r, o, c, b->stack, b->at_ns, who);
 }
 
-/* What is live in the segments of a set. */
+/* The live blocks in the segments of a set. */
 struct emptied {
 	uint64_t bytes; /* of the segments */
 	size_t like;	/* blocks of the device with the set's stack */
-	bool is_whole;	/* each block is all of its segment */
+	bool is_whole;	/* each block fills its segment */
 };
 
 static struct emptied emptied_by(const struct gp_oom_case *c, const struct gp_block_set *set)
@@ -116,7 +118,7 @@ static struct emptied emptied_by(const struct gp_oom_case *c, const struct gp_bl
 	return e;
 }
 
-/* Blocks of a stack any of which leaves a place that is large enough. */
+/* Counts blocks of a stack of which any one leaves a large enough gap. */
 static size_t count_serving(const struct gp_oom_case *c, uint32_t stack)
 {
 	const struct gp_memory_device *d = c->frag.device;
@@ -163,14 +165,14 @@ void gp_oom_set_text(const struct gp_oom_case *c, const struct gp_block_set *set
 
 /* ---- blocks of the request's size ---- */
 
-/* As PyTorch leaves it: cut to the size, or the whole segment where at most 1 MiB would remain. */
+/* PyTorch cuts a block to the size, or uses the whole segment if at most 1 MiB would remain. */
 static bool is_of_size(const struct gp_oom_facts *f, uint64_t bytes)
 {
 	const uint64_t segment = f->limited_bytes;
 	return bytes == f->bytes || (bytes == segment && segment - f->bytes <= UNSPLIT_MOST);
 }
 
-/* Its place serves the request, or its segment goes back to the driver. */
+/* The block's gap serves the request, or its segment goes back to the driver. */
 static bool is_served_by(const struct gp_oom_case *c, const struct gp_memory_segment *s,
 			 const struct gp_memory_block *b)
 {

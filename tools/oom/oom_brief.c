@@ -1,4 +1,6 @@
-/* `gpuprof oom` for a person: the answer for the first one, and a row for each different one. */
+/*
+ * `gpuprof oom` for a person: the full answer for the first OOM, and a row for each different one.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +10,7 @@
 #include "../report/report.h"
 #include "oom_answer.h"
 
-#define ALL_COLUMNS 96u /* of the table: with most texts of `try` */
+#define ALL_COLUMNS 96u /* of the table, enough for most texts in column `try` */
 
 static void brief_row_print(const struct gp_oom_report *r, size_t k)
 {
@@ -28,7 +30,7 @@ static void brief_row_print(const struct gp_oom_report *r, size_t k)
 	fputc('\n', r->out);
 }
 
-/* A reader sees no difference. */
+/* Whether two rows would read the same. */
 static bool brief_is_alike(const struct gp_oom_report *r, size_t a, size_t b)
 {
 	const struct gp_oom_answer *x = r->row[a].answer, *y = r->row[b].answer;
@@ -39,7 +41,7 @@ static bool brief_is_alike(const struct gp_oom_report *r, size_t a, size_t b)
 	       strcmp(gp_oom_answer_brief(x), gp_oom_answer_brief(y)) == 0;
 }
 
-/* The times of a row that reads like one before are that one's. */
+/* Merges rows that read the same and adds up their times. */
 static void brief_merge(struct gp_oom_report *r)
 {
 	for (size_t k = 0; k < r->ooms.ooms; k++) {

@@ -1,6 +1,6 @@
 /*
  * Advice on memory that is cached for other streams and pools: where the request would be served,
- * and who allocates there.
+ * and which line allocates there.
  */
 #include "../io/amount.h"
 #include "oom_answer.h"
@@ -8,7 +8,7 @@
 #define BRIEF(v, ...) snprintf((v)->brief, sizeof(v)->brief, __VA_ARGS__)
 #define TEXT(v, ...) snprintf((v)->text, sizeof(v)->text, __VA_ARGS__)
 
-/* Of other streams, or of private pools, the pool with most cached; NULL: which is not known. */
+/* The pool with most cached memory, of other streams or private pools; NULL: unknown. */
 static const struct gp_frag_pool *elsewhere_most(const struct gp_oom_case *c, bool is_private)
 {
 	const struct gp_frag *f = &c->frag;
@@ -23,7 +23,7 @@ static const struct gp_frag_pool *elsewhere_most(const struct gp_oom_case *c, bo
 	return most;
 }
 
-/* Who allocated the largest block that is live there. */
+/* The line that allocated the largest live block there. */
 static enum gp_status elsewhere_who(const struct gp_oom_report *r, const struct gp_oom *o,
 				    const struct gp_oom_case *c, const struct gp_frag_pool *p,
 				    char who[GP_OOM_WHO_MAX])
@@ -56,7 +56,7 @@ static enum gp_status elsewhere_pools(const struct gp_oom_report *r, const struc
 	return status;
 }
 
-/* A place on another stream serves the request. */
+/* Advice if a gap on another stream serves the request. */
 static enum gp_status elsewhere_place(const struct gp_oom_report *r, const struct gp_oom *o,
 				      const struct gp_oom_case *c, struct gp_oom_advice *v)
 {

@@ -18,7 +18,7 @@ void gp_oom_head_write(struct gp_json *json, const struct gp_oom_report *r)
 	gp_json_array(json, "ooms");
 }
 
-/* ---- one ---- */
+/* ---- one OOM ---- */
 
 static void write_state(struct gp_json *json, const struct gp_oom_case *c)
 {
@@ -28,7 +28,7 @@ static void write_state(struct gp_json *json, const struct gp_oom_case *c)
 		       c->frag.device->total_bytes ? c->frag.device->total_bytes :
 						     GP_BYTES_UNKNOWN);
 	gp_known_write(json, "free_bytes", f->free_bytes);
-	/* the device's own: no limit; not the one of which nobody told */
+	/* null if the limit was not recorded; without a limit, the size of the device */
 	gp_known_write(json, "limit_bytes",
 		       f->is_limit_told ? c->frag.device->limit_bytes : GP_BYTES_UNKNOWN);
 	gp_json_number(json, "reserved_bytes", f->reserved_bytes);

@@ -1,4 +1,6 @@
-/* `gpuprof oom --details` for a person: a table of all, then each different one in full. */
+/*
+ * `gpuprof oom --details` for a person: a table of all OOMs, then each different one in full.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@
 #include "../report/report.h"
 #include "oom_report.h"
 
-#define SET_SHOWN 40u /* blocks that advice refers to: more than a person reads */
+#define SET_SHOWN 40u /* limit on the blocks listed for advice */
 #define SET_INDENT 13
 
 static void print_bytes(FILE *out, uint64_t bytes, int width)
@@ -73,7 +75,7 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 	for (size_t k = 0; k < r->ooms.ooms; k++) {
 		if (!r->row[k].is_shown)
 			continue;
-		/* what is told in full stands in it, too */
+		/* OOMs reported in full always have a row */
 		bool is_row = rows < GP_OOM_ROWS || r->row[k].is_looked;
 		if (is_row)
 			oom_print_row(r, k);
@@ -84,13 +86,13 @@ void gp_oom_head_print(const struct gp_oom_report *r)
 		fprintf(r->out, "and %s; --json lists all\n", gp_plural(left, "time").s);
 	if (is_narrow)
 		fputs("--wide adds allocated\n", r->out);
-	/* of the whole recording */
+	/* retries are counted for the whole recording */
 	if (r->ooms.retries && !r->number)
 		fprintf(r->out, "and %s that PyTorch retried with success\n",
 			gp_plural(r->ooms.retries, "failed CUDA call").s);
 }
 
-/* ---- one ---- */
+/* ---- one OOM ---- */
 
 static size_t count_like(const struct gp_oom_report *r, size_t k)
 {
@@ -188,7 +190,7 @@ enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k,
 
 void gp_oom_next_print(const struct gp_oom_report *r, const char *otherwise)
 {
-	/* without details a verdict cannot tell whose the free memory was */
+	/* without allocator details, the owner of the free memory is unknown */
 	const unsigned lacks = gp_again_lacks(r->info, GP_LACK_STACKS | GP_LACK_DETAILS);
 	if (r->shown && lacks)
 		gp_again_print(r->out, r->info, lacks);

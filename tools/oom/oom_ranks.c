@@ -1,7 +1,7 @@
 /*
- * Orders the first out-of-memory event of each recording by time of day: the recording's start by
- * its host's clock and the moment in it. Time since the start is not compared: ranks start one
- * after the other.
+ * Orders the first OOM of each recording by time of day: the start of the recording by its host's
+ * clock, plus the moment. Time since the start cannot be compared, since ranks do not start at the
+ * same time.
  */
 #include "oom_ranks.h"
 
@@ -25,7 +25,7 @@ struct gp_oom_rank {
 	uint64_t unix_ns;
 	struct gp_text state;
 	size_t times;
-	uint64_t number; /* of its first one, from 1 */
+	uint64_t number; /* number of its first OOM, from 1 */
 	unsigned device;
 	struct gp_oom_answer answer;
 };
@@ -116,7 +116,7 @@ static bool has_other_host(const struct gp_oom_ranks *ranks)
 	return false;
 }
 
-/* Of numbers none is an outlier: the rows are those that failed. */
+/* Gives cells no numbers, so that there are no outliers: all rows failed. */
 static bool oom_ranks_add_row(struct gp_oom_ranks *ranks, const struct gp_oom_rank *rank)
 {
 	const struct gp_oom_answer *a = &rank->answer;
@@ -136,7 +136,7 @@ static bool oom_ranks_add_row(struct gp_oom_ranks *ranks, const struct gp_oom_ra
 	return true;
 }
 
-/* The next question is who holds most: in all of the directory, else in the first recording. */
+/* The next command shows the holders: in all of the directory, else in the first recording. */
 static void print_none(const struct gp_oom_ranks *ranks, FILE *out)
 {
 	const struct gp_report_table *sheet = &ranks->sheet;

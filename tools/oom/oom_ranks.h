@@ -1,4 +1,6 @@
-/* Several recordings in `gpuprof oom`: which of them ran out of memory first, by the clock. */
+/*
+ * Several recordings in `gpuprof oom`: which of them ran out of memory first, by the clock.
+ */
 #ifndef OOM_RANKS_H
 #define OOM_RANKS_H
 
@@ -15,12 +17,14 @@ struct gp_oom_ranks {
 };
 
 void gp_oom_ranks_begin(struct gp_oom_ranks *ranks);
-/* Another recording and its out-of-memory events; `path` is kept. GP_E_MEMORY, or of its replay. */
+/*
+ * Adds a recording and its OOMs; keeps the pointer `path`. GP_E_MEMORY, or a status of its replay.
+ */
 enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_report *report);
 /*
- * First the answer: which recording was first, and why; then all that ran out of memory. The first
- * out-of-memory event of that recording: its path, and its number from 1 in *number; the caller has
- * its details and the last line. NULL: memory did not run out, all is printed.
+ * Prints which recording ran out first and why, then all that ran out. Returns the path of the
+ * first one, with the OOM's number from 1 in *number; the caller prints its details and the `next:`
+ * line. NULL: none ran out, and the report is complete.
  */
 const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *number);
 void gp_oom_ranks_release(struct gp_oom_ranks *ranks);

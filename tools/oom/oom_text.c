@@ -1,12 +1,14 @@
-/* Sentences of `gpuprof oom`: what proves a verdict, and what would have helped. */
+/*
+ * Sentences of `gpuprof oom`: the evidence of a verdict, and the effect of each help.
+ */
 #include <inttypes.h>
 #include <string.h>
 
 #include "../io/amount.h"
 #include "oom_report.h"
 
-#define ROOM_TEXT 160u	 /* of a part of a sentence, with two sizes */
-#define OTHERS_SHARE 50u /* of the GPU: less is what contexts take, and is not named */
+#define ROOM_TEXT 160u	 /* bytes for a part of a sentence with two sizes */
+#define OTHERS_SHARE 50u /* of the GPU: less is used by CUDA contexts, and is not named */
 #define SAY(...) snprintf(out, GP_REASON_MAX, __VA_ARGS__)
 
 /* ---- what is missing, and why ---- */
@@ -18,7 +20,7 @@ static uint64_t above(uint64_t more, uint64_t less)
 	return more > less ? more - less : 0;
 }
 
-/* "; the driver has 138 GiB free", "" where that is not known */
+/* "; the driver has 138 GiB free", "" if unknown */
 static void say_driver(const struct gp_oom_facts *f, char out[ROOM_TEXT])
 {
 	out[0] = '\0';
@@ -49,7 +51,7 @@ void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
 	if (v->kept_bytes && !v->is_limit_tighter)
 		snprintf(kept, sizeof kept, " and may keep %s for itself",
 			 gp_bytes_text(v->kept_bytes).s);
-	/* a verdict of the limit has what the driver has free */
+	/* the limit verdict already has the driver's free bytes */
 	if (v->is_limit_tighter && v->verdict != GP_VERDICT_LIMIT)
 		say_driver(f, kept);
 	if (v->is_limit_tighter)
@@ -61,7 +63,7 @@ void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
 		    gp_bytes_text(f->free_bytes).s, kept);
 }
 
-/* The moment with which growth is compared: that much did fit then. */
+/* The moment with which growth is compared; its memory did fit. */
 #define BEFORE "since %s, when PyTorch held %s"
 #define BEFORE_OF(o) gp_ns_text((o)->before_at_ns).s, gp_bytes_text((o)->before_allocated_bytes).s
 
@@ -77,7 +79,7 @@ static const struct gp_arena *other_arena(const struct gp_oom_case *c)
 	return &c->memory.arena[c->other->arena];
 }
 
-/* All that is cached for others is cached for `other`. */
+/* All memory cached for others is cached for `other`. */
 static bool is_only_other(const struct gp_oom_case *c)
 {
 	const struct gp_frag_pool *p = c->other;
@@ -162,7 +164,7 @@ static void say_capacity(const struct gp_oom *o, const struct gp_oom_case *c, ch
 		    gp_bytes_text(f->free_bytes).s);
 }
 
-/* What others have explains why PyTorch cannot have the whole GPU. */
+/* Memory of other processes explains why PyTorch cannot use the whole GPU. */
 static void say_others(const struct gp_oom *o, char *out)
 {
 	const size_t length = strlen(out);
@@ -234,12 +236,12 @@ void gp_oom_cause_text(const struct gp_oom *o, const struct gp_oom_case *c, char
 		 verdict == GP_VERDICT_RESERVE ? " (likely)" : "", reason);
 }
 
-/* ---- what would have helped ---- */
+/* ---- effects of each help ---- */
 
 /* "freeing neighbours in a segment: 48.0 MiB, 2 blocks" */
 static const struct {
-	const char *before, *behind; /* the bytes */
-	const char *unit;	     /* of `count`; NULL: it is not shown */
+	const char *before, *behind; /* text around the bytes */
+	const char *unit;	     /* noun for `count`; NULL: not shown */
 } helps[GP_HELPS] = {
 	[GP_HELP_FREE_NEIGHBOURS] = { "freeing neighbours in a segment: ", "", "block" },
 	[GP_HELP_FREE_SEGMENTS] = { "emptying segments, which return to the driver: ", "",

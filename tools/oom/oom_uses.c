@@ -1,4 +1,6 @@
-/* Who asked, who held memory at an out-of-memory event, and who grew before: as text or JSON. */
+/*
+ * The request, the holders of memory at an OOM, and what grew before it: as text or JSON.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +47,7 @@ static const struct gp_use_shape held = { "      live   share    count", gp_use_
 					  write_sums };
 static const struct gp_use_shape grown = { "      grew       live", print_grown, write_sums };
 
-/* The groups as text, or as the keys of the object that is open. */
+/* Writes the groups as text, or as keys of the open object. */
 static void show(const struct gp_oom_report *r, struct gp_json *json,
 		 const struct gp_groups *groups, const struct gp_use_style *style,
 		 const struct gp_use_shape *shape, uint64_t whole)
@@ -102,7 +104,7 @@ static void write_since(const struct gp_oom_report *r, struct gp_json *json, siz
 enum gp_status gp_oom_uses_show(const struct gp_oom_report *r, struct gp_json *json, size_t k,
 				const struct gp_oom_case *c)
 {
-	/* without stacks the kind of memory is all that is known */
+	/* without stacks only the kind of memory is known */
 	const struct gp_grouping how = { .by = r->info->has_stacks ? GP_BY_STACK : GP_BY_KIND };
 	struct gp_use_style style = { .top = r->top, .device = -1 };
 	struct gp_groups groups;

@@ -1,15 +1,17 @@
-/* Names lines of code: who asked, and who holds most. */
+/*
+ * Names lines of code: the line of the request, and the line that holds most memory.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../report/report.h"
 #include "oom_answer.h"
 
-#define LINE_COLUMNS 83u  /* of an advice, behind its number and cost */
-#define BY_COLUMNS 90u	  /* of the line `by`, behind its title */
-#define LINES_MOST 32u	  /* of a stack: the user's, and callers */
-#define RIVALS_MOST 64u	  /* stacks, most bytes first, that a line is told apart from */
-#define HOLDERS_TRIED 20u /* groups, most bytes first, of which the first with a line counts */
+#define LINE_COLUMNS 83u  /* of an advice, after its number and cost */
+#define BY_COLUMNS 90u	  /* of the line `by`, after its title */
+#define LINES_MOST 32u	  /* of a stack: the user's line, and callers */
+#define RIVALS_MOST 64u	  /* stacks, most bytes first, with which a line is compared */
+#define HOLDERS_TRIED 20u /* groups, most bytes first; the first one with a line is taken */
 
 static void who_frame(const struct gp_frame *frame, char *out, size_t room)
 {
@@ -29,7 +31,7 @@ static bool who_is_same_module(const struct gp_frame *a, const struct gp_frame *
 	return a->module && b->module && strcmp(a->module, b->module) == 0;
 }
 
-/* "f.<locals>.<lambda>", "<listcomp>": Python's names of what has none. */
+/* "f.<locals>.<lambda>", "<listcomp>": Python's names for code without a name. */
 static bool who_is_anonymous(const struct gp_frame *frame)
 {
 	const char *last = strrchr(frame->function, '.');
@@ -37,7 +39,7 @@ static bool who_is_anonymous(const struct gp_frame *frame)
 	return frame->is_python && *last == '<' && strcmp(last, "<module>") != 0;
 }
 
-/* The user's line, and those that led to it, the nearest first. */
+/* The user's line, and its callers, nearest first. */
 struct who_lines {
 	size_t lines;
 	char line[LINES_MOST][GP_OOM_WHO_MAX / 2 - 3];
@@ -50,8 +52,8 @@ static void who_add(struct who_lines *w, const struct gp_frame *frame)
 }
 
 /*
- * A helper's line alone does not tell which call it was: its callers follow. One without a name
- * stands there where none has a name.
+ * A helper's line alone does not identify the call, so its callers follow. A caller without a name
+ * is used only if no caller has one.
  */
 static void who_callers(const struct gp_frame *frame, size_t frames, size_t user,
 			struct who_lines *out)
@@ -61,7 +63,7 @@ static void who_callers(const struct gp_frame *frame, size_t frames, size_t user
 		if (frame[k].is_python != frame[user].is_python || !frame[k].function ||
 		    (frame[user].is_user && !frame[k].is_user))
 			continue;
-		/* what starts a program is not the user's */
+		/* code that starts a program is not the user's */
 		if (!frame[k].is_python && !who_is_same_module(&frame[k], &frame[user]))
 			break;
 		if (!who_is_anonymous(&frame[k]))
@@ -147,7 +149,7 @@ const char *gp_oom_who_short(const char *who, size_t others, char out[GP_OOM_WHO
 		 caller + between + (is_same ? file : 0));
 	if (strlen(out) + others <= LINE_COLUMNS)
 		return out;
-	/* the line that tells it apart stays */
+	/* keep the line that distinguishes it */
 	if (via)
 		snprintf(out, GP_OOM_WHO_MAX, "%s", via + between);
 	else
@@ -155,7 +157,7 @@ const char *gp_oom_who_short(const char *who, size_t others, char out[GP_OOM_WHO
 	return out;
 }
 
-/* ---- told apart ---- */
+/* ---- lines that distinguish stacks ---- */
 
 static int compare_uses(const void *left, const void *right)
 {
@@ -163,7 +165,10 @@ static int compare_uses(const void *left, const void *right)
 	return (a->bytes < b->bytes) - (a->bytes > b->bytes);
 }
 
-/* Which of w's lines another stack has; one that has all of them is of the same calls. */
+/*
+ * Marks the lines of w that another stack has, too. Ignores a stack that has all of them: its calls
+ * are the same.
+ */
 static void who_mark(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
 		     const struct who_lines *w, bool is_taken[LINES_MOST])
 {
@@ -211,7 +216,7 @@ enum gp_status gp_oom_who_apart(const struct gp_oom_report *r, const struct gp_o
 	return GP_OK;
 }
 
-/* ---- who holds ---- */
+/* ---- holders ---- */
 
 /* The largest group of uses with a line. */
 static enum gp_status holder_name(const struct gp_oom_report *r, const struct gp_oom *o,
