@@ -1,6 +1,6 @@
 /*
- * What each phase holds at the peak: the uses of `gpuprof peak --by range`, added up by the rows of
- * phases that their ranges are.
+ * Memory that each phase holds at the peak. Adds up the uses of `gpuprof peak --by range` by the
+ * row of their phase.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 
 #include "phases_report.h"
 
-/* A row in the order in which it is looked up. */
+/* A row, as sorted for the search. */
 struct place {
-	size_t parent, at; /* rows; SIZE_MAX: it has no parent */
+	size_t parent, at; /* rows; SIZE_MAX: no parent */
 	const struct gp_phase *phase;
 };
 
@@ -47,7 +47,7 @@ static size_t child_find(const struct held *h, size_t parent, const struct gp_ph
 	return found ? found->at : SIZE_MAX;
 }
 
-/* "step 12" as "step #", which stands for all that count up. */
+/* "step 12" as "step #", which stands for all numbered steps. */
 static void fold_name(const char *name, char out[GP_RANGE_NAME_MAX])
 {
 	size_t n = 0;
@@ -70,7 +70,7 @@ static enum gp_phase_style style_of(enum gp_range_known known)
 					     GP_PHASE_OUTSIDE;
 }
 
-/* The row of that range, else of the innermost around it that has one; SIZE_MAX: none has. */
+/* The row of that range, else of the innermost range around it with a row; SIZE_MAX: none. */
 static size_t row_find(const struct held *h, const struct gp_range_path *path)
 {
 	char folded[GP_RANGE_NAME_MAX];
@@ -109,7 +109,7 @@ static bool rows_list(struct held *h)
 	return true;
 }
 
-/* Names are missing, so that two rows read the same. */
+/* Two rows read the same if names are missing. */
 static bool has_twins(const struct held *h)
 {
 	for (size_t k = 1; k < h->phases->phases; k++)
@@ -127,7 +127,7 @@ static void holders_add(struct held *h, const struct gp_holders *holders)
 	}
 }
 
-/* The ranges of `peak` are those of the whole recording, attributed as by default. */
+/* The ranges of `peak` cover the whole recording, with the default attribution. */
 static bool is_as_peak(const struct gp_phases_asked *asked)
 {
 	return asked->from_ns == INT64_MIN && asked->to_ns == INT64_MAX && !asked->is_own_thread &&

@@ -1,6 +1,6 @@
 /*
- * The answer of `gpuprof phases`: in which phase the peak of each device lies, what each phase
- * holds then, and the lines of code that hold most of it. The peak is that of `gpuprof peak`.
+ * The answer of `gpuprof phases`: the phase of each device's peak, what each phase holds then, and
+ * the lines of code that hold most of it. The peak is that of `gpuprof peak`.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,9 @@
 #define PARTS_SHOWN 3u
 #define LABEL_MAX 1024u
 
-/* ---- what each phase holds ---- */
+/* ---- memory held by each phase ---- */
 
-/* A use, and where it stands among those of its device. */
+/* A use, and its position among those of its device. */
 struct place {
 	const struct gp_range_path *phase;
 	size_t at;
@@ -35,7 +35,7 @@ static int compare_places(const void *left, const void *right)
 	return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Most bytes first, then as their largest uses stand. */
+/* Most bytes first, then by position of their largest uses. */
 static int compare_parts(const void *left, const void *right)
 {
 	const struct gp_phase_part *a = left, *b = right;
@@ -150,7 +150,7 @@ static enum gp_status print_parts(const struct gp_phases_report *r, const struct
 	size_t left = 0;
 	for (size_t k = 0; k < p->parts; k++)
 		left += !phases_peak_is_shown(p, k);
-	/* one that is left over is as well shown itself */
+	/* a last single row is shown instead of "1 more" */
 	const bool shows_all = left <= 1;
 	for (size_t k = 0; k < p->parts && status == GP_OK; k++) {
 		if (shows_all || phases_peak_is_shown(p, k))

@@ -1,4 +1,6 @@
-/* The tree of ranges, a line each, and as JSON. */
+/*
+ * The tree of ranges: one line each, or as JSON.
+ */
 #include <string.h>
 
 #include "../io/amount.h"
@@ -98,7 +100,7 @@ static void print_phase(const struct gp_phases_report *r, size_t at)
 	fputc('\n', out);
 }
 
-/* Which calls the mean is of: those of the warm-up are longer. */
+/* Prints which calls the mean covers: those of the warm-up take longer. */
 static void print_mean(const struct gp_phases_report *r)
 {
 	if (is_narrow() || !r->phases.ranges)
@@ -135,7 +137,7 @@ static void print_titles(const struct gp_phases_report *r)
 	fprintf(out, " %srange\n", is_narrow() ? "" : "source  ");
 }
 
-/* The node behind the subtree of `at`. */
+/* The node after the subtree of `at`. */
 static size_t behind(const struct gp_phases *p, size_t at)
 {
 	size_t next = at + 1;
@@ -146,7 +148,7 @@ static size_t behind(const struct gp_phases *p, size_t at)
 
 struct level {
 	uint64_t shown;
-	uint64_t hidden; /* ranges that were passed over */
+	uint64_t hidden; /* ranges that are not shown */
 	uint64_t calls;
 };
 
@@ -163,7 +165,7 @@ static void print_hidden(const struct gp_phases_report *r, const struct level *l
 			"", gp_count_text(l->hidden).s);
 }
 
-/* It has no figures, or repeats the range around it, by name and calls: --wide shows it. */
+/* A range without figures, or with name and calls of the range around it. --wide shows it. */
 static bool is_repeated(const struct gp_phase *p, const struct gp_phase *around)
 {
 	if (is_wide())
@@ -180,7 +182,7 @@ static void print_tree(const struct gp_phases_report *r)
 {
 	const struct gp_phases *p = &r->phases;
 	static struct level level[DEPTH_MAX + 1];
-	static const struct gp_phase *around[DEPTH_MAX + 2]; /* by depth of what is in it */
+	static const struct gp_phase *around[DEPTH_MAX + 2]; /* by depth of the ranges inside */
 	unsigned deep = 0;				     /* levels in use */
 	level[0] = (struct level){ 0 };
 	for (size_t k = 0; k < p->phases;) {
@@ -204,7 +206,7 @@ static void print_tree(const struct gp_phases_report *r)
 			k = behind(p, k);
 			continue;
 		}
-		/* behind the ranges of its level */
+		/* after the ranges of its level */
 		if (phase->style >= GP_PHASE_OUTSIDE) {
 			print_hidden(r, &level[depth], depth);
 			level[depth].hidden = 0;
@@ -250,7 +252,7 @@ static void print_notes(const struct gp_phases_report *r)
 		      r->out);
 }
 
-/* Calls that no range has. */
+/* Calls outside of any range. */
 static void print_frames(const struct gp_phases_report *r)
 {
 	const struct gp_phases *p = &r->phases;
@@ -297,7 +299,7 @@ enum gp_status gp_phases_print(const struct gp_phases_report *r)
 	if (r->phases.is_by_frames)
 		print_frames(r);
 	print_notes(r);
-	/* phases are the answer, with stacks or without: only without phases a new run helps */
+	/* phases are the answer, with stacks or without; a new run helps only without phases */
 	const bool is_answered = gp_phases_by(r->info) != GP_PHASES_BY_NOTHING;
 	gp_use_next_print(r->out, r->recording, r->info, is_answered ? NULL : "timeline", r->path);
 	return GP_OK;
@@ -348,7 +350,7 @@ static void write_phase(const struct gp_phases_report *r, size_t at)
 	gp_json_number(json, "graph_launches", p->graph_launches);
 }
 
-/* Closes what lies deeper than `depth`: a list of children and its range, each. */
+/* Closes the levels below `depth`: each a list of children and its range. */
 static void close_to(struct gp_json *json, unsigned *open, unsigned depth)
 {
 	for (; *open > depth; --*open) {

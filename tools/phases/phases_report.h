@@ -1,16 +1,18 @@
-/* What `gpuprof phases` shows, for a person and for a program. */
+/*
+ * The report of `gpuprof phases`, for a person and for a program.
+ */
 #ifndef GP_PHASES_REPORT_H
 #define GP_PHASES_REPORT_H
 
 #include "../report/report.h"
 
-/* What a phase holds at the peak of a device. */
+/* Memory that a phase holds at the peak of a device. */
 struct gp_phase_part {
 	const struct gp_range_path *phase; /* NULL: no event accounts for it */
 	uint64_t bytes;
 	const struct gp_use *use;
 	size_t uses;
-	size_t first; /* where its largest use stands among those of the device */
+	size_t first; /* position of its largest use among those of the device */
 };
 struct gp_phases_peak {
 	const struct gp_holders *holders;
@@ -25,11 +27,11 @@ struct gp_phases_report {
 	const struct gp_info *info;
 	struct gp_phases_asked asked;
 	struct gp_phases phases;
-	uint64_t *held;	     /* by phase: live at the peak; NULL: not known */
-	struct gp_peak peak; /* by ranges; no holders: not known */
+	uint64_t *held;	     /* live at the peak, by phase; NULL: unknown */
+	struct gp_peak peak; /* by ranges; no holders: unknown */
 	size_t peaks;
-	struct gp_phases_peak *at_peak; /* by device; NULL: not known */
-	size_t warmup_steps;		/* that are in no mean; asked.warm_ns is their end */
+	struct gp_phases_peak *at_peak; /* by device; NULL: unknown */
+	size_t warmup_steps;		/* not part of any mean; asked.warm_ns is their end */
 	const char *no_steps;		/* why no steps were found; NULL: they were */
 	uint64_t depth, top;		/* levels; ranges of a level, 0: all */
 	FILE *out;
@@ -37,22 +39,25 @@ struct gp_phases_report {
 };
 
 /*
- * Fills in `held`, `peak` and `at_peak`: what was allocated in each phase and its children and is
- * live at the peak of the curve, of each device at its own. Not known of a span, and where ranges
- * are read in another way than `gpuprof peak --by range` does; `held` neither where names are
- * missing, so that two rows read the same. Up to three replays. Freed by gp_phases_hold_free.
+ * Fills in `held`, `peak` and `at_peak`: memory allocated in each phase and its children, and live
+ * at the peak of the curve, each device at its own peak. Unknown for a span, and if ranges are
+ * attributed in another way than in `gpuprof peak --by range`. `held` is also unknown if names are
+ * missing, so that two rows read the same. Needs up to three replays. Freed by gp_phases_hold_free.
  */
 enum gp_status gp_phases_hold(struct gp_phases_report *report);
 void gp_phases_hold_free(struct gp_phases_report *report);
-/* Of the curve and the device that are asked for. */
+/* Whether the holders match the requested curve and device. */
 bool gp_phases_wants(const struct gp_phases_report *report, const struct gp_holders *holders);
 
-/* phases_peak.c: `at_peak` of `peak`; as the first lines of the report, and the key `peaks` */
+/*
+ * phases_peak.c: builds `at_peak` from `peak`; prints the first lines of the report; writes the key
+ * `peaks`
+ */
 enum gp_status gp_phases_peaks_build(struct gp_phases_report *report);
 void gp_phases_peaks_free(struct gp_phases_report *report);
 /*
- * "peak in backward; forward holds 552 MiB (46.5%)", of the device with the highest peak. False: no
- * phase is known.
+ * "peak in backward; forward holds 552 MiB (46.5%)", for the device with the highest peak. False:
+ * no phase is known.
  */
 #define GP_PHASES_BRIEF 512u
 bool gp_phases_peaks_brief(const struct gp_phases_report *report, char out[GP_PHASES_BRIEF]);

@@ -1,4 +1,6 @@
-/* What to change in `gpuprof run` so that the job's next recording has what this one lacks. */
+/*
+ * The options of `gpuprof run` with which the next recording of a job has what this one lacks.
+ */
 #include "again.h"
 
 #include <string.h>
@@ -9,17 +11,17 @@
 
 #define DETAILS_OPTION "--allocator-details=on"
 
-/* Twice the most that the default takes: stacks found no room in the default. */
+/* Twice the limit of the default, which had no room for all stacks. */
 #define MEMORY_OPTION "--memory=512M"
 
-/* By the recorder's own reason, which names the option where it helps. */
+/* From the recorder's reason for missing details, which names an option if one helps. */
 static bool details_can_be_had(const struct gp_info *info)
 {
 	const char *why = info->allocator_why;
 	return !why || !*why || strcmp(why, "switched off") == 0 || strstr(why, DETAILS_OPTION);
 }
 
-/* Frames of both kinds were refused: no option brings stacks. */
+/* If frames of both kinds were refused, no option adds stacks. */
 static bool stacks_can_be_had(const struct gp_info *info)
 {
 	return !info->no_python || !info->no_native;
@@ -49,7 +51,7 @@ const char *gp_again_run(const struct gp_info *info, unsigned lacks, char *out)
 	return out;
 }
 
-/* Which option switched stacks off, as far as the recorder reported it. */
+/* The option that switched stacks off, as far as the recorder reported it. */
 static const char *stacks_option(const struct gp_info *info)
 {
 	static const char *const known[] = { "--light", "--stacks=off" };
@@ -59,7 +61,7 @@ static const char *stacks_option(const struct gp_info *info)
 	return "--light or --stacks=off";
 }
 
-/* A command without options changes nothing for a user who gave --light. */
+/* A command without options would not help a user of --light, so the text names that option. */
 const char *gp_again_why(const struct gp_info *info, unsigned lacks, char *out)
 {
 	if (lacks & GP_LACK_STACKS && info->stacks_cut) {

@@ -1,6 +1,6 @@
 /*
- * What a recording lacks for an answer, and the `gpuprof run` that would record it: only options
- * that differ from the defaults, and only where they bring it.
+ * What a recording lacks for an answer, and the `gpuprof run` that would record it. Has only
+ * options that differ from the defaults and that help.
  */
 #ifndef AGAIN_H
 #define AGAIN_H
@@ -10,7 +10,7 @@
 #include "gpuprof.h"
 
 enum gp_lack {
-	GP_LACK_STACKS = 1,  /* which name who allocated */
+	GP_LACK_STACKS = 1,  /* stacks, which name the allocating code */
 	GP_LACK_DETAILS = 2, /* of PyTorch's allocator */
 	GP_LACK_USES = 4,    /* of memory by launches, for `idle` */
 };
@@ -18,7 +18,10 @@ enum gp_lack {
 #define GP_AGAIN_OPTIONS 96u
 #define GP_AGAIN_WHY 96u
 
-/* Those of `wanted`, enum gp_lack, that it lacks and that another recording would have. */
+/*
+ * Those of the needed parts, enum gp_lack, that the recording lacks and another recording would
+ * have.
+ */
 unsigned gp_again_lacks(const struct gp_info *info, unsigned wanted);
 /*
  * "gpuprof run --outside-capture=stacks", with which a job records `lacks`. `out` has room for

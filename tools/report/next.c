@@ -1,6 +1,6 @@
 /*
- * The last line of every report: which command to run next on that recording, by what was found in
- * it, and how it is written for a shell.
+ * The last line of every report: the next command for that recording, chosen by its findings, and
+ * quoted for a shell.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "../io/stdin_recording.h"
 #include "report.h"
 
-/* ---- which ---- */
+/* ---- the choice ---- */
 
 uint64_t gp_overwritten_ooms(const struct gp_info *info)
 {
@@ -22,7 +22,9 @@ bool gp_next_has_oom(struct gp_recording *recording, const struct gp_info *info)
 		return false;
 	if (info->counts[GP_OOM] && !info->kept_from_ns)
 		return true;
-	/* overwritten ones cannot be reported, and what was refused may have been served later */
+	/*
+	 * overwritten OOMs cannot be reported, and a failed call may have been retried with success
+	 */
 	if (gp_ooms_build(recording, NULL, &ooms) != GP_OK)
 		return false;
 	const bool has_oom = ooms.ooms > 0;
@@ -42,9 +44,9 @@ const char *gp_next_of(struct gp_recording *recording, const struct gp_info *inf
 	return info->has_stacks ? "peak" : "timeline";
 }
 
-/* ---- how it is written ---- */
+/* ---- quoting ---- */
 
-/* For a shell, whatever it holds. */
+/* Quotes any word for a shell. */
 static void print_word(FILE *out, const char *word, size_t bytes)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -66,7 +68,7 @@ static void print_word(FILE *out, const char *word, size_t bytes)
 
 void gp_next_print(FILE *out, const char *command, const char *path)
 {
-	if (gp_is_stdin(path)) /* what came by a pipe is gone */
+	if (gp_is_stdin(path)) /* a pipe cannot be read again */
 		return;
 	/* a name that looks like an option */
 	fprintf(out, "next: gpuprof %s %s", command, *path == '-' ? "./" : "");

@@ -1,4 +1,6 @@
-/* The driver of reading.h. It knows no command. */
+/*
+ * The driver of reading.h. It does not depend on any command.
+ */
 #include "reading.h"
 
 #include <stdlib.h>
@@ -120,7 +122,7 @@ static int reading_all(struct gp_reading *r, int recordings, char *const *paths)
 	return worst;
 }
 
-/* Into memory, so that `end` decides what becomes of it. */
+/* Holds the report in memory until `end` decides about it. */
 static int reading_hold(struct gp_reading *r, int recordings, char *const *paths)
 {
 	char *text = NULL;

@@ -1,7 +1,6 @@
 /*
- * The way of every command that reads recordings: options, output, one recording after the other,
- * JSON or a table of several, exit status. What is its own a command declares in its struct
- * gp_command.
+ * The common path of commands that read recordings: options, output, each recording in turn, JSON
+ * or a table of several, exit status. The specific parts of a command are in its struct gp_command.
  */
 #ifndef GP_READING_H
 #define GP_READING_H
@@ -9,7 +8,7 @@
 #include "../input/inputs.h"
 #include "report.h"
 
-/* Options that several commands have: each is declared once, in reading.c. */
+/* Options of several commands, each declared once in reading.c. */
 enum gp_shared_option {
 	GP_OPTION_SPAN = 1, /* --from, --to */
 	GP_OPTION_DEVICE = 2,
@@ -19,14 +18,14 @@ enum gp_shared_option {
 	GP_OPTION_OUTPUT = 32, /* --output, --force */
 	GP_OPTION_SCREEN = 64, /* of screen.h and style.h */
 };
-/* Of a report for a person, a program or a file. */
+/* For reports as text, JSON or a file. */
 #define GP_OPTIONS_REPORT (GP_OPTION_JSON | GP_OPTION_OUTPUT | GP_OPTION_SCREEN)
 
-/* The first member of a command's own struct, which casts it back. */
+/* The first member of a command's own struct; the command casts the pointer back. */
 struct gp_reading {
 	const struct gp_command *command;
-	struct gp_report_table table; /* of several recordings; printed where it has rows */
-	/* set by `end`: the rows have no figures, so this stands in their place, and a tail */
+	struct gp_report_table table; /* for several recordings; printed if it has rows */
+	/* set by `end` if the rows have no figures: the text in their place, and its tail */
 	const char *none, *none_tail;
 	/* values of options */
 	const char *from, *to, *output;
@@ -34,9 +33,9 @@ struct gp_reading {
 	uint64_t top;	/* 0: all */
 	bool is_json, is_forced;
 	bool is_top_given;
-	/* which `check` may change */
+	/* may be changed by `check` */
 	bool is_text; /* the report is for a person */
-	bool is_held; /* the report is written when `end` has looked at all recordings */
+	bool is_held; /* write the report after `end`, when all recordings were read */
 	/* the report */
 	bool is_many;
 	struct gp_sink sink; /* has_report: set by `one` */
@@ -44,22 +43,22 @@ struct gp_reading {
 	FILE *out;
 	/* the recording */
 	const char *path;
-	struct gp_recording *recording; /* NULL, set by `one`: it keeps the recording open */
+	struct gp_recording *recording; /* NULL if `one` has taken it, to keep it open */
 	const struct gp_info *info;
 };
 
-/* Runs the command; `own`: its own options, which end with a row without a name. */
+/* Runs the command. `own`: its own options; the last row has no name. */
 int gp_reading_run(struct gp_reading *reading, const struct gp_flag *own, int argc, char **argv);
 
-/* The parts of it, for a command whose words are not recordings: all options, */
+/* The parts of gp_reading_run, for a command whose words are not recordings: all options, */
 #define GP_READING_FLAGS 32u
 void gp_reading_flags(struct gp_reading *reading, const struct gp_flag *own,
 		      struct gp_flag flags[GP_READING_FLAGS]);
-/* what they mean, and the report on these recordings. */
+/* their checks, and the report on these recordings. */
 int gp_reading_check(struct gp_reading *reading, int recordings);
 int gp_reading_show(struct gp_reading *reading, int recordings, char *const *paths);
 
-/* From within `end`: one of the recordings once more. Its damage is not said again. */
+/* Called within `end`: reports on one recording again. Its damage is not printed again. */
 int gp_reading_repeat(struct gp_reading *reading, const char *path);
 
 #endif

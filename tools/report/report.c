@@ -1,4 +1,6 @@
-/* Opening, headlines, output files and moments: what the reading commands share. */
+/*
+ * Opening, headlines, output files and moments for all reading commands.
+ */
 #include "report.h"
 
 #include <errno.h>
@@ -30,7 +32,7 @@ static int open_error(const char *path)
 	return error;
 }
 
-/* As `<(cat run.gpr)` of a shell is. */
+/* Such as `<(cat run.gpr)` in a shell. */
 static bool is_pipe(const char *path)
 {
 	struct stat st;
@@ -180,7 +182,7 @@ bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t 
 	return false;
 }
 
-/* Appends to a line that has room for what it is for; what has none is cut off. */
+/* Appends to the line. Text beyond its capacity is cut off. */
 static void report_add(struct gp_headline *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static void report_add(struct gp_headline *line, const char *format, ...)
@@ -192,7 +194,7 @@ static void report_add(struct gp_headline *line, const char *format, ...)
 	va_end(arguments);
 }
 
-/* What makes the figures wrong or short comes before the figures. */
+/* Flaws that make the figures wrong or incomplete come first. */
 static void add_flaws(struct gp_headline *line, const struct gp_info *info)
 {
 	uint64_t other = info->lost_other + info->nested;
@@ -239,13 +241,13 @@ uint64_t gp_events_of(const struct gp_info *info)
 	return events;
 }
 
-/* Recording was never started, or the job did nothing. */
+/* Recording was never started, or the job did not use the GPU. */
 static bool is_empty(const struct gp_info *info)
 {
 	return !gp_events_of(info) && info->is_complete && !gp_has_losses(info);
 }
 
-/* What was there before the recording, or happened while it stood still, nobody saw. */
+/* Events before the recording and during its pauses are missing. */
 static void add_gaps(struct gp_headline *line, const struct gp_info *info)
 {
 	if (info->is_late && info->gaps == 1)
@@ -267,7 +269,7 @@ static void add_gaps(struct gp_headline *line, const struct gp_info *info)
 		report_add(line, "; peaks are at least those shown");
 }
 
-/* Launches and stacks are missing elsewhere, not memory. */
+/* Outside of captures, launches and stacks are missing, but not memory. */
 static void add_captured(struct gp_headline *line, const struct gp_info *info)
 {
 	if (!info->is_captured_in_part)
@@ -393,7 +395,7 @@ bool gp_moment_missing(const char *text, const char *path, const char *why)
 	return false;
 }
 
-/* Of the device with the highest one. */
+/* Of the device with the highest peak. */
 static bool curve_peak_find(const struct gp_timeline *timeline, unsigned of, int64_t *out)
 {
 	uint64_t highest = 0;
@@ -434,7 +436,7 @@ static bool oom_find(const struct gp_timeline *timeline, int64_t *out)
 	return is_found;
 }
 
-/* Of the device with most. */
+/* Of the device with most unused memory. */
 static bool unused_find(struct gp_recording *recording, const char *text, int64_t *out)
 {
 	struct gp_unused_peak all[GP_DEVICES];
@@ -468,8 +470,8 @@ static bool event_find(struct gp_recording *recording, const char *text, int64_t
 }
 
 /*
- * Before what step `number`, from 1, did first: a span up to it, and what is live then, are without
- * that. Not before what is kept.
+ * Just before the first event of step `number`, from 1, so that a span up to it and live memory
+ * exclude that event. Never before the first kept event.
  */
 static bool step_find(struct gp_recording *recording, const char *text, size_t number, int64_t *out)
 {
@@ -494,7 +496,7 @@ static bool step_find(struct gp_recording *recording, const char *text, size_t n
 	return is_found;
 }
 
-/* Shown is the end then, and nobody shall take it for a later moment. */
+/* Warns that the end is shown instead of a moment after it. */
 static void say_if_behind_end(struct gp_recording *recording, const char *option, int64_t at_ns)
 {
 	const struct gp_info *info;

@@ -1,6 +1,6 @@
 /*
- * What every reading command does alike: adopt what dead processes left, open recordings and say
- * why not, and the first line of a report.
+ * Common parts of the reading commands: adoption of rings, opening with error messages, and the
+ * first line of a report.
  */
 #ifndef GP_REPORT_H
 #define GP_REPORT_H
@@ -14,45 +14,47 @@
 #include "gpuprof.h"
 #include "table.h"
 
-/* What --steps gives: the name of the ranges that are steps in each recording; NULL: none. */
+/* The value of --steps: the name of the ranges that are steps in each recording; NULL: none. */
 extern const char *gp_report_step_name;
 
 /*
- * Opens a recording after adopting the rings of the dead (once a process). NULL: said why on
- * stderr, *exit_status set.
+ * Opens a recording after adopting the rings of dead processes, once a process. NULL: the error is
+ * printed, and *exit_status is set.
  */
 struct gp_recording *gp_report_open(const char *path, const struct gp_info **info,
 				    int *exit_status);
 
-/* Whether it opens, after the same adoption; if not, said why on stderr and in `why`. */
+/* Whether it opens, after the same adoption. If not, the cause is printed and in `why`. */
 enum gp_status gp_report_check(const char *path, struct gp_damage *why);
 
-/* Says on stderr that `what` of `path` failed. Returns the exit status. */
+/* Prints on stderr that `what` of `path` failed. Returns the exit status. */
 int gp_report_failed(const char *what, const char *path, enum gp_status status);
 
 /*
- * The status with which a report on a recording ends: damaged ones are shown and still end with
- * GP_EXIT_DAMAGED; then why is said on stderr.
+ * The exit status of a report on a recording. GP_EXIT_DAMAGED for a damaged recording, which is
+ * shown anyway; then the damage is printed.
  */
 int gp_report_exit(const char *path, const struct gp_info *info);
 
 /*
- * Of two exit statuses the one to end with: what was found was, whatever else cannot be read or
- * judged, so GP_EXIT_FOUND comes before GP_EXIT_DAMAGED; else the greater.
+ * The more important of two exit statuses. GP_EXIT_FOUND comes before GP_EXIT_DAMAGED: a finding
+ * stays one, even if other parts are unreadable. Else the greater.
  */
 int gp_report_worse(int a, int b);
-/* The object `steps`, with what every command tells of them; to be ended by the caller. */
+/* Begins the object `steps` with the members common to all commands. The caller ends it. */
 void gp_report_steps_begin(struct gp_json *json, const struct gp_steps *steps);
-/* "3,615 launches, 1,055 captured launches, 7 graph launches"; zeros only of the first. */
+/* "3,615 launches, 1,055 captured launches, 7 graph launches"; only launches may be zero. */
 void gp_launches_print(FILE *out, uint64_t launches, uint64_t captured, uint64_t graphs);
-/* Whether it has that device, or all are meant (-1); if not, said on stderr. */
+/* Whether the recording has that device, or -1 (all). If not, prints an error. */
 bool gp_report_has_device(const char *path, const struct gp_info *info, int64_t device);
 #define GP_DEVICES_TEXT 256u
-/* "0, 1, 2", the GPUs of a recording; "": none, or not known. */
+/* "0, 1, 2", the GPUs of a recording; "": none, or unknown. */
 void gp_report_devices_text(const struct gp_info *info, char out[GP_DEVICES_TEXT]);
-/* Says that there is no memory of the device, and which other devices there are. */
+/* Prints that the recording has no memory of the device, and which devices it has. */
 void gp_report_no_device(const char *path, const struct gp_info *info, int64_t device);
-/* The same of `path` and, "" or " and 2 others", with the list of gp_report_devices_text. */
+/*
+ * The same for `path` and `others`, "" or " and 2 others", with the list of gp_report_devices_text.
+ */
 void gp_report_no_device_in(const char *path, const char *others, int64_t device,
 			    const char *devices);
 
@@ -64,75 +66,75 @@ struct gp_headline {
 	char s[640];
 };
 struct gp_headline gp_headline_of(const struct gp_info *info);
-/* As a line; coloured where something is damaged or lost. */
+/* Prints the headline, coloured if the recording is damaged or lost events. */
 void gp_headline_print(FILE *out, const struct gp_info *info);
-/* Peaks are those of the whole job: nothing was before the recording, nothing came unseen. */
+/* Whether peaks are those of the whole job: recorded from the start and without gaps. */
 bool gp_has_whole_figures(const struct gp_info *info);
-/* The same of the peak of pinned memory. */
+/* The same for the peak of pinned memory. */
 bool gp_has_whole_pinned(const struct gp_info *info);
 /*
- * Where a person reads, beside memory of devices: the least pinned memory that is shown unasked.
- * PyTorch pins 4 bytes for an item(); leaked buffers soon have more than 64 KiB together.
+ * The least pinned memory that a text report shows beside device memory, unless requested. PyTorch
+ * pins 4 bytes for an item(); leaked buffers soon exceed 64 KiB together.
  */
 #define GP_PINNED_LEAST (64u << 10)
-/* Why more may have happened between two moments than the recording has; NULL: it has all. */
+/* Why events between two moments may be missing; NULL: none are. */
 const char *gp_span_doubt_of(const struct gp_info *info);
-/* The same of the whole job: figures of the recording may be too low. */
+/* The same for the whole job, whose figures may be too low. */
 const char *gp_doubt_of(const struct gp_info *info);
-/* Something is missing that happened. */
+/* Whether events are known to be missing. */
 bool gp_has_losses(const struct gp_info *info);
 
-uint64_t gp_events_of(const struct gp_info *info); /* how much of that */
+uint64_t gp_events_of(const struct gp_info *info); /* number of them */
 
 /* The keys `gaps`, moments, and `uncertain`, pairs of moments. */
 void gp_report_doubts(struct gp_json *json, const struct gp_info *info);
-/* What opened or closed a captured span (enum gp_scope_by), a word or two; NULL: not known. */
+/* What opened or closed a captured span (enum gp_scope_by), in a word or two; NULL: unknown. */
 const char *gp_scope_text(unsigned by);
 
 /* ---- next.c ---- */
 
-/* That the framework reported in the part that a flight recorder has overwritten. */
+/* OOMs that the framework reported in the part that a flight recorder has overwritten. */
 uint64_t gp_overwritten_ooms(const struct gp_info *info);
 
-/* Memory ran out, and `gpuprof oom` reports it. One replay where counts alone do not tell. */
+/* Whether `gpuprof oom` has an OOM to report. Needs one replay if counts alone do not decide. */
 bool gp_next_has_oom(struct gp_recording *recording, const struct gp_info *info);
 /*
- * The command that follows a report: `verify` of what is damaged, `oom` where memory ran out, else
- * `otherwise`; NULL: `peak` with stacks, `timeline` without.
+ * The command after a report: `verify` for a damaged recording, `oom` after an OOM, else
+ * `otherwise`. `otherwise` NULL: `peak` with stacks, `timeline` without.
  */
 const char *gp_next_of(struct gp_recording *recording, const struct gp_info *info,
 		       const char *otherwise);
 
-/* The last line of a report: "next: gpuprof timeline run.gpr", the path as a shell wants it. */
+/* The last line of a report: "next: gpuprof timeline run.gpr", the path quoted for a shell. */
 void gp_next_print(FILE *out, const char *command, const char *path);
 /*
- * A recorded command, each word quoted for a shell where it must be. Which blanks were within an
- * argument is not recorded.
+ * A recorded command, each word quoted for a shell if necessary. Blanks within an argument are not
+ * recorded as such.
  */
 void gp_command_print(FILE *out, const char *command);
 
-/* Why ranges of NVTX or PyTorch's own are not there, a line each behind `side`, "" or "B: ". */
+/* Why there are no ranges of NVTX or PyTorch, one line each after `side`, "" or "B: ". */
 void gp_no_ranges_print(FILE *out, const char *side, const struct gp_info *info);
 
 /*
- * Whether `text` is `peak` or `peak:CURVE`. *of: the curve that it names, GP_CURVE_PINNED too; of
- * `peak` alone GP_CURVES, the innermost that has a peak: allocated, else driver.
+ * Whether `text` is `peak` or `peak:CURVE`. *of: the named curve, including GP_CURVE_PINNED. For
+ * `peak` alone GP_CURVES: allocated if it has a peak, else driver.
  */
 bool gp_peak_curve_read(const char *text, unsigned *of);
 #define GP_UNUSED_PEAK "peak:unused" /* the moment of gp_unused_peak_find */
 /*
- * What `--from`, `--to` and `--at` accept: a moment, `start`, `end`, `peak`, `peak:CURVE`,
- * `peak:unused`, `oom` or `step:N`. False: said why.
+ * Reads a value of `--from`, `--to` or `--at`: a moment, `start`, `end`, `peak`, `peak:CURVE`,
+ * `peak:unused`, `oom` or `step:N`. False: the error is printed.
  */
 bool gp_moment_find(struct gp_recording *recording, const char *option, const char *text,
 		    int64_t *out);
 
-/* Says why `text` is not a moment of the recording, and which others there are. Returns false. */
+/* Prints why `text` is not a moment of the recording, and which others there are. Returns false. */
 bool gp_moment_missing(const char *text, const char *path, const char *why);
 
 /*
- * The span of `--from` and `--to`; NULL: not given, *from_ns or *to_ns stays as it is. False: it is
- * empty or begins after the recording's end, said why.
+ * The span of `--from` and `--to`; NULL: not given, *from_ns or *to_ns is unchanged. False: it is
+ * empty or begins after the recording's end; the error is printed.
  */
 bool gp_span_find(struct gp_recording *recording, const char *from, const char *to,
 		  int64_t *from_ns, int64_t *to_ns);

@@ -1,4 +1,6 @@
-/* Whether what a recording says of memory is all that happened. */
+/*
+ * Whether the memory events of a recording are complete.
+ */
 #include "report.h"
 
 const char *gp_span_doubt_of(const struct gp_info *info)

@@ -1,4 +1,6 @@
-/* Frames are asked of the recording each time: it keeps what it looked up. */
+/*
+ * Frames are looked up in the recording each time, since it caches them.
+ */
 #include "stack_print.h"
 
 #include <inttypes.h>
@@ -110,7 +112,7 @@ void gp_unnamed_print(FILE *out, struct gp_recording *recording)
 		return;
 	}
 	for (size_t k = 0; k < modules; k++) {
-		/* one that is left over is as well shown itself */
+		/* a last single row is shown instead of "1 more" */
 		if (k >= UNNAMED_SHOWN && modules > UNNAMED_SHOWN + 1) {
 			left++;
 			frames_left += module[k].frames;

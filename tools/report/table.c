@@ -1,4 +1,6 @@
-/* Rows of a table, and how a recording is named in it. */
+/*
+ * Rows of a table, and the names of recordings in it.
+ */
 #include "table.h"
 
 #include <math.h>
@@ -38,7 +40,7 @@ static size_t folder_length(const char *path)
 	return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* What both begin with, up to a slash. */
+/* The common beginning, up to a slash. */
 static size_t folder_common(const char *a, const char *b, size_t length)
 {
 	size_t common = 0;

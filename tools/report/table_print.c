@@ -1,4 +1,6 @@
-/* A table of recordings as a person reads it: the findings first, then as many columns as fit. */
+/*
+ * A table of recordings as text: the findings first, then as many columns as fit.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +13,21 @@
 #include "report.h"
 #include "table.h"
 
-/* ---- what stands out ---- */
+/* ---- findings ---- */
 
-/* Of fewer, a median and its distances do not say what is usual. */
+/* With fewer rows the median does not show what is usual. */
 #define OUTLIER_ROWS 4u
-/* Times the median distance; Iglewicz and Hoaglin's 3.5 robust deviations are 5.2 of them. */
+/* In median distances; Iglewicz and Hoaglin's 3.5 robust deviations are 5.2 of them. */
 #define OUTLIER_DISTANCES 5.0
-/* Of the median: ranks always differ a little, and of equal ones the median distance is 0. */
+/* Of the median. Ranks always differ a little, and with equal numbers the median distance is 0. */
 #define OUTLIER_SHARE 0.02
 
 /* Of a column; SIZE_MAX: no such row. */
 struct found {
-	size_t far;	/* the outlier, in a column of faults the one that is named */
+	size_t far;	/* the outlier; in a column of faults the named row */
 	size_t usual;	/* the row nearest to the median */
-	size_t faults;	/* recordings with one */
-	bool is_higher; /* the outlier, than the median */
+	size_t faults;	/* recordings with a fault */
+	bool is_higher; /* the outlier is above the median */
 };
 
 static int table_print_compare(const void *a, const void *b)
@@ -40,7 +42,7 @@ static double median(double *values, size_t n)
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* The row farthest from the median, if the rule above holds. */
+/* The row farthest from the median, if it is an outlier. */
 static void find_outlier(const struct gp_report_table *sheet, size_t column, struct found *out)
 {
 	size_t n = 0;
@@ -100,7 +102,7 @@ static void find_all(const struct gp_report_table *sheet, struct found found[GP_
 	}
 }
 
-/* The row with the highest number above 0 in a column. *is_one: no other row has it. */
+/* The row with the highest number above 0 in a column. *is_one: the highest number is unique. */
 static size_t find_highest_of(const struct gp_report_table *sheet, size_t column, bool *is_one)
 {
 	size_t highest = SIZE_MAX;
@@ -116,7 +118,7 @@ static size_t find_highest_of(const struct gp_report_table *sheet, size_t column
 	return highest;
 }
 
-/* Of the first column that has such a number; SIZE_MAX: none, or several rows have it. */
+/* Of the first column with such a number; SIZE_MAX: none, or it is not unique. */
 static size_t find_highest(const struct gp_report_table *sheet)
 {
 	for (size_t c = 0; c < sheet->columns; c++) {
@@ -130,7 +132,7 @@ static size_t find_highest(const struct gp_report_table *sheet)
 
 /* ---- lines ---- */
 
-/* The device, too, where a recording has several rows. */
+/* Includes the device if a recording has several rows. */
 static void print_row_name(const struct gp_report_table *sheet, size_t r, FILE *out)
 {
 	gp_report_table_name_print(sheet, sheet->row[r].path, out);
@@ -161,7 +163,7 @@ static void print_outlier(const struct gp_report_table *sheet, size_t c, const s
 		sheet->row[found->usual].cell[c].text);
 }
 
-/* Before the table: of many rows a reader wants those that differ. */
+/* Printed above the table, because in a long table only the rows that differ matter. */
 static void print_findings(const struct gp_report_table *sheet, const struct found *found,
 			   FILE *out)
 {
@@ -207,7 +209,7 @@ static void table_print_next(const struct gp_report_table *sheet, const struct f
 		gp_next_print(out, sheet->next, sheet->next_path);
 		return;
 	}
-	/* what is lower than usual is a rank that ended early, or did less */
+	/* a lower number than usual is a rank that ended early, or did less */
 	for (size_t c = sheet->columns; c-- > 0;)
 		if (found[c].far != SIZE_MAX && found[c].is_higher)
 			row = found[c].far;
@@ -218,7 +220,7 @@ static void table_print_next(const struct gp_report_table *sheet, const struct f
 
 /* ---- columns ---- */
 
-#define BETWEEN 2u /* columns between two of the table, the first for the mark of an outlier */
+#define BETWEEN 2u /* between columns of the table; the first is for the mark of an outlier */
 
 struct layout {
 	size_t width[GP_TABLE_COLUMNS];
@@ -231,7 +233,7 @@ static size_t display_width(const char *text)
 	return gp_display_width(text, strlen(text));
 }
 
-/* Of what stands behind the columns; a note may be cut. */
+/* Width of the text after the columns. A note may be cut. */
 static size_t row_end_width(const struct gp_report_table *sheet, const struct gp_report_row *row)
 {
 	char *text = NULL;
@@ -263,7 +265,7 @@ static size_t column_width(const struct gp_report_table *sheet, size_t column, b
 	return width;
 }
 
-/* Of the columns in their order those that fit; last those without a figure. */
+/* Chooses the columns that fit, in order. Columns without figures come last. */
 static void layout_find(const struct gp_report_table *sheet, struct layout *out)
 {
 	const size_t limit = gp_screen_columns();

@@ -1,8 +1,8 @@
 /*
- * A line is a chain: a call, and those below it as long as each has all of its caller's memory. The
- * first says its file, as do the user's; the library's frames between them only their names. Where
- * the line is full these make room, then native ones; the user's and the two ends never do, they go
- * on in the next line.
+ * A line is a chain: a call and the calls below it, as long as each has all of its caller's memory.
+ * The first call and the user's calls have their file. Library frames between them have only names.
+ * If a line is too long, library frames are omitted first, then native ones. The user's calls and
+ * both ends are never omitted and continue on the next line.
  */
 #include "tree_print.h"
 
@@ -13,7 +13,7 @@
 #include "../io/screen.h"
 #include "stack_print.h"
 
-#define NUMBERS 29u /* columns in front of a call */
+#define NUMBERS 29u /* columns before a call */
 #define LINKS_MAX 64u
 #define LABEL_MAX 512u
 #define BELOW_MAX 1024u
@@ -29,12 +29,12 @@ struct printer {
 	unsigned columns;
 	bool is_native;
 	uint64_t hidden_bytes, hidden_count;
-	char below[BELOW_MAX]; /* the directory in which all of the user's files are */
+	char below[BELOW_MAX]; /* the directory that contains all of the user's files */
 };
 
 struct chain {
 	char label[LINKS_MAX][LABEL_MAX];
-	unsigned rank[LINKS_MAX]; /* the lowest goes first */
+	unsigned rank[LINKS_MAX]; /* the lowest is omitted first */
 	bool is_after_gap[LINKS_MAX];
 	size_t links;
 };
@@ -159,7 +159,7 @@ static void print_numbers(const struct printer *p, uint64_t bytes, uint64_t coun
 		prefix);
 }
 
-/* The line from `node` on; the last node on it. */
+/* The line that begins at `node`. Returns the last node on it. */
 static size_t tree_print_line(const struct printer *p, size_t node, const char *prefix)
 {
 	const struct gp_tree_node *n = &p->tree->node[node], *next;
@@ -173,7 +173,7 @@ static size_t tree_print_line(const struct printer *p, size_t node, const char *
 		return node;
 	}
 	tree_print_add(p, &chain, &n->frame);
-	/* what was cut off above the calls that follow */
+	/* why the rest above the following calls was cut off */
 	if (is_reason && n->child != SIZE_MAX)
 		snprintf(chain.label[0], LABEL_MAX, "... %s", n->frame.unknown);
 	while (!p->is_native && n->child != SIZE_MAX) {
@@ -207,7 +207,7 @@ static void print_nodes(struct printer *p, size_t first, unsigned depth)
 		p->hidden_bytes += is_one ? 0 : node[k].bytes;
 		p->hidden_count += is_one ? 0 : node[k].count;
 	}
-	/* what has no sibling stays in its column */
+	/* a call without siblings keeps its column */
 	bool is_branch = shown > 1;
 	char prefix[2 * DEPTH_MAX + 3] = "";
 	for (unsigned k = 0; k < depth && k < DEPTH_MAX; k++)

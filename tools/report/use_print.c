@@ -1,6 +1,6 @@
 /*
- * Groups as tables and as JSON. Frames are asked of the recording each time: it keeps what it
- * looked up.
+ * Groups as tables and as JSON. Frames are looked up in the recording each time, since it caches
+ * them.
  */
 #include "use_print.h"
 
@@ -92,8 +92,8 @@ static void print_frame(FILE *out, const struct gp_frame *frame, int indent)
 }
 
 /*
- * From the caller of the user's innermost frame outwards, for the key names that one: Python that
- * is his, or what his program is made of.
+ * Callers of the user's innermost frame, which the key names already. Prints only the user's Python
+ * code, or modules of the program itself.
  */
 static void print_user(FILE *out, const struct gp_frame *frame, size_t frames, size_t user,
 		       int indent)
@@ -142,7 +142,7 @@ void gp_use_frames_print(FILE *out, struct gp_recording *recording, const struct
 		fprintf(out, "%*s... %s\n", indent, "", missing);
 }
 
-/* The directory in which the files of all lines lie; "": it would make nothing shorter. */
+/* The directory that contains the files of all lines; "": it would not shorten them. */
 static void find_below(const struct gp_groups *groups, char *below, size_t room)
 {
 	below[0] = '\0';
@@ -158,13 +158,13 @@ static void find_below(const struct gp_groups *groups, char *below, size_t room)
 		below[0] = '\0';
 }
 
-/* Adds those behind the first `style->top` groups up in *rest; how many these are. */
+/* Adds up the groups after the first `style->top` in *rest. Returns their number. */
 static size_t rest_of(const struct gp_use_style *style, const struct gp_groups *groups,
 		      struct gp_group *rest)
 {
 	size_t shown = groups->groups;
 	*rest = (struct gp_group){ .is_rest = true };
-	/* one that is left over is as well shown itself */
+	/* a last single row is shown instead of "1 more" */
 	if (style->top && style->top + 1 < groups->groups)
 		shown = (size_t)style->top;
 	for (size_t k = shown; k < groups->groups; k++) {
@@ -211,7 +211,7 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
 		gp_name_print(out, key);
 		if (g->stacks > 1 && !g->is_rest && !has_stacks && style->grouping.by != GP_BY_KIND)
 			fprintf(out, "  (%s)", gp_plural(g->stacks, "stack").s);
-		/* what was cut must not look whole */
+		/* mark a stack that was cut */
 		if (g->cut)
 			fprintf(out, "  (%s)", g->cut);
 		fputc('\n', out);
@@ -279,7 +279,7 @@ bool gp_use_lines_print(FILE *out, struct gp_recording *recording, const struct 
 	return is_shown;
 }
 
-/* ---- what was live ---- */
+/* ---- live memory ---- */
 
 static const char *curve_text(enum gp_curve of)
 {
@@ -298,7 +298,7 @@ static const char *curve_text(enum gp_curve of)
 	return "of driver memory";
 }
 
-/* Where the figures are short of the whole truth. */
+/* Prints why figures may be too low. */
 static void print_doubts(FILE *out, const struct gp_info *info, const struct gp_holders *h,
 			 enum gp_moment moment)
 {
@@ -323,7 +323,7 @@ const struct gp_range_path *gp_use_phase_of(const struct gp_holders *h)
 	return is_known ? gp_range_path_phase(path) : NULL;
 }
 
-/* Ranges alone say in which one it was. */
+/* Only ranges show the phase of the moment. */
 static void print_phase(FILE *out, const struct gp_info *info, const struct gp_holders *h)
 {
 	char text[LABEL_MAX];
@@ -447,7 +447,7 @@ void gp_use_stack_write(struct gp_json *json, struct gp_recording *recording,
 	gp_stack_write(json, recording, 0, 0, GP_STACK_FOLDED);
 }
 
-/* Of those that lie around it first: a range has at most some hundred. */
+/* Writes outer names first, by recursion: a range has at most a few hundred names. */
 static void write_names(struct gp_json *json, const struct gp_range_path *range)
 {
 	if (range->up)

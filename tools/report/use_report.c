@@ -1,4 +1,6 @@
-/* Flags, filters and groups of use_report.h. */
+/*
+ * Options, filters and groups of use_report.h.
+ */
 #include "use_report.h"
 
 #include <stdlib.h>
@@ -21,7 +23,7 @@ void gp_use_report_read(struct gp_use_report *u)
 	s->device = u->r.device;
 	s->is_json = u->r.is_json;
 	s->top = u->r.top;
-	/* what was asked for and is nowhere is said in the place of a report */
+	/* an error about missing items replaces the report */
 	u->r.is_held = s->library || s->range || s->device >= 0;
 }
 
@@ -34,9 +36,9 @@ bool gp_use_report_wants(const struct gp_use_report *r, unsigned device, enum gp
 	return s->of_text ? s->has_of[of] : is_all || of != GP_CURVE_RESERVED;
 }
 
-/* ---- what was asked for and is not there ---- */
+/* ---- requested items that are missing ---- */
 
-/* Of the recording that was read last. */
+/* Notes what the current recording lacks. */
 static void note_lack(struct gp_use_report *r)
 {
 	bool is_filtered = r->style.library || r->style.range;
@@ -52,7 +54,7 @@ static void note_lack(struct gp_use_report *r)
 		r->lacking = r->r.path;
 }
 
-/* What was found before stays where this one is no nearer. Longer ones are passed over. */
+/* Replaces `near` if this name is nearer. Ignores longer names. */
 static void hold_against(const char *asked, const char *name, char near[GP_RANGE_NEAR])
 {
 	const char *names[2] = { near, name };
@@ -73,7 +75,9 @@ void gp_use_range_near(const char *asked, const struct gp_use *use, size_t uses,
 		for (; path; path = path->up)
 			hold_against(asked, path->name, near);
 	}
-	/* or it may be a path, "step/forward"; names stand first where both are as near */
+	/*
+	 * the option may be a path, "step/forward"; names take precedence over equally near paths
+	 */
 	for (size_t k = 0; k < uses; k++) {
 		const struct gp_range_path *path = gp_range_path_shown(use[k].range, NULL);
 		for (; path; path = path->up) {
@@ -93,7 +97,7 @@ void gp_use_range_hint(bool has_phases, const char *asked, const char *near)
 		gp_hint("no ranges were recorded; gpuprof phases gives the cause");
 }
 
-/* False: no recording has it, so there is nothing to report. Says what is not there. */
+/* False: no recording has the requested items, so there is no report. Prints what is missing. */
 static bool use_report_judge(const struct gp_use_report *r)
 {
 	const struct gp_use_style *s = &r->style;
@@ -121,7 +125,7 @@ static bool use_report_judge(const struct gp_use_report *r)
 	return !is_in_none;
 }
 
-/* Adds the words of "cuBLAS, PyTorch" that are not there yet; what has no room is left out. */
+/* Appends the new words of "cuBLAS, PyTorch" as far as they fit. */
 static void merge_libraries(char *all, size_t room, const char *more)
 {
 	for (size_t n; *more; more += n, more += strspn(more, ", ")) {
@@ -169,7 +173,7 @@ enum gp_status gp_use_report_note(struct gp_use_report *r, const struct gp_use *
 	return status;
 }
 
-/* ---- the reader ---- */
+/* ---- hooks of reading.h ---- */
 
 void gp_use_report_begin(struct gp_use_report *u)
 {

@@ -1,4 +1,6 @@
-/* A lock on the list, not its age or a pid in its name, tells whether its run still lives. */
+/*
+ * A lock on the list shows whether its run is alive. Age or a pid in the name would not.
+ */
 #include "job_list.h"
 
 #include <dirent.h>
@@ -49,7 +51,7 @@ static bool create_in(struct gp_job_list *list, const char *place)
 		list->error = errno;
 		return false;
 	}
-	/* another run may have taken it for a dead one's before it was locked */
+	/* another run may have removed it as a dead one's before it was locked */
 	if (flock(list->lock, LOCK_EX) == 0 && fstat(list->lock, &st) == 0 && st.st_nlink == 0) {
 		close(list->lock);
 		return create_in(list, place);

@@ -1,7 +1,7 @@
 /*
- * The file in which the processes of a job tell `gpuprof run` of their recordings: created empty,
- * named to the job by GPUPROF_LIST, gone at the end. Lists of runs that were killed are removed by
- * the next run.
+ * The file in which the processes of a job list their recordings for `gpuprof run`. It is created
+ * empty, passed to the job in GPUPROF_LIST, and removed at the end. The next run removes lists of
+ * runs that were killed.
  */
 #ifndef GP_JOB_LIST_H
 #define GP_JOB_LIST_H
@@ -9,9 +9,9 @@
 #include <stdbool.h>
 
 struct gp_job_list {
-	char path[512]; /* as long as the library takes it; "": there is none */
-	int lock;	/* held while the run lives */
-	int error;	/* errno: why there is none */
+	char path[512]; /* length limit of the library; "": no list */
+	int lock;	/* held while the run is alive */
+	int error;	/* errno if there is no list */
 };
 
 /* In TMPDIR, else in /tmp. */

@@ -1,8 +1,9 @@
 /*
- * fork, exec, wait. Signals are taken with sigtimedwait while blocked, so that none is lost between
- * fork and wait. What the terminal sends (Ctrl-C) reaches the whole process group: only what was
- * sent to us alone is forwarded. A supervisor may send one signal twice, to the group and to us:
- * the second one can come after the command's end and must not cost the summary.
+ * fork, exec, wait. Signals are blocked and taken with sigtimedwait, so that none is lost between
+ * fork and wait. A signal of the terminal (Ctrl-C) reaches the whole process group, so only signals
+ * sent to this process alone are forwarded. A supervisor may send a signal twice, to the group and
+ * to this process. The second one may arrive after the command's end and must not suppress the
+ * summary.
  */
 #include "launch.h"
 
@@ -80,7 +81,7 @@ bool gp_library_find(const char *chosen, char *out, size_t capacity)
 	return true;
 }
 
-/* VARIABLE=TEXT, in front of what the user has there. */
+/* VARIABLE=TEXT, placed before the user's value. */
 static bool prepended_set(const char *variable, const char *text)
 {
 	const char *before = getenv(variable);
@@ -95,9 +96,10 @@ static bool prepended_set(const char *variable, const char *text)
 }
 
 /*
- * AddressSanitizer's runtime refuses to start behind any preload. It only has to come first where
- * the preload defines functions that it intercepts, and ours defines none. ThreadSanitizer's ends a
- * child that begins a thread, if its parent had more than one: a recorded process always has.
+ * AddressSanitizer's runtime does not start after another preload. It must come first only if the
+ * preload defines functions that it intercepts, and this library defines none. ThreadSanitizer's
+ * runtime ends a child that starts a thread if its parent had several threads, as each recorded
+ * process has.
  */
 static bool preload_set(const char *library)
 {
@@ -157,7 +159,10 @@ static void ignore_signal(int number)
 	(void)number;
 }
 
-/* The first of each that comes from now on was meant for the command; a second one ends us. */
+/*
+ * Ignores the first late signal of each kind, which was meant for the command. A second one ends
+ * this process.
+ */
 static void late_signals_ignore(void)
 {
 	static const int late[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
@@ -216,7 +221,7 @@ struct gp_ending gp_launch(char **argv, const char *library, const struct gp_set
 	close(pipe_ends[0]);
 	int state = wait_for(child, &set);
 	late_signals_ignore();
-	/* what came until now was the command's */
+	/* signals until now were meant for the command */
 	while (sigtimedwait(&set, NULL, &(struct timespec){ 0 }) > 0)
 		;
 	sigprocmask(SIG_SETMASK, &s.mask, NULL);

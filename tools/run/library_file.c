@@ -1,6 +1,6 @@
 /*
- * Reads the headers of an ELF file alone: that it is a shared object of the machine that this
- * program runs on, and as long as its segments say. What is in it is the loader's business.
+ * Reads only the headers of an ELF file. Checks that it is a shared object for this machine, and as
+ * long as its segments. The loader checks the rest.
  */
 #include "library_file.h"
 

@@ -1,6 +1,6 @@
 /*
- * Finds what the pattern may have named with glob, then asks more of each: `*` for a pid also finds
- * strangers, and glob knows no numbers.
+ * Finds candidates for the pattern with glob, then checks each one. `*` for a pid also matches
+ * other names, and glob cannot match numbers.
  */
 #include "retention.h"
 
@@ -14,12 +14,12 @@
 
 #include "gpuprof.h"
 
-/* The library cuts longer command lines: two that are alike so far need not be the same. */
+/* The library cuts longer command lines, so two that are equal up to here may differ. */
 enum { COMMAND_WHOLE = 1023 };
 
 /* ---- names ---- */
 
-/* Where the suffix of a taken name stands, as the library puts it: before the extension. */
+/* Where the library puts the suffix of a taken name: before the extension. */
 static const char *suffix_place(const char *pattern)
 {
 	const char *dot = strrchr(pattern, '.'), *slash = strrchr(pattern, '/');
@@ -57,7 +57,10 @@ static void shell_put_literal(struct shell *s, char c)
 	shell_put(s, strchr("*?[\\(", c) ? text : text + 1);
 }
 
-/* The value that the variable of `%q{VARIABLE}` has here; behind the braces. NULL: it is none. */
+/*
+ * Appends the local value of `%q{VARIABLE}`. Returns the text after the braces. NULL: not such a
+ * field.
+ */
 static const char *shell_put_variable(struct shell *s, const char *brace)
 {
 	const char *end = gp_field_variable_end(brace);
@@ -72,8 +75,8 @@ static const char *shell_put_variable(struct shell *s, const char *brace)
 }
 
 /*
- * What the output pattern gives in any process of this host; `is_exact`: else, for glob, '*' stands
- * for numbers. False: it is too long, or has a field that `run` does not take.
+ * The output pattern for any process of this host. `is_exact` false: for glob, '*' stands for
+ * numbers. False: too long, or a field that `run` does not accept.
  */
 static bool shell_fill(struct shell *s, const char *pattern, bool is_exact)
 {
@@ -181,7 +184,7 @@ static size_t remove_all(const struct candidate *candidate, size_t count, char *
 		if (unlink(candidate[k].path) != 0)
 			continue;
 		done++;
-		/* the last 40 bytes tell how many have no room */
+		/* the last 40 bytes are for the count of omitted names */
 		if (at + strlen(candidate[k].path) + 44 > capacity)
 			unnamed++;
 		else

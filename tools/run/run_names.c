@@ -1,6 +1,6 @@
 /*
- * The child looks up until the soft limit and stores what it has; at the hard one it is killed,
- * which loses its names and nothing else: recordings are written so that they stay whole.
+ * The child looks up names until the soft limit, then stores them. At the hard limit it is killed,
+ * which loses only its names: recordings are written so that they stay intact.
  */
 #include "run_names.h"
 
@@ -19,13 +19,13 @@
 #include "gpuprof.h"
 
 #define LIMIT_NS 10000000000
-/* of it for one library that is being read when the time is up, and for writing */
+/* time for the library that is being read at the soft limit, and for writing */
 #define RESERVE_NS 2000000000
-#define SHARE_NS 2000000000 /* of one recording, at least */
+#define SHARE_NS 2000000000 /* least time for one recording */
 
 static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
-/* What the child did of one recording, in memory that both have. */
+/* The child's results for one recording, in shared memory. */
 struct told {
 	bool is_told;
 	enum gp_status status;
@@ -58,8 +58,8 @@ static void name_one(const char *path, int64_t deadline_ns, struct told *told)
 }
 
 /*
- * Each recording gets an equal part of the time that is left, but enough to read large libraries:
- * of many recordings some get names rather than none.
+ * Each recording gets an equal part of the remaining time, but enough to read large libraries. With
+ * many recordings, some get names rather than none.
  */
 static void name_all(const struct gp_made *made, size_t count, int64_t deadline_ns,
 		     struct told *told)
@@ -91,11 +91,11 @@ static pid_t run_names_start(const struct gp_made *made, size_t count, int64_t d
 	_exit(0);
 }
 
-/* ---- its parent ---- */
+/* ---- the parent ---- */
 
 static const char time_up[] = "time was up";
 
-/* Waits for the child's end, a signal or the limit; why it did not end by itself, or NULL. */
+/* Waits for the child's end, a signal or the limit. Returns why it was ended, or NULL. */
 static const char *run_child(const struct gp_made *made, size_t count, const sigset_t *set,
 			     const sigset_t *mask, struct told *told)
 {
@@ -129,7 +129,7 @@ static void sum_up(const struct gp_made *made, size_t count, const struct told *
 		out->named += t->named;
 		if (is_full)
 			full = gp_status_text(t->status);
-		/* one that cannot be read has no names to wait for */
+		/* an unreadable recording has no names to wait for */
 		if (t->is_told && !is_full && (t->status != GP_OK || t->waiting == 0))
 			continue;
 		if (out->unfinished++ == 0)

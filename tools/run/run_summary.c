@@ -1,4 +1,6 @@
-/* The end of `gpuprof run`: reads what the processes of the job left. */
+/*
+ * The end of `gpuprof run`: reads the recordings of the job.
+ */
 #include "run_summary.h"
 
 #include <stdio.h>
@@ -16,7 +18,7 @@
 
 struct sum {
 	size_t recordings, unreadable, running, failed;
-	char why[1536]; /* what the first process says that could not record */
+	char why[1536]; /* text of the first process that could not record */
 	struct gp_made *made;
 	char first[1024], last[1024];
 	uint64_t bytes, events, ooms;
@@ -31,13 +33,16 @@ struct sum {
 	bool has_many_devices;
 	bool has_stacks, has_native; /* of any recording */
 	bool is_quiet;
-	/* of recordings that were to be captured in part; the longest of each, what all have */
+	/*
+	 * recordings limited to captures, and those with captures; all spans; the longest captured
+	 * time
+	 */
 	size_t partial, captured;
 	uint64_t captures, captured_ns;
-	size_t ended; /* with their last span, before their process */
+	size_t ended; /* those whose last span ended before their process */
 };
 
-/* As the user would type it: relative when it lies in or below the current directory. */
+/* As a user would type it: relative if it is in the current directory or below. */
 static const char *shown(const char *path)
 {
 	char here[1024];
@@ -45,7 +50,7 @@ static const char *shown(const char *path)
 	return n > 1 && strncmp(path, here, n) == 0 && path[n] == '/' ? path + n + 1 : path;
 }
 
-/* Returns how often memory ran out in the part that is kept. */
+/* Returns the number of OOMs in the part that is kept. */
 static uint64_t add_peaks(struct sum *s, struct gp_recording *recording, const char *path)
 {
 	uint64_t ooms = 0;
@@ -69,7 +74,7 @@ static uint64_t add_peaks(struct sum *s, struct gp_recording *recording, const c
 	return ooms;
 }
 
-/* For --keep. False: no memory for it. */
+/* For --keep. False: out of memory. */
 static bool add_made(struct sum *s, const char *path, const char *command)
 {
 	struct gp_made *made = realloc(s->made, (s->recordings + 1) * sizeof *made);
@@ -126,7 +131,7 @@ static void add_recording(struct sum *s, const char *path)
 	gp_recording_close(recording);
 }
 
-/* What the library writes: gp_list_add of the recorder says which lines there are. */
+/* Reads a line of the library. gp_list_add of the recorder documents the lines. */
 static void add_line(struct sum *s, const char *line)
 {
 	static const char failed[] = "failed: ", late[] = "late: ";
@@ -159,7 +164,7 @@ static void read_list(struct sum *s, const char *list)
 	fclose(file);
 }
 
-/* What ranges, the clock or orders chose of it; outside of that, memory alone was recorded. */
+/* What was captured by ranges, time or orders. Outside of captures only memory was recorded. */
 static void add_captured(const struct sum *s, const struct gp_run_summary *h, char *line,
 			 size_t capacity)
 {
@@ -199,7 +204,7 @@ static void print_recordings(const struct sum *s, const struct gp_run_summary *h
 			 gp_bytes_text(s->bytes).s, more);
 }
 
-/* A curve that the job did not have is left out, and so is a trifle of pinned memory. */
+/* Omits curves without memory, and small amounts of pinned memory. */
 static void print_peaks(const struct sum *s)
 {
 	const struct {
@@ -253,7 +258,7 @@ static void print_faults(const struct sum *s)
 		gp_error("%s", line + 2);
 }
 
-/* What is not known is not said: a program may have cleared its environment. */
+/* Prints only what is certain: a program may have cleared its environment. */
 static void print_nothing(const struct sum *s, const struct gp_run_summary *h)
 {
 	const bool is_unseen = !s->unreadable && !s->why[0] && h->list->path[0];
@@ -281,7 +286,7 @@ static void run_summary_print_next(const struct sum *s, const char *path)
 		gp_next_print(stderr, s->has_stacks ? "peak" : "timeline", path);
 }
 
-/* True: the last line is said, for what was left to do is what to type next. */
+/* True: the last line is printed, with the command for the missing names. */
 static bool store_names(const struct sum *s, const struct gp_run_summary *h)
 {
 	struct gp_run_names names = { 0 };

@@ -1,6 +1,6 @@
 /*
- * What did not come. Ranges are recorded outside of what is captured, too, so one that was opened
- * in another domain than the one that was named is found.
+ * Explains missing captures. Ranges are also recorded outside of captures, so a range in another
+ * domain than the requested one can be found.
  */
 #include "uncaptured.h"
 
@@ -12,7 +12,7 @@ static bool is_begin(const struct gp_record *record)
 	return record->kind == GP_RANGE_PUSH || record->kind == GP_RANGE_START;
 }
 
-/* The domain of the first range of that name; NULL: there is none. */
+/* The domain of the first range of that name; NULL: none. */
 static const char *find_domain(struct gp_recording *recording, const char *name)
 {
 	struct gp_event event;
@@ -25,7 +25,7 @@ static const char *find_domain(struct gp_recording *recording, const char *name)
 		const char *text = gp_recording_text(recording, GP_RANGE_NAME, r->aux);
 		if (!text || strcmp(text, name) != 0)
 			continue;
-		/* both have it at one place */
+		/* both kinds of begin store the domain at the same offset */
 		const char *domain =
 			gp_recording_text(recording, GP_RANGE_NAME, r->range_push.domain);
 		return domain ? domain : "";
@@ -33,7 +33,7 @@ static const char *find_domain(struct gp_recording *recording, const char *name)
 	return NULL;
 }
 
-/* Where it was opened instead, as it would have been captured. */
+/* The option for the domain in which the range was opened instead. */
 static void add_other_domain(const struct gp_scope_rule *rule, const struct gp_made *made,
 			     size_t count, char *out, size_t capacity)
 {

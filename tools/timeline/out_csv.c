@@ -4,7 +4,7 @@
 
 #include "chart.h"
 
-/* RFC 4180: quoted when it must be, quotes doubled. */
+/* RFC 4180: quoted when necessary, quotes doubled. */
 static void put_field(FILE *out, const char *text)
 {
 	if (!strpbrk(text, ",\"\r\n")) {
@@ -43,7 +43,7 @@ static void put_points(FILE *out, const char *path, const struct gp_timeline_dev
 	}
 }
 
-/* Rows of the host have no device's curves, and those of a device not the host's. */
+/* Rows of the host have no columns of devices, and rows of devices none of the host. */
 static void put_host(const struct gp_canvas *canvas, const struct gp_chart *chart)
 {
 	const struct gp_timeline_device *h = chart->host;

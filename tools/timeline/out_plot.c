@@ -1,4 +1,6 @@
-/* The terminal plot as an output format: what `gpuprof timeline` shows a person. */
+/*
+ * The terminal plot as an output format: the default of `gpuprof timeline`.
+ */
 #include <string.h>
 
 #include "../io/amount.h"
@@ -36,7 +38,7 @@ static void draw_device(const struct gp_canvas *canvas, const struct gp_chart *c
 	gp_plot_print(&plot, canvas->out);
 }
 
-/* Pinned memory is of the process: once, below its devices. */
+/* Pinned memory is of the process, so it comes once, below the devices. */
 static void draw_host(const struct gp_canvas *canvas, const struct gp_chart *chart)
 {
 	const struct gp_plot plot = {

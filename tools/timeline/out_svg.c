@@ -1,7 +1,7 @@
 /*
- * The timeline as one picture, complete in itself: for each device the three curves as steps, peaks
- * and OOMs marked. White on purpose, so that it looks alike in a dark viewer and on paper. No
- * scripts, nothing from outside; text of recordings is escaped.
+ * The timeline as one self-contained picture: for each device the three curves as steps, with peaks
+ * and OOMs marked. The background is white, so that it looks alike in a dark viewer and on paper.
+ * It has no scripts and no external parts. Text of recordings is escaped.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,10 @@
 #include "../io/message.h"
 #include "chart.h"
 
-/* Pixels. From the top: title and first line; per device a line, a band of labels, plot, legend. */
+/*
+ * Pixels. From the top: title and first line; for each device a line, a band of labels, plot,
+ * legend.
+ */
 enum {
 	WIDTH = 960,
 	EDGE = 20, /* where headings begin */
@@ -24,11 +27,11 @@ enum {
 	LABEL_ROW = 17,
 	LINE = 128,  /* characters of a headline */
 	BELOW = 102, /* time axis and legend */
-	FONT = 12,   /* font size, and the advance of a letter in its percents */
+	FONT = 12,   /* font size, and the advance of a letter in percent of it */
 	ADVANCE_PERCENT = 58,
-	OUTSIDE = 30, /* how far curves go on beyond the edge of the plot, where they are cut off */
+	OUTSIDE = 30, /* curves continue so far beyond the plot and are clipped */
 	TENTHS = 10,  /* curves are drawn to a tenth of a pixel */
-	STRIP = 60,   /* height of what --fragmentation adds, twice */
+	STRIP = 60,   /* added height for --fragmentation, twice */
 	STRIP_LINE = 92,
 };
 
@@ -61,15 +64,15 @@ static const char style[] =
 static const char *const meaning[GP_CURVES] = { "all GPU memory of the job, as recorded",
 						"by PyTorch from the driver", "blocks of PyTorch" };
 
-/* Charts are drawn into memory: how high the picture is, only its end knows. */
+/* Charts are drawn into memory, because the height is known only at the end. */
 static struct {
-	FILE *out; /* NULL: no memory */
+	FILE *out; /* NULL: out of memory */
 	char *text;
 	size_t bytes;
 	double height;
 } page;
 
-/* Pixels that a text needs in any common font. */
+/* Width in pixels that a text needs in any common font. */
 static double width_of(const char *text)
 {
 	return (double)strlen(text) * FONT * ADVANCE_PERCENT / 100;
@@ -83,11 +86,11 @@ struct panel {
 	FILE *out;
 	double top;	  /* of the plot */
 	uint64_t highest; /* of the byte axis */
-	uint64_t total;	  /* of the device, where it is shown; 0: it is not */
+	uint64_t total;	  /* of the device, if it is shown; else 0 */
 	uint64_t step;
 };
 
-/* From the left edge of the plot; moments before and after it are clamped. */
+/* From the left edge of the plot. Moments outside of it are clamped. */
 static double x_of(const struct panel *p, int64_t at_ns)
 {
 	double span = (double)(p->chart->to_ns - p->chart->from_ns);
@@ -170,7 +173,7 @@ static void draw_total(const struct panel *p)
 			LEFT, y, RIGHT, LEFT + 6, y - 4, gp_bytes_text(p->total).s);
 }
 
-/* What the ring of segments has overwritten: not zero, but unknown. */
+/* Marks the part that the flight recorder has overwritten: unknown, not zero. */
 static void draw_gone(const struct panel *p)
 {
 	double until = x_of(p, p->chart->kept_from_ns);
@@ -187,8 +190,8 @@ static void draw_gone(const struct panel *p)
 }
 
 /*
- * One path is area and line: what it has besides the steps runs outside of the plot, where the
- * nested <svg> cuts it off.
+ * One path is area and line. Its other edges are outside of the plot, where the nested <svg> clips
+ * them.
  */
 static void draw_curve(const struct panel *p, unsigned curve)
 {
@@ -230,7 +233,7 @@ static const char *class_of(const struct gp_mark *m)
 	return m->is_oom ? "oom" : "failed";
 }
 
-/* Lines too near to one of their kind are left out. */
+/* Omits lines too near to one of their kind. */
 static void draw_ooms(const struct panel *p)
 {
 	const struct gp_timeline_device *d = p->device;
@@ -250,11 +253,11 @@ static void draw_ooms(const struct panel *p)
 
 enum { LABELS = GP_CURVES + 1 };
 
-/* Each stands in a row of its own, beside a line that leads down to what it names. */
+/* Each label has a row of its own, beside a line down to its point. */
 struct band_label {
 	char text[192];
 	const char *class;
-	double x, y; /* of what it names, from the left and the top of the plot */
+	double x, y; /* of its point, from the left and the top of the plot */
 	double rank;
 	bool is_left; /* the text ends at the line, else it begins there */
 	unsigned row; /* 0 is next to the plot */
@@ -264,7 +267,7 @@ struct band {
 	struct band_label label[LABELS];
 };
 
-/* With the text that was written into it. */
+/* Adds a label with the text in the band's buffer. */
 static void band_add(struct band *b, const char *class, double x, double y)
 {
 	struct band_label *l = &b->label[b->labels++];
@@ -274,8 +277,8 @@ static void band_add(struct band *b, const char *class, double x, double y)
 }
 
 /*
- * Texts are at the right of their lines, the leftmost on top; where one would be cut off, they are
- * at the left as far as they fit there, the rightmost on top: so lines pass beside the texts below.
+ * Texts are right of their lines, the leftmost on top. Texts that would be cut off are left of
+ * their lines as far as they fit there, the rightmost on top. So no line crosses a text.
  */
 static void band_place(struct band *b)
 {
@@ -293,7 +296,7 @@ static void band_place(struct band *b)
 					   (i < k && b->label[i].rank == b->label[k].rank);
 }
 
-/* The first of those that the job met as out of memory, or of the others. NULL: none is shown. */
+/* The first mark that is an OOM of the job, or the first other one. NULL: none is shown. */
 static const struct gp_mark *first_mark(const struct panel *p, bool is_oom, size_t *count)
 {
 	const struct gp_mark *first = NULL;
@@ -357,7 +360,7 @@ static void draw_band(const struct band *b, const struct panel *p)
 			l->class, LEFT + l->x + (l->is_left ? -5 : 5), y,
 			l->is_left ? "end" : "start", l->text);
 	}
-	/* rings within each other: peaks often coincide */
+	/* concentric rings: peaks often coincide */
 	for (unsigned c = 0; c < GP_CURVES; c++)
 		if (is_peak_shown(p, c))
 			fprintf(p->out,
@@ -369,7 +372,7 @@ static void draw_band(const struct band *b, const struct panel *p)
 
 /* ---- legend ---- */
 
-/* What was no out-of-memory to the job is no label: left of the name of the time axis. */
+/* Failed calls that were not an OOM have no label; they are named left of the time axis title. */
 static void draw_failed(const struct panel *p)
 {
 	size_t count;
@@ -383,7 +386,10 @@ static void draw_failed(const struct panel *p)
 			gp_ns_text(first->at_ns).s);
 }
 
-/* The least at the driver's peak: a new segment counts as outside until it has a block. */
+/*
+ * The smallest value at the driver's peak, since a new segment counts as outside until it has a
+ * block.
+ */
 static uint64_t outside_of(const struct gp_timeline_device *d)
 {
 	uint64_t least = d->peak_bytes[GP_CURVE_RESERVED] ? d->peak_bytes[GP_CURVE_DRIVER] : 0;
@@ -470,11 +476,11 @@ static void draw_device(const struct gp_chart *chart, size_t index)
 	uint64_t highest = highest_of(p.device);
 	uint64_t total = chart->about[index] ? chart->about[index]->total_bytes : 0;
 	p.step = gp_tick_bytes(highest, 6);
-	/* a full device is worth showing; of an empty one the curves would be flat */
+	/* show the device's size if it is nearly full; else the curves would be flat */
 	p.total = highest >= total / 4 * 3 ? total : 0;
 	p.highest = highest > p.total ? highest : p.total;
 	p.highest = p.highest ? p.highest + p.highest / 24 : 1;
-	p.step = highest ? p.step : 2; /* only the zero */
+	p.step = highest ? p.step : 2; /* without memory, only the zero */
 	band_fill(&band, &p);
 	page.height += DEVICE_LINE;
 	p.top = page.height + (double)band.labels * LABEL_ROW + 4;
@@ -538,7 +544,7 @@ static void out_svg_begin(const struct gp_canvas *canvas)
 	page.out = open_memstream(&page.text, &page.bytes);
 }
 
-/* As many lines as it needs; the last is at page.height - 13. */
+/* Uses as many lines as needed; the last is at page.height - 13. */
 static void draw_headline(const struct gp_chart *chart)
 {
 	const char *at = chart->headline;

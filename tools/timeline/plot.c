@@ -1,8 +1,8 @@
 /*
  * Each character cell shows the innermost area that reaches its middle. Points are steps: a value
- * holds until the next point. In a column the areas reach to their highest value; where `allocated`
- * was only at times, the cell shows so: a training step that lasts less than a column would else
- * look like a flat line.
+ * holds until the next point. In a column the areas reach to their highest value. If `allocated`
+ * was there only at times, the cell shows it, because otherwise a training step shorter than a
+ * column would look like a flat line.
  */
 #include "plot.h"
 
@@ -36,7 +36,7 @@ static const char *const heights[2][HEIGHTS] = {
 struct column {
 	uint64_t low_allocated;
 	uint64_t high[GP_CURVES];
-	uint64_t least_gap; /* of the largest gap: where it is too small counts */
+	uint64_t least_gap; /* smallest value of the largest gap: the critical one */
 	double most_ratio;
 };
 
@@ -68,7 +68,7 @@ static void column_hold(struct column *c, const struct gp_point *point)
 		c->low_allocated = bytes[GP_CURVE_ALLOCATED];
 }
 
-/* A value counts in each column that it holds in, from its own to that of the next point. */
+/* A value counts in each column from its own to that of the next point. */
 static void columns_fill(const struct gp_plot *plot, struct column *column, unsigned columns)
 {
 	const struct gp_timeline_device *d = plot->device;
@@ -120,7 +120,7 @@ static bool plot_is_shown(const struct gp_plot *plot, int64_t at_ns)
 	return at_ns >= plot->from_ns && at_ns <= plot->to_ns;
 }
 
-/* The lines of marks above the plot, the lowest first: what shares a column is stacked. */
+/* The lines of marks above the plot, the lowest first. Marks in one column are stacked. */
 struct marks {
 	char line[MARKS][MOST_COLUMNS + 1];
 	unsigned lines;
@@ -140,7 +140,7 @@ static void mark_add(struct marks *marks, unsigned column, char mark)
 	marks->lines = line >= marks->lines ? line + 1 : marks->lines;
 }
 
-/* Known, though its moment may be overwritten: `kept_from_ns` is where the curves begin. */
+/* A peak before kept_from_ns is known, but not on the curves. */
 static bool is_peak_shown(const struct gp_plot *plot, unsigned curve)
 {
 	const struct gp_timeline_device *d = plot->device;
@@ -148,7 +148,7 @@ static bool is_peak_shown(const struct gp_plot *plot, unsigned curve)
 	       plot_is_shown(plot, d->peak_at_ns[curve]);
 }
 
-/* D, R, A where a curve has its peak, x where memory ran out, r where another CUDA call failed. */
+/* D, R, A: peak of a curve. x: OOM. r: another failed CUDA call. */
 static void print_marks(const struct gp_plot *plot, FILE *out, unsigned columns)
 {
 	struct marks marks = { .lines = 0 };
@@ -177,7 +177,9 @@ static const char *axis(const struct gp_plot *plot, bool has_tick)
 	return has_tick ? "┤" : "│";
 }
 
-/* What the ring of segments has overwritten was not nothing: said in the middle of the gap. */
+/*
+ * The part that the flight recorder has overwritten was not empty. Writes so in the middle of it.
+ */
 static unsigned gap_text(const struct gp_plot *plot, unsigned columns, unsigned *from)
 {
 	unsigned until = column_of(plot, columns, plot->kept_from_ns), n = sizeof not_kept - 1;
@@ -255,7 +257,7 @@ static void print_height(const struct gp_plot *plot, FILE *out, double part)
 	fputs(heights[plot->is_ascii][height < HEIGHTS ? height : HEIGHTS - 1], out);
 }
 
-/* In each column the smallest that the largest gap was, and the worst ratio. */
+/* In each column the smallest value of the largest gap, and the worst ratio. */
 static void print_gaps(const struct gp_plot *plot, FILE *out, const struct column *column,
 		       unsigned columns)
 {
@@ -335,7 +337,7 @@ static unsigned columns_of(const struct gp_plot *plot)
 	return columns < MOST_COLUMNS ? columns : MOST_COLUMNS;
 }
 
-/* The peak: its label stands where the other curves have theirs. */
+/* The peak, below the labels of the other curves. */
 static void print_host_legend(const struct gp_plot *plot, FILE *out)
 {
 	const struct gp_timeline_device *h = plot->device;

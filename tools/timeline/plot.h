@@ -1,6 +1,6 @@
 /*
  * A memory timeline on a terminal: three nested areas over time, axes with units, peaks and OOMs
- * marked. Pure: points in, text out.
+ * marked. A pure function: points in, text out.
  */
 #ifndef GP_PLOT_H
 #define GP_PLOT_H
@@ -14,9 +14,9 @@
 struct gp_plot {
 	const struct gp_timeline_device *device;
 	int64_t from_ns, to_ns;
-	int64_t kept_from_ns; /* nothing is known of the curves before it */
+	int64_t kept_from_ns; /* the curves are unknown before it */
 	unsigned columns,
-		rows; /* of the whole plot, axes included; small ones are widened to 40 x 6 */
+		rows; /* of the whole plot with axes; smaller ones are widened to 40 x 6 */
 	bool is_ascii, is_colored;
 	const bool *is_at_least; /* of each curve: its peak may have been higher; NULL: none */
 };
