@@ -209,8 +209,8 @@ void gp_leak_print(const struct gp_leaks_report *r, const struct gp_leak *leak,
 		print_parts(r, leak);
 	if (leak->expected_count > 0)
 		fprintf(r->out,
-			"    about %s in the end, should it go on to slow down: its pace is %.0f%% "
-			"of the first\n",
+			"    will reach about %s if it keeps slowing down: its rate is %.0f%% "
+			"of the first rate\n",
 			gp_count_text((uint64_t)leak->expected_count).s, 100 * leak->pace);
 	if (leak->range)
 		print_range(r->out, leak->range);
