@@ -12,7 +12,7 @@ constexpr int tile = 16;	 /* edge of a matrix tile, threads a side */
 constexpr int sum_threads = 256; /* a power of two */
 
 /*
- * out[rows][columns] = op(a) * op(b) over `depth`; op transposes when asked. Grid: (columns, rows)
+ * out[rows][columns] = op(a) * op(b) over `depth`; op transposes if selected. Grid: (columns, rows)
  * in tiles.
  */
 template <bool transpose_a, bool transpose_b>
@@ -40,7 +40,7 @@ __global__ void multiply(const float *__restrict__ a, const float *__restrict__ 
 		out[row * columns + column] = sum;
 }
 
-/* values[i] += bias[column], then max(0, x) when has_relu. One thread a value. */
+/* values[i] += bias[column], then max(0, x) with has_relu. One thread a value. */
 static __global__ void add_bias(float *values, const float *bias, int rows, int columns,
 				bool has_relu)
 {
@@ -51,7 +51,7 @@ static __global__ void add_bias(float *values, const float *bias, int rows, int 
 	values[i] = has_relu ? fmaxf(value, 0) : value;
 }
 
-/* gradient = 0 where the activation was cut off. */
+/* gradient = 0 where ReLU cut the activation to 0. */
 static __global__ void relu_backward(float *gradient, const float *activation, int number)
 {
 	const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -122,7 +122,7 @@ static __global__ void sgd(float *weight, float *momentum, const float *gradient
 	weight[i] -= rate * momentum[i];
 }
 
-/* mine = (mine + other) / 2: two devices agree on a gradient. */
+/* mine = (mine + other) / 2: averages a gradient of two devices. */
 static __global__ void average(float *mine, const float *other, int number)
 {
 	const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);

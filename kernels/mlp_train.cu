@@ -1,8 +1,8 @@
 /*
  * A small training job: a four-layer perceptron learns a fixed function with momentum SGD. An
- * ordinary CUDA program that knows nothing of any tool; for the demo, tests and bench. Prints the
- * loss, equal in every run and mode, and one line `truth {...}` of what it asked of CUDA, for
- * comparison with what a recorder saw.
+ * ordinary CUDA program without support for any tool; for the demo, tests and bench. Prints the
+ * loss, equal in every run and mode, and one line `truth {...}` with its requests to CUDA, for
+ * comparison with a recording.
  */
 #include "mlp_kernels.cuh"
 #include "segment_allocator.cuh"
@@ -73,7 +73,7 @@ private:
 	unsigned long long state_;
 };
 
-/* One device's share of the job. All calls with its device current. */
+/* One device's share of the job. All methods are called with its device current. */
 class trainer
 {
 public:
@@ -150,7 +150,7 @@ public:
 			       p.gradient, rate, p.number);
 	}
 
-	/* Averages both trainers' gradients; they are equal and complete afterwards. */
+	/* Averages both trainers' gradients; afterwards they are equal and complete. */
 	void agree(trainer &other)
 	{
 		must(cudaStreamSynchronize(other.stream_));
@@ -178,8 +178,8 @@ public:
 	}
 
 	/*
-	 * What the last batch's targets look like: managed memory and a stream-ordered copy of the
-	 * targets.
+	 * Prints a histogram of the last batch's targets: uses managed memory and a stream-ordered
+	 * copy.
 	 */
 	void print_histogram()
 	{
@@ -204,15 +204,15 @@ public:
 		asked_.drop(bins * sizeof *count);
 	}
 
-	/* Gives idle segments back, as a job does between its phases. */
+	/* Gives unused segments back, as a job does between its phases. */
 	void trim()
 	{
 		allocator_.trim();
 	}
 	/*
-	 * During a capture nothing may be allocated, and what a graph was captured with must stay.
-	 * From the first freeze() to thaw() temporaries stay taken; each further freeze() hands the
-	 * same ones out again, in the same order.
+	 * During a capture nothing may be allocated, and the memory of a captured graph must stay.
+	 * From the first freeze() to thaw() temporaries stay taken. Each further freeze() hands out
+	 * the same ones again, in the same order.
 	 */
 	void freeze()
 	{
@@ -322,8 +322,8 @@ private:
 	}
 
 	/*
-	 * Gradients of layer l's parameters; returns the slope below it, which for the lowest layer
-	 * nobody needs.
+	 * Gradients of layer l's parameters; returns the slope below it, which is unused for the
+	 * lowest layer.
 	 */
 	float *backward(int l, float *const activation[], const float *slope)
 	{
@@ -389,8 +389,8 @@ void train_eager(std::vector<std::unique_ptr<trainer>> &trainers, int from, int 
 }
 
 /*
- * A few steps as usual so that the sub-allocator holds what a step needs, then one capture, then
- * replays.
+ * A few steps as usual, so that the sub-allocator holds the memory of a step, then one capture,
+ * then replays.
  */
 void train_graph(trainer &trainer, int from, int to)
 {

@@ -1,7 +1,7 @@
 /*
- * A caching sub-allocator over cudaMalloc segments, as frameworks have one: blocks of 512 bytes and
- * up, first fit, neighbours joined, segments given back only by trim(). Counts what it asks of
- * CUDA: the truth that a recording of the job must show. One instance a device; not thread-safe.
+ * A caching sub-allocator over cudaMalloc segments, like those of frameworks: blocks of 512 bytes
+ * and up, first fit, neighbours joined, segments given back only by trim(). Counts its requests to
+ * CUDA, with which a recording of the job must agree. One instance a device; not thread-safe.
  */
 #ifndef SEGMENT_ALLOCATOR_CUH
 #define SEGMENT_ALLOCATOR_CUH
@@ -24,7 +24,7 @@ static inline void must_at(cudaError_t result, const char *what, const char *fil
 }
 #define must(call) must_at((call), #call, __FILE__, __LINE__)
 
-/* What one device was asked for, in bytes and calls. */
+/* Requests to one device, in bytes and calls. */
 struct asked {
 	unsigned long long allocations, frees;
 	unsigned long long live_bytes, peak_bytes;
@@ -50,7 +50,7 @@ public:
 	}
 	segment_allocator(const segment_allocator &) = delete;
 
-	/* Contents undefined. Ends the program when CUDA has no memory. */
+	/* Contents undefined. Ends the program if CUDA has no memory. */
 	char *take(size_t bytes)
 	{
 		bytes = (std::max<size_t>(bytes, 1) + block_unit - 1) / block_unit * block_unit;
