@@ -1,4 +1,6 @@
-/* dlopen of libunwind, and where our own text lies. */
+/*
+ * Opens libunwind, and finds our own text segment.
+ */
 #include "open_unwind.h"
 
 #include <dlfcn.h>
@@ -13,7 +15,7 @@
 #include "lookup/elf_lookup.h"
 #include "lookup/resolver.h"
 
-/* Beside the library, or in the folder for private libraries that distributions use. */
+/* Beside the library, or in the folder that distributions use for private libraries. */
 static const char *const own_copies[] = { "libgpuprof-unwind.so", "gpuprof/libgpuprof-unwind.so" };
 #define SYSTEM_COPY "libunwind.so.8"
 
@@ -44,7 +46,7 @@ static void *open_unwind_find(void *handle, const char *name)
 	return gp_libc_dlsym(handle, name);
 }
 
-/* valgrind's memcheck reports each read of memory that the job has not written, ours too. */
+/* valgrind's memcheck reports each read of memory that the job has not written, also our reads. */
 static int find_valgrind(struct dl_phdr_info *info, size_t bytes, void *is_found)
 {
 	(void)bytes;
@@ -52,7 +54,7 @@ static int find_valgrind(struct dl_phdr_info *info, size_t bytes, void *is_found
 	return *(bool *)is_found;
 }
 
-/* The loader's own state, where it is glibc's: read, never written. */
+/* Watches the loader's own state if it is glibc's. Only reads it. */
 static void watch_loader(void)
 {
 	ElfW(Sym) *symbol = NULL;
@@ -76,7 +78,7 @@ static const char *open_once(unsigned depth)
 	gp_dlsym_find();
 	watch_loader();
 	setup.context = open_unwind_load();
-	dlerror(); /* the program must not find our failure */
+	dlerror(); /* hide our failure from the program */
 	if (!setup.context)
 		return "libunwind was not found";
 	return gp_native_open(&setup);

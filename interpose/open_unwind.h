@@ -1,14 +1,15 @@
 /*
- * Loading libunwind for the recorder: our own copy beside this object, which no other program's can
- * be mistaken for, else the system's. Privately: what it exports must not become the program's
- * (DESIGN 2.6). Enters the loader: from the constructor or a resolver, never from a hook.
+ * Loads libunwind for the recorder: our own copy beside this object, which cannot be another
+ * program's, else the system's. Loads it privately, so that its exports do not become the program's
+ * (DESIGN 2.6). Enters the loader, so call it from the constructor or a resolver, never from a
+ * hook.
  */
 #ifndef GP_LOOKUP_UNWIND_H
 #define GP_LOOKUP_UNWIND_H
 
 /*
- * Opens native stacks of `depth` frames at most; once, further calls cost nothing and answer the
- * same. NULL, or why there are none.
+ * Opens native stacks of at most `depth` frames, once. Later calls are free and return the same.
+ * NULL, or why there are no native stacks.
  */
 const char *gp_unwind_open(unsigned depth);
 

@@ -1,6 +1,6 @@
 /*
- * The constructor and the destructor of the preload object. No thread, no file, no call of the
- * driver: most programs that inherit LD_PRELOAD never touch a GPU.
+ * The constructor and the destructor of the preload object. They start no thread, open no file and
+ * do not call the driver: most programs that inherit LD_PRELOAD never use a GPU.
  */
 #include <stdatomic.h>
 
@@ -51,8 +51,9 @@ void gp_start(void)
 }
 
 /*
- * Here, and in no resolver or wrapper, since it loads a library: their callers may hold the lock of
- * the job's malloc, or one that a constructor under the loader's lock waits for.
+ * It loads a library, so it is called here and never in a resolver or wrapper. Their callers may
+ * hold the lock of the job's malloc, or a lock that a constructor under the loader's lock waits
+ * for.
  */
 static void open_native(void)
 {
@@ -68,7 +69,7 @@ __attribute__((constructor)) static void start(void)
 	gp_start();
 	if (!gp_lookups_open)
 		return;
-	gp_nvtx_offer(); /* here alone: it changes the environment */
+	gp_nvtx_offer(); /* only here, since it changes the environment */
 	if (gp_settings.has_native)
 		open_native();
 }

@@ -1,7 +1,7 @@
 /*
- * The one table of driver functions, expanded: the real pointers, the row numbers, the wrappers'
- * addresses. A row is CUDA(symbol, (typed parameters), (arguments), hook): `symbol` is the exact
- * driver export. CALL(symbol, (typed parameters)) is a function that we call ourselves (DESIGN
+ * Expands the table of driver functions: the real pointers, the row numbers, the addresses of the
+ * wrappers. A row is CUDA(symbol, (typed parameters), (arguments), hook), where `symbol` is the
+ * exact export of the driver. CALL(symbol, (typed parameters)) is a function that we call (DESIGN
  * 3.1's allowlist) and do not intercept.
  */
 #ifndef GP_CUDA_API_H
@@ -9,7 +9,7 @@
 
 #include "cuda_types.h"
 
-/* The driver's own functions; NULL until resolved, and where this driver lacks them. */
+/* The driver's own functions; NULL until resolved, or if this driver lacks them. */
 struct gp_cuda {
 #define CUDA(symbol, parameters, arguments, hook) CUresult(*symbol) parameters;
 #define CALL(symbol, parameters) CUresult(*symbol) parameters;

@@ -1,8 +1,8 @@
 /*
- * The driver's types, as far as the table needs them: handles are pointers to structs without
- * a definition, enums are ints, structs have the exact layout up to the last field that we read.
- * Builds without CUDA headers; cuda_check.c compares prototypes and cuda_layout.def with
- * the real ones where they are found. Must not be included together with cuda.h.
+ * The driver's types, as far as the table needs them. Handles are pointers to incomplete structs,
+ * enums are ints, and structs have the exact layout up to the last field that we read. Builds
+ * without CUDA headers. If these are found, cuda_check.c compares prototypes and cuda_layout.def
+ * with them. Must not be included together with cuda.h.
  */
 #ifndef GP_CUDA_TYPES_H
 #define GP_CUDA_TYPES_H
@@ -50,7 +50,7 @@ typedef struct CUmipmappedArray_st *CUmipmappedArray;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUstream_st *CUstream;
 
-/* the two handles that name a stream without being one */
+/* two handles that stand for a stream and are not one */
 #define CU_STREAM_LEGACY ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 
@@ -67,7 +67,7 @@ typedef int CUmemLocationType;
 typedef int CUstreamCaptureMode;
 enum { CU_MEM_LOCATION_TYPE_DEVICE = 1, CU_MEM_LOCATION_TYPE_HOST = 2 };
 
-/* only ever passed on */
+/* passed through only */
 typedef struct CUlaunchAttribute_st CUlaunchAttribute;
 typedef struct CUctxCreateParams_st CUctxCreateParams;
 typedef struct CUexecAffinityParam_st CUexecAffinityParam;
@@ -196,7 +196,7 @@ typedef struct CUlaunchConfig_st {
 	CUstream hStream;
 } CUlaunchConfig;
 
-/* an array of these is walked: its size counts */
+/* an array of these is read, so its size matters */
 typedef struct CUDA_LAUNCH_PARAMS_st {
 	CUfunction function;
 	unsigned int gridDimX, gridDimY, gridDimZ;

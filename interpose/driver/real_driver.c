@@ -1,6 +1,6 @@
 /*
- * What the files of interpose/ share of the driver: its functions, and whether callers get ours.
- * Code stays out: every file may need this one. resolver.c fills it.
+ * Common data of the files of interpose/: the driver's functions, and whether callers get ours. Has
+ * no code, because every file may need this one. resolver.c fills it.
  */
 #include "real_driver.h"
 

@@ -1,7 +1,7 @@
 /*
- * The wrappers: each row of cuda_api.def becomes one function that calls the driver exactly once,
- * with exactly the caller's arguments, and returns exactly its result. The row's hook states
- * what is recorded around the call, in the vocabulary below. Owns the tables of the resolvers.
+ * The wrappers. Each row of cuda_api.def becomes one function that calls the driver exactly once,
+ * with the caller's arguments, and returns its result. The row's hook states what to record around
+ * the call, in the terms below. Owns the tables of the resolvers.
  */
 #include "../../libgpuprof/record/ranges/scope.h"
 #include "../hooks/capture.h"
@@ -16,12 +16,13 @@
 
 /*
  * A hook expands to: is_always, enter, before, after. `before` and `after` are statements around
- * the driver's call and see the row's parameters, `result`, `is_recording` and `is_per_thread`.
- *   RECORD   nothing happens unless we record
- *   LAUNCHED the same, left out with GPUPROF_LAUNCHES=off
- *   TRACK    happens always, records when is_recording; LAUNCH_TRACK likewise
- *   FOLLOW   happens always, never records
- *   USING    the same, records with GPUPROF_TRACK_ACCESS
+ * the driver's call. They can use the row's parameters, `result`, `is_recording` and
+ * `is_per_thread`.
+ *   RECORD   runs only while recording
+ *   LAUNCHED the same, but not with GPUPROF_LAUNCHES=off
+ *   TRACK    runs always, records if is_recording; LAUNCH_TRACK likewise
+ *   FOLLOW   runs always, never records
+ *   USING    runs always, records with GPUPROF_TRACK_ACCESS
  */
 #define RECORD(before, after) 0, gp_enter, before, after
 #define LAUNCHED(before, after) 0, gp_enter_launch, before, after
@@ -30,7 +31,7 @@
 #define FOLLOW(before, after) 1, never, before, after
 #define USING(before, after) 1, gp_enter_uses, before, after
 
-/* What is looked at after success only. */
+/* For outputs that are valid only after success. */
 #define IF_OK(value) (result == CUDA_SUCCESS ? (uint64_t)(value) : 0)
 #define STREAM(value) gp_stream_of(value, is_per_thread)
 
@@ -186,7 +187,7 @@
 			 (uint64_t)(context), (unsigned)gp_context_device((uint64_t)(green))))
 #define GREEN_DESTROY(green) FOLLOW(gp_context_ending((uint64_t)(green)), )
 
-/* what is captured: acted upon only where an option selects it */
+/* captures: these act only if an option selects the profiler's calls */
 #define PROFILER_START() 0, enter_profiler, , gp_scope_open(GP_SCOPE_BY_PROFILER)
 #define PROFILER_STOP() 0, enter_profiler, gp_scope_close(GP_SCOPE_BY_PROFILER, GP_SCOPE_ANY),
 

@@ -1,6 +1,6 @@
 /*
- * Captures under way. The count is raised before the driver's begin and lowered after its end, so
- * that it is never too low; it may be too high for a while, which only postpones a call of the
+ * Captures in progress. The count is raised before the driver's begin and lowered after its end, so
+ * that it is never too low. It may be too high for a while, which only postpones a call of the
  * driver.
  */
 #include "capture.h"
@@ -14,15 +14,16 @@
 
 _Atomic uint32_t gp_captures GP_HOT_DATA;
 static _Atomic uint32_t calling;
-static _Atomic uint32_t overdue; /* of those: waited for in vain, a jump may have left them */
+/* Calls for which a capture waited in vain. A longjmp may have skipped their end. */
+static _Atomic uint32_t overdue;
 static _Atomic uint64_t origins[CAPTURES_KNOWN];
-static _Atomic uint32_t unplaced; /* captures that found no place in origins */
+static _Atomic uint32_t unplaced; /* captures without a place in `origins` */
 
 bool gp_calls_begin(void)
 {
 	atomic_fetch_add(&calling, 1);
 	/*
-	 * partner: the sequentially consistent add in gp_capture_begin: one of the two sees the
+	 * partner: the sequentially consistent add in gp_capture_begin: at least one side sees the
 	 * other
 	 */
 	if (atomic_load(&gp_captures) == 0)
@@ -35,11 +36,11 @@ void gp_calls_end(void)
 {
 	const uint32_t left = atomic_fetch_sub(&calling, 1) - 1;
 	uint32_t seen = atomic_load(&overdue);
-	if (gp_unlikely(seen > left)) /* one of them came back */
+	if (gp_unlikely(seen > left)) /* one of the overdue calls returned */
 		atomic_compare_exchange_strong(&overdue, &seen, left);
 }
 
-/* Each thread has a per-thread default stream of its own behind the same handle. */
+/* Each thread has its own default stream behind the same per-thread handle. */
 static uint64_t origin_of(uint64_t stream)
 {
 	if (stream == (uint64_t)CU_STREAM_PER_THREAD)
@@ -61,8 +62,10 @@ static bool replace(uint64_t from, uint64_t to)
 void gp_capture_begin(void)
 {
 	atomic_fetch_add(&gp_captures, 1);
-	/* short calls of ours; bounded because one that never comes back must not hang the job, and
-	 * waited for in vain by one capture alone */
+	/*
+	 * Our calls are short. The wait is bounded, so that a call that never returns cannot hang
+	 * the job. Only one capture waits in vain for such a call.
+	 */
 	unsigned turn = 0;
 	for (; atomic_load(&calling) > atomic_load(&overdue) && turn < WAIT_TURNS; turn++)
 		sched_yield();
@@ -99,7 +102,7 @@ void gp_capture_ended(uint64_t stream, CUresult result)
 	case CUDA_ERROR_INVALID_HANDLE:
 	case CUDA_ERROR_STREAM_CAPTURE_UNMATCHED:
 	case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
-		return; /* refused: the capture goes on */
+		return; /* refused: the capture continues */
 	default:
 		if (replace(origin_of(stream), 0) || take_unplaced())
 			atomic_fetch_sub(&gp_captures, 1);

@@ -1,7 +1,6 @@
 /*
- * Which streams are being captured, and the gate that keeps our own driver calls away from
- * captures: one of ours inside a capture that reaches its thread would end the capture. Needs no
- * recorder.
+ * The streams that are being captured, and the gate that keeps our driver calls out of captures. A
+ * driver call of ours on a capturing thread would end the capture. Needs no recorder.
  */
 #ifndef GP_CAPTURE_H
 #define GP_CAPTURE_H
@@ -13,7 +12,7 @@
 #include "../../libgpuprof/record/hot.h"
 #include "../driver/cuda_types.h"
 
-/* How many captures are under way in the process. */
+/* Number of captures in progress in the process. */
 extern _Atomic uint32_t gp_captures GP_HOT_DATA __attribute__((visibility("hidden")));
 
 static inline bool gp_is_capturing(void)
@@ -22,23 +21,23 @@ static inline bool gp_is_capturing(void)
 }
 
 /*
- * True: no capture is under way and none begins before gp_calls_end(). False: make no driver call.
+ * True: no capture is in progress, and none begins before gp_calls_end(). False: make no driver
+ * call.
  */
 bool gp_calls_begin(void);
 void gp_calls_end(void);
 
 /*
- * Before the driver is called to begin a capture of `stream`; waits for calls that are inside the
- * gate. After the driver answered to a begin or an end: `result` decides whether the capture goes
- * on.
+ * gp_capture_begin: before the driver call that begins a capture; waits for calls inside the gate.
+ * The others: after the driver's call; `result` decides whether the capture continues.
  */
 void gp_capture_begin(void);
 void gp_capture_began(uint64_t stream, CUresult result);
 void gp_capture_ended(uint64_t stream, CUresult result);
 
-/* The capture that began on `stream`, if there is one, is over. */
+/* Ends the capture that began on `stream`, if there is one. */
 void gp_capture_forget(uint64_t stream);
-/* Whether a capture began on this very stream; streams that joined it by an event are not known. */
+/* Whether a capture began on this stream. Streams that joined it by an event are not known. */
 bool gp_is_captured(uint64_t stream);
 
 /* A forked child has no captures. */

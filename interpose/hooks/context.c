@@ -1,7 +1,6 @@
 /*
  * Tables of contexts, streams, pools and addresses, and the slow halves that fill them. Tables are
- * kept up to date while nothing is recorded as well; definitions are made when they are first
- * needed.
+ * updated even while recording is off. Definitions are recorded when first needed.
  */
 #include "context.h"
 
@@ -14,7 +13,7 @@
 
 #define STACK_DEPTH 7u
 
-/* A table's byte: the device, and whether the definition has been recorded. */
+/* A table's byte: the device, and a bit for a definition that has been recorded. */
 #define TOLD 0x80u
 #define NOWHERE 0x7fu
 #define PLACE(b) ((b)&0x7fu)
@@ -30,7 +29,7 @@ GP_HANDLE_TABLE(extras, 7, 1); /* references beyond the first */
 static _Atomic uint64_t primaries[GP_DEVICES];
 static _Atomic uint64_t devices_told;
 
-/* What lies below the current context; deeper ones are read again. */
+/* The contexts below the current one. Deeper ones are read again from the driver. */
 struct context_stack {
 	uint64_t below[STACK_DEPTH];
 	uint32_t depth;
@@ -67,7 +66,7 @@ static uint64_t big_endian(const char *bytes)
 	return value;
 }
 
-/* Inside the gate. Functions that this driver lacks leave their fields 0. */
+/* Inside the gate. Fields for functions that this driver lacks stay 0. */
 static bool define_device(unsigned device)
 {
 	struct gp_record record = { .kind = GP_GPU, .device = (uint8_t)device };
@@ -103,7 +102,7 @@ static void tell_device(unsigned device)
 	gp_calls_end();
 }
 
-/* True: no definition is left to record. */
+/* True: all definitions are recorded. */
 static bool tell_context(uint64_t context, int byte, unsigned flags)
 {
 	unsigned device = device_of(byte);
@@ -195,7 +194,7 @@ static unsigned ask_stream_device(CUstream stream)
 {
 	CUdevice device = -1;
 	CUcontext context = NULL;
-	/* first what does no harm in a capture (driver 580: the other one ends it) */
+	/* first the call that is harmless in a capture (driver 580: the other one ends it) */
 	int byte = -1;
 	if (gp_cuda.cuStreamGetCtx && gp_cuda.cuStreamGetCtx(stream, &context) == CUDA_SUCCESS)
 		byte = gp_handle_find(&contexts, (uint64_t)context);
@@ -220,7 +219,10 @@ unsigned gp_device_of_stream_slow(uint64_t stream)
 		byte = gp_handle_find(&streams, stream);
 	}
 	if (device_of(byte) == GP_DEVICE_UNKNOWN) {
-		/* a driver without an answer: the runtime insists on the stream's own device */
+		/*
+		 * the driver returned no device: the CUDA runtime uses a stream only on its own
+		 * device
+		 */
 		errno = kept;
 		return gp_device_current();
 	}
@@ -257,7 +259,7 @@ void gp_context_set(CUcontext context)
 		t->context = (uint64_t)context;
 		t->device_epoch = 0;
 	}
-	if (context) /* the runtime may have made it through its private table */
+	if (context) /* the runtime may have created it through its private table */
 		gp_recorder_prepare();
 }
 

@@ -1,8 +1,8 @@
 /*
- * Which device an event belongs to: the thread's current context, followed through the wrapped
- * calls, and the devices of contexts, streams, pools and addresses. Owns those tables and the
- * definitions of devices, contexts and streams. Calls the driver only behind the gate of capture.h,
- * once per object.
+ * The device of an event: from the thread's current context, which the wrapped calls follow, and
+ * from the devices of contexts, streams, pools and addresses. Owns those tables and the definitions
+ * of devices, contexts and streams. Calls the driver only behind the gate of capture.h, once for
+ * each object.
  */
 #ifndef GP_CONTEXT_H
 #define GP_CONTEXT_H
@@ -10,7 +10,9 @@
 #include "../../libgpuprof/record/record.h"
 #include "../driver/cuda_types.h"
 
-/* Raised when a context ends (24 bits, never 0) or a stream does: what threads remember is void. */
+/*
+ * Raised when a context (24 bits, never 0) or a stream ends. Invalidates what threads have cached.
+ */
 extern _Atomic uint32_t gp_context_epoch GP_HOT_DATA __attribute__((visibility("hidden")));
 extern _Atomic uint64_t gp_stream_epoch GP_HOT_DATA __attribute__((visibility("hidden")));
 
@@ -18,20 +20,20 @@ GP_COLD unsigned gp_device_current_slow(void);
 GP_COLD unsigned gp_device_of_stream_slow(uint64_t stream);
 
 /*
- * The device of the calling thread's context; GP_DEVICE_UNKNOWN when it is not known. May call the
- * driver and commit definitions: only while recording, after the job's call succeeded, and with no
+ * The device of the calling thread's context; GP_DEVICE_UNKNOWN if unknown. May call the driver and
+ * commit definitions. Call it only while recording, after the job's call succeeded, and with no
  * record reserved.
  */
 GP_HOT unsigned gp_device_current(void)
 {
 	uint32_t known = gp_thread.device_epoch;
-	/* relaxed: a context that ends while another thread uses it is the job's own race */
+	/* relaxed: using a context while another thread ends it is a race of the job */
 	if (gp_likely(known >> 8 == atomic_load_explicit(&gp_context_epoch, memory_order_relaxed)))
 		return known & 0xff;
 	return gp_device_current_slow();
 }
 
-/* The same as far as it is known without a driver call: before a call. */
+/* The same, if it is known without a driver call. For use before the job's call. */
 GP_HOT unsigned gp_device_known(void)
 {
 	uint32_t known = gp_thread.device_epoch;
@@ -40,7 +42,7 @@ GP_HOT unsigned gp_device_known(void)
 		       GP_DEVICE_UNKNOWN;
 }
 
-/* The same for a stream as gp_stream_of() gives it. */
+/* The same for a stream from gp_stream_of(). */
 GP_HOT unsigned gp_device_of_stream(uint64_t stream)
 {
 	const struct gp_thread *t = &gp_thread;
@@ -54,12 +56,14 @@ GP_HOT unsigned gp_device_of_stream(uint64_t stream)
 }
 
 /*
- * What is known without asking and without a record: safe before a call and beside a reservation.
+ * The device if it is cached. Makes no driver call and no record, so it is safe before the job's
+ * call and with a record reserved.
  */
 unsigned gp_stream_device_known(uint64_t stream);
 
 /*
- * One number a stream: 0 is the legacy default stream, 2 the calling thread's own default stream.
+ * One number for each stream: 0 is the legacy default stream, 2 the calling thread's own default
+ * stream.
  */
 GP_HOT uint64_t gp_stream_of(CUstream stream, bool is_per_thread)
 {
@@ -70,45 +74,47 @@ GP_HOT uint64_t gp_stream_of(CUstream stream, bool is_per_thread)
 
 /* ---- reports of the wrapped calls, also while recording is off ---- */
 
-void gp_context_created(CUcontext context, CUdevice device); /* current from now on */
+void gp_context_created(CUcontext context, CUdevice device); /* becomes the current one */
 void gp_context_known(uint64_t context, unsigned device);    /* context or green context */
-int gp_context_device(uint64_t context);		     /* -1: not known */
+int gp_context_device(uint64_t context);		     /* -1: unknown */
 void gp_context_set(CUcontext context);
 void gp_context_push(CUcontext context);
 void gp_context_pop(void);
-/* Before the call that ends it, and after it on the same thread: a destroyed context is popped, a
- * primary one stays where it was and may come back to life. */
+/*
+ * `ending` before the call that ends it, `ended` after it on the same thread. A destroyed context
+ * is popped. A primary one stays current and may be activated again.
+ */
 void gp_context_ending(uint64_t context);
 void gp_context_ended(uint64_t context, bool is_popped);
 
 void gp_primary_retained(CUcontext context, CUdevice device);
-uint64_t gp_primary_of(CUdevice device); /* 0: not known */
+uint64_t gp_primary_of(CUdevice device); /* 0: unknown */
 
 void gp_stream_created(uint64_t stream, unsigned device);
 /* Before the call that destroys it. */
 void gp_stream_ending(uint64_t stream);
-/* The STREAM definition, with the values that only its creation has. */
+/* Records the STREAM definition, with values that are only known at its creation. */
 void gp_stream_define(uint64_t stream, unsigned flags, int priority);
 void gp_context_define(uint64_t context, unsigned flags);
 
 void gp_pool_known(CUmemoryPool pool, unsigned device);
 unsigned gp_pool_device(CUmemoryPool pool);
 
-/* Devices of physical and multicast handles and of other processes' memory, until they end. */
+/* Devices of physical and multicast handles and of memory of other processes, until they end. */
 void gp_address_put(enum gp_space space, uint64_t address, unsigned device);
-/* The device, GP_DEVICE_UNKNOWN if not known; `is_ending` forgets it. */
+/* The device, GP_DEVICE_UNKNOWN if unknown; `is_ending` removes the entry. */
 unsigned gp_address_device(enum gp_space space, uint64_t address, bool is_ending);
 
 /*
- * Further references to an address or handle that is live already (memory of another process opened
- * twice, a physical handle retained): only the last one's end is a free.
+ * Further references to a live address or handle: memory of another process opened twice, a
+ * physical handle retained. Only the end of the last reference is a free.
  */
 bool gp_reference_add(enum gp_space space,
 		      uint64_t address); /* false: not live, this is the first */
 void gp_reference_again(enum gp_space space, uint64_t address);
 bool gp_reference_drop(enum gp_space space, uint64_t address); /* false: there is only one */
 
-/* For gp_recorder_started: a process begins to record, maybe a forked child. */
+/* For gp_recorder_started: a process begins to record. It may be a forked child. */
 void gp_context_restart(bool is_child);
 
 #endif

@@ -1,4 +1,6 @@
-/* What is done at a quiet moment (deferred_call.h), never while a capture is under way. */
+/*
+ * Runs the actions of deferred_call.h at a quiet moment, never during a capture.
+ */
 #include "deferred_call.h"
 
 #include <errno.h>
@@ -8,7 +10,7 @@
 _Atomic uint32_t gp_due GP_HOT_DATA;
 const struct gp_deferred_action *gp_deferred_actions;
 
-/* True for one of those who see it at once. */
+/* If several threads see a due action at once, only one of them gets true. */
 static bool deferred_call_take(const struct gp_deferred_action *action)
 {
 	const uint32_t what = action->what;

@@ -1,7 +1,7 @@
 /*
- * Work that must not be done where it becomes due, under the lock of the framework's allocator or
- * before its caller's call is made. It waits for the next launch or copy that the driver accepted:
- * the framework makes none under its lock. Costs a launch one load and one branch.
+ * Work that is not allowed when it becomes due, under the lock of the framework's allocator or
+ * before the caller's call. It waits for the next launch or copy that the driver accepts: the
+ * framework makes none under its lock. Costs each launch one load and one branch.
  */
 #ifndef GP_DEFERRED_CALL_H
 #define GP_DEFERRED_CALL_H
@@ -21,10 +21,10 @@ extern _Atomic uint32_t gp_due GP_HOT_DATA __attribute__((visibility("hidden")))
 
 struct gp_deferred_action {
 	enum gp_due what;
-	bool ends_itself; /* `act` returns when it is not due any more; else one call is enough */
+	bool ends_itself; /* `act` clears its own bit; else one call is enough */
 	void (*act)(void);
 };
-/* In the order in which they are done; `act` NULL ends them. Set by the constructor. */
+/* In order of execution; `act` NULL ends the list. Set by the constructor. */
 extern const struct gp_deferred_action *gp_deferred_actions __attribute__((visibility("hidden")));
 
 GP_HOT void gp_is_due(enum gp_due what)
@@ -33,7 +33,7 @@ GP_HOT void gp_is_due(enum gp_due what)
 		atomic_fetch_or(&gp_due, (uint32_t)what);
 }
 
-/* Inside gp_enter, with nothing reserved. Keeps errno. */
+/* Inside gp_enter, with no record reserved. Keeps errno. */
 GP_COLD void gp_deferred_moment_slow(void);
 
 GP_HOT void gp_deferred_moment(CUresult result)
@@ -43,7 +43,7 @@ GP_HOT void gp_deferred_moment(CUresult result)
 		gp_deferred_moment_slow();
 }
 
-/* After a call that is not recorded itself. */
+/* After a call that is not itself recorded. */
 GP_COLD void gp_deferred_call_slow(void);
 
 GP_HOT void gp_deferred_call(CUresult result)

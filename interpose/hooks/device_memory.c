@@ -1,11 +1,13 @@
-/* DEVICE_MEMORY (device_memory.h). */
+/*
+ * Records DEVICE_MEMORY (device_memory.h).
+ */
 #include "device_memory.h"
 
 #include "../driver/cuda_api.h"
 #include "capture.h"
 
 #define PERIOD_NS 100000000u
-/* a device without launches must not keep others' launches on the slow path */
+/* a device without launches must not keep launches of other devices on the slow path */
 #define GIVE_UP_NS 1000000000u
 
 _Atomic uint64_t gp_devices_changed GP_HOT_DATA;
@@ -13,11 +15,11 @@ gp_device_fraction_of *_Atomic gp_device_fraction;
 
 static struct {
 	_Atomic uint64_t asked_ns; /* 0: never */
-	_Atomic uint64_t waits_ns; /* since when others ask, not it; 0: it does not wait */
-	_Atomic uint64_t limit;	   /* 0: not known */
+	_Atomic uint64_t waits_ns; /* since when only others were read; 0: it does not wait */
+	_Atomic uint64_t limit;	   /* 0: unknown */
 } devices[GP_DEVICES];
 
-/* Inside gp_enter; the device's context is current. False: it cannot be read now. */
+/* Inside gp_enter; the device's context is current. False: the driver cannot be called now. */
 static bool ask_driver(unsigned device, uint64_t *free_bytes, uint64_t *total_bytes)
 {
 	size_t unused = 0, total = 0;
@@ -43,7 +45,10 @@ static void put_record(unsigned device, uint64_t free_bytes, uint64_t total_byte
 						      .limit_bytes = limit } });
 }
 
-/* The framework takes its fraction of the device's memory, cut down to a byte. */
+/*
+ * Computes the framework's limit as the framework does: a fraction of the device's memory, cut to a
+ * byte.
+ */
 static void learn_limit(unsigned device, uint64_t total_bytes)
 {
 	/* partner: the store in gp_trace_attach */
@@ -59,7 +64,10 @@ static void learn_limit(unsigned device, uint64_t total_bytes)
 	}
 	if (!whole)
 		whole = total_bytes;
-	/* it gives back what it cut, divided by the whole: half a byte undoes the division */
+	/*
+	 * `fraction` is the limit in whole bytes divided by the total: adding half a byte restores
+	 * it
+	 */
 	uint64_t limit =
 		fraction < 1 ? (uint64_t)(fraction * (double)whole + 0.5) : (uint64_t)total_bytes;
 	atomic_store_explicit(&devices[device].limit, limit, memory_order_relaxed);
@@ -100,7 +108,7 @@ void gp_device_memory_ask(void)
 	}
 	if (atomic_load(&gp_devices_changed) == 0) {
 		atomic_fetch_and(&gp_due, ~(uint32_t)GP_DUE_MEMORY);
-		/* one that changed in between */
+		/* a device may have changed in between */
 		if (atomic_load(&gp_devices_changed) != 0)
 			gp_is_due(GP_DUE_MEMORY);
 	}
@@ -111,7 +119,7 @@ void gp_device_memory_ask_oom(unsigned device)
 	uint64_t free_bytes, total_bytes;
 	if (gp_device_current() != device || !ask_driver(device, &free_bytes, &total_bytes))
 		return;
-	/* the lock is this thread's and recursive, should the call take it */
+	/* this thread holds the lock; it is recursive, so the call may take it again */
 	learn_limit(device, total_bytes);
 	put_record(device, free_bytes, total_bytes);
 }

@@ -1,8 +1,7 @@
 /*
- * What the driver counts as used on a device, read now and then: after memory was requested or
- * returned, at a quiet moment, at most every 100 ms a device; and when the framework finds no
- * memory. With it what the framework may have at most.
- * cuMemGetInfo takes 4 us on an H200.
+ * Reads what the driver counts as used on a device. Done at a quiet moment after memory was
+ * requested or returned, at most every 100 ms for each device, and when the framework runs out of
+ * memory. Also records the framework's limit. cuMemGetInfo takes 4 us on an H200.
  */
 #ifndef GP_DEVICE_MEMORY_H
 #define GP_DEVICE_MEMORY_H
@@ -10,7 +9,7 @@
 #include "context.h"
 #include "deferred_call.h"
 
-/* Devices whose memory changed since it was read: bits. */
+/* Devices whose memory changed since the last read, as bits. */
 extern _Atomic uint64_t gp_devices_changed GP_HOT_DATA __attribute__((visibility("hidden")));
 
 GP_HOT void gp_device_memory_changed(unsigned device)
@@ -23,15 +22,16 @@ GP_HOT void gp_device_memory_changed(unsigned device)
 }
 
 /*
- * The fraction of the device's memory that the framework's allocator may have, 0..1; below 0: not
- * known. Not under another device's lock. NULL until the allocator is known.
+ * The fraction of the device's memory that the framework's allocator may use, 0..1; below 0:
+ * unknown. Must not be called with the lock of another device held. NULL until the allocator is
+ * found.
  */
 typedef double gp_device_fraction_of(unsigned device);
 extern gp_device_fraction_of *_Atomic gp_device_fraction __attribute__((visibility("hidden")));
 
-/* At a quiet moment: the calling thread's device, if it is due. */
+/* At a quiet moment: reads the calling thread's device, if it is due. */
 void gp_device_memory_ask(void);
-/* At once, under whatever lock: the framework has just run out of it. */
+/* Reads at once, with any lock held: the framework has just run out of memory. */
 void gp_device_memory_ask_oom(unsigned device);
 
 #endif

@@ -1,4 +1,7 @@
-/* Growing, and what concerns all entries. Memory from mmap alone, which forked children keep. */
+/*
+ * Growth of tables, and operations on all entries. Uses only memory from mmap, which forked
+ * children keep.
+ */
 #include "handle_table.h"
 
 #include <errno.h>
@@ -24,7 +27,7 @@ static _Atomic uint64_t *table_entry(const struct gp_handle_table *table, uint64
 	return NULL;
 }
 
-/* The entry that now holds the word; NULL: the bucket is full. */
+/* Returns the entry that now holds the word; NULL: the bucket is full. */
 static _Atomic uint64_t *bucket_add(struct gp_handle_bucket *bucket, uint64_t word)
 {
 	const unsigned first = gp_handle_way(word >> 8);
@@ -36,7 +39,7 @@ static _Atomic uint64_t *bucket_add(struct gp_handle_bucket *bucket, uint64_t wo
 	return NULL;
 }
 
-/* What is looked up is then mostly found in the new level alone. */
+/* Copies a level to the new one, so that most look-ups succeed there. */
 static void level_copy(struct gp_handle_table *table, unsigned k)
 {
 	struct gp_handle_bucket *from = gp_handle_bucket(table, k - 1, 0);
@@ -48,13 +51,13 @@ static void level_copy(struct gp_handle_table *table, unsigned k)
 		if (!word || table_entry(table, word >> 8, &seen) != old)
 			continue;
 		_Atomic uint64_t *copy = bucket_add(gp_handle_bucket(table, k, word >> 8), word);
-		/* partners: gp_handle_put and _take, which look again behind their stores */
+		/* partners: gp_handle_put and _take, which look again after their stores */
 		if (copy && atomic_load(old) != word)
 			atomic_compare_exchange_strong(copy, &word, 0);
 	}
 }
 
-/* A level behind level `k`, the newest for all we know; false: no memory. */
+/* Adds a level after level `k`, the newest one seen; false: out of memory. */
 static bool table_grow(struct gp_handle_table *table, unsigned k)
 {
 	const int error = errno;
@@ -66,7 +69,7 @@ static bool table_grow(struct gp_handle_table *table, unsigned k)
 	if (pages == MAP_FAILED)
 		return false;
 	const bool is_mine = atomic_compare_exchange_strong(&table->level[k + 1], &none, pages);
-	/* partner: the acquire in gp_handle_levels; the thread that was first may be gone (fork) */
+	/* partner: the acquire in gp_handle_levels; the first thread may be missing after a fork */
 	unsigned newest = k;
 	atomic_compare_exchange_strong(&table->newest, &newest, k + 1);
 	if (is_mine)
@@ -76,7 +79,7 @@ static bool table_grow(struct gp_handle_table *table, unsigned k)
 	return true;
 }
 
-/* The new entry of a handle that has none. */
+/* Returns a new entry for a handle that has none. */
 static _Atomic uint64_t *table_add(struct gp_handle_table *table, uint64_t word)
 {
 	for (;;) {
@@ -99,7 +102,7 @@ void gp_handle_put(struct gp_handle_table *table, uint64_t handle, uint8_t byte)
 	_Atomic uint64_t *entry = table_entry(table, handle, &seen), *stored;
 	if (!entry)
 		entry = table_add(table, word);
-	/* partner: level_copy, which may have copied the word that was there before */
+	/* partner: level_copy, which may have copied the old word */
 	do {
 		stored = entry;
 		atomic_store(stored, word);

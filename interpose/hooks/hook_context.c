@@ -1,4 +1,6 @@
-/* Streams and contexts come and go, and take with them what they own. */
+/*
+ * Creation and end of streams and contexts, and of the memory that ends with them.
+ */
 #include "hook_context.h"
 
 #include <errno.h>
@@ -74,7 +76,7 @@ static unsigned known_device(CUdevice device)
 	return device >= 0 && device < (int)GP_DEVICES ? (unsigned)device : GP_DEVICE_UNKNOWN;
 }
 
-/* False when it lives on, or when the driver cannot be called. */
+/* False: it is still active, or the driver cannot be called. */
 static bool is_primary_gone(CUdevice device)
 {
 	unsigned flags = 0;
@@ -126,7 +128,7 @@ void gp_hook_primary_ended(CUresult result, CUdevice device)
 void gp_hooks_started(void)
 {
 	static _Atomic pid_t
-		recorded; /* the process that recorded before: in a forked child the parent */
+		recorded; /* the last process that recorded: in a forked child, the parent */
 	pid_t before = atomic_exchange(&recorded, getpid());
 	bool is_child = before != 0 && before != getpid();
 	gp_context_restart(is_child);

@@ -1,13 +1,14 @@
 /*
- * What the rows of streams and contexts do: the tables of context.h always, records and definitions
- * while recording. The halves named `ending` come before the driver's call, the others after it.
+ * Hooks of the rows of streams and contexts. They always update the tables of context.h, and record
+ * events and definitions while recording. Functions named `ending` come before the driver's call,
+ * the others after it.
  */
 #ifndef GP_HOOK_CONTEXT_H
 #define GP_HOOK_CONTEXT_H
 
 #include "context.h"
 
-/* device: GP_DEVICE_UNKNOWN is that of the current context. */
+/* device: GP_DEVICE_UNKNOWN means that of the current context. */
 void gp_hook_stream_created(CUresult result, uint64_t stream, unsigned flags, int priority,
 			    unsigned device, bool is_recording);
 void gp_hook_stream_ending(uint64_t stream, bool is_recording);
@@ -21,7 +22,7 @@ void gp_hook_primary_released(CUresult result, CUdevice device, bool is_recordin
 void gp_hook_primary_ending(CUdevice device, bool is_recording);
 void gp_hook_primary_ended(CUresult result, CUdevice device);
 
-/* gp_recorder_started: whatever is known has to be recorded again. Set by the constructor. */
+/* For gp_recorder_started: all known objects must be defined again. Set by the constructor. */
 void gp_hooks_started(void);
 
 #endif

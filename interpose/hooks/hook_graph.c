@@ -1,6 +1,6 @@
 /*
- * Captures, graphs and modules. Owns the knowledge which graphs hold memory: it lives as long as
- * the graph or what was instantiated from it.
+ * Captures, graphs and modules. Owns the list of graphs with memory. An entry lives as long as the
+ * graph or its executable graph.
  */
 #include "hook_graph.h"
 
@@ -41,16 +41,16 @@ void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *grap
 #define HOLDERS 256u
 
 /*
- * A graph with memory, and what was instantiated from it last; `graph` is 0 in a free place.
- * `unfreed` counts allocations without a free node: once launched, they live until a call frees
- * them by address, also when graph and exec are gone (driver 580).
+ * A graph with memory, and its last executable graph; `graph` is 0 in a free place. `unfreed`
+ * counts allocations without a free node. Once launched, these live until a call frees them by
+ * address, even if graph and exec are gone (driver 580).
  */
 static struct holder {
 	_Atomic uint64_t graph, exec;
 	_Atomic int unfreed;
 	_Atomic bool is_graph_gone, is_launched;
 } holders[HOLDERS];
-static _Atomic bool has_holders; /* most jobs have none: then nothing is searched */
+static _Atomic bool has_holders; /* most jobs have none and skip the search */
 
 static struct holder *find_graph(uint64_t graph)
 {
@@ -79,7 +79,7 @@ static void hold(uint64_t graph)
 		atomic_fetch_add(&holder->unfreed, 1);
 }
 
-/* Neither graph nor exec is left. */
+/* Called when both graph and exec are gone. */
 static void let_go(struct holder *holder, enum gp_how how)
 {
 	if (!atomic_load(&holder->is_launched) || atomic_load(&holder->unfreed) <= 0)
@@ -226,7 +226,7 @@ static void record_module(enum gp_kind kind, CUresult result, enum gp_module sor
 				   .device = (uint8_t)device,
 				   .code = (uint16_t)result,
 				   .aux = (uint32_t)sort,
-				   /* module_unload's lies at the same place */
+				   /* module_unload has the field at the same offset */
 				   .module_load.handle = handle });
 }
 

@@ -1,13 +1,13 @@
 /*
- * What the rows of captures, graphs and modules do. Each function is called by a wrapper; those
- * that take is_recording keep their own tables up to date also while nothing is recorded.
+ * Hooks of the rows of captures, graphs and modules, called by wrappers. Those with is_recording
+ * update their own tables even while recording is off.
  */
 #ifndef GP_HOOK_GRAPH_H
 #define GP_HOOK_GRAPH_H
 
 #include "context.h"
 
-/* After the driver's answer; gp_capture_begin() came before it. */
+/* After the driver's call; gp_capture_begin() comes before it. */
 void gp_hook_capture_began(CUresult result, uint64_t stream, unsigned mode, CUgraph graph,
 			   bool is_recording);
 void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *graph,
@@ -22,8 +22,8 @@ void gp_hook_exec_destroy(CUgraphExec exec);
 void gp_hook_graph_destroy(CUgraph graph);
 
 /*
- * A node, or with GP_NODE_CLONE a whole graph, was added to `graph`; `address` is a pointer, a
- * kernel or another graph, by its type.
+ * A node, or with GP_NODE_CLONE a whole graph, was added to `graph`. `address` is a pointer, a
+ * kernel or another graph, depending on its type.
  */
 void gp_hook_node(CUresult result, unsigned type, CUgraph graph, CUgraphNode node, uint64_t address,
 		  uint64_t bytes);
@@ -32,7 +32,7 @@ void gp_hook_alloc_node(CUresult result, CUgraph graph, CUgraphNode node,
 void gp_hook_any_node(CUresult result, CUgraph graph, CUgraphNode node,
 		      const CUgraphNodeParams *params);
 
-/* MODULE_LOAD's and MODULE_UNLOAD's flags. */
+/* Flags of MODULE_LOAD and MODULE_UNLOAD. */
 enum gp_module { GP_MODULE_PLAIN = 0, GP_MODULE_LIBRARY = 1 };
 void gp_hook_module_load(CUresult result, enum gp_module kind, uint64_t handle);
 void gp_hook_module_unload(CUresult result, enum gp_module kind, uint64_t handle,

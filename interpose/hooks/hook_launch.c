@@ -10,7 +10,7 @@
 
 #define WAITING 1024u
 
-/* 65,536; it does not grow, since functions of unloaded modules stay until they are evicted */
+/* 65,536 entries; does not grow, since functions of unloaded modules stay until they are evicted */
 GP_HANDLE_TABLE(kernels, 14, 1);
 _Atomic uint64_t gp_kernels_recent[GP_KERNELS_RECENT] GP_HOT_DATA;
 _Atomic uint8_t gp_kernel_generation GP_HOT_DATA = 1;
@@ -34,7 +34,7 @@ bool gp_kernel_is_named_slow(uint64_t function)
 	uint8_t generation = atomic_load_explicit(&gp_kernel_generation, memory_order_relaxed);
 	if (!gp_handle_has(&kernels, function, generation))
 		return false;
-	/* an entry of an older generation never matches, so any of them may be lost */
+	/* an entry of an older generation never matches, so overwriting any entry is safe */
 	atomic_store_explicit(gp_kernel_recent(function), function << 8 | generation,
 			      memory_order_relaxed);
 	return true;
@@ -63,7 +63,7 @@ void gp_kernel_name(uint64_t function, unsigned device)
 	}
 	uint8_t generation = atomic_load(&gp_kernel_generation);
 	const char *name = ask_name(function);
-	gp_device_memory_changed(device); /* its module may have been loaded for it */
+	gp_device_memory_changed(device); /* its module may have been loaded at this launch */
 	struct gp_record record = { .kind = GP_KERNEL,
 				    .device = (uint8_t)device,
 				    .kernel.handle = function };
@@ -83,7 +83,7 @@ void gp_kernel_name_waiting(void)
 		if (function && !gp_kernel_is_named(function))
 			gp_kernel_name(function, GP_DEVICE_UNKNOWN);
 	}
-	/* one that came in meanwhile looks again at its next launch */
+	/* a kernel added in the meantime is found again at its next launch */
 	atomic_store(&waiting_count, 0);
 }
 
@@ -91,7 +91,7 @@ void gp_kernel_forget(void)
 {
 	for (uint32_t k = 0; k < WAITING && k < atomic_load(&waiting_count); k++)
 		atomic_store(&waiting[k], 0);
-	/* entries of 255 generations ago would come back to life */
+	/* else entries of 255 generations ago would be valid again */
 	if (atomic_fetch_add(&gp_kernel_generation, 1) != UINT8_MAX)
 		return;
 	gp_handle_clear(&kernels);

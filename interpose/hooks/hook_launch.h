@@ -1,6 +1,6 @@
 /*
- * What the launch rows do: one record a launch, and the name of each kernel once. The fast half is
- * inline: a clock, the stream's device, a probe of the kernel set, a record.
+ * Hooks of the launch rows: one record for each launch, and the name of each kernel once. The fast
+ * half is inline: a clock, the stream's device, a look-up in the kernel table, a record.
  */
 #ifndef GP_HOOK_LAUNCH_H
 #define GP_HOOK_LAUNCH_H
@@ -13,22 +13,21 @@
 #include "use_scan.h"
 
 /*
- * Functions whose names are recorded, in this generation: addresses are reused after an unload.
- * Those of the last launches once more, function << 8 | generation, where they cost no page of
- * their own.
+ * Functions whose names are recorded in this generation; addresses are reused after an unload. The
+ * most recent ones are cached here as function << 8 | generation, in a page that is already hot.
  */
 #define GP_KERNELS_RECENT 128u
 extern _Atomic uint64_t gp_kernels_recent[GP_KERNELS_RECENT] GP_HOT_DATA
 	__attribute__((visibility("hidden")));
 
-/* Records the name of `function`, or postpones it while a capture is under way. */
+/* Records the name of `function`, or postpones it during a capture. */
 GP_COLD void gp_kernel_name(uint64_t function, unsigned device);
-/* Names that had to wait for a capture's end. */
+/* Records the names that were postponed until the end of a capture. */
 void gp_kernel_name_waiting(void);
-/* Functions went away: every name will be recorded again. */
+/* Functions were unloaded, so every name will be recorded again. */
 void gp_kernel_forget(void);
 
-/* The parameters of a launch, whichever function it came through. */
+/* The parameters of a launch, for all launch functions. */
 struct gp_launch_shape {
 	uint64_t function;
 	uint32_t grid_x, grid_y, grid_z;
@@ -38,7 +37,7 @@ struct gp_launch_shape {
 	void *const *parameters, *const *extra;
 };
 
-/* Looks among all of them. */
+/* Searches the whole table. */
 bool gp_kernel_is_named_slow(uint64_t function);
 
 GP_HOT _Atomic uint64_t *gp_kernel_recent(uint64_t function)
@@ -54,10 +53,7 @@ GP_HOT bool gp_kernel_is_named(uint64_t function)
 	return gp_likely(seen == (function << 8 | generation)) || gp_kernel_is_named_slow(function);
 }
 
-/*
- * After the call; `time` was taken before it. `source` is NULL where its parameters are not looked
- * at.
- */
+/* After the call; `time` was taken before it. `source` NULL: the parameters are not scanned. */
 GP_HOT void gp_launch_record(CUresult result, uint64_t time, struct gp_launch_shape shape,
 			     uint64_t stream, const struct gp_use_source *source)
 {
@@ -71,7 +67,7 @@ GP_HOT void gp_launch_record(CUresult result, uint64_t time, struct gp_launch_sh
 		return;
 	r->stack = caller;
 	if (gp_unlikely(gp_thread.head !=
-			head)) /* definitions came in between: a thread's times only grow */
+			head)) /* definitions came in between, and a thread's times must increase */
 		r->time = gp_clock_now();
 	uint64_t variant =
 		gp_unlikely(gp_is_capturing()) ? shape.variant | GP_LAUNCH_CAPTURED : shape.variant;
@@ -93,8 +89,8 @@ GP_HOT void gp_launch_record(CUresult result, uint64_t time, struct gp_launch_sh
 }
 
 /*
- * The same, with a look at its parameters if they can be scanned. Takes the shape in pieces: handed
- * over whole it would have to be in memory where nothing is scanned, too.
+ * The same, with a scan of the parameters if possible. Takes the shape as single values: a struct
+ * would have to be in memory even without a scan.
  */
 __attribute__((noinline)) void
 gp_hook_launch_scanned(CUresult result, uint64_t time, uint64_t stream, uint64_t function,
@@ -117,7 +113,7 @@ GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shap
 void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function,
 		       const CUlaunchConfig *config, bool is_per_thread, void *const *parameters,
 		       void *const *extra);
-/* cuLaunchCooperativeKernelMultiDevice: one launch an element. */
+/* cuLaunchCooperativeKernelMultiDevice: one launch for each element. */
 void gp_hook_launch_list(CUresult result, uint64_t time, const CUDA_LAUNCH_PARAMS *list,
 			 unsigned count);
 void gp_hook_graph_launch(CUresult result, uint64_t time, CUgraphExec exec, uint64_t stream,

@@ -1,7 +1,7 @@
 /*
- * Memory events. The rules of order (DESIGN 2.5): ALLOC after success, FREE and UNMAP before the
- * call and undone when the driver refuses, so that an address which another thread gets at once is
- * never allocated before it was freed.
+ * Memory events. The rules of order (DESIGN 2.5): ALLOC comes after success. FREE and UNMAP come
+ * before the call and are undone if the driver refuses. So an address that another thread gets at
+ * once is never recorded as allocated before its free.
  */
 #include "hook_memory.h"
 
@@ -13,7 +13,9 @@
 
 /* ---- allocations ---- */
 
-/* What was free when it failed; only an out-of-memory is worth the question. */
+/*
+ * Reads the free bytes of the device after an out-of-memory failure; other failures do not need it.
+ */
 static void ask_free_bytes(CUresult result, struct gp_record *record)
 {
 	size_t free_bytes = 0, total_bytes = 0;
@@ -67,7 +69,7 @@ void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint
 		.owner = (uint64_t)pool,
 	};
 	if (gp_unlikely(gp_is_capturing()) && gp_is_captured(stream)) {
-		/* the graph that it will belong to has no handle yet */
+		/* its future graph has no handle yet */
 		what.space = GP_SPACE_GRAPH;
 		what.flags = GP_ALLOC_CAPTURED;
 		what.owner = 0;
@@ -136,7 +138,7 @@ void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes,
 }
 
 /*
- * The driver gives the handle that there is (driver 580); one that we did not see made is an
+ * The driver returns the existing handle (driver 580). A handle that we did not see created is an
  * import.
  */
 void gp_hook_retain(CUresult result, uint64_t handle)
@@ -203,7 +205,7 @@ void gp_hook_unmap_failed(CUresult result, uint64_t address, uint64_t bytes)
 
 void gp_hook_multicast_create(CUresult result, uint64_t handle, uint64_t bytes)
 {
-	/* spans devices: the creator's */
+	/* spans devices: use the creator's */
 	struct gp_allocation what = { .space = GP_SPACE_MULTICAST,
 				      .device = GP_DEVICE_UNKNOWN,
 				      .bytes = bytes };
@@ -290,7 +292,9 @@ void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint
 		.flags = GP_ALLOC_IMPORT,
 		.owner = owner,
 	};
-	/* memory that is open already comes at the same address: closed as often as opened */
+	/*
+	 * memory that is already open has the same address, and is closed as often as it was opened
+	 */
 	bool is_held = space == GP_SPACE_IPC && !owner;
 	if (result == CUDA_SUCCESS && is_held && gp_reference_add(space, address))
 		return;
@@ -314,7 +318,7 @@ static uint64_t half(uint64_t extent)
 	return extent > 1 ? extent / 2 : 1;
 }
 
-/* Compressed blocks and planes of video frames are counted as a byte a channel: an estimate. */
+/* Compressed blocks and planes of video frames are estimated at one byte a channel. */
 static uint64_t texel_bytes(CUarray_format format, unsigned channels)
 {
 	switch (format) {

@@ -1,6 +1,6 @@
 /*
- * What the memory rows do: allocations are recorded after the driver succeeded, frees before it is
- * called. Each function is called by a wrapper that is inside gp_enter(); result is the driver's.
+ * Hooks of the memory rows: allocations are recorded after the driver succeeded, frees before it is
+ * called. Each function is called by a wrapper inside gp_enter(); `result` is the driver's.
  */
 #ifndef GP_HOOK_MEMORY_H
 #define GP_HOOK_MEMORY_H
@@ -10,27 +10,27 @@
 #include "device_memory.h"
 #include "use_map.h"
 
-/* What an allocation is, besides its address. */
+/* An allocation, without its address. */
 struct gp_allocation {
 	enum gp_space space;
 	uint32_t device; /* GP_DEVICE_UNKNOWN: that of the current context */
 	uint32_t flags;	 /* enum gp_alloc_flag | driver's flags << 16 */
 	uint64_t bytes, stream;
-	uint64_t owner; /* pool, graph or handle; memory that a context owns gets the current one */
+	uint64_t owner; /* pool, graph or handle; else the hook sets the context */
 };
 
-/* spaces whose memory goes with its context */
+/* spaces whose memory ends with its context */
 #define GP_SPACES_OF_CONTEXT                                                    \
 	(1u << GP_SPACE_DEVICE | 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST | \
 	 1u << GP_SPACE_HOST_REGISTER | 1u << GP_SPACE_ARRAY)
-/* spaces of which one event more or less is seen in what the driver counts as free */
+/* spaces whose events change the free bytes that the driver counts */
 #define GP_SPACES_OF_DEVICE (1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ARRAY | 1u << GP_SPACE_PHYSICAL)
-/* spaces that may be held more than once: gp_reference_add */
+/* spaces with several references: gp_reference_add */
 #define GP_SPACES_HELD (1u << GP_SPACE_PHYSICAL | 1u << GP_SPACE_IPC | 1u << GP_SPACE_MULTICAST)
 
 GP_COLD void gp_hook_alloc_failed(CUresult result, const struct gp_allocation *what);
 
-/* ALLOC or ALLOC_FAILED. `address` is 0 unless the call succeeded. */
+/* Records ALLOC or ALLOC_FAILED. `address` is 0 unless the call succeeded. */
 GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocation what)
 {
 	if (what.device == GP_DEVICE_UNKNOWN)
@@ -59,17 +59,16 @@ GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocatio
 void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint64_t stream,
 			 CUmemoryPool pool);
 
-/* gp_thread.last_free_order when there is no FREE to undo */
+/* gp_thread.last_free_order if there is no FREE to undo */
 #define GP_NOTHING_FREED UINT64_MAX
 #define GP_REFERENCE_FREED (UINT64_MAX - 1)
 
-/* One reference less to what is held; true: it was the last, and *device is known again. */
+/* Drops a reference. True: it was the last one, and *device is set again. */
 bool gp_hook_release(enum gp_space space, uint64_t address, unsigned *device);
 
 /*
- * Before the call: FREE, and what FREE_FAILED would undo. Freeing nothing is not recorded. The
- * device is that of the allocation, which a reader has in its live set: looking for it here would
- * cost as much as the record.
+ * Before the call: records FREE, with the fields for FREE_FAILED. A free of NULL is not recorded.
+ * Readers find the device in their live set: a look-up here would cost as much as the record.
  */
 GP_HOT void gp_hook_free(enum gp_space space, uint64_t address, uint64_t stream)
 {
@@ -98,7 +97,7 @@ GP_HOT void gp_hook_freed(CUresult result, enum gp_space space, uint64_t address
 		gp_hook_free_failed(result, space, address);
 }
 
-/* GP_DEVICE_UNKNOWN for memory of the host, and for NULL. */
+/* GP_DEVICE_UNKNOWN for host memory and for NULL. */
 unsigned gp_located_device(const CUmemLocation *location);
 
 /* Virtual memory. */
@@ -119,20 +118,20 @@ void gp_hook_multicast_create(CUresult result, uint64_t handle, uint64_t bytes);
 void gp_hook_multicast(CUresult result, enum gp_multicast operation, uint64_t handle,
 		       uint64_t member, uint64_t offset, uint64_t bytes, int device);
 
-/* Pools. A pool that is destroyed keeps its allocations until they are freed. */
+/* Pools. Allocations of a destroyed pool live until they are freed. */
 void gp_hook_pool_create(CUresult result, CUmemoryPool pool, const CUmemPoolProps *properties,
 			 bool is_recording);
 void gp_hook_pool_destroy(CUmemoryPool pool, bool is_recording);
 void gp_hook_pool_trim(CUresult result, CUmemoryPool pool, uint64_t keep_bytes, unsigned device);
 
-/* Memory of other processes: the driver returns how much it is. */
+/* Memory of other processes; the driver returns its size. */
 void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint64_t bytes,
 		    uint64_t owner);
 
-/* An owner takes what it owns with it: before the call that ends it. */
+/* The memory of an owner ends with it. Call it before the call that ends the owner. */
 void gp_hook_owner_gone(enum gp_how how, uint64_t owner, unsigned device);
 
-/* Bytes that a descriptor requests; 0 for none, and for arrays whose memory is mapped later. */
+/* Bytes for a descriptor; 0 for NULL, and for arrays whose memory is mapped later. */
 uint64_t gp_array_bytes(uint64_t width, uint64_t height, uint64_t depth, CUarray_format format,
 			unsigned channels, unsigned flags, unsigned levels);
 

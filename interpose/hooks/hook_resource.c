@@ -1,4 +1,6 @@
-/* Two events of one record each; the stack is that of an allocation. */
+/*
+ * Two events of one record each, with the stack of an allocation.
+ */
 #include "hook_resource.h"
 
 #include "../../libgpuprof/record/stacks/stack_take.h"

@@ -1,13 +1,13 @@
 /*
- * Objects of the driver that come and go: who made them is recorded, so that those which only come
- * are found. Recorded after they are made and before they go, as memory is.
+ * Creation and destruction of driver objects, with the stack of the creator, so that leaked objects
+ * can be found. As with memory, creation is recorded after the call and destruction before it.
  */
 #ifndef HOOK_RESOURCE_H
 #define HOOK_RESOURCE_H
 
 #include "../../libgpuprof/record/record.h"
 
-/* `handle` 0: it was not made. */
+/* `handle` 0: it was not created. */
 void gp_hook_resource(enum gp_resource type, uint64_t handle, unsigned device);
 void gp_hook_resource_gone(enum gp_resource type, uint64_t handle);
 

@@ -1,4 +1,6 @@
-/* Gets the layout of a kernel's parameters from the driver, and keeps it. */
+/*
+ * Reads the layout of a kernel's parameters from the driver, and keeps it.
+ */
 #include "use_layout.h"
 
 #include <errno.h>
@@ -32,7 +34,7 @@ bool gp_use_layouts_open(void)
 
 /* ---- what the driver returns ---- */
 
-/* Only whole words count, where pointers can lie: a struct with a pointer is aligned to 8. */
+/* Notes only whole words, where pointers can be: a struct with a pointer is aligned to 8. */
 static bool note(struct gp_use_layout *out, size_t index, size_t offset, size_t bytes)
 {
 	if (bytes > PARAMETER_BYTES_MAX)
@@ -59,7 +61,7 @@ static CUresult ask_one(uint64_t function, bool is_kernel, size_t index, size_t 
 		       CUDA_ERROR_NOT_FOUND;
 }
 
-/* False: the driver does not know. */
+/* False: the driver does not return the layout. */
 static bool ask_all(uint64_t function, bool is_kernel, struct gp_use_layout *out)
 {
 	CUresult result = CUDA_ERROR_NOT_FOUND;
@@ -70,11 +72,11 @@ static bool ask_all(uint64_t function, bool is_kernel, struct gp_use_layout *out
 		if (result != CUDA_SUCCESS || !note(out, index, offset, bytes))
 			break;
 	}
-	/* behind the last one, the first one included */
+	/* the index after the last parameter is invalid, also the first one without parameters */
 	return result == CUDA_ERROR_INVALID_VALUE && index < PARAMETERS_MAX;
 }
 
-/* A function that is refused at its first parameter may be a kernel, or have none. */
+/* A function that is refused at its first parameter may be a kernel, or have no parameters. */
 static void ask(uint64_t function, struct gp_use_layout *out)
 {
 	bool is_function = ask_all(function, false, out);
@@ -88,7 +90,7 @@ static void ask(uint64_t function, struct gp_use_layout *out)
 	out->words = 0;
 }
 
-/* ---- what is kept ---- */
+/* ---- kept layouts ---- */
 
 static size_t bytes_of(const struct gp_use_layout *layout)
 {
@@ -131,7 +133,7 @@ static const struct gp_use_layout *use_layout_put(struct gp_use_layout *layout)
 			return there;
 		}
 		struct gp_use_layout *kept = use_layout_keep(layout);
-		/* partner: the acquire loads of whoever looks it up */
+		/* partner: the acquire loads of all look-ups */
 		if (kept)
 			atomic_store_explicit(place, kept, memory_order_release);
 		return kept;
@@ -139,7 +141,7 @@ static const struct gp_use_layout *use_layout_put(struct gp_use_layout *layout)
 	return NULL;
 }
 
-/* Beyond the first place. */
+/* Searches beyond the first place. */
 static const struct gp_use_layout *use_layout_find(uint64_t function, uint64_t key)
 {
 	uint64_t at = function * 0x9e3779b97f4a7c15u >> (64 - GP_LAYOUT_BITS);

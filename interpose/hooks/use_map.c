@@ -1,4 +1,6 @@
-/* The slow half of the map of used memory: it grows with each allocation of the driver. */
+/*
+ * The slow half of the map of used memory, which grows with each allocation of the driver.
+ */
 #include "use_map.h"
 
 #include <errno.h>
@@ -10,10 +12,12 @@ struct gp_use_map gp_use_map GP_HOT_DATA;
 
 bool gp_use_map_open(void)
 {
-	/* of the parent, in a forked child: cleared where it is, other threads may look at it */
+	/*
+	 * a forked child has its parent's map: clear it in place, since other threads may read it
+	 */
 	if (gp_use_map.bit)
 		return madvise((void *)gp_use_map.bit, GP_USE_MAP_BYTES, MADV_DONTNEED) == 0;
-	/* reserved, not committed: a job touches a page for each 64 GiB of addresses */
+	/* reserved, not committed: a job touches one page for each 64 GiB of addresses */
 	void *pages = gp_pages_inherited(GP_USE_MAP_BYTES);
 	if (!pages)
 		return false;
@@ -24,7 +28,7 @@ bool gp_use_map_open(void)
 	return true;
 }
 
-/* Recorded when it has doubled: what is not recorded must not be many events. */
+/* Records the count each time it has doubled, to keep the number of events small. */
 static void tell_beyond(void)
 {
 	uint64_t beyond = atomic_fetch_add(&gp_use_map.beyond, 1) + 1;
@@ -56,11 +60,11 @@ void gp_use_map_add(uint64_t address, uint64_t bytes)
 	for (uint64_t granule = address >> GP_USE_GRANULE_SHIFT; granule <= last;) {
 		uint64_t word = granule / 64, until = last / 64 == word ? last % 64 : 63;
 		uint64_t bits = UINT64_MAX << granule % 64 & UINT64_MAX >> (63 - until);
-		/* a locked instruction only where something is new */
+		/* use a locked instruction only for new bits */
 		if (~atomic_load_explicit(&gp_use_map.bit[word], memory_order_relaxed) & bits)
 			atomic_fetch_or(&gp_use_map.bit[word], bits);
 		granule = (word + 1) * 64;
 	}
-	/* after the bits: what lies between low and high may be looked up */
+	/* after the bits, since addresses between low and high may be looked up at once */
 	widen(address, address + (bytes ? bytes : 1));
 }

@@ -1,4 +1,6 @@
-/* Scans words for known addresses and records those that it finds. */
+/*
+ * Scans words for known addresses and records the matches.
+ */
 #include "use_scan.h"
 
 #include <errno.h>
@@ -7,7 +9,7 @@
 #include "capture.h"
 #include "context.h"
 
-/* Of an array `extra`, which ends with END. */
+/* Keys of the array `extra`, which ends with END. */
 #define EXTRA_END ((void *)0)
 #define EXTRA_BUFFER ((void *)1)
 #define EXTRA_BYTES ((void *)2)
@@ -15,7 +17,7 @@
 #define BUFFER_BYTES_MAX 65536u
 
 #define ADDRESSES 4u /* of an event */
-#define GROUP 8u     /* words that are looked at together */
+#define GROUP 8u     /* words compared at once */
 
 void gp_uses_restart(void)
 {
@@ -28,7 +30,7 @@ void gp_uses_restart(void)
 	errno = kept;
 }
 
-/* ---- where parameters are ---- */
+/* ---- places of parameters ---- */
 
 static bool buffer_find(struct gp_use_source *out, void *const *extra)
 {
@@ -53,7 +55,7 @@ bool gp_use_source_find(struct gp_use_source *out, uint64_t function, void *cons
 	return out->layout && (parameters || !out->layout->pieces);
 }
 
-/* ---- what is found ---- */
+/* ---- matches ---- */
 
 struct found {
 	uint64_t address[ADDRESSES];
@@ -75,7 +77,7 @@ static void use_scan_flush(struct found *f)
 	f->addresses = 0;
 }
 
-/* An address that stands twice among the last ones is recorded once. */
+/* Records an address only once if it repeats among the last ones. */
 static void use_scan_add(struct found *f, uint64_t address)
 {
 	for (unsigned k = 0; k < f->addresses; k++)
@@ -91,7 +93,7 @@ static uint32_t captured_bit(void)
 	return gp_is_capturing() ? GP_USE_CAPTURED : 0;
 }
 
-/* What is known, as it was when the scan of a launch began. */
+/* The map at the time when the scan of a launch begins. */
 struct sieve {
 	const _Atomic uint64_t *bit;
 	uint64_t low, span;
@@ -101,8 +103,8 @@ typedef uint32_t four_halves __attribute__((vector_size(16)));
 typedef int32_t four_signed __attribute__((vector_size(16)));
 
 /*
- * Which of four words may lie between low and high, by their upper halves alone: of most words that
- * is all that is looked at.
+ * Which of four words may lie between low and high, by their upper halves alone. This rejects most
+ * words.
  */
 GP_HOT four_signed may_be_known(const unsigned char *at, four_halves lowest, four_signed limit)
 {
@@ -114,13 +116,13 @@ GP_HOT four_signed may_be_known(const unsigned char *at, four_halves lowest, fou
 #else /* gcc before 12 */
 	const four_halves upper = __builtin_shuffle(a, b, (four_halves){ 1, 3, 5, 7 });
 #endif
-	/* unsigned comparisons, as signed ones of numbers that are moved by half their range */
+	/* unsigned comparison by signed instructions: both sides are shifted by half the range */
 	return (four_signed)(upper - lowest) < limit;
 }
 
 GP_HOT void scan_word(const struct sieve *s, struct found *f, const unsigned char *at)
 {
-	uint64_t word; /* where the caller keeps it it need not be aligned */
+	uint64_t word; /* may be unaligned in the caller's memory */
 	memcpy(&word, at, sizeof word);
 	if (gp_unlikely(gp_use_is_known(s->bit, s->low, s->span, word)))
 		use_scan_add(f, word);

@@ -1,8 +1,8 @@
 /*
- * The export `dlsym`: calls gp_dlsym_answer(handle, name, return address) and returns its answer,
- * or jumps to the next dlsym with everything as the caller left it. A jump, not a call: glibc finds
- * the caller of RTLD_NEXT and RTLD_DEFAULT by the return address. Exported under both versions that
- * glibc has for it.
+ * The export `dlsym`: calls gp_dlsym_answer(handle, name, return address) and returns its answer.
+ * If that is NULL, jumps to the next dlsym with all registers as the caller set them. This must be
+ * a jump, not a call, because glibc finds the caller of RTLD_NEXT and RTLD_DEFAULT by the return
+ * address. Exported under both versions that glibc has for it.
  */
 	.text
 	.globl	gp_export_dlsym, gp_export_dlsym_old

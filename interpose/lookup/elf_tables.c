@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define HIDDEN_VERSION 0x8000u
-#define LAST_BASE_VERSION 1u /* 0 is local, 1 is the object's own */
+#define LAST_BASE_VERSION 1u /* 0 is local, 1 is the base version */
 
 bool gp_elf_is_mapped(const struct dl_phdr_info *object, const void *at, size_t bytes)
 {
@@ -19,7 +19,10 @@ bool gp_elf_is_mapped(const struct dl_phdr_info *object, const void *at, size_t 
 	return false;
 }
 
-/* glibc relocates the addresses in most objects' dynamic sections, not in all (vdso, musl). */
+/*
+ * glibc relocates the addresses in the dynamic sections of most objects, but not of all (vdso,
+ * musl).
+ */
 static const void *table_at(const struct dl_phdr_info *object, ElfW(Addr) value, size_t bytes)
 {
 	const void *relocated = (const void *)value,
@@ -85,7 +88,7 @@ static const char *text_at(const struct gp_elf_tables *t, size_t offset)
 	return most && memchr(text, '\0', most) ? text : NULL;
 }
 
-/* Own loops here and below: see gp_mapped_walk for why a look-up calls nothing of libc's. */
+/* Own loops here and below instead of libc calls: gp_mapped_walk has the reason. */
 static bool is_text(const struct gp_elf_tables *t, size_t offset, const char *name)
 {
 	for (; offset < t->strings_bytes && t->strings[offset] == *name; offset++, name++)
@@ -110,7 +113,7 @@ static bool is_hidden(const struct gp_elf_tables *t, uint32_t index)
 	return version & HIDDEN_VERSION && (version & ~HIDDEN_VERSION) > LAST_BASE_VERSION;
 }
 
-/* What is behind symbol number `index` when it is a definition of that name and kind. */
+/* The address of symbol number `index` if it defines that name with that kind. */
 static void *defined(const struct gp_elf_tables *t, enum gp_elf_kind kind, uint32_t index,
 		     const char *name, size_t *bytes)
 {
@@ -129,7 +132,7 @@ static void *defined(const struct gp_elf_tables *t, enum gp_elf_kind kind, uint3
 	return (void *)(t->object->dlpi_addr + s->st_value);
 }
 
-/* False: the object certainly does not define a name of this hash. */
+/* False: the object certainly does not define a name with this hash. */
 static bool may_define(const struct gp_elf_tables *t, uint32_t hash)
 {
 	const uint32_t words = t->gnu_hash[2], shift = t->gnu_hash[3];
@@ -178,7 +181,7 @@ static void *find_sysv(const struct gp_elf_tables *t, enum gp_elf_kind kind, con
 	if (buckets == 0 ||
 	    !gp_elf_is_mapped(t->object, bucket, ((size_t)buckets + chains) * sizeof *bucket))
 		return NULL;
-	uint32_t left = chains; /* a damaged chain may be a ring */
+	uint32_t left = chains; /* a damaged chain may be circular */
 	for (uint32_t i = bucket[hash % buckets]; i && i < chains && left; i = chain[i], left--) {
 		void *found = defined(t, kind, i, name, bytes);
 		if (found)

@@ -4,8 +4,8 @@
 #define GP_FIND_PYTHON_H
 
 /*
- * Looks for the interpreter where Python stacks are recorded and objects were loaded since the last
- * look. In a resolver.
+ * Searches for the interpreter if Python stacks are recorded and objects were loaded since the last
+ * search. Call it in a resolver.
  */
 void gp_find_python(void);
 

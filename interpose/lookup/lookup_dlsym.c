@@ -1,11 +1,11 @@
 /*
- * The answer for the export `dlsym` (dlsym_x86_64.S): NULL lets the call through to the next dlsym
- * as if we were not there, anything else is the answer. Our exports have a hidden version, so that
- * look-ups by name pass over them: what the loader finds is what it would find without us, and only
- * that is routed.
+ * The answer for the export `dlsym` (dlsym_x86_64.S). NULL passes the call to the next dlsym, as if
+ * we were not loaded; any other value is the answer. Our exports have a hidden version, so look-ups
+ * by name skip them. The loader finds the same function as without us, and only that is replaced by
+ * its wrapper.
  *
- * A weak reference to a function of the driver, resolved by the loader itself, does see our export
- * on a machine without a driver; the wrapper then returns CUDA_ERROR_NOT_INITIALIZED.
+ * The loader binds a weak reference to a driver function to our export on a machine without a
+ * driver. The wrapper then returns CUDA_ERROR_NOT_INITIALIZED.
  */
 #include <dlfcn.h>
 
@@ -23,7 +23,10 @@ static bool is_driver_name(const char *name)
 	return name && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
 }
 
-/* In what the program opened with RTLD_GLOBAL later: behind everything that it started with. */
+/*
+ * Searches the objects that the program opened later with RTLD_GLOBAL, after those that it started
+ * with.
+ */
 static void *find_opened(const char *name)
 {
 	void *volatile found = gp_libc_dlsym(RTLD_NEXT, name);
@@ -31,9 +34,10 @@ static void *find_opened(const char *name)
 }
 
 /*
- * What RTLD_DEFAULT and RTLD_NEXT find for the caller without us; NULL: not certain. RTLD_DEFAULT
- * begins with the global scope, which is everybody's. Then comes the caller's own: its answer is
- * certain where one object alone defines the name. No tail call: the caller must be us.
+ * The result of RTLD_DEFAULT or RTLD_NEXT for the caller without us; NULL: not certain.
+ * RTLD_DEFAULT begins with the global scope, which is the same for all callers. The caller's own
+ * scope follows; its result is certain only if exactly one object defines the name. Must not be a
+ * tail call: libc must see us as the caller.
  */
 static void *find_relative(void *handle, const char *name, const void *caller)
 {
@@ -51,8 +55,8 @@ static void *find_relative(void *handle, const char *name, const void *caller)
 }
 
 /*
- * A pseudo handle's meaning depends on the caller. So an answer is given here only where the
- * wrapper calls just what the caller would find; else the call goes through.
+ * The meaning of a pseudo handle depends on the caller. So answers only if the wrapper calls the
+ * function that the caller would find. Else the call is passed on.
  */
 static void *answer_relative(void *handle, const char *name, const void *caller)
 {
@@ -60,11 +64,11 @@ static void *answer_relative(void *handle, const char *name, const void *caller)
 	const struct gp_cuda_wrapper *row = gp_row_of(real);
 	if (!row || *row->real != real)
 		return NULL;
-	dlerror(); /* of a look-up of ours that failed: the caller's succeeds */
+	dlerror(); /* clears the error of our failed look-up, since the caller's succeeds */
 	return row->wrapper;
 }
 
-/* Another preload's dlsym may answer with a function of its own instead of a row's. */
+/* Another preload's dlsym may return its own function for a row. */
 static void *route_answer(void *handle, const char *name, void *real)
 {
 	void *routed = gp_route(real);
@@ -92,6 +96,6 @@ void *gp_dlsym_answer(void *handle, const char *name, const void *caller)
 	gp_find_python();
 	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
 		return answer_relative(handle, name, caller);
-	/* NULL: looked up once more, for the caller's dlerror */
+	/* with NULL it is looked up again, to set the caller's dlerror */
 	return route_answer(handle, name, gp_next_dlsym(handle, name));
 }

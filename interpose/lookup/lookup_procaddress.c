@@ -1,7 +1,7 @@
 /*
- * The driver's resolver, called first and with exactly the caller's arguments. Its answer is routed
- * by address, so that no caller gets a function of another ABI. Enters no loader: a caller may hold
- * a lock that a constructor under the loader's lock waits for.
+ * The driver's resolver is called first, with exactly the caller's arguments. Its answer is routed
+ * by address, so that no caller gets a function of another ABI. Does not enter the loader: a caller
+ * may hold a lock that a constructor under the loader's lock waits for.
  */
 #include "lookup_procaddress.h"
 #include "find_python.h"
@@ -9,7 +9,7 @@
 #include "../driver/driver_export.h"
 #include "resolver.h"
 
-/* One request, as both resolvers take it; `status` is NULL for the old one. */
+/* One request of either resolver; `status` is NULL for the old one. */
 struct request {
 	const char *name;
 	int version;
@@ -17,7 +17,7 @@ struct request {
 	bool is_old;
 };
 
-/* The driver's own answer where an interposer gives another: it shows whose function that is. */
+/* The driver's own answer, to identify the row if an interposer returns another function. */
 static void *ask_driver(const struct request *request)
 {
 	void *found = NULL;
@@ -38,7 +38,7 @@ static void *ask_driver(const struct request *request)
 	return result == CUDA_SUCCESS ? found : NULL;
 }
 
-/* Name, version and flags are the driver's business: an answer is routed by its address. */
+/* Routes an answer by its address. Only the driver interprets name, version and flags. */
 static void *route_answer(const struct request *request, void *real)
 {
 	void *routed = gp_route(real);

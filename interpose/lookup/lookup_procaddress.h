@@ -1,5 +1,7 @@
-/* The resolvers `cuGetProcAddress` and `cuGetProcAddress_v2`, also returned when these names are
- * looked up. */
+/*
+ * The resolvers `cuGetProcAddress` and `cuGetProcAddress_v2`. Look-ups of these names also return
+ * them.
+ */
 #ifndef GP_LOOKUP_PROCADDRESS_H
 #define GP_LOOKUP_PROCADDRESS_H
 

@@ -1,4 +1,6 @@
-/* Scopes of the loader, read from the mapped objects (mapped_scope.h). Must not include record/. */
+/*
+ * Scopes of the loader, read from the mapped objects (mapped_scope.h). Must not include record/.
+ */
 #include "mapped_scope.h"
 
 #include <errno.h>
@@ -10,10 +12,10 @@
 #include "mapped_symbol.h"
 #include "resolver.h"
 
-#define NAMES 4u   /* that one function has had */
-#define NEEDED 96u /* libraries looked at for one caller; PyTorch's need some sixty */
+#define NAMES 4u   /* names of one function in different versions */
+#define NEEDED 96u /* libraries searched for one caller; PyTorch's need some sixty */
 
-/* One look at the objects: for the one around `caller`, or for the first that is called `name`. */
+/* A search for the object around `caller`, or for the first object called `name`. */
 struct look {
 	const void *caller;
 	const char *name;
@@ -21,9 +23,9 @@ struct look {
 	uint32_t hash[NAMES];
 	const char *needed[NEEDED];
 	unsigned known;
-	unsigned position, end; /* of the objects that may define it */
+	unsigned position, end; /* range of objects that may define it */
 	unsigned count;
-	bool is_behind; /* what comes from here on counts */
+	bool is_behind; /* the following objects count */
 	void *found;
 };
 

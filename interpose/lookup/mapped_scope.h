@@ -1,9 +1,9 @@
 /*
- * The definition that a reference of a caller's object would be bound to without our preload. Two
- * copies of one library in a process each have their own. Reads mapped objects only: no loader, no
- * malloc, no lock but dl_iterate_phdr's.
- * Not covered: a copy of PyTorch that is unloaded and comes back around the same caller, with its
- * original elsewhere, gets the old one. PyTorch's libraries stay loaded.
+ * The definition to which the loader would bind a reference of the caller's object without our
+ * preload. If a process has two copies of a library, each uses its own. Reads only mapped objects:
+ * no loader, no malloc, no lock except dl_iterate_phdr's. Not covered: a copy of PyTorch that is
+ * unloaded and loaded again around the same caller, with its original elsewhere. It gets the old
+ * one. PyTorch's libraries stay loaded.
  */
 #ifndef GP_MAPPED_SCOPE_H
 #define GP_MAPPED_SCOPE_H
@@ -15,24 +15,27 @@
 #include "../../libgpuprof/record/hot.h"
 
 /*
- * The function with one of the names (NULL ends the list, the first found wins) in the objects that
- * the program started with, else in the object around `caller`, else in the libraries that it
- * needs, breadth first. The loader's own order, but for libraries that were opened with
- * RTLD_GLOBAL, or that only the opener of `caller`'s library needs. NULL: not found there. Walks
- * the objects once per needed library.
+ * The function with one of the names; NULL ends the list, and the first match counts. Searches the
+ * objects that the program started with, then the object around `caller`, then the libraries that
+ * it needs, breadth first. This is the loader's order, except for libraries opened with
+ * RTLD_GLOBAL, or needed only by the opener of `caller`'s library. NULL: not found. Walks the
+ * objects once for each needed library.
  */
 void *gp_mapped_bound(const void *caller, const char *const *names);
 
 /*
- * The definition of `symbol` behind the object around `after`, among the first `end` objects: what
- * RTLD_NEXT finds there for an object that the program started with. NULL: none.
+ * The definition of `symbol` after the object around `after`, among the first `end` objects.
+ * RTLD_NEXT has this result for an object that the program started with. NULL: none.
  */
 void *gp_mapped_next(const void *after, unsigned end, const char *symbol);
 
-/* How many objects but ours define the function `symbol`. */
+/* Number of objects that define the function `symbol`, except ours. */
 unsigned gp_mapped_count(const char *symbol);
 
-/* Originals found, by the object of the caller. Places are never reused: readers take no lock. */
+/*
+ * Originals that were found, by the object of the caller. Places are never reused, so readers take
+ * no lock.
+ */
 #define GP_ORIGINALS 32u
 struct gp_originals {
 	struct {
@@ -57,7 +60,7 @@ GP_HOT void *gp_original_known(const struct gp_originals *originals, const void 
 	return NULL;
 }
 
-/* Remembers `found` for all of the object around `caller`, while there is a place. */
+/* Stores `found` for all of the object around `caller`, if a place is free. */
 void gp_original_keep(struct gp_originals *originals, const void *caller, void *found);
 
 #endif

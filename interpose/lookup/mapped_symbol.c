@@ -1,6 +1,6 @@
 /*
- * The loader's look-up without the loader: dl_iterate_phdr -> elf_tables.h -> symbol. Holds no lock
- * but dl_iterate_phdr's own, which no constructor holds. Must not need the recorder.
+ * The loader's look-up without the loader: dl_iterate_phdr -> elf_tables.h -> symbol. Holds only
+ * dl_iterate_phdr's own lock, which no constructor holds. Must not need the recorder.
  */
 #include "mapped_symbol.h"
 
@@ -73,7 +73,7 @@ static int visit(struct dl_phdr_info *object, size_t bytes, void *context)
 typedef int look_function(struct dl_phdr_info *, size_t, void *);
 typedef int iterate_function(look_function *, void *);
 
-/* The object is shown without bounds: for libc's, whose tables are sound. */
+/* Describes the object without bounds. Only for libc, whose tables are sound. */
 static void *find_unbounded(const struct link_map *map, const char *symbol)
 {
 	const ElfW(Phdr) parts[] = {
@@ -93,7 +93,7 @@ static void *find_unbounded(const struct link_map *map, const char *symbol)
 
 /*
  * libc is among the objects that the program starts with, and the first look-up comes before other
- * threads: the loader's list up to libc stands still.
+ * threads. So the loader's list up to libc does not change.
  */
 static iterate_function *find_iterate(void)
 {
@@ -104,14 +104,14 @@ static iterate_function *find_iterate(void)
 }
 
 /*
- * ThreadSanitizer puts a dl_iterate_phdr before libc's, as it does with strlen and others. Its
- * runtime looks the originals up with dlsym, and until it has them these functions jump to NULL.
+ * ThreadSanitizer intercepts dl_iterate_phdr, strlen and other libc functions. Its runtime looks
+ * the originals up with dlsym, and until then these functions jump to NULL.
  */
 int gp_mapped_walk(look_function *look, void *context)
 {
 	static iterate_function *_Atomic iterate;
 	uint64_t signals;
-	/* relaxed: each thread finds the same */
+	/* relaxed: all threads find the same value */
 	if (!atomic_load_explicit(&iterate, memory_order_relaxed))
 		atomic_store_explicit(&iterate, find_iterate(), memory_order_relaxed);
 	bool is_guarded = gp_walks_begin(&signals);
@@ -123,7 +123,7 @@ int gp_mapped_walk(look_function *look, void *context)
 
 static void *search_objects(struct search *search)
 {
-	int saved = errno; /* of the wait at the gate too */
+	int saved = errno; /* the wait at the gate changes errno, too */
 	search->hash = gp_elf_hash(search->symbol);
 	gp_mapped_walk(visit, search);
 	errno = saved;

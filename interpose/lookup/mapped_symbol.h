@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 /*
- * The address of the function `symbol` as the first mapped object defines it whose file name
- * (without its directory) starts with `prefix`; any object when `prefix` is NULL. Our own object
- * is never an answer, NULL when there is none. `path` (may be NULL) receives the file name of that
- * object, "" when it does not fit or has none. Walks the objects with dl_iterate_phdr: call it
- * once and keep the answer. Keeps errno.
+ * The address of the function `symbol` in the first mapped object that defines it and whose file
+ * name (without its directory) starts with `prefix`. `prefix` NULL: any object. Our own object is
+ * skipped; NULL: none. `path` (may be NULL) receives the file name of that object, or "" if it does
+ * not fit or has no name. Walks the objects with dl_iterate_phdr, so call it once and keep the
+ * result. Keeps errno.
  */
 void *gp_mapped_symbol(const char *prefix, const char *symbol, char *path, size_t path_bytes);
 
@@ -29,17 +29,19 @@ void *gp_mapped_any(const char *symbol);
 enum gp_mapped_part {
 	GP_MAPPED_ANY,
 	GP_MAPPED_CODE,
-	/* cannot be written: never could, or not since it was relocated; anything in an object that
-	 * was linked without such a part */
+	/*
+	 * read-only: from the start, or since relocation; all of an object that was linked without
+	 * such a part
+	 */
 	GP_MAPPED_CONSTANT,
 };
 
-/* Whether all of [at, at + bytes) lies in that part of the object that `anchor` lies in. */
+/* Whether all of [at, at + bytes) lies in that part of the object around `anchor`. */
 bool gp_mapped_is_part(const void *anchor, enum gp_mapped_part part, const void *at, size_t bytes);
 
 /*
- * libc's dl_iterate_phdr, with forks held up (fork_gate.h); for the resolvers, which need an answer
- * and so walk all the same after 50 ms. Works before the constructors of other libraries have run.
+ * libc's dl_iterate_phdr, with forks held up (fork_gate.h). The resolvers need an answer, so they
+ * walk after 50 ms anyway. Works before the constructors of other libraries have run.
  */
 int gp_mapped_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *context);
 

@@ -1,7 +1,7 @@
 /*
- * Fills gp_cuda and builds the routes: a hash table from every address under which a caller may get
- * a row's function to the row. Each thread that finds none builds its own and the first one
- * published stays: no lock that a fork could leave held. Never loads the driver.
+ * Fills gp_cuda and builds the routes: a hash table from each address under which a caller may get
+ * a row's function, to the row. A thread that finds no routes builds its own, and the first ones
+ * published stay. So there is no lock that a fork could leave held. Never loads the driver.
  */
 #include "resolver.h"
 
@@ -21,7 +21,7 @@
 #include "symbol_name.h"
 
 #define DRIVER "libcuda.so.1"
-/* A power of two, over four times the addresses that GP_CUDA_ROWS rows can have. */
+/* A power of two, over four times the possible addresses of GP_CUDA_ROWS rows. */
 #define SLOTS 4096u
 #define BEHIND_MAX 8u
 #define RESOLVERS 2u
@@ -37,14 +37,14 @@ struct wanted {
 	const struct gp_cuda_wrapper *row;
 	uint32_t hash;
 	void *exported; /* by the driver */
-	void *linked;	/* what a reference of the program would be bound to if we were not there */
+	void *linked;	/* to which a reference of the program would be bound without us */
 };
 
 struct routes {
 	struct gp_elf_range driver;
 	struct gp_elf_range behind[BEHIND_MAX]; /* other interposers, between us and the driver */
 	_Atomic unsigned behinds;
-	bool is_from_start;	/* the driver is: it stays */
+	bool is_from_start;	/* the driver was loaded at the start, so it stays */
 	_Atomic bool is_pinned; /* it cannot be unloaded any more */
 	_Atomic bool is_learning;
 	struct wanted wanted[WANTED];
@@ -106,7 +106,7 @@ static bool is_behind(const struct routes *routes, const void *address)
 	return false;
 }
 
-/* By one thread at a time. */
+/* Called by one thread at a time. */
 static void behind_add(struct routes *routes, const struct gp_elf_range *range)
 {
 	unsigned n = atomic_load_explicit(&routes->behinds, memory_order_relaxed);
@@ -161,8 +161,8 @@ static void take_object(struct build *build, const struct gp_elf_tables *tables,
 }
 
 /*
- * References of the program are bound to the first object behind us, of those that it started with:
- * a later library with such names (XLA's stubs) does not interpose.
+ * References of the program are bound to the first object after us among those that it started
+ * with. A later library with such names (XLA's stubs) does not interpose.
  */
 static int build_object(struct dl_phdr_info *object, size_t bytes, void *context)
 {
@@ -185,7 +185,7 @@ static int build_object(struct dl_phdr_info *object, size_t bytes, void *context
 	return 0;
 }
 
-/* An interposer behind us goes before the driver's own: it expects to see the calls. */
+/* An interposer after us takes precedence over the driver, since it expects to see the calls. */
 static void fill_calls(struct routes *routes)
 {
 	for (unsigned i = 0; i < WANTED; i++) {
@@ -197,11 +197,11 @@ static void fill_calls(struct routes *routes)
 	}
 }
 
-/* The first build needs no memory of the kernel's: no failure of it can keep us from the driver. */
+/* Static memory for the first build, so that it cannot fail. */
 static struct routes first_routes;
 static _Atomic bool is_first_taken;
 
-/* Empty ones, or NULL. */
+/* Empty routes, or NULL. */
 static struct routes *routes_new(void)
 {
 	if (!atomic_exchange_explicit(&is_first_taken, true, memory_order_acquire))
@@ -211,7 +211,7 @@ static struct routes *routes_new(void)
 	return routes == MAP_FAILED ? NULL : routes;
 }
 
-/* They were not published. */
+/* Releases routes that were not published. */
 static void routes_drop(struct routes *routes)
 {
 	if (routes != &first_routes) {
@@ -223,8 +223,8 @@ static void routes_drop(struct routes *routes)
 }
 
 /*
- * Publishes routes in the place of `old`. Without the driver itself the pointers are an
- * interposer's, or a linked stub's, and are built again when it comes.
+ * Publishes routes in place of `old`. Without the driver, the pointers are those of an interposer
+ * or a linked stub. They are built again when the driver is loaded.
  */
 static bool build_routes(struct routes *old)
 {
@@ -263,7 +263,7 @@ bool gp_resolve(void)
 	return is_there;
 }
 
-/* With GPUPROF=off: one function, where a build has all. */
+/* With GPUPROF=off: finds one function, while a build finds all. */
 static bool pass_on(const char *symbol, void **real)
 {
 	void *found = gp_mapped_next(&gp_cuda, gp_objects_at_start, symbol);
@@ -282,9 +282,9 @@ bool gp_resolve_call(const char *symbol, void **real)
 }
 
 /*
- * Keeps a driver that was loaded late from being unloaded. Called where a caller enters the loader
- * itself. Not covered: a driver that came with a library linked with it, in a process that looks no
- * function up by name. If that comes back at another address, calls reach the old one.
+ * Keeps a driver that was loaded late from being unloaded. Call it where the caller itself enters
+ * the loader. Not covered: a driver that was loaded as a dependency, in a process that looks up no
+ * function by name. If it is loaded again at another address, calls reach the old one.
  */
 void gp_resolver_pin(void)
 {
@@ -300,7 +300,7 @@ void gp_resolver_pin(void)
 		atomic_store(&routes->is_pinned, true);
 	else
 		build_routes(routes);
-	dlerror(); /* the program must not find our failure */
+	dlerror(); /* hide our failure from the program */
 	errno = kept;
 }
 
@@ -322,7 +322,7 @@ void *gp_route_learn(void *real, const struct gp_cuda_wrapper *row)
 {
 	struct routes *routes = atomic_load_explicit(&published, memory_order_acquire);
 	struct gp_elf_range range;
-	/* another thread learns: the next look-up does */
+	/* if another thread is learning, leave it to the next look-up */
 	if (!routes || atomic_exchange(&routes->is_learning, true))
 		return row->wrapper;
 	if (gp_elf_find(real, &range))
@@ -355,7 +355,7 @@ bool gp_is_behind_us(const void *caller)
 	return routes && is_behind(routes, caller);
 }
 
-/* ---- look-ups that lead past us ---- */
+/* ---- look-ups that bypass us ---- */
 
 static _Atomic uint64_t misses;
 
@@ -373,7 +373,7 @@ static bool is_row_name(const char *name)
 	return false;
 }
 
-/* A preload before us answers with its own, and comes to us from there. */
+/* A preload before us returns its own function, which then calls ours. */
 static bool is_before_us(const void *address)
 {
 	return gp_elf_position(address) < gp_elf_position((const void *)&misses);

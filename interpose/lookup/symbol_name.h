@@ -1,5 +1,7 @@
-/* A driver symbol taken apart: cuStreamBeginCapture_v2_ptsz is the second cuStreamBeginCapture, per
- * thread. */
+/*
+ * The parts of a driver symbol: cuStreamBeginCapture_v2_ptsz is the second cuStreamBeginCapture,
+ * per thread.
+ */
 #ifndef GP_SYMBOL_NAME_H
 #define GP_SYMBOL_NAME_H
 

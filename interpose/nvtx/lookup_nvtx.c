@@ -1,8 +1,8 @@
 /*
- * NVTX is header code in each library that uses it: at its first call it opens the object that
- * NVTX_INJECTION64_PATH names and lets it fill its table of functions. A process that inherits the
- * variable without our preload opens us too, long after its start: then it records
- * that NVTX is not seen.
+ * NVTX is header code in each library that uses it. At its first call it opens the object in
+ * NVTX_INJECTION64_PATH, which fills in its table of functions. A process that inherits the
+ * variable without our preload also opens this object, long after its start. Then it records that
+ * NVTX ranges are missing.
  */
 #include "lookup_nvtx.h"
 
@@ -24,10 +24,13 @@
 EXPORT int InitializeInjectionNvtx2(gp_nvtx_get_table *get);
 EXPORT int InitializeInjectionNvtxExtension(void *module);
 
-/* The tool that NVTX calls instead; "": none. */
+/* The tool that has NVTX instead; "": none. */
 static char taken_by[PATH_MAX];
 
-/* Loaded in front of the C library: a preload. What is opened later lies behind it. */
+/*
+ * Whether this object comes before the C library, as a preload does. Objects opened later come
+ * after it.
+ */
 static bool is_in_front(void)
 {
 	return gp_elf_position((void *)gp_nvtx_offer) < gp_elf_position((void *)gp_libc_dlsym);
@@ -47,7 +50,7 @@ static void offer(void)
 	if (!dladdr((void *)gp_nvtx_offer, &here) || !here.dli_fname ||
 	    !realpath(here.dli_fname, own))
 		return;
-	/* a copy of ours elsewhere, of a parent's recording, is not this one */
+	/* another path of the same file name is our own, set by the recording of a parent */
 	if (other && *other && !is_same_name(other, own)) {
 		strncpy(taken_by, other, sizeof taken_by - 1);
 		return;
@@ -75,7 +78,7 @@ void gp_nvtx_tell(void)
 	gp_say(false, "ranges of NVTX are not recorded, it is taken by", taken_by);
 }
 
-/* Fills what the module's table has room for. */
+/* Fills in the functions that the module's table has room for. */
 static void fill_module(const struct gp_nvtx_callbacks *callbacks, uint32_t module)
 {
 	gp_nvtx_function ***table = NULL;
@@ -89,7 +92,7 @@ static void fill_module(const struct gp_nvtx_callbacks *callbacks, uint32_t modu
 	}
 }
 
-/* 0: no tool, each call of NVTX does nothing from then on. */
+/* 0: no tool; each call of NVTX then does nothing. */
 int InitializeInjectionNvtx2(gp_nvtx_get_table *get)
 {
 	if (!gp_lookups_open || !gp_settings.has_nvtx || !get || !is_in_front())
@@ -105,7 +108,7 @@ int InitializeInjectionNvtx2(gp_nvtx_get_table *get)
 	return 1;
 }
 
-/* Payload schemas, counters, heaps: nothing of these is recorded. */
+/* Payload schemas, counters, heaps: none are recorded. */
 int InitializeInjectionNvtxExtension(void *module)
 {
 	(void)module;

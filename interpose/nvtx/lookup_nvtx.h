@@ -1,13 +1,18 @@
-/* How NVTX finds us: a variable of the environment, and a function. */
+/*
+ * How NVTX finds this library: an environment variable and a function.
+ */
 #ifndef GP_LOOKUP_NVTX_H
 #define GP_LOOKUP_NVTX_H
 
 /*
- * Constructor, where something is recorded: NVTX in this process, and in what it starts, shall ask
- * us. Another tool that is named there already stays.
+ * Sets the variable for this process and its children, from the constructor, if NVTX is recorded.
+ * Another tool's value stays.
  */
 void gp_nvtx_offer(void);
-/* Records at the begin which tool has NVTX instead, and the names of NVTX. Inside. */
+/*
+ * Records, when recording begins, which other tool has NVTX, and the names of NVTX. Inside
+ * gp_enter.
+ */
 void gp_nvtx_tell(void);
 
 #endif

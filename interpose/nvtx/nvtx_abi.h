@@ -1,7 +1,7 @@
 /*
- * What NVTX 3 and an injected tool agree on: the part of its binary interface that we use, with own
+ * The binary interface between NVTX 3 and an injected tool: the part that we use, with our own
  * names, so that it builds without NVIDIA's headers. tests/unit/test_nvtx.c compares it with these
- * where they are.
+ * headers if they are found.
  */
 #ifndef GP_NVTX_ABI_H
 #define GP_NVTX_ABI_H
@@ -50,7 +50,7 @@ union gp_nvtx_message {
 	void *registered;
 };
 
-/* Payload types 1 to 6 are enum gp_payload; others are pointers to what only a schema explains. */
+/* Payload types 1 to 6 are enum gp_payload. Other types are pointers that need a schema. */
 struct gp_nvtx_attributes {
 	uint16_t version, bytes;
 	uint32_t category;

@@ -1,14 +1,14 @@
 /*
- * NVTX's functions, as a library of the job calls them: pushes and pops, starts and ends, marks,
- * domains, registered strings, names of threads and of CUDA's objects. Handles that we give out
- * are numbers of names; a domain is the same one in each library that names it. Colours and
- * categories are not recorded.
+ * The functions of NVTX, as called by libraries of the job: pushes and pops, starts and ends,
+ * marks, domains, registered strings, names of threads and of CUDA objects. Our handles are numbers
+ * of names. Libraries that name the same domain get the same one. Colours and categories are not
+ * recorded.
  */
 #include "nvtx_calls.h"
 
 #include "../../libgpuprof/record/ranges/range_mark.h"
 
-/* Handles are never NULL, and never what is aligned: whatever else comes as one is none. */
+/* Handles are never NULL and never aligned, so that any other pointer is rejected. */
 enum handle_of { OF_DOMAIN = 1, OF_STRING = 3, OF_RESOURCE = 5 };
 
 static void *handle_make(enum handle_of what, uint32_t name)
@@ -16,7 +16,7 @@ static void *handle_make(enum handle_of what, uint32_t name)
 	return (void *)((uintptr_t)name << 3 | what);
 }
 
-/* 0: no name, or no handle of ours. */
+/* 0: no name, or not a handle of ours. */
 GP_HOT uint32_t name_in(enum handle_of what, const void *handle)
 {
 	uintptr_t bits = (uintptr_t)handle;
@@ -35,7 +35,7 @@ GP_HOT uint32_t domain_in(const void *handle)
 
 struct narrow {
 	char text[GP_RANGE_NAME_MAX +
-		  5]; /* longer than what is kept: it is cut there, with a mark */
+		  5]; /* longer than the kept part: the name is cut there, with a mark */
 	size_t bytes;
 };
 
@@ -85,11 +85,11 @@ GP_HOT void take_payload(struct gp_range *range, const struct gp_nvtx_attributes
 	if (gp_likely(a->payload_type < GP_PAYLOAD_UINT64 || a->payload_type > GP_PAYLOAD_FLOAT))
 		return;
 	range->payload_type = (enum gp_payload)a->payload_type;
-	/* what lies behind a value of four bytes is anything */
+	/* the bytes after a value of four bytes are undefined */
 	range->payload = a->payload_type < GP_PAYLOAD_UINT32 ? a->payload : (uint32_t)a->payload;
 }
 
-/* Older or shorter attributes than we know are a range without a name. */
+/* Attributes of an older, shorter version become a range without a name. */
 GP_HOT struct gp_range of_attributes(uint32_t domain, const struct gp_nvtx_attributes *a,
 				     struct narrow *n)
 {
@@ -252,7 +252,7 @@ NAMED(name_context, GP_OBJECT_CONTEXT, void *)
 NAMED(name_stream, GP_OBJECT_STREAM, void *)
 NAMED(name_event, GP_OBJECT_EVENT, void *)
 
-/* Those of its types that have a name of theirs; 0: others, such as locks. */
+/* The object types with names of their own; 0: others, such as locks. */
 static enum gp_object object_of(int32_t type)
 {
 	switch (type) {
@@ -289,8 +289,8 @@ static void *create_resource(void *domain, const struct gp_nvtx_resource *r)
 }
 
 /*
- * The places that are left out, such as the names of categories and what ends a domain, are made
- * empty by NVTX.
+ * NVTX fills in empty functions for omitted rows, such as names of categories and the end of a
+ * domain.
  */
 #define ROW(module, number, function)                        \
 	{                                                    \

@@ -1,4 +1,6 @@
-/* What NVTX's functions do while we are its tool: one row each. */
+/*
+ * Our functions for NVTX: one row each.
+ */
 #ifndef GP_NVTX_CALLS_H
 #define GP_NVTX_CALLS_H
 

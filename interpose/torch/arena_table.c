@@ -7,7 +7,7 @@
 
 struct gp_arena_entry gp_arenas[GP_ARENAS];
 static _Atomic uint16_t slots[SLOTS]; /* numbers, open addressing; 0 free */
-static _Atomic uint32_t numbers;      /* given so far */
+static _Atomic uint32_t numbers;      /* assigned so far */
 
 static bool arena_table_is_same(const struct gp_arena_key *a, const struct gp_arena_key *b)
 {
@@ -16,8 +16,8 @@ static bool arena_table_is_same(const struct gp_arena_key *a, const struct gp_ar
 }
 
 /*
- * The slot that has it, and its number, else the free one where it belongs, and 0; NULL: there is
- * none. A free one may be another arena's when it is looked at again.
+ * Returns the slot of the arena and its number, else its free slot and 0; NULL: no slot. Another
+ * thread may fill a free slot at any time.
  */
 static _Atomic uint16_t *arena_table_find(const struct gp_arena_key *key, uint16_t *number)
 {
@@ -25,7 +25,7 @@ static _Atomic uint16_t *arena_table_find(const struct gp_arena_key *key, uint16
 			0x9e3779b97f4a7c15u;
 	for (unsigned k = 0; k < SLOTS; k++) {
 		_Atomic uint16_t *slot = &slots[((hash >> 32) + k) % SLOTS];
-		/* partner: the exchange in add */
+		/* partner: the exchange in arena_table_add */
 		*number = atomic_load_explicit(slot, memory_order_acquire);
 		if (!*number || arena_table_is_same(&gp_arenas[*number].key, key))
 			return slot;
@@ -48,7 +48,10 @@ static uint32_t arena_table_add(const struct gp_arena_key *key)
 		_Atomic uint16_t *slot = arena_table_find(key, &none);
 		if (!slot || none)
 			return none;
-		/* partner: the load in find: who sees the number sees what it means */
+		/*
+		 * partner: the load in arena_table_find: a thread that sees the number sees its
+		 * arena
+		 */
 		if (atomic_compare_exchange_strong_explicit(slot, &none, (uint16_t)number,
 							    memory_order_release,
 							    memory_order_relaxed))
@@ -56,7 +59,7 @@ static uint32_t arena_table_add(const struct gp_arena_key *key)
 	}
 }
 
-/* False: lost, or nothing is recorded; to be tried again. */
+/* False: lost, or recording is off; try again later. */
 static bool arena_table_tell(uint32_t number)
 {
 	const struct gp_arena_key *key = &gp_arenas[number].key;

@@ -1,8 +1,8 @@
 /*
- * The arenas of the framework's allocator: a stream and a pool of a device, of which a free block
- * is only handed out again in its own. Numbered from 1 as they are met, each defined once a
- * process. Bounded, never shrinks. Lock-free: one arena is only looked up under the lock of its
- * device's allocator, different ones by different threads at once.
+ * The arenas of the framework's allocator: a stream and a pool of a device. A free block is reused
+ * only in its own arena. Numbered from 1 as they are met, each defined once a process. Bounded,
+ * never shrinks. Lock-free: different threads may look up different arenas at once. A single arena
+ * is only looked up under the lock of its device's allocator.
  */
 #ifndef GP_ARENA_TABLE_H
 #define GP_ARENA_TABLE_H
@@ -21,13 +21,13 @@ struct gp_arena_entry {
 	struct gp_arena_key key;
 	bool is_told;
 };
-/* [0] has no arena; read by callers that got the number from here. */
+/* [0] has no arena; read by callers with a number from here */
 extern struct gp_arena_entry gp_arenas[GP_ARENAS] __attribute__((visibility("hidden")));
 
-/* 0: there is no room, or nothing is recorded. Outside gp_enter. */
+/* 0: no room, or recording is off. Outside gp_enter. */
 GP_COLD uint32_t gp_arena_number(const struct gp_arena_key *key);
 
-/* Whether `number`, which this thread got before, or 0, is that of this arena. */
+/* Whether `number`, which this thread got before, or 0, belongs to this arena. */
 GP_HOT bool gp_arena_is(uint32_t number, unsigned device, uint64_t stream, const uint64_t pool[2])
 {
 	const struct gp_arena_key *key = &gp_arenas[number].key;
@@ -35,7 +35,7 @@ GP_HOT bool gp_arena_is(uint32_t number, unsigned device, uint64_t stream, const
 	       key->user_pool == pool[1] && key->device == device;
 }
 
-/* A forked child defines its arenas again. */
+/* A forked child must define its arenas again. */
 void gp_arenas_forget(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * PyTorch, tier A: the reports that its caching allocator makes to the profiler, one for each
- * block handed out or taken back, with its own totals, and one for each out-of-memory. Owns the
- * c10 names that the preload object exports. Every report goes on to the original. Called under
+ * PyTorch, tier A: the reports of its caching allocator to the profiler. There is one for each
+ * block handed out or taken back, with the allocator's totals, and one for each OOM. Owns the c10
+ * names that the preload object exports. Every report is passed on to the original. Called under
  * the allocator's lock: no lock, no loader, no malloc here.
  */
 #include "hook_torch.h"
@@ -45,8 +45,8 @@ typedef void report_memory(void *block, int64_t bytes, uint64_t allocated, uint6
 typedef void report_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device);
 
 /*
- * lll is PyTorch 1.10 to 1.13 or later, lmm 2.6 and newer (the change was somewhere between): the
- * same registers, so one implementation serves both and forwards to whichever the mapped c10
+ * lll is PyTorch 1.10 to at least 1.13, lmm 2.6 and newer; the change was in between. Both use the
+ * same registers, so one implementation serves both and forwards to the one that the mapped c10
  * defines.
  */
 #define MEMORY_LLL "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
@@ -60,8 +60,8 @@ static const char *const memory_names[] = { MEMORY_LMM, MEMORY_LLL, NULL };
 static const char *const oom_names[] = { OOM_LMM, OOM_LLL, NULL };
 
 /*
- * The totals of each device's allocator in its last report. Its lock orders the reports of one
- * device.
+ * The totals of each device's allocator in its last report. The allocator's lock orders the reports
+ * of a device.
  */
 struct totals {
 	_Atomic uint64_t allocated, reserved;
@@ -69,7 +69,7 @@ struct totals {
 };
 static struct totals last[GP_DEVICES] GP_HOT_DATA;
 
-/* Anywhere: a file named libc10.so*, else a library into which a build merged c10. */
+/* In any object: a file named libc10.so*, else a library into which a build merged c10. */
 static void *find_any(const char *const *names, char *path, size_t path_bytes)
 {
 	static const char *const prefixes[] = { "libc10.so", NULL };
@@ -80,12 +80,12 @@ static void *find_any(const char *const *names, char *path, size_t path_bytes)
 	return found;
 }
 
-/* Has no effect: nothing to call is found. */
+/* Called in place of an original that was not found. Does nothing. */
 static void no_original(void)
 {
 }
 
-/* NULL while a fork is under way: that report goes no further, the next one searches again. */
+/* NULL during a fork: that report is not passed on, and the next one searches again. */
 GP_COLD static void *search_original(struct gp_originals *originals, const char *const *names,
 				     const void *caller)
 {
@@ -110,7 +110,10 @@ GP_HOT void *original_of(struct gp_originals *originals, const char *const *name
 	return gp_likely(found != NULL) ? found : search_original(originals, names, caller);
 }
 
-/* Copies the value of the line `__version__ = "..."` in a version.py; `__all__` names it before. */
+/*
+ * Copies the value of the line `__version__ = "..."` in a version.py. `__all__` contains the name
+ * before that line.
+ */
 static bool version_in(const char *text, char *out, size_t bytes)
 {
 	const char *line = text;
@@ -157,9 +160,8 @@ bool gp_torch_version(char *out, size_t bytes)
 }
 
 /*
- * A block that is handed out changes the allocator's totals, so a report of +bytes that has
- * the same totals as the one before is of a block that was live already (restoring a checkpoint
- * of a graph's pool does that).
+ * A new block changes the allocator's totals. So a report of +bytes with unchanged totals is of a
+ * block that was already live. Restoring a checkpoint of a graph's pool does that.
  */
 GP_HOT enum gp_kind kind_of(const struct totals *t, int64_t bytes, uint64_t allocated,
 			    uint64_t reserved)
@@ -188,8 +190,8 @@ bool gp_torch_totals(unsigned device, uint64_t *allocated, uint64_t *reserved)
 }
 
 /*
- * The allocator's settings in the environment. The first of the two that is set is read, the
- * other one is ignored (2.11; up to 2.8 there is only the first).
+ * The allocator's settings in the environment. The first variable that is set counts, the other one
+ * is ignored (2.11; up to 2.8 there is only the first).
  */
 GP_COLD static void say_settings(void)
 {
@@ -209,13 +211,13 @@ GP_COLD static void say_settings(void)
 		gp_define_fact(GP_FACT_ALLOC_CONF, 0, text);
 }
 
-/* The device's allocator has no other block. */
+/* Whether the device's allocator has no other block. */
 static bool is_only_block(int64_t bytes, uint64_t allocated)
 {
 	return bytes > 0 && allocated == (uint64_t)bytes;
 }
 
-/* Of the process: no device has reported one, recorded or not. */
+/* Whether it is the first block of the process: no device has reported one, recorded or not. */
 GP_COLD static bool is_first_block(int64_t bytes, uint64_t allocated)
 {
 	for (unsigned d = 0; d < GP_DEVICES; d++)
@@ -224,7 +226,7 @@ GP_COLD static bool is_first_block(int64_t bytes, uint64_t allocated)
 	return is_only_block(bytes, allocated);
 }
 
-/* Once a process, at its first recorded report; a forked child's word is 0 again. */
+/* Called once a process, at its first recorded report. In a forked child the word is 0 again. */
 /* True: the tracker was attached here, under the lock of the first block's device. */
 GP_COLD static bool say_tier(int64_t bytes, uint64_t allocated)
 {
@@ -247,7 +249,7 @@ GP_HOT bool need_tier(int64_t bytes, uint64_t allocated)
 	return false;
 }
 
-/* Blocks that were there before us: our reconstruction cannot know them. */
+/* Blocks from before our first report, which the reader cannot reconstruct. */
 GP_COLD static void say_late(int64_t bytes, uint64_t allocated, unsigned device)
 {
 	const struct gp_record late = { .kind = GP_FACT,
@@ -276,7 +278,7 @@ static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64
 						gp_stack_of_alloc_at(__builtin_frame_address(0));
 		r = gp_reserve(kind);
 	}
-	/* after the order number was taken: a locked instruction waits for the stores before it */
+	/* after taking the order number, because a locked instruction waits for earlier stores */
 	keep_totals(t, allocated, reserved);
 	if (!is_recording)
 		return;
@@ -315,8 +317,8 @@ static void record_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 }
 
 /*
- * The driver allocation behind a block comes from the same thread just before, its release just
- * after or later: so the report is recorded before it goes on to the original.
+ * The driver allocation for a block comes just before from the same thread, its release just after
+ * or later. So the report is recorded before it is passed on to the original.
  */
 EXPORT report_memory _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE;
 EXPORT report_memory _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE

@@ -1,4 +1,7 @@
-/* What hook_torch.c gives to others. The hooks themselves are reached by their c10 names only. */
+/*
+ * The interface of hook_torch.c to other files. The hooks themselves are called only by their c10
+ * names.
+ */
 #ifndef GP_HOOK_TORCH_H
 #define GP_HOOK_TORCH_H
 
@@ -7,15 +10,15 @@
 #include <stdint.h>
 
 /*
- * The version of the PyTorch whose c10 is mapped ("2.11.0+cu130"), read from the version.py of its
- * package. False when there is no c10 or no such file. Opens and reads that file; no malloc, no
- * loader. Keeps errno.
+ * The version of the PyTorch whose c10 is mapped ("2.11.0+cu130"), from the version.py of its
+ * package. False: no c10 or no such file. Opens and reads that file; no malloc, no loader. Keeps
+ * errno.
  */
 bool gp_torch_version(char *out, size_t bytes);
 
 /*
  * The totals of the device's allocator in its last report, recorded or not; exact under its lock.
- * False: there was none.
+ * False: there was no report.
  */
 bool gp_torch_totals(unsigned device, uint64_t *allocated, uint64_t *reserved);
 

@@ -15,19 +15,19 @@
 #include "torch_allocator.h"
 #include "trace_join.h"
 
-/* pools are counted from 1: greater numbers were never ids, so the entry is not what we think */
+/* pools are counted from 1: a greater number is not an id, so the entry has another layout */
 #define POOL_ID_MOST UINT32_MAX
 
 _Thread_local struct gp_known_block gp_known_block __attribute__((tls_model("initial-exec")));
 
 static struct gp_torch_allocator allocator GP_HOT_DATA;
-/* NULL: not tried; "" attached; else why not. Stored with release, after `allocator`. */
+/* NULL: not tried; "": attached; else why not. Stored with release, after `allocator`. */
 static const char *_Atomic outcome;
 static const void *_Atomic told_by[GP_DEVICES]; /* each device's copy of our tracker */
 
 /* ---- the callback ---- */
 
-/* Both halves of the pool's id, 0 where entries have none. */
+/* Both halves of the pool's id, 0 if entries have none. */
 GP_HOT void pool_of(const struct gp_trace_entry *e, uint64_t id[2])
 {
 	id[0] = id[1] = 0;
@@ -69,7 +69,7 @@ GP_HOT void keep(const void *tracker, const struct gp_trace_entry *e, enum gp_kn
 	gp_known_block.what = what;
 }
 
-/* BLOCK_COMPLETED, SEGMENT_* and SNAPSHOT: `value` and `bytes` are their first two. */
+/* BLOCK_COMPLETED, SEGMENT_* and SNAPSHOT: `value` and `bytes` are their first two fields. */
 static void record(enum gp_kind kind, unsigned device, uint32_t arena, uint64_t value,
 		   uint64_t bytes)
 {
@@ -103,9 +103,9 @@ GP_HOT void completed(const void *tracker, const struct gp_trace_entry *e)
 }
 
 /*
- * A snapshot's entry names device 0 whatever device it is of: the copy of our tracker that is
- * called shows it, if no other device had it there before another tracker was attached. A snapshot
- * of a single pool has no device.
+ * A snapshot's entry always names device 0. The device follows from the called copy of our tracker,
+ * unless another device had that copy before another tracker was attached. A snapshot of a single
+ * pool has no device.
  */
 static unsigned device_of_snapshot(const void *tracker, const struct gp_trace_entry *e)
 {
@@ -122,7 +122,7 @@ static unsigned device_of_snapshot(const void *tracker, const struct gp_trace_en
 	return count == 1 ? found : GP_DEVICE_UNKNOWN;
 }
 
-/* A snapshot that we requested. */
+/* Handles a snapshot that we requested. */
 static void asked(const void *tracker, const struct gp_trace_entry *e)
 {
 	unsigned device = gp_join_snapshot(e->bytes);
@@ -130,7 +130,7 @@ static void asked(const void *tracker, const struct gp_trace_entry *e)
 		atomic_store_explicit(&told_by[device], tracker, memory_order_relaxed);
 }
 
-/* Segments, snapshots, failures, and what newer versions add about other things. */
+/* Segments, snapshots, failures, and actions that newer versions add. */
 GP_COLD static void told_rarely(const void *tracker, const struct gp_trace_entry *e)
 {
 	unsigned device = (unsigned)(uint8_t)e->device;
@@ -225,7 +225,7 @@ void gp_trace_attach(void)
 		version[0] = '\0';
 	const char *why =
 		gp_torch_allocator_find(version, !gp_settings.has_untried_details, &allocator);
-	/* the fact stands before what it explains */
+	/* record the fact before the events that it explains */
 	hook_trace_say(why ? why : "");
 	if (!why)
 		gp_join_want(&allocator);

@@ -1,16 +1,16 @@
 /*
- * PyTorch, allocator details: what its native allocator reports to a trace tracker, under its lock
- * and just before it reports a block (hook_torch.c): the requested size, the stream and pool,
- * whether other streams still use a freed block; and what it does not report at all: segments,
- * completed frees, snapshots. The tracker is attached in the report of the process's first block:
- * the lock of that device's allocator is recursive, and PyTorch takes no device's lock with
- * another's held. One thread does so, once. Where blocks were there before, it waits for a quiet
- * moment. It stays for ever: it records nothing where nothing is recorded.
+ * PyTorch, allocator details: the reports of its native allocator to a trace tracker, under its
+ * lock and just before it reports a block (hook_torch.c). They add the requested size, the stream
+ * and pool, and whether other streams still use a freed block. They also report segments, completed
+ * frees and snapshots, which have no other report. The tracker is attached in the report of the
+ * process's first block. The lock of that device's allocator is recursive, and PyTorch takes no
+ * device's lock with another's held. One thread attaches it, once. If there were blocks before, it
+ * waits for a quiet moment. It stays attached and records no events while recording is off.
  *
- * Two threads that attached at once waited for each other: one held a device's lock in its report
- * and waited for the others' (victim blocks_storm). A MemPool's own allocator may launch under the
- * lock; that lock is recursive then, and no thread holds one device's lock while it waits for
- * another's.
+ * Rejected: attaching from two threads at once. They waited for each other: one held a device's
+ * lock in its report and waited for the others' (victim blocks_storm). A MemPool's own allocator
+ * may launch under the lock. That lock is recursive then, and no thread holds one device's lock
+ * while it waits for another's.
  */
 #ifndef GP_HOOK_TRACE_H
 #define GP_HOOK_TRACE_H
@@ -23,10 +23,10 @@ enum gp_known_what {
 	GP_TOLD_FREE,	   /* requested */
 	GP_TOLD_COMPLETED, /* requested and completed */
 	GP_TOLD_OOM,
-	GP_TOLD_ASKED, /* by ourselves: what follows is our own snapshot */
+	GP_TOLD_ASKED, /* our own request: the next entry is our snapshot */
 };
 
-/* What this thread's next report will be about: both come from one call of the allocator. */
+/* Details of this thread's next report: both come from one call of the allocator. */
 struct gp_known_block {
 	uint64_t address; /* OOM: bytes that were free on the device */
 	uint64_t bytes;	  /* ALLOC: as requested */
@@ -36,7 +36,7 @@ struct gp_known_block {
 extern _Thread_local struct gp_known_block gp_known_block
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Adds what was reported to a report's BLOCK_ALLOC, BLOCK_FREE or OOM. */
+/* Adds the details to a report's BLOCK_ALLOC, BLOCK_FREE or OOM. */
 GP_HOT void gp_known_join(struct gp_record *r)
 {
 	struct gp_known_block *told = &gp_known_block;
@@ -67,14 +67,14 @@ GP_HOT void gp_known_join(struct gp_record *r)
 }
 
 /*
- * A process records its first report: attaches the tracker and returns true; or has it attached
- * later, where the report is not of the process's first block; or records again how that ended.
+ * A process records its first report. Attaches the tracker and returns true, or schedules that if
+ * it is not the process's first block. After an earlier attempt, records its outcome again.
  */
 bool gp_trace_wanted(bool is_first_block);
 /*
- * The thread that attached the tracker with a device's lock held, after the record of that first
- * block: takes over the allocator's data of it. For no other thread, which could hold another
- * device's lock.
+ * For the thread that attached the tracker with a device's lock held, after the record of that
+ * first block: reads the allocator's data of the block. No other thread may call it, since it could
+ * hold another device's lock.
  */
 void gp_trace_first_block(void);
 /* At a quiet moment, or in the report of the process's first block. */

@@ -1,8 +1,8 @@
 /*
- * Where the native allocator's virtual functions are (torch_allocator.h). CUDAPluggableAllocator
- * overrides all of them and exports both its table and its overrides: the place of an override in
- * that table is the function's place in every allocator's. Each step is checked against the mapped
- * objects; what is not as expected is recorded and left alone.
+ * Finds the native allocator's virtual functions (torch_allocator.h). CUDAPluggableAllocator
+ * overrides all of them and exports both its table and its overrides. The place of an override in
+ * that table is the function's place in every allocator's table. Each step is checked against the
+ * mapped objects. If a check fails, that is recorded and the tracker is not attached.
  */
 #include "torch_allocator.h"
 
@@ -28,7 +28,7 @@ _Static_assert(offsetof(struct gp_trace_entry, bytes) == 40, "");
 #define ATTACH_OLD                                                                       \
 	OVERRIDE("27attachAllocatorTraceTrackerESt8functionIFvRKN3c104cuda20CUDACaching" \
 		 "Allocator10TraceEntryEEE")
-/* since 2.11, before it, up to 2.7 */
+/* since 2.11; before it; up to 2.7 */
 #define SNAPSHOT OVERRIDE("8snapshotESt4pairIyyEb")
 #define SNAPSHOT_OF_POOL OVERRIDE("8snapshotESt4pairIyyE")
 #define SNAPSHOT_OLD OVERRIDE("8snapshotEv")
@@ -39,7 +39,7 @@ _Static_assert(offsetof(struct gp_trace_entry, bytes) == 40, "");
 
 #define TABLE_HEAD 2u /* words before the first function: offset to top, type */
 
-/* libstdc++'s std::string; with the old ABI only `text`. */
+/* libstdc++'s std::string; the old ABI has only `text`. */
 struct string {
 	const char *text;
 	size_t bytes;
@@ -47,7 +47,7 @@ struct string {
 };
 typedef void name_function(struct string *out, void *object);
 
-/* Both tables: the exported one has the places, the native one has what is called. */
+/* Both tables: the exported one has the places, the native one has the functions to call. */
 struct function_tables {
 	void *const *exported;
 	size_t words;
@@ -96,7 +96,7 @@ static void *native_function(const struct function_tables *t, const char *overri
 	for (size_t k = TABLE_HEAD; own && k < t->words; k++) {
 		if (t->exported[k] != own)
 			continue;
-		if (place) /* folded with another function of the same code: which one is it? */
+		if (place) /* the linker merged equal functions: ambiguous */
 			return NULL;
 		place = k;
 	}
@@ -120,8 +120,10 @@ static bool is_native(const struct function_tables *t, void *object)
 	}
 	if (!ask)
 		return false;
-	/* short enough to need no memory of its own, so there is nothing to give back; the old
-	 * ABI's text stays allocated, once */
+	/*
+	 * short enough to need no heap memory, so there is nothing to free; the old ABI leaks the
+	 * text once
+	 */
 	ask(&name, object);
 	if (is_old)
 		return name.text && strcmp(name.text, native) == 0;
@@ -143,7 +145,7 @@ static const char *find_tables(struct function_tables *t, void **object)
 		return "the table of its allocator's functions was not found";
 	*object = __atomic_load_n(allocator, __ATOMIC_ACQUIRE);
 	t->anchor = allocator;
-	/* the native one is a static object of that library, others are made at run time */
+	/* the native one is a static object of that library, others are created at run time */
 	if (!*object || !gp_mapped_is_part(allocator, GP_MAPPED_ANY, *object, sizeof(void *)))
 		return "its allocator is not the native one";
 	t->native = *(void *const **)*object;
@@ -177,7 +179,7 @@ const char *gp_torch_allocator_find(const char *version, bool is_tried_only,
 	return NULL;
 }
 
-/* The requests of std::function: 1 where the functor is, 2 copy it, 3 end it. */
+/* The operations of std::function: 1 returns the functor, 2 copies it, 3 destroys it. */
 static bool manage(void *to, const void *from, int operation)
 {
 	if (operation == 1)
@@ -191,6 +193,6 @@ void gp_torch_allocator_attach(const struct gp_torch_allocator *allocator,
 			       void (*invoke)(const void *, const struct gp_trace_entry *))
 {
 	struct gp_trace_function tracker = { { NULL, NULL }, manage, invoke };
-	/* passed by value, which for such a class is a reference; it may be moved from */
+	/* passed by value, which for such a class is a reference; the callee may move from it */
 	allocator->attach(allocator->object, &tracker);
 }

@@ -1,9 +1,8 @@
 /*
- * PyTorch's native CUDA allocator as C sees it: found in the mapped objects by names that they
- * export, called through its virtual functions. Holds no lock, keeps no state, never enters the
- * loader.
- * A build with another C++ library is left alone, because the type std::function is a part of the
- * name by which the tracker's function is found.
+ * PyTorch's native CUDA allocator as seen from C: found in the mapped objects by exported names,
+ * called through its virtual functions. Holds no lock, keeps no state, never enters the loader. A
+ * build with another C++ library is not attached to, because the name of the tracker's function
+ * contains the type std::function.
  */
 #ifndef GP_TORCH_ALLOCATOR_H
 #define GP_TORCH_ALLOCATOR_H
@@ -11,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* TraceEntry, as far as we read it; `pool` lies at gp_torch_allocator.pool_offset. */
+/* The start of TraceEntry, as far as we read it; `pool` lies at gp_torch_allocator.pool_offset. */
 struct gp_trace_entry {
 	int32_t action; /* enum gp_trace_action */
 	int8_t device;
@@ -51,24 +50,24 @@ struct gp_torch_allocator {
 	void (*attach)(void *object, struct gp_trace_function *tracker);
 	double (*fraction)(void *object, int8_t device); /* NULL: cannot be called */
 	/*
-	 * Older versions take only some of the arguments, which lie in registers and do no harm.
-	 * NULL: there is none, or what it writes is not known for this version.
+	 * Older versions take only some of the arguments; the others are in registers and harmless.
+	 * NULL: there is none, or its result has an unknown layout in this version.
 	 */
 	void (*snapshot)(struct gp_torch_snapshot *out, void *object, struct gp_torch_pool_id of,
 			 bool with_traces);
 };
 
 /*
- * NULL when it is there, is the native one, and is of a version whose entries are known; else the
- * reason, a text that holds for ever, and `out` is void. `version` is PyTorch's, "" unknown. Reads
- * the allocator's name, so outside its locks.
+ * NULL: found, native, and of a version with known entries. Else the reason, a string constant, and
+ * `out` is invalid. `version` is PyTorch's, "" if unknown. Reads the allocator's name, so call it
+ * outside its locks.
  */
 const char *gp_torch_allocator_find(const char *version, bool is_tried_only,
 				    struct gp_torch_allocator *out);
 
 /*
- * Adds `invoke` to the trackers of every device's allocator, for ever: there is no way to take it
- * back. Waits for the allocator's locks, one device's after the other.
+ * Adds `invoke` to the trackers of every device's allocator. It cannot be removed. Waits for the
+ * allocators' locks, one device after the other.
  */
 void gp_torch_allocator_attach(const struct gp_torch_allocator *allocator,
 			       void (*invoke)(const void *, const struct gp_trace_entry *));

@@ -1,13 +1,13 @@
 /*
- * A thread inside autograd's engine: torch::autograd::Engine::execute, which Python's backward()
- * comes to, is exported, so that what calls it comes here first. The call is a range "backward" of
- * the source GP_RANGE_ENGINE; the engine's own threads work for the thread that is inside. What is
- * thrown through this frame ends the range on its way: the frame's own personality does that, so
- * that no unwinder is linked. A jump over it (siglongjmp) runs no hook: the range has words in the
- * frame, by which it is seen later. A left frame whose words nothing has overwritten counts as
- * alive until something does. Green threads that copy slices of one stack (greenlet) and switch
- * inside a backward have it ended early. The range of a thread that is inside while recording
- * begins is recorded when it returns: what the engine's threads do until then is in no range.
+ * Marks threads that are inside autograd's engine. torch::autograd::Engine::execute, which Python's
+ * backward() calls, is exported, so that callers reach this file first. The call is a range
+ * "backward" of the source GP_RANGE_ENGINE. The engine's own threads work for the thread that is
+ * inside. An exception through this frame ends the range: the frame's own personality does that, so
+ * that no unwinder is linked. A jump over it (siglongjmp) runs no hook. The range has words in the
+ * frame, by which the jump is detected later. A left frame counts as alive until its words are
+ * overwritten. Green threads that copy slices of one stack (greenlet) and switch inside a backward
+ * end the range early. If recording begins inside a backward, its range is recorded when it
+ * returns. Until then, work of the engine's threads is in no range.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@
 
 /*
  * A vector is returned through the hidden first argument. The flags fill a byte of their register
- * or word, the rest goes on as it came.
+ * or word; the rest is passed on unchanged.
  */
 typedef void *execute(void *result, void *engine, const void *roots, const void *inputs,
 		      uint64_t keeps_graph, uint64_t creates_graph, uint64_t accumulates,
@@ -34,7 +34,7 @@ static struct gp_originals originals;
 
 /*
  * By the caller's object: the engine of one copy of PyTorch must not run the graph of another.
- * Whoever calls us was linked with the library that defines it, so it is mapped.
+ * Every caller is linked with the library that defines it, so that library is mapped.
  */
 static __attribute__((noinline)) execute *find_original(const void *caller)
 {
@@ -53,8 +53,8 @@ static __attribute__((noinline)) execute *find_original(const void *caller)
 }
 
 /*
- * Going on would be training without gradients: std::runtime_error instead, which PyTorch gives to
- * Python. Whoever calls the engine has a C++ runtime, and we are not linked with one.
+ * Continuing would train without gradients. So throws std::runtime_error, which PyTorch passes to
+ * Python. Every caller of the engine has a C++ runtime, and this library is not linked with one.
  */
 static void *torch_engine_refuse(void *result)
 {
@@ -83,7 +83,7 @@ static void leave(const struct gp_range_frame *frame)
 		gp_range_pop_frame(GP_RANGE_ENGINE, frame);
 }
 
-/* The C++ ABI's: the unwinder calls it, first to find who catches, then to clean up. */
+/* From the C++ ABI. The unwinder calls it twice: to find a handler, then to clean up. */
 #define CLEANUP_PHASE 2
 #define CONTINUE_UNWIND 8
 int gp_engine_thrown(int version, int actions, uint64_t class, void *exception, void *context)
@@ -101,10 +101,10 @@ void *gp_engine_execute(void *result, void *engine, const void *roots, const voi
 			uint64_t keeps_graph, uint64_t creates_graph, uint64_t accumulates,
 			const void *outputs)
 {
-	/* 0x1b: relative to where it stands, four bytes */
+	/* 0x1b: relative to its own address, four bytes */
 	__asm__ volatile(".cfi_personality 0x1b, gp_engine_thrown");
 	struct gp_range_frame frame = { 0 };
-	torch_engine_enter(&frame); /* first: what is thrown from here on ends the range */
+	torch_engine_enter(&frame); /* first: a later exception ends the range */
 	execute *next = find_original(__builtin_return_address(0));
 	result = next ? next(result, engine, roots, inputs, keeps_graph, creates_graph, accumulates,
 			     outputs) :

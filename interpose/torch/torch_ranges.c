@@ -1,6 +1,6 @@
 /*
- * PyTorch's ranges (torch_ranges.h). Its function takes a class by value that a plain struct stands
- * for; which versions have it so is in a table, others are left alone.
+ * PyTorch's ranges (torch_ranges.h). Its function takes a class by value, for which a plain struct
+ * is passed. A table lists the versions with this layout; others are not attached to.
  */
 #include "torch_ranges.h"
 
@@ -19,8 +19,8 @@
 #define NAME "_ZNK2at14RecordFunction4nameEv"
 
 /*
- * at::RecordFunctionCallback with ten scopes, as PyTorch 2.1 to 2.14 have it (seen on 2.11): passed
- * by value, so on the stack.
+ * at::RecordFunctionCallback with ten scopes, as in PyTorch 2.1 to 2.14 (seen on 2.11): passed by
+ * value, so on the stack.
  */
 #define FIRST_MINOR 1u
 #define LAST_MINOR 14u
@@ -38,14 +38,14 @@ _Static_assert(sizeof(struct callback) == 40 && offsetof(struct callback, scopes
 	       "the class has this layout");
 
 static const char *(*name_of)(const void *function);
-/* NULL: not tried; "" added; else why not. Stored with release, after `name_of`. */
+/* NULL: not tried; "": added; else why not. Stored with release, after `name_of`. */
 static const char *_Atomic outcome;
 
 /*
- * What PyTorch keeps from the start to the end, which may come on another thread: of a future's
- * callback, or of RPC. To it our handle is an at::ObserverContext, a class of which all that it
- * uses is the virtual destructor: the Itanium ABI's table, in which the one for objects that are
- * deleted is the second. The memory is ours, so it does nothing.
+ * The context that PyTorch keeps from start to end. The end may come on another thread: that of a
+ * future's callback, or of RPC. PyTorch uses our handle as an at::ObserverContext and calls only
+ * its virtual destructors. In the Itanium ABI's table, the second one also deletes the object. The
+ * memory is ours, so they do nothing.
  */
 static void leave_alone(void *context)
 {
@@ -116,7 +116,7 @@ void gp_torch_ranges_attach(void)
 	if (atomic_load_explicit(&outcome, memory_order_relaxed))
 		return;
 	uint64_t signals;
-	if (!gp_walks_begin(&signals)) { /* a fork is under way */
+	if (!gp_walks_begin(&signals)) { /* a fork is in progress */
 		gp_is_due(GP_DUE_RANGES);
 		return;
 	}

@@ -1,4 +1,6 @@
-/* The judgement of a snapshot, its sums, and its end (torch_snapshot.h). */
+/*
+ * Checks of a snapshot, its sums, and its release (torch_snapshot.h).
+ */
 #include "torch_snapshot.h"
 
 _Static_assert(sizeof(struct gp_torch_block) == 40, "");
@@ -11,11 +13,11 @@ _Static_assert(offsetof(struct gp_torch_segment, pool) == 64, "");
 _Static_assert(offsetof(struct gp_torch_segment, blocks) == 80, "");
 _Static_assert(sizeof(struct gp_torch_snapshot) == 1024, "");
 
-#define LOWEST 4096u		      /* no memory lies below */
-#define HIGHEST (1ull << 47)	      /* nor above */
+#define LOWEST 4096u		      /* no valid address is lower */
+#define HIGHEST (1ull << 47)	      /* or higher */
 #define DEVICE_BYTES_MAX (1ull << 44) /* of one segment */
 #define SEGMENT_ALIGNED 512u
-#define POOL_ID_MOST UINT32_MAX /* as in traces: greater numbers were never ids */
+#define POOL_ID_MOST UINT32_MAX /* as in traces: a greater number is not an id */
 
 static bool is_vector(const struct gp_torch_vector *v, size_t element, size_t most,
 		      bool may_be_none)
@@ -67,7 +69,7 @@ bool gp_torch_snapshot_is_sound(const struct gp_torch_snapshot *snapshot, unsign
 	const struct gp_torch_segment *s;
 	if (!is_vector(&snapshot->segments, sizeof *s, GP_TORCH_SEGMENTS_MAX, true))
 		return false;
-	/* all of them first: if one is none, the blocks of no other are where they seem */
+	/* check all segments first: after an invalid one, the blocks of others cannot be located */
 	size_t count = gp_torch_segments(snapshot, &s);
 	for (size_t k = 0; k < count; k++)
 		if (!is_segment(&s[k], devices))
@@ -97,15 +99,16 @@ struct gp_torch_sums gp_torch_snapshot_sums(const struct gp_torch_snapshot *snap
 	return sums;
 }
 
-/* libstdc++'s control block; its functions are at the head of the object. */
+/* libstdc++'s control block; the pointer to its functions comes first. */
 struct gp_torch_count {
 	const void *functions;
 	int32_t uses, watchers;
 };
 
 /*
- * The allocator's own block holds the context as well, so we are not the last one who does. Should
- * it have let go meanwhile, the context stays for ever rather than that we end it.
+ * Drops our reference. The allocator's own block also holds the context, so ours is not the last
+ * one. If the allocator has dropped its own by now, the context is leaked instead of destroyed
+ * here.
  */
 static void let_go(const struct gp_torch_shared *shared)
 {
@@ -137,8 +140,10 @@ void gp_torch_snapshot_free(struct gp_torch_snapshot *snapshot, void (*give_back
 		free_vector(&s->blocks, give_back);
 	}
 	free_vector(&snapshot->segments, give_back);
-	/* entries of a history hold contexts that we do not know how to find: those stay, without
-	 * the arrays that they lay in */
+	/*
+	 * contexts in the entries of a history cannot be located, so they are leaked; only the
+	 * arrays are freed
+	 */
 	const struct gp_torch_vector *of_device = snapshot->traces.begin;
 	if (is_vector(&snapshot->traces, sizeof *of_device, 256, true)) {
 		for (; (const void *)of_device < snapshot->traces.end; of_device++)

@@ -1,7 +1,7 @@
 /*
- * What PyTorch's allocator answers to a request for a snapshot, as C sees it (trace_layout.def
- * lists the versions that are as here), and the judgement whether it is what it looks like. Keeps
- * no state, calls nothing of PyTorch's.
+ * The allocator's answer to a request for a snapshot, as seen from C, and checks of its layout.
+ * trace_layout.def lists the versions with this layout. Keeps no state and calls no function of
+ * PyTorch.
  */
 #ifndef GP_TORCH_SNAPSHOT_H
 #define GP_TORCH_SNAPSHOT_H
@@ -28,7 +28,7 @@ struct gp_torch_block {
 };
 
 struct gp_torch_segment {
-	int8_t device; /* in newer versions a number that we do not read is behind it */
+	int8_t device; /* newer versions have another number after it, which we do not read */
 	uint64_t address, bytes, requested, allocated, active;
 	uint64_t stream;
 	uint8_t is_large, is_expandable;
@@ -37,36 +37,36 @@ struct gp_torch_segment {
 	struct gp_torch_shared context;
 };
 
-/* Written by the allocator; larger than that of any version is. */
+/* Written by the allocator; larger than in any version. */
 struct gp_torch_snapshot {
 	struct gp_torch_vector segments;
-	struct gp_torch_vector traces; /* a vector each device; empty: no history is kept */
+	struct gp_torch_vector traces; /* one vector for each device; empty: no history is kept */
 	uint64_t others[122];
 };
 
 #define GP_TORCH_SEGMENTS_MAX (1u << 18)
 #define GP_TORCH_BLOCKS_MAX (1u << 22)
 
-/* What one device's segments add up to. */
+/* Sums over the segments of one device. */
 struct gp_torch_sums {
 	uint64_t allocated, reserved, active;
 	uint64_t items; /* segments and active blocks */
 };
 
 /*
- * Whether it holds together: each pointer and count is possible, each segment is tiled by its
- * blocks, its totals are their sums, no flag contradicts another. Other memory may
- * be recognised too late, so only for versions that are known.
+ * Whether the snapshot is consistent: each pointer and count is possible, blocks tile each segment,
+ * totals are the sums, and flags do not contradict each other. Reading another layout could fault
+ * before a check rejects it. So use it only for known versions.
  */
 bool gp_torch_snapshot_is_sound(const struct gp_torch_snapshot *snapshot, unsigned devices);
 
-/* Of a sound one. */
+/* Of a consistent snapshot. */
 struct gp_torch_sums gp_torch_snapshot_sums(const struct gp_torch_snapshot *snapshot,
 					    unsigned device);
 
 /*
- * Gives back what a sound one holds, with the job's operator delete; without one (NULL) it stays
- * where it is. The settings behind the traces, of some hundred bytes, always do.
+ * Frees the content of a consistent snapshot with the job's operator delete; NULL: leaks it. The
+ * settings after the traces, a few hundred bytes, are always leaked.
  */
 void gp_torch_snapshot_free(struct gp_torch_snapshot *snapshot, void (*give_back)(void *));
 

@@ -1,4 +1,6 @@
-/* "2.11.0+cu130" as numbers: tables of layouts have a row for each minor version. */
+/*
+ * "2.11.0+cu130" as numbers, because tables of layouts have a row for each minor version.
+ */
 #ifndef GP_TORCH_VERSION_H
 #define GP_TORCH_VERSION_H
 

@@ -1,4 +1,6 @@
-/* The two snapshots and what is recorded of them (trace_join.h). */
+/*
+ * Takes the two snapshots and records the first (trace_join.h).
+ */
 #include "trace_join.h"
 
 #include <string.h>
@@ -11,10 +13,10 @@
 #include "hook_trace.h"
 #include "torch_snapshot.h"
 
-/* Moments at which it is tried; at each the allocator may change so often meanwhile. */
+/* Number of attempts at quiet moments. The allocator may change during each of them. */
 #define MOMENTS 16u
 #define SNAPSHOTS_EACH 4u
-/* They are recorded in one go, under a lock: the half of a thread's ring. */
+/* All items are recorded at once, under a lock: half of a thread's ring. */
 #define ITEMS_MAX (GP_RING_SLOTS / 2)
 
 #define UNKNOWN "not of what was there before: "
@@ -22,23 +24,23 @@
 
 _Atomic uint32_t gp_join_state GP_HOT_DATA = GP_JOIN_NONE;
 
-/* One thread at a time has it: who set GP_JOIN_RUNS. */
+/* Used by one thread at a time: the one that set GP_JOIN_RUNS. */
 static struct {
 	struct gp_torch_allocator allocator;
 	/*
-	 * What is read, and what the allocator writes meanwhile, in turn. What cannot be given back
-	 * stays reachable here, so that no leak checker of the job's takes offence.
+	 * In turn, one is read while the allocator writes the other. Memory that cannot be freed
+	 * stays reachable here, so that a leak checker of the job does not report it.
 	 */
 	struct gp_torch_snapshot list[2];
 	const struct gp_torch_snapshot *read; /* NULL: nothing yet */
-	unsigned device;		      /* whose turn it is in the snapshot under way */
+	unsigned device;		      /* the next device of the current snapshot */
 	uint64_t done, seen;		      /* devices, as bits */
-	uint64_t at[GP_DEVICES];	      /* changes when the list was made */
+	uint64_t at[GP_DEVICES];	      /* `changes` when the list was made */
 	unsigned moments;
-	const char *why; /* it was not taken over at the last attempt */
+	const char *why; /* why the last attempt failed */
 } join;
 
-/* Each counted under the lock of the device's allocator. */
+/* Each is counted under the lock of the device's allocator. */
 static _Atomic uint64_t changes[GP_DEVICES];
 
 void gp_join_changed(unsigned device)
@@ -92,7 +94,7 @@ static void record_device(unsigned device)
 		};
 		if ((unsigned)s->device != device)
 			continue;
-		/* defines what the number means, so not inside gp_enter */
+		/* defines the number, so it must be outside gp_enter */
 		uint32_t arena = gp_arena_number(&key);
 		if (!gp_enter())
 			return;
@@ -149,8 +151,8 @@ void gp_join_want(const struct gp_torch_allocator *allocator)
 }
 
 /*
- * The job's operator delete where it is libstdc++'s and no other stands in front of it; NULL:
- * the owner of the memory is not known, so it stays.
+ * The job's operator delete if it is libstdc++'s and not replaced. NULL: the owner of the memory is
+ * unknown, so the memory is leaked.
  */
 static void (*give_back(void))(void *)
 {
@@ -173,7 +175,7 @@ static uint64_t items_of(const struct gp_torch_snapshot *list)
 	return sum;
 }
 
-/* Has the allocator write `list`, while the one before is recorded. NULL: it may be read. */
+/* Makes the allocator write `list`, while the previous list is recorded. NULL: it can be read. */
 static const char *ask(struct gp_torch_snapshot *list)
 {
 	join.device = 0;
@@ -191,14 +193,14 @@ static const char *ask(struct gp_torch_snapshot *list)
 	return NULL;
 }
 
-/* True: there is nothing more to try, and `why` is the reason of a failure, or NULL. */
+/* True: finished; `why` is the reason of a failure, or NULL. */
 static bool trace_join_attempt(void (*give)(void *), const char **why)
 {
 	join.seen = 0;
 	join.read = NULL;
 	join.why = NEVER_STILL;
 	*why = NULL;
-	/* where memory cannot be given back, two lists are what may be left */
+	/* two lists are the most that may be leaked if memory cannot be freed */
 	unsigned most = give ? SNAPSHOTS_EACH : 2;
 	for (unsigned k = 0; k < most; k++) {
 		struct gp_torch_snapshot *list = &join.list[k % 2];
@@ -225,13 +227,13 @@ void gp_join_try(void)
 	const char *why;
 	if (!atomic_compare_exchange_strong(&gp_join_state, &wanted, GP_JOIN_RUNS))
 		return;
-	/* what it reports meanwhile is recorded as without our call */
+	/* record the allocator's reports meanwhile as if we had not called it */
 	uint64_t inside = gp_thread.inside;
 	gp_leave();
 	bool is_over = trace_join_attempt(give_back(), &why);
 	gp_thread.inside = inside;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (is_over && why) /* the tracker is attached all the same */
+	if (is_over && why) /* the tracker stays attached */
 		gp_define_fact(GP_FACT_ALLOCATOR_DETAILS, true, why);
 	/* partner: the exchange above */
 	atomic_store_explicit(&gp_join_state, is_over ? GP_JOIN_NONE : GP_JOIN_WANTED,
