@@ -1,7 +1,7 @@
-# Our own copy of libunwind, beside the preload object. isolate_library.c gives it another SONAME: the loader then never
-# hands it to a program that asks for libunwind, nor the program's to us. It binds to its own functions, also where a
-# program has libunwind in its global scope, and leaves out liblzma, which only names of functions need: we ask for
-# none. Where the distribution's libunwind cannot be changed so, the build goes on without, and the system's is used.
+# Our own copy of libunwind, beside the preload object. isolate_library.c gives it another SONAME. So the loader never
+# uses it for a program that needs libunwind, nor the program's copy for us. It binds to its own functions, even if the
+# program has libunwind in its global scope. It does not need liblzma, which only look-ups of function names use.
+# If the distribution's libunwind cannot be changed in this way, the system's libunwind is used.
 UNWIND := $(wildcard $(shell $(CC) -print-file-name=libunwind.so.8))
 ifneq ($(UNWIND),)
 $(BUILD)/isolate_library: packaging/isolate_library.c $(FLAGS)

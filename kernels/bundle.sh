@@ -1,6 +1,6 @@
 #!/bin/sh
-# Copies the build into $BUILD/bundle (and bundle.tar.xz) with every library that it needs and that
-# is not libc: the copy runs on a machine that has none of them. Same folders as $BUILD, so that
+# Copies the build into $BUILD/bundle (and bundle.tar.xz) with every library that it needs, except
+# libc. The copy runs on a machine that has none of them. It has the same folders as $BUILD, so that
 # BUILD=bundle works for the checks.
 set -eu
 : "${BUILD:=build}"
@@ -14,17 +14,16 @@ for room in fake doors victims unit native symbols storm kernels gpu bench; do
 	(cd "$BUILD" && find "$room" -type f ! -name '*.d' ! -name '*.o' -exec cp --parents {} \
 		"bundle" \;)
 done
-# what a unit test or a measuring program links it carries whole: nine tenths of that is about its
-# own lines
+# unit tests and benchmarks are linked statically: nine tenths of their size is debug information
 find "$bundle/unit" "$bundle/bench" -type f -perm -u+x -exec strip --strip-debug {} +
 mkdir -p "$bundle/tests"
 cp -R "$here/tests/gpu" "$here/tests/data" "$bundle/tests"
 cp "$here/bench/bench.sh" "$bundle/bench"
 
-# the unit tests open the system's libunwind by name, to hold ours against it
+# the unit tests open the system's libunwind by name, to compare ours with it
 unwinder=$(ldconfig -p | sed -n 's/.*libunwind\.so\.8 .*=> //p' | head -n 1)
 [ -z "$unwinder" ] || cp -L "$unwinder" "$bundle/lib"
-# libc's own parts come with the target; all else is copied beside
+# the target machine has the parts of libc; all other libraries are copied
 find "$bundle" -type f \( -perm -u+x -o -name '*.so*' \) -exec ldd {} \; 2>/dev/null |
 	sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u |
 	while read -r library; do
@@ -35,7 +34,7 @@ find "$bundle" -type f \( -perm -u+x -o -name '*.so*' \) -exec ldd {} \; 2>/dev/
 		esac
 	done
 
-# a window of megabytes: the programs of unit/ hold the same code
+# xz has a window of megabytes, which helps because the programs of unit/ share code
 tar -C "$BUILD" --use-compress-program='xz -3 -T0' -cf "$bundle.tar.xz" bundle
 bytes=$(wc -c <"$bundle.tar.xz")
 echo "bundle: $bundle.tar.xz, $bytes bytes"

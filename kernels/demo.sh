@@ -1,6 +1,6 @@
 #!/bin/sh
-# Records the best job that this machine can run and plots its memory: a PyTorch job on the GPU,
-# else our own kernels there, else a training loop on the fake driver. `make demo` has built them.
+# Records a job and plots its memory: a PyTorch job on the GPU, else our own kernels there, else a
+# training loop on the fake driver. `make demo` builds them first.
 set -eu
 : "${BUILD:=build}"
 BUILD=$(cd "$BUILD" && pwd)

@@ -1,4 +1,4 @@
-# The training job of our own (needs nvcc), the demo, the bundle for a machine without our libraries, the GPU checks.
+# Our training job (needs nvcc), the demo, the bundle for a machine without our libraries, and the GPU checks.
 NVCC ?= $(firstword $(wildcard /usr/local/cuda/bin/nvcc) $(shell command -v nvcc 2>/dev/null))
 NVCC_FLAGS ?= -O2 -std=c++17 -lineinfo -cudart static -gencode arch=compute_90,code=sm_90 \
 	-gencode arch=compute_75,code=compute_75 -Xcompiler -Wall,-Wextra,-Werror,-static-libstdc++,-static-libgcc -Werror all-warnings
@@ -29,7 +29,7 @@ demo: all kernels $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so ## reco
 check-gpu: all kernels $(GPU_TOOLS) ## compare recordings with what a real GPU, PyTorch and CUPTI say (sections: SECTIONS="eager graph")
 	BUILD=$(BUILD) tests/gpu/check_gpu.sh $(SECTIONS)
 
-# Everything that a machine with a GPU but without our libraries and compilers needs.
+# All files for a machine with a GPU, but without our libraries and compilers.
 bundle: all kernels $(GPU_TOOLS) $(VICTIMS) $(UNIT) $(BENCH) $(BUILD)/fake/libc10.so ## gather the build with every library it needs in $(BUILD)/bundle
 	BUILD=$(BUILD) kernels/bundle.sh
 
