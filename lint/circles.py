@@ -1,7 +1,7 @@
 """Circles of files and of sub-rooms that need each other's symbols, room by room: circles.py BUILD
 
-A file needs another one of its room, sub-rooms included, when its object has a symbol undefined that
-the other defines. Files that reach each other are one circle. Prints a line for each circle with
+A file needs another one of its room or its sub-rooms if its object has an undefined symbol that the
+other one defines. Files that reach each other are one circle. Prints a line for each circle with
 more than MOST files, and, in the rooms LAYERED, for each circle of sub-rooms.
 """
 import os
@@ -25,7 +25,7 @@ def symbols(path):
 
 
 def needs_of(objects):
-    """Of each file those of the room that it needs."""
+    """For each file, the files of the room that it needs."""
     found = {name: symbols(path) for name, path in objects.items()}
     owner = {symbol: name for name, (defined, _) in found.items() for symbol in defined}
     return {name: {owner[symbol] for symbol in needed if symbol in owner} - {name}
@@ -48,13 +48,13 @@ def circles(needs):
 
 
 def sources_of(room):
-    """Its C files by their paths within it."""
+    """The C files of a room, by their paths within it."""
     return sorted(os.path.relpath(os.path.join(folder, name), room)
                   for folder, _, names in os.walk(room) for name in names if name.endswith(".c"))
 
 
 def needs_of_rooms(needs):
-    """Of each sub-room those that its files need; files at the top of the room are one more."""
+    """For each sub-room, those that its files need. Files at the top of the room count as one more."""
     found = {}
     for name, others in needs.items():
         here = os.path.dirname(name)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Files of a room that need each other in a circle: four at most, so that each can be read alone.
-# Read off the symbols of the objects: circles.py.
+# A circle of files that need each other has at most four files, so that each can be read alone.
+# circles.py finds the circles by the symbols of the objects.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v python3 >/dev/null || {

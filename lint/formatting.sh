@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # clang-format over every C file: `formatting.sh` lists the lines that differ, `formatting.sh apply`
-# mends them. Versions of clang-format disagree, so only version 14 (Debian 12) is asked; tables
+# formats them. Versions of clang-format differ, so only version 14 (Debian 12) is used. Tables
 # (.def) keep their columns.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The rules of docs/DESIGN.md, 3, that can be read off the sources and objects of what lives in the
-# target: the loader only in lookups (8), no malloc and no stdio of the job (2), nothing that ends
-# or prints (10).
+# The rules of docs/DESIGN.md, 3, that the sources and objects of the preload object can show: the
+# loader only in look-ups (8), no malloc and no stdio of the job (2), no function that ends the
+# process or prints (10).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 objects=${BUILD:-build}/preload
@@ -48,26 +48,26 @@ target=$(lint/tree_files.sh | grep -E '^(interpose|libgpuprof/(record|state|form
 	code_of $target | grep -E "[^A-Za-z0-9_]($loader)[[:space:]]*\\(" |
 		grep -vE "^interpose/($callers)[a-z_]*\\.[ch]:" |
 		sed 's/$/  <- expected: only lookups call the loader (rule 8)/' || true
-	# setenv of another thread moves what getenv reads: the constructor alone may
+	# setenv in another thread moves the strings of getenv: only the constructor may call it
 	# shellcheck disable=SC2086
 	code_of $target | grep -E '[^A-Za-z0-9_](secure_)?getenv[[:space:]]*\(' |
 		grep -vE '^(libgpuprof/record/process/settings|interpose/nvtx/lookup_nvtx)\.c:' |
 		sed 's/$/  <- expected: gp_environment_find (rule 10)/' || true
 	foreign='malloc|calloc|realloc|free|strdup|asprintf|exit|_exit|abort|printf|fprintf|puts'
 	foreign+='|perror|fopen|signal|sigaction|raise|system|popen|setenv|putenv|assert'
-	# the constructor tells NVTX, here and in children, where we are
+	# the constructor sets our path for NVTX, in this process and its children
 	# shellcheck disable=SC2086
 	code_of $target | grep -E "[^A-Za-z0-9_.>]($foreign)[[:space:]]*\\(" |
 		grep -vE '^interpose/nvtx/lookup_nvtx\.c:[0-9]+: [^(]*setenv\(' |
 		sed 's/$/  <- expected: not in the target (rules 2 and 10)/' || true
-	# one read-modify-write on the path: the order number is the only sequentially shared word
-	# of record.h
+	# one read-modify-write on the path: the order number is the only shared word of record.h
+	# with sequential consistency
 	n=$(code_of libgpuprof/record/record.h |
 		grep -cE 'atomic_(fetch_|exchange|compare_exchange)' || true)
 	[ "$n" -le 1 ] ||
 		echo "libgpuprof/record/record.h:1: $n atomics write, expected: one (rule 2)"
 
-	# our own objects, without what zstd brings
+	# our own objects, without those of zstd
 	[ ! -d "$objects" ] || find "$objects" -name '*.o' | sort | while IFS= read -r object; do
 		nm -u "$object" | awk '{ print $2 }' |
 			grep -xE "$imported" |

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Who may include whom (docs/DESIGN.md, 1). Reads every #include "..." of the tree, resolves it to a
-# file and looks its room up in the table below. tests/ and bench/ may include anything.
+# Which room may include which (docs/DESIGN.md, 1). Reads every #include "..." of the tree, resolves
+# it to a file and looks its room up in the table below. tests/ and bench/ may include any file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

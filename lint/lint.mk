@@ -1,4 +1,4 @@
-# Checks that run no test, the formatter, and the sessions in README.md.
+# Checks of the sources, the formatter, and the sessions in README.md. They run no tests.
 SESSION_NEEDS := all $(BUILD)/victims/training_loop $(BUILD)/fake/libc10.so $(BUILD)/fake/libtorch_cpu.so
 
 .PHONY: lint format readme-session

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each command has its page, each page its command, with the same synopsis and description.
+# Each command has a page and each page a command, with the same synopsis and description.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=${BUILD:-build}/gpuprof
@@ -19,12 +19,12 @@ plain() { tr -d '`*_\\' | tr -s '[:space:]' ' '; }
 		[ -x "$program" ] || continue
 		help=$("$program" "$name" --help 2>/dev/null)
 		synopsis=$(sed -n '1,/^$/{s/^usage: //; p}' <<<"$help" | plain)
-		# the page may set it in bold or as code, and may break it
+		# the page may have it in bold or as code, and on several lines
 		awk 'toupper($0) ~ /^#+ *SYNOPSIS/ { on = 1; next } on && /^#/ { exit } on' \
 			"$page" |
 			plain | grep -qF -- "$(plain <<<"$synopsis")" ||
 			echo "$page:1: synopsis differs from the program's, expected: $synopsis"
-		# its own page and that of all commands describe it as --help does
+		# the page of the command and gpuprof(1) have the description of --help
 		text=$(awk '!$0 { getline; print; exit }' <<<"$help")
 		grep -qxF -- "gpuprof-$name - $text" "$page" ||
 			echo "$page:1: description differs, expected: gpuprof-$name - $text"
@@ -37,18 +37,18 @@ plain() { tr -d '`*_\\' | tr -s '[:space:]' ' '; }
 		[ -f "tools/cmd_${name%.1.md}.c" ] ||
 			echo "$page:1: no such command, expected: tools/cmd_${name%.1.md}.c"
 	done
-	# the page of options is what the program says of itself
+	# the program prints the page of options
 	page=docs/ENVIRONMENT.md
 	if [ -x "$program" ] && [ -f $page ]; then
 		diff <(sed -n '/^## /,$p' docs/ENVIRONMENT.md) <("$program" help --environment) |
 			grep '^[<>]' |
 			sed "s#^<#$page:1: says:    #; s#^>#$page:1: expected:#" || true
 	fi
-	# so are the tables of the format
+	# the tables of the format come from the sources
 	diff docs/FORMAT.md <(python3 docs/format_tables.py libgpuprof/format/events.def \
 		libgpuprof/format/event.h docs/FORMAT.md 2>&1) | grep '^[<>]' |
 		sed 's/^</docs\/FORMAT.md:1: says:    /; s/^>/docs\/FORMAT.md:1: expected:/' || true
-	# links inside the documents lead somewhere
+	# links inside the documents have a target
 	lint/tree_files.sh | grep '\.md$' | while IFS= read -r page; do
 		{ grep -noE '\]\([^)#: ]+' "$page" || true; } | while IFS= read -r found; do
 			link=${found#*](}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What the preload object shows to the job: exports, needed libraries, symbol versions, size of its
-# TLS, and imports that could end or print into the job. Takes the object from $BUILD (default
-# build).
+# The effects of the preload object on the job: exports, needed libraries, symbol versions, size of
+# its TLS, and imports that could end the job or print into it. Takes the object from $BUILD
+# (default: build).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 object=${BUILD:-build}/libgpuprof.so
@@ -45,8 +45,8 @@ imports() { awk '$7 == "UND" && $8 != "" { sub(/@.*/, "", $8); print $8 }' <<<"$
 		grep -vxE 'libc\.so\.6|libdl\.so\.2|libpthread\.so\.0|ld-linux.*' |
 		sed "s#^#$object:1: needs #; s#\$#, expected: only libc's own#" || true
 
-	# before glibc 2.34 dlopen and pthread_create were not in libc: a job that does not need
-	# these two must still start
+	# before glibc 2.34 dlopen and pthread_create were in these two libraries; a job that does
+	# not need them must still start
 	for library in libdl.so.2 libpthread.so.0; do
 		grep -q "NEEDED.*\[$library\]" <<<"$dynamic" ||
 			echo "$object:1: needs no $library, expected: for glibc before 2.34"

@@ -1,7 +1,7 @@
 """Banned words in documents and user-visible strings: prose_words.py, names of files on stdin.
 
-Markdown: all but code; lines of at most 100 columns, tables, code and addresses of links aside; in what users read,
-sentences of at most 25 words, those of tables aside. C: string literals of two words or more.
+Markdown: all text except code. Lines have at most 100 columns, except tables, code and addresses of links.
+In documents for users, sentences have at most 25 words, except in tables. C: string literals of two words or more.
 """
 import re
 import sys
@@ -48,7 +48,7 @@ def page_findings(text):
 
 
 def long_sentences(text):
-    """The line in which its paragraph begins, and its words; a name or command in backticks is one word."""
+    """For each sentence, the line where its paragraph begins, and its words. Code in backticks is one word."""
     first, last, paragraph = 0, 0, ""
     for number, line in [*prose_lines(text), (0, "")]:
         bare = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "`", line)).strip()

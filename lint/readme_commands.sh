@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the two commands with which README.md begins, one a line: .ci/run and the check of a fresh
-# machine run them as a reader would. It ends with 1 when README.md has others.
+# Prints the first two commands of README.md, one a line. .ci/run and the check of a fresh machine
+# run them as a reader would. The exit status is 1 if README.md has other commands.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 commands=$(sed -n 's/^    \(make deps [^#]*[^# ]\) *#.*/\1/p' README.md)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The terminal sessions in README.md are real: runs their commands ("$ ...") on the fake driver and
-# compares what they print. `readme_session.sh write` puts the new output into README.md. Durations,
-# moments, sizes of files and the curves over time vary from run to run: they are shown as they were
-# and compared as blanks; peaks are compared. Python before 3.11 has no class in a function's name.
-# The directory is shown as /srv/job; train.py in it is tests/stacks/operators.py.
+# Checks the terminal sessions in README.md: runs their commands ("$ ...") on the fake driver and
+# compares the output. `readme_session.sh write` puts the new output into README.md. Durations,
+# moments, file sizes and curves vary between runs, so they are written unchanged and compared as
+# blanks. Peaks are compared. Python before 3.11 has no class in a function's name. The directory is
+# shown as /srv/job; its train.py is tests/stacks/operators.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(cd "${BUILD:-build}" && pwd)
@@ -58,7 +58,7 @@ if [ "${1:-}" = write ]; then
 		}' README.md >"$build/run/readme.md"
 	cat "$build/run/readme.md" >README.md
 fi
-# its picture
+# the picture of the session
 picture=docs/timeline.svg
 "$build/gpuprof" timeline --svg tests/data/h200_gpt_expandable.gpr >"$build/run/readme.svg"
 [ "${1:-}" != write ] || cp "$build/run/readme.svg" "$picture"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs each check of the list, prints what it finds (file:line: what, expected: what) and ends with
-# the totals. A check ends with 0, with 1 after printing one line a finding, or with 77 after
-# printing why it was skipped.
+# Runs each check of the list, prints its findings (file:line: what, expected: what), and last the
+# totals. A check exits with 0, with 1 after one line for each finding, or with 77 after printing
+# why it was skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.." || exit 1
 

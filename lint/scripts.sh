@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Shell scripts: strict mode where they are programs of their own, shellcheck where it is installed.
+# Shell scripts: strict mode if they are executable, and shellcheck if it is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ if ! command -v shellcheck >/dev/null; then
 	echo 'skipped: shellcheck is not installed'
 	exit 77
 fi
-# names of tests hold no blanks; VARIABLE= command is meant
+# names of tests have no blanks; "VARIABLE= command" is intended
 shellcheck --format=gcc --severity=warning --exclude=SC1007,SC2010,SC2046,SC2048 "${scripts[@]}" ||
 	status=1
 # tests/run_cli.sh gives each script its shell and its empty directory

@@ -1,7 +1,6 @@
-"""Static functions whose name stands in more than MOST files: statics.py FILE...
+"""Static functions whose names are defined in more than MOST files: statics.py FILE...
 
-A search for such a name, and a stack of frames with it, do not say which file is meant. Prints a
-line for each definition.
+Such a name in a search or a stack does not identify the file. Prints a line for each definition.
 """
 import re
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A static function's name is defined in three files at most: statics.py.
+# The name of a static function is defined in at most three files: statics.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v python3 >/dev/null || {

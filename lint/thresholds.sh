@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Thresholds of steps, leaks and growth: 40 numeric #defines at most, and no other decimal than 0.5
-# in code. docs/ANALYSIS.md has each of them with its reason, but for capacities, whose comment
-# begins with that word. With --list it prints them.
+# Thresholds of steps, leaks and growth: at most 40 numeric #defines, and no decimal except 0.5 in
+# code. docs/ANALYSIS.md has each threshold with its reason. Capacities are exempt; their comment
+# begins with that word. --list prints the thresholds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 most=40
 files=$(git ls-files 'libgpuprof/analyze/steps/*.[ch]' 'libgpuprof/analyze/leaks/*.[ch]' \
 	libgpuprof/gpuprof_leaks.h)
 
-# file:line:define, of numbers alone; a comment or value that goes on is joined
+# file:line:define, only of numbers; joins a comment or value that continues on the next line
 defines=$(awk '
 	FNR == 1 { before = "" }
 	/\\$/ { if (held == "") at = FNR; held = held substr($0, 1, length($0) - 1); next }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The shape of the tree: unique and telling file names, files and functions that fit, nothing left
-# from a machine.
+# The shape of the tree: unique and descriptive file names, limits on the size of files and
+# functions, and no traces of a machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 file_lines=600
@@ -11,7 +11,7 @@ room_files=40
 files=$(lint/tree_files.sh)
 code=$(grep -E '\.(c|h|cu|cuh|S|def|sh|py|js|mk)$' <<<"$files")
 
-# a stack trace or a grep needs no path: names are unique, but for those that every folder may have
+# file names are unique, so that a stack trace needs no path; some may be in every folder
 same_names() {
 	sed 's#.*/##' <<<"$files" |
 		grep -vxE 'README\.md|Makefile|\.gitignore|expected.*|cmd.*\.sh' | sort | uniq -d |
@@ -21,20 +21,20 @@ same_names() {
 		done
 }
 
-# a number alone is a file that a program was told to write by mistake
+# a file named by a number is the output of a program that was called with wrong arguments
 vague='(util|utils|helper|helpers|common|misc|manager|tmp|stuff)([._-]|$)|[0-9]+$'
 vague_names() {
 	grep -E "(^|/)($vague)" <<<"$files" |
 		sed 's/$/:1: name says nothing, expected: what the file owns/' || true
 }
 
-# a command line test is a script and the output expected of it
+# a command line test is a script and its expected output
 unpaired() {
 	grep -E '^tests/cli/.*\.(sh|out)$' <<<"$files" | sed 's/\.[a-z]*$//' | uniq -c |
 		awk '$1 != 2 { printf "%s:1: expected: both .sh and .out\n", $2 }'
 }
 
-# a redirection that failed halfway leaves one, and an empty script succeeds
+# a failed redirection leaves an empty file, and an empty script succeeds
 empty_files() {
 	while IFS= read -r file; do
 		[ -s "$file" ] || echo "$file:1: empty, expected: what its name says"
@@ -49,7 +49,7 @@ long_files() {
 	done <<<"$code"
 }
 
-# a function is what stands from a { to a } in the first column, both counted
+# a function extends from a { to a } in the first column, including both lines
 long_functions() {
 	grep -E '\.(c|h|cu)$' <<<"$code" | xargs -r awk -v most="$function_lines" '
 		/^\{/ { start = FNR; open = before !~ /^(class|struct|union|enum|namespace)/ }
@@ -63,7 +63,7 @@ long_functions() {
 		{ before = $0 }'
 }
 
-# a room of code shows at a look what it holds; larger ones have a sub-room a feature
+# limits the files of a room, so that its list is readable; larger rooms have sub-rooms by feature
 full_rooms() {
 	grep -E '^(interpose|libgpuprof|tools)/' <<<"$files" | sed 's#/[^/]*$##' | uniq -c |
 		awk -v most="$room_files" '$1 > most {
@@ -93,8 +93,8 @@ unshown_rooms() {
 		s#(.*)#docs/TREE.md:1: has \1, expected: a directory#'
 }
 
-# clang-format leaves long comments and strings alone. Tables that came from another program, or
-# that scripts read a row a line, are as wide as their rows.
+# clang-format does not break long comments and strings. Tables from another program, and tables
+# that scripts read line by line, are as wide as their rows.
 wide='^(tests/doors/cudart_requests|tests/unit/libcuda_exports|tests/fake/fake_others)\.def$'
 wide+='|^libgpuprof/format/(events|options)\.def$|^interpose/driver/cuda_pass\.def$'
 wide+='|^libgpuprof/record/python/python_layout\.def$|^bench/bench\.sh$'
@@ -110,7 +110,7 @@ long_lines() {
 		done
 }
 
-# every file of code says in its first lines what it is
+# every file of code describes itself in its first lines
 unsaid() {
 	grep -E '\.(c|h|cu|cuh|S|def)$' <<<"$code" | while IFS= read -r file; do
 		head -n 2 "$file" | grep -qE '^(/\*|//|#!|# )' ||
@@ -124,7 +124,7 @@ unsaid() {
 
 leftovers() {
 	local one_machine='(^|[^A-Za-z0-9_.])/(home|root|work|Users)/[A-Za-z.]|/tmp/build-'
-	# this file must hold the patterns
+	# this file contains the patterns
 	grep -vx 'lint/tree.sh' <<<"$files" | tr '\n' '\0' |
 		xargs -0 -r grep -InE "$one_machine" |
 		sed 's/$/  <- a path of one machine, expected: none/' || true
@@ -144,7 +144,7 @@ blanks() {
 	done <<<"$code"
 }
 
-# A recording must not choose what shares a place in a table (seeded_hash.h). The other
+# A recording must not be able to cause collisions in a hash table (seeded_hash.h). The other
 # files named here do not search by the product, or in at most 8192 entries.
 seeded='^libgpuprof/(format/(seeded_hash\.h|column\.h|column_write\.c)'
 seeded+='|analyze/stack_text\.c):'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the files of the tree, one a line, sorted: what git tracks or would track; without git, all
-# but build/.
+# Prints the files of the tree, one a line, sorted: those that git tracks or would track. Without
+# git, all files except build/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
