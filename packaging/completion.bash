@@ -1,4 +1,4 @@
-# Completion of gpuprof for bash: commands and options are those that the program itself prints.
+# Completion of gpuprof for bash. The program itself prints the commands and options.
 _gpuprof() {
 	local word=${COMP_WORDS[COMP_CWORD]} command=
 	local index
@@ -13,5 +13,5 @@ _gpuprof() {
 			grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+')" -- "$word")
 	fi
 }
-# recordings and other files where the function has no word
+# recordings and other files if the function has no match
 complete -o default -F _gpuprof gpuprof

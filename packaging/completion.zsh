@@ -1,5 +1,5 @@
 #compdef gpuprof
-# Completion of gpuprof for zsh: commands and options are those that the program itself prints.
+# Completion of gpuprof for zsh. The program itself prints the commands and options.
 local -a words_of
 if (( CURRENT == 2 )); then
 	words_of=(${(f)"$(gpuprof --help 2>/dev/null | sed -n 's/^  *\([a-z]*\)  *\(.*\)/\1:\2/p')"} "help:this text, or that of a command")

@@ -1,5 +1,5 @@
-# What users and distributions get: the program, the preload object, the reading library with its headers, manual pages,
-# completion. PREFIX, LIBDIR, MANDIR and DESTDIR are the usual ones.
+# The installed files: the program, the preload object, the reading library with its headers, manual pages, completion.
+# PREFIX, LIBDIR, MANDIR and DESTDIR have their usual meaning.
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
@@ -8,7 +8,7 @@ ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 VERSION := $(shell sed -n 's/^\#define GP_VERSION "\(.*\)"/\1/p' libgpuprof/gpuprof.h)
 GO_MD2MAN := $(shell command -v go-md2man 2>/dev/null)
 
-# The reading library for programs of others: exports the functions that the public headers declare, and no other.
+# The reading library for other programs. It exports only the functions that the public headers declare.
 READ_SO := $(BUILD)/libgpuprof-read.so.0
 HEADERS  = $(sort $(filter %.h %.def,$(shell $(CC) -std=c17 -MM -Ilibgpuprof libgpuprof/gpuprof.h | tr -d '\\')))
 $(BUILD)/read.map: $(BUILD)/libgpuprof-read.a $(wildcard libgpuprof/*.h)
@@ -18,7 +18,7 @@ $(READ_SO): $(BUILD)/libgpuprof-read.a $(BUILD)/read.map
 	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -shared -o $@ -Wl,-soname,$(@F),--version-script=$(BUILD)/read.map,-z,relro,-z,now,--no-undefined \
 		-Wl,--whole-archive $(BUILD)/libgpuprof-read.a -Wl,--no-whole-archive -Wl,--exclude-libs,libzstd.a:libiberty.a $(READ_LIBS)
 
-# A title that man(1) understands, and links as the names of pages and files.
+# Converts the title to the form of man(1), and links to the names of pages and files.
 MAN1 := $(if $(GO_MD2MAN),$(patsubst docs/man/%.md,$(BUILD)/man/%,$(wildcard docs/man/*.1.md)))
 $(BUILD)/man/%.1: docs/man/%.1.md packaging/wrap_tables.awk
 	@mkdir -p $(@D)

@@ -1,9 +1,9 @@
 /*
  * Makes a private copy of a shared library, in place: isolate_library FILE DEPENDENCY. The copy has
- * another SONAME, binds to its own functions first (DT_SYMBOLIC), and does not need the library
- * whose name begins with DEPENDENCY: what it used of that one becomes weak. The linker could set
- * all of this, but Debian's libunwind.a is not position-independent, and its source is not at hand
- * when a package is built. patchelf cannot set DT_SYMBOLIC; ASan refuses RTLD_DEEPBIND.
+ * another SONAME and binds to its own functions first (DT_SYMBOLIC). It does not need the library
+ * whose name begins with DEPENDENCY: its symbols from there become weak. Rejected: the linker,
+ * because Debian's libunwind.a is not position-independent and its source is missing in a package
+ * build; patchelf, which cannot set DT_SYMBOLIC; RTLD_DEEPBIND, which ASan refuses.
  */
 #include <fcntl.h>
 #include <gelf.h>
@@ -17,8 +17,8 @@
 #define VERSIONS 32768u
 
 static Elf *elf;
-static const char *dropped;		  /* how the name of the dependency begins */
-static bool is_dropped_version[VERSIONS]; /* by index, as .gnu.version has it */
+static const char *dropped;		  /* prefix of the dependency's name */
+static bool is_dropped_version[VERSIONS]; /* by index, as in .gnu.version */
 
 static void isolate_fail(const char *why)
 {
@@ -56,7 +56,7 @@ static bool isolate_is_dropped(const char *name)
 	return strncmp(name, dropped, strlen(dropped)) == 0;
 }
 
-/* The end of the old name is a name that no other library has, and is in the string table. */
+/* The end of the old name: a name that no other library has, and that is in the string table. */
 #define PREFIX_OF_LIBRARIES "lib"
 
 static GElf_Xword isolate_soname(const GElf_Shdr *header, GElf_Xword at)
@@ -67,7 +67,7 @@ static GElf_Xword isolate_soname(const GElf_Shdr *header, GElf_Xword at)
 	return at + skipped;
 }
 
-/* True: it needed the dependency. */
+/* True: the library needed the dependency. */
 static bool isolate_dynamic(void)
 {
 	GElf_Shdr header;
@@ -104,7 +104,7 @@ static bool isolate_dynamic(void)
 	return is_needed;
 }
 
-/* Takes the dependency out of the chain of libraries whose versions are looked up. */
+/* Removes the dependency from the chain of libraries with required versions. */
 static void isolate_versions(void)
 {
 	GElf_Shdr header;
@@ -133,7 +133,10 @@ static void isolate_versions(void)
 	gelf_update_shdr(section, &header);
 }
 
-/* Symbols of the dependency: of no version, and null where the loader finds none. */
+/*
+ * Makes symbols of the dependency unversioned and weak, so that they are NULL if the loader finds
+ * none.
+ */
 static void isolate_symbols(void)
 {
 	GElf_Shdr header, versions_header;
@@ -164,7 +167,7 @@ int main(int argc, char **argv)
 	isolate_must(elf_version(EV_CURRENT) != EV_NONE, elf_errmsg(-1));
 	elf = elf_begin(file, ELF_C_RDWR, NULL);
 	isolate_must(elf && elf_kind(elf) == ELF_K_ELF, "not an ELF file");
-	elf_flagelf(elf, ELF_C_SET, ELF_F_LAYOUT); /* every byte stays in its place */
+	elf_flagelf(elf, ELF_C_SET, ELF_F_LAYOUT); /* every byte keeps its offset */
 	dropped = argv[2];
 	if (isolate_dynamic()) {
 		isolate_versions();

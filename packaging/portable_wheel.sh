@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheel from the committed sources in a root of an older Debian. Its tag then names the
-# glibc of that one, or an older one: manylinux_2_28 with bullseye.
+# Builds the wheel from the committed sources in a root of an older Debian. Its tag then has the
+# glibc of that Debian, or an older one: manylinux_2_28 with bullseye.
 #   portable_wheel.sh BUILD SUITE
 set -euo pipefail
 build=$(mkdir -p "$1" && cd "$1" && pwd)
@@ -10,7 +10,7 @@ dir=$build/run/portable_wheel
 . "$here/tests/fresh_root.sh"
 
 fresh_root_tools portable-wheel
-# what the Debian package is built with, and what makes it a wheel
+# the build dependencies of the Debian package, and the packages for a wheel
 packages=$(sed -n '/^Build-Depends:/,/^[A-Z][a-z]*-Version/p' "$here/packaging/debian/control" |
 	grep -oE '\b(lib|go-|zlib)[a-z0-9-]*' | tr '\n' ,)
 fresh_root_make "$dir/machine" "$packages"make,gcc,libc6-dev,binutils,python3 "$2"

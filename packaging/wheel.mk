@@ -1,7 +1,7 @@
-# A wheel for pip, in $(BUILD)/wheel. Its tag names the glibc that it needs, which is at most the one of this machine:
+# A wheel for pip, in $(BUILD)/wheel. Its tag has the glibc that it needs, at most the one of this machine.
 # portable-wheel builds it in a root of an older Debian, for manylinux_2_28.
 PORTABLE_ROOT ?= bullseye
-# Linked once more: pip puts the libraries into lib/gpuprof beside bin. With DT_RPATH they find each other as well.
+# Linked again, since pip puts the libraries into lib/gpuprof beside bin. With DT_RPATH they also find each other.
 $(BUILD)/wheel/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) \

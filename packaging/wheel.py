@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Packs what was built as a wheel: wheel.py VERSION BUILD INSIDE...
+"""Packs the build as a wheel: wheel.py VERSION BUILD INSIDE...
 
-The wheel holds BUILD/wheel/gpuprof as the command, and in lib/gpuprof the library to preload with all shared libraries
-that are not libc's own. The tag is computed: manylinux_2_N, where N is the newest glibc of which a symbol is needed.
-INSIDE: other files whose code the wheel holds. The licences of what comes from packages of the distribution (dpkg)
-are packed as well. Only Python's standard library and binutils are used.
+The wheel has BUILD/wheel/gpuprof as the command. Its lib/gpuprof has the preload library, with all shared libraries
+that are not part of libc. The tag is computed: manylinux_2_N, where N is the newest glibc with a needed symbol.
+INSIDE: other files whose code is in the wheel. The licences of files from packages of the distribution (dpkg) are
+packed, too. Uses only Python's standard library and binutils.
 """
 import base64
 import hashlib
@@ -26,7 +26,7 @@ def output(*command):
 
 
 def needed_libraries(program):
-    """The paths of all shared libraries that PROGRAM needs, directly or not, without libc's."""
+    """The paths of all shared libraries that PROGRAM needs, directly or indirectly, except those of libc."""
     found = []
     for line in output("ldd", program).splitlines():
         name, arrow, path = line.strip().partition(" => ")
@@ -39,7 +39,7 @@ def needed_libraries(program):
 
 
 def newest_glibc(path):
-    """The newest version of glibc of which PATH needs a symbol, as (2, N)."""
+    """The newest version of glibc from which PATH needs a symbol, as (2, N)."""
     text = output("objdump", "-p", path)
     names = re.findall(r" (GLIBC_\S+)$", text[text.find("Version References"):], re.MULTILINE)
     strange = [name for name in names if not re.match(r"GLIBC_2\.\d+(\.\d+)?$", name)]
@@ -49,7 +49,7 @@ def newest_glibc(path):
 
 
 def package_of(path):
-    """The Debian package that PATH is from. Packages may name it without the link from /lib to /usr/lib."""
+    """The Debian package that contains PATH. Packages may list it without the link from /lib to /usr/lib."""
     for name in {path, os.path.realpath(path), re.sub("^/usr", "", os.path.realpath(path)), "/usr" + path}:
         owner = subprocess.run(["dpkg", "-S", name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                universal_newlines=True).stdout
@@ -59,7 +59,7 @@ def package_of(path):
 
 
 def licences(paths):
-    """{name: path} of the licences of the packages that PATHS are from, with the common texts that they name."""
+    """{name: path} of the licences of the packages that contain PATHS, with the common texts to which they refer."""
     found = {}
     for path in paths:
         package = package_of(os.path.normpath(path))
@@ -72,14 +72,14 @@ def licences(paths):
 
 
 class Wheel:
-    """A zip file with a record of the sums of its files."""
+    """A zip file with a record of the checksums of its files."""
 
     def __init__(self, path):
         self.archive = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED)
         self.record = []
 
     def add(self, name, content, mode=0o644):
-        entry = zipfile.ZipInfo(name)  # the time is 1980: equal builds give equal wheels
+        entry = zipfile.ZipInfo(name)  # the time stays 1980, so that equal builds give equal wheels
         entry.external_attr = (0o100000 | mode) << 16
         entry.compress_type = zipfile.ZIP_DEFLATED
         self.archive.writestr(entry, content)
@@ -108,7 +108,7 @@ def metadata(version):
 
 
 def stripped(path):
-    """What the file PATH holds without its debug information."""
+    """The content of the file PATH without its debug information."""
     with tempfile.NamedTemporaryFile() as copy:
         subprocess.run([os.environ.get("STRIP", "strip"), "--strip-unneeded", "-o", copy.name, path], check=True)
         with open(copy.name, "rb") as file:

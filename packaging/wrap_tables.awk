@@ -1,5 +1,5 @@
-# go-md2man makes tables with long cells wider than the page. A table of two columns becomes a list of its rows here;
-# in a wider one, tbl(1) wraps the last column.
+# go-md2man makes tables with long cells wider than the page. This script turns a table of two columns into a list of
+# its rows. In a wider table, tbl(1) wraps the last column.
 /^\.TS/ { rows = columns = 0; in_table = 1; next }
 /^\.TE/ { put_table(); in_table = 0; next }
 !in_table { print; next }
