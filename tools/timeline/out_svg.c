@@ -11,10 +11,7 @@
 #include "../io/message.h"
 #include "chart.h"
 
-/*
- * Pixels. From the top: title and first line; for each device a line, a band of labels, plot,
- * legend.
- */
+/* Pixels. From the top: title, first line; for each device a line, labels, plot, legend. */
 enum {
 	WIDTH = 960,
 	EDGE = 20, /* where headings begin */
@@ -386,10 +383,7 @@ static void draw_failed(const struct panel *p)
 			gp_ns_text(first->at_ns).s);
 }
 
-/*
- * The smallest value at the driver's peak, since a new segment counts as outside until it has a
- * block.
- */
+/* Smallest value at the driver's peak: a new segment counts as outside until it has a block. */
 static uint64_t outside_of(const struct gp_timeline_device *d)
 {
 	uint64_t least = d->peak_bytes[GP_CURVE_RESERVED] ? d->peak_bytes[GP_CURVE_DRIVER] : 0;
