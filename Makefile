@@ -1,9 +1,9 @@
 # gpuprof: `make help` lists the targets. Everything is built in $(BUILD).
 
-# Packages first, whatever the order of the goals and -j. Reading the rest of this file looks for compilers and libraries:
-# with `deps` among the goals, the other goals get a make of their own, which looks when the packages are there.
+# Installs packages first, for any order of the goals and any -j. The rest of this file looks for compilers and
+# libraries when it is read. So with `deps` among the goals, the other goals run in a second make, after `deps`.
 OTHER_GOALS := $(filter-out deps,$(MAKECMDGOALS))
-# for a make within a make: all cores, unless the caller gave a number of jobs
+# for a make within a make: all cores, unless the caller set a number of jobs
 ALL_CORES = $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc))
 .PHONY: deps
 deps: ## install the missing packages (Debian, Ubuntu): make deps demo, make deps check
@@ -50,15 +50,15 @@ PRELOAD_SRC := $(call sources,interpose $(addprefix libgpuprof/,record format st
 PRELOAD_OBJ := $(patsubst %,$(BUILD)/preload/%.o,$(PRELOAD_SRC))
 PRELOAD_FLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -DGP_PRELOAD \
 	-include libgpuprof/record/process/glibc_floor.h $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mprfchw)
-# where glibc is older than 2.34 these two hold what newer ones keep in libc: needed by name, also when unused here
+# before glibc 2.34 these two have functions that are now in libc; the object must need them even if unused here
 PRELOAD_LIBS ?= -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 ZSTD_STATIC ?= -l:libzstd.a
 
 # The reading library and the program.
 READ_SRC := $(call sources,$(addprefix libgpuprof/,format state read analyze))
 READ_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(READ_SRC))
-# what it links with: libdw reads debug information, liblzma and zlib (which libdw needs as well) its files, libiberty demangles;
-# never the preload object
+# Libraries of the reading library, never of the preload object. libdw reads debug information, liblzma and zlib (which
+# libdw also needs) its files; libiberty demangles names.
 READ_LIBS := $(ZSTD_STATIC) -ldw -lelf -llzma -lz -l:libiberty.a -lm -ldl
 TOOL_SRC := $(call sources,tools)
 TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o $(BUILD)/tool/formats.o \
@@ -66,7 +66,7 @@ TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o
 COMMANDS := $(patsubst tools/cmd_%.c,%,$(wildcard tools/cmd_*.c))
 FORMATS  := $(patsubst tools/timeline/out_%.c,%,$(wildcard tools/timeline/out_*.c))
 EXPORTS  := $(patsubst tools/export/export_%.c,%,$(wildcard tools/export/export_*.c))
-# recorder without doors, for unit tests and bench
+# the recorder without interposed functions, for unit tests and bench
 RECORD_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(call sources,libgpuprof/record))
 
 UNIT     := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -94,7 +94,7 @@ $(BUILD)/read/%.c.o: %.c $(FLAGS)
 $(BUILD)/tool/%.c.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(SAY_CC)$(CC) $(BASE) -Ilibgpuprof -c -o $@ $<
-# the list of commands is made from the files: adding tools/cmd_x.c edits nothing else
+# the list of commands comes from the files, so a new tools/cmd_x.c needs no other change
 $(BUILD)/tool/commands.c: $(wildcard tools/cmd_*.c) Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "command.h"'; for c in $(COMMANDS); do echo "extern const struct gp_command gp_command_$$c;"; done; \
@@ -119,7 +119,7 @@ $(BUILD)/fake/libc10.so: tests/fake/fake_c10.c tests/fake/fake_blocks.h
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -Wl,-soname,libc10.so -o $@ $< -lpthread -ldl
 
-# in the bundle cmocka lies in lib/, and zstd once for all of them
+# in the bundle, cmocka is in lib/, and so is one zstd for all tests
 UNIT_LIBS := -lcmocka -lpthread -ldl -lm -Wl,-rpath,'$$ORIGIN/../lib'
 $(BUILD)/unit/%.o: tests/unit/%.c $(FLAGS)
 	@mkdir -p $(@D)
@@ -142,7 +142,7 @@ dist: ## pack the committed sources as $(BUILD)/gpuprof-VERSION.tar.gz
 clean: ## remove $(BUILD)
 	rm -rf $(BUILD)
 
-# rooms of their own
+# the makefiles of rooms
 include $(wildcard */*.mk)
 -include $(shell find $(BUILD) -path $(BUILD)/run -prune -o -name '*.d' -print 2>/dev/null)
 .DEFAULT_GOAL := all

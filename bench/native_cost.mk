@@ -1,4 +1,4 @@
-# Native stacks beside libunwind's own: prints for a person, figures on stdout as the other programs.
+# Compares native stacks with those of libunwind. Prints text on stderr, and figures on stdout like the other programs.
 $(BUILD)/bench/native_cost: bench/native_cost.c bench/stopwatch.h tests/unit/native_paths.h $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -o $@ $< $(RECORD_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS)

@@ -1,4 +1,4 @@
-# Documents that are made from the sources. `make lint` compares them with what the program says.
+# Documents that are generated from the sources. `make lint` compares them with the output of the program.
 docs: $(BUILD)/gpuprof ## write docs/ENVIRONMENT.md and the tables of docs/FORMAT.md again from the sources
 	@{ sed '/^## /,$$d' docs/ENVIRONMENT.md && $(BUILD)/gpuprof help --environment; } >$(BUILD)/environment.md
 	@cat $(BUILD)/environment.md >docs/ENVIRONMENT.md

@@ -1,4 +1,4 @@
-# Programs and libraries that tests/unit/test_doors.c runs: other people's ways to look the driver up.
+# Programs and libraries for tests/unit/test_doors.c: the ways in which programs look up the driver.
 DOORS := $(addprefix $(BUILD)/doors/,door_probe libdoor.so libdoor_needing.so door_linked door_loading door_resolved door_weak door_weak_old old/libcuda.so.1 second/libcuda.so.1 libdoor_tool.so door_off door_plugins libdoor_plugin.so door_copies copy_one/libc10.so copy_two/libc10.so libdoor_caller_one.so libdoor_caller_two.so libdoor_elf_interposer.so libdoor_managed.so libdoor_malloc.so libdoor_early.so door_echo echo/libcuda.so.1 libdoor_stubs.so)
 CUDART_STATIC := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/libcudart_static.a $(CUDA_INCLUDE)/../lib/libcudart_static.a))
 CUDA_STUB := $(firstword $(wildcard $(CUDA_INCLUDE)/../lib64/stubs/libcuda.so $(CUDA_INCLUDE)/../lib/stubs/libcuda.so))

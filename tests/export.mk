@@ -1,4 +1,4 @@
-# Snapshots for other tools: recordings of an invented job, and what must be told of it.
+# Snapshots for other tools: recordings of an invented job, and the expected exports.
 $(BUILD)/export/write_history: tests/export/write_history.c tests/unit/recording_writer.h $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS) $(UNIT_LIBS)

@@ -1,4 +1,4 @@
-# What the tests of `gpuprof frag` and `gpuprof oom` look at.
+# Recordings for the tests of `gpuprof frag` and `gpuprof oom`.
 $(BUILD)/frag/%: tests/frag/%.c tests/frag/made_job.h tests/unit/recording_writer.h \
 		$(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)

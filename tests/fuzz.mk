@@ -8,7 +8,7 @@ FUZZ_TESTED  := $(READ_SRC) $(filter-out tools/main.c,$(TOOL_SRC)) $(FUZZ_SHARED
 FUZZ_LISTS   := $(addprefix tool/,commands formats exports)
 FUZZ_BASE    := -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -MMD -MP -g -Itools -Ilibgpuprof
 
-# What all targets are linked from: $(1) folder, $(2) compiler, $(3) flags, $(4) flags of the link, $(5) an object with main
+# Builds all targets: $(1) folder, $(2) compiler, $(3) flags, $(4) flags of the link, $(5) an object with main
 define FUZZ_BUILD
 FUZZ_OBJ_$(1) := $$(patsubst %,$$(BUILD)/fuzz/$(1)/%.o,$$(basename $$(FUZZ_TESTED)) $$(FUZZ_LISTS))
 FUZZERS_$(1)  := $$(FUZZ_NAMES:%=$$(BUILD)/fuzz/$(1)/fuzz_%)
@@ -25,7 +25,7 @@ endef
 FUZZ_EDGES := -O1 -fsanitize=fuzzer-no-link
 $(eval $(call FUZZ_BUILD,driver,$$(CC),-O1 $$(FUZZ_SAN),,$$(BUILD)/fuzz/driver/tests/fuzz/driver.o))
 $(eval $(call FUZZ_BUILD,libfuzzer,$$(FUZZ_CLANG),$$(FUZZ_EDGES) $$(FUZZ_SAN),-fsanitize=fuzzer,))
-# without AddressSanitizer, so that runs are held to the bounds of time and memory
+# without AddressSanitizer, so that runs can be limited in time and memory
 $(eval $(call FUZZ_BUILD,bounds,$$(FUZZ_CLANG),$$(FUZZ_EDGES),-fsanitize=fuzzer,))
 $(eval $(call FUZZ_BUILD,afl,afl-clang-fast,-O1 -fsanitize=undefined -fno-sanitize-recover=undefined,-fsanitize=fuzzer,))
 
@@ -35,7 +35,7 @@ $(BUILD)/fuzz/mutator.so: $(FUZZ_MUTATORS) $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(filter-out -MMD -MP,$(BASE)) -DFUZZ_AFL -fPIC -shared -Wl,--as-needed,--exclude-libs,ALL -o $@ $^ $(READ_LIBS)
 
-# so that a change that breaks them is seen where it is made
+# built with the tests, so that a change cannot break them unnoticed
 FUZZ_OBJ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%.o,$(wildcard tests/fuzz/*.c))
 $(BUILD)/fuzz/%.o: tests/fuzz/%.c
 	@mkdir -p $(@D)
@@ -43,7 +43,7 @@ $(BUILD)/fuzz/%.o: tests/fuzz/%.c
 -include $(FUZZ_OBJ:.o=.d)
 tests: $(FUZZ_OBJ)
 
-# as users run it: the objects of the program, held to the bounds of time and memory
+# the objects of the program as users run it, limited in time and memory
 FUZZ_PLAIN := $(BUILD)/fuzz/plain/fuzz_commands
 $(FUZZ_PLAIN): $(patsubst tests/%.c,$(BUILD)/%.o,$(FUZZ_SHARED) tests/fuzz/driver.c tests/fuzz/fuzz_commands.c) \
 		$(filter-out %/main.c.o,$(TOOL_OBJ)) $(BUILD)/libgpuprof-read.a
@@ -54,7 +54,7 @@ check-fuzz: $(FUZZ_PLAIN) $(FUZZERS_driver) $(BUILD)/hostile/made_hostile $(PLAC
 	@tests/run_fuzz.sh $(BUILD) $(FUZZ_RUNS)
 	@tests/run_fuzz.sh $(BUILD) bounds
 
-# campaigns: clang, AFL++; what they keep is in $(BUILD)/fuzz/out
+# campaigns: clang, AFL++; they keep inputs in $(BUILD)/fuzz/out
 FUZZ_SECONDS ?= 600
 FUZZ_JOBS    ?= $(shell nproc)
 fuzz: $(FUZZERS_driver) $(FUZZERS_libfuzzer) $(FUZZERS_bounds) $(if $(shell command -v afl-fuzz),$(FUZZERS_afl)) \
@@ -62,7 +62,7 @@ fuzz: $(FUZZERS_driver) $(FUZZERS_libfuzzer) $(FUZZERS_bounds) $(if $(shell comm
 	@tests/run_fuzz.sh $(BUILD) seeds
 	@tests/fuzz/campaign.sh $(BUILD)/fuzz $(BUILD)/run/fuzz/seeds $(BUILD)/fuzz/out $(FUZZ_SECONDS) $(FUZZ_JOBS)
 
-# Which lines ran, by gcov.
+# The lines that ran, from gcov.
 COVERAGE_LEAST ?= 85
 COVERAGE_ROOMS := libgpuprof/read libgpuprof/format
 coverage: ## print the lines of the reader and the codec that unit tests and kept inputs run; fails below COVERAGE_LEAST percent and where a unit fails

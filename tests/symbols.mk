@@ -1,4 +1,4 @@
-# Libraries whose places tests/unit/test_symbolize.c looks up: one source, built and stripped in every way it is met in.
+# Libraries whose addresses tests/unit/test_symbolize.c looks up: one source, built and stripped in all usual ways.
 SYMBOLS := $(BUILD)/symbols
 PLACES := $(addprefix $(SYMBOLS)/libplaces,.so _plain.so _stripped.so _linked.so _rebuilt.so _unlisted.so _pieces.so _packed.so _shared.so) $(SYMBOLS)/debug/made $(SYMBOLS)/wrong/made $(SYMBOLS)/other/libplaces_linked.so
 PLACES_CC = $(CC) -std=gnu17 -O2 -g -Wall -Wextra -Werror -fPIC -shared -fno-optimize-sibling-calls
@@ -26,20 +26,20 @@ $(SYMBOLS)/libplaces_plain.so: $(SYMBOLS)/libplaces.so
 	$(SAY_GEN)strip --strip-debug -o $@ $<
 $(SYMBOLS)/libplaces_stripped.so: $(SYMBOLS)/libplaces.so
 	$(SAY_GEN)strip --strip-all -o $@ $<
-# it claims to share debug information with libplaces.so, as dwz leaves it
+# it refers to shared debug information in libplaces.so, as dwz writes it
 $(SYMBOLS)/libplaces_shared.so: $(SYMBOLS)/libplaces_packed.so $(SYMBOLS)/libplaces.so
 	$(SAY_GEN)objcopy -O binary --only-section=.note.gnu.build-id $(SYMBOLS)/libplaces.so $@.id
 	$(Q){ printf '/nonexistent/shared\0'; tail -c 20 $@.id; } >$@.link
 	$(Q)objcopy --add-section .gnu_debugaltlink=$@.link $< $@
-# as clang leaves it
+# as clang writes it
 $(SYMBOLS)/libplaces_unlisted.so: $(SYMBOLS)/libplaces.so
 	$(SAY_GEN)objcopy --remove-section .debug_aranges $< $@
-# a section a function: the places stand between 4200 other pieces of their unit before and behind them
+# one section for each function: the addresses are between 4200 other pieces of their unit
 $(SYMBOLS)/libplaces_pieces.so: $(PLACES_SRC)
 	@mkdir -p $(@D)
 	$(SAY_LD){ seq -f 'int piece_%g(int x) { return x; }' 4200; echo '#include "places.c"'; seq -f 'int piece_%g(int x) { return x; }' 4201 8400; } | \
 	$(PLACES_CC) -ffunction-sections -Wl,--build-id=sha1 -Itests/symbols -o $@ -x c -
-# no build id: the CRC of .gnu_debuglink is all the proof there is
+# no build id: only the CRC of .gnu_debuglink identifies the debug file
 $(SYMBOLS)/libplaces_linked.so: $(PLACES_SRC)
 	@mkdir -p $(@D)
 	$(SAY_LD)$(PLACES_CC) -Wl,--build-id=none -o $@.whole $<

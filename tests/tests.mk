@@ -1,8 +1,8 @@
-# Tests that need no GPU. Small counts in `check`; FULL=1 and STORM_KILLS=200 give the full ones.
+# Tests that need no GPU. `check` uses small counts; FULL=1 and STORM_KILLS=200 use the full ones.
 STORM_KILLS ?= 12
 FULL        ?=
 RESULTS     := $(abspath $(BUILD))/run/results
-# the suites, those that take longest first: tests/run_SUITE.sh $(BUILD), unless RUN_SUITE says otherwise
+# the suites, the slowest first: tests/run_SUITE.sh $(BUILD), unless RUN_SUITE is set
 SUITES      := cli unit export hostile failures format stacks python victim_with_stacks victim storm/kill_points storm/sigkill \
 	new_stacks driver_failures company deps launchers ranks namespaces interposers shell
 RUN_unit               = tests/run_units.sh $(BUILD)
@@ -11,7 +11,7 @@ RUN_victim_with_stacks = env STACKS=all tests/run_victims.sh $(BUILD)
 RUN_failures           = env CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
 RUN_storm/kill_points  = tests/run_storm.sh $(BUILD) kill_points $(if $(FULL),1,8)
 RUN_storm/sigkill      = tests/run_storm.sh $(BUILD) sigkill $(STORM_KILLS)
-# seconds each: the keys of JSON output, figures that several commands print, the commands of README.md, what is installed
+# a few seconds each: keys of JSON output, figures that several commands print, commands of README.md, installed files
 SUITES += json consistency readme install
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
@@ -29,13 +29,13 @@ $(BUILD)/fake/slow_disk.so: tests/fake/slow_disk.c
 $(BUILD)/fake/other_interposer.so: tests/fake/other_interposer.c
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fvisibility=hidden -fPIC -shared -o $@ $< -ldl
-# looks at it
+# test_torch reads these
 $(BUILD)/unit/test_torch: $(BUILD)/fake/libc10.so interpose/torch/hook_torch.c interpose/lookup/mapped_symbol.c
 $(BUILD)/storm/%: tests/storm/%.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
 
-# a second reader, written from docs/FORMAT.md alone: it sees nothing of libgpuprof
+# a second reader, written only from docs/FORMAT.md, without any code of libgpuprof
 GOLDEN := $(BUILD)/format/golden_replay
 $(GOLDEN): tests/format/golden_decoder.c tests/format/golden_replay.c tests/format/golden_stacks.c tests/format/golden.h
 	@mkdir -p $(@D)
@@ -47,7 +47,7 @@ TESTED := all $(READ_SO) $(MAN1) $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN)
 
 tests: $(TESTED) ## build every test
 
-# a make of their own for the build and for the suites: both use all cores, and each suite's output stays together
+# the build and the suites run in a second make: both use all cores, and the output of each suite stays together
 check: ## run every test that needs no GPU
 	@$(MAKE) --no-print-directory $(ALL_CORES) tests
 	@mkdir -p $(BUILD)/run && rm -f $(RESULTS)
@@ -84,7 +84,7 @@ check-asan: ## run unit and command line tests under AddressSanitizer
 	@$(MAKE) BUILD=$(BUILD)/asan SAN="-fsanitize=address -fno-omit-frame-pointer" sanitized
 check-ubsan: ## run unit and command line tests under UndefinedBehaviorSanitizer
 	@$(MAKE) BUILD=$(BUILD)/ubsan SAN="-fsanitize=undefined -fno-sanitize-recover=undefined" sanitized
-# gcc says of each fence that ThreadSanitizer does not see it; clang knows no such warning
+# gcc warns about each fence, which ThreadSanitizer does not support; clang has no such warning
 check-tsan: NO_TSAN = $(if $(findstring clang,$(shell $(CC) --version)),, -Wno-tsan)
 check-tsan: ## run the unit tests under ThreadSanitizer
 	@TSAN_OPTIONS=die_after_fork=0 $(MAKE) BUILD=$(BUILD)/tsan SAN="-fsanitize=thread$(NO_TSAN)" check-units

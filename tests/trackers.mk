@@ -1,8 +1,8 @@
-# Packages as PyTorch's, for allocator details: the fake caching allocator, and beside it libraries with an allocator object that
-# takes trace trackers. In C++, where there is a compiler for it.
-#   torch-2.11  as it is today          torch-2.6   entries without a pool, older names
-#   torch-9.0   newer than is known     torch-part  the table of functions is missing
-#   torch-2.10  built with libc++, as far as names say so
+# Packages like PyTorch's, for allocator details: the fake caching allocator, and libraries with an allocator object
+# that takes trace trackers. They are in C++, if there is a compiler for it.
+#   torch-2.11  the newest supported    torch-2.6   entries without a pool, older names
+#   torch-9.0   newer than supported    torch-part  the table of functions is missing
+#   torch-2.10  looks built with libc++, by its names
 #   torch-2.9   linked without relro: its tables can be written
 ifneq ($(shell command -v $(CXX)),)
 TRACKERS := $(foreach p,torch-2.11 torch-2.10 torch-2.9 torch-2.6 torch-9.0 torch-part,$(BUILD)/fake/$p/version.py)
