@@ -1,7 +1,8 @@
 /*
- * A caching sub-allocator over cudaMalloc segments, like those of frameworks: blocks of 512 bytes
- * and up, first fit, neighbours joined, segments given back only by trim(). Counts its requests to
- * CUDA, with which a recording of the job must agree. One instance a device; not thread-safe.
+ * A caching sub-allocator over cudaMalloc segments, like those of frameworks. It has blocks of 512
+ * bytes and up, uses the first fit and joins neighbours. Only trim() gives segments back. It counts
+ * its requests to CUDA, with which a recording of the job must agree. One instance a device; not
+ * thread-safe.
  */
 #ifndef SEGMENT_ALLOCATOR_CUH
 #define SEGMENT_ALLOCATOR_CUH

@@ -1,9 +1,9 @@
 /*
  * Makes a private copy of a shared library, in place: isolate_library FILE DEPENDENCY. The copy has
  * another SONAME and binds to its own functions first (DT_SYMBOLIC). It does not need the library
- * whose name begins with DEPENDENCY: its symbols from there become weak. Rejected: the linker,
- * because Debian's libunwind.a is not position-independent and its source is missing in a package
- * build; patchelf, which cannot set DT_SYMBOLIC; RTLD_DEEPBIND, which ASan refuses.
+ * whose name begins with DEPENDENCY: its symbols from there become weak. The linker cannot do this:
+ * Debian's libunwind.a is not position-independent, and its source is missing in a package build.
+ * patchelf cannot set DT_SYMBOLIC. ASan refuses RTLD_DEEPBIND.
  */
 #include <fcntl.h>
 #include <gelf.h>

@@ -1,7 +1,7 @@
 /*
- * Reads what the driver counts as used on a device. Done at a quiet moment after memory was
- * requested or returned, at most every 100 ms for each device, and when the framework runs out of
- * memory. Also records the framework's limit. cuMemGetInfo takes 4 us on an H200.
+ * Reads what the driver counts as used on a device. Reads at a quiet moment after memory was
+ * requested or returned, at most every 100 ms for each device. Also reads when the framework runs
+ * out of memory. Records the framework's limit, too. cuMemGetInfo takes 4 us on an H200.
  */
 #ifndef GP_DEVICE_MEMORY_H
 #define GP_DEVICE_MEMORY_H

@@ -14,7 +14,7 @@
 
 /*
  * Functions whose names are recorded in this generation; addresses are reused after an unload. The
- * most recent ones are cached here as function << 8 | generation, in a page that is already hot.
+ * most recent ones are cached here as function << 8 | generation, in a page that is hot anyway.
  */
 #define GP_KERNELS_RECENT 128u
 extern _Atomic uint64_t gp_kernels_recent[GP_KERNELS_RECENT] GP_HOT_DATA

@@ -1,6 +1,6 @@
 /*
- * Which addresses lie in memory that the job got from the driver: one bit for each granule of 2
- * MiB, in pages that are committed on first touch. A bit is never cleared: a word that points to
+ * Which addresses lie in memory that the job got from the driver. One bit stands for a granule of 2
+ * MiB; pages of bits are committed on first touch. A bit is never cleared: a word that points to
  * freed memory is recorded and resolves to no memory. Lock-free, of fixed size. Addresses that do
  * not fit are counted.
  */

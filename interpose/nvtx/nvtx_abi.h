@@ -1,5 +1,5 @@
 /*
- * The binary interface between NVTX 3 and an injected tool: the part that we use, with our own
+ * The binary interface between NVTX 3 and an injected tool, as far as we use it. It has our own
  * names, so that it builds without NVIDIA's headers. tests/unit/test_nvtx.c compares it with these
  * headers if they are found.
  */

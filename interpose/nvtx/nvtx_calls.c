@@ -1,8 +1,7 @@
 /*
- * The functions of NVTX, as called by libraries of the job: pushes and pops, starts and ends,
- * marks, domains, registered strings, names of threads and of CUDA objects. Our handles are numbers
- * of names. Libraries that name the same domain get the same one. Colours and categories are not
- * recorded.
+ * The functions of NVTX for libraries of the job: pushes and pops, starts and ends, marks, domains,
+ * registered strings, names of threads and CUDA objects. Our handles are numbers of names.
+ * Libraries that name the same domain get the same one. Colours and categories are not recorded.
  */
 #include "nvtx_calls.h"
 

@@ -49,7 +49,7 @@ static uint32_t arena_table_add(const struct gp_arena_key *key)
 		if (!slot || none)
 			return none;
 		/*
-		 * partner: the load in arena_table_find: a thread that sees the number sees its
+		 * partner: the load in arena_table_find; with the number, a thread also gets the
 		 * arena
 		 */
 		if (atomic_compare_exchange_strong_explicit(slot, &none, (uint16_t)number,

@@ -72,9 +72,9 @@ GP_HOT void gp_known_join(struct gp_record *r)
  */
 bool gp_trace_wanted(bool is_first_block);
 /*
- * For the thread that attached the tracker with a device's lock held, after the record of that
- * first block: reads the allocator's data of the block. No other thread may call it, since it could
- * hold another device's lock.
+ * Reads the allocator's data of the process's first block, after the record of that block. Only for
+ * the thread that attached the tracker with a device's lock held. Any other thread could hold
+ * another device's lock.
  */
 void gp_trace_first_block(void);
 /* At a quiet moment, or in the report of the process's first block. */

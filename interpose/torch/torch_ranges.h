@@ -1,10 +1,10 @@
 /*
- * PyTorch, ranges: those that it opens itself, with or without a profiler (optimizers, data
- * loaders, DDP, FSDP, record_function), and the time of a thread in autograd's engine. Callbacks
+ * PyTorch, ranges: those that it opens itself, with or without a profiler: optimizers, data
+ * loaders, DDP, FSDP, record_function. Also the time of a thread in autograd's engine. Callbacks
  * are added once, at the first quiet moment after the first report of a block. They are only for
- * the user scope, so that operators cost no more than before. They stay and return at once while
- * recording is off. A range must end on the thread on which it began. Ranges that end elsewhere
- * (futures of RPC) are not ended by that.
+ * the user scope, so that operators cost no more than before. They stay, and return at once while
+ * recording is off. A range that ends on another thread than it began on (futures of RPC) stays
+ * open.
  */
 #ifndef GP_TORCH_RANGES_H
 #define GP_TORCH_RANGES_H

@@ -54,7 +54,7 @@ struct gp_torch_sums {
 };
 
 /*
- * Whether the snapshot is consistent: each pointer and count is possible, blocks tile each segment,
+ * Whether the snapshot is consistent. Each pointer and count is possible, blocks tile each segment,
  * totals are the sums, and flags do not contradict each other. Reading another layout could fault
  * before a check rejects it. So use it only for known versions.
  */
