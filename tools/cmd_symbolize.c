@@ -1,5 +1,5 @@
 /*
- * `gpuprof symbolize`: looks up the native frames of finished recordings on this machine and stores
+ * `gpuprof symbolize`: looks up the native frames of finished recordings on this machine. Stores
  * their names in the recordings, so that other machines can read them.
  */
 #include <inttypes.h>

@@ -49,7 +49,10 @@ static const struct order {
 	uint64_t (*weight)(const struct gp_use *use);
 } orders[] = { { by_bytes }, { by_count }, { by_churn }, { by_live } };
 
-/* Order: by weight, then bytes; then groups outside of the request; last those without a stack. */
+/*
+ * Requested groups come before others, and groups without a stack last. Then by weight, then by
+ * bytes.
+ */
 static int top_compare(const void *left, const void *right, void *order)
 {
 	const struct gp_group *a = left, *b = right;

@@ -1,7 +1,7 @@
 /*
- * Probes for a process of their own, because a driver cannot be unloaded: whether there is a
- * driver, whether it starts, and to which object look-ups of its functions lead. Print lines "key
- * value".
+ * Probes that run in a process of their own, because a driver cannot be unloaded. They find out
+ * whether there is a driver, whether it starts, and to which object look-ups of its functions lead.
+ * They print lines "key value".
  */
 #ifndef GP_DRIVER_PROBE_H
 #define GP_DRIVER_PROBE_H

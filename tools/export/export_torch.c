@@ -1,7 +1,7 @@
 /*
  * `--format torch`: the result of torch.cuda.memory._snapshot() as a pickle, for PyTorch's
  * memory_viz and other readers of such files. Acts are written in order. A change of device ends
- * the list of the old device and resumes that of the new one, so that no list is kept in memory.
+ * the list of the old device and resumes that of the new one. So no list is kept in memory.
  */
 #include <limits.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * `gpuprof frag` for a person: for each device the answer, then the evidence: owners, pools, causes
- * of unused memory, blocks that pin it, blocks to free for a request.
+ * `gpuprof frag` for a person. For each device it prints the answer, then the evidence: owners,
+ * pools, causes of unused memory, blocks that pin it, blocks to free for a request.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -105,7 +105,7 @@ static void print_rest(const struct gp_idle_report *r, size_t rows)
 
 /* ---- coverage ---- */
 
-/* How much of the uses was not seen. Memory that these may have used is never called unused. */
+/* Prints how many uses were not seen. Memory that these may have used is never called unused. */
 static void print_unseen(const struct gp_idle_report *r)
 {
 	const struct gp_idle *i = &r->idle;

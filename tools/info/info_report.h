@@ -1,6 +1,7 @@
 /*
- * The report of `gpuprof info` on one recording, for a person and for a program: its properties,
- * and the front page of results of other commands. The command fills it in.
+ * The report of `gpuprof info` on one recording, for a person and for a program. It has the
+ * properties of the recording, and a front page with results of other commands. The command fills
+ * it in.
  */
 #ifndef INFO_REPORT_H
 #define INFO_REPORT_H

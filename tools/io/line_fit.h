@@ -25,9 +25,10 @@ size_t gp_display_width(const char *text, size_t bytes);
 size_t gp_line_fit(FILE *out, const char *line, size_t bytes, size_t columns, const char *mark);
 
 /*
- * The same, but with at least 40 columns a line that stays too wide is folded at spaces, with names
- * of at most half the width. Later lines begin below the last column (two spaces separate columns),
- * else two columns in. Returns the number of terminal lines. The last line has no newline.
+ * The same, but with at least 40 columns a line that is still too wide is folded at spaces. Its
+ * names then take at most half the width. Later lines begin below the last column (two spaces
+ * separate columns), else two columns in. Returns the number of terminal lines. The last line has
+ * no newline.
  */
 size_t gp_line_put(FILE *out, const char *line, size_t bytes, size_t columns, const char *mark);
 

@@ -1,6 +1,6 @@
 /*
- * The progress of long work, on one line of stderr: after the first second, if stderr is a terminal
- * and the command is not in the background. The line is erased before other output.
+ * The progress of long work, on one line of stderr. It appears after the first second, if stderr is
+ * a terminal and the command is not in the background. The line is erased before other output.
  */
 #ifndef GP_PROGRESS_H
 #define GP_PROGRESS_H

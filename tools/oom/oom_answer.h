@@ -74,7 +74,7 @@ void gp_oom_who_callers(struct gp_recording *recording, uint32_t stack, int64_t 
 			char out[GP_OOM_WHO_MAX]);
 /*
  * The same for live memory. If the request or other live memory has the same line, adds the nearest
- * caller that no other call path has: "a.py:9 f via b.py:4 main". "": unknown.
+ * caller that is on no other call path: "a.py:9 f via b.py:4 main". "": unknown.
  */
 enum gp_status gp_oom_who_apart(const struct gp_oom_report *report, const struct gp_oom *oom,
 				const struct gp_oom_case *looked, uint32_t stack, int64_t at_ns,

@@ -118,7 +118,7 @@ static struct emptied emptied_by(const struct gp_oom_case *c, const struct gp_bl
 	return e;
 }
 
-/* Counts blocks of a stack of which any one leaves a large enough gap. */
+/* Counts the blocks of a stack that leave a large enough gap when freed alone. */
 static size_t count_serving(const struct gp_oom_case *c, uint32_t stack)
 {
 	const struct gp_memory_device *d = c->frag.device;

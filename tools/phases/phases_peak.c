@@ -1,6 +1,6 @@
 /*
- * The answer of `gpuprof phases`: the phase of each device's peak, what each phase holds then, and
- * the lines of code that hold most of it. The peak is that of `gpuprof peak`.
+ * The answer of `gpuprof phases`: the phase of each device's peak, the memory of each phase then,
+ * and the lines of code with most of it. The peak is that of `gpuprof peak`.
  */
 #include <stdlib.h>
 #include <string.h>

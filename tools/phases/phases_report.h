@@ -39,10 +39,11 @@ struct gp_phases_report {
 };
 
 /*
- * Fills in `held`, `peak` and `at_peak`: memory allocated in each phase and its children, and live
- * at the peak of the curve, each device at its own peak. Unknown for a span, and if ranges are
- * attributed in another way than in `gpuprof peak --by range`. `held` is also unknown if names are
- * missing, so that two rows read the same. Needs up to three replays. Freed by gp_phases_hold_free.
+ * Fills in `held`, `peak` and `at_peak`: memory allocated in each phase and its children that is
+ * live at the peak of the curve. Each device has its own peak. Unknown for a span, and if ranges
+ * are attributed in another way than in `gpuprof peak --by range`. `held` is also unknown if names
+ * are missing, so that two rows read the same. Needs up to three replays. Freed by
+ * gp_phases_hold_free.
  */
 enum gp_status gp_phases_hold(struct gp_phases_report *report);
 void gp_phases_hold_free(struct gp_phases_report *report);

@@ -1,6 +1,6 @@
 /*
- * `gpuprof run --keep N`: removes older recordings of the same command. Removes no other files: the
- * name must match the output pattern on this host, and the file must be a finished recording of the
+ * `gpuprof run --keep N`: removes older recordings of the same command, and no other files. The
+ * name must match the output pattern on this host. The file must be a finished recording of the
  * same command, made on this host.
  */
 #ifndef GP_RETENTION_H

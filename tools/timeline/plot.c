@@ -1,8 +1,8 @@
 /*
  * Each character cell shows the innermost area that reaches its middle. Points are steps: a value
- * holds until the next point. In a column the areas reach to their highest value. If `allocated`
- * was there only at times, the cell shows it, because otherwise a training step shorter than a
- * column would look like a flat line.
+ * holds until the next point. In a column the areas reach to their highest value. The cell shows if
+ * `allocated` was there only at times. Otherwise a training step shorter than a column would look
+ * like a flat line.
  */
 #include "plot.h"
 
