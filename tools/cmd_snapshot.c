@@ -74,8 +74,7 @@ static int snapshot_run(const struct gp_command *command, int argc, char **argv)
 	};
 	gp_frag_flags(&f, &own[1]);
 	gp_reading_flags(&f.r, own, flags);
-	gp_screen_asked.has_no_pager =
-		true; /* the job continues, so the report must not wait in a pager */
+	gp_screen_asked.has_no_pager = true; /* the job runs on: do not wait */
 	int words = gp_flags_parse(command, flags, argc, argv, false);
 	unsigned pid;
 	if (words < 0)
