@@ -22,9 +22,11 @@ enum {
 	HEADING = 64,
 	DEVICE_LINE = 30,
 	LABEL_ROW = 17,
-	LINE = 128,  /* characters of a headline */
-	BELOW = 102, /* time axis and legend */
-	FONT = 12,   /* font size, and the advance of a letter in percent of it */
+	LINE = 128,	   /* characters of a headline */
+	LEGEND_ROW = 17,   /* one for each curve */
+	LEGEND_PEAK = 281, /* where peaks begin: the meanings fit in DejaVu Sans Bold, too */
+	BELOW = 118,	   /* time axis and legend */
+	FONT = 12,	   /* font size, and the advance of a letter in percent of it */
 	ADVANCE_PERCENT = 58,
 	OUTSIDE = 30, /* curves continue so far beyond the plot and are clipped */
 	TENTHS = 10,  /* curves are drawn to a tenth of a pixel */
@@ -58,8 +60,8 @@ static const char style[] =
 	".failed{fill:none;stroke:#b97a00;stroke-width:1.3;stroke-dasharray:1 3}\n"
 	"</style>\n";
 
-static const char *const meaning[GP_CURVES] = { "all GPU memory of the job, as recorded",
-						"by PyTorch from the driver", "blocks of PyTorch" };
+static const char *const meaning[GP_CURVES] = { "requested by the job", "segments of PyTorch",
+						"blocks of PyTorch" };
 
 /* Charts are drawn into memory, because the height is known only at the end. */
 static struct {
@@ -397,16 +399,16 @@ static uint64_t outside_of(const struct gp_timeline_device *d)
 static void draw_legend(const struct panel *p)
 {
 	const struct gp_timeline_device *d = p->device;
-	double y = p->top + PLOT_HEIGHT + 66;
 	for (unsigned c = 0; c < GP_CURVES; c++) {
-		double x = LEFT + c * (PLOT_WIDTH / 3.0);
+		double y = p->top + PLOT_HEIGHT + 64 + c * LEGEND_ROW;
 		fprintf(p->out,
-			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"14\" "
+			"<rect class=\"%s\" x=\"%d\" y=\"%.1f\" width=\"14\" "
 			"height=\"10\"/>",
-			gp_curve_names[c], x, y - 9);
-		fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\">%s: %s</text>", x + 21, y,
+			gp_curve_names[c], LEFT, y - 9);
+		fprintf(p->out, "<text x=\"%d\" y=\"%.1f\">%s: %s</text>", LEFT + 21, y,
 			gp_curve_names[c], meaning[c]);
-		fprintf(p->out, "<text class=\"faint\" x=\"%.1f\" y=\"%.1f\">", x + 21, y + 16);
+		fprintf(p->out, "<text class=\"faint\" x=\"%d\" y=\"%.1f\">", LEFT + LEGEND_PEAK,
+			y);
 		if (!d->peak_bytes[c])
 			fputs("nothing", p->out);
 		else if (is_peak_shown(p, c))
@@ -459,7 +461,7 @@ static void draw_gaps(const struct panel *p)
 	draw_strip(p, top, LARGEST_GAP, "fill=\"#fff3c4\" stroke=\"#b97a00\"",
 		   "largest gap of PyTorch");
 	draw_strip(p, top + STRIP_LINE, RATIO, "fill=\"#f6cfd0\" stroke=\"#b3151b\"",
-		   "fragmentation: what of its free bytes is not in the largest gap");
+		   "fragmentation: part of the free bytes outside of the largest gap");
 	page.height = top + STRIP_LINE + STRIP + 24;
 }
 
