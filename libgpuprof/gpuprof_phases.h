@@ -1,6 +1,6 @@
 /*
- * Phases: what the job said it was doing (NVTX, PyTorch's own ranges, its engine of autograd), or
- * what its stacks show, and what memory and launches belong to it. Part of gpuprof.h.
+ * Part of gpuprof.h. Phases: the job's ranges (NVTX, PyTorch's own, its engine of autograd), or
+ * what its stacks show. Attributes memory and launches to them.
  */
 #ifndef GPUPROF_PHASES_H
 #define GPUPROF_PHASES_H
@@ -16,54 +16,57 @@ struct gp_info;
 struct gp_recording;
 
 enum gp_phase_style {
-	GP_PHASE_NESTED,    /* pushed and popped: a node of the tree of its thread's stack */
-	GP_PHASE_STARTED,   /* ends on any thread: all that the process did meanwhile, in no sum */
-	GP_PHASE_MARK,	    /* a moment: only `calls` */
-	GP_PHASE_OUTSIDE,   /* what was done in no range */
-	GP_PHASE_AMBIGUOUS, /* done for one of several threads, nobody knows which */
+	GP_PHASE_NESTED,    /* pushed and popped; a node of its thread's tree */
+	GP_PHASE_STARTED,   /* ends on any thread: counts all of the process meanwhile; in no sum */
+	GP_PHASE_MARK,	    /* a moment: only `calls` is set */
+	GP_PHASE_OUTSIDE,   /* work in no range */
+	GP_PHASE_AMBIGUOUS, /* work for one of several threads; it is unknown which */
 	GP_PHASE_REST,	    /* ranges beyond GP_PHASES_MOST */
 };
 #define GP_PHASES_MOST 65536u
 /*
- * A source that no recording has: "forward", which PyTorch opens no range for. What a thread did
- * between the end of the last data, zero_grad, optimizer or backward and its entering the engine;
- * left out where that is not certain. analyze/phases/phase_forward.h has the rules.
+ * A source that is not recorded: "forward", for which PyTorch opens no range. It begins after the
+ * last data, zero_grad, optimizer or backward. It ends when the thread enters the engine. Uncertain
+ * ones are left out. analyze/phases/phase_forward.h has the rules.
  */
 #define GP_RANGE_DERIVED UINT32_MAX
 /*
- * Nor has it this one: "data", "zero_grad", "forward", "backward", "optimizer", read from the
- * stacks of events where nobody told ranges, and then the only source. A call is a run of a
- * thread's events, from its first to its last. analyze/phases/phase_frames.h has the rules.
+ * Another source that is not recorded: phases read from the stacks of events. They are "data",
+ * "zero_grad", "forward", "backward" and "optimizer". Used only if no ranges were recorded; then it
+ * is the only source. A call is a run of a thread's events, from its first to its last.
+ * analyze/phases/phase_frames.h has the rules.
  */
 #define GP_RANGE_FRAMES (UINT32_MAX - 1u)
 
 /*
- * All calls of one name (domain, source) at one place of the tree, on all threads; with what was
- * done inside its children. Times are of the calls, clipped to the span; a call that is still open
- * at its end counts up to there.
+ * All calls of one name (domain, source) at one place of the tree, on all threads, with the work of
+ * its children. Times are clipped to the span. A call that is still open at the end of the span
+ * counts up to there.
  */
 struct gp_phase {
-	const char *name;   /* "": it has an empty one; NULL: not known, or no range */
+	const char *name;   /* "": the name is empty; NULL: unknown, or no range */
 	const char *domain; /* NULL: the default one */
 	unsigned source; /* enum gp_range_source, GP_RANGE_DERIVED, GP_RANGE_FRAMES; 0: no range */
 	enum gp_phase_style style;
-	unsigned depth;	 /* 0: in no other */
-	size_t children; /* right below it; they follow, each with its own */
-	/* that are one here, with # for their numbers; 0: no range */
+	unsigned depth;	 /* 0: outermost */
+	size_t children; /* direct children; they follow, each with its own children */
+	/* number of names joined here, with # for their numbers; 0: no range */
 	uint64_t names;
 	uint64_t calls;
-	uint64_t open; /* of them: at the end of the span */
+	uint64_t open; /* calls that are open at the end of the span */
 	uint64_t time_ns;
-	uint64_t steady_calls;		/* whose middle does not lie before `warm_ns` */
-	uint64_t mean_ns, deviation_ns; /* of those; 0: there are none */
-	/* of the curve `of`: what came, what went, by whomever it was allocated */
+	uint64_t steady_calls;		/* calls with their middle not before `warm_ns` */
+	uint64_t mean_ns, deviation_ns; /* of the steady calls; 0: there are none */
+	/*
+	 * of the curve `of`: allocated and freed in the calls; any phase may have allocated the
+	 * freed ones
+	 */
 	uint64_t allocated_bytes, freed_bytes;
 	/* allocated in a call and still live when that call ended, all calls added up */
 	uint64_t retained_bytes;
 	/*
-	 * The curve's highest value while a call was open. OUTSIDE: while no nested range was, and
-	 * just before and after what was done there meanwhile; AMBIGUOUS: the latter, and those of
-	 * ranges in it.
+	 * The curve's highest value while a call was open. OUTSIDE: while no nested range was open,
+	 * and around its work while one was. AMBIGUOUS: around its work, and of ranges in it.
 	 */
 	uint64_t peak_bytes;
 	uint64_t launches, captured_launches, graph_launches; /* as gp_launched_as counts them */
@@ -71,43 +74,52 @@ struct gp_phase {
 
 struct gp_phases {
 	enum gp_curve of;
-	/* by first appearance, parents first; OUTSIDE, AMBIGUOUS, REST last, where they are */
+	/* by first appearance, parents first; then OUTSIDE, AMBIGUOUS and REST, if any */
 	size_t phases;
 	struct gp_phase *phase;
-	uint64_t ranges; /* calls that were seen */
-	uint64_t marks;	 /* that were met; in no other figure of the whole */
+	uint64_t ranges; /* calls in the span */
+	uint64_t marks;	 /* marks; they count in no other total */
 	uint64_t launches, captured_launches, graph_launches; /* of the span and the device */
-	uint64_t forwards;				      /* calls that were derived */
-	/* of the whole recording: backwards before which the job names a forward, nothing is
-	 * launched, it is not clear what is the forward */
+	uint64_t forwards;				      /* derived forward calls */
+	/*
+	 * Backwards of the whole recording: the job names their forward; no launch came before
+	 * them; it is unclear what their forward is.
+	 */
 	uint64_t forwards_named, forwards_none, forwards_unclear;
-	/* of the whole recording, by frames: events whose stacks show a phase, none, cannot tell */
+	/*
+	 * Events of the whole recording by frames: their stacks show a phase; show none; are
+	 * unclear.
+	 */
 	bool is_by_frames;
 	uint64_t frames_shown, frames_none, frames_unclear;
-	uint64_t bare_launches; /* without a stack: inside a call or nowhere */
-	uint64_t unbalanced;	/* ends without a beginning */
-	uint64_t unseen;	/* ranges whose end, or whose beginning, is missing */
-	uint64_t unkept;	/* of more threads, or more started at once, than are followed */
-	char **folded;		/* texts of names that count up */
+	uint64_t bare_launches; /* without a stack: counted in the call around them, if any */
+	uint64_t unbalanced;	/* ends without a begin */
+	uint64_t unseen;	/* ranges with a missing begin or end */
+	/* ranges of more threads, or more started ones at once, than can be followed */
+	uint64_t unkept;
+	char **folded; /* names that count up */
 	size_t foldeds;
 };
 
 struct gp_phases_asked {
-	unsigned device; /* GP_DEVICE_UNKNOWN: all of them, curves added up */
-	/* GP_CURVE_ALLOCATED or GP_CURVE_DRIVER; GP_CURVES: the former where there are blocks */
+	unsigned device; /* GP_DEVICE_UNKNOWN: all devices; the curves are added up */
+	/*
+	 * GP_CURVE_ALLOCATED or GP_CURVE_DRIVER; GP_CURVES: ALLOCATED if there are blocks, else
+	 * DRIVER
+	 */
 	enum gp_curve of;
 	int64_t from_ns, to_ns;
-	int64_t warm_ns; /* the end of the warm-up, which is in no mean; 0: there is none */
+	int64_t warm_ns; /* end of the warm-up, which means exclude; 0: there is none */
 	/*
-	 * A thread's work belongs to its own ranges alone. Else what a worker of autograd does with
-	 * no range open belongs to the range of the one thread that is inside the engine.
+	 * True: a thread's work belongs only to its own ranges. False: the work of an autograd
+	 * worker without an open range belongs to the one thread that is inside the engine.
 	 */
 	bool is_own_thread;
-	bool is_recorded_only; /* nothing is derived, or read from frames */
-	bool is_by_frames;     /* read from frames also where ranges were told, and not by these */
+	bool is_recorded_only; /* derives no forwards and reads no frames */
+	bool is_by_frames;     /* uses frames instead of ranges, even if ranges were recorded */
 	/*
-	 * Siblings whose names differ in numbers alone, and that come no more than twice each, are
-	 * one where there are more than so many; 0: never.
+	 * Joins siblings whose names differ only in numbers. Each must come at most twice, and
+	 * there must be more than this number; 0: never.
 	 */
 	uint64_t fold;
 };
@@ -118,13 +130,17 @@ enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_p
 void gp_phases_free(struct gp_phases *phases);
 
 enum gp_phases_by {
-	GP_PHASES_BY_NOTHING, /* nobody told a range, and there are no stacks: not known */
+	GP_PHASES_BY_NOTHING, /* no ranges were recorded and there are no stacks: unknown */
 	GP_PHASES_BY_RANGES,
-	GP_PHASES_BY_FRAMES, /* stacks are all that there is, or all but backwards of an engine */
+	/* the only evidence are stacks, or stacks and backwards of the engine */
+	GP_PHASES_BY_FRAMES,
 };
-/* What says of a recording's memory in which phase it was. Different ones cannot be compared. */
+/*
+ * The evidence for the phases of a recording's memory. Recordings with different evidence cannot be
+ * compared.
+ */
 enum gp_phases_by gp_phases_by(const struct gp_info *info);
-/* "nvtx", "torch", "engine", "control", "derived", "frames"; NULL: no such source. */
+/* "nvtx", "torch", "engine", "control", "derived", "frames"; NULL: not a source. */
 const char *gp_range_source_name(unsigned source);
 
 #endif

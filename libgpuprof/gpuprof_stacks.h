@@ -1,6 +1,6 @@
 /*
- * Part of gpuprof.h, which includes it: who was calling. The frames of a stack, what users call the
- * place that they show, and how it is said on one line. Texts hold until gp_recording_close.
+ * Part of gpuprof.h, which includes it: the frames of a stack, the users' names of the place that
+ * they show, and their text. Texts live until gp_recording_close.
  */
 #ifndef GPUPROF_STACKS_H
 #define GPUPROF_STACKS_H
@@ -11,126 +11,135 @@
 
 struct gp_recording;
 
-/* One frame of a stack, native or Python. Its texts hold until gp_recording_close. */
+/* One frame of a stack, native or Python. Its texts live until gp_recording_close. */
 struct gp_frame {
-	const char *function; /* NULL: not known, and `unknown` says why */
+	const char *function; /* NULL: not known; see `unknown` */
 	const char *file;     /* NULL unknown */
 	uint32_t line;	      /* 0 unknown */
-	const char *module;   /* native: path of the object it lies in; NULL: none */
+	const char *module;   /* native: path of the object that contains it; NULL: none */
 	uint64_t module_offset;
 	uint64_t address;    /* native: the return address; Python: 0 */
 	const char *unknown; /* why it has no function; NULL: it has one */
 	bool is_python;
-	bool is_inlined;     /* into the frame that follows */
-	bool is_interpreter; /* of CPython itself: what the Python frames say already */
-	bool is_user;	     /* Python: of no package, nor of the standard library, nor generated */
+	bool is_inlined;     /* inlined into the following frame */
+	bool is_interpreter; /* a frame of CPython itself, which the Python frames show already */
+	bool is_user; /* Python: not of a package or the standard library, and not generated */
 };
-/* A stack has at most so many frames, inlined ones included. */
+/* Capacity of a stack in frames, inlined ones included. */
 #define GP_FRAMES_MAX 512u
 
 struct gp_stack {
 	size_t frames;
 	/*
-	 * Why frames are missing, a text; NULL: none are. Native frames below the innermost Python
-	 * function, which --stacks=both leaves out, count in `missing_native` alone.
+	 * Why frames are missing, a text; NULL: none are. --stacks=both leaves out native frames
+	 * below the innermost Python function. They affect `missing_native` only.
 	 */
 	const char *missing, *missing_native;
-	bool is_native_whole, is_python_whole; /* all of that kind are there */
-	bool is_native_sure; /* none is missing between two: not found along frame pointers */
-	bool is_python_off; /* Python frames were asked for and could not be had in the whole job */
+	bool is_native_whole, is_python_whole; /* no frame of that kind is missing */
+	/* no native frame is missing between two others: not found along frame pointers */
+	bool is_native_sure;
+	bool is_python_off; /* Python frames were requested but not available in the whole job */
 	bool has_native, has_python;
 };
 enum gp_stack_how {
-	GP_STACK_BARE = 0, /* native frames by address alone: nothing is looked up */
-	/* native frames get names: those stored in the recording, else of this machine's files */
+	GP_STACK_BARE = 0, /* native frames by address alone, without symbols */
+	/* names of native frames: those stored in the recording, else from files of this machine */
 	GP_STACK_SYMBOLS = 1,
-	/* with symbols, without native frames of the interpreter and those that started it */
+	/* with symbols; without native frames of the interpreter and of its start */
 	GP_STACK_FOLDED = 2,
 };
 /*
- * The frames of a record's `stack`, innermost first, native and Python ones in the order in which
- * they called each other, at most `most` into `frame`. `at_ns` is the event's moment: which module
- * was mapped where depends on it. The first look-up in a module reads its symbols, which can take
- * seconds; what is known is kept. False: no such stack is known.
+ * Returns the frames of a record's `stack`, innermost first. Native and Python frames are in the
+ * order of their calls. At most `most` go into `frame`. `at_ns` is the event's moment, which
+ * decides which module was mapped where. The first look-up in a module reads its symbols, which can
+ * take seconds; the names are cached. False: the stack is unknown.
  */
 bool gp_recording_stack(struct gp_recording *recording, uint32_t id, int64_t at_ns,
 			enum gp_stack_how how, struct gp_stack *out, struct gp_frame *frame,
 			size_t most);
 
 #define GP_NAME_MAX 128u
-/* "" where nothing is known; a name that does not fit is left out, never cut. */
+/* Names are "" if unknown. A name that does not fit is left out, never cut. */
 struct gp_names {
 	/*
-	 * "aten::addmm", "aten::add.Tensor", "ncclAllReduce": the innermost operator that does more
-	 * than get memory, of those between the allocation and the first frame of Python or of
-	 * autograd. Where none of them is one, a call that users know (ncclAllReduce,
-	 * PJRT_Client_Compile) or what the memory is for ("DDP buckets"). Where PyTorch's name
-	 * does not tell name and overload apart, it is left whole: "aten::linalg_norm_ord_str".
+	 * "aten::addmm", "aten::add.Tensor", "ncclAllReduce": the innermost operator with other
+	 * work than getting memory. Searches from the allocation to the first frame of Python or
+	 * autograd. If there is no operator: a call that users know (ncclAllReduce,
+	 * PJRT_Client_Compile), or the purpose ("DDP buckets"). If PyTorch's name does not separate
+	 * name and overload, it stays whole: "aten::linalg_norm_ord_str".
 	 */
 	char operator[GP_NAME_MAX];
 	/*
-	 * "aten::linear": the outermost of these, what the user's line or the node asked for; "":
-	 * it is the same.
+	 * "aten::linear": the outermost of these operators, which the user's line or the node
+	 * called. "": equals `operator`.
 	 */
 	char outer_operator[GP_NAME_MAX];
 	/*
-	 * "AddmmBackward0": the innermost autograd node, Python frames inside it or not; of one
-	 * written in Python the class that has the backward, "TwiceBackward". Where the
-	 * engine itself allocates its step, "validate_outputs (engine)", else "autograd engine".
+	 * "AddmmBackward0": the innermost autograd node, whether Python frames are inside it or
+	 * not. Of a node written in Python: the class with the backward, "TwiceBackward". If the
+	 * engine's own step allocates: "validate_outputs (engine)", else "autograd engine".
 	 */
 	char node[GP_NAME_MAX];
-	bool is_outside_backward; /* no frame is of autograd's engine, and none could be unseen */
+	/* no frame is of autograd's engine, and no such frame can be missing */
+	bool is_outside_backward;
 	/*
-	 * Python's outermost frame begins a program or a thread, and none calls the engine: where
-	 * Python's frames are whole, native ones that are left out beyond are not of it either.
+	 * Python's outermost frame begins a program or a thread, and none calls the engine. If all
+	 * Python frames are present, omitted outer native frames are not of the engine either.
 	 */
 	bool has_no_engine_call;
 	/*
-	 * "cuBLAS": of the innermost module that is neither CUDA's runtime or driver nor the C or
-	 * C++ library. A runtime linked into a library counts as that library. Calls through
-	 * ctypes are of the Python package they stand in, else "Python"; the program's own are
-	 * named by its file.
+	 * "cuBLAS": of the innermost module outside of CUDA's runtime and driver and the C and C++
+	 * libraries. A runtime linked into a library counts as that library. Calls through ctypes
+	 * belong to their Python package, else "Python". The program itself is named by its file.
 	 */
 	char library[GP_NAME_MAX];
-	bool is_own; /* that is the program itself, or Python code of no library that is known */
-	/* "cuBLAS": the framework asks for a workspace that it keeps for this library; "": no */
+	bool is_own; /* `library` is the program itself, or Python code of no known library */
+	/* "cuBLAS": the framework requests a workspace that it keeps for this library; "": none */
 	char workspace[GP_NAME_MAX];
 	/*
-	 * Index of the user's frame, SIZE_MAX none: the innermost Python frame that is of no
-	 * installed package and not of the standard library or generated; else the innermost one of
-	 * another package than PyTorch; in a program without Python the innermost frame of the
-	 * program itself.
+	 * Index of the user's frame; SIZE_MAX: none. The innermost Python frame that is not
+	 * generated and not of an installed package or the standard library. Else the innermost
+	 * frame of a package other than PyTorch. In a program without Python: the innermost frame
+	 * of the program itself.
 	 */
 	size_t user;
-	/* Index of the frame by which `library` was entered, by name; SIZE_MAX none. */
+	/* Index of the frame through which `library` was entered, by name; SIZE_MAX: none. */
 	size_t caller;
 };
-/* What users call the place that these frames show. They must not be folded, and have symbols. */
+/*
+ * The users' names of the place that these frames show. The frames must be unfolded and have
+ * symbols.
+ */
 void gp_recording_names(struct gp_recording *recording, const struct gp_frame *frame, size_t frames,
 			struct gp_names *out);
 
-/* One of them is an optimizer's step. */
+/* True if one of them is an optimizer's step. */
 bool gp_frames_are_of_optimizer(const struct gp_frame *frame, size_t frames);
 
 /*
- * Leaves out the frames that tell a person nothing (the rows FOLDED of frame_names.def), and
- * turns of a recursion but the outermost; how many are left, in place, one at least where one was
- * not the interpreter's. gp_recording_names needs all frames: it comes first.
+ * Removes uninformative frames in place (the rows FOLDED of frame_names.def), and all turns of a
+ * recursion but the outermost. Returns how many remain: at least one if a frame is not of the
+ * interpreter. Call gp_recording_names before, since it needs all frames.
  */
 size_t gp_frames_tell(struct gp_frame *frame, size_t frames);
-/* They are shown alike: the same function, file, line and module; without a name the same place. */
+/*
+ * True if they look equal: same function, file, line and module. Without a name: the same address.
+ */
 bool gp_frame_reads_like(const struct gp_frame *a, const struct gp_frame *b);
 /*
- * A path as its package knows it: "torch/nn/modules/module.py" of one in site-packages, the part
- * behind lib/python3.X of the standard library's, else all of it.
+ * A path within its package: "torch/nn/modules/module.py" in site-packages. Of the standard
+ * library, the part after lib/python3.X. Else the whole path.
  */
 const char *gp_short_path(const char *path);
-/* A function's name of at most 72 bytes: long ones without template arguments, or their middle. */
+/*
+ * Shortens a function's name to at most 72 bytes. Long names lose their template arguments, or
+ * their middle.
+ */
 void gp_short_name(const char *name, char *out, size_t room);
 /*
- * A frame on one line: "aten::addmm", "AddmmBackward0", "autograd engine" where users know it by
- * such a name, else "Job.step (train.py:42)", "solve (solver.cc:7)", "solve [libsolver.so]".
- * `below`: a directory that is left out of Python files in it; NULL: none.
+ * A frame on one line: "aten::addmm", "AddmmBackward0", "autograd engine" if users know it by such
+ * a name. Else "Job.step (train.py:42)", "solve (solver.cc:7)", "solve [libsolver.so]". `below` is
+ * a directory to leave out of the paths of Python files in it; NULL: none.
  */
 void gp_frame_label(const struct gp_frame *frame, const char *below, char *out, size_t room);
 

@@ -1,6 +1,6 @@
 /*
- * Part of gpuprof.h, which includes it: the steps of a job (iterations of its training or inference
- * loop), found without being told. Moments (`*_ns`) count from start_unix_ns.
+ * Part of gpuprof.h, which includes it: finds the steps of a job (iterations of its training or
+ * inference loop) without annotations. Moments (`*_ns`) count from start_unix_ns.
  */
 #ifndef GPUPROF_STEPS_H
 #define GPUPROF_STEPS_H
@@ -15,49 +15,48 @@ struct gp_recording;
 
 /* Where the boundaries of steps come from. */
 enum gp_step_source {
-	GP_STEPS_NONE,	     /* no steps were found: `why` */
-	GP_STEPS_RANGES,     /* ranges that the job, or its framework, opened each step */
+	GP_STEPS_NONE,	     /* no steps were found: see `why` */
+	GP_STEPS_RANGES,     /* ranges that the job or its framework opened in each step */
 	GP_STEPS_UPDATES,    /* ranges in which PyTorch's optimizers updated parameters */
-	GP_STEPS_REPETITION, /* what the job launches and allocates repeats itself */
+	GP_STEPS_REPETITION, /* repetition of the job's launches and allocations */
 	GP_STEP_SOURCES,
 };
 extern const char *const gp_step_source_names[GP_STEP_SOURCES]; /* "none", "ranges", ... */
 
 struct gp_step {
 	int64_t begin_ns; /* of its first launch or allocation */
-	int64_t end_ns;	  /* where the next one begins; the last one's: of what it did last */
+	int64_t end_ns;	  /* begin of the next step; of the last step: its last event */
 	uint64_t launches;
-	uint64_t live_bytes; /* when it began: of the framework, else of the driver */
+	uint64_t live_bytes; /* at its begin: of the framework, else of the driver */
 };
 
 /*
- * Step k of the text interface is step[k - 1]: the first that is kept is 1. What lies between two
- * steps (an evaluation) belongs to the one before.
+ * Step k of the text interface is step[k - 1]; the first kept step is 1. Work between two steps (an
+ * evaluation) belongs to the earlier one.
  */
 struct gp_steps {
 	enum gp_step_source source;
-	const char *why; /* a text that holds for ever; NULL: there are steps */
+	const char *why; /* static text; NULL: there are steps */
 	size_t steps;
 	struct gp_step *step;
 	/*
-	 * So many at the beginning are unlike those that follow: longer by half than the median, or
-	 * with half as many launches more or less. Times are of those behind them.
+	 * Number of steps at the beginning that differ from the following ones. They are longer by
+	 * half than the median, or launch half as many kernels more or less. Times exclude them.
 	 */
 	size_t warmup;
-	int64_t p50_ns, p99_ns; /* of what lies between two begins; -1: too few steps */
+	int64_t p50_ns, p99_ns; /* between two begins; -1: too few steps */
 	double per_second;
 };
 
 /*
- * Finds the steps of what is kept. One replay; memory by the different things that are launched
- * and allocated, up to 100 MB for the order in which they come, and some hundred bytes for each
- * range that is a step or updates parameters. A recording without steps is no
- * failure: see source. Free with gp_steps_free.
+ * Finds the steps of the kept events. One replay. Needs memory for each different launch and
+ * allocation, up to 100 MB for their order. Ranges that are steps or update parameters need some
+ * hundred bytes each. Succeeds also without steps: see `source`. Free with gp_steps_free.
  */
 enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *out);
 /*
- * Ranges of this name are the steps, whatever the number in it: for whatever is asked of the
- * recording from now on. The text must live as long; NULL: as gp_steps_find finds them.
+ * Makes ranges of this name the steps, with any number in the name, for all later calls on the
+ * recording. The text must live as long; NULL: as gp_steps_find finds them.
  */
 void gp_steps_name(struct gp_recording *recording, const char *name);
 void gp_steps_free(struct gp_steps *steps);
