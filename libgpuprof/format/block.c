@@ -42,7 +42,7 @@ void gp_block_header_encode(const struct gp_block_header *header,
 	gp_fixed_put(out + CRC_AT, gp_crc32c(out, CRC_AT), 4);
 }
 
-/* What a reader does for a file stays in proportion to its bytes. */
+/* Keeps a reader's work in proportion to the bytes of the file. */
 static uint32_t least_bytes(const struct gp_block_header *h)
 {
 	const uint32_t of_payload = h->raw_bytes / GP_BLOCK_RATIO;
@@ -84,7 +84,7 @@ enum gp_status gp_block_header_decode(const unsigned char in[GP_BLOCK_HEADER],
 		.mono_ns = gp_fixed_get(in + 64, 8),
 		.unix_ns = gp_fixed_get(in + 72, 8),
 	};
-	/* a search for blocks asks at each magic: the checksum is what takes time */
+	/* a search for blocks tries each magic; the checksum takes most of the time */
 	if (!is_plausible(&header) || gp_fixed_get(in + CRC_AT, 4) != gp_crc32c(in, CRC_AT))
 		return GP_E_DAMAGED;
 	*out = header;
@@ -94,7 +94,7 @@ enum gp_status gp_block_header_decode(const unsigned char in[GP_BLOCK_HEADER],
 /* ---- scratch ---- */
 
 /*
- * zstd level 1, pinned so that the memory needed is the same with every version: window 128 KiB,
+ * zstd level 1 with fixed parameters, so that every version needs the same memory: window 128 KiB,
  * strategy fast.
  */
 #define WINDOW_LOG 17
@@ -102,7 +102,7 @@ enum gp_status gp_block_header_decode(const unsigned char in[GP_BLOCK_HEADER],
 #define HASH_LOG 13
 #define MIN_MATCH 6
 
-/* A flush between columns of that size: each gets entropy tables of its own. */
+/* Flushes between columns of at least this size, so that each gets its own entropy tables. */
 #define OWN_TABLES 2048u
 
 struct gp_block_scratch {
@@ -251,7 +251,7 @@ enum gp_status gp_block_encode(struct gp_block_scratch *scratch, struct gp_block
 	return GP_OK;
 }
 
-/* The one bit of a zstd frame header that decoders do not look at. */
+/* The one bit of a zstd frame header that decoders ignore. */
 static bool has_unused_bit(const unsigned char *payload, uint32_t bytes)
 {
 	return bytes > 4 && (payload[4] & 0x10) != 0;

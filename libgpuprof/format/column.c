@@ -36,7 +36,7 @@ bool gp_kind_coding_complete(struct gp_kind_coding *kind)
 	return kind->takes_order <= 1;
 }
 
-/* The first total of a block event moves by its bytes, the second stays. */
+/* The first total of a block event changes by its bytes; the second stays. */
 static enum gp_coding coding_of_total(unsigned kind, bool is_first)
 {
 	if (is_first && kind == GP_BLOCK_ALLOC)

@@ -1,23 +1,23 @@
 /*
- * The columns of a block's payload: what is shared by the writer (column_write.c) and the reader
- * (column_read.c). A record is a symbol (all of it but time, order and running totals), numbered by
- * first appearance in the block; most records repeat one. docs/FORMAT.md has the rules. Caller's
- * memory, no I/O, no zstd.
+ * The columns of a block's payload: shared by the writer (column_write.c) and the reader
+ * (column_read.c). A symbol is a record without its time, order and running totals. Symbols are
+ * numbered by first appearance in the block; most records repeat one. docs/FORMAT.md has the rules.
+ * Uses only the caller's memory; no I/O, no zstd.
  */
 #ifndef GP_COLUMN_H
 #define GP_COLUMN_H
 
 #include "block.h"
 
-/* In the order in which they follow each other in the payload. On disk. */
+/* In the order of the payload. On disk. */
 enum gp_stream {
 	GP_STREAM_TIME_LOW,  /* low bytes of the time differences */
 	GP_STREAM_TIME_HIGH, /* high bytes */
-	GP_STREAM_TIME_WIDE, /* differences that do not fit in them */
+	GP_STREAM_TIME_WIDE, /* differences that do not fit in these bytes */
 	GP_STREAM_ORDER,
 	GP_STREAM_SYMBOL,
 	GP_STREAM_TOTAL,
-	GP_STREAM_NUMBER, /* from here on: the fields of new symbols */
+	GP_STREAM_NUMBER, /* from here on: fields of new symbols */
 	GP_STREAM_WORD,
 	GP_STREAM_WORD_NEW,
 	GP_STREAM_ADDRESS,
@@ -31,7 +31,7 @@ enum gp_stream {
 };
 
 /*
- * How a field is written. On disk, in the kind table of each block, so that a reader needs no
+ * Coding of a field. On disk, in the kind table of each block, so that readers do not need
  * events.def.
  */
 enum gp_coding {
@@ -40,9 +40,9 @@ enum gp_coding {
 	GP_CODING_ADDRESS,
 	GP_CODING_BYTES,
 	GP_CODING_HANDLE,
-	GP_CODING_TOTAL,       /* as before */
-	GP_CODING_TOTAL_PLUS,  /* grown by the record's bytes */
-	GP_CODING_TOTAL_MINUS, /* shrunk by them */
+	GP_CODING_TOTAL,       /* unchanged */
+	GP_CODING_TOTAL_PLUS,  /* increased by the record's bytes */
+	GP_CODING_TOTAL_MINUS, /* decreased by them */
 	GP_CODINGS,
 };
 
@@ -52,18 +52,18 @@ enum gp_coding {
 
 struct gp_kind_coding {
 	uint16_t kind;
-	uint8_t takes_order; /* 1: the next record's order is one more */
+	uint8_t takes_order; /* 1: the next record's order is one higher */
 	uint8_t coding[GP_FIELDS];
 	/* derived */
 	uint8_t bytes_field; /* first field coded as bytes */
 	uint8_t totals;
 	uint8_t total_field[4];
-	uint64_t total_sign[4]; /* 1, 0 or -1: by how many of the record's bytes it moves */
-	uint64_t kept[4];	/* v[n] & kept[n] belongs to the symbol: 0 for totals */
+	uint64_t total_sign[4]; /* 1, 0 or -1: factor of the record's bytes in the change */
+	uint64_t kept[4];	/* v[n] & kept[n] is a part of the symbol: 0 for totals */
 };
 
 #define GP_KIND_CODING_BYTES 8u
-/* times are kept in multiples of 64 ticks (about 25 ns of a 2.5 GHz TSC): a byte an event less */
+/* times are in multiples of 64 ticks (about 25 ns of a 2.5 GHz TSC): saves a byte per event */
 #define GP_TIME_SHIFT 6u
 #define GP_TIME_SHIFT_MAX 16u
 #define GP_TIME_WIDE 0xffffu
@@ -75,14 +75,13 @@ struct gp_kind_coding {
 #define GP_COLUMNS_HEAD (3u + GP_KINDS * GP_KIND_CODING_BYTES + GP_STREAMS * 5u)
 #define GP_COLUMNS_MAX (GP_COLUMNS_HEAD + GP_BLOCK_RECORDS * 128u)
 
-#define GP_DICTIONARY_MAX \
-	GP_BLOCK_RECORDS /* entries; what comes later is written in full each time */
+#define GP_DICTIONARY_MAX GP_BLOCK_RECORDS /* entries; later values are written in full each time */
 #define GP_DICTIONARY_SLOTS 16384u
 
-/* The tokens that begin each dictionary-coded value; GP_TOKEN_INDEX + n is entry n. */
+/* First token of a dictionary-coded value; GP_TOKEN_INDEX + n is entry n. */
 enum { GP_TOKEN_PREDICTED = 0, GP_TOKEN_NEW = 1, GP_TOKEN_INDEX = 2 };
 
-/* Two symbols before predict the next. */
+/* The two previous symbols predict the next. */
 #define GP_SUCCESSORS 8192u
 
 static inline unsigned gp_successor_cell(uint32_t last, uint32_t before)
@@ -90,22 +89,19 @@ static inline unsigned gp_successor_cell(uint32_t last, uint32_t before)
 	return (last * 0x9e3779b1u + before * 0x85ebca6bu) >> 19;
 }
 
-/*
- * What both sides remember while they go through a block. Symbol and dictionary numbers are 16
- * bits.
- */
+/* State of both sides while they process a block. Symbol and dictionary numbers have 16 bits. */
 struct gp_column_state {
 	uint64_t time; /* in units of 1 << shift */
 	uint64_t next_order;
 	uint32_t symbols;
-	uint32_t last, before; /* symbols; GP_BLOCK_RECORDS: none */
+	uint32_t last, before; /* previous symbols; GP_BLOCK_RECORDS: none */
 	uint64_t address, address_new, handle_new;
 	uint64_t predicted[GP_KINDS + 1]
 			  [GP_FIELDS]; /* last value of this kind's field in a new symbol */
 	uint64_t totals[256][4];       /* by device and place among the record's totals */
 	uint64_t bytes_at[GP_DICTIONARY_MAX +
-			  1];		   /* by address entry; the last is for those without */
-	uint64_t word_predicted[2];	   /* shape, stack */
+			  1];	    /* by address entry; the last is for records without an entry */
+	uint64_t word_predicted[2]; /* shape, stack */
 	uint16_t successor[GP_SUCCESSORS]; /* 1 + symbol; 0: none */
 	struct gp_record symbol[GP_BLOCK_RECORDS];
 };
@@ -113,12 +109,9 @@ _Static_assert(GP_SUCCESSORS == 1u << (32 - 19), "the cell's shift");
 
 void gp_column_state_init(struct gp_column_state *state);
 
-/* Fills in the derived fields; false: no correct writer wrote these codings. */
+/* Sets the derived fields. False: a correct writer cannot have written these codings. */
 bool gp_kind_coding_complete(struct gp_kind_coding *kind);
-/*
- * The coding that this version gives to a kind; `out` is complete. Kinds without a row have numbers
- * only.
- */
+/* This version's coding of a kind; `out` is complete. Kinds without a row have numbers only. */
 void gp_kind_coding_of(unsigned kind, struct gp_kind_coding *out);
 
 /*
@@ -141,7 +134,7 @@ static inline void gp_shape_to(struct gp_record *r, uint64_t shape)
 	r->code = (uint16_t)(shape >> 48);
 }
 
-/* By how many bytes the record moves totals. */
+/* By how many bytes the record changes totals. */
 static inline uint64_t gp_total_bytes(const struct gp_kind_coding *kind, const struct gp_record *r)
 {
 	if (kind->bytes_field == GP_FIELD_NONE)
@@ -149,7 +142,7 @@ static inline uint64_t gp_total_bytes(const struct gp_kind_coding *kind, const s
 	return kind->bytes_field == GP_FIELD_AUX ? r->aux : r->v[kind->bytes_field];
 }
 
-/* What a total should be: the last one of this device and place, moved by the record's bytes. */
+/* The expected total: the last one of this device and place, changed by the record's bytes. */
 static inline uint64_t gp_total_predicted(const struct gp_column_state *state,
 					  const struct gp_kind_coding *kind,
 					  const struct gp_record *r, unsigned place)
@@ -157,20 +150,20 @@ static inline uint64_t gp_total_predicted(const struct gp_column_state *state,
 	return state->totals[r->device][place] + gp_total_bytes(kind, r) * kind->total_sign[place];
 }
 
-/* The writer's half: streams in its own memory. */
+/* The writer's half. The streams lie in its own memory. */
 struct gp_column_writer;
 size_t gp_column_writer_bytes(void);
 void gp_column_writer_init(struct gp_column_writer *writer);
 
-/* One piece of the payload: pieces follow each other. */
+/* One piece of the payload; the pieces are contiguous in the file. */
 struct gp_piece {
 	const unsigned char *bytes;
 	size_t n;
 };
 
 /*
- * Transposes; pieces[0] is the head, then one for each stream. Fills in records, raw_bytes,
- * first_order and last_order. GP_E_ARGUMENT when the slots are not whole records.
+ * Transposes the slots. pieces[0] is the head, then one for each stream. Sets records, raw_bytes,
+ * first_order and last_order. GP_E_ARGUMENT: the slots are not whole records.
  */
 enum gp_status gp_columns_write(struct gp_column_writer *writer, struct gp_column_state *state,
 				struct gp_block_header *header, const struct gp_record *ring,

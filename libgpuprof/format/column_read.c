@@ -1,7 +1,6 @@
 /*
- * Columns into records. Believes nothing: every stream ends where its length says and must be used
- * up, every number is checked before it is an index, and more than GP_BLOCK_RECORDS slots are never
- * written.
+ * Columns into records. Trusts no input: every stream must end exactly where its length ends. Every
+ * number is checked before its use as an index. At most GP_BLOCK_RECORDS slots are written.
  */
 #include <string.h>
 
@@ -90,8 +89,7 @@ static bool get_sized(struct cursor *in, uint64_t *value)
 }
 
 /*
- * Where a token leads: GP_TOKEN_PREDICTED, GP_TOKEN_NEW, or an entry that exists and is stored in
- * *value.
+ * The entry of a token: GP_TOKEN_PREDICTED, GP_TOKEN_NEW, or an existing entry, stored in *value.
  */
 static bool get_token(struct cursor *in, const struct entries *entries, uint64_t *token,
 		      uint64_t *value)
@@ -200,7 +198,7 @@ static bool get_field(struct gp_column_reader *reader, struct gp_column_state *s
 		return get_bytes(reader, &state->bytes_at[*address], value);
 	case GP_CODING_HANDLE:
 		return get_handle(reader, state, predicted, value);
-	default: /* totals come with each record */
+	default: /* each record has its totals */
 		*value = 0;
 		return true;
 	}
@@ -258,7 +256,7 @@ static bool next_symbol(struct gp_column_reader *reader, struct gp_column_state 
 static bool next_time(struct gp_column_reader *reader, struct gp_column_state *state,
 		      uint64_t *ticks)
 {
-	/* both streams have a byte for each record: checked with the head */
+	/* the head was checked: both streams have a byte for each record */
 	uint64_t delta = *reader->in[GP_STREAM_TIME_LOW].at++;
 	delta |= (uint64_t)*reader->in[GP_STREAM_TIME_HIGH].at++ << 8;
 	if (delta == GP_TIME_WIDE) {

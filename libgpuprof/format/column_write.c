@@ -1,8 +1,7 @@
 /*
- * Records into columns. Runs in the job's process, once for every event: one comparison for a
- * record that follows the two before it as it did last time, one hash look-up for another one that
- * was seen before in the block. Streams have room for the worst record, so nothing here checks for
- * space.
+ * Records into columns. Runs in the job's process, once for every event. A record that follows the
+ * two before it as last time costs one comparison. Another record that the block already has costs
+ * one hash look-up. Streams have room for the worst record, so this code does not check for space.
  */
 #include <string.h>
 
@@ -72,7 +71,7 @@ void gp_column_writer_init(struct gp_column_writer *w)
 		gp_kind_coding_of(kind, &w->kinds[kind]);
 }
 
-/* Only what the last block used: most use little of it. */
+/* Clears only what the last block used: most blocks use little of it. */
 static void empty(uint16_t *slot, const uint16_t *used, uint32_t *number)
 {
 	while (*number > 0)
@@ -96,7 +95,7 @@ static unsigned char *put_token(unsigned char *out, uint32_t token)
 	return gp_varint_put(out, token);
 }
 
-/* The entry of a value; new ones get the next number while there is room and `is_new` is set. */
+/* The entry of a value. New values get the next number if there is room and `is_new` is set. */
 static uint32_t dictionary_find(struct dictionary *d, uint64_t value, bool *is_new)
 {
 	uint32_t at = (uint32_t)((value ^ value >> 32) * 0x9e3779b97f4a7c15u >> 50);
@@ -222,7 +221,7 @@ static void put_symbol(struct gp_column_writer *w, struct gp_column_state *state
 		case GP_CODING_HANDLE:
 			put_handle(w, state, value, &predicted[field]);
 			break;
-		default: /* totals are written with each record */
+		default: /* each record writes its totals */
 			break;
 		}
 	}
@@ -232,14 +231,14 @@ static void put_symbol(struct gp_column_writer *w, struct gp_column_state *state
 
 #define HOT static inline __attribute__((always_inline))
 
-/* What moves with every record: not in memory that the bytes written might alias. */
+/* State that changes with every record: kept out of memory that the written bytes might alias. */
 struct cursor {
 	unsigned char *time_wide, *order, *symbol, *total;
 	uint64_t time, next_order, lowest, highest;
 	uint32_t records, last, before;
 };
 
-/* What a symbol is: the last 48 bytes of the record, totals taken out. */
+/* The words of a symbol: the last 48 bytes of the record without totals. */
 typedef uint64_t pair __attribute__((vector_size(16)));
 struct words {
 	pair shape, low, high;
@@ -265,7 +264,7 @@ HOT bool is_symbol(struct words k, const struct gp_record *symbol)
 	return (differs[0] | differs[1]) == 0;
 }
 
-/* Finds or adds the symbol of the words. */
+/* Finds or adds the symbol of these words. */
 static uint32_t symbol_find(struct gp_column_writer *w, struct gp_column_state *state,
 			    struct words k, bool *is_new)
 {
@@ -287,7 +286,7 @@ static uint32_t symbol_find(struct gp_column_writer *w, struct gp_column_state *
 	return w->symbols++;
 }
 
-/* A record that does not follow the two before it as it did last time. */
+/* A record that does not follow the two before it as last time. */
 static __attribute__((noinline)) uint32_t put_unforeseen(struct gp_column_writer *w,
 							 struct gp_column_state *state,
 							 const struct gp_kind_coding *kind,

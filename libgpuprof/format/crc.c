@@ -1,4 +1,4 @@
-/* CRC-32C, four bits at a time: a header of 96 bytes a block needs no more. */
+/* CRC-32C, four bits at a time: fast enough for one header of 96 bytes per block. */
 #include "crc.h"
 
 uint32_t gp_crc32c(const unsigned char *bytes, size_t n)

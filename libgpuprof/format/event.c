@@ -21,10 +21,7 @@ const struct gp_event_info gp_event_infos[GP_KINDS] = {
 #undef F
 #undef U
 
-/*
- * `dump --json` makes one object of these and of what every event has: a name that stands there
- * twice is none.
- */
+/* `dump --json` makes one object of these and of the common fields, so no name may occur twice. */
 #define F(field, meaning) char field;
 #define U(n)
 #define EVENT(id, NAME, row, CLASS, aux, v0, v1, v2, v3)              \

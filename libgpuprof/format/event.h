@@ -1,6 +1,6 @@
 /*
- * The vocabulary: what an event is, in a ring, in a decoded block and in the reading API alike.
- * Owns struct gp_record and the tables that events.def expands to. No code paths, no I/O.
+ * The vocabulary: defines an event, for the ring, decoded blocks and the reading API alike. Owns
+ * struct gp_record and the tables that events.def expands to. No code paths, no I/O.
  */
 #ifndef GP_EVENT_H
 #define GP_EVENT_H
@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a field means. On disk only through the choice of a column's coding: see docs/FORMAT.md. */
+/*
+ * Meaning of a field. Affects the file only through the choice of a column's coding: see
+ * docs/FORMAT.md.
+ */
 enum gp_defined {
 	GP_UNUSED,
 	GP_ADDRESS, /* device or host virtual address */
@@ -70,8 +73,8 @@ enum gp_fact {
 	GP_FACT_ROUTES = 4,	/* value: look-ups of a known name that got the driver's pointer */
 	GP_FACT_BLOCK_REPORTS = 5,   /* value: 1 the framework reports its blocks to us */
 	GP_FACT_FRAMEWORK_LATE = 6,  /* value: 1 the framework had blocks before the recording */
-	GP_FACT_STACKS_CUT = 7,	     /* value: events whose stack found no room */
-	GP_FACT_STACK_LAUNCHES = 8,  /* value: each so many launches of a thread have a stack */
+	GP_FACT_STACKS_CUT = 7,	     /* value: events whose stack did not fit */
+	GP_FACT_STACK_LAUNCHES = 8,  /* value: every n-th launch of a thread has a stack */
 	GP_FACT_NO_PYTHON = 9,	     /* text: why requested Python frames are missing */
 	GP_FACT_NO_NATIVE = 10,	     /* text: why requested native frames are missing */
 	GP_FACT_FRAME_POINTERS = 11, /* value: 1 native frames were found along frame pointers */
@@ -80,15 +83,16 @@ enum gp_fact {
 	GP_FACT_ALLOCATOR_DETAILS = 16,
 	/* text: "NAME=value" of PYTORCH_CUDA_ALLOC_CONF, a blank, of PYTORCH_ALLOC_CONF */
 	GP_FACT_ALLOC_CONF = 17,
-	GP_FACT_RANGES_UNNAMED = 18, /* value: ranges and marks whose name found no room */
+	GP_FACT_RANGES_UNNAMED = 18, /* value: ranges and marks whose name did not fit */
 	GP_FACT_NVTX = 19,	     /* text: why NVTX does not report to us */
 	/* value: 1 uses of memory are recorded, 0 requested but not; text: why */
 	GP_FACT_USES = 24,
-	GP_FACT_USES_BEYOND = 25, /* value: allocations whose uses are not recorded: no room */
+	/* value: allocations whose uses are not recorded for lack of memory */
+	GP_FACT_USES_BEYOND = 25,
 	/* value: 1 the framework's own ranges are recorded, 0 they are not; text: why */
 	GP_FACT_TORCH_RANGES = 28,
-	GP_FACT_SCOPE = 32, /* text: what was to be captured, as words of options */
-	/* value: SCOPE.by with which the recording ended, its process did not */
+	GP_FACT_SCOPE = 32, /* text: the requested capture, as options */
+	/* value: SCOPE.by of the end of the recording, if its process continued */
 	GP_FACT_ENDED = 33,
 	GP_FACT_NATIVE_FRAMES = 34, /* value: different native frames; beside stored names */
 };
@@ -109,21 +113,21 @@ enum gp_resource {
 enum gp_how {
 	GP_HOW_CONTEXT_DESTROY = 1,
 	GP_HOW_PRIMARY_RESET = 2,   /* of the device's primary context */
-	GP_HOW_PRIMARY_RELEASE = 3, /* the last one of the primary context */
+	GP_HOW_PRIMARY_RELEASE = 3, /* the last release of the primary context */
 	GP_HOW_EXEC_DESTROY = 4,    /* an instantiated graph */
 	GP_HOW_GRAPH_DESTROY = 5,
 };
 /* GAP.why */
 enum gp_why {
-	GP_WHY_STOPPED = 1,    /* recording was stopped and goes on */
-	GP_WHY_LATE_START = 2, /* nothing was recorded before */
+	GP_WHY_STOPPED = 1,    /* recording was stopped and resumed */
+	GP_WHY_LATE_START = 2, /* no events were recorded before */
 };
 
 /* SCOPE.by: what opened or closed the scope */
 enum gp_scope_by {
 	GP_SCOPE_BY_START = 1,	  /* of the recording */
-	GP_SCOPE_BY_DELAY = 2,	  /* it was over */
-	GP_SCOPE_BY_DURATION = 3, /* it was over */
+	GP_SCOPE_BY_DELAY = 2,	  /* the delay ended */
+	GP_SCOPE_BY_DURATION = 3, /* the duration ended */
 	GP_SCOPE_BY_PROFILER = 4, /* cudaProfilerStart, cudaProfilerStop */
 	GP_SCOPE_BY_RANGE = 5,	  /* an NVTX range */
 	GP_SCOPE_BY_STEP = 6,	  /* the requested steps */
@@ -135,11 +139,11 @@ enum gp_scope_by {
 /* BLOCK_EXISTING.spare: the block is freed already, but other streams still use it */
 #define GP_FOUND_PENDING 0x80000000u
 
-/* ALLOC.flags: the low half is ours, the high half what the caller asked of the driver. */
+/* ALLOC.flags: gpuprof's in the low half, the caller's flags for the driver in the high half. */
 enum gp_alloc_flag {
 	GP_ALLOC_IMPORT = 1,   /* memory of another process or API */
 	GP_ALLOC_RETAIN = 2,   /* one more reference to a physical handle, with IMPORT */
-	GP_ALLOC_CAPTURED = 4, /* while its stream was being captured: a node of a graph */
+	GP_ALLOC_CAPTURED = 4, /* made during a stream capture: a node of a graph */
 };
 
 /* LAUNCH.block's variant */
@@ -149,13 +153,12 @@ enum gp_launch {
 	GP_LAUNCH_COOPERATIVE = 2,   /* cuLaunchCooperativeKernel */
 	GP_LAUNCH_OLD = 3,	     /* cuLaunch, cuLaunchGrid and cuLaunchGridAsync */
 	GP_LAUNCH_CAPTURED = 0x8000, /* a bit beside these: captured, not run */
-	/* another one: its parameters were scanned, USE events with what was found follow */
+	/* another bit: its parameters were scanned; USE events with the results follow */
 	GP_LAUNCH_SCANNED = 0x4000,
 };
 /*
- * What every count of launches counts an event as: a kernel launch that runs, a kernel launch that
- * a capture took into a graph and that does not run, a launch of a graph. What the driver refused
- * is no launch.
+ * How every count of launches counts an event: a kernel launch that runs; a captured kernel launch,
+ * which does not run; a graph launch. A launch that the driver refused does not count.
  */
 enum gp_launched {
 	GP_LAUNCHED_NOT, /* another event */
@@ -168,10 +171,10 @@ enum gp_launched gp_launched_as(const struct gp_record *record);
 
 /* USE.what */
 enum gp_use_what {
-	GP_USE_LAUNCH = 0,	  /* parameters of the thread's last LAUNCH */
-	GP_USE_COPY = 1,	  /* first: to, second: from; 0 where it is not known memory */
-	GP_USE_FILL = 2,	  /* first: what is filled */
-	GP_USE_CAPTURED = 0x8000, /* a bit beside these: while a capture was under way */
+	GP_USE_LAUNCH = 0, /* parameters of the thread's last LAUNCH */
+	GP_USE_COPY = 1,   /* first: destination, second: source; 0 if it is not in known memory */
+	GP_USE_FILL = 2,   /* first: destination */
+	GP_USE_CAPTURED = 0x8000, /* a bit beside these: during a capture */
 };
 
 /* MULTICAST.operation */
@@ -200,7 +203,7 @@ enum gp_node {
 	GP_NODE_CLONE = 0x100, /* not a node: the graph is a copy of `address` */
 };
 
-/* RANGE_PUSH.source: who named the range. Likewise of the other kinds of ranges and marks. */
+/* RANGE_PUSH.source: the source of the range. Likewise of the other kinds of ranges and marks. */
 enum gp_range_source {
 	GP_RANGE_NVTX = 1,
 	GP_RANGE_TORCH = 2,   /* PyTorch's own: optimizers, data loaders, record_function */
@@ -209,7 +212,7 @@ enum gp_range_source {
 	GP_RANGE_SOURCES,
 };
 
-/* RANGE_PUSH.code, and that of RANGE_START and MARK: what `payload` is */
+/* RANGE_PUSH.code, also RANGE_START.code and MARK.code: type of `payload` */
 enum gp_payload {
 	GP_PAYLOAD_NONE = 0,
 	GP_PAYLOAD_UINT64 = 1,
@@ -220,7 +223,7 @@ enum gp_payload {
 	GP_PAYLOAD_FLOAT = 6,
 };
 
-/* OBJECT_NAME.what: whose name the text is; `handle` is */
+/* OBJECT_NAME.what: kind of the named object; `handle` is */
 enum gp_object {
 	GP_OBJECT_THREAD = 1,  /* its tid */
 	GP_OBJECT_DEVICE = 2,  /* its ordinal */
@@ -229,7 +232,7 @@ enum gp_object {
 	GP_OBJECT_EVENT = 5,   /* CUevent */
 };
 
-/* By which a name is known: of a kind of object and its handle. */
+/* Key of a name: kind of object and handle. */
 #define GP_OBJECT_KEY(what, handle) ((handle) ^ (uint64_t)(what) << 52)
 
 /* CURVE.curve */
@@ -237,7 +240,7 @@ enum gp_curve {
 	GP_CURVE_DRIVER = 0,	/* requested from the driver */
 	GP_CURVE_RESERVED = 1,	/* held by the framework */
 	GP_CURVE_ALLOCATED = 2, /* handed out by the framework */
-	GP_CURVES,		/* how many a device has */
+	GP_CURVES,		/* number of curves of a device */
 	/* of the process, device 255: host memory that the driver keeps page-locked */
 	GP_CURVE_PINNED = 4,
 	/* the part of PINNED that the job registered: now, and (peak_bytes) at PINNED's peak */
@@ -249,26 +252,26 @@ enum gp_count {
 	GP_COUNT_LOST_MEMORY = 256,
 	GP_COUNT_LOST_LAUNCH = 257,
 	GP_COUNT_LOST_OTHER = 258,
-	GP_COUNT_NESTED = 259,		 /* calls from inside our own work; now lost memory */
+	GP_COUNT_NESTED = 259,		 /* calls made inside gpuprof's own work; now lost memory */
 	GP_COUNT_FRAMEWORK_EVENTS = 260, /* block events compared with the framework's totals */
-	GP_COUNT_MISMATCHES = 261,	 /* of these: that differed */
-	GP_COUNT_ANOMALIES = 262,	 /* events that contradict what came before */
+	GP_COUNT_MISMATCHES = 261,	 /* of these: those with a difference */
+	GP_COUNT_ANOMALIES = 262,	 /* events that contradict earlier ones */
 	GP_COUNT_THREADS = 263,
 	GP_COUNT_GAP_ORDER = 264,    /* 1 + order of the last GAP; 0: none */
 	GP_COUNT_NEWEST_ORDER = 265, /* the greatest order so far */
 	GP_COUNT_UNWRITTEN = 266,    /* MEMORY events of this checkpoint that no block holds */
-	GP_COUNT_SCOPES = 267,	     /* that were opened */
-	GP_COUNT_SCOPE_SINCE = 268,  /* ticks when the open one was; 0: none is open */
-	GP_COUNT_SCOPE_TICKS = 269,  /* that closed ones lasted */
+	GP_COUNT_SCOPES = 267,	     /* opened scopes */
+	GP_COUNT_SCOPE_SINCE = 268,  /* ticks when the open scope began; 0: none is open */
+	GP_COUNT_SCOPE_TICKS = 269,  /* total ticks of closed scopes */
 	GP_COUNT_SCOPE_NUMBER = 270, /* of the newest SCOPE */
 	GP_COUNTS,
 };
 
 /*
- * One event, one cache line. `order`: a MEMORY event's own place in the total order of the process;
- * for every other class the place that the next memory event would have taken. `time` is in clock
- * ticks (file header: `clock`). `extra`: further 64-byte slots that hold `text_bytes` of text
- * (DEFINE only). Unused fields are 0: writers clear them, the codec relies on it.
+ * One event, one cache line. `order` of a MEMORY event: its own place in the total order of the
+ * process. For other classes: the place that the next memory event would take. `time` is in clock
+ * ticks (file header: `clock`). `extra`: number of further 64-byte slots with `text_bytes` of text
+ * (DEFINE only). Unused fields are 0: writers clear them, and the codec relies on it.
  */
 struct gp_record {
 	uint64_t time;
@@ -297,14 +300,14 @@ struct gp_record {
 };
 _Static_assert(sizeof(struct gp_record) == 64, "a record is one cache line");
 
-/* Text of a DEFINE record: the first 8 bytes of its extra slots are its length, then the bytes. */
+/* Text of a DEFINE record: its extra slots begin with its length (8 bytes), then the text. */
 #define GP_TEXT_MAX 1016u /* 16 extra slots; stored names have up to 255 */
-/* Text of a record with its extra slots behind it, not terminated; NULL: it has none. */
+/* Text of a record followed by its extra slots, not terminated; NULL: none. */
 const char *gp_record_text(const struct gp_record *record, size_t *bytes);
 
-/* Of a RANGE_NAME; longer names are cut there. */
+/* Of a RANGE_NAME; longer names are truncated. */
 #define GP_RANGE_NAME_MAX 504u
-/* Ranges of a thread that are open at once, at most: what is deeper is not recorded. */
+/* Maximal depth of open ranges on a thread; deeper ones are not recorded. */
 #define GP_RANGES_DEEP 128u
 
 enum gp_kind {
@@ -331,13 +334,13 @@ struct gp_event_info {
  */
 extern const struct gp_event_info gp_event_infos[GP_KINDS];
 /*
- * What the job did, not what handles, stacks and checkpoints are told with: those have times that
- * run ahead of their place, as a module that took a while to be looked at.
+ * True for actions of the job. False for definitions and checkpoints, whose times may be later than
+ * their place, as after the slow inspection of a module.
  */
 bool gp_is_happening(unsigned kind);
 /*
- * Of these, what stands in the order of time: a span begins and ends at such events alone. What the
- * recorder reports about itself, as LOST, has the time of the report, and a place that is earlier.
+ * True for actions in time order: a span begins and ends only at such events. Reports of the
+ * recorder on itself, as LOST, have the time of the report and an earlier place.
  */
 bool gp_has_moment(unsigned kind);
 extern const char *const gp_space_names[GP_SPACES];

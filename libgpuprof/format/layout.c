@@ -24,7 +24,7 @@ enum {
 
 #define SLOT_BYTES_MAX ((uint64_t)1 << 46)
 
-/* Up to the NUL; what lies behind it in the caller's array is nobody's business. */
+/* Up to the NUL; the caller's bytes after it are ignored. */
 static void layout_put_text(unsigned char *out, const char *text, size_t capacity)
 {
 	memcpy(out, text, strnlen(text, capacity - 1));
@@ -105,13 +105,13 @@ enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
 	memcpy(out->hostname, in + 112, sizeof out->hostname);
 	memcpy(out->ring_path, in + 176, sizeof out->ring_path);
 	memcpy(out->command, in + 432, sizeof out->command);
-	/* first: of a damaged header the version is not to be believed either */
+	/* first: the version in a damaged header is not reliable either */
 	if (gp_fixed_get(in + CRC_AT, 4) != gp_crc32c(in, CRC_AT))
 		return GP_E_DAMAGED;
 	if (out->major > GP_FORMAT_MAJOR)
 		return GP_E_VERSION;
 	if (out->major < GP_FORMAT_MAJOR)
-		return GP_E_DAMAGED; /* there is none */
+		return GP_E_DAMAGED; /* there is no such version */
 	return is_plausible(out) ? GP_OK : GP_E_DAMAGED;
 }
 

@@ -1,18 +1,18 @@
 /*
- * Where things lie in a recording and in the shared ring file. Owns both headers' bytes; no I/O.
+ * The layout of a recording and of the shared ring file. Owns the bytes of both headers; no I/O.
  *
  * Recording:   header (GP_FILE_HEADER bytes) | slot 0 | slot 1 | ...
- *   keep-all:  one slot without end; segments follow each other.
+ *   keep-all:  one unlimited slot with all segments in sequence.
  *   ring:      `slots` slots of `slot_bytes`, written round robin. A segment starts in a fresh
- *              slot (part 0) and goes on in the following one (part 1, ...) only when its
- *              checkpoint or last block needs it.
- *   names:     DEFINE blocks behind the end of a finished recording. In a ring that did not come
- *              round that is where slots would have been: their first GP_SLOT_GUARD bytes stay 0.
- *   Each part starts with a SEGMENT block, each finished segment ends with an END block. What
- *   follows the last valid block of a part is left over from an older segment and means nothing.
+ *              slot (part 0). It continues in the next one (part 1, ...) only when its checkpoint
+ *              or last block needs it.
+ *   names:     DEFINE blocks after the end of a finished recording. In a ring with unused slots
+ *              they take the place of these: the first GP_SLOT_GUARD bytes of each stay 0.
+ *   Each part starts with a SEGMENT block, each finished segment ends with an END block. Readers
+ *   ignore the bytes after the last valid block of a part: they are from an older segment.
  *
  * Ring file: control page (struct gp_control) | place 0 | place 1 | ... each GP_RING_BYTES, with
- * holes for what is not in use. A ring's place: header (struct gp_ring) | region 0 | 1 | 2.
+ * holes for unused parts. A ring's place: header (struct gp_ring) | region 0 | 1 | 2.
  */
 #ifndef GP_LAYOUT_H
 #define GP_LAYOUT_H
@@ -27,8 +27,8 @@
 #define GP_FORMAT_MAJOR 1u
 #define GP_FORMAT_MINOR 9u
 /*
- * Minor versions from which on: the file header has losses; it has names; no block is short;
- * checkpoints carry the peak of pinned memory; names are definition records.
+ * The minor version of each change. In order: the file header has losses; the file has names;
+ * no block is short; checkpoints have the peak of pinned memory; names are definition records.
  */
 #define GP_FORMAT_LOSSES 1u
 #define GP_FORMAT_NAMES 3u
@@ -53,16 +53,19 @@ struct gp_file_header {
 	uint64_t ticks_per_second; /* as calibrated at the start; later triples refine it */
 	char boot_id[40];
 	char hostname[64];
-	char ring_path[256]; /* "" when the rings were private memory */
-	char command[1024];  /* NUL-terminated, arguments separated by blanks, cut at the end */
+	char ring_path[256]; /* "": the rings were in private memory */
+	char command[1024];  /* NUL-terminated, arguments separated by blanks, truncated */
 	/* from minor 1 on, rewritten in place while the process runs; see docs/FORMAT.md */
 	uint32_t flags;		/* GP_FILE_HAS_HOLE */
 	uint64_t lost[4];	/* since the start: memory, launch, other, nested */
 	uint64_t failed_blocks; /* blocks that could not be written since the start */
-	/* from minor 3 on: names of native frames, behind a finished recording; bytes 0: none */
+	/*
+	 * from minor 3 on: names of native frames, after the end of a finished recording; bytes 0:
+	 * none
+	 */
 	uint64_t names_offset, names_bytes;
 };
-/* Blocks could not be written, and no whole checkpoint came since: figures are too low. */
+/* Blocks could not be written, and no complete checkpoint followed: figures are too low. */
 #define GP_FILE_HAS_HOLE 1u
 
 void gp_file_header_encode(const struct gp_file_header *header, unsigned char out[GP_FILE_HEADER]);
@@ -73,8 +76,8 @@ void gp_file_header_encode(const struct gp_file_header *header, unsigned char ou
 enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
 				     struct gp_file_header *out);
 /*
- * Whether blocks can be looked for by what GP_E_DAMAGED left in `out`: a bit may have flipped where
- * it matters little.
+ * True if a reader can search for blocks with the `out` that GP_E_DAMAGED left. The damage may be
+ * in an unimportant bit.
  */
 bool gp_file_header_is_usable(const struct gp_file_header *header);
 
@@ -94,25 +97,27 @@ bool gp_file_header_is_usable(const struct gp_file_header *header);
 	(GP_RING_HEADER + (GP_REGION_SLOTS(region) - GP_REGION_SLOTS(0u)) / 7u * 64u)
 #define GP_RING_BYTES (GP_RING_HEADER + GP_RING_PENDING * 64u)
 #define GP_RINGS_MAX 4096u
-#define GP_RING_KEEP_S (7 * 24 * 3600) /* a dead one whose recording is not where it was */
+#define GP_RING_KEEP_S (7 * 24 * 3600) /* for rings of dead processes whose recording was moved */
 
 enum gp_ring_state {
-	GP_RING_FREE = 0,    /* never used, or drained after its thread's end */
-	GP_RING_ACTIVE = 1,  /* a thread writes */
-	GP_RING_RETIRED = 2, /* its thread ended; records may be left */
-	/* no ring: chunk number `thread` of the table of stacks, where the last region would be */
+	GP_RING_FREE = 0,    /* never used, or drained after its thread ended */
+	GP_RING_ACTIVE = 1,  /* a thread writes to it */
+	GP_RING_RETIRED = 2, /* its thread ended; records may remain */
+	/*
+	 * not a ring: chunk number `thread` of the table of stacks, at the place of the last region
+	 */
 	GP_RING_STACKS = 3,
 };
 
 /*
  * One thread's ring. The producer owns the first line, the drain thread the second. head and tail
- * count slots and never wrap. Partners: head is stored with release by the producer and loaded with
- * acquire by the drain; tail the other way round. A tail moves only after the block that holds its
- * slots is written.
+ * count slots and never wrap. Partners: the producer stores head with release, and the drain loads
+ * it with acquire; tail the other way round. A tail moves only after the block with its slots is
+ * written.
  *
- * A ring begins with region 0. Where the drain thread has mapped the next one the producer goes on
- * there: records from position grown_at[g] on lie in region g, until grown_at[g + 1]. A record lies
- * at its position modulo the slots of its region, and with its text in one region.
+ * A ring begins with region 0. Once the drain thread has mapped the next region, the producer
+ * continues there. Records from position grown_at[g] to grown_at[g + 1] lie in region g. A record
+ * lies at its position modulo the slots of its region. A record and its text lie in one region.
  */
 struct gp_ring {
 	_Atomic uint64_t head;
@@ -122,11 +127,13 @@ struct gp_ring {
 	uint64_t pad0[1];
 	_Alignas(64) _Atomic uint64_t tail;
 	_Atomic uint64_t sequence; /* of the next block */
-	/* of lost_memory, lost_launch, lost_other, nested: what LOST records have said */
+	/* counts of lost_memory, lost_launch, lost_other, nested that LOST records have reported */
 	uint64_t told[4];
-	/* the `thread` of its blocks: unique for each thread of the run, though rings are reused */
+	/*
+	 * the `thread` of its blocks: unique for each thread of the run, although rings are reused
+	 */
 	uint32_t thread;
-	/* the newest in use; stored by the producer before the head that needs it */
+	/* the newest region in use; the producer stores it before the head that needs it */
 	_Atomic uint32_t region;
 	_Atomic uint64_t grown_at[GP_RING_REGIONS]; /* [0] is 0 */
 };
@@ -134,10 +141,13 @@ _Static_assert(sizeof(struct gp_ring) <= GP_RING_HEADER, "a ring's header fits i
 _Static_assert(GP_STACK_CHUNK * sizeof(struct gp_stack_entry) == GP_RING_SLOTS * 64u,
 	       "a chunk of the table of stacks fits the last region");
 
-/* The region that the record at `position`, which is before the head, lies in. */
+/* The region of the record at `position`, which must be before the head. */
 static inline unsigned gp_ring_region(const struct gp_ring *ring, uint64_t position)
 {
-	/* partner: the release store in go_on_in_next_region: where the region begins is known */
+	/*
+	 * partner: the release store in go_on_in_next_region, which publishes where the region
+	 * begins
+	 */
 	unsigned g = atomic_load_explicit(&ring->region, memory_order_acquire);
 	g = g < GP_RING_REGIONS ? g : GP_RING_REGIONS - 1;
 	while (g > 0 && position < atomic_load_explicit(&ring->grown_at[g], memory_order_relaxed))
@@ -145,7 +155,7 @@ static inline unsigned gp_ring_region(const struct gp_ring *ring, uint64_t posit
 	return g;
 }
 
-/* The first position behind those that lie in `region`. */
+/* The first position after `region`. */
 static inline uint64_t gp_region_end(const struct gp_ring *ring, unsigned region)
 {
 	return region < atomic_load_explicit(&ring->region, memory_order_acquire) &&
@@ -154,7 +164,7 @@ static inline uint64_t gp_region_end(const struct gp_ring *ring, unsigned region
 		       UINT64_MAX;
 }
 
-/* For readers, which map whole places: the records of a region, and one of them. */
+/* For readers, which map whole places: the records of a region; one record. */
 static inline struct gp_record *gp_region_slots(const struct gp_ring *ring, unsigned region)
 {
 	return (struct gp_record *)((char *)ring + GP_REGION_OFFSET(region));
@@ -166,16 +176,16 @@ static inline struct gp_record *gp_ring_slot(const struct gp_ring *ring, uint64_
 }
 
 /*
- * Can [tail, head) be what a ring holds, each region at most its slots? What a reader finds may be
- * anything.
+ * True if a ring can hold [tail, head): each region at most its slots. Readers call it first,
+ * because a ring may be damaged.
  */
 bool gp_ring_is_possible(const struct gp_ring *ring, uint64_t tail, uint64_t head);
 
 enum gp_level { GP_LEVEL_OFF = 1, GP_LEVEL_MEMORY = 2, GP_LEVEL_ALL = 3 };
 
 /*
- * First page of the ring file. Other processes may read it at any time and write only `want_level`
- * and `snapshots_wanted`.
+ * First page of the ring file. Other processes may read it at any time, and may write `want_level`,
+ * `want_uses`, `snapshots_wanted` only.
  */
 struct gp_control {
 	_Atomic uint64_t magic;
@@ -185,42 +195,44 @@ struct gp_control {
 	char boot_id[40];
 	char output[1024]; /* absolute path of the recording */
 	uint32_t clock;
-	_Atomic uint32_t rings; /* how many the file holds; ring 0 is the drain thread's own */
-	/* the lock on byte 0 cannot be lost while the owner lives: nobody holds it = dead */
+	_Atomic uint32_t rings; /* number of rings in the file; ring 0 is the drain thread's own */
+	/* byte 0 stays locked while the owner lives; an unlocked byte means that it is dead */
 	uint32_t is_lock_sure;
-	uint32_t slots; /* of the recording, as in its header */
+	uint32_t slots; /* as in the header of the recording */
 	uint64_t slot_bytes;
 	_Alignas(64) _Atomic uint64_t next_order; /* the one contended word of the hot path */
-	_Alignas(64) _Atomic uint32_t want_level; /* set by `gpuprof ctl`; 0: obeyed */
+	_Alignas(64) _Atomic uint32_t want_level; /* set by `gpuprof ctl`; 0: done */
 	_Atomic uint32_t level;			  /* in force */
-	_Atomic uint64_t heartbeat_ns;		  /* CLOCK_MONOTONIC_RAW of the drain's last turn */
-	/* 1: uses are scanned for, beside `level`; as wanted by another process, and in force */
+	_Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC_RAW of the drain's last cycle */
+	/* 1: scan for uses, beside `level`; requested by another process; in force */
 	_Atomic uint32_t want_uses, uses;
-	/* the writer's position: everything before `write_offset` in the current part is whole */
+	/* the writer's position: the current part is complete before `write_offset` */
 	_Alignas(64) _Atomic uint64_t write_offset;
 	_Atomic uint64_t segment, part, cut;
 	_Atomic uint64_t slot;	    /* index of the slot being written; 0 in keep-all files */
-	_Atomic uint32_t is_sealed; /* the recording is whole without these rings */
+	_Atomic uint32_t is_sealed; /* the recording is complete without these rings */
 	_Atomic uint64_t drained;   /* events that left the rings */
 	/*
-	 * Memory, launch, other events lost by threads without a ring, or because the file could
-	 * not be written; what of it LOST records have told.
+	 * Memory, launch and other events lost by threads without a ring, or because the file could
+	 * not be written. `told`: those that LOST records have reported.
 	 */
 	_Atomic uint64_t lost[3];
 	uint64_t told[3];
 	_Atomic uint64_t failed_blocks; /* as in the file header */
 	_Atomic uint32_t has_hole;
 	/*
-	 * Snapshots: who wants one adds 1 and waits until as many are done, a futex. Then all that
-	 * happened before the event with the order `snapshot_order` is in the file.
+	 * Snapshots: a requester adds 1 to `snapshots_wanted` and waits on the futex
+	 * `snapshots_done` until it is as high. Then the file has all events before the order
+	 * `snapshot_order`.
 	 */
 	_Alignas(64) _Atomic uint32_t snapshots_wanted;
 	_Atomic uint32_t snapshots_done;
 	_Atomic uint64_t snapshot_order;
 	/*
-	 * What a job may end of is to be in the file at once: a thread that wants that adds 1. When
-	 * as many are done all that it committed before is there, and all of a lower order number
-	 * but what was in flight for too long. `flushes`, a futex, changes with `flushes_done`.
+	 * Flushes: a thread adds 1 when its next action may end the job. Once `flushes_done` is as
+	 * high, the file has all events that the thread had committed. It also has all events with
+	 * a lower order number, except those in flight for too long. `flushes`, a futex, changes
+	 * with `flushes_done`.
 	 */
 	_Alignas(64) _Atomic uint64_t flushes_wanted;
 	_Atomic uint64_t flushes_done;

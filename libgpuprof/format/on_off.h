@@ -1,4 +1,4 @@
-/* The words for on and off: those of GPUPROF_* variables and of options, read alike everywhere. */
+/* The words for on and off, parsed alike in GPUPROF_* variables and in options. */
 #ifndef GP_ON_OFF_H
 #define GP_ON_OFF_H
 

@@ -1,4 +1,4 @@
-/* The words of capture options, and which of them go together. */
+/* Parses the capture options and checks their combinations. */
 #include "scope_rule.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ bool gp_scope_time_parse(const char *text, uint64_t *out_ns)
 	return true;
 }
 
-/* A number from 1 to 10^15, which `*text` is then behind. */
+/* A number from 1 to 10^15; leaves `*text` after it. */
 static bool number_parse(const char **text, uint64_t *out)
 {
 	uint64_t number = 0;
@@ -51,7 +51,7 @@ static bool number_parse(const char **text, uint64_t *out)
 	return true;
 }
 
-/* Up to a @, with \@ as one of its own. False: too long. */
+/* Up to a @, where \@ stands for a @ itself. False: too long. */
 static bool name_parse(const char **text, char *out)
 {
 	size_t n = 0;
@@ -118,7 +118,7 @@ static const char *range_parse(const char *text, struct gp_scope_rule *rule)
 	return NULL;
 }
 
-/* What users of nsys may have meant. */
+/* Values that users of nsys may have meant. */
 static const char *range_hint(const char *text)
 {
 	if (strncasecmp(text, "cuda", 4) == 0)
@@ -167,7 +167,7 @@ static const char *together_flaw(const struct gp_scope_words *words,
 	if (rule->delay_ns && rule->from != GP_SCOPE_ALL)
 		return "excludes a capture range, which has its own begin";
 	*word = GP_SCOPE_WORD_END;
-	/* the clock ends one span */
+	/* the clock ends only one span */
 	if (rule->from == GP_SCOPE_ALL && rule->duration_ns && rule->then != GP_SCOPE_NONE &&
 	    rule->times == 1)
 		return NULL;

@@ -1,6 +1,6 @@
 /*
- * What a user asks to have captured: when it begins and ends, as options say it. Read by the
- * library and by `gpuprof run` alike. Owns the words and what goes together; keeps no state.
+ * The options for the captured spans: when capture begins and ends. The library and `gpuprof run`
+ * both read them here. Owns the words and their valid combinations; keeps no state.
  */
 #ifndef GP_SCOPE_RULE_H
 #define GP_SCOPE_RULE_H
@@ -13,37 +13,37 @@
 #define GP_SCOPE_NAME_MAX 200u
 
 enum gp_scope_from {
-	GP_SCOPE_ALL,	   /* no range: from the start, or from the delay on */
+	GP_SCOPE_ALL,	   /* no range: from the start or the end of the delay on */
 	GP_SCOPE_PROFILER, /* cudaProfilerStart to cudaProfilerStop */
 	GP_SCOPE_RANGE,	   /* an NVTX range of `name` */
 	GP_SCOPE_STEPS,	   /* steps first_step to last_step, which end with a range of `name` */
-	GP_SCOPE_ORDERS,   /* `gpuprof ctl` alone */
+	GP_SCOPE_ORDERS,   /* controlled by `gpuprof ctl` alone */
 };
 
-/* What follows the last span. */
+/* After the last span: */
 enum gp_scope_then {
-	GP_SCOPE_OUTSIDE, /* memory is recorded on, as before it; with any number of spans, too */
-	GP_SCOPE_STOP,	  /* the recording ends with it */
-	GP_SCOPE_NONE,	  /* nothing: the end of the range is passed over */
+	GP_SCOPE_OUTSIDE, /* memory is recorded as before the span; also with any number of spans */
+	GP_SCOPE_STOP,	  /* the recording ends */
+	GP_SCOPE_NONE,	  /* the end of the range is ignored */
 };
 
 struct gp_scope_rule {
 	uint64_t delay_ns;    /* since the job began; 0: none */
-	uint64_t duration_ns; /* of each span at most; 0: no bound */
+	uint64_t duration_ns; /* limit for each span; 0: none */
 	enum gp_scope_from from;
 	enum gp_scope_then then;
-	uint64_t times;			/* spans that a range may open; 0: any number */
-	uint64_t first_step, last_step; /* from 1 on */
-	char name[GP_SCOPE_NAME_MAX];	/* "": of steps: the ranges of optimizers */
+	uint64_t times;			/* maximal number of spans of a range; 0: any number */
+	uint64_t first_step, last_step; /* from 1 */
+	char name[GP_SCOPE_NAME_MAX];	/* "": for steps, the ranges of optimizers */
 	char domain[GP_SCOPE_NAME_MAX]; /* "": the default one; "*": any */
 };
 
-/* The options' texts; "" where they are not given. */
+/* Texts of the options; "" if not given. */
 struct gp_scope_words {
 	const char *delay, *duration, *range, *range_end;
 };
 
-/* Which of them a flaw is about. */
+/* The option that a flaw is in. */
 enum gp_scope_word {
 	GP_SCOPE_WORD_NONE,
 	GP_SCOPE_WORD_DELAY,
@@ -52,7 +52,7 @@ enum gp_scope_word {
 	GP_SCOPE_WORD_END,
 };
 
-/* Why words make no rule, "is not a time"; texts that hold for ever. */
+/* Why the options are invalid, such as "is not a time"; static texts. */
 struct gp_scope_flaw {
 	enum gp_scope_word word;
 	const char *why;
@@ -60,17 +60,17 @@ struct gp_scope_flaw {
 };
 
 /*
- * False: `flaw` says why, and `out` captures all. A range is none, cudaProfilerApi,
- * nvtx:NAME[@DOMAIN], step:A[-B][@NAME] or ctl; \@ is a @ of the name.
+ * False: `flaw` has the reason, and `out` captures everything. A range is none, cudaProfilerApi,
+ * nvtx:NAME[@DOMAIN], step:A[-B][@NAME] or ctl. Write \@ for a @ in the name.
  */
 bool gp_scope_parse(const struct gp_scope_words *words, struct gp_scope_rule *out,
 		    struct gp_scope_flaw *flaw);
-/* "1.5" seconds, "1.5s", "20ms". False: no such time, or longer than a hundred years. */
+/* "1.5" seconds, "1.5s", "20ms". False: not a time, or longer than a hundred years. */
 bool gp_scope_time_parse(const char *text, uint64_t *out_ns);
-/* Is anything left out? */
+/* True if some spans are not captured. */
 bool gp_scope_is_limited(const struct gp_scope_rule *rule);
 
-/* Is it the range that the rule names? The domain is NULL for the default one. */
+/* True if the rule names this range. `domain` NULL: the default domain. */
 bool gp_scope_is_named(const struct gp_scope_rule *rule, const char *name, uint64_t bytes,
 		       const char *domain, uint64_t domain_bytes);
 

@@ -1,7 +1,7 @@
 /*
- * Hashes of what a recording holds. Whoever wrote it must not be able to choose values that share a
- * place: each process of the reading library draws a secret. For look-ups alone: no order that a
- * user sees may follow from a hash.
+ * Hashes of a recording's content. The writer of a recording must not be able to choose values that
+ * collide. Each process of the reading library therefore draws a secret. For look-ups alone: no
+ * visible order may depend on a hash.
  */
 #ifndef GP_SEEDED_HASH_H
 #define GP_SEEDED_HASH_H
@@ -11,9 +11,9 @@
 #include <string.h>
 
 /*
- * An odd multiplier, whose products' upper bits are universal hashes (M. Dietzfelbinger and others,
- * J. Algorithms 25, 1997). The job's own numbers need no secret: there it is the golden ratio
- * (Knuth, TAOCP 3, 6.4), which the compiler sees.
+ * An odd multiplier: the upper bits of its products are universal hashes (M. Dietzfelbinger and
+ * others, J. Algorithms 25, 1997). In the job no secret is needed. There the multiplier is the
+ * golden ratio (Knuth, TAOCP 3, 6.4), a constant for the compiler.
  */
 #if defined(GP_PRELOAD)
 #define GP_HASH_MULTIPLIER 0x9e3779b97f4a7c15u
@@ -21,7 +21,7 @@
 extern const uint64_t gp_hash_secret[2]; /* read/tables/hash_secret.c; both odd */
 #define GP_HASH_MULTIPLIER gp_hash_secret[0]
 
-/* All bits of it are good: both halves of a product of 128 bits, folded. */
+/* All its bits are good: both halves of a product of 128 bits, folded. */
 static inline uint64_t gp_hash_number(uint64_t number)
 {
 	unsigned __int128 product =

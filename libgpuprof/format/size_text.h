@@ -1,4 +1,4 @@
-/* Sizes as people write them: GPUPROF_* variables and options, read alike everywhere. */
+/* Sizes as users write them, parsed alike in GPUPROF_* variables and in options. */
 #ifndef GP_SIZE_TEXT_H
 #define GP_SIZE_TEXT_H
 
@@ -7,11 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
-#define GP_SIZE_DECIMALS 6u /* more are passed over: 1 TiB times a million is below 2^60 */
+#define GP_SIZE_DECIMALS 6u /* ignores further digits: 1 TiB times a million is below 2^60 */
 
 /*
- * "512M", "4 MiB", "1g", "1.50 GiB" as PyTorch's messages have it, or bytes, which are whole.
- * False: not a size.
+ * "512M", "4 MiB", "1g", "1.50 GiB" (as in PyTorch's messages), or whole bytes. False: not a size.
  */
 static inline bool gp_size_parse(const char *text, uint64_t *out)
 {

@@ -1,7 +1,7 @@
 /*
- * Which events carry a stack, as a user writes it: words with commas between them. "alloc",
- * "memory", "all" are each more than the one before; "launch:100" is every 100th launch of a
- * thread, alone ("launch:100") or beside memory ("memory,launch:100").
+ * The option for events with stacks: words separated by commas. "alloc", "memory" and "all" each
+ * include the one before. "launch:100" is every 100th launch of a thread, alone ("launch:100") or
+ * with memory ("memory,launch:100").
  */
 #ifndef GP_STACK_EVENTS_H
 #define GP_STACK_EVENTS_H
@@ -15,10 +15,10 @@ enum gp_stack_on { GP_STACK_ON_ALLOC = 1, GP_STACK_ON_FREE = 2, GP_STACK_ON_LAUN
 
 struct gp_stack_events {
 	uint32_t on;	/* enum gp_stack_on */
-	uint32_t every; /* each so many launches of a thread; 0: none */
+	uint32_t every; /* every n-th launch of a thread; 0: none */
 };
 
-/* 1 to 999,999,999; 0: no such number. */
+/* 1 to 999,999,999; 0: not such a number. */
 static inline uint32_t gp_stack_every_parse(const char *text, size_t n)
 {
 	uint32_t every = 0;
@@ -30,7 +30,7 @@ static inline uint32_t gp_stack_every_parse(const char *text, size_t n)
 	return every;
 }
 
-/* False: no such list, or one that says two things of launches. */
+/* False: not such a list, or it selects launches twice. */
 static inline bool gp_stack_events_parse(const char *text, struct gp_stack_events *out)
 {
 	static const char launch[] = "launch:";

@@ -1,7 +1,7 @@
 /*
- * Integers as bytes: little-endian fixed widths, LEB128 varints, zigzag signs and a form for byte
+ * Integers as bytes: little-endian fixed widths, LEB128 varints, zigzag signs, and a form for byte
  * counts, which are mostly multiples of 512. Writers return the next place and need room for
- * GP_VARINT_MAX bytes; readers never pass `end` and return NULL for anything that a writer cannot
+ * GP_VARINT_MAX bytes. Readers never pass `end`; they return NULL for bytes that a writer cannot
  * have written.
  */
 #ifndef GP_VARINT_H
@@ -47,7 +47,7 @@ static inline unsigned char *gp_varint_put(unsigned char *out, uint64_t value)
 	return out;
 }
 
-/* Ten bytes at most, no bits beyond the 64th, no needless zero byte at the end. */
+/* Ten bytes at most, no bits beyond the 64th, no redundant zero byte at the end. */
 static inline const unsigned char *gp_varint_get_long(const unsigned char *in,
 						      const unsigned char *end, uint64_t *value)
 {
@@ -76,14 +76,14 @@ static inline const unsigned char *gp_varint_get(const unsigned char *in, const 
 }
 
 /*
- * A signed difference of byte counts or addresses. The lowest bit of the first byte says that the
- * value is not a multiple of 512; else it is divided by 512. Six bits of the zigzag value follow
- * there, the rest is a varint that is present when the top bit is set.
+ * A signed difference of byte counts or addresses. The lowest bit of the first byte is 1 if the
+ * value is not a multiple of 512; else the value is divided by 512. Six bits of the zigzag value
+ * follow in that byte. If its top bit is set, a varint has the rest.
  */
 static inline unsigned char *gp_bytes_put(unsigned char *out, uint64_t delta)
 {
 	unsigned is_odd = (delta & 511) != 0;
-	/* arithmetic shift by hand: >> of a negative number is the compiler's choice */
+	/* arithmetic shift by hand: >> of a negative number is implementation-defined */
 	uint64_t value =
 		gp_zigzag(is_odd ? delta : delta >> 9 | (delta >> 63 ? ~(UINT64_MAX >> 9) : 0));
 	*out = (unsigned char)((value & 63) << 1 | is_odd | (value >> 6 ? 0x80 : 0));
