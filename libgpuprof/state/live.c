@@ -32,7 +32,7 @@ static bool is_range(const struct gp_live_entry *entry)
 	return (GP_SPACES_RANGE >> entry->space & 1) != 0 && entry->bytes - 1 < GP_PAGE_RANGE_MAX;
 }
 
-/* NULL: entries of that space are sought at an address alone. */
+/* NULL: entries of that space are found only by their first address. */
 static struct gp_range_order *order_of(struct gp_live *live, unsigned space)
 {
 	if (space == GP_SPACE_MAPPED)
@@ -51,7 +51,7 @@ uint32_t gp_live_add(struct gp_live *live, const struct gp_live_entry *entry)
 	if (slot == 0)
 		return 0;
 	live->graphs += entry->space == GP_SPACE_GRAPH;
-	/* a walk under way sees the past: not this one */
+	/* a walk under way must see the old totals, not these */
 	gp_table_slot(&live->table, slot)->walk = live->walk.number;
 	live->entries++;
 	if (is_range(entry)) {

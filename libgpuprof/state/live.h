@@ -1,7 +1,7 @@
 /*
- * The state of memory: events in order -> live set, three curves a device and one of the host,
- * peaks, self-check. The drain thread keeps one (for checkpoints and figures since the start), the
- * reader replays into one: the same code, so that both agree. Memory comes from mmap in
+ * The state of memory, built from events in order: live set, three curves per device and one of the
+ * host, peaks, self-check. The drain thread keeps one, for checkpoints and figures since the start.
+ * The reader replays into one with the same code, so that both agree. Memory comes from mmap in
  * chunks, never from malloc. No I/O, no threads.
  */
 #ifndef GP_LIVE_H
@@ -13,11 +13,11 @@
 #include "../format/status.h"
 
 /*
- * A live allocation, mapping, block or handle, as the event that made it has it. Some spaces have
- * no stream and keep something else there: RESERVATION the bytes mapped in it, PHYSICAL the number
- * of its mappings, MAPPED the order of the allocation that made its physical memory (handles are
- * reused while old memory is still mapped); BLOCK and SEGMENT the number of their arena, 0 unknown.
- * BLOCK keeps BLOCK_ALLOC.spare as owner.
+ * A live allocation, mapping, block or handle, as the event that made it describes it. Some spaces
+ * have no stream and store another value there. RESERVATION: the bytes mapped in it. PHYSICAL: the
+ * number of its mappings. MAPPED: the order of the allocation of its physical memory, since handles
+ * are reused while old memory is still mapped. BLOCK and SEGMENT: the number of their arena, 0
+ * unknown. BLOCK stores BLOCK_ALLOC.spare as owner.
  */
 struct gp_live_entry {
 	uint64_t address;
@@ -32,27 +32,26 @@ struct gp_live_entry {
 	uint16_t flags; /* GP_LIVE_*; the other bits: ALLOC.flags */
 };
 #define GP_LIVE_SEGMENT \
-	0x8000u /* framework blocks lie in it: its bytes (RESERVATION: mapped bytes) are reserved */
+	0x8000u /* holds framework blocks: its bytes (RESERVATION: mapped bytes) are reserved */
 #define GP_LIVE_RELEASED \
-	0x4000u /* PHYSICAL: the handle is released, the memory lives on in its mappings */
-#define GP_LIVE_ORPHAN \
-	0x2000u /* LIVE records only: no entry but a free whose allocation may still come late */
+	0x4000u /* PHYSICAL: the handle is released, but its mappings keep the memory */
+/* LIVE records only: not an entry, but a free whose allocation may still arrive late */
+#define GP_LIVE_ORPHAN 0x2000u
 #define GP_LIVE_PENDING \
-	0x1000u /* BLOCK: freed, but other streams still use it: active, no longer allocated */
-#define GP_LIVE_MAPPED 0x0800u /* SEGMENT: mapped into a reservation, not allocated as a whole */
-#define GP_LIVE_TOLD \
-	0x1000u /* memory of the driver: its segments have SEGMENT entries as far as it holds any */
+	0x1000u /* BLOCK: freed, but other streams still use it: active, not allocated */
+#define GP_LIVE_MAPPED 0x0800u /* SEGMENT: mapped into a reservation piece by piece */
+#define GP_LIVE_TOLD 0x1000u /* driver memory: its segments have SEGMENT entries, if it holds any */
 #define GP_LIVE_FLAGS 0xf800u
 
 /*
- * CURVE records: this bit says that it is no curve but how far the carried totals are off; see
- * gp_live_totals.
+ * CURVE records: with this bit the record is not a curve, but the corrections of the recorded
+ * totals; see gp_live_totals.
  */
 #define GP_CURVE_CORRECTION 0x100u
 /*
- * CURVE records: these bits say that it is what the driver last counted. USED: now_bytes free,
- * peak_bytes in all, peak_time, peak_order the DRIVER curve; LIMIT: now_bytes has_limit, peak_bytes
- * the limit.
+ * CURVE records: with these bits the record is the driver's last count. USED: now_bytes is free,
+ * peak_bytes is total, peak_time, peak_order is the DRIVER curve. LIMIT: now_bytes is has_limit,
+ * peak_bytes is the limit.
  */
 #define GP_CURVE_USED 0x200u
 #define GP_CURVE_LIMIT 0x400u
@@ -65,8 +64,8 @@ struct gp_curve_state {
 };
 
 /*
- * The last DEVICE_MEMORY event of a device, or what the driver counted when it refused memory since
- * (the limit stays), and the DRIVER curve when it came.
+ * The last DEVICE_MEMORY event of a device, or the driver's count at a later refusal (the limit
+ * stays). Also the DRIVER curve at that event.
  */
 struct gp_live_used {
 	uint64_t time; /* ticks; 0: there was none */
@@ -77,112 +76,113 @@ struct gp_live_used {
 struct gp_live_device {
 	bool is_seen;
 	struct gp_curve_state curve[GP_CURVES];
-	/* of blocks that were freed and are still used; no event changes it without ALLOCATED or a
-	 * completion */
+	/*
+	 * of freed blocks that other streams still use; changes only with ALLOCATED or a completion
+	 */
 	uint64_t pending_bytes;
 	struct gp_live_used used;
 };
 
 /*
- * Page-locked memory of the host, which belongs to the process and to no device: what the driver
- * allocated (HOST) and the job's own pages that it registered (HOST_REGISTER).
+ * Page-locked memory of the host, which belongs to the process and not to a device. It is memory
+ * that the driver allocated (HOST), and the job's own pages that it registered (HOST_REGISTER).
  */
 struct gp_live_host {
 	struct gp_curve_state pinned; /* both */
-	uint64_t registered_bytes;    /* of these: now, */
+	uint64_t registered_bytes;    /* registered part now, */
 	uint64_t registered_at_peak;  /* and at the peak of `pinned` */
 };
 
 struct gp_live; /* opaque */
 
-/* An empty state. NULL when mmap fails. */
+/* An empty state. NULL: mmap failed. */
 struct gp_live *gp_live_open(void);
 void gp_live_close(struct gp_live *live);
 
 /*
- * Applies one event (any kind; kinds without meaning here are counted only). Events come in order;
- * one that comes late (its order is lower than those already applied) is applied as if it had come
- * in time. A checkpoint's LIVE, CURVE and COUNT records load the state. GP_E_MEMORY: state
- * unchanged, the event is counted as an anomaly.
+ * Applies one event of any kind; unrelated kinds are only counted. Events come in order. A late
+ * event, with a lower order than those applied, has the same effect as if it had come in time. A
+ * checkpoint's LIVE, CURVE and COUNT records load the state. GP_E_MEMORY: the state is unchanged,
+ * and the event counts as an anomaly.
  */
 enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *record);
 
-/* Figures of one device, GP_DEVICE_UNKNOWN included; NULL: no such ordinal. */
+/* Figures of one device, which may be GP_DEVICE_UNKNOWN; NULL: not a valid ordinal. */
 const struct gp_live_device *gp_live_device(const struct gp_live *live, unsigned device);
 const struct gp_live_host *gp_live_host(const struct gp_live *live);
 /* COUNT values: kinds below 256 and enum gp_count. */
 uint64_t gp_live_count(const struct gp_live *live, unsigned what);
 void gp_live_count_set(struct gp_live *live, unsigned what, uint64_t number);
-/* Devices (bits; GP_DEVICE_UNKNOWN has none) whose curves moved since the last call. */
+/* Devices (bits; none for GP_DEVICE_UNKNOWN) whose curves changed since the last call. */
 uint64_t gp_live_take_moved(struct gp_live *live);
-/* Likewise of the host's curve. */
+/* Whether the host's curve changed since then. */
 bool gp_live_take_host_moved(struct gp_live *live);
 /* Live entries now, in all spaces. */
 uint64_t gp_live_entries(const struct gp_live *live);
 /*
- * The entry of space `space` (DEVICE, MAPPED, ...) that contains `address`, or is it for handles; a
- * BLOCK is found by its first address alone. NULL: there is none.
+ * The entry of `space` (DEVICE, MAPPED, ...) that contains `address`, or has it as handle. A BLOCK
+ * is found only by its first address. NULL: none.
  */
 const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned space,
 					 uint64_t address);
 
-/* The driver's memory, or the reservation, in which blocks at `address` lie. NULL: not known. */
+/* The driver memory or reservation that holds blocks at `address`. NULL: unknown. */
 const struct gp_live_entry *gp_live_find_holder(const struct gp_live *live, uint64_t address);
 
-/* The first MAPPED entry that begins at `address` or behind it; NULL: none. */
+/* The first MAPPED entry that begins at or after `address`; NULL: none. */
 const struct gp_live_entry *gp_live_next_mapped(const struct gp_live *live, uint64_t address);
 
-/* Is it counted in the DRIVER curve? */
+/* True if the DRIVER curve counts it. */
 bool gp_live_is_driver(const struct gp_live_entry *entry);
-/* Is it counted in the curve of the host? */
+/* True if the host's curve counts it. */
 bool gp_live_is_pinned(const struct gp_live_entry *entry);
 /*
- * The entry that this FREE or BLOCK_FREE, not applied yet, will end; NULL: none, or another kind.
+ * The entry that this FREE or BLOCK_FREE will end; call it before the event is applied. NULL: none,
+ * or another kind.
  */
 const struct gp_live_entry *gp_live_ended_by(const struct gp_live *live,
 					     const struct gp_record *next);
 
 /*
- * Addresses of the mappings that this UNMAP_FAILED, not applied yet, will bring back; how many. Of
- * one UNMAP no more are kept than `address` has room for.
+ * Addresses of the mappings that this UNMAP_FAILED will restore, and their number. Call it before
+ * the event is applied. At most as many are kept of one UNMAP as `address` has room for.
  */
 #define GP_LIVE_UNDONE_MOST 512u
 size_t gp_live_undone_by(const struct gp_live *live, const struct gp_record *next,
 			 uint64_t address[GP_LIVE_UNDONE_MOST]);
 
 /*
- * A walk over the live set as it was when the walk began, in slices, while events go on being
- * applied: an entry that is about to be freed or changed is handed to `visit` first. At most one
- * walk at a time.
+ * A walk, in slices, over the live set as it was when the walk began. Events may be applied between
+ * slices: an entry is visited before it is freed or changed. At most one walk at a time.
  */
 typedef void gp_live_visit(void *context, const struct gp_live_entry *entry);
 void gp_live_walk_begin(struct gp_live *live, gp_live_visit *visit, void *context);
-/* Visits up to `entries` more; true when the walk is over. */
+/* Visits up to `entries` more; true when the walk is complete. */
 bool gp_live_walk_more(struct gp_live *live, uint64_t entries);
 
 /*
- * The device of what the last applied event, a FREE or UNMAP of the driver's memory, ended: these
- * need not have it. GP_DEVICE_UNKNOWN: it ended nothing that was known.
+ * The device of the memory that the last applied event ended, a FREE or UNMAP of driver memory. The
+ * event itself may lack it. GP_DEVICE_UNKNOWN: it ended no known memory.
  */
 unsigned gp_live_ended_device(const struct gp_live *live, const struct gp_record *last);
 
-/* Fills a LIVE record from an entry and back. */
+/* Converts an entry to a LIVE record, and back. */
 void gp_live_to_record(const struct gp_live_entry *entry, struct gp_record *out);
 /*
- * CURVE and COUNT records that restore figures, and LIVE records marked ORPHAN: calls `emit` for
- * each. A checkpoint is these, taken at the moment of gp_live_walk_begin, and the entries of that
+ * Calls `emit` for each CURVE and COUNT record that restores figures, and for LIVE records marked
+ * ORPHAN. A checkpoint consists of these, taken at gp_live_walk_begin, and of the entries of that
  * walk, in any order.
  */
 void gp_live_totals(const struct gp_live *live,
 		    void (*emit)(void *context, const struct gp_record *), void *context);
 
 /*
- * How many events needed more work than the limit (looks.h). Their figures, and those behind
- * them, may be wrong. Of this state alone, in no checkpoint.
+ * Number of events that exceeded the work limit (looks.h). Their figures, and later ones, may be
+ * wrong. Counts only this state's work; not in checkpoints.
  */
 uint64_t gp_live_refused(const struct gp_live *live);
 
-/* Bytes of memory that the state holds. */
+/* Bytes of memory that the state uses. */
 uint64_t gp_live_memory(const struct gp_live *live);
 
 #endif

@@ -1,4 +1,4 @@
-/* Each event goes to the file for its kind. */
+/* Dispatches each event to the file for its kind. */
 #include "live_state.h"
 
 static void add_lost(struct gp_live *live, const struct gp_record *r)
@@ -7,19 +7,22 @@ static void add_lost(struct gp_live *live, const struct gp_record *r)
 	live->count[GP_COUNT_LOST_LAUNCH] += r->lost.launch;
 	live->count[GP_COUNT_LOST_OTHER] += r->lost.other;
 	live->count[GP_COUNT_NESTED] += r->lost.nested;
-	/* what was lost may have freed or made anything, between `order` and `span` numbers on */
+	/*
+	 * the lost events, between `order` and `span` numbers later, may have freed or made any
+	 * entry
+	 */
 	if (r->lost.memory || r->aux)
 		gp_framework_gap(live, r->order + r->aux);
 }
 
-/* One that a newer change overtook is void. */
+/* Ignores an event that a newer change replaced. */
 static void apply_scope(struct gp_live *live, const struct gp_record *r)
 {
 	uint64_t *since = &live->count[GP_COUNT_SCOPE_SINCE];
 	if (r->scope.number <= live->count[GP_COUNT_SCOPE_NUMBER])
 		return;
 	live->count[GP_COUNT_SCOPE_NUMBER] = r->scope.number;
-	/* the first SCOPE may be the end of a span that was open when the recording began */
+	/* the first SCOPE may end a span that was open when the recording began */
 	if (*since == 0 && r->scope.since != 0) {
 		live->count[GP_COUNT_SCOPES]++;
 		*since = r->scope.since;
@@ -43,7 +46,9 @@ static void note_used(struct gp_live *live, const struct gp_record *r)
 	};
 }
 
-/* The driver counts when it refuses, too; of the framework's limit that proves nothing. */
+/*
+ * The driver counts also when it refuses; that count has no information on the framework's limit.
+ */
 static void note_refused(struct gp_live *live, const struct gp_record *r)
 {
 	struct gp_live_device *d = &gp_live_device_of(live, r->device)->figures;
@@ -149,7 +154,7 @@ enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *r)
 		add_lost(live, r);
 	else if (r->kind == GP_DEVICE_MEMORY)
 		note_used(live, r);
-	else if (r->kind == GP_THREAD && r->aux != 0) /* 0 is the recorder's own */
+	else if (r->kind == GP_THREAD && r->aux != 0) /* 0 is the recorder's own thread */
 		live->count[GP_COUNT_THREADS]++;
 	return GP_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * Blocks of the framework's caching allocator: which driver allocations are its segments, and the
- * comparison of our own totals with those that each event has.
+ * Blocks of the framework's caching allocator. Finds which driver allocations are its segments, and
+ * compares our totals with those of each event.
  */
 #include "live_state.h"
 
@@ -24,7 +24,7 @@ static uint32_t find_segment(struct gp_live *live, uint64_t address)
 	return slot;
 }
 
-/* The first block in the driver's memory makes that a segment. */
+/* The first block in driver memory makes that memory a segment. */
 static void mark_around(struct gp_live *live, const struct gp_record *r)
 {
 	uint32_t slot = find_segment(live, r->block_alloc.address);
@@ -50,8 +50,8 @@ static void rebase(struct gp_live *live, unsigned device, enum gp_curve curve, u
 }
 
 /*
- * True: as carried. A difference is kept as correction until the carried total agrees with ours
- * again.
+ * True: equal to the recorded total. A difference is kept as correction until the recorded total
+ * agrees with ours again.
  */
 static bool agrees(struct gp_device_state *d, enum gp_curve curve, uint64_t carried)
 {
@@ -72,8 +72,8 @@ static void live_block_compare(struct gp_live *live, const struct gp_record *r)
 	d->figures.is_seen = true;
 	if (d->is_rebasing || r->order < live->gap) {
 		/*
-		 * The gap's last event sees all that was missed, but on its own device alone:
-		 * others may first say so behind it.
+		 * The gap's last event covers all missed events, but only of its own device. For
+		 * other devices, a later event may reveal them first.
 		 */
 		d->is_rebasing = r->order + 1 < live->gap;
 		rebase(live, r->device, GP_CURVE_ALLOCATED, r->block_alloc.allocated, r);
@@ -89,8 +89,8 @@ static void live_block_compare(struct gp_live *live, const struct gp_record *r)
 }
 
 /*
- * A late event's totals are of the past, so they are not compared. But those after it missed it:
- * where just its bytes were missing, that mismatch was none.
+ * A late event's totals are of the past, so they are not compared. Events after it were compared
+ * without its bytes. If exactly its bytes were missing, that mismatch was wrong and is taken back.
  */
 static void excuse_mismatch(struct gp_live *live, const struct gp_record *r, uint64_t change)
 {
@@ -113,8 +113,8 @@ static void live_block_check(struct gp_live *live, const struct gp_record *r, ui
 }
 
 /*
- * Its free was not seen: before a gap nothing to take back (totals were taken over since), else a
- * dropped event.
+ * Its free was not recorded. Before a gap there is nothing to correct, since totals were taken over
+ * since then; else an event was dropped.
  */
 static void remove_replaced(struct gp_live *live, uint32_t slot)
 {
@@ -139,7 +139,9 @@ static void drop_pending(struct gp_live *live, uint32_t slot)
 	gp_live_drop(live, slot);
 }
 
-/* Something is at the address of a pending block: that its completion was not seen is counted. */
+/*
+ * Another block is at the address of a pending block: counts that its completion was not recorded.
+ */
 static void replace_pending(struct gp_live *live, uint32_t slot, uint64_t order)
 {
 	const struct gp_live_entry *e = gp_live_at(live, slot);
@@ -162,7 +164,7 @@ static struct gp_live_entry make_entry(const struct gp_record *r)
 	};
 }
 
-/* A late allocation that `ended` before it came: others may still use it. */
+/* A late allocation that `ended` before it came: other streams may still use it. */
 static enum gp_status add_ended(struct gp_live *live, const struct gp_record *r,
 				const struct gp_past_orphan *ended, uint32_t slot)
 {
@@ -208,7 +210,7 @@ enum gp_status gp_framework_alloc(struct gp_live *live, const struct gp_record *
 	return GP_OK;
 }
 
-/* Freed, but other streams use it. A late free may find that they are done. */
+/* Freed, but other streams use it. If the free is late, they may be done already. */
 static void keep_pending(struct gp_live *live, uint32_t slot, const struct gp_record *r)
 {
 	if (gp_live_is_late(live, r) &&
@@ -233,7 +235,7 @@ void gp_framework_free(struct gp_live *live, const struct gp_record *r)
 	}
 	if (is_older) {
 		const struct gp_live_entry *e = gp_live_at(live, slot);
-		/* across a gap the block at this address may be another one */
+		/* after a gap, another block may be at this address */
 		uint64_t bytes = gp_live_is_stale(live, e) ? r->block_free.bytes : e->bytes;
 		gp_curve_sub(live, e->device, GP_CURVE_ALLOCATED, bytes);
 		if (r->aux != 0)
@@ -253,8 +255,8 @@ void gp_framework_free(struct gp_live *live, const struct gp_record *r)
 }
 
 /*
- * A block of which nothing was seen. The carried total has it; ours lacks it if that was not taken
- * over since.
+ * A block without any earlier event. The recorded total includes it. Ours lacks it unless it was
+ * taken over since then.
  */
 static enum gp_status add_found(struct gp_live *live, const struct gp_record *r,
 				const struct gp_live_entry *found)
@@ -273,8 +275,8 @@ static enum gp_status add_found(struct gp_live *live, const struct gp_record *r,
 }
 
 /*
- * What the allocator had before it told us: said under its lock, so it holds at this order. What is
- * known since is not touched.
+ * Blocks from before the allocator details. The allocator reports them under its lock, so they are
+ * valid at this order. Later knowledge is kept.
  */
 enum gp_status gp_framework_found(struct gp_live *live, const struct gp_record *r)
 {
@@ -315,15 +317,15 @@ void gp_framework_completed(struct gp_live *live, const struct gp_record *r)
 		drop_pending(live, slot);
 		return;
 	}
-	/* its free was not seen, or comes late */
+	/* its free was not recorded, or is late */
 	uint64_t order = gp_live_at(live, slot)->order;
 	gp_late_replaced(live, GP_FAMILY_BLOCK, address, order, r->order)->is_pending = true;
 	remove_replaced(live, slot);
 }
 
 /*
- * What the job saw as active when it took a snapshot. Behind a gap nobody knows what was pending in
- * it, so nothing is compared.
+ * The bytes that the job saw as active in a snapshot. After a gap it is unknown which blocks were
+ * pending, so they are not compared.
  */
 void gp_framework_snapshot(struct gp_live *live, const struct gp_record *r)
 {
@@ -339,8 +341,8 @@ void gp_framework_snapshot(struct gp_live *live, const struct gp_record *r)
 }
 
 /*
- * Something was missed before the order `until`: up to there totals are taken over, and what was
- * born by then may be gone.
+ * Events before the order `until` were missed. Up to there totals are taken over, and entries from
+ * before it may be gone.
  */
 void gp_framework_gap(struct gp_live *live, uint64_t until)
 {

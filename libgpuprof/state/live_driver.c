@@ -1,5 +1,5 @@
 /*
- * Memory requested from the driver: allocations, frees and their failures, VMM mappings, owners
+ * Memory requested from the driver: allocations, frees and their failures, VMM mappings, and owners
  * that end.
  */
 #include "live_state.h"
@@ -35,7 +35,7 @@ static void count_in(struct gp_live *live, const struct gp_live_entry *e, const 
 		gp_host_add(live, e, r);
 }
 
-/* `order`: of what ended it. */
+/* `order`: of the event that ended it. */
 static void remove_entry(struct gp_live *live, uint32_t slot, bool is_reserved, uint64_t order)
 {
 	const struct gp_live_entry *e = gp_live_at(live, slot);
@@ -50,7 +50,7 @@ static void remove_entry(struct gp_live *live, uint32_t slot, bool is_reserved, 
 	gp_live_drop(live, slot);
 }
 
-/* The physical memory of that handle that was made at `order`, released or not. */
+/* The physical memory of that handle that was allocated at `order`, released or not. */
 static uint32_t find_physical(const struct gp_live *live, uint64_t handle, uint64_t order)
 {
 	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_PHYSICAL, handle);
@@ -99,7 +99,7 @@ enum gp_status gp_driver_alloc(struct gp_live *live, const struct gp_record *r)
 	enum gp_family family = gp_family_of(r->space);
 	uint64_t address = r->alloc.address;
 	uint32_t slot = gp_table_find(&live->table, family, address);
-	/* importing what is ours gives the handle that we have */
+	/* importing memory of this process returns the handle that it already has */
 	if (slot != 0 && r->space == GP_SPACE_PHYSICAL && (r->aux & IMPORTED) != 0)
 		return GP_OK;
 	if ((slot != 0 || gp_live_is_late(live, r)) &&
@@ -126,7 +126,7 @@ enum gp_status gp_driver_alloc(struct gp_live *live, const struct gp_record *r)
 	return GP_OK;
 }
 
-/* A segment that we do not know may have gone: take the next totals as they are. */
+/* An unknown segment may be gone: take the next totals over without comparison. */
 static void expect_unknown(struct gp_live *live)
 {
 	if (live->gap != 0)
@@ -134,9 +134,7 @@ static void expect_unknown(struct gp_live *live)
 			live->device[i].is_rebasing = true;
 }
 
-/*
- * The memory lives on in its mappings. One order twice: no driver's, but a recording may have it.
- */
+/* The mappings keep the memory. A real driver never uses an order twice, but a recording may. */
 static void release_handle(struct gp_live *live, uint32_t slot)
 {
 	uint64_t order = gp_live_at(live, slot)->order;
@@ -150,7 +148,7 @@ void gp_driver_free(struct gp_live *live, const struct gp_record *r)
 {
 	uint64_t address = r->free.address;
 	if (address == 0)
-		return; /* a no-op for the driver as well */
+		return; /* the driver ignores it as well */
 	if (r->space >= GP_SPACE_BLOCK || r->space == GP_SPACE_MAPPED) {
 		gp_live_anomaly(live);
 		return;
@@ -175,7 +173,7 @@ void gp_driver_free(struct gp_live *live, const struct gp_record *r)
 
 /* ---- mappings ---- */
 
-/* Counts a mapping in or out of its physical memory and its reservation. */
+/* Adds or removes a mapping in the counts of its physical memory and its reservation. */
 static void attach(struct gp_live *live, const struct gp_live_entry *mapped,
 		   const struct gp_record *r)
 {
@@ -241,7 +239,7 @@ enum gp_status gp_driver_map(struct gp_live *live, const struct gp_record *r)
 		.address = address,
 		.bytes = r->map.bytes,
 		.owner = r->map.handle,
-		/* none: memory that we do not know, or a multicast object */
+		/* none: unknown memory, or a multicast object */
 		.stream = physical != 0 ? gp_live_at(live, physical)->order : UINT64_MAX,
 		.time = r->time,
 		.order = r->order,
@@ -263,7 +261,10 @@ void gp_driver_unmap(struct gp_live *live, const struct gp_record *r)
 	for (uint32_t slot; (slot = gp_range_order_next(&live->mapped, at)) != 0;) {
 		const struct gp_live_entry *e = gp_live_at(live, slot);
 		const uint64_t before = e->address - at, bytes = e->bytes;
-		/* one of no bytes, as a program may unmap it, is there at the beginning alone */
+		/*
+		 * a mapping of no bytes, which a program may unmap, exists only at the range's
+		 * first address
+		 */
 		if (before > 0 && before >= left)
 			break;
 		if (e->order < r->order) {
@@ -283,7 +284,7 @@ void gp_driver_unmap(struct gp_live *live, const struct gp_record *r)
 	expect_unknown(live);
 }
 
-/* ---- what the driver refused, and what it frees by itself ---- */
+/* ---- what the driver refuses, and what it frees by itself ---- */
 
 static void restore(struct gp_live *live, const struct gp_live_entry *e, const struct gp_record *r)
 {
@@ -321,7 +322,7 @@ static void undo(struct gp_live *live, const struct gp_record *r, uint64_t order
 	struct gp_past_orphan orphan;
 	if (!is_known && gp_past_take_refused(&live->past, order, &orphan)) {
 		/*
-		 * the program freed what was not its own, the driver refused: no fault of the
+		 * the program freed foreign memory and the driver refused: not a fault of the
 		 * recording
 		 */
 		if (orphan.is_anomaly && live->count[GP_COUNT_ANOMALIES] > 0)

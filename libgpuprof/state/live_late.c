@@ -1,7 +1,7 @@
 /*
- * Events without their counterpart: frees that meet nothing, allocations over live entries, and
- * what late events make of those afterwards. Whatever the order of arrival, the live set ends as if
- * all had come in time, and an anomaly that a late event explains is taken back.
+ * Events without their counterpart: frees without a live entry, and allocations over live entries.
+ * Late events correct them. In any order of arrival, the live set ends as if all had come in
+ * time. An anomaly that a late event explains is taken back.
  */
 #include "live_state.h"
 
@@ -85,8 +85,8 @@ void gp_late_free(struct gp_live *live, enum gp_family family, unsigned space,
 		.family = (uint8_t)family,
 		.space = (uint8_t)space,
 		/*
-		 * after a gap an unknown address is to be expected, and a segment in which no block
-		 * was told is one from before the telling
+		 * after a gap, unknown addresses are normal; a segment without recorded blocks is
+		 * older than the details
 		 */
 		.is_anomaly = live->gap == 0 && family != GP_FAMILY_SEGMENT,
 		.is_pending = is_pending,
@@ -107,8 +107,8 @@ void gp_late_completed(struct gp_live *live, const struct gp_record *r)
 	if (gp_past_complete(&live->past, address, r->order))
 		return;
 	/*
-	 * no anomaly: the block may have been freed before its allocator told us more than that,
-	 * and a lost free is seen in the totals
+	 * not an anomaly: the block may have been freed before the details began, and a lost free
+	 * shows in the totals
 	 */
 	orphan = (struct gp_past_orphan){
 		.address = address,

@@ -19,7 +19,7 @@ void gp_past_add_freed(struct gp_live_past *past, const struct gp_live_entry *en
 const struct gp_live_entry *gp_past_next_freed(const struct gp_live_past *past, uint64_t order,
 					       unsigned *at)
 {
-	if (order == EMPTY) /* of no event: a damaged recording */
+	if (order == EMPTY) /* not of an event: a damaged recording */
 		return NULL;
 	while (*at < GP_PAST_FREED) {
 		const struct gp_past_freed *freed =

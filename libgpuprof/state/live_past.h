@@ -1,8 +1,8 @@
 /*
- * What the live state remembers of the dead, for events that turn up late or undo others: the last
- * driver frees (a refused one is restored), frees that met nothing (the allocation may still come)
- * and entries that were replaced while live (their free may still come). Small rings, searched only
- * on those rare paths.
+ * Ended entries that the live state keeps for late events and for events that undo others. It keeps
+ * the last driver frees, since a refused one is restored. It keeps frees without an entry, since
+ * the allocation may still come. It keeps entries that were replaced while live, since their free
+ * may still come. Small rings, searched only on those rare paths.
  */
 #ifndef GP_LIVE_PAST_H
 #define GP_LIVE_PAST_H
@@ -23,12 +23,12 @@ struct gp_past_orphan {
 	uint64_t address;
 	uint64_t bytes; /* of an orphan BLOCK_FREE, else 0 */
 	uint64_t order; /* of the free, or of the replaced allocation */
-	uint64_t until; /* REPLACED: order of the one that replaced it */
+	uint64_t until; /* REPLACED: order of the entry that replaced it */
 	uint8_t kind;	/* enum gp_orphan */
 	uint8_t family;
 	uint8_t space;
-	bool is_anomaly; /* it was counted as one */
-	/* a BLOCK_FREE: a completion is to follow; REPLACED: by a completion, so none is */
+	bool is_anomaly; /* it was counted as an anomaly */
+	/* a BLOCK_FREE: a completion will follow; REPLACED: by a completion, so none follows */
 	bool is_pending;
 };
 
@@ -46,27 +46,30 @@ static inline const struct gp_past_freed *gp_past_newest_freed(const struct gp_l
 	return &past->freed[(past->freed_next + GP_PAST_FREED - 1) % GP_PAST_FREED];
 }
 /*
- * Takes the next entry, oldest first, that the free of that order removed; false: none (left). `at`
- * is 0 for the first, and where the last one was after that.
+ * Takes the next entry, oldest first, that the free of that order removed. False: none is left.
+ * `at` is 0 for the first, and the result of the last call after that.
  */
 bool gp_past_take_freed(struct gp_live_past *past, uint64_t order, unsigned *at,
 			struct gp_live_entry *out);
 
-/* The same without taking it: NULL: none (left). */
+/* The same without taking it. NULL: none is left. */
 const struct gp_live_entry *gp_past_next_freed(const struct gp_live_past *past, uint64_t order,
 					       unsigned *at);
 
-/* An entry at that address, of a space in `spaces`, was alive at `order` and freed since. */
+/*
+ * True if an entry at that address, of a space in `spaces`, was alive at `order` and has been freed
+ * since.
+ */
 bool gp_past_was_freed(const struct gp_live_past *past, uint32_t spaces, uint64_t address,
 		       uint64_t order);
 
-/* Returns it as it is kept. */
+/* Returns the kept copy. */
 struct gp_past_orphan *gp_past_add_orphan(struct gp_live_past *past,
 					  const struct gp_past_orphan *orphan);
-/* The last pending BLOCK_FREE without an allocation at that address before `order` is completed. */
+/* Completes the last pending BLOCK_FREE without an allocation at that address before `order`. */
 bool gp_past_complete(struct gp_live_past *past, uint64_t address, uint64_t order);
 /*
- * Takes the first free without an allocation of that key that came after `order` (and before
+ * Takes the first free of that key without an allocation that came after `order` (and before
  * `before`).
  */
 bool gp_past_take_free(struct gp_live_past *past, enum gp_family family, uint64_t address,

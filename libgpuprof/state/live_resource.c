@@ -1,10 +1,10 @@
 /*
- * Objects of the driver: entries without bytes, so that a checkpoint has who made those that live
- * and when. What is not certain is left out: there may be more of them, never fewer.
+ * Objects of the driver: entries without bytes, so that a checkpoint has the stack and moment of
+ * each live one. Uncertain ones are left out: there may be more of them, never fewer.
  */
 #include "live_state.h"
 
-/* One that comes late may be gone already. A handle that is made anew was given back unseen. */
+/* A late one may already be gone. A handle that is made again was released unseen. */
 enum gp_status gp_resource_made(struct gp_live *live, const struct gp_record *r)
 {
 	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_RESOURCE, r->resource.handle);
@@ -24,7 +24,7 @@ enum gp_status gp_resource_made(struct gp_live *live, const struct gp_record *r)
 	return gp_live_add(live, &entry) == 0 ? GP_E_MEMORY : GP_OK;
 }
 
-/* Some are made by calls that are not seen: that is not an anomaly. */
+/* Some are made by calls that are not recorded, so this is not an anomaly. */
 void gp_resource_gone(struct gp_live *live, const struct gp_record *r)
 {
 	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_RESOURCE, r->resource_gone.handle);

@@ -1,11 +1,11 @@
 /*
- * Segments of the framework's allocator, as it reports them itself: allocated as a whole, or mapped
- * into a reservation piece by piece. They stand beside the driver's memory and move no curve.
+ * Segments of the framework's allocator, as it reports them: allocated as a whole, or mapped into a
+ * reservation piece by piece. They exist beside the driver's memory and change no curve.
  */
 #include "live_state.h"
 
 #define PIECES 16u
-#define LOOKS_A_RANGE 32u /* it is sought by page and by address: 0.2 us where both are crowded */
+#define LOOKS_A_RANGE 32u /* lookups by page and by address: 0.2 us when both are crowded */
 
 static struct gp_live_entry make_entry(const struct gp_record *r, unsigned flags)
 {
@@ -28,7 +28,9 @@ static uint32_t find_told(const struct gp_live *live, uint64_t address)
 				address);
 }
 
-/* It was made of the driver's memory when its first block came, before it was reported itself. */
+/*
+ * Its driver memory became a segment with its first block, before the segment itself was reported.
+ */
 static bool is_derived(const struct gp_live *live, const struct gp_live_entry *e)
 {
 	uint32_t slot =
@@ -45,16 +47,16 @@ void gp_segment_mark(struct gp_live *live, uint32_t slot, const struct gp_record
 	gp_live_touch(live, slot);
 	e->flags |= GP_LIVE_SEGMENT;
 	if (e->space == GP_SPACE_RESERVATION)
-		/* addresses belong to no device until something is mapped there */
+		/* addresses have no device until memory is mapped there */
 		e->device = r->device;
-	/* what is older than a gap is in the totals that were taken over after it */
+	/* a segment older than a gap is in the totals that were taken over after it */
 	if (!gp_live_is_stale(live, e))
 		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
 }
 
 /*
- * Segments that were there before the telling: the driver's memory says since when, else they are
- * as old as this. False: there is more to do.
+ * Adds segments from before the allocator details. Their age is that of the driver memory, else of
+ * this event. False: more remain.
  */
 static bool is_found_known(struct gp_live *live, const struct gp_record *r)
 {
@@ -83,7 +85,7 @@ enum gp_status gp_segment_alloc(struct gp_live *live, const struct gp_record *r)
 		return GP_OK;
 	if (slot != 0)
 		gp_live_drop(live, slot);
-	/* it came so late that the driver's memory is gone already */
+	/* so late that the driver memory is already gone */
 	if (gp_live_is_late(live, r) &&
 	    gp_past_was_freed(&live->past, GP_SPACES_SEGMENT, address, r->order))
 		return GP_OK;
@@ -113,9 +115,7 @@ void gp_segment_end(struct gp_live *live, uint64_t address, uint64_t order)
 
 /* ---- ranges of a reservation ---- */
 
-/*
- * The first entry that has a part of [*at, end), where *at then is; 0: none.
- */
+/* The first entry that overlaps [*at, end); *at moves there. 0: none. */
 static uint32_t next_range(const struct gp_live *live, uint64_t *at, uint64_t end)
 {
 	if (*at >= end)
@@ -140,7 +140,10 @@ static uint64_t end_of(const struct gp_live_entry *e)
 	return e->address + e->bytes;
 }
 
-/* On behind the entry; none that a damaged recording lets end before it begins leads back. */
+/*
+ * Continues after the entry. A damaged recording may have one that ends before it begins; it must
+ * not lead back.
+ */
 static uint64_t behind(const struct gp_live_entry *e, uint64_t at)
 {
 	return end_of(e) > at ? end_of(e) : UINT64_MAX;
@@ -157,7 +160,7 @@ static bool add_part(struct gp_live *live, const struct gp_live_entry *of, uint6
 	return gp_live_add(live, &part) != 0;
 }
 
-/* Takes [from, to) out of the entry, which may leave a part before and one behind. */
+/* Removes [from, to) from the entry; a part before and one after may remain. */
 static bool live_segment_cut(struct gp_live *live, uint32_t slot, uint64_t from, uint64_t to)
 {
 	const struct gp_live_entry e = *gp_live_at(live, slot);
@@ -189,7 +192,7 @@ static void subtract(struct pieces *p, uint64_t from, uint64_t to)
 	}
 }
 
-/* A range that comes late: without what was mapped or unmapped there since. */
+/* A range that comes late: without the parts that were mapped or unmapped there since. */
 static void subtract_younger(struct gp_live *live, const struct gp_record *r, struct pieces *p)
 {
 	uint64_t end = r->segment_map.address + r->segment_map.bytes, at = r->segment_map.address;
@@ -225,7 +228,7 @@ enum gp_status gp_segment_map(struct gp_live *live, const struct gp_record *r)
 			break;
 		if (e.order > r->order)
 			continue;
-		/* that it was unmapped was not seen */
+		/* its unmap was not recorded */
 		if (!is_replaced && !is_derived(live, &e)) {
 			gp_late_replaced(live, GP_FAMILY_SEGMENT, from, e.order, r->order)->bytes =
 				to - from;
@@ -239,7 +242,7 @@ enum gp_status gp_segment_map(struct gp_live *live, const struct gp_record *r)
 	return is_there ? GP_OK : GP_E_MEMORY;
 }
 
-/* Those that a late unmap explains. */
+/* Takes back the anomalies that a late unmap explains. */
 static void explain_replaced(struct gp_live *live, const struct gp_record *r)
 {
 	uint64_t from = r->segment_unmap.address, to = from + r->segment_unmap.bytes;
@@ -284,7 +287,7 @@ enum gp_status gp_segment_unmap(struct gp_live *live, const struct gp_record *r)
 	return is_there ? GP_OK : GP_E_MEMORY;
 }
 
-/* ---- what is older than the telling ---- */
+/* ---- segments from before the allocator details ---- */
 
 static void live_segment_tell(struct gp_live *live, const struct gp_live_entry *of,
 			      const struct gp_record *block, unsigned flags)
@@ -314,7 +317,7 @@ void gp_segment_tell(struct gp_live *live, uint32_t slot, const struct gp_record
 			live_segment_tell(live, &e, block, 0);
 		return;
 	}
-	/* a reservation is of one stream and one pool: all that is mapped in it is of this arena */
+	/* a reservation has one stream and one pool: all mappings in it are of this arena */
 	uint64_t at = e.address, left = e.stream;
 	for (uint32_t slot_of;
 	     left > 0 && (slot_of = gp_range_order_next(&live->mapped, at)) != 0;) {

@@ -1,6 +1,6 @@
 /*
- * What live.c, live_driver.c, live_block.c, live_segment.c and live_walk.c share: the state itself,
- * adding and removing entries, moving curves. Not for anybody else: the contract is live.h.
+ * Shared by live.c, live_driver.c, live_block.c, live_segment.c and live_walk.c: the state itself,
+ * adding and removing entries, changing curves. Other files must use live.h.
  */
 #ifndef GP_LIVE_STATE_H
 #define GP_LIVE_STATE_H
@@ -14,11 +14,13 @@
 
 struct gp_device_state {
 	struct gp_live_device figures;
-	/* carried total minus ours, kept so that one lie or one dropped event is one mismatch */
+	/*
+	 * recorded total minus ours, kept so that one wrong report or dropped event is one mismatch
+	 */
 	uint64_t correction[GP_CURVES];
 	uint64_t active_correction; /* of SNAPSHOT's, likewise */
 	uint64_t mismatch_order;    /* of the last mismatch */
-	bool is_rebasing;	    /* the next block event's totals are taken as they are */
+	bool is_rebasing;	    /* take the next block event's totals over without comparison */
 };
 
 struct gp_live_walk {
@@ -27,7 +29,7 @@ struct gp_live_walk {
 	uint32_t number, next, end; /* slots */
 };
 
-/* The range that contains a page's last block: good while no range came or went. */
+/* The range with a page's last block: valid while no range is added or removed. */
 struct gp_segment_cache {
 	uint64_t page;
 	uint64_t epoch;
@@ -41,34 +43,34 @@ struct gp_live {
 	struct gp_looks looks;			/* for long searches */
 	uint64_t graphs;			/* entries of GRAPH */
 	uint64_t newest;			/* highest order so far */
-	uint64_t gap; /* what has a lower order is in doubt: end of the last GAP or LOST */
+	uint64_t gap; /* entries with a lower order are uncertain: end of the last GAP or LOST */
 	uint64_t entries;
 	uint64_t moved; /* devices, as bits */
 	bool has_host_moved;
-	bool is_loaded; /* from a checkpoint: what came before it is unknown */
+	bool is_loaded; /* from a checkpoint: earlier events are unknown */
 	struct gp_live_walk walk;
 	struct gp_segment_cache cache[GP_CACHE_LINES];
 	uint64_t epoch;
 	uint64_t count[GP_COUNTS];
-	struct gp_device_state device[GP_DEVICES + 1]; /* the last: unknown */
+	struct gp_device_state device[GP_DEVICES + 1]; /* the last one: unknown device */
 	struct gp_live_host host;
 	struct gp_live_past past;
 };
 
 #define GP_SPACE_BIT(space) (1u << (space))
-/* Spaces whose entries are ranges of addresses that are looked into. */
+/* Spaces with ranges of addresses that are searched by containment. */
 #define GP_SPACES_RANGE                                                              \
 	(GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |              \
 	 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_HOST) |              \
 	 GP_SPACE_BIT(GP_SPACE_HOST_REGISTER) | GP_SPACE_BIT(GP_SPACE_RESERVATION) | \
 	 GP_SPACE_BIT(GP_SPACE_MAPPED) | GP_SPACE_BIT(GP_SPACE_IPC) |                \
 	 GP_SPACE_BIT(GP_SPACE_GRAPH) | GP_SPACE_BIT(GP_SPACE_SEGMENT))
-/* Spaces of the driver in which blocks of the framework may lie. */
+/* Driver spaces that may hold the framework's blocks. */
 #define GP_SPACES_SEGMENT                                                \
 	(GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |  \
 	 GP_SPACE_BIT(GP_SPACE_MANAGED) | GP_SPACE_BIT(GP_SPACE_GRAPH) | \
 	 GP_SPACE_BIT(GP_SPACE_IPC) | GP_SPACE_BIT(GP_SPACE_RESERVATION))
-#define GP_SLOTS_A_LOOK 4u /* where slots are looked at one behind the other */
+#define GP_SLOTS_A_LOOK 4u /* slots per look in a sequential scan */
 
 static inline struct gp_live_entry *gp_live_at(struct gp_live *live, uint32_t slot)
 {
@@ -85,7 +87,7 @@ static inline bool gp_live_is_late(const struct gp_live *live, const struct gp_r
 	return r->order < live->newest;
 }
 
-/* An entry from before the last gap: it may have been freed unseen. */
+/* An entry from before the last gap, which may have been freed unseen. */
 static inline bool gp_live_is_stale(const struct gp_live *live, const struct gp_live_entry *entry)
 {
 	return entry->order < live->gap;
@@ -95,12 +97,12 @@ static inline bool gp_live_is_stale(const struct gp_live *live, const struct gp_
 /* 0: out of memory. */
 uint32_t gp_live_add(struct gp_live *live, const struct gp_live_entry *entry);
 void gp_live_drop(struct gp_live *live, uint32_t slot);
-/* Before any change of an entry: a walk under way gets it as it was. */
+/* Call before any change of an entry: a walk under way visits its old state. */
 void gp_live_touch(struct gp_live *live, uint32_t slot);
 void gp_curve_add(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes,
 		  const struct gp_record *r);
 void gp_curve_sub(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes);
-/* An entry of which gp_live_is_pinned comes, with the event `r`, or goes. */
+/* Call when an entry that gp_live_is_pinned counts is added or removed by the event `r`. */
 void gp_host_add(struct gp_live *live, const struct gp_live_entry *entry,
 		 const struct gp_record *r);
 void gp_host_sub(struct gp_live *live, const struct gp_live_entry *entry);
@@ -119,24 +121,24 @@ uint64_t gp_segment_bytes(const struct gp_live_entry *entry);
 
 /* live_late.c: events without their counterpart, also shared by driver and blocks */
 /*
- * An allocation is about to enter at its key, where `slot` (0: none) lives. True: it is over
- * already or older than what lives there, nothing to add. False: the caller removes `slot` as
+ * Call before an allocation is added at its key, where `slot` (0: none) lives. True: it has ended
+ * already, or is older than the live entry; do not add it. False: the caller removes `slot` as
  * replaced and adds the entry. `ended` (may be NULL): the free that ended it; its kind is
- * GP_ORPHAN_NONE where none is known.
+ * GP_ORPHAN_NONE if unknown.
  */
 bool gp_late_alloc(struct gp_live *live, enum gp_family family, const struct gp_record *r,
 		   uint64_t address, uint32_t slot, struct gp_past_orphan *ended);
-/* A free that meets nothing, or something younger. */
+/* A free without an entry, or with a younger one. */
 void gp_late_free(struct gp_live *live, enum gp_family family, unsigned space,
 		  const struct gp_record *r, uint64_t address, uint64_t bytes);
-/* `first` was alive when `second`, an order too, took its place. */
+/* `first` was alive when `second` (orders) took its place. */
 struct gp_past_orphan *gp_late_replaced(struct gp_live *live, enum gp_family family,
 					uint64_t address, uint64_t first, uint64_t second);
-/* A late event explains it. */
+/* A late event explains the anomaly. */
 void gp_late_explain(struct gp_live *live, const struct gp_past_orphan *orphan);
-/* A completion that met no pending block. */
+/* A completion without a pending block. */
 void gp_late_completed(struct gp_live *live, const struct gp_record *r);
-/* A free that came late: true when its completion, or what replaced it, was there before it. */
+/* A free that came late. True: its completion, or the entry that replaced it, came before it. */
 bool gp_late_is_completed(struct gp_live *live, uint64_t address, uint64_t order, uint64_t before);
 
 /* live_block.c */
@@ -149,9 +151,9 @@ void gp_framework_gap(struct gp_live *live, uint64_t until);
 
 /* live_segment.c */
 /*
- * Memory of the driver in `slot` is a segment: its bytes count as reserved from `r` on. A segment
- * that was there before the telling is marked when it is found; a new one by its first block, that
- * it is made for, since PyTorch counts both under one lock.
+ * Driver memory in `slot` is a segment: its bytes count as reserved from `r` on. A segment from
+ * before the details is marked when it is found. A new one is marked by its first block, since
+ * PyTorch counts both under one lock.
  */
 void gp_segment_mark(struct gp_live *live, uint32_t slot, const struct gp_record *r);
 enum gp_status gp_segment_alloc(struct gp_live *live, const struct gp_record *r);
@@ -159,11 +161,11 @@ void gp_segment_free(struct gp_live *live, const struct gp_record *r);
 enum gp_status gp_segment_map(struct gp_live *live, const struct gp_record *r);
 enum gp_status gp_segment_unmap(struct gp_live *live, const struct gp_record *r);
 /*
- * The first block with a known arena in `slot`, memory of the driver: segments that are older than
- * the telling get their entries.
+ * The first block with a known arena in `slot`, driver memory: adds entries of segments that are
+ * older than the allocator details.
  */
 void gp_segment_tell(struct gp_live *live, uint32_t slot, const struct gp_record *block);
-/* Memory of the driver at that address ends with the event `order`: a segment there, too. */
+/* Driver memory at that address ends with the event `order`: ends a segment there, too. */
 void gp_segment_end(struct gp_live *live, uint64_t address, uint64_t order);
 
 /* live_resource.c */

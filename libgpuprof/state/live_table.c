@@ -29,8 +29,8 @@ const uint8_t gp_families[GP_SPACES] = {
 };
 
 /*
- * After mlockall(MCL_FUTURE) the kernel locks a new mapping, and fills it at once if it can be read
- * or written. So it is made without either, and unlocked before it gets both.
+ * After mlockall(MCL_FUTURE) the kernel locks a new mapping, and fills it at once if it is readable
+ * or writable. So it is mapped without access and unlocked before it gets both.
  */
 void *gp_pages_map(size_t bytes)
 {
@@ -53,7 +53,7 @@ void *gp_pages_open(size_t bytes)
 	if (pages == NULL)
 		return NULL;
 	atomic_fetch_add(&gp_pages_mapped, bytes);
-#if defined(GP_PRELOAD) /* a forked child of the job has no use for the drain thread's state */
+#if defined(GP_PRELOAD) /* a forked child of the job does not need the drain thread's state */
 	madvise(pages, bytes, MADV_DONTFORK);
 #endif
 	return pages;
@@ -122,8 +122,7 @@ static void place(struct gp_live_table *table, uint32_t slot, uint64_t hash)
 }
 
 /*
- * A new index of 2^bits words; the slots stay where they are. False: out of memory, the old one
- * remains.
+ * A new index of 2^bits words; the slots stay in place. False: out of memory, the old one remains.
  */
 static bool rebuild(struct gp_live_table *table, uint32_t bits, uint32_t slot_mask)
 {
@@ -144,8 +143,9 @@ static bool rebuild(struct gp_live_table *table, uint32_t bits, uint32_t slot_ma
 }
 
 /*
- * Room for one more index word: at most 5/8 in use, deleted ones included, since an allocation goes
- * to the end of its run; at least 3/16 after growth, which is 21 bytes an entry.
+ * Makes room for one more index word. At most 5/8 are in use, deleted ones included, since an
+ * allocation searches to the end of its run. At least 3/16 are in use after growth, which is 21
+ * bytes an entry.
  */
 static bool live_table_make_room(struct gp_live_table *table)
 {
@@ -155,7 +155,7 @@ static bool live_table_make_room(struct gp_live_table *table)
 	uint32_t bits = table->index_bits + (table->used > words / 8 * 3 ? 1 : 0);
 	if (rebuild(table, bits, table->slot_mask))
 		return true;
-	return (uint64_t)table->used + table->deleted + 1 < words; /* slower, still right */
+	return (uint64_t)table->used + table->deleted + 1 < words; /* slower, but still correct */
 }
 
 static uint32_t take_slot(struct gp_live_table *table)
@@ -193,7 +193,7 @@ uint32_t gp_table_add(struct gp_live_table *table, const struct gp_live_entry *e
 	return slot;
 }
 
-/* Out of the index. */
+/* Removes it from the index. */
 static void displace(struct gp_live_table *table, uint32_t slot)
 {
 	uint64_t hash = entry_hash(&gp_table_slot(table, slot)->entry);
@@ -207,7 +207,7 @@ static void displace(struct gp_live_table *table, uint32_t slot)
 		table->index[at] = DELETED;
 		table->deleted++;
 	} else {
-		/* the end of a run: no probe needs this word, nor the deleted ones before it */
+		/* the end of a run: probes do not need this word, nor the deleted ones before it */
 		table->index[at] = EMPTY;
 		for (at = (at - 1) & mask; table->index[at] == DELETED; at = (at - 1) & mask) {
 			table->index[at] = EMPTY;

@@ -1,8 +1,7 @@
 /*
- * Live entries by (family, address): slots that never move, in chunks, and an open-addressing index
- * of 32-bit slot numbers with a few hash bits each, so that a probe seldom touches a slot that is
- * not the one sought. Owns that memory and nothing else: what entries mean is live.c's. mmap only:
- * it works inside the target.
+ * Live entries by (family, address). Slots never move and lie in chunks. An open-addressing index
+ * has 32-bit slot numbers with a few hash bits each, so a probe seldom reads a slot in vain. Owns
+ * only that memory; live.c defines what entries mean. mmap only: it works inside the target.
  */
 #ifndef GP_LIVE_TABLE_H
 #define GP_LIVE_TABLE_H
@@ -13,8 +12,8 @@
 #include "live.h"
 
 /*
- * Spaces in which an address can live only once share a family; equal addresses in two families are
- * normal.
+ * Spaces share a family if an address can be live in only one of them. Equal addresses in two
+ * families are normal.
  */
 enum gp_family {
 	GP_FAMILY_VIRTUAL, /* DEVICE, ASYNC, MANAGED, IPC, GRAPH: cuMemFree takes any of them */
@@ -28,8 +27,8 @@ enum gp_family {
 	GP_FAMILY_BLOCK,
 	GP_FAMILY_SEGMENT,
 	GP_FAMILY_RESOURCE,
-	GP_FAMILY_COMPLETION, /* of no entry: what ends a pending BLOCK */
-	GP_FAMILY_RELEASED,   /* PHYSICAL whose handle is released, by its order */
+	GP_FAMILY_COMPLETION, /* not of an entry: the event that ends a pending BLOCK */
+	GP_FAMILY_RELEASED,   /* PHYSICAL with a released handle, by its order */
 	GP_FAMILIES,
 };
 extern const uint8_t gp_families[GP_SPACES];
@@ -41,7 +40,7 @@ static inline enum gp_family gp_family_of(unsigned space)
 struct gp_live_slot {
 	struct gp_live_entry entry; /* space is GP_SPACE_NONE: the slot is free */
 	uint32_t next;		    /* free: next free slot; in the page map: next of its bucket */
-	uint32_t walk;		    /* number of the walk that needs it no more */
+	uint32_t walk;		    /* number of the last walk that is done with it */
 };
 _Static_assert(sizeof(struct gp_live_slot) == 64, "a live entry is one cache line");
 
@@ -50,26 +49,26 @@ _Static_assert(sizeof(struct gp_live_slot) == 64, "a live entry is one cache lin
 #define GP_SLOT_FIRST 2u /* 0 and 1 mean empty and deleted in the index */
 
 struct gp_live_table {
-	struct gp_live_slot **chunk; /* GP_CHUNKS pointers, touched as far as used */
+	struct gp_live_slot **chunk; /* GP_CHUNKS pointers, touched only as far as used */
 	uint32_t *index;
 	uint32_t index_bits;
 	uint32_t slot_mask;	/* index word: hash bits | slot number within this mask */
 	uint32_t used, deleted; /* index words */
-	uint32_t slots;		/* slots from GP_SLOT_FIRST to here were used at least once */
+	uint32_t slots;		/* slots from GP_SLOT_FIRST to here were used before */
 	uint32_t chunks;
 	uint32_t free; /* first free slot; 0: none */
 };
 
 /*
- * Zeroed pages, given by the kernel as they are touched, also where the process locks its memory:
- * they are not locked. NULL: out of memory.
+ * Zeroed pages that the kernel provides when they are touched. They stay unlocked even if the
+ * process locks its memory. NULL: out of memory.
  */
 void *gp_pages_map(size_t bytes);
-/* In the job's process not for forked children. */
+/* In the job's process, forked children do not inherit them. */
 void *gp_pages_open(size_t bytes);
-/* Bytes of tables that were mapped so far, also of those that were given back. */
+/* Bytes of tables mapped so far, including those already unmapped. */
 extern _Atomic uint64_t gp_pages_mapped;
-/* Makes pages `grown` bytes, elsewhere if need be; the new ones are zeros. NULL: as before. */
+/* Grows pages to `grown` bytes, maybe at a new address; the new ones are zeros. NULL: unchanged. */
 void *gp_pages_grow(void *pages, size_t bytes, size_t grown);
 void gp_pages_close(void *pages, size_t bytes);
 
@@ -78,12 +77,12 @@ void gp_table_release(struct gp_live_table *table);
 uint64_t gp_table_memory(const struct gp_live_table *table);
 
 /*
- * Adds a copy of `entry` and gives its slot; 0: out of memory, nothing changed. Does not look for
- * an older entry of the same key: the caller did.
+ * Adds a copy of `entry` and returns its slot. 0: out of memory, state unchanged. Does not check
+ * for an older entry of the same key: the caller must.
  */
 uint32_t gp_table_add(struct gp_live_table *table, const struct gp_live_entry *entry);
 void gp_table_drop(struct gp_live_table *table, uint32_t slot);
-/* Sets or clears GP_LIVE_RELEASED, by which the entry gets another key. False: out of memory. */
+/* Sets or clears GP_LIVE_RELEASED, which changes the key of the entry. False: out of memory. */
 bool gp_table_release_handle(struct gp_live_table *table, uint32_t slot, bool is_released);
 
 static inline struct gp_live_slot *gp_table_slot(const struct gp_live_table *table, uint32_t slot)
@@ -91,15 +90,15 @@ static inline struct gp_live_slot *gp_table_slot(const struct gp_live_table *tab
 	return &table->chunk[slot / GP_CHUNK_SLOTS][slot % GP_CHUNK_SLOTS];
 }
 
-/* Evenly spaced addresses spread evenly over the high bits. */
+/* Spreads evenly spaced addresses evenly over the high bits. */
 static inline uint64_t gp_table_hash(enum gp_family family, uint64_t address)
 {
 	return (address + ((uint64_t)family << 56)) * GP_HASH_MULTIPLIER;
 }
 
 /*
- * PHYSICAL memory whose handle is released is found by the order of its allocation: a driver may
- * give one handle again and again while the memory that had it is still mapped.
+ * PHYSICAL memory with a released handle is found by the order of its allocation. A driver may
+ * return the same handle again while old memory with it is still mapped.
  */
 static inline bool gp_is_released(const struct gp_live_entry *entry)
 {

@@ -1,7 +1,7 @@
-/* Checkpoints: the walk over the live set as it was, totals out, and both of them in again. */
+/* Checkpoints: the walk over the live set at one moment, writing totals, and loading both. */
 #include "live_state.h"
 
-/* Free slots that cost as much as one entry to visit. */
+/* Free slots that cost as much as the visit of one entry. */
 #define FREE_SLOTS_PER_ENTRY 16u
 
 void gp_live_walk_begin(struct gp_live *live, gp_live_visit *visit, void *context)
@@ -101,7 +101,7 @@ static void emit_device(const struct emitter *to, const struct gp_live *live, un
 	emit_curve(to, device, GP_CURVE_LIMIT, &limit);
 }
 
-/* `now_bytes` is for other readers: ours adds the entries up. */
+/* `now_bytes` is for other readers: this one adds up the entries. */
 static void emit_host(const struct emitter *to, const struct gp_live_host *h)
 {
 	const struct gp_curve_state registered = { .now_bytes = h->registered_bytes,
@@ -152,7 +152,7 @@ void gp_live_totals(const struct gp_live *live,
 	emit_orphans(&to, &live->past);
 }
 
-/* The peak alone: older recordings have no such records, so entries make the rest. */
+/* Loads the peak only: older recordings lack such records, so the entries give the rest. */
 static void load_host(struct gp_live_host *host, const struct gp_record *r)
 {
 	if (r->aux == GP_CURVE_REGISTERED)
@@ -216,7 +216,7 @@ static void load_orphan(struct gp_live *live, const struct gp_record *r)
 	gp_past_add_orphan(&live->past, &orphan);
 }
 
-/* Where no peak was recorded, that of the checkpoint is the least that it was. */
+/* If no peak was recorded, the checkpoint's value is a lower bound. */
 static void load_pinned(struct gp_live_host *host, const struct gp_live_entry *entry)
 {
 	struct gp_curve_state *c = &host->pinned;
@@ -245,7 +245,7 @@ static enum gp_status load_entry(struct gp_live *live, const struct gp_record *r
 		.device = r->device,
 		.flags = (uint16_t)r->aux,
 	};
-	/* a checkpoint has each once */
+	/* a checkpoint has each of these once */
 	if (gp_table_find(&live->table, gp_key_family(&entry), gp_key_number(&entry)) != 0) {
 		gp_live_anomaly(live);
 		return GP_OK;

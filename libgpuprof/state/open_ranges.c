@@ -11,24 +11,24 @@
 
 #define STARTED 1u /* RANGE_OPEN.code */
 #define GONE 2u
-#define EARLY 64u /* ends that are kept for beginnings to come */
+#define EARLY 64u /* ends that are kept for later begins */
 
 struct gp_open_ranges {
 	const struct gp_range_watch *watch;
 	struct gp_range_counts counts;
-	uint32_t threads, mask; /* at most; of the index */
-	uint32_t used;		/* stacks [0, used) were given out at least once */
-	uint32_t free;		/* 1 + the first that was given back; its `thread` leads on */
-	uint32_t early_ends;	/* so far: the last of them are kept, in turn */
-	uint64_t early_latest;	/* in the units of recordings, as those in `early` */
-	bool has_told;		/* started ones again */
+	uint32_t threads, mask; /* limits; of the index */
+	uint32_t used;		/* stacks [0, used) were used before */
+	uint32_t free;		/* 1 + the first free stack; its `thread` links to the next */
+	uint32_t early_ends;	/* so far; a ring keeps the last of them */
+	uint64_t early_latest;	/* in the time units of recordings, also those in `early` */
+	bool has_told;		/* started ranges that were recorded again */
 	struct {
 		uint64_t since;
 		uint32_t thread;
 	} early[EARLY];
 	size_t bytes;
 	struct gp_range_stack *stack;
-	struct gp_looks looks; /* at started ones that were not recorded again */
+	struct gp_looks looks; /* for started ranges that were not recorded again */
 	struct gp_started_ranges started;
 	uint32_t index[]; /* open addressing: 1 + stack; at most half full */
 };
@@ -92,7 +92,7 @@ const struct gp_range_stack *gp_open_ranges_of(const struct gp_open_ranges *r, u
 	return which != 0 ? &r->stack[which - 1] : NULL;
 }
 
-/* NULL: the bound is reached. */
+/* NULL: the limit is reached. */
 static struct gp_range_stack *stack_of(struct gp_open_ranges *r, uint32_t thread)
 {
 	uint32_t *place = &r->index[open_ranges_place_of(r, thread)];
@@ -112,7 +112,7 @@ static struct gp_range_stack *stack_of(struct gp_open_ranges *r, uint32_t thread
 	return s;
 }
 
-/* Those behind it in the index move up, so that a search never meets a hole. */
+/* Moves the following ones up in the index, so that searches never meet a hole. */
 static void give_back(struct gp_open_ranges *r, struct gp_range_stack *s)
 {
 	uint32_t hole = open_ranges_place_of(r, s->thread), at = hole;
@@ -145,7 +145,7 @@ static void open_on(struct gp_open_ranges *r, struct gp_range_stack *s,
 static void close_on(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_t which,
 		     enum gp_range_end how, const struct gp_record *by)
 {
-	if (which + 1 == s->depth && s->range[which].source == 0) { /* no watcher saw it */
+	if (which + 1 == s->depth && s->range[which].source == 0) { /* not reported to a watcher */
 		r->counts.unseen += !s->range[which].is_gone;
 		s->depth--;
 		return;
@@ -160,8 +160,9 @@ static void close_on(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_
 }
 
 /*
- * Of what is too much, first what is known to have ended, the innermost first; no watcher sees it.
- * All in one pass: an event of one byte may end 128 ranges, and the next one begin them again.
+ * Removes excess ranges: first those known to have ended, innermost first. Not reported to the
+ * watcher. All in one pass: an event of one byte may end 128 ranges, and the next event may begin
+ * them again.
  */
 static void drop_gone(struct gp_range_stack *s, uint32_t depth)
 {
@@ -177,7 +178,9 @@ static void drop_gone(struct gp_range_stack *s, uint32_t depth)
 	s->depth = to;
 }
 
-/* As many lie there as the thread has: what is missing was lost, what is too much has ended. */
+/*
+ * Makes the stack as deep as the event reports: missing ranges were lost, excess ranges have ended.
+ */
 static void open_ranges_settle(struct gp_open_ranges *r, struct gp_range_stack *s, uint32_t depth,
 			       const struct gp_record *by)
 {
@@ -194,7 +197,7 @@ static void open_ranges_settle(struct gp_open_ranges *r, struct gp_range_stack *
 
 /* ---- ends on other threads ---- */
 
-/* It has ended; its thread counts it among those that are open until it reports otherwise. */
+/* It has ended; its thread counts it as open until that thread reports otherwise. */
 static void end_in_place(struct gp_open_ranges *r, struct gp_open_range *range,
 			 const struct gp_record *by)
 {
@@ -207,8 +210,8 @@ static void end_in_place(struct gp_open_ranges *r, struct gp_open_range *range,
 }
 
 /*
- * Threads are drained one after the other, and record again what is open when they come to it: an
- * end may be seen before the beginning.
+ * Threads are drained one after the other, and each records its open ranges again when its turn
+ * comes. An end may therefore be seen before its begin.
  */
 static void keep_early(struct gp_open_ranges *r, uint32_t thread, uint64_t since)
 {
@@ -221,7 +224,7 @@ static void keep_early(struct gp_open_ranges *r, uint32_t thread, uint64_t since
 static bool was_early(const struct gp_open_ranges *r, uint32_t thread, uint64_t since)
 {
 	since >>= GP_TIME_SHIFT;
-	const bool is_late = since > r->early_latest; /* as nearly all are */
+	const bool is_late = since > r->early_latest; /* true for nearly all */
 	const uint32_t kept = is_late ? 0 : r->early_ends < EARLY ? r->early_ends : EARLY;
 	for (uint32_t k = 0; k < kept; k++)
 		if (r->early[k].since == since && r->early[k].thread == thread)
@@ -229,7 +232,7 @@ static bool was_early(const struct gp_open_ranges *r, uint32_t thread, uint64_t 
 	return false;
 }
 
-/* No two open ones of a thread and source have one time there. */
+/* A thread and source cannot have two open ranges with equal times. */
 static bool is_meant(const struct gp_open_range *e, const struct gp_record *record)
 {
 	return e->time >> GP_TIME_SHIFT == record->range_close.since >> GP_TIME_SHIFT &&
@@ -259,7 +262,7 @@ static void close_apart(struct gp_open_ranges *r, uint32_t thread, const struct 
 		give_back(r, s);
 }
 
-/* ---- stacks, by their threads ---- */
+/* ---- stacks by thread ---- */
 
 static bool is_known(const struct gp_range_stack *s, uint64_t depth, const struct gp_record *r)
 {
@@ -289,7 +292,7 @@ static void push(struct gp_open_ranges *r, struct gp_range_stack *s, const struc
 		end_in_place(r, top, record);
 }
 
-/* Of its source and domain the innermost, else of what is not known, else of all. */
+/* The innermost of its source and domain; else of the unknown ones; else of all. */
 static uint32_t find_popped(const struct gp_range_stack *s, const struct gp_record *record)
 {
 	uint32_t unknown = s->depth - 1;
@@ -322,11 +325,11 @@ void gp_open_ranges_forget(struct gp_open_ranges *r, uint32_t thread)
 		give_back(r, &r->stack[which - 1]);
 }
 
-/* ---- started ones ---- */
+/* ---- started ranges ---- */
 
 static void open_ranges_start(struct gp_open_ranges *r, const struct gp_open_range *range)
 {
-	/* recorded again before it was recorded */
+	/* recorded again before the first record */
 	if (r->has_told && gp_started_find(&r->started, range->number, range->source) != NULL)
 		return;
 	struct gp_open_range *e = gp_started_add(&r->started, range);
@@ -357,8 +360,8 @@ static void open_ranges_end(struct gp_open_ranges *r, const struct gp_record *re
 }
 
 /*
- * All that are open have been recorded: what was open before that, and was not, has ended. Those
- * that began since then are looked at as well, and pay for it with no event of their own.
+ * All open ranges have been recorded again: those that were open before and were not recorded have
+ * ended. Ranges that began since then are examined as well, without an event that pays for it.
  */
 static void end_untold(struct gp_open_ranges *r, const struct gp_record *record)
 {
@@ -429,7 +432,7 @@ static void apply_to_stack(struct gp_open_ranges *r, uint32_t thread,
 			   const struct gp_record *record)
 {
 	bool is_pop = record->kind == GP_RANGE_POP;
-	/* the bound holds for writers: a record with more is not one of theirs */
+	/* writers respect this limit, so a record beyond it is damaged */
 	bool is_sound = record->range_push.depth < GP_RANGES_DEEP;
 	struct gp_range_stack *s = is_sound ? stack_of(r, thread) : NULL;
 	if (s == NULL) {
@@ -481,7 +484,7 @@ void gp_open_ranges_apply(struct gp_open_ranges *r, uint32_t thread, const struc
 	}
 }
 
-/* ---- what is open ---- */
+/* ---- reading the state ---- */
 
 const struct gp_open_range *gp_open_ranges_started(const struct gp_open_ranges *r,
 						   const struct gp_open_range *older_than)

@@ -2,7 +2,7 @@
 #include "page_map.h"
 
 #define BUCKETS_FIRST 1024u
-#define BUCKETS_MAX (1u << 24) /* more ranges than that: the chains get longer */
+#define BUCKETS_MAX (1u << 24) /* with more ranges, the chains get longer */
 
 bool gp_page_map_init(struct gp_page_map *map)
 {
@@ -28,7 +28,7 @@ static unsigned level_shift(unsigned level)
 	return GP_PAGE_SHIFT + 2 * level;
 }
 
-/* The smallest level whose pages hold `bytes`. */
+/* The smallest level with pages of at least `bytes`. */
 static unsigned level_of(uint64_t bytes)
 {
 	if (bytes <= 1ull << GP_PAGE_SHIFT)
@@ -37,9 +37,7 @@ static unsigned level_of(uint64_t bytes)
 	return (log2 - GP_PAGE_SHIFT + 1) / 2;
 }
 
-/*
- * Of 2^k <= buckets < 2^(k+1) the first buckets - 2^k are split already: they look at one bit more.
- */
+/* With 2^k <= buckets < 2^(k+1), the first buckets - 2^k are already split and use one more bit. */
 static uint32_t *bucket_of(const struct gp_page_map *map, unsigned level, uint64_t page)
 {
 	uint64_t hash = (page + ((uint64_t)level << 58)) * GP_HASH_MULTIPLIER >> 32;
@@ -55,8 +53,8 @@ static uint32_t *bucket_of_entry(const struct gp_page_map *map, const struct gp_
 }
 
 /*
- * One bucket more, by splitting one in two (linear hashing: W. Litwin, VLDB 1980): a map that
- * doubled at once would stop the drain thread for as long as a job needs to fill its ring.
+ * Adds one bucket by splitting another in two (linear hashing: W. Litwin, VLDB 1980). A map that
+ * doubled at once would stop the drain thread long enough for a job to fill its ring.
  */
 static void page_map_grow(struct gp_page_map *map, const struct gp_live_table *table)
 {
@@ -74,7 +72,7 @@ static void page_map_grow(struct gp_page_map *map, const struct gp_live_table *t
 	}
 }
 
-/* Pages are moved, not copied. Without room the chains get longer. */
+/* Pages are moved, not copied. If that fails, the chains get longer. */
 static bool page_map_has_room(struct gp_page_map *map)
 {
 	if (map->buckets < map->room)
@@ -102,7 +100,7 @@ static bool is_older(const struct gp_live_entry *a, const struct gp_live_entry *
 	return a->order != b->order ? a->order < b->order : a->address < b->address;
 }
 
-/* Takes the oldest out of a page that holds too many, so that no search in it is long. */
+/* Removes the oldest range of a page with too many, so that searches stay short. */
 static void page_trim(struct gp_page_map *map, const struct gp_live_table *table, uint32_t *bucket,
 		      unsigned level, uint64_t page)
 {
@@ -160,7 +158,7 @@ uint32_t gp_page_map_find(const struct gp_page_map *map, const struct gp_live_ta
 				const struct gp_live_slot *s = gp_table_slot(table, slot);
 				const struct gp_live_entry *e = &s->entry;
 				/*
-				 * both probes may share a bucket: an equal order is the same entry
+				 * both probes may use one bucket: an equal order is the same entry
 				 * again
 				 */
 				if ((spaces >> e->space & 1) != 0 &&

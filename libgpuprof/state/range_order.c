@@ -10,7 +10,7 @@
 struct gp_order_node {
 	uint64_t address;
 	uint32_t slot;
-	uint32_t priority; /* random; nowhere lower than below it */
+	uint32_t priority; /* random; not lower than its children's */
 	uint32_t left, right;
 };
 
@@ -66,7 +66,7 @@ static bool order_is_before(const struct gp_order_node *node, uint64_t address, 
 	return node->address != address ? node->address < address : node->slot < slot;
 }
 
-/* Splits a tree into what comes before that place and what does not. */
+/* Splits a tree into the entries before that place and the others. */
 static void order_split(struct gp_order_node *node, uint32_t tree, uint64_t address, uint32_t slot,
 			uint32_t *before, uint32_t *behind)
 {

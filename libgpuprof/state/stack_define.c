@@ -5,12 +5,12 @@
 
 #define CHAIN_MAX 256u
 
-/* True: it is there, of that kind, and now defined for the first time. */
+/* True: the entry exists, is of that kind, and is defined now for the first time. */
 static bool is_new(const struct gp_stack_define *d, uint32_t id, enum gp_stack_kind kind,
 		   const struct gp_stack_entry **entry)
 {
 	*entry = id != 0 && id < d->ids_most ? d->entry(d->context, id) : NULL;
-	/* partner: the release store of kind, which comes last */
+	/* partner: the release store of kind, which is stored last */
 	if (!*entry || atomic_load_explicit(&(*entry)->kind, memory_order_acquire) != kind)
 		return false;
 	unsigned char bit = (unsigned char)(1u << (id & 7));

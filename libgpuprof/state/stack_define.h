@@ -1,8 +1,8 @@
 /*
- * From entries of the shared table of stacks to the definitions that a recording holds: what a
- * stack id needs, parents first, each once a segment. Both who writes while the job lives and who
- * adopts what it left use it. No I/O, no threads; entries may come from a dead process: nothing in
- * them is trusted.
+ * Converts entries of the shared table of stacks to definitions in a recording. A stack id needs
+ * its entries with parents first, each once per segment. Used by the writer in the living job and
+ * by the adoption of a dead one. No I/O, no threads. Entries may come from a dead process, so they
+ * are not trusted.
  */
 #ifndef GP_STACK_DEFINE_H
 #define GP_STACK_DEFINE_H
@@ -13,17 +13,20 @@
 #include "../format/stack_entry.h"
 
 struct gp_stack_define {
-	/* NULL: no such entry. An entry's id is higher than that of each it refers to. */
+	/* NULL: no such entry. An entry's id is higher than the ids that it refers to. */
 	const struct gp_stack_entry *(*entry)(void *context, uint32_t id);
-	/* A DEFINE record with its text in the slots behind it. */
+	/* A DEFINE record, followed by its text in extra slots. */
 	void (*visit)(void *context, const struct gp_record *slots);
 	void *context;
-	/* a bit an id: defined in this segment. ids_most bits, the caller's, zeroed at its start */
+	/*
+	 * one bit per id: defined in this segment. The caller provides ids_most bits, zeroed at its
+	 * start.
+	 */
 	unsigned char *is_told;
 	uint32_t ids_most;
 };
 
-/* Visits whatever `stack` needs and was not defined yet. */
+/* Visits all entries that `stack` needs and that are not defined yet. */
 void gp_stack_define(const struct gp_stack_define *define, uint32_t stack);
 
 #endif

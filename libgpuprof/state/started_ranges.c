@@ -1,4 +1,4 @@
-/* A list through the slots, and a chain of them for each hash. */
+/* A list through the slots, and a chain of slots for each hash. */
 #include "started_ranges.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static uint16_t *head_of(struct gp_started_ranges *s, uint64_t number, uint32_t 
 	return &s->head[hash >> (64 - HASH_BITS)];
 }
 
-/* Of the range in it; slot 0 of NULL. */
+/* The slot of a range; NULL: slot 0. */
 static uint16_t slot_of(const struct gp_started_ranges *s, const struct gp_open_range *range)
 {
 	return range != NULL ? (uint16_t)((const struct gp_started_slot *)range - s->slot) : 0;

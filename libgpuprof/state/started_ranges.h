@@ -1,7 +1,6 @@
 /*
- * Started ranges that are open, in the order of their beginnings, found by number and source. None
- * moves, so that the end of any of them costs the same. All zeros are an empty list. No I/O, no
- * memory of its own.
+ * Open started ranges in the order of their begins, found by number and source. Slots never move,
+ * so each end costs the same. All zeros are an empty list. No I/O, no memory of its own.
  */
 #ifndef GP_STARTED_RANGES_H
 #define GP_STARTED_RANGES_H
@@ -11,13 +10,13 @@
 struct gp_started_slot {
 	struct gp_open_range range;
 	uint16_t newer, older; /* of slot 0: the oldest and the newest */
-	uint16_t next;	       /* of the same hash; of a free slot: free, too */
+	uint16_t next;	       /* next slot of the same hash; of a free slot: the next free one */
 };
 
 struct gp_started_ranges {
 	uint32_t count;
-	uint16_t used; /* slots [1, used] were given out at least once */
-	uint16_t free; /* first slot that was given back; 0: none */
+	uint16_t used; /* slots [1, used] were used before */
+	uint16_t free; /* first slot to reuse; 0: none */
 	uint16_t head[GP_RANGES_STARTED];
 	struct gp_started_slot slot[1 + GP_RANGES_STARTED];
 };
@@ -25,15 +24,15 @@ struct gp_started_ranges {
 /* The newest one, if several have that number. NULL: none is open. */
 struct gp_open_range *gp_started_find(struct gp_started_ranges *started, uint64_t number,
 				      uint64_t source);
-/* NULL: all slots are used. */
+/* NULL: all slots are in use. */
 struct gp_open_range *gp_started_add(struct gp_started_ranges *started,
 				     const struct gp_open_range *range);
 void gp_started_remove(struct gp_started_ranges *started, struct gp_open_range *range);
 
-/* Of NULL the newest; NULL: there is no more. */
+/* NULL returns the newest. Result NULL: no more. */
 struct gp_open_range *gp_started_older(const struct gp_started_ranges *started,
 				       const struct gp_open_range *than);
-/* Of NULL the oldest. */
+/* NULL returns the oldest. */
 struct gp_open_range *gp_started_newer(const struct gp_started_ranges *started,
 				       const struct gp_open_range *than);
 
