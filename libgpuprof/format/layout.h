@@ -203,7 +203,7 @@ struct gp_control {
 	_Alignas(64) _Atomic uint64_t next_order; /* the one contended word of the hot path */
 	_Alignas(64) _Atomic uint32_t want_level; /* set by `gpuprof ctl`; 0: done */
 	_Atomic uint32_t level;			  /* in force */
-	_Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC_RAW of the drain's last cycle */
+	_Atomic uint64_t heartbeat_ns;		  /* CLOCK_MONOTONIC_RAW of the drain's last turn */
 	/* 1: scan for uses, beside `level`; requested by another process; in force */
 	_Atomic uint32_t want_uses, uses;
 	/* the writer's position: the current part is complete before `write_offset` */

@@ -1,7 +1,7 @@
 /*
- * Where a thread of the job is to record: its first event, the process's first, and each change of
- * what is recorded. On the job's threads; errno is kept. What is fast is in record.h, what concerns
- * a thread's ring in thread_ring.c.
+ * Makes a thread of the job ready to record: at its first event, at the process's first event,
+ * after each change of the level. On the job's threads; errno is kept. record.h has the fast half,
+ * thread_ring.c the thread's ring.
  */
 #include <errno.h>
 
@@ -17,15 +17,15 @@ void (*gp_thread_entered)(void);
 
 static bool is_started(void)
 {
-	/* partner: the store in gp_drain_main: control page and rings are there */
+	/* partner: the store in gp_drain_main: control page and rings exist */
 	return atomic_load(&gp_local->word) != 0;
 }
 
-/* As a rule the drain thread sleeps since the job's first context. */
+/* Usually the drain thread sleeps since the job's first context. */
 static void start_process(void)
 {
 	const uint64_t began = gp_now_ns();
-	gp_recorder_prepare(); /* a forked child, or a context that was made past us */
+	gp_recorder_prepare(); /* a forked child, or a context whose creation was not intercepted */
 	if (!gp_drain_await_birth(START_WAIT_NS)) {
 		atomic_store(&gp_recorder.state, GP_RECORDER_FAILED);
 		gp_say_refusal("no thread for the recorder", NULL, 0);
@@ -57,7 +57,7 @@ static void start_once(void)
 	else if (no == 1)
 		gp_wait_for_turns(is_started, START_WAIT_NS);
 	if (!is_started())
-		atomic_store(&gp_local->is_starting, 2); /* waited once: not again */
+		atomic_store(&gp_local->is_starting, 2); /* has waited once: does not wait again */
 }
 
 static bool enter(struct gp_thread *t, enum gp_level least)

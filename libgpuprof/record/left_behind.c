@@ -1,8 +1,9 @@
 /*
- * A thread enters a wrapper while it is inside another one: does the outer call still run? It does
- * when its frame lives. Decides by the thread's own stack and by the return address that the frame
- * began with. Where neither settles it, the outer call counts as running, so that a slot that it
- * may have reserved is never taken twice. No malloc, no lock, /proc is not read. Keeps errno.
+ * A thread enters a wrapper while it is inside another one: decides whether the outer call still
+ * runs. It runs if its frame lives. The evidence is the thread's own stack and the return address
+ * that the frame began with. If neither decides, the outer call counts as running, so that a slot
+ * that it may have reserved is never taken twice. No malloc, no lock, does not read /proc. Keeps
+ * errno.
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,9 +17,9 @@
 #define ADDRESS_MASK ((UINT64_C(1) << GP_HERE_BITS) - 1)
 
 struct entry {
-	uintptr_t at; /* where its return address lies */
+	uintptr_t at; /* address of its return address */
 	uint64_t mark;
-	bool is_own; /* on the thread's own stack */
+	bool is_own; /* it is on the thread's own stack */
 };
 
 static struct entry entry_of(uint64_t here)
@@ -37,7 +38,7 @@ static bool is_on_alternate_stack(void)
 	return is_on;
 }
 
-/* Calls that follow a jump overwrite a return address; those that a living frame makes do not. */
+/* Calls after a jump overwrite a return address; calls by a living frame do not. */
 static bool has_return_address(const struct entry *e)
 {
 	return (e->is_own || gp_native_is_readable(e->at)) &&
@@ -60,11 +61,11 @@ static bool is_running(const struct entry *outer, const struct entry *inner)
 #define GREG(number) (offsetof(ucontext_t, uc_mcontext.gregs) + 8 * (size_t)(number))
 /* cs 0x33, gs 0, fs 0, ss 0x2b: the code and stack segments of each 64-bit program */
 #define SEGMENTS UINT64_C(0x002b000000000033)
-#define STACK_MOST (UINT64_C(256) << 20) /* as far below the outer entry as it may be interrupted */
+#define STACK_MOST (UINT64_C(256) << 20) /* how far below the outer entry an interruption may be */
 
 /*
- * Did a signal interrupt the outer call? Then the kernel stored its registers between both entries.
- * What a finished handler left there passes for them: a loss too many is counted then.
+ * True if a signal interrupted the outer call. The kernel then stored its registers between both
+ * entries. Remains of a finished handler look the same; then one loss too many is counted.
  */
 static bool is_handler(const struct entry *outer, const struct entry *inner)
 {
@@ -87,8 +88,10 @@ bool gp_was_left_behind(uint64_t here)
 	/* the outer one first: a handler's stack must not be taken for the thread's own */
 	const struct entry outer = entry_of(t->inside), inner = entry_of(here);
 	const bool is_left = !is_running(&outer, &inner);
-	/* of memory, for all we know: figures must not look whole. Word 0: a forked child, which
-	 * has no ring yet */
+	/*
+	 * counts as memory, since it may be, so that figures do not look complete. Word 0: a forked
+	 * child, which has no ring yet
+	 */
 	if ((is_left || is_handler(&outer, &inner)) && t->ring &&
 	    t->generation == gp_recorder.generation && atomic_load(&gp_local->word) != 0)
 		gp_count_lost(GP_ALLOC);

@@ -26,57 +26,58 @@
 #include "process/thread_memory.h"
 
 /*
- * Bursts (ranges, the uses of one launch) outrun fewer: on an H200's host a push or pop of NVTX
- * took 42 ns at 4, 37 at 16, 34 at 32 (means of 7, 7 and 3 runs, each between 31 and 48).
- * There a launch-bound step slowed by 0.88% without a prefetch, by 0.53% with the fourth ahead.
+ * Bursts (ranges, the uses of one launch) outrun a smaller distance. On an H200's host a push or
+ * pop of NVTX took 42 ns at 4, 37 at 16, 34 at 32. These are means of 7, 7 and 3 runs, each between
+ * 31 and 48. There a launch-bound step slowed by 0.88% without a prefetch, by 0.53% with a distance
+ * of four.
  */
 #define GP_SLOTS_AHEAD 16u
 
 /*
- * A thread's own state: initial-exec TLS, at most 512 bytes in all. The first line is what a
+ * A thread's own state: initial-exec TLS, at most 512 bytes in all. The first line has all that a
  * recorded event needs.
  */
 struct gp_thread {
-	_Alignas(64) uint64_t inside; /* which frame of ours records: gp_here(); 0: none */
+	_Alignas(64) uint64_t inside; /* gp_here() of the wrapper's frame that records; 0: none */
 	struct gp_ring *ring;	      /* NULL: none yet, or not recording */
 	uint64_t head;		      /* own copy of ring->head */
-	uint64_t limit;	 /* reserve is fast while head < limit; behind it thread_ring.c looks */
-	uint32_t word;	 /* gp_local->word that this state was made for */
-	uint16_t level;	 /* enum gp_level in force for this thread */
-	uint16_t stacks; /* enum gp_stack_on: which events have one */
+	uint64_t limit; /* reserve is fast while head < limit; at the limit thread_ring.c decides */
+	uint32_t word;	/* gp_local->word of this state */
+	uint16_t level; /* enum gp_level in force for this thread */
+	uint16_t stacks;	/* enum gp_stack_on: which events have a stack */
 	uint32_t device_epoch;	/* interpose's: see context.h */
 	uint32_t stream_device; /* interpose's: of the last stream looked up */
 	uint64_t stream, stream_epoch;
 
 	struct gp_record *slots; /* of the region of the ring that is in use */
-	uint32_t mask;		 /* how many these are, less one */
+	uint32_t mask;		 /* number of these slots, less one */
 	uint16_t ring_index;
 	uint8_t region;
 	uint64_t context; /* interpose's: current CUcontext, 0 unknown */
-	/* order of this thread's last FREE, UNMAP: what free_failed undoes */
+	/* order of this thread's last FREE or UNMAP, which free_failed undoes */
 	uint64_t last_free_order;
-	uint32_t generation;	    /* gp_recorder.generation that `ring` belongs to */
-	bool is_drain;		    /* the recorder's own thread */
-	bool has_lost_ranges;	    /* there was no memory for `ranges` when one began */
-	uint16_t is_ring_wanted;    /* counted in gp_recorder.rings_wanted */
-	uint16_t ends;		    /* rounds of destructors that have called us */
-	uint16_t is_end_told;	    /* recorder.c's: glibc has room for our key's value */
-	uint32_t launches_bare;	    /* how many launches are next without a stack: stack_take.h */
-	uint64_t retry_ns;	    /* no ring: when to ask for one again */
-	struct gp_stack_memo *memo; /* stack_take.c's */
-	struct gp_thread_pieces pieces; /* of its memos of stacks */
+	uint32_t generation;		/* gp_recorder.generation that `ring` belongs to */
+	bool is_drain;			/* the recorder's own thread */
+	bool has_lost_ranges;		/* there was no memory for `ranges` when a range began */
+	uint16_t is_ring_wanted;	/* counted in gp_recorder.rings_wanted */
+	uint16_t ends;			/* rounds of destructors that called the recorder */
+	uint16_t is_end_told;		/* recorder.c's: glibc has room for the value of our key */
+	uint32_t launches_bare;		/* number of next launches without a stack: stack_take.h */
+	uint64_t retry_ns;		/* without a ring: when to request one again */
+	struct gp_stack_memo *memo;	/* stack_take.c's */
+	struct gp_thread_pieces pieces; /* for its memos of stacks */
 	struct gp_range_thread *ranges; /* range_mark.c's; a forked child keeps it */
-	struct gp_native_bounds bounds; /* left_behind.c's: of the thread's own stack */
+	struct gp_native_bounds bounds; /* left_behind.c's: bounds of the thread's own stack */
 };
 extern _Thread_local struct gp_thread gp_thread
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /*
- * gp_local->word: enum gp_level in its lowest bits, whether that is outside of what is captured,
- * and a number that every change raises.
+ * gp_local->word: enum gp_level in its lowest bits, whether it is outside of the captured spans,
+ * and a number that every change increases.
  */
 #define GP_WORD_OUTSIDE 4u
-#define GP_WORD_NEVER 0xffffffffu /* of no process: the thread looks again */
+#define GP_WORD_NEVER 0xffffffffu /* of no process: makes the thread check again */
 #define GP_WORD_CHANGE 8u
 GP_HOT uint32_t gp_word_level(uint32_t word)
 {
@@ -97,25 +98,26 @@ GP_HOT uint32_t gp_word_next(uint32_t word, uint32_t level, bool is_outside)
 }
 
 /*
- * A page of its own with MADV_WIPEONFORK: word is 0 in a fresh child, else changes with every
- * change of level.
+ * A page of its own with MADV_WIPEONFORK: word is 0 in a new child, and changes with every change
+ * of level.
  */
 #define GP_LEAVERS 64u
 struct gp_local {
 	_Atomic uint32_t word;
 	_Atomic uint32_t is_starting; /* a thread starts, or has started, this process's recorder */
 	_Atomic uint32_t drain;	      /* enum gp_drain_state */
-	_Atomic uint32_t creator;     /* tid of who creates the drain thread */
+	_Atomic uint32_t creator;     /* tid of the thread that creates the drain thread */
 	_Atomic uint32_t is_told;     /* gp_recorder_started has been called */
-	_Atomic uint32_t starts_told; /* enum gp_starts_told: of ranges that are open */
+	_Atomic uint32_t starts_told; /* enum gp_starts_told: state of the list of open ranges */
 	_Atomic uint32_t
-		is_tier_said;	      /* interpose's: the framework's reports have been announced */
-	_Atomic uint32_t has_control; /* gp_control is there: losses.c */
-	_Atomic uint32_t calls;	      /* futex: bumped to wake a drain thread that does not run */
+		is_tier_said; /* interpose's: the message on the framework's reports was printed */
+	_Atomic uint32_t has_control; /* gp_control exists: losses.c */
+	/* futex: incremented to wake a drain thread that does not run yet */
+	_Atomic uint32_t calls;
 	_Atomic uint32_t drain_tid;
 	_Atomic uint32_t leaver;	      /* tid of the thread that left last: last_thread.c */
-	_Atomic uint32_t left;		      /* how many have */
-	_Atomic uint32_t leavers[GP_LEAVERS]; /* the latest */
+	_Atomic uint32_t left;		      /* number of threads that left */
+	_Atomic uint32_t leavers[GP_LEAVERS]; /* the latest of them */
 	_Atomic uint32_t job_end;	      /* enum gp_job_end */
 };
 /* The main thread ended alone. Then the last thread is about to end, or has ended unseen. */
@@ -124,30 +126,31 @@ enum gp_drain_state { GP_DRAIN_UNBORN, GP_DRAIN_BEING_BORN, GP_DRAIN_BORN, GP_DR
 enum gp_starts_told { GP_STARTS_UNTOLD, GP_STARTS_TOLD, GP_STARTS_STOPPED };
 extern struct gp_local *gp_local GP_HOT_DATA __attribute__((visibility("hidden")));
 extern struct gp_control *gp_control GP_HOT_DATA __attribute__((visibility("hidden")));
-/* 1: launches are scanned, copies and fills recorded; the drain thread's to change */
+/* 1: launches are scanned, copies and fills recorded; changed by the drain thread only */
 extern _Atomic uint32_t gp_uses_wanted GP_HOT_DATA __attribute__((visibility("hidden")));
 
-/* Slow halves. errno is kept by all of them. */
+/* Slow halves. All of them keep errno. */
 GP_COLD bool gp_enter_slow(enum gp_level least);
 GP_COLD struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots);
 /*
- * left_behind.c: the thread is inside a wrapper already. True: no longer, a jump left it; its event
- * is counted as lost, and the new entry is the outermost. False: the new call is a part of the
- * outer one, or it comes from a signal handler and is counted as lost. `here`: of the new entry.
+ * left_behind.c: decides about a thread that is inside a wrapper already. True: a jump left that
+ * wrapper. Its event counts as lost, and the new entry is the outermost. False: the new call is a
+ * part of the outer one, or it comes from a signal handler and counts as lost. `here`: of the new
+ * entry.
  */
 GP_COLD bool gp_was_left_behind(uint64_t here);
 
 /*
- * What this thread committed is in the file within one turn of the drain thread, which is woken:
- * for events after which a job may end. Readers wait for it. Costs a system call; where the rings
- * do not survive the process it waits itself, within the bounds of drain_wait.c.
+ * Gets all that this thread committed into the file within one turn of the drain thread, which is
+ * woken. For events after which a job may end, and for which readers wait. Costs a system call. If
+ * the rings do not survive the process, the thread itself waits, within the limits of drain_wait.c.
  */
 GP_COLD void gp_flush_soon(void);
 
 /*
- * The frame of the function that this is inlined into, as one word that is stored at once: where
- * its return address lies (48 bits), and the lowest 16 bits of that address. As long as the frame
- * lives, the address stands there. Never 0.
+ * The frame of the function that this is inlined into, as one word that is stored at once. It has
+ * the address of the return address (48 bits), and the lowest 16 bits of the return address. While
+ * the frame lives, the return address is there. Never 0.
  */
 #define GP_HERE_BITS 48u
 GP_HOT uint64_t gp_here(void)
@@ -157,8 +160,8 @@ GP_HOT uint64_t gp_here(void)
 }
 
 /*
- * True: outermost, recording at least at `least`, and the caller must gp_leave(). False: do nothing
- * more.
+ * True: outermost call, recording at level `least` or higher; the caller must call gp_leave().
+ * False: do not record.
  */
 GP_HOT bool gp_enter_level(enum gp_level least)
 {
@@ -176,7 +179,7 @@ GP_HOT bool gp_enter_level(enum gp_level least)
 	return true;
 }
 
-/* Also while it is being set: who goes on read a word that was stored behind it. */
+/* Also while it is being set: a thread that continues reads a word that was stored after it. */
 GP_HOT void gp_expect_order(void)
 {
 	uintptr_t at = (uintptr_t)__atomic_load_n(&gp_control, __ATOMIC_RELAXED) +
@@ -194,9 +197,9 @@ GP_HOT void gp_expect(void)
 }
 
 /*
- * For everything but launches. Most of it takes an order number, and a locked instruction begins to
- * fetch its line only when all before it is done: the line is prefetched here. (NULL before the
- * first event: a prefetch never faults.)
+ * For everything but launches. Most such events take an order number. A locked instruction begins
+ * to fetch its line only when all earlier ones are done, so the line is prefetched here. (NULL
+ * before the first event: a prefetch never faults.)
  */
 GP_HOT bool gp_enter(void)
 {
@@ -204,13 +207,13 @@ GP_HOT bool gp_enter(void)
 	return gp_enter_level(GP_LEVEL_MEMORY);
 }
 
-/* For launches, which `ctl stop` and GPUPROF_LAUNCHES=off leave out. */
+/* For launches, which `ctl stop` and GPUPROF_LAUNCHES=off switch off. */
 GP_HOT bool gp_enter_launch(void)
 {
 	return gp_enter_level(GP_LEVEL_ALL);
 }
 
-/* For what is recorded only as a use of memory. */
+/* For calls that are recorded only as a use of memory. */
 GP_HOT bool gp_enter_uses(void)
 {
 	return gp_unlikely(atomic_load_explicit(&gp_uses_wanted, memory_order_relaxed) != 0) &&
@@ -223,7 +226,7 @@ GP_HOT void gp_leave(void)
 	gp_thread.inside = 0;
 }
 
-/* Folds to a constant where the kind is one. */
+/* Folds to a constant if the kind is constant. */
 GP_HOT bool gp_takes_order(enum gp_kind kind)
 {
 	switch (kind) {
@@ -238,8 +241,7 @@ GP_HOT bool gp_takes_order(enum gp_kind kind)
 
 /*
  * The one atomic of the path. Taken before the record is written: a locked instruction waits for
- * the stores before it. Relaxed, as it orders nothing but itself: what is published is published by
- * the head.
+ * the stores before it. Relaxed, because it orders only itself; the head publishes the record.
  */
 GP_HOT uint64_t gp_take_order(enum gp_kind kind)
 {
@@ -249,11 +251,10 @@ GP_HOT uint64_t gp_take_order(enum gp_kind kind)
 }
 
 /*
- * One slot, zeroed, with time and kind filled in; NULL when the ring is full and the wait was in
- * vain (counted as lost). Nothing is visible to the drain thread until it is committed; a
- * reservation of a MEMORY kind has its order number and must be committed, an abandoned one of any
- * other costs nothing. `time` was taken by the caller and is not before that of the
- * thread's last record.
+ * One zeroed slot with time and kind set. NULL: the ring is full and the wait was in vain (counted
+ * as lost). The drain thread does not see it before its commit. A reservation of a MEMORY kind has
+ * its order number and must be committed; others may be abandoned at no cost. The caller took
+ * `time`, which is not before that of the thread's last record.
  */
 GP_HOT struct gp_record *gp_reserve_at(enum gp_kind kind, uint64_t time)
 {
@@ -262,8 +263,8 @@ GP_HOT struct gp_record *gp_reserve_at(enum gp_kind kind, uint64_t time)
 		return gp_reserve_slow(kind, 1);
 	struct gp_record *r = &t->slots[t->head & t->mask];
 	/*
-	 * The drain read this line a round ago, so another core holds it: prefetched a few events
-	 * ahead, it is ours by then, and neither the store nor the atomic behind it waits.
+	 * The drain read this line a turn ago, so another core holds it. It is prefetched a few
+	 * events ahead and is ours by then. Neither the store nor the following atomic waits.
 	 */
 	__builtin_prefetch(&t->slots[(t->head + GP_SLOTS_AHEAD) & t->mask], 1);
 	uint64_t order = gp_take_order(kind);
@@ -291,7 +292,7 @@ GP_HOT uint64_t gp_commit_memory(struct gp_record *r)
 GP_HOT void gp_commit(struct gp_record *r)
 {
 	struct gp_thread *t = &gp_thread;
-	/* where it would lie among the memory events: as of now, no thread waits for it */
+	/* its place among the memory events: as of now, no thread waits for it */
 	r->order = atomic_load_explicit(&gp_control->next_order, memory_order_relaxed);
 	t->head += 1u + r->extra;
 	/* partner: acquire load in load_heads */
@@ -299,7 +300,7 @@ GP_HOT void gp_commit(struct gp_record *r)
 }
 
 /*
- * An event whole: reserved, copied and committed. `event` has its kind, which should be a constant,
+ * A whole event: reserved, copied and committed. `event` has its kind, which should be a constant,
  * and its fields. False: lost, and counted.
  */
 GP_HOT bool gp_put(struct gp_record event)
@@ -318,24 +319,27 @@ GP_HOT bool gp_put(struct gp_record event)
 }
 
 /*
- * A DEFINE record with text (cut at GP_TEXT_MAX), reserved, copied and committed. `record` gives
- * kind and fields. False: no room, and counted as lost. Slow half only.
+ * A DEFINE record with text (truncated at GP_TEXT_MAX): reserved, copied and committed. `record`
+ * has kind and fields. False: no room; counted as lost. Slow half only.
  */
 bool gp_define(const struct gp_record *record, const char *text, size_t text_bytes);
-/* A FACT of the process, of no device. `text`: NULL, or closed by a NUL. As gp_define. */
+/*
+ * A FACT of the process, without a device. `text`: NULL, or with a final NUL. Otherwise as
+ * gp_define.
+ */
 bool gp_define_fact(enum gp_fact key, uint64_t value, const char *text);
 
-/* One event that found no room anywhere. Inside. */
+/* Counts one event that found no room anywhere. Call inside. */
 GP_COLD void gp_count_lost(enum gp_kind kind);
 /*
- * Has this thread's end call what gives its memory back? False also where to ask for that might
- * call the job's calloc. Slow half only.
+ * True if this thread's end calls the function that frees its memory. False also if finding out
+ * might call the job's calloc. Slow half only.
  */
 bool gp_thread_end_is_told(void);
 
 /*
- * Zeroed memory that forked children keep; NULL: there is none. Its pages appear as they are
- * touched, also where the job locks its memory: they are not locked.
+ * Zeroed memory that forked children keep; NULL: none. Its pages are provided when touched, even if
+ * the job locks its memory: they stay unlocked.
  */
 void *gp_pages_inherited(size_t bytes);
 
@@ -347,8 +351,8 @@ void *gp_pages_inherited(size_t bytes);
  */
 bool gp_recorder_init(void);
 /*
- * The driver has just made a context, so the caller holds no lock that the job's allocator needs:
- * creates the drain thread where the process has none. Keeps errno.
+ * The driver has just made a context, so the caller holds no lock that the job's allocator needs.
+ * Creates the drain thread if the process has none. Keeps errno.
  */
 GP_COLD void gp_recorder_prepare_slow(void);
 GP_HOT void gp_recorder_prepare(void)
@@ -360,8 +364,8 @@ GP_HOT void gp_recorder_prepare(void)
 /* Destructor: final drain, bounded wait. */
 void gp_recorder_end(void);
 /*
- * Called once, before the first event of a process (also of a forked child) is committed, on its
- * thread, which is inside.
+ * Called once, before the first event of a process (or forked child) is committed, on its thread,
+ * which is inside.
  */
 extern void (*gp_recorder_started)(void);
 /*

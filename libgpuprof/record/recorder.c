@@ -20,7 +20,7 @@
 
 void (*gp_recorder_started)(void);
 
-/* What the calling thread has to record before its first event, and after a change. */
+/* What the calling thread must record before its first event, and after a change. */
 static void tell_thread(void)
 {
 	if (gp_recorder_started && atomic_exchange(&gp_local->is_told, 1) == 0)
@@ -42,18 +42,21 @@ static void end_thread(void *thread)
 			      atomic_load(&gp_local->word) != 0;
 	struct gp_ring *ring = has_ring ? t->ring : NULL;
 	gp_thread_wants_no_ring(t);
-	t->inside = gp_here(); /* to signals' handlers all of it happens at once */
+	t->inside = gp_here(); /* for signal handlers all of it happens at once */
 	atomic_signal_fence(memory_order_seq_cst);
 	t->head = t->limit = 0;
-	t->word = GP_WORD_NEVER; /* a later destructor's event, or a handler's, joins again */
+	/* an event of a later destructor or of a handler takes a ring again */
+	t->word = GP_WORD_NEVER;
 	t->ring = NULL;
 	gp_leave();
 	if (ring)
-		/* partner: acquire load in flush_due: the head that it then sees is the last */
+		/* partner: acquire load in flush_due, after which the head is final */
 		atomic_store_explicit(&ring->state, GP_RING_RETIRED, memory_order_release);
 	gp_stack_thread_close(t);
 	gp_range_thread_close(t);
-	/* what other destructors of the job do is still its work: the last round is its end */
+	/*
+	 * other destructors of the job may still use the driver: the last round is the thread's end
+	 */
 	if (++t->ends >= PTHREAD_DESTRUCTOR_ITERATIONS)
 		gp_last_thread_leave(gp_recorder_end);
 	else
@@ -71,7 +74,7 @@ static void wipe_in_child(void)
 	atomic_store(&gp_local->has_control, 0);
 	atomic_store(&gp_local->leaver, 0);
 	atomic_store(&gp_local->job_end, GP_JOB_RUNS);
-	/* the child's own word may be the same: another thread may be its first to record */
+	/* the child's own word may be equal: another thread may be its first to record */
 	gp_thread.word = GP_WORD_NEVER;
 }
 
@@ -103,7 +106,7 @@ static bool is_ended(void)
 	return atomic_load(&gp_recorder.state) == GP_RECORDER_ENDED;
 }
 
-/* A forked child has its parent's state, as long as nothing was recorded in it. */
+/* A forked child has its parent's state until it records its first event. */
 static bool is_start_over(void)
 {
 	return atomic_load(&gp_local->is_starting) == 0 ||
@@ -113,7 +116,7 @@ static bool is_start_over(void)
 static void recorder_end(void)
 {
 	const uint64_t began = gp_now_ns();
-	/* a slow disk, and a short job: what it lost by then is to be in its recording */
+	/* for a slow disk and a short job: the recording must have its losses by now */
 	gp_wait_for_turns(is_start_over, END_WAIT_NS);
 	uint32_t word = atomic_load(&gp_local->word);
 	if (word == 0 || atomic_load(&gp_recorder.state) != GP_RECORDER_RUNNING)

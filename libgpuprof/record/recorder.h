@@ -1,6 +1,6 @@
 /*
- * The recorder's own state, shared by the files of record/: what the producers' slow halves and the
- * drain thread agree on. One per process; a forked child starts from zero. Not for interpose/.
+ * The recorder's own state, shared by the files of record/: by the producers' slow halves and the
+ * drain thread. One per process; a forked child starts from zero. Not for interpose/.
  */
 #ifndef GP_RECORDER_H
 #define GP_RECORDER_H
@@ -12,30 +12,30 @@
 #include "process/settings.h"
 #include "record.h"
 
-/* What the drain thread keeps of a ring. */
+/* The drain thread's state of a ring. */
 struct gp_ring_view {
 	struct gp_ring *ring;
-	struct gp_record *slots[GP_RING_REGIONS]; /* NULL: not there yet */
-	_Atomic uint32_t regions;		  /* that are there */
-	_Atomic uint32_t is_growth_wanted;	  /* by its thread */
-	_Atomic uint32_t is_growth_refused;	  /* for a second */
+	struct gp_record *slots[GP_RING_REGIONS]; /* NULL: does not exist yet */
+	_Atomic uint32_t regions;		  /* number of existing regions */
+	_Atomic uint32_t is_growth_wanted;	  /* set by its thread */
+	_Atomic uint32_t is_growth_refused;	  /* for one second */
 	bool is_shared;
 	uint64_t seen; /* slots [tail, seen) are applied, not yet written */
 	uint64_t head; /* as last loaded */
-	/* order of the first MEMORY record at or behind seen; UINT64_MAX: none yet */
+	/* order of the first MEMORY record at or after seen; UINT64_MAX: none yet */
 	uint64_t next_order;
 	/* MONOTONIC_RAW when the oldest unwritten slot was seen; 0: nothing pending */
 	uint64_t pending_ns;
 	bool has_late; /* some of [tail, seen) came after the cut of its segment */
 };
 
-/* The slots of one region, for who looks at many: slots[position & mask], up to `end`. */
+/* The slots of one region, for loops: slots[position & mask], up to `end`. */
 struct gp_run {
 	struct gp_record *slots;
 	uint64_t mask, end;
 };
 
-/* `position` is before a head that was loaded earlier. */
+/* `position` must be before a head that was loaded earlier. */
 static inline struct gp_run gp_view_run(const struct gp_ring_view *view, uint64_t position)
 {
 	const unsigned region = gp_ring_region(view->ring, position);
@@ -50,7 +50,7 @@ static inline struct gp_record *gp_view_slot(const struct gp_ring_view *view, ui
 	return &view->slots[region][position & (GP_REGION_SLOTS(region) - 1)];
 }
 
-/* So many slots are written at once: a block's worth, or half of what there is room for. */
+/* Number of slots that are written at once: a block's worth, or half of the region. */
 static inline uint32_t gp_region_much(unsigned region)
 {
 	const uint32_t half = GP_REGION_SLOTS(region) / 2;
@@ -66,11 +66,11 @@ struct gp_definitions {
 	bool is_full;
 };
 #define GP_DEFINITIONS_BYTES \
-	(8u << 20) /* the stated bound for definitions; pages appear as they are used */
+	(8u << 20) /* the documented limit of definitions; pages are provided as they are used */
 #define GP_DEFINITIONS_FIRST (256u << 10)
 #define GP_DEFINITIONS_INDEX 65536u
 
-/* Records on their way into a block of the recorder's own. */
+/* Records to be written in a block of the recorder's own. */
 struct gp_outgoing {
 	struct gp_record *record; /* GP_BLOCK_RECORDS */
 	uint64_t used;
@@ -87,71 +87,75 @@ struct gp_recorder {
 	unsigned char *block; /* one encoded block */
 	size_t block_capacity;
 	struct gp_outgoing checkpoint, definition;
-	struct gp_stack_define define; /* entry is NULL: no stacks are taken */
+	struct gp_stack_define define; /* entry is NULL: stacks are off */
 	uint64_t stacks_tended_ns, cut_told_ns;
-	uint64_t chunk_refused_ns;		   /* of the table of stacks; 0: none was */
+	/* when a chunk of the table of stacks was refused; 0: none was */
+	uint64_t chunk_refused_ns;
 	uint64_t stacks_cut;			   /* as recorded last */
-	const char *why_no_python, *why_no_native; /* likewise; NULL: there are frames */
-	struct gp_module_watcher *modules;	   /* NULL: no native frames are taken */
+	const char *why_no_python, *why_no_native; /* as recorded last; NULL: there are frames */
+	struct gp_module_watcher *modules;	   /* NULL: native frames are off */
 	uint64_t expected;			   /* the next order number to apply */
 	/* records with this number or a later one are left out; 0: none are */
 	_Atomic uint64_t ends_before;
-	uint64_t told_to;   /* in ring 0: behind the newest LOST */
-	uint64_t unwritten; /* 1 + lowest order of what no file took and no LOST counts; 0: none */
+	uint64_t told_to; /* in ring 0: the position after the newest LOST */
+	/* 1 + lowest order of events that no file has and no LOST counts; 0: none */
+	uint64_t unwritten;
 	uint64_t missing_since_ns; /* 0: not waiting for a number in flight */
 	uint64_t segment_events;
 	uint64_t sequence;	    /* of blocks with GP_THREAD_NONE */
-	uint32_t snapshots_taken;   /* as requested when the one under way began */
+	uint32_t snapshots_taken;   /* requests when the current snapshot began */
 	uint64_t snapshot_until;    /* the order that it waits for */
-	uint64_t snapshot_since_ns; /* 0: none is under way */
+	uint64_t snapshot_since_ns; /* 0: none is in progress */
 	bool has_snapshot_mark;
-	uint64_t flushes_taken; /* as requested when the flush under way, or the last one, began */
+	uint64_t flushes_taken; /* requests when the current or last flush began */
 	uint64_t flush_until;	/* the order that it waits for */
 	bool has_segment;
-	bool has_news;			/* the last turn found new records */
-	bool is_torn;			/* the running checkpoint lacks a block */
-	uint64_t failed_before;		/* control->failed_blocks when the segment began */
-	uint64_t header_ns, retried_ns; /* when the header's losses were looked at; the last try */
-	bool is_walking;		/* a checkpoint is being written in slices */
-	uint32_t first_word;		/* gp_local->word to begin with */
-	bool is_scope_told;		/* a SCOPE of this recording has its state */
-	uint64_t scope_since;		/* ticks: the open one has no SCOPE yet */
-	char name[1024];		/* GPUPROF_OUTPUT expanded, once is_named */
+	bool has_news;		/* the last turn found new records */
+	bool is_torn;		/* the running checkpoint lacks a block */
+	uint64_t failed_before; /* control->failed_blocks when the segment began */
+	/* when the header's losses were checked; when a segment was last retried */
+	uint64_t header_ns, retried_ns;
+	bool is_walking;      /* a checkpoint is being written in slices */
+	uint32_t first_word;  /* the initial gp_local->word */
+	bool is_scope_told;   /* a SCOPE of this recording has its state */
+	uint64_t scope_since; /* ticks: the open span has no SCOPE yet */
+	char name[1024];      /* expanded GPUPROF_OUTPUT, once is_named */
 	_Atomic bool is_named;
 	struct gp_clock_triple start;
-	uint32_t generation; /* counts the processes of this line of forks that recorded */
+	uint32_t generation; /* number of processes of this line of forks that recorded */
 	char ring_path[256];
 	int ring_fd, ring_dir_fd; /* -1: private, or closed */
 	struct gp_file_id ring_id, ring_dir_id;
-	/* the place has no room for more rings: those that follow are private memory */
+	/* the ring place is full: further rings are private memory */
 	_Atomic bool is_full;
-	bool has_queues; /* of the job, in our table: they must stay open */
-	bool is_private; /* rings in private memory: nothing survives a SIGKILL */
+	/* the job's message queues are in this thread's table and must stay open */
+	bool has_queues;
+	bool is_private; /* rings in private memory: they do not survive a SIGKILL */
 	_Atomic uint32_t threads;
-	_Atomic uint32_t wake;	    /* futex: bumped to wake the drain thread */
+	_Atomic uint32_t wake;	    /* futex: incremented to wake the drain thread */
 	_Atomic uint32_t is_asleep; /* the drain thread waits for `wake` */
-	_Atomic uint32_t progress;  /* futex: bumped after each turn */
-	/* drain_wait.c's: since when threads wait for this turn, 0: none does */
+	_Atomic uint32_t progress;  /* futex: incremented after each turn */
+	/* drain_wait.c's: since when threads wait for this turn; 0: none waits */
 	_Atomic int64_t waited_since_ns;
-	_Atomic int64_t waits_paid_ns;	   /* when they may wait for the whole credit again */
+	_Atomic int64_t waits_paid_ns;	   /* when they may wait for the full budget again */
 	_Atomic uint32_t is_growth_wanted; /* by a ring's thread */
-	uint64_t budget; /* budget.c's, in bytes; what was left when it was looked */
+	uint64_t budget;		   /* budget.c's, in bytes; headroom at the last check */
 	uint64_t headroom, headroom_ns;
 	uint64_t mappings,
-		mapped_before;		/* what the limits left to map, and gp_pages_mapped then */
-	uint64_t threads_bytes;		/* gp_thread_memory() when it was last looked */
-	uint64_t growth_refused_ns;	/* the last refusal that stands; 0: none */
-	uint64_t ring_bytes;		/* that the rings' parts take */
-	_Atomic uint32_t rings_wanted;	/* threads that wait for theirs now */
-	_Atomic uint32_t rings_made;	/* futex: rises when some of these get theirs */
-	_Atomic uint32_t is_ring_asked; /* by one that does not wait */
-	_Atomic uint32_t rings_from;	/* a hint: where to look for a free one */
-	uint64_t rings_swept_ns;	/* when dead threads were last looked for */
+		mapped_before; /* mappings that the limits left, and gp_pages_mapped at that time */
+	uint64_t threads_bytes;		/* gp_thread_memory() at the last check */
+	uint64_t growth_refused_ns;	/* the last refusal in force; 0: none */
+	uint64_t ring_bytes;		/* bytes of the rings' parts */
+	_Atomic uint32_t rings_wanted;	/* threads that wait for a ring now */
+	_Atomic uint32_t rings_made;	/* futex: increases when some of these get one */
+	_Atomic uint32_t is_ring_asked; /* by a thread that does not wait */
+	_Atomic uint32_t rings_from;	/* a hint: where to search for a free one */
+	uint64_t rings_swept_ns;	/* time of the last search for dead threads */
 	_Atomic uint32_t state;		/* enum gp_recorder_state */
 	_Atomic uint32_t is_ending;
-	_Atomic bool is_out_of_rings;	/* the last one that was requested could not be made */
-	_Atomic uint64_t lost_early[3]; /* memory, launch, other: before there was a control page */
-	/* last, and not wiped in a forked child: as large as its rings are many */
+	_Atomic bool is_out_of_rings;	/* the last requested ring could not be made */
+	_Atomic uint64_t lost_early[3]; /* memory, launch, other: before the control page existed */
+	/* last, and not wiped in a forked child: its size is that of many rings */
 	struct gp_ring_view views[GP_RINGS_MAX];
 };
 
@@ -165,151 +169,154 @@ enum gp_recorder_state {
 
 extern struct gp_recorder gp_recorder __attribute__((visibility("hidden")));
 
-/* The constructor has run, and this process is to be recorded as its settings require. */
+/* The constructor has run, and the settings select this process for recording. */
 extern bool gp_recorder_is_initialised __attribute__((visibility("hidden")));
 
-/* enter.c: called when a thread may record, inside; set by the constructor. */
+/* enter.c: called inside when a thread may begin to record; set by the constructor. */
 extern void (*gp_thread_entered)(void) __attribute__((visibility("hidden")));
 
-/* thread_key.c: `end` runs with a thread's state where that thread ends. False: no key is left. */
+/* thread_key.c: `end` runs with a thread's state when that thread ends. False: no key is left. */
 bool gp_thread_key_create(void (*end)(void *thread));
 
-/* budget.c: what the recorder may take. On the drain thread. */
+/* budget.c: how much memory the recorder may take. On the drain thread. */
 void gp_budget_open(struct gp_recorder *recorder);
-/* Do the tables that were mapped since then leave the job half of what its limits left to map? */
+/* True if the tables mapped since then leave the job half of its limits' rest. */
 bool gp_budget_leaves_half(const struct gp_recorder *recorder);
 /*
- * For one more thread's ring, without which its memory events are lost. Beyond the budget, too, as
+ * For one more thread's ring, without which its memory events are lost. May exceed the budget as
  * long as the job's limits leave as much as the recorder has.
  */
 bool gp_budget_may_begin(struct gp_recorder *recorder, uint64_t more);
-/* For what there is to become larger. Counted against what the limits leave when true. */
+/* For the growth of existing memory. Counted against the limits' rest when true. */
 bool gp_budget_may_grow(struct gp_recorder *recorder, uint64_t more);
-/* Once a turn, where stacks are taken: how much threads may take from now on. */
+/* Once a turn, when stacks are on: sets how much threads may take from now on. */
 void gp_budget_tend(struct gp_recorder *recorder);
 
 /* ring_place.c: the shared file. On the drain thread. */
-/* `first_word`: what gp_local->word begins with, read before others can request another one. */
+/* `first_word`: the initial gp_local->word, read before others can request another one. */
 bool gp_ring_place_open(struct gp_recorder *recorder, uint32_t (*first_word)(struct gp_recorder *));
-/* One more ring, free for a thread to take; false: no room. */
+/* Adds one ring, free for a thread to take; false: no room. */
 bool gp_ring_place_add(struct gp_recorder *recorder);
-/* The next region of a ring, for its producer to go on in; false: no room. */
+/* Adds the next region of a ring, for its producer to continue in; false: no room. */
 bool gp_ring_place_grow(struct gp_recorder *recorder, struct gp_ring_view *view);
-/* One more chunk for the table of stacks, in a ring's place. */
+/* Adds one chunk for the table of stacks, in a ring's place. */
 bool gp_ring_place_add_stacks(struct gp_recorder *recorder);
 /*
- * Removes the file. Where that fails (the job is another user by now) only its first page stays;
- * the next recorder or reading command of the first user removes it.
+ * Removes the file. If that fails (the job changed its user), only its first page stays. The next
+ * recorder or reading command of the first user removes it.
  */
 void gp_ring_place_close(struct gp_recorder *recorder);
-/* Gives the rings' memory back, also the file's if it is sealed; threads may still write there. */
+/* Frees the rings' memory, and the file's if it is sealed; threads may still write there. */
 void gp_ring_place_empty(struct gp_recorder *recorder);
 
-/* ring_left.c: removes what other processes left. `turn`: what the drain thread does meanwhile. */
+/* ring_left.c: removes rings of other processes. `turn`: the drain thread's turn meanwhile. */
 void gp_ring_left_clear(struct gp_recorder *recorder, bool (*turn)(struct gp_recorder *));
 
 /*
- * ring_supply.c: once a turn, as many rings as threads wait for, dead threads' first, and larger
- * ones for threads that need them. True: some are still to be made.
+ * ring_supply.c: once a turn. Makes as many rings as threads wait for, from dead threads' first.
+ * Makes larger ones for threads that need them. True: some are still to be made.
  */
 bool gp_rings_tend(struct gp_recorder *recorder);
-/* At a turn's end: wakes as many of them as there are rings, or all where none can be had. */
+/*
+ * At a turn's end: wakes as many waiting threads as there are rings, or all if none can be made.
+ */
 void gp_rings_hand_out(struct gp_recorder *recorder);
 
 /*
- * drain_wait.c: wakes the drain thread and waits until `word` is not `seen`, or for as long as the
- * job's threads may. False: they may not now; this made no system call.
+ * drain_wait.c: wakes the drain thread. Waits until `word` is not `seen`, or as long as the job's
+ * threads may. False: they may not wait now; no system call was made.
  */
 bool gp_wait_for_drain(_Atomic uint32_t *word, uint32_t seen);
-/* Waits until `is_done` or for `timeout_ns`, and looks after each turn. Wakes the drain thread. */
+/* Waits until `is_done` or for `timeout_ns`; checks after each turn. Wakes the drain thread. */
 bool gp_wait_for_turns(bool (*is_done)(void), uint64_t timeout_ns);
-/* At a turn's end: wakes those that wait for it, and counts what they waited. */
+/* At a turn's end: wakes the threads that wait for it, and counts their time. */
 void gp_wait_end(struct gp_recorder *recorder);
 
 /*
- * thread_ring.c: a ring for thread `t`. Without one its events are lost, and counted; it tries
- * again now and then.
+ * thread_ring.c: a ring for thread `t`. Without a ring its events are lost and counted; it tries
+ * again from time to time.
  */
 void gp_thread_join(struct gp_thread *t, bool may_wait);
 /*
- * A text of 1 to GP_TEXT_MAX bytes behind its record, from slot `at` of a region on: its length and
- * itself, then zeros to the end of the last slot.
+ * Writes a text of 1 to GP_TEXT_MAX bytes after its record, from slot `at` of a region on. It is
+ * the length, then the text, then zeros to the end of the last slot.
  */
 void gp_ring_put_text(struct gp_record *slots, uint64_t mask, uint64_t at, const char *text,
 		      size_t text_bytes);
-/* A jump, or the thread's end, may have come out of the middle of that. */
+/* Call it if a jump, or the thread's end, may have interrupted that. */
 void gp_thread_wants_no_ring(struct gp_thread *t);
 
-/* stack_housekeeping.c: once a turn, what stacks need: room, modules, a word on what is missing. */
+/* stack_housekeeping.c: once a turn, for stacks: room, modules, a message on missing frames. */
 void gp_stacks_open(struct gp_recorder *recorder);
 void gp_stacks_maintain(struct gp_recorder *recorder);
 
 /* drain_start.c */
 /* Constructor. `main` is what the drain thread runs. */
 void gp_drain_init(void *(*main)(void *recorder));
-/* This thread creates it and calls us from inside: the job's allocator calls the driver. */
+/* This thread creates it and enters the recorder: the job's allocator called the driver. */
 bool gp_drain_is_being_born_here(void);
-/* Another thread may create it just now. False: there is none and never will be. */
+/* Another thread may be creating it. False: there is none and never will be. */
 bool gp_drain_await_birth(uint64_t timeout_ns);
-/* is_starting was set: the first event is there. */
+/* is_starting was set: the first event has come. */
 void gp_drain_call(void);
-/* On the drain thread: all that comes before the first event. False: none will come. */
+/* On the drain thread: all work before the first event. False: none will come. */
 bool gp_drain_await_call(struct gp_recorder *recorder);
 
 /* last_thread.c */
 /*
- * The calling thread's last act, in the last round of destructors. Calls `end` where the recording
- * ends with it. Keeps errno.
+ * The calling thread's last act, in the last round of destructors. Calls `end` if the recording
+ * ends with the thread. Keeps errno.
  */
 void gp_last_thread_leave(void (*end)(void));
-/* On the drain thread. True: it is to end, no thread of the job will record. */
+/* On the drain thread. True: it must end, because no thread of the job will record. */
 bool gp_job_is_over(void);
-/* Its last act: where it is the last thread of all, exit runs on it. */
+/* Its last act: if it is the last thread of all, exit runs on it. */
 void gp_job_end_here(void);
-/* Sleeps until gp_local->calls is not `seen`, or until gp_job_is_over is to be called again. */
+/* Sleeps until gp_local->calls is not `seen`, or until gp_job_is_over must be called again. */
 void gp_job_await_call(uint32_t seen);
 
 /* own_descriptors.c: on the drain thread. */
 void gp_own_descriptors(struct gp_recorder *recorder);
-/* The thread's last act. Does not return where its end would close what the job needs. */
+/*
+ * The thread's last act. Does not return if the thread's end would close a descriptor that the job
+ * needs.
+ */
 void gp_own_descriptors_keep(const struct gp_recorder *recorder);
 
 /* drain.c */
 void *gp_drain_main(void *recorder);
 /*
- * drain_block.c: writes what ring `view` holds in [tail, seen), or counts it as lost; frees the
+ * drain_block.c: writes the slots [tail, seen) of ring `view`, or counts them as lost; frees the
  * slots.
  */
 void gp_drain_flush(struct gp_recorder *recorder, struct gp_ring_view *view);
-/* The same of all rings. */
+/* The same for all rings. */
 void gp_drain_flush_all(struct gp_recorder *recorder);
 /* drain_report.c: publishes a record of the recorder's own (ring 0). */
 void gp_drain_tell(struct gp_recorder *recorder, struct gp_record *record, const char *text);
-/* The same of a FACT of the process. */
+/* The same for a FACT of the process. */
 void gp_drain_tell_fact(struct gp_recorder *recorder, enum gp_fact key, uint64_t value,
 			const char *text);
 
 /*
- * snapshot.c: what `gpuprof snapshot` requests. After each merge. True: another turn is due at
- * once.
+ * snapshot.c: serves `gpuprof snapshot`. Call after each merge. True: another turn is due at once.
  */
 bool gp_snapshot_tend(struct gp_recorder *recorder);
 
 /*
- * flush.c: answers gp_flush_soon. To be called before the heads are loaded; true: a flush is under
- * way.
+ * flush.c: answers gp_flush_soon. Call before the heads are loaded. True: a flush is in progress.
  */
 bool gp_flush_begin(struct gp_recorder *recorder);
 /*
- * All below `flush_until` is applied, and all that is applied is written. True: another turn is due
- * at once.
+ * All events below `flush_until` are applied, and all applied ones are written. True: another turn
+ * is due at once.
  */
 bool gp_flush_end(const struct gp_recorder *recorder);
 
 /* losses.c */
 /* A loss before threads have rings: 0 memory, 1 launch, 2 other. Any thread. */
 void gp_losses_early(unsigned which);
-/* There is a control page: what was lost by now, and what will be, survives a kill. */
+/* The control page exists now: losses so far and later ones survive a kill. */
 void gp_losses_begin(struct gp_recorder *recorder);
 /* 0 memory, 1 launch, 2 other */
 static inline unsigned gp_loss_of(enum gp_kind kind)
@@ -321,15 +328,15 @@ static inline unsigned gp_loss_of(enum gp_kind kind)
 void gp_losses_unwritten(struct gp_recorder *recorder, const struct gp_ring_view *view,
 			 uint64_t tail, uint64_t slots);
 void gp_losses_tell(struct gp_recorder *recorder);
-/* Brings the recording's header up to date, now and then or `is_end`. False: it cannot be. */
+/* Updates the recording's header, from time to time or if `is_end`. False: it cannot be written. */
 bool gp_losses_keep(struct gp_recorder *recorder, bool is_end);
-/* Is it time to try a new segment after a failure? */
+/* True if it is time to try a new segment after a failure. */
 bool gp_losses_retry(struct gp_recorder *recorder);
 
 /* segment.c: checkpoints and segment turns. */
 /* Appends recorder->block to the segment. */
 bool gp_segment_put(struct gp_recorder *recorder, size_t bytes);
-bool gp_segment_open(struct gp_recorder *recorder); /* memory; false: there is none */
+bool gp_segment_open(struct gp_recorder *recorder); /* memory; false: none is left */
 void gp_segment_close(struct gp_recorder *recorder);
 bool gp_segment_begin(struct gp_recorder *recorder);
 bool gp_segment_is_due(const struct gp_recorder *recorder);
@@ -337,11 +344,11 @@ bool gp_segment_turn(struct gp_recorder *recorder);
 /* A slice of the running checkpoint. */
 void gp_segment_slice(struct gp_recorder *recorder);
 bool gp_segment_seal(struct gp_recorder *recorder);
-/* Writes the definitions of stacks that these slots name and the segment does not have yet. */
+/* Writes the definitions of stacks that these slots name and the segment lacks. */
 void gp_segment_define(struct gp_recorder *recorder, const struct gp_ring_view *view, uint64_t from,
 		       uint64_t slots);
 
-/* definitions.c: what handles and ids mean, kept to be repeated in each segment. */
+/* definitions.c: meanings of handles and ids, kept to be repeated in each segment. */
 bool gp_definitions_open(struct gp_definitions *definitions);
 void gp_definitions_close(struct gp_definitions *definitions);
 void gp_definitions_add(struct gp_definitions *definitions, const struct gp_record *record,
@@ -354,7 +361,7 @@ void gp_definitions_visit(const struct gp_definitions *definitions,
 void gp_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns);
 #define GP_FUTEX_FOREVER (UINT64_MAX / 2)
 void gp_futex_wake(_Atomic uint32_t *word);
-/* Wakes who waits for a word that was changed already. */
+/* Wakes threads that wait for a word that was already changed. */
 void gp_futex_notify(_Atomic uint32_t *word);
 void gp_futex_wake_some(_Atomic uint32_t *word, uint32_t most);
 /* Sets a word of a shared page and wakes other processes that wait for it. */
@@ -364,30 +371,37 @@ void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value);
  * print_message.c: the drain thread has no stderr of its own; its lines wait for the job's next
  * slow path.
  */
-/* Constructor: which file stderr is. */
+/* Constructor: notes which file stderr is. */
 void gp_say_init(void);
-/* Is the stderr that the process started with the file behind `path`? */
+/* True if the original stderr of the process is the file at `path`. */
 bool gp_say_goes_to(const char *path);
 void gp_say_errno(const char *text, const char *subject, int error);
-/* What can be done about the line printed just before. */
+/* The hint for the line that was just printed. */
 void gp_say_hint(const char *hint);
 void gp_say_pending(void);
-/* Why nothing is recorded; also to `gpuprof run`. `subject` may be NULL; error 0: no errno. */
+/*
+ * Prints why nothing is recorded; also for `gpuprof run`. `subject` may be NULL; error 0: no errno.
+ */
 void gp_say_refusal(const char *why, const char *subject, int error);
 
-/* second_name.c: names the recording to `gpuprof run`, and on stderr where its name was taken. */
+/*
+ * second_name.c: reports the recording's name to `gpuprof run`, and on stderr if the requested name
+ * was taken.
+ */
 void gp_name_tell(const struct gp_file_writer *w);
-/* When this process began, in ticks of the kernel since boot; 0: /proc does not show it. */
+/* When this process began, in kernel ticks since boot; 0: /proc does not show it. */
 uint64_t gp_own_process_start(void);
 /*
- * print_message.c: a line in the file that GPUPROF_LIST names, for `gpuprof run` if it started us.
- * `what`: "" for the path of a recording, "failed: " where none could be made, "late: " where one
- * was not opened in time.
+ * print_message.c: a line in the file that GPUPROF_LIST names, if `gpuprof run` started this
+ * process. `what`: "" for the path of a recording, "failed: " if none could be made, "late: " if
+ * one was not opened in time.
  */
 void gp_list_add(const char *what, const char *text);
 
-/* As gp_pages_inherited, but not for children. Always a mapping, never malloc: any thread of the
- * recorder may ask at any time. */
+/*
+ * As gp_pages_inherited, but not for children. Always a mapping, never malloc: any thread of the
+ * recorder may call it at any time.
+ */
 void *gp_pages(size_t bytes);
 
 #endif

@@ -1,4 +1,6 @@
-/* The data that all files of the recorder share. Code stays out: every file may need this one. */
+/*
+ * The data that all files of the recorder share. Has no code, because every file may need this one.
+ */
 #include "recorder.h"
 
 struct gp_settings gp_settings;
@@ -9,6 +11,6 @@ struct gp_control *gp_control GP_HOT_DATA;
 _Atomic uint32_t gp_uses_wanted GP_HOT_DATA;
 _Thread_local struct gp_thread gp_thread = { .word = GP_WORD_NEVER };
 
-static struct gp_local before_constructor; /* nothing is recorded before the constructor ran */
+static struct gp_local before_constructor; /* no event is recorded before the constructor ran */
 struct gp_local *gp_local GP_HOT_DATA = &before_constructor;
 bool gp_recorder_is_initialised;

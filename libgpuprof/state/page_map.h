@@ -1,10 +1,10 @@
 /*
  * Finds the range that contains an address: driver allocations, reservations and mappings, by pages
  * of their own size. A page of level k has 4^k smallest pages. A range of at most that size is
- * filed under the page of level k in which it starts. An address therefore belongs to a range that starts in its page or in the page before.
- * That is two probes for each size in use, whatever the number of ranges. Links run through the
- * slots of the live table, so a range costs 4 bytes here. A page keeps its newest
- * GP_PAGE_RANGES_MAX ranges.
+ * filed under the page of level k in which it starts. An address therefore belongs to a range that
+ * starts in its page or in the page before. That is two probes for each size in use, whatever the
+ * number of ranges. Links run through the slots of the live table, so a range costs 4 bytes here. A
+ * page keeps its newest GP_PAGE_RANGES_MAX ranges.
  */
 #ifndef GP_PAGE_MAP_H
 #define GP_PAGE_MAP_H

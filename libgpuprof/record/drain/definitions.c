@@ -1,7 +1,7 @@
 /*
- * What handles and ids mean: DEFINE records with their text, newest wins, repeated at the start of
- * each segment so that any retained suffix of a recording can be read alone. Bounded; drain thread
- * only.
+ * Meanings of handles and ids: DEFINE records with their text; the newest wins. They are repeated
+ * at the start of each segment, so that any retained suffix of a recording is readable alone.
+ * Bounded; drain thread only.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -27,8 +27,8 @@ void gp_definitions_close(struct gp_definitions *d)
 }
 
 /*
- * THREAD, MODULE, ARENA and RANGE_NAME are known by their number, FACT by its key, GPU by its
- * device, OBJECT_NAME by what it names and its handle, the others by their handle.
+ * Keys. THREAD, MODULE, ARENA and RANGE_NAME: their number. FACT: its key. GPU: its device.
+ * OBJECT_NAME: the kind of object and its handle. Others: their handle.
  */
 static uint64_t key_of(const struct gp_record *record)
 {
@@ -54,7 +54,7 @@ static uint32_t *definitions_find(const struct gp_definitions *d, uint64_t key)
 	}
 }
 
-/* Where all memory of the job is locked, pages count as soon as they are mapped. */
+/* If all memory of the job is locked, pages count as soon as they are mapped. */
 static bool definitions_has_room(struct gp_definitions *d, uint64_t bytes)
 {
 	if (d->used + bytes <= d->room)
@@ -87,7 +87,7 @@ void gp_definitions_add(struct gp_definitions *d, const struct gp_record *record
 			memcpy(old + 1, text, 64u * record->extra);
 			return;
 		}
-		old->kind = 0; /* a hole: skipped by visit, its room is not reused */
+		old->kind = 0; /* a hole: visits skip it, and its space is not reused */
 	}
 	if (!definitions_has_room(d, bytes)) {
 		d->is_full = true;

@@ -1,7 +1,7 @@
 /*
  * The drain thread: merges the rings by order number, applies each event to the live state, writes
  * per-thread blocks, and only then frees the slots. Never calls CUDA, never takes a lock of the
- * job. How it comes to be is in drain_start.c.
+ * job. drain_start.c creates it.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,14 +15,15 @@
 #include "../recorder.h"
 #include "../stacks/stack_table.h"
 
-#define BLOCK_AGE_NS 1000000000u /* what there is after a second is written */
-#define MISSING_NS 100000000u /* a number in flight for longer is passed over: it will come late */
+#define BLOCK_AGE_NS 1000000000u /* unwritten records of that age are written */
+/* skip a number that is in flight for longer; its event will be late */
+#define MISSING_NS 100000000u
 #define TURN_NS 5000000u
 #define BUSY_TURN_NS 1000000u
 #define IDLE_TURN_NS 51000000u /* fewer than 20 a second */
-#define RANGE_THREADS 1024u    /* of which open ranges are known at a time */
+#define RANGE_THREADS 1024u    /* limit of threads whose open ranges are followed at a time */
 #define UNNAMED_NS 100000000u
-#define SLOT_BYTES_MIN (64u << 10) /* a block, and the room for what its segment repeats */
+#define SLOT_BYTES_MIN (64u << 10) /* a block, and the definitions that its segment repeats */
 
 /* ---- from rings to the live state ---- */
 
@@ -43,7 +44,7 @@ static void say_fact(const struct gp_record *fact, const char *text, size_t byte
 	}
 }
 
-/* The text of a definition may wrap at the ring's end. */
+/* The text of a definition may wrap around at the ring's end. */
 static void define(struct gp_recorder *r, const struct gp_ring_view *view,
 		   const struct gp_record *record)
 {
@@ -72,21 +73,21 @@ static void apply(struct gp_recorder *r, struct gp_ring_view *view, const struct
 }
 
 /*
- * Did it come after the recording ended? Others than memory events have the number of the one that
- * would come next.
+ * True if it came after the recording ended. Records other than memory events have the number of
+ * the next memory event.
  */
 static bool is_left_out(const struct gp_recorder *r, const struct gp_record *record)
 {
 	const bool is_memory = gp_event_infos[record->kind % GP_KINDS].class == GP_CLASS_MEMORY;
-	/* partner: the store in stop_recording, which was before whatever led to such a record */
+	/* partner: the store in stop_recording, which came before the cause of such a record */
 	const uint64_t end = atomic_load_explicit(&r->ends_before, memory_order_relaxed);
 	return gp_unlikely(end != 0) && record->order >= end + !is_memory;
 }
 
 /*
- * Applies all that needs no number in flight, a block's worth at most: a producer that waits for
- * room gets it after one block, not after the whole ring. Leaves next_order at the first MEMORY
- * record that must wait. True: a block is full.
+ * Applies all records that do not wait for a number in flight, at most one block. A producer that
+ * waits for room gets it after one block, not after the whole ring. Leaves next_order at the first
+ * MEMORY record that must wait. True: a block is full.
  */
 static bool advance(struct gp_recorder *r, struct gp_ring_view *view)
 {
@@ -106,8 +107,7 @@ static bool advance(struct gp_recorder *r, struct gp_ring_view *view)
 				return false;
 			}
 			/*
-			 * a lower number was passed over once and comes late: the state handles
-			 * it
+			 * a lower number that was skipped before comes late: the state handles it
 			 */
 			r->expected += record->order == r->expected;
 		}
@@ -142,7 +142,7 @@ static struct gp_ring_view *lowest(struct gp_recorder *r, uint32_t rings)
 }
 
 /*
- * The number that everybody waits for did not come: a thread was stopped between taking and
+ * The number that all rings wait for did not arrive: a thread was stopped between taking and
  * publishing it.
  */
 static bool is_given_up(struct gp_recorder *r)
@@ -153,7 +153,7 @@ static bool is_given_up(struct gp_recorder *r)
 	return now - r->missing_since_ns > MISSING_NS;
 }
 
-/* True: there is more, but a block has to be written first. */
+/* True: there is more, but a block must be written first. */
 static bool merge(struct gp_recorder *r, uint32_t rings)
 {
 	uint64_t started = r->expected;
@@ -194,7 +194,7 @@ static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 		struct gp_ring_view *view = &r->views[k];
 		uint64_t pending =
 			view->seen - atomic_load_explicit(&view->ring->tail, memory_order_relaxed);
-		/* partner: the release store in end_thread: its head is final then */
+		/* partner: the release store in end_thread, after which its head is final */
 		bool is_retired = atomic_load_explicit(&view->ring->state, memory_order_acquire) ==
 				  GP_RING_RETIRED;
 		bool is_old = view->pending_ns && now - view->pending_ns >= BLOCK_AGE_NS;
@@ -205,8 +205,8 @@ static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 		uint64_t head = atomic_load_explicit(&view->ring->head, memory_order_acquire);
 		if (is_retired && head == atomic_load(&view->ring->tail)) {
 			gp_open_ranges_forget(r->ranges, view->ring->thread);
-			atomic_store(&view->ring->tid, 0); /* no owner: see ring_supply.c */
-			/* partner: the exchange in take_ring, whose thread then reads the tail */
+			atomic_store(&view->ring->tid, 0); /* without an owner: see ring_supply.c */
+			/* partner: the exchange in take_ring; the thread reads the tail after it */
 			atomic_store_explicit(&view->ring->state, GP_RING_FREE,
 					      memory_order_release);
 		}
@@ -215,19 +215,19 @@ static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 
 /* ---- turns ---- */
 
-/* What was off at the start cannot be had: the memory that is used was not kept. */
+/* Uses that were off at the start cannot be recorded later: the used memory was not noted. */
 static void obey_uses(void)
 {
 	uint32_t want = gp_settings.has_uses && atomic_load(&gp_control->want_uses);
-	/* its line is in the caches of all threads of the job: written only where it changes */
+	/* its line is in the caches of all threads of the job: written only when it changes */
 	if (atomic_load(&gp_uses_wanted) == want)
 		return;
-	/* partner: the relaxed load in gp_hook_launch; a few launches more or less do no harm */
+	/* partner: the relaxed load in gp_hook_launch; a few launches more or less are harmless */
 	atomic_store(&gp_uses_wanted, want);
 	atomic_store(&gp_control->uses, want);
 }
 
-/* So that it is known even of a job that is killed. */
+/* Recorded early, so that the recording of a killed job has it, too. */
 static void tell_unnamed_ranges(struct gp_recorder *r)
 {
 	const uint64_t count = gp_range_names_refused();
@@ -262,7 +262,8 @@ static bool turn(struct gp_recorder *r)
 		has_more |= gp_flush_end(r);
 	gp_segment_slice(r);
 	/*
-	 * after a failure the segment has a hole: begin a new one, whose checkpoint is exact again
+	 * after a failure the segment has a hole: begin a new segment, whose checkpoint is exact
+	 * again
 	 */
 	bool has_hole = atomic_load_explicit(&gp_control->has_hole, memory_order_relaxed);
 	if (has_hole ? gp_losses_retry(r) : gp_segment_is_due(r))
@@ -324,8 +325,8 @@ static bool open_file(struct gp_recorder *r)
 }
 
 /*
- * The header names the rings, the rings name the recording: the file is made first, its header
- * rewritten.
+ * The header names the rings, and the rings name the recording. The file is therefore made first
+ * and its header rewritten.
  */
 static bool name_rings(struct gp_recorder *r)
 {
@@ -343,7 +344,7 @@ static void release_memory(struct gp_recorder *r)
 	gp_pages_close(r->scratch, gp_block_scratch_bytes());
 }
 
-/* An empty recording is of no use, nor are rings that no thread will write to. */
+/* Removes an empty recording, and rings that no thread will write to. */
 static bool drain_refuse(struct gp_recorder *r, const char *why, const char *subject, int error)
 {
 	gp_say_refusal(why, subject, error);
@@ -361,11 +362,11 @@ static bool start(struct gp_recorder *r)
 {
 	r->start = gp_clock_triple();
 	gp_range_names_begin();
-	gp_stack_table_reset(); /* a parent's lies where its child may have memory of its own */
+	gp_stack_table_reset(); /* a parent's table lies where its child may have other memory */
 	__atomic_store_n(&gp_control, NULL, __ATOMIC_RELAXED);
 	r->writer.fd = -1;
 	if (!gp_output_name(gp_settings.output, r->start.unix_ns, r->name, sizeof r->name))
-		/* an absolute pattern would do without it */
+		/* an absolute pattern would not need it */
 		return drain_refuse(r,
 				    errno == ENAMETOOLONG || errno == ERANGE ?
 					    "cannot use" :
@@ -386,7 +387,7 @@ static bool start(struct gp_recorder *r)
 	atomic_store(&r->views[0].ring->state, GP_RING_ACTIVE);
 	if (!name_rings(r))
 		return drain_refuse(r, "cannot write", r->writer.path, errno);
-	/* should that fail: it is tried again, and what is lost meanwhile is counted */
+	/* if that fails, it is tried again; events lost until then are counted */
 	gp_segment_begin(r);
 	gp_name_tell(&r->writer);
 	if (r->is_private)
@@ -403,8 +404,8 @@ static bool start(struct gp_recorder *r)
 static void drain_finish(struct gp_recorder *r)
 {
 	/*
-	 * An order number still in flight gets the time of a few turns, not more; where the job
-	 * does not wait for us, until it is given up.
+	 * Waits a few turns at most for an order number in flight. If the job does not wait for
+	 * this thread, it waits until the number is given up.
 	 */
 	const int turns = gp_scope_is_over() ? 200 : 20;
 	for (int k = 0; k < turns; k++) {
@@ -417,7 +418,7 @@ static void drain_finish(struct gp_recorder *r)
 	}
 	bool is_sealed = gp_segment_seal(r);
 	bool is_told = gp_losses_keep(r, true);
-	/* a recording without room for its end: all that the rings held counts as lost */
+	/* the recording had no room for its end: all records in the rings count as lost */
 	if (is_sealed || is_told) {
 		atomic_store(&gp_control->is_sealed, 1);
 		gp_ring_place_close(r);
@@ -441,8 +442,8 @@ static bool drain_begin(struct gp_recorder *r)
 }
 
 /*
- * Each turn that finds no event doubles the rest. Threads whose rings fill, and all that cannot
- * wait, wake the thread (has_room, gp_flush_soon); orders of `gpuprof` wait for the next turn.
+ * Each turn without events doubles the rest. Threads with full rings and urgent requests wake the
+ * thread (has_room, gp_flush_soon). Commands of `gpuprof` wait for the next turn.
  */
 static uint64_t next_rest_ns(const struct gp_recorder *r, uint64_t rest_ns)
 {
@@ -469,7 +470,7 @@ static void drain_run(struct gp_recorder *r)
 			      gp_scope_sleep_ns(r->is_walking ? BUSY_TURN_NS : rest_ns));
 		atomic_store(&r->is_asleep, 0);
 	}
-	atomic_store(&r->is_ending, 1); /* also where the job is over without a word */
+	atomic_store(&r->is_ending, 1); /* also if the job ended without notice */
 	gp_scope_tell_end(r);
 	drain_finish(r);
 	atomic_store(&r->state, GP_RECORDER_ENDED);
@@ -478,8 +479,8 @@ static void drain_run(struct gp_recorder *r)
 	if (!gp_scope_is_over())
 		return;
 	/*
-	 * The job goes on. A thread that was inside a call all the time still believes in its ring:
-	 * what threads of the job may hold stays good to write to.
+	 * The job continues. A thread inside a call may still use its ring, so all memory that
+	 * threads may reach stays writable.
 	 */
 	atomic_store(&gp_uses_wanted, 0);
 	gp_ring_place_empty(r);
@@ -490,7 +491,7 @@ void *gp_drain_main(void *context)
 {
 	struct gp_recorder *r = context;
 	prctl(PR_SET_NAME, "gpuprof");
-	gp_thread.inside = 1; /* nothing that this thread does is an event */
+	gp_thread.inside = 1; /* actions of this thread are not events */
 	gp_thread.is_drain = 1;
 	atomic_store(&gp_local->drain_tid, (uint32_t)syscall(SYS_gettid));
 	if (gp_drain_await_call(r) && drain_begin(r))

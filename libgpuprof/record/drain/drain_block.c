@@ -1,7 +1,7 @@
-/* On the drain thread: what a ring holds becomes blocks of the file. */
+/* On the drain thread: turns the content of rings into blocks of the file. */
 #include "../recorder.h"
 
-/* How many slots from the tail on are one block: of one region, on one side of the cut. */
+/* Number of slots from the tail on that form one block: of one region, on one side of the cut. */
 static uint64_t block_slots(const struct gp_ring_view *view, uint64_t tail, uint64_t cut,
 			    bool *is_late)
 {
@@ -41,9 +41,9 @@ static bool write_block(struct gp_recorder *r, struct gp_ring_view *view, uint64
 }
 
 /*
- * What was lost has no number whose absence could be seen: the LOST records of ring 0 are written
- * before all that came after them, or who reads a file that grows, or ends early, would take what
- * does not fit together for anomalies.
+ * Losses have no number whose absence a reader could detect. So the LOST records of ring 0 are
+ * written before all later events. Otherwise a reader of a growing or truncated file would take the
+ * inconsistencies for anomalies.
  */
 static void flush_losses(struct gp_recorder *r, const struct gp_ring_view *next)
 {

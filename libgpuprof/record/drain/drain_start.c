@@ -1,9 +1,9 @@
 /*
- * The birth of the drain thread. It begins where the job makes a context: the driver itself takes
- * memory and starts threads there, so the caller holds no lock that pthread_create needs (it calls
- * the job's calloc). Then the thread sleeps until the process's first event wakes it. In a forked
- * child glibc gives it the stack and the thread-local memory of the parent's drain thread and calls
- * no calloc. An event that the job's allocator causes inside pthread_create is lost.
+ * Creates the drain thread when the job makes a context. The driver itself takes memory and starts
+ * threads there, so the caller holds no lock that pthread_create needs (it calls the job's calloc).
+ * The thread then sleeps until the first event of the process wakes it. In a forked child, glibc
+ * reuses the stack and the thread-local memory of the parent's drain thread and does not call
+ * calloc. An event that the job's allocator causes inside pthread_create is lost.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,10 +17,10 @@
 #include "../recorder.h"
 
 #define STACK_BYTES (512u << 10)
-#define STACK_BYTES_MOST (8u << 20) /* a job with much static TLS needs it */
-#define CPUS_BYTES 1024u	    /* 8,192 processors, the most that Linux can have */
+#define STACK_BYTES_MOST (8u << 20) /* enough for a job with much static TLS */
+#define CPUS_BYTES 1024u	    /* 8,192 processors, the maximum of Linux */
 
-/* The processors that the process may use, before any of its threads was bound to one. */
+/* The processors of the process, taken before a thread was bound to one. */
 static unsigned long process_cpus[CPUS_BYTES / sizeof(unsigned long)];
 static long process_cpus_bytes;
 
@@ -32,7 +32,7 @@ void gp_drain_init(void *(*main)(void *recorder))
 	process_cpus_bytes = syscall(SYS_sched_getaffinity, 0, sizeof process_cpus, process_cpus);
 }
 
-/* The mask of signals is inherited: the job's handlers must not run on our thread. */
+/* The mask of signals is inherited: the job's handlers must not run on this thread. */
 static int thread_create(size_t stack_bytes)
 {
 	sigset_t all, kept;
@@ -53,10 +53,7 @@ static uint32_t drain_create(void)
 {
 	struct gp_recorder *r = &gp_recorder;
 	const uint32_t generation = r->generation + 1;
-	/*
-	 * a forked child: the parent's rings and pages are not mapped here, nothing of them may be
-	 * used
-	 */
+	/* a forked child: the parent's rings and pages are not mapped here and must not be used */
 	memset(r, 0, offsetof(struct gp_recorder, views));
 	r->generation = generation;
 	int error = thread_create(STACK_BYTES);
@@ -72,7 +69,7 @@ void gp_recorder_prepare_slow(void)
 	if (!gp_recorder_is_wanted() ||
 	    !atomic_compare_exchange_strong(&gp_local->drain, &unborn, GP_DRAIN_BEING_BORN))
 		return;
-	gp_thread_end_is_told(); /* of a forked child's main thread, too */
+	gp_thread_end_is_told(); /* also the name of a forked child's main thread */
 	atomic_store(&gp_local->creator, (uint32_t)syscall(SYS_gettid));
 	/* partner: the loads in gp_drain_await_birth */
 	atomic_store(&gp_local->drain, drain_create());
@@ -105,9 +102,9 @@ void gp_drain_call(void)
 }
 
 /*
- * Its creator may be bound to one processor, or be a real-time thread: on that processor, or at
- * that priority, it would stand in the way of the thread that it serves. First the processors: a
- * thread of normal priority would never run beside a real-time one. What fails leaves it as it is.
+ * The creator may be bound to one processor, or be a real-time thread. The drain thread would then
+ * compete with the thread that it serves. Processors are reset first, because a thread of normal
+ * priority never runs beside a real-time one. If a call fails, the setting stays.
  */
 static void leave_creators_processor(void)
 {

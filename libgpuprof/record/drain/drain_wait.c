@@ -1,16 +1,20 @@
 /*
  * How long the job's threads wait for the drain thread: for a ring, for a larger one, for room, for
- * a flush. One account for the process. What several threads wait at the same time counts once, so
- * a lock of the job that one of them holds makes no difference.
+ * a flush. One budget for the process. Simultaneous waits of several threads count once, so a lock
+ * of the job that one of them holds makes no difference.
  */
 #include "../recorder.h"
 
-#define HUNG_NS 1000000000ll	   /* no turn for so long: the disk hangs, or no CPU is free */
-#define WAIT_MOST_NS 10000000000ll /* of a process at once, and a tenth of its time */
+#define HUNG_NS 1000000000ll /* no turn for so long: the disk hangs, or no CPU is free */
+/* limit for the whole process at once, and a tenth of its time */
+#define WAIT_MOST_NS 10000000000ll
 #define WAIT_SHARE 10
 #define WAIT_LEAST_NS 10000000ll /* a timer may be late by 50 us: at most 1% of a wait */
 
-/* How long might threads wait that begin at `at`? A turn that hangs costs the job this once. */
+/*
+ * The time for which threads that begin to wait at `at` may wait. A hanging turn costs the job
+ * this once.
+ */
 static int64_t wait_most_ns(int64_t at)
 {
 	const int64_t paid = atomic_load_explicit(&gp_recorder.waits_paid_ns, memory_order_relaxed);
@@ -28,7 +32,9 @@ bool gp_wait_for_drain(_Atomic uint32_t *word, uint32_t seen)
 	const int64_t left = since + wait_most_ns(since) - now;
 	if (left < WAIT_LEAST_NS || atomic_load(&r->state) != GP_RECORDER_RUNNING)
 		return false;
-	/* partner: the exchange in gp_wait_end; the first of those that wait for this turn */
+	/*
+	 * partner: the exchange in gp_wait_end; this is the first thread that waits for this turn
+	 */
 	int64_t nobody = 0;
 	atomic_compare_exchange_strong(&r->waited_since_ns, &nobody, since);
 	gp_futex_wake(&r->wake);
@@ -38,10 +44,10 @@ bool gp_wait_for_drain(_Atomic uint32_t *word, uint32_t seen)
 
 void gp_wait_end(struct gp_recorder *r)
 {
-	/* partner: the store in gp_wait_for_drain: whoever comes later waits for the next turn */
+	/* partner: the store in gp_wait_for_drain: later threads wait for the next turn */
 	const int64_t since = atomic_exchange(&r->waited_since_ns, 0);
 	if (since != 0) {
-		/* a process that was stopped meanwhile (SIGSTOP, a debugger) waited no longer */
+		/* a process that was stopped meanwhile (SIGSTOP, a debugger) did not wait longer */
 		const int64_t took = (int64_t)gp_now_ns() - since, most = wait_most_ns(since);
 		const int64_t paid = atomic_load(&r->waits_paid_ns);
 		atomic_store_explicit(&r->waits_paid_ns,
@@ -52,7 +58,7 @@ void gp_wait_end(struct gp_recorder *r)
 	gp_futex_wake(&r->progress);
 }
 
-/* Waits until `is_done` or the deadline; each turn of the drain thread is a chance. */
+/* Waits until `is_done` or the deadline, and checks after each turn of the drain thread. */
 bool gp_wait_for_turns(bool (*is_done)(void), uint64_t timeout_ns)
 {
 	uint64_t deadline = gp_now_ns() + timeout_ns;

@@ -45,8 +45,8 @@ bool gp_file_is(int fd, const struct gp_file_id *id)
 }
 
 /*
- * The job closed our number (and may have given it to something else): never write there again.
- * When a table of our own is gone we are a copy, and the recording is not ours.
+ * The job closed this descriptor and may have reused its number: never write there again. If the
+ * thread lost its own table, this process is a copy, and the recording belongs to another one.
  */
 static bool is_ours_or_reopened(struct gp_file_writer *w)
 {
@@ -121,13 +121,13 @@ int gp_file_high(int fd)
 	return high;
 }
 
-/* Only beside files is there a free name: `/dev/null.2` was not requested. */
+/* Only regular files get the next free name: `/dev/null.2` makes no sense. */
 static bool is_file(const char *path, uint64_t *made_ns)
 {
 	struct statx st;
 	*made_ns = 0;
 	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_BTIME | STATX_MTIME, &st))
-		return errno == ENOENT; /* gone meanwhile */
+		return errno == ENOENT; /* removed meanwhile */
 	const struct statx_timestamp *made =
 		st.stx_mask & STATX_BTIME ? &st.stx_btime : &st.stx_mtime;
 	*made_ns = (uint64_t)made->tv_sec * 1000000000u + made->tv_nsec;
@@ -191,13 +191,13 @@ static bool put_plain_block(struct gp_file_writer *w, enum gp_block_type type, u
 	gp_block_header_encode(&header, bytes);
 	if (!put_at(w, bytes, sizeof bytes, offset))
 		return false;
-	/* partner: an adopter of our ring file; everything before write_offset is whole */
+	/* partner: an adopter of this ring file; the part is complete before write_offset */
 	atomic_store_explicit(&c->write_offset, offset + sizeof bytes, memory_order_release);
 	return true;
 }
 
 struct position {
-	uint64_t segment, part, cut, slot, offset; /* offset 0: nothing is written yet */
+	uint64_t segment, part, cut, slot, offset; /* offset 0: no block is written yet */
 };
 
 static struct position position_of(const struct gp_control *c)
@@ -207,7 +207,7 @@ static struct position position_of(const struct gp_control *c)
 				  atomic_load(&c->write_offset) };
 }
 
-/* For `ctl` and whoever debugs: an adopter finds its place in the recording itself. */
+/* For `ctl` and for debugging: an adopter finds its place in the recording itself. */
 static void set_position(struct gp_control *c, const struct position *to)
 {
 	atomic_store(&c->segment, to->segment);
@@ -231,7 +231,7 @@ static bool begin_part(struct gp_file_writer *w, uint64_t segment, uint64_t part
 	set_position(c, &new);
 	if (put_plain_block(w, GP_BLOCK_SEGMENT, 0, new.offset))
 		return true;
-	set_position(c, &old); /* what was begun goes on there when there is room */
+	set_position(c, &old); /* a begun part continues there when there is room */
 	return false;
 }
 
@@ -252,7 +252,7 @@ uint64_t gp_file_room(const struct gp_file_writer *w)
 		       w->header.slot_bytes - GP_BLOCK_HEADER - used;
 }
 
-/* The block was encoded before the part that it lies in began. */
+/* The block was encoded before its part began. */
 static bool move_to_part(unsigned char *block, uint64_t part)
 {
 	struct gp_block_header header;
@@ -267,7 +267,7 @@ bool gp_file_put(struct gp_file_writer *w, unsigned char *block, size_t bytes)
 {
 	struct gp_control *c = w->control;
 	if (bytes > gp_file_room(w)) {
-		/* a segment may not overwrite its own beginning */
+		/* a segment must not overwrite its own beginning */
 		if (atomic_load(&c->part) + 2 >= w->header.slots ||
 		    bytes + 2 * GP_BLOCK_HEADER > w->header.slot_bytes) {
 			gp_say(true,
@@ -284,7 +284,7 @@ bool gp_file_put(struct gp_file_writer *w, unsigned char *block, size_t bytes)
 	uint64_t offset = atomic_load(&c->write_offset);
 	if (!put_at(w, block, bytes, offset))
 		return false;
-	/* partner: an adopter of our ring file */
+	/* partner: an adopter of this ring file */
 	atomic_store_explicit(&c->write_offset, offset + bytes, memory_order_release);
 	return true;
 }

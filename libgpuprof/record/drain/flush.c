@@ -1,7 +1,7 @@
 /*
- * What a job may end of is in the file soon: a thread requests it (gp_flush_soon, and waits where a
- * kill would take the rings along), the drain thread does it. Keeps errno on the job's threads.
- * Some events have no number of their own, so the request takes a number for them.
+ * Gets events into the file before the job may end. A thread requests it (gp_flush_soon), and waits
+ * if a kill would destroy the rings. The drain thread does it. Keeps errno on the job's threads.
+ * Some events lack a number of their own, so the request takes a number for them.
  */
 #include <errno.h>
 
@@ -10,9 +10,9 @@
 /* ---- the job's threads ---- */
 
 /*
- * Of rings that are private memory, all or late ones, a kill leaves nothing: then the job waits for
- * the file, as long as it may wait for the drain thread (drain_wait.c). A framework that is refused
- * tries again within a millisecond and gives up: each of these is waited for.
+ * A kill destroys rings in private memory, all of them or late ones. The job then waits for the
+ * file, as long as it may wait for the drain thread (drain_wait.c). A framework whose request
+ * failed tries again within a millisecond and gives up: each failure is waited for.
  */
 static void wait_flushed(uint64_t mine)
 {
@@ -28,7 +28,7 @@ static void wait_flushed(uint64_t mine)
 void gp_flush_soon(void)
 {
 	int kept = errno;
-	/* partner: the load in gp_flush_begin: what was committed before is in the heads then */
+	/* partner: the load in gp_flush_begin: earlier commits are in the heads by then */
 	uint64_t mine = atomic_fetch_add(&gp_control->flushes_wanted, 1) + 1;
 	gp_futex_wake(&gp_recorder.wake);
 	if (gp_recorder.is_private || atomic_load(&gp_recorder.is_full))
@@ -39,9 +39,9 @@ void gp_flush_soon(void)
 /* ---- the drain thread ---- */
 
 /*
- * What was committed before the request is in the heads that are loaded next, and waits for
- * numbers below `flush_until` alone. One flush at a time: those that are requested meanwhile wait
- * for more numbers, so where some are always in flight it would never end.
+ * Earlier commits are in the heads that are loaded next, and wait only for numbers below
+ * `flush_until`. One flush at a time: later requests wait for more numbers. With numbers always in
+ * flight, a flush that included them would never end.
  */
 bool gp_flush_begin(struct gp_recorder *r)
 {

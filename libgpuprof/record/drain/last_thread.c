@@ -1,15 +1,17 @@
 /*
  * The end of a job whose main thread called pthread_exit. glibc calls exit on the last thread that
  * it made, and counts the drain thread. So the job's last thread ends the drain thread before it
- * ends itself: then exit runs where it would run without us, with the job's own descriptors. A last
- * thread that never recorded cannot do so: the drain thread looks at the list of threads instead.
+ * ends itself. exit then runs on the same thread as without gpuprof, with the job's own
+ * descriptors. A last thread that never recorded cannot do that, so the drain thread watches the
+ * list of threads.
  *
- * exit still runs on the drain thread, and output that stdio holds is lost, in these cases: the
- * last thread never recorded, or records first in a destructor; more than GP_LEAVERS threads end
- * within microseconds of the main thread; the disk hangs for three seconds. Frees of exit handlers
- * and of later destructors of the last thread are not recorded. The process stays where the main
- * thread ends by the system call exit, and in a child of a thread that never recorded and made no
- * context. Where /proc cannot be read three times in 20 ms the recording ends with the main thread.
+ * In some cases exit still runs on the drain thread, and output that stdio holds is lost. One: the
+ * last thread never recorded, or records first in a destructor. Two: more than GP_LEAVERS threads
+ * end within microseconds of the main thread. Three: the disk hangs for three seconds. Frees of
+ * exit handlers and of later destructors of the last thread are not recorded. The process does not
+ * end if its main thread ends by the system call exit. Nor does a child of a thread that never
+ * recorded and made no context. If /proc cannot be read three times in 20 ms, the recording ends
+ * with the main thread.
  *
  * While the main thread lives, a thread's end costs two system calls. After its end a short thread
  * of two allocations took 0.3 ms instead of 0.07, because ends queue up.
@@ -27,30 +29,30 @@
 #include "../ranges/scope.h"
 #include "../recorder.h"
 
-#define GONE_WAIT_NS 1000000000u /* for a thread that ends: some 50 us as a rule */
+#define GONE_WAIT_NS 1000000000u /* for a thread that ends: usually some 50 us */
 #define GONE_LOOK_NS 100000u
-#define LISTINGS_MOST 3u /* that fail in a row, before it is taken for granted that all do */
+#define LISTINGS_MOST 3u /* failures in a row, after which all reads are assumed to fail */
 #define LISTING_REST_NS 10000000u
 #define JOB_LOOK_NS 51000000u /* fewer than 20 a second */
 
-/* Unknown is yes: what a job's end begins cannot be taken back. */
+/* Treats unknown as yes: actions at a job's end cannot be undone. */
 static bool lives(uint32_t tid)
 {
 	char text[512];
 	snprintf(text, sizeof text, "/proc/self/task/%u/stat", tid);
 	const int fd = open(text, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) /* without /proc the kernel still answers for all but the main thread */
+	if (fd < 0) /* without /proc the kernel still answers for all threads but the main thread */
 		return syscall(SYS_tgkill, (int)syscall(SYS_getpid), tid, 0) == 0 || errno != ESRCH;
 	const ssize_t n = read(fd, text, sizeof text - 1);
 	const bool is_gone = n < 0 && errno == ESRCH;
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	/* the name before the state may hold anything; a main thread that ended stays as 'Z' */
+	/* the name before the state may hold any character; an ended main thread stays as 'Z' */
 	const char *state = strrchr(text, ')');
 	return !is_gone && !(state && state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X'));
 }
 
-/* Waits, and adds that to `*waited_ns`; at GONE_WAIT_NS it may be alive still. */
+/* Waits, and adds the time to `*waited_ns`; after GONE_WAIT_NS the thread may still be alive. */
 static void await_end(uint32_t tid, uint64_t *waited_ns)
 {
 	_Atomic uint32_t never = 0;
@@ -78,7 +80,7 @@ static enum company look_for_company(uint32_t own, uint32_t other)
 	return has_own ? COMPANY_NONE : COMPANY_UNKNOWN;
 }
 
-/* Also where signals come in between. */
+/* Continues also after signals. */
 static void rest(uint64_t ns)
 {
 	_Atomic uint32_t never = 0;
@@ -88,8 +90,8 @@ static void rest(uint64_t ns)
 }
 
 /*
- * Which threads of the process live, besides these two? Unknown where /proc cannot be read; a job
- * may also be short of descriptors for a moment.
+ * Which threads of the process live besides these two. Unknown if /proc cannot be read; a job may
+ * also lack descriptors for a moment.
  */
 static enum company company_of(uint32_t own, uint32_t other)
 {
@@ -102,8 +104,8 @@ static enum company company_of(uint32_t own, uint32_t other)
 }
 
 /*
- * Of threads that end at once the last one is to find itself alone. So the main thread waits until
- * all that ended shortly before it are gone, and each thread after it for the one before.
+ * If threads end at once, the last one must find itself alone. So the main thread waits until all
+ * threads that ended shortly before it are gone. Each later thread waits for the one before it.
  */
 static void await_earlier(uint32_t own, bool is_main, uint32_t before)
 {
@@ -122,9 +124,12 @@ static void leave(void (*end)(void))
 	const uint32_t own = (uint32_t)syscall(SYS_gettid);
 	const bool is_main = own == (uint32_t)syscall(SYS_getpid);
 	if (is_main)
-		/* partner: the load below, of who comes here before or after us */
+		/* partner: the load below, by a thread that comes here before or after this one */
 		atomic_store(&gp_local->job_end, GP_JOB_MAIN_ENDED);
-	/* first: whose exchange comes after ours finds us there; who waits for main stays out */
+	/*
+	 * first: a thread with a later exchange finds this one; a thread that waits for main stays
+	 * out
+	 */
 	if (atomic_load(&gp_local->job_end) == GP_JOB_RUNS)
 		atomic_store(&gp_local->leavers[atomic_fetch_add(&gp_local->left, 1) % GP_LEAVERS],
 			     own);
@@ -140,7 +145,7 @@ static void leave(void (*end)(void))
 	if (is_last)
 		atomic_store(&gp_local->job_end, GP_JOB_LAST_ENDS);
 	if (is_last || is_main)
-		gp_futex_wake(&gp_local->calls); /* it sleeps without a timeout till then */
+		gp_futex_wake(&gp_local->calls); /* it sleeps without a timeout until then */
 	if (!is_last || drain == 0)
 		return;
 	end();
@@ -163,14 +168,17 @@ bool gp_job_is_over(void)
 	const enum company company = company_of((uint32_t)syscall(SYS_gettid), 0);
 	if (company == COMPANY_UNKNOWN)
 		gp_scope_end(GP_SCOPE_BY_MAIN);
-	/* where others may live signals stay theirs */
+	/* with other threads alive, signals remain theirs */
 	if (company != COMPANY_OTHERS)
 		atomic_store(&gp_local->job_end,
 			     company == COMPANY_NONE ? GP_JOB_ENDED : GP_JOB_LAST_ENDS);
 	return company != COMPANY_OTHERS;
 }
 
-/* The drain thread blocks signals. As the last thread it unblocks them, or none arrives. */
+/*
+ * The drain thread blocks signals. As the last thread it unblocks them; otherwise none would
+ * arrive.
+ */
 void gp_job_end_here(void)
 {
 	sigset_t none;

@@ -1,14 +1,16 @@
 /*
- * What was lost, recorded three times: totals in the control page (so that they survive a kill and
- * `ctl` sees them), LOST records between the events (where it happened), and the same totals in the
- * recording's header, whose place on the disk is taken already when everything else fails.
+ * Losses are recorded three times. Totals in the control page survive a kill, and `ctl` shows them.
+ * LOST records between the events show where they happened. The recording's header has the totals
+ * in space on disk that is reserved already, so it works even when all else fails.
  */
 #include "../recorder.h"
 
-#define HEADER_AGE_NS 100000000u /* so long may the header be behind while things are being lost */
+#define HEADER_AGE_NS 100000000u /* maximal delay of the header during losses */
 #define RETRY_NS 100000000u
 
-/* They were applied: only their details are lost once a checkpoint of that state is written. */
+/*
+ * The events were applied: once a checkpoint of that state is written, only their details are lost.
+ */
 void gp_losses_unwritten(struct gp_recorder *r, const struct gp_ring_view *view, uint64_t tail,
 			 uint64_t slots)
 {
@@ -38,7 +40,7 @@ static bool is_news(uint64_t now, uint64_t *told, uint64_t *news)
 
 void gp_losses_early(unsigned which)
 {
-	/* partner: the release store in gp_losses_begin: the page is there */
+	/* partner: the release store in gp_losses_begin: the page exists */
 	_Atomic uint64_t *lost =
 		atomic_load_explicit(&gp_local->has_control, memory_order_acquire) ?
 			gp_control->lost :
@@ -46,7 +48,7 @@ void gp_losses_early(unsigned which)
 	atomic_fetch_add_explicit(&lost[which], 1, memory_order_relaxed);
 }
 
-/* Before there was a control page. */
+/* Losses from before the control page existed. */
 static void move_early_losses(struct gp_recorder *r)
 {
 	for (unsigned n = 0; n < 3; n++)
@@ -64,10 +66,10 @@ void gp_losses_begin(struct gp_recorder *r)
 }
 
 /*
- * What producers counted since the last round becomes a LOST record. Called after the heads were
- * loaded and before the merge: a loss that happened before a visible event is recorded before it.
- * Where it lies between what is not yet applied and what comes next is not known, so `span` covers
- * all of that.
+ * Makes a LOST record of the producers' losses since the last round. Call it after the heads were
+ * loaded and before the merge. A loss before a visible event is thus recorded before that event.
+ * Its exact place between the last applied and the next event is unknown, so `span` covers all of
+ * that.
  */
 void gp_losses_tell(struct gp_recorder *r)
 {
@@ -94,8 +96,9 @@ void gp_losses_tell(struct gp_recorder *r)
 	lost.order = r->unwritten && r->unwritten <= r->expected ? r->unwritten - 1 : r->expected;
 	r->unwritten = 0;
 	/*
-	 * loaded after the counters: what is lost by now has no later place than right before the
-	 * next number, whose event is then the first to see what is missing: it is in the span
+	 * loaded after the counters: a loss so far happened at the latest right before the next
+	 * number. The event with that number is the first to show the effect, so the span includes
+	 * it.
 	 */
 	uint64_t span = atomic_load(&gp_control->next_order) + 1 - lost.order;
 	if (lost.lost.memory)
@@ -104,7 +107,7 @@ void gp_losses_tell(struct gp_recorder *r)
 	r->told_to = atomic_load_explicit(&r->views[0].ring->head, memory_order_relaxed);
 }
 
-/* True: the header has other numbers. */
+/* True: the header had other numbers. */
 static bool sum(const struct gp_recorder *r, struct gp_file_header *h)
 {
 	uint32_t rings = atomic_load(&gp_control->rings);

@@ -1,19 +1,19 @@
 /*
- * The drain thread's own table of descriptors: a job that closes every number cannot reach ours,
- * and ours keep none of its files open. Where no table of its own can be had the recorder records
- * that.
+ * The drain thread's own table of descriptors. A job that closes every number cannot reach the
+ * recorder's descriptors, and the recorder keeps none of the job's files open. If the thread cannot
+ * get its own table, the recorder records that.
  *
- * Effects that remain. Closing an inherited copy of a file on FUSE or NFS flushes that file, as the
- * end of any child process does; the job does not wait for it. In a shared table a thread of the
- * job may get our number for a file of its own between the comparison and the write: that needs a
- * number of 900 or more and a window of one system call (2,812 rounds that tried found none). After
- * CRIU restores the job all threads share one table, so device and inode are compared before each
- * use; then the recording ends at the checkpoint (CRIU 4.2 and the fake driver; without the
- * comparison a file of the job was overwritten).
+ * Effects that remain. Closing an inherited copy of a file on FUSE or NFS flushes that file. The
+ * end of any child process does so, too, and the job does not wait for it. In a shared table a
+ * thread of the job may get a recorder's number for its own file between the comparison and the
+ * write. That needs a number of 900 or more and a window of one system call (2,812 rounds that
+ * tried found none). After CRIU restores the job all threads share one table, so device and inode
+ * are compared before each use. The recording then ends at the checkpoint (CRIU 4.2 and the fake
+ * driver; without the comparison a file of the job was overwritten).
  *
- * Under a seccomp filter with SECCOMP_RET_KILL each of our system calls may end the job, and no
- * system call reports what a filter would answer. A list from before 2020 lacks close_range. A
- * short job with all stacks makes these calls only when it is recorded (strace, 2026-11-24). Drain
+ * Under a seccomp filter with SECCOMP_RET_KILL each system call of the recorder may end the job. No
+ * system call reports the answer of a filter. A list from before 2020 lacks close_range. A short
+ * job with all stacks makes these calls only when it is recorded (strace, 2026-11-24). Drain
  * thread: close_range dup fallocate fcntl fstatfs ftruncate getdents64 geteuid getuid munlock pipe2
  * prctl pwrite64 readlink sched_setaffinity sched_setscheduler statfs statx tgkill uname unlinkat.
  * Threads of the job: getpid gettid munlock prctl; before the first event also mincore mremap pipe2
@@ -34,7 +34,7 @@
 
 #define MQUEUE_MAGIC 0x19800202
 
-/* Can unshare be called at all? A filter of system calls may end the process for it. */
+/* True if unshare can be called. A filter of system calls may end the process for it. */
 static bool has_no_filter(void)
 {
 	char text[4096];
@@ -43,8 +43,9 @@ static bool has_no_filter(void)
 }
 
 /*
- * Is a file that this thread opens unknown to the process's first thread? Valgrind 3.19 answers
- * close_range with success and copies no table: closing the copies would close the job's files.
+ * True if the first thread of the process does not see a file that this thread opens. Valgrind 3.19
+ * reports success for close_range without copying the table: closing the copies would close the
+ * job's files.
  */
 static bool is_own_table(void)
 {
@@ -78,8 +79,8 @@ static bool is_message_queue(int fd)
 }
 
 /*
- * All but message queues: the kernel drops the job's mq_notify when a thread of the process closes
- * any copy of the descriptor. True: some are left.
+ * Closes all but message queues. The kernel drops the job's mq_notify when a thread of the process
+ * closes any copy of the descriptor. True: some are left.
  */
 static bool close_copies(void)
 {
@@ -109,10 +110,10 @@ void gp_own_descriptors(struct gp_recorder *r)
 	r->writer.is_shared_table = !copy_table();
 	if (r->writer.is_shared_table)
 		return;
-	/* at once, or a pipe that the job closes would stay open */
+	/* at once; otherwise a pipe that the job closes would stay open */
 	r->has_queues = close_copies();
 	/*
-	 * numbers 0 to 2 never mean a file of ours, whatever libc may print here in its last
+	 * numbers 0 to 2 never mean a recorder's file, even if libc prints there in its last
 	 * moments
 	 */
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -120,7 +121,7 @@ void gp_own_descriptors(struct gp_recorder *r)
 		null = dup(null);
 }
 
-/* Its end closes the queues, too. */
+/* The end of the thread closes the queues, too. */
 void gp_own_descriptors_keep(const struct gp_recorder *r)
 {
 	uint32_t seen = atomic_load(&gp_local->calls);

@@ -1,7 +1,7 @@
 /*
- * Segments: each starts with what a reader needs to begin there (definitions, figures since the
- * start, the live set), so that a flight recorder forgets details and never figures. The live set
- * is written in slices between turns of the drain; an entry that changes before its slice is
+ * Segments: each starts with all that a reader needs to begin there (definitions, figures since the
+ * start, the live set). A flight recorder therefore forgets details and never figures. The live set
+ * is written in slices between turns of the drain. An entry that changes before its slice is
  * written is copied out first (state/live.h).
  */
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "../stacks/stack_table.h"
 
 #define SEGMENT_EVENTS \
-	2000000u /* keep-all: bounds what damage costs, and a replay from the middle */
+	2000000u /* keep-all: limits the cost of damage, and of a replay from the middle */
 #define SLICE 8192u
 #define RECORDS_BYTES (GP_BLOCK_RECORDS * sizeof(struct gp_record))
 #define ROOM_BYTES (64u << 10) /* two blocks of 8,192 records at 4 bytes each */
@@ -32,7 +32,7 @@ static void write_out(struct gp_recorder *r, struct gp_outgoing *out, uint16_t f
 
 bool gp_segment_put(struct gp_recorder *r, size_t bytes)
 {
-	/* what no segment begins cannot be read */
+	/* blocks without the begin of their segment are unreadable */
 	return r->has_segment && gp_file_put(&r->writer, r->block, bytes);
 }
 
@@ -123,7 +123,7 @@ bool gp_segment_begin(struct gp_recorder *r)
 	r->has_segment = true;
 	r->is_torn = false;
 	r->segment_events = 0;
-	r->unwritten = 0; /* what was not is in this checkpoint */
+	r->unwritten = 0; /* unwritten events before it are in this checkpoint */
 	if (r->define.entry)
 		memset(r->define.is_told, 0, gp_stack_table_used() / 8 + 1);
 	gp_definitions_visit(&r->definitions, put_definition, r);
@@ -150,15 +150,15 @@ void gp_segment_slice(struct gp_recorder *r)
 	bool is_last = is_over && !r->is_torn;
 	write_out(r, &r->checkpoint, is_last ? GP_BLOCK_LAST_CHECKPOINT : 0);
 	r->is_walking = !is_over;
-	/* all of it, and of what came since: the state is as if nothing had failed */
+	/* all of it and of later events: the state is as if no write had failed */
 	if (is_over && atomic_load(&gp_control->failed_blocks) == r->failed_before)
 		atomic_store(&gp_control->has_hole, 0);
 }
 
 /*
- * A slot of a flight recorder is filled up to this room, which is for what the rings still hold. A
- * segment that needs more goes on in the next slot and fills that one, too.
- * So 512 MiB hold at least 400 MiB of events.
+ * A slot of a flight recorder is filled except for this room, which is for records in the rings. A
+ * segment that needs more continues in the next slot and fills that one, too. So 512 MiB hold at
+ * least 400 MiB of events.
  */
 static uint64_t segment_room(uint64_t slot_bytes)
 {

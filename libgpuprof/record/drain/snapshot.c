@@ -1,10 +1,10 @@
 /*
- * Answers `gpuprof snapshot`: writes all that happened until the request, and an event
- * for it, then answers the command. The job goes on meanwhile. On the drain thread.
+ * Answers `gpuprof snapshot`: writes all events until the request, and an event for it, then
+ * answers the command. The job continues meanwhile. On the drain thread.
  */
 #include "../recorder.h"
 
-/* A number in flight for longer belongs to a thread that was stopped: it comes late. */
+/* A number in flight for longer belongs to a stopped thread: its event comes late. */
 #define FLIGHT_NS 200000000u
 
 static void snapshot_begin(struct gp_recorder *r, uint32_t wanted)
@@ -23,7 +23,7 @@ bool gp_snapshot_tend(struct gp_recorder *r)
 		if (wanted == atomic_load(&gp_control->snapshots_done))
 			return false;
 		snapshot_begin(r, wanted);
-		return true; /* what came before is in the rings, and applied by the next merge */
+		return true; /* earlier events are in the rings, and the next merge applies them */
 	}
 	uint64_t waited = gp_now_ns() - r->snapshot_since_ns;
 	if (r->expected < r->snapshot_until && waited < FLIGHT_NS)

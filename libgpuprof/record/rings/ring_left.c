@@ -1,15 +1,15 @@
 /*
- * Ring files that other processes of this user left where ours lies. A sealed one is removed. One
- * whose events are not in its recording is moved beside that recording, where every reading command
- * looks: memory is free again, and no event is lost. One whose recording is gone is removed when it
- * is old, or when such rings hold too much. Runs once, on the drain thread; what is in doubt stays
- * for a reading command (read/processes/adoption.c).
+ * Ring files that other processes of this user left in this ring place. A sealed one is removed.
+ * One with events that its recording lacks is moved beside that recording, where every reading
+ * command searches. That frees memory and keeps all events. One whose recording is gone is removed
+ * when it is old, or when such rings hold too much. Runs once, on the drain thread; uncertain files
+ * stay for a reading command (read/processes/adoption.c).
  *
  * The way to another recording begins at the last directory that both paths share, and crosses no
- * mount (openat2): a network file system that does not answer would stop the drain thread. Where it
- * ends early, the recording was removed or moved, or another container had it; the ring stays for 7
- * days, because whoever finds the recording can still repair it. A recording that is moved alone,
- * later than its ring, leaves the ring behind; `info` prints its name.
+ * mount (openat2). A network file system that does not answer would stop the drain thread. If the
+ * way ends early, the recording was removed or moved, or another container had it. The ring then
+ * stays for 7 days, because the user may find the recording and repair it. A recording that is
+ * moved later than its ring leaves the ring behind; `info` prints its name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,11 +30,11 @@
 #define TURN_NS 5000000u     /* between two turns; on a slow disk one piece takes longer */
 #define ENDING_NS 100000000u /* the job waits for its end: the rest stays for the next recorder */
 
-#define GONE_KEPT 64u  /* the oldest; each recorder looks anew */
-#define GONE_SHARE 10u /* a tenth of the file system, where a recorder takes a quarter at most */
+#define GONE_KEPT 64u  /* the oldest ones; each recorder makes its own list */
+#define GONE_SHARE 10u /* a tenth of the file system; a recorder takes a quarter at most */
 #define NAME_BYTES 64u /* of a ring file, which ends in two numbers */
 
-/* A ring whose recording is not where it was. */
+/* A ring whose recording is not at its path. */
 struct gone_ring {
 	uint64_t silent_ns, bytes;
 	char name[NAME_BYTES];
@@ -42,11 +42,12 @@ struct gone_ring {
 
 struct clearing {
 	struct gp_recorder *r;
-	bool (*turn)(struct gp_recorder *); /* what has to go on meanwhile */
-	uint64_t turned_ns, ending_ns; /* the last turn; when the end of the job was seen, or 0 */
-	bool has_paths;		       /* they lead where they led when we began */
-	bool is_giving_up;   /* the ring that is looked at goes if its recording is gone */
-	uint64_t gone_bytes; /* of all that are gone */
+	bool (*turn)(struct gp_recorder *); /* work that must continue meanwhile */
+	/* time of the last turn; when the end of the job was seen, or 0 */
+	uint64_t turned_ns, ending_ns;
+	bool has_paths;	     /* the paths lead to the same place as at the start */
+	bool is_giving_up;   /* the current ring is removed if its recording is gone */
+	uint64_t gone_bytes; /* bytes of all rings without a recording */
 	unsigned gone;
 	struct gone_ring oldest[GONE_KEPT];
 };
@@ -65,7 +66,7 @@ static bool is_ours(struct left_ring *left)
 	       S_ISREG(st->stx_mode) && st->stx_uid == geteuid() && st->stx_nlink == 1;
 }
 
-/* No process holds the lock: its owner is dead, or has a flag that this proves nothing. */
+/* No process holds the lock: its owner is dead, or did not set is_lock_sure. */
 static bool is_dead(const struct gp_control *c, const struct gp_control *own)
 {
 	if (c->is_lock_sure || strncmp(c->boot_id, own->boot_id, sizeof c->boot_id) != 0)
@@ -75,8 +76,9 @@ static bool is_dead(const struct gp_control *c, const struct gp_control *own)
 }
 
 /*
- * The directory of `output`, reached from one that ours lies in, too, without another mount: that
- * may be a network's, which does not answer. -1: there is none, or (EXDEV, ENOSYS) that is unknown.
+ * The directory of `output`, reached without crossing a mount from a directory that also contains
+ * ours. Another mount may be a network's that does not answer. -1: there is none, or (EXDEV,
+ * ENOSYS) unknown.
  */
 static int open_directory_of(const struct gp_recorder *r, const char *output)
 {
@@ -105,7 +107,9 @@ static int open_directory_of(const struct gp_recorder *r, const char *output)
 	return found;
 }
 
-/* Our own path leads to our own recording: others do not lead elsewhere, as after chroot. */
+/*
+ * Our own path leads to our own recording, so other paths do not lead elsewhere, as after chroot.
+ */
 static bool has_paths(const struct gp_recorder *r)
 {
 	const int fd = open(r->writer.path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -120,7 +124,7 @@ static bool is_zero(const char *piece, size_t n)
 	return piece[0] == 0 && memcmp(piece, piece + 1, n - 1) == 0;
 }
 
-/* Makes a turn where one is due. False: the job has waited for this long enough. */
+/* Runs a turn if one is due. False: the job has waited for this long enough. */
 static bool may_go_on(struct clearing *c)
 {
 	if (gp_now_ns() - c->turned_ns >= TURN_NS) {
@@ -135,7 +139,7 @@ static bool may_go_on(struct clearing *c)
 	return now - c->ending_ns < ENDING_NS;
 }
 
-/* Data only: what was never written stays a hole. False: not all of it. */
+/* Data only: unwritten parts stay holes. False: not all was copied. */
 static bool copy_data(struct clearing *c, int from, int to, uint64_t bytes)
 {
 	char piece[PIECE];
@@ -153,14 +157,17 @@ static bool copy_data(struct clearing *c, int from, int to, uint64_t bytes)
 }
 
 /*
- * Under another name until it is whole: a reader that finds both adopts one, and then the other has
- * nothing that the recording lacks.
+ * Under another name until it is complete. A reader that finds both adopts one; the other then has
+ * no event that the recording lacks.
  */
 static bool move_into(struct clearing *c, const struct left_ring *left, int directory)
 {
 	char part[NAME_BYTES + 8];
 	snprintf(part, sizeof part, "%s.part", left->name);
-	/* rings that lie beside their recordings anyway; or whoever began this was killed */
+	/*
+	 * rings that lie beside their recordings from the start; or the process that began this was
+	 * killed
+	 */
 	if (faccessat(directory, left->name, F_OK, 0) == 0)
 		return false;
 	const int fd = openat(directory, part,
@@ -174,7 +181,7 @@ static bool move_into(struct clearing *c, const struct left_ring *left, int dire
 	return is_moved;
 }
 
-/* Since when neither the file was written to nor, in this boot, its owner's heart beat. */
+/* Age since the last write to the file and, in this boot, the owner's last heartbeat. */
 static uint64_t silent_ns(const struct left_ring *left)
 {
 	const struct statx_timestamp *written = &left->st.stx_mtime;
@@ -205,7 +212,7 @@ static void note_gone(struct clearing *c, const struct left_ring *left, uint64_t
 	memcpy(at->name, left->name, strlen(left->name) + 1);
 }
 
-/* True: it goes now. */
+/* True: remove it now. */
 static bool give_up(struct clearing *c, const struct left_ring *left)
 {
 	const uint64_t silent = silent_ns(left);
@@ -217,13 +224,13 @@ static bool give_up(struct clearing *c, const struct left_ring *left)
 
 /*
  * True: it is not needed here any more. A link may lead to another mount, or to where the recording
- * was moved: it is left to a reading command.
+ * was moved: a reading command must decide.
  */
 static bool save(struct clearing *c, const struct left_ring *left)
 {
 	const char *output = left->control->output;
 	struct statx st;
-	/* where the job can reach descriptors a copy might go anywhere */
+	/* if the job can reach descriptors, a copy might go to another file */
 	if (!c->has_paths || *output != '/' || !memchr(output, '\0', sizeof left->control->output))
 		return false;
 	const int directory = open_directory_of(c->r, output);
@@ -269,7 +276,7 @@ static void clear_one(struct clearing *c, const char *name)
 	close(left.fd);
 }
 
-/* The oldest whose recording is gone, until the rest holds little enough. */
+/* Removes the oldest whose recording is gone, until the rest is small enough. */
 static void clear_gone(struct clearing *c)
 {
 	struct statfs fs;
@@ -289,7 +296,7 @@ static void clear_gone(struct clearing *c)
 	}
 }
 
-/* One that may be another process's: to open and close our own would drop our lock on it. */
+/* May belong to another process: opening and closing our own file would drop our lock on it. */
 static bool is_anothers(const struct gp_recorder *r, const char *name)
 {
 	char prefix[64];
@@ -305,7 +312,7 @@ void gp_ring_left_clear(struct gp_recorder *r, bool (*turn)(struct gp_recorder *
 	struct clearing clearing = { .r = r, .turn = turn };
 	struct gp_listing listing;
 	clearing.has_paths = !r->writer.is_shared_table && has_paths(r);
-	/* of its own: the offset of ring_dir_fd may be the job's to move */
+	/* a descriptor of its own: the job may move the offset of ring_dir_fd */
 	const int directory = openat(r->ring_dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	gp_listing_begin(&listing, directory);
 	bool is_whole = true;

@@ -1,5 +1,5 @@
 /*
- * Where the rings lie: /dev/shm, else beside the recording on a local disk, else private memory.
+ * The place of the rings: /dev/shm, else beside the recording on a local disk, else private memory.
  * Space is reserved with posix_fallocate before it is mapped: a store into a hole of a full tmpfs
  * is SIGBUS in the job.
  */
@@ -20,8 +20,9 @@
 #define XFS_MAGIC 0x58465342
 
 /*
- * Does a store into reserved space always succeed there? Not on a network file system. Not on BTRFS
- * either, which writes what is stored again to a new place: when it is full, the store is SIGBUS.
+ * True if a store into reserved space always succeeds on this file system. Not on a network file
+ * system. Not on BTRFS either, which writes stored data again to a new place: when it is full, the
+ * store is SIGBUS.
  */
 static bool keeps_reserved(const struct statfs *fs)
 {
@@ -38,7 +39,7 @@ static bool keeps_reserved(const struct statfs *fs)
 	}
 }
 
-/* May `more` bytes be taken where `fs` is? On a tmpfs at most a quarter of what is free. */
+/* True if `more` bytes may be taken from `fs`. On a tmpfs at most a quarter of the free space. */
 static bool ring_place_has_room(const struct statfs *fs, uint64_t taken, uint64_t more)
 {
 	uint64_t free_bytes = (uint64_t)fs->f_bavail * (uint64_t)fs->f_bsize;
@@ -49,7 +50,7 @@ static bool ring_place_has_room(const struct statfs *fs, uint64_t taken, uint64_
 
 static uint64_t pid_namespace(void)
 {
-	struct statx st; /* not stat: that would ask for glibc 2.33 */
+	struct statx st; /* not stat, which would require glibc 2.33 */
 	return statx(AT_FDCWD, "/proc/self/ns/pid", 0, STATX_INO, &st) == 0 ? st.stx_ino : 0;
 }
 
@@ -88,7 +89,7 @@ static bool open_in(struct gp_recorder *r, const char *directory)
 		close(fd);
 		return false;
 	}
-	/* after chroot the path leads elsewhere; -1: the path is all that there is */
+	/* after chroot the path leads elsewhere; -1: only the path is known */
 	r->ring_dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->writer.is_shared_table && r->ring_dir_fd >= 0)
 		r->ring_dir_fd = gp_file_high(r->ring_dir_fd);
@@ -122,8 +123,8 @@ static bool open_beside_recording(struct gp_recorder *r)
 }
 
 /*
- * A process that can take this lock finds that we are dead. The table of descriptors is the drain
- * thread's own (unless is_shared_table), so the job cannot drop the lock by closing a number.
+ * A process that can take this lock detects that this one is dead. The table of descriptors is the
+ * drain thread's own (unless is_shared_table), so the job cannot drop the lock by closing a number.
  */
 static void take_lock(struct gp_recorder *r)
 {
@@ -146,7 +147,7 @@ bool gp_ring_place_open(struct gp_recorder *r, uint32_t (*first_word)(struct gp_
 	c->slot_bytes = r->writer.header.slot_bytes;
 	memcpy(c->boot_id, r->writer.header.boot_id, sizeof c->boot_id);
 	memcpy(c->output, r->writer.path, sizeof c->output);
-	/* before anybody else can wish for another one */
+	/* before another process can request a level */
 	r->first_word = first_word(r);
 	atomic_store(&c->level, gp_word_level(r->first_word));
 	atomic_store(&c->uses, gp_settings.has_uses);
@@ -167,8 +168,8 @@ bool gp_ring_place_open(struct gp_recorder *r, uint32_t (*first_word)(struct gp_
 #define STACKS_BYTES (GP_RING_SLOTS * 64u) /* of a chunk's region */
 
 /*
- * `bytes` of ring `index` from `offset` in its place. Populated: the pages are met by the job's
- * threads.
+ * Maps `bytes` of ring `index` from `offset` in its place. Populated, because the job's threads
+ * touch the pages.
  */
 static void *map_shared(struct gp_recorder *r, uint32_t index, uint64_t offset, uint64_t bytes)
 {
@@ -227,8 +228,8 @@ static bool map_place(struct gp_recorder *r, uint32_t index, bool is_shared, boo
 }
 
 /*
- * Where the place is full a thread's ring is private memory, and those that follow, too: the
- * indices of the file stay without holes. Better than losing all that the thread does.
+ * If the place is full, a thread's ring is private memory, and so are all further ones: indices in
+ * the file stay without holes. The alternative is to lose all events of the thread.
  */
 static bool map_place_anywhere(struct gp_recorder *r, uint32_t index, bool is_stacks)
 {
@@ -244,13 +245,13 @@ static bool map_place_anywhere(struct gp_recorder *r, uint32_t index, bool is_st
 	return map_place(r, index, false, is_stacks);
 }
 
-/* One more place, as a ring that is free or as a chunk of the table of stacks. */
+/* Adds one place, as a free ring or as a chunk of the table of stacks. */
 static struct gp_ring_view *ring_add(struct gp_recorder *r, enum gp_ring_state state,
 				     uint32_t number)
 {
 	uint32_t index = atomic_load(&gp_control->rings);
 	const bool is_stacks = state == GP_RING_STACKS;
-	/* the recorder's own and one for the job there must be; a table of stacks has a chunk */
+	/* required: the recorder's own ring and one for the job; a table of stacks has a chunk */
 	const bool is_allowed =
 		index < 2 ||
 		(is_stacks && number ?
@@ -301,14 +302,14 @@ bool gp_ring_place_add_stacks(struct gp_recorder *r)
 	/* a thread that could not wait may have been faster */
 	while (!gp_stack_table_add_chunk(ring->thread, entries))
 		if (++ring->thread >= GP_STACK_CHUNKS_MAX)
-			return false; /* no number is left, and readers pass over this one */
+			return false; /* no number is left, and readers skip this one */
 	return true;
 }
 
 /*
- * Not a hole in the file, which a full tmpfs answers with SIGBUS, but other memory in the same
- * place: fresh for a ring, which has no reader, a copy of a chunk of the table of stacks. The
- * control page stays as it is.
+ * Replaces the memory in the same place. A hole in the file would be SIGBUS on a full tmpfs. A ring
+ * gets fresh memory, because it has no reader. A chunk of the table of stacks gets a copy. The
+ * control page stays.
  */
 static bool replace_part(void *part, uint64_t bytes, bool is_kept)
 {
@@ -331,14 +332,14 @@ static bool replace(const struct gp_ring_view *view)
 		if (view->slots[g])
 			is_replaced &=
 				replace_part(view->slots[g], GP_REGION_SLOTS(g) * 64u, is_stacks);
-	/* the header as well: a thread that is inside a call goes on by its values */
+	/* the header as well: a thread that is inside a call still uses its values */
 	return replace_part(view->ring, is_stacks ? GP_RING_HEADER : FIRST_PART, true) &&
 	       is_replaced;
 }
 
 void gp_ring_place_empty(struct gp_recorder *r)
 {
-	/* what could not be sealed is left to whoever adopts it */
+	/* an unsealed file is left for adoption */
 	const bool is_file_ours =
 		gp_file_is(r->ring_fd, &r->ring_id) && atomic_load(&gp_control->is_sealed);
 	const uint32_t rings = atomic_load(&gp_control->rings);
@@ -358,7 +359,7 @@ void gp_ring_place_close(struct gp_recorder *r)
 {
 	if (r->is_private)
 		return;
-	/* by the directory that was held: the job may have another root by now */
+	/* through the directory's descriptor: the job may have another root by now */
 	const bool is_held = gp_file_is(r->ring_dir_fd, &r->ring_dir_id);
 	if ((!is_held || unlinkat(r->ring_dir_fd, strrchr(r->ring_path, '/') + 1, 0) != 0) &&
 	    unlink(r->ring_path) != 0)

@@ -1,6 +1,6 @@
 /*
- * How many rings there are: one for each thread that waits, made in one go, and those of threads
- * that ended without a word taken back before. On the drain thread.
+ * The number of rings: one for each thread that waits, made together. First takes rings back from
+ * threads that ended without notice. On the drain thread.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -8,12 +8,16 @@
 
 #include "../recorder.h"
 
-#define BATCH_NS 10000000u     /* so long, at most, what the rings hold waits while more are made */
-#define REFUSED_NS 1000000000u /* so long a refusal to grow stands */
+/* maximal time for which records in the rings wait while more rings are made */
+#define BATCH_NS 10000000u
+#define REFUSED_NS 1000000000u /* duration of a refusal to grow */
 #define GROWTH_NS 1000000u
 #define SWEEP_NS 10000000u
 
-/* With `has_retired` also rings that will be free when this turn has written what is in them. */
+/*
+ * With `has_retired`, also counts rings that will be free when this turn has written their
+ * records.
+ */
 static uint32_t count_free(const struct gp_recorder *r, bool has_retired)
 {
 	const uint32_t rings = atomic_load(&gp_control->rings);
@@ -26,8 +30,9 @@ static uint32_t count_free(const struct gp_recorder *r, bool has_retired)
 }
 
 /*
- * A thread whose key destructors use the driver in all four rounds joins again after our own last
- * one, and its end is not reported. The kernel shows it: no thread of this process has its id.
+ * A thread with key destructors that use the driver in all four rounds takes a ring again after our
+ * own last destructor. Its end is not reported. The kernel shows it: no thread of this process has
+ * its id.
  */
 static void take_back_dead(struct gp_recorder *r)
 {
@@ -38,7 +43,7 @@ static void take_back_dead(struct gp_recorder *r)
 	r->rings_swept_ns = now;
 	for (uint32_t k = 1; k < rings; k++) {
 		struct gp_ring *ring = r->views[k].ring;
-		/* 0 from the end of its last thread until a new one has joined */
+		/* 0 from the end of its last thread until a new one takes it */
 		const uint32_t tid = atomic_load(&ring->tid);
 		if (tid == 0 || atomic_load(&ring->state) != GP_RING_ACTIVE ||
 		    syscall(SYS_tgkill, gp_control->pid, tid, 0) == 0 || errno != ESRCH)
@@ -47,7 +52,7 @@ static void take_back_dead(struct gp_recorder *r)
 	}
 }
 
-/* What had no room may have it later: a thread may live for weeks. */
+/* Room may appear later: a thread may live for weeks. */
 static void forget_refusals(struct gp_recorder *r)
 {
 	if (gp_likely(r->growth_refused_ns == 0) || gp_now_ns() - r->growth_refused_ns < REFUSED_NS)
@@ -58,7 +63,7 @@ static void forget_refusals(struct gp_recorder *r)
 		atomic_store(&r->views[k].is_growth_refused, 0);
 }
 
-/* Those that wait for room get what is freed meanwhile: not all at once. */
+/* Threads that wait for room get what is freed meanwhile: not all at once. */
 static bool ring_supply_grow(struct gp_recorder *r)
 {
 	/* partner: the store in ask_for_growth */
@@ -116,7 +121,7 @@ void gp_rings_hand_out(struct gp_recorder *r)
 		return;
 	const bool is_vain = atomic_load(&r->is_out_of_rings) || atomic_load(&r->is_ending);
 	const uint32_t there = is_vain ? 0x7fffffff : count_free(r, false);
-	/* who is woken for nothing only takes the processor from those that have theirs */
+	/* a thread woken in vain only takes the processor from those with a ring */
 	if (there)
 		gp_futex_wake_some(&r->rings_made, there);
 }

@@ -1,12 +1,12 @@
-/* The key whose destructor runs where a thread of the job ends. */
+/* The key with the destructor that runs when a thread of the job ends. */
 #include <pthread.h>
 
 #include "../recorder.h"
 
 /*
- * glibc keeps the values of further keys in memory from calloc, whose lock our caller may hold.
- * With such a key only the constructor's thread uses it: other threads record no stacks, and their
- * ranges are lost and counted, since no end would unmap what they need.
+ * glibc keeps the values of further keys in memory from calloc, whose lock the caller may hold.
+ * With such a key only the constructor's thread uses it. Other threads then record no stacks, and
+ * their ranges are lost and counted, because no thread end would unmap their memory.
  */
 #define KEYS_IN_THREAD 32u
 
