@@ -1,6 +1,6 @@
 /*
- * What hooks may use: enter, reserve, fill, commit, leave. Inline fast halves; slow halves in
- * recorder.c. Lives in the target: see DESIGN 3 for the rules that every line here obeys. Must not
+ * The interface for hooks: enter, reserve, fill, commit, leave. Inline fast halves; slow halves in
+ * recorder.c. Runs in the target: DESIGN 3 has the rules that every line here obeys. Must not
  * include interpose/.
  *
  *	if (!gp_enter())			// nested, off or not recording

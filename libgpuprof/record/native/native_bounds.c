@@ -1,4 +1,4 @@
-/* Finding the bounds, page by page. */
+/* Finds the bounds, page by page. */
 #include "native_bounds.h"
 
 #include <errno.h>
@@ -9,17 +9,17 @@
 #include <unistd.h>
 
 /*
- * Of every stack a little over what systems give: threads of 64 MiB exist, main threads of 256 MiB
+ * A little more than the stacks of real systems: threads of 64 MiB exist, main threads of 256 MiB
  * too.
  */
 #define PAGES_MOST 65536u
-#define PAGE ((uintptr_t)4096) /* the smallest there is: larger ones are looked at more than once */
+#define PAGE ((uintptr_t)4096) /* the smallest page size: larger pages are tested more than once */
 
 bool gp_native_is_readable(uintptr_t at)
 {
 	/*
-	 * The kernel reads the new mask before it looks at `how`: EFAULT when it cannot, else
-	 * EINVAL; nothing changes. A null pointer would ask for the old mask.
+	 * The kernel reads the new mask before it checks `how`. EFAULT: it cannot be read; EINVAL:
+	 * it can; neither changes the mask. A null pointer would request the old mask.
 	 */
 	int error = errno;
 	at &= ~(PAGE - 1);
@@ -62,7 +62,7 @@ static bool take_own(struct gp_native_bounds *b, uintptr_t sp, uintptr_t high)
 	return true;
 }
 
-/* The descriptor of the thread that the program began with; 0: constructors run. */
+/* The descriptor of the thread that the program began with; 0: constructors are still running. */
 static uintptr_t first_descriptor;
 
 __attribute__((constructor)) static void note_first_thread(void)
@@ -95,9 +95,9 @@ bool gp_native_bounds_find(struct gp_native_bounds *b, uintptr_t sp)
 		return false;
 	}
 	/*
-	 * The last word of a stack may be read whole. A forked child's main thread has the stack of
-	 * the thread that forked. The first thread's descriptor is not on its stack: a handler's
-	 * stack may lie just below it.
+	 * The last word of a stack must be readable as a whole. A forked child's main thread has
+	 * the stack of the thread that forked. The first thread's descriptor is not on its stack,
+	 * because a handler's stack may lie just below it.
 	 */
 	if (gp_native_is_first_thread())
 		return take_own(b, sp, (uintptr_t)getauxval(AT_RANDOM) & ~(uintptr_t)15);

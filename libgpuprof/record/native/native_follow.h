@@ -1,12 +1,12 @@
 /*
- * A new stack mostly is the one that was walked before but for its inner frames. From where both
- * meet, the walk goes the way that the one before went, without asking for rules.
+ * A new stack is mostly equal to the previous one except for its inner frames. From the frame where
+ * both meet, the walk reuses the frames of the previous walk without looking up rules.
  *
- * Why that is what the rules would give: by which rule a frame is left follows from its return
- * address, where to from its stack pointer and from words that were noted. So where this walk is at
- * a frame of the one before, and each word stands that was read from there on, both end alike. Each
- * saved return address is compared in place, as are all noted words. No frame is followed whose
- * rule needs a frame pointer that was saved further inward: there the words may be others.
+ * Why the rules would give the same result: a frame's return address selects its rule. Its stack
+ * pointer and the noted words decide where the rule leads. So if this walk is at a frame of the
+ * previous one, and each word read from there on is unchanged, both end alike. Each saved return
+ * address is compared in place, as are all noted words. A frame is not reused if its rule needs a
+ * frame pointer that was saved further inward: those words may differ.
  */
 #ifndef GP_NATIVE_FOLLOW_H
 #define GP_NATIVE_FOLLOW_H
@@ -15,20 +15,20 @@
 #include "native_bounds.h"
 #include "native_memo.h"
 
-/* Where a walk could meet the one before. */
+/* Where a walk may meet the previous one. */
 struct gp_native_meeting {
 	const struct gp_native_walked *last;
-	unsigned frame; /* its frame; nothing inward of it stands */
-	uintptr_t sp;	/* that frame's stack pointer; UINTPTR_MAX: nowhere */
+	unsigned frame; /* its frame; frames inward of it are no longer valid */
+	uintptr_t sp;	/* that frame's stack pointer; UINTPTR_MAX: they cannot meet */
 };
 
-/* The stack pointer of a frame to which a rule led. */
+/* The stack pointer of a frame that a rule led to. */
 GP_HOT uintptr_t gp_native_sp_of(const struct gp_native_entry *entry, unsigned frame)
 {
 	return entry->sp + 8u * entry->at[frame] + 8;
 }
 
-/* [start, end) is the thread's own stack from where this walk starts. */
+/* [start, end) is the thread's own stack from the start of this walk. */
 GP_HOT void gp_native_meeting_expect(struct gp_native_meeting *m,
 				     const struct gp_native_walked *last, uintptr_t start,
 				     uintptr_t end)
@@ -54,9 +54,8 @@ GP_HOT void gp_native_meeting_expect(struct gp_native_meeting *m,
 }
 
 /*
- * Whether all words that the frame and those outward of it needed stand there or further outward. A
- * walk that passed the place where both were expected to meet came by other frames, whatever still
- * stands where the old ones were.
+ * True if all words that this frame and the outer ones needed are there or further outward. A walk
+ * that passed the expected meeting place came by other frames, whatever remains of the old ones.
  */
 GP_HOT bool gp_native_meeting_is_steady(const struct gp_native_walked *last, unsigned frame)
 {
@@ -69,8 +68,8 @@ GP_HOT bool gp_native_meeting_is_steady(const struct gp_native_walked *last, uns
 }
 
 /*
- * For a walk that is at or past the place: whether they meet here, and there is room for all
- * frames that follow. If not, they may further on.
+ * For a walk at or past that place: true if they meet here and all following frames have room. If
+ * not, they may meet further on.
  */
 GP_HOT bool gp_native_meeting_is_at(struct gp_native_meeting *m, uintptr_t pc, uintptr_t sp,
 				    unsigned room)
@@ -89,7 +88,7 @@ GP_HOT bool gp_native_meeting_is_at(struct gp_native_meeting *m, uintptr_t pc, u
 	return false;
 }
 
-/* Adds these frames to the `depth` that there are, and to the sum. How many were added. */
+/* Adds these frames to the existing `depth`, and to the sum. Returns how many were added. */
 GP_HOT unsigned gp_native_meeting_follow(const struct gp_native_meeting *m,
 					 struct gp_native_entry *to, unsigned depth, uint64_t *sum)
 {

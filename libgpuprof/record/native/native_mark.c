@@ -1,6 +1,6 @@
 /*
- * Where on the stack the frames of a native stack lie: which of them hold given addresses. Reads
- * what the walk noted, not the stack.
+ * Finds which frames of a native stack contain given stack addresses. Reads the walk's notes, not
+ * the stack.
  */
 #include <stddef.h>
 
@@ -8,7 +8,10 @@
 #include "native_memo.h"
 #include "native_walk.h"
 
-/* Frame k holds what lies between its callee's return address and its own, which `end` holds. */
+/*
+ * Frame k contains the addresses between its callee's return address and its own, which `end`
+ * includes.
+ */
 GP_HOT uintptr_t frame_end(const struct gp_native_entry *e, unsigned k)
 {
 	return e->sp + 8u * e->at[k + 1];
@@ -19,7 +22,7 @@ GP_HOT bool is_in_frame(const struct gp_native_entry *e, unsigned k, uintptr_t a
 	return address < frame_end(e, k) && address >= (k ? frame_end(e, k - 1) + 8 : e->sp);
 }
 
-/* Each mark, in turn, holds the next address, and there are as many of both. */
+/* True if each marked frame contains the next address, with as many marks as addresses. */
 static bool is_confirmed(const struct gp_native_entry *e, const void *const *address,
 			 unsigned addresses, uint64_t marks)
 {
@@ -40,7 +43,7 @@ bool gp_native_stack_is_up_to(const struct gp_native_stack *stack, const void *u
 		(const void *)((const char *)stack - offsetof(struct gp_native_entry, stack));
 	if (stack->end == GP_NATIVE_UP_TO)
 		return up_to && is_in_frame(e, stack->depth - 2u, (uintptr_t)up_to);
-	/* a walk would have ended earlier in a frame whose end is known */
+	/* with an end inside, a walk would have ended earlier, in a frame with a known end */
 	return !up_to || stack->depth < 2 || (uintptr_t)up_to >= frame_end(e, stack->depth - 2u);
 }
 

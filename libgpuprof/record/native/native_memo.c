@@ -1,6 +1,6 @@
 /*
- * Hash by where the walk starts, chains moved to front, replacement by a hand that spares what was
- * used since it last passed (clock, an approximation of least-recent that needs no list).
+ * Hashed by the start of the walk. Chains are moved to front. A clock hand replaces entries that
+ * were not used since its last pass: an approximation of least-recent without a list.
  */
 #include "native_memo.h"
 
@@ -11,9 +11,9 @@
 #include "../record.h"
 #include "native_bounds.h"
 
-#define FAILURES_MOST 3u /* comparisons in vain before the key is made finer */
+#define FAILURES_MOST 3u /* failed comparisons before the key is made finer */
 
-static struct gp_native_entry none; /* of memos without room; not written */
+static struct gp_native_entry none; /* of memos without room; never written */
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -35,7 +35,7 @@ GP_HOT struct gp_native_places *places_of(struct gp_native_memo *m, uintptr_t sp
 	return &m->tables->places[(mix(sp, pc) >> 40) % GP_NATIVE_STARTS];
 }
 
-/* Reads the stack at the places: it must be the thread's own, at the start's depth. */
+/* Reads the stack at these places. It must be the thread's own, at the start's depth. */
 GP_HOT unsigned head_of(const struct gp_native_places *p, uintptr_t sp, uintptr_t pc)
 {
 	uint64_t sum = mix(sp, pc);
@@ -83,8 +83,8 @@ static void move_to_front(struct gp_native_memo *m, unsigned head, uint16_t befo
 }
 
 /*
- * Stacks of this start differ at `at`: the key takes it in. Those found by the old key are
- * forgotten, and remembered anew when they are next seen.
+ * Stacks of this start differ at `at`, so the key includes it. Stacks found by the old key are
+ * forgotten, and remembered again when they are next seen.
  */
 GP_COLD static void add_peek(struct gp_native_memo *m, const struct gp_native_start *start,
 			     unsigned head, uint32_t at)
@@ -110,7 +110,7 @@ GP_COLD static void add_peek(struct gp_native_memo *m, const struct gp_native_st
 	}
 }
 
-/* Stacks without an entry that come between two with one change nothing. */
+/* Stacks without an entry between two with one do not change the prediction. */
 GP_HOT struct gp_native_entry *found(struct gp_native_memo *m, uint16_t at)
 {
 	struct gp_native_entry *e = entry_at(m, at);
@@ -134,13 +134,13 @@ GP_HOT_TEXT void gp_native_memo_expect(struct gp_native_memo *m, unsigned guess)
 	__builtin_prefetch(&e->at[GP_NATIVE_DEPTH / 2]);
 }
 
-/* Whether it is this one: then no search is needed. */
+/* True if it is this entry: then no search is needed. */
 GP_HOT bool is_now(const struct gp_native_entry *e, const struct gp_native_start *start)
 {
 	return e->sp == start->sp && e->stack.pc[0] == start->pc && e->head != 0 && holds(e, start);
 }
 
-/* 0: walk. */
+/* 0: the caller must walk. */
 GP_HOT_TEXT static __attribute__((noinline)) uint16_t search(struct gp_native_memo *m,
 							     const struct gp_native_start *start)
 {
@@ -148,7 +148,7 @@ GP_HOT_TEXT static __attribute__((noinline)) uint16_t search(struct gp_native_me
 	if (gp_unlikely(!m->room))
 		return 0;
 	const unsigned head = head_of(places_of(m, sp, start->pc), sp, start->pc);
-	unsigned probe = 1; /* where the last entry differed: its likes differ there too */
+	unsigned probe = 1; /* where the last entry differed: similar entries differ there, too */
 	unsigned failures = 0;
 	uint32_t differs_at = 0;
 	uint16_t before = 0, at = m->tables->head[head];
@@ -201,13 +201,13 @@ static bool native_memo_is_same(const struct gp_native_entry *a, const struct gp
 	       memcmp(a->at + 1, b->at + 1, a->rows * sizeof *a->at) == 0;
 }
 
-/* A mark of the stack's content, never 0. Only what is met twice takes an entry. */
+/* A fingerprint of the stack's content, never 0. Only a stack seen twice gets an entry. */
 GP_HOT uint32_t mark_of(const struct gp_native_walked *walked)
 {
 	return (uint32_t)(mix(walked->entry.sp, walked->sum) >> 32) | 1;
 }
 
-/* Rows for the words, and to the end of the last group. False: a word lies too far off. */
+/* Makes rows for the words, and fills up the last group. False: a word is too far away. */
 static bool add_rows(struct gp_native_walked *walked)
 {
 	struct gp_native_entry *e = &walked->entry;
@@ -245,7 +245,8 @@ GP_COLD static bool memo_grow(struct gp_native_memo *m)
 	char *piece = room < GP_NATIVE_MEMO_ENTRIES ?
 			      gp_thread_piece(m->pieces, tables + entries, true) :
 			      NULL;
-	if (!piece || m->room != room) /* a walk that was taken for left may have grown it */
+	/* a walk that a jump seemed to have ended may have grown it */
+	if (!piece || m->room != room)
 		return false;
 	if (tables)
 		m->tables = (void *)piece;
@@ -321,7 +322,7 @@ struct gp_native_entry *gp_native_memo_add(struct gp_native_memo *m,
 	const uint32_t mark = mark_of(walked);
 	if (gp_unlikely(!m->room) && !memo_grow(m))
 		return NULL;
-	/* its highest bits: on the others only some of the frames have a bearing */
+	/* its highest bits: the others depend only on some of the frames */
 	uint32_t *seen = &m->tables->seen[(uint64_t)mark * GP_NATIVE_MEMO_SEEN >> 32];
 	if (gp_likely(*seen != mark)) {
 		*seen = mark;
@@ -339,8 +340,10 @@ void gp_native_memo_forget(struct gp_native_memo *m)
 {
 	if (!m->room)
 		return;
-	/* guesses are the caller's and stay: no entry may hold. One more than is used may be half
-	 * put in, where a signal handler jumped out. */
+	/*
+	 * the caller owns the guesses, and they stay: no entry may match. One entry beyond the used
+	 * ones may be half added, if a signal handler jumped out.
+	 */
 	for (unsigned at = 1; at <= m->used + 1u && at < m->room; at++)
 		entry_at(m, at)->head = 0;
 	memset(m->tables, 0, sizeof *m->tables);

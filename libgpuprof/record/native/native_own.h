@@ -1,6 +1,6 @@
 /*
- * How our own frames were left, from the function that records to who called us: the same few
- * frames of fixed sizes each time, so their return addresses are compared where they were.
+ * Remembers how our own frames were left, from the recording function to its caller. They are the
+ * same few frames of fixed sizes each time, so their return addresses are compared in place.
  */
 #ifndef GP_NATIVE_OWN_H
 #define GP_NATIVE_OWN_H
@@ -16,12 +16,12 @@ struct gp_native_text {
 	uintptr_t from, bytes;
 };
 
-/* What was read, in bytes from the frame address. */
+/* Words that were read, in bytes from the frame address. */
 struct gp_native_own_way {
 	uintptr_t pc[GP_NATIVE_OWN_MOST];
 	uint16_t pc_at[GP_NATIVE_OWN_MOST + 1]; /* the last one: the caller's */
 	uint16_t frame_at;			/* of the caller's frame pointer */
-	uint16_t frames;			/* 0: not known */
+	uint16_t frames;			/* 0: unknown */
 };
 
 GP_HOT bool gp_native_is_in(const struct gp_native_text *text, uintptr_t pc)
@@ -29,13 +29,13 @@ GP_HOT bool gp_native_is_in(const struct gp_native_text *text, uintptr_t pc)
 	return pc - text->from < text->bytes;
 }
 
-/* Of GP_NATIVE_OWN_WAYS, the one that begins there. */
+/* The way, of GP_NATIVE_OWN_WAYS, that begins there. */
 GP_HOT struct gp_native_own_way *gp_native_own_way_of(struct gp_native_own_way *ways, uintptr_t pc)
 {
 	return &ways[pc / 16 % GP_NATIVE_OWN_WAYS];
 }
 
-/* The caller's start, if what was remembered of the way out of own frames holds. */
+/* The caller's start, if a remembered way out of own frames matches. */
 GP_HOT bool gp_native_own_leave(struct gp_native_own_way *ways, const struct gp_native_text *own,
 				uintptr_t frame, struct gp_native_start *start)
 {
@@ -46,7 +46,7 @@ GP_HOT bool gp_native_own_leave(struct gp_native_own_way *ways, const struct gp_
 		return true;
 	const struct gp_native_own_way *way = gp_native_own_way_of(ways, start->pc);
 	unsigned k = 0;
-	/* one after the other: a frame that is not there must not be read */
+	/* one after the other: memory beyond the last frame must not be read */
 	while (k < way->frames && gp_native_word(frame + way->pc_at[k]) == way->pc[k])
 		k++;
 	if (gp_unlikely(k == 0 || k < way->frames))

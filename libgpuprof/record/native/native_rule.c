@@ -1,4 +1,4 @@
-/* Writing the table of rules. Memory that forked children keep: their code is the same. */
+/* Writes the table of rules. Forked children keep its memory: their code is the same. */
 #include "native_rule.h"
 
 #include <stddef.h>
@@ -39,7 +39,9 @@ void gp_native_rule_add(uintptr_t key, uint32_t rule)
 
 static void native_rule_forget(bool is_none_only)
 {
-	/* partner: acquire in native_walk.c: who sees the new epoch finds no older rule */
+	/*
+	 * partner: acquire in native_walk.c: a thread that sees the new epoch finds no older rule
+	 */
 	for (size_t i = 0; i < 1u << GP_NATIVE_LINES_LOG; i++)
 		for (unsigned k = 0; k < GP_NATIVE_WAYS; k++) {
 			_Atomic uint64_t *place = &gp_native_rules->word[i][k];

@@ -1,8 +1,8 @@
 /*
- * How to leave a frame, per return address: where its caller's stack pointer, frame pointer and
- * return address lie. One word a rule, one table for the process, read and written by all threads
- * without a lock: a word is a whole rule or none. What is not in the table is learned by
- * native_learn.c; code of which nothing can be learned has a rule of its own.
+ * How to leave a frame, by return address: the places of its caller's stack pointer, frame pointer
+ * and return address. One word per rule and one table per process. All threads read and write it
+ * without a lock: a word is a whole rule or none. native_learn.c learns missing rules. Code from
+ * which it cannot learn gets a rule of its own.
  *
  * Key: the return address; for code that a signal interrupted, its address + 1.
  */
@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 enum gp_native_kind {
-	GP_NATIVE_NONE = 1,    /* nothing is known of this code: foreign, or made at run time */
+	GP_NATIVE_NONE = 1,    /* unknown code: foreign, or made at run time */
 	GP_NATIVE_OUTERMOST,   /* it has no caller */
 	GP_NATIVE_BY_STACK,    /* CFA = stack pointer + cfa */
 	GP_NATIVE_BY_FRAME,    /* CFA = frame pointer + cfa */
 	GP_NATIVE_BY_FRAME_AT, /* CFA = word at frame pointer + cfa; `frame` counts from there */
-	GP_NATIVE_SIGNAL,      /* the registers lie where the kernel put them */
+	GP_NATIVE_SIGNAL,      /* the registers are where the kernel saved them */
 };
 
 /*
@@ -39,7 +39,7 @@ struct gp_native_rules {
 	_Atomic uint64_t word[1u << GP_NATIVE_LINES_LOG][GP_NATIVE_WAYS];
 };
 extern struct gp_native_rules *gp_native_rules __attribute__((visibility("hidden")));
-/* Counts the times that all rules were forgotten. */
+/* Number of times that all rules were forgotten. */
 extern _Atomic uint32_t gp_native_epoch __attribute__((visibility("hidden")));
 
 static inline unsigned gp_native_kind(uint32_t rule)
@@ -72,7 +72,7 @@ static inline uint64_t gp_native_hash(uintptr_t key)
 	return ((uint64_t)key * GP_NATIVE_ODD) & ((UINT64_C(1) << GP_NATIVE_KEY_BITS) - 1);
 }
 
-/* In the places that follow a word that another rule has. 0: not known. */
+/* Also searches the places after a word with another rule. 0: unknown. */
 static inline uint32_t gp_native_rule_search(const _Atomic uint64_t *line, unsigned way,
 					     uint64_t tag)
 {
@@ -86,7 +86,7 @@ static inline uint32_t gp_native_rule_search(const _Atomic uint64_t *line, unsig
 	return 0;
 }
 
-/* 0: not known. */
+/* 0: unknown. */
 static inline __attribute__((always_inline)) uint32_t gp_native_rule_find(uintptr_t key)
 {
 	const uint64_t hash = gp_native_hash(key);
@@ -101,11 +101,11 @@ static inline __attribute__((always_inline)) uint32_t gp_native_rule_find(uintpt
 }
 
 bool gp_native_rules_open(void); /* false: no memory */
-/* Puts a rule in; in a full line it takes another's place. */
+/* Adds a rule; in a full line it replaces another. */
 void gp_native_rule_add(uintptr_t key, uint32_t rule);
-/* A library was unloaded: what lies there now is other code. */
+/* A library was unloaded: its addresses may have other code now. */
 void gp_native_rules_forget(void);
-/* A library was loaded: code may lie there of which nothing could be learned before. */
+/* A library was loaded: code without a rule may have one now. */
 void gp_native_rules_forget_none(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * One loop: a rule, the caller's registers, the next rule. What it reads is noted as it goes, so
- * that the memo has every word that the stack depends on.
+ * One loop: a rule, the caller's registers, the next rule. It notes what it reads, so that the memo
+ * has every word that the stack depends on.
  */
 #include "native_walk.h"
 
@@ -24,7 +24,7 @@ struct gp_native_thread {
 	volatile uint32_t is_busy;
 	unsigned walks;
 	uintptr_t up_to;		   /* of the last walk: as `up_to_sp` of a walk */
-	struct gp_native_walked walked[2]; /* the last walk's, and those of the one before */
+	struct gp_native_walked walked[2]; /* results of the last walk and of the one before */
 	struct gp_native_memo memo;
 };
 
@@ -81,13 +81,13 @@ struct walk {
 	struct gp_native_reach reach;
 	struct gp_native_walked *out;
 	uintptr_t pc, sp, frame;
-	uintptr_t start;      /* sp of the start: what places are counted from */
+	uintptr_t start;      /* sp of the start, from which places are counted */
 	uintptr_t frame_from; /* where `frame` was read; 0: it is the start's */
 	uintptr_t up_to_sp;   /* a frame that ends here or beyond is the last but one */
 	uintptr_t key_more;   /* 1: the pc was interrupted, not called from */
-	unsigned leaving;     /* number of this frame, where words may be noted */
+	unsigned leaving;     /* index of this frame, for noted words */
 	bool is_frame_noted, is_refused;
-	bool is_memorable; /* every place is on the thread's own stack and there is room for all */
+	bool is_memorable; /* every place is on the thread's own stack and all fit */
 	struct gp_native_thread *thread;
 	struct gp_native_meeting meeting;
 };
@@ -104,10 +104,10 @@ GP_HOT void note(struct walk *w, uintptr_t at, uint64_t value)
 		(struct gp_native_word){ value, (uint32_t)(at - w->start), w->leaving };
 }
 
-/* The walk depends on the frame pointer from here. */
+/* The walk depends on the frame pointer from here on. */
 GP_HOT void note_frame(struct walk *w)
 {
-	/* no word of this frame's own shows that to the next walk */
+	/* this frame has no word that shows that to the next walk */
 	if (gp_unlikely(w->is_frame_noted || !w->frame_from))
 		w->out->steady_from = w->leaving + 1;
 	if (w->is_frame_noted)
@@ -131,7 +131,7 @@ GP_HOT bool take_frame(struct walk *w, uintptr_t at)
 	return true;
 }
 
-/* Into the frame whose CFA is given; false: it makes no sense. */
+/* Moves to the frame with the given CFA; false: it is inconsistent. */
 GP_HOT bool step_to(struct walk *w, uintptr_t cfa, uintptr_t frame_base, int64_t frame_at)
 {
 	uint64_t pc;
@@ -147,7 +147,7 @@ GP_HOT bool step_to(struct walk *w, uintptr_t cfa, uintptr_t frame_base, int64_t
 
 #define SAVED(number) (offsetof(ucontext_t, uc_mcontext.gregs) + 8 * (size_t)(number))
 
-/* Out of a signal handler: to where it was interrupted, maybe on another stack. */
+/* Leaves a signal handler: moves to the interrupted place, maybe on another stack. */
 GP_COLD static bool leave_signal(struct walk *w)
 {
 	uint64_t pc, sp;
@@ -223,7 +223,7 @@ GP_HOT bool step(struct walk *w, enum gp_native_end *end)
 	return step_to(w, cfa, cfa, gp_native_frame(rule));
 }
 
-/* Up to there words may be read at once, and are places that a row has room for. */
+/* Limit up to which words may be read directly and rows can store places. */
 GP_HOT uintptr_t plain_end(const struct walk *w)
 {
 	const uintptr_t most = w->start + 8u * UINT16_MAX;
@@ -237,9 +237,10 @@ GP_HOT uintptr_t plain_words(const struct walk *w)
 }
 
 /*
- * As long as frames are as nearly all are: left by a rule of the common kinds, on the thread's own
- * stack, where no place needs a second thought. What stops it is step()'s, with nothing done yet;
- * or it is where it may have met the walk before. How many frames there are then.
+ * The fast loop, for nearly all frames: left by a rule of the common kinds, on the thread's own
+ * stack, with places that fit. At any other frame it stops before it changes state, and step()
+ * continues. It also stops where it may have met the previous walk. Returns the number of frames so
+ * far.
  */
 GP_HOT unsigned walk_plainly(struct walk *w, unsigned depth, uint64_t *sum)
 {
@@ -257,7 +258,7 @@ GP_HOT unsigned walk_plainly(struct walk *w, unsigned depth, uint64_t *sum)
 			break;
 		const uintptr_t cfa = (kind == GP_NATIVE_BY_FRAME ? w->frame : sp) +
 				      (uintptr_t)gp_native_cfa(rule);
-		/* where nothing is saved, a word that is never read */
+		/* if no frame pointer is saved: a word that is never read */
 		const uintptr_t frame_at = cfa + (uintptr_t)gp_native_frame(rule);
 		if (gp_unlikely(cfa <= sp || gp_native_place(cfa - 8, low) >= words ||
 				gp_native_place(frame_at, low) >= words))
@@ -284,7 +285,7 @@ GP_HOT unsigned walk_plainly(struct walk *w, unsigned depth, uint64_t *sum)
 	return depth;
 }
 
-/* Where both met, on the way of the walk before, with the words that it noted there. */
+/* After both met: takes the frames of the previous walk, with the words that it noted there. */
 GP_HOT unsigned follow(struct walk *w, unsigned depth, uint64_t *sum)
 {
 	const struct gp_native_walked *last = w->meeting.last;
@@ -340,13 +341,13 @@ GP_HOT void walk_frames(struct walk *w)
 		const uintptr_t was_interrupted = w->key_more;
 		if (gp_unlikely(!step(w, &end)))
 			break;
-		/* of what lies elsewhere this is wrong, and not used */
+		/* wrong for a place elsewhere, and then not used */
 		uintptr_t at = (w->sp - 8 - w->start) / 8;
-		/* after a signal the pc was not read from there, but noted by itself */
+		/* after a signal the pc was not read from there, but noted separately */
 		if (gp_unlikely(w->key_more && out->words >= 2))
 			at = out->word[out->words - 2].at / 8;
 		if (gp_unlikely(at > UINT16_MAX)) {
-			at = UINT16_MAX; /* no address lies in such a frame */
+			at = UINT16_MAX; /* such a frame contains no address */
 			w->is_memorable = false;
 		}
 		e->at[depth] = (uint16_t)at;
@@ -364,7 +365,9 @@ GP_HOT void walk_frames(struct walk *w)
 
 /* ---- the caller's start ---- */
 
-/* By the rules; noted in `way` if it will be the same the next time. False: cannot be left. */
+/*
+ * By the rules; noted in `way` if it will be the same next time. False: own frames cannot be left.
+ */
 GP_COLD static bool learn_own(struct walk *w, uintptr_t frame, struct gp_native_own_way *way)
 {
 	enum gp_native_end end;
@@ -394,7 +397,7 @@ GP_COLD static bool learn_own(struct walk *w, uintptr_t frame, struct gp_native_
 
 GP_COLD static bool catch_up(struct gp_native_thread *t)
 {
-	/* another thread may have looked, and forgotten, meanwhile */
+	/* another thread may have checked and forgotten the rules meanwhile */
 	if (*gp_native_loads != atomic_load_explicit(&gp_native_loads_seen, memory_order_acquire) &&
 	    gp_native_knows_loads() && !gp_native_check_modules())
 		return false;
@@ -443,7 +446,7 @@ GP_HOT void begin(struct walk *w, struct gp_native_thread *t, const struct gp_na
 	s->anchor = NULL;
 }
 
-/* False: own frames that cannot be left. */
+/* False: own frames cannot be left. */
 GP_COLD static bool leave_own_slowly(struct gp_native_thread *t, uintptr_t frame, bool is_own,
 				     struct gp_native_start *start)
 {
@@ -466,7 +469,7 @@ GP_HOT_TEXT void gp_native_stack_expect(struct gp_native_thread *t, unsigned num
 	gp_native_memo_expect(&t->memo, number);
 }
 
-/* What is not in the memo. */
+/* For a stack that the memo lacks. */
 GP_HOT_TEXT static __attribute__((noinline)) struct gp_native_stack *
 walk_now(struct gp_native_thread *t, const struct gp_native_look *look, uintptr_t up_to,
 	 bool has_memo)
@@ -495,7 +498,7 @@ walk_now(struct gp_native_thread *t, const struct gp_native_look *look, uintptr_
 	return kept ? &kept->stack : &w.out->entry.stack;
 }
 
-/* Where the stack begins. False: none can be had. */
+/* The begin of the stack. False: unknown. */
 GP_HOT bool look_at(struct gp_native_thread *t, const void *frame_address,
 		    struct gp_native_look *look)
 {
@@ -534,7 +537,7 @@ gp_native_stack_find(struct gp_native_thread *t, const void *frame_address,
 	return found ? &found->stack : NULL;
 }
 
-/* Nothing that the look has seen has changed since: the thread itself is here. */
+/* State that the look depends on has not changed: this is the same thread. */
 struct gp_native_stack *gp_native_stack_take(struct gp_native_thread *t,
 					     const struct gp_native_look *look, const void *up_to)
 {

@@ -1,7 +1,7 @@
 /*
- * Stacks that no thread uses wait in a few places, each taken by one exchange. Who finds none maps
- * one. Below each lies a page that cannot be touched. A forked child keeps those that wait.
- * libunwind uses 16 KiB.
+ * Free stacks wait in a few places, each taken by one exchange. If all are empty, a new stack is
+ * mapped. Below each is an inaccessible page. A forked child keeps the free ones. libunwind uses 16
+ * KiB.
  */
 #include "walking_stack.h"
 
@@ -44,7 +44,10 @@ static void stack_give(char *stack)
 	munmap(stack, MAPPED_BYTES);
 }
 
-/* body(argument) with the stack pointer at `top`, a multiple of 16. Debuggers walk through it. */
+/*
+ * Calls body(argument) with the stack pointer at `top`, a multiple of 16. Debuggers can walk
+ * through it.
+ */
 void gp_walking_stack_call(void (*body)(void *), void *argument, char *top)
 	__attribute__((visibility("hidden")));
 __asm__(".text\n"

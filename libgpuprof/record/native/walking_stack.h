@@ -1,14 +1,14 @@
 /*
- * Runs a function on a stack of the recorder's own: for work that needs more than a thread of the
- * job may have left. A job's stack may be small and lie between other memory of it, without a page
- * that cannot be touched, so that no look at memory shows where it ends.
+ * Runs a function on a stack of the recorder's own: for work that needs more stack than a thread of
+ * the job may have left. A job's stack may be small and lie between its other memory, without an
+ * inaccessible page. No test of memory then shows where it ends.
  */
 #ifndef GP_WALKING_STACK_H
 #define GP_WALKING_STACK_H
 
 #include <stdbool.h>
 
-/* Of each; libunwind was seen to use 16 KiB. */
+/* Size of each stack; libunwind used 16 KiB in tests. */
 #define GP_WALKING_STACK_BYTES (64u << 10)
 
 /*

@@ -1,23 +1,24 @@
 /*
- * How much memory the recorder may take, GPUPROF_MEMORY, and whether more of it fits. Rings and the
- * table of stacks grow while three quarters suffice. Memos of stacks only save time, so they get a
- * quarter at most, and none that rings and the table have taken. What keeps the state exact (live
- * allocations, definitions, ranges, a thread's first ring) is counted and not refused.
+ * How much memory the recorder may take (GPUPROF_MEMORY), and whether more of it fits. Rings and
+ * the table of stacks grow while three quarters suffice. Memos of stacks only save time, so they
+ * get a quarter at most, and only what rings and the table left. Memory for exact state (live
+ * allocations, definitions, ranges, a thread's first ring) is counted and never refused.
  *
- * Not counted: code and static data, the drain thread's stack, libunwind with the 68 KiB on which
- * it walks and the 256 KiB that answer its reads, the index of definitions (256 KiB), the tables of
- * interpose/ (handles at most 5.3 MiB each), and for GPUPROF_TRACK_ACCESS a map of 16 MiB of
- * addresses and 8.5 MiB for layouts.
+ * Not counted: code and static data, and the drain thread's stack. libunwind with the 68 KiB of its
+ * stack and the 256 KiB that answer its reads. The index of definitions (256 KiB). The tables of
+ * interpose/ (handles at most 5.3 MiB each). For GPUPROF_TRACK_ACCESS a map of 16 MiB of addresses
+ * and 8.5 MiB for layouts.
  *
- * The recorder begins only where its tables take at most half of what RLIMIT_AS and RLIMIT_DATA
- * left: 17.1 MiB of addresses, 25.2 MiB with stacks (victim leak_two, gdb 13.1, 2026-11-23). A
- * thread with stacks takes 60 KiB, 12 KiB without Python, and memos of 4.6 MiB at most.
+ * The recorder begins only if its tables take at most half of the rest of RLIMIT_AS and
+ * RLIMIT_DATA. They take 17.1 MiB of addresses, 25.2 MiB with stacks (victim leak_two, gdb 13.1,
+ * 2026-11-23). A thread with stacks takes 60 KiB, 12 KiB without Python, and memos of 4.6 MiB at
+ * most.
  *
- * Without a ring a thread loses all its memory events, and it takes as much for its own stack. So
- * 2,000 threads take 70 MiB where the budget is 8 MiB, with stacks some 187 MiB (sums of sizes).
- * The job's limits still end this: a ring is refused where it is more than they leave, or where the
- * recorder is over its budget and has more than they leave. Rejected: rings that threads share,
- * which need a lock that a jump or a signal can leave held.
+ * Without a ring a thread loses all its memory events, and the thread's own stack takes as much. So
+ * 2,000 threads take 70 MiB with a budget of 8 MiB, with stacks some 187 MiB (sums of sizes). The
+ * job's limits still apply. A ring is refused if it exceeds them, or if the recorder exceeds both
+ * its budget and their rest. Rejected: rings shared by threads, which need a lock that a jump or a
+ * signal can leave held.
  */
 #include "../../state/live_table.h"
 #include "../native/native_rule.h"
@@ -31,10 +32,10 @@
 #define BUDGET_MOST (256u << 20)
 #define SHARE 4u
 #define LOOK_NS 10000000u
-#define STALE_NS 1000000000u /* so long, at most, memos grow by one look at the limits */
-#define INDEX_BYTES 8u	     /* of the table of stacks, an entry */
+#define STALE_NS 1000000000u /* maximal time for which memos grow after one check of the limits */
+#define INDEX_BYTES 8u	     /* bytes of the table of stacks, per entry */
 
-/* `taken`: by the recorder. The limits left as much more before it began. */
+/* `taken`: bytes that the recorder took. The limits had left that much more before. */
 static void look_at_limits(struct gp_recorder *r, uint64_t taken)
 {
 	r->headroom_ns = gp_now_ns();
@@ -58,14 +59,14 @@ bool gp_budget_leaves_half(const struct gp_recorder *r)
 	return atomic_load(&gp_pages_mapped) - r->mapped_before <= r->mappings / 2;
 }
 
-/* Beside the chunks that are in the rings' places. */
+/* Excludes the chunks in the rings' places. */
 static uint64_t of_stacks(const struct gp_recorder *r)
 {
 	return (uint64_t)gp_stack_table_used() * INDEX_BYTES + gp_stack_table_own() +
 	       (gp_native_rules ? sizeof *gp_native_rules : 0) + gp_module_watch_memory(r);
 }
 
-/* `threads`: what gp_thread_memory counted. It moves, so each figure is made of one look at it. */
+/* `threads`: the result of gp_thread_memory. It changes, so each figure uses one reading of it. */
 static uint64_t taken(const struct gp_recorder *r, uint64_t threads)
 {
 	const uint64_t records = 2u * GP_BLOCK_RECORDS * sizeof(struct gp_record);
@@ -75,7 +76,7 @@ static uint64_t taken(const struct gp_recorder *r, uint64_t threads)
 	       (r->define.entry ? of_stacks(r) : 0);
 }
 
-/* By now the job may have taken what its limits left, and limits may be others. */
+/* By now the job may have used the rest of its limits, and the limits may have changed. */
 static uint64_t headroom_now(struct gp_recorder *r)
 {
 	if (gp_now_ns() - r->headroom_ns >= LOOK_NS)
@@ -98,7 +99,7 @@ bool gp_budget_may_begin(struct gp_recorder *r, uint64_t more)
 	return true;
 }
 
-/* Of what rings and the table of stacks may grow to; what threads have in their share is beside. */
+/* For the growth of rings and the table of stacks; excludes the share of threads. */
 static uint64_t left_to_grow(const struct gp_recorder *r)
 {
 	const uint64_t share = r->budget / SHARE;

@@ -1,4 +1,4 @@
-/* Which clock the kernel trusts, and the three clocks side by side. */
+/* Reads which clock the kernel trusts, and the three clocks at one moment. */
 #include "clock.h"
 
 #include <fcntl.h>

@@ -1,6 +1,4 @@
-/*
- * The clock of the hot path: rdtsc where the kernel trusts it, else MONOTONIC_RAW in nanoseconds.
- */
+/* The clock of the hot path: rdtsc if the kernel trusts it, else MONOTONIC_RAW in nanoseconds. */
 #ifndef GP_CLOCK_H
 #define GP_CLOCK_H
 
@@ -35,12 +33,12 @@ static inline uint64_t gp_clock_now(void)
 
 /* Reads the clock source once; call before the first gp_clock_now. */
 void gp_clock_init(void);
-/* The three clocks at one moment, as close together as can be had in a few tries. */
+/* The three clocks at one moment, as close together as a few tries allow. */
 struct gp_clock_triple {
 	uint64_t ticks, mono_ns, unix_ns;
 };
 struct gp_clock_triple gp_clock_triple(void);
-/* Ticks in a second: 1000000000 without tsc; else measured over about 1 ms at the first call. */
+/* Ticks per second: 1000000000 without tsc; else measured over about 1 ms at the first call. */
 uint64_t gp_clock_ticks_per_second(void);
 
 #endif

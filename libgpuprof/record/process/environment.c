@@ -1,7 +1,7 @@
 /*
- * The environment as it is now. A thread of the job may call setenv meanwhile, which moves the list
- * and may free it, and takes a lock of libc. So this takes no lock and reads through the kernel,
- * which refuses what is not mapped. Where the kernel does not allow that, no variable is found.
+ * The current environment. A thread of the job may call setenv meanwhile, which moves and may free
+ * the list, and takes a lock of libc. So this takes no lock and reads through the kernel, which
+ * refuses unmapped memory. If the kernel forbids that, no variable is found.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "settings.h"
 
 #define LIST_PART 64u
-#define LIST_MOST 65536u /* entries: a list that is being moved may have no end */
+#define LIST_MOST 65536u /* entries: a list in motion may have no end */
 #define NAME_MOST 80u
 
 extern char **environ;
@@ -23,7 +23,7 @@ struct search {
 	size_t capacity;
 };
 
-/* Is the entry NAME=VALUE of this name? Its value is kept then. */
+/* True if the entry is NAME=VALUE with this name; then its value is kept. */
 static bool search_entry(const struct search *s, const char *entry)
 {
 	char head[NAME_MOST + 1];

@@ -1,4 +1,7 @@
-/* The gate: a count of those inside and a count of forks under way, in a page that forks wipe. */
+/*
+ * The gate: the number of threads inside and the number of forks in progress, in a page that forks
+ * wipe.
+ */
 #include "fork_gate.h"
 
 #include <pthread.h>
@@ -12,14 +15,15 @@
 #define WAIT_NS 50000000u
 
 /*
- * Alone in its page, which every child finds wiped, also one of a raw clone: nobody is inside
- * there, and is_open is 0. Static, since walks begin before the gate is registered with fork.
+ * Alone in its page, which every child finds wiped, also one of a raw clone. The child then has no
+ * thread inside, and is_open is 0. Static, because walks begin before the gate is registered with
+ * fork.
  */
 static struct {
 	_Alignas(PAGE_BYTES) _Atomic uint32_t is_open;
 	_Atomic uint32_t inside;
 	_Atomic uint32_t forks; /* closed while > 0 */
-	_Atomic uint32_t left;	/* futex: bumped when the last one leaves a closed gate */
+	_Atomic uint32_t left;	/* futex: incremented when the last thread leaves a closed gate */
 } gate;
 _Static_assert(sizeof gate == PAGE_BYTES, "the wipe takes nothing else with it");
 
@@ -27,13 +31,13 @@ static bool is_registered;
 static _Atomic uint32_t overdue;
 /* From the forking thread to its child: written before the fork, read in the child's copy. */
 static _Atomic uint32_t is_child_safe;
-/* > 0: this thread is inside, or it is the one that forks: its own walks end before that */
+/* > 0: this thread is inside, or it is the one that forks, whose own walks end before that */
 static _Thread_local uint32_t depth __attribute__((tls_model("initial-exec")));
 
 static void close_gate(void)
 {
 	depth++;
-	/* partner: the add and the load in take: one of the two sees the other */
+	/* partner: the add and the load in take: one of the two threads sees the other's */
 	atomic_fetch_add(&gate.forks, 1);
 	const uint64_t deadline = gp_now_ns() + WAIT_NS;
 	bool is_empty;
@@ -61,7 +65,7 @@ static void open_gate(void)
 static void open_in_child(void)
 {
 	depth = 0;
-	/* for kernels without the wipe */
+	/* for kernels that do not wipe */
 	atomic_store(&gate.inside, 0);
 	atomic_store(&gate.forks, 0);
 	atomic_store(&gate.is_open, atomic_load(&is_child_safe));
@@ -71,7 +75,7 @@ bool gp_fork_gate_open(void)
 {
 	if (is_registered)
 		return true;
-	/* kernels before 4.14 have no wipe: a raw clone's child then is not detected */
+	/* kernels before 4.14 do not wipe: a raw clone's child is then not detected */
 	madvise(&gate, sizeof gate, MADV_WIPEONFORK);
 	if (pthread_atfork(close_gate, open_gate, open_in_child) != 0)
 		return false;

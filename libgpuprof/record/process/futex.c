@@ -16,7 +16,7 @@ void gp_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
 
 void gp_futex_wake_some(_Atomic uint32_t *word, uint32_t most)
 {
-	/* partner: the load of `seen` before each gp_futex_wait: what was done before is visible */
+	/* partner: the load of `seen` before each gp_futex_wait: earlier writes are visible */
 	atomic_fetch_add_explicit(word, 1, memory_order_release);
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, most, NULL, NULL, 0);
 }

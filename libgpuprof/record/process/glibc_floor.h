@@ -1,8 +1,8 @@
 /*
- * Binds what glibc 2.33 and 2.34 gave new versions to the old ones, so that the preload object
- * loads where glibc is from 2018 (DESIGN 2.6). Included in front of every file of that object by
- * -include; the lines cost nothing in files that do not call these functions. fstat has no old name
- * to bind to: use statx.
+ * Binds functions with new versions in glibc 2.33 and 2.34 to their old versions. The preload
+ * object then loads with a glibc of 2018 (DESIGN 2.6). -include puts this file before every file of
+ * that object; it costs nothing in files that do not call these functions. fstat has no old name to
+ * bind to: use statx.
  */
 #ifndef GP_GLIBC_FLOOR_H
 #define GP_GLIBC_FLOOR_H

@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 #define PATH_BYTES 1024u
-#define LINE_BYTES 4096u /* a longer line, as of a user of many groups, is passed over */
+#define LINE_BYTES 4096u /* skips a longer line, as of a user with many groups */
 
 struct hierarchy {
-	const char *controller;	  /* of its line in /proc/self/cgroup; "": version 2 */
-	const char *limit, *high; /* files; `high`: from where on the kernel slows, NULL: none */
+	const char *controller; /* name in its line of /proc/self/cgroup; "": version 2 */
+	/* files; `high`: limit from which the kernel slows down, NULL: none */
+	const char *limit, *high;
 	const char *used;
 	const char *active, *inactive; /* lines of memory.stat: pages of files */
 };
@@ -28,7 +29,7 @@ static const struct hierarchy versions[] = {
 
 struct lines {
 	int fd;
-	size_t at, end; /* of what was read and not given out */
+	size_t at, end; /* bytes read and not returned yet */
 	char text[LINE_BYTES];
 };
 
@@ -46,10 +47,10 @@ static void lines_close(const struct lines *l)
 		close(l->fd);
 }
 
-/* The next line without its end, as it stands until the next call; NULL: there is none. */
+/* The next line without its newline, valid until the next call; NULL: no more. */
 static const char *lines_next(struct lines *l)
 {
-	bool is_rest = false; /* of a line that is passed over */
+	bool is_rest = false; /* of a skipped line */
 	for (;;) {
 		char *line = l->text + l->at, *end = memchr(line, '\n', l->end - l->at);
 		if (end) {
@@ -71,7 +72,7 @@ static const char *lines_next(struct lines *l)
 	}
 }
 
-/* "max", and what no limit is in version 1, are GP_NO_LIMIT. */
+/* "max", and the largest value of version 1, are GP_NO_LIMIT. */
 static uint64_t read_number(const char *directory, const char *name)
 {
 	struct lines lines;
@@ -83,7 +84,7 @@ static uint64_t read_number(const char *directory, const char *name)
 	return number >> 62 ? GP_NO_LIMIT : number;
 }
 
-/* The number in a line that begins with `key` and a blank, 0 in others. */
+/* The number in a line that begins with `key` and a blank; 0 for other lines. */
 static uint64_t headroom_number_of(const char *line, const char *key)
 {
 	const size_t n = strlen(key);
@@ -114,7 +115,7 @@ static uint64_t left_in(const struct hierarchy *h, const char *directory)
 	return limit > used ? limit - used : 0;
 }
 
-/* "0::/path", or "4:memory:/path" where controllers are a list. */
+/* "0::/path", or "4:memory:/path" with a list of controllers. */
 static bool is_line_of(const struct hierarchy *h, const char *line, const char **path)
 {
 	const char *list = strchr(line, ':'), *end = list ? strchr(list + 1, ':') : NULL;
@@ -174,7 +175,7 @@ static void find_group(const struct hierarchy *h, const char *root, char *group)
 	lines_close(&lines);
 }
 
-/* Where the hierarchy is mounted, and which of its directories. */
+/* Where the hierarchy is mounted, and which of its directories is. */
 static void find_mount(const struct hierarchy *h, const char *root, char *from, char *at)
 {
 	struct lines lines;
@@ -191,8 +192,8 @@ static void find_mount(const struct hierarchy *h, const char *root, char *from, 
 }
 
 /*
- * Where the group's directory is: below the mount, less what of its path the mount begins with (a
- * container sees its own part of the tree). `top` bytes of it are the mount.
+ * The group's directory: below the mount, without the part of its path that the mount begins with.
+ * (A container sees its own part of the tree.) `top` bytes of it are the mount.
  */
 static bool find_directory(const struct hierarchy *h, const char *root, char *out, size_t *top)
 {
@@ -239,7 +240,7 @@ static uint64_t left_of(int resource, uint64_t used)
 	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
-/* Of /proc/self/status, in bytes. */
+/* From /proc/self/status, in bytes. */
 struct taken {
 	uint64_t addresses, data, locked;
 };

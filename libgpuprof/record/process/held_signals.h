@@ -1,7 +1,7 @@
 /*
- * Signals wait while a thread holds what it must give back: a handler that jumps away would keep it
- * for ever. Those of a fault do not wait: the kernel ends a process that blocks them. Two
- * system calls, so for slow halves only. Keeps errno.
+ * Blocks signals while a thread holds something that it must release: a handler that jumps away
+ * would keep it for ever. Signals of a fault are not blocked, because the kernel kills a process
+ * that blocks them. Two system calls, so for slow halves only. Keeps errno.
  */
 #ifndef GP_HELD_SIGNALS_H
 #define GP_HELD_SIGNALS_H

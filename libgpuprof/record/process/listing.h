@@ -20,14 +20,14 @@ struct gp_listing_entry {
 	char name[];
 };
 
-/* `directory`: a descriptor, which stays the caller's; -1: there are no names. */
+/* `directory`: a descriptor, which the caller keeps; -1: an empty list. */
 static inline void gp_listing_begin(struct gp_listing *listing, int directory)
 {
 	listing->directory = directory;
 	listing->at = listing->bytes = 0;
 }
 
-/* NULL: no more. Good until the next call. Includes "." and "..". */
+/* NULL: no more. Valid until the next call. Includes "." and "..". */
 static inline const char *gp_listing_next(struct gp_listing *listing)
 {
 	if (listing->at >= listing->bytes) {
@@ -42,7 +42,7 @@ static inline const char *gp_listing_next(struct gp_listing *listing)
 	return entry->name;
 }
 
-/* Of a name that is a number: a descriptor, a thread. */
+/* The value of a name that is a number: a descriptor or a thread. */
 static inline int gp_listing_number(const char *name)
 {
 	int number = 0;

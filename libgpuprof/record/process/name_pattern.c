@@ -1,4 +1,4 @@
-/* %h, %p, %r ... of GPUPROF_OUTPUT -> an absolute path. Nothing is created here. */
+/* %h, %p, %r ... of GPUPROF_OUTPUT -> an absolute path. Creates no file. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ static void put_number(struct text *t, uint64_t number)
 	name_pattern_put(t, digits + n, sizeof digits - n);
 }
 
-/* The value becomes part of a file name: no separators, no dot first. */
+/* The value becomes part of a file name: no separators, no leading dot. */
 static void put_value(struct text *t, const char *value)
 {
 	for (const char *first = value; *value; value++) {
@@ -71,8 +71,8 @@ static void put_padded(struct text *t, uint64_t number, unsigned digits)
 }
 
 /*
- * UTC as 20260131T235959: sorts, and has no blanks or colons. Not gmtime_r: it takes libc's time
- * zone lock, which a forked child may find taken for ever. Days to date as in Howard Hinnant's
+ * UTC as 20260131T235959: sortable, without blanks or colons. Not gmtime_r: it takes libc's time
+ * zone lock, which may stay held for ever in a forked child. Days to date as in Howard Hinnant's
  * chrono-compatible calendar algorithms.
  */
 static void put_moment(struct text *t, uint64_t unix_ns)

@@ -1,8 +1,8 @@
 /*
  * Copies memory of this process that another thread may unmap at any moment: the kernel copies, and
- * stops where memory is gone. By /proc/self/mem, since a filter of system calls may end a process
- * for process_vm_readv. The descriptor lies in the calling thread's table: not for the hot path.
- * No call here is a cancellation point.
+ * stops at unmapped memory. Through /proc/self/mem, since a filter of system calls may end a
+ * process for process_vm_readv. The descriptor is in the calling thread's table: not for the hot
+ * path. None of these calls is a cancellation point.
  */
 #ifndef GP_OWN_MEMORY_H
 #define GP_OWN_MEMORY_H
@@ -13,13 +13,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Negative: the kernel lets us copy nothing (no /proc, a process that changed its user, ...). */
+/* Negative: the kernel does not allow copies (no /proc, a process that changed its user, ...). */
 static inline int gp_own_memory_open(void)
 {
 	return (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
 }
 
-/* How many bytes could be copied; less than `bytes` at the end of what is mapped. */
+/* Number of bytes copied; less than `bytes` at the end of mapped memory. */
 static inline size_t gp_own_memory_read(int memory, uintptr_t from, void *to, size_t bytes)
 {
 	const long n = syscall(SYS_pread64, memory, to, bytes, from);

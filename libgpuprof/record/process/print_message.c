@@ -1,9 +1,9 @@
 /*
  * The target's only printer: one write to stderr, each text at most once, errno kept. It writes
- * only to the stderr that the process started with, and only what that takes at once. It ends
- * nothing: no signal and no cancellation comes of it. The drain thread has closed its stderr, so
- * its lines wait for a thread of the job.
- * Not covered: a regular file on a disk that hangs delays the line.
+ * only to the original stderr of the process, and only what stderr takes at once. It cannot end the
+ * job: it raises no signal and is not a cancellation point. The drain thread has closed its stderr,
+ * so its lines wait for a thread of the job. Not covered: a regular file on a hanging disk delays
+ * the line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +68,7 @@ void gp_say_init(void)
 		stderr_at_start.stx_mask = 0;
 }
 
-/* A daemon closes it, and the number 2 becomes its data file's, say. */
+/* A daemon closes it, and descriptor 2 may become its data file. */
 static bool stderr_is_still_there(void)
 {
 	const struct statx *then = &stderr_at_start;
@@ -97,8 +97,8 @@ static bool stderr_takes_more(void)
 }
 
 /*
- * Another thread of the job may fill a pipe meanwhile. Files do not take the flag; Linux before 6.4
- * has none for pipes.
+ * Another thread of the job may fill a pipe meanwhile. Files do not accept the flag; Linux before
+ * 6.4 has none for pipes.
  */
 static long stderr_write(const char *line, size_t length)
 {
@@ -113,7 +113,7 @@ static long stderr_write(const char *line, size_t length)
 	return syscall(SYS_write, STDERR_FILENO, line, length);
 }
 
-/* The signal that a failed write has made for this thread; one that was there before stays. */
+/* Takes the signal that a failed write raised for this thread; an earlier one stays pending. */
 static void take_back(int number, uint64_t pending_before)
 {
 	const struct timespec at_once = { 0, 0 };
@@ -123,8 +123,8 @@ static void take_back(int number, uint64_t pending_before)
 }
 
 /*
- * System calls as such: write(2) of libc is a point where a thread that was cancelled ends. Held
- * back, SIGTTOU does not stop a job in the background of its terminal.
+ * Direct system calls: libc's write(2) is a cancellation point. SIGTTOU is blocked, so it does not
+ * stop a background job of the terminal.
  */
 static void write_unseen(long (*write)(const char *, size_t), const char *line, size_t length)
 {
@@ -203,7 +203,7 @@ void gp_say_pending(void)
 	}
 }
 
-/* Returns the length. `line` is closed by 0. */
+/* Returns the length. `line` ends with a 0. */
 static size_t compose(char line[LINE_MAX_BYTES], const char *before, const char *text,
 		      const char *subject, const char *cause)
 {
@@ -238,12 +238,12 @@ static void print_message_say(const char *before, const char *text, const char *
 
 void gp_say(bool is_important, const char *text, const char *subject)
 {
-	/* what is not important is printed once a process, by its caller: also in a forked child */
+	/* unimportant lines are printed once per process by their caller: also in a forked child */
 	if (is_important ? !was_said(text) : gp_settings.is_verbose)
 		print_message_say("gpuprof: ", text, subject, NULL);
 }
 
-/* The usual causes in words; strerror may call malloc and take a lock. */
+/* Texts of the usual causes; strerror may call malloc and take a lock. */
 static const char *cause_of(int error)
 {
 	switch (error) {

@@ -1,10 +1,10 @@
 /*
- * Prints the name of a recording on stderr where a file of the given name exists. Children inherit
- * the library, and their stderr may be data to their parent. So one process of a job prints it: the
- * first that records, where its stderr is that of the process that the user started. The taken
- * names and O_EXCL decide, without a mark in the environment. All on the drain thread. Where /proc
- * does not show the ancestors, no line is printed.
- * Two jobs of one name that begin at the same time are taken for one.
+ * Prints the name of a recording on stderr if a file of the requested name exists. Children inherit
+ * the library, and their stderr may be data for their parent. So one process of a job prints it:
+ * the first that records, if its stderr is that of the process that the user started. The taken
+ * names and O_EXCL decide, without a mark in the environment. All on the drain thread. If /proc
+ * does not show the ancestors, no line is printed. Two jobs with one name that begin at the same
+ * time count as one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +16,12 @@
 
 #define ANCESTORS_MOST 64u
 #define NS_IN_S 1000000000u
-/* File times are those of the last tick of the kernel, starts of processes are cut to a tick. */
+/*
+ * File times are those of the last kernel tick; start times of processes are rounded down to a
+ * tick.
+ */
 #define TICK_NS 10000000u
-#define ENVIRONMENT_BYTES 65536u /* what lies behind is not looked at */
+#define ENVIRONMENT_BYTES 65536u /* ignores the rest of the line */
 
 struct process {
 	uint32_t pid, parent;
@@ -36,7 +39,7 @@ static bool process_look(uint32_t pid, struct process *out)
 {
 	char text[1024];
 	read_of(pid, "stat", text, sizeof text);
-	const char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
+	const char *at = strrchr(text, ')'); /* the name may contain blanks and brackets */
 	*out = (struct process){ .pid = pid };
 	for (int field = 2; at && field < 22; field++) {
 		at = strchr(at + 1, ' ');
@@ -54,7 +57,7 @@ uint64_t gp_own_process_start(void)
 	return own.start_ticks;
 }
 
-/* The variable LD_PRELOAD of the environment that a process was started with names our library. */
+/* True if LD_PRELOAD in the start environment of a process names this library. */
 static bool is_preloaded(uint32_t pid)
 {
 	static const char variable[] = "LD_PRELOAD=";
@@ -66,7 +69,7 @@ static bool is_preloaded(uint32_t pid)
 	return false;
 }
 
-/* The process that was started with the library by one that was not. */
+/* The ancestor that was started with the library by a process without it. */
 static bool find_first_of_job(struct process *out)
 {
 	if (!process_look((uint32_t)getpid(), out))
@@ -98,7 +101,7 @@ static bool is_told_here(uint64_t taken_ns)
 void gp_name_tell(const struct gp_file_writer *w)
 {
 	gp_list_add("", w->path);
-	/* `gpuprof run` names the recordings at its end */
+	/* `gpuprof run` prints the names of the recordings at its end */
 	const bool is_second = w->taken_ns != 0 && !gp_settings.list[0];
 	if (is_second && is_told_here(w->taken_ns))
 		gp_say(true, "a file of the given name exists, recording into", w->path);

@@ -43,7 +43,7 @@ static const char *option(size_t id)
 	return value && *value ? value : options[id].initial;
 }
 
-/* Of what --light leaves out: the option's own word comes first. */
+/* For options that --light switches off: the option's own value has priority. */
 static const char *costly_option(size_t id)
 {
 	const char *value = getenv(options[id].variable);
@@ -100,7 +100,7 @@ static void read_stacks(struct gp_settings *s)
 	s->launch_every = s->stacks ? events.every : 0;
 	const char *depth = option(OPTION_STACK_DEPTH);
 	s->stack_depth = is_depth(depth) ? (uint32_t)strtoul(depth, NULL, 10) : DEPTH_MOST;
-	s->stacks_most = 16u * GP_STACK_CHUNK; /* 32 MiB, as they are used */
+	s->stacks_most = 16u * GP_STACK_CHUNK; /* 32 MiB, provided as they are used */
 }
 
 static struct gp_scope_words scope_words(void)
@@ -111,8 +111,8 @@ static struct gp_scope_words scope_words(void)
 }
 
 /*
- * `gpuprof run` passes the time at which it started the command; one from another boot, or from now
- * on, lies.
+ * `gpuprof run` passes the time at which it started the command. A time of another boot, or in the
+ * future, is invalid.
  */
 static uint64_t job_start_ns(void)
 {
@@ -136,7 +136,7 @@ static void read_scope(struct gp_settings *s)
 	s->stacks_outside = strcmp(option(OPTION_OUTSIDE), "stacks") == 0 ? s->stacks : 0;
 	s->scope_words[0] = '\0';
 	gp_scope_parse(&words, &s->scope, &flaw);
-	if (!s->is_started) /* a recording that stands still follows no rule */
+	if (!s->is_started) /* a recording that begins stopped follows no rule */
 		s->scope = (struct gp_scope_rule){ .from = GP_SCOPE_ALL };
 	if (!gp_scope_is_limited(&s->scope))
 		return;
@@ -157,7 +157,7 @@ void gp_settings_read(void)
 {
 	struct gp_settings *s = &gp_settings;
 	const char *only = option(OPTION_ONLY);
-	/* a program that gives rights to its caller may not obey the caller's variables */
+	/* a setuid program must not obey the caller's variables */
 	s->is_on = !getauxval(AT_SECURE) && !is_no(option(OPTION_SWITCH));
 	if (*only && !is_in_list(only, program_invocation_short_name))
 		s->is_on = false;
@@ -198,13 +198,13 @@ static bool is_known(const char *entry, size_t name)
 	return false;
 }
 
-/* ---- what a process that records prints of its variables ---- */
+/* ---- messages on the variables of a recorded process ---- */
 
-/* Lines, each closed by 0; gp_say recognises a printed line by its address. */
+/* Lines, each ending with a 0; gp_say recognises a printed line by its address. */
 static char flaws[4096];
 static size_t flaws_used;
 
-/* Values are a stranger's text, and the line goes to a terminal. */
+/* Values are untrusted text, and the line goes to a terminal. */
 __attribute__((format(printf, 1, 2))) static void settings_keep(const char *format, ...)
 {
 	char *line = flaws + flaws_used;

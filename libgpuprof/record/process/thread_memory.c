@@ -1,4 +1,4 @@
-/* Bytes that threads have, and how many they may have. Relaxed: neither publishes other memory. */
+/* Bytes that threads hold, and their limit. Relaxed: neither publishes other memory. */
 #include "thread_memory.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "held_signals.h"
 
 static _Atomic uint64_t counted, counted_most = UINT64_MAX;
-/* The kernel had no memory for a piece of so many bytes: each new stack would ask again. */
+/* The kernel had no memory for a piece of that size: otherwise each new stack would try again. */
 static _Atomic uint64_t refused = UINT64_MAX;
 
 static bool fits(uint64_t now, uint64_t more)
@@ -35,7 +35,7 @@ void gp_thread_memory_add(uint64_t more)
 	atomic_fetch_add_explicit(&counted, more, memory_order_relaxed);
 }
 
-/* Never below zero: a forked child may give back what its parent counted. */
+/* Never below zero: a forked child may free what its parent counted. */
 void gp_thread_memory_give(uint64_t less)
 {
 	uint64_t now = atomic_load_explicit(&counted, memory_order_relaxed);
@@ -63,19 +63,19 @@ void gp_thread_memory_begin(void)
 
 /*
  * No piece moves or is unmapped before the thread ends. A handler may jump away at any time. A walk
- * that was taken for left may go on, on the stack of a coroutine, and write to its memo. Not
- * covered: a coroutine that another thread resumes after this one has ended.
+ * that seemed to have ended may continue, on the stack of a coroutine, and write to its memo. Not
+ * covered: a coroutine that another thread resumes after this thread has ended.
  */
 /* At the beginning of its mapping. */
 struct gp_thread_piece {
 	struct gp_thread_piece *before;
-	size_t bytes; /* with this */
+	size_t bytes; /* including this */
 };
 
 #define PAGE 4096u
 /*
- * Pieces begin at different distances from a page's beginning. What is used most lies in front, and
- * a processor's first cache has few places for one distance: eight in a Zen 4, twelve in a Sapphire
+ * Pieces begin at different distances from the begin of a page. The most used fields come first. A
+ * processor's first cache has few places for one distance: eight in a Zen 4, twelve in a Sapphire
  * Rapids.
  */
 #define DISTANCE 512u
@@ -87,7 +87,7 @@ static size_t piece_offset(const struct gp_thread_pieces *pieces)
 }
 _Static_assert(sizeof(struct gp_thread_piece) <= 64, "it precedes the memory");
 
-/* With signals held: a jump out of a handler would leak the mapping. */
+/* With signals blocked: a jump out of a handler would leak the mapping. */
 static struct gp_thread_piece *piece_open(struct gp_thread_pieces *pieces, size_t bytes,
 					  bool is_cache)
 {
@@ -113,7 +113,7 @@ GP_COLD void *gp_thread_piece(struct gp_thread_pieces *pieces, size_t bytes, boo
 	const size_t offset = piece_offset(pieces);
 	const size_t mapped = (offset + bytes + PAGE - 1) / PAGE * PAGE;
 	uint64_t signals;
-	/* without a system call: each new stack may ask */
+	/* without a system call: each new stack may call it */
 	if (mapped >= atomic_load_explicit(&refused, memory_order_relaxed) ||
 	    (is_cache && !fits(gp_thread_memory(), mapped)))
 		return NULL;

@@ -1,6 +1,6 @@
 /*
- * What a code object is: its identity, and its names and lines at first sight. Code objects die and
- * their addresses come back at once, so an address alone identifies no code later
+ * Describes a code object: its identity, and its names and lines when it is first met. Code objects
+ * die and their addresses are reused at once, so an address alone does not identify code later
  * (python_code_frees.c).
  */
 #include "python_object.h"
@@ -57,13 +57,13 @@ bool gp_python_describe(const void *code, struct gp_python_text *file, struct gp
 	return true;
 }
 
-/* NULL: none that can be read. */
+/* NULL: none that is readable. */
 static const uint8_t *lines_of(const struct gp_python *p, const void *code, size_t *bytes)
 {
 	const struct gp_python_layout *l = &p->layout;
 	const void *table = gp_pointer_at(code, l->code_lines);
 	const int64_t size = gp_long_at(table, l->object_size);
-	/* a table of a class of its own may keep its bytes elsewhere */
+	/* a subclass of bytes may store its bytes elsewhere */
 	if (gp_pointer_at(table, l->object_type) != p->symbols.bytes_type || size < 0)
 		return NULL;
 	*bytes = (size_t)size;

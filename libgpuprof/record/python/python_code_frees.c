@@ -1,12 +1,12 @@
 /*
- * Counts code objects that die after they were met on a stack, by address. The type of code objects
- * holds the address of the function that ends one; ours goes in front of it, counts and calls it.
- * That word is the one thing of the interpreter's that we ever write, and it stays so to the
- * process's end.
+ * Counts, by address, the deaths of code objects that were met on a stack. The type of code objects
+ * has the address of the function that frees one. Our function replaces it, counts, and calls it.
+ * That word is the only word of the interpreter that the recorder ever writes. It stays changed
+ * until the process ends.
  *
- * Rejected: a hash of a code object's text (five times the cost, and wrong for nearly all of
- * 4,000 functions of one shape), and CPython's version numbers, which restart in each interpreter
- * since 3.13.
+ * Rejected: a hash of a code object's text (five times the cost, and wrong for nearly all of 4,000
+ * functions of one shape). Also CPython's version numbers, which restart in each interpreter since
+ * 3.13.
  */
 #include <string.h>
 
@@ -15,14 +15,14 @@
 _Atomic uint32_t gp_python_died[1u << GP_PYTHON_DIED_LOG];
 _Atomic uint64_t gp_python_died_in_all GP_HOT_DATA;
 
-/* Called by whoever drops the last reference, since 3.12 by several threads at once. */
+/* Called by the thread that drops the last reference; since 3.12 by several threads at once. */
 typedef void destructor(void *object);
 static _Atomic(destructor *) interpreters_own;
 
 /*
- * Most code objects that die were never on a stack of ours. Such a death is not counted: it would
- * make those that share its place in the table look new, each time. One bit for an address that was
- * met, never cleared, as others may share it.
+ * Most code objects that die were never on a recorded stack. Such deaths are not counted: each
+ * would make others with the same place in the table look new. One bit per met address; never
+ * cleared, since others may share it.
  */
 #define MET_LOG 20
 static _Atomic uint64_t met[1u << (MET_LOG - 6)];
@@ -77,7 +77,7 @@ const char *gp_python_count_code_frees(const struct gp_python *p)
 	destructor *own = atomic_load(slot), *none = NULL;
 	if (own == count_death)
 		return NULL;
-	/* before ours is called; another finder may be as far */
+	/* before our function is called; another thread may be at the same point */
 	if (!atomic_compare_exchange_strong(&interpreters_own, &none, own) && none != own)
 		return "there are two interpreters, or another tool watches code objects";
 	if (!own ||
@@ -98,7 +98,7 @@ bool gp_python_counts_code_frees(struct gp_python *p)
 void gp_python_look_after(void)
 {
 	struct gp_python *p = gp_python_get();
-	/* one that was off from the start may have no such type */
+	/* an interpreter that was off from the start may have no such type */
 	if (p && atomic_load(&p->phase) != GP_PYTHON_IS_OFF)
 		gp_python_counts_code_frees(p);
 }

@@ -1,6 +1,6 @@
 /*
- * The choice of a layout from the table. Since 3.13 the interpreter publishes its own offsets:
- * table and interpreter must agree, so that a build unlike the release is noticed.
+ * Chooses a layout from the table. Since 3.13 the interpreter publishes its own offsets. Table and
+ * interpreter must agree, so that a build unlike the release is detected.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #define NONE GP_PYTHON_NONE
 #define CANDIDATE 0xc0u /* levels of PY_VERSION_HEX */
 #define RELEASED 0xf0u
-#define PUBLISHES 13 /* the first minor version whose _PyRuntime starts with _Py_DebugOffsets */
+#define PUBLISHES 13 /* the first minor version whose _PyRuntime begins with _Py_DebugOffsets */
 
-/* _Py_DebugOffsets begins: char cookie[8], u64 version, u64 free_threaded */
+/* _Py_DebugOffsets begins with: char cookie[8], u64 version, u64 free_threaded */
 #define COOKIE "xdebugpy"
 #define VERSION_AT 8
 #define FREE_THREADED_AT 16

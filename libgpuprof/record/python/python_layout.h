@@ -1,7 +1,6 @@
 /*
- * Which layout the interpreter in this process has, decided once from its version and, where it has
- * them, from the offsets that it publishes. Gives a layout only for builds that the table has:
- * for all others a reason why not.
+ * The layout of the interpreter in this process. Decided once from its version and, if it has them,
+ * from the offsets that it publishes. Only for builds in the table; for others it returns a reason.
  */
 #ifndef GP_PYTHON_LAYOUT_H
 #define GP_PYTHON_LAYOUT_H
@@ -15,8 +14,10 @@
 #define GP_PYTHON_NEWEST 14
 #define GP_PYTHON_NONE (-1)
 
-/* What the interpreter exports. All but `version` and `is_finalizing` are needed; of these, the
- * ones that its version has. */
+/*
+ * Symbols that the interpreter exports. `version` and `is_finalizing` may be NULL, and those that
+ * its version lacks. All others are required.
+ */
 struct gp_python_symbols {
 	void *(*thread_state)(void);	    /* PyGILState_GetThisThreadState */
 	void *(*main_interpreter)(void);    /* PyInterpreterState_Main */
@@ -37,12 +38,17 @@ struct gp_python_layout {
 	enum gp_python_lines lines;
 };
 
-/* PY_VERSION_HEX without patch and serial number, from a text as Py_GetVersion gives it:
- * "3.10.13 (main, ..." or "3.9.0a2 (...". 0 when it is none of Python 3. */
+/*
+ * PY_VERSION_HEX without patch and serial number, from a text as Py_GetVersion returns it: "3.10.13
+ * (main, ..." or "3.9.0a2 (...". 0: not Python 3.
+ */
 uint32_t gp_python_parse_version(const char *text);
 
-/* Fills `layout` and returns NULL, or the reason why this interpreter cannot be read. Reads
- * only what `symbols` points at; call it outside hooks, as Py_GetVersion is the interpreter's. */
+/*
+ * Fills `layout` and returns NULL, or the reason why this interpreter is unreadable. Reads only
+ * what `symbols` points at. Call it outside of hooks, because Py_GetVersion is a function of the
+ * interpreter.
+ */
 const char *gp_python_layout_find(const struct gp_python_symbols *symbols,
 				  struct gp_python_layout *layout);
 

@@ -1,18 +1,18 @@
 /*
- * The line table decoders. Formats: CPython's Objects/lnotab_notes.txt (3.8 to 3.10) and
+ * Decoders of the line tables. Formats: CPython's Objects/lnotab_notes.txt (3.8 to 3.10) and
  * Objects/locations.md (since 3.11).
  */
 #include <stdbool.h>
 
 #include "python_line.h"
 
-/* Lines are added modulo 2^32: a damaged table may have any value. */
+/* Adds lines modulo 2^32: a damaged table may have any value. */
 static int32_t moved(int32_t line, int32_t delta)
 {
 	return (int32_t)((uint32_t)line + (uint32_t)delta);
 }
 
-/* Pairs (bytes of code, signed lines): the line of a pair is for the code behind its bytes. */
+/* Pairs (bytes of code, signed lines): the line of a pair is for the code after its bytes. */
 static int32_t lnotab_line(const uint8_t *table, size_t size, int32_t line, int32_t offset)
 {
 	int64_t start = 0;
@@ -25,8 +25,10 @@ static int32_t lnotab_line(const uint8_t *table, size_t size, int32_t line, int3
 	return line;
 }
 
-/* Pairs (bytes of code, signed lines): the line of a pair is for these bytes; -128: they have none
- * and the line stays for those to come. */
+/*
+ * Pairs (bytes of code, signed lines): the line of a pair is for these bytes. -128: they have no
+ * line, and the line stays for later ones.
+ */
 static int32_t linetable_line(const uint8_t *table, size_t size, int32_t line, int32_t offset)
 {
 	int64_t end = 0;
@@ -42,8 +44,10 @@ static int32_t linetable_line(const uint8_t *table, size_t size, int32_t line, i
 	return GP_PYTHON_NO_LINE;
 }
 
-/* Six bits a byte, the lowest first; bit 6 means that more follow. The value's own lowest bit is
- * the sign. Stops at the start of the next entry, which has bit 7. */
+/*
+ * Six bits per byte, the lowest first; bit 6 means that more follow. The value's own lowest bit is
+ * the sign. Stops at the start of the next entry, which has bit 7.
+ */
 static int32_t signed_varint(const uint8_t *at, const uint8_t *end)
 {
 	uint32_t value = 0;
@@ -56,8 +60,10 @@ static int32_t signed_varint(const uint8_t *at, const uint8_t *end)
 	return value & 1 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
 }
 
-/* What the code in an entry's first byte (bits 3 to 6) says of lines; the others are short forms
- * within the same line. */
+/*
+ * Meaning for lines of the code in an entry's first byte (bits 3 to 6). The others are short forms
+ * within the same line.
+ */
 enum {
 	ONE_LINE_0 = 10,
 	ONE_LINE_2 = 12,

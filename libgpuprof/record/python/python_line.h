@@ -1,6 +1,6 @@
 /*
  * From the offset of an instruction to its line: the three table formats of CPython 3.8 to 3.14.
- * Pure functions over bytes: any table, also a damaged one, gives some answer within its size.
+ * Pure functions over bytes. Any table, also a damaged one, gives some result within its size.
  */
 #ifndef GP_PYTHON_LINE_H
 #define GP_PYTHON_LINE_H
@@ -17,9 +17,9 @@ enum gp_python_lines {
 };
 
 /*
- * The line of the instruction `offset` bytes into the code whose first line is `first`, as
- * PyCode_Addr2Line and co_lines() have it; GP_PYTHON_NO_LINE for instructions that belong to no
- * line, or lie behind the table. An offset below 0 (a frame that has not begun) is in `first`.
+ * The line of the instruction at `offset` bytes in code whose first line is `first`, as
+ * PyCode_Addr2Line and co_lines() return it. GP_PYTHON_NO_LINE: the instruction has no line, or
+ * lies after the table. An offset below 0 (a frame that has not begun) is in `first`.
  */
 int32_t gp_python_decode_line(enum gp_python_lines format, const uint8_t *table, size_t size,
 			      int32_t first, int32_t offset);

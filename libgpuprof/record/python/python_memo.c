@@ -1,6 +1,6 @@
 /*
- * One comparison for each of the three kinds of interpreter (frames with shims since 3.12,
- * with a chain of C frames in 3.11, objects before), and the notes that they compare with.
+ * One comparison for each of the three kinds of interpreter, and the notes that they compare with.
+ * Kinds: frames with shims since 3.12, with a chain of C frames in 3.11, objects before.
  */
 #include "python_memo.h"
 
@@ -11,18 +11,18 @@
 
 _Static_assert(sizeof(struct gp_python_row) == 24, "what lies behind the rows fills whole ones");
 
-#define KIND_SHIFT 48 /* of `at`: addresses end below */
-#define NOTES_MOST 8u /* of what lies elsewhere each time */
+#define KIND_SHIFT 48 /* of `at`: addresses are lower */
+#define NOTES_MOST 8u /* marks a frame whose place differs each time */
 #define REST (4u * GP_PYTHON_MEMO_STACKS)
 #define LOOPS_A_ROW 3u
 #define DEATHS_A_ROW 6u
 
-static struct gp_python_stack no_stack; /* of memos without room; not written */
+static struct gp_python_stack no_stack; /* of memos without room; never written */
 
 /*
- * The row's frame. Of a frame that was just compared, so that the compiler cannot know that it is
- * equal to the one before's `previous`: the processor then need not wait for one frame to learn
- * where the next one lies.
+ * The row's frame. Taken from the row just compared, so that the compiler cannot assume that it
+ * equals the previous frame's `previous`. The processor then need not wait for one frame to find
+ * the next one.
  */
 GP_HOT const char *frame_of(const struct gp_python_row *row)
 {
@@ -60,7 +60,7 @@ GP_HOT bool holds_shimmed(const struct gp_python_layout *l, const struct gp_pyth
 	return true;
 }
 
-/* Notes the frame; whether it is shown. */
+/* Notes the frame; returns whether it is shown. */
 GP_HOT bool note_shimmed(const struct gp_python_layout *l, struct gp_python_row *row)
 {
 	const unsigned owner = gp_byte_at(row->frame, l->frame_owner);
@@ -156,7 +156,7 @@ static uint32_t *code_frees_of(const struct gp_python_stack *s)
 	return (uint32_t *)(void *)&s->row[s->rows + 1u + rows_of_loops(s->loops)];
 }
 
-/* The frames are there now. Those that are not shown count, too: no one else watches their code. */
+/* The frames now exist. Hidden ones count, too: no other code watches theirs. */
 static void note_code_frees(struct gp_python_stack *s)
 {
 	uint32_t *code_frees = code_frees_of(s);
@@ -205,7 +205,7 @@ GP_HOT bool holds(const struct gp_python_layout *l, struct gp_python_stack *s,
 		holds_after_code_frees(s));
 }
 
-/* Stacks that are not remembered and come between two that are change nothing. */
+/* Stacks that are not remembered, between two that are, do not change the prediction. */
 GP_HOT const struct gp_python_stack *found(struct gp_python_memo *m, uint16_t at)
 {
 	struct gp_python_stack *last = &m->stack[m->last];
@@ -269,7 +269,7 @@ place_of(struct gp_python_memo *m, const struct gp_python_start *start, uint32_t
 	return &m->tables->place[hash >> (64 - GP_PYTHON_MEMO_PLACES_LOG)];
 }
 
-/* How many; 0: not to be remembered. */
+/* Number of rows; 0: do not remember it. */
 static unsigned note_rows(struct gp_python_row *row, const struct gp_python_layout *l,
 			  const struct gp_python_start *start,
 			  const struct gp_python_walked *walked)
@@ -297,7 +297,8 @@ GP_COLD static bool memo_grow(struct gp_python_memo *m)
 	const unsigned room = m->rows_most;
 	char *piece =
 		room < GP_PYTHON_MEMO_ROWS ? gp_thread_piece(m->pieces, tables + rows, true) : NULL;
-	if (!piece || m->rows_most != room) /* a walk that was taken for left may have grown it */
+	/* a walk that a jump seemed to have ended may have grown it */
+	if (!piece || m->rows_most != room)
 		return false;
 	if (tables)
 		m->tables = (void *)piece;
@@ -310,7 +311,7 @@ GP_COLD static bool memo_grow(struct gp_python_memo *m)
 _Static_assert(GP_PYTHON_MEMO_ROWS % GP_PYTHON_MEMO_STEP == 0, "whole steps fill the memo");
 _Static_assert(sizeof(struct gp_python_tables) % 64 == 0, "rows begin at a cache line");
 
-/* A stack's rows lie in one piece: from the first unused row on, or in the next piece. */
+/* The rows of a stack are in one piece: after the used ones, or in the next piece. */
 static bool has_rows(struct gp_python_memo *m, unsigned loops)
 {
 	const unsigned most = UINT8_MAX + 1u + rows_of_loops(loops) + rows_of_code_frees(UINT8_MAX);
@@ -376,7 +377,7 @@ GP_COLD static uint16_t note_stack(struct gp_python_memo *m, const struct gp_pyt
 	};
 	memcpy(&row[rows + 1], walked->loop, walked->loops * sizeof *walked->loop);
 	note_code_frees(s);
-	/* the first walk has seen what this one noted, but for C frames that have only begun */
+	/* the first walk saw the same frames, except C frames that have only begun */
 	if (!holds(l, s, start)) {
 		s->row = NULL;
 		place->notes = NOTES_MOST;
@@ -420,7 +421,8 @@ void gp_python_memo_forget(struct gp_python_memo *m)
 {
 	if (!m->rows_most)
 		return;
-	memset(m->tables, 0, sizeof *m->tables); /* no stack may be found whose rows are others' */
+	/* rows that others reused must not match a stack */
+	memset(m->tables, 0, sizeof *m->tables);
 	m->used = m->last = 0;
 	m->rows_used = 0;
 	m->hits = 0;

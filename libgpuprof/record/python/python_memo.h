@@ -1,20 +1,20 @@
 /*
- * A thread's memo of whole Python stacks: what repeats is found again by comparing words in place
- * instead of walking and looking up frame by frame.
+ * A thread's memo of whole Python stacks. A repeated stack is found by comparing words in place,
+ * without a walk and without a look-up for each frame.
  *
- * Why an equal answer is the right answer. A walk is a function of where it starts and of the words
- * that it reads: of each frame its place, its code object, its instruction, what kind it is and the
- * frame outward of it; of the code object how many have died at its address. Each row holds the
- * words of a frame. By induction from the inside: where the place of a frame is equal, all words
- * of it are compared, so the next frame's place is what the row after it has. So a hit is what a
- * walk would give; there is no guess and no hash to trust. Only frames that were reached are read.
+ * Why the result is correct. A walk is a function of its start and of the words that it reads. Of
+ * each frame it reads its place, code object, instruction, kind, and the next outer frame. Of the
+ * code object it reads how many have died at its address. Each row holds the words of a frame. The
+ * proof is by induction from the inside: if the place of a frame is equal, all its words are
+ * compared. The next frame's place is therefore that in the next row. A hit is the result of a
+ * walk, without a guess or a trusted hash. Only reached frames are read.
  *
- * Deaths are compared frame by frame only after some code object that was met has died. A stack
- * keeps how many had died in all when its own were last equal, read before they were: while this
- * number stays, so do they. A count for each address is spread over 256 KiB, the sum is one word.
+ * Deaths are compared for each frame only after some met code object has died. A stack keeps the
+ * total of deaths at which its own counts were last equal. That total was read before them: while
+ * it is unchanged, so are they. A count for each address takes 256 KiB, the total is one word.
  *
- * Which stack to compare with: the caller's guess, then the two that followed the last one, the
- * last times. Where it is none of them, the stack is walked and then found by its id.
+ * Stacks to compare with: the caller's guess, then the two latest successors of the last one. If
+ * none matches, the stack is walked and then found by its id.
  */
 #ifndef GP_PYTHON_MEMO_H
 #define GP_PYTHON_MEMO_H
@@ -27,34 +27,34 @@
 #include "python_walk.h"
 
 #define GP_PYTHON_MEMO_STACKS 2048u
-#define GP_PYTHON_MEMO_ROWS 46080u /* 1.1 MiB; at the end of a piece up to 383 stay empty */
-#define GP_PYTHON_MEMO_STEP 2560u  /* rows that are counted and mapped at a time */
+#define GP_PYTHON_MEMO_ROWS 46080u /* 1.1 MiB; up to 383 stay empty at the end of a piece */
+#define GP_PYTHON_MEMO_STEP 2560u  /* rows that are counted and mapped together */
 #define GP_PYTHON_MEMO_PLACES_LOG 12
 
-/* A frame as it was read; behind the last one stands a row without a frame. */
+/* A frame as it was read; a row without a frame follows the last one. */
 struct gp_python_row {
 	const char *frame;
-	uintptr_t code; /* as it stands in the frame; of a shim 0 */
-	uint64_t at;	/* instruction, above it the frame's kind */
+	uintptr_t code; /* as stored in the frame; of a shim 0 */
+	uint64_t at;	/* instruction, with the frame's kind in the bits above */
 };
 
 struct gp_python_stack {
 	struct gp_python_row *row; /* its first one; NULL: none */
-	uint64_t code_frees; /* gp_python_code_frees_in_all() when those of the rows were equal */
-	uint32_t content;    /* a number that no other content has or had; never 0 */
+	/* gp_python_code_frees_in_all() when those of the rows were last equal */
+	uint64_t code_frees;
+	uint32_t content;    /* a number that is unique for this content for ever; never 0 */
 	uint32_t id;	     /* the caller's, like `why` */
-	uint16_t follower;   /* found after this one, the last time; 0: none */
-	uint16_t other;	     /* what that was before: at the end of a loop it is again */
-	uint8_t loops,
-		rows;	 /* behind the rows stand `loops` addresses, then each row's code_frees */
-	uint8_t is_open; /* deeper than the limit: what lies beyond the last row is not */
+	uint16_t follower;   /* the stack found after this one the last time; 0: none */
+	uint16_t other;	     /* the one before that: at the end of a loop it follows again */
+	uint8_t loops, rows; /* after the rows: `loops` addresses, then each row's code_frees */
+	uint8_t is_open; /* cut at the depth limit: does not hold what lies beyond the last row */
 	uint8_t why;
 };
 
 struct gp_python_place {
-	uint32_t mark; /* of a stack that was walked; 0: none */
+	uint32_t mark; /* of a walked stack; 0: none */
 	uint16_t stack;
-	uint16_t notes; /* times that it was noted */
+	uint16_t notes; /* number of times that it was noted */
 };
 
 struct gp_python_tables {
@@ -62,54 +62,54 @@ struct gp_python_tables {
 	struct gp_python_place place[1u << GP_PYTHON_MEMO_PLACES_LOG];
 };
 
-/* Stack 0 is none. Room for rows grows by pieces. */
+/* Stack 0 means none. Room for rows grows by pieces. */
 struct gp_python_memo {
-	uint32_t contents;  /* noted so far */
-	uint32_t rows_used; /* to the end of the last one, with what is left empty before it */
-	uint32_t rows_most; /* that the budget allows; 0: none, and nothing is kept */
+	uint32_t contents;  /* rows so far */
+	uint32_t rows_used; /* up to the end of the last one, including empty rows before it */
+	uint32_t rows_most; /* that the budget allows; 0: keeps none */
 	uint16_t used;
 	uint16_t last;			 /* the stack found last; 0: none */
-	uint32_t rest;			 /* walks until stacks are remembered again */
+	uint32_t rest;			 /* number of walks until stacks are remembered again */
 	uint32_t hits;			 /* since the memo was empty */
 	struct gp_python_stack *stack;	 /* the tables', or only stack 0 */
 	struct gp_python_tables *tables; /* NULL: no room */
-	struct gp_thread_pieces *pieces; /* the thread's, which it grows by */
+	struct gp_thread_pieces *pieces; /* the thread's, from which it grows */
 	struct gp_python_row *piece[GP_PYTHON_MEMO_ROWS / GP_PYTHON_MEMO_STEP];
 };
 
-/* Without room. What it takes of `pieces` goes with them. */
+/* A memo without room. Its memory is freed with `pieces`. */
 void gp_python_memo_init(struct gp_python_memo *memo, struct gp_thread_pieces *pieces);
 
-/* Brings near what the next look will read first if this is the stack. */
+/* Prefetches what the next look reads first if this is the stack. */
 void gp_python_memo_expect(const struct gp_python_memo *memo, unsigned guess);
 
 /*
- * The stack that the calling thread has now; `guess` is the number of the one that is expected, 0
- * where none is. NULL: `reason` is why it has none, or, where it is GP_PYTHON_COMPLETE, that it
- * is to be walked from `start`.
+ * The calling thread's current stack. `guess`: number of the likely stack; 0: none. NULL: see
+ * `reason`. If that is GP_PYTHON_COMPLETE, walk from `start`; otherwise it is why there is no
+ * stack.
  */
 const struct gp_python_stack *gp_python_memo_find(struct gp_python_memo *memo, unsigned guess,
 						  struct gp_python_start *start,
 						  enum gp_python_reason *reason);
 
 /*
- * Whether the calling thread has stack `number` now, and its content has this number. `cframe`:
- * NULL, or what start->cframe was when the thread's C frames were those that they are now, down to
- * the one in which it lies. Frames are read only where the first one is the stack's.
+ * True if the calling thread now has stack `number`, with content of this number. `cframe`: NULL,
+ * or start->cframe at a time when the thread's C frames were those of now, down to the one that
+ * contains it. Reads frames only if the first one is the stack's.
  */
 bool gp_python_memo_is(struct gp_python_memo *memo, unsigned number, uint32_t content,
 		       const void *cframe);
 
-/* What a walk from `start` gave, and what the caller made of it. */
+/* The result of a walk from `start`, and the caller's ids for it. */
 struct gp_python_walked {
-	unsigned most; /* frames that were requested */
+	unsigned most; /* requested number of frames */
 	enum gp_python_reason reason;
 	uint32_t id;
 	uint8_t why;
 	unsigned loops; /* at most 255 */
 	const void *const *loop;
 };
-/* After such a walk, which it follows at once. NULL: not remembered. */
+/* Call right after such a walk. NULL: not remembered. */
 const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *memo,
 						 const struct gp_python_start *start,
 						 const struct gp_python_walked *walked);

@@ -1,5 +1,5 @@
 /*
- * Reads a field of one of the interpreter's objects, and what the files of the walk share: the
+ * Reads fields of the interpreter's objects. Also the state that the files of the walk share: the
  * interpreter that was found. Only for python_*.c.
  */
 #ifndef GP_PYTHON_OBJECT_H
@@ -35,7 +35,7 @@ GP_HOT uint8_t gp_byte_at(const void *object, int at)
 	return *((const uint8_t *)object + at);
 }
 
-/* Since 3.14 a frame's pointer to its code bears tags in bits that alignment leaves free. */
+/* Since 3.14 the low bits of a frame's pointer to its code are tags. */
 GP_HOT const void *gp_untagged(const void *code)
 {
 	return (const void *)((uintptr_t)code & ~(uintptr_t)7);
@@ -50,7 +50,7 @@ enum gp_python_phase { GP_PYTHON_CHECKING, GP_PYTHON_PROVEN, GP_PYTHON_IS_OFF };
 struct gp_python {
 	struct gp_python_symbols symbols;
 	struct gp_python_layout layout;
-	_Atomic uint32_t phase;		/* enum gp_python_phase, only ever rises */
+	_Atomic uint32_t phase;		/* enum gp_python_phase, which only increases */
 	_Atomic uint32_t walks_checked; /* walks whose frames passed the self-check */
 	_Atomic(const char *) why_off;	/* set before the phase */
 };
@@ -63,7 +63,7 @@ GP_HOT struct gp_python *gp_python_get(void)
 	return atomic_load_explicit(&gp_python_found, memory_order_acquire);
 }
 
-/* The first reason stays. */
+/* Switches Python frames off. The first reason is kept. */
 static inline void gp_python_switch_off(struct gp_python *python, const char *why)
 {
 	const char *none = NULL;
@@ -72,13 +72,12 @@ static inline void gp_python_switch_off(struct gp_python *python, const char *wh
 }
 
 /*
- * Code objects that have died at an address after they were met there, or at one of those that
- * share its place in the table: while it is the same, the code object that was met there last is
- * there. A death is counted before the memory is free, in the thread that then gives it away;
- * whoever runs the next code object there has it from that thread, so sees the count. Exact,
- * whatever code objects hold.
+ * Number of code objects that were met at this address and have died. Addresses with the same place
+ * in the table count together. While the number is unchanged, the code object last met there is
+ * still there. The dying thread counts before it frees the memory. The next owner of that memory
+ * gets it from that thread, so it sees the count. Exact, whatever code objects contain.
  */
-#define GP_PYTHON_DIED_LOG 16 /* 256 KiB, of which pages appear as they are used */
+#define GP_PYTHON_DIED_LOG 16 /* 256 KiB, of which pages are provided as they are used */
 extern _Atomic uint32_t gp_python_died[1u << GP_PYTHON_DIED_LOG]
 	__attribute__((visibility("hidden")));
 
@@ -93,8 +92,8 @@ GP_HOT uint32_t gp_python_code_frees(const void *code)
 }
 
 /*
- * The sum of all these, in a word that events read anyway. Raised behind them and likewise before
- * the memory is free: where the sum is the same, so is each.
+ * The sum of all these, in a word that events read anyway. Incremented after them and before the
+ * memory is freed: while the sum is unchanged, so is each count.
  */
 extern _Atomic uint64_t gp_python_died_in_all __attribute__((visibility("hidden")));
 GP_HOT uint64_t gp_python_code_frees_in_all(void)
@@ -102,32 +101,34 @@ GP_HOT uint64_t gp_python_code_frees_in_all(void)
 	return atomic_load_explicit(&gp_python_died_in_all, memory_order_relaxed);
 }
 
-/* From now on; NULL, or why not. Before code objects of this interpreter are walked. */
+/* Starts to count; NULL, or why not. Call before code objects of this interpreter are walked. */
 const char *gp_python_count_code_frees(const struct gp_python *python);
-/* Met: from now on its death counts. Of a code object that is alive. */
+/* A code object was met: from now on its death counts. It must be alive. */
 void gp_python_watch_code(const void *code);
-/* False: something has taken our function out again, and the walk is switched off. */
+/* False: other code has removed our function, and the walk is switched off. */
 bool gp_python_counts_code_frees(struct gp_python *python);
 
-/* Copies up to 4096 bytes that may not be there: the kernel checks them before they are read. */
+/* Copies up to 4096 bytes of memory that may not be mapped: the kernel checks it first. */
 bool gp_python_peek(const void *from, void *to, size_t bytes);
 
 /*
- * The self-check of the first walks: looks at the frames of the calling thread through the kernel,
- * which refuses where a wrong offset would end the job. False: switched off. A thread without
- * frames proves nothing.
+ * The self-check of the first walks. Reads the frames of the calling thread through the kernel,
+ * which returns an error where a wrong offset would end the job. False: switched off. A thread
+ * without frames proves nothing.
  */
 bool gp_python_prove(struct gp_python *python, const void *thread_state);
 
 /*
- * Up to 3.11 a thread that has entered a sub-interpreter still has the thread state of the
- * interpreter that it came from; the one that runs is found by the thread's id. `own`: what
- * PyGILState_GetThisThreadState returns. Reads through the kernel, as others end meanwhile.
+ * Up to 3.11 a thread in a sub-interpreter still has the thread state of the interpreter that it
+ * came from. The running one is found by the thread's id. `own`: the result of
+ * PyGILState_GetThisThreadState. Reads through the kernel, because other threads may end meanwhile.
  */
 GP_COLD const void *gp_python_running(const struct gp_python *p, const void *own);
 
-/* The list of interpreters begins with the newest one. Read where it stands: a walk's cost is
- * mostly that of the calls into the interpreter. */
+/*
+ * The list of interpreters begins with the newest one. Read directly: most of a walk's time would
+ * be calls into the interpreter.
+ */
 GP_HOT const void *gp_python_newest(const struct gp_python *p)
 {
 	const void *const *word =
@@ -145,22 +146,23 @@ GP_HOT bool gp_python_has_others(const struct gp_python *p)
 }
 
 /*
- * The thread state may be freed at any moment once the interpreter is ending; its memory stays
- * mapped, and the frames and code objects are not freed. So what was read from it counts only when
- * the end had not begun afterwards (set before the first thread state is freed). Checking first
- * and reading then crashes. `base` is the thread state, later what it points at.
+ * The thread state may be freed at any moment once the interpreter is ending. Its memory stays
+ * mapped, and the frames and code objects are not freed. So values read from it are valid only if
+ * the end had not begun after the read. (Its flag is set before the first thread state is freed.)
+ * Checking first and reading then crashes. `base` is the thread state, later the object that it
+ * points at.
  */
 GP_HOT const void *gp_python_read_unless_ending(const struct gp_python *p, const void *base, int at,
 						bool *is_ending)
 {
 	const void *const *field = (const void *const *)(const void *)((const char *)base + at);
-	/* not an acquire fence behind it, which ThreadSanitizer does not know */
+	/* not a following acquire fence, which ThreadSanitizer does not support */
 	const void *value = __atomic_load_n(field, __ATOMIC_ACQUIRE);
 	*is_ending = p->symbols.is_finalizing() != 0;
 	return value;
 }
 
-/* Where the calling thread's frames begin; GP_PYTHON_COMPLETE, or why there are none. */
+/* The calling thread's first frame; GP_PYTHON_COMPLETE, or why there is none. */
 GP_HOT enum gp_python_reason gp_python_begin(struct gp_python *p, struct gp_python_start *start)
 {
 	if (!p)
@@ -179,7 +181,7 @@ GP_HOT enum gp_python_reason gp_python_begin(struct gp_python *p, struct gp_pyth
 	bool is_ending;
 	const void *frame =
 		gp_python_read_unless_ending(p, thread_state, l->thread_frame, &is_ending);
-	start->cframe = frame; /* where there is one */
+	start->cframe = frame; /* if there is one */
 	if (!is_ending && l->cframe_frame >= 0)
 		frame = gp_python_read_unless_ending(p, frame, l->cframe_frame, &is_ending);
 	start->frame = frame;
@@ -191,8 +193,8 @@ GP_HOT enum gp_python_reason gp_python_begin(struct gp_python *p, struct gp_pyth
 /*
  * The same without the thread state, in 3.11 and 3.12. There, each _PyEval_EvalFrameDefault has a
  * variable, the cframe, which points at its innermost Python frame. The thread state points at the
- * cframe of the innermost such C function. While the C frames stay the same, so does its place. The
- * interpreter's functions are not called, and its end changes nothing here. False: another version.
+ * cframe of the innermost such C function. While the C frames stay the same, so does its place.
+ * Calls no function of the interpreter, whose end does not matter here. False: another version.
  */
 GP_HOT bool gp_python_begin_at(const struct gp_python *p, const void *cframe,
 			       struct gp_python_start *start)

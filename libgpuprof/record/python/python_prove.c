@@ -1,18 +1,18 @@
 /*
- * The self-check: are the fields of the first frames what the layout states? It costs some
- * system calls, in the first walks of a process only.
+ * The self-check: tests whether the first frames match the layout. It costs some system calls, in
+ * the first walks of a process only.
  */
 #include <errno.h>
 
 #include "../native/native_bounds.h"
 #include "python_object.h"
 
-#define WALKS 4u   /* that must pass */
-#define FRAMES 16u /* looked at in each */
+#define WALKS 4u   /* walks that must pass */
+#define FRAMES 16u /* frames to check in each */
 #define OBJECT_BYTES 208u
 _Static_assert(GP_PYTHON_NEWEST == 14, "all fields but code_bytecode are within OBJECT_BYTES");
 
-/* A copy of the first bytes of one of the interpreter's objects. */
+/* A copy of the first bytes of an object of the interpreter. */
 struct copy {
 	unsigned char bytes[OBJECT_BYTES];
 };
@@ -49,7 +49,7 @@ static const char *wrong_code(const struct gp_python *p, const void *object, int
 		return "self-check: the line table of a code object is not a bytes object";
 	if (gp_int_at(&code, l->code_first_line) < 0)
 		return "self-check: the first line of a code object is negative";
-	/* a frame that has not begun stands one unit before its code */
+	/* a frame that has not begun is one unit before its code */
 	if (l->minor >= 11 && (offset < -2 || offset >= 2 * gp_long_at(&code, l->object_size)))
 		return "self-check: an instruction is outside its code";
 	return NULL;
@@ -79,8 +79,10 @@ static const char *wrong_frame(const struct gp_python *p, const void *frame, con
 	return wrong_code(p, code, offset);
 }
 
-/* The innermost frame; NULL: there is none, or the interpreter is ending. The order of reads is
- * that of the walk itself. */
+/*
+ * The innermost frame; NULL: there is none, or the interpreter is ending. Reads in the same order
+ * as the walk.
+ */
 static const void *first_frame(const struct gp_python *p, const void *thread_state)
 {
 	const struct gp_python_layout *l = &p->layout;

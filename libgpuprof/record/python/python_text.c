@@ -1,4 +1,4 @@
-/* The three widths of characters in a str, and UTF-8 from each. */
+/* The three widths of characters in a str, and their conversion to UTF-8. */
 #include <string.h>
 
 #include "python_object.h"
@@ -56,7 +56,7 @@ static unsigned encode(uint32_t c, unsigned char out[4])
 	return n;
 }
 
-/* `fit` is where the text was last short enough to bear the mark behind it */
+/* `fit`: the last length at which the end mark still fitted */
 static void python_text_cut(struct gp_python_text *out, size_t fit)
 {
 	size_t mark = out->room < CUT_BYTES ? out->room : CUT_BYTES;

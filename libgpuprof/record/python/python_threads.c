@@ -1,15 +1,15 @@
 /*
- * Which thread state of the calling thread runs, where there are several interpreters. To 3.11:
- * there PyGILState_GetThisThreadState still gives the thread state that the thread came from. The
- * kernel checks before each read that memory is there; memory that another thread unmaps
- * between both is not covered. Code objects that outlive Py_Finalize keep their memory.
+ * Finds the running thread state of the calling thread if there are several interpreters. Up to
+ * 3.11 PyGILState_GetThisThreadState still returns the thread state that the thread came from. The
+ * kernel checks that memory is mapped before each read. Memory that another thread unmaps between
+ * check and read is not covered. Code objects that outlive Py_Finalize keep their memory.
  */
 #include <errno.h>
 #include <pthread.h>
 
 #include "python_object.h"
 
-#define LOOKS 1024u /* at thread states and interpreters: lists that change may be circles */
+#define LOOKS 1024u /* limits for thread states and interpreters: changing lists may be circular */
 
 static const void *peek_pointer(const void *object, int at)
 {
@@ -25,7 +25,7 @@ static bool has_frames(const struct gp_python_layout *l, const void *thread_stat
 	return frame != NULL;
 }
 
-/* Of this thread, with frames, in this interpreter; NULL: none. */
+/* A thread state of this thread in this interpreter, with frames; NULL: none. */
 static const void *running_in(const struct gp_python_layout *l, const void *interpreter,
 			      unsigned *looks)
 {
@@ -44,7 +44,7 @@ const void *gp_python_running(const struct gp_python *p, const void *own)
 	const void *own_interpreter = peek_pointer(own, l->thread_interpreter), *found = NULL;
 	const void *interpreter = gp_python_newest(p);
 	unsigned looks = 0;
-	/* one that was entered out of another is the newer one of both */
+	/* an interpreter entered from another one is the newer of both */
 	for (; interpreter && !found && ++looks < LOOKS;
 	     interpreter = peek_pointer(interpreter, l->interpreter_next))
 		if (interpreter != own_interpreter)

@@ -1,6 +1,6 @@
 /*
- * Finding the interpreter and walking the frames. One loop for frames that are objects (to 3.10),
- * one for those that are not (since 3.11).
+ * Finds the interpreter and walks the frames. One loop for frames that are objects (to 3.10), one
+ * for the others (since 3.11).
  */
 #include "python_walk.h"
 #include "python_object.h"
@@ -9,7 +9,7 @@
 
 _Atomic(struct gp_python *) gp_python_found GP_HOT_DATA;
 
-/* Each finder fills a slot of its own: no thread waits, and a child forked meanwhile is well. */
+/* Each finder fills a slot of its own: threads do not wait, and a child forked meanwhile works. */
 static struct gp_python slots[SLOTS] GP_HOT_DATA;
 static _Atomic uint32_t slots_used;
 
@@ -85,7 +85,7 @@ struct writer {
 	struct gp_python_walk *walk;
 };
 
-/* The run of frames behind one _PyEval_EvalFrameDefault ends here; `loop` lies in its C frame. */
+/* The run of frames of one _PyEval_EvalFrameDefault ends here; `loop` lies in its C frame. */
 GP_HOT void end_run(struct writer *w, const void *loop)
 {
 	if (w->n > w->most)
@@ -126,7 +126,7 @@ static void walk_objects(const struct gp_python_layout *l, const void *frame, st
 	}
 }
 
-/* The shims since 3.12 are variables of the loop that they are for; in 3.11 so is the _PyCFrame. */
+/* The shims since 3.12 are variables of their loop; in 3.11 so is the _PyCFrame. */
 static void walk_records(const struct gp_python_layout *l, const void *frame, const void *cframe,
 			 struct writer *w)
 {
@@ -143,8 +143,10 @@ static void walk_records(const struct gp_python_layout *l, const void *frame, co
 		const char *code = gp_untagged(gp_pointer_at(frame, code_at));
 		ptrdiff_t offset =
 			(const char *)gp_pointer_at(frame, instruction) - code - bytecode;
-		/* a frame that has not come to its first traceable instruction is not shown by
-		 * Python either; such is also the trampoline of class calls in 3.13 */
+		/*
+		 * Python also hides a frame that has not reached its first traceable instruction,
+		 * as the trampoline of class calls in 3.13
+		 */
 		bool is_begun = owner == GP_PYTHON_GENERATOR ||
 				offset >= 2 * (ptrdiff_t)gp_int_at(code, traceable);
 		if (gp_likely(is_begun) && !add_frame(w, code, (int32_t)offset, false))

@@ -1,4 +1,4 @@
-/* Blocks of handles in a list that only grows; one that is free is taken before one is made. */
+/* Blocks of handles in a list that only grows; a free block is reused before one is made. */
 #include "range_handle.h"
 
 #include <errno.h>
@@ -63,9 +63,9 @@ bool gp_range_handle_end(struct gp_range_handle *h, uint64_t key, uint64_t *sinc
 			 uint64_t *span)
 {
 	/*
-	 * As long as the key stands so do they: only who ends the range takes it away, or the end
-	 * of its thread, and no other range can have it before. Partner: the release in
-	 * range_kept.c's keep_handle.
+	 * As long as the key is unchanged, so are the other fields. Only the thread that ends the
+	 * range removes the key, or the end of its owner, and no other range can get it before.
+	 * Partner: the release in range_kept.c's keep_handle.
 	 */
 	if (atomic_load_explicit(&h->key, memory_order_acquire) != key)
 		return false;
@@ -73,8 +73,8 @@ bool gp_range_handle_end(struct gp_range_handle *h, uint64_t key, uint64_t *sinc
 	*name = atomic_load_explicit(&h->name, memory_order_relaxed);
 	*span = atomic_load_explicit(&h->span, memory_order_relaxed);
 	/*
-	 * seq_cst: the owner is asked for afterwards, and who tells it to a recording looks at the
-	 * key after that: one of the two sees the other
+	 * seq_cst: the owner is read afterwards, and the owner sets itself before it reads the key:
+	 * one of the two threads sees the other's store
 	 */
 	if (!atomic_compare_exchange_strong(&h->key, &key, key | GP_HANDLE_ENDED))
 		return false;

@@ -1,8 +1,8 @@
 /*
- * What a caller keeps from the beginning of a range to its end, where the end may come on another
- * thread: it has the thread of the range. Owned by a thread as a block, one for each range that it
- * may have open; the memory is never given back to the system, so that a handle can be read
- * whatever became of the thread. No lock, no malloc; a thread's first one maps two pages.
+ * A caller keeps a handle from the begin of a range to its end, if the end may come on another
+ * thread. The handle has the thread of the range. A thread owns a block with one handle for each
+ * range that it may have open. The memory is never unmapped, so a handle can be read even after its
+ * thread ended. No lock, no malloc; a thread's first one maps two pages.
  */
 #ifndef GP_RANGE_HANDLE_H
 #define GP_RANGE_HANDLE_H
@@ -13,38 +13,39 @@
 
 #include "../../format/event.h"
 
-/* In a key: it ended on another thread, and its own has not yet taken it off. */
+/* In a key: it ended on another thread, and its own has not removed it yet. */
 #define GP_HANDLE_ENDED 1u
 
 struct gp_range_handles;
 
 struct gp_range_handle {
-	const void *shown; /* the caller's: what it is to who keeps it */
-	/* that nothing else has from its beginning to its end, even; 0: free. Published last */
+	const void *shown; /* the caller's: the value by which it finds the range */
+	/* unique from its begin to its end, even; 0: free. Published last */
 	_Atomic uint64_t key;
-	_Atomic uint64_t since; /* when it was pushed, ticks: with the thread, which it is */
-	/* gp_thread.generation << 32 | its thread in the recording; 0: it was not recorded there */
+	_Atomic uint64_t since; /* ticks of its push: with the thread, it identifies the range */
+	/* gp_thread.generation << 32 | its thread in the recording; 0: not recorded there */
 	_Atomic uint64_t owner;
 	_Atomic uint32_t name;
-	_Atomic uint64_t span; /* of what is captured, which it opened; 0: none */
+	_Atomic uint64_t span; /* number of the captured span that it opened; 0: none */
 	struct gp_range_handles *block;
 };
 
 struct gp_range_handles {
 	_Atomic uint32_t is_taken;
 	_Atomic uint32_t ended;	     /* how many ranges ended on other threads */
-	_Atomic uint32_t deep_ended; /* of these, deeper than what is kept */
+	_Atomic uint32_t deep_ended; /* of these, ranges deeper than the limit */
 	struct gp_range_handles *next;
-	struct gp_range_handle deep; /* stands for all that are: only their number is known */
+	/* stands for all deeper ranges, of which only the number is known */
+	struct gp_range_handle deep;
 	struct gp_range_handle of[GP_RANGES_DEEP];
 };
 
 /* For the calling thread; NULL: no memory. Slow half. Keeps errno. */
 struct gp_range_handles *gp_range_handles_take(void);
-/* The thread ends; what it left open is no longer known by them. */
+/* The thread ends: its open ranges can no longer be found by handles. */
 void gp_range_handles_drop(struct gp_range_handles *handles);
 
-/* DEEP: it is none of theirs. */
+/* DEEP: it is not one of theirs. */
 static inline uint64_t gp_range_handle_place(const struct gp_range_handles *handles,
 					     const struct gp_range_handle *handle)
 {
@@ -52,16 +53,16 @@ static inline uint64_t gp_range_handle_place(const struct gp_range_handles *hand
 	return handles && bytes < sizeof handles->of ? bytes / sizeof *handle : GP_RANGES_DEEP;
 }
 
-/* Its own thread ends it, unasked. False: it has ended on another one. */
+/* Its own thread ends it. False: it has ended on another one. */
 bool gp_range_handle_claim(struct gp_range_handle *handle);
 /*
- * On another thread than its own: it has ended. False: it had already, with its thread. Its name
- * and which span of what is captured it opened, which others may overwrite from then on.
+ * Another thread ends it. False: it had already ended, or its thread had. Returns its name and the
+ * captured span that it opened; later calls may overwrite both.
  */
 bool gp_range_handle_end(struct gp_range_handle *handle, uint64_t key, uint64_t *since,
 			 uint32_t *name, uint64_t *span);
 
-/* The same of `deep`. */
+/* The same for `deep`. */
 void gp_range_handle_end_deep(struct gp_range_handle *handle);
 
 #endif

@@ -1,4 +1,4 @@
-/* Ranges that may end on another thread, or out of turn: by what others keep of them. */
+/* Ranges that may end on another thread, or out of order: found by handles that others keep. */
 #include <string.h>
 
 #include "../../format/column.h"
@@ -20,8 +20,8 @@ static GP_COLD void record_close(bool is_off, uint32_t source, uint64_t thread, 
 }
 
 /*
- * Of those that are deeper than the bound. Not more than this thread has: it may have its handles
- * of one that ended before.
+ * Ranges deeper than the limit. Not more than this thread has: it may have the handles of a thread
+ * that ended before.
  */
 static void take_deep(struct gp_range_thread *own, uint32_t ended)
 {
@@ -32,7 +32,7 @@ static void take_deep(struct gp_range_thread *own, uint32_t ended)
 	own->kept -= taken;
 }
 
-/* Takes off what ended on other threads. */
+/* Removes ranges that ended on other threads. */
 GP_COLD void gp_range_take_ended(struct gp_range_thread *own, bool is_on)
 {
 	if (!own->handles)
@@ -67,12 +67,12 @@ GP_COLD void gp_range_take_ended_now(struct gp_range_thread *own)
 		gp_leave();
 }
 
-/* Which thread's a range is, in this recording; 0: it is not recorded there. */
+/* The thread of a range in this recording; 0: it is not recorded there. */
 uint64_t gp_range_owner_now(void)
 {
 	const struct gp_thread *t = &gp_thread;
 	const uint32_t word = atomic_load_explicit(&gp_local->word, memory_order_relaxed);
-	/* a forked child has 0 there, and its parent's ring is not to be looked at */
+	/* a forked child has 0 there, and must not read its parent's ring */
 	return word != 0 && t->word == word && t->ring ?
 		       (uint64_t)t->generation << 32 | t->ring->thread :
 		       0;
@@ -86,13 +86,13 @@ static GP_COLD bool take_handles(struct gp_range_thread *own)
 	own->ended = atomic_load_explicit(&handles->ended, memory_order_relaxed);
 	own->deep_ended = atomic_load_explicit(&handles->deep_ended, memory_order_relaxed);
 	memset(own->free, 0xff, sizeof own->free);
-	/* a signal's handler that comes in between finds them whole or not at all */
+	/* a signal handler that comes in between finds them complete or not at all */
 	atomic_signal_fence(memory_order_seq_cst);
 	own->handles = handles;
 	return true;
 }
 
-/* There is one for each open range. NULL: only where signals' handlers took them meanwhile. */
+/* There is one for each open range. NULL: only if signal handlers took them meanwhile. */
 GP_HOT struct gp_range_handle *keep_handle(struct gp_range_thread *own, uint32_t depth,
 					   const void *key)
 {
@@ -116,8 +116,8 @@ GP_HOT struct gp_range_handle *keep_handle(struct gp_range_thread *own, uint32_t
 }
 
 /*
- * When it was pushed says which one it is of its thread, in the units in which recordings keep
- * times: it must not be the time of the one below.
+ * The time of its push identifies it on its thread, in the units of recordings' times. It must
+ * therefore differ from that of the range below.
  */
 GP_HOT void await_next_time(const struct gp_range_thread *own)
 {
@@ -170,10 +170,10 @@ static GP_COLD uint32_t range_kept_place_of(const struct gp_range_thread *own, u
 	return at;
 }
 
-/* Its own thread's, which has others above it: no pop would mean it. */
+/* Ends one on its own thread that has others above it: a pop would mean another range. */
 static GP_COLD void close_own(struct gp_range_thread *own, uint64_t handle)
 {
-	/* first: where recording goes on with this event, what ended elsewhere is taken off */
+	/* first: if recording resumes with this event, ranges that ended elsewhere are removed */
 	const bool is_on = gp_range_enter();
 	const uint32_t at = range_kept_place_of(own, handle);
 	if (at == 0) {
@@ -194,7 +194,7 @@ static GP_COLD void close_own(struct gp_range_thread *own, uint64_t handle)
 		gp_range_heed_pop(own, e.name, k, is_opener);
 }
 
-/* One that is deeper than what is kept: its beginning was lost, and so is its end. */
+/* One that is deeper than the limit: its begin was lost, and so is its end. */
 static GP_COLD void pop_deep(struct gp_range_thread *own, enum gp_range_source source,
 			     struct gp_range_handle *h)
 {
@@ -214,7 +214,7 @@ static GP_COLD void pop_deep(struct gp_range_thread *own, enum gp_range_source s
 	}
 }
 
-/* None of the thread's own places. */
+/* It has none of the thread's own places. */
 static GP_COLD void pop_unplaced(struct gp_range_thread *own, enum gp_range_source source,
 				 struct gp_range_handle *h, uint64_t key)
 {
@@ -228,7 +228,7 @@ static GP_COLD void pop_out_of_turn(struct gp_range_thread *own, enum gp_range_s
 				    struct gp_range_handle *h, uint64_t key)
 {
 	gp_range_take_ended_now(own);
-	if (own->deeper) { /* its place is free when those have ended that are not kept */
+	if (own->deeper) { /* its place is free when the deeper ranges have ended */
 		end_elsewhere(source, h, key);
 		return;
 	}
@@ -257,7 +257,7 @@ GP_HOT_TEXT void gp_range_pop_kept(enum gp_range_source source, struct gp_range_
 	if (gp_unlikely(place == GP_RANGES_DEEP))
 		pop_unplaced(own, source, h, (uintptr_t)key);
 	else if (gp_unlikely(atomic_load_explicit(&h->key, memory_order_relaxed) != (uintptr_t)key))
-		return; /* it ended with its thread, whose handles are ours now */
+		return; /* it ended with its thread, whose handles this thread has now */
 	else if (gp_likely(own->depth > 0 && !own->deeper &&
 			   own->open[own->depth - 1].handle == place + 1))
 		gp_range_pop(source, 0);

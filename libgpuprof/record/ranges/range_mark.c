@@ -1,4 +1,4 @@
-/* A thread's own stack of ranges: pushes, pops, and what they left. */
+/* A thread's own stack of ranges: pushes, pops, and ranges that a jump left. */
 #include "range_own.h"
 
 #include <errno.h>
@@ -7,9 +7,9 @@
 #include "../process/thread_memory.h"
 #include "scope_range.h"
 
-static _Atomic uint32_t threads; /* that ever had ranges */
+static _Atomic uint32_t threads; /* threads that ever had ranges */
 
-/* Children inherit it: what was open goes on in them. */
+/* Children inherit it: open ranges continue in them. */
 GP_COLD struct gp_range_thread *gp_range_own_map(void)
 {
 	int kept = errno;
@@ -31,7 +31,7 @@ void gp_range_thread_close(struct gp_thread *t)
 	struct gp_range_thread *own = t->ranges;
 	if (!own)
 		return;
-	t->ranges = NULL; /* first: a signal's handler may push one */
+	t->ranges = NULL; /* first: a signal handler may push one */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (own->handles)
 		gp_range_handles_drop(own->handles);
@@ -39,7 +39,7 @@ void gp_range_thread_close(struct gp_thread *t)
 	gp_thread_memory_give(sizeof *own);
 }
 
-/* Not kept, so neither is its end. */
+/* Not kept, so its end is not kept either. */
 static GP_COLD uint32_t push_deeper(struct gp_range_thread *own, bool is_on)
 {
 	if (is_on) {
@@ -52,9 +52,9 @@ static GP_COLD uint32_t push_deeper(struct gp_range_thread *own, bool is_on)
 /* ---- frames ---- */
 
 /*
- * A frame that lives holds what was written there: the memory is the thread's own stack, which can
- * be read whatever became of the frame. One that a jump left is below the stack's pointer, or, when
- * the stack has grown over it again, holds something else; until it does, the range goes on.
+ * A living frame holds the words that were written there. The memory is the thread's own stack,
+ * readable even after the frame is gone. A frame that a jump left is below the stack pointer. Or,
+ * if the stack has grown over it again, it holds other words; until then, the range continues.
  */
 static GP_COLD bool is_left(const struct gp_range_thread *own, const struct gp_pushed_range *e)
 {
@@ -68,7 +68,7 @@ static GP_COLD bool is_left(const struct gp_range_thread *own, const struct gp_p
 	return false;
 }
 
-/* The innermost range of that source; NULL: none is open, or it lies beyond the bound. */
+/* The innermost range of that source; NULL: none is open, or it is deeper than the limit. */
 static const struct gp_pushed_range *innermost(const struct gp_range_thread *own, uint32_t source)
 {
 	for (uint32_t k = own->deeper == 0 ? own->depth : 0; k-- > 0;)
@@ -77,7 +77,7 @@ static const struct gp_pushed_range *innermost(const struct gp_range_thread *own
 	return NULL;
 }
 
-/* Frames of older ranges lie above: the first that is not left ends it. */
+/* Frames of older ranges lie above: the search ends at the first living one. */
 static GP_COLD void end_left(const struct gp_range_thread *own)
 {
 	uint32_t source = 0;
@@ -103,7 +103,7 @@ static GP_COLD void keep_frame(struct gp_range_thread *own, struct gp_pushed_ran
 	errno = kept;
 }
 
-/* The number in the recording, by which the range is known. */
+/* The number of the range in the recording. */
 static GP_COLD void begin_at(struct gp_pushed_range *e, struct gp_range_frame *frame, uint64_t time)
 {
 	e->time = time;
@@ -116,7 +116,7 @@ GP_COLD void gp_range_pop_frame(enum gp_range_source source, const struct gp_ran
 	const struct gp_range_thread *own = gp_thread.ranges;
 	if (own && !frame)
 		end_left(own);
-	if (!own || !frame || frame->word[0] == 0) { /* its beginning was not kept */
+	if (!own || !frame || frame->word[0] == 0) { /* its begin was not kept */
 		gp_range_pop(source, 0);
 		return;
 	}
@@ -144,24 +144,24 @@ static GP_COLD void let_go(struct gp_range_thread *own, const struct gp_pushed_r
 	atomic_store_explicit(&own->handles->of[k].key, 0, memory_order_relaxed);
 }
 
-/* A push marks it as open before it writes there: see gp_range_push. */
+/* A push sets its bit before it writes there: see gp_range_push. */
 static void vacate(struct gp_pushed_range *place)
 {
 	place->frame = place->handle = 0;
 }
 
-/* Those above move down. Its name. */
+/* Moves the ranges above down. Returns its name. */
 GP_COLD uint32_t gp_range_take_out(struct gp_range_thread *own, uint32_t k)
 {
 	const struct gp_pushed_range taken = own->open[k];
 	if (taken.frame | taken.handle)
 		let_go(own, &taken);
-	/* the opener, if it lies above, is one lower now */
+	/* the opener is one place lower now if it lies above */
 	own->opener -= own->opener > k + 1;
 	for (uint32_t above = k; above + 1 < own->depth; above++)
 		own->open[above] = own->open[above + 1];
 	vacate(&own->open[own->depth - 1]);
-	/* a signal's handler that pushes in between writes above all of them */
+	/* a signal handler that pushes in between writes above all of them */
 	atomic_signal_fence(memory_order_seq_cst);
 	own->depth--;
 	return taken.name;
@@ -175,7 +175,7 @@ GP_HOT void look_after(struct gp_range_thread *own)
 		gp_range_take_ended_now(own);
 }
 
-/* What it opens ends with it, for which it must be kept. */
+/* A captured span that it opens ends with it, so it must be kept. */
 static GP_COLD uint64_t range_mark_open_span(const struct gp_range *range)
 {
 	const struct gp_range_thread *own = gp_range_own();
@@ -188,7 +188,7 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 		look_after(gp_thread.ranges);
 	const uint64_t span =
 		gp_unlikely(gp_scope_heeds_ranges()) ? range_mark_open_span(range) : 0;
-	/* first: what is open by then is recorded again where recording begins with this event */
+	/* first: ranges open by now are recorded again if recording begins with this event */
 	const bool is_on = gp_range_enter();
 	struct gp_range_thread *own = gp_range_own();
 	if (gp_unlikely(!own)) {
@@ -207,8 +207,8 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 		gp_range_need_told(name, range);
 	const uint64_t time = gp_clock_now();
 	/*
-	 * A signal's handler that pushes from here on writes above it, and takes what lies there
-	 * for a range without frame and handle, until it is written.
+	 * A signal handler that pushes from here on writes above it. Until it is written, the
+	 * handler treats the place as a range without frame and handle.
 	 */
 	own->depth = depth + 1;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -282,7 +282,7 @@ GP_HOT uint32_t take_top(struct gp_range_thread *own)
 		let_go(own, top);
 		vacate(top);
 	}
-	/* last: from then on a signal's handler that pushes writes there */
+	/* last: from then on a signal handler that pushes writes there */
 	atomic_signal_fence(memory_order_seq_cst);
 	own->depth--;
 	return name;
@@ -296,7 +296,7 @@ GP_HOT_TEXT int64_t gp_range_pop(enum gp_range_source source, uint32_t domain)
 	uint32_t name = 0;
 	if (gp_unlikely(own && own->deeper))
 		gp_range_take_ended(own, is_on);
-	const uint32_t opener = own ? own->opener : 0; /* behind that, which may move it */
+	const uint32_t opener = own ? own->opener : 0; /* after that, which may move it */
 	if (gp_unlikely(own && own->deeper)) {
 		level = pop_deeper(own, is_on);
 	} else {
@@ -307,7 +307,8 @@ GP_HOT_TEXT int64_t gp_range_pop(enum gp_range_source source, uint32_t domain)
 		else
 			level = pop_below(own, source, domain, &name);
 		if (gp_unlikely(is_on && !own && gp_thread.has_lost_ranges))
-			gp_count_lost(GP_RANGE_POP); /* as its beginning, which had no memory */
+			/* its begin was not kept for lack of memory either */
+			gp_count_lost(GP_RANGE_POP);
 		else if (is_on)
 			record_pop(source, domain, own ? own->depth : 0, level < 0);
 	}
@@ -323,7 +324,7 @@ void gp_range_thread_end(struct gp_thread *t)
 	struct gp_range_thread *own = t->ranges;
 	if (!own)
 		return;
-	own->deeper = 0; /* as their beginnings their ends are not kept */
+	own->deeper = 0; /* their ends are not kept, like their begins */
 	while (own->depth) {
 		const struct gp_pushed_range *e = &own->open[own->depth - 1];
 		/* of two ends, here and on another thread, one counts */

@@ -8,13 +8,13 @@
 
 #define PLACES GP_RANGE_NAME_PLACES
 #define ID_BITS 15u
-#define PAGE 4096u /* the first names touch one each of the index */
+#define PAGE 4096u /* the first names touch one page of the index each */
 _Static_assert(GP_RANGE_NAMES < 1u << ID_BITS, "an id fits its bits");
 
 _Atomic(struct gp_range_names *) gp_range_names GP_HOT_DATA;
 static _Atomic uint64_t refused;
 
-/* Children inherit it: their own names go on behind, and each process defines what it uses. */
+/* Children inherit it: their own names follow, and each process defines those that it uses. */
 static GP_COLD struct gp_range_names *map_table(void)
 {
 	struct gp_range_names *none = NULL, *fresh = gp_pages_inherited(sizeof *fresh);
@@ -68,7 +68,7 @@ void gp_range_name_refuse(void)
 	atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
 }
 
-/* Of the text as it is kept. */
+/* Of the text as it is stored. */
 struct wanted {
 	const char *text;
 	size_t bytes;
@@ -96,7 +96,7 @@ static bool range_name_is_same(const struct gp_range_names *n, const struct gp_r
 	       e->is_cut == w->is_cut && memcmp(n->text + e->text, w->text, w->bytes) == 0;
 }
 
-/* The id at hand, or 0 and the free place where it would have to stand; NULL: there is none. */
+/* The existing id, or 0 and the free place for it; NULL: the table is full. */
 static uint32_t range_name_find(struct gp_range_names *n, const struct wanted *w,
 				_Atomic uint32_t **place)
 {
@@ -104,7 +104,10 @@ static uint32_t range_name_find(struct gp_range_names *n, const struct wanted *w
 	*place = NULL;
 	for (uint32_t probe = 0; probe < PLACES; probe++) {
 		_Atomic uint32_t *here = &n->index[(w->hash + probe) % PLACES];
-		/* partner: the release exchange in publish(); who sees the id sees the entry */
+		/*
+		 * partner: the release exchange in publish(); a thread that sees the id sees the
+		 * entry
+		 */
 		uint32_t word = atomic_load_explicit(here, memory_order_acquire);
 		if (word == 0) {
 			*place = here;
@@ -117,7 +120,7 @@ static uint32_t range_name_find(struct gp_range_names *n, const struct wanted *w
 	return 0;
 }
 
-/* Takes `more` of `most`; false: there is not as much, and nothing is taken. */
+/* Takes `more` of `most`; false: not enough is left, and none is taken. */
 static bool claim(_Atomic uint32_t *used, uint32_t more, uint32_t most, uint32_t *at)
 {
 	*at = atomic_load_explicit(used, memory_order_relaxed);
@@ -129,7 +132,10 @@ static bool claim(_Atomic uint32_t *used, uint32_t more, uint32_t most, uint32_t
 	return true;
 }
 
-/* An entry that no thread sees yet; 0: no room. What is claimed and not used stays so: a bound. */
+/*
+ * An entry that no thread sees yet; 0: no room. A claimed entry that is not used stays claimed: a
+ * limited loss.
+ */
 static uint32_t make(struct gp_range_names *n, const struct wanted *w)
 {
 	uint32_t id, text, record, bytes = (uint32_t)w->bytes;
@@ -148,7 +154,10 @@ static uint32_t make(struct gp_range_names *n, const struct wanted *w)
 	return id;
 }
 
-/* Puts entry `id` into the index, unless another thread was faster with the same: then that one. */
+/*
+ * Adds entry `id` to the index, unless another thread was faster with the same: returns the id that
+ * is there.
+ */
 static uint32_t publish(struct gp_range_names *n, const struct wanted *w, uint32_t id,
 			_Atomic uint32_t *place)
 {
@@ -196,7 +205,7 @@ void gp_range_name_tell(uint32_t id)
 	struct gp_record record = { .kind = GP_RANGE_NAME, .device = GP_DEVICE_UNKNOWN, .aux = id };
 	record.range_name.domain = e->domain;
 	record.range_name.is_cut = e->is_cut;
-	/* defined by two threads at once it is defined twice */
+	/* two threads at once may define it twice */
 	if (gp_define(&record, n->text + e->text, e->bytes))
 		atomic_store_explicit(&e->told, generation, memory_order_relaxed);
 }

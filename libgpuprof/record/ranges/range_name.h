@@ -1,7 +1,7 @@
 /*
- * Every name of a range or mark once: an id that all threads share. Finding takes no lock and no
- * system call; a new name is copied into memory of a fixed bound. What finds no room has no name,
- * which is counted. A forked child keeps the ids and defines them anew.
+ * Every name of a range or mark once: an id that all threads share. A look-up takes no lock and no
+ * system call; a new name is copied into memory of a fixed limit. Names that do not fit are
+ * counted. A forked child keeps the ids and defines them anew.
  */
 #ifndef GP_RANGE_NAME_H
 #define GP_RANGE_NAME_H
@@ -10,17 +10,17 @@
 
 #include "../record.h"
 
-#define GP_RANGE_NAMES 16384u		/* different ones */
-#define GP_RANGE_NAMES_BYTES (2u << 20) /* of their definitions, which each segment repeats */
+#define GP_RANGE_NAMES 16384u		/* different names */
+#define GP_RANGE_NAMES_BYTES (2u << 20) /* bytes of their definitions, which each segment repeats */
 #define GP_TO_NUL SIZE_MAX		/* as a length: up to the first zero byte */
 
 struct gp_range_name {
-	_Atomic uint32_t told; /* in which gp_thread.generation it was last defined */
+	_Atomic uint32_t told; /* gp_thread.generation in which it was last defined */
 	uint32_t hash;
-	uint32_t domain; /* id of its name; 0: the default one */
+	uint32_t domain; /* id of its name; 0: the default domain */
 	uint32_t text;	 /* offset in gp_range_names.text */
 	uint16_t bytes;
-	uint16_t is_cut; /* the name was longer */
+	uint16_t is_cut; /* the name was truncated */
 };
 
 #define GP_RANGE_NAME_PLACES (2 * GP_RANGE_NAMES)
@@ -35,18 +35,18 @@ extern _Atomic(struct gp_range_names *) gp_range_names GP_HOT_DATA
 	__attribute__((visibility("hidden")));
 
 /*
- * Id of the name `text` of `bytes` in `domain`, cut at GP_RANGE_NAME_MAX; 0: no room, or there is
- * no text. The first call maps memory.
+ * Id of the name `text` of `bytes` in `domain`, truncated at GP_RANGE_NAME_MAX. 0: no room, or
+ * there is no text. The first call maps memory.
  */
 uint32_t gp_range_name(uint32_t domain, const char *text, size_t bytes);
-/* Of an id that gp_range_name returned. */
+/* `id` must be a result of gp_range_name. */
 GP_HOT struct gp_range_name *gp_range_name_of(uint32_t id)
 {
 	return &atomic_load_explicit(&gp_range_names, memory_order_relaxed)->name[id];
 }
-/* Its text, without a NUL; how many bytes. */
+/* Its text, without a NUL, and its length. */
 size_t gp_range_name_text(uint32_t id, const char **text);
-/* Is `text` its text, whole? Reads no byte behind the text's end. */
+/* True if `text` is its whole text. Reads no byte after the text's end. */
 GP_HOT bool gp_range_name_is(const struct gp_range_name *e, const char *text, size_t bytes)
 {
 	const char *known =
@@ -56,9 +56,12 @@ GP_HOT bool gp_range_name_is(const struct gp_range_name *e, const char *text, si
 		       memcmp(text, known, e->bytes) == 0;
 	return strncmp(text, known, e->bytes) == 0 && (text[e->bytes] != '\0') == e->is_cut;
 }
-/* Defines it, and its domain, in the caller's ring: inside, and not defined in this process yet. */
+/*
+ * Defines it, and its domain, in the caller's ring. Call inside, if it is not defined in this
+ * process yet.
+ */
 void gp_range_name_tell(uint32_t id);
-/* Ranges and marks of this recording that went without a name; none yet; one more. */
+/* Ranges and marks of this recording without a name: the count; a reset; one more. */
 uint64_t gp_range_names_refused(void);
 void gp_range_names_begin(void);
 void gp_range_name_refuse(void);

@@ -1,7 +1,7 @@
 /*
- * Names that the job gives to threads, devices, contexts, streams and events: kept for as long as
- * the process lives, as they are mostly given before anything is recorded, and told when a
- * recording begins. Bounded: what comes later has no name.
+ * Names that the job gives to threads, devices, contexts, streams and events. Kept while the
+ * process lives, because most are given before recording begins; recorded when it begins. Limited:
+ * later names are dropped.
  */
 #include "range_mark.h"
 
@@ -33,12 +33,15 @@ static uint32_t known(void)
 	return count < OBJECTS ? count : OBJECTS;
 }
 
-/* False: no room. Two threads that name the same thing at once: whichever is found first. */
+/*
+ * False: no room. If two threads name the same object at once, the entry that is found first
+ * counts.
+ */
 static bool range_object_keep(enum gp_object what, uint64_t handle, uint32_t name)
 {
 	const uint32_t count = known();
 	for (uint32_t k = 0; k < count; k++) {
-		/* partner: the release store below: the handle is there */
+		/* partner: the release store below: the handle is complete */
 		if (atomic_load_explicit(&objects.of[k].what, memory_order_acquire) != what ||
 		    objects.of[k].handle != handle)
 			continue;

@@ -1,6 +1,6 @@
 /*
- * A thread's own stack of ranges, its memo of names, and how an event of one is recorded: what
- * range_mark.c, range_kept.c and range_start.c share.
+ * A thread's own stack of ranges, its memo of names, and how range events are recorded: shared by
+ * range_mark.c, range_kept.c and range_start.c.
  */
 #ifndef GP_RANGE_OWN_H
 #define GP_RANGE_OWN_H
@@ -19,7 +19,7 @@ struct gp_pushed_range {
 	uint32_t frame;	 /* bytes from its words, which hold `time`, to the stack's end; 0: none */
 };
 
-/* By where the text lies, which callers seldom change; the text itself is compared. */
+/* Keyed by the address of the text, which callers seldom change; the text itself is compared. */
 struct gp_range_remembered {
 	const char *text;
 	uint32_t domain, name;
@@ -27,17 +27,17 @@ struct gp_range_remembered {
 
 struct gp_range_thread {
 	uint32_t depth;
-	uint32_t deeper;     /* open beyond the bound */
-	uint32_t number;     /* of the thread, among those that ever had ranges */
+	uint32_t deeper;     /* open beyond the limit */
+	uint32_t number;     /* number of the thread among those that ever had ranges */
 	uint32_t starts;     /* ranges that it started */
-	uint32_t opener;     /* 1 + place of the one that opened what is captured; 0: none */
-	uint64_t span;	     /* which that opened */
+	uint32_t opener;     /* 1 + place of the range that opened the captured span; 0: none */
+	uint64_t span;	     /* the span that it opened */
 	uint32_t frames;     /* of open ranges */
-	uint32_t kept;	     /* open ranges that have handles */
-	uint32_t ended;	     /* of the handles, as far as their ends were taken off the stack */
-	uint32_t deep_kept;  /* of `kept`, deeper than the bound */
+	uint32_t kept;	     /* open ranges with handles */
+	uint32_t ended;	     /* ends counted in the handles that were taken off the stack */
+	uint32_t deep_kept;  /* of `kept`, deeper than the limit */
 	uint32_t deep_ended; /* of these, as `ended` */
-	uint64_t free[GP_RANGES_DEEP / 64]; /* handles, a bit each */
+	uint64_t free[GP_RANGES_DEEP / 64]; /* handles, one bit each */
 	struct gp_range_handles *handles;
 	struct gp_pushed_range open[GP_RANGES_DEEP];
 	struct gp_range_remembered memo[GP_RANGE_MEMO];
@@ -54,7 +54,7 @@ GP_HOT struct gp_range_thread *gp_range_own(void)
 	return gp_likely(own) ? own : gp_range_own_map();
 }
 
-/* Ranges begin no recording: before the first event of a process there is none. */
+/* Ranges do not begin a recording: before the first event of a process there is none. */
 GP_HOT bool gp_range_enter(void)
 {
 	return atomic_load_explicit(&gp_local->word, memory_order_relaxed) != 0 &&
@@ -78,7 +78,7 @@ GP_HOT uint32_t gp_range_name_get(struct gp_range_thread *own, const struct gp_r
 }
 _Static_assert(GP_RANGE_MEMO == 1u << 8, "the hash's highest byte chooses");
 
-/* The recording has the name, or that one is missing. */
+/* The recording has the name, or counts that one is missing. */
 GP_HOT void gp_range_need_told(uint32_t name, const struct gp_range *range)
 {
 	if (gp_unlikely(name == 0)) {
@@ -92,8 +92,8 @@ GP_HOT void gp_range_need_told(uint32_t name, const struct gp_range *range)
 }
 
 /*
- * RANGE_PUSH, RANGE_START and MARK have the same fields; v2: depth, or number. The time
- * that it has there, which is a later one where the ring was full.
+ * RANGE_PUSH, RANGE_START and MARK have the same fields; v2: depth, or number. Returns the recorded
+ * time, which is later if the ring was full.
  */
 GP_HOT uint64_t gp_range_record_begin(enum gp_kind kind, const struct gp_range *range,
 				      uint32_t name, uint64_t v2, uint64_t time)
@@ -114,18 +114,18 @@ GP_HOT uint64_t gp_range_record_begin(enum gp_kind kind, const struct gp_range *
 
 /* ---- range_mark.c's ---- */
 
-/* Those above move down. Its name. */
+/* Moves the ranges above down. Returns its name. */
 GP_COLD uint32_t gp_range_take_out(struct gp_range_thread *own, uint32_t place);
-/* Ends of ranges that are followed by what is captured. */
+/* For ends of ranges that control the captured spans. */
 GP_COLD void gp_range_heed_pop(struct gp_range_thread *own, uint32_t name, int64_t level,
 			       bool is_opener);
 
 /* ---- range_kept.c's ---- */
 
-/* Takes off what ended on other threads. `is_on`: inside. */
+/* Removes ranges that ended on other threads. `is_on`: inside. */
 GP_COLD void gp_range_take_ended(struct gp_range_thread *own, bool is_on);
 GP_COLD void gp_range_take_ended_now(struct gp_range_thread *own);
-/* Which thread's a range is, in this recording; 0: it is not recorded there. */
+/* The thread of a range in this recording; 0: it is not recorded there. */
 uint64_t gp_range_owner_now(void);
 
 GP_HOT bool gp_range_has_ended(const struct gp_range_thread *own)

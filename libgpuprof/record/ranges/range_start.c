@@ -1,24 +1,24 @@
 /*
- * Ranges that belong to no stack, and marks. What is open is kept in a table, for recordings that
- * begin later and for what it opened of what is captured: a place is claimed by its number, and
- * free when that is gone.
+ * Ranges outside of stacks, and marks. Open ones are kept in a table, for recordings that begin
+ * later and for the captured spans that they opened. A place is claimed by the range's number, and
+ * free when that is 0.
  */
 #include "../../state/open_ranges.h"
 #include "range_own.h"
 #include "scope_range.h"
 
 #define TRIES 8u    /* places for a number */
-#define STRIDE 997u /* between them */
+#define STRIDE 997u /* distance between them */
 #define UNFILLED (UINT64_C(1) << 63)
 #define WAIT_TURNS 1000u
-#define NO_THREAD 0x7fffffffu /* of numbers where a thread has no memory of its own */
+#define NO_THREAD 0x7fffffffu /* of numbers if a thread has no memory of its own */
 
-/* What a reader keeps at once is as much. */
+/* A reader keeps as many at once. */
 static struct {
-	_Atomic uint64_t number; /* 0: free; with UNFILLED what follows is not yet there */
+	_Atomic uint64_t number; /* 0: free; with UNFILLED the other fields are not set yet */
 	_Atomic uint64_t time;
 	_Atomic uint32_t name, domain, source;
-	_Atomic uint32_t span; /* of what is captured, which it opened; 0: none */
+	_Atomic uint32_t span; /* number of the captured span that it opened; 0: none */
 } started[GP_RANGES_STARTED];
 static _Atomic uint32_t unkept;
 static _Atomic uint32_t has_any;
@@ -38,8 +38,8 @@ static bool range_start_keep(uint64_t number, const struct gp_range *range, uint
 		const uint32_t at = range_start_place_of(number, k);
 		uint64_t none = 0;
 		/*
-		 * partner: the loads in gp_range_starts_tell: what is recorded from here on is of a
-		 * range that they see
+		 * partner: the loads in gp_range_starts_tell: from here on, recorded events are of
+		 * a range that they see
 		 */
 		if (!atomic_compare_exchange_strong(&started[at].number, &none, number | UNFILLED))
 			continue;
@@ -56,7 +56,7 @@ static bool range_start_keep(uint64_t number, const struct gp_range *range, uint
 	return false;
 }
 
-/* What it was; nothing where it was not kept, or has ended. */
+/* Its data; zeros if it was not kept, or has ended. */
 struct kept {
 	uint32_t name, span;
 };
@@ -115,7 +115,7 @@ GP_HOT_TEXT uint64_t gp_range_start(const struct gp_range *range)
 		gp_unlikely(gp_scope_heeds_ranges()) ? gp_scope_range_begins(range) : 0;
 	const uint32_t name = gp_range_name_get(own, range);
 	if (gp_unlikely(!range_start_keep(number, range, name, span)) && span != 0)
-		gp_scope_range_ended(0, span); /* its end will not be known */
+		gp_scope_range_ended(0, span); /* its end will not be found */
 	record(GP_RANGE_START, range, name, number);
 	return number;
 }
@@ -152,7 +152,7 @@ GP_HOT_TEXT void gp_range_end(enum gp_range_source source, uint64_t number)
 
 /* ---- recorded again ---- */
 
-/* 0: free. One that is just being filled is waited for, a moment. */
+/* 0: free. Waits a moment for one that is just being filled. */
 static uint64_t filled(uint32_t at)
 {
 	uint64_t number = atomic_load(&started[at].number);

@@ -1,25 +1,25 @@
-/* When the scope opens and closes, and their records. */
+/* Opens and closes the scope, and records both. */
 #include "scope.h"
 
 #include "../recorder.h"
 
 /*
- * As the last change left it, in memory that a child inherits: gp_local is wiped there. What opens
- * or closes writes it beside the exchange of the word, not with it; who races finds the other's
- * moment, which is as good.
+ * The result of the last change, in memory that a child inherits: gp_local is wiped there. It is
+ * written beside the exchange of the word, not with it. Racing threads may see the other's moment,
+ * which is equally valid.
  */
 static struct {
-	_Atomic uint32_t is_begun; /* this process or one that it comes from has begun */
-	_Atomic uint32_t level;	   /* enum gp_level; OFF: nothing is recorded */
+	_Atomic uint32_t is_begun; /* this process or an ancestor has begun */
+	_Atomic uint32_t level;	   /* enum gp_level; OFF: no events are recorded */
 	_Atomic uint32_t is_inside;
 	_Atomic uint32_t is_delay_over;
-	_Atomic uint32_t by;	    /* enum gp_scope_by: what opened it */
+	_Atomic uint32_t by;	    /* enum gp_scope_by: how it was opened */
 	_Atomic uint64_t opened_ns; /* MONOTONIC_RAW */
-	_Atomic uint64_t ranges;    /* how many ranges have opened it */
+	_Atomic uint64_t ranges;    /* number of ranges that have opened it */
 	/*
-	 * Which of these is open and ends with its range; 0: none. Set after the word was
-	 * exchanged, and taken away before whatever closes exchanges it: so nobody finds the number
-	 * of a span that is over beside the word of the next one.
+	 * Number of the range that is open and whose end closes the scope; 0: none. Set after the
+	 * word was exchanged, and cleared before any close exchanges it. So no thread finds the
+	 * number of an old span with the word of the next one.
 	 */
 	_Atomic uint64_t span;
 } scope;
@@ -36,7 +36,7 @@ static bool is_delay_over(uint64_t now)
 
 /* ---- changes ---- */
 
-/* False: it is so already, or nothing is recorded. Else the number of the change. */
+/* False: no change was needed, or recording is off. Else the number of the change. */
 static bool change(bool to_open, uint32_t level, uint32_t *number)
 {
 	uint32_t word = atomic_load(&gp_local->word), next;
@@ -46,8 +46,8 @@ static bool change(bool to_open, uint32_t level, uint32_t *number)
 			return false;
 		next = gp_word_next(word, level, !to_open);
 		/*
-		 * partner: the relaxed load in gp_enter; a thread may record a few events more, or
-		 * less, as it did before, which does no harm
+		 * partner: the relaxed load in gp_enter; a thread may record a few events more or
+		 * less in the old way, which is harmless
 		 */
 	} while (!atomic_compare_exchange_weak(&gp_local->word, &word, next));
 	atomic_store(&gp_control->level, level);
@@ -57,7 +57,7 @@ static bool change(bool to_open, uint32_t level, uint32_t *number)
 	return true;
 }
 
-/* What no process before this one has decided. */
+/* State that no ancestor process has decided. */
 static void decide(void)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;
@@ -78,7 +78,7 @@ static void decide(void)
 							     (uint32_t)GP_LEVEL_MEMORY);
 }
 
-/* Before the recorder runs in this process: what it will begin with. False: it runs. */
+/* The initial state, before the recorder runs in this process. False: it runs. */
 static bool change_before(bool to_open, bool *is_done)
 {
 	if (atomic_load(&gp_local->word) != 0)
@@ -110,7 +110,7 @@ bool gp_recorder_is_wanted(void)
 	return gp_recorder_is_initialised && gp_settings.is_on && !gp_scope_is_over();
 }
 
-/* Orders end spans, never the recording: who gives them may begin again. */
+/* Commands end spans, never the recording: the user may begin again. */
 static bool is_last(void)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;
@@ -120,9 +120,9 @@ static bool is_last(void)
 }
 
 /*
- * Nothing is recorded from here on. Who sees the level frees what no thread records, and another
- * thread that was in the driver may be given that memory and record it: such events have numbers
- * that are taken later than now, and are left out.
+ * From here on no event is recorded. A thread that sees the level frees memory without a record.
+ * The driver may return that memory to another thread that records it. Such events have order
+ * numbers taken after this point, and are left out.
  */
 static void stop_recording(void)
 {
@@ -146,7 +146,7 @@ void gp_scope_end(enum gp_scope_by by)
 	gp_futex_wake(&gp_recorder.wake);
 }
 
-/* A span was closed, and that is recorded. */
+/* Closes a span, and records that. */
 static void end_if_last(enum gp_scope_by by)
 {
 	if (is_last())
@@ -168,7 +168,7 @@ static void record_change(bool is_open, enum gp_scope_by by, uint32_t number, ui
 	gp_commit_memory(r);
 }
 
-/* One more that a range opened: its number. */
+/* One more that a range opened: returns its number. */
 static uint64_t begin_span(void)
 {
 	const uint64_t span = atomic_fetch_add(&scope.ranges, 1) + 1;
@@ -181,7 +181,7 @@ uint64_t gp_scope_open(enum gp_scope_by by)
 	const struct gp_scope_rule *rule = &gp_settings.scope;
 	uint32_t number;
 	bool is_done;
-	/* before the change, so that what is recorded by it comes later */
+	/* before the change, so that events recorded because of it come later */
 	uint64_t time = gp_clock_now();
 	if (rule->times && atomic_load(&scope.ranges) >= rule->times)
 		return 0;
@@ -215,7 +215,7 @@ bool gp_scope_close(enum gp_scope_by by, uint64_t span)
 	    !take_span(span))
 		return false;
 	if (change_before(false, &is_done)) {
-		/* nothing was seen of it: it does not count */
+		/* no event of it was seen: it does not count */
 		if (is_done)
 			atomic_fetch_sub(&scope.ranges, 1);
 		return is_done;
@@ -223,14 +223,14 @@ bool gp_scope_close(enum gp_scope_by by, uint64_t span)
 	if (!change(false, GP_LEVEL_MEMORY, &number))
 		return false;
 	record_change(false, by, number, gp_clock_now());
-	/* recorded by the drain thread, too; but the job may be killed before its next round */
+	/* the drain thread records it, too; but the job may be killed before its next turn */
 	if (is_last())
 		gp_define_fact(GP_FACT_ENDED, by, NULL);
 	end_if_last(by);
 	return true;
 }
 
-/* ---- the clock and orders ---- */
+/* ---- the clock and commands ---- */
 
 static void scope_tell(struct gp_recorder *r, bool is_open, enum gp_scope_by by, uint32_t number,
 		       uint64_t since)
@@ -238,7 +238,7 @@ static void scope_tell(struct gp_recorder *r, bool is_open, enum gp_scope_by by,
 	struct gp_record record = { .kind = GP_SCOPE, .device = GP_DEVICE_UNKNOWN, .aux = is_open };
 	record.scope.number = number;
 	record.scope.by = by;
-	/* of a closing where no record has that it is open: since when it was */
+	/* for a close without a recorded open: when it was opened */
 	record.scope.since = is_open || !r->is_scope_told ? since : 0;
 	gp_drain_tell(r, &record, NULL);
 	r->is_scope_told = true;
@@ -270,7 +270,7 @@ void gp_scope_tell_end(struct gp_recorder *r)
 	gp_say(false, "the recording ends before the job:", r->writer.path);
 }
 
-/* From or to nothing at all: what happens meanwhile is not known. */
+/* A change from or to level off: events meanwhile are unknown. */
 static void switch_recording(struct gp_recorder *r, uint32_t word, uint32_t level)
 {
 	const bool was_off = gp_word_level(word) == GP_LEVEL_OFF, is_off = level == GP_LEVEL_OFF;
@@ -289,7 +289,7 @@ static void switch_recording(struct gp_recorder *r, uint32_t word, uint32_t leve
 		atomic_store(&scope.opened_ns, gp_now_ns());
 		atomic_store(&scope.by, GP_SCOPE_BY_ORDER);
 	}
-	/* a thread of the job may have ended the recording meanwhile: then that holds */
+	/* a thread of the job may have ended the recording meanwhile: then that is final */
 	if (!atomic_compare_exchange_strong(&gp_local->word, &word, next))
 		return;
 	uint32_t told = GP_STARTS_TOLD;
@@ -312,7 +312,7 @@ static void obey_order(struct gp_recorder *r, uint32_t want)
 		close_now(r, GP_SCOPE_BY_ORDER);
 	} else if (!atomic_load(&scope.is_inside)) {
 		open_now(r, GP_SCOPE_BY_ORDER, GP_LEVEL_ALL);
-	} else if (level != GP_LEVEL_ALL) { /* launches had been left out all the time */
+	} else if (level != GP_LEVEL_ALL) { /* launches were left out all the time */
 		if (atomic_compare_exchange_strong(&gp_local->word, &word,
 						   gp_word_next(word, GP_LEVEL_ALL, false)))
 			atomic_store(&gp_control->level, GP_LEVEL_ALL);
@@ -326,14 +326,14 @@ static void obey(struct gp_recorder *r)
 	if (want == 0)
 		return;
 	obey_order(r, want);
-	/* done, unless there is a newer one by now */
+	/* done, unless a newer one has come */
 	atomic_compare_exchange_strong(&gp_control->want_level, &want, 0);
 }
 
 void gp_scope_tend(struct gp_recorder *r)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;
-	if (atomic_load(&r->is_ending)) /* nothing begins again then, nor does a last span end */
+	if (atomic_load(&r->is_ending)) /* then no span begins again, and no last span ends */
 		return;
 	obey(r);
 	if (rule->delay_ns && !atomic_load(&scope.is_delay_over) && is_delay_over(gp_now_ns())) {

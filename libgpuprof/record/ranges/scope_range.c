@@ -1,12 +1,12 @@
-/* Names of ranges against the rule; steps are counted by the ends of ranges. */
+/* Matches names of ranges with the rule; counts steps by the ends of ranges. */
 #include "scope_range.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define OPTIMIZER "Optimizer.step#" /* of every optimizer of PyTorch, with its class behind */
+#define OPTIMIZER "Optimizer.step#" /* of every optimizer of PyTorch, followed by its class */
 
-static _Atomic uint64_t steps; /* children inherit it: they count on */
+static _Atomic uint64_t steps; /* children inherit it: they continue the count */
 
 static size_t scope_range_text_of(const struct gp_range *range, const char **text)
 {
@@ -17,7 +17,7 @@ static size_t scope_range_text_of(const struct gp_range *range, const char **tex
 	return gp_range_name_text(range->name, text);
 }
 
-/* Is it the range that was selected, or one that ends a step? */
+/* True if it is the selected range, or one that ends a step. */
 static bool is_heeded(const struct gp_range *range)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;
@@ -31,8 +31,8 @@ static bool is_heeded(const struct gp_range *range)
 }
 
 /*
- * Before the first event of a process there is no recorder and nothing to enter: then the state
- * alone changes, and the recording begins with it. False: this comes from inside our own work.
+ * Before the first event of a process there is no recorder to enter: only the state changes, and
+ * the recording begins with it. False: called from inside the recorder's own work.
  */
 GP_HOT bool enter(bool *is_inside)
 {
@@ -40,7 +40,7 @@ GP_HOT bool enter(bool *is_inside)
 	return !*is_inside || gp_enter_level(GP_LEVEL_MEMORY);
 }
 
-/* The number of the span. */
+/* Returns the number of the span. */
 static uint64_t scope_range_open_span(enum gp_scope_by by)
 {
 	const int kept = errno;
@@ -67,7 +67,7 @@ static void close_span(enum gp_scope_by by, uint64_t span)
 	errno = kept;
 }
 
-/* The first that is selected begins where the one before it ends. */
+/* The first selected step begins where the one before it ends. */
 static void end_step(void)
 {
 	const struct gp_scope_rule *rule = &gp_settings.scope;

@@ -1,7 +1,7 @@
 /*
- * What ranges of the job mean for what is captured: the one that was selected opens and closes it,
- * or those that end steps are counted. Called by range_mark.c, outside of its own work, and only
- * where the rule speaks of ranges.
+ * The effect of the job's ranges on the captured spans. The selected range opens and closes a span,
+ * or ranges that end steps are counted. range_mark.c calls it outside of its own work, and only if
+ * the rule uses ranges.
  */
 #ifndef GP_SCOPE_RANGE_H
 #define GP_SCOPE_RANGE_H
@@ -14,9 +14,9 @@ GP_HOT bool gp_scope_heeds_ranges(void)
 	return gp_scope_follows(GP_SCOPE_RANGE) || gp_scope_follows(GP_SCOPE_STEPS);
 }
 
-/* One is about to begin. Not 0: the span that it opened, which its end is to close. */
+/* A range is about to begin. Not 0: the span that it opened, which its end must close. */
 GP_COLD uint64_t gp_scope_range_begins(const struct gp_range *range);
-/* One has ended. `span`: what gp_scope_range_begins returned for it. */
+/* A range has ended. `span`: the result of gp_scope_range_begins for it. */
 GP_COLD void gp_scope_range_ended(uint32_t name, uint64_t span);
 
 #endif

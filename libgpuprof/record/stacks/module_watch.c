@@ -1,10 +1,10 @@
 /*
- * One line of maps after the other becomes a run of mappings of one file; a run with code is a
- * module. Runs are compared with those of the look before. If nothing was unloaded between two
- * looks, what is new can have been there since the first of them and nothing else can. Otherwise
- * another library may have come and gone in its place meanwhile: what is new is there since the
- * second look, what is missing was until the first; and even what is there in both may have made
- * room for another meanwhile, so that time is recorded as one of doubt.
+ * Consecutive lines of maps with one file form a run of mappings; a run with code is a module. Runs
+ * are compared with those of the previous look. If no library was unloaded between two looks, a new
+ * run began between them, and it replaced none. Otherwise another library may have been loaded and
+ * unloaded in its place meanwhile. Then a new run counts from the second look on, and a missing one
+ * until the first. A run in both looks may also have been replaced meanwhile, so that time is
+ * recorded as doubtful.
  */
 #include "module_watch.h"
 
@@ -22,19 +22,19 @@
 #define PATH_MAX_KEPT 960u /* with its build id it fits GP_TEXT_MAX */
 #define TEXTS_BYTES (1u << 20)
 #define MAPS_BYTES (64u << 10)
-#define LOOK_NS 50000000u /* between two counts of the loader's objects */
+#define LOOK_NS 50000000u /* between two reads of the loader's counts */
 #define NOTES_BYTES 1024u
 
 struct module {
 	uint64_t base, end, device, inode;
 	uint64_t since; /* ticks */
-	uint64_t until; /* of a time of doubt, which has no base */
+	uint64_t until; /* of a doubtful time, which has no base */
 	uint32_t text;	/* in watch.texts: the text of the definition */
 	bool is_seen, is_gone;
-	bool is_new; /* in this look: its time is not known yet, nor is it recorded */
+	bool is_new; /* found in this look: its time is unknown, and it is not recorded yet */
 };
 
-/* Mappings of one file that follow each other. */
+/* Consecutive mappings of one file. */
 struct run {
 	uint64_t base, end, device, inode;
 	bool has_code;
@@ -49,8 +49,8 @@ struct gp_module_watcher {
 	char maps[MAPS_BYTES];
 	char program[PATH_MAX_KEPT];
 	struct run run;
-	uint64_t looked_ns, looked_ticks; /* when all was last as it is recorded */
-	uint32_t doubt;			  /* number of the last time of doubt; 0: none yet */
+	uint64_t looked_ns, looked_ticks; /* when the recorded state was last complete */
+	uint32_t doubt;			  /* number of the last doubtful time; 0: none yet */
 	struct gp_native_objects count;	  /* before it */
 };
 
@@ -70,7 +70,7 @@ uint64_t gp_module_watch_memory(const struct gp_recorder *r)
 	return r->modules ? sizeof *r->modules : 0;
 }
 
-/* ---- what the mapped file has of itself ---- */
+/* ---- data in the mapped file itself ---- */
 
 static bool peek(int memory, uint64_t at, void *to, size_t bytes)
 {
@@ -175,7 +175,7 @@ static void see_module(struct gp_recorder *r, const struct run *run)
 		m->is_seen = true;
 		if (m->end == run->end)
 			return;
-		m->end = run->end; /* it was seen while it was being mapped */
+		m->end = run->end; /* the look came while it was being mapped */
 		if (!m->is_new)
 			module_watch_tell(r, k, 0);
 		return;
@@ -240,14 +240,14 @@ static void see_line(struct gp_recorder *r, const char *line)
 	const uint64_t inode = number(&at, 10);
 	at += strspn(at, " ");
 	if (*at != '/') {
-		if (*at || inode) /* memory without a name lies within a module: its zeros */
+		if (*at || inode) /* anonymous memory inside a module: its zeros */
 			end_run(r);
 		return;
 	}
 	if (run->base && (offset == 0 || run->inode != inode || run->device != device))
 		end_run(r);
 	if (!run->base) {
-		if (offset != 0) /* a piece of a file: no module begins so */
+		if (offset != 0) /* a part of a file: modules do not begin like that */
 			return;
 		*run = (struct run){ .base = base, .device = device, .inode = inode };
 		strncat(run->path, at, PATH_MAX_KEPT - 1);
@@ -274,7 +274,7 @@ static bool module_watch_look(struct gp_recorder *r)
 		}
 		held = strlen(line);
 		if (held == MAPS_BYTES - 1)
-			held = 0; /* no line is so long */
+			held = 0; /* no valid line is so long */
 		memmove(w->maps, line, held);
 	}
 	end_run(r);
@@ -282,7 +282,7 @@ static bool module_watch_look(struct gp_recorder *r)
 	return n == 0;
 }
 
-/* What is new was not there before `since`; what is missing was there until `until`. */
+/* New modules did not exist before `since`; missing ones existed until `until`. */
 static void module_watch_settle(struct gp_recorder *r, uint64_t since, uint64_t until)
 {
 	struct gp_module_watcher *w = r->modules;
@@ -310,7 +310,7 @@ static void tell_doubt(struct gp_recorder *r, uint64_t since, uint64_t until)
 		last = &w->module[w->doubt];
 		*last = (struct module){ .since = since, .until = until };
 	} else {
-		return; /* no library has a number any more either */
+		return; /* numbers of libraries have run out, too */
 	}
 	gp_drain_tell(r,
 		      &(struct gp_record){ .kind = GP_MODULE,
@@ -321,7 +321,7 @@ static void tell_doubt(struct gp_recorder *r, uint64_t since, uint64_t until)
 		      NULL);
 }
 
-/* A look whose times are `since` and now, between which the loader's counts were compared. */
+/* A look with the times `since` and now, between which the loader's counts were compared. */
 static void look_again(struct gp_recorder *r, uint64_t since, const struct gp_native_objects *count)
 {
 	struct gp_module_watcher *w = r->modules;
@@ -353,7 +353,7 @@ void gp_module_watch(struct gp_recorder *r)
 	w->looked_ns = now_ns;
 	if (w->looked_ticks && count.loaded == w->count.loaded &&
 	    count.unloaded == w->count.unloaded)
-		w->looked_ticks = ticks; /* as it was */
+		w->looked_ticks = ticks; /* unchanged */
 	else
 		look_again(r, w->looked_ticks, &count);
 }

@@ -1,4 +1,4 @@
-/* What the drain thread does for stacks, so that hooks need not. */
+/* Work of the drain thread for stacks, which hooks need not do. */
 #include "../native/native_learn.h"
 #include "../python/python_walk.h"
 #include "../recorder.h"
@@ -7,7 +7,7 @@
 #include "stack_take.h"
 
 #define CUT_NS 100000000u
-#define REFUSED_NS 1000000000u /* so long it stands that there is no room for a chunk */
+#define REFUSED_NS 1000000000u /* duration of a refusal of a chunk */
 #define UNLOADS_NS 100000000u  /* between two looks for unloaded libraries */
 
 static void add_chunk(struct gp_recorder *r)
@@ -17,7 +17,7 @@ static void add_chunk(struct gp_recorder *r)
 	r->chunk_refused_ns = is_added ? 0 : gp_now_ns();
 	if (!is_added)
 		return;
-	/* what events get that find no room: one that is there */
+	/* the stack of events without room: made early, while there is room */
 	gp_stack_pair(0, 0, GP_WHY_TABLE_FULL, GP_WHY_TABLE_FULL);
 }
 
@@ -28,7 +28,7 @@ static bool is_chunk_due(const struct gp_recorder *r)
 	return r->chunk_refused_ns == 0 || gp_now_ns() - r->chunk_refused_ns >= REFUSED_NS;
 }
 
-/* So that it is known even of a job that is killed. */
+/* Recorded early, so that the recording of a killed job has it, too. */
 static void tell_cut(struct gp_recorder *r)
 {
 	const uint64_t cut = gp_stack_table_cut(), now = gp_now_ns();
@@ -41,7 +41,7 @@ static void tell_cut(struct gp_recorder *r)
 	gp_drain_tell_fact(r, GP_FACT_STACKS_CUT, cut, NULL);
 }
 
-/* Frames that were requested and cannot be had: for the job's terminal and for the reports. */
+/* Requested frames that are not available: reported on the job's terminal and in the reports. */
 static void tell_refusal(struct gp_recorder *r, enum gp_fact key, const char *why)
 {
 	bool is_python = key == GP_FACT_NO_PYTHON;
@@ -69,7 +69,7 @@ void gp_stacks_open(struct gp_recorder *r)
 		gp_module_watch(r);
 }
 
-/* Code made at run time, where a library was, must not be left by the library's rules. */
+/* Code made at run time in place of a library must not be left by the library's rules. */
 static void watch_unloads(struct gp_recorder *r)
 {
 	const uint64_t now = gp_now_ns();

@@ -1,12 +1,12 @@
 /*
  * The trie of stacks: an index over the entries, in memory of its own. Entries whose parents were
- * made at about the same time share a line of the index: a hash over all of it would touch a cold
- * page for every new frame, which costs more than the rest of a new stack (measured: 300 of 1000
+ * made at about the same time share a line of the index. A hash over all of it would touch a cold
+ * page for every new frame. That costs more than the rest of a new stack (measured: 300 of 1000
  * ns).
  *
- * The first two children of an entry have places of their own, found without a search: 10 new
+ * The first two children of an entry have places of their own, found without a search. 10 new
  * frames and their pair took 138 ns instead of 202. Tried without gain: reading both places before
- * either is compared (40 ns an event slower), code of its own for native frames, not comparing
+ * either is compared (40 ns an event slower). Separate code for native frames. Not comparing
  * followed frames again (3 to 5%, forty lines).
  */
 #include "stack_table.h"
@@ -16,9 +16,9 @@
 
 #include "../recorder.h"
 
-/* An entry stands in the line of its parent, or, where that is full, where its fields point. */
+/* An entry is in the line of its parent, or, if that is full, where its fields point. */
 #define LINE 16u   /* places: a cache line */
-#define PARENTS 8u /* that share a line: on average each has one child */
+#define PARENTS 8u /* entries that share a line: on average each has one child */
 #define OWN (LINE / PARENTS)
 #define PROBES_MAX (LINE + 64u)
 #define AHEAD 16u /* entries: their memory is requested before they are made */
@@ -79,7 +79,10 @@ bool gp_stack_table_add_chunk(uint32_t number, struct gp_stack_entry *chunk)
 		return false;
 	struct gp_stack_entry *none = NULL;
 	bool is_ours = atomic_compare_exchange_strong(&table.chunk[number], &none, chunk);
-	/* partner: acquire load in claim(); who sees the count sees the chunk, whoever put it */
+	/*
+	 * partner: acquire load in claim(); a thread that sees the count sees the chunk, whichever
+	 * thread added it
+	 */
 	uint32_t chunks = number;
 	atomic_compare_exchange_strong(&table.chunks, &chunks, number + 1);
 	return is_ours;
@@ -112,7 +115,7 @@ uint32_t gp_stack_table_used(void)
 	return atomic_load(&table.used) - 1;
 }
 
-/* Totals, which order nothing. */
+/* Totals, which order no other memory. */
 uint64_t gp_stack_table_cut(void)
 {
 	return atomic_load_explicit(&table.cut, memory_order_relaxed);
@@ -136,9 +139,9 @@ const struct gp_stack_entry *gp_stack_table_entry(uint32_t id)
 }
 
 /*
- * The drain thread waits for the processor while the job makes stacks as fast as it can: the thread
- * that has no room for the next takes private memory instead of losing it. After a kill what is in
- * there is known only as far as it was written; the bound is the same.
+ * Adds private memory when the drain thread waits for the processor while the job makes stacks as
+ * fast as it can. The thread without room for the next entry then need not lose it. After a kill,
+ * entries in there are known only as far as they were written. The limit is the same.
  */
 static GP_COLD bool add_own_chunk(uint32_t number)
 {
@@ -154,7 +157,7 @@ static GP_COLD bool add_own_chunk(uint32_t number)
 	return atomic_load(&table.chunks) > number;
 }
 
-/* `number` entries in a row; 0: the table is full. */
+/* `number` consecutive entries; 0: the table is full. */
 static uint32_t claim(uint32_t number)
 {
 	uint32_t at = atomic_load_explicit(&table.used, memory_order_relaxed);
@@ -188,8 +191,8 @@ struct wanted {
 };
 
 /*
- * Not of the parent, which is known last: frame after frame, only the place waits for it. The
- * address of CODE is where it was met first.
+ * Does not depend on the parent, which is known last: frame after frame, only the place waits for
+ * it. The address of CODE is where it was met first.
  */
 GP_HOT uint32_t hash_of(const struct wanted *w)
 {
@@ -201,25 +204,26 @@ GP_HOT uint32_t hash_of(const struct wanted *w)
 
 GP_HOT bool is_same(const struct gp_stack_entry *e, const struct wanted *w)
 {
-	/* what an entry's text or line is follows from its other fields */
+	/* an entry's text or line follows from its other fields */
 	bool is_code = w->kind == GP_STACK_CODE;
 	return atomic_load_explicit(&e->kind, memory_order_relaxed) == w->kind &&
 	       e->v[1] == w->v[1] && (is_code || (e->v[0] == w->v[0] && e->parent == w->parent));
 }
 
-/* The id that the entry stands beside; 0: none. */
+/* The entry beside which this one is placed; 0: none. */
 GP_HOT uint32_t home_of(const struct wanted *w)
 {
 	const uint32_t native = (uint32_t)w->v[0], python = (uint32_t)(w->v[0] >> 32);
 	if (w->kind == GP_STACK_STACK)
-		return native > python ? native : python; /* of many pairs with one of them too */
+		return native > python ? native : python; /* of many pairs that share one of them */
 	return w->kind == GP_STACK_CODE ? 0 : w->parent;
 }
 
 /*
- * Each parent has two places of its own in its line, where it mostly finds its child at once. What
- * finds the line full stands far off. Lines may be full in a row, so each further look is far from
- * the one before: what finds no place is made again and again, with all that follows it.
+ * Each parent has two places of its own in its line, where its child is mostly found at once. If
+ * the line is full, an entry is placed far away. Several adjacent lines may be full, so each
+ * further probe is far from the one before. An entry without a place is made again and again, with
+ * all that follows it.
  */
 GP_HOT _Atomic uint32_t *place_of(uint32_t hash, uint32_t home, uint32_t probe)
 {
@@ -230,8 +234,8 @@ GP_HOT _Atomic uint32_t *place_of(uint32_t hash, uint32_t home, uint32_t probe)
 }
 
 /*
- * The id at hand, or 0 and the free place in the index where it would have to stand. Inline: where
- * the kind is known half of it is, too.
+ * The existing id, or 0 and the free place in the index for it. Inline: if the kind is constant,
+ * half of it is, too.
  */
 GP_HOT uint32_t look_up(struct wanted *w, _Atomic uint32_t **place)
 {
@@ -242,7 +246,10 @@ GP_HOT uint32_t look_up(struct wanted *w, _Atomic uint32_t **place)
 		return 0;
 	for (uint32_t probe = 0; probe < PROBES_MAX; probe++) {
 		_Atomic uint32_t *here = place_of(hash, home, probe);
-		/* partner: the release exchange in publish(); who sees the id sees the entry */
+		/*
+		 * partner: the release exchange in publish(); a thread that sees the id sees the
+		 * entry
+		 */
 		const uint32_t word = atomic_load_explicit(here, memory_order_acquire);
 		if (word == 0) {
 			*place = here;
@@ -260,14 +267,17 @@ static uint32_t stack_table_find(struct wanted *w, _Atomic uint32_t **place)
 	return look_up(w, place);
 }
 
-/* Puts entry `id` into the index, unless another thread was faster with the same: then that one. */
+/*
+ * Adds entry `id` to the index, unless another thread was faster with the same: returns the id that
+ * is there.
+ */
 static uint32_t publish(struct wanted *w, uint32_t id, _Atomic uint32_t *place)
 {
 	struct gp_stack_entry *e = entry_at(id);
 	const uint32_t word = id | w->hash >> GP_STACK_ID_BITS << GP_STACK_ID_BITS;
 	e->parent = w->parent;
 	memcpy(e->v, w->v, sizeof e->v);
-	/* partner: whoever finds the entry in the ring file of a dead process */
+	/* partner: a reader of the entry in the ring file of a dead process */
 	atomic_store_explicit(&e->kind, w->kind, memory_order_release);
 	for (;;) {
 		uint32_t none = 0;
@@ -282,7 +292,7 @@ static uint32_t publish(struct wanted *w, uint32_t id, _Atomic uint32_t *place)
 			return other;
 		}
 		if (!place)
-			return id; /* no place within reach: good, though it may be made again */
+			return id; /* no place within reach: valid, though it may be made again */
 	}
 }
 
@@ -296,7 +306,7 @@ static uint32_t find_or_add(struct wanted *w)
 	return id ? publish(w, id, place) : 0;
 }
 
-/* Below a new frame all are new: one claim does for them. */
+/* Below a new frame all are new: one claim is enough for them. */
 unsigned gp_stack_natives(uint32_t parent, struct gp_stack_native *frame, unsigned frames)
 {
 	uint32_t claimed = 0;
@@ -348,7 +358,7 @@ uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_l
 	uint32_t id = stack_table_find(&w, &place);
 	if (id != 0)
 		return id;
-	/* the text's first entry has its length, the bytes follow in whole entries */
+	/* the text's first entry has its length; the bytes follow in whole entries */
 	uint32_t rows = (text_bytes + 31) / 32, at = claim(2 + rows);
 	if (at == 0)
 		return 0;

@@ -1,8 +1,8 @@
 /*
  * Every stack of the process once: chains of frames become ids in a trie that all threads share
- * (format/stack_entry.h). Finding and adding take no lock; memory grows up to a bound, by chunks
- * that the drain thread maps ahead of need, and where it is late, by one that the thread maps that
- * needs it. Called inside hooks: no malloc, no system call but for these.
+ * (format/stack_entry.h). Look-up and insertion take no lock. Memory grows up to a limit, by chunks
+ * that the drain thread maps ahead of need. If it is late, the thread that needs a chunk maps it.
+ * Called inside hooks: no malloc, and no other system call.
  */
 #ifndef GP_STACK_TABLE_H
 #define GP_STACK_TABLE_H
@@ -12,32 +12,35 @@
 
 #include "../../format/stack_entry.h"
 
-/* Of an id. A word of the index has bits of the hash above it, so that few others are looked at. */
+/*
+ * Bits of an id. A word of the index has bits of the hash above it, so that few wrong entries are
+ * read.
+ */
 #define GP_STACK_ID_BITS 22
 
-/* A table without entries. `most`: entries at most, rounded up to chunks. False: no memory. */
+/* A table without entries. `most`: limit of entries, rounded up to chunks. False: no memory. */
 bool gp_stack_table_open(uint32_t most);
 /*
- * Chunk `number`, zeroed; drain thread only. The table does not own it. False: no such number, or a
- * thread that needed it at once has put memory of its own there.
+ * Adds chunk `number`, zeroed; drain thread only. The table does not own it. False: no such number,
+ * or a thread that needed it at once has added its own memory.
  */
 bool gp_stack_table_add_chunk(uint32_t number, struct gp_stack_entry *chunk);
-/* How many there are: the number of the next one. */
+/* Number of chunks, which is also that of the next one. */
 uint32_t gp_stack_table_chunks(void);
-/* May threads add chunks of their own? Not while there is no room for more. */
+/* Whether threads may add chunks of their own: no, while there is no room for more. */
 void gp_stack_table_allow(bool is_allowed);
 /* Bytes of the chunks that threads added. */
 uint64_t gp_stack_table_own(void);
 /* Unmaps the index of a table that no thread has used. */
 void gp_stack_table_close(void);
-/* Forgets all: a forked child, whose chunks are not mapped. */
+/* Forgets all: for a forked child, whose chunks are not mapped. */
 void gp_stack_table_reset(void);
 
 /* True: less than half a chunk is left and `most` allows another one. */
 bool gp_stack_table_wants_chunk(void);
-/* Entries given out so far. */
+/* Number of entries so far. */
 uint32_t gp_stack_table_used(void);
-/* Events whose stack is not whole since there was no room, and one more of them. */
+/* Events with an incomplete stack for lack of room: the count; one more. */
 uint64_t gp_stack_table_cut(void);
 void gp_stack_table_count_cut(void);
 /* NULL: no such id. */
@@ -50,12 +53,12 @@ struct gp_stack_native {
 	bool runs_python;
 };
 /*
- * Gives the frames, the outermost first, their ids below `parent`. How many have one: fewer, when
- * the table is full.
+ * Adds the frames, outermost first, below `parent`, and sets their ids. Returns how many have one:
+ * fewer if the table is full.
  */
 unsigned gp_stack_natives(uint32_t parent, struct gp_stack_native *frame, unsigned frames);
 
-/* Each returns the id of the one entry with these fields, 0 when the table is full. */
+/* Each returns the id of the one entry with these fields; 0: the table is full. */
 /* `line` is called for a new frame only: it takes time. */
 struct gp_stack_python {
 	uint32_t parent, code;
@@ -68,7 +71,7 @@ uint32_t gp_stack_python(const struct gp_stack_python *frame,
 uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_native,
 		       enum gp_stack_why why_python);
 
-/* `identity`: of the code object's text, lines included. One made anew elsewhere is the same. */
+/* `identity`: of the code object's text, lines included. Equal for a copy made elsewhere. */
 uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_line,
 			   const char *text, uint32_t text_bytes);
 

@@ -1,6 +1,4 @@
-/*
- * The stack of an event: who is calling. Inside a hook, with depth raised and a ring at hand.
- */
+/* The stack of an event's caller. Call inside a hook, with depth raised and a ring available. */
 #ifndef GP_STACK_TAKE_H
 #define GP_STACK_TAKE_H
 
@@ -8,16 +6,16 @@
 #include "../record.h"
 
 /*
- * Id of the calling thread's stack, frames of this object left out; 0: there is no room for it. The
- * native and the Python chain are looked up as a whole; in those that are not found what repeats is
- * recognised from the outermost frame on, so a new stack costs what is new in it. Before
- * gp_reserve: no order number may be in flight meanwhile. `frame`: __builtin_frame_address(0) of a
- * function of ours on the way to the caller, so that fewer own frames are left out; or NULL.
+ * Id of the calling thread's stack without frames of this object; 0: there is no room. The native
+ * and the Python chain are looked up as a whole. A chain that is not found is matched from the
+ * outermost frame on, so only its new frames cost time. Call before gp_reserve: no order number may
+ * be in flight meanwhile. `frame`: __builtin_frame_address(0) of a recorder's function on the way
+ * to the caller, to skip more own frames; or NULL.
  */
 uint32_t gp_stack_take(const void *frame);
 
-/* The same by kind of event; 0 where none was requested. */
-GP_HOT uint32_t gp_stack_of_alloc_at(const void *frame) /* failures too */
+/* The same by kind of event; 0 if none was requested. */
+GP_HOT uint32_t gp_stack_of_alloc_at(const void *frame) /* includes failures */
 {
 	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_ALLOC) ? gp_stack_take(frame) : 0;
 }
@@ -29,7 +27,7 @@ GP_HOT uint32_t gp_stack_of_free(void)
 {
 	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_FREE) ? gp_stack_take(NULL) : 0;
 }
-/* The first of a thread has one, then each gp_settings.launch_every-th. */
+/* The first launch of a thread has one, then each gp_settings.launch_every-th. */
 GP_HOT uint32_t gp_stack_of_nth_launch(void)
 {
 	if (gp_thread.launches_bare != 0) {
@@ -45,20 +43,22 @@ GP_HOT uint32_t gp_stack_of_launch(void)
 }
 
 /*
- * Looks for the interpreter, by its exported names. Costs nothing once it is found or when no
- * stacks are recorded. False: it is still to be found.
+ * Searches for the interpreter by its exported names. Costs nothing once it is found, or if stacks
+ * are off. False: not found yet.
  */
 bool gp_stack_find(void *(*lookup)(void *context, const char *name), void *context);
-/* Where the object that has the interpreter's functions is mapped. */
+/* Sets where the object with the interpreter's functions is mapped. */
 void gp_stack_found(uintptr_t from, uintptr_t to);
 /* Native frames can be walked from now on: gp_native_open has succeeded. */
 void gp_stack_native_opened(void);
-/* Native frames cannot be walked: a text that holds for ever. */
+/* Native frames cannot be walked; static text with the reason. */
 void gp_stack_native_refused(const char *why);
 const char *gp_stack_why_no_native(void); /* NULL: they can, or were not requested */
-/* What this thread keeps is given back: when it ends. */
+/* Frees this thread's memory at its end. */
 void gp_stack_thread_close(struct gp_thread *thread);
-/* A signal handler jumped out of our work: what it was about to remember may be half written. */
+/*
+ * Call after a signal handler jumped out of the recorder's work: its last note may be half written.
+ */
 void gp_stack_thread_left(struct gp_thread *thread);
 
 #endif
