@@ -120,7 +120,7 @@ struct gp_info {
 	size_t uncertains;
 	const struct gp_span *uncertain;
 	/*
-	 * Pinned memory is uncertain: checkpoints of older formats lack it, and the start is not
+	 * Pinned memory is uncertain: older formats do not checkpoint it, and the start is not
 	 * kept.
 	 */
 	bool has_uncertain_pinned;
@@ -143,10 +143,7 @@ struct gp_info {
 	uint64_t captures, captured_ns; /* spans since the start, and their total length */
 	size_t captureds;
 	const struct gp_scope_span *captured; /* the kept spans, by time */
-	/*
-	 * enum gp_scope_by: the last span ended the recording while the job continued; 0: it did
-	 * not
-	 */
+	/* enum gp_scope_by: the last span ended the recording, not the job; 0: it did not */
 	unsigned ended_by;
 	/* every n-th launch of a thread has a stack; 0: none has, or an older recorder */
 	uint64_t launch_every;
@@ -159,9 +156,7 @@ struct gp_info {
 	 */
 	uint64_t native_frames, named_frames;
 	uint64_t names_bytes; /* size of the names in the file */
-	/*
-	 * damage of the stored names, which are then ignored; figures are not affected. NULL: none
-	 */
+	/* damage of the stored names, which are then ignored; figures stay valid. NULL: none */
 	const struct gp_damage *names_damage;
 	bool has_old_names;	/* has names of format 1.8 or older, which are not read */
 	uint64_t missed_routes; /* symbol look-ups that did not pass through the recorder */
@@ -178,19 +173,13 @@ struct gp_info {
 	bool is_allocator_asked;
 	const char *allocator_why; /* why they are missing, or NULL */
 	bool has_uses;		   /* the memory that launches, copies and fills use was recorded */
-	/*
-	 * why uses are missing although requested; NULL: they are not missing, or were not
-	 * requested
-	 */
+	/* why requested uses are missing; NULL: they are not missing, or were not requested */
 	const char *no_uses;
 	/* allocations with unknown uses: a lower bound, which is a power of two */
 	uint64_t uses_beyond;
 	bool has_stacks, has_native, has_python, has_allocator_details, has_device_used, has_ranges,
 		has_steps;
-	/*
-	 * kept events have ranges or marks of NVTX or PyTorch's own; have ranges of autograd's
-	 * engine
-	 */
+	/* kept events have ranges or marks of NVTX or PyTorch; have ranges of autograd's engine */
 	bool has_named, has_backward;
 };
 
@@ -287,10 +276,7 @@ struct gp_symbolized {
 	struct gp_unnamed *unnamed;
 	/* unreadable stored names, which success replaces; NULL: none */
 	const struct gp_damage *dropped;
-	/*
-	 * why the call failed; lives until the recording is closed. NULL: the status is the whole
-	 * reason.
-	 */
+	/* why the call failed; lives until the recording is closed. NULL: see the status. */
 	const char *obstacle;
 };
 /*
@@ -461,10 +447,7 @@ enum gp_status gp_groups_build(struct gp_recording *recording, const struct gp_u
 			       size_t uses, const struct gp_grouping *how, struct gp_groups *out);
 void gp_groups_free(struct gp_groups *groups);
 
-/*
- * Uses as a call tree, outermost frame first. Without `is_native`, uninformative frames are left
- * out.
- */
+/* Uses as a call tree, outermost frame first; without `is_native`, no uninformative frames. */
 struct gp_tree_node {
 	struct gp_frame frame; /* if only `unknown` is set: why there is no stack */
 	uint64_t bytes, count; /* of this node and all below it */
@@ -532,9 +515,8 @@ struct gp_process {
 	bool is_alive;
 	unsigned rings;
 	uint64_t bytes; /* size of the ring file */
-	unsigned level,
-		/* enum gp_level of format/layout.h: 1 off, 2 memory only, 3 everything */
-		want_level;
+	/* enum gp_level of format/layout.h: 1 off, 2 memory only, 3 everything */
+	unsigned level, want_level;
 	uint64_t next_order, drained, lost_memory, lost_launch, lost_other;
 };
 /* Calls `visit` for each ring file of this user in every ring place. */

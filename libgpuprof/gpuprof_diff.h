@@ -72,10 +72,7 @@ struct gp_figures {
 	bool is_at_least;     /* events are missing: the true values may be higher */
 	bool has_framework;   /* the framework reserved memory */
 	uint64_t total_bytes; /* of the device; 0 unknown */
-	/*
-	 * used on the whole device when the job held most driver memory; UNKNOWN: the driver was
-	 * not queried
-	 */
+	/* used on the whole device when the job held most driver memory; UNKNOWN: not queried */
 	uint64_t used_bytes;
 	/* at the reserved peak, or at the moment; has_frag is false if unknown */
 	bool has_frag;

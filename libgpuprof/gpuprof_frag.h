@@ -8,10 +8,7 @@
 
 #include "gpuprof_memory.h"
 
-/*
- * The settings of the allocator (PYTORCH_CUDA_ALLOC_CONF) that decide which requests fit. Sizes in
- * bytes.
- */
+/* Settings of the allocator (PYTORCH_CUDA_ALLOC_CONF) that decide which requests fit; in bytes. */
 #define GP_ROUNDUP_BUCKETS 16u
 #define GP_SETTINGS_DOUBT 192u
 struct gp_allocator_settings {
@@ -30,9 +27,7 @@ struct gp_allocator_settings {
  * does: `key:value` separated by commas, blanks ignored.
  */
 void gp_allocator_settings_read(const char *text, struct gp_allocator_settings *out);
-/*
- * Returns the part of such a text that PyTorch reads: the value of the variable that takes effect.
- */
+/* Returns the part of such a text that PyTorch reads: the value that takes effect. */
 const char *gp_allocator_settings_value(const char *text, size_t *bytes);
 /* The size of the block that serves a request. */
 uint64_t gp_allocator_rounded(const struct gp_allocator_settings *settings, uint64_t bytes);
@@ -114,8 +109,8 @@ struct gp_frag {
 	/* request sizes: that the cache of `home` can serve; that any arena can serve */
 	uint64_t largest_request_bytes, largest_any_bytes;
 	/*
-	 * that `home` can serve after a release of cached segments; GP_BYTES_UNKNOWN: free memory
-	 * is unknown
+	 * that `home` can serve after a release of cached segments; GP_BYTES_UNKNOWN if the free
+	 * memory is not known
 	 */
 	uint64_t largest_released_bytes;
 	/* the size is the driver's free memory, an upper bound: page tables take a part of it */

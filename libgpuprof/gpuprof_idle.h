@@ -59,10 +59,7 @@ struct gp_idle_row {
 	double weight; /* bytes times launches; CHURN: number of times; PINNED: bytes */
 };
 
-/*
- * Buffers of one size, all live at the peak, whose uses do not overlap. `needed` of them are
- * enough.
- */
+/* Buffers of one size, live at the peak, whose uses do not overlap; `needed` of them are enough. */
 struct gp_idle_reuse {
 	uint64_t each_bytes, count, needed;
 	/* other_key: of a buffer that is used only after the last use of the first one */

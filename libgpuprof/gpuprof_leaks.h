@@ -1,6 +1,6 @@
 /*
- * Part of gpuprof.h, which includes it: memory that grows from step to step and never shrinks. Also its
- * stacks, and whether all live memory of a device grows.
+ * Part of gpuprof.h, which includes it: memory that grows from step to step and never shrinks. Also
+ * its stacks, and whether all live memory of a device grows.
  */
 #ifndef GPUPROF_LEAKS_H
 #define GPUPROF_LEAKS_H
@@ -60,14 +60,11 @@ struct gp_leak {
 	 */
 	int64_t since_ns;
 	size_t since_step; /* step k is step[k - 1] */
-	/*
-	 * probability of the rise by chance (Mann and Kendall, one-sided), times `tests`; 1 at most
-	 */
+	/* p-value of the rise (Mann and Kendall, one-sided), times `tests`; 1 at most */
 	double p_value;
 	uint64_t live_bytes, live_count; /* at the last sample */
 	/*
-	 * births: allocations kept since the sample after which it was found; born_spans of `spans`
-	 * have some
+	 * births: those kept since the sample after it was found; born_spans of `spans` have some
 	 */
 	size_t births, spans, born_spans;
 	/*

@@ -72,9 +72,8 @@ struct gp_memory_segment {
 	int64_t at_ns;	    /* when it was allocated, or its oldest part was mapped */
 	uint32_t stack;	    /* of that allocation or mapping; 0 none */
 	uint64_t allocated_bytes, active_bytes; /* active: allocated or pending */
-	uint64_t
-		/* of the active blocks; GP_BYTES_UNKNOWN: one of them is unknown */
-		requested_bytes;
+	/* of the active blocks; GP_BYTES_UNKNOWN: one of them is unknown */
+	uint64_t requested_bytes;
 	size_t first, blocks; /* in gp_memory.block, gaps included */
 };
 
@@ -102,12 +101,12 @@ struct gp_memory_device {
 	uint64_t driver_bytes, reserved_bytes, allocated_bytes; /* curves at this moment */
 	uint64_t active_bytes;					/* allocated and pending */
 	/*
-	 * memory of other processes, opened here (IPC): the driver counts it as theirs; in no curve
+	 * memory of other processes, opened here (IPC): in no curve, because the driver counts it
+	 * as theirs
 	 */
 	uint64_t imported_bytes;
-	uint64_t
-		/* of the active blocks; GP_BYTES_UNKNOWN: one of them is unknown */
-		requested_bytes;
+	/* of the active blocks; GP_BYTES_UNKNOWN: one of them is unknown */
+	uint64_t requested_bytes;
 	size_t first_segment, segments; /* by address */
 	size_t first_outside, outsides; /* most bytes first */
 };

@@ -91,9 +91,8 @@ struct gp_oom_facts {
 	uint64_t free_bytes;	/* of the device */
 	uint64_t limit_bytes;	/* of the framework; GP_BYTES_UNKNOWN: no limit is known */
 	uint64_t reserved_bytes, allocated_bytes; /* of the framework */
-	uint64_t
-		/* cached for other streams and private pools, not released when memory runs out */
-		elsewhere_bytes;
+	/* cached for other streams and private pools, not released when memory runs out */
+	uint64_t elsewhere_bytes;
 	uint64_t releasable_bytes;
 	/*
 	 * Largest request of the same pool size (small or large) that the cache serves: to the
@@ -125,8 +124,7 @@ struct gp_oom_finding {
 	const char *not_known; /* what a verdict would need to know, static text */
 };
 /*
- * What the driver keeps of its free memory: 2 MiB for whole segments, up to 16 MiB for pages
- * (driver 580).
+ * How much free memory the driver keeps: 2 MiB for segments, up to 16 MiB for pages (driver 580).
  */
 #define GP_KEPT_BY_DRIVER (32ull << 20)
 /* Applies the first rule that holds. */

@@ -57,10 +57,7 @@ struct gp_phase {
 	uint64_t time_ns;
 	uint64_t steady_calls;		/* calls with their middle not before `warm_ns` */
 	uint64_t mean_ns, deviation_ns; /* of the steady calls; 0: there are none */
-	/*
-	 * of the curve `of`: allocated and freed in the calls; any phase may have allocated the
-	 * freed ones
-	 */
+	/* of the curve `of`, in the calls; any phase may have allocated the freed bytes */
 	uint64_t allocated_bytes, freed_bytes;
 	/* allocated in a call and still live when that call ended, all calls added up */
 	uint64_t retained_bytes;
@@ -86,10 +83,7 @@ struct gp_phases {
 	 * them; it is unclear what their forward is.
 	 */
 	uint64_t forwards_named, forwards_none, forwards_unclear;
-	/*
-	 * Events of the whole recording by frames: their stacks show a phase; show none; are
-	 * unclear.
-	 */
+	/* Events of the whole recording whose stacks: show a phase; show none; are unclear. */
 	bool is_by_frames;
 	uint64_t frames_shown, frames_none, frames_unclear;
 	uint64_t bare_launches; /* without a stack: counted in the call around them, if any */
@@ -104,8 +98,7 @@ struct gp_phases {
 struct gp_phases_asked {
 	unsigned device; /* GP_DEVICE_UNKNOWN: all devices; the curves are added up */
 	/*
-	 * GP_CURVE_ALLOCATED or GP_CURVE_DRIVER; GP_CURVES: ALLOCATED if there are blocks, else
-	 * DRIVER
+	 * GP_CURVE_ALLOCATED or GP_CURVE_DRIVER; GP_CURVES: ALLOCATED if it has blocks, else DRIVER
 	 */
 	enum gp_curve of;
 	int64_t from_ns, to_ns;
@@ -135,10 +128,7 @@ enum gp_phases_by {
 	/* the only evidence are stacks, or stacks and backwards of the engine */
 	GP_PHASES_BY_FRAMES,
 };
-/*
- * The evidence for the phases of a recording's memory. Recordings with different evidence cannot be
- * compared.
- */
+/* Evidence for a recording's phases. Recordings with different evidence cannot be compared. */
 enum gp_phases_by gp_phases_by(const struct gp_info *info);
 /* "nvtx", "torch", "engine", "control", "derived", "frames"; NULL: not a source. */
 const char *gp_range_source_name(unsigned source);

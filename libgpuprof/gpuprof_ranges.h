@@ -30,10 +30,7 @@ struct gp_range_path {
 	const char *name;		/* "": the name is empty; NULL: unknown, or no range */
 	const char *domain;		/* NULL: the default domain */
 	unsigned source;		/* as of struct gp_phase */
-	/*
-	 * set by gp_range_paths_fold: the path with names that count up as "step #"; NULL: not
-	 * folded
-	 */
+	/* set by gp_range_paths_fold: path with counting names as "step #"; NULL: not folded */
 	const struct gp_range_path *folded;
 };
 

@@ -106,10 +106,7 @@ struct gp_names {
 	/* Index of the frame through which `library` was entered, by name; SIZE_MAX: none. */
 	size_t caller;
 };
-/*
- * The users' names of the place that these frames show. The frames must be unfolded and have
- * symbols.
- */
+/* The users' names of the place that these frames show. Pass unfolded frames with symbols. */
 void gp_recording_names(struct gp_recording *recording, const struct gp_frame *frame, size_t frames,
 			struct gp_names *out);
 
@@ -122,19 +119,14 @@ bool gp_frames_are_of_optimizer(const struct gp_frame *frame, size_t frames);
  * interpreter. Call gp_recording_names before, since it needs all frames.
  */
 size_t gp_frames_tell(struct gp_frame *frame, size_t frames);
-/*
- * True if they look equal: same function, file, line and module. Without a name: the same address.
- */
+/* True if they look equal: same function, file, line and module; without a name, same place. */
 bool gp_frame_reads_like(const struct gp_frame *a, const struct gp_frame *b);
 /*
  * A path within its package: "torch/nn/modules/module.py" in site-packages. Of the standard
  * library, the part after lib/python3.X. Else the whole path.
  */
 const char *gp_short_path(const char *path);
-/*
- * Shortens a function's name to at most 72 bytes. Long names lose their template arguments, or
- * their middle.
- */
+/* Shortens a function's name to at most 72 bytes: drops template arguments or its middle. */
 void gp_short_name(const char *name, char *out, size_t room);
 /*
  * A frame on one line: "aten::addmm", "AddmmBackward0", "autograd engine" if users know it by such
