@@ -101,7 +101,7 @@ struct gp_leak_seen {
 };
 
 struct gp_leaks {
-	/* samples are at begins of steps; if steps.why is set, in windows of time */
+	/* samples are at step starts; if steps.why is set, in windows of time */
 	struct gp_steps steps;
 	size_t usable_steps; /* steps in the span, after the warm-up */
 	int64_t window_ns;   /* 0: samples are at steps */
@@ -157,7 +157,7 @@ const char *gp_leak_kind(const struct gp_leak *leak);
 
 #define GP_GROWTH_STEPS_LEAST 24u /* after the warm-up; the later half of them is judged */
 
-/* The first rule that holds for a device's live bytes at the begins of steps. */
+/* The first rule that holds for a device's live bytes at step starts. */
 enum gp_growth_rule {
 	GP_GROWTH_WITHIN,  /* the slope does not exceed the limit */
 	GP_GROWTH_SWINGS,  /* the rise is not significant */
@@ -166,7 +166,7 @@ enum gp_growth_rule {
 	GP_GROWTH_SLOWS,   /* it slows down like a cache that fills */
 	GP_GROWTH_EXCEEDS, /* none of these */
 };
-/* Whether live bytes of a device at the begins of steps grow by more than a limit after warm-up. */
+/* Whether live bytes of a device at step starts grow by more than a limit after warm-up. */
 struct gp_growth_device {
 	unsigned device;
 	enum gp_curve of;      /* the framework's allocated bytes, else driver memory */
@@ -178,7 +178,7 @@ struct gp_growth {
 	size_t steps;		/* of the recording */
 	size_t warm;		/* of these, after the warm-up */
 	size_t first;		/* first judged step, from 1: the later half, up to the last step */
-	int64_t from_ns, to_ns; /* begins of the first and last judged step */
+	int64_t from_ns, to_ns; /* starts of the first and last judged step */
 	size_t devices;		/* devices with memory by then */
 	struct gp_growth_device device[GP_DEVICES];
 };

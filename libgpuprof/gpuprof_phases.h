@@ -87,8 +87,8 @@ struct gp_phases {
 	bool is_by_frames;
 	uint64_t frames_shown, frames_none, frames_unclear;
 	uint64_t bare_launches; /* without a stack: counted in the call around them, if any */
-	uint64_t unbalanced;	/* ends without a begin */
-	uint64_t unseen;	/* ranges with a missing begin or end */
+	uint64_t unbalanced;	/* ends without a start */
+	uint64_t unseen;	/* ranges with a missing start or end */
 	/* ranges of more threads, or more started ones at once, than can be followed */
 	uint64_t unkept;
 	char **folded; /* names that count up */

@@ -25,9 +25,9 @@ extern const char *const gp_step_source_names[GP_STEP_SOURCES]; /* "none", "rang
 
 struct gp_step {
 	int64_t begin_ns; /* of its first launch or allocation */
-	int64_t end_ns;	  /* begin of the next step; of the last step: its last event */
+	int64_t end_ns;	  /* start of the next step; of the last step: its last event */
 	uint64_t launches;
-	uint64_t live_bytes; /* at its begin: of the framework, else of the driver */
+	uint64_t live_bytes; /* at its start: of the framework, else of the driver */
 };
 
 /*

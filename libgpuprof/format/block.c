@@ -1,6 +1,6 @@
 /*
  * Blocks: the header's bytes, and the payload as one zstd frame around the columns. The memory of
- * zstd lies in the caller's scratch; nothing here allocates, locks or prints.
+ * zstd lies in the caller's scratch. This file does not allocate, lock or print.
  */
 #define ZSTD_STATIC_LINKING_ONLY
 #include "block.h"

@@ -33,7 +33,7 @@ enum gp_class {
 	GP_CLASSES,
 };
 
-/* Where the bytes of ALLOC, FREE, MAP live. On disk: never renumbered. */
+/* The kind of memory of ALLOC, FREE, MAP. On disk: never renumbered. */
 enum gp_space {
 	GP_SPACE_NONE = 0,
 	GP_SPACE_DEVICE = 1, /* cuMemAlloc, cuMemAllocPitch */
@@ -258,7 +258,7 @@ enum gp_count {
 	GP_COUNT_ANOMALIES = 262,	 /* events that contradict earlier ones */
 	GP_COUNT_THREADS = 263,
 	GP_COUNT_GAP_ORDER = 264,    /* 1 + order of the last GAP; 0: none */
-	GP_COUNT_NEWEST_ORDER = 265, /* the greatest order so far */
+	GP_COUNT_NEWEST_ORDER = 265, /* the highest order so far */
 	GP_COUNT_UNWRITTEN = 266,    /* MEMORY events of this checkpoint that no block holds */
 	GP_COUNT_SCOPES = 267,	     /* opened scopes */
 	GP_COUNT_SCOPE_SINCE = 268,  /* ticks when the open scope began; 0: none is open */

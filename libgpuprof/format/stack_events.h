@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Events that carry the caller's stack. */
+/* Events with the caller's stack. */
 enum gp_stack_on { GP_STACK_ON_ALLOC = 1, GP_STACK_ON_FREE = 2, GP_STACK_ON_LAUNCH = 4 };
 
 struct gp_stack_events {

@@ -11,7 +11,7 @@
 
 #define STARTED 1u /* RANGE_OPEN.code */
 #define GONE 2u
-#define EARLY 64u /* ends that are kept for later begins */
+#define EARLY 64u /* ends that are kept for later starts */
 
 struct gp_open_ranges {
 	const struct gp_range_watch *watch;
@@ -211,7 +211,7 @@ static void end_in_place(struct gp_open_ranges *r, struct gp_open_range *range,
 
 /*
  * Threads are drained one after the other, and each records its open ranges again when its turn
- * comes. An end may therefore be seen before its begin.
+ * comes. An end may therefore be seen before its start.
  */
 static void keep_early(struct gp_open_ranges *r, uint32_t thread, uint64_t since)
 {

@@ -12,11 +12,11 @@
 #define GP_RANGES_STARTED 4096u /* limit of open ranges */
 
 struct gp_open_range {
-	uint64_t time; /* ticks of its begin */
+	uint64_t time; /* ticks of its start */
 	uint64_t order;
 	uint64_t number; /* of a started range; 0: a pushed one */
 	uint32_t name, domain;
-	/* enum gp_range_source; 0: a range with an unknown begin, or ... */
+	/* enum gp_range_source; 0: a range with an unknown start, or ... */
 	uint32_t source;
 	uint32_t is_gone; /* ... one that ended on another thread, with its place not free yet */
 	uint32_t thread;  /* thread that opened it */
@@ -46,7 +46,7 @@ struct gp_range_watch {
 
 struct gp_range_counts {
 	uint64_t unbalanced; /* ends of ranges that were not open */
-	uint64_t unseen;     /* ranges with a missing begin or end */
+	uint64_t unseen;     /* ranges with a missing start or end */
 	uint64_t unkept;     /* ranges of threads beyond the limit, or started beyond it */
 };
 

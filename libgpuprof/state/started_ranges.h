@@ -1,5 +1,5 @@
 /*
- * Open started ranges in the order of their begins, found by number and source. Slots never move,
+ * Open started ranges in the order of their starts, found by number and source. Slots never move,
  * so each end costs the same. All zeros are an empty list. No I/O, no memory of its own.
  */
 #ifndef GP_STARTED_RANGES_H

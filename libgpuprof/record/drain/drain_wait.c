@@ -5,7 +5,7 @@
  */
 #include "../recorder.h"
 
-#define HUNG_NS 1000000000ll /* no turn for so long: the disk hangs, or no CPU is free */
+#define HUNG_NS 1000000000ll /* no turn in this time: the disk hangs, or no CPU is free */
 /* limit for the whole process at once, and a tenth of its time */
 #define WAIT_MOST_NS 10000000000ll
 #define WAIT_SHARE 10

@@ -32,7 +32,7 @@ static void write_out(struct gp_recorder *r, struct gp_outgoing *out, uint16_t f
 
 bool gp_segment_put(struct gp_recorder *r, size_t bytes)
 {
-	/* blocks without the begin of their segment are unreadable */
+	/* blocks without the start of their segment are unreadable */
 	return r->has_segment && gp_file_put(&r->writer, r->block, bytes);
 }
 

@@ -25,9 +25,9 @@ enum gp_native_kind {
 /*
  *	bit 0  kind (3)   3  cfa (16, signed)   19  frame (12, signed)   31  tag (33)
  *
- * Offsets in words. `frame`: where the caller's frame pointer is saved, from the CFA; 0: nowhere,
- * it still is in its register. The tag and the number of the line are, together, the key times an
- * odd number: a bijection, so an equal tag is an equal key.
+ * Offsets in words. `frame`: where the caller's frame pointer is saved, from the CFA; 0: it is
+ * still in its register. The tag and the line number together are the key times an odd number. That
+ * is a bijection, so equal tags mean equal keys.
  */
 #define GP_NATIVE_LINES_LOG 14
 #define GP_NATIVE_WAYS 8u

@@ -498,7 +498,7 @@ walk_now(struct gp_native_thread *t, const struct gp_native_look *look, uintptr_
 	return kept ? &kept->stack : &w.out->entry.stack;
 }
 
-/* The begin of the stack. False: unknown. */
+/* The start of the stack. False: unknown. */
 GP_HOT bool look_at(struct gp_native_thread *t, const void *frame_address,
 		    struct gp_native_look *look)
 {

@@ -1,9 +1,9 @@
 /*
  * A fork waits until no thread is inside the unwinder or the loader's list of objects through the
- * recorder (DESIGN 3.11). Otherwise their locks would stay held in the child for ever. The fork
+ * recorder (DESIGN 3.11). Otherwise their locks would stay held in the child forever. The fork
  * closes the gate and waits at most 50 ms, because a thread inside may need a lock of the forking
  * thread. So a thread must not stay inside for long. Signals wait until it has left, except those
- * of a fault. A handler that jumps out would leave the thread inside for ever, with the loader's
+ * of a fault. A handler that jumps out would leave the thread inside forever, with the loader's
  * lock.
  */
 #ifndef GP_FORK_GATE_H

@@ -1,6 +1,6 @@
 /*
  * Blocks signals while a thread holds something that it must release: a handler that jumps away
- * would keep it for ever. Signals of a fault are not blocked, because the kernel kills a process
+ * would keep it forever. Signals of a fault are not blocked, because the kernel kills a process
  * that blocks them. Two system calls, so for slow halves only. Keeps errno.
  */
 #ifndef GP_HELD_SIGNALS_H

@@ -72,7 +72,7 @@ static void put_padded(struct text *t, uint64_t number, unsigned digits)
 
 /*
  * UTC as 20260131T235959: sortable, without blanks or colons. Not gmtime_r: it takes libc's time
- * zone lock, which may stay held for ever in a forked child. Days to date as in Howard Hinnant's
+ * zone lock, which may stay held forever in a forked child. Days to date as in Howard Hinnant's
  * chrono-compatible calendar algorithms.
  */
 static void put_moment(struct text *t, uint64_t unix_ns)

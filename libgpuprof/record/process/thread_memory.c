@@ -74,7 +74,7 @@ struct gp_thread_piece {
 
 #define PAGE 4096u
 /*
- * Pieces begin at different distances from the begin of a page. The most used fields come first. A
+ * Pieces begin at different distances from the start of a page. The most used fields come first. A
  * processor's first cache has few places for one distance: eight in a Zen 4, twelve in a Sapphire
  * Rapids.
  */

@@ -42,7 +42,7 @@ struct gp_python_stack {
 	struct gp_python_row *row; /* its first one; NULL: none */
 	/* gp_python_code_frees_in_all() when those of the rows were last equal */
 	uint64_t code_frees;
-	uint32_t content;    /* a number that is unique for this content for ever; never 0 */
+	uint32_t content;    /* a number that is unique for this content forever; never 0 */
 	uint32_t id;	     /* the caller's, like `why` */
 	uint16_t follower;   /* the stack found after this one the last time; 0: none */
 	uint16_t other;	     /* the one before that: at the end of a loop it follows again */

@@ -88,7 +88,7 @@ struct gp_python_walk {
  */
 unsigned gp_python_walk(struct gp_python_frame *frames, unsigned most, struct gp_python_walk *walk);
 
-/* The same in two steps: python_memo.h finds the begin; a stack that it lacks is walked. */
+/* The same in two steps: python_memo.h finds the start; a stack that it lacks is walked. */
 struct gp_python_start {
 	const void *frame;  /* the innermost, begun or not */
 	const void *cframe; /* if the interpreter has such */

@@ -1,5 +1,5 @@
 /*
- * A caller keeps a handle from the begin of a range to its end, if the end may come on another
+ * A caller keeps a handle from the start of a range to its end, if the end may come on another
  * thread. The handle has the thread of the range. A thread owns a block with one handle for each
  * range that it may have open. The memory is never unmapped, so a handle can be read even after its
  * thread ended. No lock, no malloc; a thread's first one maps two pages.
@@ -20,7 +20,7 @@ struct gp_range_handles;
 
 struct gp_range_handle {
 	const void *shown; /* the caller's: the value by which it finds the range */
-	/* unique from its begin to its end, even; 0: free. Published last */
+	/* unique from its start to its end, even; 0: free. Published last */
 	_Atomic uint64_t key;
 	_Atomic uint64_t since; /* ticks of its push: with the thread, it identifies the range */
 	/* gp_thread.generation << 32 | its thread in the recording; 0: not recorded there */

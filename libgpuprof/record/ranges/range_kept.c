@@ -194,7 +194,7 @@ static GP_COLD void close_own(struct gp_range_thread *own, uint64_t handle)
 		gp_range_heed_pop(own, e.name, k, is_opener);
 }
 
-/* One that is deeper than the limit: its begin was lost, and so is its end. */
+/* One that is deeper than the limit: its start was lost, and so is its end. */
 static GP_COLD void pop_deep(struct gp_range_thread *own, enum gp_range_source source,
 			     struct gp_range_handle *h)
 {

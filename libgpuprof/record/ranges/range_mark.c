@@ -116,7 +116,7 @@ GP_COLD void gp_range_pop_frame(enum gp_range_source source, const struct gp_ran
 	const struct gp_range_thread *own = gp_thread.ranges;
 	if (own && !frame)
 		end_left(own);
-	if (!own || !frame || frame->word[0] == 0) { /* its begin was not kept */
+	if (!own || !frame || frame->word[0] == 0) { /* its start was not kept */
 		gp_range_pop(source, 0);
 		return;
 	}
@@ -307,7 +307,7 @@ GP_HOT_TEXT int64_t gp_range_pop(enum gp_range_source source, uint32_t domain)
 		else
 			level = pop_below(own, source, domain, &name);
 		if (gp_unlikely(is_on && !own && gp_thread.has_lost_ranges))
-			/* its begin was not kept for lack of memory either */
+			/* its start was not kept for lack of memory either */
 			gp_count_lost(GP_RANGE_POP);
 		else if (is_on)
 			record_pop(source, domain, own ? own->depth : 0, level < 0);
@@ -324,7 +324,7 @@ void gp_range_thread_end(struct gp_thread *t)
 	struct gp_range_thread *own = t->ranges;
 	if (!own)
 		return;
-	own->deeper = 0; /* their ends are not kept, like their begins */
+	own->deeper = 0; /* their ends are not kept, like their starts */
 	while (own->depth) {
 		const struct gp_pushed_range *e = &own->open[own->depth - 1];
 		/* of two ends, here and on another thread, one counts */
