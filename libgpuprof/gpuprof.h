@@ -528,9 +528,9 @@ enum gp_no_events {
 	GP_SILENT_STRANGER,  /* it belongs to another user */
 	GP_SILENT_ELSEWHERE, /* it records, but its rings are outside of the searched places */
 	GP_SILENT_ENDED,     /* its recording has ended; the process still runs */
-	GP_SILENT_EARLY,     /* the library is loaded; it has no event yet, or recording is off */
-	GP_SILENT_APART,     /* the library is not loaded */
-	GP_SILENT_UNKNOWN,   /* the kernel does not show the process */
+	GP_SILENT_EARLY,   /* the library is loaded; no event has come yet, or it must not record */
+	GP_SILENT_APART,   /* the library is not loaded */
+	GP_SILENT_UNKNOWN, /* the kernel does not show the process */
 };
 struct gp_not_recording {
 	enum gp_no_events why;

@@ -334,8 +334,8 @@ struct gp_event_info {
  */
 extern const struct gp_event_info gp_event_infos[GP_KINDS];
 /*
- * True for actions of the job. False for definitions and checkpoints, whose times may be later than
- * their place, as after the slow inspection of a module.
+ * True for actions of the job. False for definitions and checkpoints, whose times may not match
+ * their place, as of a module that took long to inspect.
  */
 bool gp_is_happening(unsigned kind);
 /*

@@ -196,7 +196,7 @@ struct gp_control {
 	char output[1024]; /* absolute path of the recording */
 	uint32_t clock;
 	_Atomic uint32_t rings; /* number of rings in the file; ring 0 is the drain thread's own */
-	/* byte 0 stays locked while the owner lives; an unlocked byte means that it is dead */
+	/* 1: the owner cannot lose its lock on byte 0, so an unlocked byte means that it is dead */
 	uint32_t is_lock_sure;
 	uint32_t slots; /* as in the header of the recording */
 	uint64_t slot_bytes;

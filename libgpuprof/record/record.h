@@ -56,15 +56,15 @@ struct gp_thread {
 	uint64_t context; /* interpose's: current CUcontext, 0 unknown */
 	/* order of this thread's last FREE or UNMAP, which free_failed undoes */
 	uint64_t last_free_order;
-	uint32_t generation;		/* gp_recorder.generation that `ring` belongs to */
-	bool is_drain;			/* the recorder's own thread */
-	bool has_lost_ranges;		/* there was no memory for `ranges` when a range began */
-	uint16_t is_ring_wanted;	/* counted in gp_recorder.rings_wanted */
-	uint16_t ends;			/* rounds of destructors that called the recorder */
-	uint16_t is_end_told;		/* recorder.c's: glibc has room for the value of our key */
-	uint32_t launches_bare;		/* number of next launches without a stack: stack_take.h */
-	uint64_t retry_ns;		/* without a ring: when to request one again */
-	struct gp_stack_memo *memo;	/* stack_take.c's */
+	uint32_t generation;	    /* gp_recorder.generation that `ring` belongs to */
+	bool is_drain;		    /* the recorder's own thread */
+	bool has_lost_ranges;	    /* there was no memory for `ranges` when a range began */
+	uint16_t is_ring_wanted;    /* counted in gp_recorder.rings_wanted */
+	uint16_t ends;		    /* rounds of destructors that called the recorder */
+	uint16_t is_end_told;	    /* recorder.c's: glibc has room for the value of our key */
+	uint32_t launches_bare;	    /* how many of the next launches get no stack: stack_take.h */
+	uint64_t retry_ns;	    /* without a ring: when to request one again */
+	struct gp_stack_memo *memo; /* stack_take.c's */
 	struct gp_thread_pieces pieces; /* for its memos of stacks */
 	struct gp_range_thread *ranges; /* range_mark.c's; a forked child keeps it */
 	struct gp_native_bounds bounds; /* left_behind.c's: bounds of the thread's own stack */

@@ -17,7 +17,7 @@ static struct {
 	_Atomic uint64_t opened_ns; /* MONOTONIC_RAW */
 	_Atomic uint64_t ranges;    /* number of ranges that have opened it */
 	/*
-	 * Number of the range that is open and whose end closes the scope; 0: none. Set after the
+	 * Number of the open span if the end of its range closes it; 0: none. Set after the
 	 * word was exchanged, and cleared before any close exchanges it. So no thread finds the
 	 * number of an old span with the word of the next one.
 	 */
