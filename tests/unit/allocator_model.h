@@ -1,6 +1,6 @@
 /*
- * PyTorch's caching allocator, written down once more as plainly as can be: a list of blocks, every
- * search a walk along all of it. It answers whether one request succeeds.
+ * A second, plain implementation of PyTorch's caching allocator: a list of blocks that every search
+ * walks from end to end. It answers whether one request succeeds.
  */
 #ifndef ALLOCATOR_MODEL_H
 #define ALLOCATOR_MODEL_H
@@ -12,7 +12,7 @@ struct model_block {
 	size_t arena, segment;
 	bool is_small, is_expandable, is_private;
 	bool is_free, is_pending, is_unmapped;
-	bool begins, ends; /* of what is one piece: a segment, a reservation */
+	bool begins, ends; /* borders of a segment or a reservation */
 	uint64_t range;	   /* where the reservation's pages begin */
 };
 
@@ -70,7 +70,10 @@ static inline void model_load(struct model *m, const struct layout *l, const uin
 					 .is_expandable = g->is_expandable,
 					 .is_private = l->arena[g->arena].user_pool != 0 };
 		if (!is_first) {
-			/* the hole comes before this range; other pools' segments lie elsewhere */
+			/*
+			 * an unmapped hole lies in front of this range; segments of other pools lie
+			 * elsewhere
+			 */
 			b.is_free = b.is_unmapped = true;
 			b.address = r->address + r->bytes;
 			b.bytes = g->address - b.address;
@@ -143,7 +146,7 @@ static inline uint64_t model_alloc_size(const struct model *m, uint64_t size)
 	return (size + (uint64_t)(2 * MIB) - 1) / (uint64_t)(2 * MIB) * (uint64_t)(2 * MIB);
 }
 
-/* c: what is free and mapped before an unmapped block, or that block */
+/* c: index of the free mapped block before an unmapped block, or of the unmapped block itself */
 static inline bool model_has_addresses(const struct model *m, size_t c, uint64_t size)
 {
 	uint64_t bytes = 0;
@@ -226,7 +229,7 @@ static inline void model_release(struct model *m)
 		model_insert(m, k + 2, tail);
 		k += 2;
 	}
-	/* what is left of them without a byte */
+	/* drop the parts that have no bytes left */
 	size_t kept = 0;
 	for (size_t k = 0; k < m->blocks; k++)
 		if (m->block[k].bytes != 0)

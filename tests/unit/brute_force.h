@@ -1,7 +1,7 @@
 /*
- * The live state as slowly and plainly as can be: a list, searched from end to end; every figure
- * summed anew after each event. Shares nothing with libgpuprof/state but the vocabulary. Histories
- * must be complete and in order.
+ * The live state in the simplest form: a list that is searched from end to end. Every figure is
+ * summed again after each event. Shares only the vocabulary with libgpuprof/state. Histories must
+ * be complete and in order.
  */
 #ifndef BRUTE_FORCE_H
 #define BRUTE_FORCE_H
@@ -18,7 +18,7 @@ struct brute_entry {
 	bool is_pending, is_mapped, is_told;
 };
 struct brute {
-	struct brute_entry *entry; /* dead ones stay: a refused free brings them back */
+	struct brute_entry *entry; /* dead entries stay: a refused free makes them live again */
 	size_t entries, room;
 	uint64_t now[2][GP_CURVES], peak[2][GP_CURVES], peak_order[2][GP_CURVES];
 	uint64_t pending[2];
@@ -102,7 +102,7 @@ static inline bool brute_has_segment(const struct brute *b, uint64_t address)
 			return true;
 	return false;
 }
-/* A segment, or range, just like that memory of the driver. */
+/* Adds a segment or a range with the address and size of that driver memory. */
 static inline void brute_tell(struct brute *b, size_t like, const struct gp_record *r)
 {
 	struct brute_entry e = b->entry[like];
@@ -116,7 +116,7 @@ static inline void brute_tell(struct brute *b, size_t like, const struct gp_reco
 	e.device = r->device;
 	brute_keep(b, e);
 }
-/* The first block that names its arena in memory of the driver. */
+/* Adds the segment of driver memory for the first block in it that names its arena. */
 static inline void brute_derive(struct brute *b, size_t in, const struct gp_record *r)
 {
 	size_t entries = b->entries;
@@ -214,7 +214,7 @@ static inline void brute_apply(struct brute *b, const struct gp_record *r)
 				e->space == GP_SPACE_PHYSICAL && r->kind == GP_UNMAP_FAILED,
 			e->is_dead = false, e->killed_by = UINT64_MAX;
 	}
-	/* a segment does not outlive its memory */
+	/* a segment ends with its memory */
 	for (size_t i = 0; i < b->entries; i++) {
 		struct brute_entry *e = &b->entry[i], *s;
 		if (e->is_dead && e->killed_by == r->order && e->space < GP_SPACE_MAPPED &&

@@ -1,6 +1,6 @@
 /*
- * For tests of what is captured, seen by a job in a forked child (are its launches recorded?) and
- * by readers of its recording.
+ * For tests of captures: checks in a forked child (are its launches recorded?) and checks of its
+ * recording.
  */
 #ifndef CAPTURED_CHILD_H
 #define CAPTURED_CHILD_H
@@ -26,7 +26,7 @@ static inline void allocate(void)
 	put_memory(GP_ALLOC, atomic_fetch_add(&address, 4096));
 }
 
-/* Allocations always are, launches where it is captured. */
+/* Allocations are recorded always, launches only during a capture. */
 static inline bool is_launch_recorded(void)
 {
 	allocate();
@@ -68,7 +68,10 @@ static inline uint64_t start(const char *text)
 
 /* ---- readers ---- */
 
-/* How many spans, launches and allocations; by whom the last span was opened and closed. */
+/*
+ * Checks the numbers of spans, launches and allocations, and the causes that opened and closed the
+ * last span.
+ */
 static inline void assert_recorded(const char *name, uint64_t spans, uint64_t launches,
 				   uint64_t allocs, unsigned by)
 {

@@ -1,6 +1,6 @@
 /*
- * For tests of walks that follow others: whether two walks gave the same, and frames of all kinds
- * that write nothing into their memory, so that what others left still stands in it.
+ * For tests of walks that follow earlier walks: a comparison of two walks, and frames of all kinds.
+ * The frames leave their memory unwritten, so that values of earlier frames stay in it.
  */
 #ifndef FOLLOW_FRAMES_H
 #define FOLLOW_FRAMES_H
@@ -26,7 +26,7 @@ static inline const char *stacks_differ(const struct gp_native_stack *a,
 	return a->end != b->end ? "ends" : NULL;
 }
 
-/* Also what the memo will compare, and what the next walk goes by. NULL: nothing differs. */
+/* Also compares what the memo will compare and what the next walk uses. NULL: no difference. */
 static inline const char *walked_differs(const struct gp_native_walked *a,
 					 const struct gp_native_walked *b)
 {
@@ -56,8 +56,8 @@ static inline const char *walked_differs(const struct gp_native_walked *a,
 #if defined(__x86_64__)
 #define FOLLOW_FRAMES 1
 /*
- * Each calls what the next word of its script says; the room's size, and what the saving one puts
- * into the frame pointer's register, is the word before that.
+ * Each function calls the function that the next word of its script names. The word before that is
+ * the size of the room, or the value for the frame pointer's register in follow_saving.
  */
 void follow_fixed(const uintptr_t *script), follow_wide(const uintptr_t *script);
 void follow_room(const uintptr_t *script), follow_saving(const uintptr_t *script);
@@ -83,7 +83,7 @@ __asm__(".pushsection .text\n"
 	".cfi_def_cfa_offset 8\n"
 	"	ret\n"
 	".cfi_endproc\n"
-	"follow_room:\n" /* as large as the script says */
+	"follow_room:\n" /* frame size: from the script */
 	".cfi_startproc\n"
 	"	push %rbp\n"
 	".cfi_def_cfa_offset 16\n"
@@ -97,7 +97,7 @@ __asm__(".pushsection .text\n"
 	".cfi_def_cfa %rsp, 8\n"
 	"	ret\n"
 	".cfi_endproc\n"
-	"follow_saving:\n" /* has another use for the frame pointer's register */
+	"follow_saving:\n" /* uses the frame pointer's register for another value */
 	".cfi_startproc\n"
 	"	push %rbp\n"
 	".cfi_def_cfa_offset 16\n"
@@ -113,7 +113,8 @@ __asm__(".pushsection .text\n"
 	".cfi_def_cfa_offset 8\n"
 	"	ret\n"
 	".cfi_endproc\n"
-	"follow_aligned:\n" /* its caller's stack pointer is a word of it, as compilers do it */
+	/* keeps its caller's stack pointer in a word of the frame, as compilers do */
+	"follow_aligned:\n"
 	".cfi_startproc\n"
 	"	lea 8(%rsp), %r10\n"
 	".cfi_def_cfa %r10, 0\n"

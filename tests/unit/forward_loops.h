@@ -1,6 +1,6 @@
 /*
- * Training loops as recordings: the ranges that PyTorch opens and that a job may open around them,
- * each by a letter; launches are counted.
+ * Training loops as recordings: the ranges that PyTorch opens and the ranges that a job may open
+ * around them. A letter stands for each range; launches are counted.
  */
 #ifndef FORWARD_LOOPS_H
 #define FORWARD_LOOPS_H

@@ -1,8 +1,9 @@
 /*
- * A caching allocator as plainly as can be, and what a recorder with details writes of it: arenas
- * with whole and with expandable segments, blocks that are freed at once or after other streams,
- * memory outside. Knows where everything is, in unsorted lists searched from end to end, so that
- * the state that is read back can be compared. Shares nothing with libgpuprof/analyze.
+ * A plain model of a caching allocator, and the events that a recorder with allocator details
+ * writes of it. It has arenas with whole and with expandable segments, blocks that are freed at
+ * once or after other streams, and memory outside. All places are in unsorted lists that are
+ * searched from end to end, for comparison with the state that is read back. Shares nothing with
+ * libgpuprof/analyze.
  */
 #ifndef FRAMEWORK_MODEL_H
 #define FRAMEWORK_MODEL_H
@@ -396,7 +397,7 @@ static inline void assert_blocks(const struct model *m, const struct gp_memory *
 		at += b->bytes;
 		if (is == NULL) {
 			assert_int_equal(b->state, GP_STATE_FREE);
-			assert_false(was_free); /* gaps are whole */
+			assert_false(was_free); /* neighbouring gaps are one gap */
 			was_free = true;
 			continue;
 		}
@@ -442,7 +443,7 @@ static inline void assert_segment(const struct model *m, const struct gp_memory 
 	assert_int_equal(a->user_pool, arena == 6 ? 3 : 0);
 }
 
-/* Everything that is read back is there, and everything that is there is read back. */
+/* The state that is read back equals the model, in both directions. */
 static inline void assert_memory(const struct model *m, const struct gp_memory *memory)
 {
 	unsigned blocks = 0;

@@ -1,6 +1,6 @@
 /*
- * What a caching allocator did, as a recording of several segments, with what the model was like at
- * some moments of it: failures and snapshots stand right behind them.
+ * The history of a caching allocator as a recording of several segments, with copies of the model
+ * at some moments. Failures and snapshots follow directly after these moments.
  */
 #ifndef FRAMEWORK_STORY_H
 #define FRAMEWORK_STORY_H
@@ -37,7 +37,7 @@ static void take_moment(struct story *s, unsigned i)
 		    (struct gp_record){ .kind = i % 2 ? GP_OOM : GP_ALLOC_FAILED,
 					.code = 2,
 					.alloc_failed.bytes = i % 2 ? 0 : MIB });
-		/* no failure for want of memory */
+		/* this failure has another cause than lack of memory */
 		put(w, 1, (struct gp_record){ .kind = GP_ALLOC_FAILED, .code = 1 });
 	} else if (i % 3 == 1) {
 		s->snapshot[s->snapshots++] = i;

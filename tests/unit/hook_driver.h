@@ -1,7 +1,7 @@
 /*
- * The wrappers with all behind them, and what they run against: a driver made of functions in this
- * file, each counting its calls and giving the answer that the test set, and a ring that nobody
- * drains. Included once by a test program; cmocka's headers come first.
+ * The wrappers and all code behind them, against a driver made of functions in this file and a ring
+ * that is never drained. Each driver function counts its calls and returns what the test set. A
+ * test program includes this file once, after cmocka's headers.
  */
 #ifndef HOOK_DRIVER_H
 #define HOOK_DRIVER_H
@@ -38,7 +38,7 @@ bool gp_resolve_call(const char *symbol, void **real)
 	return false;
 }
 
-/* ---- the framework's allocator, as far as it is asked ---- */
+/* ---- the framework's allocator: the functions that the recorder calls ---- */
 
 static double fraction;
 static unsigned attached;
@@ -90,7 +90,7 @@ static CUresult called(enum gp_cuda_row row)
 {
 	driver.row_calls[row]++;
 	driver.seen_at_call = committed();
-	errno = EPIPE; /* a driver may leave anything there, and callers may look */
+	errno = EPIPE; /* a driver may change errno, and callers may read it */
 	return driver.result;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Random histories of blocks that are used by launches and copies, written as a recording and kept
- * as a model beside it: each life with all of its uses, as launches by then and moments.
+ * Random histories of blocks that launches and copies use, as a recording and as a model. The model
+ * has each block's life with all uses: their moments, and the number of launches by then.
  */
 #ifndef IDLE_HISTORY_H
 #define IDLE_HISTORY_H
@@ -21,7 +21,8 @@ struct life {
 	uint64_t bytes, born, freed; /* launches by then */
 	int64_t born_ns, freed_ns;
 	uint64_t order, end_order; /* of events: which lived at once */
-	size_t first_use, uses;	   /* in `moment`, of this life alone, when the history is over */
+	/* indexes in `moment`: the uses of this life, complete when the history ends */
+	size_t first_use, uses;
 	uint32_t stack;
 	bool is_freed;
 };
@@ -89,7 +90,7 @@ static inline void model_free(struct writer *w, unsigned place)
 	model.now[place] = 0;
 }
 
-/* False: nothing lives there. */
+/* False: the address is not in a live block. */
 static inline bool model_use(uint64_t address)
 {
 	if (address - SEGMENT >= SEGMENT_BYTES)
@@ -111,7 +112,7 @@ static inline uint64_t draw(uint64_t below)
 	return (seed >> 33) % below;
 }
 
-/* Mostly what lives, anywhere in it; now and then what does not, or is of nobody. */
+/* Mostly an address inside a live block; sometimes one in a dead block or outside of all memory. */
 static inline uint64_t any_address(void)
 {
 	unsigned place = (unsigned)draw(PLACES / 4);
@@ -120,7 +121,7 @@ static inline uint64_t any_address(void)
 	return SEGMENT + place * PLACE_BYTES + draw(draw(8) ? 512 : PLACE_BYTES);
 }
 
-/* A launch of any thread with several addresses; the uses are as they stand behind it. */
+/* A launch of any thread with several addresses; its uses follow it. */
 static inline void put_launch(struct writer *w)
 {
 	unsigned thread = (unsigned)draw(4), words = (unsigned)draw(9);
@@ -153,7 +154,7 @@ static inline void put_copy(struct writer *w)
 	model.events++;
 }
 
-/* Work that may have used all that lives. */
+/* Work that may have used all live memory. */
 static inline void put_unseen(struct writer *w)
 {
 	struct gp_record lost = { .kind = GP_LOST, .device = GP_DEVICE_UNKNOWN };
@@ -188,7 +189,7 @@ static inline void begin_history(struct writer *w, const char *name, uint32_t sl
 				.alloc = { .address = SEGMENT, .bytes = SEGMENT_BYTES } });
 }
 
-/* One in `unseen` events is unseen work; 0: none is. */
+/* One in `unseen` events is unseen work; 0: none. */
 static inline void random_history(struct writer *w, unsigned events, unsigned unseen)
 {
 	for (unsigned k = 0; k < events; k++) {

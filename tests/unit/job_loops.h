@@ -1,4 +1,4 @@
-/* Loops of many kinds, each with what makes its steps hard to find. See job_model.h. */
+/* Loops of many kinds, each with a property that makes its steps hard to find. See job_model.h. */
 #ifndef JOB_LOOPS_H
 #define JOB_LOOPS_H
 
@@ -63,7 +63,7 @@ static void loop_evaluating(struct job *j, unsigned steps)
 	}
 }
 
-/* Lengths change from batch to batch, and with them what kernels a library takes. */
+/* Lengths change from batch to batch, and with them the kernels that a library chooses. */
 static void loop_lengths(struct job *j, unsigned steps)
 {
 	for (unsigned k = 0; k < steps; k++) {
@@ -150,12 +150,12 @@ static void loop_adversarial(struct job *j, unsigned steps)
 	for (unsigned k = 0; k < steps; k++) {
 		begin_turn(j);
 		drop_grads(j);
-		pass_of_images(j, j->layers); /* the one that tells, real */
+		pass_of_images(j, j->layers); /* discriminator, real data */
 		operate_short(j, K_LOSS, 94, 512);
 		pass_back(j, j->layers, true);
-		pass_of_images(j, j->layers); /* the one that makes, */
+		pass_of_images(j, j->layers); /* generator */
 		job_keep(j, operate(j, K_TANH, 95, job_size(j)));
-		pass_of_images(j, j->layers); /* and what it made is told */
+		pass_of_images(j, j->layers); /* discriminator, generated data */
 		operate_short(j, K_LOSS, 94, 512);
 		pass_back(j, j->layers, false);
 		optimize(j);
@@ -171,7 +171,7 @@ static void loop_adversarial(struct job *j, unsigned steps)
 	}
 }
 
-/* An agent acts, then learns from what it remembers. */
+/* An agent acts, then learns from its replay memory. */
 static void loop_reinforced(struct job *j, unsigned steps)
 {
 	for (unsigned k = 0; k < steps; k++) {
@@ -248,7 +248,7 @@ static void loop_requests(struct job *j, unsigned steps)
 	}
 }
 
-/* A line every ten steps, the norms of the weights every fifty. */
+/* A log line every ten steps, the norms of the weights every fifty. */
 static void loop_logging(struct job *j, unsigned steps)
 {
 	for (unsigned k = 0; k < steps; k++) {
@@ -261,7 +261,7 @@ static void loop_logging(struct job *j, unsigned steps)
 	}
 }
 
-/* Five sums every seven steps, all of them alike: a loop, but none around a step. */
+/* Five sums every seven steps, all alike: they form a loop, but not around a step. */
 static void loop_logging_much(struct job *j, unsigned steps)
 {
 	for (unsigned k = 0; k < steps; k++) {
@@ -279,7 +279,7 @@ static void loop_logging_much(struct job *j, unsigned steps)
 	}
 }
 
-/* Autograd's own thread goes backward, and a third one fetches what comes next at any moment. */
+/* Autograd's own thread runs backward, and a third thread fetches the next data at any moment. */
 static void loop_threads(struct job *j, unsigned steps)
 {
 	for (unsigned k = 0; k < steps; k++) {
@@ -320,7 +320,7 @@ static void loop_accumulating_evaluating(struct job *j, unsigned steps)
 	}
 }
 
-/* A compiler made one kernel of many. */
+/* A compiler fused many kernels into one. */
 static void loop_compiled(struct job *j, unsigned steps)
 {
 	for (unsigned k = 0; k < steps; k++) {
@@ -373,7 +373,7 @@ static const struct job_loop job_loops[] = {
 	{ .name = "killed midway", .run = loop_plain, .is_cut = true },
 };
 
-/* A job that works as `loop` does. The caller sets what else it has, and calls job_begin(). */
+/* A job that works as `loop` does. The caller sets other fields, and calls job_begin(). */
 static inline struct job *fixture_job(const struct job_loop *loop, const char *name, uint64_t seed,
 				      uint32_t slots, uint64_t slot_bytes)
 {

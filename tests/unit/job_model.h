@@ -1,7 +1,7 @@
 /*
  * Jobs as recordings: training and inference loops of many kinds, made of the launches and blocks
- * that such loops have, with what is true of them: when each step began and ended its own work, and
- * what is kept for ever. Everything is drawn from one seed.
+ * that such loops have. The true values are kept beside: when each step began and ended its own
+ * work, and the blocks that are kept for ever. All numbers are drawn from one seed.
  */
 #ifndef JOB_MODEL_H
 #define JOB_MODEL_H
@@ -15,7 +15,7 @@
 #define JOB_KERNELS 64u
 #define CACHE_MOST 128u
 #define LEAK_STACK 200u
-#define SPREAD_STACK 220u /* and those behind it */
+#define SPREAD_STACK 220u /* this one and higher ones */
 
 enum kernel {
 	K_EMBED = 1,
@@ -34,13 +34,13 @@ enum kernel {
 	K_NORM_BACK,
 	K_EMBED_BACK,
 	K_ACCUMULATE,
-	K_NORM_GRADS, /* from here the names say what they are for */
+	K_NORM_GRADS, /* from here on, the kernel names show their purpose */
 	K_ADAM,
 	K_ADAM_ROOT,
 	K_UNSCALE,
 	K_CLIP,
 	K_AVERAGE,
-	K_ZERO, /* these say nothing */
+	K_ZERO, /* from here on, they do not */
 	K_ARGMAX,
 	K_EQUAL,
 	K_SUM,
@@ -62,15 +62,15 @@ enum kernel {
 	K_COPY,
 	K_ROUTE,
 	K_NOISE,
-	K_FUSED, /* and those behind it: of a compiler */
+	K_FUSED, /* from here on: kernels of a compiler */
 };
 
-/* What the stacks of a leak that is spread over many have in common. */
+/* The frames that the stacks of a spread leak have in common. */
 enum job_spread {
-	SPREAD_NOT,	/* it is one; all stacks of the job are of one line, too */
-	SPREAD_HELPER,	/* a line of the user's own that many others call */
-	SPREAD_PACKAGE, /* a line of a package that many of the user's call */
-	SPREAD_LINES,	/* nothing but whose it is */
+	SPREAD_NOT,	/* the leak has one stack; all stacks of the job are of one line, too */
+	SPREAD_HELPER,	/* a line of the user's code that many others call */
+	SPREAD_PACKAGE, /* a line of a package that many lines of the user call */
+	SPREAD_LINES,	/* only the owner */
 };
 
 struct truth {
@@ -89,23 +89,25 @@ struct job {
 	uint64_t bytes[JOB_CELLS];
 	struct truth step[JOB_STEPS_MAX];
 	size_t steps;
-	bool is_capturing;   /* what is launched is not run */
-	bool is_core;	     /* what comes now is the step's own work */
-	uint64_t set_up;     /* the last work that the first step may not have; 0: none */
+	bool is_capturing;   /* launches are captured and do not run */
+	bool is_core;	     /* the next work is the step's own */
+	uint64_t set_up;     /* time of the last work that the first step may not have; 0: none */
 	uint32_t kept[4096]; /* activations of the pass under way */
 	size_t keeps;
 	uint32_t grad[256], state[512];
 	size_t grads, states;
-	/* what a job keeps longer than a step */
+	/* memory that a job keeps longer than a step */
 	unsigned caches; /* their size; 0: it has none */
 	uint32_t table[CACHE_MOST], ring[CACHE_MOST], heap[CACHE_MOST];
 	bool is_in_table[CACHE_MOST];
 	size_t rings, heaps;
-	/* each turn from this one on keeps a block for ever, or each so many-th; 0: none does */
+	/*
+	 * each turn from this one on keeps a block for ever, or one turn in so many; 0: none does
+	 */
 	size_t leaks_from, leaks_every;
 	uint64_t leaked_at; /* the first time */
 	enum job_spread spread;
-	unsigned spread_stacks; /* each time one of so many */
+	unsigned spread_stacks; /* each leaked block has one of so many stacks */
 };
 
 static uint64_t job_draw(struct job *j, uint64_t below)
@@ -272,7 +274,7 @@ static void drop_grads(struct job *j)
 		give(j, j->grad[--j->grads]);
 }
 
-/* Moments are made when they are first needed, as PyTorch's optimizers do. */
+/* The optimizer's moments are allocated at first use, as PyTorch's optimizers do. */
 static void optimize(struct job *j)
 {
 	if (j->states == 0)
@@ -318,7 +320,7 @@ static void begin_turn(struct job *j)
 	j->is_core = true;
 }
 
-/* One that fills up, one of the last results, one that is emptied now and then. */
+/* One cache that fills, one of the last results, one that is emptied now and then. */
 static void use_caches(struct job *j)
 {
 	unsigned key = (unsigned)job_draw(j, j->caches);
@@ -366,7 +368,7 @@ static void define_kernels(struct job *j, bool has_names)
 	flush(&j->w, 0);
 }
 
-/* Stack k is called from line k of train.py; those of the leak as `spread` says. */
+/* Stack k is called from line k of train.py; `spread` selects the callers of the leak's stacks. */
 static void define_lines(struct job *j)
 {
 	static const char train[] = "/srv/job/train.py\0step", keep[] = "/srv/job/keep.py\0keep";
@@ -419,7 +421,7 @@ static void define_stacks(struct job *j)
 	flush(&j->w, 0);
 }
 
-/* The caller sets what is not to be as here after it. `slots`: a flight recorder. */
+/* The caller changes defaults after this call. `slots`: those of a flight recorder, 0: none. */
 static struct job *job_open(const char *name, uint64_t seed, uint32_t slots, uint64_t slot_bytes)
 {
 	struct job *j = calloc(1, sizeof *j);
@@ -437,7 +439,7 @@ static struct job *job_open(const char *name, uint64_t seed, uint32_t slots, uin
 	return j;
 }
 
-/* Parameters are made and filled. */
+/* Allocates and fills the parameters. */
 static void job_begin(struct job *j)
 {
 	define_kernels(j, j->w.header.slots == 0);

@@ -1,4 +1,4 @@
-/* Whether the steps of a loop are found where they are known to begin. */
+/* Checks that the steps of a loop are found where they begin. */
 #ifndef LOOP_GAUGE_H
 #define LOOP_GAUGE_H
 
@@ -21,9 +21,9 @@ static int64_t at_ns(uint64_t ticks)
 }
 
 /*
- * Each begin lies behind the work of the step before and not behind the first work of its own. The
- * first may be wrong by a tenth of a step: what a job does to set itself up is not told apart from
- * what it does first.
+ * Each begin lies after the last work of the previous step, and not after the first work of its own
+ * step. The first begin may be wrong by a tenth of a step: the job's setup looks like work of the
+ * first step.
  */
 static bool is_exact(const struct gp_steps *found, const struct truth *step, size_t steps,
 		     uint64_t set_up, char *why, size_t room)
@@ -43,7 +43,7 @@ static bool is_exact(const struct gp_steps *found, const struct truth *step, siz
 	return true;
 }
 
-/* What a flight recorder kept begins anywhere in a step. */
+/* The oldest event in a flight recorder may lie anywhere in a step. */
 static size_t kept_steps(const struct gp_info *info, const struct job *j, bool is_ring)
 {
 	size_t first = 0;
@@ -68,7 +68,7 @@ static bool is_found(const struct job_loop *loop, unsigned seed)
 	assert_int_equal(gp_steps_find(r, &steps), GP_OK);
 	size_t first = kept_steps(info, j, loop->is_flight_recorder), left = j->steps - first;
 	struct gp_steps seen = steps;
-	/* the step that is cut may be taken for one, or not */
+	/* the cut step may be found as a step or not */
 	if (loop->is_flight_recorder && seen.steps == left + 1) {
 		seen.step++;
 		seen.steps--;

@@ -84,7 +84,7 @@ static inline void layout_block(struct layout *l, struct gp_memory_segment *s, i
 	l->device.allocated_bytes += is_free || is_pending ? 0 : bytes;
 }
 
-/* How many bytes of addresses lie between it and the one before; sizes end with 0. */
+/* `hole`: bytes of addresses between this segment and the one before. Sizes end with 0. */
 static inline struct gp_memory_segment *layout_segment_at(struct layout *l, size_t arena, int kind,
 							  uint64_t hole, const int64_t *size)
 {

@@ -1,6 +1,6 @@
 /*
- * A recording whose native frames are the places that a library of tests/symbols/ told, and all
- * that readers show of it. What the tests of stored names begin with.
+ * For tests of stored names: a recording, and all text that readers show of it. Its native frames
+ * are the places in a library of tests/symbols/.
  */
 #ifndef NAMED_RECORDING_H
 #define NAMED_RECORDING_H
@@ -10,7 +10,7 @@
 #include "places_library.h"
 
 #define BLOCKS 400u
-static char copied[PATH_MAX]; /* the library, as the recording knows it */
+static char copied[PATH_MAX]; /* the path of the library in the recording */
 
 static void hide_library(bool is_hidden)
 {
@@ -28,7 +28,7 @@ static void define(struct writer *w, struct gp_record record, const char *text)
 		    1u + slots->extra);
 }
 
-/* Two segments; each allocation of the second stands in one of the places that the library told. */
+/* Two segments; each allocation of the second has one of the library's places as its stack. */
 static void record(struct writer *w, const struct library *library, const char *name,
 		   uint32_t slots, uint64_t slot_bytes, uint64_t work)
 {
@@ -58,7 +58,7 @@ static void record(struct writer *w, const struct library *library, const char *
 					   .call_stack = { 1 + 2 * i, 0, 0, 1 } },
 		       NULL);
 	}
-	/* in no module */
+	/* in none of the modules */
 	define(w,
 	       (struct gp_record){ .kind = GP_NATIVE_FRAME,
 				   .aux = 1 + 2 * places,
@@ -73,7 +73,7 @@ static void record(struct writer *w, const struct library *library, const char *
 	writer_close(w, true);
 }
 
-/* All that is shown of all events, as text. */
+/* All text that readers show of all events. */
 static char *shown(const char *path, bool *is_damaged)
 {
 	static struct gp_frame frame[GP_FRAMES_MAX];

@@ -1,6 +1,6 @@
 /*
- * Native stacks in a test program: libunwind loaded as the preload object does it, and another
- * copy of it as the judge.
+ * Native stacks in a test program: libunwind, loaded as the preload object loads it, and another
+ * copy of it as the reference.
  */
 #ifndef NATIVE_FIXTURE_H
 #define NATIVE_FIXTURE_H
@@ -17,7 +17,7 @@
 #include "../../libgpuprof/record/native/native_walk.h"
 
 static struct {
-	char build[3072]; /* folder that everything is built in */
+	char build[3072]; /* folder of the build */
 	int (*unw_backtrace)(void **buffer, int size);
 	int (*backtrace)(void **buffer,
 			 int size); /* glibc's, whatever a sanitizer puts before it */
@@ -40,7 +40,7 @@ static inline void native_thread_done(void)
 	native_thread_own = NULL;
 }
 
-/* In the caller's frame: what it returns begins with the caller, as glibc's does. */
+/* Runs in the caller's frame: the result begins with the caller, as glibc's does. */
 #define native_unw_backtrace(buffer, size) native_fixture.unw_backtrace(buffer, size)
 
 static inline void native_nothing(void *context)
@@ -56,7 +56,7 @@ static inline void native_must(bool holds, const char *what)
 	exit(1);
 }
 
-/* A file of the build, wherever the test runs. */
+/* Path of a file of the build, independent of the current directory. */
 static inline void native_beside(char path[4096], const char *name)
 {
 	snprintf(path, 4096, "%s/%s", native_fixture.build, name);
@@ -78,7 +78,10 @@ static inline void *native_find(void *handle, const char *name)
 	return dlsym(handle, name);
 }
 
-/* Functions of a test that plays the recorder's own: where none does, there is no such section. */
+/*
+ * Functions of a test in place of the recorder's own. Without such functions the section does not
+ * exist.
+ */
 #define NATIVE_OWN __attribute__((noinline, section("own_code")))
 extern const char __start_own_code[] __attribute__((weak, visibility("hidden")));
 extern const char __stop_own_code[] __attribute__((weak, visibility("hidden")));

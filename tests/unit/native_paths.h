@@ -1,6 +1,6 @@
 /*
- * Call chains to order: 64 functions that differ in nothing but their address, so that a chain of
- * random ones has the same stack pointer at the same depth whatever its members are.
+ * Call chains to order: 64 functions that differ only in their addresses. A chain of random
+ * functions has the same stack pointer at the same depth as any other chain.
  */
 #ifndef NATIVE_PATHS_H
 #define NATIVE_PATHS_H
@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) void path_step(struct path_call *ca
 #define PATH_FUNCTION(n)                                                                \
 	__attribute__((noinline)) static void path_function_##n(struct path_call *call) \
 	{                                                                               \
-		__asm__ volatile("" ::"i"(0x##n)); /* not folded into its likes */      \
+		__asm__ volatile("" ::"i"(0x##n)); /* prevents folding */               \
 		path_step(call);                                                        \
 	}
 #define PATH_ROW(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7)

@@ -1,6 +1,6 @@
 /*
- * A library of tests/symbols/ loaded and run: the places that it told, and what a recording would
- * know of it as a module.
+ * A library of tests/symbols/, loaded and run: the places that it reports, and the fields that a
+ * recording has of it as a module.
  */
 #ifndef PLACES_LIBRARY_H
 #define PLACES_LIBRARY_H
@@ -25,7 +25,7 @@
 struct place {
 	uint64_t pc;
 	int line;
-	const char *functions; /* innermost first; NULL: not told */
+	const char *functions; /* innermost first; NULL: not reported */
 };
 struct library {
 	char path[PATH_MAX];
@@ -134,7 +134,7 @@ static int find_folder(void **state)
 	char *unit = dirname(folder), *build = dirname(unit);
 	memmove(folder, build, strlen(build) + 1);
 	strcat(folder, "/symbols");
-	/* nobody may be asked: a look-up that did would wait for this address */
+	/* no debuginfod server may be used: a look-up that uses one waits for this address */
 	return setenv("DEBUGINFOD_URLS", "http://192.0.2.1:9/", 1);
 }
 

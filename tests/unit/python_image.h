@@ -1,7 +1,7 @@
 /*
- * An interpreter made of bytes, for the tests of the walk: objects with their fields where a given
- * minor version of CPython has them. The offsets stand here a second time, on purpose: a
- * slip in the recorder's table is a difference from this one.
+ * An interpreter made of bytes, for tests of the Python walk: objects with their fields at the
+ * offsets of one minor version of CPython. The offsets are written here a second time on purpose:
+ * an error in the recorder's table becomes a difference.
  */
 #ifndef GP_PYTHON_IMAGE_H
 #define GP_PYTHON_IMAGE_H
@@ -29,7 +29,7 @@ static const struct spec specs[] = {
 };
 #define SPECS (sizeof specs / sizeof *specs)
 
-/* One of the interpreter's objects; 16 bytes apart like malloc's, for the tags. */
+/* One of the interpreter's objects; 16 bytes apart like malloc's, since pointers have tags. */
 union object {
 	_Alignas(16) unsigned char bytes[256];
 };
@@ -41,14 +41,14 @@ struct image {
 	union object thread, cframe, code_type, frame_type, text_type, bytes_type;
 	union object frames[80], shims[80], codes[8], texts[16], tables[8];
 	unsigned frames_used, first_frame, codes_used, texts_used;
-	const void *outermost; /* where the next frame is linked */
+	const void *outermost; /* place of the link to the next frame */
 	int is_ending, ending_asked;
-	const void *freed; /* not NULL: where pointers lead as soon as the end may have begun */
+	const void *freed; /* not NULL: pointers lead there as soon as the end may have begun */
 	unsigned looked_up;
-	const union object *last_loop; /* of the entry made last */
+	const union object *last_loop; /* loop of the newest entry */
 	union object cframes[32];
 	unsigned cframes_used;
-	unsigned ended; /* code objects, by the interpreter's own function */
+	unsigned ended; /* code objects freed by the interpreter's own function */
 	const void *ended_last;
 };
 
@@ -67,7 +67,7 @@ static inline void put_int(union object *object, int at, int32_t value)
 	memcpy(object->bytes + at, &value, sizeof value);
 }
 
-/* _Py_DebugOffsets: byte position of each number that the walk compares, and the number. */
+/* _Py_DebugOffsets: byte position and value of each number that the walk compares. */
 static inline void publish(void)
 {
 	const struct spec *s = image.spec;
@@ -97,7 +97,7 @@ static inline void publish(void)
 		put_long(image.runtime, s->minor == 13 ? at13[k] : at14[k], value[k]);
 }
 
-/* The newest one, then the main one: the same. */
+/* The newest interpreter and the main interpreter: the same one. */
 static inline void list_interpreters(void)
 {
 	const int at = image.spec->minor < 11 ? 32 : 40;
@@ -113,8 +113,10 @@ static inline void *image_interpreter(void)
 {
 	return &image;
 }
-/* `is_ending` n: the end begins with the n-th question. With `freed` it begins behind each "no":
- * what the question was about is gone then. */
+/*
+ * `is_ending` n: the n-th call reports that the end has begun. With `freed` the end begins just
+ * after each call that reports no end: frames are freed then.
+ */
 static inline int image_is_ending(void)
 {
 	int answer = ++image.ending_asked >= image.is_ending && image.is_ending;
@@ -164,7 +166,7 @@ static inline void image_end_code(void *code)
 	image.ended++;
 	image.ended_last = code;
 }
-/* The last reference is gone. What is at the address is another code object now. */
+/* Drops the last reference. Another code object takes the address. */
 static inline void image_drop(union object *code)
 {
 	void (*end)(void *);
@@ -197,8 +199,10 @@ static inline const union object *image_text(const char *text)
 	return object;
 }
 
-/* A code object of 40 instructions, each in a line of its own from `first_line` on; those before
- * the fourth are not traceable. */
+/*
+ * A code object of 40 instructions, each on a line of its own from `first_line` on. The first three
+ * instructions are not traceable.
+ */
 static inline union object *image_code(const char *file, const char *name, int32_t first_line)
 {
 	const struct spec *s = image.spec;
@@ -222,13 +226,13 @@ static inline union object *image_code(const char *file, const char *name, int32
 			(unsigned char)(s->minor < 11 ? 2 : 0x80 | (10 + plus) << 3);
 		table->bytes[33 + 2 * k] = (unsigned char)(s->minor < 11 ? plus : 1);
 	}
-	if (s->minor < 10) /* where a pair's line begins behind its bytes */
+	if (s->minor < 10) /* before 3.10 the line of a pair begins after its bytes */
 		for (int k = 0; k < 40; k++)
 			table->bytes[33 + 2 * k] = 1;
 	return code;
 }
 
-/* Links another frame outward of those there are: instruction `unit` of `code`, NULL: a shim. */
+/* Links another frame outside of the present ones: instruction `unit` of `code`; NULL: a shim. */
 static inline union object *image_frame(union object *code, int unit, int owner)
 {
 	const struct spec *s = image.spec;
@@ -254,7 +258,7 @@ static inline union object *image_frame(union object *code, int unit, int owner)
 	return frame;
 }
 
-/* All frames have returned; the next is `place` further than the first one was. */
+/* All frames return; the next frame is `place` positions further than the first one was. */
 static inline void image_return(unsigned place)
 {
 	memset(image.frames, 0, sizeof image.frames);
@@ -263,7 +267,7 @@ static inline void image_return(unsigned place)
 	image.cframes_used = 0;
 }
 
-/* What ends the frames behind one C-level call of the interpreter: a mark, or a frame outward. */
+/* Ends the frames of one C-level call of the interpreter: a mark, or a link to an outer frame. */
 static inline void image_entry(void)
 {
 	if (image.spec->minor == 11) {

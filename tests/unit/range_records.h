@@ -1,13 +1,13 @@
 /*
- * Recordings of ranges, made by hand: pushes and pops that know their depth, allocations and
- * launches of four threads; and what gp_phases_build makes of them, found by path.
+ * Recordings of ranges, made by hand: pushes and pops with their depth, allocations and launches of
+ * four threads. Also the result of gp_phases_build, found by path.
  */
 #ifndef RANGE_RECORDS_H
 #define RANGE_RECORDS_H
 
 #include "recording_writer.h"
 
-/* ---- names: defined before they are used, and again in each segment ---- */
+/* ---- names: defined before their first use, and again in each segment ---- */
 
 static void define_name(struct writer *w, uint32_t id, const char *text)
 {
@@ -95,7 +95,7 @@ static inline struct gp_recording *build(struct writer *w, struct gp_phases *out
 	return build_as(w->path, &whole, out);
 }
 
-/* "step/forward" and so on, as far as it goes. */
+/* Finds the phase of a path such as "step/forward", or of the part of it that exists. */
 static inline const struct gp_phase *find(const struct gp_phases *p, const char *path)
 {
 	char at[16][64];

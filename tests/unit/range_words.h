@@ -1,6 +1,6 @@
 /*
- * For tests that mark ranges in a forked child: short calls, and what the recording says of them
- * afterwards in words.
+ * For tests that mark ranges in a forked child: short calls, and the events of the recording as
+ * words.
  */
 #ifndef RANGE_WORDS_H
 #define RANGE_WORDS_H
@@ -31,7 +31,7 @@ static inline int64_t pop(uint32_t domain)
 	return gp_range_pop(GP_RANGE_NVTX, domain);
 }
 
-/* At once, each with its number, to their end. */
+/* All at once, each with its number, until they end. */
 static inline void run_threads(unsigned count, void *(*body)(void *number))
 {
 	pthread_t thread[16];
@@ -49,7 +49,7 @@ static inline void run_thread(void *(*body)(void *), void *argument)
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
-/* ---- what the recordings say ---- */
+/* ---- events of the recordings ---- */
 
 static struct gp_recording *opened(const char *name, const struct gp_info **info)
 {
@@ -62,7 +62,7 @@ static struct gp_recording *opened(const char *name, const struct gp_info **info
 	return r;
 }
 
-/* Its phases, all of them. */
+/* All phases of the recording. */
 static inline struct gp_phases phases_of(struct gp_recording *r)
 {
 	static const struct gp_phases_asked asked = { .device = GP_DEVICE_UNKNOWN,

@@ -1,6 +1,6 @@
 /*
- * The recorder in a forked child, since a process records once: its recording lies in `directory`,
- * what fails in it ends it with a line.
+ * The recorder in a forked child, since a process records once. Its recording lies in `directory`;
+ * a failed check prints a line and ends the child.
  */
 #ifndef RECORDED_CHILD_H
 #define RECORDED_CHILD_H
@@ -74,11 +74,11 @@ static int in_child(const char *name, const char *ring, void (*body)(void))
 	_exit(0);
 }
 
-/* Not faster than the drain, so that nothing is lost. */
+/* Waits for the drain, so that no event is lost. */
 static inline void keep_pace(void)
 {
 	const struct gp_ring *ring = gp_thread.ring;
-	/* a forked child's ring is its parent's until its first event */
+	/* before its first event a forked child still has its parent's ring */
 	if (gp_thread.word != atomic_load(&gp_local->word))
 		return;
 	while (ring && gp_thread.head - atomic_load(&ring->tail) > gp_thread.mask / 2)

@@ -1,7 +1,7 @@
 /*
  * A recorder without threads, for tests of the reader: events of four threads into blocks, segments
- * with checkpoints, keep-all or a ring of slots. Knows the codec and the live state alone, so that
- * it shares nothing with the recorder in the target.
+ * with checkpoints, keep-all or a ring of slots. It uses only the codec and the live state, and
+ * shares no code with the recorder in the target.
  */
 #ifndef RECORDING_WRITER_H
 #define RECORDING_WRITER_H
@@ -255,8 +255,8 @@ static inline void put_definition(struct writer *w, unsigned thread, struct gp_r
 }
 
 /*
- * A little training: a segment, blocks that come and go, launches between; the thread changes every
- * few events.
+ * A little training: a segment, allocated and freed blocks, launches between them. The thread
+ * changes every few events.
  */
 static inline void put_work(struct writer *w, uint64_t events, uint64_t *state)
 {
@@ -315,7 +315,7 @@ static inline struct gp_recording *fixture_info(const char *path, const struct g
 	return r;
 }
 
-/* Ends the recording as a job does that ends itself, and opens it. */
+/* Ends the recording as a job does at its exit, and opens it. */
 static inline struct gp_recording *fixture_read(struct writer *w)
 {
 	writer_close(w, true);
@@ -333,7 +333,9 @@ static inline struct expected expect(const struct writer *w)
 				  gp_live_count(w->live, GP_LAUNCH), w->order };
 }
 
-/* Reads all of it. Order must be exact: each MEMORY event's number one more than the last. */
+/*
+ * Reads all events. The order must be exact: each MEMORY event's number is one more than the last.
+ */
 static inline void assert_reads(const char *path, const struct expected *e, bool is_complete)
 {
 	struct gp_recording *r;
@@ -370,7 +372,7 @@ static inline void assert_reads(const char *path, const struct expected *e, bool
 	gp_recording_close(r);
 }
 
-/* As `gpuprof verify --repair`: how the check went, else how the copy did. */
+/* Like `gpuprof verify --repair`: returns a failure of the check, else the status of the copy. */
 static inline enum gp_status verify_repair(const char *path, const char *repaired, FILE *report)
 {
 	struct gp_copy copy = { .fd = open(repaired, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
@@ -385,8 +387,7 @@ static inline enum gp_status verify_repair(const char *path, const char *repaire
 static inline int make_directory(void **state)
 {
 	(void)state;
-	const char *place =
-		getenv("TMPDIR"); /* run_units.sh: a directory that nobody else tidies */
+	const char *place = getenv("TMPDIR"); /* run_units.sh sets it and removes it */
 	snprintf(directory, sizeof directory, "%s/gpuprof-test-read-XXXXXX",
 		 place ? place : "/tmp");
 	return mkdtemp(directory) == NULL;

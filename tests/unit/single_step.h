@@ -1,6 +1,6 @@
 /*
- * Between any two instructions of a thread a handler of SIGTRAP runs: what else may come there, a
- * signal or another thread's change, comes from it. x86-64 only.
+ * Runs a handler of SIGTRAP between any two instructions of a thread. The handler plays a signal or
+ * a change by another thread that may occur there. x86-64 only.
  */
 #ifndef SINGLE_STEP_H
 #define SINGLE_STEP_H
@@ -13,7 +13,7 @@
 #if defined(__x86_64__)
 #define TRAP_FLAG 0x100
 
-/* Not where SIGTRAP is blocked: the kernel would end the process. */
+/* SIGTRAP must not be blocked: the kernel would end the process. */
 static inline void single_step_begin(void (*handler)(int signal, siginfo_t *info, void *context))
 {
 	const struct sigaction step = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };

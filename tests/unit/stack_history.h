@@ -1,6 +1,6 @@
 /*
- * Random histories of two devices with stacks, as a recording and as a list of events that is
- * searched from end to end for every question.
+ * Random histories of two devices with stacks, as a recording and as a list of events. Each
+ * question searches the list from end to end.
  */
 #ifndef STACK_HISTORY_H
 #define STACK_HISTORY_H
@@ -18,7 +18,7 @@
 
 /*
  * Stack `id` 1 to STACKS: function fK of train.py, of a module of PyTorch, called from line K of
- * train.py; those that are equal modulo LINES read alike.
+ * train.py. Stacks that are equal modulo LINES have the same text.
  */
 static void define_stacks(struct writer *w)
 {
@@ -51,7 +51,7 @@ static void define_stacks(struct writer *w)
 	flush(w, 0);
 }
 
-/* ---- a history, and what it says by brute force ---- */
+/* ---- a history, and its figures by brute force ---- */
 
 struct history {
 	struct gp_record event[EVENTS_MAX];
@@ -195,7 +195,7 @@ static struct gp_recording *record_history(const char *name, uint64_t seed, size
 	return r;
 }
 
-/* Nine segments of a little training, of which a ring of `slots` (0: no ring) keeps the last. */
+/* Nine segments of a little training; a ring of `slots` (0: no ring) keeps the last ones. */
 static struct gp_recording *record_segments(uint32_t slots, struct expected *out, uint64_t *blocks)
 {
 	struct writer w;

@@ -1,6 +1,6 @@
 /*
- * Jobs told as ranges and launches, by hand, with what is true of their steps: when each began. A
- * body is work that repeats itself only if its size does.
+ * Jobs made of ranges and launches by hand, with the true begin of each step. The work of a body
+ * repeats only if its size does.
  */
 #ifndef STEP_STORY_H
 #define STEP_STORY_H
@@ -50,7 +50,7 @@ static uint32_t name_of_text(struct story *s, const char *text)
 	return ++s->names;
 }
 
-/* A new segment; names are told in each. */
+/* Begins a new segment; each segment has all names. */
 static inline void story_segment(struct story *s)
 {
 	next_segment(&s->w);
@@ -58,7 +58,7 @@ static inline void story_segment(struct story *s)
 		define_name(&s->w, k + 1, s->name[k]);
 }
 
-/* The step begins with what comes next, or with the next launch. */
+/* The step begins with the next event, or with the next launch. */
 static void step_next(struct story *s)
 {
 	s->is_next = true;
@@ -123,7 +123,7 @@ static inline void work(struct story *s, unsigned n)
 	work_by(s, 0, n, 0);
 }
 
-/* As much as a batch is long: nothing that repeats. */
+/* Work of random length, without repetition. */
 static inline void work_of_any_length(struct story *s)
 {
 	unsigned n = 10 + (unsigned)story_draw(s, 30);
@@ -131,7 +131,7 @@ static inline void work_of_any_length(struct story *s)
 		work_by(s, 0, 1, (unsigned)story_draw(s, 20));
 }
 
-/* ---- what PyTorch tells ---- */
+/* ---- ranges of PyTorch ---- */
 
 static void torch_range(struct story *s, unsigned thread, const char *text, unsigned launches,
 			unsigned kernel)
@@ -181,7 +181,7 @@ static inline void train(struct story *s)
 	update(s);
 }
 
-/* ---- what is found ---- */
+/* ---- results ---- */
 
 static int64_t ns_of(uint64_t ticks)
 {
@@ -195,7 +195,7 @@ static void find_steps(struct story *s, struct gp_steps *steps)
 	gp_recording_close(r);
 }
 
-/* Each begins where it did, ends where the next begins, and the last one at `end`. */
+/* Each begins at its true begin and ends where the next begins; the last one ends at `end`. */
 static void expect_told(struct story *s, enum gp_step_source source)
 {
 	struct gp_steps steps;

@@ -1,4 +1,7 @@
-/* What the dead left in their rings is taken into their recording, once; the living keep theirs. */
+/*
+ * Events in the rings of dead processes are adopted into their recordings, once. Living processes
+ * keep their rings.
+ */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -8,12 +11,13 @@
 #include "read/file/recording.h"
 #include "recording_writer.h"
 
-/* As commands do that read a recording. */
+/* Adopts as commands do that read a recording. */
 static enum gp_status adopt_beside(const char *recording, unsigned *adopted, FILE *report)
 {
 	uint64_t wait_ns = GP_ADOPT_WAIT_NS;
 	unsigned own = 0, others = 0;
-	gp_adopt_into(recording, &wait_ns, &own, report); /* no recording yet: none of its rings */
+	/* without a recording: none of its rings */
+	gp_adopt_into(recording, &wait_ns, &own, report);
 	enum gp_status status = gp_adopt(&others, report);
 	if (adopted != NULL)
 		*adopted = own + others;
@@ -21,7 +25,7 @@ static enum gp_status adopt_beside(const char *recording, unsigned *adopted, FIL
 }
 
 /*
- * A ring file as a process leaves it that is gone: `events` in two rings, not yet in the recording.
+ * A ring file as a dead process leaves it: `events` in two rings that are not in the recording yet.
  */
 static void make_ring_file(const struct writer *w, char *path, size_t capacity, uint32_t rings)
 {
@@ -42,7 +46,7 @@ static void make_ring_file(const struct writer *w, char *path, size_t capacity, 
 	for (uint32_t i = 0; i < rings; i++) {
 		struct gp_ring *ring = (struct gp_ring *)((char *)c + gp_ring_offset(i));
 		ring->thread = i;
-		/* the ring is about to wrap, and to go on in the next region a little later */
+		/* the ring is about to wrap, and to continue in the next region a little later */
 		const uint64_t first = GP_REGION_SLOTS(0u) - 100;
 		atomic_store(&ring->tail, first);
 		atomic_store(&ring->head, first);
@@ -104,7 +108,7 @@ static void adopt_case(const char *name, uint32_t slots, uint64_t slot_bytes,
 	FILE *report = tmpfile();
 	unsigned adopted;
 	assert_int_equal(adopt_beside(w.path, &adopted, report), GP_OK);
-	assert_true(adopted >= 1); /* others may have left theirs in /dev/shm */
+	assert_true(adopted >= 1); /* other processes may have left theirs in /dev/shm */
 	assert_true(ftell(report) > 0);
 	fclose(report);
 	assert_int_equal(access(path, F_OK), -1);
@@ -197,14 +201,15 @@ static void assert_losses(const char *path, uint64_t memory, uint64_t launch, bo
 	assert_int_equal(info->lost_launch, launch);
 	assert_int_equal(info->has_hole, has_hole);
 	assert_int_equal(info->is_complete, !has_hole);
-	/* blocks that its recorder wrote stay under that version's rules */
+	/* blocks of an older recorder keep the rules of its version */
 	assert_int_equal(info->format_minor, memory > 0 ? GP_FORMAT_LOSSES : 0);
 	gp_recording_close(r);
 }
 
 /*
- * A child that adopts the rings at `path`: holds their lock, says so, and ends when `until` is read
- * from `report` (NULL: when it is killed), the rings removed.
+ * A child that adopts the rings at `path` and holds their lock. It signals when it has the lock. It
+ * ends when it reads `until` from `report`, and removes the rings; NULL: it runs until it is
+ * killed.
  */
 static pid_t adopt_elsewhere(const char *path, const int report[2], const char *until)
 {
@@ -216,7 +221,7 @@ static pid_t adopt_elsewhere(const char *path, const int report[2], const char *
 		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 		int fd = open(path, O_RDWR);
 		byte = fcntl(fd, F_SETLK, &lock) == 0;
-		alarm(200); /* whatever becomes of the test */
+		alarm(200); /* ends the child if the test fails */
 		close(report[1]);
 		FILE *in = fdopen(report[0], "r");
 		char line[600] = "";
@@ -243,7 +248,10 @@ static void be_of_this_namespace(const char *path)
 	munmap(c, GP_CONTROL_BYTES);
 }
 
-/* What another process is adopting is awaited, and said: who read on would see half of it. */
+/*
+ * A reader waits for an adoption by another process and reports it: half of the events may be
+ * missing.
+ */
 static void adoption_by_another_is_awaited(void **state)
 {
 	(void)state;
@@ -272,7 +280,9 @@ static void assert_said(FILE *report, const char *what)
 	assert_non_null(strstr(line, what));
 }
 
-/* One that hangs holds nobody up for ever, and nobody at all who reads something else. */
+/*
+ * A hanging adoption delays its own recording for a limited time, and other recordings not at all.
+ */
 static void adoption_that_hangs_is_left(void **state)
 {
 	(void)state;
@@ -305,7 +315,7 @@ static void adoption_that_hangs_is_left(void **state)
 	close(nothing[1]);
 }
 
-/* Told once: by a LOST record where one can be written, in the header in any case. */
+/* Losses are recorded once: in a LOST record if one can be written, in the header in any case. */
 static void losses_that_nobody_told(void **state)
 {
 	(void)state;
@@ -316,7 +326,7 @@ static void losses_that_nobody_told(void **state)
 		struct gp_control *c = map_control(path);
 		atomic_store(&c->lost[0], 70);
 		atomic_store(&c->lost[1], 5);
-		c->told[0] = has_hole ? 70 : 30; /* to a disk that did not take it */
+		c->told[0] = has_hole ? 70 : 30; /* the disk refused this record */
 		atomic_store(&c->failed_blocks, has_hole);
 		atomic_store(&c->has_hole, has_hole);
 		munmap(c, GP_CONTROL_BYTES);
@@ -333,7 +343,7 @@ static void make_old(const char *path)
 	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
 }
 
-/* Its recording went, and another took the name: its rings stay for 7 days. */
+/* The recording is gone, and another one has its name: the rings stay for 7 days. */
 static void a_name_used_again(void **state)
 {
 	(void)state;
@@ -361,7 +371,7 @@ static void a_name_used_again(void **state)
 		assert_said(report, "its recording is not at");
 		make_old(path);
 		struct gp_control *c = map_control(path);
-		/* the owner's, up to now: its file may be old, it is not */
+		/* a recent heartbeat of the owner: its rings stay, even if the file is old */
 		struct timespec now;
 		clock_gettime(CLOCK_MONOTONIC_RAW, &now);
 		atomic_store(&c->heartbeat_ns, (uint64_t)now.tv_sec * 1000000000u);
@@ -380,7 +390,7 @@ static void a_name_used_again(void **state)
 	unsetenv("GPUPROF_RING_DIR");
 }
 
-/* Its directory went, or was another container's: its rings stay for 7 days, too. */
+/* The directory is gone or belongs to another container: its rings stay for 7 days, too. */
 static void a_directory_that_is_gone(void **state)
 {
 	(void)state;
@@ -401,7 +411,10 @@ static void a_directory_that_is_gone(void **state)
 	unsetenv("GPUPROF_RING_DIR");
 }
 
-/* Both may have come in one archive: what is read is not what is written to. */
+/*
+ * Both files may come from one archive: a ring file that names another recording must not write to
+ * it.
+ */
 static void a_ring_beside_a_recording_that_is_not_its_own(void **state)
 {
 	(void)state;
@@ -421,7 +434,9 @@ static void a_ring_beside_a_recording_that_is_not_its_own(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-/* A recording that was moved gets what is its own when it is read, and nobody else takes it. */
+/*
+ * A moved recording adopts its own rings when it is read. Other recordings leave these rings alone.
+ */
 static void a_recording_that_was_moved(void **state)
 {
 	(void)state;
@@ -448,7 +463,7 @@ static void a_recording_that_was_moved(void **state)
 	gp_recording_close(r);
 }
 
-/* A few bytes may stand for thousands of rings: what holds no data is not looked at. */
+/* A sparse file of a few bytes may claim thousands of rings: holes without data are skipped. */
 static void rings_in_a_hole_are_passed_over(void **state)
 {
 	(void)state;
@@ -494,14 +509,14 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 	return 0;
 }
 
-/* Holds the rings' lock and always wants one event more in the file, until it is killed. */
+/* Holds the rings' lock and always requests a flush of one more event, until it is killed. */
 static void ask_for_ever(const char *path, int ready)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 	struct gp_control *c = map_control(path);
 	int fd = open(path, O_RDWR);
 	char byte = fcntl(fd, F_SETLK, &lock) == 0;
-	alarm(200); /* whatever becomes of the test */
+	alarm(200); /* ends the child if the test fails */
 	for (uint64_t order = 1;; order++) {
 		atomic_store(&c->flushes_wanted, order + 1);
 		atomic_store(&c->flushes_done, order);
@@ -512,7 +527,7 @@ static void ask_for_ever(const char *path, int ready)
 	}
 }
 
-/* Who looks waits for what was wanted when it came, not for all that a job wants from then on. */
+/* A reader waits for the flushes that were requested before it came, and not for later ones. */
 static void a_job_that_always_wants_more_is_read(void **state)
 {
 	(void)state;
@@ -527,7 +542,10 @@ static void a_job_that_always_wants_more_is_read(void **state)
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	assert_int_equal(byte, 1);
 	assert_true(gp_ring_file_is_written(&w.header));
-	/* its limit of a second never comes, so a wait for all ends with the job, by SIGALRM */
+	/*
+	 * with a stopped clock the limit of a second is not reached, so waiting for all would end
+	 * by SIGALRM
+	 */
 	is_clock_stopped = true;
 	gp_ring_file_await(&w.header);
 	is_clock_stopped = false;

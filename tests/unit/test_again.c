@@ -1,4 +1,6 @@
-/* What another recording brings: only options that are no defaults, and only where they help. */
+/*
+ * Advice on a second recording: only options that are not set by default, and only where they help.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +48,7 @@ static void defaults_are_not_named(void **state)
 	expect(&light, ALL, ALL, "gpuprof run");
 	expect(&older, ALL, ALL, "gpuprof run");
 	expect(&older, GP_LACK_STACKS, GP_LACK_STACKS, "gpuprof run");
-	/* what was recorded stays so */
+	/* options of the recording at hand stay set */
 	expect(&uses, GP_LACK_STACKS, GP_LACK_STACKS, "gpuprof run --track-access");
 	assert_non_null(strstr(gp_again_why(&light, ALL, why), "--light"));
 }

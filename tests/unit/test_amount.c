@@ -1,6 +1,5 @@
 /*
- * Amounts as a person reads and writes them: exact where that is known, two digits where nobody
- * knows.
+ * Amounts as persons read and write them: exact values where they are available, else two digits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +56,7 @@ static void known_times_are_exact(void **state)
 	assert_string_equal(gp_rate_text(0.5, 3).s, "0.5");
 	assert_string_equal(gp_rate_text(0.00002, 3).s, "less than 0.0001");
 	assert_string_equal(gp_bytes_text(512).s, "512 B");
-	/* 43.164 and 43.196 GiB: what must not be exceeded, and what must be reached */
+	/* 43.164 and 43.196 GiB: a limit is rounded down, a requirement is rounded up */
 	assert_string_equal(gp_bytes_text(46347059200).s, "43.2 GiB");
 	assert_string_equal(gp_at_most_text(46347059200).s, "43.1 GiB");
 	assert_string_equal(gp_at_least_text(46347059200).s, "43.2 GiB");
@@ -103,7 +102,7 @@ static void sizes_are_read_as_they_are_written(void **state)
 		{ "1gb", 1 << 30 },
 		{ "1.50 GiB", 3ull << 29 }, /* as PyTorch's messages have it */
 		{ "0.5k", 512 },
-		{ "1.0009765625K", 1024 }, /* six digits of a part: 0.99997 bytes */
+		{ "1.0009765625K", 1024 }, /* six digits of a fraction: 0.99997 bytes */
 		{ "16777215T", 16777215ull << 40 },
 		{ "18446744073709551615", UINT64_MAX },
 	};
@@ -143,7 +142,7 @@ static void a_plain_duration_is_seconds(void **state)
 	assert_false(gp_duration_parse("", &ns));
 	assert_false(gp_duration_parse("soon", &ns));
 	assert_false(gp_duration_parse("-1", &ns));
-	/* of a moment it is nanoseconds */
+	/* a moment without a unit is in nanoseconds */
 	assert_true(gp_ns_parse("10", &ns) && ns == 10);
 }
 

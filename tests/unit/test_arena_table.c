@@ -1,6 +1,7 @@
 /*
- * Numbers of arenas: each arena one, told once a process and again in a forked child, several
- * threads at once, as many as there is room for. And which versions of PyTorch are attached to.
+ * Arena numbers: one for each arena, recorded once a process and again in a forked child. Several
+ * threads request them at once, up to the table's capacity. Also which versions of PyTorch are
+ * attached to.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,7 +98,7 @@ static void the_last_one_is_found_at_once(void **state)
 	pool[0] = 0;
 	pool[1] = 4;
 	assert_false(gp_arena_is(given, 1, 0x51, pool));
-	/* number 0 is nobody's, though its place reads like the default arena */
+	/* number 0 is not an arena, though its entry looks like the default arena */
 	pool[1] = 0;
 	assert_false(gp_arena_is(0, 0, 0, pool));
 }
@@ -174,7 +175,10 @@ static void threads_get_different_numbers(void **state)
 static _Atomic uint32_t arrived;
 static uint32_t rival_number[2][ROUNDS];
 
-/* Both threads ask at once, each for one of two arenas that belong in the same place. */
+/*
+ * Both threads request a number at once, each for one of two arenas that share a place in the
+ * table.
+ */
 static void *ask_at_once(void *argument)
 {
 	uint8_t device = *(uint8_t *)argument;
@@ -276,7 +280,7 @@ static void tells_parts_of_objects(void **state)
 	assert_false(gp_mapped_is_part(&constant, GP_MAPPED_CODE, (void *)(uintptr_t)strlen, 1));
 	assert_false(gp_mapped_is_part(&constant, GP_MAPPED_ANY, NULL, 1));
 	assert_false(gp_mapped_is_part(state, GP_MAPPED_ANY, (const void *)&variable,
-				       4)); /* of no object */
+				       4)); /* in no ELF object */
 }
 
 int main(void)

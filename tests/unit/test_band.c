@@ -1,4 +1,7 @@
-/* The labels above the curves of the SVG: they stay in it, and lines pass beside their texts. */
+/*
+ * The labels above the curves of the SVG: they stay inside the picture, and lines do not cross
+ * their texts.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +13,7 @@
 #include "../../tools/timeline/chart.c"
 #include "../../tools/timeline/out_svg.c"
 
-/* Not called here. */
+/* Only for the linker. */
 void gp_xml_put(FILE *out, const char *text, size_t most)
 {
 	(void)text, (void)most, (void)out;
@@ -38,7 +41,7 @@ static double from_of(const struct band_label *l)
 	return l->is_left ? l->x - width_of(l->text) : l->x;
 }
 
-/* Wherever the peaks are, also all at one place or at the edges. */
+/* For any place of the peaks, also all at one place or at the edges. */
 static void labels_are_readable(void **state)
 {
 	(void)state;

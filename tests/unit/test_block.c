@@ -1,6 +1,6 @@
 /*
- * Blocks: what goes in comes out, at every extreme; what was damaged is noticed; and what an event
- * costs on disk.
+ * Blocks: the decoder returns the encoded records at every extreme, damage is found, and the size
+ * of an event on disk has a limit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +67,7 @@ static void encode(struct bench *b, uint64_t first, uint64_t slots)
 	assert_int_equal(b->length, GP_BLOCK_HEADER + b->header.stored_bytes);
 }
 
-/* The same slots come back; of times, the whole units. */
+/* The same slots are decoded; times are in whole units. */
 static void check_back(struct bench *b, uint64_t first, uint64_t slots, uint64_t got)
 {
 	assert_int_equal(got, slots);
@@ -92,7 +92,7 @@ static void round_trip(struct bench *b, uint64_t first, uint64_t slots)
 	unsigned char again[GP_BLOCK_HEADER];
 	gp_block_header_encode(&header, again);
 	assert_memory_equal(again, b->out, sizeof again);
-	/* a copy of exactly that size: the sanitizers see a byte read behind it */
+	/* a copy of exactly that size: sanitizers report a read behind it */
 	unsigned char *payload = malloc(header.stored_bytes + 1u);
 	memcpy(payload, b->out + GP_BLOCK_HEADER, header.stored_bytes);
 	payload = realloc(payload, header.stored_bytes ? header.stored_bytes : 1);
@@ -169,8 +169,8 @@ static unsigned random_kind(struct bench *b)
 }
 
 /*
- * Random records of random kinds, some with text, some the same as one before, anywhere in the
- * ring.
+ * Random records of random kinds at any place of the ring. Some have a text, some repeat an earlier
+ * record.
  */
 static uint64_t fill(struct bench *b, uint64_t first, uint64_t slots)
 {
@@ -218,7 +218,7 @@ static void test_ring_wraps(void **state)
 	}
 }
 
-/* More values than the dictionaries have room for, and each of them again. */
+/* More values than the dictionaries hold, each of them twice. */
 static void test_full_dictionaries(void **state)
 {
 	struct bench *b = *state;
@@ -264,7 +264,7 @@ static void test_small_buffer_is_refused(void **state)
 				 GP_E_SPACE);
 		free(out);
 	}
-	/* and the scratch is as good as new */
+	/* the scratch memory works as before */
 	round_trip(b, 0, 500);
 }
 
@@ -313,7 +313,7 @@ static void test_header_says_what_is_inside(void **state)
 	for (unsigned i = 0; i < 6; i++)
 		b->ring[i].order = 100 - i;
 	b->ring[2].extra = 2;
-	b->ring[4].order = 1000; /* text, not an order */
+	b->ring[4].order = 1000; /* text, not an order number */
 	encode(b, 0, 6);
 	assert_int_equal(b->header.records, 4);
 	assert_int_equal(b->header.first_order, 95);
@@ -324,7 +324,7 @@ static void test_header_says_what_is_inside(void **state)
 
 /* ---- damage ---- */
 
-/* A block of some events of a job, small enough to break it in every place. */
+/* A block of some events of a job, small enough to damage every byte. */
 static void small_block(struct bench *b)
 {
 	struct training t;
@@ -358,7 +358,7 @@ static void test_every_truncation_is_noticed(void **state)
 	struct bench *b = *state;
 	small_block(b);
 	for (uint32_t stored = 0; stored < b->header.stored_bytes; stored++) {
-		/* as if the header had said so */
+		/* as if the header had this size */
 		struct gp_block_header header = b->header;
 		unsigned char *payload = malloc(stored ? stored : 1);
 		uint64_t slots;
@@ -384,7 +384,7 @@ static void test_every_flipped_bit_is_noticed(void **state)
 		if (bit < 32)
 			assert_int_equal(status, GP_E_NOT_RECORDING);
 		else if (status == GP_OK) {
-			/* zstd has codes that mean the same: then nothing is lost */
+			/* some zstd codes are equivalent: then the data is intact */
 			same++;
 			check_back(b, 0, 60, slots);
 		} else
@@ -393,7 +393,7 @@ static void test_every_flipped_bit_is_noticed(void **state)
 	assert_true(same <= 8 * b->length / 100);
 }
 
-/* A header that was changed with care, its checksum mended. */
+/* A header with plausible wrong fields and a correct checksum. */
 static void test_header_that_lies(void **state)
 {
 	struct bench *b = *state;
@@ -431,7 +431,7 @@ static void test_header_that_lies(void **state)
 
 /* ---- size ---- */
 
-/* Records that repeat themselves, and texts that do, take few bytes: a block has more. */
+/* Repetitive records and texts compress to few bytes; such a block is padded. */
 static void test_what_repeats_is_padded(void **state)
 {
 	struct bench *b = *state;
@@ -454,13 +454,13 @@ static void test_what_repeats_is_padded(void **state)
 	assert_true(b->header.raw_bytes > 400000);
 	assert_true(b->length >= b->header.raw_bytes / GP_BLOCK_RATIO);
 	assert_false(gp_block_is_short(&b->header));
-	/* no byte more than there is room for */
+	/* the encoder writes at most as many bytes as there is room for */
 	for (size_t room = b->length - 1; room >= b->length - 20; room--)
 		assert_int_equal(gp_block_encode(b->scratch, &b->header, b->ring, RING_SLOTS, 0,
 						 GP_BLOCK_RECORDS / 17 * 17, b->out, room,
 						 &b->length),
 				 GP_E_SPACE);
-	/* a reader skips more than one */
+	/* a reader skips more padding than that */
 	uint64_t got = 0;
 	encode(b, 0, GP_BLOCK_RECORDS / 17 * 17);
 	memcpy(b->out + b->length, "\x51\x2a\x4d\x18\x03\0\0\0abc", 11);
@@ -473,7 +473,7 @@ static void test_what_repeats_is_padded(void **state)
 	b->header.stored_bytes = (uint32_t)(b->length / GP_BLOCK_OLD_PART - 1 - GP_BLOCK_HEADER);
 	gp_block_header_encode(&b->header, b->out);
 	assert_int_equal(gp_block_header_decode(b->out, &b->header), GP_E_DAMAGED);
-	/* the decoder itself takes what older recorders wrote */
+	/* the decoder itself accepts blocks of older recorders */
 	encode(b, 0, GP_BLOCK_RECORDS / 17 * 17);
 	assert_true(unpad_block(b->out) < b->length);
 	assert_int_equal(gp_block_header_decode(b->out, &b->header), GP_OK);

@@ -1,4 +1,4 @@
-/* The gate between captures and our own driver calls, when a jump leaves such a call. */
+/* The gate between captures and the recorder's own driver calls, when a jump leaves such a call. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static unsigned waited(void)
 {
 	yields = 0;
 	gp_capture_begin();
-	gp_capture_began(77, CUDA_ERROR_INVALID_VALUE); /* and is over */
+	gp_capture_began(77, CUDA_ERROR_INVALID_VALUE); /* the capture failed to begin */
 	return yields;
 }
 
@@ -36,7 +36,7 @@ static void captures_wait_for_calls_of_ours(void **state)
 	assert_int_equal(waited(), WAIT_TURNS);
 	gp_calls_end();
 	assert_int_equal(waited(), 0);
-	assert_true(gp_calls_begin()); /* the next one is waited for again */
+	assert_true(gp_calls_begin()); /* the gate waits for the next call again */
 	assert_int_equal(waited(), WAIT_TURNS);
 	gp_calls_end();
 	gp_capture_begin();
@@ -47,19 +47,19 @@ static void captures_wait_for_calls_of_ours(void **state)
 static void a_call_that_a_jump_left_is_waited_for_once(void **state)
 {
 	(void)state;
-	assert_true(gp_calls_begin()); /* it never ends */
+	assert_true(gp_calls_begin()); /* this call never ends */
 	assert_int_equal(waited(), WAIT_TURNS);
 	for (unsigned k = 0; k < 10; k++) {
 		assert_int_equal(waited(), 0);
 		assert_true(gp_calls_begin());
 		gp_calls_end();
 	}
-	/* calls that do end are waited for as before */
+	/* the gate waits for calls that end, as before */
 	assert_true(gp_calls_begin());
 	assert_int_equal(waited(), WAIT_TURNS);
 	gp_calls_end();
 	assert_int_equal(waited(), 0);
-	gp_capture_reset(); /* a forked child has neither */
+	gp_capture_reset(); /* a forked child has neither calls nor captures */
 	assert_true(gp_calls_begin());
 	assert_int_equal(waited(), WAIT_TURNS);
 	gp_calls_end();

@@ -1,4 +1,4 @@
-/* Which stacks hold more than in a baseline: what is named must be what grew. */
+/* Stacks that hold more than in a baseline: the named stacks must be those that grew. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ struct held {
 	uint64_t bytes;
 };
 
-/* what the stubs give */
+/* values that the stubs return */
 static struct gp_baseline_device before;
 static struct gp_groups now;
 
@@ -87,7 +87,7 @@ static void assert_grown(const struct gp_check_grown *g, const char *key, uint64
 	assert_false(g->is_at_most);
 }
 
-/* A third caller of the same place: the two that were there hold what they held. */
+/* A third caller of the same place: the two old callers hold as much as before. */
 static void a_new_caller_is_named(void **state)
 {
 	(void)state;
@@ -119,7 +119,7 @@ static void moved_lines_are_added_up(void **state)
 	gp_check_grown_free(grown, count);
 }
 
-/* What was the only caller had no need to be told apart. */
+/* The key of an only caller has no suffix; with a second caller it has one. */
 static void a_second_caller_makes_no_growth_of_the_first(void **state)
 {
 	(void)state;
@@ -146,7 +146,7 @@ static void what_shrank_or_stayed_is_not_there(void **state)
 	gp_check_grown_free(grown, count);
 }
 
-/* A baseline has the largest groups alone: others may have held as much as its least. */
+/* A baseline has the largest groups only: others may have held as much as its smallest. */
 static void what_a_baseline_left_out_is_no_growth(void **state)
 {
 	(void)state;

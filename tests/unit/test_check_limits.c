@@ -1,4 +1,4 @@
-/* Limits against figures: what is kept, what is not, and what must never pass for kept. */
+/* Limits against figures: kept limits, exceeded limits, and figures that must not count as kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static enum gp_check_state under(enum gp_check_condition which, const char *limi
 	gp_check_limits(c);
 	assert_int_equal(c->findings, 1);
 	enum gp_check_state state = gp_check_state_of(c);
-	/* what is not judged says why, and what is not kept who is to blame */
+	/* a limit that is not judged has a reason, and an exceeded limit has culprits */
 	assert_true(state != GP_CHECK_NOT_JUDGED || c->finding[0].why[0]);
 	assert_int_equal(state == GP_CHECK_EXCEEDED, c->finding[0].culprits != GP_CULPRITS_NONE);
 	drop(c);
@@ -111,7 +111,10 @@ static void figures_that_may_be_too_low_do_not_pass(void **state)
 			enum gp_check_state tight =
 				under(which, limits[which].tight, &doubtful[k], &usual);
 			assert_int_equal(generous, GP_CHECK_NOT_JUDGED);
-			/* more than the limit is more, whatever is missing; a share may be less */
+			/*
+			 * more bytes than the limit exceed it even if figures are too low; a
+			 * fraction may become smaller
+			 */
 			assert_int_equal(tight, which == GP_CHECK_FRAG ? GP_CHECK_NOT_JUDGED :
 									 GP_CHECK_EXCEEDED);
 		}
@@ -127,7 +130,7 @@ static void what_is_not_known_does_not_pass(void **state)
 	assert_int_equal(under(GP_CHECK_FRAG, "99%", &whole, &f), GP_CHECK_NOT_JUDGED);
 	assert_int_equal(under(GP_CHECK_ALLOCATED, "1GiB", &whole, &f), GP_CHECK_NOT_JUDGED);
 	assert_int_equal(under(GP_CHECK_RESERVED, "1GiB", &whole, &f), GP_CHECK_NOT_JUDGED);
-	/* nor a recording in which nothing happened */
+	/* a recording without events is not judged */
 	struct gp_check *c = made(&whole, NULL, 0);
 	for (unsigned k = 0; k < GP_CHECK_GROWTH; k++)
 		assert_true(gp_check_amount_read("1%", true, &c->limit[k]));
@@ -135,7 +138,7 @@ static void what_is_not_known_does_not_pass(void **state)
 	assert_int_equal(c->findings, GP_CHECK_GROWTH);
 	assert_int_equal(gp_check_state_of(c), GP_CHECK_NOT_JUDGED);
 	drop(c);
-	/* nor one that nothing was asked of */
+	/* a recording without limits is not judged */
 	c = made(&whole, &usual, 1);
 	gp_check_limits(c);
 	assert_int_equal(gp_check_state_of(c), GP_CHECK_NOT_JUDGED);
@@ -149,7 +152,7 @@ static void headroom_counts_what_the_driver_counts(void **state)
 	f.used_bytes = 72 * GIB;
 	assert_int_equal(under(GP_CHECK_HEADROOM, "10%", &whole, &f), GP_CHECK_KEPT);
 	assert_int_equal(under(GP_CHECK_HEADROOM, "11%", &whole, &f), GP_CHECK_EXCEEDED);
-	/* who ran out had no headroom, whatever was left at the peak */
+	/* after an OOM there was no headroom, even if the peak left some */
 	f.ooms = 1;
 	assert_int_equal(under(GP_CHECK_HEADROOM, "1%", &whole, &f), GP_CHECK_EXCEEDED);
 }

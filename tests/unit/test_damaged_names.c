@@ -1,6 +1,6 @@
 /*
- * Whatever is damaged, cut or stopped in a recording's stored names costs names and nothing else,
- * and what is damaged elsewhere costs no name.
+ * Damage, cuts or interruptions in the stored names of a recording lose names and no events. Damage
+ * elsewhere loses no name.
  */
 #include "named_recording.h"
 
@@ -21,7 +21,7 @@ static enum gp_status refused(const char *path)
 	return status;
 }
 
-/* Cut anywhere, flipped anywhere: the same events; names all or none. */
+/* Cut anywhere, flipped anywhere: the events stay the same; the names are all there or all gone. */
 static void damage_costs_names_alone(void **state)
 {
 	(void)state;
@@ -49,7 +49,7 @@ static void damage_costs_names_alone(void **state)
 		char *text = shown(path, &is_damaged);
 		if (without == NULL)
 			without = strdup(text);
-		/* zstd has bits that mean nothing: then the names are what they were */
+		/* some zstd bits have no effect: then the names are unchanged */
 		harmless += !is_damaged;
 		assert_string_equal(text, is_damaged ? without : here);
 		free(text);
@@ -62,7 +62,7 @@ static void damage_costs_names_alone(void **state)
 		assert_int_equal(counted(path, NULL, NULL).named, places);
 		hide_library(true);
 		assert_shows(path, here);
-		/* behind what is left of the old ones */
+		/* after the rest of the old names */
 		assert_int_equal(file_bytes(path), (is_cut ? at : bytes) + s.names_bytes);
 	}
 	assert_true(harmless < 5);
@@ -74,7 +74,10 @@ static void damage_costs_names_alone(void **state)
 	dlclose(library.handle);
 }
 
-/* A flip anywhere before the names: refused, and no byte changes; half the names are stored. */
+/*
+ * A flip anywhere before the names: names are refused and no byte changes. Half of the names are
+ * stored.
+ */
 static void damaged_blocks_keep_their_names(void **state)
 {
 	(void)state;
@@ -91,7 +94,7 @@ static void damaged_blocks_keep_their_names(void **state)
 	for (size_t at = GP_FILE_HEADER; at < bytes - s.names_bytes; at += 7) {
 		all[at] ^= 16;
 		spill(w.path, all, bytes);
-		/* zstd has bits that mean nothing */
+		/* some zstd bits have no effect */
 		if (gp_verify(w.path, NULL, report) != GP_OK) {
 			enum gp_status status = refused(w.path);
 			refusals += status == GP_E_DAMAGED;
@@ -109,7 +112,7 @@ static void damaged_blocks_keep_their_names(void **state)
 	dlclose(library.handle);
 }
 
-/* Reasons in the place of names that were there would make the recording look whole. */
+/* Reasons without names must not replace stored names: the recording would look whole. */
 static void damaged_names_are_replaced_by_names(void **state)
 {
 	(void)state;
@@ -145,7 +148,7 @@ static void damaged_names_are_replaced_by_names(void **state)
 	dlclose(library.handle);
 }
 
-/* Those of a gpuprof before minor 9 are no damage, and reasons alone do not replace them. */
+/* Names from a gpuprof before minor 9 are not damage, and reasons alone do not replace them. */
 static void old_names_are_replaced_by_names(void **state)
 {
 	(void)state;
@@ -177,7 +180,7 @@ static void old_names_are_replaced_by_names(void **state)
 	dlclose(library.handle);
 }
 
-/* The header says where; whatever it says, what the recorder wrote stays. */
+/* The header has the place of the names. A wrong place never overwrites what the recorder wrote. */
 static void a_wrong_place_is_no_place(void **state)
 {
 	(void)state;
@@ -237,7 +240,7 @@ static void what_is_not_finished_is_refused(void **state)
 	dlclose(library.handle);
 }
 
-/* What finds no room changes nothing. */
+/* A full disk leaves the recording unchanged. */
 static void a_full_disk_costs_nothing(void **state)
 {
 	(void)state;
@@ -250,7 +253,7 @@ static void a_full_disk_costs_nothing(void **state)
 	struct gp_symbolized s = counted(w.path, NULL, NULL);
 	unsigned char *named = slurp(w.path, &bytes);
 	assert_int_equal(bytes, bare + s.names_bytes);
-	named[bytes - 30] ^= 1; /* so that names are written once more */
+	named[bytes - 30] ^= 1; /* so that names are written again */
 	signal(SIGXFSZ, SIG_IGN);
 	for (size_t more = 0; more < s.names_bytes; more += 37) {
 		for (unsigned has_names = 0; has_names < 2; has_names++) {

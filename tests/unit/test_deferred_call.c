@@ -1,7 +1,7 @@
 /*
- * What waits for a quiet moment, against the driver and the ring of hook_driver.h: the tracker is
- * attached once, from a launch or a copy that succeeded, never in a capture; the driver is asked
- * for its memory when that changed, not more often than every 100 ms.
+ * Calls that wait for a suitable moment, against the driver and the ring of hook_driver.h. The
+ * tracker is attached once, from a launch or a copy that succeeded, never during a capture. The
+ * recorder reads the driver's memory figures after they changed, at most every 100 ms.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -126,7 +126,7 @@ static void asks_at_most_every_tenth_of_a_second(void **state)
 	launch();
 	alloc();
 	launch();
-	/* a slow machine: the tenth of a second may be over */
+	/* on a slow machine the 100 ms may be over */
 	if (gp_clock_raw_ns(CLOCK_MONOTONIC_COARSE) - devices[0].asked_ns < PERIOD_NS / 2)
 		assert_int_equal(count(GP_DEVICE_MEMORY), 1);
 	assert_int_equal(gp_due, GP_DUE_MEMORY);
@@ -140,7 +140,7 @@ static void asks_at_most_every_tenth_of_a_second(void **state)
 	assert_int_equal(count(GP_DEVICE_MEMORY), 3);
 }
 
-/* The same device's limit, as a fraction that PyTorch had cut down to bytes. */
+/* The limit of the same device, as the fraction that PyTorch rounded down to bytes. */
 static void tells_the_limit(void **state)
 {
 	(void)state;
@@ -158,7 +158,7 @@ static void tells_the_limit(void **state)
 	fresh(NULL);
 	fraction = 0.5;
 	assert_true(gp_enter());
-	gp_device_memory_ask_oom(1); /* another one's */
+	gp_device_memory_ask_oom(1); /* of another device */
 	assert_int_equal(count(GP_DEVICE_MEMORY), 0);
 	gp_device_memory_ask_oom(0);
 	gp_device_memory_ask_oom(0);
@@ -174,13 +174,14 @@ static void a_device_without_launches_is_given_up(void **state)
 	launch();
 	launch();
 	assert_int_equal(gp_due, GP_DUE_MEMORY);
-	assert_int_equal(count(GP_DEVICE_MEMORY), 1); /* its own, for a new kernel */
+	/* of the current device, after its new kernel */
+	assert_int_equal(count(GP_DEVICE_MEMORY), 1);
 	devices[5].waits_ns -= GIVE_UP_NS;
 	devices[5].waits_ns -= PERIOD_NS;
 	launch();
 	assert_int_equal(gp_due, 0);
 	assert_int_equal(gp_devices_changed, 0);
-	/* and comes back */
+	/* the device launches again */
 	gp_device_memory_changed(5);
 	driver.current = (CUcontext)0x1005;
 	gp_context_set(NULL);

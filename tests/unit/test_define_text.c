@@ -1,4 +1,6 @@
-/* Texts of definitions: each length, wherever in the ring they lie, comes back as it was given. */
+/*
+ * Texts of definitions of each length, at any place of the ring: the reader returns them unchanged.
+ */
 #include "recorded_child.h"
 
 #include "read/file/recording.h"
@@ -11,7 +13,7 @@ static void fill(char *text, unsigned n)
 		text[k] = (char)('a' + (n + k * 7) % 26);
 }
 
-/* Over 32,768 slots, the largest region, so that regions of all sizes wrap. */
+/* More than 32,768 slots, the largest region, so that regions of all sizes wrap. */
 static void define_all(void)
 {
 	char text[LENGTHS];

@@ -1,4 +1,4 @@
-/* Definitions that are repeated in each segment: the newest of each key, whatever its text. */
+/* Definitions that are repeated in each segment: the newest of each key, with any text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static int leave(void **state)
 	return 0;
 }
 
-/* Several arenas have the same stream, and the default one is 0. */
+/* Several arenas have the same stream, and the default stream is 0. */
 static void arenas_are_known_by_their_number(void **state)
 {
 	(void)state;
@@ -78,7 +78,7 @@ static void others_are_known_by_what_they_are_of(void **state)
 	visit();
 	assert_int_equal(count, 5);
 	assert_int_equal(seen[0].fact.value, 1);
-	/* the newest of that key is a shorter one: not in the place of the older one, behind it */
+	/* the newest definition of that key is shorter: it is stored behind the old one */
 	assert_int_equal(seen[1].aux, GP_FACT_ALLOCATOR_DETAILS);
 	assert_int_equal(seen[1].fact.value, 1);
 	assert_int_equal(seen[2].kind, GP_GPU);

@@ -1,4 +1,4 @@
-/* Mangled names of C++ and Rust as people write them, and those that are left as they are. */
+/* Mangled names of C++ and Rust in readable form, and names that are left as they are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static void names_that_do_not_fit_are_left_mangled(void **state)
 	assert_string_equal(out, "cudaMallo");
 }
 
-/* f<a<int>, b<a<int>, a<int>>, ...>: each argument holds the one before it twice */
+/* f<a<int>, b<a<int>, a<int>>, ...>: each argument contains the one before it twice */
 static void names_that_double_are_given_up(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* Stacks of two recordings that are one, though ids, directories and order are others. */
+/* Equal stacks of two recordings are one group, even if ids, directories and order differ. */
 #include "python_stacks.h"
 
 #define SITE "/opt/venv/lib/python3.12/site-packages/"
@@ -28,7 +28,7 @@ static void close_side(struct side *side)
 	gp_recording_close(side->recording);
 }
 
-/* Of the first curve, in that order; all bytes of a side are in its groups. */
+/* Compares the first curve, in that order; the groups contain all bytes of a side. */
 static struct gp_diff compare_how(const struct side *side, size_t sides,
 				  const struct gp_diff_how *how)
 {
@@ -59,7 +59,7 @@ static struct gp_diff compare_sides(const struct side *side, size_t sides, enum 
 	return compare_how(side, sides, &how);
 }
 
-/* ---- names, not places ---- */
+/* ---- names instead of places ---- */
 
 static const struct line old_step[] = { { "/srv/job/train.py", "<module>", 99 },
 					{ SITE "torch/optim/adam.py", "Adam.step", 178 },
@@ -137,7 +137,7 @@ static void edited_lines_are_one_only_when_lines_are_ignored(void **state)
 	close_side(&side[1]);
 }
 
-/* What is one stack and another line of the caller's file in each of them is two groups. */
+/* A stack that has another line of the caller's file in each recording is two groups. */
 static void keys_tell_apart_what_only_one_side_has(void **state)
 {
 	(void)state;
@@ -168,7 +168,10 @@ static void keys_tell_apart_what_only_one_side_has(void **state)
 	close_side(&side[1]);
 }
 
-/* Code that inductor made anew has another file and other lines, and is the same caller's. */
+/*
+ * Code that inductor generated again has another file and other lines, but belongs to the same
+ * caller.
+ */
 static void generated_files_are_one_when_lines_are_ignored(void **state)
 {
 	(void)state;
@@ -197,7 +200,7 @@ static void generated_files_are_one_when_lines_are_ignored(void **state)
 	close_side(&side[1]);
 }
 
-/* ---- against the plainest way ---- */
+/* ---- against a simple comparison ---- */
 
 #define STACKS 60u
 #define FRAMES 3u
@@ -215,7 +218,7 @@ static uint64_t draw(uint64_t *random)
 	return *random >> 33;
 }
 
-/* Different stacks; few names, so that many of them share frames and keys. */
+/* Different stacks with few names, so that many of them share frames and keys. */
 static void draw_stacks(struct drawn *drawn, uint64_t *random)
 {
 	for (unsigned k = 0; k < STACKS; k++) {
@@ -229,7 +232,7 @@ static void draw_stacks(struct drawn *drawn, uint64_t *random)
 			d->line[f] = (struct line){ d->file[f], d->function[f],
 						    1 + (uint32_t)(draw(random) % 3) };
 		}
-		/* the number of the stack is a line of its outermost frame */
+		/* the line of the outermost frame is the number of the stack */
 		d->line[0].line = 100 + k;
 	}
 }
@@ -241,7 +244,7 @@ static void write_drawn(struct drawn *drawn, unsigned number, uint64_t *random, 
 	snprintf(name, sizeof name, "drawn-%u.gpr", number);
 	write_side(&s, name);
 	for (unsigned k = 0; k < STACKS; k++) {
-		/* each side in an order of its own */
+		/* each side has its own order */
 		struct drawn *d = &drawn[(k * 7 + number * 13) % STACKS];
 		for (uint64_t left = draw(random) % 3; left > 0; left--) {
 			uint64_t bytes = 512 * (1 + draw(random) % 8);
@@ -264,7 +267,7 @@ static uint64_t greatest_of(const struct drawn *d)
 	return greatest;
 }
 
-/* The stack of a group is known by the line of its outermost frame. */
+/* Finds the stack of a group by the line of its outermost frame. */
 static struct drawn *drawn_of(struct drawn *drawn, const struct side *side,
 			      const struct gp_diff_group *g)
 {
@@ -314,7 +317,7 @@ static void sums_and_order_are_those_of_the_plainest_way(void **state)
 	}
 }
 
-/* The other order has the other signs: what a group has on each side does not depend on it. */
+/* The other order has opposite signs: the sides of a group do not depend on the order. */
 static void the_other_order_says_the_same(void **state)
 {
 	(void)state;
@@ -342,7 +345,7 @@ static void the_other_order_says_the_same(void **state)
 	}
 	gp_diff_free(&a);
 	gp_diff_free(&b);
-	/* and a recording differs in nothing from itself */
+	/* a recording compared with itself has no difference */
 	turned[0] = turned[1] = side[0];
 	a = compare_sides(turned, 2, GP_BY_STACK, false);
 	assert_int_equal(a.changed, 0);
@@ -364,12 +367,12 @@ static const struct line new_caller[] = {
 	{ "/srv/job/serve.py", "serve", 40 },	  { "/srv/job/model.py", "forward", 12 },
 	{ SITE "torch/functional.py", "cat", 7 }, { 0 }
 };
-/* of old_caller's frames this has the package's and the user's line, */
+/* this stack shares the line of the package and the line of the user with old_caller, */
 static const struct line line_alone[] = { { "/srv/job/cache.py", "warm_up", 8 },
 					  { "/srv/job/model.py", "forward", 12 },
 					  { SITE "torch/functional.py", "cat", 7 },
 					  { 0 } };
-/* and this the package's alone */
+/* and this one only the line of the package */
 static const struct line line_beside[] = { { "/srv/job/cache.py", "warm_up", 8 },
 					   { "/srv/job/model.py", "forward", 13 },
 					   { SITE "torch/functional.py", "cat", 7 },
@@ -433,7 +436,7 @@ static void the_line_of_the_user_must_be_the_same(void **state)
 	gp_diff_free(&diff);
 }
 
-/* Where the source was edited a line number is not the same code: --ignore-lines tells. */
+/* In edited source a line number stands for other code; --ignore-lines handles that. */
 static void what_moved_by_lines_matches_no_other(void **state)
 {
 	(void)state;
@@ -451,7 +454,9 @@ static void what_moved_by_lines_matches_no_other(void **state)
 	gp_diff_free(&diff);
 }
 
-/* More frames count before bytes; what matches none stays alone. */
+/*
+ * The number of equal innermost frames decides before the bytes. Stacks without a match stay alone.
+ */
 static void most_innermost_frames_match_first(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 /*
- * The three doors, from outside: probes (tests/doors) run bare and preloaded. What they print must
- * be the same, and where we must be in the way they check that we are. GP_LIB, GP_FAKE and GP_DOORS
- * say where the object, the fake driver and the probes are; else they are looked for beside this
- * program.
+ * The three ways to a driver function, from outside: dlsym, cuGetProcAddress and ELF exports.
+ * Probes (`tests/doors`) run bare and preloaded and must print the same. They check that calls pass
+ * through the wrappers. GP_LIB, GP_FAKE and GP_DOORS name the object, the fake driver and the
+ * folder of the probes; by default they are found beside this program.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,8 +25,7 @@
 
 static char build[512], library[600], fake[600], doors[600], scratch[64];
 
-/* How a probe is run: `preload` "" is bare, else names separated by spaces; `variables` are
- * NAME=VALUE. */
+/* How to run a probe. `preload`: names separated by spaces, "" is bare. `variables`: NAME=VALUE. */
 struct how {
 	const char *preload;
 	const char *libraries; /* LD_LIBRARY_PATH */
@@ -83,7 +82,7 @@ static void run(struct outcome *outcome, const struct how *how, const char *prog
 	read_whole(err, outcome->err, sizeof outcome->err);
 }
 
-/* Runs well under `how`, and prints the same as with the preload `without`. */
+/* Succeeds under `how`, and prints the same as with the preload `without`. */
 static void same_as(const char *without, struct how how, const char *program, const char *argument)
 {
 	static struct outcome bare, preloaded;
@@ -127,7 +126,10 @@ static void finds_no_driver_where_there_is_none(void **state)
 	same_as_bare(WITHOUT_DRIVER, "door_weak", "");
 }
 
-/* A weak reference to what an old driver lacks is bound to us: the call fails as documented. */
+/*
+ * A weak reference to a function that an old driver lacks is bound to the wrapper: the call fails
+ * as documented.
+ */
 static void fails_calls_that_an_old_driver_lacks(void **state)
 {
 	(void)state;
@@ -204,7 +206,7 @@ static void answers_as_an_old_driver_would(void **state)
 
 /* ---- ELF exports ---- */
 
-/* Each row passes each argument on, once, and the result and errno back; off and on. */
+/* Each row passes each argument on, once, and returns the result and errno; off and on. */
 static void passes_calls_on_unchanged(void **state)
 {
 	(void)state;
@@ -215,8 +217,10 @@ static void passes_calls_on_unchanged(void **state)
 	same_as_bare((struct how){ library, echo, { "GPUPROF=off" } }, "door_echo", "");
 }
 
-/* What a recording that `run` left says about look-ups that led past us, and how many allocations
- * it has. It has lost no event. */
+/*
+ * Reads the recording that `run` left: look-ups that bypassed the recorder, and allocations. It has
+ * no lost event.
+ */
 static void read_recording(uint64_t *misses, uint64_t *allocs)
 {
 	const struct gp_info *info;
@@ -239,7 +243,7 @@ static void read_recording(uint64_t *misses, uint64_t *allocs)
 	assert_int_equal(unlink(path), 0);
 }
 
-/* With a driver, and without one: the stubs then say so. */
+/* With a driver, and without one: then the stubs return an error. */
 static void sees_calls_through_stubs(void **state)
 {
 	(void)state;
@@ -265,8 +269,8 @@ static void stands_before_a_linked_driver(void **state)
 }
 
 /*
- * Each call passes everybody once, whoever stands first. Behind us the other answers one look-up
- * with a function that is nobody's: exactly one miss, and it is in the recording.
+ * Each call passes each interposer once, in either order. The interposer after ours answers one
+ * look-up with a function of its own: the recording counts exactly one miss.
  */
 static void shares_calls_with_an_elf_interposer(void **state)
 {
@@ -291,7 +295,7 @@ static void shares_calls_with_an_elf_interposer(void **state)
 	}
 }
 
-/* A preload behind us answers a call with a call of another function: one allocation. */
+/* An interposer after ours calls another function inside a call: one allocation is recorded. */
 static void counts_a_call_inside_a_call_once(void **state)
 {
 	(void)state;
@@ -307,8 +311,9 @@ static void counts_a_call_inside_a_call_once(void **state)
 }
 
 /*
- * A profiler's preload behind us. A look-up of its constructor must not make us call it; what it
- * hands out is its own, and is recorded all the same. Without a driver it finds none either way.
+ * A profiler's preload after ours. A look-up in its constructor must not make us call it. Functions
+ * that it hands out are its own, and are still recorded. Without a driver its look-up fails either
+ * way.
  */
 static void comes_before_a_tool(void **state)
 {
@@ -328,8 +333,10 @@ static void comes_before_a_tool(void **state)
 	same_as(tool, (struct how){ both, with_fake, { "GPUPROF=off" } }, "door_resolved", "");
 }
 
-/* A second driver from another path works as it does bare. Its calls are not recorded, and the
- * recording counts the look-up that led to it. */
+/*
+ * A second driver from another path works as it does bare. Its calls are not recorded, and the
+ * recording counts the look-up that led to it.
+ */
 static void counts_look_ups_in_a_second_driver(void **state)
 {
 	(void)state;
@@ -354,7 +361,7 @@ static void finds_the_same_names_beside_a_driver(void **state)
 	same_as_bare(WITH_DRIVER(OURS), "door_probe", "driver");
 }
 
-/* No wrapper and no resolver enters the loader, whatever stacks are wanted. */
+/* No wrapper and no resolver enters the loader, with stacks of any kind. */
 static void stays_out_of_the_loader(void **state)
 {
 	(void)state;
@@ -376,7 +383,7 @@ static void leaves_pseudo_handles_alone(void **state)
 	same_as_bare(WITH_DRIVER("GPUPROF=off"), "door_plugins", "");
 }
 
-/* Off: passes calls on and does no more. The same probe does see the recorder when it is on. */
+/* Off: only passes calls on. The same probe detects the recorder when it is on. */
 static void is_inert_when_off(void **state)
 {
 	(void)state;
@@ -389,7 +396,7 @@ static void is_inert_when_off(void **state)
 	assert_non_null(strstr(outcome.out, "file"));
 }
 
-/* Each copy of PyTorch keeps its own reports and graphs. */
+/* Each copy of PyTorch has its own reports and graphs. */
 static void keeps_two_copies_apart(void **state)
 {
 	(void)state;
@@ -417,7 +424,9 @@ static void shares_dlsym_with_another(void **state)
 	}
 }
 
-/* One that finds libc's malloc with dlsym, at the first allocation of the process. */
+/*
+ * A malloc interposer that finds libc's malloc with dlsym, at the first allocation of the process.
+ */
 static void serves_a_malloc_interposer(void **state)
 {
 	(void)state;
@@ -472,7 +481,7 @@ static int find_files(void **state)
 	if (bytes <= 0)
 		return -1;
 	build[bytes] = '\0';
-	for (int i = 0; i < 2; i++) /* BUILD/unit/test_doors */
+	for (int i = 0; i < 2; i++) /* twice: BUILD/unit/test_doors */
 		*strrchr(build, '/') = '\0';
 	snprintf(standard, sizeof standard, "%s/libgpuprof.so", build);
 	take(library, sizeof library, "GP_LIB", standard);
@@ -493,7 +502,7 @@ static int remove_files(void **state)
 	return system(command);
 }
 
-/* Stands for all of these in builds with a sanitizer. */
+/* Replaces all of these tests in builds with a sanitizer. */
 static void needs_a_plain_build(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* What is missing or uncertain in a recording, and that the reader says so and blames nobody. */
+/* Missing or uncertain parts of a recording: the reader reports them without a wrong cause. */
 #include "recording_writer.h"
 
 static void flip(const struct writer *w, uint64_t offset)
@@ -29,7 +29,7 @@ static uint64_t memory_in(const struct gp_record *record, uint64_t slots)
 	return events;
 }
 
-/* A block is gone: its copy counts exactly the MEMORY events that were in it. */
+/* A block is gone: the copy counts exactly the MEMORY events that were in it. */
 static void assert_repair_counts(const struct writer *w, uint64_t missing, bool is_uncertain)
 {
 	char path[400];
@@ -68,7 +68,10 @@ static void damage_blames_nobody(void **state)
 		assert_int_equal(info->mismatches + info->anomalies, 0);
 		assert_int_equal(info->uncertains, 1);
 		assert_true(info->uncertain[0].from_ns < info->uncertain[0].to_ns);
-		/* the next checkpoint puts it right; without one it lasts to the end */
+		/*
+		 * the next checkpoint corrects the figures; without one they stay uncertain to the
+		 * end
+		 */
 		assert_int_equal(info->has_uncertain_peaks, segments == 1);
 		assert_int_equal(info->uncertain[0].to_ns == (int64_t)info->duration_ns,
 				 segments == 1);
@@ -80,8 +83,9 @@ static void damage_blames_nobody(void **state)
 }
 
 /*
- * The end is missing, and before it the events of a thread that wrote less: nobody is blamed, the
- * next checkpoint puts it right, and the copy says of itself that it is too low.
+ * The end is missing, and before it some events of a thread that wrote less. The reader names no
+ * cause. The next checkpoint corrects the figures, and the copy reports that its figures are too
+ * low.
  */
 static void a_missing_end_blames_nobody(void **state)
 {
@@ -139,7 +143,10 @@ static void intact_is_certain(void **state)
 	gp_recording_close(r);
 }
 
-/* The last block's header is all there and wrong: not a writer that died, somebody changed it. */
+/*
+ * The last block's header is complete and wrong: the writer did not die there, the file was
+ * changed.
+ */
 static void a_flip_in_the_last_block_is_damage(void **state)
 {
 	(void)state;
@@ -177,7 +184,10 @@ static void gaps_and_missed_routes_are_told(void **state)
 	gp_recording_close(r);
 }
 
-/* The owner turns over slots while its recording is being read: older events go, no damage. */
+/*
+ * The owner overwrites slots while its recording is read: older events are gone, and there is no
+ * damage.
+ */
 static void what_is_overwritten_meanwhile_is_no_damage(void **state)
 {
 	(void)state;

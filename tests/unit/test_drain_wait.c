@@ -1,9 +1,9 @@
 /*
- * What the job's threads wait for the drain thread has one bound for the process, and an idle drain
- * thread turns fewer than 20 times a second. The disk and the system calls of the recorder go
- * through functions of this file.
+ * The waits of all the job's threads for the drain thread have one bound for the process. An idle
+ * drain thread makes fewer than 20 turns a second. The recorder's disk and system calls go through
+ * functions of this file.
  */
-/* ThreadSanitizer needs `syscall` before this file's can be called. */
+/* ThreadSanitizer calls `syscall` before the function of this file can run. */
 #if !defined(__SANITIZE_THREAD__)
 
 #include "recorded_child.h"
@@ -18,9 +18,9 @@
 #define MS 1000000ll
 #define SLOW_MS 50
 #define THREADS 4
-#define CREDIT_MS 300 /* less than the disk takes for what one thread makes */
+#define CREDIT_MS 300 /* less than the disk needs for the events of one thread */
 #define NEVER (INT64_MAX / 2)
-#define RESTS 40 /* of them the last 20 are those of an idle process */
+#define RESTS 40 /* the last 20 are those of an idle process */
 
 static _Atomic bool is_disk_hung, is_disk_slow;
 static _Atomic unsigned in_hung_write;
@@ -30,7 +30,7 @@ static int64_t rest_ns[RESTS];
 
 typedef long system_call(long number, ...);
 
-/* Each rest of the drain thread is over at once, so the test need not wait for it. */
+/* Each rest of the drain thread ends at once, so that the test does not wait for it. */
 static bool is_rest_skipped(long number, const long *a)
 {
 	const unsigned k = atomic_load(&rests);
@@ -79,7 +79,7 @@ static int64_t now_ns(void)
 	return (int64_t)gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
 }
 
-/* By now they may wait so long; the whole credit is 10 s, and a tenth of the time. */
+/* Leaves a credit of so many ms; the whole credit is 10 s, and a tenth of the time. */
 static void leave_credit_ms(int64_t ms)
 {
 	atomic_store(&gp_recorder.waits_paid_ns, now_ns() + 10 * (10000 - ms) * MS);
@@ -152,7 +152,10 @@ static void wait_at_once(void)
 	for (unsigned k = 0; k < THREADS; k++)
 		CHECK(pthread_create(&thread[k], NULL, fill_ring, NULL) == 0);
 	pthread_barrier_wait(&barrier);
-	/* they have their rings; what they waited for these is counted by the end of this turn */
+	/*
+	 * the threads have their rings; their waits for these rings are counted by the end of this
+	 * turn
+	 */
 	while (atomic_load(&gp_recorder.waited_since_ns) != 0)
 		sched_yield();
 	hang_disk();
@@ -163,7 +166,7 @@ static void wait_at_once(void)
 		pthread_join(thread[k], NULL);
 	CHECK(lost_memory() != 0);
 	mend_disk();
-	/* a second without a turn ends each wait: that is what they waited together */
+	/* a second without a turn ends each wait: that is the sum of their waits */
 	const int64_t paid = atomic_load(&gp_recorder.waits_paid_ns);
 	CHECK(paid >= began + 10000 * MS && paid <= now_ns() + 10000 * MS);
 }
@@ -238,6 +241,6 @@ int main(void)
 #else
 int main(void)
 {
-	return 0; /* nothing that can be counted */
+	return 0; /* this build cannot count */
 }
 #endif

@@ -1,7 +1,7 @@
 /*
- * The fake driver keeps the promises that other tests rest on: addresses go from thread to thread
- * at once, memory runs out, refusals and captures are those of a real one, faults come when asked
- * for.
+ * Properties of the fake driver that other tests rely on. Freed addresses pass from thread to
+ * thread at once, memory runs out, and refusals and captures are those of a real driver. Faults
+ * occur when they are requested.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,7 +77,7 @@ static void runs_out_of_memory(void **state)
 	CUdeviceptr small = allocated(3 * MIB);
 	assert_int_equal(cuda.cuMemFree_v2(big), CUDA_SUCCESS);
 	assert_int_equal(cuda.cuMemFree_v2(small), CUDA_SUCCESS);
-	/* the other device has its own */
+	/* the other device has its own memory */
 	assert_true(driver_use(&cuda, 1));
 	size_t before = free_now();
 	address = allocated(MIB);
@@ -124,7 +124,7 @@ static void maps_and_unmaps(void **state)
 	assert_int_equal(cuda.cuMemAddressFree(range, 64 * MIB), CUDA_SUCCESS);
 }
 
-/* In global mode a call that might synchronise is refused, and the capture is lost. */
+/* In global mode a call that may synchronize is refused, and the capture is lost. */
 static void loses_a_capture_to_an_unsafe_call(void **state)
 {
 	(void)state;
@@ -174,7 +174,7 @@ static void counts_calls(void **state)
 	assert_int_equal(calls("cuMemAlloc_v2") - before, 7);
 }
 
-/* The environment is read when the driver is loaded: a process of its own. */
+/* The environment is read when the driver is loaded: the test needs a process of its own. */
 static void fails_the_call_that_was_named(void **state)
 {
 	(void)state;
@@ -190,7 +190,7 @@ static void fails_the_call_that_was_named(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* What that process does: 0 when the faults came as they should. */
+/* Runs in that process: 0 if the faults occurred as requested. */
 static int see_the_faults(void)
 {
 	CUdeviceptr address;
@@ -208,7 +208,7 @@ static void find_all(void)
 	char path[600];
 	ssize_t bytes = readlink("/proc/self/exe", path, 512);
 	path[bytes > 0 ? bytes : 0] = '\0';
-	for (int i = 0; i < 2; i++) /* BUILD/unit/test_fake_driver */
+	for (int i = 0; i < 2; i++) /* twice: BUILD/unit/test_fake_driver */
 		*strrchr(path, '/') = '\0';
 	strcat(path, "/fake/libcuda.so.1");
 	library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);

@@ -1,6 +1,6 @@
 /*
- * How much a flight recorder keeps: segments end where their slot is full, however many events that
- * takes, and figures of the file's size leave out what holds no block.
+ * How much a flight recorder keeps. A segment ends when its slot is full, for any number of events;
+ * figures of the file's size leave out space without blocks.
  */
 #include "recorded_child.h"
 
@@ -15,7 +15,7 @@ static void put_events(uint64_t events)
 {
 	uint64_t random = 88172645463325252u;
 	for (uint64_t k = 0; k < events / 2; k++) {
-		/* xorshift64 (Marsaglia 2003): addresses that no block can predict */
+		/* xorshift64 (Marsaglia 2003): addresses that a block cannot predict */
 		random ^= random << 13;
 		random ^= random >> 7;
 		random ^= random << 17;
@@ -44,7 +44,7 @@ static void read_info(const char *name, struct gp_info *info)
 	name_of(path, sizeof path, name);
 	assert_int_equal(gp_recording_open(path, &recording, &damage), GP_OK);
 	assert_int_equal(gp_recording_info(recording, &all), GP_OK);
-	*info = *all; /* its lists go with the recording */
+	*info = *all; /* its lists end with the recording */
 	gp_recording_close(recording);
 }
 
@@ -54,8 +54,8 @@ static void test_keeps_most_of_its_size(void **state)
 	struct gp_info info;
 	assert_int_equal(in_child("wrapped.gpr", RING, put_many), 0);
 	read_info("wrapped.gpr", &info);
-	assert_true(info.kept_from_ns > 0); /* it came round */
-	/* 400 of 512 */
+	assert_true(info.kept_from_ns > 0); /* the ring wrapped */
+	/* at least 400 of 512 */
 	assert_in_range(info.kept_bytes, (uint64_t)RING_BYTES * 400 / 512, RING_BYTES);
 	assert_true(info.file_bytes <= RING_BYTES + GP_FILE_HEADER);
 }
@@ -69,7 +69,7 @@ static void test_what_is_empty_does_not_count(void **state)
 	read_info("all.gpr", &all);
 	read_info("slots.gpr", &slots);
 	assert_int_equal(all.counts[GP_ALLOC], slots.counts[GP_ALLOC]);
-	/* one segment each, with the same blocks but for the moments in them */
+	/* one segment each, with the same blocks; only their times differ */
 	assert_in_range(slots.kept_bytes, all.kept_bytes * 9 / 10, all.kept_bytes * 11 / 10);
 	assert_true(all.kept_bytes < all.file_bytes);
 }

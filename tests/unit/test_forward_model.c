@@ -1,7 +1,7 @@
 /*
- * Forwards of random ranges on three threads against a model that keeps everything and looks back
- * from each backward: rows of the tree by path, their calls and launches, and what is said of those
- * that are left out.
+ * Forwards of random ranges on three threads, against a model that keeps all events and looks back
+ * from each backward. Compared are the rows of the tree by path, their calls and launches, and the
+ * counts of forwards that are left out.
  */
 #include "forward_loops.h"
 
@@ -9,8 +9,8 @@
 #define THREADS 3u
 struct model_event {
 	char what;     /* '(' and ')' of a range, 'L' a launch */
-	char letter;   /* of the range */
-	unsigned pair; /* its other end; EVENTS: none yet */
+	char letter;   /* name of the range */
+	unsigned pair; /* index of its other end; EVENTS: none yet */
 };
 struct model_forward {
 	enum { NOT_THERE, THERE, BY_THE_JOB, NOT_CLEAR } verdict;
@@ -27,7 +27,7 @@ static bool is_open_at(const struct model_event *e, unsigned push, unsigned at)
 	return e[push].what == '(' && push < at && e[push].pair >= at;
 }
 
-/* The last one before `at` of a range of these letters; EVENTS: none. */
+/* The last range of these letters before `at`; EVENTS: none. */
 static unsigned last_of(const struct model_event *e, unsigned at, const char *letters)
 {
 	while (at-- > 0)
@@ -53,9 +53,9 @@ static unsigned count_launches(const struct model_event *e, unsigned from, unsig
 }
 
 /*
- * What lies before event `at`, at which the engine or zero_grad is entered. Parts [bound[k],
- * bound[k + 1]) lie one inside the other: the first begins behind the last fence and what ended
- * around it, the others with the ranges that are open since.
+ * Searches the events before `at`, where the engine or zero_grad is entered. The parts [bound[k],
+ * bound[k + 1]) lie one inside the other. The first begins after the last fence and after the
+ * ranges around it that ended. Each other part begins at a range that is still open.
  */
 static struct model_forward look_back(const struct model_event *e, unsigned at)
 {
@@ -135,7 +135,7 @@ static struct model_forward model_of(const struct model_event *e, unsigned at)
 	return found;
 }
 
-/* Rows by their path, a letter a range; D is what is derived. */
+/* Rows by their path, a letter for each range; D is the derived forward. */
 static struct model_row {
 	char path[12];
 	unsigned calls, launches;
@@ -154,7 +154,10 @@ static struct model_row *row_of(const char *path)
 	return &row[k];
 }
 
-/* Who is open around event `at` of a thread, with the forward [from, to) if it is in it. */
+/*
+ * The ranges that are open around event `at` of a thread; with the forward [from, to) if `at` lies
+ * in it.
+ */
 static void path_of(const struct model_event *e, unsigned at, const struct model_forward *forward,
 		    char *path)
 {
@@ -221,7 +224,7 @@ static void count_thread(const struct model_event *e, unsigned n)
 
 static void put_random(struct writer *w, unsigned thread, uint64_t seed)
 {
-	/* more often what loops are made of */
+	/* the letters that loops consist of are more frequent */
 	static const char letters[] = "dzzoBBBsmfbelx";
 	struct model_event *e = event[thread];
 	unsigned *n = &events[thread], what = (unsigned)(seed >> 40) % 10;

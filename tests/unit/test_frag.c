@@ -1,6 +1,6 @@
 /*
- * What a state of memory is worth: figures by hand for each rule, and random states against the
- * allocator written down once more, asked for every size.
+ * Figures of a state of memory, by hand for each rule. Random states are compared with a second
+ * implementation of the allocator, for requests of every size.
  */
 #include "allocator_model.h"
 
@@ -51,13 +51,13 @@ static void each_byte_has_one_cause(void **state)
 	assert_int_equal(f.cause_bytes[GP_CAUSE_GRANULARITY], 25 * MIB);
 	assert_int_equal(f.rounding_bytes, 7 * 100);
 	assert_int_equal(f.largest_request_bytes, 45 * MIB);
-	/* what is free on the device is not known */
+	/* the driver's free memory is unknown */
 	assert_int_equal(f.largest_released_bytes, GP_BYTES_UNKNOWN);
 	assert_int_equal(f.releasable_bytes, (20 + 30 + 20) * MIB);
 	gp_frag_free(&f);
 }
 
-/* The last range alone grows, and a gap in front of a block does not. */
+/* Only the last range grows; a gap in front of a block does not. */
 static void growth_is_kept_apart(void **state)
 {
 	(void)state;
@@ -70,7 +70,7 @@ static void growth_is_kept_apart(void **state)
 	assert_int_equal(f.pools, 1);
 	assert_int_equal(f.pool[0].tail_bytes, 3 * MIB);
 	assert_int_equal(f.largest_request_bytes, 5 * MIB);
-	/* two pages of 20 MiB behind it: those that the hole of 64 MiB in front would take */
+	/* two pages of 20 MiB after it: the pages for which the hole of 64 MiB in front has room */
 	assert_int_equal(f.largest_released_bytes, 45 * MIB);
 	gp_frag_free(&f);
 	l.segment[1].address -= (uint64_t)(44 * MIB);
@@ -81,7 +81,7 @@ static void growth_is_kept_apart(void **state)
 	gp_frag_free(&f);
 }
 
-/* PyTorch up to 2.7 does not say the pool: then all of a stream counts as default. */
+/* PyTorch up to 2.7 does not report the pool: then each pool of a stream counts as default. */
 static void a_pool_that_is_not_told_is_no_private_one(void **state)
 {
 	(void)state;
@@ -172,7 +172,9 @@ static uint64_t pick(uint64_t below)
 	return (seed >> 33) % below;
 }
 
-/* A segment of `bytes` cut at random; sizes are multiples of 512, neighbours are not both free. */
+/*
+ * A segment of `bytes` cut at random; sizes are multiples of 512, and neighbours are not both free.
+ */
 static void random_segment(struct layout *l, size_t arena, int kind, int64_t bytes, uint64_t hole)
 {
 	int64_t size[64];
@@ -312,7 +314,7 @@ static void pools_are_tried_one_by_one(void **state)
 	free(t);
 }
 
-/* Ranges with large gaps, of which some are too large to be split. */
+/* Ranges with large gaps; some gaps are too large to be split. */
 static void large_ranges(struct trial *t, unsigned number)
 {
 	seed = 104729u * number + 5u;
@@ -366,8 +368,8 @@ static void large_gaps_are_tried_size_by_size(void **state)
 }
 
 /*
- * Sixteen blocks of 64 MiB under a limit of 1 GiB, every other one freed, as tried on an H200: the
- * request alone counts against the limit, also where its last page makes more of it.
+ * Sixteen blocks of 64 MiB under a limit of 1 GiB, every other one freed, as measured on an H200.
+ * Only the request counts against the limit, even if its last page makes it larger.
  */
 static void the_limit_counts_the_request_and_not_its_pages(void **state)
 {
@@ -396,7 +398,7 @@ static void the_limit_counts_the_request_and_not_its_pages(void **state)
 	free(t);
 }
 
-/* ---- what has to go ---- */
+/* ---- blocks to free ---- */
 
 static void mark_set(const struct gp_block_set *set, uint8_t *freed)
 {
@@ -405,7 +407,7 @@ static void mark_set(const struct gp_block_set *set, uint8_t *freed)
 		freed[set->block[k]] = 1;
 }
 
-/* The cheapest of all subsets of the pool's blocks, pending ones being free. */
+/* Finds the cheapest of all subsets of the pool's blocks; pending blocks are free. */
 static void try_subsets(struct trial *t, size_t arena, uint64_t size, size_t *blocks,
 			uint64_t *bytes)
 {

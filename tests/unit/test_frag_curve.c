@@ -1,6 +1,7 @@
 /*
- * The gaps that are kept up to date event by event against all of the state looked at anew after
- * each event: random histories of segments, pages, blocks and pending frees, and real recordings.
+ * Gaps that are updated event by event, against a new computation from the whole state after each
+ * event. Inputs: random histories of segments, pages, blocks and pending frees, and real
+ * recordings.
  */
 #include "recording_writer.h"
 
@@ -34,7 +35,10 @@ static void look_anew(struct gp_recording *r, uint64_t *free_bytes, uint64_t *la
 	gp_memory_free(&m);
 }
 
-/* After each event that may change it; how many were compared, and the largest gap of all. */
+/*
+ * Compares after each event that may change the gaps. Returns the number of comparisons; `most`:
+ * the largest gap.
+ */
 static uint64_t compare_all(const char *path, uint64_t *most)
 {
 	struct gp_recording *r;
@@ -74,7 +78,7 @@ static void recordings(void **state)
 	(void)state;
 	glob_t found;
 	uint64_t most, with_gaps = 0;
-	const char *data = getenv("TEST_DATA"); /* run_units.sh says where it is */
+	const char *data = getenv("TEST_DATA"); /* set by run_units.sh */
 	char pattern[512];
 	snprintf(pattern, sizeof pattern, "%s/*.gpr", data ? data : "tests/data");
 	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
@@ -128,7 +132,7 @@ static void say_range(struct history *h, unsigned kind, unsigned space, uint64_t
 			       .space = (uint8_t)space,
 			       .device = (uint8_t)device,
 			       .code = kind >= GP_SEGMENT_ALLOC && kind <= GP_SEGMENT_UNMAP };
-	r.alloc.address = address; /* the same place in all of them */
+	r.alloc.address = address; /* the same place in each record */
 	r.alloc.bytes = kind == GP_FREE ? 0 : bytes;
 	if (kind == GP_MAP)
 		r.map.handle = address;
@@ -164,7 +168,7 @@ static void add_range(struct history *h)
 			     .address = h->next,
 			     .page = 2 * MIB };
 	g->bytes = g->is_whole ? 2 * MIB * (1 + pick(h, 5)) : 10 * g->page;
-	/* some touch, and are two all the same */
+	/* some ranges touch, and are two ranges even so */
 	h->next += g->bytes + (pick(h, 3) ? 0 : 6 * MIB);
 	g->is_told = h->is_told && pick(h, 3) != 0;
 	say_range(h, GP_ALLOC, g->is_whole ? GP_SPACE_DEVICE : GP_SPACE_RESERVATION, g->address,
@@ -243,7 +247,7 @@ static void add_block(struct history *h)
 	struct block b = { .bytes = 512 * (1 + pick(h, pick(h, 5) ? 500 : 9000)),
 			   .device = g->device };
 	b.address = g->address + 512 * pick(h, g->bytes / 512);
-	/* mostly where its gap begins */
+	/* mostly at the begin of its gap */
 	while (pick(h, 50) && b.address > g->address && is_free(h, b.address - 512, 512))
 		b.address -= 512;
 	if (h->blocks == BLOCKS_MOST || !is_mapped(g, b.address, b.bytes) ||
@@ -271,7 +275,7 @@ static void end_block(struct history *h)
 	*b = h->block[--h->blocks];
 }
 
-/* The allocator tells what it has, from here on also what happens. */
+/* The allocator reports all that it has; from here on it reports changes as well. */
 static void tell_all(struct history *h)
 {
 	h->is_told = true;
@@ -349,7 +353,10 @@ static void block(struct writer *w, bool is_alloc, uint64_t offset, uint64_t byt
 	put(w, 0, r);
 }
 
-/* Fragmented, whole again, then for good: a block stays in the middle of what comes free. */
+/*
+ * Fragmented, whole again, then fragmented for good: a block stays in the middle of the freed
+ * memory.
+ */
 static void it_is_born_where_it_never_recovers(void **state)
 {
 	(void)state;
@@ -369,7 +376,10 @@ static void it_is_born_where_it_never_recovers(void **state)
 			if (k != 4 || round < 2)
 				block(&w, false, k * 8 * MIB, 8 * MIB);
 	}
-	/* four blocks are free before it, then one behind it, two, three: which are stranded */
+	/*
+	 * the gap of four blocks before it stays; the gap of one, two and three blocks after it is
+	 * stranded
+	 */
 	uint64_t born_order = w.order - 2;
 	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_memory_build(r, &end, &m), GP_OK);
@@ -378,17 +388,17 @@ static void it_is_born_where_it_never_recovers(void **state)
 	assert_int_equal(born.stranded_bytes, 24 * MIB);
 	assert_true(born.is_known);
 	assert_int_equal(born.order, born_order);
-	/* a gap of 40 MiB was there until the last round's fourth block */
+	/* a gap of 40 MiB existed until the fourth block of the last round */
 	born.fit_bytes = 40 * MIB;
 	assert_int_equal(gp_frag_find_born(r, &m, &born, 1), GP_OK);
 	assert_true(born.is_known && born.is_by_fit);
 	assert_int_equal(born.order, w.order - 7 - 5);
-	/* one of 32 MiB is there */
+	/* a gap of 32 MiB exists */
 	born.fit_bytes = 32 * MIB;
 	assert_int_equal(gp_frag_find_born(r, &m, &born, 1), GP_OK);
 	assert_false(born.is_by_fit);
 	assert_int_equal(born.order, born_order);
-	/* there never was one of 80 MiB */
+	/* a gap of 80 MiB never existed */
 	born.fit_bytes = 80 * MIB;
 	assert_int_equal(gp_frag_find_born(r, &m, &born, 1), GP_OK);
 	assert_false(born.is_by_fit);

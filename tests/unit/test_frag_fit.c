@@ -1,11 +1,11 @@
 /*
- * The cheapest blocks to free for a request: neighbours, and those whose segments go back to the
- * driver, of random states against every choice of segments.
+ * The cheapest blocks to free for a request, for random states against every choice of segments.
+ * Candidates are neighbours, and blocks whose segments return to the driver.
  */
 #include "memory_layout.h"
 
 #define TRIALS 400u
-#define MOST 10u /* segments: each choice of them is tried */
+#define MOST 10u /* segments: all choices are tried */
 
 static uint64_t seed = 7;
 static uint64_t pick(uint64_t below)
@@ -14,7 +14,7 @@ static uint64_t pick(uint64_t below)
 	return (seed >> 33) % below;
 }
 
-/* 1 to 6 blocks of 2 to 8 MiB and as much between them as makes `bytes`; or nothing but a gap. */
+/* 1 to 6 blocks of 2 to 8 MiB, with gaps so that the sum is `bytes`; or a single gap. */
 static void add_segment(struct layout *l, int64_t bytes)
 {
 	int64_t size[16];
@@ -49,7 +49,7 @@ static struct freed allocated_in(const struct layout *l, const struct gp_memory_
 	return in;
 }
 
-/* blocks SIZE_MAX: no choice is enough. */
+/* blocks SIZE_MAX: all choices are too small. */
 static struct freed least_of_all(const struct layout *l, uint64_t lacks)
 {
 	struct freed best = { UINT64_MAX, SIZE_MAX };
@@ -88,7 +88,7 @@ static void no_choice_frees_less(void **state)
 				released += l.segment[k].bytes;
 		l.device.used_bytes = l.device.total_bytes - free_bytes;
 		l.device.used_driver_bytes = l.device.driver_bytes;
-		/* no gap has as much, nor would any segment have */
+		/* larger than any gap and any segment */
 		uint64_t asked = (uint64_t)(200 * MIB) + pick(200) * (uint64_t)(2 * MIB);
 		const struct gp_frag_question q = { .fit_bytes = asked };
 		struct gp_frag frag;
@@ -109,7 +109,10 @@ static void no_choice_frees_less(void **state)
 	assert_true(found > TRIALS / 4);
 }
 
-/* One segment with `one`, one with `two`, each a list as of layout_segment_at; which is emptied. */
+/*
+ * Two segments, `one` and `two`, each a list as of layout_segment_at. Returns the index of the
+ * segment to empty.
+ */
 static size_t emptied(const int64_t *one, const int64_t *two, uint64_t *bytes)
 {
 	static struct layout l;
@@ -130,7 +133,7 @@ static size_t emptied(const int64_t *one, const int64_t *two, uint64_t *bytes)
 	return first >= l.segment[1].first;
 }
 
-/* 1.2 GiB in one block are more to give up than 90 MiB in 18. */
+/* Freeing 1.2 GiB in one block is worse than freeing 90 MiB in 18 blocks. */
 static void bytes_count_before_blocks(void **state)
 {
 	(void)state;
@@ -169,7 +172,7 @@ static void of_neighbours_bytes_count_first(void **state)
 	LAYOUT_SEGMENT(&l, 1, LARGE, -3 * MIB, 2 * MIB, -2 * MIB, 2 * MIB, -3 * MIB);
 	LAYOUT_SEGMENT(&l, 1, LARGE, 9 * MIB, -3 * MIB, MIB);
 	size_t four = LAYOUT_SEGMENT(&l, 1, LARGE, MIB, -4 * MIB, 4 * MIB, -3 * MIB)->first + 2;
-	/* of another stream and of a private pool: no use */
+	/* segments of another stream and of a private pool cannot serve it */
 	LAYOUT_SEGMENT(&l, 2, LARGE, -9 * MIB, 512, -9 * MIB);
 	LAYOUT_SEGMENT(&l, 3, LARGE, -9 * MIB, 512, -9 * MIB);
 	struct gp_frag_question q = { .fit_bytes = (uint64_t)(11 * MIB) };
@@ -181,7 +184,7 @@ static void of_neighbours_bytes_count_first(void **state)
 	assert_int_equal(f.fit.in_place.block[0], four);
 	assert_int_equal(f.fit.in_place.bytes, 4 * MIB);
 	gp_frag_free(&f);
-	/* two with 512 bytes less are cheaper */
+	/* two blocks with 512 bytes less are cheaper */
 	size_t two =
 		LAYOUT_SEGMENT(&l, 1, LARGE, -3 * MIB, 2 * MIB, -3 * MIB, 2 * MIB - 512, -3 * MIB)
 			->first +

@@ -1,4 +1,4 @@
-/* What PYTORCH_CUDA_ALLOC_CONF says, and what it makes of a request. */
+/* The settings in PYTORCH_CUDA_ALLOC_CONF, and their effect on a request. */
 #include "memory_layout.h"
 
 static void settings_are_read_as_the_allocator_reads_them(void **state)
@@ -37,12 +37,14 @@ static void blanks_and_lists_are_no_matter(void **state)
 	assert_int_equal(s.max_split_bytes, 64 * MIB);
 	assert_true(s.is_expandable);
 	assert_string_equal(s.not_known, "");
-	/* the first key counts for what is below, too; one that is not named has none */
+	/*
+	 * the first key also applies to smaller sizes; other sizes without a key have no divisions
+	 */
 	gp_allocator_settings_read("roundup_power2_divisions:[4:2,16:8],max_split_size_mb:32", &s);
 	const unsigned divisions[GP_ROUNDUP_BUCKETS] = { 2, 2, 2, 0, 8 };
 	assert_memory_equal(s.roundup_divisions, divisions, sizeof divisions);
 	assert_int_equal(s.max_split_bytes, 32 * MIB);
-	/* alone it begins behind the first */
+	/* a single key '>' applies from the second size on */
 	gp_allocator_settings_read("roundup_power2_divisions:[>:4]", &s);
 	assert_int_equal(s.roundup_divisions[0], 0);
 	assert_int_equal(s.roundup_divisions[1], 4);
@@ -53,7 +55,7 @@ static void blanks_and_lists_are_no_matter(void **state)
 	assert_int_equal(s.roundup_divisions[0], 0);
 }
 
-/* As a recording tells them: with the variables' names. */
+/* As recordings have the settings: with the variables' names. */
 static void settings_are_of_the_variable_that_counts(void **state)
 {
 	(void)state;
@@ -103,8 +105,8 @@ static void what_a_setting_does_is_said_where_it_is_not_known(void **state)
 }
 
 /*
- * A gap of 19398656 bytes, seen on an H200 with 4 divisions: it serves what is rounded to 16 MiB,
- * and 2 bytes more become 20 MiB, with which segments are asked for, too.
+ * A gap of 19398656 bytes, seen on an H200 with 4 divisions. It serves requests that are rounded to
+ * 16 MiB; 2 bytes more are rounded to 20 MiB, which is also the size requested for segments.
  */
 static void a_request_is_as_large_as_its_division(void **state)
 {

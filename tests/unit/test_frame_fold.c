@@ -1,4 +1,4 @@
-/* What is shown of a stack to a person, and how a frame is called on one line. */
+/* The frames of a stack that reports show, and the one-line name of a frame. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void what_is_told_of_a_training_step(void **state)
 			      "Job.step (gpt.py:122)\nmain (main.py:31)\n<module> (main.py:46)\n" },
 		{ matmul_copies, "aten::clone\naten::reshape\naten::matmul\n"
 				 "Block.attend (gpt.py:49)\nBlock.forward (gpt.py:55)\n" CALLERS },
-		/* mm_mat1 or mm_mat2: of which of the two factors */
+		/* mm_mat1 or mm_mat2: the frame shows which of the two factors it is */
 		{ addmm_backward_mat1,
 		  "aten::mm\n"
 		  "torch::autograd::generated::details::mm_mat1_backward [libtorch_cpu.so]\n"
@@ -74,7 +74,7 @@ static struct gp_frame python(const char *function, uint32_t line)
 	};
 }
 
-/* f calls itself, or g and h each other: one turn is told, the outermost */
+/* f calls itself, or g and h each other: only the outermost turn is shown */
 static void of_a_recursion_one_turn_is_told(void **state)
 {
 	(void)state;
@@ -107,13 +107,13 @@ static void something_is_told_of_every_stack(void **state)
 	assert_int_equal(gp_frames_tell(plumbing, 3), 2);
 	assert_string_equal(plumbing[1].function, "c10::impl::call");
 	assert_int_equal(gp_frames_tell(plumbing, 0), 0);
-	/* memory without more is what was asked for, when nothing else was */
+	/* a plain allocation is the request if the stack has no other operator */
 	struct gp_frame empty[] = {
 		{ .function = "at::_ops::empty_memory_format::call", .module = "/x/libtorch.so" },
 		python("main", 7),
 	};
 	assert_int_equal(gp_frames_tell(empty, 2), 2);
-	/* without a name a place is a place */
+	/* each unnamed place is a frame of its own */
 	struct gp_frame unnamed[] = { { .module = "/srv/solver.so", .module_offset = 16 },
 				      { .module = "/srv/solver.so", .module_offset = 32 } };
 	assert_int_equal(gp_frames_tell(unnamed, 2), 2);
@@ -139,7 +139,7 @@ static void names_fit_on_a_line(void **state)
 	expect_name("a_function_whose_name_is_longer_than_a_line_has_room_for_though_it_has_no_"
 		    "arguments_of_a_template",
 		    "a_function_whose_name_is_longer_th..._it_has_no_arguments_of_a_template");
-	/* brackets that do not pair are left */
+	/* unpaired brackets are left as they are */
 	expect_name("> is_no_name_that_anybody_has_given_to_a_function_but_a_file_may_say_so",
 		    "> is_no_name_that_anybody_has_given_to_a_function_but_a_file_may_say_so");
 	expect_name("f<a_long_argument_list_that_never_ends, and_goes_on_and_on_and_on_until_here",

@@ -1,6 +1,6 @@
 /*
- * Stacks as PyTorch, NCCL and cuBLAS make them, and the names that users know them by; and stacks
- * that look alike and have none.
+ * Stacks of PyTorch, NCCL and cuBLAS, and the names under which users see them. Also stacks that
+ * look alike and have no names.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void a_forward_allocation(void **state)
 		PYTHON("Linear.forward", SITE "torch/nn/modules/linear.py"),
 		{ 0 },
 	};
-	/* what got the memory, and what the user's line asked for */
+	/* the operator that got the memory, and the operator that the user's line called */
 	expect(frames, "aten::addmm", "", "PyTorch");
 	assert_string_equal(names_of(frames).outer_operator, "aten::linear");
 }
@@ -69,14 +69,14 @@ static void gradients_that_are_added_up(void **state)
 		       CPU),
 		NATIVE("torch::autograd::AccumulateGrad::apply(std::vector<at::Tensor>&&)", CPU),
 		NATIVE("torch::autograd::Engine::evaluate_function", CPU),
-		/* an engine that was called from an operator: none of its business */
+		/* an operator that called the engine is not part of the stretch */
 		NATIVE("at::_ops::_backward::call", CPU),
 		{ 0 },
 	};
 	expect(frames, "aten::clone", "AccumulateGrad", "PyTorch");
 }
 
-/* what lies beyond a node or the engine is not named, though the other of the two is not seen */
+/* frames outside of a node or of the engine have no name, even if one of the two is missing */
 static void operators_beyond_the_engine(void **state)
 {
 	(void)state;
@@ -115,7 +115,7 @@ static void forward_in_python_inside_a_node(void **state)
 	expect(frames, "aten::gelu", "PyNode", "PyTorch");
 }
 
-/* an operator that runs Python which calls nothing of PyTorch: the outer operator is not named */
+/* Python code between operators that calls no PyTorch: the outer operator is not named */
 static void python_parts_stretches(void **state)
 {
 	(void)state;
@@ -129,7 +129,7 @@ static void python_parts_stretches(void **state)
 		{ 0 },
 	};
 	expect(frames, "", "", "Triton");
-	/* without Python frames the interpreter's own part as well */
+	/* without Python frames the interpreter's own frames have the same effect */
 	static const struct gp_name_frame bare[] = {
 		NATIVE("c10::cuda::get_stream", C10),
 		NATIVE("_PyEval_EvalFrameDefault", CPYTHON),
@@ -147,7 +147,7 @@ static void cxx_nodes(void **state)
 		{ 0 },
 	};
 	expect(function, "", "CppNode<ext::Scan<float> >", "scan");
-	/* Function<F>::apply is what forward code calls */
+	/* forward code calls Function<F>::apply */
 	static const struct gp_name_frame forward[] = {
 		NATIVE("torch::autograd::Function<ext::Scan>::apply<at::Tensor>",
 		       "/srv/job/scan.so"),
@@ -216,7 +216,7 @@ static void operators_with_overloads(void **state)
 		{ "squeeze__dims", "aten::squeeze_.dims" },
 		{ "embedding_dense_backward", "aten::embedding_dense_backward" },
 		{ "nll_loss_nd", "aten::nll_loss_nd" },
-		/* not told apart, so left whole */
+		/* ambiguous names stay whole */
 		{ "linalg_norm_ord_str", "aten::linalg_norm_ord_str" },
 		{ "segment_reduce_out", "aten::segment_reduce_out" },
 		{ "affine_grid_generator_out", "aten::affine_grid_generator_out" },
@@ -288,7 +288,7 @@ static void libraries_behind_the_runtime(void **state)
 		{ "/var/tmp/torchinductor_me/ab/cab.main.so", "PyTorch" },
 		{ SITE "triton/_C/libtriton.so", "Triton" },
 		{ SITE "torch/_C.cpython-312-x86_64-linux-gnu.so", "PyTorch" },
-		/* of nobody we know: its package, else its file */
+		/* an unlisted library: its package, else its file */
 		{ SITE "somebody/_C.cpython-312-x86_64-linux-gnu.so", "somebody" },
 		{ SITE "alone.cpython-312-x86_64-linux-gnu.so", "alone" },
 		{ "/opt/solver/lib/libsolver.so.3.1", "libsolver" },
@@ -302,7 +302,7 @@ static void libraries_behind_the_runtime(void **state)
 			NATIVE(NULL, RUNTIME),
 			NATIVE("cudaMalloc", RUNTIME),
 			NATIVE("__pthread_once_slow", "/usr/lib/x86_64-linux-gnu/libc.so.6"),
-			/* a runtime inside the library, as in cuBLAS */
+			/* a CUDA runtime inside the library, as in cuBLAS */
 			NATIVE("cudaMalloc", library[i][0]),
 			NATIVE(NULL, library[i][0]),
 			NATIVE("at::_ops::mm::call", CPU),
@@ -327,7 +327,7 @@ static void calls_through_ctypes(void **state)
 	expect(frames, "", "", "Numba");
 	frames[4].file = "/srv/job/alloc.py";
 	expect(frames, "", "", "Python");
-	/* the Python that called, not the one further out */
+	/* the owner is the Python frame that called, not an outer one */
 	frames[5].file = SITE "numba/cuda/x.py";
 	expect(frames, "", "", "Python");
 	frames[4].file = NULL;
@@ -342,7 +342,7 @@ static void stacks_that_tell_nothing(void **state)
 	assert_string_equal(names.operator, "");
 	assert_string_equal(names.node, "");
 	assert_string_equal(names.library, "");
-	/* code of no module calls the driver: who made it is not known */
+	/* the driver's caller is in no module: it has no owner */
 	static const struct gp_name_frame lost[] = {
 		NATIVE("cuMemAlloc_v2", DRIVER),
 		NATIVE("?", NULL),
@@ -377,7 +377,7 @@ static void the_users_line_is_the_innermost_of_his_own(void **state)
 		{ 0 },
 	};
 	assert_int_equal(user_of(frames), 3);
-	/* generated, the standard library's, PyTorch built in place: nobody's line */
+	/* generated code, the standard library, PyTorch built in place: not the user's lines */
 	static const char *const others[] = {
 		"<frozen runpy>",
 		"/usr/lib/python3.11/contextlib.py",
@@ -392,12 +392,12 @@ static void the_users_line_is_the_innermost_of_his_own(void **state)
 		assert_int_equal(user_of(frames), 5);
 		assert_false(gp_python_is_user(others[k]));
 	}
-	/* where nothing is his, another's package counts, but not PyTorch */
+	/* without a frame of the user another package counts, but not PyTorch */
 	frames[5].file = SITE "torch/optim/adamw.py";
 	assert_int_equal(user_of(frames), 2);
 	frames[2].file = SITE "torch/optim/adamw.py";
 	assert_int_equal(user_of(frames), SIZE_MAX);
-	/* typed in, or made by the standard library: when there is nothing better */
+	/* typed code, or code made by the standard library: only if there are no better frames */
 	frames[2].file = "<string>";
 	assert_int_equal(user_of(frames), 2);
 	frames[5].file = "/srv/lib/python3job/train.py";
@@ -438,7 +438,7 @@ static void interpreter_frames(void **state)
 	assert_true(gp_frame_is_interpreter("PyObject_CallMethod", "/usr/bin/blender"));
 	assert_true(gp_frame_is_interpreter("method_vectorcall_VARARGS_KEYWORDS", NULL));
 	assert_true(gp_frame_is_interpreter("slot_tp_call", NULL));
-	/* names that others bear too are theirs */
+	/* ambiguous names count as the other library's */
 	assert_false(gp_frame_is_interpreter("slot_tp_call", CPU));
 	assert_false(gp_frame_is_interpreter("run_mod", "/srv/job/simulate"));
 	assert_false(gp_frame_is_interpreter("_PyEval", "/srv/job/simulate"));
@@ -451,7 +451,10 @@ static void interpreter_frames(void **state)
 	assert_false(gp_frame_is_interpreter(NULL, NULL));
 }
 
-/* What the framework keeps for a library, and who called the driver: the program or a library. */
+/*
+ * Memory that the framework keeps for a library, and the callers of the driver: the program or a
+ * library.
+ */
 static void whose_memory_is(void **state)
 {
 	(void)state;

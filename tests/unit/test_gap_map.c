@@ -1,6 +1,6 @@
 /*
- * The parts of segments against a plain array of units: after each of many random steps, sound ones
- * and such as only damaged or incomplete recordings have, all that is free and the largest gap.
+ * The parts of segments against a plain array of units. After each random step the free bytes and
+ * the largest gap are compared. Some steps are invalid, as in damaged or incomplete recordings.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ struct model {
 		bool is_there, is_used;
 		unsigned group;
 		bool is_joined; /* with the unit in front of it */
-		unsigned block; /* where its block begins, a unit */
+		unsigned block; /* the unit where its block begins */
 	} unit[UNITS + 1];
 };
 
@@ -64,7 +64,7 @@ static void forget(struct model *m, unsigned k)
 
 static void step_cut(struct gp_gap_map *map, struct model *m, unsigned at, unsigned n)
 {
-	/* what is left behind it of a block is one of its own */
+	/* the rest of a cut block becomes a block of its own */
 	for (unsigned k = at + n; k < UNITS && m->unit[k].is_used; k++) {
 		if (m->unit[k].block >= at + n)
 			break;
@@ -100,7 +100,7 @@ static void step_take(struct gp_gap_map *map, struct model *m, unsigned at, unsi
 	unsigned reached = at + 1;
 	while (reached < UNITS && m->unit[reached].is_joined)
 		reached++;
-	/* of a block that it cuts in two the rest is one of its own */
+	/* the rest of a block that it cuts in two becomes a block of its own */
 	for (unsigned k = end;
 	     reached > end && k < UNITS && m->unit[k].is_used && m->unit[k].block < end; k++)
 		m->unit[k].block = end;
@@ -216,7 +216,7 @@ static void wild_numbers(void **state)
 	gp_gap_map_release(&map);
 }
 
-/* Pieces of 1 to 40 units: thousands of gaps come and go. */
+/* Pieces of 1 to 40 units: thousands of gaps are created and closed. */
 static void the_largest_of_many(void **state)
 {
 	(void)state;

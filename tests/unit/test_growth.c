@@ -1,4 +1,4 @@
-/* What is growth from step to step, and what only looks like it. */
+/* Growth from step to step, and series that only look like growth. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void a_block_a_step_is_growth(void **state)
 	assert_true(slope == 512);
 	assert_true(is_beyond(bytes, STEPS, 511, NULL));
 	assert_false(is_beyond(bytes, STEPS, 512, NULL));
-	/* a block each fourth step, and what comes and goes with each micro-batch beside it */
+	/* a block each fourth step, and temporary memory of each micro-batch */
 	for (size_t k = 0; k < STEPS; k++)
 		bytes[k] = BASE + 4096 * (k / 4) + 256 * (k % 2);
 	assert_true(is_beyond(bytes, STEPS, 0, &slope));
@@ -67,7 +67,7 @@ static void growth_is_seen_through_noise_as_often_as_promised(void **state)
 		wrong += is_beyond(clean, STEPS, 0, NULL);
 		seen += is_beyond(leaking, STEPS, 0, NULL);
 	}
-	/* 1 in 1,000 is allowed; that it goes on lessens it */
+	/* 1 in 1,000 is allowed; steady growth makes false findings rarer */
 	assert_true(wrong <= 2);
 	assert_true(seen >= 1900);
 }
@@ -79,11 +79,11 @@ static void what_only_looks_like_it_is_none(void **state)
 	for (size_t k = 0; k < STEPS; k++)
 		bytes[k] = BASE;
 	assert_false(is_beyond(bytes, STEPS, 0, NULL));
-	/* less and less */
+	/* ever smaller increases */
 	for (size_t k = 0; k < STEPS; k++)
 		bytes[k] = BASE - 4096 * k;
 	assert_false(is_beyond(bytes, STEPS, 0, NULL));
-	/* one jump, wherever it is */
+	/* one jump, at any step */
 	for (size_t jump = 1; jump < STEPS; jump++) {
 		for (size_t k = 0; k < STEPS; k++)
 			bytes[k] = BASE + (k >= jump ? 64u << 20 : 0);
@@ -95,7 +95,7 @@ static void what_only_looks_like_it_is_none(void **state)
 			bytes[k] = BASE + 4096 * (k < full ? k : full);
 		assert_false(is_beyond(bytes, STEPS, 0, NULL));
 	}
-	/* one that is nearly full: each key that is drawn first fills a hundred entries */
+	/* a cache that is nearly full: each key adds a hundred entries at its first use */
 	for (size_t share = 3; share < 9; share++) {
 		uint64_t later[LATER];
 		double keys = 2.0 * LATER / (double)share;
@@ -112,7 +112,9 @@ static void what_only_looks_like_it_is_none(void **state)
 	}
 }
 
-/* Steps that are found by what repeats may begin elsewhere now and then, where less is live. */
+/*
+ * Steps that are found by repetition may begin elsewhere now and then, where less memory is live.
+ */
 static void single_lows_hide_no_growth(void **state)
 {
 	(void)state;
@@ -120,12 +122,12 @@ static void single_lows_hide_no_growth(void **state)
 		uint64_t bytes[STEPS];
 		for (size_t k = 0; k < STEPS; k++)
 			bytes[k] = BASE + 4096 * k;
-		bytes[low] -= 65536; /* sixteen steps of it */
+		bytes[low] -= 65536; /* the growth of sixteen steps */
 		assert_true(is_beyond(bytes, STEPS, 0, NULL));
 	}
 }
 
-/* What an epoch gathers and drops, wherever it stands when the steps that are judged begin. */
+/* Memory that an epoch collects and frees, at any phase of the judged steps. */
 static void what_is_gathered_and_dropped_is_none(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /*
- * What `check --max-growth` has of whole jobs: whether the sum of a device grows, and which stacks
- * do. A job fails if a suspect is certain, which `leaks` reports as found; else it is not judged if
- * the sum or a stack grows. With fewer than 24 steps no suspect is certain.
+ * Results of `check --max-growth` for whole jobs: does the sum of a device grow, and do stacks
+ * grow? A job fails if a suspect is certain, which `leaks` reports as found. Else it is not judged
+ * if the sum or a stack grows. With fewer than 24 steps no suspect is certain.
  */
 #include "job_loops.h"
 
@@ -45,7 +45,7 @@ static void judge(const struct job_loop *loop, uint64_t seed, unsigned steps, un
 	free(j);
 }
 
-/* Queues and tables of that size, which fill up and then do not grow. */
+/* `queue`: size of queues and tables, which fill up and then do not grow. */
 static void judge_all(unsigned queue, size_t leaks_every, struct count *few, struct count *enough)
 {
 	*few = *enough = (struct count){ 0 };
@@ -106,7 +106,7 @@ static void leaking_jobs_fail(void **state)
 	check_rows(rows, sizeof rows / sizeof *rows, 1);
 }
 
-/* A queue that fills keeps as much: a third of so few steps does not separate the two. */
+/* A queue that fills keeps as many bytes. A third of so few steps does not separate the two. */
 static void rare_leaks_are_not_judged(void **state)
 {
 	(void)state;

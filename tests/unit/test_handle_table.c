@@ -1,4 +1,4 @@
-/* The table of handles against a model: grown, with copies in older levels, without memory. */
+/* The handle table against a model: while it grows, with copies in older levels, without memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -29,7 +29,7 @@ GP_HANDLE_TABLE(fixed, 7, 1);
 GP_HANDLE_TABLE(poor, 7, GP_HANDLE_LEVELS);
 GP_HANDLE_TABLE(shared, 7, GP_HANDLE_LEVELS);
 
-/* As allocators of drivers give them: addresses, a few of them near to each other. */
+/* Handles as drivers' allocators return them: addresses, some of them near to each other. */
 static uint64_t handle_of(uint64_t k)
 {
 	return UINT64_C(0x7f0000000000) + k * 0x1c0;
@@ -101,14 +101,14 @@ static void a_full_table_evicts_and_changes_nothing(void **state)
 	has_memory = false;
 	count_kept(&poor, &kept);
 	assert_int_equal(kept, GP_HANDLE_WAYS << 7);
-	has_memory = true; /* there is some again */
+	has_memory = true; /* memory is available again */
 	count_kept(&poor, &kept);
 	assert_int_equal(kept, HANDLES);
 }
 
 #define THREADS 4u
 
-/* Each thread has handles of its own, in the same lines as those of the others. */
+/* Each thread has handles of its own, in the same cache lines as other threads. */
 static void *put_and_take(void *number)
 {
 	const uint64_t first = (uintptr_t)number;

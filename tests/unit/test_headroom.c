@@ -1,4 +1,4 @@
-/* Memory limits as cgroups give them, in directories of this file's; and what a budget allows. */
+/* Memory limits of cgroups, in directories of this test, and the growth that a budget allows. */
 #include <errno.h>
 #include <grp.h>
 #include <setjmp.h>
@@ -65,7 +65,7 @@ static uint64_t address_space(void)
 	return pages * 4096;
 }
 
-/* As `resource` counts, the job may take `left` bytes more. Returns what the limit was before. */
+/* `resource` leaves the job `left` more bytes. Returns the limit before. */
 static struct rlimit limit_to(int resource, uint64_t left)
 {
 	struct rlimit former;
@@ -98,7 +98,7 @@ static void version_2(void **state)
 	put("sys/fs/cgroup/batch/job/memory.max", "max\n");
 	put("sys/fs/cgroup/batch/job/memory.current", "1048576\n");
 	assert_true(gp_headroom_cgroup(root) == GP_NO_LIMIT);
-	/* a level above limits as well */
+	/* a limit of an outer level counts, too */
 	put("sys/fs/cgroup/batch/memory.max", "104857600\n");
 	put("sys/fs/cgroup/batch/memory.current", "94371840\n");
 	assert_int_equal(gp_headroom_cgroup(root), 10 * MIB);
@@ -129,7 +129,7 @@ static char *many_lines(size_t count, const char *line, const char *last)
 	return text;
 }
 
-/* As on machines of many containers, and where an overlay has many layers. */
+/* As on machines with many containers, and with overlays of many layers. */
 static void behind_many_and_long_lines(void **state)
 {
 	(void)state;
@@ -149,9 +149,9 @@ static void behind_many_and_long_lines(void **state)
 	assert_int_equal(gp_headroom_cgroup(root), 10 * MIB);
 	put("sys/fs/cgroup/job/memory.stat", stat);
 	assert_int_equal(gp_headroom_cgroup(root), 11 * MIB);
-	put("sys/fs/cgroup/job/memory.stat", layers); /* no line that is looked for */
+	put("sys/fs/cgroup/job/memory.stat", layers); /* none of its lines matters */
 	assert_int_equal(gp_headroom_cgroup(root), 10 * MIB);
-	/* the budget is a part of the least of all limits */
+	/* the budget is a fraction of the smallest limit */
 	assert_int_equal(gp_headroom(root), 10 * MIB);
 	put("proc/self/status", "VmPeak:\t    8 kB\nVmSize:\t    8 kB\nVmData:\t    4 kB\n");
 	assert_int_equal(gp_headroom(root), 10 * MIB);
@@ -180,7 +180,7 @@ static void version_1_and_a_container(void **state)
 	put("sys/fs/cgroup/memory/inner/memory.limit_in_bytes", "9223372036854771712\n");
 	put("sys/fs/cgroup/memory/inner/memory.usage_in_bytes", "4096\n");
 	assert_int_equal(gp_headroom_cgroup(root), 150 * MIB);
-	/* a path that the mount does not show: what it shows is all there is */
+	/* a path outside of the mount: use the visible part */
 	put("proc/self/cgroup", "4:memory:/docker/other\n");
 	assert_int_equal(gp_headroom_cgroup(root), 150 * MIB);
 }
@@ -205,7 +205,7 @@ static void budget_close(struct gp_recorder *r)
 	gp_open_ranges_close(r->ranges);
 }
 
-/* A thread's first ring goes beyond the budget, not beyond half of what the limits leave. */
+/* A thread's first ring may exceed the budget, but not half of what the limits leave. */
 static void first_rings_end_at_the_jobs_limit(void **state)
 {
 	static struct gp_recorder r;
@@ -215,7 +215,7 @@ static void first_rings_end_at_the_jobs_limit(void **state)
 	assert_true(gp_budget_may_begin(&r, 36 << 10));
 	assert_false(gp_budget_may_grow(&r, 36 << 10));
 	r.headroom = 0;
-	r.headroom_ns = 0; /* it looks again */
+	r.headroom_ns = 0; /* the next call reads the limits again */
 	const struct rlimit former = limit_to(RLIMIT_AS, 512 * MIB);
 	assert_true(gp_budget_may_begin(&r, 36 << 10));
 	r.headroom_ns = 0;
@@ -225,7 +225,10 @@ static void first_rings_end_at_the_jobs_limit(void **state)
 	budget_close(&r);
 }
 
-/* A launcher may limit the job after its first event; then a quarter of what is left is ours. */
+/*
+ * A launcher may limit the job after its first event. The recorder may then use a quarter of the
+ * rest.
+ */
 static void a_limit_may_come_later(void **state)
 {
 	static struct gp_recorder r;
@@ -233,7 +236,7 @@ static void a_limit_may_come_later(void **state)
 	budget_open(&r, 256 * MIB);
 	gp_settings.memory_bytes = 0;
 	assert_true(gp_budget_may_grow(&r, 100 * MIB));
-	r.headroom_ns = 0; /* it looks again */
+	r.headroom_ns = 0; /* the next call reads the limits again */
 	const struct rlimit former = limit_to(RLIMIT_AS, 256 * MIB);
 	assert_true(gp_budget_may_grow(&r, 16 * MIB));
 	assert_in_range(r.budget, 64 * MIB, 68 * MIB);
@@ -245,7 +248,7 @@ static void a_limit_may_come_later(void **state)
 	budget_close(&r);
 }
 
-/* Rings that grow between two looks share what the limits left at the first. */
+/* Rings that grow between two reads of the limits share the rest of the first read. */
 static void growth_counts_before_the_next_look(void **state)
 {
 	static struct gp_recorder r;
@@ -264,7 +267,10 @@ static void growth_counts_before_the_next_look(void **state)
 	budget_close(&r);
 }
 
-/* Rings and the table of stacks get three quarters, memos of that a third, if it is left. */
+/*
+ * Rings and the table of stacks get three quarters of the budget. Memos get a third of that, if
+ * available.
+ */
 static void memos_have_a_share_of_their_own(void **state)
 {
 	static struct gp_recorder r;
@@ -278,7 +284,7 @@ static void memos_have_a_share_of_their_own(void **state)
 	assert_int_equal(gp_thread_memory(), 16 * MIB);
 	assert_true(gp_budget_may_grow(&r, 36 * MIB)); /* as without memos */
 	assert_false(gp_budget_may_grow(&r, 48 * MIB));
-	gp_thread_memory_add(16 * MIB); /* what a thread cannot do without has no share */
+	gp_thread_memory_add(16 * MIB); /* memory that a thread needs in any case has no share */
 	assert_false(gp_budget_may_grow(&r, 36 * MIB));
 	gp_thread_memory_give(16 * MIB);
 	r.ring_bytes = 40 * MIB;
@@ -288,7 +294,7 @@ static void memos_have_a_share_of_their_own(void **state)
 	r.ring_bytes = 24 * MIB;
 	gp_budget_tend(&r);
 	assert_true(gp_thread_memory_take(1 * MIB));
-	gp_thread_memory_give(17 * MIB); /* a forked child's parent took it */
+	gp_thread_memory_give(17 * MIB); /* the parent of a forked child allocated it */
 	assert_int_equal(gp_thread_memory(), 0);
 	budget_close(&r);
 }
@@ -296,7 +302,7 @@ static void memos_have_a_share_of_their_own(void **state)
 #if defined(__x86_64__)
 static unsigned looks;
 
-/* Before the second look at what threads have. */
+/* Runs before the second read of the threads' memory. */
 static void take_or_give_when_stepped(int signal, siginfo_t *info, void *context)
 {
 	(void)signal;
@@ -309,7 +315,7 @@ static void take_or_give_when_stepped(int signal, siginfo_t *info, void *context
 		gp_thread_memory_add(16 * MIB);
 }
 
-/* A figure made of two looks wraps around where a thread takes or gives in between. */
+/* A difference of two reads wraps around if a thread takes or gives memory in between. */
 static void memos_come_and_go_while_rings_grow(void **state)
 {
 	static struct gp_recorder r;
@@ -328,7 +334,7 @@ static void memos_come_and_go_while_rings_grow(void **state)
 }
 #endif
 
-/* As far as the budget goes: what the limits of this machine leave is not asked. */
+/* KiB that the budget allows, without the limits of this machine. */
 static uint64_t room_kib(struct gp_recorder *r)
 {
 	uint64_t kib = 0;
@@ -354,7 +360,7 @@ static void open_ranges_count(void **state)
 	budget_close(&r);
 }
 
-/* What the limits leave is looked at again, also where memos did not grow meanwhile. */
+/* The limits are read again, even if memos did not grow meanwhile. */
 static void memos_grow_by_what_is_left_now(void **state)
 {
 	static struct gp_recorder r;
@@ -374,7 +380,7 @@ static void memos_grow_by_what_is_left_now(void **state)
 	budget_close(&r);
 }
 
-/* Not half of what is left when it is asked: another thread of the job may take and give. */
+/* Not half of the present rest: another thread of the job may allocate or free in between. */
 static void tables_take_half_of_what_was_left(void **state)
 {
 	static struct gp_recorder r;
@@ -410,7 +416,7 @@ static void private_memory_has_a_limit_too(void **state)
 	limit_back(RLIMIT_DATA, former);
 }
 
-/* A line of /proc/self/status that is longer than what is kept of the file. */
+/* A line of /proc/self/status that is longer than the buffer for the file. */
 static void a_user_of_many_groups_has_limits(void **state)
 {
 	enum { GROUPS = 8000 };
@@ -422,10 +428,10 @@ static void a_user_of_many_groups_has_limits(void **state)
 	if (pid == 0) {
 		struct rlimit limit;
 		if (setgroups(GROUPS, group) != 0)
-			_exit(errno == EPERM ? 0 : 1); /* no root here */
+			_exit(errno == EPERM ? 0 : 1); /* runs without root */
 		if (getrlimit(RLIMIT_AS, &limit) != 0)
 			_exit(2);
-		/* more than what AddressSanitizer reserves */
+		/* more than AddressSanitizer reserves */
 		const uint64_t whole = gp_least(limit.rlim_max, UINT64_C(1) << 46);
 		limit.rlim_cur = whole;
 		if (setrlimit(RLIMIT_AS, &limit) != 0)

@@ -1,6 +1,6 @@
 /*
- * What a framework's allocator had before it told us anything, in the history of a recording: its
- * blocks are there from the telling on, and their ends end something.
+ * Blocks that a framework's allocator had before its first report, in the history of a recording.
+ * They exist from that report on, and their frees are acts.
  */
 #include "recording_writer.h"
 
@@ -85,11 +85,11 @@ static void found_blocks_live_and_end(void **state)
 	assert_true(segment < first && first < second && second < waits && waits < end);
 	assert_int_equal(first->requested_bytes, 4 * MIB - 100);
 	assert_int_equal(second->requested_bytes, 2 * MIB);
-	/* nobody saw them made */
+	/* its allocation was not recorded */
 	assert_false(first->is_told);
 	assert_true(end->is_told);
 	assert_int_equal(h.orphaned, 0);
-	/* what is left, behind it */
+	/* after it, one block remains */
 	assert_int_equal(h.memory.device[0].allocated_bytes, 2 * MIB);
 	assert_null(find(&s, GP_ACT_FREE_COMPLETED, BASE + 4 * MIB));
 	gp_history_close(&h);

@@ -1,7 +1,6 @@
 /*
- * The wrappers against the driver and the ring of hook_driver.h: what is recorded around each call,
- * in which order, for which device, and that the driver is called once and never by us while a
- * capture is under way.
+ * The wrappers against the driver and the ring of hook_driver.h: the events of each call, their
+ * order and device. The driver is called once, and never by the recorder during a capture.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,8 +35,8 @@ static void alloc(uint64_t address)
 /* ---- tests ---- */
 
 /*
- * Every wrapper, with every argument pointing at zeroes: one call, the driver's own answer, also
- * when we record nothing.
+ * Every wrapper, with all arguments pointing at zeros: one call of the driver and the driver's
+ * result, with and without recording.
  */
 static void each_row_calls_once(bool is_recording)
 {
@@ -138,7 +137,7 @@ static void test_failed_alloc(void **state)
 	assert_int_equal(r->alloc_failed.total_bytes, 99);
 	assert_int_equal(r->code, CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(count(GP_ALLOC), 0);
-	/* a job may end of it: it is to be written at once */
+	/* the job may end after it: it is written at once */
 	assert_int_equal(atomic_load(&gp_control->flushes_wanted), 1);
 }
 
@@ -151,12 +150,12 @@ static void test_other_failures_are_not_urgent(void **state)
 	assert_int_equal(atomic_load(&gp_control->flushes_wanted), 0);
 }
 
-/* What a nested call of ours would do to the outer call's reservation. */
+/* A nested call of the recorder would damage the reservation of the outer call. */
 static void test_nested_calls_record_nothing(void **state)
 {
 	(void)state;
 	gp_thread.inside = gp_here();
-	gp_thread.is_drain = 1; /* not counted either: there is no recorder here */
+	gp_thread.is_drain = 1; /* not counted either: the test has no recorder */
 	alloc(0x7f1200000000);
 	launch(0x5000, NULL);
 	CUstream stream;
@@ -165,7 +164,7 @@ static void test_nested_calls_record_nothing(void **state)
 	assert_int_equal(driver.own_calls, 0);
 }
 
-/* What a reader makes of the one FREE, which does not say whose memory it is. */
+/* The device that a reader gives to the one FREE, which has no device itself. */
 static unsigned freed_device(void)
 {
 	struct gp_live *live = gp_live_open();
@@ -249,7 +248,7 @@ static void test_launch_fields(void **state)
 	assert_memory_equal((const char *)(only(GP_KERNEL) + 1) + 8, "scale_rows", length);
 }
 
-/* NULL names another stream in the twins. */
+/* NULL is another stream in the functions for per-thread streams. */
 static void test_default_streams(void **state)
 {
 	(void)state;
@@ -291,7 +290,7 @@ static void test_no_call_of_ours_in_a_capture(void **state)
 	assert_int_equal(only(GP_ALLOC)->space, GP_SPACE_GRAPH);
 	assert_int_equal(count(GP_KERNEL), 0);
 	wrap_cuStreamEndCapture((CUstream)0x8001, &graph);
-	assert_int_equal(only(GP_KERNEL)->kernel.handle, 0x5000); /* what had to wait */
+	assert_int_equal(only(GP_KERNEL)->kernel.handle, 0x5000); /* it had to wait */
 	assert_int_equal(only(GP_CAPTURE_END)->capture_end.graph, 0x4000);
 	assert_false(gp_is_capturing());
 }
@@ -337,7 +336,7 @@ static void test_owner_gone(void **state)
 	assert_int_equal(driver.seen_at_call, before + 1);
 }
 
-/* Memory of a graph lives as long as the graph or what was instantiated from it. */
+/* Memory of a graph lives as long as the graph or an executable graph made from it. */
 static void test_graph_memory(void **state)
 {
 	(void)state;
@@ -362,7 +361,7 @@ static void test_graph_memory(void **state)
 	wrap_cuGraphDestroy(graph);
 	assert_int_equal(count(GP_OWNER_GONE), 2);
 	/*
-	 * launched and never freed by a node: it lives on, also without launches in the recording
+	 * launched, and not freed by a node: it stays live, also without launches in the recording
 	 */
 	gp_thread.level = GP_LEVEL_MEMORY;
 	for (unsigned has_free_node = 0; has_free_node < 2; has_free_node++) {
@@ -390,12 +389,12 @@ static void test_virtual_memory(void **state)
 	assert_int_equal(only(GP_ALLOC)->space, GP_SPACE_PHYSICAL);
 	assert_int_equal(only(GP_MAP)->device, 1);
 	assert_int_equal(only(GP_MAP)->map.handle, 0xabc0);
-	assert_int_equal(only(GP_UNMAP)->device, GP_DEVICE_UNKNOWN); /* that of the MAP */
+	assert_int_equal(only(GP_UNMAP)->device, GP_DEVICE_UNKNOWN); /* the device of the MAP */
 	assert_int_equal(only(GP_FREE)->device, 1);
 	assert_int_equal(only(GP_FREE)->space, GP_SPACE_PHYSICAL);
 }
 
-/* Only the last reference to physical memory, or to what another process lent, is a free. */
+/* Only the last reference to physical memory or to memory of another process is a free. */
 static void test_further_references(void **state)
 {
 	(void)state;
@@ -407,7 +406,7 @@ static void test_further_references(void **state)
 	wrap_cuMemRetainAllocationHandle(&handle, NULL);
 	assert_int_equal(count(GP_ALLOC), 1);
 	driver.result = CUDA_ERROR_INVALID_VALUE;
-	wrap_cuMemRelease(handle); /* refused: nothing has changed */
+	wrap_cuMemRelease(handle); /* refused: the state is unchanged */
 	driver.result = CUDA_SUCCESS;
 	wrap_cuMemRelease(handle);
 	assert_int_equal(count(GP_FREE) + count(GP_FREE_FAILED), 0);
@@ -434,8 +433,8 @@ static void test_array_bytes(void **state)
 }
 
 /*
- * What was told while nothing was recorded is told when it is first needed; a restart tells all
- * again.
+ * Definitions from a time without recording are recorded at first use; after a restart all are
+ * recorded again.
  */
 static void test_definitions_are_told_late_and_again(void **state)
 {

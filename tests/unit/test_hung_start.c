@@ -1,8 +1,8 @@
 /*
- * Where the recorder cannot begin, or stands still midway: the job pays for that once, and a child
- * never with its life. What the recorder asks of the system goes through functions of this file.
+ * Cases where the recorder cannot begin, or hangs later: the job is delayed once, and a child never
+ * dies. The recorder's system calls go through functions of this file.
  */
-/* ThreadSanitizer needs its own mmap before this file's can be called. */
+/* ThreadSanitizer calls mmap before the function of this file can run. */
 #if !defined(__SANITIZE_THREAD__)
 
 #include "record/stacks/stack_table.h"
@@ -22,7 +22,7 @@
 
 static _Atomic bool has_no_threads, has_no_memory, has_no_rings, is_disk_hung, is_disk_slow;
 static _Atomic unsigned in_hung_write, in_slow_write;
-static _Thread_local unsigned listings_failing; /* the drain thread has its own */
+static _Thread_local unsigned listings_failing; /* the drain thread has its own copy */
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
 		   void *argument)
@@ -128,7 +128,7 @@ static void begin_while_hung(void)
 	atomic_store(&is_disk_hung, false);
 	while (atomic_load(&gp_recorder.progress) == progress)
 		sched_yield();
-	/* who waits is served again */
+	/* threads that wait get rings again */
 	for (unsigned k = 0; k < 20; k++)
 		allocate_in_thread();
 	CHECK(atomic_load(&gp_control->lost[0]) == 20);
@@ -162,7 +162,7 @@ static void *go_on_out_of_wait(void *unused)
 	return unused;
 }
 
-/* Where its thread has gone on nobody waits: no turn is to look for rings for it. */
+/* A thread that jumped out no longer waits: no turn looks for rings for it. */
 static void jump_while_hung(void *(*body)(void *))
 {
 	pthread_t thread;
@@ -179,7 +179,7 @@ static void jump_while_hung(void *(*body)(void *))
 }
 
 #if defined(__x86_64__)
-#define NEVER_THERE 2 /* exit status: the thread did not come to `signal_at` */
+#define NEVER_THERE 2 /* exit status: the thread did not reach `signal_at` */
 static unsigned signal_at;
 static bool was_there;
 
@@ -197,7 +197,7 @@ static void want_none_in_handler(int signal)
 
 static unsigned instruction;
 
-/* The `signal_at`-th instruction of ours that takes the wait back. */
+/* The `signal_at`-th instruction of the recorder that ends the wait. */
 static void interrupt_when_stepped(int signal, siginfo_t *unused, void *context)
 {
 	const uintptr_t into =
@@ -215,7 +215,7 @@ static __attribute__((noinline)) void overwrite_return_addresses(void)
 		room[k] = 7;
 }
 
-/* A handler of the job that begins an event takes back what a jump left behind, too. */
+/* A handler of the job that begins an event also ends a wait that a jump left behind. */
 static void interrupt_taking_back(void)
 {
 	allocate(NULL);
@@ -307,7 +307,7 @@ static void launch_often(unsigned times)
 	}
 }
 
-/* A burst at the begin of a thread, while the drain thread cannot see to its ring. */
+/* A burst at the start of a thread, while the drain thread cannot look at its ring. */
 static void launch_while_away(void)
 {
 	allocate(NULL);
@@ -346,7 +346,7 @@ static void fill_while_hung(void)
 	CHECK(lost_memory() == lost);
 }
 
-/* No turn of the recorder makes one: nobody waits for the next. */
+/* No turn of the recorder makes a ring: threads do not wait for the next turn. */
 static void begin_without_rings(void)
 {
 	allocate(NULL);
@@ -357,7 +357,7 @@ static void begin_without_rings(void)
 	CHECK(now_ms() - began < 5000);
 	CHECK(atomic_load(&gp_control->lost[0]) == 20);
 	atomic_store(&has_no_rings, false);
-	/* each that is lost asks again: the next turn has one */
+	/* each lost event requests a ring again: the next turn makes one */
 	uint64_t lost = 0;
 	for (unsigned k = 0; k < 1000 && lost != atomic_load(&gp_control->lost[0]); k++) {
 		lost = atomic_load(&gp_control->lost[0]);
@@ -371,7 +371,7 @@ static uint32_t is_refused(void)
 	return atomic_load(&gp_recorder.views[gp_thread.ring_index].is_growth_refused);
 }
 
-/* The drain thread may be looking at the limits: its next looks have this one. */
+/* The drain thread may be reading the limits; its later reads return this one. */
 static void set_budget(uint64_t bytes)
 {
 	gp_settings.memory_bytes = bytes;
@@ -383,14 +383,14 @@ static void set_budget(uint64_t bytes)
 	} while (*(volatile uint64_t *)&gp_recorder.budget != bytes);
 }
 
-/* Memory that the job gives back later is a ring's later. */
+/* Memory that the job frees later becomes available to rings later. */
 static void grow_later(void)
 {
 	allocate(NULL);
 	const uint64_t budget = gp_recorder.budget, latest = now_ms() + 60000;
 	bool refused;
 	set_budget(1);
-	atomic_store(&is_disk_slow, true); /* the ring fills, however slow this thread is */
+	atomic_store(&is_disk_slow, true); /* the ring fills, even if this thread is slow */
 	do
 		allocate_often(400);
 	while (!(refused = is_refused()) && now_ms() < latest);
@@ -402,7 +402,7 @@ static void grow_later(void)
 	CHECK(gp_thread.region > 0);
 }
 
-/* The thread that forked believes in its ring if the child's word is the one that it knows. */
+/* The thread that forked uses its ring only if the word in the child equals its own copy. */
 static void fork_and_begin_elsewhere(void)
 {
 	allocate(NULL);
@@ -417,7 +417,9 @@ static void fork_and_begin_elsewhere(void)
 	CHECK(end_of(pid) == 0);
 }
 
-/* What the parent's recorder had is a hole in the child, where the job's memory may come to lie. */
+/*
+ * Addresses of the parent's recorder are unmapped in the child, and the job may map memory there.
+ */
 static void fork_and_fill_the_hole(void)
 {
 	enum { PIECES = 64, BYTES = 1 << 20 };
@@ -443,7 +445,7 @@ static void fork_and_fill_the_hole(void)
 	CHECK(end_of(pid) == 0);
 }
 
-/* A handler of the job may come before anything of the parent's recorder is taken away. */
+/* A handler of the job may run before the parent's recorder is unmapped. */
 static void fork_and_lose(void)
 {
 	allocate(NULL);
@@ -461,7 +463,7 @@ static void *live_on(void *barrier)
 	return NULL;
 }
 
-/* The main thread has ended: as long as the threads can be listed, now and then, they count. */
+/* The main thread has ended: the other threads still count, even if listing them fails at times. */
 static void list_threads_with_failures(void)
 {
 	static pthread_barrier_t barrier;
@@ -574,6 +576,6 @@ int main(void)
 #else
 int main(void)
 {
-	return 0; /* nothing that can be made to fail */
+	return 0; /* this build cannot make calls fail */
 }
 #endif

@@ -1,6 +1,7 @@
 /*
- * Memory that is held without being used, against brute force on random histories: states at the
- * peak, waste over the run, buffers that could be one; and the driver's memory, by whose it is.
+ * Memory that is held without being used, against brute force on random histories. Figures are
+ * states at the peak, waste over the run and buffers that could be one. Also the driver's memory by
+ * its owner.
  */
 #include "idle_history.h"
 #include "stack_records.h"
@@ -8,8 +9,9 @@
 /* ---- brute force ---- */
 
 struct uses {
-	uint64_t number, first, last, rest;	  /* launches by then */
-	uint64_t before, last_before, next_after; /* of the peak; numbers, launches */
+	uint64_t number, first, last, rest; /* launches by then */
+	/* uses before the peak; launches of the neighbours */
+	uint64_t before, last_before, next_after;
 };
 
 static struct uses uses_of(size_t life)
@@ -59,7 +61,7 @@ struct sums {
 	uint64_t state_bytes[GP_IDLE_STATES], state_count[GP_IDLE_STATES];
 	uint64_t row_bytes[GP_IDLE_STATES][STACKS + 1];
 	uint64_t waste_bytes[GP_WASTES][STACKS + 1], waste_count[GP_WASTES][STACKS + 1];
-	uint64_t waste_most[GP_WASTES][STACKS + 1]; /* launches of the one with the most weight */
+	uint64_t waste_most[GP_WASTES][STACKS + 1]; /* launches of the row with the largest waste */
 	double waste_weight[GP_WASTES][STACKS + 1];
 };
 
@@ -137,7 +139,7 @@ static void compare_wastes(const struct gp_idle *idle, const struct sums *want)
 	assert_memory_equal(got.waste_most, want->waste_most, sizeof got.waste_most);
 }
 
-/* As many as are in use at once, at most. */
+/* At most as many buffers as are in use at once. */
 static uint64_t compare_reuses(const struct gp_idle_device *d)
 {
 	uint64_t saved = 0, want = 0;
@@ -162,7 +164,7 @@ static uint64_t compare_reuses(const struct gp_idle_device *d)
 	return saved;
 }
 
-/* Stacks of this history have no frames, so that those of one state read alike. */
+/* Stacks of this history have no frames, so stacks of one state have the same text. */
 static void folded_rows_are_the_sums(struct gp_idle *idle)
 {
 	struct gp_idle_device *d = &idle->device[0];
@@ -222,7 +224,7 @@ static void random_histories_are_as_by_brute_force(void **state)
 
 /* ---- the driver's memory ---- */
 
-/* Driver memory outside the framework: churn, pinned growth, a free that was refused. */
+/* Driver memory outside the framework: churn, pinned growth, a refused free. */
 static void driver_memory_is_looked_at_too(void **state)
 {
 	(void)state;
@@ -285,7 +287,10 @@ static void driver_memory_is_looked_at_too(void **state)
 	gp_recording_close(r);
 }
 
-/* What a job pins when it begins, however often, does not grow; managed memory is told of. */
+/*
+ * Memory that a job pins at its begin, in any number of pieces, is not growth. Managed memory is
+ * reported.
+ */
 static void what_is_set_up_once_does_not_grow(void **state)
 {
 	(void)state;
@@ -355,8 +360,9 @@ static void get_memory(struct writer *w, uint32_t stack, unsigned space, uint64_
 }
 
 /*
- * Nobody offloads what a library keeps for itself: beside a framework's blocks and without one the
- * driver's memory is told apart by who got it, and buffers that could be one are the program's.
+ * Memory that a library keeps for itself cannot be offloaded. With and without blocks of a
+ * framework the driver's memory is separated by owner. Buffers that could be one belong to the
+ * program.
  */
 static void whose_memory_is_is_told(void **state)
 {
@@ -370,7 +376,7 @@ static void whose_memory_is_is_told(void **state)
 		put_stack(&w, OF_PROGRAM, 1);
 		put_stack(&w, OF_LIBRARY, 2);
 		const uint64_t base = 0x6100000000;
-		/* before the peak, which does not count it */
+		/* before the peak, and freed by then */
 		get_memory(&w, OF_PROGRAM, GP_SPACE_IPC, base + (4ull << 24));
 		get_memory(&w, OF_PROGRAM, GP_SPACE_DEVICE, base);
 		get_memory(&w, OF_LIBRARY, GP_SPACE_DEVICE, base + (1 << 24));
@@ -392,7 +398,7 @@ static void whose_memory_is_is_told(void **state)
 		assert_int_equal(idle.devices, 1);
 		const struct gp_idle_device *d = idle.device;
 		assert_int_equal(d->is_framework, is_framework);
-		/* without blocks nobody knows that the segment is one */
+		/* without blocks the segment is not recognized as one */
 		const uint64_t segment = is_framework ? 0 : SEGMENT_BYTES;
 		assert_sum(d, GP_IDLE_BLOCK, GP_IDLE_NEVER, is_framework * 512, is_framework);
 		assert_sum(d, GP_IDLE_ANYBODY, GP_IDLE_NEVER, segment, !is_framework);
@@ -411,7 +417,7 @@ static void whose_memory_is_is_told(void **state)
 			of_library += is_library ? d->row[k].count : 0;
 		}
 		assert_int_equal(of_library, 2);
-		/* of the driver's memory the program's and the unknown one */
+		/* of the driver's memory, the program's and that of unknown owners */
 		assert_int_equal(d->reuses, !is_framework);
 		if (!is_framework)
 			assert_int_equal(d->reuse[0].count, 2);

@@ -1,6 +1,6 @@
 /*
- * What is called unused where not all was seen: graphs, flight recorders, losses, launches that
- * could not be scanned, recordings without uses.
+ * Which memory is reported as unused if some uses are unseen: graphs, flight recorders, losses,
+ * launches that could not be scanned, recordings without uses.
  */
 #include "idle_history.h"
 
@@ -20,7 +20,7 @@ static void without_uses_nothing_is_claimed(void **state)
 	gp_recording_close(r);
 }
 
-/* A flight recorder forgot how often what is old was used: that is never called unused. */
+/* A flight recorder has no counts of early uses: old memory is never reported as unused. */
 static void a_ring_claims_nothing_of_what_it_forgot(void **state)
 {
 	(void)state;
@@ -28,7 +28,8 @@ static void a_ring_claims_nothing_of_what_it_forgot(void **state)
 	struct gp_idle idle;
 	begin_history(&w, "ring.gpr", 4, true);
 	for (unsigned place = 200; place < 210; place++)
-		model_alloc(&w, place, PLACE_BYTES, STACKS); /* never used, and never seen to be */
+		/* never used, and not known to be unused */
+		model_alloc(&w, place, PLACE_BYTES, STACKS);
 	model_alloc(&w, 210, PLACE_BYTES, STACKS);
 	for (unsigned segment = 0; segment < 12; segment++) {
 		put(&w, 0, launched(0));
@@ -49,7 +50,7 @@ static void a_ring_claims_nothing_of_what_it_forgot(void **state)
 	gp_recording_close(r);
 }
 
-/* Nobody saw what was used while recording stood still, or of what was lost. */
+/* Uses during a pause of the recording, or among lost events, are unknown. */
 static void what_was_not_seen_may_have_used_all(void **state)
 {
 	(void)state;
@@ -114,7 +115,7 @@ static void mappings_that_stay_are_used_on(void **state)
 	gp_recording_close(r);
 }
 
-/* --launches=off: nothing that lives is called unused. */
+/* --launches=off: no live memory is reported as unused. */
 static void without_launches_nothing_is_claimed(void **state)
 {
 	(void)state;
@@ -153,15 +154,18 @@ static void capture(struct writer *w, uint64_t address)
 	    (struct gp_record){ .kind = GP_GRAPH_DESTROY, .graph_destroy = { .graph = GRAPH } });
 }
 
-/* A launch of a graph uses what its kernels used when they were captured, and counts as many. */
+/*
+ * A launch of a graph uses the memory that its kernels used when they were captured, and counts for
+ * as many launches.
+ */
 static void graphs_use_what_was_captured(void **state)
 {
 	(void)state;
 	struct writer w;
 	struct gp_idle idle;
 	begin_history(&w, "graph.gpr", 0, true);
-	model_alloc(&w, 0, 1 << 20, 1); /* used by the graph alone */
-	model_alloc(&w, 1, 1 << 19, 2); /* captured, too, but not launched since */
+	model_alloc(&w, 0, 1 << 20, 1); /* used by the graph only */
+	model_alloc(&w, 1, 1 << 19, 2); /* captured as well, but not launched since */
 	capture(&w, SEGMENT + PLACE_BYTES);
 	capture(&w, SEGMENT + 512);
 	for (unsigned k = 0; k < 50; k++)
@@ -195,7 +199,7 @@ static void put_node(struct writer *w, uint64_t type, uint64_t graph, uint64_t a
 				.graph_add_node = { .graph = graph, .address = address } });
 }
 
-/* A launch that was not scanned, a graph that is not known or not wholly: each may use all. */
+/* A launch that was not scanned, or an unknown or incomplete graph: each may use all memory. */
 static void what_is_not_known_may_have_used_all(void **state)
 {
 	(void)state;
@@ -204,7 +208,7 @@ static void what_is_not_known_may_have_used_all(void **state)
 		struct writer w;
 		struct gp_idle idle;
 		begin_history(&w, "unknown.gpr", 0, true);
-		model_alloc(&w, 0, 1 << 20, 1); /* nothing is seen to use it */
+		model_alloc(&w, 0, 1 << 20, 1); /* no known use */
 		model_alloc(&w, 1, 512, 2);
 		for (unsigned k = 0; k < 150; k++)
 			put(&w, 0, launched(0));

@@ -1,4 +1,7 @@
-/* The reader of small JSON files: what it takes, what it refuses and where; no text harms it. */
+/*
+ * The reader of small JSON files: accepted texts, refused texts with their place. No text crashes
+ * it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +14,7 @@
 
 static bool takes(const char *text, struct gp_json_value *out, char *why)
 {
-	/* to the byte, so that a reader beyond its end is seen */
+	/* exactly this size, so that sanitizers report a read behind the end */
 	size_t bytes = strlen(text);
 	char *copy = malloc(bytes + 1);
 	memcpy(copy, text, bytes);
@@ -44,7 +47,7 @@ static void values_are_what_is_written(void **state)
 	assert_false(gp_json_value_find(&v, "e", GP_JSON_NUMBER)->is_whole);
 	assert_null(gp_json_value_find(list, "a", GP_JSON_NUMBER));
 	gp_json_value_free(&v);
-	/* a number beyond 64 bits is none that is whole */
+	/* a number of more than 64 bits is not an integer */
 	assert_true(takes("99999999999999999999", &v, why));
 	assert_false(v.is_whole);
 	gp_json_value_free(&v);
@@ -93,7 +96,7 @@ static void depth_is_bounded(void **state)
 	}
 }
 
-/* Each cut and each byte changed: an answer, and what was read of it can be freed. */
+/* Each cut and each changed byte: the reader returns a status, and its result can be freed. */
 static void no_text_harms_it(void **state)
 {
 	(void)state;

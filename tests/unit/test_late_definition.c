@@ -1,6 +1,6 @@
 /*
- * The recorder writes of a library at the place where it began to look at it, with the time when it
- * was done: what comes behind has earlier times, and is what spans are asked for.
+ * The recorder writes a library's definition at the place where its analysis began, with the time
+ * when it ended. Later events have earlier times, and spans are chosen by these times.
  */
 #include "range_records.h"
 
@@ -121,7 +121,7 @@ static void memory_is_that_of_the_moment(void **state)
 	gp_recording_close(r);
 }
 
-/* All samples were taken at the definition, before anything was there. */
+/* All samples were taken at the definition, before the first allocation. */
 static void growth_is_that_of_the_steps(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* Activations of one forward pass and a leak: what the blocks after the first one decide. */
+/* Activations of one forward pass and a leak: the blocks after the first one decide. */
 #include "recording_writer.h"
 
 #include "analyze/leaks/leak_forward.h"
@@ -33,7 +33,7 @@ static void free_block(struct stacks *s, uint64_t address, uint64_t bytes)
 
 /*
  * Letters, in order: F and B a block that a forward and a backward allocates, O an OOM, | the last
- * sample, X frees the newest block of the suspect: the last F before the sample.
+ * sample. X frees the newest block of the suspect: the last F before the sample.
  */
 static void judge(const char *story, bool is_sealed, struct gp_leak leak, struct gp_leaks *all)
 {
@@ -48,7 +48,8 @@ static void judge(const char *story, bool is_sealed, struct gp_leak leak, struct
 		if (*at == 'F' || *at == 'B')
 			add_block(&s, 4096, *at == 'F' ? forward_line : backward_line);
 		if (*at == 'F' && all->last_ns == 0)
-			newest = (uint64_t)FIRST_BLOCK * s.ids; /* as add_block places it */
+			/* the address that add_block gives */
+			newest = (uint64_t)FIRST_BLOCK * s.ids;
 		if (*at == 'O')
 			put_oom(&s);
 		if (*at == 'X')
@@ -85,8 +86,8 @@ static void a_backward_pass_decides(void **state)
 		bool is_sealed;
 		enum verdict verdict;
 	} rows[] = {
-		{ "FFFF|", true, LEAK },      /* a job of inference */
-		{ "FFFF|", false, PERHAPS },  /* which was killed here */
+		{ "FFFF|", true, LEAK },      /* an inference job */
+		{ "FFFF|", false, PERHAPS },  /* that was killed here */
 		{ "FFFF|FO", true, PERHAPS }, /* the forward pass ended in an OOM */
 		{ "FFOFF|F", true, LEAK },    /* an OOM that the job survived */
 		{ "FFFF|BX", true, ACTIVATIONS },
@@ -108,7 +109,7 @@ static void a_backward_pass_decides(void **state)
 	}
 }
 
-/* Only blocks of the framework are activations, and none where the job names its steps. */
+/* Only blocks of the framework are activations, and only where the job does not name its steps. */
 static void others_stay(void **state)
 {
 	(void)state;

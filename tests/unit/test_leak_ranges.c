@@ -1,4 +1,4 @@
-/* The range that is told of a leak is true of all that is left of it. */
+/* The range that is reported with a leak contains all of its live blocks. */
 #include "range_records.h"
 
 enum { TURNS = 40, STEPS = 100, FORWARD_BYTES = 512, TWO_BYTES = 1024, OUTSIDE_BYTES = 2048 };
@@ -10,7 +10,9 @@ static void keep(struct writer *w, uint64_t bytes)
 	put_alloc(w, 0, next_address += 0x10000, bytes);
 }
 
-/* One leaks in the forward, one in turns there and in the backward, one also between steps. */
+/*
+ * One stack leaks in the forward, one in turns there and in the backward, one also between steps.
+ */
 static struct gp_recording *record_loop(struct gp_leaks *leaks)
 {
 	static struct writer w;

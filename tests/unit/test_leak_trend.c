@@ -1,4 +1,4 @@
-/* Does a series grow, and does it slow down: made-up histories, and brute force. */
+/* Does a series grow, and does it slow down? Made-up histories, and brute force. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static double draw_real(void)
 	return (double)(random_state >> 11) / 9007199254740992.0;
 }
 
-/* The slope below and above which as many pairs lie, by counting. */
+/* The slope with as many pairs below as above, by counting. */
 static void slopes_are_medians(void **state)
 {
 	(void)state;
@@ -44,7 +44,7 @@ static void slopes_are_medians(void **state)
 	}
 }
 
-/* All 8! orders of eight values: how many are at least as rising. */
+/* All 8! orders of eight values: the number of orders that rise at least as much. */
 static size_t count_orders(double *value, size_t from, size_t n, long least)
 {
 	if (from == n) {
@@ -76,7 +76,7 @@ static void chances_are_those_of_all_orders(void **state)
 		for (size_t k = 0; k < 8; k++)
 			value[k] = (double)k + draw_real() * (double)(round * 2);
 		for (size_t k = 0; k < 8 && round % 2; k++)
-			value[k] = floor(value[k] / 3); /* some are the same */
+			value[k] = floor(value[k] / 3); /* some are equal */
 		for (size_t i = 0; i < 8; i++)
 			for (size_t k = i + 1; k < 8; k++)
 				s += (value[k] > value[i]) - (value[k] < value[i]);
@@ -102,7 +102,7 @@ struct story {
 	uint32_t births[GP_TREND_SAMPLES];
 };
 
-/* What is born at each sample, and how many samples it lives; 0: for ever. */
+/* `born`: blocks at each sample; `lives`: how many samples they live; 0: for ever. */
 static bool grows(const unsigned *born, const unsigned *lives, size_t n, struct gp_leak_trend *out)
 {
 	static struct story s;
@@ -133,7 +133,7 @@ static void only_what_grows_for_good_is_a_leak(void **state)
 	STORY(1, 0)
 	assert_true(grows(born, lives, N, &t));
 	assert_int_equal(t.since, 0);
-	STORY(k >= 30, 0) /* it begins late */
+	STORY(k >= 30, 0) /* begins late */
 	assert_true(grows(born, lives, N, &t));
 	assert_true(t.since >= 22 && t.since <= 30);
 	STORY(k % 3 == 0, 0) /* each third step */
@@ -143,31 +143,31 @@ static void only_what_grows_for_good_is_a_leak(void **state)
 	assert_true(grows(born, lives, N, &t));
 	STORY(k % 5 == 3 ? 8 : 0, 0) /* eight in each fifth */
 	assert_true(grows(born, lives, N, &t));
-	STORY(k == 0 ? 500 : 1, k == 0 ? 1 : 0) /* it sets itself up */
+	STORY(k == 0 ? 500 : 1, k == 0 ? 1 : 0) /* setup */
 	assert_true(grows(born, lives, N, &t));
-	STORY(1 + (k % 7 == 0) * 5, k % 2 ? 3 : 0) /* half of it is given back */
+	STORY(1 + (k % 7 == 0) * 5, k % 2 ? 3 : 0) /* half of it is freed */
 	assert_true(grows(born, lives, N, &t));
 	STORY(k < 20, 0) /* a cache that is full */
 	assert_false(grows(born, lives, N, &t));
-	STORY(k == 0 ? 100 : 0, 0) /* made once */
+	STORY(k == 0 ? 100 : 0, 0) /* allocated once */
 	assert_false(grows(born, lives, N, &t));
 	STORY(1, 10) /* the last ten */
 	assert_false(grows(born, lives, N, &t));
 	STORY(1, 10 - k % 10) /* emptied every ten */
 	assert_false(grows(born, lives, N, &t));
-	STORY(1, 25 - k % 25) /* and with the last time cut off */
+	STORY(1, 25 - k % 25) /* the last time cut off */
 	assert_false(grows(born, lives, N, &t));
-	STORY(k < 55 ? 0 : 1, 0) /* too short a time to tell */
+	STORY(k < 55 ? 0 : 1, 0) /* too short to judge */
 	assert_false(grows(born, lives, N, &t));
 	STORY(k < 8 ? 8 - k : k == 12 || k == 20 || k == 33, 0) /* fills ever more slowly */
 	assert_false(grows(born, lives, N, &t));
-	STORY(k * 2654435761u >> 28 & 3, 1 + (k * 40503u >> 5 & 7)) /* comes and goes */
+	STORY(k * 2654435761u >> 28 & 3, 1 + (k * 40503u >> 5 & 7)) /* random births and frees */
 	assert_false(grows(born, lives, N, &t));
 #undef STORY
 	assert_false(grows(born, lives, 7, &t));
 }
 
-/* Caches of `keys`, one drawn at a time: those that keep all, those that give up any when full. */
+/* Caches of `keys`, one drawn at a time: they keep all entries, or drop any entry when full. */
 static size_t count_cache_alarms(unsigned steps, unsigned keys, bool gives_up)
 {
 	enum { N = GP_TREND_SAMPLES, MOST = 1024 };
@@ -186,7 +186,7 @@ static size_t count_cache_alarms(unsigned steps, unsigned keys, bool gives_up)
 				continue;
 			key = gives_up && live < keys ? live : key;
 			live += !born[key];
-			born[key] = sample; /* it is first seen by that one */
+			born[key] = sample; /* its first sample */
 		}
 		for (unsigned k = 0; k < keys; k++)
 			if (born[k] && born[k] < N)
@@ -211,7 +211,7 @@ static void caches_are_no_leaks(void **state)
 	}
 }
 
-/* One of so many bytes at each sample. */
+/* One block of so many bytes at each sample. */
 static bool replaced_grows(const double *bytes, size_t n, struct gp_leak_trend *out)
 {
 	struct story s = { .count = { 0 } };
@@ -225,7 +225,7 @@ static bool replaced_grows(const double *bytes, size_t n, struct gp_leak_trend *
 	return gp_leak_trend_find(&series, &none, out) && out->p * 100 < GP_TREND_P_MAX;
 }
 
-/* What is joined to itself and more: there is one all the time, and it grows. */
+/* A buffer that is replaced by a larger copy of itself: always one block, and it grows. */
 static void what_is_replaced_by_larger_ones_grows(void **state)
 {
 	(void)state;
@@ -240,29 +240,32 @@ static void what_is_replaced_by_larger_ones_grows(void **state)
 	for (unsigned k = 0; k < N; k++) /* rounded: not larger each time */
 		bytes[k] = 512 * floor((k + 1) * 0.7);
 	assert_true(replaced_grows(bytes, N, &t));
-	for (unsigned k = 0; k < N; k++) /* large enough from a moment on */
+	for (unsigned k = 0; k < N; k++) /* large enough from some moment on */
 		bytes[k] = 512 * (k < 25 ? k + 1 : 25);
 	assert_false(replaced_grows(bytes, N, &t));
 	for (unsigned k = 0; k < N; k++) /* as long as the longest so far */
 		bytes[k] = 512 * (k < 2 ? 3 : k < 7 ? 9 : k < 20 ? 12 : 13);
 	assert_false(replaced_grows(bytes, N, &t));
-	for (unsigned k = 0; k < N; k++) /* as long as this one is */
+	for (unsigned k = 0; k < N; k++) /* as long as the current one */
 		bytes[k] = 512 * (double)(1 + (k * 2654435761u >> 28));
 	assert_false(replaced_grows(bytes, N, &t));
 }
 
-/* ---- what slows down, and what does not ---- */
+/* ---- growth that slows down, and growth that does not ---- */
 
 enum { RUNS = 40, KEYS_MOST = 4096 };
 
-/* What one stack leaves at a step: of a cache of `keys`, and by chance or in bursts for ever. */
+/*
+ * Blocks that one stack keeps at a step: entries of a cache of `keys`, and leaks by chance or in
+ * bursts.
+ */
 struct kind {
-	double keys;		/* of a cache, by steps; 0: it has none */
-	double chance;		/* that something is left for ever */
-	unsigned every, amount; /* or so much at each so-manieth step */
+	double keys;		/* of a cache, by steps; 0: it has no cache */
+	double chance;		/* of a leak at a step */
+	unsigned every, amount; /* or so many blocks at every so many steps */
 };
 struct verdicts {
-	unsigned suspects, fillings, near; /* near: the number expected is within a quarter */
+	unsigned suspects, fillings, near; /* near: the expected number is within a quarter */
 };
 
 static void live_through(const struct kind *kind, unsigned steps, struct story *s)
@@ -306,7 +309,10 @@ static struct verdicts judge(const struct kind *kind, unsigned steps)
 	return v;
 }
 
-/* Half as many keys as steps are filled to 86%, as many to 63%, half as many more again to 50%. */
+/*
+ * A cache with half as many keys as steps fills to 86%. With as many it fills to 63%, with one and
+ * a half times as many to 50%.
+ */
 static void caches_that_fill_are_told_apart(void **state)
 {
 	(void)state;
@@ -317,7 +323,10 @@ static void caches_that_fill_are_told_apart(void **state)
 			print_message("cache of %.2f keys a step, %u steps: %u leaks, %u fill, %u "
 				      "near\n",
 				      keys, steps, v.suspects, v.fillings, v.near);
-			/* at 200 steps the largest has too few entries to tell in some runs */
+			/*
+			 * at 200 steps the largest cache has too few entries for a verdict in some
+			 * runs
+			 */
 			assert_true(v.suspects <= (steps > 200 ? 8 : keys < 1 ? 6 : 12));
 			assert_true(v.fillings >= (steps > 200 ? 32 : 28));
 			assert_true(v.near * 4 >= v.fillings * (steps > 200 ? 3 : 2));
@@ -325,7 +334,7 @@ static void caches_that_fill_are_told_apart(void **state)
 	}
 }
 
-/* One that still has four fifths of its first pace cannot be told from a leak, and is one. */
+/* Growth at four fifths of its first pace cannot be separated from a leak, and is a leak. */
 static void steady_leaks_do_not_fill(void **state)
 {
 	(void)state;
@@ -348,7 +357,7 @@ static void steady_leaks_do_not_fill(void **state)
 		}
 }
 
-/* ---- what `check --max-growth 0` has of caches (docs/ANALYSIS.md, section 2) ---- */
+/* ---- results of `check --max-growth 0` for caches (docs/ANALYSIS.md, section 2) ---- */
 
 enum { CACHES = 200, STEPS_MOST = 1000 };
 
@@ -356,7 +365,7 @@ struct rates {
 	unsigned suspects, fails, not_judged, passes;
 };
 
-/* Samples from that step to the last. */
+/* Samples from step `from` to the last. */
 static struct gp_series sample_cache(const unsigned *live, unsigned from, unsigned steps,
 				     struct story *s)
 {
@@ -396,7 +405,7 @@ static void judge_cache(const unsigned *live, unsigned steps, struct rates *out)
 		out->passes++;
 }
 
-/* One key is drawn at each step: all as often, or the k-th as often as 1/k (Zipf). */
+/* One key is drawn at each step: all equally often, or the k-th as often as 1/k (Zipf). */
 static struct rates rates_of_caches(unsigned keys, bool is_skewed, unsigned steps)
 {
 	struct rates rates = { 0 };

@@ -1,4 +1,6 @@
-/* Leaks in loops of many kinds, of one stack or spread over many, and none in clean ones. */
+/*
+ * Leaks in loops of many kinds, of one stack or spread over many; and clean loops without findings.
+ */
 #include "job_loops.h"
 
 #include <math.h>
@@ -75,7 +77,9 @@ static void clean_jobs_are_silent(void **state)
 	assert_true(jobs >= 40);
 }
 
-/* It warms up, fills caches, drops what it gathered, evaluates, and keeps 512 bytes a step. */
+/*
+ * The job warms up, fills caches, frees what it collected, evaluates, and keeps 512 bytes a step.
+ */
 static bool is_leak_found(const struct job_loop *loop, uint64_t seed)
 {
 	struct gp_leaks leaks;
@@ -113,7 +117,10 @@ static void a_leak_is_found_within_30_steps(void **state)
 	assert_int_equal(found, jobs);
 }
 
-/* Of a leak from the first step on either it is told, or that nothing can be told. */
+/*
+ * A leak from the first step on is either reported, or the report states that no leak was
+ * detectable.
+ */
 static void silence_is_never_for_want_of_steps(void **state)
 {
 	(void)state;
@@ -144,8 +151,8 @@ static void silence_is_never_for_want_of_steps(void **state)
 }
 
 /*
- * What begins by the step that is told is found, also in a stack that made much at the beginning;
- * what begins ten samples later goes on for too short a time.
+ * A leak that began by the reported step is found, also in a stack that allocated much at the
+ * beginning. A leak that begins ten samples later does not last long enough.
  */
 static void what_began_by_the_step_told_is_found(void **state)
 {
@@ -163,7 +170,7 @@ static void what_began_by_the_step_told_is_found(void **state)
 			r = record_job(loop, 21 + k, steps, true, 0, 5);
 			assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
 			assert_true(leaks.can_tell && leaks.leaks == 0);
-			/* of all that it does, the job leaks last in a step */
+			/* the leak is the last work of the job in a step */
 			const size_t told = leaks.told_to_step;
 			const size_t from = told + (i % 2) * (steps - told) * 2 / 3;
 			gp_leaks_free(&leaks);
@@ -194,7 +201,7 @@ static void what_began_by_the_step_told_is_found(void **state)
 	assert_true(later * 4 < jobs);
 }
 
-/* To the step and the block, also where samples lie many steps apart, and in the warm-up. */
+/* Exact to the step and the block, also with many steps between samples, and during the warm-up. */
 static void since_when_is_told_exactly(void **state)
 {
 	(void)state;
@@ -234,7 +241,7 @@ static void since_when_is_told_exactly(void **state)
 	assert_true(right == jobs);
 }
 
-/* Its early segments are gone; what lives carries its birth. */
+/* Its early segments are gone; live memory is recorded with its birth. */
 static void a_flight_recorder_tells_as_well(void **state)
 {
 	(void)state;
@@ -265,7 +272,7 @@ static void a_flight_recorder_tells_as_well(void **state)
 	free(j);
 }
 
-/* Streams that are made and never given back; those that are, are none. */
+/* Streams that are created and never destroyed. Destroyed streams are not a leak. */
 static void handles_that_grow_are_found(void **state)
 {
 	(void)state;
@@ -308,7 +315,10 @@ static void handles_that_grow_are_found(void **state)
 	free(j);
 }
 
-/* The recorder tells of a library at the place where it began to look at it, with a later time. */
+/*
+ * The recorder writes a library's definition at the place where its analysis began, with a later
+ * time.
+ */
 static void definitions_are_no_moments(void **state)
 {
 	(void)state;
@@ -330,7 +340,7 @@ static void definitions_are_no_moments(void **state)
 	free(j);
 }
 
-/* Nothing to cut time by but time. */
+/* Without steps, only time can divide the recording. */
 static void without_steps_windows_tell(void **state)
 {
 	(void)state;
@@ -357,7 +367,9 @@ static void without_steps_windows_tell(void **state)
 
 /* ---- growth that is spread ---- */
 
-/* Each time by another of so many stacks: it is told once, by what these have in common. */
+/*
+ * Each time another one of so many stacks leaks: the leak is reported once, by their common frames.
+ */
 static bool is_spread_found(const struct job_loop *loop, uint64_t seed, enum job_spread spread,
 			    unsigned stacks, unsigned steps)
 {
@@ -381,7 +393,7 @@ static bool is_spread_found(const struct job_loop *loop, uint64_t seed, enum job
 			leak->part[0].stack == leak->stack &&
 			leak->part[0].births >= leak->part[2].births &&
 			strcmp(leak->owner, "PyTorch") == 0 && leaks.tests > leaks.stacks;
-	/* owners have caches among their parts, lines have not */
+	/* groups by owner contain caches as well, groups by line do not */
 	if (is_right && spread != SPREAD_LINES)
 		is_right =
 			leak->stack >= SPREAD_STACK && leak->live_bytes == 512 * leak->live_count;
@@ -408,7 +420,7 @@ static void a_leak_that_is_spread_is_told_once(void **state)
 		found += is_spread_found(loop, 11 + k, SPREAD_HELPER, 50, 60);
 		found += is_spread_found(loop, 12 + k, SPREAD_PACKAGE, 250, 60);
 		found += is_spread_found(loop, 13 + k, SPREAD_LINES, 50, 60);
-		/* many have enough to be told alone, and are one line */
+		/* many stacks leak enough for a report of their own, and have one line */
 		found += is_spread_found(loop, 14 + k, SPREAD_HELPER, 6, 100);
 		jobs += 4;
 	}
@@ -416,7 +428,7 @@ static void a_leak_that_is_spread_is_told_once(void **state)
 	assert_true(found + 2 >= jobs);
 }
 
-/* Without stacks what is replaced by larger ones is another size each time. */
+/* Without stacks, memory that is replaced by larger blocks has another size each time. */
 static void what_is_replaced_is_found_without_stacks(void **state)
 {
 	(void)state;
@@ -441,7 +453,7 @@ static void what_is_replaced_is_found_without_stacks(void **state)
 	free(j);
 }
 
-/* A table of as many keys as steps, at a stack of its own: told, and no leak. */
+/* A table of as many keys as steps, at a stack of its own: it is reported, and is not a leak. */
 static void a_cache_that_fills_is_no_suspect(void **state)
 {
 	(void)state;

@@ -1,9 +1,9 @@
 /*
- * Entries while a thread is inside already: calls inside calls, jumps, and a signal's handler at
- * every single instruction of a record, on each kind of stack. The processor's trap flag is that
- * signal.
+ * Entries while a thread is already inside: calls inside calls, jumps, and a signal's handler. The
+ * handler runs at every single instruction of a record, on each kind of stack. The processor's trap
+ * flag makes that signal.
  */
-/* ThreadSanitizer keeps signals back until it suits it. */
+/* ThreadSanitizer delays signals. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
 #include "recorded_child.h"
@@ -25,7 +25,7 @@ static uint64_t lost(void)
 	return atomic_load(&gp_thread.ring->lost_memory);
 }
 
-/* The frame of a function that forwards a call; was it the outermost? */
+/* A function that forwards a call. Returns whether its frame was the outermost. */
 static __attribute__((noinline)) bool enter_and_leave(void)
 {
 	const bool is_outermost = gp_enter();
@@ -137,13 +137,13 @@ static void switched(void)
 {
 	char *stack = pages_for(STACK_BYTES);
 	begin();
-	/* left on a coroutine's stack, which is gone afterwards or not */
+	/* left on a coroutine's stack, which is then unmapped or not */
 	on_stack(stack, enter_and_switch);
 	CHECK(enter_and_leave() && lost() == 1);
 	on_stack(stack, enter_and_switch);
 	munmap(stack, STACK_BYTES);
 	CHECK(enter_and_leave() && lost() == 2);
-	/* inside, and a coroutine calls: the outer call runs on, the inner one is counted */
+	/* inside, and a coroutine calls: the outer call continues, the inner one is counted */
 	stack = pages_for(STACK_BYTES);
 	CHECK(gp_enter());
 	on_stack(stack, enter_elsewhere);
@@ -177,7 +177,7 @@ static void step(bool is_on)
 					 : "cc", "memory");
 }
 
-/* The kernel has the flag off in here. */
+/* The kernel clears the flag in the handler. */
 static void allocate_in_handler(int signal)
 {
 	(void)signal;
@@ -247,7 +247,7 @@ static void *be_interrupted(void *argument)
 	CHECK(!stack.ss_sp || sigaltstack(&stack, NULL) == 0);
 	CHECK(sigaction(SIGTRAP, &action, NULL) == 0);
 	put_memory(GP_ALLOC, 512);
-	step(false); /* the text is in memory */
+	step(false); /* pages the code in */
 	launch_stepped(20);
 	/* AddressSanitizer unmaps the alternate stack of a thread that ends */
 	stack.ss_flags = SS_DISABLE;
@@ -255,7 +255,7 @@ static void *be_interrupted(void *argument)
 	return NULL;
 }
 
-/* Stacks in one mapping: what lies beside a thread's stack may be read as well. */
+/* Stacks in one mapping: memory beside a thread's stack may be read as well. */
 static void interrupted(void)
 {
 	char *pages = pages_for(3 * STACK_BYTES);

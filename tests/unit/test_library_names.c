@@ -1,6 +1,7 @@
 /*
  * Stacks as recorded on H200s of PyTorch 2.11 (compiled, distributed, called from Python without
- * at::_ops), NCCL, JAX 0.11, CuPy 14, Triton 3.6 and ctypes, and what users call them.
+ * at::_ops), NCCL, JAX 0.11, CuPy 14, Triton 3.6 and ctypes. With each stack, the name that users
+ * see.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,16 +53,16 @@ static void a_node_in_python_is_called_by_its_class(void **state)
 	expect(frames, "aten::clone", "TwiceBackward", "PyTorch");
 	frames[4].function = "make.<locals>.Twice.vjp";
 	expect(frames, "aten::clone", "TwiceBackward", "PyTorch");
-	/* a function of its own has no class; and up to Python 3.10 no frame knows one */
+	/* a plain function has no class; and up to Python 3.10 frames have no class names */
 	frames[4].function = "backward";
 	expect(frames, "aten::clone", "PyNode", "PyTorch");
 	frames[6].function = "apply";
 	frames[4].function = "Twice.backward";
 	expect(frames, "aten::clone", "PyNode", "PyTorch");
-	/* somebody else's */
+	/* a function of another package */
 	frames[6] = (struct gp_name_frame)PYTHON("BackwardCFunction.apply", JOB);
 	expect(frames, "aten::clone", "PyNode", "PyTorch");
-	/* what C++ called inside the node belongs to no class of it */
+	/* a call from C++ inside the node does not show its class */
 	frames[6] = (struct gp_name_frame)PYTHON("BackwardCFunction.apply", AUTOGRAD);
 	frames[5] = (struct gp_name_frame)NATIVE("ext::call_back", "/srv/job/ext.so");
 	expect(frames, "aten::clone", "PyNode", "PyTorch");
@@ -83,7 +84,7 @@ static const struct gp_name_frame compiled_backward[] = {
 	PYTHON(IN_POST_COMPILE "backward.<locals>.impl_fn", AOT),
 	PYTHON(IN_POST_COMPILE "backward", AOT),
 	PYTHON("BackwardCFunction.apply", AUTOGRAD),
-	/* what is deeper may be left out: the frame above is called by nothing else */
+	/* inner frames may be missing: only this operator calls the frame above */
 	{ 0 },
 };
 
@@ -127,7 +128,7 @@ static void an_operator_that_python_called_boxed(void **state)
 		{ 0 },
 	};
 	expect(argument, "aten::mm", "", "PyTorch");
-	/* which is inside the operator that called it */
+	/* it is inside the operator that called it */
 	static const struct gp_name_frame called[] = {
 		NATIVE(BOXED, CUDA),
 		NATIVE("at::_ops::matmul::call", CPU),
@@ -159,7 +160,7 @@ static void kernels_and_their_operators(void **state)
 		{ twice, "wrapper_CompositeExplicitAutograd__zeros", "aten::zeros", false },
 		{ twice, "wrapper_CUDA_out_index_out", "aten::index.out", false },
 		{ twice, "wrapper_CUDA_Scalar_fill_", "aten::fill_.Scalar", false },
-		/* no way to tell, or not of PyTorch's generator */
+		/* ambiguous, or not from PyTorch's generator */
 		{ once, "wrapper_CUDA_div_out_out_mode", NULL, false },
 		{ once, "wrapper_CUDA_mm_out", NULL, false },
 		{ twice, "wrapper_CUDA_m_out_eye_out", NULL, false },
@@ -224,7 +225,7 @@ static void what_data_parallel_training_asks_for(void **state)
 		{ 0 },
 	};
 	expect(proxy, "p2pRecvProxySetup", "", "NCCL");
-	/* of NCCL's frames a person is shown those alone that have names */
+	/* of NCCL's frames reports show only those with names */
 	assert_true(gp_frame_is_folded(&proxy[0]));
 	assert_false(gp_frame_is_folded(&proxy[2]));
 	assert_true(gp_frame_is_folded(&proxy[3]));
@@ -290,11 +291,11 @@ static void cupy(void **state)
 		{ 0 },
 	};
 	expect(frames, "cupy._core.core.ndarray.__new__", "", "CuPy");
-	/* the library's own function, not the runtime's that is linked into it */
+	/* the library's own function, not that of the runtime linked into it */
 	assert_int_equal(names_of(frames).caller, 2);
 	assert_true(gp_frame_is_folded(&frames[0]));
 	assert_true(gp_frame_is_folded(&frames[1]));
-	/* without Python's own frames the loop that runs it is where the stretch ends */
+	/* without Python's own frames the stretch ends at the interpreter's loop */
 	static const struct gp_name_frame bare[] = {
 		NATIVE("cudaMalloc", CUPY_RUNTIME),
 		NATIVE("_PyEval_EvalFrameDefault", CPYTHON),
@@ -319,7 +320,7 @@ static void names_that_cython_mangled(void **state)
 		{ "__pyx_pw_4cupy_4cuda_6memory_alloc", CUPY_MEMORY, "cupy.cuda.memory.alloc" },
 		/* the third function `get_handle` of a module, or `handle` of a class `get` */
 		{ "__pyx_pw_4cupy_4cuda_6memory_3get_handle", CUPY_MEMORY, NULL },
-		/* of another module than the file's, without one, cut off, not for Python */
+		/* another module than the file's, no module, cut off, not for Python */
 		{ "__pyx_pw_4cupy_4cuda_6memory_3_malloc", CUPY_CORE, NULL },
 		{ "__pyx_pw_4cupy_4cuda_6memory_3_malloc", NULL, NULL },
 		{ "__pyx_pw_4cupy_4cuda_6memory_3_malloc", "memory.so", NULL },
@@ -364,7 +365,7 @@ static void triton_and_ctypes(void **state)
 	assert_int_equal(names_of(ctypes).user, 4);
 }
 
-/* A library is told by the function by which it was entered; what it does not name is left out. */
+/* A library is named by the function that entered it; its unnamed frames are left out. */
 static void libraries_that_name_only_what_they_export(void **state)
 {
 	(void)state;
@@ -380,12 +381,12 @@ static void libraries_that_name_only_what_they_export(void **state)
 	assert_int_equal(names_of(frames).caller, 2);
 	assert_true(gp_frame_is_folded(&frames[0]));
 	assert_false(gp_frame_is_folded(&frames[2]));
-	/* others' frames without names are places that differ */
+	/* unnamed frames of other files are different places */
 	static const struct gp_name_frame own = NATIVE(NULL, THE_PROGRAM);
 	assert_false(gp_frame_is_folded(&own));
 }
 
-/* ---- whose a file is ---- */
+/* ---- owners of files ---- */
 
 static void a_folder_further_out_names_no_library(void **state)
 {
@@ -455,7 +456,7 @@ static void a_folder_called_torch_may_be_the_users(void **state)
 	for (size_t k = 0; k < sizeof others / sizeof *others; k++)
 		if (gp_python_is_user(others[k]))
 			fail_msg("%s is not the user's", others[k]);
-	/* somebody's package counts where nothing of the user is in the stack; PyTorch never */
+	/* another package counts if the stack has no frame of the user; PyTorch never does */
 	struct gp_name_frame frames[] = {
 		PYTHON("_wait", SITE "torch/cuda/streams.py"),
 		PYTHON("allreduce", SITE "horovod/torch/__init__.py"),

@@ -1,4 +1,4 @@
-/* Each rule of the live state by hand; each of its counters exactly 1. */
+/* Each rule of the live state by hand; each of its counters is exactly 1. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ static void one_lie_is_one_mismatch(void **state)
 	(void)state;
 	alloc(GP_SPACE_DEVICE, 0x10000000, 2 * MIB);
 	block(GP_BLOCK_ALLOC, 0x10000000, 512, 512, 2 * MIB);
-	block(GP_BLOCK_ALLOC, 0x10000200, 512, 1024 + 512, 2 * MIB); /* the lie */
+	block(GP_BLOCK_ALLOC, 0x10000200, 512, 1024 + 512, 2 * MIB); /* the wrong total */
 	assert_verdict(1, 0);
 	block(GP_BLOCK_ALLOC, 0x10000400, 512, 1536, 2 * MIB);
 	block(GP_BLOCK_FREE, 0x10000400, 512, 1024, 2 * MIB);
@@ -116,12 +116,12 @@ static void dropped_block_events_are_one_mismatch_each(void **state)
 {
 	(void)state;
 	alloc(GP_SPACE_DEVICE, 0x10000000, 2 * MIB);
-	/* a dropped allocation, the first in its segment, whose free is seen */
+	/* a lost allocation, the first in its segment; its free is recorded */
 	block(GP_BLOCK_ALLOC, 0x10000200, 512, 1024, 2 * MIB);
 	assert_verdict(1, 0);
 	block(GP_BLOCK_FREE, 0x10000000, 512, 512, 2 * MIB);
 	assert_verdict(1, 1);
-	/* a dropped free, whose address is handed out again */
+	/* a lost free; its address is used again */
 	block(GP_BLOCK_ALLOC, 0x10000400, 1024, 1024, 2 * MIB);
 	assert_verdict(2, 1);
 	block(GP_BLOCK_ALLOC, 0x10000200, 512, 1536, 2 * MIB);
@@ -169,7 +169,7 @@ static void gap_excuses_the_unknown_and_takes_totals_over(void **state)
 	assert_int_equal(now(GP_CURVE_RESERVED), 20 * MIB);
 }
 
-/* A loss is told before it happened: events that lie between are right, those behind are not. */
+/* A loss is recorded before it happened: events before it are right, events after it are not. */
 static void loss_excuses_what_lies_in_its_span(void **state)
 {
 	(void)state;
@@ -187,7 +187,7 @@ static void loss_excuses_what_lies_in_its_span(void **state)
 	assert_int_equal(now(GP_CURVE_ALLOCATED), 2 * MIB);
 	assert_int_equal(now(GP_CURVE_DRIVER), 22 * MIB);
 	assert_int_equal(gp_live_count(live, GP_COUNT_LOST_MEMORY), 2);
-	/* behind the span nothing is excused */
+	/* events after the span are not excused */
 	block(GP_BLOCK_ALLOC, 0x10800000, MIB, 4 * MIB, 20 * MIB);
 	alloc(GP_SPACE_DEVICE, 0x30000000, 2 * MIB);
 	assert_verdict(1, 1);
@@ -202,7 +202,7 @@ static void block_of(unsigned device, uint64_t address, uint64_t bytes, uint64_t
 	gp_live_apply(live, &r);
 }
 
-/* The event behind a loss sees what is missing on its own device only. */
+/* The event after a loss excuses only the missing bytes of its own device. */
 static void loss_excuses_the_next_total_of_each_device(void **state)
 {
 	(void)state;
@@ -293,7 +293,7 @@ static void mapped_bytes_of_a_marked_reservation_are_reserved(void **state)
 	assert_verdict(0, 0);
 }
 
-/* However many addresses between them hold nothing. */
+/* With any number of empty addresses between them. */
 static void one_unmap_ends_mappings_that_lie_far_apart(void **state)
 {
 	(void)state;
@@ -312,7 +312,7 @@ static void one_unmap_ends_mappings_that_lie_far_apart(void **state)
 	assert_verdict(0, 0);
 }
 
-/* A graph that ends owns none of them: that costs no look at them. */
+/* The end of a graph without memory does not visit the entries of others. */
 static void many_graphs_end_beside_many_entries(void **state)
 {
 	(void)state;
@@ -351,7 +351,7 @@ static void owner_takes_its_memory_along(void **state)
 	assert_int_equal(now(GP_CURVE_DRIVER), 512);
 }
 
-/* FREE and UNMAP need not name the device: what they end has one. */
+/* FREE and UNMAP need no device: the memory that they end has one. */
 static void the_end_of_memory_has_its_device(void **state)
 {
 	(void)state;
@@ -405,7 +405,7 @@ static void a_million_entries_take_96_bytes_each(void **state)
 	assert_verdict(0, 0);
 }
 
-/* A recording may name any of 256. */
+/* A recording may contain any of 256 values. */
 static void a_space_that_is_none_is_not_the_drivers(void **state)
 {
 	(void)state;
@@ -431,7 +431,7 @@ static void load(void *context, const struct gp_record *record)
 	assert_int_equal(gp_live_apply(context, record), GP_OK);
 }
 
-/* Of the limit a refusal says nothing, and without a count nothing at all. */
+/* A refusal does not report the limit; without a count it reports no figures. */
 static void a_refusal_counts_the_device(void **state)
 {
 	(void)state;
@@ -450,7 +450,7 @@ static void a_refusal_counts_the_device(void **state)
 	refuse(150, 60, 100);
 	assert_int_equal(used->free_bytes, 70);
 	refuse(400, 10, 100);
-	/* as a checkpoint tells it */
+	/* as a checkpoint has it */
 	struct gp_live *then = gp_live_open();
 	assert_non_null(then);
 	gp_live_totals(live, load, then);

@@ -1,4 +1,7 @@
-/* Page-locked memory of the host: what counts, what ends it, and what a checkpoint carries. */
+/*
+ * Page-locked memory of the host: the bytes that count, the events that end it, and the records of
+ * it in a checkpoint.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +68,7 @@ static void assert_host(uint64_t now, uint64_t registered, uint64_t peak, uint64
 	assert_int_equal(h->registered_at_peak, registered_at_peak);
 }
 
-/* Managed memory, and all else of a device, is not the host's; pinned memory is of no device. */
+/* Managed memory and device memory do not count as host memory; pinned memory has no device. */
 static void allocated_and_registered_memory_is_pinned(void **state)
 {
 	(void)state;
@@ -115,7 +118,7 @@ static void a_context_unpins_what_it_had(void **state)
 	assert_host(0, 0, 12 * KIB, 1, 8 * KIB);
 }
 
-/* An address that is given again without a free counts once. */
+/* An address that is allocated again without a free counts once. */
 static void a_lost_free_does_not_count_twice(void **state)
 {
 	(void)state;
@@ -138,7 +141,7 @@ static void save_entry(void *context, const struct gp_live_entry *entry)
 	save(context, &record);
 }
 
-/* `has_host`: with the records of the host, which older recorders did not write. */
+/* `has_host`: with the records of host memory, which older recorders did not write. */
 static void reload(bool is_backwards, bool has_host)
 {
 	struct gp_live *loaded = gp_live_open();
@@ -181,7 +184,7 @@ static void a_checkpoint_carries_the_peak(void **state)
 	}
 }
 
-/* Of older recordings what was live is known, and so the least that the peak was. */
+/* Older recordings show the bytes that were live, which is a lower bound of the peak. */
 static void without_it_the_peak_is_what_was_live(void **state)
 {
 	(void)state;

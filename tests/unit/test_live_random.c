@@ -1,6 +1,6 @@
 /*
  * The live state against a brute-force model on random histories: in order, through a checkpoint
- * written in slices, and with events that come late.
+ * written in slices, and with late events.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ static void put_alloc(struct history *h)
 	uint64_t bytes = space == GP_SPACE_RESERVATION ? 64ull << 20 :
 			 space == GP_SPACE_PHYSICAL    ? 2ull << 20 :
 							 512ull << draw(h, 16);
-	/* one time in three an address that was freed: families are kept apart by bit 46 */
+	/* one time in three an address that was freed; bit 46 separates the families */
 	uint64_t address = 0;
 	if (draw(h, 3) == 0 && h->model.entries > 0) {
 		const struct brute_entry *e = &h->model.entry[draw(h, h->model.entries)];
@@ -107,7 +107,7 @@ static void put_free(struct history *h)
 	uint8_t space =
 		e->space == GP_SPACE_ASYNC || e->space == GP_SPACE_IPC ? GP_SPACE_NONE : e->space;
 	uint64_t address = e->address;
-	/* one in two is not told: memory takes its segment along */
+	/* one segment in two has no end event: it ends with its memory */
 	const struct brute_entry *segment = brute_find(&h->model, GP_SPACE_SEGMENT, address);
 	if (segment != NULL && !segment->is_mapped && (!h->has_vmm || draw(h, 2) == 0))
 		put(h, (struct gp_record){ .kind = GP_SEGMENT_FREE,
@@ -179,7 +179,7 @@ static void put_block(struct history *h)
 	put(h, (struct gp_record){ .kind = GP_BLOCK_ALLOC,
 				   .device = in->device,
 				   .stack = 5,
-				   /* where memory comes late, its blocks tell nothing of it */
+				   /* if memory events may come late, blocks have no arena */
 				   .code = h->has_vmm ? (uint16_t)draw(h, 4) : 0,
 				   .aux = (uint32_t)draw(h, 513),
 				   .block_alloc = { .address = address, .bytes = 512 } });
@@ -218,8 +218,8 @@ static void put_segment(struct history *h)
 }
 
 /*
- * Ranges of 2 MiB and more, mapped where nothing is, unmapped with parts of their neighbours: in a
- * reservation, or where the driver said nothing of one.
+ * Ranges of 2 MiB and more, mapped over free addresses, unmapped together with parts of their
+ * neighbours. They lie in a reservation, or where no reservation is recorded.
  */
 static void put_range(struct history *h)
 {
@@ -377,8 +377,8 @@ static void save_entry(void *context, const struct gp_live_entry *entry)
 }
 
 /*
- * A checkpoint written in slices while events go on, loaded into a fresh state: both then end the
- * same.
+ * A checkpoint is written in slices while events go on, and loaded into a fresh state: both states
+ * then end equal.
  */
 static void checkpoint_in_slices_restores(void **state)
 {
@@ -413,8 +413,8 @@ static void checkpoint_in_slices_restores(void **state)
 			if (k >= i)
 				gp_live_apply(live, &h.event[k]);
 			/*
-			 * a refused free whose order lies before the cut would be the one thing not
-			 * restored
+			 * a refused free whose order lies before the cut is the only event that is
+			 * not restored
 			 */
 			assert_same_figures(loaded, &model, true);
 		}
@@ -432,8 +432,8 @@ static void checkpoint_in_slices_restores(void **state)
 }
 
 /*
- * Events that arrive late, by up to 40 places, even past their own counterpart: the same end, no
- * anomaly.
+ * Late events, by up to 40 places, even after their own counterpart: the same final state, without
+ * an anomaly.
  */
 static void late_events_end_the_same(void **state)
 {

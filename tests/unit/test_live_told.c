@@ -1,6 +1,6 @@
 /*
- * What the framework's allocator tells beside its reports, by hand: pending frees, segments and
- * their ranges, snapshots, what the driver counts. Each counter exactly 1.
+ * Allocator details beside PyTorch's reports, by hand: pending frees, segments and their ranges,
+ * snapshots, the driver's counts. Each counter is exactly 1.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,7 +142,7 @@ static void pending_block_is_active_until_its_completion(void **state)
 	assert_int_equal(e->order, 1);
 	assert_int_equal(now(GP_CURVE_ALLOCATED), 0);
 	assert_int_equal(pending_bytes(), 1024);
-	/* freed already: no later free ends it */
+	/* already freed: a later free does not end it */
 	const struct gp_record again = { .kind = GP_BLOCK_FREE,
 					 .order = order,
 					 .block_free.address = BASE };
@@ -166,7 +166,7 @@ static void lost_completion_is_one_anomaly(void **state)
 	assert_verdict(0, 1);
 }
 
-/* Each event of a block's life in turn comes behind all others: the end is the same. */
+/* Each event of a block's life in turn comes after all others: the final state is the same. */
 static void whatever_comes_late_ends_the_same(void **state)
 {
 	(void)state;
@@ -207,7 +207,7 @@ static void completion_of_a_lost_free_ends_the_block(void **state)
 	assert_verdict(0, 1);
 	put(block(GP_BLOCK_ALLOC, BASE, MIB, 2 * MIB, 20 * MIB));
 	assert_verdict(0, 1);
-	/* one that was freed before the allocator told whether others use it */
+	/* a block whose free came before the report of its other streams */
 	put(completed(BASE + 5 * MIB));
 	assert_verdict(0, 1);
 }
@@ -220,15 +220,15 @@ static void one_wrong_snapshot_is_one_mismatch(void **state)
 	put(pending(BASE, MIB, MIB, 20 * MIB));
 	snapshot(2 * MIB);
 	assert_verdict(0, 0);
-	snapshot(3 * MIB); /* the lie */
+	snapshot(3 * MIB); /* the wrong total */
 	assert_verdict(1, 0);
-	snapshot(3 * MIB); /* that stays */
+	snapshot(3 * MIB); /* wrong for good */
 	put(completed(BASE));
 	snapshot(2 * MIB);
 	assert_verdict(1, 0);
 	snapshot(MIB);
 	assert_verdict(1, 0);
-	/* a dropped block event is one mismatch, and not another one at the next snapshot */
+	/* a lost block event is one mismatch, and not another one at the next snapshot */
 	put(block(GP_BLOCK_ALLOC, BASE + 4 * MIB, MIB, 3 * MIB, 20 * MIB));
 	assert_verdict(2, 0);
 	snapshot(3 * MIB);
@@ -258,12 +258,12 @@ static void segments_move_no_curve(void **state)
 	put(in_arena(3, block(GP_BLOCK_ALLOC, BASE, MIB, MIB, 20 * MIB)));
 	assert_int_equal(now(GP_CURVE_RESERVED), 20 * MIB);
 	put(block(GP_BLOCK_FREE, BASE, MIB, 0, 20 * MIB));
-	assert_int_equal(told(BASE)->order, at); /* as it was told, not as the block made it */
+	assert_int_equal(told(BASE)->order, at); /* the order of its own event, not of its block */
 	segment(GP_SEGMENT_FREE, BASE, 20 * MIB);
 	assert_null(told(BASE));
 	put((struct gp_record){ .kind = GP_FREE, .space = GP_SPACE_DEVICE, .free.address = BASE });
 	assert_int_equal(gp_live_entries(live), 0);
-	/* one of which nothing was told, and one twice */
+	/* a segment without an allocation event, and one with two */
 	segment(GP_SEGMENT_FREE, BASE, 20 * MIB);
 	assert_verdict(0, 0);
 	segment(GP_SEGMENT_ALLOC, BASE, 20 * MIB);
@@ -275,7 +275,7 @@ static void first_block_makes_an_older_segment(void **state)
 {
 	(void)state;
 	uint64_t at = alloc(GP_SPACE_DEVICE, BASE, 20 * MIB);
-	put(block(GP_BLOCK_ALLOC, BASE, MIB, MIB, 20 * MIB)); /* not told yet */
+	put(block(GP_BLOCK_ALLOC, BASE, MIB, MIB, 20 * MIB)); /* without an event of its own yet */
 	assert_null(told(BASE));
 	put(in_arena(2, block(GP_BLOCK_ALLOC, BASE + MIB, MIB, 2 * MIB, 20 * MIB)));
 	const struct gp_live_entry *e = told(BASE);
@@ -283,12 +283,12 @@ static void first_block_makes_an_older_segment(void **state)
 	assert_int_equal(e->bytes, 20 * MIB);
 	assert_int_equal(e->stream, 2);
 	assert_int_equal(e->flags, 0);
-	/* once: what was told to be gone stays so */
+	/* only once: a segment that ended stays ended */
 	segment(GP_SEGMENT_FREE, BASE, 20 * MIB);
 	put(in_arena(2, block(GP_BLOCK_ALLOC, BASE + 2 * MIB, MIB, 3 * MIB, 20 * MIB)));
 	assert_null(told(BASE));
 	assert_int_equal(now(GP_CURVE_RESERVED), 20 * MIB);
-	/* in memory of which the driver told nothing there is none to make */
+	/* without driver memory at its address no segment is made */
 	put(in_arena(2, block(GP_BLOCK_ALLOC, 0x9000000000, MIB, 4 * MIB, 20 * MIB)));
 	assert_null(told(0x9000000000));
 	assert_verdict(0, 0);
@@ -316,7 +316,7 @@ static void first_block_makes_older_ranges(void **state)
 	assert_verdict(0, 0);
 }
 
-/* ---- what the allocator had before it told anybody ---- */
+/* ---- blocks from before the allocator's first report ---- */
 
 static struct gp_record found(uint64_t address, uint64_t bytes, uint64_t spare, uint64_t allocated)
 {
@@ -343,20 +343,21 @@ static void found_block_completes_what_is_known(void **state)
 {
 	(void)state;
 	begin_blocks();
-	put(in_arena(3, found(BASE + 2 * MIB, MIB, 7, 3 * MIB))); /* of which nothing is known */
+	/* a block without an allocation event */
+	put(in_arena(3, found(BASE + 2 * MIB, MIB, 7, 3 * MIB)));
 	assert_verdict(1, 0); /* its bytes were missing before */
 	put(found(BASE, MIB, 100, 3 * MIB));
 	const struct gp_live_entry *e = block_at(BASE);
 	assert_int_equal(e->owner, 101);
 	assert_int_equal(e->stream, 5);
 	assert_int_equal(e->order, 1);
-	assert_int_equal(told(BASE)->stream, 3); /* its first */
+	assert_int_equal(told(BASE)->stream, 3); /* the stream of its first block */
 	/* once, and only if it is that block */
 	put(found(BASE, MIB, 200, 3 * MIB));
 	put(found(BASE + MIB, MIB / 2, 200, 3 * MIB));
 	assert_int_equal(block_at(BASE)->owner, 101);
 	assert_int_equal(block_at(BASE + MIB)->owner, 0);
-	/* a report again of the framework's own is no finding */
+	/* another report of the framework itself is not a finding */
 	put(in_arena(4, block(GP_BLOCK_EXISTING, BASE + MIB, MIB, 3 * MIB, 20 * MIB)));
 	assert_int_equal(block_at(BASE + MIB)->stream, 0);
 	assert_verdict(1, 0);
@@ -377,7 +378,7 @@ static void found_block_that_comes_late_leaves_what_is_younger(void **state)
 	assert_verdict(0, 0);
 }
 
-/* Recording began in the middle: the first totals are taken over, blocks and segments are found. */
+/* Recording began late: the first totals are taken as they are; blocks and segments are found. */
 static void found_blocks_of_a_late_start_enter(void **state)
 {
 	(void)state;
@@ -414,7 +415,7 @@ static void found_segment_is_as_old_as_its_memory(void **state)
 	uint64_t at = alloc(GP_SPACE_DEVICE, BASE, 20 * MIB);
 	put(block(GP_BLOCK_ALLOC, BASE, MIB, MIB, 20 * MIB));
 	put(block(GP_BLOCK_FREE, BASE, MIB, 0, 20 * MIB));
-	put(found_segment(GP_SEGMENT_ALLOC, BASE, 20 * MIB)); /* cached, no block in it */
+	put(found_segment(GP_SEGMENT_ALLOC, BASE, 20 * MIB)); /* cached, without blocks */
 	assert_int_equal(told(BASE)->order, at);
 	assert_int_equal(told(BASE)->stream, 5);
 	put(found_segment(GP_SEGMENT_ALLOC, BASE, 20 * MIB));
@@ -446,7 +447,7 @@ static void unmapping_cuts_ranges(void **state)
 	assert_int_equal(told(BASE + 40 * MIB)->bytes, 10 * MIB);
 	assert_int_equal(told(BASE + 70 * MIB)->bytes, 10 * MIB);
 	assert_int_equal(told(BASE + 70 * MIB)->order, second);
-	/* an unmap that was lost is one anomaly */
+	/* a lost unmap is one anomaly */
 	assert_verdict(0, 0);
 	segment(GP_SEGMENT_MAP, BASE + 40 * MIB, 40 * MIB);
 	assert_verdict(0, 1);
@@ -518,7 +519,7 @@ static void save_entry(void *context, const struct gp_live_entry *entry)
 	save(context, &record);
 }
 
-/* Goes on with what a checkpoint of the state says. */
+/* Continues with a state that is loaded from a checkpoint. */
 static void reload(void)
 {
 	struct saved *s = calloc(1, sizeof *s);
@@ -544,7 +545,7 @@ static void checkpoint_carries_all_of_it(void **state)
 				.device_memory = { 70 * MIB, 100 * MIB, 50 * MIB, 0 } });
 	const struct gp_live_used before = gp_live_device(live, 0)->used;
 	alloc(GP_SPACE_DEVICE, BASE + 200 * MIB, MIB);
-	/* completions and pending frees whose counterparts come behind the checkpoint */
+	/* completions and pending frees with their counterparts after the checkpoint */
 	uint64_t late = order;
 	order += 3;
 	put(completed(BASE + 4 * MIB));

@@ -1,4 +1,4 @@
-/* A recording that has more definitions of a kind than are kept says so. */
+/* A recording with more definitions of a kind than the reader keeps: the reader reports it. */
 #include "recording_writer.h"
 
 enum { KEPT = 1 << 21, BLOCK = 8192 };

@@ -1,4 +1,4 @@
-/* What definitions mean: the newest of each kind and key, of as many as a recording has. */
+/* Meanings of definitions: the newest of each kind and key, for any number of definitions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -72,7 +72,7 @@ static void the_newest_holds(void **state)
 	assert_string_equal(gp_defined_text(m, GP_FACT, GP_FACT_SCOPE), "words");
 	assert_non_null(gp_defined_record(m, GP_FACT, GP_FACT_SCOPE));
 	assert_null(gp_defined_record(m, GP_FACT, GP_FACT_SCOPE + 1));
-	/* no event can name it */
+	/* no event can refer to it */
 	define(m, (struct gp_record){ .kind = GP_ARENA, .aux = UINT32_MAX }, NULL);
 	assert_null(gp_defined_record(m, GP_ARENA, UINT32_MAX));
 

@@ -1,6 +1,6 @@
 /*
- * The state of memory at a moment against a plain model that knows where everything is: by order,
- * by time, at peaks, failures and snapshots, in files of many segments and of a ring.
+ * The state of memory at a moment against a plain model that has all places: by order, by time, at
+ * peaks, failures and snapshots. The files have many segments or a ring.
  */
 #include "framework_story.h"
 
@@ -34,7 +34,7 @@ static void every_moment_is_as_it_was(void **state)
 			build_and_compare(
 				r, &(struct gp_moment_of){ .when = GP_WHEN_SNAPSHOT, .number = k },
 				&s.moment[s.snapshot[k]].model);
-		/* and what else the recording answers is not moved by it */
+		/* building a state does not move the position of the recording */
 		const struct gp_info *info;
 		assert_int_equal(gp_recording_info(r, &info), GP_OK);
 		assert_int_equal(info->kept_from_ns, 0);
@@ -59,7 +59,7 @@ static void moments_that_were_not_are_none(void **state)
 	};
 	for (unsigned i = 0; i < sizeof none / sizeof *none; i++)
 		assert_int_equal(gp_memory_build(r, &none[i], &memory), GP_END);
-	/* before anything happened */
+	/* before the first event */
 	const struct gp_moment_of begin = { .when = GP_WHEN_TIME, .at_ns = -1 };
 	assert_int_equal(gp_memory_build(r, &begin, &memory), GP_OK);
 	assert_int_equal(memory.segments + memory.outsides, 0);
@@ -91,7 +91,7 @@ static void the_peak_is_the_highest_moment(void **state)
 	}
 }
 
-/* Whoever else adds up what is live does not count what was freed and is still used. */
+/* Other sums of live memory do not count blocks that were freed and are still in use. */
 static void pending_blocks_are_held_by_nobody(void **state)
 {
 	(void)state;
@@ -116,7 +116,9 @@ static void pending_blocks_are_held_by_nobody(void **state)
 	free(s.moment);
 }
 
-/* Of a ring the first segments are gone: moments in them are none, all others are as they were. */
+/*
+ * A ring has lost its first segments: moments in them have no state, and all others are unchanged.
+ */
 static void of_a_ring_what_is_kept_is_right(void **state)
 {
 	(void)state;
@@ -163,7 +165,7 @@ static const struct gp_arena *private_arena(const struct gp_memory *memory)
 	return NULL;
 }
 
-/* However late the replay begins, the pool is of the capture that made it. */
+/* For any start of the replay, the pool belongs to the capture that made it. */
 static void a_private_pool_is_of_its_capture(void **state)
 {
 	(void)state;
@@ -252,7 +254,7 @@ static void what_the_driver_counted_last_is_known_later(void **state)
 	gp_recording_close(r);
 }
 
-/* Without allocator details: the driver's memory in which blocks lie, and nothing is made up. */
+/* Without allocator details: the driver's memory that contains blocks, and no invented parts. */
 static void without_details_it_says_what_is_not_known(void **state)
 {
 	(void)state;
@@ -280,7 +282,10 @@ static void without_details_it_says_what_is_not_known(void **state)
 	gp_recording_close(r);
 }
 
-/* Recorded since some moment: blocks in unknown memory are left out, and that is said. */
+/*
+ * Recorded from some moment on: blocks in unknown memory are left out, and the state is marked as
+ * such.
+ */
 static void what_is_older_than_the_recording_is_not_made_up(void **state)
 {
 	(void)state;
@@ -309,7 +314,7 @@ static void what_is_older_than_the_recording_is_not_made_up(void **state)
 	assert_non_null(strstr(memory.doubt, "left out"));
 	assert_false(memory.is_uncertain);
 	assert_int_equal(memory.segments, 1);
-	assert_int_equal(memory.segment[0].blocks, 3); /* a gap before, a gap behind */
+	assert_int_equal(memory.segment[0].blocks, 3); /* a gap before and a gap after */
 	assert_int_equal(memory.segment[0].allocated_bytes, 512);
 	assert_int_equal(memory.segment[0].requested_bytes, 512);
 	assert_int_equal(memory.device[0].reserved_bytes, 102 * MIB);

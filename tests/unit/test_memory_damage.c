@@ -1,10 +1,11 @@
 /*
- * The state of memory where the recording is damaged, events are lost or contradict each other:
- * what can be known is right, the rest is said to be uncertain, and it tiles in any case.
+ * The state of memory with damage, lost events or contradictory events. Parts that can be
+ * determined are right, others are marked as uncertain. Blocks and gaps cover each segment in any
+ * case.
  */
 #include "framework_story.h"
 
-/* The n-th block of that type of that segment gets a wrong payload. */
+/* Damages the payload of the n-th block of that type in that segment. */
 static void break_block(const struct writer *w, enum gp_block_type type, uint32_t segment,
 			unsigned n)
 {
@@ -27,7 +28,7 @@ static void break_block(const struct writer *w, enum gp_block_type type, uint32_
 	fail();
 }
 
-/* Damage makes what follows uncertain, until the next checkpoint puts it right. */
+/* After damage the state is uncertain until the next checkpoint. */
 static void damage_is_over_with_the_next_checkpoint(void **state)
 {
 	(void)state;
@@ -52,7 +53,7 @@ static void damage_is_over_with_the_next_checkpoint(void **state)
 	free(s.moment);
 }
 
-/* A checkpoint that cannot be read: the one before it serves as well. */
+/* A checkpoint that cannot be read: the one before it is used. */
 static void a_broken_checkpoint_is_passed_over(void **state)
 {
 	(void)state;
@@ -82,7 +83,7 @@ static void a_broken_checkpoint_is_passed_over(void **state)
 	free(s.moment);
 }
 
-/* Events that contradict each other in every way: whatever is made of them, it tiles. */
+/* Events that contradict each other in every way: blocks and gaps still cover each segment. */
 static void nonsense_tiles_all_the_same(void **state)
 {
 	(void)state;
@@ -136,7 +137,9 @@ static void nonsense_tiles_all_the_same(void **state)
 	}
 }
 
-/* Lost events: what lies over each other is the younger one, and it is said to be uncertain. */
+/*
+ * Lost events: of overlapping blocks the younger one stays, and the state is marked as uncertain.
+ */
 static void lost_events_make_it_uncertain(void **state)
 {
 	(void)state;
@@ -153,7 +156,7 @@ static void lost_events_make_it_uncertain(void **state)
 					.block_alloc = { 0x7100000000 + i * 4096, 4096,
 							 (i + 1) * 4096, 2 * MIB } });
 	put(&w, 0, (struct gp_record){ .kind = GP_LOST, .lost = { .memory = 3 } });
-	/* two of them were freed unseen */
+	/* two of them were freed, and these frees were lost */
 	put(&w, 0,
 	    (struct gp_record){
 		    .kind = GP_BLOCK_ALLOC,

@@ -1,7 +1,7 @@
 /*
- * The state of memory at many moments of real recordings: blocks and gaps tile their segments, the
- * segments add up to what is reserved, blocks to what is allocated, and all of it with what lies
- * outside to the driver's bytes.
+ * The state of memory at many moments of real recordings. Blocks and gaps cover their segments. The
+ * segments add up to the reserved bytes, the blocks to the allocated bytes, and segments with
+ * memory outside of them to the driver's bytes.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 
 static const char *directory(void)
 {
-	const char *given = getenv("TEST_DATA"); /* run_units.sh */
+	const char *given = getenv("TEST_DATA"); /* set by run_units.sh */
 	return given != NULL ? given : "tests/data";
 }
 
@@ -57,7 +57,10 @@ static void assert_adds_up(const struct gp_memory *m, const struct gp_memory_dev
 		assert_int_equal(m->outside[i].device, d->device);
 		outside += m->outside[i].bytes;
 	}
-	/* a segment is told before its first block, with which the framework's total grows */
+	/*
+	 * a segment is recorded before its first block, and the framework's total grows with that
+	 * block
+	 */
 	assert_in_range(d->reserved_bytes, reserved - empty, reserved);
 	assert_int_equal(allocated, d->allocated_bytes);
 	assert_int_equal(active, d->active_bytes);
@@ -106,7 +109,7 @@ static void every_recording_adds_up(void **state)
 	assert_true(recordings >= 5);
 }
 
-/* Before its out of memory the job held what its own figures say. */
+/* Before its OOM the job held the bytes that its own figures show. */
 static void out_of_memory_of_a_gpu_is_found(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* Recorded texts in output: what is masked, and that JSON, and so a program, has them exactly. */
+/* Recorded texts in output: control characters are masked, and JSON contains each text exactly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "../../tools/io/message.c"
 #include "../../tools/io/style.c"
 
-/* What a report prints of a text. */
+/* The text as a report prints it. */
 static char *masked(const char *text)
 {
 	char *out = NULL;
@@ -134,7 +134,7 @@ static size_t put_code(char *out, uint32_t code)
 	return n;
 }
 
-/* Each code point there is, 1024 a text. */
+/* Each code point, 1024 in a text. */
 static void json_has_each_text_exactly(void **state)
 {
 	(void)state;

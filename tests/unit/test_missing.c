@@ -1,10 +1,10 @@
 /*
- * MEMORY events have numbers without a hole: one that is gone without a word is a finding of
- * `verify`, exactly as many as are gone; one told as lost, or in flight at the end, is none.
+ * MEMORY events have numbers without a hole. `verify` reports exactly the number of events that are
+ * missing without a LOST record. Lost events, or events in flight at the end, are not a finding.
  */
 #include "recording_writer.h"
 
-/* Four threads at work; what follows is written by them too. */
+/* Four threads at work; the later events are by these threads, too. */
 static void open_busy(struct writer *w, const char *name, uint64_t *seed)
 {
 	*seed = 0;
@@ -50,7 +50,7 @@ static void one_that_is_gone_is_found(void **state)
 	assert_verdict(w.path, 1, gone);
 }
 
-/* The copy tells it, and is then as it should be. */
+/* The copy reports the missing events, and has no other finding. */
 static void a_repair_tells_what_is_gone(void **state)
 {
 	(void)state;
@@ -88,7 +88,7 @@ static void what_was_told_is_no_finding(void **state)
 	}
 }
 
-/* Behind them are events that were written: these will not come any more. */
+/* Later events of their threads were written, so the missing events cannot come any more. */
 static void without_an_end_a_hole_is_found(void **state)
 {
 	(void)state;
@@ -112,7 +112,7 @@ static void a_missing_end_alone_is_no_finding(void **state)
 	assert_verdict(w.path, 0, 0);
 }
 
-/* Each thread may have had one in flight, if it wrote nothing after it. */
+/* Each thread may have had one event in flight, if it wrote no later event. */
 static void one_a_thread_may_be_in_flight(void **state)
 {
 	(void)state;
@@ -134,7 +134,7 @@ static void one_a_thread_may_be_in_flight(void **state)
 	}
 }
 
-/* The last block of a thread, which leaves no hole in its sequence. */
+/* The last block of a thread is removed: its sequence has no hole. */
 static void a_block_cut_out_is_found(void **state)
 {
 	(void)state;
@@ -163,7 +163,7 @@ static void a_block_cut_out_is_found(void **state)
 	assert_verdict(w.path, 1, first);
 }
 
-/* What came late for before the cut is in what is not kept; what is kept has no hole. */
+/* Late events of overwritten segments are gone with them; the rest has no hole. */
 static void a_wrapped_ring_has_no_hole(void **state)
 {
 	(void)state;

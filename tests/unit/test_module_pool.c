@@ -1,4 +1,4 @@
-/* Modules are found again while their file is the same, and no longer. */
+/* The pool returns a module while its file is unchanged, and not afterwards. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static struct gp_build_id id_of(const char *path)
 	return id;
 }
 
-/* Reads its names and gives them to the pool. */
+/* Reads the names of the file and gives them to the pool. */
 static Elf *give(const char *path, const struct gp_build_id *id)
 {
 	struct gp_module_names names = { 0 };
@@ -55,7 +55,7 @@ static void the_same_file_is_found_once(void **state)
 	assert_true(gp_module_pool_take(copied, &id, "/nowhere", &names));
 	assert_ptr_equal(names.file.main.elf, elf);
 	assert_true(names.symbols.count > 0);
-	/* it is taken out */
+	/* the pool no longer has it */
 	struct gp_module_names again;
 	assert_false(gp_module_pool_take(copied, &id, "/nowhere", &again));
 	gp_module_pool_give(copied, &id, "/nowhere", &names);

@@ -1,4 +1,7 @@
-/* A builder of names keeps to what a reader takes, and stores nothing once memory has run out. */
+/*
+ * A builder of names keeps the limits of the reader, and stores no more names once an allocation
+ * has failed.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +36,7 @@ static struct gp_name_builder *fresh(void)
 	return b;
 }
 
-/* A frame behind one that was lost would be stored as the one into which it was inlined. */
+/* A frame after a lost frame would be stored as the caller into which that one was inlined. */
 static void nothing_is_stored_without_memory(void **state)
 {
 	(void)state;
@@ -46,7 +49,7 @@ static void nothing_is_stored_without_memory(void **state)
 	is_memory_out = true;
 	while (gp_name_builder_add(b, offset, pair, 2) == GP_OK)
 		offset++;
-	assert_true(offset > 1); /* a whole block */
+	assert_true(offset > 1); /* at least one block */
 	is_memory_out = false;
 	assert_int_equal(gp_name_builder_add(b, offset, pair, 2), GP_E_MEMORY);
 	assert_int_equal(gp_name_builder_module(b, &module), GP_E_MEMORY);
@@ -78,7 +81,7 @@ static void modules_are_as_many_as_a_reader_takes(void **state)
 	readable(b);
 }
 
-/* As if so many bytes were there: to make them would take seconds. */
+/* Sets the counter of bytes: real names of that size would take seconds. */
 static void bytes_are_as_many_as_a_reader_takes(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /*
- * GPUPROF_OUTPUT expanded: pattern and environment in, absolute path out. And what a process says
- * of variables that it does not know and of values that mean nothing.
+ * Expansion of GPUPROF_OUTPUT: pattern and environment in, absolute path out. Also the warnings of
+ * a process about unknown variables and invalid values.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ static void test_patterns(void **state)
 		{ "/d/%t.gpr", "", "/d/20260131T235959.gpr" },
 		{ "/d/100%%", "", "/d/100%" },
 		{ "/d/%%p", "", "/d/%p" },
-		/* the launcher's names, the first that is set; 0 where there is none */
+		/* the first launcher's variable that is set; 0 if there is none */
 		{ "/d/%r-%l-%n-%j", "", "/d/0-0-0-0" },
 		{ "/d/%r", "RANK=", "/d/0" },
 		{ "/d/%r", "RANK=7", "/d/7" },
@@ -80,7 +80,7 @@ static void test_patterns(void **state)
 		{ "/d/%q{V}", "V=../../etc/passwd", "/d/_._.._etc_passwd" },
 		{ "/d/%q{V}", "V=a\nb", "/d/a_b" },
 		{ "/d/%q{V}%q{V}", "V=1", "/d/11" },
-		/* what stands for nothing is kept */
+		/* unknown letters stay as they are */
 		{ "/d/x%z", "", "/d/x%z" },
 		{ "/d/x%", "", "/d/x%" },
 		{ "/d/%q{V.gpr", "V=1", "/d/%q{V.gpr" },
@@ -185,7 +185,7 @@ static void test_attempts(void **state)
 	assert_false(gp_output_attempt("/d/xy.gpr", 1, small, sizeof small));
 }
 
-/* What a process with these variables says, in a child: each thing is said once. */
+/* The warnings of a child process with these variables: each is printed once. */
 static void assert_says(const char *const *variables, const char *expected)
 {
 	FILE *file = tmpfile();
@@ -235,7 +235,7 @@ static void test_what_is_said(void **state)
 	assert_says(hostile, "gpuprof: bad value of 'GPUPROF_RING': '?[31m' is not a size\n");
 }
 
-/* A program that gives rights to its caller does not write where the caller wants. */
+/* A setuid program does not write to a path that its caller chooses. */
 static void test_a_setuid_program_is_left_alone(void **state)
 {
 	(void)state;
@@ -260,7 +260,7 @@ static void test_a_variable_that_was_set_late(void **state)
 	setenv("V", "0123456789abcdefgh", 1);
 	assert_true(gp_environment_find("V", value, sizeof value));
 	assert_string_equal(value, "0123456789abcde");
-	/* without a descriptor none is found */
+	/* without a free descriptor the search fails */
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, files.rlim_max }), 0);
 	errno = 4242;

@@ -1,4 +1,4 @@
-/* A table of names says what was put in; wrong definitions are refused. */
+/* A table of names returns the stored names; wrong definitions are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,7 +95,7 @@ static void a_table_says_what_was_put_in(void **state)
 	gp_name_table_close(table);
 }
 
-/* Names that are as long as a record can have them, and longer. */
+/* Names of the maximal length, and longer ones. */
 static void long_texts_are_cut(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /*
- * A walk that meets the one before goes its way: only where every word stands that was read from
- * there on, and then it gives what a walk by rules gives, whatever kinds of frames there are.
+ * A walk that meets the previous one takes its remaining frames, if every word that was read from
+ * there on is unchanged. The result then equals that of a walk by rules, for all kinds of frames.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,9 @@ enum { WORDS = 64, FRAMES = 12 };
 
 static uint64_t words[WORDS];
 
-/* Frame k's return address stands 3 k words above the start; frames 4 and 7 needed a word more. */
+/*
+ * Frame k's return address lies 3 k words above the start; frames 4 and 7 also needed another word.
+ */
 static struct gp_native_walked walked_before(void)
 {
 	struct gp_native_walked w = { .words = 2, .steady_from = 1 };
@@ -41,7 +43,7 @@ static struct gp_native_walked walked_before(void)
 	return w;
 }
 
-/* 0: nowhere. */
+/* 0: they do not meet. */
 static unsigned meeting(const struct gp_native_walked *w, unsigned start, unsigned end)
 {
 	struct gp_native_meeting m;
@@ -81,7 +83,7 @@ static void nothing_is_read_that_is_not_the_stack(void **state)
 	assert_int_equal(meeting(&w, 0, WORDS), 0);
 }
 
-/* A frame pointer that was saved inward of the meeting may be another one now. */
+/* A frame pointer saved further inward than the meeting may differ now. */
 static void what_was_read_further_inward_is_not_followed(void **state)
 {
 	struct gp_native_walked w = walked_before();
@@ -105,7 +107,7 @@ static void they_meet_at_a_frame_of_both(void **state)
 	struct gp_native_meeting m;
 	(void)state;
 	gp_native_meeting_expect(&m, &w, (uintptr_t)words, (uintptr_t)&words[WORDS]);
-	/* between two of its frames, at the place of one with another address, and without room */
+	/* between two of its frames; at the place of one with another address; and without room */
 	assert_false(gp_native_meeting_is_at(&m, words[6], (uintptr_t)&words[6], 64));
 	assert_int_equal(m.sp, &words[7]);
 	assert_false(gp_native_meeting_is_at(&m, words[6] + 1, (uintptr_t)&words[7], 64));
@@ -126,7 +128,7 @@ static void they_meet_at_a_frame_of_both(void **state)
 	assert_int_equal(m.sp, UINTPTR_MAX);
 }
 
-/* What stands on the way to where they meet may be left of other frames. */
+/* Words between the walk and the meeting may be left over from other frames. */
 static void what_was_passed_by_is_not_followed(void **state)
 {
 	struct gp_native_walked w = walked_before();
@@ -148,7 +150,7 @@ static void what_was_passed_by_is_not_followed(void **state)
 	assert_true(gp_native_meeting_is_at(&m, words[30], (uintptr_t)&words[31], 64));
 }
 
-/* ---- real ones ---- */
+/* ---- real walks ---- */
 
 static uint64_t seed = 271828;
 
@@ -164,7 +166,7 @@ static void same(const struct gp_native_walked *a, const struct gp_native_walked
 		fail_msg("the %s of the walks differ", what);
 }
 
-/* What is said, and what a walk says that knows nothing. */
+/* Compares the stack with a walk that has no history. */
 static __attribute__((noinline)) void look(void *context)
 {
 	(void)context;
@@ -173,7 +175,7 @@ static __attribute__((noinline)) void look(void *context)
 	const void *here = __builtin_frame_address(0);
 	struct gp_native_stack *s = gp_native_stack_now(t, here);
 	assert_non_null(s);
-	/* mostly: the walk that is followed shall also be one that followed another */
+	/* mostly return: so the next walk often follows a walk that itself followed another */
 	if (s->number || chance(4) == 0)
 		return;
 	now = *walked_of(s);
@@ -189,7 +191,7 @@ static void wander_on(void *left)
 	wander(*(unsigned *)left);
 }
 
-/* Left by the frame pointer, which those that it calls first leave in its register. */
+/* A frame that is left by its frame pointer, which its first callees keep in the register. */
 static __attribute__((noinline)) void in_a_room(unsigned left, unsigned bytes)
 {
 	volatile char *room = __builtin_alloca(bytes);
@@ -204,7 +206,7 @@ static __attribute__((noinline)) void in_a_room(unsigned left, unsigned bytes)
 	room[bytes - 1] = room[0];
 }
 
-/* By a frame pointer that is saved in memory. */
+/* The same, with a frame pointer that is saved in memory. */
 static __attribute__((noinline)) void aligned(unsigned left, unsigned bytes)
 {
 	__attribute__((aligned(128))) volatile char room[256];
@@ -214,7 +216,7 @@ static __attribute__((noinline)) void aligned(unsigned left, unsigned bytes)
 	room[0] = room[bytes];
 }
 
-/* Calls again and again from one place, so that outer frames stay, and looks from each depth. */
+/* Calls repeatedly from one place, so that outer frames stay, and looks from each depth. */
 static __attribute__((noinline)) void wander(unsigned left)
 {
 	for (unsigned turns = left > 9 ? 1 : 1 + chance(3); turns > 0; turns--) {
@@ -245,7 +247,7 @@ static void a_followed_walk_is_a_walk(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 100; i++)
 		wander(3 + chance(7));
-	for (unsigned i = 0; i < 100; i++) /* deeper than asked for */
+	for (unsigned i = 0; i < 100; i++) /* deeper than the recorded depth */
 		wander(25 + chance(20));
 	assert_in_range(counts->misses, 10000, 10000000);
 	assert_in_range(counts->followed, counts->misses / 4, counts->misses);
@@ -273,8 +275,8 @@ static __attribute__((noinline)) void look_there(void)
 }
 
 /*
- * The second stack is two frames shorter, in memory where every word of the first still stands: up
- * to where both meet first, only the frame pointer is another one.
+ * The second stack is two frames shorter, in memory that still has every word of the first. Up to
+ * the first meeting of both, only the frame pointer differs.
  */
 static void what_other_frames_left_is_no_stack(void **state)
 {

@@ -1,7 +1,7 @@
 /*
- * Walks that follow the one before, against walks that know nothing: random stacks of frames that
- * write nothing into their memory, each a change of the one before, so that what follows comes by
- * places where other frames still stand. FULL=1: 3,000,000 of them.
+ * Walks that follow the previous one, against walks without history. The stacks are random, and
+ * their frames leave their memory unwritten. Each stack is a change of the one before, so a
+ * followed walk passes places with words of old frames. FULL=1: 3,000,000 walks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 
 #define LOOKS_A_SEED 1000u
 #define FRAMES_MOST 90u
-#define JUDGED 64u /* one of so many is libunwind's, too */
+#define JUDGED 64u /* one in so many is compared with libunwind, too */
 
 static uint64_t seed;
 
@@ -43,7 +43,7 @@ struct frame {
 static struct frame frame[FRAMES_MOST];
 static unsigned frames;
 static uintptr_t script[2 * FRAMES_MOST + 1];
-static uintptr_t somewhere; /* on the stack, below which all of this lies */
+static uintptr_t somewhere; /* on the stack, above all of these frames */
 
 static struct frame any_frame(void)
 {
@@ -59,7 +59,7 @@ static struct frame any_frame(void)
 	return f;
 }
 
-/* Where they lie on the stack outer frames stay, inner ones are others. */
+/* Outer frames keep their place on the stack, inner ones are replaced. */
 static void change(void)
 {
 	const unsigned at = frames ? chance(frames) : 0;
@@ -82,7 +82,7 @@ static void change(void)
 		frames += frames == 0;
 		return;
 	case 3:
-		return; /* the same once more, which the memo will know */
+		return; /* the same stack again, which the memo has */
 	default:
 		break;
 	}
@@ -123,14 +123,14 @@ static void write_script(void)
 	*to = (uintptr_t)look;
 }
 
-/* ---- what is said of them ---- */
+/* ---- comparisons ---- */
 
 static struct {
 	unsigned long looks, remembered, wrong, wrong_stacks, judged;
 } seen;
-static struct gp_native_thread *judge; /* has no walk to follow */
+static struct gp_native_thread *judge; /* follows no earlier walk */
 
-/* In the frame of who looks: its own comes first there. */
+/* Must be inlined: in libunwind's result the caller's frame comes first. */
 static inline __attribute__((always_inline)) void
 compare_with_libunwind(const struct gp_native_stack *stack)
 {
@@ -201,7 +201,7 @@ static void a_followed_walk_is_a_plain_walk(void **state)
 static void a_followed_walk_is_a_plain_walk(void **state)
 {
 	(void)state;
-	skip(); /* its frames are x86-64's */
+	skip(); /* the frames are for x86-64 */
 }
 #endif
 

@@ -1,6 +1,6 @@
 /*
- * Forks, raw clones and closed descriptors while threads unwind code that is new: no child hangs,
- * no byte of the job's is lost. FULL=1: 10,000 forks.
+ * Forks, raw clones and closed descriptors while threads unwind new code: no child hangs, and the
+ * job loses no byte. FULL=1: 10,000 forks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,13 +60,13 @@ static int end_of(pid_t child)
 	struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN };
 	bool is_late = ended.fd >= 0 && poll(&ended, 1, 100000) == 0;
 	if (is_late)
-		kill(child, SIGKILL); /* it may have every signal blocked */
+		kill(child, SIGKILL); /* it may have blocked every signal */
 	waitpid(child, &status, 0);
 	close(ended.fd);
 	return is_late ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : -2;
 }
 
-/* ---- threads that unwind new code for ever ---- */
+/* ---- threads that always unwind new code ---- */
 
 static _Atomic int is_over;
 static _Atomic unsigned looked;
@@ -75,7 +75,7 @@ static void *unwind_new_code(void *context)
 {
 	uint64_t seed = 77 + (uintptr_t)context;
 	while (!atomic_load(&is_over)) {
-		gp_native_rules_forget(); /* all code is new */
+		gp_native_rules_forget(); /* all code counts as new */
 		look_below(20, &seed);
 		atomic_fetch_add(&looked, 1);
 	}
@@ -118,7 +118,7 @@ static void no_child_hangs(void **state)
 	print_message("%u forks, %u did not wait long enough\n", forks, gp_fork_gate_overdue());
 }
 
-/* ---- who holds the gate too long ---- */
+/* ---- threads that hold the gate too long ---- */
 
 static _Atomic int is_inside, may_leave;
 
@@ -146,7 +146,8 @@ static void a_fork_waits_50_ms_and_its_child_stays_out(void **state)
 	uint64_t waited = 0;
 	pid_t child = -1;
 	unsigned depth[3];
-	for (unsigned turn = 0; turn < 3; turn++) { /* from one place, whose code is known then */
+	/* from one place, whose code is in the cache then */
+	for (unsigned turn = 0; turn < 3; turn++) {
 		uint64_t same = 8;
 		depth[turn] = look_below(9, &same);
 		if (turn == 0) {
@@ -178,7 +179,7 @@ static void jump_out(int signal)
 	siglongjmp(way_out, signal);
 }
 
-/* What a handler that jumps away leaves behind: nobody inside, and the fork after it waits not. */
+/* After a handler jumped out, the gate has no thread inside, and the next fork does not wait. */
 static void a_handler_cannot_jump_out_of_it(void **state)
 {
 	volatile bool has_left = false;
@@ -235,7 +236,7 @@ static bool fork_once(void)
 	return child > 0 && end_of(child) == 0;
 }
 
-/* In a child that never enters: its forks wait for its own walks, and for nobody after these. */
+/* In a child that never enters: its forks wait for its own walks, and for no others afterwards. */
 static int forks_beside_a_walk(void)
 {
 	pthread_t walker;
@@ -315,7 +316,7 @@ static void *send_stream(void *socket)
 	return NULL;
 }
 
-/* push %rbx; call *%rdi; pop %rbx; ret: nobody has unwind information for it */
+/* push %rbx; call *%rdi; pop %rbx; ret: code without unwind information */
 static const unsigned char made_code[] = { 0x53, 0xff, 0xd7, 0x5b, 0xc3 };
 static unsigned char *made;
 static unsigned made_next;
@@ -347,7 +348,7 @@ static int close_all_and_unwind(void)
 	if (syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
 		for (int i = 0; i < 4096; i++)
 			close(i);
-	for (int i = 0; i < 12; i++) /* the last one's ends have numbers that others had */
+	for (int i = 0; i < 12; i++) /* the last pipes get numbers that other files had */
 		if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
 			return 3;
 	if (pthread_create(&sender, NULL, send_stream, (void *)(intptr_t)pair[0]) != 0)
@@ -364,7 +365,7 @@ static int close_all_and_unwind(void)
 		look_below_made_code();
 	}
 	pthread_join(sender, &failed);
-	for (int i = 0; i < 24; i++) /* nothing beside what was sent */
+	for (int i = 0; i < 24; i++) /* only the bytes that were sent */
 		if (recv(i, block, 1, MSG_DONTWAIT) != -1 || errno != EAGAIN)
 			return 7;
 	return failed ? 8 : 0;

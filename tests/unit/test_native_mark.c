@@ -1,5 +1,6 @@
 /*
- * Which native frame an address on the stack lies in: what lays Python's frames into native stacks.
+ * Finds the native frame that contains an address on the stack: this places Python's frames within
+ * native stacks.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -27,7 +28,10 @@ static __attribute__((noinline)) void leaf(void (*judge)(void))
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Each level keeps a variable of its own; those of which `kept` has the bit tell its address. */
+/*
+ * Each level has a variable of its own; a bit of `kept` stores the address of that level's
+ * variable.
+ */
 static __attribute__((noinline)) int level(unsigned n, uint64_t kept, void (*judge)(void))
 {
 	volatile uint64_t own[4] = { n };
@@ -72,7 +76,7 @@ static void marks_the_frame_of_each(void **state)
 	}
 }
 
-/* The same start, first with all frames: each part is a walk's of its own, and kept beside it. */
+/* One start, first with all frames. Walks up to an address are kept as stacks of their own. */
 static void judge_up_to(void)
 {
 	struct gp_native_stack whole = *now();
@@ -88,13 +92,13 @@ static void judge_up_to(void)
 		assert_true(gp_native_stack_is_up_to(s, local[level]));
 		assert_false(gp_native_stack_is_up_to(s, local[level + 1]));
 		assert_false(gp_native_stack_is_up_to(s, NULL));
-		/* the innermost one is the look's caller: another place in this function */
+		/* frame 0 is the caller of the look: another place in this function */
 		assert_memory_equal(&s->pc[1], &whole.pc[1], (frame + 1) * sizeof *s->pc);
 		uint64_t marks;
 		assert_true(gp_native_stack_mark(s, &local[level], 1, 0, &marks));
 		assert_true(marks == UINT64_C(1) << frame);
 	}
-	/* with all frames it is another stack than a walk up to the address would give */
+	/* with all frames it is another stack than after a walk up to the address */
 	struct gp_native_look look;
 	struct gp_native_stack *s = gp_native_stack_find(native_thread(), NULL, &look);
 	if (!s || s->end == GP_NATIVE_UP_TO)
@@ -140,7 +144,7 @@ static void judge_beyond(void)
 	uint64_t marks = 1;
 	struct gp_native_stack *s = now();
 	assert_int_equal(s->end, GP_NATIVE_TRUNCATED);
-	/* level(k) is frame k + 2; of the 64th frame the end is not known */
+	/* level(k) is frame k + 2; the end of the 64th frame is unknown */
 	const unsigned n = (unsigned)__builtin_popcountll(wanted);
 	assert_true(gp_native_stack_mark(s, local, n, 0, &marks));
 	assert_true(marks == (UINT64_C(1) << 12 | UINT64_C(1) << 62));

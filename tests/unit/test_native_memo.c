@@ -1,6 +1,6 @@
 /*
- * The memo tells stacks apart that differ in one frame at the same stack pointer and depth, counts
- * what it does, and stays within its bound.
+ * The memo separates stacks that differ in one frame at the same stack pointer and depth. It counts
+ * its results, and keeps its bound.
  */
 #include <errno.h>
 #include <limits.h>
@@ -30,7 +30,7 @@ struct seen {
 	const void *here;
 };
 
-/* What the walk says and what the memo says at the same place. */
+/* The stack of a walk and of the memo at the same place. */
 static __attribute__((noinline)) void look(void *context)
 {
 	struct seen *seen = context;
@@ -100,7 +100,9 @@ static void tells_pairs_apart(void **state)
 		assert_int_equal(differing, 1);
 		assert_int_not_equal(one->id, other->id);
 	}
-	/* equal marks of different stacks let one in at first sight: it is compared all the same */
+	/*
+	 * different stacks with equal marks enter the memo at first sight; each is compared even so
+	 */
 	assert_in_range(early, 0, 5);
 }
 
@@ -122,7 +124,10 @@ static void follows_variable_frames(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 20000; i++) {
 		struct seen seen;
-		/* the sum is often equal, so the stack pointer is; what lies between differs */
+		/*
+		 * the sum is often equal, and so the stack pointer is equal; the frames between
+		 * differ
+		 */
 		unsigned room = 16 + 16 * (unsigned)((path_random(&seed) >> 20) % 12);
 		roomy(room, 224 - room, &seen);
 		assert_in_range(seen.depth, 4, GP_NATIVE_DEPTH);
@@ -144,7 +149,7 @@ static void keeps_what_the_caller_noted(void **state)
 }
 
 /*
- * Stacks that differ as a counter does, one after the other: what is noted at first sight must
+ * Stacks that change like a counter, one after the other: a mark that is set at first sight must
  * still be there at the second.
  */
 static void remembers_stacks_in_turn(void **state)
@@ -165,8 +170,8 @@ static void remembers_stacks_in_turn(void **state)
 			path_run(path, LEVELS, look, &seen);
 		}
 		/*
-		 * where code lies decides which marks share a place and push each other out: seen
-		 * were up to a quarter of the stacks, where none was remembered it was all
+		 * The place of the code decides which marks share a place and evict each other. Up
+		 * to a quarter of the stacks was measured; without any memory it was all of them.
 		 */
 		assert_in_range(hits() - before, LAST * STACKS / 2, LAST * STACKS);
 	}
@@ -187,14 +192,14 @@ static void forgets_the_least_recent(void **state)
 		for (unsigned n = 0; n < 2; n++)
 			path_run(path, 24, look, &seen);
 	}
-	/* entry 0 is none, and those that a finer key let go are taken first */
+	/* entry 0 is not used, and entries that a finer key released are taken first */
 	assert_in_range(stacks, GP_NATIVE_MEMO_ENTRIES, 2 * GP_NATIVE_MEMO_ENTRIES - 1);
 	assert_int_equal(counts->evicted, 1);
 	assert_int_equal(counts->hits, 0);
-	assert_int_equal(counts->misses, 4 * (uint64_t)stacks); /* with the walks that compare */
+	assert_int_equal(counts->misses, 4 * (uint64_t)stacks); /* including the comparing walks */
 }
 
-/* New stacks for as long as it takes to fill everything. */
+/* New stacks until all is full. */
 static void stays_within_its_bound(void **state)
 {
 	uint64_t seed = 57721;
@@ -227,7 +232,7 @@ static void run_twice(unsigned stacks, uint64_t seed)
 	}
 }
 
-/* Without room every stack is walked; with some the memo takes that and no more. */
+/* Without room every stack is walked; with some room the memo takes only that much. */
 static void takes_what_the_budget_allows(void **state)
 {
 	(void)state;
@@ -276,12 +281,12 @@ static void forgets_all_when_told(void **state)
 	assert_true(after->learned > before.learned);
 }
 
-/* ---- where it grows ---- */
+/* ---- growth of the memo ---- */
 
 static bool is_left_as_it_maps;
 static unsigned maps, maps_most = UINT_MAX, refusals;
 
-/* Instead of libc's. The last of the calls that map a piece. */
+/* In place of libc's. Mapping a piece ends with this call. */
 int mprotect(void *at, size_t bytes, int protection)
 {
 	if (maps >= maps_most) {
@@ -306,7 +311,7 @@ static void jump_out(int signal)
 
 static void stands_a_jump_out_as_it_grows(void **state)
 {
-	static unsigned jumps, k; /* longjmp keeps them */
+	static unsigned jumps, k; /* static, so that longjmp keeps them */
 	(void)state;
 	native_thread_done();
 	const uint64_t before = gp_thread_memory();
@@ -329,7 +334,10 @@ static void stands_a_jump_out_as_it_grows(void **state)
 	assert_int_equal(gp_thread_memory(), before);
 }
 
-/* The kernel refuses: the memo stays as it is, and asks again only when the drain thread has. */
+/*
+ * The kernel refuses memory: the memo stays as it is. It tries again only after the drain thread
+ * did.
+ */
 static void goes_on_where_it_cannot_grow(void **state)
 {
 	(void)state;
@@ -350,7 +358,7 @@ static void goes_on_where_it_cannot_grow(void **state)
 	assert_true(maps > 1 && opened < grown && grown < gp_thread_memory());
 }
 
-/* Whatever a piece is for, and though each event asks. */
+/* For any use of a piece, and even if each event needs one. */
 static void asks_once_a_turn_where_there_is_no_memory(void **state)
 {
 	enum { SMALL = 5000, LARGE = 50000 };
@@ -378,7 +386,7 @@ static void asks_once_a_turn_where_there_is_no_memory(void **state)
 	gp_thread_pieces_close(&pieces);
 }
 
-/* A stack of words, in which what a walk read can be changed. */
+/* A stack of words, in which a test can change words that a walk read. */
 static uint64_t words[64];
 
 static struct gp_native_walked walked_here(uintptr_t pc)
@@ -401,8 +409,8 @@ static struct gp_native_walked walked_here(uintptr_t pc)
 }
 
 /*
- * Each word that a walk read counts, whether the stack is searched for or expected; and what was
- * forgotten is neither found nor expected nor guessed.
+ * Each word that a walk read is compared, both in searched and in expected stacks. A forgotten
+ * stack is neither found nor expected nor guessed.
  */
 static void compares_every_word(void **state)
 {
@@ -435,9 +443,9 @@ static void compares_every_word(void **state)
 	const unsigned number = kept->stack.number;
 	gp_native_memo_forget(memo);
 	assert_null(gp_native_memo_find(memo, &start));
-	gp_native_memo_expect(memo, number); /* a guess from before */
+	gp_native_memo_expect(memo, number); /* an outdated guess */
 	assert_null(gp_native_memo_find(memo, &start));
-	/* nor where the last one was being put in when it was forgotten */
+	/* also not if the last one was forgotten while it was being added */
 	assert_ptr_equal(gp_native_memo_add(memo, &walked, &is_evicted), NULL);
 	kept = gp_native_memo_add(memo, &walked, &is_evicted);
 	memo->used--;
@@ -447,7 +455,7 @@ static void compares_every_word(void **state)
 	gp_thread_pieces_close(&pieces);
 }
 
-/* Two stacks in a turn that ends: what was expected does not come, and is not answered. */
+/* Two stacks in a turn that ends: the expected stack does not come, and is not returned. */
 static void expects_without_insisting(void **state)
 {
 	struct gp_thread_pieces pieces = { 0 };
@@ -467,10 +475,10 @@ static void expects_without_insisting(void **state)
 	for (unsigned n = 0; n < sizeof turn; n++) {
 		const struct gp_native_start start = { 500, (uintptr_t)words, 77 };
 		words[9] = 2000u + turn[n];
-		gp_native_memo_expect(memo, n % 4); /* mostly wrong, and of one that is none */
+		gp_native_memo_expect(memo, n % 4); /* mostly wrong, also the invalid number 0 */
 		assert_ptr_equal(gp_native_memo_find(memo, &start), kept[turn[n]]);
 		assert_int_equal(memo->last, kept[turn[n]]->stack.number);
-		if (n == 4) /* 0 was followed by 1, 1 by 2 */
+		if (n == 4) /* 1 followed 0, 2 followed 1 */
 			assert_int_equal(memo->expected, kept[2]->stack.number);
 	}
 	gp_thread_pieces_close(&pieces);

@@ -1,6 +1,6 @@
 /*
- * The recorder's own frames are no part of a stack, whichever way leads through them: what is
- * remembered of one way is not taken for another.
+ * The recorder's own frames are not part of a stack, for each way through them. The memo of one way
+ * is not used for another.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 
 static struct gp_native_stack seen;
 
-/* ---- own: all ways lead through here, and some have their inner frames in common ---- */
+/* ---- own frames: all ways pass through here, and some share their inner frames ---- */
 
 NATIVE_OWN static void own_walk(void)
 {
@@ -35,7 +35,7 @@ NATIVE_OWN static void own_middle(void)
 	KEEP();
 }
 
-/* Keeps something else in the frame pointer's register. */
+/* Uses the frame pointer's register for another value. */
 NATIVE_OWN static void own_small(void)
 {
 #if defined(__x86_64__)
@@ -53,7 +53,7 @@ NATIVE_OWN static void own_large(void)
 	KEEP();
 }
 
-/* Its size is not fixed. */
+/* Its frame size is variable. */
 NATIVE_OWN static void own_variable(unsigned n)
 {
 	volatile char *room = __builtin_alloca(16 + 48 * n);
@@ -72,9 +72,9 @@ NATIVE_OWN static void own_deep(unsigned n)
 	KEEP();
 }
 
-/* ---- the job's ---- */
+/* ---- the job's frames ---- */
 
-/* Can be left by its frame pointer alone. */
+/* Can be left only by its frame pointer. */
 static __attribute__((noinline)) void job(unsigned way, void *expected[], int *frames)
 {
 	volatile char *room = __builtin_alloca(16 + way % 7 * 16);
@@ -113,7 +113,7 @@ static void take_a_way(void *context)
 	int frames = 0;
 	job(((const struct turn *)context)->way, expected, &frames);
 	assert_int_equal(seen.depth, frames);
-	/* inside job() it went on from another place */
+	/* inside job() it continued from another place */
 	for (int k = 1; k < frames; k++)
 		assert_int_equal(seen.pc[k], (uintptr_t)expected[k]);
 	assert_in_range(seen.pc[0] - (uintptr_t)job, 1, 600);

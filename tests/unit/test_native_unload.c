@@ -1,6 +1,6 @@
 /*
- * A library and code made at run time take turns at one place: neither is left by what was learned
- * of the other.
+ * A library and code made at run time alternate at one address: rules learned for one are not used
+ * for the other.
  */
 #include "recorded_child.h"
 
@@ -18,7 +18,7 @@ typedef void callee(void (*leaf)(void *), void *context);
 
 /* push %rbx; call *%rdi; pop %rbx; ret */
 static const unsigned char made_code[] = { 0x53, 0xff, 0xd7, 0x5b, 0xc3 };
-#define MADE_RETURN 3u /* where the call comes back to */
+#define MADE_RETURN 3u /* return address of the call */
 
 static struct gp_native_stack seen;
 
@@ -43,7 +43,7 @@ static callee *open_library(void **library)
 	return call;
 }
 
-/* Made code whose call comes back to the address that the library's came back to. */
+/* Made code whose call returns to the same address as the library's call. */
 static callee *make_code(uintptr_t back, void **pages)
 {
 	const uintptr_t at = back - MADE_RETURN, page = at & ~(uintptr_t)(PAGE - 1);
@@ -59,7 +59,10 @@ static callee *make_code(uintptr_t back, void **pages)
 static void take_turns(void)
 {
 	void *library, *pages;
-	/* the recorder maps all that it needs: nothing of it takes the library's place later */
+	/*
+	 * the recorder maps all its memory now, so that none of it lies at the library's address
+	 * later
+	 */
 	do
 		put_memory(GP_ALLOC, 512);
 	while (gp_thread.region + 1u < GP_RING_REGIONS);
@@ -70,7 +73,7 @@ static void take_turns(void)
 	const uintptr_t back = seen.pc[0];
 	const uint32_t epoch = atomic_load(&gp_native_epoch);
 	dlclose(library);
-	/* no walk, and no load: the drain thread finds out */
+	/* no walk and no load: the drain thread detects the change */
 	const uint64_t deadline = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) + WAIT_NS;
 	while (atomic_load(&gp_native_epoch) == epoch &&
 	       gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) < deadline)
@@ -79,7 +82,7 @@ static void take_turns(void)
 	make_code(back, &pages)(leaf, NULL);
 	CHECK(seen.end == GP_NATIVE_FOREIGN && seen.depth == 1 && seen.pc[0] == back);
 	munmap(pages, 2 * PAGE);
-	/* the loader takes the lowest place that is large enough, as the first time */
+	/* the loader takes the lowest free place that is large enough, as before */
 	callee *again = open_library(&library);
 	CHECK(again == call);
 	again(leaf, NULL);

@@ -1,6 +1,6 @@
 /*
- * Native stacks equal what libunwind's and glibc's own backtraces say, in every shape of a stack
- * that a job may have; the memo's answers equal a walk's.
+ * Native stacks equal the backtraces of libunwind and of glibc, in every shape of a stack that a
+ * job may have. Stacks from the memo equal those of a walk.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,7 +28,7 @@
 
 static void same(const struct gp_native_stack *s, void **pc, int n, const char *whose)
 {
-	/* theirs begin with the frame that asks */
+	/* their result begins with the frame of the caller */
 	unsigned wanted = n - 1 > (int)GP_NATIVE_DEPTH ? GP_NATIVE_DEPTH : (unsigned)n - 1;
 	bool is_same = s->depth == wanted;
 	for (unsigned k = 0; is_same && k < wanted; k++)
@@ -42,10 +42,10 @@ static void same(const struct gp_native_stack *s, void **pc, int n, const char *
 }
 
 static _Atomic unsigned compared;
-static bool is_judge_stale; /* libunwind keeps what it knew of a library that is gone */
+static bool is_judge_stale; /* libunwind keeps its data of an unloaded library */
 static _Thread_local enum gp_native_end last_end;
 
-/* Returns how many frames there were. */
+/* Returns the number of frames. */
 static __attribute__((noinline)) unsigned compare_here(void)
 {
 	void *pc[GP_NATIVE_DEPTH + 16];
@@ -157,7 +157,7 @@ static void equals_in_many_shapes(void **state)
 		framed(n);
 	for (unsigned n = 1; n < 150; n += 7)
 		realigned(1, 2, 3, 4, 5, 6, 7, n);
-	/* farther than an entry can say: walked each of the three times */
+	/* farther than an entry can represent: all three times it is walked */
 	const struct gp_native_counts *counts = gp_native_thread_counts(native_thread());
 	const uint64_t hits = counts->hits;
 	variable_room(30000);
@@ -203,7 +203,7 @@ static void with_handler(int flags)
 	sigaction(SIGUSR1, &old, NULL);
 }
 
-/* A handler that interrupts code wherever it is, in prologues too. */
+/* A handler that interrupts code at any place, also in prologues. */
 static volatile sig_atomic_t ticks;
 static void on_tick(int number)
 {
@@ -277,7 +277,7 @@ static void equals_in_threads(void **state)
 #define LEFT 1500
 #endif
 
-/* Deeper until `limit`: then a stack is taken with less than a page left. */
+/* Recurses until `limit`: then a stack is taken with less than a page left. */
 static __attribute__((noinline)) unsigned recurse_to(uintptr_t limit)
 {
 	volatile char room[64];
@@ -294,7 +294,8 @@ static void *at_the_limit(void *lowest)
 	unsigned frames = 0;
 	native_thread();
 	recurse(80);
-	recurse_to((uintptr_t)__builtin_frame_address(0) - 8000); /* its code is known */
+	/* so that its code is in the cache */
+	recurse_to((uintptr_t)__builtin_frame_address(0) - 8000);
 	for (unsigned i = 0; i < 3; i++)
 		frames = recurse_to((uintptr_t)lowest + LEFT);
 	native_thread_done();
@@ -336,7 +337,7 @@ static void equals_in_coroutines(void **state)
 {
 	(void)state;
 	const size_t bytes = 256u << 10;
-	/* a hole on either side: who reads on crashes */
+	/* an unmapped page on either side: a read beyond the stack crashes */
 	char *pages = mmap(NULL, bytes + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_int_equal(mprotect(pages + 4096, bytes, PROT_READ | PROT_WRITE), 0);
 	getcontext(&coroutine_context);
@@ -352,7 +353,7 @@ static void equals_in_coroutines(void **state)
 	munmap(pages, bytes + 8192);
 }
 
-/* ---- libraries that come and go ---- */
+/* ---- libraries that are loaded and unloaded ---- */
 
 static void equals_after_another_library_took_the_place(void **state)
 {
@@ -380,7 +381,7 @@ static void equals_after_another_library_took_the_place(void **state)
 	}
 	is_judge_stale = false;
 	assert_true(gp_native_knows_loads());
-	assert_in_range(same_place, 1, 11); /* else this has shown nothing */
+	assert_in_range(same_place, 1, 11); /* otherwise the test has no effect */
 }
 
 /* ---- code without unwind information ---- */

@@ -1,6 +1,6 @@
 /*
- * We as NVTX's tool, against tables as a library of the job has them: full ones, short ones, wrong
- * ones. What the calls mean to the recorder is written down here, not recorded.
+ * The recorder as a tool for NVTX, against tables like those of a library in the job: full, short
+ * and wrong ones. The recorder's functions are replaced: they only note their calls.
  */
 #include "../../interpose/nvtx/lookup_nvtx.c"
 #include "../../interpose/nvtx/nvtx_calls.c"
@@ -18,7 +18,7 @@
 #define HAVE_NVTX 0
 #endif
 
-/* ---- what lies around us ---- */
+/* ---- replacements for the recorder ---- */
 
 bool gp_lookups_open = true;
 gp_dlsym_function *gp_libc_dlsym;
@@ -93,7 +93,7 @@ static void tables_are_filled(void **state)
 	for (unsigned k = 0; k < GP_NVTX_ROWS; k++)
 		assert_ptr_equal(word[gp_nvtx_rows[k].module][gp_nvtx_rows[k].number],
 				 gp_nvtx_rows[k].function);
-	/* OpenCL's are not ours, nor are names of categories */
+	/* functions of OpenCL and names of categories are not taken */
 	assert_ptr_equal(word[3][1], nobody);
 	assert_ptr_equal(word[1][12], nobody);
 	assert_ptr_equal(word[1][16], nobody);
@@ -188,7 +188,7 @@ static void attributes_are_read_as_far_as_they_are_known(void **state)
 	assert_string_equal(range.text, "text");
 	assert_int_equal(range.payload_type, GP_PAYLOAD_INT32);
 	assert_int_equal(range.payload, 7);
-	a.payload_type = (int32_t)0xDFBD0009; /* explained by a schema */
+	a.payload_type = (int32_t)0xDFBD0009; /* described by a schema */
 	range = of_attributes(0, &a, &n);
 	assert_int_equal(range.payload_type, GP_PAYLOAD_NONE);
 	assert_int_equal(range.payload, 0);
@@ -200,7 +200,7 @@ static void attributes_are_read_as_far_as_they_are_known(void **state)
 	assert_null(of_attributes(0, NULL, &n).text);
 }
 
-/* NVIDIA's own structs, where their headers are. */
+/* NVIDIA's own structs, if their headers are installed. */
 static void our_layout_is_its_own(void **state)
 {
 	(void)state;
@@ -253,7 +253,7 @@ static void our_layout_is_its_own(void **state)
 #endif
 }
 
-/* Another tool's name stays; our own, and a copy's, become ours. */
+/* Another tool's name stays; our own name, and that of a copy, are replaced. */
 static void another_tool_is_left_alone(void **state)
 {
 	(void)state;

@@ -1,12 +1,12 @@
 /*
- * Why memory ran out: each rule on figures made by hand, at the byte where it begins to hold, and
- * the order of the rules; what would have helped on states made by hand.
+ * The cause of an OOM: each rule on figures made by hand, at the byte where it begins to hold. Also
+ * the order of the rules. Also the remedies, on states made by hand.
  */
 #include "memory_layout.h"
 
 #define NONE GP_BYTES_UNKNOWN
 
-/* Asked for 4 GiB: 10 GiB allocated, nothing cached, nothing free. */
+/* Request of 4 GiB: 10 GiB allocated, no cached memory, no free memory. */
 static struct gp_oom_facts full(void)
 {
 	return (struct gp_oom_facts){
@@ -49,15 +49,15 @@ static void capacity_up_to_the_last_byte(void **state)
 	f.reserved_bytes += (uint64_t)GIB;
 	f.free_bytes = (uint64_t)(3 * GIB - 1);
 	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
-	/* what is cached in pieces does not count, what the driver may keep does; whole 2 MiB */
+	/* cached pieces do not count, memory that the driver may keep does; in units of 2 MiB */
 	assert_int_equal(missing(&f), GIB + 34 * MIB);
 	f.free_bytes++;
 	assert_int_equal(judge(&f), GP_VERDICT_FRAGMENTATION);
 	assert_int_equal(missing(&f), GIB + 32 * MIB);
-	/* it did not refuse */
+	/* the driver did not refuse */
 	f.was_refused = false;
 	assert_int_equal(missing(&f), GIB);
-	/* before it gives up, PyTorch releases this much */
+	/* PyTorch releases this much before it fails */
 	f.releasable_bytes = (uint64_t)(GIB / 2);
 	assert_int_equal(missing(&f), GIB / 2);
 }
@@ -86,10 +86,10 @@ static void a_limit_where_the_device_had_room(void **state)
 	f.free_bytes = (uint64_t)(4 * GIB);
 	assert_int_equal(judge(&f), GP_VERDICT_LIMIT);
 	assert_int_equal(missing(&f), 2 * GIB);
-	/* the device had none: the limit changes nothing */
+	/* the device had not enough: the limit makes no difference */
 	f.free_bytes--;
 	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
-	/* what the device had is not known: the limit is proven */
+	/* the device's free memory is unknown: the limit is proven */
 	f.free_bytes = NONE;
 	assert_int_equal(judge(&f), GP_VERDICT_LIMIT);
 	f.limit_bytes = (uint64_t)(14 * GIB);
@@ -147,7 +147,7 @@ static void growth_that_is_what_is_missing(void **state)
 	assert_int_equal(judge(&f), GP_VERDICT_OUTSIDE);
 	f.other_grown_bytes = (uint64_t)(4 * GIB);
 	assert_int_equal(judge(&f), GP_VERDICT_OTHER);
-	/* together they are enough: the larger one */
+	/* their sum is enough: the larger one is the cause */
 	f.other_grown_bytes = (uint64_t)(2 * GIB);
 	f.outside_grown_bytes = (uint64_t)(GIB + 32 * MIB);
 	assert_int_equal(judge(&f), GP_VERDICT_OTHER);
@@ -178,16 +178,16 @@ static void memory_of_other_streams(void **state)
 	f.reserved_bytes += (uint64_t)(4 * GIB);
 	f.elsewhere_bytes = (uint64_t)GIB;
 	assert_int_equal(judge(&f), GP_VERDICT_STREAM);
-	/* enough without what is theirs */
+	/* enough without the memory of other streams */
 	f.free_bytes = (uint64_t)GIB;
 	assert_int_equal(judge(&f), GP_VERDICT_FRAGMENTATION);
-	/* one place of theirs */
+	/* one gap of another stream */
 	f.largest_any_bytes = f.bytes;
 	assert_int_equal(judge(&f), GP_VERDICT_STREAM);
 	f.has_arena = false;
 	f.largest_bytes = f.bytes;
 	assert_int_equal(judge(&f), GP_VERDICT_STREAM);
-	/* its own place would have served it: the figures are wrong somewhere */
+	/* a gap of its own would have served it: some figure is wrong */
 	f.has_arena = true;
 	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
 }
@@ -233,7 +233,7 @@ static void what_the_driver_refused_to_others(void **state)
 	(void)state;
 	struct gp_oom_facts f = full();
 	f.is_framework = false;
-	/* the framework's limit and its cache are not the driver's */
+	/* the framework's limit and cache do not apply to the driver */
 	f.limit_bytes = (uint64_t)(10 * GIB);
 	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
 	f.reserved_bytes += (uint64_t)(5 * GIB);
@@ -247,7 +247,7 @@ static void what_the_driver_refused_to_others(void **state)
 	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
 }
 
-/* ---- what would have helped ---- */
+/* ---- remedies ---- */
 
 static const struct gp_oom_help *find(const struct gp_oom_case *c, enum gp_help help)
 {
@@ -289,7 +289,10 @@ static void helps_against_fragmentation(void **state)
 	assert_int_equal(find(&c, GP_HELP_FREE_NEIGHBOURS)->count, 1);
 	assert_false(find(&c, GP_HELP_EMPTY_CACHE)->is_enough);
 	assert_int_equal(find(&c, GP_HELP_EMPTY_CACHE)->bytes, 0);
-	/* pages of 20 MiB: 4 have no block, of 60 MiB in the middle 2; 10 MiB of the driver */
+	/*
+	 * pages of 20 MiB: 4 have no block, 2 of them within the 60 MiB in the middle; 10 MiB from
+	 * the driver
+	 */
 	assert_int_equal(find(&c, GP_HELP_EXPANDABLE)->bytes, 90 * MIB);
 	assert_true(find(&c, GP_HELP_EXPANDABLE)->is_enough);
 	assert_true(find(&c, GP_HELP_EXPANDABLE)->is_bound);
@@ -300,7 +303,10 @@ static void helps_against_fragmentation(void **state)
 	gp_frag_free(&c.frag);
 }
 
-/* Of another stream's pool: a place of the request's size serves it; what is cached in sum may. */
+/*
+ * A pool of another stream: a gap of the request's size serves it; the sum of cached bytes may
+ * serve it.
+ */
 static void a_place_on_another_stream(void **state)
 {
 	(void)state;
@@ -367,7 +373,10 @@ static void no_advice_that_is_followed_already(void **state)
 	gp_frag_free(&c.frag);
 }
 
-/* 80 MiB asked of a cache whose largest place has `gap` MiB: divisions that are advised, 0 none. */
+/*
+ * Advised divisions for a request of 80 MiB and a cache whose largest gap is `gap` MiB; 0: no
+ * advice.
+ */
 static uint64_t advised_divisions(int64_t gap, const char *set, uint64_t *lacks)
 {
 	static struct layout l;
@@ -403,15 +412,15 @@ static void sizes_that_are_nearly_equal(void **state)
 	assert_int_equal(advised_divisions(65, NULL, &lacks), 4);
 	assert_int_equal(advised_divisions(64, NULL, &lacks), 0);
 	assert_int_equal(advised_divisions(40, NULL, &lacks), 0);
-	/* it fits, or it is rounded already */
+	/* it fits, or it is already rounded */
 	assert_int_equal(advised_divisions(80, NULL, &lacks), 0);
 	assert_int_equal(advised_divisions(79, "roundup_power2_divisions:4", &lacks), 0);
 	assert_int_equal(advised_divisions(79, "roundup_power2_divisions:[32:8,64:1]", &lacks), 8);
 }
 
 /*
- * Blocks of 80 MiB for requests of 65 MiB, which quarters make of them; `missing` of capacity. The
- * request that was refused is one of 80 MiB, too: it may have been one byte more than 64 MiB.
+ * Blocks of 80 MiB for requests of 65 MiB, rounded by quarters; `missing` bytes of capacity. The
+ * refused request has 80 MiB, too: before rounding it may have been one byte more than 64 MiB.
  */
 static const struct gp_oom_help *rounding(const char *set, uint64_t requested, uint64_t missing)
 {
@@ -447,7 +456,7 @@ static void rounding_that_is_what_is_missing(void **state)
 	assert_true(h->is_bound);
 	assert_null(rounding(quarters, asked, waste + of_request + 1));
 	assert_null(rounding(quarters, asked, 0));
-	/* all that is missing may be the request's own, whatever lives */
+	/* all missing bytes may come from rounding the request, for any live blocks */
 	h = rounding(quarters, NONE, of_request);
 	assert_non_null(h);
 	assert_int_equal(h->bytes, of_request);

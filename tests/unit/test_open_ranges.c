@@ -1,6 +1,4 @@
-/*
- * Which ranges are open: random histories against a plain model, then the same with events missing.
- */
+/* Open ranges: random histories against a plain model, then the same with missing events. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +22,7 @@ static unsigned pick(unsigned below)
 	return (unsigned)(seed >> 33) % below;
 }
 
-/* What a thread would say: its own stack of names, sources and domains. */
+/* The expected stack of a thread: names, sources and domains. */
 struct model {
 	unsigned depth;
 	struct {
@@ -50,7 +48,7 @@ static struct gp_record model_pop(struct model *m)
 {
 	unsigned source = 1 + pick(2), domain = pick(3);
 	bool is_found = false;
-	if (m->depth && pick(4)) { /* mostly what lies on top */
+	if (m->depth && pick(4)) { /* mostly the innermost range */
 		source = m->open[m->depth - 1].source;
 		domain = m->open[m->depth - 1].domain;
 	}
@@ -142,7 +140,7 @@ static void random_histories_match_the_model(void **state)
 	gp_open_ranges_close(r);
 }
 
-/* Where events are missing, each that arrives says how deep it stands: no error lasts. */
+/* After missing events, the next event of the thread has the right depth: errors do not last. */
 static void missing_events_cost_only_themselves(void **state)
 {
 	(void)state;
@@ -160,7 +158,7 @@ static void missing_events_cost_only_themselves(void **state)
 			assert_int_equal(s->range[s->depth - 1].name, record.aux);
 	}
 	assert_true(gp_open_ranges_counts(r).unseen > 1000);
-	/* all of them end: nothing is left */
+	/* all ranges end, and none is left */
 	for (uint32_t thread = 0; thread < THREADS; thread++)
 		while (models[thread].depth) {
 			struct gp_record record = model_pop(&models[thread]);
@@ -210,7 +208,7 @@ static void a_checkpoint_restores_it(void **state)
 							  .range_start = { 1, 0, number, 0 } });
 	kept_count = 0;
 	gp_open_ranges_visit(r, keep, NULL);
-	for (unsigned k = 0; k < kept_count; k++) /* RANGE_OPEN's thread is a field */
+	for (unsigned k = 0; k < kept_count; k++) /* the thread of RANGE_OPEN is a field */
 		gp_open_ranges_apply(other, 999, &kept[k]);
 	for (uint32_t thread = 0; thread < THREADS; thread++) {
 		assert_same(other, thread);
@@ -263,7 +261,10 @@ static void bounds_hold(void **state)
 	gp_open_ranges_close(r);
 }
 
-/* What was open when recording began is told again: once, however often it is told. */
+/*
+ * A range that was open when recording began is recorded again: it counts once, for any number of
+ * records.
+ */
 static void told_again_it_is_the_same_range(void **state)
 {
 	(void)state;
@@ -275,7 +276,7 @@ static void told_again_it_is_the_same_range(void **state)
 		gp_open_ranges_apply(r, 1, &again);
 	assert_int_equal(opened, 1);
 	assert_int_equal(gp_open_ranges_of(r, 1)->range[0].time, 100);
-	again.aux = 5; /* another one by now */
+	again.aux = 5; /* another range by now */
 	gp_open_ranges_apply(r, 1, &again);
 	assert_int_equal(opened, 2);
 	assert_int_equal(closed, 1);
@@ -311,7 +312,10 @@ static void apply(struct gp_open_ranges *r, uint32_t thread, struct gp_record re
 	gp_open_ranges_apply(r, thread, &record);
 }
 
-/* What its own thread does not know yet, it goes on to count: nothing is taken for missing. */
+/*
+ * A thread still counts a range that another thread ended, until it sees that end. No range is
+ * taken for missing.
+ */
 static void an_end_elsewhere_leaves_its_place(void **state)
 {
 	(void)state;
@@ -326,7 +330,7 @@ static void an_end_elsewhere_leaves_its_place(void **state)
 	assert_int_equal(s->depth, 4);
 	assert_int_equal(s->range[1].source, 0);
 	assert_int_equal(s->range[0].source, 2);
-	/* a checkpoint keeps it as it is */
+	/* a checkpoint keeps this state */
 	kept_count = 0;
 	gp_open_ranges_visit(r, keep, NULL);
 	for (unsigned k = 0; k < kept_count; k++)
@@ -347,7 +351,7 @@ static void an_end_elsewhere_leaves_its_place(void **state)
 	gp_open_ranges_close(other);
 }
 
-/* An end that is seen before its beginning; one whose thread never says that it knows of it. */
+/* An end that comes before its beginning; and an end that its own thread never confirms. */
 static void ends_may_come_early_and_be_untold(void **state)
 {
 	(void)state;
@@ -358,14 +362,14 @@ static void ends_may_come_early_and_be_untold(void **state)
 	assert_int_equal(closed, 1);
 	apply(r, 1, pushed(128, 1));
 	assert_int_equal(closed, 1);
-	/* a depth that no longer counts it */
+	/* a depth that no longer counts the range */
 	apply(r, 1, pushed(192, 1));
 	const struct gp_range_stack *s = gp_open_ranges_of(r, 1);
 	assert_int_equal(s->depth, 2);
 	assert_int_equal(s->range[0].name, 2);
 	assert_int_equal(s->range[1].name, 3);
 	assert_int_equal(gp_open_ranges_counts(r).unseen, 0);
-	/* of its own thread without another's before: it has ended */
+	/* the own thread confirms an end without the other thread's event: the range has ended */
 	apply(r, 1, ended(true, 1, 128));
 	assert_int_equal(closed, 2);
 	assert_int_equal(gp_open_ranges_of(r, 1)->depth, 1);
@@ -413,7 +417,7 @@ static void started_ones_are_told_again(void **state)
 					  .aux = 1,
 					  .range_start = { 1, 0, number, 0 } });
 	apply(r, 2, told(2, 128));
-	apply(r, 2, told(7, 100)); /* while nothing was recorded */
+	apply(r, 2, told(7, 100)); /* while recording was off */
 	apply(r, 3,
 	      (struct gp_record){ .kind = GP_RANGE_START,
 				  .time = 640,
@@ -427,7 +431,7 @@ static void started_ones_are_told_again(void **state)
 	assert_int_equal(started[1]->time, 100);
 	assert_int_equal(started[2]->number, 9);
 	assert_int_equal(gp_open_ranges_counts(r).unseen, 2);
-	apply(r, 2, told(0, 6400)); /* once more: none of them was told this time */
+	apply(r, 2, told(0, 6400)); /* once more: none of them is in this record */
 	assert_int_equal(list_started(r), 0);
 	assert_int_equal(opened, closed);
 	gp_open_ranges_close(r);
@@ -450,7 +454,10 @@ static void end(struct gp_open_ranges *r, uint64_t number, uint64_t source)
 				  .range_end = { source, 0, number, 0 } });
 }
 
-/* The others stay in their order. Sources may use the same numbers, and one may use one twice. */
+/*
+ * The others keep their order. Sources may use the same numbers, and one source may use a number
+ * twice.
+ */
 static void started_ones_end_in_any_order(void **state)
 {
 	(void)state;
@@ -473,7 +480,7 @@ static void started_ones_end_in_any_order(void **state)
 		assert_int_equal(started[at++]->source, source);
 	}
 	for (uint64_t number = 1; number <= HALF; number += 2)
-		start(r, 1, 3); /* all of one number */
+		start(r, 1, 3); /* all with one number */
 	assert_int_equal(gp_open_ranges_counts(r).unkept, 1);
 	for (unsigned k = 0; k < HALF / 2; k++)
 		end(r, 1, 3);

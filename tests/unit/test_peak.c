@@ -1,9 +1,9 @@
-/* Who held memory at the peak, and how that is grouped, against brute force on random histories. */
+/* Holders of memory at the peak and their groups, against brute force on random histories. */
 #include "stack_history.h"
 
 /* ---- peak ---- */
 
-/* Event `k` made something that is live after the first `until` events. */
+/* Event `k` allocated memory that is live after the first `until` events. */
 static bool is_alive(const struct history *h, size_t k, size_t until)
 {
 	const struct gp_record *r = &h->event[k];
@@ -41,7 +41,7 @@ static void assert_uses(const struct gp_holders *h, const struct brute_sum *s)
 		assert_true(u->stack <= STACKS && (u->stack == 0) == (u->without != NULL));
 		assert_true(k == 0 || h->use[k - 1].bytes >= u->bytes);
 		assert_true(u->bytes > 0 && u->count > 0);
-		/* outside of segments nothing but managed memory was asked for */
+		/* outside of segments there is only managed memory */
 		if (h->of == GP_CURVE_DRIVER)
 			assert_int_equal(u->is_segment, u->space == GP_SPACE_DEVICE);
 		bytes[u->stack] += u->bytes;
@@ -54,7 +54,7 @@ static void assert_uses(const struct gp_holders *h, const struct brute_sum *s)
 	assert_memory_equal(count, s->count, sizeof count);
 }
 
-/* The events by which a curve was at its highest for the first time. */
+/* The events at which a curve first reached its highest value. */
 static size_t find_peak(unsigned device, enum gp_curve curve)
 {
 	uint64_t now = 0, best = 0;
@@ -141,7 +141,10 @@ static void any_moment_is_explained(void **state)
 	gp_recording_close(r);
 }
 
-/* A CUDA call for a small segment fails, the framework is then served: no OOM; later one is. */
+/*
+ * A CUDA call for a small segment fails, and the framework is then served: not an OOM. A later one
+ * is.
+ */
 static void out_of_memory_is_when_the_framework_says_so(void **state)
 {
 	(void)state;
@@ -203,7 +206,7 @@ static void groups_add_up_and_the_one_without_a_stack_is_told(void **state)
 	struct gp_recording *r = record_history("groups.gpr", 99, 3000);
 	assert_int_equal(gp_peak_build(r, GP_AT_PEAK, 0, &peak), GP_OK);
 	const struct gp_holders *h = holders_of(&peak, 1, GP_CURVE_ALLOCATED);
-	/* five lines; the block without a stack is no line's */
+	/* five lines; the block without a stack has no line */
 	assert_groups(r, h, GP_BY_STACK, NULL, LINES, 1);
 	assert_groups(r, h, GP_BY_LINE, NULL, LINES, 1);
 	assert_groups(r, h, GP_BY_OPERATOR, NULL, 1, 1);
@@ -242,7 +245,7 @@ static void trees_add_up_in_each_node(void **state)
 	const struct gp_holders *h = holders_of(&peak, 1, GP_CURVE_ALLOCATED);
 	struct gp_grouping how = { 0 };
 	assert_int_equal(gp_tree_build(r, h->use, h->uses, &how, &tree), GP_OK);
-	/* step at five lines, below each the module's frame; and what has no stack */
+	/* step at five lines, below each the module's frame; and memory without a stack */
 	assert_int_equal(tree.nodes, 2 * LINES + 1);
 	uint64_t roots = 0;
 	for (size_t k = tree.root; k != SIZE_MAX; k = tree.node[k].next) {
@@ -273,7 +276,7 @@ static struct gp_record block(uint64_t address, uint64_t bytes, uint64_t allocat
 				   .block_alloc = { address, bytes, allocated, 0 } };
 }
 
-/* One stack, but what lay at its address went, and something else came: two places. */
+/* One stack, but at its address one library was replaced by another: two places. */
 static void a_stack_means_what_was_mapped_then(void **state)
 {
 	(void)state;
@@ -315,9 +318,9 @@ static void a_stack_means_what_was_mapped_then(void **state)
 	gp_recording_close(r);
 }
 
-/* ---- what is not kept ---- */
+/* ---- overwritten events ---- */
 
-/* The peak lies in a segment that was written over: that is said, the rest adds up. */
+/* The peak lies in an overwritten segment: the report marks it, and the rest adds up. */
 static void a_peak_that_is_overwritten_is_told(void **state)
 {
 	(void)state;
@@ -345,7 +348,7 @@ static void a_peak_that_is_overwritten_is_told(void **state)
 	gp_recording_close(r);
 }
 
-/* Segments begin with checkpoints; a ring keeps the last ones only. */
+/* Segments begin with checkpoints; a ring keeps only the last ones. */
 static void peaks_over_segments_add_up(void **state)
 {
 	(void)state;
@@ -372,7 +375,7 @@ static void peaks_over_segments_add_up(void **state)
 	}
 }
 
-/* The framework had a block of 4096 bytes before the recording began: no event made it. */
+/* The framework had a block of 4096 bytes before the recording began: it has no event. */
 static void what_was_there_before_is_a_group_that_says_so(void **state)
 {
 	(void)state;
@@ -398,7 +401,7 @@ static void what_was_there_before_is_a_group_that_says_so(void **state)
 	gp_recording_close(r);
 }
 
-/* A block of 256 bytes was made while events were lost: what is known to be there stays told. */
+/* A block of 256 bytes was allocated while events were lost: recorded blocks stay in the report. */
 static void what_was_made_unseen_is_a_group_that_says_so(void **state)
 {
 	(void)state;
@@ -422,7 +425,7 @@ static void what_was_made_unseen_is_a_group_that_says_so(void **state)
 	gp_recording_close(r);
 }
 
-/* Blocks from before a gap may be gone: where the totals say so, none is told as live. */
+/* Blocks from before a gap may be freed: if the totals show that, none is reported as live. */
 static void what_may_be_gone_is_a_group_that_says_so(void **state)
 {
 	(void)state;
@@ -433,7 +436,7 @@ static void what_may_be_gone_is_a_group_that_says_so(void **state)
 	put(&w, 0, block(0x1000, 1024, 1024, 1));
 	put(&w, 0, block(0x2000, 2048, 3072, 2));
 	put(&w, 0, (struct gp_record){ .kind = GP_LOST, .lost.memory = 1 });
-	/* the first was freed unseen */
+	/* the free of the first was lost */
 	put(&w, 0, block(0x3000, 512, 2048 + 512, 3));
 	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_peak_build(r, GP_AT_TIME, INT64_MAX, &peak), GP_OK);

@@ -1,4 +1,4 @@
-/* What was born since a birth and is live, beside the sum over all that is live. */
+/* Memory allocated after a given birth that is still live, against the sum over all live memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static uint64_t born_since(const uint64_t (*of)[2], uint64_t number)
 	return bytes;
 }
 
-/* Asked first after so many births, which the sums are then made of. */
+/* `first`: births before the first query; the sums are built then. */
 static void compare(uint64_t first)
 {
 	static uint64_t of[ADDRESSES][2]; /* number of the birth, bytes; 0: not live */

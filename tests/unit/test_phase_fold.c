@@ -1,12 +1,12 @@
 /*
- * Names that count up become one row: the same as in a twin recording whose names have a # from the
- * beginning; and what stays apart.
+ * Numbered names become one row. The row equals that of a twin recording with # in the names. Other
+ * names stay apart.
  */
 #include "range_records.h"
 
 #define FIRST_NAME 100u
 
-/* Ids of names as they are met; texts with # where the twin is made. */
+/* Ids of names in order of first use; the twin's texts contain #. */
 static char names[4096][48];
 static uint32_t named;
 static bool is_twin;
@@ -48,7 +48,7 @@ static void begin_with(struct writer *w, const char *file, bool twin)
 	begin(w, file);
 }
 
-/* Steps of different lengths, with what is in them; the texts are defined before all else. */
+/* Steps of different lengths with their parts; the texts are defined first. */
 static void put_steps(struct writer *w, unsigned steps)
 {
 	uint64_t seed = 88172645463325252u;
@@ -118,7 +118,7 @@ static void it_is_as_if_they_had_no_numbers(void **state)
 	begin_with(&w, "twin.gpr", true);
 	put_steps(&w, 50);
 	struct gp_recording *t = build_folded(&w, 0, &twin);
-	/* times are those of the events, and more names were defined before them */
+	/* the numbered recording defined more names first, but times are those of the events */
 	assert_int_equal(twin.phases, 4);
 	assert_int_equal(folded.phases, 3 + 8);
 	assert_int_equal(folded.phase[0].children, 2 + 8);
@@ -128,7 +128,7 @@ static void it_is_as_if_they_had_no_numbers(void **state)
 	assert_int_equal(folded.phase[0].names, 50);
 	assert_int_equal(folded.phase[1].names, 50);
 	assert_int_equal(folded.phase[10].names, 50);
-	/* layers come 50 times each: they are no names that count up */
+	/* each layer comes 50 times, so layers are not numbered names */
 	uint64_t launches = 0;
 	for (unsigned layer = 0; layer < 8; layer++) {
 		char name[32];
@@ -153,7 +153,7 @@ static void so_many_are_left_apart(void **state)
 		for (unsigned k = 0; k < 6; k++)
 			mark(&w, "epoch %u", k);
 		mark(&w, "epoch", 0);
-		open_range(&w, "epoch 9", 0); /* a mark is none */
+		open_range(&w, "epoch 9", 0); /* a mark is not a range */
 		put_pop(&w, 1, 1);
 		struct gp_recording *r = build_folded(&w, fold, &p);
 		assert_int_equal(p.phases, fold == 0 || fold >= 6 ? 8 : 3);
@@ -166,7 +166,10 @@ static void so_many_are_left_apart(void **state)
 	}
 }
 
-/* Twice each, as an epoch's batches may be, are folded; three times are not. */
+/*
+ * Names that come twice each, as batches of an epoch may, are folded; names that come three times
+ * are not.
+ */
 static void what_comes_often_counts_no_names(void **state)
 {
 	(void)state;
@@ -184,7 +187,7 @@ static void what_comes_often_counts_no_names(void **state)
 	}
 }
 
-/* What did not come in the span does not count. */
+/* Calls outside of the span do not count. */
 static void a_span_has_its_own(void **state)
 {
 	(void)state;

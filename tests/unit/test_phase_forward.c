@@ -1,14 +1,15 @@
 /*
- * The forward that is derived where a job does not name one: loops of all kinds, each written as a
- * line; its figures, threads, holes.
+ * The derived forward of a job that does not name one: loops of all kinds, each written as a line;
+ * its figures, threads, holes.
  */
 #include "forward_loops.h"
 
 #include "analyze/phases/phase_kind.h"
 
 /*
- * A loop as a line: d a DataLoader's range, z zero_grad, o an optimizer's step with a launch, B a
- * backward with three, a number so many launches; (X opens the range that X stands for, ) ends it.
+ * A loop as a line. d: a DataLoader's range; z: zero_grad; o: an optimizer's step with a launch. B:
+ * a backward with three launches; a number: so many launches. (X opens the range that X stands for,
+ * ) ends it.
  */
 static void play(struct writer *w, unsigned thread, const char *line)
 {
@@ -33,7 +34,7 @@ static void play(struct writer *w, unsigned thread, const char *line)
 
 /* ---- loops ---- */
 
-/* Three times the loop; what is derived at `path`, and in all. */
+/* Three times the loop, and the derived forwards: at `path`, and in all. */
 static const struct loop {
 	const char *what, *line, *path;
 	unsigned calls, launches, derived;
@@ -138,7 +139,7 @@ static void it_has_the_figures_of_a_phase(void **state)
 		put_free(&w, 1, 0x2000);
 		play(&w, 1, ") o z");
 	}
-	put_alloc(&w, 1, 0x1000, 64); /* what begins here no backward follows */
+	put_alloc(&w, 1, 0x1000, 64); /* no backward follows the work that begins here */
 	play(&w, 1, "5");
 	struct gp_recording *r = finish(&w, &p);
 	const struct gp_phase *forward = find(&p, "(derived)");
@@ -212,7 +213,7 @@ static void threads_have_their_own(void **state)
 		play(&w, 2, "8");
 		play(&w, 3, "4");	 /* for thread 1 */
 		play(&w, 3, "1 (B 1 )"); /* a checkpoint's own backward */
-		play(&w, 3, "9 (B 1 )"); /* that is no forward */
+		play(&w, 3, "9 (B 1 )"); /* this is not a forward */
 		play(&w, 1, ") o z");
 		play(&w, 2, ") 1 B o z )");
 	}
@@ -226,7 +227,7 @@ static void threads_have_their_own(void **state)
 	assert_int_equal(p.forwards, 8);
 	assert_int_equal(p.forwards_unclear + p.forwards_none + p.forwards_named, 0);
 	close_all(r, &p);
-	/* backward() is called elsewhere than forward */
+	/* backward() is called on another thread than forward */
 	start(&w, "elsewhere.gpr");
 	define_thread(&w, 3, "pt_autograd_0");
 	for (unsigned k = 0; k < 3; k++) {
@@ -237,11 +238,11 @@ static void threads_have_their_own(void **state)
 	r = finish(&w, &p);
 	assert_int_equal(p.forwards, 0);
 	assert_int_equal(p.forwards_unclear, 1);
-	assert_int_equal(p.forwards_none, 2); /* what thread 2 does between two backwards */
+	assert_int_equal(p.forwards_none, 2); /* work of thread 2 between two backwards */
 	close_all(r, &p);
 }
 
-/* What was not recorded may have been where it begins. */
+/* Events at its beginning may be missing. */
 static void holes_leave_it_out(void **state)
 {
 	(void)state;
@@ -249,7 +250,7 @@ static void holes_leave_it_out(void **state)
 		{ .kind = GP_LOST, .aux = 64, .lost = { .other = 1 } },
 		{ .kind = GP_GAP, .aux = 1 },
 		{ .kind = GP_SCOPE, .aux = 1, .scope = { .number = 1 } },
-		/* a range whose beginning is not there lies around it */
+		/* a range around it whose beginning is missing */
 		{ .kind = GP_RANGE_PUSH, .aux = 13, .range_push = { 1, 0, 3, 0 } },
 	};
 	for (unsigned k = 0; k < 5; k++) {
@@ -272,7 +273,7 @@ static void holes_leave_it_out(void **state)
 	}
 }
 
-/* A recording that begins within a step: the range is known, what was in it is not. */
+/* A recording that begins within a step: the range is recorded, its earlier content is not. */
 static void what_was_open_before_is_not_known(void **state)
 {
 	(void)state;
@@ -293,7 +294,7 @@ static void what_was_open_before_is_not_known(void **state)
 	close_all(r, &p);
 }
 
-/* Without launches memory tells where work is. */
+/* Without launches, allocations show the work. */
 static void memory_has_to_do(void **state)
 {
 	(void)state;

@@ -1,6 +1,7 @@
 /*
- * Phases that nobody told, read from stacks: loops written as lines, random histories against
- * counts by hand, threads of the engine, stacks that cannot tell; and which source is taken.
+ * Phases of a job without ranges, read from stacks. Tested are loops written as lines, random
+ * histories against counts by hand, threads of the engine, and stacks without a phase. Also which
+ * source is used.
  */
 #include "range_records.h"
 #include "stack_records.h"
@@ -15,7 +16,7 @@
 
 #define TORCH "/opt/venv/lib/python3.12/site-packages/torch/"
 
-/* What a letter stands for in a stack. */
+/* The frames of a letter. */
 static const struct shown {
 	char letter;
 	const char *file, *function;
@@ -69,7 +70,7 @@ static void frames_begin_phases(void **state)
 	assert_null(gp_frame_phase_name(GP_FRAME_PHASES));
 }
 
-/* The first of a stack from without. */
+/* The outermost phase of a stack. */
 static void stacks_of_pytorch_show_theirs(void **state)
 {
 	(void)state;
@@ -125,7 +126,7 @@ static uint32_t define_frame(struct writer *w, uint32_t parent, const char *file
 	return frame;
 }
 
-/* Outermost first: letters, behind "~" where its outer frames are missing. */
+/* Outermost first: letters, after "~" if outer frames are missing. */
 static uint32_t stack_get(struct writer *w, const char *word)
 {
 	size_t k = 0;
@@ -152,14 +153,14 @@ static uint32_t stack_get(struct writer *w, const char *word)
 	return ids;
 }
 
-/* What the engine begins its threads with, in a program of our own. */
+/* The first frame of the engine's threads, in this program. */
 void thread_init(void) __asm__("_ZN5torch8autograd6Engine11thread_initEi");
 void thread_init(void)
 {
 	__asm__ volatile("nop; nop");
 }
 
-/* A stack of it, native and whole, since the program was built. */
+/* A native, whole stack of it, defined since the program's start. */
 static uint32_t define_native(struct writer *w)
 {
 	struct gp_record module[8] = { { .kind = GP_MODULE, .aux = 1 } };
@@ -215,9 +216,9 @@ static void put_shown(struct writer *w, unsigned thread, uint32_t stack)
 }
 
 /*
- * Words: an allocation with a stack of these letters, on thread 1, or 2 behind "2"; E: one of a
- * thread of the engine, with no stack where no letter follows; a free of the newest "-" and a
- * launch "x" have no stack.
+ * Words: an allocation with a stack of these letters, on thread 1, or on thread 2 after "2". E: an
+ * allocation of a thread of the engine, without a stack if no letter follows. A free of the newest
+ * "-" and a launch "x" have no stack.
  */
 static void play(struct writer *w, const char *line)
 {
@@ -236,7 +237,7 @@ static void play(struct writer *w, const char *line)
 
 /* ---- loops ---- */
 
-/* Three times the line; what is there of a path. */
+/* Three times the line, and the phases at a path. */
 static const struct loop {
 	const char *what, *line, *path;
 	unsigned calls, launches;
@@ -301,7 +302,7 @@ static void several_callers_are_not_told_apart(void **state)
 	start(&w, "callers.gpr");
 	play(&w, "Ef f 2f Ef b Ef Ex Ef 2b Ex Ef o Ef Ex Ef 2u 2o Ef");
 	struct gp_recording *r = build(&w, &p);
-	/* before anybody is there, where nobody is in a backward, where two are, where none is */
+	/* before any thread has a phase, with no thread in a backward, with two, and with none */
 	assert_int_equal(p.frames_unclear, 1 + 1 + 1 + 1);
 	assert_int_equal(find(&p, "(ambiguous)")->launches, 1);
 	assert_int_equal(find(&p, "backward")->calls, 2);
@@ -361,14 +362,14 @@ static void a_call_is_from_its_first_to_its_last_event(void **state)
 	assert_int_equal(forward->time_ns, 4 * 64);
 	assert_int_equal(forward->allocated_bytes, 3 * BYTES);
 	assert_int_equal(forward->freed_bytes, BYTES);
-	/* the third is freed behind its end, and counts there */
+	/* the third is freed after its end, and counts there */
 	assert_int_equal(forward->retained_bytes, 2 * BYTES);
 	assert_int_equal(forward->peak_bytes, 3 * BYTES);
 	assert_int_equal(forward->launches, 1);
 	assert_int_equal(find(&p, "optimizer")->time_ns, 64);
 	assert_int_equal(find(&p, "(outside)")->freed_bytes, BYTES);
 	assert_int_equal(find(&p, "(outside)")->launches, 2);
-	/* when forward has ended; it is 400 in the optimizer */
+	/* when forward has ended; in the optimizer it is 4 * BYTES */
 	assert_int_equal(find(&p, "(outside)")->peak_bytes, 3 * BYTES);
 	assert_int_equal(find(&p, "optimizer")->peak_bytes, 4 * BYTES);
 	assert_int_equal(p.ranges, 2);
@@ -376,7 +377,7 @@ static void a_call_is_from_its_first_to_its_last_event(void **state)
 
 	struct gp_phases_asked part = whole;
 	part.from_ns = before_ns + 3 * 64; /* the second of its five events */
-	part.to_ns = before_ns + 7 * 64;   /* behind the last, before what comes next */
+	part.to_ns = before_ns + 7 * 64;   /* after the last one, before the next event */
 	r = build_as(w.path, &part, &p);
 	forward = find(&p, "forward");
 	assert_int_equal(forward->calls, 1);
@@ -384,7 +385,7 @@ static void a_call_is_from_its_first_to_its_last_event(void **state)
 	assert_int_equal(forward->time_ns, 3 * 64);
 	assert_int_equal(forward->allocated_bytes, 2 * BYTES);
 	close_all(r, &p);
-	part.to_ns = before_ns + 4 * 64; /* in the midst of it */
+	part.to_ns = before_ns + 4 * 64; /* in the middle of it */
 	r = build_as(w.path, &part, &p);
 	assert_int_equal(find(&p, "forward")->open, 1);
 	assert_int_equal(find(&p, "forward")->time_ns, 64);
@@ -405,7 +406,7 @@ struct event {
 	uint64_t time;
 };
 
-/* "ff" is "f", "u" nothing. */
+/* "ff" is "f", "u" has no phase. */
 static void path_of(const char *word, char *out)
 {
 	size_t n = 0;
@@ -498,7 +499,7 @@ static void random_histories_by_hand(void **state)
 	}
 }
 
-/* ---- which source ---- */
+/* ---- the source in use ---- */
 
 static void told_ranges_come_first(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * Recordings of PyTorch on an H200 that have both, ranges and stacks: what frames show lies in what
- * was told, call by call, in the same order.
+ * Recordings of PyTorch on an H200 with both ranges and stacks. Phases from frames lie inside the
+ * recorded ranges, call by call, in the same order.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void close_call(struct sequence *s, enum gp_frame_phase phase, uint64_t t
 	s->call[k].to = to;
 }
 
-/* Those that have a range of their own. */
+/* Only phases that have a range of their own. */
 static enum gp_frame_phase phase_of(const struct gp_recording *r, uint64_t source, uint32_t name)
 {
 	switch (gp_phase_kind_of((unsigned)source,
@@ -80,7 +80,10 @@ static void read_told(struct gp_recording *r, struct sequence *out)
 	assert_int_equal(depth, 0);
 }
 
-/* Without forwards, of which there are more: an evaluation has some. */
+/*
+ * Reads the calls of all phases but forward. Returns the number of forwards, which is larger: an
+ * evaluation has some.
+ */
 static size_t read_frames(struct gp_recording *r, struct sequence *out)
 {
 	struct gp_frame_ranges frames;
@@ -101,8 +104,8 @@ static size_t read_frames(struct gp_recording *r, struct sequence *out)
 }
 
 /*
- * The first gradient is made on the way to the engine: what frames call backward begins before what
- * was told, and behind all that was told before.
+ * The first gradient is allocated on the way to the engine. So a backward from frames begins before
+ * the recorded range, and after all earlier ranges.
  */
 static void compare(const struct sequence *told, const struct sequence *frames, size_t left_out)
 {
@@ -129,7 +132,7 @@ static const struct {
 	{ "leak_hooks.gpr", 120, 120, 0 },
 	{ "leak_loss_list.gpr", 120, 78, 0 },
 	{ "leak_streams.gpr", 120, 78, 0 },
-	/* a loader's last, which only finds that there is no more */
+	/* the loader's last call, which only finds the end of the data */
 	{ "leak_pinned.gpr", 180, 60, 1 },
 	/* two backwards without an allocation, of the compiler */
 	{ "h200_clean_compile.gpr", 120, 78, 2 },
@@ -143,7 +146,7 @@ static void what_frames_show_was_told(void **state)
 		char path[512];
 		struct gp_recording *r;
 		const struct gp_info *info;
-		const char *data = getenv("TEST_DATA"); /* run_units.sh */
+		const char *data = getenv("TEST_DATA"); /* set by run_units.sh */
 		told.calls = frames.calls = 0;
 		snprintf(path, sizeof path, "%s/%s", data != NULL ? data : "tests/data",
 			 recordings[k].file);

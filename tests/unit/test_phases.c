@@ -1,6 +1,6 @@
 /*
- * Phases: a tree of random ranges on four threads against a plain model that remembers everything,
- * and the rules one by one: backward's own threads, crossing and unbalanced ranges, spans.
+ * Phases: a tree of random ranges on four threads against a plain model that keeps all events. Also
+ * each rule by itself: backward's own threads, crossing and unbalanced ranges, spans.
  */
 #include "range_records.h"
 
@@ -8,7 +8,7 @@
 
 /* ---- one rule after the other ---- */
 
-/* Of three steps of 14 events each, behind 6 others. */
+/* Three steps of 14 events each, after 6 other events. */
 static void look_at_the_second(const char *path)
 {
 	struct gp_phases p;
@@ -20,7 +20,7 @@ static void look_at_the_second(const char *path)
 	assert_int_equal(find(&p, "step")->launches, 3);
 	assert_int_equal(find(&p, "step")->time_ns, 13 * 64);
 	close_all(r, &p);
-	/* a moment inside a call: it is clipped and open */
+	/* a moment inside a call: the call is clipped and open */
 	second.to_ns = second.from_ns + 5 * 64;
 	r = build_as(path, &second, &p);
 	assert_int_equal(find(&p, "step")->open, 1);
@@ -34,7 +34,7 @@ static void look_at_the_second(const char *path)
 	close_all(r, &p);
 }
 
-/* A call whose middle lies before the end of the warm-up is in no mean. */
+/* A call whose middle lies before the end of the warm-up does not count in the mean. */
 static void look_at_the_mean(const char *path)
 {
 	const int64_t second_ns = (5 + 1 + 14 + 1) * 64, middle_ns = second_ns + 13 * 64 / 2;
@@ -105,7 +105,7 @@ static void a_step_is_told_apart(void **state)
 	assert_int_equal(outside->launches, 1);
 	assert_int_equal(outside->allocated_bytes, 100);
 	assert_int_equal(outside->retained_bytes, 100);
-	assert_int_equal(outside->peak_bytes, 100 + 3 * 256); /* behind the last step */
+	assert_int_equal(outside->peak_bytes, 100 + 3 * 256); /* after the last step */
 	assert_int_equal(outside->calls, 0);
 	close_all(r, &p);
 	look_at_the_second(w.path);
@@ -127,10 +127,10 @@ static void backward_belongs_to_who_waits_for_it(void **state)
 	put_push(&w, 1, 0, GP_RANGE_ENGINE);
 	put_launch(&w, 2);
 	put_alloc(&w, 2, 0x1000, 64);
-	put_push(&w, 2, DATA, GP_RANGE_TORCH); /* a hook's */
+	put_push(&w, 2, DATA, GP_RANGE_TORCH); /* range of a hook */
 	put_launch(&w, 2);
 	put_pop(&w, 2, GP_RANGE_TORCH);
-	put_launch(&w, 3); /* somebody else */
+	put_launch(&w, 3); /* a thread that is not a worker */
 	put_pop(&w, 1, GP_RANGE_ENGINE);
 	put_launch(&w, 2);
 	put_pop(&w, 1, 1);
@@ -164,7 +164,7 @@ static void a_worker_enters_again_for_another(void **state)
 	put_launch(&w, 2);
 	put_push(&w, 2, BACKWARD, GP_RANGE_ENGINE);
 	put_launch(&w, 2);
-	put_alloc(&w, 3, 0x1000, 64); /* of another device: there is one backward alone */
+	put_alloc(&w, 3, 0x1000, 64); /* of another device: there is only one backward */
 	put_pop(&w, 2, GP_RANGE_ENGINE);
 	put_launch(&w, 2);
 	put_pop(&w, 1, GP_RANGE_ENGINE);
@@ -179,7 +179,7 @@ static void a_worker_enters_again_for_another(void **state)
 	unlink(w.path);
 }
 
-/* Two threads inside the engine: nobody knows for whom a worker works. */
+/* Two threads inside the engine: a worker's caller is ambiguous. */
 static void what_is_ambiguous_is_said(void **state)
 {
 	(void)state;
@@ -218,7 +218,7 @@ static void what_is_ambiguous_is_said(void **state)
 	assert_int_equal(find(&p, "forward/NULL")->launches, 1);
 	assert_int_equal(find(&p, "(ambiguous)")->launches, 2);
 	assert_int_equal(find(&p, "(ambiguous)/data")->launches, 1);
-	/* of what is done there, and while a range in it is open */
+	/* of the work there, and while a range in it is open */
 	assert_int_equal(find(&p, "(ambiguous)/data")->peak_bytes, 16 + 64);
 	assert_int_equal(find(&p, "(ambiguous)")->peak_bytes, 16 + 64);
 	assert_int_equal(find(&p, "backward")->open, 1);
@@ -262,7 +262,7 @@ static void started_ranges_see_all_threads(void **state)
 	close_all(r, &p);
 }
 
-/* What the ranges of others hold meanwhile is not what was live outside of them. */
+/* Memory held inside other threads' ranges at that time is not live outside of ranges. */
 static void outside_has_a_peak_of_its_own(void **state)
 {
 	(void)state;
@@ -275,12 +275,12 @@ static void outside_has_a_peak_of_its_own(void **state)
 	put_alloc(&w, 1, 0x2000, 1000);
 	put_alloc(&w, 1, 0x3000, 300);
 	put_free(&w, 1, 0x2000);
-	put_pop(&w, 1, 1); /* 300 are live, and nothing is done */
+	put_pop(&w, 1, 1); /* 300 are live, without an event */
 	const int64_t between_ns = (int64_t)w.time - 1024;
 	put_push(&w, 1, BACKWARD, 1);
 	put_free(&w, 1, 0x3000);
 	put_alloc(&w, 1, 0x4000, 600);
-	put_alloc(&w, 2, 0x5000, 50); /* beside a range: 600 before it, 650 behind it */
+	put_alloc(&w, 2, 0x5000, 50); /* beside a range: 600 before it, 650 after it */
 	put_free(&w, 2, 0x5000);
 	const int64_t inside_ns = (int64_t)w.time - 1024;
 	put_alloc(&w, 1, 0x6000, 5000);
@@ -370,7 +370,7 @@ static void highest_values_match_a_search(void **state)
 	gp_high_release(&high);
 }
 
-/* ---- random ranges against a model that remembers everything ---- */
+/* ---- random ranges against a model that keeps all events ---- */
 
 #define CALLS 4000u
 #define BLOCKS_LIVE 64u
@@ -381,7 +381,7 @@ struct model_call {
 };
 struct model_block {
 	uint64_t bytes;
-	unsigned call[16], calls; /* all around it when it was allocated */
+	unsigned call[16], calls; /* all open calls when it was allocated */
 };
 static struct model_call call[CALLS];
 static unsigned calls, open_call[4][16], open_calls[4];
@@ -393,7 +393,7 @@ static void model_outside(void)
 	outside_peak = live_bytes > outside_peak ? live_bytes : outside_peak;
 }
 
-/* Behind each event: nobody is in a range. */
+/* After each event: no thread is in a range. */
 static void model_between(void)
 {
 	if (open_calls[0] + open_calls[1] + open_calls[2] + open_calls[3] == 0)

@@ -1,4 +1,4 @@
-/* Texts in a pickle are for a program: what is UTF-8 stays, whatever a terminal makes of it. */
+/* Texts in a pickle are for a program: valid UTF-8 stays unchanged, also control characters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "../../tools/io/message.c"
 #include "../../tools/io/style.c"
 
-/* What is between the length of the one text and the end. */
+/* Compares the bytes between the length of the only text and the end. */
 static void assert_text(const char *text, const char *expected)
 {
 	static struct gp_pickle pickle;

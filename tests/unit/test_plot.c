@@ -56,7 +56,7 @@ static void test_ticks_of_time(void **state)
 		unsigned ticks = (unsigned)(any() % 20 + 2);
 		int64_t step = gp_tick_ns(span, ticks), mantissa = step;
 		assert_true(step > 0 && span / step <= ticks);
-		/* not so coarse that an axis has no tick but the first */
+		/* not so coarse that an axis has only its first tick */
 		assert_true(step == 1 || span / step >= 1);
 		while (mantissa % 10 == 0)
 			mantissa /= 10;
@@ -64,7 +64,7 @@ static void test_ticks_of_time(void **state)
 	}
 }
 
-/* Also at the end of what 64 bits hold, where one step more is another number. */
+/* Also near the limit of 64 bits, where a next step would overflow. */
 static void test_ticks_end(void **state)
 {
 	(void)state;
@@ -101,7 +101,7 @@ static void test_tick_texts(void **state)
 	assert_string_equal(gp_tick_ns_text(120 * minute, 20 * minute, 130 * minute).s, "2 h");
 }
 
-/* Sizes as people give them; what is none is told from what is. */
+/* Sizes as users write them; other texts are rejected. */
 static void test_sizes_are_read(void **state)
 {
 	(void)state;
@@ -160,7 +160,7 @@ static struct shown show(const struct gp_timeline_device *device, int64_t from_n
 	return s;
 }
 
-/* Of a mark in the lines above the plot; -1: it is not there. */
+/* Column of a mark in the lines above the plot; -1: there is no mark. */
 static long column_of_mark(const struct shown *s, char mark)
 {
 	for (size_t k = 0; k < s->lines && !strpbrk(s->line[k], "|+"); k++) {
@@ -265,7 +265,7 @@ static void test_marks_of_one_column_are_stacked(void **state)
 	free(s.text);
 }
 
-/* A peak in what was overwritten is known; where the curve was not drawn it has no mark. */
+/* A peak in an overwritten part has a value; it has no mark where the curve is not drawn. */
 static void test_peak_that_is_not_kept(void **state)
 {
 	(void)state;
@@ -284,7 +284,7 @@ static void test_peak_that_is_not_kept(void **state)
 	free(s.text);
 }
 
-/* What was overwritten is said to be unknown; nothing is said where all is kept. */
+/* An overwritten part is marked as unknown; without one there is no such mark. */
 static void test_gap_is_named(void **state)
 {
 	(void)state;
@@ -301,7 +301,7 @@ static void test_gap_is_named(void **state)
 	}
 }
 
-/* A device of which only failures are known, a span of nothing: still a picture. */
+/* A device with failures only and a span of length zero: still a picture. */
 static void test_nothing_to_show(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /*
- * Which interpreters have a layout and which are refused, with what reason; and the texts of str
- * objects of every form, also cut.
+ * Interpreters with a layout, interpreters that are refused and the reasons. Also texts of str
+ * objects of every form, whole and cut.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -194,7 +194,7 @@ static union object *text_object(bool is_compact, bool is_ascii, unsigned width,
 
 static char room[64];
 
-/* Copied into `most` bytes, and not a byte more. */
+/* Copied into `most` bytes, without writing beyond them. */
 static void expect_text(const void *object, size_t most, const char *expected, bool is_cut)
 {
 	const struct gp_python_symbols exported = symbols();
@@ -223,7 +223,7 @@ static void copies_text_of_every_form(void **state)
 			expect_text(text_object(is_compact, true, 1, "", 0), 60, "", false);
 			expect_text(text_object(is_compact, false, 1, "caf\xe9\x80", 5), 60,
 				    "caf\u00e9\xc2\x80", false);
-			/* 0xdce9: a byte of a file name that was no UTF-8 */
+			/* 0xdce9: a byte of a file name that was not UTF-8 */
 			expect_text(text_object(is_compact, false, 2, two, 5), 60,
 				    "a\u00e9\u4e2d\xed\xb3\xa9\uffff", false);
 			expect_text(text_object(is_compact, false, 4, four, 5), 60,
@@ -263,7 +263,8 @@ static void shows_what_is_no_text(void **state)
 	union object *object = text_object(true, true, 1, "x", 1);
 	put_pointer(object, 8, &image.bytes_type);
 	expect_text(object, 60, "?", false);
-	expect_text(text_object(false, false, 0, "x", 1), 60, "?", false); /* wchar_t of old */
+	/* the old wchar_t form */
+	expect_text(text_object(false, false, 0, "x", 1), 60, "?", false);
 	expect_text(text_object(true, true, 3, "xxx", 1), 60, "?", false);
 	expect_text(text_object(false, false, 1, NULL, 1), 60, "?", false);
 	object = text_object(true, true, 1, "x", 1);

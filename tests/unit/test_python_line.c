@@ -1,6 +1,6 @@
 /*
- * The line table decoders on tables made by hand: each rule of the three formats, and tables that
- * end where they should not.
+ * The line table decoders on tables made by hand: each rule of the three formats, and tables with a
+ * wrong end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,7 +73,7 @@ static void lnotab_of_long_steps(void **state)
 static void linetable(void **state)
 {
 	(void)state;
-	/* a pair's line is for the bytes that it covers, from its own start */
+	/* the line of a pair is valid for the bytes of the pair, from its own start */
 	const uint8_t table[] = { 2, 0, 4, 1, 2, 0xfd, 2, 0x80, 2, 6 };
 	EXPECT(GP_PYTHON_LINETABLE, table, 10, 10, 11, 11, 8, NO_LINE, 14, NO_LINE);
 }
@@ -126,7 +126,7 @@ static void locations_of_far_lines(void **state)
 	assert_int_equal(line(GP_PYTHON_LOCATIONS, far, sizeof far, 1, 0), 1 << 30);
 	const uint8_t back[] = { ENTRY(13, 1), 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x01 };
 	assert_int_equal(line(GP_PYTHON_LOCATIONS, back, sizeof back, 1 << 30, 0), 1);
-	/* more bytes than any number has: the value is what fits */
+	/* more bytes than any number has: the value is cut to 32 bits */
 	const uint8_t endless[] = { ENTRY(13, 1), 0x42, 0x40, 0x40, 0x40, 0x40,
 				    0x40,	  0x40, 0x40, 0x40, 0x7f };
 	assert_int_equal(line(GP_PYTHON_LOCATIONS, endless, sizeof endless, 5, 0), 6);
@@ -144,13 +144,13 @@ static void tables_that_end_too_soon(void **state)
 	assert_int_equal(line(GP_PYTHON_LOCATIONS, NULL, 0, 3, 0), NO_LINE);
 	assert_int_equal(line(GP_PYTHON_LOCATIONS, TABLE(ENTRY(14, 1)), 1, 3, 0), 3);
 	assert_int_equal(line(GP_PYTHON_LOCATIONS, TABLE(ENTRY(13, 1), 0x42), 2, 3, 0), 4);
-	/* the next entry begins where a number should: it is not read as part of it */
+	/* the next entry begins where a number should be: it is not read as part of the number */
 	assert_int_equal(line(GP_PYTHON_LOCATIONS, TABLE(ENTRY(13, 1), ENTRY(0, 1)), 2, 3, 0), 3);
 	assert_int_equal(line(GP_PYTHON_LOCATIONS, TABLE(ENTRY(13, 1), ENTRY(0, 1)), 2, 3, 2), 3);
 	assert_int_equal(line(GP_PYTHON_LOCATIONS, TABLE(ENTRY(0, 1), 1), 2, 3, 2), NO_LINE);
 }
 
-/* No table makes a decoder read behind its end or run for ever, whatever it says of the line. */
+/* For any table and any line in it, a decoder ends and does not read behind the table's end. */
 static void noise(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /*
- * The memo of whole Python stacks on interpreters made of bytes, of every minor version: what it
- * finds is what a walk gives, for each word that can differ and for random histories. An
+ * The memo of whole Python stacks on interpreters made of bytes, of every minor version. Its
+ * results equal those of a walk, for each word that can differ and for random histories. An
  * interpreter is found once a process, so each case is a child process.
  */
 #include <setjmp.h>
@@ -30,7 +30,7 @@
 
 static struct gp_python_memo memo;
 static struct gp_thread_pieces pieces;
-static unsigned guess; /* whatever it is, the answer is right */
+static unsigned guess; /* any value gives the right result */
 
 static void for_each_version(void (*check)(void))
 {
@@ -38,7 +38,7 @@ static void for_each_version(void (*check)(void))
 		int status;
 		pid_t child = fork();
 		if (child == 0) {
-			/* cmocka's handler would go on with the next test, in the child */
+			/* cmocka's handler would continue with the next test, in the child */
 			signal(SIGSEGV, SIG_DFL);
 			image_start(&specs[k]);
 			gp_python_memo_init(&memo, &pieces);
@@ -50,7 +50,7 @@ static void for_each_version(void (*check)(void))
 	}
 }
 
-/* ---- what a walk gives ---- */
+/* ---- results of a walk ---- */
 
 #define MOST 12u
 #define CONTENTS 8192u
@@ -63,7 +63,7 @@ struct content {
 	const void *loop[MOST];
 };
 
-/* Each content that was ever walked, without where the loops lie: an id is a place here, + 1. */
+/* All contents of earlier walks, without the places of loops: an id is an index here, + 1. */
 static struct content seen[CONTENTS];
 static unsigned contents;
 
@@ -98,13 +98,13 @@ static uint32_t id_of(const struct content *now)
 	return k + 1;
 }
 
-/* What the interpreters that have one keep in the C frame of their loop. */
+/* The value that interpreters with a C frame keep for their loop. */
 static const void *cframe_now(void)
 {
 	return image.spec->cframe >= 0 ? &image.cframe : NULL;
 }
 
-/* Stack `number` is the one, by both ways to its first frame or by none. */
+/* Stack `number` is the current one, by both ways to its first frame or by none. */
 static bool is_stack(unsigned number)
 {
 	const uint32_t content = memo.stack[number].content;
@@ -114,7 +114,7 @@ static bool is_stack(unsigned number)
 	return is;
 }
 
-/* As a hook does it. True: found, and it is what a walk gives. */
+/* Like a hook. True: found, and equal to the result of a walk. */
 static bool take(unsigned most)
 {
 	struct gp_python_start start;
@@ -167,7 +167,7 @@ static void call(void)
 static void meet(unsigned most)
 {
 	CHECK(gp_python_find(image_symbol, NULL));
-	for (int k = 0; k < 4; k++) /* seen, remembered, known to follow itself */
+	for (int k = 0; k < 4; k++) /* seen, remembered, expected after itself */
 		take(most);
 	for (int k = 0; k < 4; k++)
 		CHECK(take(most));
@@ -184,7 +184,7 @@ static void check_repeats(void)
 {
 	start();
 	CHECK(gp_python_find(image_symbol, NULL));
-	CHECK(!take(MOST)); /* a first sight is not remembered */
+	CHECK(!take(MOST)); /* a stack is not remembered at first sight */
 	CHECK(memo.used == 0);
 	meet(MOST);
 	CHECK(memo.used == 1);
@@ -199,7 +199,7 @@ static void finds_what_repeats(void **state)
 	for_each_version(check_repeats);
 }
 
-/* The `size` bytes at `bytes` count: with any of them changed, the stack is not found. */
+/* Any change of the `size` bytes at `bytes` makes the stack different: it is not found. */
 static void counts(void *bytes, size_t size)
 {
 	unsigned char *byte = bytes;
@@ -227,7 +227,7 @@ static void check_words(void)
 		if (is_shim)
 			continue;
 		counts(f->bytes + s->instruction, s->minor < 11 ? 4 : 8);
-		put_pointer(f, s->code, (const char *)code + (s->minor == 14)); /* its like */
+		put_pointer(f, s->code, (const char *)code + (s->minor == 14)); /* an equal one */
 		CHECK(!is_found());
 		*f = kept;
 		/* the same frame further in or out: one less, one more */
@@ -237,7 +237,7 @@ static void check_words(void)
 		CHECK(!is_found());
 		*f = kept;
 	}
-	/* the innermost has returned; where it was, it still reads the same */
+	/* the innermost frame has returned; its memory is unchanged */
 	union object *top = s->cframe < 0 ? &image.thread : &image.cframe;
 	const int top_at = s->cframe < 0 ? s->thread_frame : s->cframe;
 	put_pointer(top, top_at, &image.frames[1]);
@@ -257,7 +257,7 @@ static void compares_every_word_of_every_frame(void **state)
 	for_each_version(check_words);
 }
 
-/* A code object was freed; another one has its address, and says the same or not. */
+/* A code object was freed; another one, with equal or different content, has its address. */
 static void check_reuse(void)
 {
 	start();
@@ -275,7 +275,7 @@ static void check_reuse(void)
 		CHECK(!is_found());
 		meet(MOST);
 	}
-	/* one that is on another stack dies: those of this one are looked at, and live */
+	/* an object of another stack dies: the objects of this stack are checked, and live */
 	union object *const other = image_code("f.py", "other", 1);
 	const unsigned number = memo.last;
 	gp_python_watch_code(other);
@@ -297,9 +297,9 @@ static void check_truncated(void)
 	const struct spec *s = image.spec;
 	start();
 	meet(3);
-	const unsigned shims = s->minor > 11; /* between the frames that are shown */
+	const unsigned shims = s->minor > 11; /* between the visible frames */
 	union object *third = &image.frames[2 + shims], *fourth = third + 1, *fifth = fourth + 1;
-	counts(fourth->bytes + s->instruction, 1); /* whether it is shown counts */
+	counts(fourth->bytes + s->instruction, 1); /* the visibility of a frame is compared */
 	fifth->bytes[s->instruction] ^= 4;	   /* it lies beyond */
 	put_pointer(fifth, s->previous, NULL);
 	CHECK(is_found() && take(3));
@@ -353,7 +353,7 @@ static void call_random(unsigned n, unsigned place)
 	image_return(place);
 	const unsigned depth = 1 + below(14);
 	for (unsigned k = 0; k < depth; k++) {
-		/* three are alike but for one frame */
+		/* three stacks differ in one frame only */
 		const int unit = (int)below(39) - 1 + (k == depth / 2 && n % 3);
 		image_frame(&image.codes[below(8)], unit, (int)below(3));
 		if (below(3) == 0)
@@ -373,7 +373,7 @@ static void check_history_to(unsigned most)
 	CHECK(gp_python_find(image_symbol, NULL));
 	random_state = 88172645463325252u;
 	for (int k = 0; k < 40000; k++) {
-		/* mostly the order of the last time */
+		/* mostly the order of the last turn */
 		n = below(8) ? (n + 1) % 40 : below(200);
 		call_random(n, below(20) ? 0 : below(4));
 		if (below(1000) == 0) {
@@ -406,7 +406,7 @@ static void agrees_with_walks_in_random_histories(void **state)
 	for_each_version(check_history_of_deep_stacks);
 }
 
-/* Without room every stack is walked; with some the memo takes that and no more. */
+/* Without room every stack is walked; with some room the memo takes only that much. */
 static void check_budget(void)
 {
 	start();
@@ -441,7 +441,7 @@ static void takes_what_the_budget_allows(void **state)
 	for_each_version(check_budget);
 }
 
-/* A walk that was taken for left may write the rest of a stack that was forgotten meanwhile. */
+/* A walk that was abandoned may write the rest of a stack that was forgotten meanwhile. */
 static void check_half_written(void)
 {
 	start();
@@ -461,7 +461,7 @@ static void stands_a_half_written_stack(void **state)
 	for_each_version(check_half_written);
 }
 
-/* A stack's rows lie in one piece: where the rest of one may be too little, in the next. */
+/* A stack's rows lie in one piece: if the rest of a piece may be too small, in the next. */
 static void check_piece_end(void)
 {
 	start();
@@ -504,7 +504,7 @@ static void check_full(void)
 			CHECK(memo.used < GP_PYTHON_MEMO_STACKS &&
 			      memo.rows_used <= GP_PYTHON_MEMO_ROWS);
 		}
-	/* what then repeats in a smaller turn is remembered again */
+	/* stacks that then repeat in a smaller turn are remembered again */
 	for (unsigned turn = 0; turn < 1000; turn++)
 		for (unsigned k = 0; k < 30; k++) {
 			image_return(0);

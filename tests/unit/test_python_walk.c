@@ -1,7 +1,7 @@
 /*
- * The walk on interpreters made of bytes, of every minor version: also of those that are not at
- * hand, and what real ones rarely do. An interpreter is found once a process, so each case is a
- * child process.
+ * The walk on interpreters made of bytes, of every minor version: also versions that are not
+ * installed, and rare states. An interpreter is found once a process, so each case is a child
+ * process.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static void for_each_version(void (*check)(void))
 		int status;
 		pid_t child = fork();
 		if (child == 0) {
-			/* cmocka's handler would go on with the next test, in the child */
+			/* cmocka's handler would continue with the next test, in the child */
 			signal(SIGSEGV, SIG_DFL);
 			image_start(&specs[k]);
 			check();
@@ -86,7 +86,7 @@ static void check_frames(void)
 	CHECK(is_old() || (inner_loop && outer_loop != inner_loop));
 	CHECK(gp_python_find(image_symbol, NULL));
 	CHECK(gp_python_why_off() == NULL && gp_python_version() == (3u << 8 | image.spec->minor));
-	for (int k = 0; k < 10; k++) { /* through the self-check and behind it */
+	for (int k = 0; k < 10; k++) { /* during the self-check and after it */
 		CHECK(walk(64) == 3 && walked.reason == GP_PYTHON_COMPLETE);
 		CHECK(is_frame(0, inner, 20, false, 0) && is_frame(1, inner, 10, true, 0) &&
 		      is_frame(2, outer, 30, true, 0));
@@ -121,7 +121,7 @@ static void check_not_begun(void)
 		CHECK(frames[0].offset == -1 && gp_python_line(code, -1) == 1);
 		return;
 	}
-	image_frame(code, 3, 0); /* below its first traceable instruction */
+	image_frame(code, 3, 0); /* before its first traceable instruction */
 	image_entry();
 	image_frame(code, -1, 0);
 	image_frame(code, 4, 0);
@@ -156,7 +156,7 @@ static void check_truncation(void)
 	CHECK(is_frame(28, code, 33, false, 0));
 	CHECK(walk(1) == 1 && is_frame(0, code, 5, false, 0));
 	CHECK(walk(0) == 0 && walked.reason == GP_PYTHON_TRUNCATED);
-	/* a chain that never ends is given up */
+	/* a chain without an end is given up */
 	put_pointer(&image.frames[29], image.spec->previous, &image.frames[0]);
 	CHECK(walk(20) == 20 && walked.reason == GP_PYTHON_TRUNCATED);
 }
@@ -187,7 +187,7 @@ static void says_why_there_are_no_frames(void **state)
 	for_each_version(check_reasons);
 }
 
-/* The end begins with the `question`-th look, and what was read before then is gone. */
+/* The end begins with the `question`-th check; memory that was read before is freed then. */
 static void check_ending_at(int question)
 {
 	image.ending_asked = 0;
@@ -204,7 +204,7 @@ static void check_ending(void)
 	for (int k = 0; k < 8; k++)
 		CHECK(walk(4) == 1);
 	char *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* read first, then asked: what was read is still good */
+	/* the walk reads first and checks then: the result is valid */
 	image.freed = gone;
 	image.ending_asked = 0;
 	CHECK(walk(4) == 1 && is_frame(0, code, 9, false, 0));
@@ -321,7 +321,7 @@ static void switches_off_what_is_not_as_it_should_be(void **state)
 	for_each_version(check_wrong_frame_type);
 }
 
-/* What comes up only after the first walks were well. */
+/* Errors that occur only after the first walks succeeded. */
 static void check_later(void)
 {
 	union object *code = image_code("f.py", "f", 1);
@@ -350,7 +350,7 @@ static void keeps_looking_at_first_sights(void **state)
 	for_each_version(check_later);
 }
 
-/* Another code object at the same address, which says the same. */
+/* Another code object with the same content at the same address. */
 static void check_identity(void)
 {
 	union object *code = image_code("f.py", "f", 1), *other = image_code("f.py", "f", 1);
@@ -368,7 +368,7 @@ static void check_identity(void)
 	CHECK(gp_python_identity(other) == of_other);
 }
 
-/* What is made from the same source, wherever, has one print; whatever differs tells. */
+/* Code objects of the same source have one print, at any address; any difference changes it. */
 static void check_print(void)
 {
 	static const char text[] = "f.py\0f";
@@ -379,7 +379,7 @@ static void check_print(void)
 	CHECK(print == gp_python_print(again, text, sizeof text));
 	CHECK(print != gp_python_print(code, text, sizeof text - 1));
 	CHECK(print != gp_python_print(later, text, sizeof text));
-	/* bytes 32 to 111 are the line table's, as image_code has laid it */
+	/* bytes 32 to 111 belong to the line table, as laid out by image_code */
 	unsigned char *lines = image.tables[image.codes_used - 1].bytes;
 	for (unsigned k = 32; k < 112; k++) {
 		lines[k] ^= 1;
@@ -389,7 +389,7 @@ static void check_print(void)
 	CHECK(print == gp_python_print(other, text, sizeof text));
 }
 
-/* The function that ends code objects is put back: code_frees go unseen from then on. */
+/* The function that ends code objects is restored: later frees of code are not seen. */
 static void check_watch_ended(void)
 {
 	struct gp_python_text file, name;
@@ -404,7 +404,7 @@ static void check_watch_ended(void)
 	CHECK(is_off_because("another tool has ended the watch over code objects"));
 }
 
-/* Also where no code object is seen for the first time: what is known may be another one by now. */
+/* Also if no code object is seen for the first time: a known one may have been replaced. */
 static void check_watch_looked_after(void)
 {
 	struct gp_python_frame frame;
@@ -421,7 +421,7 @@ static void check_watch_looked_after(void)
 	CHECK(is_off_because("another tool has ended the watch over code objects"));
 }
 
-/* One that is not known has no type that could be looked at. */
+/* An unknown code object has no type that could be checked. */
 static void check_unknown_looked_after(void)
 {
 	image.version = 3u << 24 | 99u << 16 | 0x05f0;
@@ -432,7 +432,7 @@ static void check_unknown_looked_after(void)
 	CHECK(is_off_because("this version of Python is not known, CPython 3.8 to 3.14 are"));
 }
 
-/* Nothing is written to what is not the type of code objects. */
+/* The recorder writes only to the type of code objects. */
 static void check_other_type(void)
 {
 	put_pointer(&image.code_type, 24, "frame");

@@ -27,7 +27,7 @@ static void name_inside(void)
 	push(0, "inside");
 	pop(0);
 }
-/* Deeper than what was left: its place has other frames by then. */
+/* Deeper than the frame that was left: other frames lie at its place then. */
 static __attribute__((noinline)) void push_deep(unsigned deep)
 {
 	volatile unsigned mine = deep;
@@ -50,15 +50,15 @@ static void name_what_stays_open(void)
 static void frames_of_all_kinds(void)
 {
 	put_alloc(512);
-	in_frame(name_inside); /* it lives: what is pushed in it ends nothing */
+	in_frame(name_inside); /* the frame lives: a range in it ends no others */
 	if (sigsetjmp(landing, 1) == 0)
 		in_frame(jump);
 	push(0, "next");
 	pop(0);
 	if (sigsetjmp(landing, 1) == 0)
 		in_frame(jump);
-	in_frame(name_inside);	   /* where the one that was left was */
-	in_frame(jump_from_inner); /* the outer one ends both */
+	in_frame(name_inside);	   /* at the place of the frame that was left */
+	in_frame(jump_from_inner); /* the outer frame ends both */
 	in_frame(name_what_stays_open);
 	pop(0);
 }
@@ -100,7 +100,7 @@ static void from_another_stack(void)
 {
 	push(0, "other stack");
 	pop(0);
-	in_frame(name_inside); /* of a stack that is not the thread's: as any range */
+	in_frame(name_inside); /* on a stack that is not the thread's: like any range */
 	swapcontext(&fiber.other, &fiber.job);
 }
 static void switch_stacks(void)
@@ -118,7 +118,7 @@ static void stacks_are_switched(void)
 	in_frame(switch_stacks);
 }
 
-/* A frame goes on while the thread is on another stack. */
+/* A frame stays open while the thread is on another stack. */
 static void a_switch_of_stacks_leaves_none(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /*
  * Ranges that end on other threads, out of turn, after their thread, or that were started before
- * anything was recorded: what the recording says, and what a report makes of it.
+ * recording began. Checked are the events of the recording and the phases of a report.
  */
 #include "range_words.h"
 
@@ -18,10 +18,10 @@ static void pop_kept(struct gp_range_handle *handle, const void *key)
 	gp_range_pop_kept(GP_RANGE_TORCH, handle, key);
 }
 
-/* ---- what is made of them ---- */
+/* ---- sums of phases ---- */
 
 struct sums {
-	uint64_t calls, open, bytes; /* bytes: of the phase of that name alone */
+	uint64_t calls, open, bytes; /* bytes: only of the phase of that name */
 	uint64_t unseen, unbalanced;
 };
 
@@ -103,10 +103,10 @@ static void end_out_of_turn(void)
 	pop_kept(b.handle, &b.key);
 	put_alloc(1024);
 	pop_kept(c.handle, &c.key);
-	pop_kept(a.handle, &a.key); /* the innermost of its kind: a pop says so */
+	pop_kept(a.handle, &a.key); /* the innermost of its kind: a pop is recorded */
 	put_alloc(2048);
 	pop(0);
-	/* the handles are free again, whatever the turn was */
+	/* the handles are free again, for any order of ends */
 	for (unsigned k = 0; k < 3 * GP_RANGES_DEEP; k++) {
 		a.handle = push_kept("a", &a.key);
 		CHECK(a.handle);
@@ -126,7 +126,7 @@ static void each_end_is_that_of_its_own_range(void **state)
 	assert_sums("turn.gpr", "between", { .calls = 4 + 3 * GP_RANGES_DEEP, .bytes = 1024 });
 }
 
-/* ---- threads that end, and handles that others have then ---- */
+/* ---- threads that end, and reuse of their handles ---- */
 
 static pthread_barrier_t barrier;
 
@@ -163,7 +163,8 @@ static void outlive_its_thread(void)
 	pop_kept(left.handle, &left.key);
 	pthread_barrier_wait(&barrier);
 	pthread_join(thread, NULL);
-	other.handle = push_kept("own", &other.key); /* the place once more, now our own */
+	/* the same place again, now with a range of this thread */
+	other.handle = push_kept("own", &other.key);
 	CHECK(other.handle == left.handle);
 	pop_kept(left.handle, &left.key);
 	put_alloc(1024);
@@ -223,7 +224,7 @@ static void *end_the_deep_ones(void *argument)
 	return NULL;
 }
 
-/* Nor do they end others: neither on the thread that ends them nor on their own. */
+/* They do not end others, on either thread. */
 static void end_deep_ones_elsewhere(void)
 {
 	static struct kept k[DEEPER];
@@ -238,7 +239,7 @@ static void end_deep_ones_elsewhere(void)
 	CHECK(pop(0) == GP_RANGES_DEEP - 1);
 	for (unsigned i = GP_RANGES_DEEP - 1; i-- > 0;)
 		pop_kept(k[i].handle, &k[i].key);
-	/* and what nobody keeps: they end before the others do */
+	/* the same with ranges that no thread keeps: they end before the others */
 	for (unsigned i = 0; i < DEEPER; i++)
 		k[i].handle = push_kept("deep", &k[i].key);
 	run_thread(end_the_deep_ones, k);
@@ -263,7 +264,7 @@ static void what_is_too_deep_ends_itself_alone(void **state)
 	gp_recording_close(r);
 }
 
-/* ---- begun before it was recorded ---- */
+/* ---- ranges from before the recording ---- */
 
 static void *end_one(void *argument)
 {
@@ -277,7 +278,7 @@ static void kept_before(void)
 	struct kept told = { 0 }, untold = { 0 };
 	untold.handle = push_kept("untold", &untold.key);
 	told.handle = push_kept("told", &told.key);
-	run_thread(end_one, &untold); /* nothing is recorded yet */
+	run_thread(end_one, &untold); /* recording is still off */
 	put_alloc(512);
 	run_thread(end_one, &told);
 	put_alloc(1024);
@@ -317,7 +318,7 @@ static void what_was_started_before_recording_is_told(void **state)
 	assert_sums("started.gpr", "early", { .calls = 1, .bytes = 512 });
 }
 
-/* As `gpuprof ctl` does it. */
+/* Like `gpuprof ctl`. */
 static void set_level(uint32_t level)
 {
 	atomic_store(&gp_control->want_level, level);
@@ -383,7 +384,7 @@ static void more_than_there_is_room_for_are_no_ends(void **state)
 	const struct gp_info *info;
 	struct gp_recording *r = opened("many.gpr", &info);
 	const uint64_t told = info->counts[GP_RANGE_STARTED];
-	assert_in_range(told, 2 * 3800, 2 * 4096); /* twice the same, and no list's end */
+	assert_in_range(told, 2 * 3800, 2 * 4096); /* the same twice, and no end of a list */
 	assert_int_equal(info->counts[GP_RANGE_END] + info->lost_other, MANY);
 	gp_recording_close(r);
 	assert_sums("many.gpr", "", { .calls = told / 2, .unbalanced = MANY - told / 2 });
@@ -427,7 +428,7 @@ static void a_forked_child_has_its_own(void **state)
 #define ROUNDS 20000u
 #define OPEN_MOST 60
 
-/* Who gets which range to end. */
+/* The ranges that each thread ends. */
 static struct box {
 	pthread_mutex_t lock;
 	unsigned count;
@@ -459,7 +460,7 @@ static void give(struct kept *k, unsigned which)
 	pthread_mutex_unlock(&box->lock);
 }
 
-/* On a busy machine it comes late; what is lost until then is memory, not ranges. */
+/* On a busy machine it comes late; only memory events are lost until then, no ranges. */
 static void await_ring(uint64_t address)
 {
 	for (bool is_there = false; !is_there; sched_yield()) {
@@ -489,7 +490,7 @@ static void *storm(void *number)
 		atomic_fetch_add(&open_in_all, 1);
 		kept->handle = push_kept("storm", &kept->key);
 		CHECK(kept->handle);
-		/* to ourselves: out of turn, mostly */
+		/* to the own box: out of turn, mostly */
 		give(kept, (unsigned)(seed >> 40) % STORM);
 		do
 			end_given(own);

@@ -1,6 +1,6 @@
 /*
- * Ranges and marks as a source makes them: names, stacks, what was open before recording began,
- * bounds, forks, threads. Each test runs in a forked child: a process records once.
+ * Ranges and marks of a source: names, stacks, ranges from before the recording, bounds, forks,
+ * threads. Each test runs in a forked child: a process records once.
  */
 #include "range_words.h"
 
@@ -130,7 +130,7 @@ static void without_keys(void)
 	pop(0);
 }
 
-/* Where a thread's end would not give the memory back: no end without a beginning either. */
+/* If the thread's end would not free the memory: an end is not recorded without a beginning. */
 static void what_has_no_memory_is_lost_at_both_ends(void **state)
 {
 	enum { KEYS = 40 };
@@ -162,7 +162,7 @@ static void thread_ends(void)
 	run_thread(leave_open, NULL);
 }
 
-/* Else they would go on for as long as the recording, and count as calls that never ended. */
+/* Otherwise they would last as long as the recording, and count as calls that never ended. */
 static void what_a_thread_leaves_open_ends_with_it(void **state)
 {
 	(void)state;
@@ -175,11 +175,11 @@ static void what_a_thread_leaves_open_ends_with_it(void **state)
 	size_t ends = 0;
 	for (const char *at = behind; *at; at++)
 		ends += *at == '-';
-	assert_int_equal(ends, 5); /* three that were too deep came off first */
+	assert_int_equal(ends, 5); /* three that were too deep ended first */
 	assert_string_equal(behind + strlen(behind) - 6, " -1 -0");
 }
 
-/* As `gpuprof ctl` does it. */
+/* Like `gpuprof ctl`. */
 static void set_level(uint32_t level)
 {
 	atomic_store(&gp_control->want_level, level);
@@ -222,7 +222,7 @@ static void fork_inside(void)
 	if (pid == 0) {
 		name_of(path, sizeof path, "forked.gpr");
 		memcpy(gp_settings.output, path, sizeof path);
-		pop(0); /* nothing is recorded yet */
+		pop(0); /* recording is still off */
 		push(0, "both");
 		put_alloc(1024);
 		push(0, "child");
@@ -272,7 +272,7 @@ static void long_names(void)
 	push(0, text);
 	text[GP_RANGE_NAME_MAX] = '\0';
 	push(0, text);
-	text[0] = 'y'; /* at the same place another name */
+	text[0] = 'y'; /* another name at the same address */
 	push(0, text);
 	gp_range_push(&(struct gp_range){
 		.source = GP_RANGE_NVTX, .text = text, .bytes = GP_RANGE_NAME_MAX });
@@ -332,7 +332,10 @@ static void a_million_names_are_bounded_and_counted(void **state)
 	gp_recording_close(r);
 }
 
-/* Segments that are kept say what was open when they began, though it was pushed long before. */
+/*
+ * A kept segment lists the ranges that were open at its begin, even if they were pushed long
+ * before.
+ */
 static void long_run(void)
 {
 	put_alloc(512);
@@ -377,7 +380,7 @@ static void checkpoints_hold_open_ranges(void **state)
 		pushes++;
 	}
 	assert_true(pushes > 10);
-	/* so a report knows what lies around what is kept */
+	/* so a report has the ranges around the kept events */
 	struct gp_phases phases = phases_of(r);
 	assert_int_equal(phases.phases, 2);
 	assert_string_equal(phases.phase[0].name, "run");
@@ -437,7 +440,7 @@ static void threads_share_names(void **state)
 		id_of[which] = e.record.aux;
 		pushes++;
 	}
-	/* what a thread did that waited long for its first ring is lost, and counted */
+	/* events of a thread that waited long for its first ring are lost, and counted */
 	assert_true(pushes + info->lost_other >= STORM * ROUNDS);
 	assert_true(pushes > ROUNDS);
 	gp_recording_close(r);

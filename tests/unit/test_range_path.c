@@ -1,7 +1,7 @@
 /*
- * The range stack of each event: random ranges, allocations and launches of four threads against a
- * plain model that keeps a text for each live allocation; then names that count up, events that
- * come late, texts without room.
+ * The range stack of each event: random ranges, allocations and launches of four threads. A plain
+ * model keeps a text for each live allocation. Then numbered names, late events, and texts without
+ * room.
  */
 #include "range_records.h"
 
@@ -10,14 +10,14 @@
 #define MODEL_LIVE 64u
 #define MODEL_EVENTS 6000u
 
-/* ---- a model that remembers everything ---- */
+/* ---- a model that keeps all events ---- */
 
 static const char *const names[] = { "?", "step", "forward", "backward", "optimizer", "data" };
 
 struct model {
 	uint32_t open[4][16]; /* names; 0: the engine */
 	unsigned deep[4];
-	char around[256]; /* where the worker's ranges lie */
+	char around[256]; /* the ranges around those of the worker */
 	struct {
 		uint64_t bytes;
 		char path[256];
@@ -43,7 +43,7 @@ static bool is_in_engine(const struct model *m, unsigned thread, unsigned *deep)
 	return false;
 }
 
-/* Its own, behind what lies around them. */
+/* Appends its own ranges to the ranges around them. */
 static void add_path(const struct model *m, unsigned thread, unsigned deep, char *out)
 {
 	for (unsigned k = 0; k < deep; k++) {
@@ -139,7 +139,7 @@ static uint64_t model_bytes(const struct model *m, const char *path)
 	return bytes;
 }
 
-/* ---- what the reader says ---- */
+/* ---- paths of the reader ---- */
 
 static void compare_events(struct gp_recording *r, const struct model *m)
 {
@@ -167,7 +167,7 @@ static void compare_events(struct gp_recording *r, const struct model *m)
 	gp_range_paths_close(paths);
 }
 
-/* Without forwards that are derived, of which the model knows nothing. */
+/* Without derived forwards, which the model does not have. */
 static void write_told(const struct gp_range_path *path, char *out)
 {
 	struct gp_range_path told[40];
@@ -182,7 +182,7 @@ static void write_told(const struct gp_range_path *path, char *out)
 		gp_range_path_text(told, out, 512);
 }
 
-/* Of top what is live, of a moment all. */
+/* For `is_top` the live bytes, else all bytes. */
 static uint64_t bytes_of(const struct gp_use *use, bool is_top)
 {
 	return is_top ? use->live_bytes : use->bytes;
@@ -254,7 +254,9 @@ static void events_are_where_the_model_says(void **state)
 
 /* ---- one rule after the other ---- */
 
-/* One allocation in each of `count` ranges of other names; they come `calls` times. */
+/*
+ * One allocation in each of `count` ranges of different names; the whole is repeated `calls` times.
+ */
 static void write_numbered(const char *file, const char *name, uint32_t first, uint32_t count,
 			   uint32_t calls, struct gp_recording **out)
 {
@@ -302,7 +304,7 @@ static void names_that_count_up_are_one(void **state)
 	gp_recording_close(r);
 }
 
-/* By range, asked for `range`: the key of the first group, and its bytes. */
+/* Grouped by range below `range`: the key of the first group, and its bytes. */
 static void assert_first(struct gp_recording *r, const struct gp_peak *peak, const char *range,
 			 const char *key, uint64_t bytes, size_t groups)
 {
@@ -339,7 +341,7 @@ static void one_of_those_that_count_up_can_be_asked_for(void **state)
 	gp_recording_close(r);
 }
 
-/* Changed and other groups of a comparison by range, and the key of the greatest change. */
+/* Changed groups and all groups of a comparison by range, and the key of the greatest change. */
 static void assert_compared(struct gp_recording *const *r, size_t changed, size_t groups,
 			    const char *key)
 {
@@ -376,11 +378,11 @@ static void what_counts_up_is_one_in_both(void **state)
 	write_numbered("others.gpr", "phase", 0, 4, 1, &r[0]);
 	assert_compared(r, 5, 6, "step # > forward");
 	gp_recording_close(r[1]);
-	/* none has more than five, but both together have */
+	/* no recording has more than five, but both together have */
 	write_numbered("further.gpr", "phase", 4, 4, 1, &r[1]);
 	assert_compared(r, 0, 2, "phase # > forward");
 	gp_recording_close(r[1]);
-	/* layers of a model that was made larger, and run once */
+	/* layers of a model that was enlarged, and ran once */
 	write_numbered("layers.gpr", "phase", 0, 9, 10, &r[1]);
 	assert_compared(r, 5, 10, "phase 4 > forward");
 	gp_recording_close(r[0]);
@@ -519,7 +521,7 @@ static void nothing_has_no_groups(void **state)
 	gp_recording_close(r);
 }
 
-/* ---- the phase that a path lies in ---- */
+/* ---- the phase of a path ---- */
 
 static void the_outermost_phase_is_it(void **state)
 {
@@ -545,7 +547,7 @@ static void the_outermost_phase_is_it(void **state)
 	const struct gp_range_path outside = { .known = GP_RANGE_OUTSIDE };
 	assert_ptr_equal(gp_range_path_phase(&again), &backward);
 	assert_ptr_equal(gp_range_path_phase(&engine), &backward);
-	assert_ptr_equal(gp_range_path_phase(&layer), &layer); /* it is in none */
+	assert_ptr_equal(gp_range_path_phase(&layer), &layer); /* it lies in none */
 	assert_ptr_equal(gp_range_path_phase(&step), &step);
 	assert_ptr_equal(gp_range_path_phase(&adam), &adam);
 	assert_ptr_equal(gp_range_path_phase(&closure), &optimizer);

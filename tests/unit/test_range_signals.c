@@ -1,8 +1,9 @@
 /*
- * A signal's handler that has ranges of its own, at every single instruction of a push, a pop and a
- * thread's end: the processor's trap flag is that signal. What it interrupts must not notice.
+ * A signal's handler with ranges of its own, at every single instruction of a push, a pop and a
+ * thread's end. The processor's trap flag makes that signal. The interrupted code must not be
+ * affected.
  */
-/* ThreadSanitizer keeps signals back until it suits it. */
+/* ThreadSanitizer delays signals. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
 #include "range_words.h"
@@ -34,7 +35,7 @@ static struct gp_range_handle *push_kept(const char *text, const void *key)
 		key);
 }
 
-/* The kernel has the flag off in here. */
+/* The kernel clears the flag in the handler. */
 static void have_ranges(int signal)
 {
 	(void)signal;
@@ -55,7 +56,7 @@ static void heed_traps(void)
 	CHECK(sigaction(SIGTRAP, &action, NULL) == 0);
 	other = gp_range_name(0, "other", 5);
 	put_alloc(512);
-	step(false); /* the text is in memory, the thread has its ring */
+	step(false); /* pages the code in, and gets the thread its ring */
 }
 
 static void interrupted(void)
@@ -85,7 +86,9 @@ static void interrupted(void)
 	CHECK(pop(0) == 0);
 }
 
-/* Recorded are those of the handler that came outside of our own work: as many as ended. */
+/*
+ * Only ranges of handlers outside of the recorder's own work are recorded: as many begins as ends.
+ */
 static void assert_balanced(const char *name, uint64_t at_least)
 {
 	static const struct gp_phases_asked asked = { .device = GP_DEVICE_UNKNOWN,
@@ -116,7 +119,7 @@ static void each_instruction_of_a_range_may_be_interrupted(void **state)
 
 /* ---- a thread's end ---- */
 
-static pthread_key_t behind; /* its destructor comes after ours, with which the thread ends */
+static pthread_key_t behind; /* its destructor runs after ours, with which the thread ends */
 static _Atomic uint64_t steps_of_end;
 
 static void step_no_further(void *unused)
@@ -169,6 +172,6 @@ int main(void)
 #else
 int main(void)
 {
-	return 0; /* no signal that comes at each instruction */
+	return 0; /* this machine has no signal at each instruction */
 }
 #endif

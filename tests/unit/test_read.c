@@ -1,4 +1,4 @@
-/* Recordings written with the codec alone: read back, cut short, flipped, wrapped, repaired. */
+/* Recordings written with only the codec: read back, cut short, flipped, wrapped, repaired. */
 #include "recording_writer.h"
 
 static struct expected write_recording(struct writer *w, const char *name, uint32_t slots,
@@ -43,7 +43,8 @@ static void wrapped_ring_keeps_figures(void **state)
 }
 
 /*
- * Small slots: segments go on in further parts, and their beginnings are overwritten by newer ones.
+ * Small slots: segments continue in further parts, and their first parts are overwritten by newer
+ * ones.
  */
 static void parts_of_a_segment_join(void **state)
 {
@@ -73,8 +74,7 @@ static void spill(const char *path, const unsigned char *all, size_t bytes)
 }
 
 /*
- * Opens, replays, verifies; whatever the bytes are, each step ends with a status. Returns the first
- * failure.
+ * Opens, replays, verifies; for any bytes each step ends with a status. Returns the first failure.
  */
 static enum gp_status survive(const char *path, bool *is_damaged, uint64_t *kept)
 {
@@ -104,8 +104,8 @@ static enum gp_status survive(const char *path, bool *is_damaged, uint64_t *kept
 }
 
 /*
- * Cut at each block's boundary and one byte before and behind it: a torn tail, never damage, never
- * fewer events than whole blocks hold.
+ * Cut at each block's boundary and one byte before and after it: a torn tail, never damage, and
+ * never fewer events than in whole blocks.
  */
 static void every_truncation_reads(void **state)
 {
@@ -156,10 +156,7 @@ static void flips_are_found(void **state)
 		bool is_damaged;
 		uint64_t kept;
 		enum gp_status status = survive(w.path, &is_damaged, &kept);
-		/*
-		 * a bit of a zstd frame header that changes nothing may go unnoticed: then
-		 * everything is there
-		 */
+		/* some bits of a zstd frame header have no effect: then all events are there */
 		found += is_damaged || status != GP_OK || kept == events;
 		all[at] ^= (unsigned char)(1u << (random >> 17 & 7));
 	}
@@ -167,7 +164,7 @@ static void flips_are_found(void **state)
 	free(all);
 }
 
-/* One damaged block: the figures at the end are right again, since a later checkpoint says them. */
+/* One damaged block: the figures at the end are right, since a later checkpoint corrects them. */
 static void damage_costs_one_block(void **state)
 {
 	(void)state;
@@ -214,7 +211,9 @@ static void repair_of_a_killed_run_tells_no_end(void **state)
 	FILE *report = tmpfile();
 	assert_int_equal(verify_repair(w.path, path, report), GP_OK);
 	fclose(report);
-	/* it has an end, the run had none: what the file does not hold may have been more */
+	/*
+	 * the copy has an end, and the run had none: more events may be missing than the file shows
+	 */
 	assert_reads(path, &e, false);
 }
 
@@ -241,8 +240,8 @@ static void strangers_are_refused(void **state)
 }
 
 /*
- * A block that was written twice (its writer died before it noted so) counts once; a missing one is
- * a hole.
+ * A block that was written twice (its writer died before it noted the block) counts once; a missing
+ * one is a hole.
  */
 static void repeats_are_dropped_and_holes_found(void **state)
 {
@@ -254,7 +253,7 @@ static void repeats_are_dropped_and_holes_found(void **state)
 	flush(&w, 0);
 	w.sequence[0]--;
 	put(&w, 0, (struct gp_record){ .kind = GP_LAUNCH });
-	flush(&w, 0); /* says an old sequence number again */
+	flush(&w, 0); /* repeats an old sequence number */
 	struct expected e = expect(&w);
 	e.launches--;
 	writer_close(&w, true);
@@ -274,9 +273,9 @@ static void repeats_are_dropped_and_holes_found(void **state)
 
 /* ---- timeline ---- */
 
-/* ---- what an open recording says of a moment ---- */
+/* ---- figures of an open recording at a moment ---- */
 
-/* What curves and texts say is of the event that came last. */
+/* Curves and texts are those after the last event. */
 static void figures_are_those_of_the_moment(void **state)
 {
 	(void)state;
@@ -339,7 +338,7 @@ static void timeline_keeps_peaks(void **state)
 	gp_recording_close(r);
 }
 
-/* A FREE comes without its device: the reader says whose memory it was. */
+/* A FREE is recorded without its device: the reader adds the device of the memory. */
 static void frees_are_handed_out_with_their_device(void **state)
 {
 	(void)state;
@@ -369,7 +368,7 @@ static void frees_are_handed_out_with_their_device(void **state)
 	gp_recording_close(r);
 }
 
-/* Two threads begin to use a name at once: the one that did not tell it may be the first. */
+/* Two threads begin to use a name at once: the thread that did not record it may come first. */
 static void a_name_is_known_before_it_is_told(void **state)
 {
 	struct writer w;
@@ -399,7 +398,7 @@ static void a_name_is_known_before_it_is_told(void **state)
 	gp_recording_close(r);
 }
 
-#define LONG_NAMES 1638u /* of 240 bytes: as many as fit one block */
+#define LONG_NAMES 1638u /* of 240 bytes: as many as fit into one block */
 #define LAUNCHES 8000u
 
 /* One block of long names that are alike, one of launches at regular times: both are short. */

@@ -1,6 +1,6 @@
 /*
- * The recorder alone, without doors and driver: threads commit records, the drain writes, the file
- * is read back block by block. Each test runs in a forked child: a process records once.
+ * The recorder alone, without wrappers and driver: threads commit records, the drain writes, the
+ * file is read back block by block. Each test runs in a forked child: a process records once.
  */
 #include "recorded_child.h"
 
@@ -106,7 +106,7 @@ static void lose_before_a_block(void)
 		put_memory(GP_FREE, k * 512);
 }
 
-/* A file that ends early, or still grows, holds no event without the loss before it. */
+/* A file that ends early, or still grows, contains no event without the earlier loss before it. */
 static void test_a_loss_is_written_before_what_follows_it(void **state)
 {
 	(void)state;
@@ -117,7 +117,7 @@ static void test_a_loss_is_written_before_what_follows_it(void **state)
 	assert_int_equal(t.told_late, 0);
 }
 
-/* As a thread is that waited for a ring and got none: each event asks for one again. */
+/* A thread that waited for a ring in vain: each event requests one again. */
 static void *wait_in_vain(void *argument)
 {
 	struct gp_thread *t = &gp_thread;
@@ -186,7 +186,7 @@ static void test_four_threads(void **state)
 		assert_int_equal(t.seen[k], UINT64_MAX);
 }
 
-/* What is flushed left the ring, with what follows the event in no order of its own. */
+/* A flushed event has left the ring, together with later events that have no order number. */
 static void *urgent(void *argument)
 {
 	for (uint64_t k = 1; k <= 200; k++) {
@@ -205,7 +205,7 @@ static void *urgent(void *argument)
 	return NULL;
 }
 
-/* As `gpuprof snapshot` does. */
+/* Like `gpuprof snapshot`. */
 static void *asker(void *argument)
 {
 	uint64_t newest = 0;
@@ -259,17 +259,17 @@ static void test_checkpoints_hold_the_live_set(void **state)
 	assert_int_equal(t.allocs, 2500000);
 	assert_true(t.segments >= 2);
 	assert_int_equal(t.segments, t.ends);
-	/* the cut may lie between an allocation and the free that follows it */
+	/* the cut may lie between an allocation and its free */
 	assert_in_range(t.live, (t.segments - 1) * 50000, (t.segments - 1) * 50001);
 }
 
-/* What is to be flushed is in the file after a turn, and is there when all else is taken away. */
+/* A flushed event is in the file after a turn, and survives a kill that removes all else. */
 static void flushed_and_killed(void)
 {
 	for (uint64_t i = 0; i < 100; i++)
 		put_memory(GP_ALLOC, 0x1000 + i);
 	gp_flush_soon();
-	/* the turn that is under way may have begun before */
+	/* the current turn may have begun before */
 	uint32_t began = atomic_load(&gp_recorder.progress), seen = began;
 	while (seen - began < 2) {
 		gp_futex_wait(&gp_recorder.progress, seen, 1000000000u);

@@ -1,17 +1,18 @@
 /*
- * What is flushed is in the file, whatever else is asked for, or is in flight, in that turn of the
- * drain thread. What it writes goes through this file, so that a turn can be held in its middle.
+ * A flushed event is in the file after that turn of the drain thread, even with other requests or
+ * events in flight. The recorder's writes go through this file, so that a test can hold a turn in
+ * its middle.
  */
 #include "recorded_child.h"
 
 #include <pthread.h>
 #include <sys/syscall.h>
 
-#define WAIT_NS 100000000u /* as long as a job waits at most */
+#define WAIT_NS 100000000u /* the longest wait of a job */
 
 static _Atomic bool is_armed, is_held, is_free, was_told_early;
-static _Atomic uint32_t writes; /* of events, since it is armed */
-static _Atomic uint32_t go_at;	/* the value of gp_recorder.wake; 0: not known yet */
+static _Atomic uint32_t writes; /* of events, from the moment when it is armed */
+static _Atomic uint32_t go_at;	/* the value of gp_recorder.wake; 0: not set yet */
 
 static bool is_of_events(const void *from, size_t bytes)
 {
@@ -25,7 +26,7 @@ static bool is_done(void)
 	return atomic_load(&gp_control->flushes_done) == atomic_load(&gp_control->flushes_wanted);
 }
 
-/* The first write is held until somebody asks again, those that follow until they are free. */
+/* The first write is held until the next request, later ones until they are released. */
 static void hold(void)
 {
 	if (atomic_fetch_add(&writes, 1) == 0) {
@@ -73,7 +74,7 @@ static void ask_behind_an_event(void)
 	gp_leave();
 }
 
-/* The turn that serves the first of two has looked at the rings already. */
+/* The turn of the first request has already looked at the rings. */
 static void begin_two_in_a_turn(void)
 {
 	put_memory(GP_ALLOC, 0x1000);
@@ -97,7 +98,7 @@ static void two_in_a_turn(void)
 	await_done();
 }
 
-/* Where a kill would take the rings along the job waits for its own event, not for another's. */
+/* If a kill would remove the rings, the job waits for its own event, and not for another one. */
 static void two_in_a_turn_of_private_rings(void)
 {
 	begin_two_in_a_turn();
@@ -124,7 +125,7 @@ static void *fly(void *argument)
 	return argument;
 }
 
-/* All that this thread commits is behind a number that nobody knows yet. */
+/* All events of this thread come after a number that is still unpublished. */
 static void behind_a_number_in_flight(void)
 {
 	pthread_t thread;
@@ -136,7 +137,7 @@ static void behind_a_number_in_flight(void)
 	for (unsigned turns = 0; turns < 4; turns++) {
 		uint32_t seen = atomic_load(&gp_recorder.progress);
 		gp_futex_wait(&gp_recorder.progress, seen, 1000000000u);
-		/* a number that is too late is passed over */
+		/* a number that comes too late is skipped */
 		CHECK(!is_done() || is_all_written());
 	}
 	atomic_store(&is_to_land, true);

@@ -1,8 +1,8 @@
 /*
- * A thread takes its ring. A signal handler of the job that jumps out of that leaves no ring behind
- * which no thread writes to.
+ * A thread takes its ring. If a signal handler of the job jumps out of that, no ring stays behind
+ * without a thread that writes to it.
  */
-/* ThreadSanitizer delivers signals later than they come. */
+/* ThreadSanitizer delays signals. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
 #include "recorded_child.h"
@@ -12,9 +12,9 @@
 #include <setjmp.h>
 #include <signal.h>
 
-#define NEVER_THERE 2 /* exit status: the thread did not come to `jump_at` */
+#define NEVER_THERE 2 /* exit status: the thread did not reach `jump_at` */
 
-/* What a thread can have done with a ring that it is about to have. */
+/* How far a thread can be with the ring that it takes. */
 enum stage { NONE_YET, STATE_CHANGED, THREAD_NOTED, STAGES };
 static enum stage jump_at;
 
@@ -36,7 +36,7 @@ static void allocate_once(void)
 	gp_leave();
 }
 
-/* Rings in use; `unnoted`: of which no thread is known. */
+/* Rings in use; `unnoted`: those without a noted thread. */
 static unsigned count_rings(unsigned *unnoted)
 {
 	const uint32_t rings = atomic_load(&gp_control->rings);
@@ -115,6 +115,6 @@ int main(void)
 #else
 int main(void)
 {
-	return 0; /* only there is a handler run between two instructions */
+	return 0; /* only x86-64 runs a handler between two instructions */
 }
 #endif

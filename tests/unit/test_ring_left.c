@@ -1,8 +1,8 @@
 /*
- * The next recorder moves the ring of a killed process beside its recording, on a disk where each
- * write takes longer than the time between two turns: the job's events and its end do not wait for
- * that. What the recorder writes goes through this file. Rings whose recordings are gone are
- * removed when they are old, or when they hold too much.
+ * The next recorder moves the ring of a killed process beside its recording. On this disk each
+ * write takes longer than the time between two turns. The job's events and its end do not wait for
+ * that. The recorder's writes go through this file. Rings without recordings are removed when they
+ * are old, or when they hold too much.
  */
 #include "recorded_child.h"
 
@@ -17,8 +17,8 @@
 #include <linux/magic.h>
 
 #define SLOW_NS 6000000	  /* a turn is due after 5 ms */
-#define PIECES_AT_END 20u /* the end waits for 100 ms: 17 of them, and what is under way */
-#define PIECES_LEAST 30u  /* that the dead process left */
+#define PIECES_AT_END 20u /* the end waits for 100 ms: 17 pieces, and those in progress */
+#define PIECES_LEAST 30u  /* pieces that the dead process left */
 #define RECORDS_A_PIECE 512u
 
 static _Atomic bool is_disk_slow, waits_for_end, is_starved;
@@ -174,7 +174,7 @@ static void record_and_clear(void)
 	await_end();
 }
 
-/* A job of a directory of its own, "0" to "4", is killed. */
+/* A job in a directory of its own, "0" to "4", is killed. */
 static void kill_in(unsigned place)
 {
 	char path[128], recording[32];
@@ -196,7 +196,7 @@ static void remove_place(unsigned place)
 	assert_int_equal(rmdir(path), 0);
 }
 
-/* The ring that a job of this place left, if it is where all rings are. */
+/* The ring that a job of this place left, if it lies in the folder of all rings. */
 static bool find_ring(unsigned place, char *path, size_t capacity)
 {
 	char pattern[128], output[128], name[32];

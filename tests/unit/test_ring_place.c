@@ -1,7 +1,7 @@
 /*
- * The rings lie in a shared file only where a store into reserved space can never fail. A store
- * into a mapping of a full BTRFS can: the file system writes to a new place, and the job gets
- * SIGBUS. So there the rings are private memory. And a number whose file has changed is the job's.
+ * The rings lie in a shared file only if a store into reserved space can never fail. A store into a
+ * mapping of a full BTRFS can: the file system writes to a new place, and the job gets SIGBUS.
+ * There the rings are private memory. A descriptor whose file has changed belongs to the job.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +69,7 @@ static void not_where_a_store_may_fail(void **state)
 	assert_false(is_shared_on(NFS_SUPER_MAGIC));
 }
 
-/* a file of the job's, which takes the number `fd` over */
+/* opens a file of the job on the descriptor `fd` */
 static int give_to_the_job(int fd)
 {
 	char path[] = "/tmp/gpuprof-jobs-file.XXXXXX";
@@ -89,7 +89,7 @@ static void assert_untouched(int job, int fd)
 	assert_int_equal(st.st_size, 6);
 	assert_int_equal(pread(job, text, sizeof text, 0), 6);
 	assert_string_equal(text, "theirs");
-	assert_int_equal(close(fd), 0); /* nobody else closed it */
+	assert_int_equal(close(fd), 0); /* the recorder has not closed it */
 	close(job);
 }
 

@@ -1,6 +1,6 @@
 /*
- * How many rings a turn of the drain thread makes: one for each thread that waits, as far as that
- * keeps the rings that are there from being written for 10 ms at most. Time is the test's own.
+ * The number of rings that a turn of the drain thread makes: one for each waiting thread. The turn
+ * delays the writing of present rings by at most 10 ms. The test has a clock of its own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #define WAITERS 200u
 
 static struct gp_recorder recorder;
-static long now_ns, step_ns; /* a step each time that the clock is read */
+static long now_ns, step_ns; /* a step at each read of the clock */
 
 int clock_gettime(clockid_t clock, struct timespec *out)
 {
@@ -64,7 +64,7 @@ static void a_herd_is_served_in_one_turn(void **state)
 	open_recorder(0);
 	assert_false(gp_rings_tend(&recorder));
 	assert_int_equal(rings_for_jobs(), WAITERS);
-	/* those that are there are enough */
+	/* the present rings are enough */
 	assert_false(gp_rings_tend(&recorder));
 	assert_int_equal(rings_for_jobs(), WAITERS);
 	close_recorder();

@@ -1,4 +1,4 @@
-/* Rows by hash against a plain search: equal hashes of different rows, growing, sorting. */
+/* Rows by hash against a plain search: equal hashes of different rows, growth, sorting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@ struct word {
 	unsigned count;
 };
 
-/* `kept` bits of the hash: the fewer, the more rows share one. */
+/* `kept` bits of the hash: the fewer, the more rows share one hash. */
 static struct word *word_of(struct gp_row_table *t, uint64_t key, uint32_t kept)
 {
 	const uint32_t hash = gp_row_hash(key) & kept;
@@ -66,7 +66,7 @@ static void rows_are_found_again(void **state)
 	}
 }
 
-/* What comes one after the other is spread: few places are looked at. */
+/* Consecutive keys are spread: a search looks at few places. */
 static void near_keys_do_not_crowd(void **state)
 {
 	(void)state;
@@ -91,7 +91,7 @@ struct number {
 	unsigned value;
 };
 
-/* What is dropped is gone, what is left is found, and no row is there twice. */
+/* A dropped row is gone, the others are found, and no row occurs twice. */
 static void rows_of_keys_come_and_go(void **state)
 {
 	(void)state;
@@ -124,7 +124,7 @@ static void rows_of_keys_come_and_go(void **state)
 	free(value);
 }
 
-/* A run of places over the end of the array, of which each row is dropped in turn. */
+/* A run of places across the end of the array; each row of it is dropped in turn. */
 static void index_keeps_what_others_put_off(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /*
- * A recording that is read while its job runs: what a slow drain thread has not written yet is in
- * the rings, and what is shown is a moment that was.
+ * A recording that is read while its job runs. Events that a slow drain thread has not written yet
+ * are in the rings, and the reader shows one consistent moment.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #include "read/regular_file.h"
 #include "recording_writer.h"
 
-#define LATE_NS 60000000000u /* the drain thread had nothing of the processor for so long */
+#define LATE_NS 60000000000u /* the drain thread got no processor time for so long */
 
 /* The job: a ring for each thread, and a process that holds their lock. */
 struct job {
@@ -30,7 +30,7 @@ static void job_start(struct job *job, struct writer *w, const char *name)
 	int ready[2], done[2];
 	char byte = 0;
 	writer_open(w, name, 0, 0);
-	static unsigned jobs; /* one that failed keeps its lock */
+	static unsigned jobs; /* a failed job keeps its lock */
 	snprintf(job->path, sizeof job->path, "%s/gpuprof-ring-%u-%u-%u", directory,
 		 (unsigned)getuid(), w->header.pid, ++jobs);
 	assert_int_equal(pipe(ready) | pipe(done), 0);
@@ -63,7 +63,7 @@ static void job_start(struct job *job, struct writer *w, const char *name)
 	unsigned char header[GP_FILE_HEADER];
 	gp_file_header_encode(&w->header, header);
 	assert_int_equal(pwrite(w->fd, header, sizeof header, 0), sizeof header);
-	/* the rings are about to wrap, and go on in the last region after some records */
+	/* the rings are about to wrap, and to continue in the last region after some records */
 	for (unsigned t = 0; t < 4; t++) {
 		struct gp_ring *ring = ring_of(job, t);
 		atomic_store(&ring->tail, GP_REGION_SLOTS(0u) - 1);
@@ -76,7 +76,7 @@ static void job_start(struct job *job, struct writer *w, const char *name)
 	c->magic = GP_CONTROL_MAGIC;
 }
 
-/* What of a thread is not in the file is in its ring. */
+/* Events of a thread that are not in the file are in its ring. */
 static void hold_back(const struct job *job, const struct writer *w)
 {
 	for (unsigned t = 0; t < 4; t++) {
@@ -108,7 +108,7 @@ static void job_end(struct job *job, struct writer *w)
 	writer_close(w, false);
 }
 
-/* One allocates, another frees, and the driver gives the same address out again. */
+/* One thread allocates, another frees, and the driver returns the same address again. */
 static void hand_over(struct writer *w, unsigned from, unsigned to, unsigned times)
 {
 	for (unsigned i = 0; i < times; i++) {
@@ -123,7 +123,10 @@ static void hand_over(struct writer *w, unsigned from, unsigned to, unsigned tim
 	}
 }
 
-/* The first `events` MEMORY events are shown, nothing after them, and nobody is blamed. */
+/*
+ * The first `events` MEMORY events are shown, later ones are not. There are no anomalies and no
+ * damage.
+ */
 static void assert_shown(const struct writer *w, uint64_t events, unsigned uncertains)
 {
 	const struct gp_info *info;
@@ -159,7 +162,7 @@ static void a_thread_may_be_behind_for_long(void **state)
 	hold_back(&job, &w);
 	w.time += LATE_NS;
 	write_rest(&job, &w, 1);
-	/* of what was handed over since the second's block, the allocation alone is there */
+	/* of the events handed over since the second's block, only the allocation is there */
 	assert_shown(&w, 201, 0);
 	write_rest(&job, &w, 2);
 	assert_shown(&w, 400, 0);
@@ -182,7 +185,7 @@ static void the_first_event_may_be_behind(void **state)
 	job_end(&job, &w);
 }
 
-/* A loss was told, but what its thread's neighbour did then is no part of it. */
+/* A loss was recorded; later events of the neighbouring thread do not count as lost. */
 static void what_is_behind_is_not_lost(void **state)
 {
 	(void)state;
@@ -204,7 +207,7 @@ static void what_is_behind_is_not_lost(void **state)
 	job_end(&job, &w);
 }
 
-/* A number whose thread never came to publish it, passed over long ago, ends no report. */
+/* A number that its thread never publishes was skipped long ago: reports do not end there. */
 static void a_number_passed_over_is_not_awaited(void **state)
 {
 	(void)state;
@@ -229,7 +232,7 @@ static void a_number_passed_over_is_not_awaited(void **state)
 	job_end(&job, &w);
 }
 
-/* Likewise where a replay begins in the middle: a checkpoint, and the first event behind it. */
+/* The same if a replay begins in the middle: a checkpoint, and the first event after it. */
 static void a_segment_that_is_sought_may_be_behind(void **state)
 {
 	(void)state;
@@ -266,7 +269,7 @@ static void a_segment_that_is_sought_may_be_behind(void **state)
 	job_end(&job, &w);
 }
 
-/* Root may open any file; what opens it to write can tell its owner, as a lease does. */
+/* Root may open any file. Opening a file to write may notify its owner, as a lease does. */
 static void a_file_of_another_user_is_not_opened_to_write(void **state)
 {
 	(void)state;

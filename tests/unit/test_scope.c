@@ -1,4 +1,4 @@
-/* What is captured: the words that say it, and what readers know of it afterwards. */
+/* Capture rules: the words of the options, and the spans that readers report. */
 #include "format/scope_rule.h"
 #include "recording_writer.h"
 
@@ -112,7 +112,7 @@ static void what_contradicts_itself_is_refused(void **state)
 	(void)state;
 	static const struct {
 		const char *delay, *duration, *range, *end;
-		enum gp_scope_word word; /* GP_SCOPE_WORD_NONE: fine */
+		enum gp_scope_word word; /* GP_SCOPE_WORD_NONE: all words are valid */
 		bool is_limited;
 	} rows[] = {
 		{ "", "", "", "", GP_SCOPE_WORD_NONE, false },
@@ -184,7 +184,7 @@ static void what_follows_the_last_span(void **state)
 	}
 }
 
-/* ---- what readers know ---- */
+/* ---- spans of the reader ---- */
 
 static void change(struct writer *w, bool is_open, uint64_t number, unsigned by, uint64_t since)
 {
@@ -212,7 +212,7 @@ static void without_a_word_all_was_captured(void **state)
 	gp_recording_close(r);
 }
 
-/* Two spans, the second over the border of a segment; what came between them was outside. */
+/* Two spans, the second across the border of a segment; events between them were outside. */
 static void spans_are_told(void **state)
 {
 	(void)state;
@@ -277,7 +277,7 @@ static void the_first_end_tells_since_when(void **state)
 	gp_recording_close(r);
 }
 
-/* Of two threads the one that was first may write last: then its change is over already. */
+/* Of two threads the first one may write last: then its change is outdated. */
 static void a_change_that_was_overtaken_says_nothing(void **state)
 {
 	(void)state;
@@ -297,7 +297,7 @@ static void a_change_that_was_overtaken_says_nothing(void **state)
 	gp_recording_close(r);
 }
 
-/* A flight recorder forgets spans, never how many there were and how long they took. */
+/* A flight recorder overwrites spans, but keeps their number and total time. */
 static void figures_outlive_what_is_overwritten(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /*
- * What ranges of the job mean for what is captured, seen by the job itself (are its launches
- * recorded?) and by readers. Each test runs in a forked child: a process records once.
+ * The effect of the job's ranges on captures, as the job itself sees it (are its launches
+ * recorded?) and as readers see it. Each test runs in a forked child: a process records once.
  */
 #include "captured_child.h"
 
@@ -15,12 +15,12 @@ static void once(void)
 	CHECK(!is_launch_recorded());
 	push("step");
 	CHECK(is_launch_recorded());
-	push("step"); /* inside it is one like any other */
+	push("step"); /* inside the span it is a range like any other */
 	pop();
 	CHECK(is_launch_recorded());
 	pop();
 	CHECK(!is_launch_recorded());
-	push("step"); /* the first was asked for */
+	push("step"); /* the rule is for the first one only */
 	CHECK(!is_launch_recorded());
 	pop();
 	pop();
@@ -43,7 +43,9 @@ static void without_end(void)
 	CHECK(is_launch_recorded());
 }
 
-/* Ranges begin no recording; what they opened by then it begins with. */
+/*
+ * A range alone does not begin a recording; a recording begins inside the span that ranges opened.
+ */
 static void before_the_first_event(void)
 {
 	push("step");
@@ -61,13 +63,13 @@ static void crossed(void)
 	push_of(GP_RANGE_TORCH, 0, "above");
 	CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == 2);
 	push_of(GP_RANGE_TORCH, 0, "above");
-	pop(); /* the opener, which lies below another */
+	pop(); /* the range that opened the span, below another range */
 	CHECK(!is_launch_recorded());
 	CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == 1);
 	CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == 0);
 }
 
-/* What lies below the opener goes first: its own end is still known. */
+/* A range below the opener ends first: the opener's own end is still recognized. */
 static void crossed_below(void)
 {
 	push_of(GP_RANGE_TORCH, 0, "below");
@@ -126,7 +128,7 @@ static void *end_kept(void *unused)
 	return unused;
 }
 
-/* The opener ends on another thread, and once more out of turn: what is captured ends with it. */
+/* The opener ends on another thread, and once more out of turn: the span ends with it. */
 static void kept_by_others(void)
 {
 	pthread_t thread;
@@ -193,7 +195,7 @@ static void started_steps(void)
 	}
 }
 
-/* The child goes on in its parent's range, and ends it for itself. */
+/* The child continues in its parent's range, and ends it only for itself. */
 static void forked(void)
 {
 	char path[128];
@@ -223,10 +225,12 @@ static void *end_a_former_one(void *unused)
 	(void)unused;
 	push("step");
 	CHECK(is_launch_recorded());
-	return NULL; /* where the thread's ranges end */
+	return NULL; /* the thread's ranges end here */
 }
 
-/* By the clock its span is over before it ends, which is no business of the next one. */
+/*
+ * The clock ends a span before its range does. That end of the range does not affect the next span.
+ */
 static void in_turn(void)
 {
 	pthread_t thread;
@@ -237,11 +241,11 @@ static void in_turn(void)
 	pop();
 	pthread_create(&thread, NULL, end_a_former_one, NULL);
 	pthread_join(thread, NULL);
-	CHECK(!is_launch_recorded()); /* it ended its own */
+	CHECK(!is_launch_recorded()); /* it ended its own span */
 	const struct gp_range range = { .source = GP_RANGE_NVTX, .text = "step", .bytes = 4 };
 	const uint64_t number = gp_range_start(&range);
 	CHECK(is_launch_recorded());
-	pop(); /* the first one */
+	pop(); /* the first range */
 	CHECK(is_launch_recorded());
 	gp_range_end(GP_RANGE_NVTX, number);
 	CHECK(!is_launch_recorded());
@@ -253,7 +257,7 @@ static void await_outside(void)
 		sched_yield();
 }
 
-/* The same of ranges with numbers, and of both kinds in turn. */
+/* The same for ranges with numbers, and for both kinds in turn. */
 static void started_in_turn(void)
 {
 	const uint64_t first = start("step");
@@ -274,7 +278,7 @@ static void started_in_turn(void)
 	CHECK(!is_launch_recorded());
 }
 
-/* What is not kept has no end: it opens nothing, or what it opened ends at once. */
+/* A range that is not kept has no recorded end: it opens no span, or a span that ends at once. */
 static void without_a_place(void)
 {
 	static uint64_t number[2 * GP_RANGES_STARTED];
@@ -313,14 +317,17 @@ static void *try_elsewhere(void *unused)
 	return NULL;
 }
 
-/* Of this process: it is finished while the job goes on. */
+/* Waits until the capture is finished; the job continues. */
 static void await_end(void)
 {
 	while (atomic_load(&gp_recorder.state) != GP_RECORDER_ENDED)
 		sched_yield();
 }
 
-/* The rings take no more than a reader would find in them; who holds one may write to it. */
+/*
+ * The rings accept no events that readers would find; a thread that has a ring may still write to
+ * it.
+ */
 static void go_on(void)
 {
 	pthread_t thread;
@@ -373,7 +380,7 @@ static void ended_after_steps(void)
 	go_on();
 }
 
-/* By the clock alone, on the drain thread. */
+/* Ended only by the clock, on the drain thread. */
 static void ended_in_time(void)
 {
 	CHECK(is_launch_recorded());
@@ -405,7 +412,7 @@ static void ranges_open_and_close(void **state)
 	assert_recorded("twice.gpr", 2, 2, 8, GP_SCOPE_BY_RANGE);
 	record("open.gpr", "nvtx:step", "none", without_end);
 	assert_recorded("open.gpr", 1, 1, 1, GP_SCOPE_BY_RANGE);
-	/* of the first nothing was seen: it is not the one that was asked for */
+	/* of the first range no event was recorded: it does not count */
 	record("before.gpr", "nvtx:step", "", before_the_first_event);
 	assert_recorded("before.gpr", 1, 1, 2, GP_SCOPE_BY_RANGE);
 	record("started.gpr", "nvtx:step", "", started);
@@ -487,7 +494,7 @@ static void the_recording_ends_with_the_last_span(void **state)
 	assert_recorded("steps_stop.gpr", 1, 2, 3, GP_SCOPE_BY_STEP);
 	assert_int_equal(ended_by("steps_stop.gpr"), GP_SCOPE_BY_STEP);
 	assert_int_equal(ended_by("steps.gpr"), 0);
-	setenv("GPUPROF_DURATION", "1s", 1); /* not over before a slow job begins */
+	setenv("GPUPROF_DURATION", "1s", 1); /* longer than the start of a slow job */
 	record("time.gpr", "", "stop", ended_in_time);
 	unsetenv("GPUPROF_DURATION");
 	assert_int_equal(ended_by("time.gpr"), GP_SCOPE_BY_DURATION);

@@ -1,6 +1,6 @@
 /*
- * Threads that end with ranges open which opened what is captured, or which end a step: what is
- * open ends with its thread, and once.
+ * Threads that end with open ranges which opened a span, or which end a step: the ranges end with
+ * their thread, and only once.
  */
 #include "captured_child.h"
 
@@ -22,7 +22,7 @@ static void *push_and_wait(void *text)
 	return NULL;
 }
 
-/* It has no event of its own: before the recording begins, and after. */
+/* The thread has no event of its own: before the recording begins, and after. */
 static void left_by_a_thread(void)
 {
 	pthread_t thread;
@@ -101,7 +101,7 @@ static void *end_both(void *unused)
 	return unused;
 }
 
-/* Its end finds that what lies below it has ended, and what lies above it, on another thread. */
+/* When the opener ends, the ranges below and above it have ended on another thread. */
 static void opener_moves_down(void)
 {
 	pthread_t thread;

@@ -1,11 +1,12 @@
-/* What is asked again while a recording is written over, and how often. */
+/* Repeated attempts to read a recording that is being overwritten, and their number. */
 #include "recording_writer.h"
 
 #include "analyze/settle.h"
 
 struct asked {
 	struct gp_recording *recording;
-	unsigned overtaken, attempts, forgotten; /* by so many attempts; so often */
+	/* overtaken attempts, all attempts, calls of forget() */
+	unsigned overtaken, attempts, forgotten;
 	enum gp_status fails;
 };
 
@@ -44,7 +45,7 @@ static void an_answer_stands_when_nothing_was_written_over(void **state)
 	ask(3, GP_OK, 4);
 }
 
-/* A ring that turns over faster than it can be read: what was read last is better than nothing. */
+/* A ring is overwritten faster than it can be read: the last result is returned. */
 static void the_last_of_many_answers_stands(void **state)
 {
 	(void)state;

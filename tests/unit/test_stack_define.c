@@ -1,6 +1,6 @@
 /*
- * What a stack id needs is told whole, parents first, once a segment; entries of a dead process
- * that make no sense are left out.
+ * Definitions of a stack id are recorded completely, parents first, once a segment. Invalid entries
+ * of a dead process are left out.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ static void whole_parents_first_and_once(void **state)
 	assert_int_equal(told[6].call_stack.why_python, GP_WHY_TRUNCATED);
 	gp_stack_define(&define, 9);
 	assert_int_equal(number, 7);
-	/* another stack over the same frames needs itself alone */
+	/* another stack with the same frames: only its own definition is missing */
 	entries[10].kind = GP_STACK_STACK;
 	entries[10].stack.native = 2;
 	gp_stack_define(&define, 10);
@@ -112,13 +112,13 @@ static void nonsense_is_left_out(void **state)
 {
 	(void)state;
 	gp_stack_define(&define, 0);
-	gp_stack_define(&define, 3); /* a frame is no stack */
+	gp_stack_define(&define, 3); /* a frame is not a stack */
 	gp_stack_define(&define, MOST);
 	gp_stack_define(&define, UINT32_MAX);
 	assert_int_equal(number, 0);
 	entries[2].parent = 3;		/* in a circle */
-	entries[8].python.code = 9;	/* from the future */
-	entries[5].parent = UINT32_MAX; /* a text longer than all */
+	entries[8].python.code = 9;	/* a later entry */
+	entries[5].parent = UINT32_MAX; /* a text longer than the table */
 	entries[7].parent = 1;		/* of another kind */
 	gp_stack_define(&define, 9);
 	assert_int_equal(told[0].aux, 2);
@@ -133,7 +133,7 @@ static const struct gp_stack_entry *entry_of_eight(void *context, uint32_t id)
 	return entry(context, id);
 }
 
-/* A damaged ring: the rows of a text run past the last entry. */
+/* A damaged ring: the rows of a text go beyond the last entry. */
 static void a_text_longer_than_the_table(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /*
- * Native and Python chains laid into each other: each run of Python frames at the native frame that
- * runs it; where nothing is marked nothing is guessed.
+ * Native and Python chains merged: each run of Python frames at the native frame that runs it.
+ * Without marks the places are not guessed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void runs_stand_at_their_frames(void **state)
 	const struct gp_call_stack both = { 5, 3, GP_WHY_WHOLE, GP_WHY_WHOLE };
 	assert_string_equal(merged(&both, native, python, 40), "1ab23c45");
 	assert_string_equal(merged(&both, native, python, 4), "1ab2");
-	/* native frames end early: what is left is further out */
+	/* native frames end early: the other frames are further out */
 	const struct gp_call_stack cut = { 3, 3, GP_WHY_TRUNCATED, GP_WHY_WHOLE };
 	assert_string_equal(merged(&cut, native, python, 40), "1ab23c");
 	/* at the innermost Python function */
@@ -78,7 +78,10 @@ static void interpreter_is_folded(void **state)
 	assert_string_equal(frame[1].function, "main");
 }
 
-/* Below Python's first frame alone: a program without Python is shown from its start. */
+/*
+ * Only the frames outside of Python's first frame: a program without Python is shown from its
+ * start.
+ */
 static void what_starts_python_is_folded(void **state)
 {
 	(void)state;
@@ -125,19 +128,19 @@ static void modules_by_number(void **state)
 	assert_memory_equal(m->build_id, "\x00\xff\x1a", 3);
 	assert_int_equal(m->since, 7);
 	assert_int_equal(m->until, 0);
-	/* the newest word holds */
+	/* the newest record is valid */
 	record.time = 100;
 	record.module.until = 9;
 	assert_int_equal(gp_module_list_add(&list, &record, "- /lib/a b.so"), GP_OK);
 	assert_int_equal(list.module[300].until, 9);
 	assert_int_equal(list.module[300].build_id_bytes, 0);
-	/* so does the later end of two words at one time */
+	/* of two records with one time, the later end is valid */
 	record.module.until = 10;
 	assert_int_equal(gp_module_list_add(&list, &record, "- /lib/a b.so"), GP_OK);
 	record.module.until = 9;
 	assert_int_equal(gp_module_list_add(&list, &record, "- /lib/a b.so"), GP_OK);
 	assert_int_equal(list.module[300].until, 10);
-	/* they are heard again after a rewind, and change nothing */
+	/* after a rewind they are read again, and change no result */
 	const uint64_t changes = list.changes;
 	assert_int_equal(changes, 3);
 	for (record.time = 0; record.time <= 100; record.time += 100) {
@@ -147,7 +150,7 @@ static void modules_by_number(void **state)
 	assert_int_equal(list.module[300].until, 10);
 	assert_int_equal(list.changes, changes);
 	record.time = 200;
-	/* damaged ones teach nothing */
+	/* damaged records are ignored */
 	static const char *const bad[] = { "", "00ff", "00ff ", NULL };
 	for (unsigned k = 0; k < 4; k++)
 		assert_int_equal(gp_module_list_add(&list, &record, bad[k]), GP_OK);

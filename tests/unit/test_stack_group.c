@@ -1,4 +1,4 @@
-/* Groups by stack: which stacks are one, and that no two groups are called the same. */
+/* Groups by stack: which stacks are one group, and that no two groups have the same name. */
 #include "python_stacks.h"
 
 #define SITE "/opt/venv/lib/python3.12/site-packages/"
@@ -67,7 +67,7 @@ static void groups_of_one_line_say_where_they_part(void **state)
 	gp_groups_free(&groups);
 }
 
-/* A helper that all call is told already: what tells them apart is who called it. */
+/* The common helper is already in the name; the callers separate the groups. */
 static void a_line_is_not_said_to_come_by_way_of_itself(void **state)
 {
 	(void)state;
@@ -89,7 +89,7 @@ static void a_line_is_not_said_to_come_by_way_of_itself(void **state)
 	gp_groups_free(&groups);
 }
 
-/* What a person is not shown makes no difference, unless all is asked for. */
+/* Frames that reports do not show make no difference, except if all frames are requested. */
 static void stacks_that_differ_in_plumbing_are_one(void **state)
 {
 	(void)state;
@@ -117,7 +117,7 @@ static void stacks_that_differ_in_plumbing_are_one(void **state)
 	}
 }
 
-/* How deep a recursion was makes no difference either. */
+/* The depth of a recursion makes no difference. */
 static void a_recursion_is_one_group_at_any_depth(void **state)
 {
 	(void)state;
@@ -138,7 +138,7 @@ static void a_recursion_is_one_group_at_any_depth(void **state)
 	gp_groups_free(&groups);
 }
 
-/* Where they part no key has room to say: they are counted. */
+/* Their difference does not fit into a key: they are numbered. */
 static void groups_that_nothing_tells_apart_are_numbered(void **state)
 {
 	(void)state;
@@ -155,7 +155,7 @@ static void groups_that_nothing_tells_apart_are_numbered(void **state)
 	gp_groups_free(&groups);
 }
 
-/* A cut stack does not look whole; one that lacks only what no person is shown does. */
+/* A cut stack is marked as cut, except if it lacks only frames that reports do not show. */
 static void what_is_cut_says_so(void **state)
 {
 	(void)state;
@@ -191,7 +191,7 @@ static void what_is_cut_says_so(void **state)
 	gp_recording_close(r);
 }
 
-/* The keys of stacks without a frame, by what the recorder told of them; `refusal`: of a fact. */
+/* The keys of stacks without frames, by the reasons in the recording; `refusal`: text of a fact. */
 static void assert_why(enum gp_stack_why native, enum gp_stack_why python, enum gp_fact fact,
 		       const char *refusal, const char *wanted)
 {
@@ -236,7 +236,7 @@ static void what_has_no_frames_says_why(void **state)
 		   "no Python frames: this Python is not known");
 	assert_why(GP_WHY_OFF, GP_WHY_OFF, GP_FACT_NO_NATIVE, "libunwind was not found",
 		   "no native frames: libunwind was not found");
-	/* a thread without Python lacks nothing because of the interpreter */
+	/* for a thread without Python, the interpreter is not the reason of missing frames */
 	assert_why(GP_WHY_OFF, GP_WHY_NO_THREAD, GP_FACT_NO_PYTHON, unknown,
 		   "no Python frames: the thread runs no Python");
 	assert_why(GP_WHY_OFF, GP_WHY_OFF, 0, NULL, "no frames could be taken");
@@ -245,7 +245,9 @@ static void what_has_no_frames_says_why(void **state)
 		   "up");
 }
 
-/* A node may hide in missing native frames, but not where Python's are whole and call none. */
+/*
+ * Missing native frames may contain a node, but not if Python's frames are complete and call none.
+ */
 static void that_it_is_not_backward_is_said_when_it_is_sure(void **state)
 {
 	(void)state;
@@ -289,7 +291,7 @@ static void that_it_is_not_backward_is_said_when_it_is_sure(void **state)
 #define IN_MODULE 0x10000u
 #define NOWHERE 0x900000000u
 
-/* One stack of these addresses, outermost first up to a 0; what a reader shows of it. */
+/* One stack of these addresses, outermost first, ended by 0; the result is the reader's stack. */
 static void show_native(const uint64_t *pc, bool is_along, struct gp_stack *out,
 			struct gp_frame *frame)
 {
@@ -329,7 +331,10 @@ static void show_native(const uint64_t *pc, bool is_along, struct gp_stack *out,
 	gp_recording_close(r);
 }
 
-/* Along frame pointers alone: by rules an address of no module was made at run time. */
+/*
+ * Only for walks along frame pointers: with rules, an address in no module is code made at run
+ * time.
+ */
 static void what_frame_pointers_lead_astray_to_is_no_frame(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* What follows in a turn that repeats is guessed, also where the last stack alone does not tell. */
+/* The next stack of a repeating turn is predicted, even if the last stack alone is ambiguous. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "record/stacks/stack_predictor.h"
 
-/* The stacks of two layers and what stands between, as a backward pass of a GPT has them. */
+/* The stacks of two layers and the stacks between them, as in a backward pass of a GPT. */
 static const uint16_t turn_of_layers[] = {
 	5, 5,  5,  6,  7,  8,  9,  9,  10, 6,  7,  8,  9,  9,  5, 5, 5, 6, 7, 8,
 	9, 9,  11, 12, 12, 13, 14, 15, 16, 12, 12, 17, 17, 18, 6, 7, 8, 9, 9, 5,
@@ -36,7 +36,7 @@ static unsigned right_in_a_turn(unsigned python)
 static void learns_a_turn(void **state)
 {
 	(void)state;
-	/* as long as there is no memory for more there is one guess */
+	/* without memory for more there is one guess */
 	gp_stack_predictor_init(&turn);
 	assert_in_range(right_in_a_turn(0), 0, STACKS / 2);
 	assert_ptr_equal(gp_stack_predictor_next(&turn), &turn.only);

@@ -1,6 +1,6 @@
 /*
- * The trie of stacks: the same chain is the same id, others are others, whoever made them; a full
- * table refuses and counts.
+ * The trie of stacks: equal chains have one id, different chains have different ids, from any
+ * thread. A full table refuses new stacks and counts them.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -71,7 +71,7 @@ static void chains_share_their_outer_frames(void **state)
 	assert_int_equal(gp_stack_natives(0, one, 4), 4);
 	assert_int_equal(gp_stack_table_used(), 4);
 	memcpy(other, one, sizeof other);
-	other[2].runs_python = true; /* and so the frame below is another, too */
+	other[2].runs_python = true; /* therefore the frame below differs, too */
 	assert_int_equal(gp_stack_natives(0, other, 4), 4);
 	assert_int_equal(gp_stack_table_used(), 6);
 	assert_int_equal(other[1].id, one[1].id);
@@ -81,7 +81,7 @@ static void chains_share_their_outer_frames(void **state)
 	assert_int_equal(gp_stack_natives(one[1].id, one + 2, 2), 2);
 	assert_int_equal(gp_stack_table_used(), 6);
 	gp_stack_table_allow(false);
-	/* what has no room is given none, and what is known is still known */
+	/* without room new frames get no id, and old ones are still found */
 	while (gp_stack_table_used() < GP_STACK_CHUNK - 3)
 		assert_int_not_equal(native_below(7, 100 + gp_stack_table_used(), false), 0);
 	other[3].pc = 5;
@@ -90,7 +90,7 @@ static void chains_share_their_outer_frames(void **state)
 	other[2].pc = 7;
 	assert_int_equal(gp_stack_natives(0, other, 5), 2);
 	assert_int_equal(gp_stack_natives(0, one, 4), 4);
-	/* not for ever */
+	/* until there is room again */
 	assert_true(gp_stack_table_wants_chunk());
 	assert_true(gp_stack_table_add_chunk(1, chunks[1]));
 	assert_int_equal(gp_stack_natives(0, other, 5), 5);
@@ -150,7 +150,7 @@ static void code_keeps_its_text(void **state)
 		uint32_t id = gp_stack_code_add(0x5000, bytes, 17, text, bytes);
 		assert_true(gp_stack_table_used() > used);
 		assert_int_equal(gp_stack_code_add(0x5000, bytes, 17, text, bytes), id);
-		/* made anew somewhere else */
+		/* made again in another object */
 		assert_int_equal(gp_stack_code_add(0x6000, bytes, 17, text, bytes), id);
 		assert_int_not_equal(gp_stack_code_add(0x5000, bytes + 1000, 17, text, bytes), id);
 		const struct gp_stack_entry *e = gp_stack_table_entry(id);
@@ -178,11 +178,11 @@ static void full_table_refuses_and_counts(void **state)
 	for (uint64_t pc = 1; pc <= 5 * GP_STACK_CHUNK; pc++)
 		made += native_below(0, pc, false) != 0;
 	assert_int_equal(made, 4 * GP_STACK_CHUNK - 1);
-	/* what is there is still found */
+	/* earlier entries are still found */
 	assert_int_not_equal(native_below(0, 1, false), 0);
 }
 
-/* The drain thread did not come to map chunks: threads take their own, up to the same bound. */
+/* The drain thread is late with chunks: threads map their own, up to the same bound. */
 static void a_late_drain_costs_no_stack(void **state)
 {
 	(void)state;
@@ -195,7 +195,7 @@ static void a_late_drain_costs_no_stack(void **state)
 	assert_int_equal(gp_stack_table_used(), THREADS * OTHERS);
 	assert_int_equal(gp_stack_table_chunks(), 3);
 	assert_int_equal(gp_stack_table_own(), 2 * GP_STACK_CHUNK * sizeof(struct gp_stack_entry));
-	/* it comes now: numbers that are taken are left alone */
+	/* the drain thread comes now: numbers in use are left alone */
 	assert_false(gp_stack_table_add_chunk(1, chunks[1]));
 	assert_false(gp_stack_table_add_chunk(2, chunks[2]));
 	assert_true(gp_stack_table_add_chunk(3, chunks[3]));
@@ -206,7 +206,7 @@ static void a_late_drain_costs_no_stack(void **state)
 	assert_int_equal(gp_stack_table_used(), THREADS * OTHERS);
 }
 
-/* One frame that calls thousands of others fills its line of the index and those behind. */
+/* One frame that calls thousands of others fills its line of the index and the lines after it. */
 static void many_below_one_are_found_again(void **state)
 {
 	enum { MANY = 20000 };
@@ -273,7 +273,7 @@ static void threads_agree(void **state)
 	}
 }
 
-/* Where the lines of the index are full in a row, there is room elsewhere. */
+/* If several lines of the index are full in a row, other lines have room. */
 static void what_is_made_is_found_beside_full_lines(void **state)
 {
 	enum { PARENTS = 40000, CHILDREN = 4 };
@@ -281,7 +281,7 @@ static void what_is_made_is_found_beside_full_lines(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 4; i++)
 		assert_true(gp_stack_table_add_chunk(i, chunks[i]));
-	/* a chain, each of which then has more children */
+	/* a chain; each of its frames then gets more children */
 	for (unsigned turn = 0; turn < 2; turn++)
 		for (uint32_t i = 0; i < PARENTS * (1 + CHILDREN); i++) {
 			const uint32_t parent = i == 0	    ? 0 :

@@ -1,4 +1,4 @@
-/* When the table of stacks gets its chunks: the first always, others when there is room again. */
+/* When the table of stacks gets its chunks: the first always, others when there is room. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void a_refusal_does_not_stand_for_ever(void **state)
 	gp_stacks_maintain(&recorder);
 	assert_int_equal(gp_stack_table_chunks(), 1);
 	assert_int_equal(native_below(0, 1), 0);
-	recorder.chunk_refused_ns = 1; /* long ago, but there is no room still */
+	recorder.chunk_refused_ns = 1; /* long ago, but there is still no room */
 	gp_stacks_maintain(&recorder);
 	assert_int_equal(gp_stack_table_chunks(), 1);
 	assert_true(recorder.chunk_refused_ns > 1);
@@ -92,7 +92,7 @@ static void a_refusal_does_not_stand_for_ever(void **state)
 	gp_stacks_maintain(&recorder);
 	assert_int_equal(gp_stack_table_chunks(), 2);
 	assert_int_not_equal(native_below(0, 1), 0);
-	/* and so a thread need not wait for the drain thread either */
+	/* therefore a thread need not wait for the drain thread either */
 	fill_to(2 * GP_STACK_CHUNK);
 	assert_int_equal(gp_stack_table_chunks(), 3);
 	assert_int_equal(gp_stack_table_own(), 2 * MIB);

@@ -1,4 +1,4 @@
-/* Names of ranges: which are a step's, and which are the same but for numbers. */
+/* Names of ranges: names of steps, and names that are equal except for numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

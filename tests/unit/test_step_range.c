@@ -1,4 +1,6 @@
-/* Which ranges are steps: names that few turns have, ends that are missing, optimizers in a row. */
+/*
+ * The choice of the ranges that are steps: names of few turns, missing ends, optimizers in a row.
+ */
 #include "range_records.h"
 
 enum { TURN = 11, BATCH, SGD, ADAM, PROFILER };
@@ -27,7 +29,7 @@ static void launch(struct writer *w, unsigned launches)
 		put_launch(w, 1);
 }
 
-/* That many. */
+/* Expects so many steps from that source. */
 static void assert_steps_by(struct writer *w, size_t steps, enum gp_step_source source)
 {
 	struct gp_steps found;
@@ -62,7 +64,7 @@ static void a_profiler_names_a_few(void **state)
 	assert_steps_by(&w, 60, GP_STEPS_UPDATES);
 }
 
-/* "step" comes first in the list of names, but only what warms up is called so. */
+/* "step" comes first in the list of names, but only the warm-up has this name. */
 static void what_holds_most_is_believed(void **state)
 {
 	(void)state;
@@ -73,7 +75,7 @@ static void what_holds_most_is_believed(void **state)
 	for (unsigned k = 0; k < 50; k++)
 		in_range(&w, BATCH, 6 + k % 3);
 	assert_steps(&w, 50);
-	begin_job(&w, "batches.gpr"); /* of a step's batches the step is believed */
+	begin_job(&w, "batches.gpr"); /* "step" is chosen, and not the batches in it */
 	for (unsigned k = 0; k < 20; k++) {
 		put_push(&w, 1, STEP, GP_RANGE_NVTX);
 		for (unsigned batch = 0; batch < 4; batch++)
@@ -84,7 +86,7 @@ static void what_holds_most_is_believed(void **state)
 	assert_steps(&w, 20);
 }
 
-/* Whoever calls one range a step has one, whatever repeats in it. */
+/* A job with one range "step" has one step, for any repetition inside. */
 static void one_alone_is_one_step(void **state)
 {
 	(void)state;
@@ -99,7 +101,7 @@ static void one_alone_is_one_step(void **state)
 	}
 }
 
-/* One that is left out makes all that follow lie inside that one. */
+/* After a missing end all later ranges lie inside the open one. */
 static void an_end_is_missing(void **state)
 {
 	(void)state;
@@ -114,7 +116,7 @@ static void an_end_is_missing(void **state)
 	assert_steps(&w, 40);
 }
 
-/* A library's own "step" in the job's is no step more. */
+/* A library's own "step" inside a step of the job is not another step. */
 static void one_in_another_is_none(void **state)
 {
 	(void)state;

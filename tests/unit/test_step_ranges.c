@@ -1,12 +1,12 @@
-/* Steps that ranges tell: which ranges are the steps, of many that jobs open, and their bounds. */
+/* Steps from ranges: the choice among the many ranges of a job, and the bounds of the steps. */
 #include "step_story.h"
 
 /* ---- a pop is missing ---- */
 
 struct loss {
 	const char *what;
-	unsigned first, second; /* steps whose pop is left out */
-	bool is_inner;		/* that of a range in it */
+	unsigned first, second; /* steps without a pop */
+	bool is_inner;		/* the missing pop belongs to a range inside the step */
 	bool has_body;
 };
 
@@ -38,14 +38,14 @@ static void a_missing_pop_costs_no_steps(void **state)
 			if (!is_lost || l->is_inner)
 				pop(s);
 		}
-		/* what is never closed ends with the last work */
+		/* a range without an end lasts until the last work */
 		if (l->first == 99)
 			s->end = last;
 		expect_ranges(s);
 	}
 }
 
-/* A range of the same name inside each is a part; inside some, too. */
+/* A range of the same name inside a step is a part: inside each step, or inside some. */
 static void ranges_of_a_name_lie_in_each_other(void **state)
 {
 	(void)state;
@@ -66,7 +66,7 @@ static void ranges_of_a_name_lie_in_each_other(void **state)
 	}
 }
 
-/* With a pop missing, parts stay parts. */
+/* Parts stay parts, also with a missing pop. */
 static void a_missing_pop_leaves_parts_alone(void **state)
 {
 	(void)state;
@@ -85,9 +85,9 @@ static void a_missing_pop_leaves_parts_alone(void **state)
 	expect_ranges(s);
 }
 
-/* ---- some ranges are called steps, and are not ---- */
+/* ---- ranges that are called steps, and are not ---- */
 
-/* torch.profiler runs for a few steps, of a job that has ranges of its own, or has not. */
+/* torch.profiler runs for a few steps of a job, with or without ranges of the job itself. */
 static void a_profilers_steps_are_not_all(void **state)
 {
 	(void)state;
@@ -120,7 +120,7 @@ static void a_profilers_steps_are_not_all(void **state)
 	}
 }
 
-/* Without the optimizer's ranges: of what repeats, more is known. */
+/* Without the optimizer's ranges: repetition finds more steps. */
 static void a_few_ranges_are_not_all_that_repeats(void **state)
 {
 	(void)state;
@@ -178,7 +178,7 @@ static void evaluations_have_ranges(void **state)
 	}
 }
 
-/* They have the same name: those with an update are the steps. */
+/* They have the same name: only ranges with an update are steps. */
 static void evaluations_have_the_same_ranges(void **state)
 {
 	(void)state;
@@ -210,7 +210,7 @@ static void evaluations_have_the_same_ranges(void **state)
 	}
 }
 
-/* Ranges that come once in ten steps are not around these. */
+/* Ranges that come once in ten steps are not the steps. */
 static void a_range_now_and_then_is_no_step(void **state)
 {
 	(void)state;
@@ -246,7 +246,7 @@ static void a_range_is_a_step_with_some_updates(void **state)
 	expect_ranges(s);
 }
 
-/* The ranges begin after a few steps: the updates are all. */
+/* The ranges begin after a few steps: the updates show all steps. */
 static void ranges_that_begin_late_are_not_all(void **state)
 {
 	(void)state;
@@ -268,7 +268,7 @@ static void ranges_that_begin_late_are_not_all(void **state)
 	expect_updates(s);
 }
 
-/* A step is the optimizer's; where it has a range it begins with that. */
+/* An update ends each step. If a range contains the step, the step begins with that range. */
 static void micro_batches_are_parts(void **state)
 {
 	(void)state;
@@ -309,7 +309,7 @@ static void micro_batches_are_parts(void **state)
 	}
 }
 
-/* Each update has a range, and many of them have another around all. */
+/* Each update has a range, and many of these lie in another range around all. */
 static void of_two_ranges_the_one_with_one_update_is_the_step(void **state)
 {
 	(void)state;
@@ -332,7 +332,7 @@ static void of_two_ranges_the_one_with_one_update_is_the_step(void **state)
 
 /* ---- threads ---- */
 
-/* Two models at once, each on a thread of its own: those of the one are the steps. */
+/* Two models at once, each on a thread of its own: the ranges of one thread are the steps. */
 static void threads_that_do_the_same_are_one(void **state)
 {
 	(void)state;
@@ -384,7 +384,7 @@ static void threads_that_do_the_same_are_one(void **state)
 	}
 }
 
-/* Who loads data runs ahead, and names its batches as the steps are, or better. */
+/* A data loader runs ahead; its batches have the name of the steps, or a better one. */
 static void a_loaders_ranges_are_no_steps(void **state)
 {
 	(void)state;
@@ -407,9 +407,9 @@ static void a_loaders_ranges_are_no_steps(void **state)
 		}
 }
 
-/* ---- what is kept is not all ---- */
+/* ---- overwritten events ---- */
 
-/* The step under way when what is kept begins is none: its begin is not there. */
+/* The first kept events lie in the middle of a step: without its begin it is not a step. */
 static void a_step_that_is_cut_is_none(void **state)
 {
 	(void)state;
@@ -450,7 +450,7 @@ static void a_step_that_is_cut_is_none(void **state)
 	}
 }
 
-/* Started ones may end on another thread, or lie across each other. */
+/* Started ranges may end on another thread, or cross each other. */
 static void steps_are_started_and_ended(void **state)
 {
 	(void)state;
@@ -511,7 +511,7 @@ static void tell_anything(struct story *s)
 	}
 }
 
-/* Whatever it is: steps come one after the other. */
+/* For any ranges: steps come one after the other. */
 static void steps_follow_each_other(void **state)
 {
 	(void)state;

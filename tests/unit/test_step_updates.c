@@ -1,11 +1,14 @@
-/* Steps by what PyTorch tells of optimizers, gradients and its engine: which updates are one. */
+/*
+ * Steps from PyTorch's ranges of optimizers, gradients and its engine: which updates belong to one
+ * step.
+ */
 #include "step_story.h"
 
 struct pair {
 	const char *first, *second;
-	unsigned every;	   /* of turns the second one steps in */
-	bool is_told;	   /* backwards are */
-	bool has_trifle;   /* between the two */
+	unsigned every;	   /* turns from one step of the second optimizer to the next */
+	bool is_told;	   /* the ranges of backwards are recorded */
+	bool has_trifle;   /* one kernel between the two */
 	bool clears_apart; /* zero_grad after each of them */
 };
 
@@ -85,7 +88,7 @@ static void many_optimizers_of_a_name_are_of_one_step(void **state)
 	}
 }
 
-/* One takes the place of the other. */
+/* One replaces the other. */
 static void an_optimizer_is_followed_by_another(void **state)
 {
 	(void)state;
@@ -126,7 +129,7 @@ static void clearing_twice_makes_no_two_steps(void **state)
 	expect_updates(s);
 }
 
-/* The optimizer is called with what does all the rest: Lightning once, LBFGS many times. */
+/* The optimizer is called with the rest of the step inside: Lightning once, LBFGS many times. */
 static void an_optimizer_calls_the_rest(void **state)
 {
 	(void)state;
@@ -151,7 +154,7 @@ static void an_optimizer_calls_the_rest(void **state)
 	}
 }
 
-/* Each parameter has an optimizer, which is called while autograd's thread goes back. */
+/* Each parameter has an optimizer, which runs during backward on autograd's thread. */
 static void parameters_are_updated_while_going_back(void **state)
 {
 	(void)state;
@@ -200,7 +203,7 @@ static void a_graph_needs_no_engine(void **state)
 	expect_updates(s);
 }
 
-/* What is kept begins within a step: that is none, wherever it is cut. */
+/* The first kept events lie within a step: that is not a step, wherever the cut is. */
 static void an_update_that_is_cut_is_none(void **state)
 {
 	(void)state;
@@ -231,7 +234,7 @@ static void an_update_that_is_cut_is_none(void **state)
 			zero_grad(s);
 			s->end = end;
 		}
-		/* four of six segments are kept; the 34th step lies across the begin, or ends */
+		/* four of six segments are kept; the 34th step crosses the begin, or ends there */
 		memmove(s->begin, s->begin + 35, 65 * sizeof *s->begin);
 		struct gp_steps steps;
 		find_steps(s, &steps);
@@ -245,7 +248,7 @@ static void an_update_that_is_cut_is_none(void **state)
 	}
 }
 
-/* Who hunts leaks looks at the same steps: each keeps a block, and one has a pop too few. */
+/* `leaks` uses the same steps: each keeps a block, and one lacks a pop. */
 static void leaks_are_of_the_same_steps(void **state)
 {
 	(void)state;

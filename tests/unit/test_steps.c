@@ -1,4 +1,4 @@
-/* Steps found in loops of many kinds, where it is known when each began. */
+/* Steps found in loops of many kinds with known begins. */
 #include "loop_gauge.h"
 
 #include "analyze/steps/steps.h"
@@ -19,7 +19,7 @@ static void steps_of_usual_loops_are_found_exactly(void **state)
 	assert_true(right * 100 >= kinds * SEEDS * EXACT_PERCENT);
 }
 
-/* What is logged comes several times within a step, which is none of its parts. */
+/* Log lines come several times within a step, and are not parts of it. */
 static void lines_of_a_log_are_no_steps(void **state)
 {
 	(void)state;
@@ -35,7 +35,7 @@ static struct gp_recording *close_job(struct job *j, struct gp_steps *steps)
 	return r;
 }
 
-/* Random work, and none at all: said, not invented. */
+/* Random work, and no work: no steps are found, with a reason. */
 static void what_does_not_repeat_has_no_steps(void **state)
 {
 	(void)state;
@@ -60,7 +60,7 @@ static void what_does_not_repeat_has_no_steps(void **state)
 	}
 }
 
-/* What comes by chance may alternate by chance: seldom. */
+/* Random work may alternate by chance: rarely. */
 static void expect_chance(bool has_launches)
 {
 	unsigned told = 0;
@@ -96,7 +96,7 @@ static void chance_is_seldom_taken_for_steps(void **state)
 	expect_chance(false);
 }
 
-/* What is recorded of the job, and of it alone. */
+/* The reason fits the events that were recorded. */
 static void why_there_are_no_steps_is_true(void **state)
 {
 	(void)state;
@@ -167,7 +167,7 @@ static void ranges_that_are_steps_are_believed(void **state)
 	free(j);
 }
 
-/* What repeats is nothing but the optimizer. */
+/* Only the optimizer repeats. */
 static void steps_end_with_the_optimizer(void **state)
 {
 	(void)state;

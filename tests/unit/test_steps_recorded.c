@@ -1,7 +1,7 @@
 /*
- * The steps of every recording in tests/data against what its script did, and once more in parts of
- * the recording: without its ranges, stacks, allocations or launches. Where what is found is known
- * to be wrong the row says why; the test fails, too, when that is mended and the row still says so.
+ * The steps of every recording in tests/data against the steps of its script. Also in parts of the
+ * recording: without its ranges, stacks, allocations or launches. A row with a known wrong result
+ * has the reason. The test also fails if the result is right and the row still has a reason.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -33,9 +33,9 @@ static const struct {
 
 static const struct golden {
 	const char *file;
-	size_t steps; /* that the script did; 0: it has no loop */
+	size_t steps; /* steps of the script; 0: it has no loop */
 	enum gp_step_source source;
-	unsigned open; /* views in which something else is found */
+	unsigned open; /* views with another result */
 	const char *why;
 } goldens[] = {
 	{ "fake-elsewhere", 40, GP_STEPS_UPDATES, NO_RANGES | NO_STACKS | LAUNCHES,
@@ -44,7 +44,7 @@ static const struct golden {
 	{ "fake-filling-short", 60, GP_STEPS_REPETITION, ALLOCATIONS, "sizes are drawn by chance" },
 	{ "fake-held", 3, GP_STEPS_REPETITION, ALL | NO_RANGES | LAUNCHES | ALLOCATIONS,
 	  "three turns of few symbols" },
-	/* 4,000 were asked for: it was killed in the fourteenth */
+	/* of 4,000 steps: it was killed in the fourteenth */
 	{ "fake-killed", 13, GP_STEPS_REPETITION, LAUNCHES | ALLOCATIONS,
 	  "one kernel alone, or sizes drawn by chance, are no loop" },
 	{ "fake-no_room", 0, GP_STEPS_NONE, ALLOCATIONS, "half of the events are lost" },
@@ -90,11 +90,11 @@ static const struct golden {
 
 static const char *directory(void)
 {
-	const char *given = getenv("TEST_DATA"); /* run_units.sh */
+	const char *given = getenv("TEST_DATA"); /* set by run_units.sh */
 	return given != NULL ? given : "tests/data";
 }
 
-/* As if the recording had no more than that. */
+/* Hides all other parts of the recording. */
 static void hide(struct gp_recording *r, size_t view)
 {
 	const struct gp_info *info;

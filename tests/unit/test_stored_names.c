@@ -1,12 +1,12 @@
 /*
- * Names that a recording stores read as those of its libraries, when these are gone; what has none
- * is told as far as somebody can mend it.
+ * A recording shows its stored names like the names of its libraries, after these are gone. Frames
+ * without a name are reported if the user can provide it.
  */
 #include "named_recording.h"
 
 #include <cmocka.h>
 
-/* The whole way, in files of every shape; again and again. */
+/* The whole way, in files of every shape, repeatedly. */
 static void expect_travel(uint32_t slots, uint64_t slot_bytes, uint64_t work)
 {
 	struct library library;
@@ -61,11 +61,11 @@ static void names_travel_in_a_ring(void **state)
 {
 	(void)state;
 	expect_travel(16, 1 << 20, 3000);
-	/* and in one that came round */
+	/* and in a ring that wrapped */
 	expect_travel(5, 60000, 60000);
 }
 
-/* Slots that were never used begin with zeros, or an older reader takes them for damaged. */
+/* Unused slots must begin with zeros, or an older reader takes them for damaged. */
 static void names_leave_slots_beginnings_out(void **state)
 {
 	(void)state;
@@ -158,7 +158,7 @@ static void what_has_no_name_is_looked_for_again(void **state)
 	dlclose(library.handle);
 }
 
-/* How many frames the one module has that is told; 0: none is. */
+/* The number of unnamed frames of the only reported module; 0: no module is reported. */
 static uint64_t nameless(const char *path, const char *why)
 {
 	static struct gp_frame frame[GP_FRAMES_MAX];
@@ -205,8 +205,8 @@ static void what_can_be_mended_is_told(void **state)
 }
 
 /*
- * The minor is that of the recorder: newer rules do not hold for what an older one wrote. Those of
- * 9 are of names alone.
+ * The minor version is that of the recorder: newer rules do not apply to an older recording. Those
+ * of minor 9 apply only to names.
  */
 static void names_leave_the_minor(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * Places that the compiler told are found again: with debug information, without, stripped, split
- * in two, packed; and where nothing is known or proved, nothing is named.
+ * Places that the compiler recorded are found again: with debug information, without, stripped,
+ * split in two, packed. An unknown or unproven place gets no name.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -112,7 +112,7 @@ static void shared_debug_information_is_found_by_build_id(void **state)
 	expect_places("libplaces_shared.so", "debug", "places.c", " ");
 }
 
-/* A file may name any path: libdw would open it, and wait where it is a FIFO. */
+/* A file may name any path: libdw would open it, and block on a FIFO. */
 static void debug_information_without_its_shared_part_is_left(void **state)
 {
 	(void)state;
@@ -130,7 +130,7 @@ static void debug_information_without_its_shared_part_is_left(void **state)
 	dlclose(library.handle);
 }
 
-/* where a call was inlined, the caller's line is where the call stands */
+/* for an inlined call, the caller's line is the line of the call */
 static void callers_of_inlined_calls_have_their_line(void **state)
 {
 	(void)state;
@@ -147,7 +147,7 @@ static void callers_of_inlined_calls_have_their_line(void **state)
 		if (count != 3)
 			continue;
 		twice++;
-		/* the source calls inlined_twice() one line after it tells of inlined_once() */
+		/* the source calls inlined_twice() one line after the report in inlined_once() */
 		assert_true(once != 0);
 		assert_int_equal(got[1].line, once + 1);
 		assert_true(got[2].line > got[1].line);
@@ -218,7 +218,7 @@ static void stripped_libraries_have_what_they_export(void **state)
 		{ "at::_ops::addmm::call", "at::_ops::addmm::call" },
 	};
 	expect_symbols("libplaces_stripped.so", "none", rows, 3);
-	/* a debug file that bears another build id than its path says is none */
+	/* a debug file with another build id than its path names is not used */
 	expect_symbols("libplaces_stripped.so", "wrong", rows, 3);
 }
 
@@ -232,7 +232,7 @@ static void packed_symbols_of_stripped_libraries_are_read(void **state)
 	expect_symbols("libplaces_mini.so", "none", rows, 2);
 }
 
-/* the address after a call that never returns belongs to the next function, or to none */
+/* the address after a call that never returns may belong to the next function */
 static void a_return_address_is_of_the_call_before_it(void **state)
 {
 	(void)state;
@@ -278,7 +278,7 @@ static void a_rebuilt_file_names_nothing(void **state)
 	struct gp_module module = module_of(&library);
 	module.path = rebuilt.path;
 	expect_nothing(&module, "none", GP_SYMBOL_MISMATCHED);
-	/* nor does a build id of another length, or a file that has none */
+	/* a build id of another length, or a file without one, is also refused */
 	module.path = library.path;
 	module.build_id_bytes = 19;
 	expect_nothing(&module, "none", GP_SYMBOL_MISMATCHED);
@@ -292,7 +292,10 @@ static void a_rebuilt_file_names_nothing(void **state)
 	dlclose(rebuilt.handle);
 }
 
-/* Without a build id there is only the time: what was written or renamed since is another file. */
+/*
+ * Without a build id only the time proves it: a file that was written or renamed since is another
+ * file.
+ */
 static void a_changed_file_without_a_build_id_names_nothing(void **state)
 {
 	(void)state;
@@ -315,7 +318,10 @@ static void a_changed_file_without_a_build_id_names_nothing(void **state)
 	dlclose(library.handle);
 }
 
-/* Two modules of one path in one run: what the file says is of the later one alone. */
+/*
+ * Two modules of one path in one run: the present file is only that of the later one, so neither is
+ * named.
+ */
 static void a_file_changed_between_two_mappings_names_neither(void **state)
 {
 	(void)state;
@@ -341,7 +347,7 @@ static void a_file_changed_between_two_mappings_names_neither(void **state)
 	dlclose(library.handle);
 }
 
-/* the debug file that bears the recorded build id is right, whatever became of the library */
+/* the debug file with the recorded build id is right, whatever happened to the library */
 static void the_debug_file_outlives_its_library(void **state)
 {
 	(void)state;
@@ -381,7 +387,7 @@ static void a_missing_or_foreign_file_names_nothing(void **state)
 	expect_nothing(&module, "none", GP_SYMBOL_UNREADABLE);
 	module.path = folder;
 	expect_nothing(&module, "none", GP_SYMBOL_UNREADABLE);
-	/* in the current directory it is another file: the recorder names whole paths */
+	/* in the current directory it is another file: the recorder stores whole paths */
 	const int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(chdir(folder), 0);
 	assert_int_equal(access("libplaces.so", R_OK), 0);
@@ -437,7 +443,7 @@ static void two_modules_at_one_place_need_a_time(void **state)
 	assert_int_equal(gp_symbolizer_find(s, pc, got, MOST), 1);
 	assert_string_equal(got[0].module, second.path);
 	assert_int_equal(got[0].module_offset, pc - second.base);
-	/* the same module told again is no second one */
+	/* the same module added again does not count twice */
 	gp_symbolizer_set_time(s, GP_ANY_TIME);
 	assert_true(gp_symbolizer_add_module(s, &first));
 	assert_true(gp_symbolizer_find(s, second.base - 8, got, MOST) >= 1);
@@ -450,7 +456,10 @@ static void two_modules_at_one_place_need_a_time(void **state)
 	dlclose(library.handle);
 }
 
-/* _init has no size: it ends with its section, a few instructions on, not where .text begins */
+/*
+ * _init has no size: it ends with its section, a few instructions later, and not at the begin of
+ * .text
+ */
 static void functions_without_a_size_end_with_their_section(void **state)
 {
 	(void)state;
@@ -479,7 +488,9 @@ static bool after(void *context)
 	return *left == 0;
 }
 
-/* over at every moment in turn: either the whole answer or none, and all of it afterwards */
+/*
+ * the limit ends at every moment in turn: either the whole result or none, and all of it afterwards
+ */
 static void a_limit_ends_the_work_and_can_be_lifted(void **state)
 {
 	(void)state;
@@ -510,7 +521,7 @@ static void a_limit_ends_the_work_and_can_be_lifted(void **state)
 	dlclose(library.handle);
 }
 
-/* the byte after a function is not the function's */
+/* the byte after a function does not belong to it */
 static void functions_end(void **state)
 {
 	(void)state;

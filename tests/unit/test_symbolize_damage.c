@@ -1,7 +1,7 @@
 /*
- * Files cut short and files with bytes changed, with debug information, packed, and symbols only:
- * every look-up ends and says something that can be read. The changes are the same in each run.
- * What is no regular file is not even opened.
+ * Files cut short and files with changed bytes: with debug information, packed, and symbols only.
+ * Every look-up ends and returns readable text. The changes are the same in each run. A file that
+ * is not a regular one is not even opened.
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -58,7 +58,7 @@ static void write_damaged(const unsigned char *byte, size_t bytes)
 	assert_int_equal(pwrite(memory, byte, bytes, 0), bytes);
 }
 
-/* A bound of the work, so that a damaged file that took for ever would be seen as such. */
+/* A bound of the work, so that a damaged file that takes too long is noticed. */
 static bool is_enough(void *context)
 {
 	unsigned *asked = context;
@@ -67,7 +67,7 @@ static bool is_enough(void *context)
 
 static unsigned named, unnamed;
 
-/* every 61st byte of the code, and places that it has not */
+/* every 61st byte of the code, and places outside of it */
 static void look_at_all(size_t bytes)
 {
 	struct gp_symbolizer *s = gp_symbolizer_open();
@@ -119,7 +119,7 @@ static void change_bytes(const char *name)
 		memcpy(byte, whole.byte, whole.bytes);
 		for (unsigned n = 1 + flip % 8; n > 0; n--)
 			byte[next(&seed) % whole.bytes] ^= (unsigned char)(1 + next(&seed) % 255);
-		/* headers of sections stand at the end, those of the file at the start */
+		/* headers of sections are at the end, headers of the file at the start */
 		if (flip % 4 == 0)
 			byte[next(&seed) % 64] ^= (unsigned char)next(&seed);
 		if (flip % 4 == 1)
@@ -127,7 +127,7 @@ static void change_bytes(const char *name)
 		write_damaged(byte, whole.bytes);
 		look_at_all(whole.bytes);
 	}
-	/* most damage lies where it does no harm, and some does */
+	/* most damage lies where it has no effect, but some has */
 	assert_true(named > FLIPS);
 	assert_true(unnamed > FLIPS);
 	free(byte);
@@ -171,7 +171,7 @@ static void files_cut_short(void **state)
 	}
 }
 
-/* What is gone reads as zeros; without a guard the process ends by SIGBUS. */
+/* The missing part reads as zeros; without a guard the process ends by SIGBUS. */
 static void file_cut_while_it_is_read(void **state)
 {
 	(void)state;
@@ -186,13 +186,13 @@ static void file_cut_while_it_is_read(void **state)
 	uint64_t sum = 0;
 	for (size_t at = 0; at < whole.bytes; at++)
 		sum += ((const unsigned char *)file.main.map)[at];
-	/* what had been looked at may be there still */
+	/* earlier pages may still be there */
 	assert_true(sum < 255 * whole.bytes);
 	gp_module_file_close(&file);
 	free(whole.byte);
 }
 
-/* Looks the file of a module up, and its debug file below `root`. */
+/* Looks up the file of a module, and its debug file below `root`. */
 static void look_up(const char *path, const char *root, enum gp_symbol_why expected)
 {
 	static unsigned char build_id[2] = { 0xab, 0xcd };
@@ -218,7 +218,7 @@ static void look_up(const char *path, const char *root, enum gp_symbol_why expec
 	gp_module_file_close(&file);
 }
 
-/* A FIFO without a writer would hold a command for ever; a device may act when it is opened. */
+/* A FIFO without a writer would block a command; a device may act when it is opened. */
 static void what_is_no_regular_file_is_not_opened(void **state)
 {
 	(void)state;
@@ -234,11 +234,11 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 	assert_int_equal(mkdir(id, 0700), 0);
 	strcat(id, "/cd.debug");
 	assert_int_equal(symlink(fifo, id), 0);
-	/* a device of this test alone */
+	/* a device only for this test */
 	const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 	assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
 	const char *device = ptsname(master);
-	/* whoever opens the FIFO does not wait, but is seen */
+	/* opening the FIFO does not block then, and is noticed */
 	const int held = open(fifo, O_RDWR | O_CLOEXEC);
 	const int opened = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	assert_true(held >= 0 && opened >= 0);

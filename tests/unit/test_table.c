@@ -1,7 +1,7 @@
 /*
- * The table of driver functions is whole: no symbol twice, every export of libcuda has a row, a
- * call or a reason to pass, and what libgpuprof.so exports in the driver's name is its rows.
- * GP_STUB and GP_LIB name other files; a file that is not there is a skip with its path.
+ * The table of driver functions is complete: no symbol twice, and every export of libcuda has a
+ * row, a call or a reason to pass. The functions that libgpuprof.so exports in the driver's name
+ * are its rows. GP_STUB and GP_LIB name other files; a missing file is a skip with its path.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,8 +26,7 @@ static const struct entry {
 	const char *symbol;
 	enum sort sort;
 	const char *reason;
-	const char *parameters,
-		*arguments; /* of a row, as they are written, with the parentheses */
+	const char *parameters, *arguments; /* of a row, as in the source, with the parentheses */
 } entries[] = {
 #define CUDA(symbol, parameters, arguments, hook) { #symbol, ROW, "", #parameters, #arguments },
 #define CALL(symbol, parameters) { #symbol, OWN_CALL, "", "", "" },
@@ -49,7 +48,7 @@ static const char *const exports_of_driver[] = {
 };
 #define EXPORTS (sizeof exports_of_driver / sizeof *exports_of_driver)
 
-/* The resolvers have doors instead of rows. */
+/* The resolvers have functions of their own instead of rows. */
 static const char *const doors[] = { "cuGetProcAddress", "cuGetProcAddress_v2" };
 
 static const struct entry *find_entry(const char *symbol)
@@ -77,7 +76,7 @@ struct exports {
 	const char *names;
 };
 
-/* Skips the running test when there is no such file. */
+/* Skips the running test if the file does not exist. */
 static struct exports open_exports(const char *path)
 {
 	struct exports e = { 0 };
@@ -130,7 +129,7 @@ static bool has_export(const struct exports *e, const char *symbol)
 	return false;
 }
 
-/* The library that was built together with this test. */
+/* The library of the same build. */
 static const char *library_path(void)
 {
 	static char path[4096];
@@ -171,8 +170,8 @@ static void test_passes_have_reasons(void **state)
 }
 
 /*
- * A stream-ordered function without its twin would miss every caller that was built for per-thread
- * streams.
+ * A stream-ordered function without its variant for per-thread streams would miss every caller that
+ * was built for these.
  */
 static void test_twins_are_rows(void **state)
 {
@@ -189,7 +188,7 @@ static void test_twins_are_rows(void **state)
 	}
 }
 
-/* The name that the list's next element ends with, and whether there was one. */
+/* The name at the end of the list's next element, and whether there was one. */
 static bool next_name(const char **list, char *name, size_t bytes)
 {
 	const char *end = *list + strcspn(*list, ",)"), *start = end;
@@ -202,7 +201,7 @@ static bool next_name(const char **list, char *name, size_t bytes)
 	return true;
 }
 
-/* Each wrapper hands on its own parameters, all of them, in their order. */
+/* Each wrapper passes on all of its own parameters, in their order. */
 static void test_arguments_are_parameters(void **state)
 {
 	(void)state;
@@ -251,7 +250,7 @@ static void test_driver_is_covered(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-/* Where a toolkit is: its stub has nothing that the list lacks. */
+/* With a toolkit installed: its stub has no function that the list lacks. */
 static void test_list_has_the_stub(void **state)
 {
 	(void)state;

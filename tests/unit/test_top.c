@@ -1,4 +1,4 @@
-/* Who asked for memory, and for how long, against brute force on random histories. */
+/* Stacks that requested memory and the lifetimes of it, against brute force on random histories. */
 #include "stack_history.h"
 
 #include "analyze/groups/lifetimes.h"
@@ -82,7 +82,7 @@ static void what_was_asked_for_is_as_by_brute_force(void **state)
 	gp_recording_close(r);
 }
 
-/* What is left at the end is what the curves say, also where a ring forgot who made it. */
+/* Live memory at the end equals the curves, even if a ring has lost the allocations. */
 static void what_is_left_is_the_curve(void **state)
 {
 	(void)state;
@@ -105,7 +105,7 @@ static void what_is_left_is_the_curve(void **state)
 	}
 }
 
-/* A free that the driver refuses is none; the one that follows it is exactly one. */
+/* A refused free does not count; the free after it counts exactly once. */
 static void a_refused_free_is_not_counted(void **state)
 {
 	(void)state;
@@ -153,7 +153,7 @@ static void put_free(struct writer *w, uint64_t address)
 		    .kind = GP_FREE, .space = GP_SPACE_DEVICE, .free.address = address });
 }
 
-/* Its allocation is not counted, so it is not one of those that were freed. */
+/* Its allocation is not counted, so its free is not counted either. */
 static void what_a_ring_forgot_is_not_counted_as_freed(void **state)
 {
 	(void)state;

@@ -11,7 +11,7 @@
 bool gp_lookups_open = true;
 unsigned gp_objects_at_start;
 
-/* what the reports join with belongs to other tests */
+/* joining of reports is tested elsewhere */
 _Thread_local struct gp_known_block gp_known_block;
 bool gp_trace_wanted(bool is_first_block)
 {
@@ -69,8 +69,8 @@ static void finds_what_the_loader_finds(void **state)
 	static const char *const names[] = { "getpid",		"malloc", "qsort", "fopen",
 					     "dl_iterate_phdr", "getenv", "strtol" };
 	char path[256];
-	void *libc = dlopen("libc.so.6",
-			    RTLD_LAZY); /* not RTLD_DEFAULT: sanitizers stand in front of it */
+	void *libc =
+		dlopen("libc.so.6", RTLD_LAZY); /* not RTLD_DEFAULT: sanitizers come before it */
 	assert_non_null(libc);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		assert_ptr_equal(gp_mapped_symbol("libc.so", names[i], path, sizeof path),
@@ -98,7 +98,7 @@ static void cuts_no_path(void **state)
 	assert_string_equal(path, "");
 }
 
-/* An object of our own making, with the older hash table only. */
+/* An object made by this test, with only the older hash table. */
 struct old_object {
 	uint32_t hash[2 + 1 + 3];
 	ElfW(Sym) symbols[3];
@@ -134,9 +134,9 @@ static void reads_the_older_hash_table(void **state)
 	assert_null(look_up_old(&o, "three"));
 	o.symbols[2].st_shndx = SHN_UNDEF;
 	assert_null(look_up_old(&o, "two"));
-	o.hash[5] = 1; /* a chain that is a ring ends all the same */
+	o.hash[5] = 1; /* a search in a circular chain ends */
 	assert_null(look_up_old(&o, "three"));
-	o.hash[1] = 1u << 30; /* a table that would leave the object */
+	o.hash[1] = 1u << 30; /* a table that goes beyond the object */
 	assert_null(look_up_old(&o, "one"));
 	o.symbols[1].st_name = 1u << 20;
 	o.hash[1] = 3;
@@ -148,7 +148,10 @@ static void forwards_to_the_mapped_c10(void **state)
 	(void)state;
 	void *c10 = open_c10();
 	assert_non_null(c10);
-	/* its own object's, also where the caller lies in none that knows of it */
+	/*
+	 * the original of its own object, or of the mapped c10 if the caller's object is not linked
+	 * with it
+	 */
 	const void *callers[] = { dlsym(c10, "fake_c10"), (const void *)(uintptr_t)open_c10 };
 	for (unsigned i = 0; i < 2; i++) {
 		assert_ptr_equal(original_of(&memory_originals, memory_names, callers[i]),
@@ -173,7 +176,7 @@ static void *search_at_the_gate(void *unused)
 	return original_of(&memory_originals, memory_names, caller);
 }
 
-/* Registered before the gate: it runs where that has been closed. */
+/* Registered before the gate: it runs after the gate is closed. */
 static bool is_search_due;
 static void *found_in_fork;
 
@@ -184,7 +187,7 @@ static void search_in_the_fork(void)
 		return;
 	assert_int_equal(pthread_create(&searcher, NULL, search_at_the_gate, NULL), 0);
 	pthread_join(searcher, &found_in_fork);
-	/* the thread that forks walks before it forks */
+	/* the thread that forks walks before the fork */
 	assert_non_null(gp_mapped_symbol("libc.so", "getpid", NULL, 0));
 }
 
@@ -203,7 +206,7 @@ static void no_search_begins_during_a_fork(void **state)
 	is_search_due = false;
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_null(found_in_fork);
-	assert_int_equal(memory_originals.claimed, 0); /* nor is it put down as done */
+	assert_int_equal(memory_originals.claimed, 0); /* and the search is not marked as done */
 	assert_non_null(search_at_the_gate(NULL));
 	assert_int_equal(memory_originals.claimed, 1);
 	assert_int_equal(gp_fork_gate_overdue(), 0);
@@ -240,7 +243,7 @@ static void a_fork_waits_for_a_walk(void **state)
 	if (child == 0) {
 		alarm(100); /* a lock held for ever would hang it */
 		bool is_well = gp_mapped_symbol("libc.so", "getpid", NULL, 0) != NULL;
-		/* past ThreadSanitizer, which would miss the walker that was not forked */
+		/* not through ThreadSanitizer, which would miss the walker that was not forked */
 		syscall(SYS_exit_group, is_well ? 0 : 1);
 	}
 	int status;
@@ -264,7 +267,7 @@ static int raise_inside(struct dl_phdr_info *object, size_t bytes, void *has_ret
 	return 1;
 }
 
-/* Nobody is inside when it jumps, and the loader's lock is free, also in a child. */
+/* After the jump the gate has no thread inside, and the loader's lock is free, also in a child. */
 static void a_handler_cannot_jump_out_of_a_walk(void **state)
 {
 	(void)state;
@@ -288,7 +291,7 @@ static void a_handler_cannot_jump_out_of_a_walk(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* They are as they were, also where walks lie in one another. */
+/* The signal mask is unchanged afterwards, also for walks inside walks. */
 static void a_walk_leaves_the_signals_as_they_were(void **state)
 {
 	(void)state;
@@ -337,7 +340,7 @@ static void copy_c10(const char *to)
 	assert_int_equal(fclose(out), 0);
 }
 
-/* In a child, where no other c10 is mapped: 0 when the version beside it was read. */
+/* Runs in a child, where no other c10 is mapped: 0 if the version beside it was read. */
 static int version_beside(const char *library)
 {
 	char version[64] = "";
@@ -384,7 +387,7 @@ static uint64_t cuda(unsigned index)
 	       index << 8; /* garbage above the low 16 bits, as compilers leave it */
 }
 
-/* In a child: one process, one recording. */
+/* Runs in a child: one process, one recording. */
 static void report_some(const char *path)
 {
 	setenv("GPUPROF_OUTPUT", path, 1);

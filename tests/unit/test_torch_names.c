@@ -1,4 +1,4 @@
-/* Names of stacks that PyTorch 2.11 made: operators, nodes, and steps of the engine. */
+/* Names of stacks of PyTorch 2.11: operators, nodes, and steps of the engine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void stacks_of_a_training_step(void **state)
 	}
 }
 
-/* A node could be one of PyTorch's frames that have no name; not one of the C library's. */
+/* An unnamed frame of PyTorch may be a node; one of the C library may not. */
 static void that_no_node_is_there_is_said_when_it_is_sure(void **state)
 {
 	(void)state;
@@ -68,16 +68,19 @@ static void that_no_node_is_there_is_said_when_it_is_sure(void **state)
 	frames[1].module = NULL;
 	gp_names_of(frames, 4, NULL, &names);
 	assert_false(names.is_outside_backward);
-	/* Python frames alone tell nothing of it */
+	/* Python frames alone are not enough */
 	assert_false(names_of(&frames[3]).is_outside_backward);
 }
 
-/* Whatever native frames are missing, nodes run on the engine's threads or below who calls it. */
+/*
+ * With any native frames missing: nodes run on the engine's threads or below a caller of the
+ * engine.
+ */
 static void who_calls_the_engine_is_seen_in_python(void **state)
 {
 	(void)state;
 	static const struct {
-		struct gp_name_frame frame[4]; /* innermost first, and an empty one */
+		struct gp_name_frame frame[4]; /* innermost first, ended by an empty one */
 		bool has_no_call;
 	} known[] = {
 		{ { PYTHON("step", "/srv/train.py"), PYTHON("<module>", "/srv/train.py") }, true },
@@ -105,7 +108,10 @@ static void who_calls_the_engine_is_seen_in_python(void **state)
 		    PYTHON("BackwardCFunction.apply", SITE "torch/autograd/function.py") },
 		  false },
 		{ { PYTHON("hook", "/srv/train.py") }, false },
-		/* somebody else's with its name, and in the engine's file what does not call it */
+		/*
+		 * the same name in another file; and a function of the engine's file that does not
+		 * call it
+		 */
 		{ { PYTHON("_engine_run_backward", "/srv/train.py"),
 		    PYTHON("<module>", "/srv/train.py") },
 		  true },
@@ -113,7 +119,10 @@ static void who_calls_the_engine_is_seen_in_python(void **state)
 			   SITE "torch/autograd/graph.py"),
 		    PYTHON("<module>", "/srv/train.py") },
 		  true },
-		/* what has no name could call it, or be no beginning; or there is no Python */
+		/*
+		 * an unnamed frame could call it, or is not the thread's first one; or there is no
+		 * Python
+		 */
 		{ { PYTHON("_engine_run_backward", NULL), PYTHON("<module>", "/srv/train.py") },
 		  false },
 		{ { PYTHON(NULL, SITE "torch/autograd/graph.py"),
@@ -149,7 +158,7 @@ static void the_engine_names_its_own_steps(void **state)
 	}
 }
 
-/* what only gets memory is the operator where nothing else is */
+/* an operator that only gets memory is named if there is no other */
 static void operators_that_only_get_memory(void **state)
 {
 	(void)state;

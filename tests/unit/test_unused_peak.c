@@ -1,6 +1,6 @@
 /*
- * The moment of most unused memory: after a free, not between a new segment and the block that it
- * was made for; of each device; the first of equals.
+ * The moment of most unused memory: after a free, and not between a new segment and its first
+ * block. For each device; the first of equals.
  */
 #include "recording_writer.h"
 
@@ -63,13 +63,13 @@ static void a_segment_without_its_block_is_passed_over(void **state)
 	block(&j, GP_BLOCK_ALLOC, 0, 100 * MIB, 500 * MIB);
 	uint64_t order = block(&j, GP_BLOCK_FREE, 0, 0, 6 * MIB);
 	block(&j, GP_BLOCK_ALLOC, 0, 0, 6 * MIB);
-	block(&j, GP_BLOCK_FREE, 0, 0, 6 * MIB); /* as much again */
+	block(&j, GP_BLOCK_FREE, 0, 0, 6 * MIB); /* the same value again */
 	struct gp_recording *r = job_end(&j);
 	assert_int_equal(gp_unused_peak_find(r, all), GP_OK);
 	assert_int_equal(all[0].bytes, 20 * MIB);
 	assert_int_equal(all[0].reserved_bytes, 520 * MIB);
 	assert_int_equal(all[0].order, order);
-	/* the state at that moment is the same */
+	/* the state at that moment has the same value */
 	struct gp_memory m;
 	struct gp_moment_of moment = { .when = GP_WHEN_UNUSED, .device = GP_DEVICE_UNKNOWN };
 	assert_int_equal(gp_memory_build(r, &moment, &m), GP_OK);

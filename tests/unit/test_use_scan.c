@@ -1,7 +1,7 @@
 /*
- * Which memory launches, copies and fills use: what is scanned, what is told of it, what the driver
- * is asked, and that nothing is read that need not be there. Against the driver and the ring of
- * hook_driver.h.
+ * The memory that launches, copies and fills use: which parameters are scanned, which uses are
+ * recorded, which calls the driver gets. No memory is read that may be unmapped. Runs against the
+ * driver and the ring of hook_driver.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,11 +18,11 @@
 #include "hook_driver.h"
 #include "record/recorder.h"
 
-/* ---- kernels: what the driver says of their parameters ---- */
+/* ---- kernels: the layout of their parameters ---- */
 
 #define KERNEL ((CUfunction)0x5000)
-#define HANDLE ((CUfunction)0x6000) /* a CUkernel: no function knows it */
-#define NOBODY ((CUfunction)0x7000) /* of which nobody knows anything */
+#define HANDLE ((CUfunction)0x6000) /* a CUkernel without a CUfunction */
+#define NOBODY ((CUfunction)0x7000) /* a kernel that the driver has no data of */
 
 static struct {
 	size_t bytes[64];
@@ -103,7 +103,7 @@ static CUresult launch(CUfunction function, void **parameters, void **extra)
 	return result;
 }
 
-/* Of all USE events, in order, without the zeroes. */
+/* Of all USE events, in order, without the zeros. */
 static unsigned used(uint64_t *out, unsigned most)
 {
 	unsigned found = 0;
@@ -167,7 +167,7 @@ static void test_structs_of_any_size(void **state)
 	}
 }
 
-/* More than fit into an event; the same one again and again is told once an event. */
+/* More pointers than fit into an event; equal ones are recorded once an event. */
 static void test_many_pointers(void **state)
 {
 	(void)state;
@@ -213,7 +213,7 @@ static void test_buffer(void **state)
 	assert_true(is_scanned(only(GP_LAUNCH)));
 	assert_int_equal(layout.asked, 0);
 	gp_thread.head = 0;
-	bytes = (size_t)1 << 40; /* of nobody's kernel */
+	bytes = (size_t)1 << 40; /* too large for any kernel */
 	launch(KERNEL, NULL, (void *[]){ EXTRA_BYTES, &bytes, EXTRA_BUFFER, buffer, EXTRA_END });
 	assert_false(is_scanned(only(GP_LAUNCH)));
 	assert_int_equal(count(GP_USE), 0);
@@ -241,7 +241,10 @@ static void test_other_ways_to_launch(void **state)
 	assert_false(is_scanned(only(GP_LAUNCH)));
 }
 
-/* The driver is asked once a kernel; one that it does not know is not scanned, and that is seen. */
+/*
+ * The driver is called once for each kernel. An unknown kernel is not scanned, and its launch shows
+ * that.
+ */
 static void test_layouts(void **state)
 {
 	(void)state;
@@ -257,12 +260,12 @@ static void test_layouts(void **state)
 	assert_int_equal(count(GP_USE), 4);
 	for (int k = 0; k < 3; k++) {
 		gp_thread.head = 0;
-		launch(NOBODY, (void *[]){ (void *)1 }, NULL); /* nothing is read */
+		launch(NOBODY, (void *[]){ (void *)1 }, NULL); /* its parameters are not read */
 		assert_int_equal(count(GP_USE), 0);
 		assert_false(is_scanned(only(GP_LAUNCH)));
 	}
 	assert_int_equal(layout.asked, 3);
-	/* functions went away: another one may have its address */
+	/* functions were unloaded: another one may have the address */
 	takes(2, (size_t[]){ 4, 8 });
 	gp_kernel_forget();
 	gp_thread.head = 0;
@@ -285,7 +288,7 @@ static void test_kernels_without_parameters(void **state)
 	gp_thread.head = 0;
 	gp_kernel_forget();
 	takes(1, (size_t[]){ 8 });
-	launch(KERNEL, NULL, NULL); /* it wants some, and gets none */
+	launch(KERNEL, NULL, NULL); /* the kernel has a parameter, and the launch has none */
 	assert_false(is_scanned(only(GP_LAUNCH)));
 	assert_int_equal(count(GP_USE), 0);
 }
@@ -304,7 +307,7 @@ static void test_many_kernels(void **state)
 	assert_int_equal(layout.asked, 20000);
 }
 
-/* What was refused may have had any parameters. */
+/* A refused launch may have any parameters. */
 static void test_refused_launch(void **state)
 {
 	(void)state;
@@ -324,7 +327,7 @@ static void test_captured(void **state)
 	takes(1, (size_t[]){ 8 });
 	wrap_cuStreamBeginCapture_v2(stream, 0);
 	launch(KERNEL, (void *[]){ &x }, NULL);
-	assert_int_equal(layout.asked, 0); /* never while a capture is under way */
+	assert_int_equal(layout.asked, 0); /* never during a capture */
 	assert_false(is_scanned(only(GP_LAUNCH)));
 	wrap_cuStreamEndCapture(stream, NULL);
 	launch(KERNEL, (void *[]){ &x }, NULL);
@@ -348,7 +351,7 @@ static void test_off(void **state)
 	assert_int_equal(layout.asked, 0);
 	assert_int_equal(count(GP_USE), 0);
 	assert_false(is_scanned(only(GP_LAUNCH)));
-	/* memory that came meanwhile is known when it goes on */
+	/* memory that was allocated meanwhile is in the map when recording goes on */
 	CUdeviceptr y = alloc(0x7f4000000000, 4096);
 	atomic_store(&gp_uses_wanted, 1);
 	launch(KERNEL, (void *[]){ &y }, NULL);
@@ -380,7 +383,7 @@ static void test_copies(void **state)
 	assert_int_equal(only(GP_USE)->use.first, y);
 	assert_int_equal(only(GP_USE)->aux, GP_USE_FILL);
 	gp_thread.head = 0;
-	wrap_cuMemcpyHtoD_v2(0x7f8000000000, here, 8); /* memory that nobody allocated */
+	wrap_cuMemcpyHtoD_v2(0x7f8000000000, here, 8); /* memory without an allocation event */
 	driver.result = 719;
 	wrap_cuMemcpyDtoD_v2(x, y, 8);
 	assert_int_equal(count(GP_USE), 0);
@@ -424,7 +427,7 @@ static bool is_known(uint64_t address)
 	return gp_use_is_known(gp_use_map.bit, low, high > low ? high - low : 0, address);
 }
 
-/* Against a list of ranges: a word is known exactly when its granule holds a byte of one. */
+/* Against a list of ranges: a word is in the map exactly if its granule contains a byte of one. */
 static void test_map_is_its_granules(void **state)
 {
 	(void)state;
@@ -447,7 +450,7 @@ static void test_map_is_its_granules(void **state)
 		for (unsigned i = 0; i < 200 && !is_in; i++)
 			is_in = range[i].from >> GP_USE_GRANULE_SHIFT <= granule &&
 				(range[i].to - 1) >> GP_USE_GRANULE_SHIFT >= granule;
-		/* what is outside of all memory is told apart before its granule is looked up */
+		/* addresses outside of all memory are skipped before their granule is looked up */
 		if (address >= atomic_load(&gp_use_map.low) &&
 		    address < atomic_load(&gp_use_map.high))
 			assert_int_equal(is_known(address), is_in);
@@ -460,7 +463,7 @@ static void test_map_is_its_granules(void **state)
 		assert_true(is_known(range[k].from) && is_known(range[k].to - 1));
 }
 
-/* What has no place in it is counted, and told. */
+/* Memory beyond the map's range is counted, and recorded as a fact. */
 static void test_beyond_the_map(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 /*
- * Stacks of block allocations as PyTorch 2.11 makes them, innermost frame first: symbols as they
- * are in its libraries, from a GPT training step on an H200. A line is a native function, "?" one
- * of the interpreter without a symbol, "?libc" one of the C library, or "function @ file:line" of
- * Python; "W" stands for the wrapper of a kernel, whose symbol is longer than a screen is wide.
+ * Stacks of block allocations of PyTorch 2.11, innermost frame first: symbols of its libraries,
+ * from a GPT training step on an H200. A line is a native function, or "function @ file:line" of
+ * Python. "?" is a function of the interpreter without a symbol, "?libc" one of the C library. "W"
+ * is the wrapper of a kernel, whose symbol is longer than a screen is wide.
  */
 #ifndef TORCH_STACKS_H
 #define TORCH_STACKS_H
@@ -317,7 +317,10 @@ static const char *module_of(const char *function)
 	return "/usr/bin/python3.12";
 }
 
-/* Into `frame`, GP_FRAMES_MAX; how many. Their texts lie in `text`, which the caller frees. */
+/*
+ * Reads into `frame`, which has room for GP_FRAMES_MAX; returns the number of frames. Their texts
+ * lie in `text`, which the caller frees.
+ */
 static size_t read_stack(const char *stack, struct gp_frame *frame, char **text)
 {
 	size_t frames = 0;

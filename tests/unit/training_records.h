@@ -1,7 +1,7 @@
 /*
- * Invents the records of a PyTorch job's threads: steps that repeat nearly exactly, each with
- * launches of recurring kernels and block events at recurring addresses; forward on thread 0,
- * backward on thread 1.
+ * Invents the records of a PyTorch job's threads. Steps repeat nearly exactly, each with launches
+ * of recurring kernels and block events at recurring addresses. Forward runs on thread 0, backward
+ * on thread 1.
  */
 #ifndef TRAINING_RECORDS_H
 #define TRAINING_RECORDS_H
@@ -67,7 +67,7 @@ static void training_block(struct training *t, unsigned thread, bool is_alloc, u
 	r->block_alloc.reserved = t->reserved;
 }
 
-/* First fit over fixed-size cells: recurring addresses, as a caching allocator gives. */
+/* First fit over fixed-size cells: addresses recur, as with a caching allocator. */
 struct training_heap {
 	uint64_t bytes[TRAINING_BLOCKS]; /* by cell; 0 is free */
 	unsigned live[TRAINING_BLOCKS], lives;
@@ -91,7 +91,7 @@ static void training_event(struct training *t, struct training_heap *heap, unsig
 		training_block(t, thread, true, training_address(cell), bytes);
 		return;
 	}
-	/* mostly what is young: temporaries */
+	/* mostly young blocks: temporaries */
 	uint64_t age = training_draw(plan, training_draw(plan, 3) ? 4 : heap->lives) % heap->lives;
 	unsigned at = heap->lives - 1 - (unsigned)age;
 	unsigned cell = heap->live[at];
@@ -102,7 +102,7 @@ static void training_event(struct training *t, struct training_heap *heap, unsig
 	heap->bytes[cell] = 0;
 }
 
-/* One step: the plan is the same each time, but `noise` of 1000 events are others. */
+/* One step: the plan is the same each time, but `noise` of 1000 events differ. */
 static void training_step(struct training *t, unsigned noise)
 {
 	static struct training_heap heap;
@@ -126,7 +126,7 @@ static void training_step(struct training *t, unsigned noise)
 			allocs -= is_alloc;
 			training_event(t, &heap, thread, is_alloc, source);
 		}
-		/* the plan goes on alike whatever happened */
+		/* the plan continues alike in any case */
 		plan = own * 6364136223846793005ull + 1442695040888963407ull;
 		if (!plan)
 			plan = 1;

@@ -8,8 +8,8 @@
 #include "format/varint.h"
 
 /*
- * Takes the padding off a block that gp_block_encode wrote, down to what a reader takes at least.
- * Returns the bytes that are left.
+ * Removes the padding of a block that gp_block_encode wrote, down to the least that a reader
+ * accepts. Returns the remaining bytes.
  */
 static inline size_t unpad_block(unsigned char *block)
 {
