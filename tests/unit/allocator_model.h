@@ -169,9 +169,9 @@ static inline bool model_map(const struct model *m, size_t arena, uint64_t size,
 		if (!model_has_addresses(m, c, size))
 			continue;
 		uint64_t have = c < k ? b[-1].bytes : 0;
-		uint64_t want = size > have ? size - have : 0;
-		want = want < b->bytes ? want : b->bytes;
-		return (want + page - 1) / page * page <= m->device_free;
+		uint64_t missing = size > have ? size - have : 0;
+		missing = missing < b->bytes ? missing : b->bytes;
+		return (missing + page - 1) / page * page <= m->device_free;
 	}
 	return false;
 }

@@ -103,7 +103,7 @@ static inline bool brute_has_segment(const struct brute *b, uint64_t address)
 	return false;
 }
 /* Adds a segment or a range with the address and size of that driver memory. */
-static inline void brute_tell(struct brute *b, size_t like, const struct gp_record *r)
+static inline void brute_add_segment(struct brute *b, size_t like, const struct gp_record *r)
 {
 	struct brute_entry e = b->entry[like];
 	if (brute_has_segment(b, e.address))
@@ -124,11 +124,11 @@ static inline void brute_derive(struct brute *b, size_t in, const struct gp_reco
 		return;
 	b->entry[in].is_told = true;
 	if (b->entry[in].space != GP_SPACE_RESERVATION && !brute_has_segment(b, r->v[0]))
-		brute_tell(b, in, r);
+		brute_add_segment(b, in, r);
 	for (size_t i = 0; b->entry[in].space == GP_SPACE_RESERVATION && i < entries; i++)
 		if (!b->entry[i].is_dead && b->entry[i].space == GP_SPACE_MAPPED &&
 		    brute_is_inside(&b->entry[i], &b->entry[in]))
-			brute_tell(b, i, r);
+			brute_add_segment(b, i, r);
 }
 static inline void brute_cut(struct brute *b, const struct gp_record *r)
 {

@@ -50,8 +50,8 @@ static void take_moment(struct story *s, unsigned i)
 		next_segment(w);
 }
 
-static void tell_story(struct story *s, const char *name, uint64_t seed, uint32_t slots,
-		       uint64_t slot_bytes)
+static void write_story(struct story *s, const char *name, uint64_t seed, uint32_t slots,
+			uint64_t slot_bytes)
 {
 	memset(s, 0, sizeof *s);
 	s->moment = calloc(MOMENTS, sizeof *s->moment);

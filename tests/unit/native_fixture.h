@@ -43,7 +43,7 @@ static inline void native_thread_done(void)
 /* Runs in the caller's frame: the result begins with the caller, as glibc's does. */
 #define native_unw_backtrace(buffer, size) native_fixture.unw_backtrace(buffer, size)
 
-static inline void native_nothing(void *context)
+static inline void native_no_op(void *context)
 {
 	__asm__ volatile("" ::"r"(context) : "memory");
 }

@@ -38,7 +38,7 @@ static struct place place[MOST];
 static unsigned places;
 static char folder[PATH_MAX];
 
-static __attribute__((noinline)) void tell(int line, const char *functions)
+static __attribute__((noinline)) void report_place(int line, const char *functions)
 {
 	assert_true(places < MOST);
 	place[places++] =
@@ -98,7 +98,7 @@ static bool load(struct library *library, const char *name)
 	*(void **)&run = dlsym(library->handle, "places_run");
 	assert_non_null(run);
 	places = 0;
-	run(tell);
+	run(report_place);
 	return true;
 }
 

@@ -42,7 +42,7 @@ struct image {
 	union object frames[80], shims[80], codes[8], texts[16], tables[8];
 	unsigned frames_used, first_frame, codes_used, texts_used;
 	const void *outermost; /* place of the link to the next frame */
-	int is_ending, ending_asked;
+	int is_ending, ending_checks;
 	const void *freed; /* not NULL: pointers lead there as soon as the end may have begun */
 	unsigned looked_up;
 	const union object *last_loop; /* loop of the newest entry */
@@ -119,10 +119,10 @@ static inline void *image_interpreter(void)
  */
 static inline int image_is_ending(void)
 {
-	int answer = ++image.ending_asked >= image.is_ending && image.is_ending;
+	int answer = ++image.ending_checks >= image.is_ending && image.is_ending;
 	if (image.freed) {
 		put_pointer(&image.thread, image.spec->thread_frame, image.freed);
-		if (image.ending_asked > 1 && image.spec->cframe >= 0)
+		if (image.ending_checks > 1 && image.spec->cframe >= 0)
 			put_pointer(&image.cframe, image.spec->cframe, image.freed);
 	}
 	return answer;

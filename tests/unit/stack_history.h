@@ -69,7 +69,7 @@ static uint64_t draw(struct history *h, uint64_t below)
 	return (h->random >> 11) % below;
 }
 
-static void tell(struct history *h, struct writer *w, struct gp_record r)
+static void add_event(struct history *h, struct writer *w, struct gp_record r)
 {
 	put(w, (unsigned)(h->events / 40 % 4), r);
 	r.order = w->order - 1;
@@ -103,13 +103,13 @@ static bool is_taken[2][CELLS];
 
 static void add_segment(struct history *h, struct writer *w, unsigned device, unsigned number)
 {
-	tell(h, w,
-	     (struct gp_record){
-		     .kind = GP_ALLOC,
-		     .device = (uint8_t)device,
-		     .space = GP_SPACE_DEVICE,
-		     .stack = (uint32_t)(1 + draw(h, STACKS)),
-		     .alloc = { .address = cell_address(device, 64 * number), .bytes = 4 << 20 } });
+	add_event(h, w,
+		  (struct gp_record){ .kind = GP_ALLOC,
+				      .device = (uint8_t)device,
+				      .space = GP_SPACE_DEVICE,
+				      .stack = (uint32_t)(1 + draw(h, STACKS)),
+				      .alloc = { .address = cell_address(device, 64 * number),
+						 .bytes = 4 << 20 } });
 }
 
 static void toggle_block(struct history *h, struct writer *w, unsigned device, unsigned cell)
@@ -122,11 +122,11 @@ static void toggle_block(struct history *h, struct writer *w, unsigned device, u
 		reserved += 4 << 20;
 	if (is_taken[device][cell]) {
 		is_taken[device][cell] = false;
-		tell(h, w,
-		     (struct gp_record){ .kind = GP_BLOCK_FREE,
-					 .device = (uint8_t)device,
-					 .block_free = { cell_address(device, cell), *size,
-							 now - *size, reserved } });
+		add_event(h, w,
+			  (struct gp_record){ .kind = GP_BLOCK_FREE,
+					      .device = (uint8_t)device,
+					      .block_free = { cell_address(device, cell), *size,
+							      now - *size, reserved } });
 		return;
 	}
 	is_taken[device][cell] = true;
@@ -136,30 +136,30 @@ static void toggle_block(struct history *h, struct writer *w, unsigned device, u
 		h->without = cell + 1;
 		stack = 0;
 	}
-	tell(h, w,
-	     (struct gp_record){
-		     .kind = GP_BLOCK_ALLOC,
-		     .device = (uint8_t)device,
-		     .stack = stack,
-		     .block_alloc = { cell_address(device, cell), *size, now + *size, reserved } });
+	add_event(h, w,
+		  (struct gp_record){ .kind = GP_BLOCK_ALLOC,
+				      .device = (uint8_t)device,
+				      .stack = stack,
+				      .block_alloc = { cell_address(device, cell), *size,
+						       now + *size, reserved } });
 }
 
 static void add_outside(struct history *h, struct writer *w, unsigned device)
 {
 	uint64_t address = 0x600000000000 + GIB * h->outsides++;
-	tell(h, w,
-	     (struct gp_record){
-		     .kind = GP_ALLOC,
-		     .device = (uint8_t)device,
-		     .space = GP_SPACE_MANAGED,
-		     .stack = (uint32_t)(1 + draw(h, STACKS)),
-		     .alloc = { .address = address, .bytes = 4096 * (1 + draw(h, 999)) } });
+	add_event(h, w,
+		  (struct gp_record){
+			  .kind = GP_ALLOC,
+			  .device = (uint8_t)device,
+			  .space = GP_SPACE_MANAGED,
+			  .stack = (uint32_t)(1 + draw(h, STACKS)),
+			  .alloc = { .address = address, .bytes = 4096 * (1 + draw(h, 999)) } });
 	if (draw(h, 3) != 0)
-		tell(h, w,
-		     (struct gp_record){ .kind = GP_FREE,
-					 .device = (uint8_t)device,
-					 .space = GP_SPACE_DEVICE,
-					 .free.address = address });
+		add_event(h, w,
+			  (struct gp_record){ .kind = GP_FREE,
+					      .device = (uint8_t)device,
+					      .space = GP_SPACE_DEVICE,
+					      .free.address = address });
 }
 
 static void make_history(struct history *h, struct writer *w, uint64_t seed, size_t events)

@@ -7,7 +7,7 @@
 
 #include "range_records.h"
 
-#define TOLD_MOST 1024u
+#define STORY_STEPS 1024u
 #define NAMES_MOST 512u
 
 struct story {
@@ -16,7 +16,7 @@ struct story {
 	uint32_t names;
 	uint64_t random;
 	/* of the steps: ticks */
-	uint64_t begin[TOLD_MOST], end;
+	uint64_t begin[STORY_STEPS], end;
 	size_t steps;
 	bool is_next, is_next_work; /* the next event, or launch, begins a step */
 };
@@ -73,7 +73,7 @@ static void see_begin(struct story *s, bool is_work)
 {
 	if (!s->is_next && !(s->is_next_work && is_work))
 		return;
-	assert_true(s->steps < TOLD_MOST);
+	assert_true(s->steps < STORY_STEPS);
 	s->begin[s->steps++] = s->w.time;
 	s->is_next = s->is_next_work = false;
 }
@@ -196,7 +196,7 @@ static void find_steps(struct story *s, struct gp_steps *steps)
 }
 
 /* Each begins at its true begin and ends where the next begins; the last one ends at `end`. */
-static void expect_told(struct story *s, enum gp_step_source source)
+static void expect_steps(struct story *s, enum gp_step_source source)
 {
 	struct gp_steps steps;
 	find_steps(s, &steps);
@@ -217,12 +217,12 @@ static void expect_told(struct story *s, enum gp_step_source source)
 
 static inline void expect_ranges(struct story *s)
 {
-	expect_told(s, GP_STEPS_RANGES);
+	expect_steps(s, GP_STEPS_RANGES);
 }
 
 static inline void expect_updates(struct story *s)
 {
-	expect_told(s, GP_STEPS_UPDATES);
+	expect_steps(s, GP_STEPS_UPDATES);
 }
 
 #endif

@@ -271,7 +271,7 @@ static void adoption_by_another_is_awaited(void **state)
 	close(report[0]);
 }
 
-static void assert_said(FILE *report, const char *what)
+static void assert_reported(FILE *report, const char *what)
 {
 	char line[600] = "";
 	rewind(report);
@@ -288,12 +288,12 @@ static void adoption_that_hangs_is_left(void **state)
 	(void)state;
 	struct writer w, other;
 	char path[300];
-	int nothing[2], status;
+	int no_report[2], status;
 	uint64_t wait_ns = 200000000;
 	make_dead(&w, "hangs.gpr", path, sizeof path);
 	be_of_this_namespace(path);
-	assert_int_equal(pipe(nothing), 0);
-	pid_t child = adopt_elsewhere(path, nothing, NULL);
+	assert_int_equal(pipe(no_report), 0);
+	pid_t child = adopt_elsewhere(path, no_report, NULL);
 	FILE *report = tmpfile();
 	alarm(200);
 	writer_open(&other, "no-hang.gpr", 0, 0);
@@ -305,18 +305,18 @@ static void adoption_that_hangs_is_left(void **state)
 	alarm(0);
 	assert_int_equal(wait_ns, 0);
 	assert_int_equal(access(path, F_OK), 0);
-	assert_said(report, "may lack");
+	assert_reported(report, "may lack");
 	fclose(report);
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(gp_adopt_into(w.path, NULL, NULL, NULL), GP_OK);
 	assert_int_equal(access(path, F_OK), -1);
-	close(nothing[0]);
-	close(nothing[1]);
+	close(no_report[0]);
+	close(no_report[1]);
 }
 
 /* Losses are recorded once: in a LOST record if one can be written, in the header in any case. */
-static void losses_that_nobody_told(void **state)
+static void unrecorded_losses_are_recorded_once(void **state)
 {
 	(void)state;
 	for (unsigned has_hole = 0; has_hole < 2; has_hole++) {
@@ -368,7 +368,7 @@ static void a_name_used_again(void **state)
 		be_of_this_namespace(path);
 		assert_int_equal(adopt_beside(dead.path, NULL, report), GP_OK);
 		assert_int_equal(access(path, F_OK), 0);
-		assert_said(report, "its recording is not at");
+		assert_reported(report, "its recording is not at");
 		make_old(path);
 		struct gp_control *c = map_control(path);
 		/* a recent heartbeat of the owner: its rings stay, even if the file is old */
@@ -383,7 +383,7 @@ static void a_name_used_again(void **state)
 		make_old(path);
 		assert_int_equal(adopt_beside(dead.path, NULL, report), GP_OK);
 		assert_int_equal(access(path, F_OK), -1);
-		assert_said(report, "removed");
+		assert_reported(report, "removed");
 		fclose(report);
 		assert_int_equal(access(dead.path, F_OK), 0);
 	}
@@ -510,7 +510,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 }
 
 /* Holds the rings' lock and always requests a flush of one more event, until it is killed. */
-static void ask_for_ever(const char *path, int ready)
+static void request_flushes_for_ever(const char *path, int ready)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 	struct gp_control *c = map_control(path);
@@ -528,7 +528,7 @@ static void ask_for_ever(const char *path, int ready)
 }
 
 /* A reader waits for the flushes that were requested before it came, and not for later ones. */
-static void a_job_that_always_wants_more_is_read(void **state)
+static void a_job_with_endless_flush_requests_is_read(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -538,7 +538,7 @@ static void a_job_that_always_wants_more_is_read(void **state)
 	assert_int_equal(pipe(ready), 0);
 	pid_t child = fork();
 	if (child == 0)
-		ask_for_ever(path, ready[1]);
+		request_flushes_for_ever(path, ready[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	assert_int_equal(byte, 1);
 	assert_true(gp_ring_file_is_written(&w.header));
@@ -564,13 +564,13 @@ int main(void)
 		cmocka_unit_test(rings_of_the_living_are_left_alone),
 		cmocka_unit_test(adoption_by_another_is_awaited),
 		cmocka_unit_test(adoption_that_hangs_is_left),
-		cmocka_unit_test(losses_that_nobody_told),
+		cmocka_unit_test(unrecorded_losses_are_recorded_once),
 		cmocka_unit_test(a_name_used_again),
 		cmocka_unit_test(a_directory_that_is_gone),
 		cmocka_unit_test(a_ring_beside_a_recording_that_is_not_its_own),
 		cmocka_unit_test(a_recording_that_was_moved),
 		cmocka_unit_test(rings_in_a_hole_are_passed_over),
-		cmocka_unit_test(a_job_that_always_wants_more_is_read),
+		cmocka_unit_test(a_job_with_endless_flush_requests_is_read),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

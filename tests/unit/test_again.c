@@ -19,14 +19,14 @@ void gp_command_print(FILE *out, const char *command)
 	fputs(command, out);
 }
 
-static void expect(const struct gp_info *info, unsigned wanted, unsigned lacks, const char *run)
+static void expect(const struct gp_info *info, unsigned needs, unsigned lacks, const char *run)
 {
 	char text[GP_AGAIN_OPTIONS];
-	assert_int_equal(gp_again_lacks(info, wanted), lacks);
+	assert_int_equal(gp_again_lacks(info, needs), lacks);
 	assert_string_equal(gp_again_run(info, lacks, text), run);
 }
 
-static void what_is_there_is_not_recorded_again(void **state)
+static void recorded_data_is_not_recorded_again(void **state)
 {
 	(void)state;
 	const struct gp_info whole = { .has_stacks = true,
@@ -71,7 +71,7 @@ static void each_cause_has_its_option(void **state)
 	assert_string_equal(gp_again_why(&untried, GP_LACK_DETAILS, why), "");
 }
 
-static void what_no_option_brings_is_not_advised(void **state)
+static void data_that_no_option_adds_is_not_advised(void **state)
 {
 	(void)state;
 	const struct gp_info too_old = { .has_stacks = true,
@@ -90,10 +90,10 @@ static void what_no_option_brings_is_not_advised(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_there_is_not_recorded_again),
+		cmocka_unit_test(recorded_data_is_not_recorded_again),
 		cmocka_unit_test(defaults_are_not_named),
 		cmocka_unit_test(each_cause_has_its_option),
-		cmocka_unit_test(what_no_option_brings_is_not_advised),
+		cmocka_unit_test(data_that_no_option_adds_is_not_advised),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

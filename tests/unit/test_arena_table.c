@@ -103,7 +103,7 @@ static void the_last_one_is_found_at_once(void **state)
 	assert_false(gp_arena_is(0, 0, 0, pool));
 }
 
-static void is_told_again_when_it_was_lost_or_forgotten(void **state)
+static void is_recorded_again_after_a_loss_or_restart(void **state)
 {
 	(void)state;
 	gp_thread.level = GP_LEVEL_OFF;
@@ -179,7 +179,7 @@ static uint32_t rival_number[2][ROUNDS];
  * Both threads request a number at once, each for one of two arenas that share a place in the
  * table.
  */
-static void *ask_at_once(void *argument)
+static void *request_at_once(void *argument)
 {
 	uint8_t device = *(uint8_t *)argument;
 	join_ring();
@@ -202,9 +202,9 @@ static void rivals_for_one_place_get_their_own(void **state)
 		leave(state);
 		fresh(state);
 		atomic_store(&arrived, 0);
-		assert_int_equal(pthread_create(&other, NULL, ask_at_once, &device[1]), 0);
+		assert_int_equal(pthread_create(&other, NULL, request_at_once, &device[1]), 0);
 		munmap(gp_thread.ring, GP_RING_BYTES);
-		ask_at_once(&device[0]);
+		request_at_once(&device[0]);
 		pthread_join(other, NULL);
 		join_ring();
 		for (uint32_t k = 0; k < ROUNDS; k++)
@@ -216,7 +216,7 @@ static void rivals_for_one_place_get_their_own(void **state)
 	}
 }
 
-static void knows_its_versions(void **state)
+static void supported_versions_are_attached(void **state)
 {
 	(void)state;
 	static const struct {
@@ -267,7 +267,7 @@ static void finds_no_allocator_where_there_is_none(void **state)
 static const int constant = 7;
 static volatile int variable = 8;
 
-static void tells_parts_of_objects(void **state)
+static void parts_of_objects_are_recognized(void **state)
 {
 	(void)state;
 	assert_true(gp_mapped_is_part(&constant, GP_MAPPED_CONSTANT, &constant, 4));
@@ -289,13 +289,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_arena_has_one_number),
 		TEST(the_last_one_is_found_at_once),
-		TEST(is_told_again_when_it_was_lost_or_forgotten),
+		TEST(is_recorded_again_after_a_loss_or_restart),
 		TEST(is_bounded),
 		TEST(threads_get_different_numbers),
 		TEST(rivals_for_one_place_get_their_own),
-		TEST(knows_its_versions),
+		TEST(supported_versions_are_attached),
 		TEST(finds_no_allocator_where_there_is_none),
-		TEST(tells_parts_of_objects),
+		TEST(parts_of_objects_are_recognized),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,7 +306,7 @@ static void test_no_records(void **state)
 	assert_int_equal(slots, 0);
 }
 
-static void test_header_says_what_is_inside(void **state)
+static void test_header_describes_the_records(void **state)
 {
 	struct bench *b = *state;
 	memset(b->ring, 0, 64 * 20);
@@ -394,7 +394,7 @@ static void test_every_flipped_bit_is_noticed(void **state)
 }
 
 /* A header with plausible wrong fields and a correct checksum. */
-static void test_header_that_lies(void **state)
+static void test_header_with_wrong_fields(void **state)
 {
 	struct bench *b = *state;
 	unsigned char bytes[GP_BLOCK_HEADER];
@@ -432,7 +432,7 @@ static void test_header_that_lies(void **state)
 /* ---- size ---- */
 
 /* Repetitive records and texts compress to few bytes; such a block is padded. */
-static void test_what_repeats_is_padded(void **state)
+static void test_repetitive_records_are_padded(void **state)
 {
 	struct bench *b = *state;
 	const struct gp_record launch = { .kind = GP_LAUNCH };
@@ -523,11 +523,11 @@ int main(void)
 		cmocka_unit_test(test_small_buffer_is_refused),
 		cmocka_unit_test(test_bad_arguments),
 		cmocka_unit_test(test_no_records),
-		cmocka_unit_test(test_header_says_what_is_inside),
+		cmocka_unit_test(test_header_describes_the_records),
 		cmocka_unit_test(test_every_truncation_is_noticed),
 		cmocka_unit_test(test_every_flipped_bit_is_noticed),
-		cmocka_unit_test(test_header_that_lies),
-		cmocka_unit_test(test_what_repeats_is_padded),
+		cmocka_unit_test(test_header_with_wrong_fields),
+		cmocka_unit_test(test_repetitive_records_are_padded),
 		cmocka_unit_test(test_a_training_event_takes_few_bytes),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -133,7 +133,7 @@ static void a_second_caller_makes_no_growth_of_the_first(void **state)
 	gp_check_grown_free(grown, count);
 }
 
-static void what_shrank_or_stayed_is_not_there(void **state)
+static void stacks_that_did_not_grow_are_left_out(void **state)
 {
 	(void)state;
 	static const struct held then[] = { { "a.py:1 f", 100 },
@@ -147,7 +147,7 @@ static void what_shrank_or_stayed_is_not_there(void **state)
 }
 
 /* A baseline has the largest groups only: others may have held as much as its smallest. */
-static void what_a_baseline_left_out_is_no_growth(void **state)
+static void stacks_outside_of_the_baseline_are_not_growth(void **state)
 {
 	(void)state;
 	struct held then[GP_BASELINE_GROUPS], is[GP_BASELINE_GROUPS + 2];
@@ -175,8 +175,8 @@ int main(void)
 		cmocka_unit_test(a_new_caller_is_named),
 		cmocka_unit_test(moved_lines_are_added_up),
 		cmocka_unit_test(a_second_caller_makes_no_growth_of_the_first),
-		cmocka_unit_test(what_shrank_or_stayed_is_not_there),
-		cmocka_unit_test(what_a_baseline_left_out_is_no_growth),
+		cmocka_unit_test(stacks_that_did_not_grow_are_left_out),
+		cmocka_unit_test(stacks_outside_of_the_baseline_are_not_growth),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ static void figures_that_may_be_too_low_do_not_pass(void **state)
 		}
 }
 
-static void what_is_not_known_does_not_pass(void **state)
+static void unknown_figures_are_not_judged(void **state)
 {
 	(void)state;
 	struct gp_figures f = usual;
@@ -145,7 +145,7 @@ static void what_is_not_known_does_not_pass(void **state)
 	drop(c);
 }
 
-static void headroom_counts_what_the_driver_counts(void **state)
+static void headroom_uses_the_drivers_count(void **state)
 {
 	(void)state;
 	struct gp_figures f = usual;
@@ -197,8 +197,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(limits_are_kept_up_to_the_byte),
 		cmocka_unit_test(figures_that_may_be_too_low_do_not_pass),
-		cmocka_unit_test(what_is_not_known_does_not_pass),
-		cmocka_unit_test(headroom_counts_what_the_driver_counts),
+		cmocka_unit_test(unknown_figures_are_not_judged),
+		cmocka_unit_test(headroom_uses_the_drivers_count),
 		cmocka_unit_test(each_device_is_judged_and_the_worst_counts),
 		cmocka_unit_test(amounts_are_percentages_or_sizes),
 	};

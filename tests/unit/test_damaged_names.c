@@ -181,7 +181,7 @@ static void old_names_are_replaced_by_names(void **state)
 }
 
 /* The header has the place of the names. A wrong place never overwrites what the recorder wrote. */
-static void a_wrong_place_is_no_place(void **state)
+static void a_wrong_place_overwrites_no_events(void **state)
 {
 	(void)state;
 	struct library library;
@@ -212,7 +212,7 @@ static void a_wrong_place_is_no_place(void **state)
 	dlclose(library.handle);
 }
 
-static void what_is_not_finished_is_refused(void **state)
+static void unfinished_recordings_are_refused(void **state)
 {
 	(void)state;
 	struct library library;
@@ -241,7 +241,7 @@ static void what_is_not_finished_is_refused(void **state)
 }
 
 /* A full disk leaves the recording unchanged. */
-static void a_full_disk_costs_nothing(void **state)
+static void a_full_disk_changes_no_byte(void **state)
 {
 	(void)state;
 	struct library library;
@@ -286,9 +286,9 @@ int main(void)
 		cmocka_unit_test(damaged_blocks_keep_their_names),
 		cmocka_unit_test(damaged_names_are_replaced_by_names),
 		cmocka_unit_test(old_names_are_replaced_by_names),
-		cmocka_unit_test(a_wrong_place_is_no_place),
-		cmocka_unit_test(what_is_not_finished_is_refused),
-		cmocka_unit_test(a_full_disk_costs_nothing),
+		cmocka_unit_test(a_wrong_place_overwrites_no_events),
+		cmocka_unit_test(unfinished_recordings_are_refused),
+		cmocka_unit_test(a_full_disk_changes_no_byte),
 	};
 	return cmocka_run_group_tests(tests, set_up, drop_directory);
 }

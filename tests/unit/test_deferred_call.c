@@ -60,7 +60,7 @@ static void attaches_at_a_copy_while_launches_are_left_out(void **state)
 	assert_int_equal(driver.row_calls[GP_ROW_cuMemcpyHtoDAsync_v2], 1);
 }
 
-static void attaches_to_nothing_that_is_not_recorded(void **state)
+static void attaches_only_while_recording(void **state)
 {
 	(void)state;
 	gp_is_due(GP_DUE_ATTACH);
@@ -103,7 +103,7 @@ static void waits_for_the_end_of_a_capture(void **state)
 	assert_int_equal(count(GP_DEVICE_MEMORY), 1);
 }
 
-static void asks_when_memory_changed(void **state)
+static void reads_figures_after_memory_changed(void **state)
 {
 	(void)state;
 	alloc();
@@ -119,7 +119,7 @@ static void asks_when_memory_changed(void **state)
 	assert_int_equal(count(GP_DEVICE_MEMORY), 1);
 }
 
-static void asks_at_most_every_tenth_of_a_second(void **state)
+static void reads_figures_at_most_every_100_ms(void **state)
 {
 	(void)state;
 	alloc();
@@ -141,7 +141,7 @@ static void asks_at_most_every_tenth_of_a_second(void **state)
 }
 
 /* The limit of the same device, as the fraction that PyTorch rounded down to bytes. */
-static void tells_the_limit(void **state)
+static void records_the_limit(void **state)
 {
 	(void)state;
 	fraction = 33.0 / 99.0;
@@ -200,12 +200,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(attaches_once_at_a_launch),
 		TEST(attaches_at_a_copy_while_launches_are_left_out),
-		TEST(attaches_to_nothing_that_is_not_recorded),
+		TEST(attaches_only_while_recording),
 		TEST(waits_for_a_success),
 		TEST(waits_for_the_end_of_a_capture),
-		TEST(asks_when_memory_changed),
-		TEST(asks_at_most_every_tenth_of_a_second),
-		TEST(tells_the_limit),
+		TEST(reads_figures_after_memory_changed),
+		TEST(reads_figures_at_most_every_100_ms),
+		TEST(records_the_limit),
 		TEST(a_device_without_launches_is_given_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,7 +63,7 @@ static void arenas_are_known_by_their_number(void **state)
 	assert_int_equal(seen[2].arena.pool, 3);
 }
 
-static void others_are_known_by_what_they_are_of(void **state)
+static void other_definitions_are_known_by_their_key(void **state)
 {
 	(void)state;
 	add((struct gp_record){
@@ -91,7 +91,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, leave)
 	const struct CMUnitTest tests[] = {
 		TEST(arenas_are_known_by_their_number),
-		TEST(others_are_known_by_what_they_are_of),
+		TEST(other_definitions_are_known_by_their_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static const struct line edited_step[] = { { "/srv/job/train.py", "<module>", 12
 					   { 0 } };
 static const struct line extra[] = { { "/srv/job/train.py", "<module>", 101 }, { 0 } };
 
-static void another_directory_and_python_is_no_difference(void **state)
+static void other_directories_and_pythons_compare_equal(void **state)
 {
 	(void)state;
 	struct stacks s;
@@ -138,7 +138,7 @@ static void edited_lines_are_one_only_when_lines_are_ignored(void **state)
 }
 
 /* A stack that has another line of the caller's file in each recording is two groups. */
-static void keys_tell_apart_what_only_one_side_has(void **state)
+static void keys_separate_stacks_of_one_side(void **state)
 {
 	(void)state;
 	static const struct line from_first[] = { { "/srv/a.py", "<module>", 1 },
@@ -318,7 +318,7 @@ static void sums_and_order_are_those_of_the_plainest_way(void **state)
 }
 
 /* The other order has opposite signs: the sides of a group do not depend on the order. */
-static void the_other_order_says_the_same(void **state)
+static void the_reverse_order_negates_the_changes(void **state)
 {
 	(void)state;
 	uint64_t random = 11;
@@ -400,7 +400,7 @@ static struct gp_diff compare_two(const struct line *a, uint64_t a_bytes,
 	return diff;
 }
 
-static void a_renamed_caller_is_no_difference(void **state)
+static void a_renamed_caller_compares_equal(void **state)
 {
 	(void)state;
 	const struct line *const b[2] = { new_caller, extra };
@@ -437,7 +437,7 @@ static void the_line_of_the_user_must_be_the_same(void **state)
 }
 
 /* In edited source a line number stands for other code; --ignore-lines handles that. */
-static void what_moved_by_lines_matches_no_other(void **state)
+static void stacks_with_moved_lines_do_not_match(void **state)
 {
 	(void)state;
 	static const struct line edited[] = { { "/srv/job/serve.py", "main", 20 },
@@ -474,16 +474,16 @@ static void most_innermost_frames_match_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_renamed_caller_is_no_difference),
+		cmocka_unit_test(a_renamed_caller_compares_equal),
 		cmocka_unit_test(the_line_of_the_user_must_be_the_same),
-		cmocka_unit_test(what_moved_by_lines_matches_no_other),
+		cmocka_unit_test(stacks_with_moved_lines_do_not_match),
 		cmocka_unit_test(most_innermost_frames_match_first),
-		cmocka_unit_test(another_directory_and_python_is_no_difference),
+		cmocka_unit_test(other_directories_and_pythons_compare_equal),
 		cmocka_unit_test(edited_lines_are_one_only_when_lines_are_ignored),
-		cmocka_unit_test(keys_tell_apart_what_only_one_side_has),
+		cmocka_unit_test(keys_separate_stacks_of_one_side),
 		cmocka_unit_test(generated_files_are_one_when_lines_are_ignored),
 		cmocka_unit_test(sums_and_order_are_those_of_the_plainest_way),
-		cmocka_unit_test(the_other_order_says_the_same),
+		cmocka_unit_test(the_reverse_order_negates_the_changes),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

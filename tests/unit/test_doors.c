@@ -147,7 +147,7 @@ static void gives_every_row_its_own_wrapper(void **state)
 	same_as_bare(WITH_DRIVER(OURS), "door_probe", "reopen");
 }
 
-static void gives_nothing_when_off(void **state)
+static void returns_no_wrappers_when_off(void **state)
 {
 	(void)state;
 	same_as_bare(WITH_DRIVER(NONE_OURS, "GPUPROF=off"), "door_probe", "rows");
@@ -518,7 +518,7 @@ int main(void)
 		cmocka_unit_test(fails_calls_that_an_old_driver_lacks),
 		cmocka_unit_test(counts_look_ups_in_a_second_driver),
 		cmocka_unit_test(gives_every_row_its_own_wrapper),
-		cmocka_unit_test(gives_nothing_when_off),
+		cmocka_unit_test(returns_no_wrappers_when_off),
 		cmocka_unit_test(gives_the_driver_its_own),
 		cmocka_unit_test(routes_all_of_a_race),
 		cmocka_unit_test(answers_the_runtime_with_exact_variants),

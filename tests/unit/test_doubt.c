@@ -1,4 +1,4 @@
-/* Missing or uncertain parts of a recording: the reader reports them without a wrong cause. */
+/* Missing or uncertain parts of a recording: the reader reports them, and counts no anomalies. */
 #include "recording_writer.h"
 
 static void flip(const struct writer *w, uint64_t offset)
@@ -47,7 +47,7 @@ static void assert_repair_counts(const struct writer *w, uint64_t missing, bool 
 	gp_recording_close(r);
 }
 
-static void damage_blames_nobody(void **state)
+static void damage_causes_no_anomalies(void **state)
 {
 	(void)state;
 	for (unsigned segments = 1; segments <= 3; segments += 2) {
@@ -83,11 +83,11 @@ static void damage_blames_nobody(void **state)
 }
 
 /*
- * The end is missing, and before it some events of a thread that wrote less. The reader names no
- * cause. The next checkpoint corrects the figures, and the copy reports that its figures are too
- * low.
+ * The end is missing, and before it some events of a thread that wrote less. The reader counts no
+ * anomalies. The next checkpoint corrects the figures, and the copy reports that its figures are
+ * too low.
  */
-static void a_missing_end_blames_nobody(void **state)
+static void a_missing_end_causes_no_anomalies(void **state)
 {
 	(void)state;
 	for (unsigned segments = 1; segments <= 2; segments++) {
@@ -163,7 +163,7 @@ static void a_flip_in_the_last_block_is_damage(void **state)
 	gp_recording_close(r);
 }
 
-static void gaps_and_missed_routes_are_told(void **state)
+static void gaps_and_missed_routes_are_reported(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -188,7 +188,7 @@ static void gaps_and_missed_routes_are_told(void **state)
  * The owner overwrites slots while its recording is read: older events are gone, and there is no
  * damage.
  */
-static void what_is_overwritten_meanwhile_is_no_damage(void **state)
+static void overwriting_during_a_read_is_not_damage(void **state)
 {
 	(void)state;
 	for (unsigned written = 1; written <= 24; written++) {
@@ -232,12 +232,12 @@ static void what_is_overwritten_meanwhile_is_no_damage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(damage_blames_nobody),
-		cmocka_unit_test(a_missing_end_blames_nobody),
+		cmocka_unit_test(damage_causes_no_anomalies),
+		cmocka_unit_test(a_missing_end_causes_no_anomalies),
 		cmocka_unit_test(intact_is_certain),
 		cmocka_unit_test(a_flip_in_the_last_block_is_damage),
-		cmocka_unit_test(gaps_and_missed_routes_are_told),
-		cmocka_unit_test(what_is_overwritten_meanwhile_is_no_damage),
+		cmocka_unit_test(gaps_and_missed_routes_are_reported),
+		cmocka_unit_test(overwriting_during_a_read_is_not_damage),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -104,7 +104,7 @@ static void hang_disk(void)
 		sched_yield();
 }
 
-static void mend_disk(void)
+static void repair_disk(void)
 {
 	const uint32_t progress = atomic_load(&gp_recorder.progress);
 	atomic_store(&is_disk_hung, false);
@@ -131,7 +131,7 @@ static void lose_without_credit(void)
 	allocate_often(1000);
 	CHECK(lost_memory() == lost + 1000);
 	CHECK(futex_calls == calls);
-	mend_disk();
+	repair_disk();
 }
 
 static pthread_barrier_t barrier;
@@ -165,7 +165,7 @@ static void wait_at_once(void)
 	for (unsigned k = 0; k < THREADS; k++)
 		pthread_join(thread[k], NULL);
 	CHECK(lost_memory() != 0);
-	mend_disk();
+	repair_disk();
 	/* a second without a turn ends each wait: that is the sum of their waits */
 	const int64_t paid = atomic_load(&gp_recorder.waits_paid_ns);
 	CHECK(paid >= began + 10000 * MS && paid <= now_ns() + 10000 * MS);
@@ -203,7 +203,7 @@ static void rest_while_idle(void)
 	CHECK(slept_ns > 1000 * MS);
 }
 
-static void who_may_not_wait_makes_no_system_call(void **state)
+static void threads_without_credit_make_no_system_call(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("refused.gpr", "0", lose_without_credit), 0);
@@ -230,7 +230,7 @@ static void an_idle_recorder_turns_fewer_than_20_times_a_second(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_may_not_wait_makes_no_system_call),
+		cmocka_unit_test(threads_without_credit_make_no_system_call),
 		cmocka_unit_test(waits_at_the_same_time_count_once),
 		cmocka_unit_test(a_new_thread_has_no_credit_of_its_own),
 		cmocka_unit_test(an_idle_recorder_turns_fewer_than_20_times_a_second),

@@ -86,7 +86,7 @@ static void runs_out_of_memory(void **state)
 	assert_true(driver_use(&cuda, 0));
 }
 
-static void refuses_what_a_real_one_refuses(void **state)
+static void refuses_the_calls_that_a_real_driver_refuses(void **state)
 {
 	(void)state;
 	CUdeviceptr address = allocated(4096);
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hands_a_freed_address_to_the_next_thread),
 		cmocka_unit_test(runs_out_of_memory),
-		cmocka_unit_test(refuses_what_a_real_one_refuses),
+		cmocka_unit_test(refuses_the_calls_that_a_real_driver_refuses),
 		cmocka_unit_test(maps_and_unmaps),
 		cmocka_unit_test(loses_a_capture_to_an_unsafe_call),
 		cmocka_unit_test(reuses_the_handle_of_an_unloaded_function),

@@ -60,7 +60,7 @@ static void test_keeps_most_of_its_size(void **state)
 	assert_true(info.file_bytes <= RING_BYTES + GP_FILE_HEADER);
 }
 
-static void test_what_is_empty_does_not_count(void **state)
+static void test_empty_space_does_not_count(void **state)
 {
 	(void)state;
 	struct gp_info all, slots;
@@ -78,7 +78,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keeps_most_of_its_size),
-		cmocka_unit_test(test_what_is_empty_does_not_count),
+		cmocka_unit_test(test_empty_space_does_not_count),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -6,11 +6,11 @@
 
 #define DEVICE_FREE (30 * MIB)
 
-static struct gp_frag ask(const struct layout *l, const struct gp_frag_question *question)
+static struct gp_frag frag_of(const struct layout *l, const struct gp_frag_question *question)
 {
 	struct gp_frag frag;
-	static const struct gp_frag_question nothing = { 0 };
-	assert_int_equal(gp_frag_build(&l->memory, 0, question ? question : &nothing, &frag),
+	static const struct gp_frag_question no_question = { 0 };
+	assert_int_equal(gp_frag_build(&l->memory, 0, question ? question : &no_question, &frag),
 			 GP_OK);
 	uint64_t sum = 0;
 	for (unsigned k = 0; k < GP_CAUSES; k++)
@@ -39,7 +39,7 @@ static void each_byte_has_one_cause(void **state)
 	LAYOUT_SEGMENT(&l, 2, LARGE, -30 * MIB);
 	LAYOUT_SEGMENT(&l, 3, LARGE, 2 * MIB, -18 * MIB);
 	LAYOUT_SEGMENT(&l, 1, EXPANDABLE, 5 * MIB, -45 * MIB, 10 * MIB);
-	struct gp_frag f = ask(&l, NULL);
+	struct gp_frag f = frag_of(&l, NULL);
 	assert_int_equal(f.home, 1);
 	assert_int_equal(f.cause_bytes[GP_CAUSE_PENDING], 8 * MIB);
 	assert_int_equal(f.cause_bytes[GP_CAUSE_PRIVATE], 18 * MIB);
@@ -66,7 +66,7 @@ static void growth_is_kept_apart(void **state)
 	LAYOUT_SEGMENT(&l, 1, EXPANDABLE, 15 * MIB, -5 * MIB);
 	LAYOUT_SEGMENT(&l, 1, EXPANDABLE, -3 * MIB, 14 * MIB, -3 * MIB);
 	has_free(&l, (uint64_t)(45 * MIB));
-	struct gp_frag f = ask(&l, NULL);
+	struct gp_frag f = frag_of(&l, NULL);
 	assert_int_equal(f.pools, 1);
 	assert_int_equal(f.pool[0].tail_bytes, 3 * MIB);
 	assert_int_equal(f.largest_request_bytes, 5 * MIB);
@@ -76,13 +76,13 @@ static void growth_is_kept_apart(void **state)
 	l.segment[1].address -= (uint64_t)(44 * MIB);
 	for (size_t k = l.segment[1].first; k < l.memory.blocks; k++)
 		l.block[k].address -= (uint64_t)(44 * MIB);
-	f = ask(&l, NULL);
+	f = frag_of(&l, NULL);
 	assert_int_equal(f.largest_released_bytes, 43 * MIB);
 	gp_frag_free(&f);
 }
 
 /* PyTorch up to 2.7 does not report the pool: then each pool of a stream counts as default. */
-static void a_pool_that_is_not_told_is_no_private_one(void **state)
+static void an_unreported_pool_is_not_private(void **state)
 {
 	(void)state;
 	struct layout l;
@@ -91,7 +91,7 @@ static void a_pool_that_is_not_told_is_no_private_one(void **state)
 	LAYOUT_SEGMENT(&l, 3, LARGE, 2 * MIB, -18 * MIB);
 	LAYOUT_SEGMENT(&l, 3, LARGE, -20 * MIB);
 	LAYOUT_SEGMENT(&l, 0, LARGE, MIB, -19 * MIB);
-	struct gp_frag f = ask(&l, NULL);
+	struct gp_frag f = frag_of(&l, NULL);
 	assert_int_equal(f.home, 3);
 	assert_int_equal(f.releasable_bytes, 20 * MIB);
 	assert_int_equal(f.cause_bytes[GP_CAUSE_PRIVATE] + f.cause_bytes[GP_CAUSE_STREAM], 0);
@@ -99,7 +99,7 @@ static void a_pool_that_is_not_told_is_no_private_one(void **state)
 	gp_frag_free(&f);
 }
 
-static void a_private_pool_that_asks_is_its_own_home(void **state)
+static void a_request_of_a_private_pool_uses_that_pool(void **state)
 {
 	(void)state;
 	struct layout l;
@@ -107,7 +107,7 @@ static void a_private_pool_that_asks_is_its_own_home(void **state)
 	LAYOUT_SEGMENT(&l, 1, LARGE, 4 * MIB, -16 * MIB);
 	LAYOUT_SEGMENT(&l, 3, LARGE, 2 * MIB, -18 * MIB);
 	struct gp_frag_question q = { .has_arena = true, .arena = 3 };
-	struct gp_frag f = ask(&l, &q);
+	struct gp_frag f = frag_of(&l, &q);
 	assert_int_equal(f.cause_bytes[GP_CAUSE_PRIVATE], 0);
 	assert_int_equal(f.cause_bytes[GP_CAUSE_HARD], (18 + 16) * MIB);
 	assert_int_equal(f.largest_request_bytes, 18 * MIB);
@@ -122,17 +122,17 @@ static void the_driver_count_moves_with_the_curve(void **state)
 	LAYOUT_SEGMENT(&l, 1, LARGE, 20 * MIB, -20 * MIB);
 	has_free(&l, (uint64_t)(100 * MIB));
 	l.device.used_driver_bytes -= (uint64_t)(40 * MIB);
-	struct gp_frag f = ask(&l, NULL);
+	struct gp_frag f = frag_of(&l, NULL);
 	assert_int_equal(f.driver_free_bytes, 60 * MIB);
 	assert_int_equal(f.largest_released_bytes, 60 * MIB);
 	gp_frag_free(&f);
 	l.device.limit_bytes = (uint64_t)(70 * MIB);
-	f = ask(&l, NULL);
+	f = frag_of(&l, NULL);
 	assert_int_equal(f.largest_released_bytes, 30 * MIB);
 	gp_frag_free(&f);
 }
 
-static void pins_are_ranked_by_what_they_hold(void **state)
+static void pins_are_ranked_by_the_bytes_they_hold(void **state)
 {
 	(void)state;
 	struct layout l;
@@ -140,7 +140,7 @@ static void pins_are_ranked_by_what_they_hold(void **state)
 	LAYOUT_SEGMENT(&l, 1, LARGE, -8 * MIB, MIB, -3 * MIB, 2 * MIB, 6 * MIB);
 	LAYOUT_SEGMENT(&l, 1, LARGE, -30 * MIB, 512, -(2 * MIB - 512));
 	LAYOUT_SEGMENT(&l, 1, LARGE, 20 * MIB);
-	struct gp_frag f = ask(&l, NULL);
+	struct gp_frag f = frag_of(&l, NULL);
 	assert_int_equal(f.pins, 3);
 	assert_int_equal(f.pin[0].segment, 1);
 	assert_int_equal(f.pin[0].hostage_bytes, 32 * MIB - 512);
@@ -271,14 +271,14 @@ static void every_size_is_tried(void **state)
 		struct gp_frag_question q = { .settings = &t->settings,
 					      .has_arena = true,
 					      .arena = 1 + k % 3 };
-		struct gp_frag f = ask(&t->l, &q);
+		struct gp_frag f = frag_of(&t->l, &q);
 		uint64_t cached = 0, released = 0;
-		for (uint64_t asked = 512; asked < SIZE_MOST; asked += 512) {
-			uint64_t size = gp_allocator_rounded(&t->settings, asked);
+		for (uint64_t requested = 512; requested < SIZE_MOST; requested += 512) {
+			uint64_t size = gp_allocator_rounded(&t->settings, requested);
 			if (model_get_free_block(&t->cached, q.arena, size))
-				cached = released = asked;
+				cached = released = requested;
 			else if (is_served_released(t, q.arena, size))
-				released = asked;
+				released = requested;
 		}
 		assert_int_equal(f.largest_request_bytes, cached);
 		assert_int_equal(f.largest_released_bytes, released);
@@ -296,7 +296,7 @@ static void pools_are_tried_one_by_one(void **state)
 	for (unsigned k = 100; k < 120; k++) {
 		begin_trial(t, k);
 		struct gp_frag_question q = { .settings = &t->settings };
-		struct gp_frag f = ask(&t->l, &q);
+		struct gp_frag f = frag_of(&t->l, &q);
 		assert_true(f.pools >= 6);
 		for (size_t p = 0; p < f.pools; p++) {
 			uint64_t largest = 0, from = f.pool[p].is_small ? 512 : MIB + 512;
@@ -353,7 +353,7 @@ static void large_gaps_are_tried_size_by_size(void **state)
 						      .fit_bytes = size,
 						      .has_arena = true,
 						      .arena = 1 };
-			struct gp_frag f = ask(&t->l, &q);
+			struct gp_frag f = frag_of(&t->l, &q);
 			bool is_served = model_get_free_block(&t->cached, 1, size);
 			assert_int_equal(f.fit.is_served, is_served);
 			largest = is_served ? size : largest;
@@ -389,7 +389,7 @@ static void the_limit_counts_the_request_and_not_its_pages(void **state)
 	t->is_expandable = true;
 	load(t, NULL);
 	struct gp_frag_question q = { .settings = &t->settings };
-	struct gp_frag f = ask(&t->l, &q);
+	struct gp_frag f = frag_of(&t->l, &q);
 	assert_int_equal(f.largest_request_bytes, 64 * MIB);
 	assert_int_equal(f.largest_released_bytes, 402653184);
 	assert_true(is_served_released(t, 1, 402653184));
@@ -471,7 +471,7 @@ static void no_cheaper_set_is_enough(void **state)
 			continue;
 		done++;
 		load(t, NULL);
-		struct gp_frag f = ask(&t->l, &q);
+		struct gp_frag f = frag_of(&t->l, &q);
 		bool is_cached = model_get_free_block(&t->cached, q.arena, size);
 		bool is_released = is_served_released(t, q.arena, size);
 		assert_int_equal(f.fit.is_served, is_cached);
@@ -517,7 +517,7 @@ static void a_split_limit_does_not_fool_it(void **state)
 					      .fit_bytes = (uint64_t)MIB * (2 + pick(30)),
 					      .has_arena = true,
 					      .arena = 1 };
-		struct gp_frag f = ask(&t->l, &q);
+		struct gp_frag f = frag_of(&t->l, &q);
 		uint8_t freed[LAYOUT_BLOCKS];
 		if (f.fit.in_place.is_found) {
 			mark_set(&f.fit.in_place, freed);
@@ -536,10 +536,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_byte_has_one_cause),
 		cmocka_unit_test(growth_is_kept_apart),
-		cmocka_unit_test(a_pool_that_is_not_told_is_no_private_one),
-		cmocka_unit_test(a_private_pool_that_asks_is_its_own_home),
+		cmocka_unit_test(an_unreported_pool_is_not_private),
+		cmocka_unit_test(a_request_of_a_private_pool_uses_that_pool),
 		cmocka_unit_test(the_driver_count_moves_with_the_curve),
-		cmocka_unit_test(pins_are_ranked_by_what_they_hold),
+		cmocka_unit_test(pins_are_ranked_by_the_bytes_they_hold),
 		cmocka_unit_test(a_device_that_is_not_there),
 		cmocka_unit_test(every_size_is_tried),
 		cmocka_unit_test(pools_are_tried_one_by_one),

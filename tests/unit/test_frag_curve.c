@@ -97,7 +97,7 @@ enum { UNITS_MOST = 40, BLOCKS_MOST = 300 };
 struct range {
 	uint64_t address, bytes; /* mapped in a reservation: its pages */
 	uint64_t page;
-	bool is_whole, is_told, page_is_mapped[64];
+	bool is_whole, is_reported, page_is_mapped[64];
 	unsigned device;
 };
 struct block {
@@ -111,7 +111,7 @@ struct history {
 	struct block block[BLOCKS_MOST];
 	size_t ranges, blocks;
 	uint64_t seed, next;
-	bool is_told;
+	bool is_reported;
 };
 
 static uint64_t pick(struct history *h, uint64_t below)
@@ -120,13 +120,13 @@ static uint64_t pick(struct history *h, uint64_t below)
 	return (h->seed >> 33) % below;
 }
 
-static void say(struct history *h, struct gp_record r)
+static void put_event(struct history *h, struct gp_record r)
 {
 	put(&h->w, (unsigned)pick(h, 4), r);
 }
 
-static void say_range(struct history *h, unsigned kind, unsigned space, uint64_t address,
-		      uint64_t bytes, unsigned device)
+static void put_range_event(struct history *h, unsigned kind, unsigned space, uint64_t address,
+			    uint64_t bytes, unsigned device)
 {
 	struct gp_record r = { .kind = (uint16_t)kind,
 			       .space = (uint8_t)space,
@@ -136,7 +136,7 @@ static void say_range(struct history *h, unsigned kind, unsigned space, uint64_t
 	r.alloc.bytes = kind == GP_FREE ? 0 : bytes;
 	if (kind == GP_MAP)
 		r.map.handle = address;
-	say(h, r);
+	put_event(h, r);
 }
 
 static bool is_mapped(const struct range *g, uint64_t address, uint64_t bytes)
@@ -170,11 +170,11 @@ static void add_range(struct history *h)
 	g->bytes = g->is_whole ? 2 * MIB * (1 + pick(h, 5)) : 10 * g->page;
 	/* some ranges touch, and are two ranges even so */
 	h->next += g->bytes + (pick(h, 3) ? 0 : 6 * MIB);
-	g->is_told = h->is_told && pick(h, 3) != 0;
-	say_range(h, GP_ALLOC, g->is_whole ? GP_SPACE_DEVICE : GP_SPACE_RESERVATION, g->address,
-		  g->bytes, g->is_whole ? g->device : GP_DEVICE_UNKNOWN);
-	if (g->is_whole && g->is_told)
-		say_range(h, GP_SEGMENT_ALLOC, 0, g->address, g->bytes, g->device);
+	g->is_reported = h->is_reported && pick(h, 3) != 0;
+	put_range_event(h, GP_ALLOC, g->is_whole ? GP_SPACE_DEVICE : GP_SPACE_RESERVATION,
+			g->address, g->bytes, g->is_whole ? g->device : GP_DEVICE_UNKNOWN);
+	if (g->is_whole && g->is_reported)
+		put_range_event(h, GP_SEGMENT_ALLOC, 0, g->address, g->bytes, g->device);
 }
 
 static void drop_range(struct history *h)
@@ -182,18 +182,18 @@ static void drop_range(struct history *h)
 	struct range *g = &h->range[pick(h, h->ranges)];
 	if (!g->is_whole || !is_free(h, g->address, g->bytes))
 		return;
-	if (g->is_told)
-		say_range(h, GP_SEGMENT_FREE, 0, g->address, g->bytes, g->device);
-	say_range(h, GP_FREE, g->is_whole ? GP_SPACE_DEVICE : GP_SPACE_RESERVATION, g->address, 0,
-		  g->device);
+	if (g->is_reported)
+		put_range_event(h, GP_SEGMENT_FREE, 0, g->address, g->bytes, g->device);
+	put_range_event(h, GP_FREE, g->is_whole ? GP_SPACE_DEVICE : GP_SPACE_RESERVATION,
+			g->address, 0, g->device);
 	if (pick(h, 9) == 0) {
 		struct gp_record r = { .kind = GP_FREE_FAILED, .device = (uint8_t)g->device };
 		r.space = GP_SPACE_DEVICE;
 		r.free_failed.address = g->address;
 		r.free_failed.undoes = h->w.order - 1;
-		say(h, r);
-		if (g->is_told)
-			say_range(h, GP_SEGMENT_ALLOC, 0, g->address, g->bytes, g->device);
+		put_event(h, r);
+		if (g->is_reported)
+			put_range_event(h, GP_SEGMENT_ALLOC, 0, g->address, g->bytes, g->device);
 		return;
 	}
 	*g = h->range[--h->ranges];
@@ -212,19 +212,19 @@ static void turn_page(struct history *h)
 	physical.alloc.address = address + 7; /* a handle */
 	physical.alloc.bytes = is_there ? g->page : 0;
 	if (is_there)
-		say(h, physical);
+		put_event(h, physical);
 	struct gp_record r = { .kind = is_there ? GP_MAP : GP_UNMAP,
 			       .space = GP_SPACE_MAPPED,
 			       .device = (uint8_t)g->device };
 	r.map.address = address;
 	r.map.bytes = g->page;
 	r.map.handle = is_there ? address + 7 : 0;
-	say(h, r);
+	put_event(h, r);
 	if (!is_there)
-		say(h, physical);
-	if (g->is_told)
-		say_range(h, is_there ? GP_SEGMENT_MAP : GP_SEGMENT_UNMAP, 0, address, g->page,
-			  g->device);
+		put_event(h, physical);
+	if (g->is_reported)
+		put_range_event(h, is_there ? GP_SEGMENT_MAP : GP_SEGMENT_UNMAP, 0, address,
+				g->page, g->device);
 }
 
 static struct gp_record block_event(struct history *h, unsigned kind, const struct block *b,
@@ -233,7 +233,7 @@ static struct gp_record block_event(struct history *h, unsigned kind, const stru
 	const struct gp_curve_state *curve = gp_live_device(h->w.live, b->device)->curve;
 	struct gp_record r = { .kind = (uint16_t)kind,
 			       .device = (uint8_t)b->device,
-			       .code = h->is_told };
+			       .code = h->is_reported };
 	r.block_alloc.address = b->address;
 	r.block_alloc.bytes = b->bytes;
 	r.block_alloc.allocated = curve[GP_CURVE_ALLOCATED].now_bytes + (uint64_t)change;
@@ -253,7 +253,7 @@ static void add_block(struct history *h)
 	if (h->blocks == BLOCKS_MOST || !is_mapped(g, b.address, b.bytes) ||
 	    !is_free(h, b.address, b.bytes))
 		return;
-	say(h, block_event(h, GP_BLOCK_ALLOC, &b, (int64_t)b.bytes));
+	put_event(h, block_event(h, GP_BLOCK_ALLOC, &b, (int64_t)b.bytes));
 	h->block[h->blocks++] = b;
 }
 
@@ -263,12 +263,12 @@ static void end_block(struct history *h)
 	if (b->is_pending) {
 		struct gp_record r = { .kind = GP_BLOCK_COMPLETED, .device = (uint8_t)b->device };
 		r.block_completed.address = b->address;
-		say(h, r);
+		put_event(h, r);
 	} else {
 		struct gp_record r = block_event(h, GP_BLOCK_FREE, b, -(int64_t)b->bytes);
-		b->is_pending = h->is_told && pick(h, 4) == 0;
+		b->is_pending = h->is_reported && pick(h, 4) == 0;
 		r.aux = b->is_pending;
-		say(h, r);
+		put_event(h, r);
 		if (b->is_pending)
 			return;
 	}
@@ -276,9 +276,9 @@ static void end_block(struct history *h)
 }
 
 /* The allocator reports all that it has; from here on it reports changes as well. */
-static void tell_all(struct history *h)
+static void report_all(struct history *h)
 {
-	h->is_told = true;
+	h->is_reported = true;
 	for (size_t k = 0; k < h->ranges; k++) {
 		struct range *g = &h->range[k];
 		for (uint64_t at = 0; at < g->bytes; at += g->is_whole ? g->bytes : g->page) {
@@ -291,14 +291,14 @@ static void tell_all(struct history *h)
 			r.kind = g->is_whole ? GP_SEGMENT_ALLOC : GP_SEGMENT_MAP;
 			r.segment_alloc.address = g->address + at;
 			r.segment_alloc.bytes = g->is_whole ? g->bytes : g->page;
-			say(h, r);
+			put_event(h, r);
 		}
-		g->is_told = true;
+		g->is_reported = true;
 	}
 	for (size_t k = 0; k < h->blocks; k++) {
 		struct gp_record r = block_event(h, GP_BLOCK_EXISTING, &h->block[k], 0);
 		r.aux = 1;
-		say(h, r);
+		put_event(h, r);
 	}
 }
 
@@ -307,13 +307,13 @@ static void random_history(unsigned seed)
 	struct history *h = calloc(1, sizeof *h);
 	uint64_t most;
 	h->seed = seed;
-	h->is_told = seed % 2 != 0;
+	h->is_reported = seed % 2 != 0;
 	h->next = UINT64_C(0x7f0000000000);
 	writer_open(&h->w, "curve.gpr", 0, 0);
 	for (unsigned k = 0; k < 2500; k++) {
 		uint64_t what = pick(h, 100);
 		if (k == 1200 && seed % 4 == 2)
-			tell_all(h);
+			report_all(h);
 		if (what < 4 || h->ranges == 0)
 			add_range(h);
 		else if (what < 6)

@@ -89,12 +89,12 @@ static void no_choice_frees_less(void **state)
 		l.device.used_bytes = l.device.total_bytes - free_bytes;
 		l.device.used_driver_bytes = l.device.driver_bytes;
 		/* larger than any gap and any segment */
-		uint64_t asked = (uint64_t)(200 * MIB) + pick(200) * (uint64_t)(2 * MIB);
-		const struct gp_frag_question q = { .fit_bytes = asked };
+		uint64_t requested = (uint64_t)(200 * MIB) + pick(200) * (uint64_t)(2 * MIB);
+		const struct gp_frag_question q = { .fit_bytes = requested };
 		struct gp_frag frag;
 		assert_int_equal(gp_frag_build(&l.memory, 0, &q, &frag), GP_OK);
 		uint64_t has = free_bytes + released;
-		const struct freed least = least_of_all(&l, asked > has ? asked - has : 0);
+		const struct freed least = least_of_all(&l, requested > has ? requested - has : 0);
 		const struct gp_block_set *set = &frag.fit.by_emptying;
 		if (frag.fit.is_served_released) {
 			assert_int_equal(least.blocks, 0);

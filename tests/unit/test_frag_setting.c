@@ -29,7 +29,7 @@ static void settings_are_read_as_the_allocator_reads_them(void **state)
 	assert_int_equal(s.max_split_bytes, UINT64_MAX);
 }
 
-static void blanks_and_lists_are_no_matter(void **state)
+static void blanks_and_lists_make_no_difference(void **state)
 {
 	(void)state;
 	struct gp_allocator_settings s;
@@ -83,7 +83,7 @@ static void settings_are_of_the_variable_that_counts(void **state)
 	assert_null(gp_allocator_settings_value(NULL, &bytes));
 }
 
-static void what_a_setting_does_is_said_where_it_is_not_known(void **state)
+static void unknown_settings_are_listed(void **state)
 {
 	(void)state;
 	struct gp_allocator_settings s;
@@ -136,9 +136,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settings_are_read_as_the_allocator_reads_them),
-		cmocka_unit_test(blanks_and_lists_are_no_matter),
+		cmocka_unit_test(blanks_and_lists_make_no_difference),
 		cmocka_unit_test(settings_are_of_the_variable_that_counts),
-		cmocka_unit_test(what_a_setting_does_is_said_where_it_is_not_known),
+		cmocka_unit_test(unknown_settings_are_listed),
 		cmocka_unit_test(a_request_is_as_large_as_its_division),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,11 +15,11 @@
 	"main (main.py:31)\n"       \
 	"<module> (main.py:46)\n"
 
-static void what_is_told_of_a_training_step(void **state)
+static void frames_shown_of_a_training_step(void **state)
 {
 	(void)state;
 	static const struct {
-		const char *stack, *told;
+		const char *stack, *shown;
 	} known[] = {
 		{ linear_forward, "aten::addmm\naten::linear\n"
 				  "Linear.forward (torch/nn/modules/linear.py:134)\n"
@@ -55,14 +55,14 @@ static void what_is_told_of_a_training_step(void **state)
 	};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
 		struct gp_frame frame[GP_FRAMES_MAX];
-		char told[4096] = "", *text;
+		char shown[4096] = "", *text;
 		size_t frames = gp_frames_tell(frame, read_stack(known[i].stack, frame, &text));
 		for (size_t k = 0; k < frames; k++) {
 			char label[512];
 			gp_frame_label(&frame[k], "/srv/job/", label, sizeof label);
-			strcat(strcat(told, label), "\n");
+			strcat(strcat(shown, label), "\n");
 		}
-		assert_string_equal(told, known[i].told);
+		assert_string_equal(shown, known[i].shown);
 		free(text);
 	}
 }
@@ -75,7 +75,7 @@ static struct gp_frame python(const char *function, uint32_t line)
 }
 
 /* f calls itself, or g and h each other: only the outermost turn is shown */
-static void of_a_recursion_one_turn_is_told(void **state)
+static void one_turn_of_a_recursion_is_shown(void **state)
 {
 	(void)state;
 	struct gp_frame once[] = { python("leaf", 9), python("f", 3), python("f", 3),
@@ -94,7 +94,7 @@ static void of_a_recursion_one_turn_is_told(void **state)
 	assert_string_equal(turns[2].function, "main");
 }
 
-static void something_is_told_of_every_stack(void **state)
+static void every_stack_has_a_shown_frame(void **state)
 {
 	(void)state;
 	struct gp_frame plumbing[] = {
@@ -119,11 +119,11 @@ static void something_is_told_of_every_stack(void **state)
 	assert_int_equal(gp_frames_tell(unnamed, 2), 2);
 }
 
-static void expect_name(const char *name, const char *wanted)
+static void expect_name(const char *name, const char *expected)
 {
 	char out[128];
 	gp_short_name(name, out, sizeof out);
-	assert_string_equal(out, wanted);
+	assert_string_equal(out, expected);
 }
 
 static void names_fit_on_a_line(void **state)
@@ -146,7 +146,7 @@ static void names_fit_on_a_line(void **state)
 		    "f<a_long_argument_list_that_never_...d_goes_on_and_on_and_on_until_here");
 }
 
-static void paths_are_as_their_package_knows_them(void **state)
+static void paths_are_relative_to_their_package(void **state)
 {
 	(void)state;
 	static const char *const path[][2] = {
@@ -160,14 +160,14 @@ static void paths_are_as_their_package_knows_them(void **state)
 		assert_string_equal(gp_short_path(path[i][0]), path[i][1]);
 }
 
-static void expect_label(struct gp_frame frame, const char *wanted)
+static void expect_label(struct gp_frame frame, const char *expected)
 {
 	char out[128];
 	gp_frame_label(&frame, "/srv/job/", out, sizeof out);
-	assert_string_equal(out, wanted);
+	assert_string_equal(out, expected);
 }
 
-static void frames_without_names_say_where(void **state)
+static void frames_without_names_show_their_place(void **state)
 {
 	(void)state;
 	expect_label((struct gp_frame){ .module = "/x/libcublas.so.12", .module_offset = 0x70 },
@@ -187,12 +187,12 @@ static void frames_without_names_say_where(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_told_of_a_training_step),
-		cmocka_unit_test(of_a_recursion_one_turn_is_told),
-		cmocka_unit_test(something_is_told_of_every_stack),
+		cmocka_unit_test(frames_shown_of_a_training_step),
+		cmocka_unit_test(one_turn_of_a_recursion_is_shown),
+		cmocka_unit_test(every_stack_has_a_shown_frame),
 		cmocka_unit_test(names_fit_on_a_line),
-		cmocka_unit_test(paths_are_as_their_package_knows_them),
-		cmocka_unit_test(frames_without_names_say_where),
+		cmocka_unit_test(paths_are_relative_to_their_package),
+		cmocka_unit_test(frames_without_names_show_their_place),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,7 +234,7 @@ static void operators_with_overloads(void **state)
 	}
 }
 
-static void functions_that_are_no_operators(void **state)
+static void functions_that_are_not_operators(void **state)
 {
 	(void)state;
 	static const char *const function[] = {
@@ -334,7 +334,7 @@ static void calls_through_ctypes(void **state)
 	expect(frames, "", "", "Python");
 }
 
-static void stacks_that_tell_nothing(void **state)
+static void stacks_without_names(void **state)
 {
 	(void)state;
 	struct gp_names names;
@@ -455,7 +455,7 @@ static void interpreter_frames(void **state)
  * Memory that the framework keeps for a library, and the callers of the driver: the program or a
  * library.
  */
-static void whose_memory_is(void **state)
+static void memory_has_an_owner(void **state)
 {
 	(void)state;
 	static const struct gp_name_frame workspace[] = {
@@ -516,14 +516,14 @@ int main(void)
 		cmocka_unit_test(cxx_nodes),
 		cmocka_unit_test(collectives),
 		cmocka_unit_test(operators_with_overloads),
-		cmocka_unit_test(functions_that_are_no_operators),
+		cmocka_unit_test(functions_that_are_not_operators),
 		cmocka_unit_test(libraries_behind_the_runtime),
 		cmocka_unit_test(calls_through_ctypes),
-		cmocka_unit_test(stacks_that_tell_nothing),
+		cmocka_unit_test(stacks_without_names),
 		cmocka_unit_test(the_users_line_is_the_innermost_of_his_own),
 		cmocka_unit_test(without_python_the_program_is_the_user),
 		cmocka_unit_test(interpreter_frames),
-		cmocka_unit_test(whose_memory_is),
+		cmocka_unit_test(memory_has_an_owner),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

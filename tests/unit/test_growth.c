@@ -52,7 +52,7 @@ static void a_block_a_step_is_growth(void **state)
 	assert_true(slope > 800 && slope < 1300);
 }
 
-static void growth_is_seen_through_noise_as_often_as_promised(void **state)
+static void growth_in_noise_is_found_at_the_documented_rate(void **state)
 {
 	(void)state;
 	uint64_t random = 3;
@@ -72,7 +72,7 @@ static void growth_is_seen_through_noise_as_often_as_promised(void **state)
 	assert_true(seen >= 1900);
 }
 
-static void what_only_looks_like_it_is_none(void **state)
+static void series_that_only_look_like_growth(void **state)
 {
 	(void)state;
 	uint64_t bytes[STEPS];
@@ -128,7 +128,7 @@ static void single_lows_hide_no_growth(void **state)
 }
 
 /* Memory that an epoch collects and frees, at any phase of the judged steps. */
-static void what_is_gathered_and_dropped_is_none(void **state)
+static void collected_and_freed_memory_is_not_growth(void **state)
 {
 	(void)state;
 	static const size_t counts[] = { 12, STEPS, 58, LATER };
@@ -198,10 +198,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_block_a_step_is_growth),
-		cmocka_unit_test(growth_is_seen_through_noise_as_often_as_promised),
-		cmocka_unit_test(what_only_looks_like_it_is_none),
+		cmocka_unit_test(growth_in_noise_is_found_at_the_documented_rate),
+		cmocka_unit_test(series_that_only_look_like_growth),
 		cmocka_unit_test(single_lows_hide_no_growth),
-		cmocka_unit_test(what_is_gathered_and_dropped_is_none),
+		cmocka_unit_test(collected_and_freed_memory_is_not_growth),
 		cmocka_unit_test(each_rule_holds_for_its_shape),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

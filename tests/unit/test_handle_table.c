@@ -92,7 +92,7 @@ static void count_kept(struct gp_handle_table *table, unsigned *kept)
 	}
 }
 
-static void a_full_table_evicts_and_changes_nothing(void **state)
+static void a_full_table_evicts_and_keeps_its_size(void **state)
 {
 	(void)state;
 	unsigned kept;
@@ -126,7 +126,7 @@ static void *put_and_take(void *number)
 	return NULL;
 }
 
-static void threads_lose_nothing_while_it_grows(void **state)
+static void threads_lose_no_handle_while_it_grows(void **state)
 {
 	(void)state;
 	pthread_t thread[THREADS];
@@ -146,8 +146,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_changes_equal_a_model),
 		cmocka_unit_test(bytes_are_counted),
-		cmocka_unit_test(a_full_table_evicts_and_changes_nothing),
-		cmocka_unit_test(threads_lose_nothing_while_it_grows),
+		cmocka_unit_test(a_full_table_evicts_and_keeps_its_size),
+		cmocka_unit_test(threads_lose_no_handle_while_it_grows),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

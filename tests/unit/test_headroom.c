@@ -361,7 +361,7 @@ static void open_ranges_count(void **state)
 }
 
 /* The limits are read again, even if memos did not grow meanwhile. */
-static void memos_grow_by_what_is_left_now(void **state)
+static void memos_grow_by_the_present_rest(void **state)
 {
 	static struct gp_recorder r;
 	(void)state;
@@ -381,7 +381,7 @@ static void memos_grow_by_what_is_left_now(void **state)
 }
 
 /* Not half of the present rest: another thread of the job may allocate or free in between. */
-static void tables_take_half_of_what_was_left(void **state)
+static void tables_take_half_of_the_earlier_rest(void **state)
 {
 	static struct gp_recorder r;
 	(void)state;
@@ -459,8 +459,8 @@ int main(void)
 		cmocka_unit_test(memos_come_and_go_while_rings_grow),
 #endif
 		cmocka_unit_test(open_ranges_count),
-		cmocka_unit_test(memos_grow_by_what_is_left_now),
-		cmocka_unit_test(tables_take_half_of_what_was_left),
+		cmocka_unit_test(memos_grow_by_the_present_rest),
+		cmocka_unit_test(tables_take_half_of_the_earlier_rest),
 		cmocka_unit_test(private_memory_has_a_limit_too),
 		cmocka_unit_test(a_user_of_many_groups_has_limits),
 	};

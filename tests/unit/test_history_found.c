@@ -9,8 +9,8 @@
 
 static struct writer w;
 
-static void tell(enum gp_kind kind, uint32_t aux, uint64_t address, uint64_t bytes,
-		 uint64_t allocated)
+static void put_event(enum gp_kind kind, uint32_t aux, uint64_t address, uint64_t bytes,
+		      uint64_t allocated)
 {
 	struct gp_record r = { .kind = (uint16_t)kind, .aux = aux, .code = 1 };
 	r.block_alloc.address = address;
@@ -30,11 +30,11 @@ static const char *late_start(void)
 	put(&w, 0, gap);
 	struct gp_record arena = { .kind = GP_ARENA, .aux = 1, .arena = { .has_pool = 1 } };
 	put(&w, 0, arena);
-	tell(GP_SEGMENT_ALLOC, 1, BASE, 20 * MIB, 0);
-	tell(GP_BLOCK_EXISTING, 1 + 100, BASE, 4 * MIB, 6 * MIB);
-	tell(GP_BLOCK_EXISTING, 1, BASE + 4 * MIB, 2 * MIB, 6 * MIB);
-	tell(GP_BLOCK_EXISTING, 1 | GP_FOUND_PENDING, BASE + 8 * MIB, MIB, 6 * MIB);
-	tell(GP_BLOCK_FREE, 0, BASE, 4 * MIB, 2 * MIB);
+	put_event(GP_SEGMENT_ALLOC, 1, BASE, 20 * MIB, 0);
+	put_event(GP_BLOCK_EXISTING, 1 + 100, BASE, 4 * MIB, 6 * MIB);
+	put_event(GP_BLOCK_EXISTING, 1, BASE + 4 * MIB, 2 * MIB, 6 * MIB);
+	put_event(GP_BLOCK_EXISTING, 1 | GP_FOUND_PENDING, BASE + 8 * MIB, MIB, 6 * MIB);
+	put_event(GP_BLOCK_FREE, 0, BASE, 4 * MIB, 2 * MIB);
 	struct gp_record completed = { .kind = GP_BLOCK_COMPLETED };
 	completed.block_completed.address = BASE + 8 * MIB;
 	put(&w, 0, completed);

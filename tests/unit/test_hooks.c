@@ -116,7 +116,7 @@ static void test_refused_free_is_undone(void **state)
 	assert_int_equal(only(GP_UNMAP_FAILED)->unmap_failed.undoes, only(GP_UNMAP)->order);
 }
 
-static void test_freeing_nothing_is_not_recorded(void **state)
+static void test_frees_of_null_are_not_recorded(void **state)
 {
 	(void)state;
 	wrap_cuMemFree_v2(0);
@@ -151,7 +151,7 @@ static void test_other_failures_are_not_urgent(void **state)
 }
 
 /* A nested call of the recorder would damage the reservation of the outer call. */
-static void test_nested_calls_record_nothing(void **state)
+static void test_nested_calls_are_not_recorded(void **state)
 {
 	(void)state;
 	gp_thread.inside = gp_here();
@@ -215,7 +215,7 @@ static void test_two_devices_in_one_thread(void **state)
 	assert_int_equal(count(GP_CONTEXT), 2);
 }
 
-static void test_unknown_objects_are_asked_once(void **state)
+static void test_unknown_objects_are_looked_up_once(void **state)
 {
 	(void)state;
 	driver.current = (CUcontext)0x1003;
@@ -436,7 +436,7 @@ static void test_array_bytes(void **state)
  * Definitions from a time without recording are recorded at first use; after a restart all are
  * recorded again.
  */
-static void test_definitions_are_told_late_and_again(void **state)
+static void test_definitions_are_recorded_late_and_again(void **state)
 {
 	(void)state;
 	CUcontext context;
@@ -482,12 +482,12 @@ int main(void)
 		TEST(test_alloc_is_recorded_after),
 		TEST(test_free_is_recorded_before),
 		TEST(test_refused_free_is_undone),
-		TEST(test_freeing_nothing_is_not_recorded),
+		TEST(test_frees_of_null_are_not_recorded),
 		TEST(test_other_failures_are_not_urgent),
 		TEST(test_failed_alloc),
-		TEST(test_nested_calls_record_nothing),
+		TEST(test_nested_calls_are_not_recorded),
 		TEST(test_two_devices_in_one_thread),
-		TEST(test_unknown_objects_are_asked_once),
+		TEST(test_unknown_objects_are_looked_up_once),
 		TEST(test_launch_fields),
 		TEST(test_default_streams),
 		TEST(test_names_again_after_unload),
@@ -498,7 +498,7 @@ int main(void)
 		TEST(test_virtual_memory),
 		TEST(test_further_references),
 		TEST(test_array_bytes),
-		TEST(test_definitions_are_told_late_and_again),
+		TEST(test_definitions_are_recorded_late_and_again),
 		TEST(test_thread_times_grow),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

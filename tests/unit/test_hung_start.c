@@ -189,7 +189,7 @@ static void send(int signal)
 	pthread_kill(pthread_self(), signal);
 }
 
-static void want_none_in_handler(int signal)
+static void cancel_in_handler(int signal)
 {
 	(void)signal;
 	gp_thread_wants_no_ring(&gp_thread);
@@ -219,7 +219,7 @@ static __attribute__((noinline)) void overwrite_return_addresses(void)
 static void interrupt_taking_back(void)
 {
 	allocate(NULL);
-	signal(SIGUSR2, want_none_in_handler);
+	signal(SIGUSR2, cancel_in_handler);
 	do {
 		was_there = false;
 		instruction = 0;
@@ -493,7 +493,7 @@ static void a_hung_disk_costs_one_wait(void **state)
 	assert_int_equal(in_child("hung.gpr", "0", begin_while_hung), 0);
 }
 
-static void who_jumps_out_of_the_wait_waits_no_more(void **state)
+static void a_jump_out_of_the_wait_ends_it(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("jumped.gpr", "0", jump_while_hung_and_go_on), 0);
@@ -560,7 +560,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_exit_waits_for_no_recorder_without_a_thread),
 		cmocka_unit_test(a_hung_disk_costs_one_wait),
-		cmocka_unit_test(who_jumps_out_of_the_wait_waits_no_more),
+		cmocka_unit_test(a_jump_out_of_the_wait_ends_it),
 		cmocka_unit_test(a_burst_of_launches_waits_for_its_ring),
 		cmocka_unit_test(a_slow_disk_loses_no_memory_event),
 		cmocka_unit_test(a_hung_disk_costs_a_full_ring_one_wait),

@@ -102,13 +102,13 @@ static void brute_force(uint64_t least, struct sums *s)
 	}
 }
 
-static void compare_device(const struct gp_idle_device *d, const struct sums *want)
+static void compare_device(const struct gp_idle_device *d, const struct sums *expected)
 {
 	uint64_t rows[GP_IDLE_STATES][STACKS + 1] = { { 0 } };
 	uint64_t bytes = 0;
 	for (unsigned s = 0; s < GP_IDLE_STATES; s++) {
-		assert_sum(d, GP_IDLE_BLOCK, s, want->state_bytes[s], want->state_count[s]);
-		bytes += want->state_bytes[s];
+		assert_sum(d, GP_IDLE_BLOCK, s, expected->state_bytes[s], expected->state_count[s]);
+		bytes += expected->state_bytes[s];
 	}
 	assert_int_equal(bytes, model.peak_bytes);
 	for (size_t k = 0; k < d->rows; k++) {
@@ -120,10 +120,10 @@ static void compare_device(const struct gp_idle_device *d, const struct sums *wa
 		assert_true(r->next_ns < 0 || r->next_ns >= d->peak_at_ns);
 		assert_true(r->born_ns <= d->peak_at_ns && r->key != NULL);
 	}
-	assert_memory_equal(rows, want->row_bytes, sizeof rows);
+	assert_memory_equal(rows, expected->row_bytes, sizeof rows);
 }
 
-static void compare_wastes(const struct gp_idle *idle, const struct sums *want)
+static void compare_wastes(const struct gp_idle *idle, const struct sums *expected)
 {
 	struct sums got = { 0 };
 	for (size_t k = 0; k < idle->wastes; k++) {
@@ -134,15 +134,15 @@ static void compare_wastes(const struct gp_idle *idle, const struct sums *want)
 		got.waste_count[r->kind][r->stack] += r->count;
 		got.waste_most[r->kind][r->stack] = r->idle_launches;
 	}
-	assert_memory_equal(got.waste_bytes, want->waste_bytes, sizeof got.waste_bytes);
-	assert_memory_equal(got.waste_count, want->waste_count, sizeof got.waste_count);
-	assert_memory_equal(got.waste_most, want->waste_most, sizeof got.waste_most);
+	assert_memory_equal(got.waste_bytes, expected->waste_bytes, sizeof got.waste_bytes);
+	assert_memory_equal(got.waste_count, expected->waste_count, sizeof got.waste_count);
+	assert_memory_equal(got.waste_most, expected->waste_most, sizeof got.waste_most);
 }
 
 /* At most as many buffers as are in use at once. */
 static uint64_t compare_reuses(const struct gp_idle_device *d)
 {
-	uint64_t saved = 0, want = 0;
+	uint64_t saved = 0, expected = 0;
 	for (size_t k = 0; k < d->reuses; k++)
 		saved += (d->reuse[k].count - d->reuse[k].needed) * d->reuse[k].each_bytes;
 	for (uint64_t bytes = 512; bytes <= 512 * 64; bytes += 512) {
@@ -158,9 +158,9 @@ static uint64_t compare_reuses(const struct gp_idle_device *d)
 				at_once += u[i].first <= u[k].first && u[i].last >= u[k].first;
 			most = at_once > most ? at_once : most;
 		}
-		want += (buffers - most) * bytes;
+		expected += (buffers - most) * bytes;
 	}
-	assert_int_equal(saved, want);
+	assert_int_equal(saved, expected);
 	return saved;
 }
 
@@ -191,7 +191,7 @@ static void folded_rows_are_the_sums(struct gp_idle *idle)
 static void random_histories_are_as_by_brute_force(void **state)
 {
 	(void)state;
-	static struct sums want;
+	static struct sums expected;
 	uint64_t saved = 0;
 	const unsigned unseen[] = { 0, 0, 0, 0, 2, 20, 200, 1000 };
 	for (unsigned round = 0; round < sizeof unseen / sizeof *unseen; round++) {
@@ -211,9 +211,9 @@ static void random_histories_are_as_by_brute_force(void **state)
 		assert_int_equal(idle.addresses_resolved, model.moments - model.unseen);
 		assert_true(idle.addresses > idle.addresses_resolved);
 		assert_int_equal(idle.devices, 1);
-		brute_force(least, &want);
-		compare_device(&idle.device[0], &want);
-		compare_wastes(&idle, &want);
+		brute_force(least, &expected);
+		compare_device(&idle.device[0], &expected);
+		compare_wastes(&idle, &expected);
 		saved += compare_reuses(&idle.device[0]);
 		folded_rows_are_the_sums(&idle);
 		gp_idle_free(&idle);
@@ -291,7 +291,7 @@ static void driver_memory_is_looked_at_too(void **state)
  * Memory that a job pins at its begin, in any number of pieces, is not growth. Managed memory is
  * reported.
  */
-static void what_is_set_up_once_does_not_grow(void **state)
+static void memory_of_the_setup_does_not_grow(void **state)
 {
 	(void)state;
 	for (unsigned is_grown = 0; is_grown < 2; is_grown++) {
@@ -364,7 +364,7 @@ static void get_memory(struct writer *w, uint32_t stack, unsigned space, uint64_
  * framework the driver's memory is separated by owner. Buffers that could be one belong to the
  * program.
  */
-static void whose_memory_is_is_told(void **state)
+static void memory_is_reported_by_owner(void **state)
 {
 	(void)state;
 	for (unsigned is_framework = 0; is_framework < 2; is_framework++) {
@@ -431,8 +431,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_histories_are_as_by_brute_force),
 		cmocka_unit_test(driver_memory_is_looked_at_too),
-		cmocka_unit_test(what_is_set_up_once_does_not_grow),
-		cmocka_unit_test(whose_memory_is_is_told),
+		cmocka_unit_test(memory_of_the_setup_does_not_grow),
+		cmocka_unit_test(memory_is_reported_by_owner),
 	};
 	int failed = cmocka_run_group_tests(tests, make_directory, drop_directory);
 	free(model.moment);

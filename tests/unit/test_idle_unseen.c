@@ -4,7 +4,7 @@
  */
 #include "idle_history.h"
 
-static void without_uses_nothing_is_claimed(void **state)
+static void without_uses_no_memory_is_reported_unused(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -21,7 +21,7 @@ static void without_uses_nothing_is_claimed(void **state)
 }
 
 /* A flight recorder has no counts of early uses: old memory is never reported as unused. */
-static void a_ring_claims_nothing_of_what_it_forgot(void **state)
+static void a_ring_reports_no_old_memory_as_unused(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -51,7 +51,7 @@ static void a_ring_claims_nothing_of_what_it_forgot(void **state)
 }
 
 /* Uses during a pause of the recording, or among lost events, are unknown. */
-static void what_was_not_seen_may_have_used_all(void **state)
+static void pauses_and_losses_may_have_used_all(void **state)
 {
 	(void)state;
 	for (unsigned how = 0; how < 4; how++) {
@@ -116,7 +116,7 @@ static void mappings_that_stay_are_used_on(void **state)
 }
 
 /* --launches=off: no live memory is reported as unused. */
-static void without_launches_nothing_is_claimed(void **state)
+static void without_launches_no_memory_is_reported_unused(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -158,7 +158,7 @@ static void capture(struct writer *w, uint64_t address)
  * A launch of a graph uses the memory that its kernels used when they were captured, and counts for
  * as many launches.
  */
-static void graphs_use_what_was_captured(void **state)
+static void graphs_use_their_captured_memory(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -200,7 +200,7 @@ static void put_node(struct writer *w, uint64_t type, uint64_t graph, uint64_t a
 }
 
 /* A launch that was not scanned, or an unknown or incomplete graph: each may use all memory. */
-static void what_is_not_known_may_have_used_all(void **state)
+static void unscanned_launches_may_have_used_all(void **state)
 {
 	(void)state;
 	enum { KNOWN, EAGER, OTHER_EXEC, NEW_IN_CAPTURE, NODE, CHILD, COPIED, BUILT, WAYS };
@@ -260,13 +260,13 @@ static void what_is_not_known_may_have_used_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_uses_nothing_is_claimed),
-		cmocka_unit_test(a_ring_claims_nothing_of_what_it_forgot),
-		cmocka_unit_test(what_was_not_seen_may_have_used_all),
+		cmocka_unit_test(without_uses_no_memory_is_reported_unused),
+		cmocka_unit_test(a_ring_reports_no_old_memory_as_unused),
+		cmocka_unit_test(pauses_and_losses_may_have_used_all),
 		cmocka_unit_test(mappings_that_stay_are_used_on),
-		cmocka_unit_test(without_launches_nothing_is_claimed),
-		cmocka_unit_test(graphs_use_what_was_captured),
-		cmocka_unit_test(what_is_not_known_may_have_used_all),
+		cmocka_unit_test(without_launches_no_memory_is_reported_unused),
+		cmocka_unit_test(graphs_use_their_captured_memory),
+		cmocka_unit_test(unscanned_launches_may_have_used_all),
 	};
 	int failed = cmocka_run_group_tests(tests, make_directory, drop_directory);
 	free(model.moment);

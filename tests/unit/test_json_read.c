@@ -24,7 +24,7 @@ static bool takes(const char *text, struct gp_json_value *out, char *why)
 	return is_fine;
 }
 
-static void values_are_what_is_written(void **state)
+static void values_equal_the_text(void **state)
 {
 	(void)state;
 	struct gp_json_value v;
@@ -53,7 +53,7 @@ static void values_are_what_is_written(void **state)
 	gp_json_value_free(&v);
 }
 
-static void what_is_wrong_is_said_with_its_place(void **state)
+static void errors_are_reported_with_their_place(void **state)
 {
 	(void)state;
 	static const struct {
@@ -125,8 +125,8 @@ static void no_text_harms_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_are_what_is_written),
-		cmocka_unit_test(what_is_wrong_is_said_with_its_place),
+		cmocka_unit_test(values_equal_the_text),
+		cmocka_unit_test(errors_are_reported_with_their_place),
 		cmocka_unit_test(depth_is_bounded),
 		cmocka_unit_test(no_text_harms_it),
 	};

@@ -36,7 +36,7 @@ static struct gp_recording *record_job(void)
 	return r;
 }
 
-static uint64_t count_asked(struct gp_recording *r, int64_t from_ns, int64_t to_ns)
+static uint64_t count_requests(struct gp_recording *r, int64_t from_ns, int64_t to_ns)
 {
 	struct gp_top top;
 	uint64_t count = 0;
@@ -52,8 +52,8 @@ static void top_counts_up_to_the_moment(void **state)
 {
 	(void)state;
 	struct gp_recording *r = record_job();
-	assert_int_equal(count_asked(r, INT64_MIN, middle_ns), BLOCKS / 2);
-	assert_int_equal(count_asked(r, middle_ns, INT64_MAX), BLOCKS / 2);
+	assert_int_equal(count_requests(r, INT64_MIN, middle_ns), BLOCKS / 2);
+	assert_int_equal(count_requests(r, middle_ns, INT64_MAX), BLOCKS / 2);
 	gp_recording_close(r);
 }
 

@@ -87,7 +87,7 @@ static void test_texts_are_cut_and_ended(void **state)
 	assert_int_equal(out.boot_id[7], 0);
 }
 
-static void test_values_that_nobody_writes(void **state)
+static void test_values_that_no_writer_writes(void **state)
 {
 	(void)state;
 	static unsigned char bytes[GP_FILE_HEADER];
@@ -172,7 +172,7 @@ static void test_varints(void **state)
 	assert_int_equal(gp_bytes_put(bytes, 32 * 512) - bytes, 2);
 }
 
-static void test_varints_that_nobody_writes(void **state)
+static void test_varints_that_no_writer_writes(void **state)
 {
 	(void)state;
 	static const unsigned char too_long[] = { 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -203,12 +203,12 @@ int main(void)
 		cmocka_unit_test(test_header_round_trip),
 		cmocka_unit_test(test_every_flipped_bit),
 		cmocka_unit_test(test_texts_are_cut_and_ended),
-		cmocka_unit_test(test_values_that_nobody_writes),
+		cmocka_unit_test(test_values_that_no_writer_writes),
 		cmocka_unit_test(test_most_slots),
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_varints),
-		cmocka_unit_test(test_varints_that_nobody_writes),
+		cmocka_unit_test(test_varints_that_no_writer_writes),
 		cmocka_unit_test(test_every_status_has_a_text),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,7 +119,7 @@ static bool grows(const unsigned *born, const unsigned *lives, size_t n, struct 
 	return gp_leak_trend_find(&series, &none, out) && out->p * 100 < GP_TREND_P_MAX;
 }
 
-static void only_what_grows_for_good_is_a_leak(void **state)
+static void only_lasting_growth_is_a_leak(void **state)
 {
 	(void)state;
 	enum { N = 60 };
@@ -199,7 +199,7 @@ static size_t count_cache_alarms(unsigned steps, unsigned keys, bool gives_up)
 	return alarms;
 }
 
-static void caches_are_no_leaks(void **state)
+static void caches_are_not_leaks(void **state)
 {
 	(void)state;
 	for (unsigned steps = 200; steps <= 1000; steps += 200) {
@@ -226,7 +226,7 @@ static bool replaced_grows(const double *bytes, size_t n, struct gp_leak_trend *
 }
 
 /* A buffer that is replaced by a larger copy of itself: always one block, and it grows. */
-static void what_is_replaced_by_larger_ones_grows(void **state)
+static void memory_replaced_by_larger_blocks_grows(void **state)
 {
 	(void)state;
 	enum { N = 40 };
@@ -313,7 +313,7 @@ static struct verdicts judge(const struct kind *kind, unsigned steps)
  * A cache with half as many keys as steps fills to 86%. With as many it fills to 63%, with one and
  * a half times as many to 50%.
  */
-static void caches_that_fill_are_told_apart(void **state)
+static void filling_caches_are_separated_from_leaks(void **state)
 {
 	(void)state;
 	for (unsigned steps = 200; steps <= 1000; steps += 400) {
@@ -458,10 +458,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slopes_are_medians),
 		cmocka_unit_test(chances_are_those_of_all_orders),
-		cmocka_unit_test(only_what_grows_for_good_is_a_leak),
-		cmocka_unit_test(caches_are_no_leaks),
-		cmocka_unit_test(what_is_replaced_by_larger_ones_grows),
-		cmocka_unit_test(caches_that_fill_are_told_apart),
+		cmocka_unit_test(only_lasting_growth_is_a_leak),
+		cmocka_unit_test(caches_are_not_leaks),
+		cmocka_unit_test(memory_replaced_by_larger_blocks_grows),
+		cmocka_unit_test(filling_caches_are_separated_from_leaks),
 		cmocka_unit_test(steady_leaks_do_not_fill),
 		cmocka_unit_test(caches_that_fill_slowly_look_like_leaks),
 	};

@@ -121,10 +121,10 @@ static void a_leak_is_found_within_30_steps(void **state)
  * A leak from the first step on is either reported, or the report states that no leak was
  * detectable.
  */
-static void silence_is_never_for_want_of_steps(void **state)
+static void leaks_are_found_or_reported_undetectable(void **state)
 {
 	(void)state;
-	size_t told = 0, untold = 0, wrong = 0;
+	size_t reported = 0, undetectable = 0, wrong = 0;
 	for (unsigned steps = 3; steps <= 20; steps++)
 		for (size_t k = 0; k < LOOPS; k++) {
 			struct gp_leaks leaks;
@@ -133,11 +133,11 @@ static void silence_is_never_for_want_of_steps(void **state)
 			struct gp_recording *r =
 				record_job(&job_loops[k], 91 + k, steps, true, 1, 5);
 			assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
-			bool is_told = leaks.leaks > 0;
-			told += is_told;
-			untold += !leaks.can_tell;
-			wrong += !is_told && leaks.can_tell;
-			if (!is_told && leaks.can_tell)
+			bool is_reported = leaks.leaks > 0;
+			reported += is_reported;
+			undetectable += !leaks.can_tell;
+			wrong += !is_reported && leaks.can_tell;
+			if (!is_reported && leaks.can_tell)
 				print_message("  %s: %zu samples of %u steps are silent\n",
 					      job_loops[k].name, leaks.samples, steps);
 			assert_true(leaks.can_tell ==
@@ -145,16 +145,17 @@ static void silence_is_never_for_want_of_steps(void **state)
 			gp_leaks_free(&leaks);
 			gp_recording_close(r);
 		}
-	print_message("%zu leaks of 3 to 20 steps are told, of %zu that cannot be\n", told, untold);
+	print_message("%zu leaks of 3 to 20 steps are told, of %zu that cannot be\n", reported,
+		      undetectable);
 	assert_int_equal(wrong, 0);
-	assert_true(told > 100 && untold > 50);
+	assert_true(reported > 100 && undetectable > 50);
 }
 
 /*
  * A leak that began by the reported step is found, also in a stack that allocated much at the
  * beginning. A leak that begins ten samples later does not last long enough.
  */
-static void what_began_by_the_step_told_is_found(void **state)
+static void leaks_before_the_reported_step_are_found(void **state)
 {
 	(void)state;
 	static const unsigned plans[] = { 30, 60, 150, 300, 1000 };
@@ -171,8 +172,8 @@ static void what_began_by_the_step_told_is_found(void **state)
 			assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
 			assert_true(leaks.can_tell && leaks.leaks == 0);
 			/* the leak is the last work of the job in a step */
-			const size_t told = leaks.told_to_step;
-			const size_t from = told + (i % 2) * (steps - told) * 2 / 3;
+			const size_t reported = leaks.told_to_step;
+			const size_t from = reported + (i % 2) * (steps - reported) * 2 / 3;
 			gp_leaks_free(&leaks);
 			gp_recording_close(r);
 			struct job *j = open_job(loop, 21 + k, true, from, 5);
@@ -182,14 +183,15 @@ static void what_began_by_the_step_told_is_found(void **state)
 			r = fixture_read(&j->w);
 			free(j);
 			assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
-			const bool is_told = leaks.leaks == 1 && leaks.leak[0].stack == LEAK_STACK;
+			const bool is_reported =
+				leaks.leaks == 1 && leaks.leak[0].stack == LEAK_STACK;
 			if (i % 2) {
-				later += is_told;
+				later += is_reported;
 			} else {
 				jobs++;
-				found += is_told;
+				found += is_reported;
 			}
-			if (!is_told && i % 2 == 0)
+			if (!is_reported && i % 2 == 0)
 				print_message("  %s, %u steps from %zu on: %zu leaks\n", loop->name,
 					      steps, from, leaks.leaks);
 			gp_leaks_free(&leaks);
@@ -202,7 +204,7 @@ static void what_began_by_the_step_told_is_found(void **state)
 }
 
 /* Exact to the step and the block, also with many steps between samples, and during the warm-up. */
-static void since_when_is_told_exactly(void **state)
+static void the_begin_of_a_leak_is_exact(void **state)
 {
 	(void)state;
 	static const struct {
@@ -242,7 +244,7 @@ static void since_when_is_told_exactly(void **state)
 }
 
 /* Its early segments are gone; live memory is recorded with its birth. */
-static void a_flight_recorder_tells_as_well(void **state)
+static void leaks_are_found_in_a_flight_recorder(void **state)
 {
 	(void)state;
 	struct gp_leaks leaks;
@@ -319,7 +321,7 @@ static void handles_that_grow_are_found(void **state)
  * The recorder writes a library's definition at the place where its analysis began, with a later
  * time.
  */
-static void definitions_are_no_moments(void **state)
+static void definitions_are_not_moments(void **state)
 {
 	(void)state;
 	struct gp_leaks leaks;
@@ -341,7 +343,7 @@ static void definitions_are_no_moments(void **state)
 }
 
 /* Without steps, only time can divide the recording. */
-static void without_steps_windows_tell(void **state)
+static void without_steps_windows_find_leaks(void **state)
 {
 	(void)state;
 	struct gp_leaks leaks;
@@ -409,7 +411,7 @@ static bool is_spread_found(const struct job_loop *loop, uint64_t seed, enum job
 	return is_right;
 }
 
-static void a_leak_that_is_spread_is_told_once(void **state)
+static void a_spread_leak_is_reported_once(void **state)
 {
 	(void)state;
 	size_t found = 0, jobs = 0;
@@ -429,7 +431,7 @@ static void a_leak_that_is_spread_is_told_once(void **state)
 }
 
 /* Without stacks, memory that is replaced by larger blocks has another size each time. */
-static void what_is_replaced_is_found_without_stacks(void **state)
+static void replaced_memory_is_found_without_stacks(void **state)
 {
 	(void)state;
 	struct gp_leaks leaks;
@@ -454,7 +456,7 @@ static void what_is_replaced_is_found_without_stacks(void **state)
 }
 
 /* A table of as many keys as steps, at a stack of its own: it is reported, and is not a leak. */
-static void a_cache_that_fills_is_no_suspect(void **state)
+static void a_filling_cache_is_not_a_suspect(void **state)
 {
 	(void)state;
 	enum { STEPS = 400 };
@@ -488,16 +490,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clean_jobs_are_silent),
 		cmocka_unit_test(a_leak_is_found_within_30_steps),
-		cmocka_unit_test(silence_is_never_for_want_of_steps),
-		cmocka_unit_test(what_began_by_the_step_told_is_found),
-		cmocka_unit_test(since_when_is_told_exactly),
-		cmocka_unit_test(a_flight_recorder_tells_as_well),
+		cmocka_unit_test(leaks_are_found_or_reported_undetectable),
+		cmocka_unit_test(leaks_before_the_reported_step_are_found),
+		cmocka_unit_test(the_begin_of_a_leak_is_exact),
+		cmocka_unit_test(leaks_are_found_in_a_flight_recorder),
 		cmocka_unit_test(handles_that_grow_are_found),
-		cmocka_unit_test(definitions_are_no_moments),
-		cmocka_unit_test(without_steps_windows_tell),
-		cmocka_unit_test(a_leak_that_is_spread_is_told_once),
-		cmocka_unit_test(what_is_replaced_is_found_without_stacks),
-		cmocka_unit_test(a_cache_that_fills_is_no_suspect),
+		cmocka_unit_test(definitions_are_not_moments),
+		cmocka_unit_test(without_steps_windows_find_leaks),
+		cmocka_unit_test(a_spread_leak_is_reported_once),
+		cmocka_unit_test(replaced_memory_is_found_without_stacks),
+		cmocka_unit_test(a_filling_cache_is_not_a_suspect),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -90,7 +90,7 @@ static void jumped(void)
 	}
 }
 
-static void what_follows_a_jump_is_recorded_at_any_depth(void **state)
+static void events_after_a_jump_are_recorded_at_any_depth(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("jumped.gpr", "0", jumped), 0);
@@ -153,7 +153,7 @@ static void switched(void)
 	CHECK(was_outermost && lost() == 3);
 }
 
-static void other_stacks_are_told_apart(void **state)
+static void other_stacks_are_recognized(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("switched.gpr", "0", switched), 0);
@@ -288,8 +288,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_inside_a_call_is_a_part_of_it),
-		cmocka_unit_test(what_follows_a_jump_is_recorded_at_any_depth),
-		cmocka_unit_test(other_stacks_are_told_apart),
+		cmocka_unit_test(events_after_a_jump_are_recorded_at_any_depth),
+		cmocka_unit_test(other_stacks_are_recognized),
 		cmocka_unit_test(no_handler_takes_a_reserved_slot),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

@@ -187,7 +187,7 @@ static void kernels_and_their_operators(void **state)
 
 /* ---- distributed ---- */
 
-static void what_data_parallel_training_asks_for(void **state)
+static void memory_of_data_parallel_training(void **state)
 {
 	(void)state;
 	struct gp_name_frame buckets[] = {
@@ -366,7 +366,7 @@ static void triton_and_ctypes(void **state)
 }
 
 /* A library is named by the function that entered it; its unnamed frames are left out. */
-static void libraries_that_name_only_what_they_export(void **state)
+static void libraries_with_exported_names_only(void **state)
 {
 	(void)state;
 	static const struct gp_name_frame frames[] = {
@@ -473,12 +473,12 @@ int main(void)
 		cmocka_unit_test(a_compiled_backward),
 		cmocka_unit_test(an_operator_that_python_called_boxed),
 		cmocka_unit_test(kernels_and_their_operators),
-		cmocka_unit_test(what_data_parallel_training_asks_for),
+		cmocka_unit_test(memory_of_data_parallel_training),
 		cmocka_unit_test(jax),
 		cmocka_unit_test(cupy),
 		cmocka_unit_test(names_that_cython_mangled),
 		cmocka_unit_test(triton_and_ctypes),
-		cmocka_unit_test(libraries_that_name_only_what_they_export),
+		cmocka_unit_test(libraries_with_exported_names_only),
 		cmocka_unit_test(a_folder_further_out_names_no_library),
 		cmocka_unit_test(a_folder_called_torch_may_be_the_users),
 	};

@@ -88,7 +88,7 @@ static void assert_verdict(uint64_t mismatches, uint64_t anomalies)
 
 #define MIB (1ull << 20)
 
-static void one_lie_is_one_mismatch(void **state)
+static void one_wrong_total_is_one_mismatch(void **state)
 {
 	(void)state;
 	alloc(GP_SPACE_DEVICE, 0x10000000, 2 * MIB);
@@ -170,7 +170,7 @@ static void gap_excuses_the_unknown_and_takes_totals_over(void **state)
 }
 
 /* A loss is recorded before it happened: events before it are right, events after it are not. */
-static void loss_excuses_what_lies_in_its_span(void **state)
+static void loss_excuses_events_in_its_span(void **state)
 {
 	(void)state;
 	alloc(GP_SPACE_DEVICE, 0x10000000, 20 * MIB);
@@ -240,7 +240,7 @@ static void each_orphan_is_one_anomaly(void **state)
 	assert_int_equal(now(GP_CURVE_DRIVER), 512); /* the array */
 }
 
-static void refused_free_of_a_stranger_is_no_anomaly(void **state)
+static void refused_free_of_unknown_memory_is_not_an_anomaly(void **state)
 {
 	(void)state;
 	uint64_t undoes = release(GP_SPACE_DEVICE, 0x5000);
@@ -465,7 +465,7 @@ static void a_refusal_counts_the_device(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(one_lie_is_one_mismatch, begin, end),
+		cmocka_unit_test_setup_teardown(one_wrong_total_is_one_mismatch, begin, end),
 		cmocka_unit_test_setup_teardown(lie_that_stays_is_one_mismatch, begin, end),
 		cmocka_unit_test_setup_teardown(dropped_block_events_are_one_mismatch_each, begin,
 						end),
@@ -473,12 +473,12 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(gap_excuses_the_unknown_and_takes_totals_over,
 						begin, end),
-		cmocka_unit_test_setup_teardown(loss_excuses_what_lies_in_its_span, begin, end),
+		cmocka_unit_test_setup_teardown(loss_excuses_events_in_its_span, begin, end),
 		cmocka_unit_test_setup_teardown(loss_excuses_the_next_total_of_each_device, begin,
 						end),
 		cmocka_unit_test_setup_teardown(each_orphan_is_one_anomaly, begin, end),
-		cmocka_unit_test_setup_teardown(refused_free_of_a_stranger_is_no_anomaly, begin,
-						end),
+		cmocka_unit_test_setup_teardown(refused_free_of_unknown_memory_is_not_an_anomaly,
+						begin, end),
 		cmocka_unit_test_setup_teardown(reused_handle_of_mapped_memory, begin, end),
 		cmocka_unit_test_setup_teardown(mapped_bytes_of_a_marked_reservation_are_reserved,
 						begin, end),

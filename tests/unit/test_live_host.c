@@ -105,7 +105,7 @@ static void a_refused_free_pins_on(void **state)
 	assert_host(4 * KIB, 0, 4 * KIB, 0, 0);
 }
 
-static void a_context_unpins_what_it_had(void **state)
+static void the_end_of_a_context_unpins_its_memory(void **state)
 {
 	(void)state;
 	alloc(GP_SPACE_HOST, 0x1000, 4 * KIB);
@@ -185,7 +185,7 @@ static void a_checkpoint_carries_the_peak(void **state)
 }
 
 /* Older recordings show the bytes that were live, which is a lower bound of the peak. */
-static void without_it_the_peak_is_what_was_live(void **state)
+static void without_host_records_the_peak_is_the_live_bytes(void **state)
 {
 	(void)state;
 	alloc(GP_SPACE_HOST, 0x1000, 4 * KIB);
@@ -202,10 +202,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(allocated_and_registered_memory_is_pinned, begin,
 						end),
 		cmocka_unit_test_setup_teardown(a_refused_free_pins_on, begin, end),
-		cmocka_unit_test_setup_teardown(a_context_unpins_what_it_had, begin, end),
+		cmocka_unit_test_setup_teardown(the_end_of_a_context_unpins_its_memory, begin, end),
 		cmocka_unit_test_setup_teardown(a_lost_free_does_not_count_twice, begin, end),
 		cmocka_unit_test_setup_teardown(a_checkpoint_carries_the_peak, begin, end),
-		cmocka_unit_test_setup_teardown(without_it_the_peak_is_what_was_live, begin, end),
+		cmocka_unit_test_setup_teardown(without_host_records_the_peak_is_the_live_bytes,
+						begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

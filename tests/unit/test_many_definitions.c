@@ -4,7 +4,7 @@
 enum { KEPT = 1 << 21, BLOCK = 8192 };
 
 /* Names of so many ranges, without a text, in each of two segments. */
-static void tells(const char *name, uint32_t definitions, bool expected)
+static void expect_report(const char *name, uint32_t definitions, bool expected)
 {
 	static struct gp_record record[SLOTS_KEPT];
 	struct writer w;
@@ -13,10 +13,10 @@ static void tells(const char *name, uint32_t definitions, bool expected)
 	for (unsigned segment = 0; segment < 2; segment++) {
 		if (segment != 0)
 			next_segment(&w);
-		for (uint32_t told = 0, n; told < definitions; told += n) {
-			for (n = 0; n < BLOCK && told + n < definitions; n++)
+		for (uint32_t written = 0, n; written < definitions; written += n) {
+			for (n = 0; n < BLOCK && written + n < definitions; n++)
 				record[n] = (struct gp_record){ .kind = GP_RANGE_NAME,
-								.aux = told + n + 1 };
+								.aux = written + n + 1 };
 			put_records(&w, GP_BLOCK_DEFINE, 0, GP_THREAD_NONE, &w.none_sequence,
 				    record, n);
 		}
@@ -28,17 +28,17 @@ static void tells(const char *name, uint32_t definitions, bool expected)
 	gp_recording_close(r);
 }
 
-static void left_out_definitions_are_told(void **state)
+static void left_out_definitions_are_reported(void **state)
 {
 	(void)state;
-	tells("kept.gpr", KEPT, false);
-	tells("more.gpr", KEPT + 1, true);
+	expect_report("kept.gpr", KEPT, false);
+	expect_report("more.gpr", KEPT + 1, true);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(left_out_definitions_are_told),
+		cmocka_unit_test(left_out_definitions_are_reported),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

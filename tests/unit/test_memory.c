@@ -9,7 +9,7 @@ static void every_moment_is_as_it_was(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct story s;
-		tell_story(&s, "memory.gpr", seed, 0, 0);
+		write_story(&s, "memory.gpr", seed, 0, 0);
 		struct gp_recording *r = fixture_read(&s.writer);
 		for (unsigned k = MOMENTS; k-- > 0;) {
 			const struct moment *m = &s.moment[k];
@@ -49,7 +49,7 @@ static void moments_that_were_not_are_none(void **state)
 	(void)state;
 	struct story s;
 	struct gp_memory memory;
-	tell_story(&s, "none.gpr", 3, 0, 0);
+	write_story(&s, "none.gpr", 3, 0, 0);
 	struct gp_recording *r = fixture_read(&s.writer);
 	const struct gp_moment_of none[] = {
 		{ .when = GP_WHEN_OOM, .number = s.ooms },
@@ -74,7 +74,7 @@ static void the_peak_is_the_highest_moment(void **state)
 	for (uint64_t seed = 10; seed < 14; seed++) {
 		struct story s;
 		struct gp_memory memory;
-		tell_story(&s, "peak.gpr", seed, 0, 0);
+		write_story(&s, "peak.gpr", seed, 0, 0);
 		struct gp_recording *r = fixture_read(&s.writer);
 		const struct gp_moment_of peak = { .when = GP_WHEN_PEAK,
 						   .device = GP_DEVICE_UNKNOWN,
@@ -92,13 +92,13 @@ static void the_peak_is_the_highest_moment(void **state)
 }
 
 /* Other sums of live memory do not count blocks that were freed and are still in use. */
-static void pending_blocks_are_held_by_nobody(void **state)
+static void pending_blocks_have_no_holder(void **state)
 {
 	(void)state;
 	struct story s;
 	struct gp_peak peak;
 	struct gp_top top;
-	tell_story(&s, "pending.gpr", 31, 0, 0);
+	write_story(&s, "pending.gpr", 31, 0, 0);
 	writer_close(&s.writer, true);
 	assert_true(s.model.pending > 0 && s.model.allocated > 0);
 	struct gp_recording *r = fixture_open(s.writer.path);
@@ -119,12 +119,12 @@ static void pending_blocks_are_held_by_nobody(void **state)
 /*
  * A ring has lost its first segments: moments in them have no state, and all others are unchanged.
  */
-static void of_a_ring_what_is_kept_is_right(void **state)
+static void states_in_a_ring_are_right(void **state)
 {
 	(void)state;
 	struct story s;
 	struct gp_memory memory;
-	tell_story(&s, "ring.gpr", 7, 5, 1 << 20);
+	write_story(&s, "ring.gpr", 7, 5, 1 << 20);
 	struct gp_recording *r = fixture_read(&s.writer);
 	const struct gp_info *info;
 	assert_int_equal(gp_recording_info(r, &info), GP_OK);
@@ -214,7 +214,7 @@ static void a_private_pool_is_of_its_capture(void **state)
 	gp_recording_close(r);
 }
 
-static void what_the_driver_counted_last_is_known_later(void **state)
+static void the_drivers_last_count_is_kept(void **state)
 {
 	(void)state;
 	struct story s = { 0 };
@@ -255,7 +255,7 @@ static void what_the_driver_counted_last_is_known_later(void **state)
 }
 
 /* Without allocator details: the driver's memory that contains blocks, and no invented parts. */
-static void without_details_it_says_what_is_not_known(void **state)
+static void without_details_unknown_parts_are_marked(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -286,7 +286,7 @@ static void without_details_it_says_what_is_not_known(void **state)
  * Recorded from some moment on: blocks in unknown memory are left out, and the state is marked as
  * such.
  */
-static void what_is_older_than_the_recording_is_not_made_up(void **state)
+static void older_memory_is_not_invented(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -322,7 +322,7 @@ static void what_is_older_than_the_recording_is_not_made_up(void **state)
 	gp_recording_close(r);
 }
 
-static void a_million_blocks_are_no_burden(void **state)
+static void a_million_blocks_are_read_in_time(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -353,13 +353,13 @@ int main(void)
 		cmocka_unit_test(every_moment_is_as_it_was),
 		cmocka_unit_test(moments_that_were_not_are_none),
 		cmocka_unit_test(the_peak_is_the_highest_moment),
-		cmocka_unit_test(pending_blocks_are_held_by_nobody),
-		cmocka_unit_test(of_a_ring_what_is_kept_is_right),
+		cmocka_unit_test(pending_blocks_have_no_holder),
+		cmocka_unit_test(states_in_a_ring_are_right),
 		cmocka_unit_test(a_private_pool_is_of_its_capture),
-		cmocka_unit_test(what_the_driver_counted_last_is_known_later),
-		cmocka_unit_test(without_details_it_says_what_is_not_known),
-		cmocka_unit_test(what_is_older_than_the_recording_is_not_made_up),
-		cmocka_unit_test(a_million_blocks_are_no_burden),
+		cmocka_unit_test(the_drivers_last_count_is_kept),
+		cmocka_unit_test(without_details_unknown_parts_are_marked),
+		cmocka_unit_test(older_memory_is_not_invented),
+		cmocka_unit_test(a_million_blocks_are_read_in_time),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

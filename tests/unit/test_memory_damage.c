@@ -33,7 +33,7 @@ static void damage_is_over_with_the_next_checkpoint(void **state)
 {
 	(void)state;
 	struct story s;
-	tell_story(&s, "damaged.gpr", 21, 0, 0);
+	write_story(&s, "damaged.gpr", 21, 0, 0);
 	writer_close(&s.writer, true);
 	break_block(&s.writer, GP_BLOCK_EVENTS, 3, 0); /* moments 15 to 19 */
 	struct gp_recording *r = fixture_open(s.writer.path);
@@ -58,7 +58,7 @@ static void a_broken_checkpoint_is_passed_over(void **state)
 {
 	(void)state;
 	struct story s;
-	tell_story(&s, "checkpoint.gpr", 22, 0, 0);
+	write_story(&s, "checkpoint.gpr", 22, 0, 0);
 	writer_close(&s.writer, true);
 	break_block(&s.writer, GP_BLOCK_CHECKPOINT, 5, 0); /* moments 25 to 29 */
 	struct gp_recording *r = fixture_open(s.writer.path);

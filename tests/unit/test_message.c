@@ -51,7 +51,7 @@ static void assert_shown(const char *text, bool is_shown)
 	free(json);
 }
 
-static void what_acts_unseen_is_masked(void **state)
+static void invisible_characters_are_masked(void **state)
 {
 	(void)state;
 	static const char *const masks[] = {
@@ -84,7 +84,7 @@ static void what_acts_unseen_is_masked(void **state)
 		assert_shown(masks[k], false);
 }
 
-static void what_is_written_in_names_stays(void **state)
+static void characters_of_names_stay(void **state)
 {
 	(void)state;
 	static const char *const shown[] = {
@@ -103,7 +103,7 @@ static void what_is_written_in_names_stays(void **state)
 		assert_shown(shown[k], true);
 }
 
-static void what_is_no_utf8_is_masked(void **state)
+static void invalid_utf8_is_masked(void **state)
 {
 	(void)state;
 	static const char *const wrong[] = {
@@ -157,9 +157,9 @@ static void json_has_each_text_exactly(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_acts_unseen_is_masked),
-		cmocka_unit_test(what_is_written_in_names_stays),
-		cmocka_unit_test(what_is_no_utf8_is_masked),
+		cmocka_unit_test(invisible_characters_are_masked),
+		cmocka_unit_test(characters_of_names_stay),
+		cmocka_unit_test(invalid_utf8_is_masked),
 		cmocka_unit_test(json_has_each_text_exactly),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,20 +18,20 @@ static void put_blocks(struct writer *w, unsigned thread, unsigned count)
 		put(w, thread, (struct gp_record){ .kind = GP_POOL_TRIM });
 }
 
-static void assert_verdict(const char *path, uint64_t untold, uint64_t first)
+static void assert_verdict(const char *path, uint64_t missing, uint64_t first)
 {
 	char *text, expected[128];
 	size_t bytes;
 	FILE *report = open_memstream(&text, &bytes);
 	enum gp_status status = gp_verify(path, NULL, report);
 	fclose(report);
-	assert_int_equal(status, untold ? GP_E_DAMAGED : GP_OK);
+	assert_int_equal(status, missing ? GP_E_DAMAGED : GP_OK);
 	snprintf(expected, sizeof expected,
 		 "%llu number%s of memory events missing, the first is "
 		 "%llu: ",
-		 (unsigned long long)untold, untold == 1 ? " is" : "s are",
+		 (unsigned long long)missing, missing == 1 ? " is" : "s are",
 		 (unsigned long long)first);
-	if (untold)
+	if (missing)
 		assert_non_null(strstr(text, expected));
 	else
 		assert_null(strstr(text, "missing"));
@@ -51,7 +51,7 @@ static void one_that_is_gone_is_found(void **state)
 }
 
 /* The copy reports the missing events, and has no other finding. */
-static void a_repair_tells_what_is_gone(void **state)
+static void a_repair_reports_the_missing_events(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -72,19 +72,20 @@ static void a_repair_tells_what_is_gone(void **state)
 	gp_recording_close(r);
 }
 
-static void what_was_told_is_no_finding(void **state)
+static void recorded_losses_are_not_findings(void **state)
 {
 	(void)state;
-	for (uint64_t told = 2; told <= 3; told++) {
+	for (uint64_t recorded = 2; recorded <= 3; recorded++) {
 		struct writer w;
 		uint64_t seed;
 		open_busy(&w, "told.gpr", &seed);
-		put(&w, 0, (struct gp_record){ .kind = GP_LOST, .aux = 4, .lost.memory = told });
+		put(&w, 0,
+		    (struct gp_record){ .kind = GP_LOST, .aux = 4, .lost.memory = recorded });
 		uint64_t gone = w.order;
 		w.order += 3;
 		put_work(&w, 3000, &seed);
 		writer_close(&w, true);
-		assert_verdict(w.path, 3 - told, gone);
+		assert_verdict(w.path, 3 - recorded, gone);
 	}
 }
 
@@ -102,7 +103,7 @@ static void without_an_end_a_hole_is_found(void **state)
 	assert_verdict(w.path, 3, gone);
 }
 
-static void a_missing_end_alone_is_no_finding(void **state)
+static void a_missing_end_alone_is_not_a_finding(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -185,10 +186,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_is_gone_is_found),
-		cmocka_unit_test(a_repair_tells_what_is_gone),
-		cmocka_unit_test(what_was_told_is_no_finding),
+		cmocka_unit_test(a_repair_reports_the_missing_events),
+		cmocka_unit_test(recorded_losses_are_not_findings),
 		cmocka_unit_test(without_an_end_a_hole_is_found),
-		cmocka_unit_test(a_missing_end_alone_is_no_finding),
+		cmocka_unit_test(a_missing_end_alone_is_not_a_finding),
 		cmocka_unit_test(one_a_thread_may_be_in_flight),
 		cmocka_unit_test(a_block_cut_out_is_found),
 		cmocka_unit_test(a_wrapped_ring_has_no_hole),

@@ -37,7 +37,7 @@ static struct gp_name_builder *fresh(void)
 }
 
 /* A frame after a lost frame would be stored as the caller into which that one was inlined. */
-static void nothing_is_stored_without_memory(void **state)
+static void names_are_not_stored_without_memory(void **state)
 {
 	(void)state;
 	const struct gp_symbol pair[2] = { { .function = long_name, .is_inlined = true },
@@ -103,7 +103,7 @@ static void bytes_are_as_many_as_a_reader_takes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_stored_without_memory),
+		cmocka_unit_test(names_are_not_stored_without_memory),
 		cmocka_unit_test(modules_are_as_many_as_a_reader_takes),
 		cmocka_unit_test(bytes_are_as_many_as_a_reader_takes),
 	};

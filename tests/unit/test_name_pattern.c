@@ -186,7 +186,7 @@ static void test_attempts(void **state)
 }
 
 /* The warnings of a child process with these variables: each is printed once. */
-static void assert_says(const char *const *variables, const char *expected)
+static void assert_warns(const char *const *variables, const char *expected)
 {
 	FILE *file = tmpfile();
 	pid_t pid = fork();
@@ -201,17 +201,17 @@ static void assert_says(const char *const *variables, const char *expected)
 		_exit(0);
 	}
 	int status;
-	char said[2000];
+	char printed[2000];
 	waitpid(pid, &status, 0);
 	assert_int_equal(status, 0);
 	rewind(file);
-	size_t n = fread(said, 1, sizeof said - 1, file);
-	said[n] = '\0';
+	size_t n = fread(printed, 1, sizeof printed - 1, file);
+	printed[n] = '\0';
 	fclose(file);
-	assert_string_equal(said, expected);
+	assert_string_equal(printed, expected);
 }
 
-static void test_what_is_said(void **state)
+static void test_warnings(void **state)
 {
 	(void)state;
 	static const char *const fine[] = { "GPUPROF_RING=4 MiB", "GPUPROF_LAUNCHES=No",
@@ -222,17 +222,17 @@ static void test_what_is_said(void **state)
 	static const char *const values[] = { "GPUPROF=banana", "GPUPROF_OUTPUT=x%z",
 					      "GPUPROF_RING=zz", "GPUPROF_START=of", NULL };
 	static const char *const hostile[] = { "GPUPROF_RING=\033[31m", NULL };
-	assert_says(fine, "");
-	assert_says(unknown, "gpuprof: unknown variable 'GPUPROF_RINGG'\n"
-			     "gpuprof: unknown variable 'GPUPROF_STAR'\n"
-			     "gpuprof: unknown variable 'GPUPROF_FOOBARBAZ'\n");
-	assert_says(values,
-		    "gpuprof: bad value of 'GPUPROF': 'banana' is neither on nor off\n"
-		    "gpuprof: bad value of 'GPUPROF_OUTPUT': '%z' has no meaning and stays as it "
-		    "is\n"
-		    "gpuprof: bad value of 'GPUPROF_RING': 'zz' is not a size\n"
-		    "gpuprof: bad value of 'GPUPROF_START': 'of' is neither on nor off\n");
-	assert_says(hostile, "gpuprof: bad value of 'GPUPROF_RING': '?[31m' is not a size\n");
+	assert_warns(fine, "");
+	assert_warns(unknown, "gpuprof: unknown variable 'GPUPROF_RINGG'\n"
+			      "gpuprof: unknown variable 'GPUPROF_STAR'\n"
+			      "gpuprof: unknown variable 'GPUPROF_FOOBARBAZ'\n");
+	assert_warns(values,
+		     "gpuprof: bad value of 'GPUPROF': 'banana' is neither on nor off\n"
+		     "gpuprof: bad value of 'GPUPROF_OUTPUT': '%z' has no meaning and stays as it "
+		     "is\n"
+		     "gpuprof: bad value of 'GPUPROF_RING': 'zz' is not a size\n"
+		     "gpuprof: bad value of 'GPUPROF_START': 'of' is neither on nor off\n");
+	assert_warns(hostile, "gpuprof: bad value of 'GPUPROF_RING': '?[31m' is not a size\n");
 }
 
 /* A setuid program does not write to a path that its caller chooses. */
@@ -280,7 +280,7 @@ int main(void)
 		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_working_directory),
 		cmocka_unit_test(test_attempts),
-		cmocka_unit_test(test_what_is_said),
+		cmocka_unit_test(test_warnings),
 		cmocka_unit_test(test_a_setuid_program_is_left_alone),
 		cmocka_unit_test(test_a_variable_that_was_set_late),
 	};

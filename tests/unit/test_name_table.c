@@ -58,7 +58,7 @@ static void assert_same_text(const char *a, const char *b)
 		assert_string_equal(a, b);
 }
 
-static void a_table_says_what_was_put_in(void **state)
+static void a_table_returns_the_stored_names(void **state)
 {
 	(void)state;
 	size_t bytes, named = 0;
@@ -189,7 +189,7 @@ static void wrong_definitions_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_table_says_what_was_put_in),
+		cmocka_unit_test(a_table_returns_the_stored_names),
 		cmocka_unit_test(long_texts_are_cut),
 		cmocka_unit_test(wrong_definitions_are_refused),
 	};

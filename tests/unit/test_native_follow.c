@@ -68,7 +68,7 @@ static void every_word_must_stand(void **state)
 	}
 }
 
-static void nothing_is_read_that_is_not_the_stack(void **state)
+static void only_words_of_the_stack_are_read(void **state)
 {
 	struct gp_native_walked w = walked_before();
 	(void)state;
@@ -84,7 +84,7 @@ static void nothing_is_read_that_is_not_the_stack(void **state)
 }
 
 /* A frame pointer saved further inward than the meeting may differ now. */
-static void what_was_read_further_inward_is_not_followed(void **state)
+static void words_read_further_inward_are_not_followed(void **state)
 {
 	struct gp_native_walked w = walked_before();
 	(void)state;
@@ -129,7 +129,7 @@ static void they_meet_at_a_frame_of_both(void **state)
 }
 
 /* Words between the walk and the meeting may be left over from other frames. */
-static void what_was_passed_by_is_not_followed(void **state)
+static void words_passed_by_are_not_followed(void **state)
 {
 	struct gp_native_walked w = walked_before();
 	struct gp_native_meeting m;
@@ -278,7 +278,7 @@ static __attribute__((noinline)) void look_there(void)
  * The second stack is two frames shorter, in memory that still has every word of the first. Up to
  * the first meeting of both, only the frame pointer differs.
  */
-static void what_other_frames_left_is_no_stack(void **state)
+static void words_of_old_frames_are_not_a_stack(void **state)
 {
 #define CALL(name) (uintptr_t)(name)
 	static const uintptr_t script[2][8] = {
@@ -299,12 +299,12 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_word_must_stand),
-		cmocka_unit_test(nothing_is_read_that_is_not_the_stack),
-		cmocka_unit_test(what_was_read_further_inward_is_not_followed),
+		cmocka_unit_test(only_words_of_the_stack_are_read),
+		cmocka_unit_test(words_read_further_inward_are_not_followed),
 		cmocka_unit_test(they_meet_at_a_frame_of_both),
-		cmocka_unit_test(what_was_passed_by_is_not_followed),
+		cmocka_unit_test(words_passed_by_are_not_followed),
 #if FOLLOW_FRAMES
-		cmocka_unit_test(what_other_frames_left_is_no_stack),
+		cmocka_unit_test(words_of_old_frames_are_not_a_stack),
 #endif
 		cmocka_unit_test(a_followed_walk_is_a_walk),
 	};

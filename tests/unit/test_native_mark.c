@@ -50,20 +50,20 @@ static void run(unsigned n, uint64_t kept, void (*judge)(void))
 	level(n, kept, judge);
 }
 
-static uint64_t wanted;
+static uint64_t expected;
 
 /* judge() is frame 0, leaf() 1, level(0) 2. */
 static void judge_marks(void)
 {
-	const unsigned n = (unsigned)__builtin_popcountll(wanted);
+	const unsigned n = (unsigned)__builtin_popcountll(expected);
 	for (unsigned k = 0; k < 4; k++) {
 		struct gp_native_stack *s = now();
 		uint64_t marks = 1;
 		assert_non_null(s);
 		/* without a guess, with the right one, with wrong ones */
-		const uint64_t guess[] = { 0, wanted << 2, wanted << 3, ~UINT64_C(0) };
+		const uint64_t guess[] = { 0, expected << 2, expected << 3, ~UINT64_C(0) };
 		assert_true(gp_native_stack_mark(s, local, n, guess[k], &marks));
-		assert_true(marks == wanted << 2);
+		assert_true(marks == expected << 2);
 	}
 }
 
@@ -71,8 +71,8 @@ static void marks_the_frame_of_each(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed < 400; seed++) {
-		wanted = (seed * UINT64_C(0x9e3779b97f4a7c15) >> 24) & ((UINT64_C(1) << 30) - 1);
-		run(30, wanted, judge_marks);
+		expected = (seed * UINT64_C(0x9e3779b97f4a7c15) >> 24) & ((UINT64_C(1) << 30) - 1);
+		run(30, expected, judge_marks);
 	}
 }
 
@@ -145,18 +145,18 @@ static void judge_beyond(void)
 	struct gp_native_stack *s = now();
 	assert_int_equal(s->end, GP_NATIVE_TRUNCATED);
 	/* level(k) is frame k + 2; the end of the 64th frame is unknown */
-	const unsigned n = (unsigned)__builtin_popcountll(wanted);
+	const unsigned n = (unsigned)__builtin_popcountll(expected);
 	assert_true(gp_native_stack_mark(s, local, n, 0, &marks));
 	assert_true(marks == (UINT64_C(1) << 12 | UINT64_C(1) << 62));
 }
 
-static void beyond_the_walk_nothing_is_marked(void **state)
+static void frames_beyond_the_walk_are_not_marked(void **state)
 {
 	(void)state;
-	wanted = UINT64_C(1) << 10 | UINT64_C(1) << 60 | UINT64_C(1) << 61 | UINT64_C(1) << 63;
+	expected = UINT64_C(1) << 10 | UINT64_C(1) << 60 | UINT64_C(1) << 61 | UINT64_C(1) << 63;
 	for (int k = 0; k < 3; k++) {
 		levels = 4;
-		level(63, wanted, judge_beyond);
+		level(63, expected, judge_beyond);
 	}
 }
 
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(marks_the_frame_of_each),
 		cmocka_unit_test(ends_after_the_frame_of_an_address),
 		cmocka_unit_test(refuses_disorder),
-		cmocka_unit_test(beyond_the_walk_nothing_is_marked),
+		cmocka_unit_test(frames_beyond_the_walk_are_not_marked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,7 @@ static void run_pair(uint8_t *path, unsigned frames, unsigned at, uint8_t change
 	}
 }
 
-static void tells_pairs_apart(void **state)
+static void separates_pairs(void **state)
 {
 	uint64_t seed = 314159;
 	uint8_t path[60];
@@ -135,7 +135,7 @@ static void follows_variable_frames(void **state)
 	assert_in_range(hits(), 15000, 1000000000);
 }
 
-static void keeps_what_the_caller_noted(void **state)
+static void keeps_the_id_of_the_caller(void **state)
 {
 	uint8_t path[20] = { 7, 7, 7 };
 	struct seen seen[4];
@@ -233,7 +233,7 @@ static void run_twice(unsigned stacks, uint64_t seed)
 }
 
 /* Without room every stack is walked; with some room the memo takes only that much. */
-static void takes_what_the_budget_allows(void **state)
+static void keeps_to_the_budget(void **state)
 {
 	(void)state;
 	native_thread_done();
@@ -265,7 +265,7 @@ static void takes_what_the_budget_allows(void **state)
 	assert_int_equal(gp_thread_memory(), before);
 }
 
-static void forgets_all_when_told(void **state)
+static void forgets_all_on_request(void **state)
 {
 	uint8_t path[20] = { 9, 9 };
 	struct seen seen;
@@ -359,7 +359,7 @@ static void goes_on_where_it_cannot_grow(void **state)
 }
 
 /* For any use of a piece, and even if each event needs one. */
-static void asks_once_a_turn_where_there_is_no_memory(void **state)
+static void tries_once_a_turn_without_memory(void **state)
 {
 	enum { SMALL = 5000, LARGE = 50000 };
 	struct gp_thread_pieces pieces = { NULL, 0 };
@@ -489,17 +489,17 @@ int main(int argc, char **argv)
 	(void)argc;
 	native_fixture_open(argv[0], GP_NATIVE_DEPTH);
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_pairs_apart),
+		cmocka_unit_test(separates_pairs),
 		cmocka_unit_test(follows_variable_frames),
-		cmocka_unit_test(keeps_what_the_caller_noted),
+		cmocka_unit_test(keeps_the_id_of_the_caller),
 		cmocka_unit_test(remembers_stacks_in_turn),
 		cmocka_unit_test(forgets_the_least_recent),
 		cmocka_unit_test(stays_within_its_bound),
-		cmocka_unit_test(takes_what_the_budget_allows),
+		cmocka_unit_test(keeps_to_the_budget),
 		cmocka_unit_test(stands_a_jump_out_as_it_grows),
 		cmocka_unit_test(goes_on_where_it_cannot_grow),
-		cmocka_unit_test(asks_once_a_turn_where_there_is_no_memory),
-		cmocka_unit_test(forgets_all_when_told),
+		cmocka_unit_test(tries_once_a_turn_without_memory),
+		cmocka_unit_test(forgets_all_on_request),
 		cmocka_unit_test(compares_every_word),
 		cmocka_unit_test(expects_without_insisting),
 	};

@@ -26,19 +26,19 @@
 
 /* ---- comparing ---- */
 
-static void same(const struct gp_native_stack *s, void **pc, int n, const char *whose)
+static void same(const struct gp_native_stack *s, void **pc, int n, const char *reference)
 {
 	/* their result begins with the frame of the caller */
-	unsigned wanted = n - 1 > (int)GP_NATIVE_DEPTH ? GP_NATIVE_DEPTH : (unsigned)n - 1;
-	bool is_same = s->depth == wanted;
-	for (unsigned k = 0; is_same && k < wanted; k++)
+	unsigned expected = n - 1 > (int)GP_NATIVE_DEPTH ? GP_NATIVE_DEPTH : (unsigned)n - 1;
+	bool is_same = s->depth == expected;
+	for (unsigned k = 0; is_same && k < expected; k++)
 		is_same = s->pc[k] == (uintptr_t)pc[k + 1];
 	if (is_same)
 		return;
-	for (unsigned k = 0; k < s->depth || k < wanted; k++)
-		print_message("%2u ours %#lx %s %p\n", k, k < s->depth ? s->pc[k] : 0, whose,
-			      k < wanted ? pc[k + 1] : NULL);
-	fail_msg("stack of %u frames (end %u), %s has %u", s->depth, s->end, whose, wanted);
+	for (unsigned k = 0; k < s->depth || k < expected; k++)
+		print_message("%2u ours %#lx %s %p\n", k, k < s->depth ? s->pc[k] : 0, reference,
+			      k < expected ? pc[k + 1] : NULL);
+	fail_msg("stack of %u frames (end %u), %s has %u", s->depth, s->end, reference, expected);
 }
 
 static _Atomic unsigned compared;
@@ -228,7 +228,7 @@ static void equals_in_signal_handlers(void **state)
 	unsigned sum = 0;
 	while (ticks < 300) {
 		path[path_random(&seed) % 20]++;
-		path_run(path, 20, (void (*)(void *))native_nothing, &sum);
+		path_run(path, 20, (void (*)(void *))native_no_op, &sum);
 	}
 	timer_delete(timer);
 	sigaction(SIGALRM, &old, NULL);
@@ -399,7 +399,7 @@ static void made_leaf(void)
 	last_end = (enum gp_native_end)s->end;
 }
 
-static void ends_at_made_code_without_asking_again(void **state)
+static void ends_at_made_code_without_a_second_search(void **state)
 {
 	(void)state;
 	void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -461,7 +461,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(takes_stacks_near_the_end_of_the_stack),
 		cmocka_unit_test(equals_in_coroutines),
 		cmocka_unit_test(equals_after_another_library_took_the_place),
-		cmocka_unit_test(ends_at_made_code_without_asking_again),
+		cmocka_unit_test(ends_at_made_code_without_a_second_search),
 		cmocka_unit_test(leaves_own_frames_out),
 	};
 #if defined(__SANITIZE_THREAD__)

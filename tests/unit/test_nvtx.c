@@ -34,7 +34,7 @@ unsigned gp_elf_position(const void *address)
 static gp_nvtx_function *word[GP_NVTX_MODULES][PLACES];
 static gp_nvtx_function **table[GP_NVTX_MODULES][PLACES];
 static unsigned counts[GP_NVTX_MODULES];
-static uint32_t version_told;
+static uint32_t version_reported;
 
 static int module_table(int module, gp_nvtx_function ****out, unsigned *count)
 {
@@ -49,7 +49,7 @@ static int module_table(int module, gp_nvtx_function ****out, unsigned *count)
 
 static void set_version(uint32_t version)
 {
-	version_told = version;
+	version_reported = version;
 }
 
 static struct gp_nvtx_callbacks callbacks;
@@ -61,7 +61,7 @@ static const void *get_table(uint32_t number)
 						NULL;
 }
 
-static void nobody(void)
+static void not_filled(void)
 {
 }
 
@@ -71,11 +71,11 @@ static int fresh(void **state)
 	static const unsigned full[GP_NVTX_MODULES] = { 0, 16, 9, 15, 7, 16 };
 	for (unsigned m = 0; m < GP_NVTX_MODULES; m++)
 		for (unsigned k = 0; k < PLACES; k++)
-			word[m][k] = nobody;
+			word[m][k] = not_filled;
 	memcpy(counts, full, sizeof counts);
 	callbacks = (struct gp_nvtx_callbacks){ sizeof callbacks, module_table };
 	version_info = (struct gp_nvtx_version_info){ sizeof version_info, 3, 0, set_version };
-	version_told = 0;
+	version_reported = 0;
 	gp_lookups_open = is_preloaded = gp_settings.has_nvtx = true;
 	return 0;
 }
@@ -84,19 +84,19 @@ static void tables_are_filled(void **state)
 {
 	(void)state;
 	assert_int_equal(InitializeInjectionNvtx2(get_table), 1);
-	assert_int_equal(version_told, 3);
+	assert_int_equal(version_reported, 3);
 	unsigned filled = 0;
 	for (unsigned m = 1; m < GP_NVTX_MODULES; m++)
 		for (unsigned k = 1; k < counts[m]; k++)
-			filled += word[m][k] != nobody;
+			filled += word[m][k] != not_filled;
 	assert_int_equal(filled, GP_NVTX_ROWS);
 	for (unsigned k = 0; k < GP_NVTX_ROWS; k++)
 		assert_ptr_equal(word[gp_nvtx_rows[k].module][gp_nvtx_rows[k].number],
 				 gp_nvtx_rows[k].function);
 	/* functions of OpenCL and names of categories are not taken */
-	assert_ptr_equal(word[3][1], nobody);
-	assert_ptr_equal(word[1][12], nobody);
-	assert_ptr_equal(word[1][16], nobody);
+	assert_ptr_equal(word[3][1], not_filled);
+	assert_ptr_equal(word[1][12], not_filled);
+	assert_ptr_equal(word[1][16], not_filled);
 }
 
 static void short_tables_are_filled_as_far_as_they_go(void **state)
@@ -106,10 +106,10 @@ static void short_tables_are_filled_as_far_as_they_go(void **state)
 	counts[GP_NVTX_CORE2] = 0;
 	version_info.bytes = 8;
 	assert_int_equal(InitializeInjectionNvtx2(get_table), 1);
-	assert_int_equal(version_told, 0);
-	assert_ptr_not_equal(word[GP_NVTX_CORE][7], nobody);
-	assert_ptr_equal(word[GP_NVTX_CORE][8], nobody);
-	assert_ptr_equal(word[GP_NVTX_CORE2][4], nobody);
+	assert_int_equal(version_reported, 0);
+	assert_ptr_not_equal(word[GP_NVTX_CORE][7], not_filled);
+	assert_ptr_equal(word[GP_NVTX_CORE][8], not_filled);
+	assert_ptr_equal(word[GP_NVTX_CORE2][4], not_filled);
 }
 
 static const void *no_table(uint32_t number)
@@ -118,7 +118,7 @@ static const void *no_table(uint32_t number)
 	return NULL;
 }
 
-static void what_is_no_use_is_refused(void **state)
+static void useless_tables_are_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(InitializeInjectionNvtx2(NULL), 0);
@@ -135,7 +135,7 @@ static void what_is_no_use_is_refused(void **state)
 	is_preloaded = false; /* a child that has the variable and not the preload */
 	assert_int_equal(InitializeInjectionNvtx2(get_table), 0);
 	for (unsigned k = 1; k < PLACES; k++)
-		assert_ptr_equal(word[GP_NVTX_CORE][k], nobody);
+		assert_ptr_equal(word[GP_NVTX_CORE][k], not_filled);
 	assert_int_equal(InitializeInjectionNvtxExtension(NULL), 0);
 }
 
@@ -156,7 +156,7 @@ static void wide_texts_become_utf8(void **state)
 	assert_int_equal(n.bytes, 0);
 }
 
-static void handles_of_others_mean_nothing(void **state)
+static void handles_of_others_have_no_names(void **state)
 {
 	(void)state;
 	void *domain = create_a("of tests"), *other = create_w(L"of tests");
@@ -290,9 +290,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(tables_are_filled),
 		TEST(short_tables_are_filled_as_far_as_they_go),
-		TEST(what_is_no_use_is_refused),
+		TEST(useless_tables_are_refused),
 		TEST(wide_texts_become_utf8),
-		TEST(handles_of_others_mean_nothing),
+		TEST(handles_of_others_have_no_names),
 		TEST(attributes_are_read_as_far_as_they_are_known),
 		TEST(our_layout_is_its_own),
 		TEST(another_tool_is_left_alone),

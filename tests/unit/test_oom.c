@@ -118,7 +118,7 @@ static void a_limit_counts_no_pages(void **state)
 	assert_int_equal(missing(&f), 32 * MIB);
 }
 
-static void a_limit_that_nobody_told(void **state)
+static void an_unreported_limit(void **state)
 {
 	(void)state;
 	struct gp_oom_facts f = full();
@@ -136,7 +136,7 @@ static void a_limit_that_nobody_told(void **state)
 	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
 }
 
-static void growth_that_is_what_is_missing(void **state)
+static void growth_by_the_missing_bytes(void **state)
 {
 	(void)state;
 	struct gp_oom_facts f = full();
@@ -155,7 +155,7 @@ static void growth_that_is_what_is_missing(void **state)
 	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
 }
 
-static void little_growth_is_no_cause(void **state)
+static void little_growth_is_not_a_cause(void **state)
 {
 	(void)state;
 	struct gp_oom_facts f = full();
@@ -228,7 +228,7 @@ static void just_enough_is_kept_by_the_driver(void **state)
 	assert_int_equal(judge(&f), GP_VERDICT_RESERVE);
 }
 
-static void what_the_driver_refused_to_others(void **state)
+static void requests_outside_of_the_framework(void **state)
 {
 	(void)state;
 	struct gp_oom_facts f = full();
@@ -444,24 +444,24 @@ static const struct gp_oom_help *rounding(const char *set, uint64_t requested, u
 	return find(&c, GP_HELP_LESS_ROUNDING);
 }
 
-static void rounding_that_is_what_is_missing(void **state)
+static void rounding_of_the_missing_bytes(void **state)
 {
 	(void)state;
 	const char *quarters = "roundup_power2_divisions:4";
-	const uint64_t asked = (uint64_t)(65 * MIB), waste = (uint64_t)(30 * MIB);
+	const uint64_t request = (uint64_t)(65 * MIB), waste = (uint64_t)(30 * MIB);
 	const uint64_t of_request = (uint64_t)(16 * MIB) - 512;
-	const struct gp_oom_help *h = rounding(quarters, asked, waste + of_request);
+	const struct gp_oom_help *h = rounding(quarters, request, waste + of_request);
 	assert_non_null(h);
 	assert_int_equal(h->bytes, waste + of_request);
 	assert_true(h->is_bound);
-	assert_null(rounding(quarters, asked, waste + of_request + 1));
-	assert_null(rounding(quarters, asked, 0));
+	assert_null(rounding(quarters, request, waste + of_request + 1));
+	assert_null(rounding(quarters, request, 0));
 	/* all missing bytes may come from rounding the request, for any live blocks */
 	h = rounding(quarters, NONE, of_request);
 	assert_non_null(h);
 	assert_int_equal(h->bytes, of_request);
 	assert_null(rounding(quarters, NONE, of_request + 1));
-	assert_null(rounding(NULL, asked, 1));
+	assert_null(rounding(NULL, request, 1));
 	assert_null(rounding("roundup_power2_divisions:[32:4,64:1,128:4]", NONE, 1));
 }
 
@@ -472,19 +472,19 @@ int main(void)
 		cmocka_unit_test(a_segment_may_be_more_than_the_request),
 		cmocka_unit_test(a_limit_where_the_device_had_room),
 		cmocka_unit_test(a_limit_counts_no_pages),
-		cmocka_unit_test(a_limit_that_nobody_told),
-		cmocka_unit_test(growth_that_is_what_is_missing),
-		cmocka_unit_test(little_growth_is_no_cause),
+		cmocka_unit_test(an_unreported_limit),
+		cmocka_unit_test(growth_by_the_missing_bytes),
+		cmocka_unit_test(little_growth_is_not_a_cause),
 		cmocka_unit_test(memory_of_other_streams),
 		cmocka_unit_test(figures_that_do_not_prove_it),
-		cmocka_unit_test(what_the_driver_refused_to_others),
+		cmocka_unit_test(requests_outside_of_the_framework),
 		cmocka_unit_test(just_enough_is_kept_by_the_driver),
 		cmocka_unit_test(helps_against_fragmentation),
 		cmocka_unit_test(a_place_on_another_stream),
 		cmocka_unit_test(gaps_that_stay_in_one_range),
 		cmocka_unit_test(no_advice_that_is_followed_already),
 		cmocka_unit_test(sizes_that_are_nearly_equal),
-		cmocka_unit_test(rounding_that_is_what_is_missing),
+		cmocka_unit_test(rounding_of_the_missing_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,7 +265,7 @@ static void bounds_hold(void **state)
  * A range that was open when recording began is recorded again: it counts once, for any number of
  * records.
  */
-static void told_again_it_is_the_same_range(void **state)
+static void a_range_recorded_again_is_the_same(void **state)
 {
 	(void)state;
 	struct gp_open_ranges *r = fresh(8);
@@ -352,7 +352,7 @@ static void an_end_elsewhere_leaves_its_place(void **state)
 }
 
 /* An end that comes before its beginning; and an end that its own thread never confirms. */
-static void ends_may_come_early_and_be_untold(void **state)
+static void ends_may_come_early_or_unconfirmed(void **state)
 {
 	(void)state;
 	struct gp_open_ranges *r = fresh(8);
@@ -398,7 +398,7 @@ static void ranges_that_ended_elsewhere_go_first(void **state)
 	}
 }
 
-static struct gp_record told(uint64_t number, uint64_t since)
+static struct gp_record started_again(uint64_t number, uint64_t since)
 {
 	return (struct gp_record){ .kind = GP_RANGE_STARTED,
 				   .time = 6400,
@@ -406,7 +406,7 @@ static struct gp_record told(uint64_t number, uint64_t since)
 				   .range_started = { 1, 0, number, since } };
 }
 
-static void started_ones_are_told_again(void **state)
+static void started_ranges_are_recorded_again(void **state)
 {
 	(void)state;
 	struct gp_open_ranges *r = fresh(8);
@@ -416,14 +416,14 @@ static void started_ones_are_told_again(void **state)
 					  .time = 64 * number,
 					  .aux = 1,
 					  .range_start = { 1, 0, number, 0 } });
-	apply(r, 2, told(2, 128));
-	apply(r, 2, told(7, 100)); /* while recording was off */
+	apply(r, 2, started_again(2, 128));
+	apply(r, 2, started_again(7, 100)); /* while recording was off */
 	apply(r, 3,
 	      (struct gp_record){ .kind = GP_RANGE_START,
 				  .time = 640,
 				  .aux = 1,
 				  .range_start = { 1, 0, 9, 0 } });
-	apply(r, 2, told(0, 512));
+	apply(r, 2, started_again(0, 512));
 	assert_int_equal(list_started(r), 3);
 	assert_int_equal(started[0]->number, 2);
 	assert_int_equal(started[0]->time, 128);
@@ -431,7 +431,7 @@ static void started_ones_are_told_again(void **state)
 	assert_int_equal(started[1]->time, 100);
 	assert_int_equal(started[2]->number, 9);
 	assert_int_equal(gp_open_ranges_counts(r).unseen, 2);
-	apply(r, 2, told(0, 6400)); /* once more: none of them is in this record */
+	apply(r, 2, started_again(0, 6400)); /* once more: none of them is in this record */
 	assert_int_equal(list_started(r), 0);
 	assert_int_equal(opened, closed);
 	gp_open_ranges_close(r);
@@ -497,11 +497,11 @@ int main(void)
 		cmocka_unit_test(missing_events_cost_only_themselves),
 		cmocka_unit_test(a_checkpoint_restores_it),
 		cmocka_unit_test(bounds_hold),
-		cmocka_unit_test(told_again_it_is_the_same_range),
+		cmocka_unit_test(a_range_recorded_again_is_the_same),
 		cmocka_unit_test(an_end_elsewhere_leaves_its_place),
-		cmocka_unit_test(ends_may_come_early_and_be_untold),
+		cmocka_unit_test(ends_may_come_early_or_unconfirmed),
 		cmocka_unit_test(ranges_that_ended_elsewhere_go_first),
-		cmocka_unit_test(started_ones_are_told_again),
+		cmocka_unit_test(started_ranges_are_recorded_again),
 		cmocka_unit_test(started_ones_end_in_any_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,7 +145,7 @@ static void any_moment_is_explained(void **state)
  * A CUDA call for a small segment fails, and the framework is then served: not an OOM. A later one
  * is.
  */
-static void out_of_memory_is_when_the_framework_says_so(void **state)
+static void an_oom_is_reported_by_the_framework(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -164,14 +164,14 @@ static void out_of_memory_is_when_the_framework_says_so(void **state)
 	put(&w, 0,
 	    (struct gp_record){ .kind = GP_BLOCK_ALLOC, .block_alloc = { 0x8000, 1024, 1536, 0 } });
 	put(&w, 0, (struct gp_record){ .kind = GP_OOM, .oom.bytes = 1 << 20 });
-	uint64_t told = w.time;
+	uint64_t reported = w.time;
 	put(&w, 0,
 	    (struct gp_record){ .kind = GP_BLOCK_FREE, .block_free = { 0x8000, 1024, 512, 0 } });
 	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_peak_build(r, GP_AT_OOM, 0, &peak), GP_OK);
 	assert_int_equal(peak.holders, 1);
 	assert_int_equal(peak.holder[0].device, 0);
-	assert_int_equal(peak.holder[0].at_ns, told - 1024);
+	assert_int_equal(peak.holder[0].at_ns, reported - 1024);
 	assert_int_equal(peak.holder[0].live_bytes, 1536);
 	gp_peak_free(&peak);
 	gp_recording_close(r);
@@ -180,7 +180,7 @@ static void out_of_memory_is_when_the_framework_says_so(void **state)
 /* ---- groups and trees ---- */
 
 static void assert_groups(struct gp_recording *r, const struct gp_holders *h, enum gp_by by,
-			  const char *library, size_t wanted, size_t rests)
+			  const char *library, size_t expected, size_t rests)
 {
 	struct gp_groups groups;
 	struct gp_grouping how = { .by = by, .library = library };
@@ -193,12 +193,12 @@ static void assert_groups(struct gp_recording *r, const struct gp_holders *h, en
 		assert_true(k == 0 || !groups.group[k - 1].is_rest || groups.group[k].is_rest);
 	}
 	assert_int_equal(all, h->live_bytes);
-	assert_int_equal(groups.groups - found, wanted);
+	assert_int_equal(groups.groups - found, expected);
 	assert_int_equal(found, rests);
 	gp_groups_free(&groups);
 }
 
-static void groups_add_up_and_the_one_without_a_stack_is_told(void **state)
+static void groups_add_up_with_the_one_without_a_stack(void **state)
 {
 	(void)state;
 	struct gp_peak peak;
@@ -277,7 +277,7 @@ static struct gp_record block(uint64_t address, uint64_t bytes, uint64_t allocat
 }
 
 /* One stack, but at its address one library was replaced by another: two places. */
-static void a_stack_means_what_was_mapped_then(void **state)
+static void a_stack_uses_the_modules_of_its_time(void **state)
 {
 	(void)state;
 	static const char before[] = "- /srv/job/before.so", after[] = "- /srv/job/after.so";
@@ -321,7 +321,7 @@ static void a_stack_means_what_was_mapped_then(void **state)
 /* ---- overwritten events ---- */
 
 /* The peak lies in an overwritten segment: the report marks it, and the rest adds up. */
-static void a_peak_that_is_overwritten_is_told(void **state)
+static void an_overwritten_peak_is_reported(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -376,7 +376,7 @@ static void peaks_over_segments_add_up(void **state)
 }
 
 /* The framework had a block of 4096 bytes before the recording began: it has no event. */
-static void what_was_there_before_is_a_group_that_says_so(void **state)
+static void earlier_memory_has_a_group_with_its_reason(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -402,7 +402,7 @@ static void what_was_there_before_is_a_group_that_says_so(void **state)
 }
 
 /* A block of 256 bytes was allocated while events were lost: recorded blocks stay in the report. */
-static void what_was_made_unseen_is_a_group_that_says_so(void **state)
+static void unrecorded_memory_has_a_group_with_its_reason(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -426,7 +426,7 @@ static void what_was_made_unseen_is_a_group_that_says_so(void **state)
 }
 
 /* Blocks from before a gap may be freed: if the totals show that, none is reported as live. */
-static void what_may_be_gone_is_a_group_that_says_so(void **state)
+static void uncertain_memory_has_a_group_with_its_reason(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -455,15 +455,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_peak_is_explained_as_by_brute_force),
 		cmocka_unit_test(any_moment_is_explained),
-		cmocka_unit_test(out_of_memory_is_when_the_framework_says_so),
-		cmocka_unit_test(groups_add_up_and_the_one_without_a_stack_is_told),
+		cmocka_unit_test(an_oom_is_reported_by_the_framework),
+		cmocka_unit_test(groups_add_up_with_the_one_without_a_stack),
 		cmocka_unit_test(trees_add_up_in_each_node),
-		cmocka_unit_test(a_stack_means_what_was_mapped_then),
-		cmocka_unit_test(a_peak_that_is_overwritten_is_told),
+		cmocka_unit_test(a_stack_uses_the_modules_of_its_time),
+		cmocka_unit_test(an_overwritten_peak_is_reported),
 		cmocka_unit_test(peaks_over_segments_add_up),
-		cmocka_unit_test(what_was_there_before_is_a_group_that_says_so),
-		cmocka_unit_test(what_was_made_unseen_is_a_group_that_says_so),
-		cmocka_unit_test(what_may_be_gone_is_a_group_that_says_so),
+		cmocka_unit_test(earlier_memory_has_a_group_with_its_reason),
+		cmocka_unit_test(unrecorded_memory_has_a_group_with_its_reason),
+		cmocka_unit_test(uncertain_memory_has_a_group_with_its_reason),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

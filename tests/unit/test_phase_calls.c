@@ -24,7 +24,7 @@ static void compare(uint64_t first)
 {
 	static uint64_t of[ADDRESSES][2]; /* number of the birth, bytes; 0: not live */
 	struct gp_phase_calls calls = { 0 };
-	uint64_t births = 0, asked = 0;
+	uint64_t births = 0, queries = 0;
 	for (unsigned k = 0; k < ADDRESSES; k++)
 		of[k][0] = of[k][1] = 0;
 	for (unsigned k = 0; k < EVENTS; k++) {
@@ -44,9 +44,9 @@ static void compare(uint64_t first)
 		const uint64_t number = (uint64_t)random() % (births + 1);
 		assert_int_equal(gp_phase_calls_born_since(&calls, number), born_since(of, number));
 		assert_int_equal(gp_phase_calls_born_since(&calls, births), 0);
-		asked++;
+		queries++;
 	}
-	assert_true(asked > 0);
+	assert_true(queries > 0);
 	gp_phase_calls_release(&calls);
 }
 

@@ -170,7 +170,7 @@ static void so_many_are_left_apart(void **state)
  * Names that come twice each, as batches of an epoch may, are folded; names that come three times
  * are not.
  */
-static void what_comes_often_counts_no_names(void **state)
+static void frequent_names_are_not_numbered(void **state)
 {
 	(void)state;
 	for (unsigned often = 1; often < 5; often++) {
@@ -212,7 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_as_if_they_had_no_numbers),
 		cmocka_unit_test(so_many_are_left_apart),
-		cmocka_unit_test(what_comes_often_counts_no_names),
+		cmocka_unit_test(frequent_names_are_not_numbered),
 		cmocka_unit_test(a_span_has_its_own),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

@@ -163,9 +163,9 @@ static void it_has_the_figures_of_a_phase(void **state)
 	assert_int_equal(find(&p, "(outside)")->peak_bytes, 64);
 	assert_int_equal(p.ranges, 1 + 3 * 4);
 	close_all(r, &p);
-	struct gp_phases_asked told = whole;
-	told.is_recorded_only = true;
-	r = build_as(w.path, &told, &p);
+	struct gp_phases_asked recorded = whole;
+	recorded.is_recorded_only = true;
+	r = build_as(w.path, &recorded, &p);
 	assert_int_equal(find(&p, "(outside)")->launches, 5 + 3 * 2);
 	assert_int_equal(find(&p, "micro batch")->calls, 3);
 	assert_int_equal(p.forwards + p.forwards_unclear, 0);
@@ -274,7 +274,7 @@ static void holes_leave_it_out(void **state)
 }
 
 /* A recording that begins within a step: the range is recorded, its earlier content is not. */
-static void what_was_open_before_is_not_known(void **state)
+static void ranges_from_before_have_no_forward(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -355,7 +355,7 @@ int main(void)
 		cmocka_unit_test(a_span_clips_it),
 		cmocka_unit_test(threads_have_their_own),
 		cmocka_unit_test(holes_leave_it_out),
-		cmocka_unit_test(what_was_open_before_is_not_known),
+		cmocka_unit_test(ranges_from_before_have_no_forward),
 		cmocka_unit_test(memory_has_to_do),
 		cmocka_unit_test(names_are_words),
 	};

@@ -294,7 +294,7 @@ static void loops_of_all_kinds(void **state)
 	}
 }
 
-static void several_callers_are_not_told_apart(void **state)
+static void several_callers_are_ambiguous(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -501,7 +501,7 @@ static void random_histories_by_hand(void **state)
 
 /* ---- the source in use ---- */
 
-static void told_ranges_come_first(void **state)
+static void recorded_ranges_come_first(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -587,11 +587,11 @@ int main(void)
 		cmocka_unit_test(frames_begin_phases),
 		cmocka_unit_test(stacks_of_pytorch_show_theirs),
 		cmocka_unit_test(loops_of_all_kinds),
-		cmocka_unit_test(several_callers_are_not_told_apart),
+		cmocka_unit_test(several_callers_are_ambiguous),
 		cmocka_unit_test(threads_without_names),
 		cmocka_unit_test(a_call_is_from_its_first_to_its_last_event),
 		cmocka_unit_test(random_histories_by_hand),
-		cmocka_unit_test(told_ranges_come_first),
+		cmocka_unit_test(recorded_ranges_come_first),
 		cmocka_unit_test(backward_alone_is_not_enough),
 		cmocka_unit_test(range_stacks_see_them_too),
 	};

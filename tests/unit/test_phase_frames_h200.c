@@ -60,7 +60,7 @@ static enum gp_frame_phase phase_of(const struct gp_recording *r, uint64_t sourc
 	return GP_FRAME_NONE;
 }
 
-static void read_told(struct gp_recording *r, struct sequence *out)
+static void read_recorded(struct gp_recording *r, struct sequence *out)
 {
 	enum gp_frame_phase open[GP_RANGES_DEEP];
 	unsigned depth = 0;
@@ -107,21 +107,22 @@ static size_t read_frames(struct gp_recording *r, struct sequence *out)
  * The first gradient is allocated on the way to the engine. So a backward from frames begins before
  * the recorded range, and after all earlier ranges.
  */
-static void compare(const struct sequence *told, const struct sequence *frames, size_t left_out)
+static void compare(const struct sequence *recorded, const struct sequence *frames, size_t left_out)
 {
 	uint64_t before = 0;
 	size_t at = 0;
 	for (size_t k = 0; k < frames->calls; k++) {
 		const struct call *call = &frames->call[k];
-		while (at < told->calls && told->call[at].to < call->to)
-			before = told->call[at++].to;
-		assert_true(at < told->calls);
-		assert_int_equal(call->phase, told->call[at].phase);
-		assert_true(call->from > before && call->to <= told->call[at].to);
-		assert_true(call->from >= told->call[at].from || call->phase == GP_FRAME_BACKWARD);
-		before = told->call[at++].to;
+		while (at < recorded->calls && recorded->call[at].to < call->to)
+			before = recorded->call[at++].to;
+		assert_true(at < recorded->calls);
+		assert_int_equal(call->phase, recorded->call[at].phase);
+		assert_true(call->from > before && call->to <= recorded->call[at].to);
+		assert_true(call->from >= recorded->call[at].from ||
+			    call->phase == GP_FRAME_BACKWARD);
+		before = recorded->call[at++].to;
 	}
-	assert_int_equal(told->calls - frames->calls, left_out);
+	assert_int_equal(recorded->calls - frames->calls, left_out);
 }
 
 static const struct {
@@ -138,27 +139,27 @@ static const struct {
 	{ "h200_clean_compile.gpr", 120, 78, 2 },
 };
 
-static void what_frames_show_was_told(void **state)
+static void phases_of_frames_lie_in_recorded_ranges(void **state)
 {
 	(void)state;
-	static struct sequence told, frames;
+	static struct sequence recorded, frames;
 	for (size_t k = 0; k < sizeof recordings / sizeof *recordings; k++) {
 		char path[512];
 		struct gp_recording *r;
 		const struct gp_info *info;
 		const char *data = getenv("TEST_DATA"); /* set by run_units.sh */
-		told.calls = frames.calls = 0;
+		recorded.calls = frames.calls = 0;
 		snprintf(path, sizeof path, "%s/%s", data != NULL ? data : "tests/data",
 			 recordings[k].file);
 		assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
 		assert_int_equal(gp_recording_info(r, &info), GP_OK);
-		read_told(r, &told);
+		read_recorded(r, &recorded);
 		const size_t forwards = read_frames(r, &frames);
 		print_message("    %s: %zu told, %zu and %zu forwards by frames\n",
-			      recordings[k].file, told.calls, frames.calls, forwards);
+			      recordings[k].file, recorded.calls, frames.calls, forwards);
 		assert_int_equal(frames.calls, recordings[k].calls);
 		assert_int_equal(forwards, recordings[k].forwards);
-		compare(&told, &frames, recordings[k].left_out);
+		compare(&recorded, &frames, recordings[k].left_out);
 		gp_recording_close(r);
 	}
 }
@@ -166,7 +167,7 @@ static void what_frames_show_was_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_frames_show_was_told),
+		cmocka_unit_test(phases_of_frames_lie_in_recorded_ranges),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void look_at_the_mean(const char *path)
 	}
 }
 
-static void a_step_is_told_apart(void **state)
+static void a_step_has_its_own_figures(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -113,7 +113,7 @@ static void a_step_is_told_apart(void **state)
 }
 
 /* Autograd's workers have no ranges of their own: theirs are those of the thread in the engine. */
-static void backward_belongs_to_who_waits_for_it(void **state)
+static void backward_belongs_to_the_waiting_thread(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -180,7 +180,7 @@ static void a_worker_enters_again_for_another(void **state)
 }
 
 /* Two threads inside the engine: a worker's caller is ambiguous. */
-static void what_is_ambiguous_is_said(void **state)
+static void ambiguous_work_is_marked(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -546,10 +546,10 @@ static void random_ranges_match_a_model(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_step_is_told_apart),
-		cmocka_unit_test(backward_belongs_to_who_waits_for_it),
+		cmocka_unit_test(a_step_has_its_own_figures),
+		cmocka_unit_test(backward_belongs_to_the_waiting_thread),
 		cmocka_unit_test(a_worker_enters_again_for_another),
-		cmocka_unit_test(what_is_ambiguous_is_said),
+		cmocka_unit_test(ambiguous_work_is_marked),
 		cmocka_unit_test(started_ranges_see_all_threads),
 		cmocka_unit_test(outside_has_a_peak_of_its_own),
 		cmocka_unit_test(no_ranges_is_all_outside),

@@ -31,7 +31,7 @@ static void assert_text(const char *text, const char *expected)
 	free(out);
 }
 
-static void what_is_utf8_stays(void **state)
+static void valid_utf8_stays(void **state)
 {
 	(void)state;
 	static const char *const texts[] = { "\x1b[31m", "\xc2\x9b", "\xe2\x80\xae", "\xef\xbb\xbf",
@@ -40,7 +40,7 @@ static void what_is_utf8_stays(void **state)
 		assert_text(texts[k], texts[k]);
 }
 
-static void what_is_none_is_replaced(void **state)
+static void invalid_utf8_is_replaced(void **state)
 {
 	(void)state;
 	assert_text("a\xff", "a\xef\xbf\xbd");
@@ -51,8 +51,8 @@ static void what_is_none_is_replaced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_utf8_stays),
-		cmocka_unit_test(what_is_none_is_replaced),
+		cmocka_unit_test(valid_utf8_stays),
+		cmocka_unit_test(invalid_utf8_is_replaced),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,12 +275,12 @@ static void test_peak_that_is_not_kept(void **state)
 	d.peak_bytes[GP_CURVE_DRIVER] = 77;
 	d.peak_at_ns[GP_CURVE_DRIVER] = 20;
 	struct shown s = show(&d, 0, 1000, 500);
-	bool is_said = false;
+	bool is_printed = false;
 	assert_int_equal(column_of_mark(&s, 'D'), -1);
 	assert_int_equal(column_of_mark(&s, 'R'), PLOTTED / 2);
 	for (size_t k = 0; k < s.lines; k++)
-		is_said = is_said || strstr(s.line[k], "(77 bytes) at 20 ns, not kept");
-	assert_true(is_said);
+		is_printed = is_printed || strstr(s.line[k], "(77 bytes) at 20 ns, not kept");
+	assert_true(is_printed);
 	free(s.text);
 }
 
@@ -302,7 +302,7 @@ static void test_gap_is_named(void **state)
 }
 
 /* A device with failures only and a span of length zero: still a picture. */
-static void test_nothing_to_show(void **state)
+static void test_failures_alone(void **state)
 {
 	(void)state;
 	const struct gp_mark oom[] = { { 5, 77, 1, false, true } };
@@ -326,7 +326,7 @@ int main(void)
 		cmocka_unit_test(test_marks_of_one_column_are_stacked),
 		cmocka_unit_test(test_peak_that_is_not_kept),
 		cmocka_unit_test(test_gap_is_named),
-		cmocka_unit_test(test_nothing_to_show),
+		cmocka_unit_test(test_failures_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

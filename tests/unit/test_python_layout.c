@@ -42,7 +42,7 @@ static void reads_versions(void **state)
 		assert_int_equal(gp_python_parse_version(not_versions[k]), 0);
 }
 
-static void knows_each_version(void **state)
+static void finds_the_layout_of_each_version(void **state)
 {
 	(void)state;
 	for (size_t k = 0; k < SPECS; k++) {
@@ -80,9 +80,9 @@ static void knows_each_version(void **state)
 static void refused(const struct gp_python_symbols *exported, const char *why)
 {
 	struct gp_python_layout l;
-	const char *said = gp_python_layout_find(exported, &l);
-	assert_non_null(said);
-	assert_string_equal(said, why);
+	const char *reason = gp_python_layout_find(exported, &l);
+	assert_non_null(reason);
+	assert_string_equal(reason, why);
 }
 
 static const char *two_seven(void)
@@ -121,7 +121,7 @@ static void refuses_other_versions(void **state)
 	refused(&exported, unknown);
 }
 
-static void refuses_what_lacks_a_symbol(void **state)
+static void refuses_interpreters_without_a_symbol(void **state)
 {
 	(void)state;
 	image_start(&specs[1]);
@@ -255,7 +255,7 @@ static void cuts_with_a_mark(void **state)
 	expect_text(wide, 0, "", true);
 }
 
-static void shows_what_is_no_text(void **state)
+static void shows_a_question_mark_for_invalid_texts(void **state)
 {
 	(void)state;
 	image_start(&specs[0]);
@@ -276,13 +276,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_versions),
-		cmocka_unit_test(knows_each_version),
+		cmocka_unit_test(finds_the_layout_of_each_version),
 		cmocka_unit_test(refuses_other_versions),
-		cmocka_unit_test(refuses_what_lacks_a_symbol),
+		cmocka_unit_test(refuses_interpreters_without_a_symbol),
 		cmocka_unit_test(refuses_other_offsets),
 		cmocka_unit_test(copies_text_of_every_form),
 		cmocka_unit_test(cuts_with_a_mark),
-		cmocka_unit_test(shows_what_is_no_text),
+		cmocka_unit_test(shows_a_question_mark_for_invalid_texts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

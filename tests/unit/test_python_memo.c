@@ -193,7 +193,7 @@ static void check_repeats(void)
 	meet(MOST);
 }
 
-static void finds_what_repeats(void **state)
+static void finds_repeated_stacks(void **state)
 {
 	(void)state;
 	for_each_version(check_repeats);
@@ -286,7 +286,7 @@ static void check_reuse(void)
 	CHECK(memo.last == number && memo.stack[number].code_frees == before + 1);
 }
 
-static void tells_code_objects_apart(void **state)
+static void separates_code_objects(void **state)
 {
 	(void)state;
 	for_each_version(check_reuse);
@@ -307,7 +307,7 @@ static void check_truncated(void)
 	CHECK(!is_found() && !take(3));
 }
 
-static void knows_a_stack_that_is_deeper_than_asked_for(void **state)
+static void finds_a_stack_that_is_deeper_than_the_limit(void **state)
 {
 	(void)state;
 	for_each_version(check_truncated);
@@ -317,7 +317,7 @@ static void check_ending(void)
 {
 	start();
 	meet(MOST);
-	image.ending_asked = 0;
+	image.ending_checks = 0;
 	image.is_ending = image.spec->cframe >= 0 ? 2 : 1;
 	CHECK(!is_found());
 	struct gp_python_start at;
@@ -330,7 +330,7 @@ static void check_ending(void)
 	CHECK(is_found());
 }
 
-static void finds_nothing_once_the_end_has_begun(void **state)
+static void finds_no_stack_once_the_end_has_begun(void **state)
 {
 	(void)state;
 	for_each_version(check_ending);
@@ -435,7 +435,7 @@ static void check_budget(void)
 	CHECK(gp_thread_memory() == grown);
 }
 
-static void takes_what_the_budget_allows(void **state)
+static void keeps_to_the_budget(void **state)
 {
 	(void)state;
 	for_each_version(check_budget);
@@ -524,13 +524,13 @@ static void is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_what_repeats),
+		cmocka_unit_test(finds_repeated_stacks),
 		cmocka_unit_test(compares_every_word_of_every_frame),
-		cmocka_unit_test(tells_code_objects_apart),
-		cmocka_unit_test(knows_a_stack_that_is_deeper_than_asked_for),
-		cmocka_unit_test(finds_nothing_once_the_end_has_begun),
+		cmocka_unit_test(separates_code_objects),
+		cmocka_unit_test(finds_a_stack_that_is_deeper_than_the_limit),
+		cmocka_unit_test(finds_no_stack_once_the_end_has_begun),
 		cmocka_unit_test(agrees_with_walks_in_random_histories),
-		cmocka_unit_test(takes_what_the_budget_allows),
+		cmocka_unit_test(keeps_to_the_budget),
 		cmocka_unit_test(stands_a_half_written_stack),
 		cmocka_unit_test(keeps_rows_together),
 		cmocka_unit_test(is_bounded),

@@ -181,7 +181,7 @@ static void check_reasons(void)
 	CHECK(walk(4) == 1);
 }
 
-static void says_why_there_are_no_frames(void **state)
+static void gives_the_reason_of_missing_frames(void **state)
 {
 	(void)state;
 	for_each_version(check_reasons);
@@ -190,7 +190,7 @@ static void says_why_there_are_no_frames(void **state)
 /* The end begins with the `question`-th check; memory that was read before is freed then. */
 static void check_ending_at(int question)
 {
-	image.ending_asked = 0;
+	image.ending_checks = 0;
 	image.is_ending = question;
 	CHECK(walk(4) == 0 && walked.reason == GP_PYTHON_FINALIZING);
 }
@@ -206,7 +206,7 @@ static void check_ending(void)
 	char *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	/* the walk reads first and checks then: the result is valid */
 	image.freed = gone;
-	image.ending_asked = 0;
+	image.ending_checks = 0;
 	CHECK(walk(4) == 1 && is_frame(0, code, 9, false, 0));
 	image.freed = NULL;
 	if (has_cframe)
@@ -219,7 +219,7 @@ static void check_ending(void)
 	check_ending_at(1);
 }
 
-static void follows_nothing_once_the_end_has_begun(void **state)
+static void follows_no_pointer_once_the_end_has_begun(void **state)
 {
 	(void)state;
 	for_each_version(check_ending);
@@ -306,7 +306,7 @@ static void check_wrong_frame_type(void)
 	CHECK(!is_old() || is_off_because("self-check: a frame is not a frame object"));
 }
 
-static void switches_off_what_is_not_as_it_should_be(void **state)
+static void switches_off_after_a_failed_check(void **state)
 {
 	(void)state;
 	for_each_version(check_wrong_list);
@@ -451,7 +451,7 @@ static void watches_code_objects_or_steps_aside(void **state)
 	for_each_version(check_other_type);
 }
 
-static void tells_code_objects_apart(void **state)
+static void separates_code_objects(void **state)
 {
 	(void)state;
 	for_each_version(check_identity);
@@ -464,11 +464,11 @@ int main(void)
 		cmocka_unit_test(finds_the_frames_of_every_version),
 		cmocka_unit_test(leaves_out_frames_that_have_not_begun),
 		cmocka_unit_test(ends_at_the_most_frames),
-		cmocka_unit_test(says_why_there_are_no_frames),
-		cmocka_unit_test(follows_nothing_once_the_end_has_begun),
-		cmocka_unit_test(switches_off_what_is_not_as_it_should_be),
+		cmocka_unit_test(gives_the_reason_of_missing_frames),
+		cmocka_unit_test(follows_no_pointer_once_the_end_has_begun),
+		cmocka_unit_test(switches_off_after_a_failed_check),
 		cmocka_unit_test(keeps_looking_at_first_sights),
-		cmocka_unit_test(tells_code_objects_apart),
+		cmocka_unit_test(separates_code_objects),
 		cmocka_unit_test(watches_code_objects_or_steps_aside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static void jump_from_inner(void)
 	if (sigsetjmp(landing, 1) == 0)
 		in_frame(jump);
 }
-static void name_what_stays_open(void)
+static void name_a_range_that_stays_open(void)
 {
 	push(0, "stays");
 }
@@ -59,7 +59,7 @@ static void frames_of_all_kinds(void)
 		in_frame(jump);
 	in_frame(name_inside);	   /* at the place of the frame that was left */
 	in_frame(jump_from_inner); /* the outer frame ends both */
-	in_frame(name_what_stays_open);
+	in_frame(name_a_range_that_stays_open);
 	pop(0);
 }
 

@@ -83,7 +83,7 @@ static void end_elsewhere(void)
 	pop(0);
 }
 
-static void what_another_thread_ends_has_ended(void **state)
+static void a_range_that_another_thread_ends_has_ended(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("elsewhere.gpr", "0", end_elsewhere), 0);
@@ -171,7 +171,7 @@ static void outlive_its_thread(void)
 	pop_kept(other.handle, &other.key);
 }
 
-static void an_end_after_its_thread_is_nobody_elses(void **state)
+static void an_end_after_its_thread_ends_no_other_range(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("outlive.gpr", "0", outlive_its_thread), 0);
@@ -250,7 +250,7 @@ static void end_deep_ones_elsewhere(void)
 	pop(0);
 }
 
-static void what_is_too_deep_ends_itself_alone(void **state)
+static void ranges_too_deep_end_only_themselves(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("deep_elsewhere.gpr", "0", end_deep_ones_elsewhere), 0);
@@ -275,18 +275,18 @@ static void *end_one(void *argument)
 
 static void kept_before(void)
 {
-	struct kept told = { 0 }, untold = { 0 };
-	untold.handle = push_kept("untold", &untold.key);
-	told.handle = push_kept("told", &told.key);
-	run_thread(end_one, &untold); /* recording is still off */
+	struct kept recorded = { 0 }, unrecorded = { 0 };
+	unrecorded.handle = push_kept("untold", &unrecorded.key);
+	recorded.handle = push_kept("told", &recorded.key);
+	run_thread(end_one, &unrecorded); /* recording is still off */
 	put_alloc(512);
-	run_thread(end_one, &told);
+	run_thread(end_one, &recorded);
 	put_alloc(1024);
 	push(0, "next");
 	pop(0);
 }
 
-static void what_began_before_recording_ends_elsewhere(void **state)
+static void ranges_from_before_recording_end_elsewhere(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("kept_before.gpr", "0", kept_before), 0);
@@ -310,7 +310,7 @@ static void started_before(void)
 	put_alloc(1024);
 }
 
-static void what_was_started_before_recording_is_told(void **state)
+static void ranges_started_before_recording_are_recorded(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("started.gpr", "0", started_before), 0);
@@ -346,7 +346,7 @@ static void started_while_stopped(void)
 	put_alloc(4096);
 }
 
-static void what_is_open_when_it_goes_on_is_told(void **state)
+static void open_ranges_are_recorded_when_it_goes_on(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("goes_on.gpr", "0", started_while_stopped), 0);
@@ -377,17 +377,17 @@ static void start_too_many(void)
 			CHECK(number[k] != number[j]);
 }
 
-static void more_than_there_is_room_for_are_no_ends(void **state)
+static void ranges_beyond_the_room_cause_no_ends(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("many.gpr", "0", start_too_many), 0);
 	const struct gp_info *info;
 	struct gp_recording *r = opened("many.gpr", &info);
-	const uint64_t told = info->counts[GP_RANGE_STARTED];
-	assert_in_range(told, 2 * 3800, 2 * 4096); /* the same twice, and no end of a list */
+	const uint64_t recorded = info->counts[GP_RANGE_STARTED];
+	assert_in_range(recorded, 2 * 3800, 2 * 4096); /* the same twice, and no end of a list */
 	assert_int_equal(info->counts[GP_RANGE_END] + info->lost_other, MANY);
 	gp_recording_close(r);
-	assert_sums("many.gpr", "", { .calls = told / 2, .unbalanced = MANY - told / 2 });
+	assert_sums("many.gpr", "", { .calls = recorded / 2, .unbalanced = MANY - recorded / 2 });
 }
 
 static void fork_inside(void)
@@ -530,15 +530,15 @@ static void threads_end_each_others_ranges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_another_thread_ends_has_ended),
+		cmocka_unit_test(a_range_that_another_thread_ends_has_ended),
 		cmocka_unit_test(each_end_is_that_of_its_own_range),
-		cmocka_unit_test(an_end_after_its_thread_is_nobody_elses),
+		cmocka_unit_test(an_end_after_its_thread_ends_no_other_range),
 		cmocka_unit_test(too_deep_ones_take_no_place),
-		cmocka_unit_test(what_is_too_deep_ends_itself_alone),
-		cmocka_unit_test(what_began_before_recording_ends_elsewhere),
-		cmocka_unit_test(what_was_started_before_recording_is_told),
-		cmocka_unit_test(what_is_open_when_it_goes_on_is_told),
-		cmocka_unit_test(more_than_there_is_room_for_are_no_ends),
+		cmocka_unit_test(ranges_too_deep_end_only_themselves),
+		cmocka_unit_test(ranges_from_before_recording_end_elsewhere),
+		cmocka_unit_test(ranges_started_before_recording_are_recorded),
+		cmocka_unit_test(open_ranges_are_recorded_when_it_goes_on),
+		cmocka_unit_test(ranges_beyond_the_room_cause_no_ends),
 		cmocka_unit_test(a_forked_child_has_its_own),
 		cmocka_unit_test(threads_end_each_others_ranges),
 	};

@@ -106,7 +106,7 @@ static void open_before(void)
 	pthread_join(thread, NULL);
 }
 
-static void what_is_open_when_recording_begins_is_told(void **state)
+static void open_ranges_are_recorded_at_the_begin(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("before.gpr", "0", open_before), 0);
@@ -131,7 +131,7 @@ static void without_keys(void)
 }
 
 /* If the thread's end would not free the memory: an end is not recorded without a beginning. */
-static void what_has_no_memory_is_lost_at_both_ends(void **state)
+static void ranges_without_memory_are_lost_at_both_ends(void **state)
 {
 	enum { KEYS = 40 };
 	pthread_key_t key[KEYS];
@@ -163,7 +163,7 @@ static void thread_ends(void)
 }
 
 /* Otherwise they would last as long as the recording, and count as calls that never ended. */
-static void what_a_thread_leaves_open_ends_with_it(void **state)
+static void open_ranges_end_with_their_thread(void **state)
 {
 	(void)state;
 	char words[4096];
@@ -205,7 +205,7 @@ static void open_while_stopped(void)
 	pop(0);
 }
 
-static void what_is_open_when_it_goes_on_is_told(void **state)
+static void open_ranges_are_recorded_when_it_goes_on(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("stopped.gpr", "0", open_while_stopped), 0);
@@ -234,7 +234,7 @@ static void fork_inside(void)
 	pop(0);
 }
 
-static void a_forked_child_tells_its_own(void **state)
+static void a_forked_child_records_its_own_ranges(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("forking.gpr", "0", fork_inside), 0);
@@ -252,7 +252,7 @@ static void too_deep(void)
 	CHECK(pop(0) == -1);
 }
 
-static void depth_is_bounded_and_the_loss_is_told(void **state)
+static void depth_is_bounded_and_the_loss_is_counted(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("deep.gpr", "0", too_deep), 0);
@@ -280,7 +280,7 @@ static void long_names(void)
 	gp_range_push(&(struct gp_range){ .source = GP_RANGE_NVTX, .text = "", .bytes = 0 });
 }
 
-static void long_names_are_cut_and_it_is_said(void **state)
+static void long_names_are_cut_and_marked(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("long.gpr", "0", long_names), 0);
@@ -451,13 +451,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_nest_and_cross),
 		cmocka_unit_test(ranges_alone_begin_no_recording),
-		cmocka_unit_test(what_is_open_when_recording_begins_is_told),
-		cmocka_unit_test(what_has_no_memory_is_lost_at_both_ends),
-		cmocka_unit_test(what_a_thread_leaves_open_ends_with_it),
-		cmocka_unit_test(what_is_open_when_it_goes_on_is_told),
-		cmocka_unit_test(a_forked_child_tells_its_own),
-		cmocka_unit_test(depth_is_bounded_and_the_loss_is_told),
-		cmocka_unit_test(long_names_are_cut_and_it_is_said),
+		cmocka_unit_test(open_ranges_are_recorded_at_the_begin),
+		cmocka_unit_test(ranges_without_memory_are_lost_at_both_ends),
+		cmocka_unit_test(open_ranges_end_with_their_thread),
+		cmocka_unit_test(open_ranges_are_recorded_when_it_goes_on),
+		cmocka_unit_test(a_forked_child_records_its_own_ranges),
+		cmocka_unit_test(depth_is_bounded_and_the_loss_is_counted),
+		cmocka_unit_test(long_names_are_cut_and_marked),
 		cmocka_unit_test(a_million_names_are_bounded_and_counted),
 		cmocka_unit_test(checkpoints_hold_open_ranges),
 		cmocka_unit_test(threads_share_names),

@@ -22,8 +22,8 @@ struct model {
 		uint64_t bytes;
 		char path[256];
 	} live[MODEL_LIVE];
-	char (*told)[256]; /* of each event of memory and each launch, in order */
-	size_t tolds;
+	char (*recorded)[256]; /* of each event of memory and each launch, in order */
+	size_t recordeds;
 	uint64_t state;
 };
 
@@ -68,9 +68,9 @@ static void write_path(const struct model *m, unsigned thread, char *out)
 	add_path(m, thread, m->deep[thread], out);
 }
 
-static void tell(struct model *m, unsigned thread)
+static void add_event(struct model *m, unsigned thread)
 {
-	char *out = m->told[m->tolds++];
+	char *out = m->recorded[m->recordeds++];
 	write_path(m, thread, out);
 	if (out[0] == '\0')
 		strcpy(out, "(outside of any range)");
@@ -99,14 +99,14 @@ static void pop_range(struct model *m, struct writer *w, unsigned thread)
 static void use_memory(struct model *m, struct writer *w, unsigned thread)
 {
 	const size_t which = any(m, MODEL_LIVE);
-	tell(m, thread);
+	add_event(m, thread);
 	if (m->live[which].bytes != 0) {
 		put_free(w, thread, 0x10000 + which * 0x10000);
 		m->live[which].bytes = 0;
 		return;
 	}
 	m->live[which].bytes = 1 + any(m, 5000);
-	strcpy(m->live[which].path, m->told[m->tolds - 1]);
+	strcpy(m->live[which].path, m->recorded[m->recordeds - 1]);
 	put_alloc(w, thread, 0x10000 + which * 0x10000, m->live[which].bytes);
 }
 
@@ -121,7 +121,7 @@ static void act(struct model *m, struct writer *w)
 		pop_range(m, w, thread);
 		break;
 	case 2:
-		tell(m, thread);
+		add_event(m, thread);
 		put_launch(w, thread);
 		break;
 	default:
@@ -156,30 +156,30 @@ static void compare_events(struct gp_recording *r, const struct model *m)
 			continue;
 		const struct gp_range_path *path = gp_range_paths_of(paths, e.thread);
 		gp_range_path_text(path, text, sizeof text);
-		assert_string_equal(text, m->told[seen]);
+		assert_string_equal(text, m->recorded[seen]);
 		seen++;
 		if (class == GP_CLASS_MEMORY && e.record.kind == GP_ALLOC)
 			assert_ptr_equal(gp_range_paths_at(paths, e.record.order), path);
 	}
-	assert_int_equal(seen, m->tolds);
+	assert_int_equal(seen, m->recordeds);
 	assert_int_equal(gp_range_paths_at(paths, UINT64_MAX)->known, GP_RANGE_UNTOLD);
 	assert_int_equal(gp_range_paths_status(paths), GP_OK);
 	gp_range_paths_close(paths);
 }
 
 /* Without derived forwards, which the model does not have. */
-static void write_told(const struct gp_range_path *path, char *out)
+static void write_recorded(const struct gp_range_path *path, char *out)
 {
-	struct gp_range_path told[40];
+	struct gp_range_path recorded[40];
 	size_t n = 0;
 	for (; path != NULL; path = path->up)
 		if (path->source != GP_RANGE_DERIVED)
-			told[n++] = *path;
+			recorded[n++] = *path;
 	for (size_t k = 0; k < n; k++)
-		told[k].up = k + 1 < n ? &told[k + 1] : NULL;
+		recorded[k].up = k + 1 < n ? &recorded[k + 1] : NULL;
 	strcpy(out, "(outside of any range)");
 	if (n > 0)
-		gp_range_path_text(told, out, 512);
+		gp_range_path_text(recorded, out, 512);
 }
 
 /* For `is_top` the live bytes, else all bytes. */
@@ -198,9 +198,11 @@ static void compare_uses(struct gp_recording *r, const struct gp_use *use, size_
 		uint64_t bytes = 0;
 		live += m->live[k].bytes;
 		for (size_t i = 0; i < uses && m->live[k].bytes != 0; i++) {
-			char told[512];
-			write_told(use[i].range, told);
-			bytes += strcmp(told, m->live[k].path) == 0 ? bytes_of(&use[i], is_top) : 0;
+			char recorded[512];
+			write_recorded(use[i].range, recorded);
+			bytes += strcmp(recorded, m->live[k].path) == 0 ?
+					 bytes_of(&use[i], is_top) :
+					 0;
 		}
 		if (m->live[k].bytes != 0)
 			assert_int_equal(bytes, model_bytes(m, m->live[k].path));
@@ -233,13 +235,13 @@ static void compare_live(struct gp_recording *r, const struct model *m)
 	gp_top_free(&top);
 }
 
-static void events_are_where_the_model_says(void **state)
+static void events_have_the_paths_of_the_model(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct writer w;
 		struct model m = { .state = seed * 88172645463325252u };
-		m.told = calloc(MODEL_EVENTS, sizeof *m.told);
+		m.recorded = calloc(MODEL_EVENTS, sizeof *m.recorded);
 		begin(&w, "model.gpr");
 		define_thread(&w, 3, "pt_autograd_0");
 		for (unsigned k = 0; k < MODEL_EVENTS; k++)
@@ -248,7 +250,7 @@ static void events_are_where_the_model_says(void **state)
 		compare_events(r, &m);
 		compare_live(r, &m);
 		gp_recording_close(r);
-		free(m.told);
+		free(m.recorded);
 	}
 }
 
@@ -321,7 +323,7 @@ static void assert_first(struct gp_recording *r, const struct gp_peak *peak, con
 	gp_groups_free(&g);
 }
 
-static void one_of_those_that_count_up_can_be_asked_for(void **state)
+static void one_numbered_range_can_be_requested(void **state)
 {
 	(void)state;
 	struct gp_recording *r;
@@ -367,7 +369,7 @@ static void assert_compared(struct gp_recording *const *r, size_t changed, size_
 	gp_peak_free(&peak[1]);
 }
 
-static void what_counts_up_is_one_in_both(void **state)
+static void numbered_names_are_one_in_both_recordings(void **state)
 {
 	(void)state;
 	struct gp_recording *r[2];
@@ -389,7 +391,7 @@ static void what_counts_up_is_one_in_both(void **state)
 	gp_recording_close(r[1]);
 }
 
-static void ranges_can_be_asked_for(void **state)
+static void ranges_can_be_requested(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -461,7 +463,7 @@ static void late_events_are_known_as_well(void **state)
 	gp_recording_close(r);
 }
 
-static void texts_keep_what_is_inside(void **state)
+static void cut_texts_keep_the_inner_ranges(void **state)
 {
 	(void)state;
 	const struct gp_range_path step = { .name = "step" },
@@ -506,7 +508,7 @@ static void texts_keep_what_is_inside(void **state)
 	assert_false(gp_range_path_has(NULL, "lay"));
 }
 
-static void nothing_has_no_groups(void **state)
+static void no_memory_has_no_groups(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -558,14 +560,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_outermost_phase_is_it),
-		cmocka_unit_test(events_are_where_the_model_says),
+		cmocka_unit_test(events_have_the_paths_of_the_model),
 		cmocka_unit_test(names_that_count_up_are_one),
-		cmocka_unit_test(one_of_those_that_count_up_can_be_asked_for),
-		cmocka_unit_test(what_counts_up_is_one_in_both),
-		cmocka_unit_test(ranges_can_be_asked_for),
+		cmocka_unit_test(one_numbered_range_can_be_requested),
+		cmocka_unit_test(numbered_names_are_one_in_both_recordings),
+		cmocka_unit_test(ranges_can_be_requested),
 		cmocka_unit_test(late_events_are_known_as_well),
-		cmocka_unit_test(texts_keep_what_is_inside),
-		cmocka_unit_test(nothing_has_no_groups),
+		cmocka_unit_test(cut_texts_keep_the_inner_ranges),
+		cmocka_unit_test(no_memory_has_no_groups),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

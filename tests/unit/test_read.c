@@ -201,7 +201,7 @@ static void damage_costs_one_block(void **state)
 	fclose(report);
 }
 
-static void repair_of_a_killed_run_tells_no_end(void **state)
+static void repair_of_a_killed_run_adds_no_end(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -369,7 +369,7 @@ static void frees_are_handed_out_with_their_device(void **state)
 }
 
 /* Two threads begin to use a name at once: the thread that did not record it may come first. */
-static void a_name_is_known_before_it_is_told(void **state)
+static void a_name_is_known_before_its_definition(void **state)
 {
 	struct writer w;
 	struct gp_recording *r;
@@ -434,7 +434,7 @@ static void short_blocks_of_old_recorders_are_read(void **state)
 		const bool is_old = minor < 7;
 		struct gp_event event;
 		unsigned events = 0;
-		char *said, copy[300];
+		char *printed, copy[300];
 		size_t bytes;
 		write_short_blocks(&w, "short.gpr", minor);
 		struct gp_recording *r = fixture_open(w.path);
@@ -445,18 +445,19 @@ static void short_blocks_of_old_recorders_are_read(void **state)
 		assert_int_equal(name != NULL && strlen(name) == 240, is_old);
 		gp_recording_close(r);
 		snprintf(copy, sizeof copy, "%s/short-copy.gpr", directory);
-		FILE *report = open_memstream(&said, &bytes);
+		FILE *report = open_memstream(&printed, &bytes);
 		assert_int_equal(verify_repair(w.path, copy, report),
 				 is_old ? GP_OK : GP_E_DAMAGED);
 		fclose(report);
-		assert_int_equal(strstr(said, "8000 records of this block of thread 1 have fewer "
-					      "bytes than format 1.7 requires") == NULL,
+		assert_int_equal(strstr(printed,
+					"8000 records of this block of thread 1 have fewer "
+					"bytes than format 1.7 requires") == NULL,
 				 is_old);
-		free(said);
-		report = open_memstream(&said, &bytes);
+		free(printed);
+		report = open_memstream(&printed, &bytes);
 		assert_int_equal(gp_verify(copy, NULL, report), GP_OK);
 		fclose(report);
-		free(said);
+		free(printed);
 		assert_int_equal(unlink(copy), 0);
 	}
 }
@@ -470,10 +471,10 @@ int main(void)
 		cmocka_unit_test(every_truncation_reads),
 		cmocka_unit_test(flips_are_found),
 		cmocka_unit_test(damage_costs_one_block),
-		cmocka_unit_test(repair_of_a_killed_run_tells_no_end),
+		cmocka_unit_test(repair_of_a_killed_run_adds_no_end),
 		cmocka_unit_test(strangers_are_refused),
 		cmocka_unit_test(repeats_are_dropped_and_holes_found),
-		cmocka_unit_test(a_name_is_known_before_it_is_told),
+		cmocka_unit_test(a_name_is_known_before_its_definition),
 		cmocka_unit_test(short_blocks_of_old_recorders_are_read),
 		cmocka_unit_test(figures_are_those_of_the_moment),
 		cmocka_unit_test(timeline_keeps_peaks),

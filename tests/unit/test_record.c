@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 
 struct totals {
-	uint64_t losses, told_late; /* LOST records; frees that lie in the file before one */
+	uint64_t losses,
+		frees_before_loss; /* LOST records; frees that lie in the file before one */
 	uint64_t allocs, frees, segments, live, ends;
 	bool is_sealed;
 	uint64_t seen[64]; /* orders below 4096, as bits */
@@ -53,7 +54,7 @@ static struct totals read_back(const char *name)
 			totals.frees += records[k].kind == GP_FREE;
 			totals.losses += records[k].kind == GP_LOST;
 			if (records[k].kind == GP_LOST)
-				totals.told_late = totals.frees;
+				totals.frees_before_loss = totals.frees;
 			totals.live += records[k].kind == GP_LIVE;
 			if (gp_event_infos[records[k].kind].class == GP_CLASS_MEMORY &&
 			    records[k].order < 4096)
@@ -84,7 +85,7 @@ static void test_two_events(void **state)
 	assert_int_equal(t.seen[0], 3); /* orders 0 and 1, no hole */
 }
 
-static void nothing(void)
+static void no_events(void)
 {
 }
 
@@ -92,7 +93,7 @@ static void test_no_event_no_file(void **state)
 {
 	(void)state;
 	char path[128];
-	assert_int_equal(in_child("none.gpr", "0", nothing), 0);
+	assert_int_equal(in_child("none.gpr", "0", no_events), 0);
 	name_of(path, sizeof path, "none.gpr");
 	assert_int_not_equal(access(path, F_OK), 0);
 }
@@ -107,14 +108,14 @@ static void lose_before_a_block(void)
 }
 
 /* A file that ends early, or still grows, contains no event without the earlier loss before it. */
-static void test_a_loss_is_written_before_what_follows_it(void **state)
+static void test_a_loss_is_written_before_later_events(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("lose.gpr", "0", lose_before_a_block), 0);
 	struct totals t = read_back("lose.gpr");
 	assert_int_equal(t.frees, 3 * GP_BLOCK_RECORDS);
 	assert_int_equal(t.losses, 1);
-	assert_int_equal(t.told_late, 0);
+	assert_int_equal(t.frees_before_loss, 0);
 }
 
 /* A thread that waited for a ring in vain: each event requests one again. */
@@ -147,7 +148,7 @@ static void many_in_vain(void)
 		pthread_join(thread[k], NULL);
 }
 
-static void test_a_thread_without_a_ring_asks_again(void **state)
+static void test_a_thread_without_a_ring_requests_again(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child("vain.gpr", "0", many_in_vain), 0);
@@ -196,9 +197,9 @@ static void *urgent(void *argument)
 		CHECK(r);
 		gp_commit(r);
 		gp_flush_soon();
-		uint64_t wanted = atomic_load(&gp_control->flushes_wanted);
+		uint64_t request = atomic_load(&gp_control->flushes_wanted);
 		gp_leave();
-		while (atomic_load(&gp_control->flushes_done) < wanted)
+		while (atomic_load(&gp_control->flushes_done) < request)
 			sched_yield();
 		CHECK(atomic_load(&gp_thread.ring->tail) == gp_thread.head);
 	}
@@ -206,7 +207,7 @@ static void *urgent(void *argument)
 }
 
 /* Like `gpuprof snapshot`. */
-static void *asker(void *argument)
+static void *request_snapshots(void *argument)
 {
 	uint64_t newest = 0;
 	for (uint32_t k = 0; k < 200; k++) {
@@ -223,7 +224,7 @@ static void *asker(void *argument)
 
 static void urgent_among_many(void)
 {
-	void *(*const body[])(void *) = { many, many, urgent, urgent, asker };
+	void *(*const body[])(void *) = { many, many, urgent, urgent, request_snapshots };
 	pthread_t thread[5];
 	put_memory(GP_ALLOC, 0x1000);
 	for (uintptr_t k = 0; k < 5; k++)
@@ -342,8 +343,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_events),
 		cmocka_unit_test(test_no_event_no_file),
-		cmocka_unit_test(test_a_loss_is_written_before_what_follows_it),
-		cmocka_unit_test(test_a_thread_without_a_ring_asks_again),
+		cmocka_unit_test(test_a_loss_is_written_before_later_events),
+		cmocka_unit_test(test_a_thread_without_a_ring_requests_again),
 		cmocka_unit_test(test_four_threads),
 		cmocka_unit_test(test_flushes_and_snapshots_among_threads),
 		cmocka_unit_test(test_checkpoints_hold_the_live_set),

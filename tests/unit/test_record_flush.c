@@ -10,7 +10,7 @@
 
 #define WAIT_NS 100000000u /* the longest wait of a job */
 
-static _Atomic bool is_armed, is_held, is_free, was_told_early;
+static _Atomic bool is_armed, is_held, is_free, was_done_early;
 static _Atomic uint32_t writes; /* of events, from the moment when it is armed */
 static _Atomic uint32_t go_at;	/* the value of gp_recorder.wake; 0: not set yet */
 
@@ -37,7 +37,7 @@ static void hold(void)
 		return;
 	}
 	if (is_done())
-		atomic_store(&was_told_early, true);
+		atomic_store(&was_done_early, true);
 	while (!atomic_load(&is_free))
 		sched_yield();
 }
@@ -64,7 +64,7 @@ static void await_done(void)
 }
 
 /* An event that has no order number of its own. */
-static void ask_behind_an_event(void)
+static void request_behind_an_event(void)
 {
 	CHECK(gp_enter());
 	struct gp_record *r = gp_reserve(GP_DEVICE_MEMORY);
@@ -81,7 +81,7 @@ static void begin_two_in_a_turn(void)
 	gp_flush_soon();
 	await_done();
 	atomic_store(&is_armed, true);
-	ask_behind_an_event();
+	request_behind_an_event();
 	while (!atomic_load(&is_held))
 		sched_yield();
 	atomic_store(&go_at, atomic_load(&gp_recorder.wake) + 1);
@@ -91,10 +91,10 @@ static void two_in_a_turn(void)
 {
 	atomic_store(&is_free, true);
 	begin_two_in_a_turn();
-	ask_behind_an_event();
+	request_behind_an_event();
 	while (!is_all_written())
 		sched_yield();
-	CHECK(!atomic_load(&was_told_early));
+	CHECK(!atomic_load(&was_done_early));
 	await_done();
 }
 
@@ -104,7 +104,7 @@ static void two_in_a_turn_of_private_rings(void)
 	begin_two_in_a_turn();
 	atomic_store(&gp_recorder.is_full, true);
 	const uint64_t began = gp_clock_raw_ns(CLOCK_MONOTONIC_RAW);
-	ask_behind_an_event();
+	request_behind_an_event();
 	CHECK(gp_clock_raw_ns(CLOCK_MONOTONIC_RAW) - began >= WAIT_NS);
 	atomic_store(&is_free, true);
 	await_done();
@@ -133,7 +133,7 @@ static void behind_a_number_in_flight(void)
 	while (!atomic_load(&is_in_flight))
 		sched_yield();
 	put_memory(GP_ALLOC, 0x1000);
-	ask_behind_an_event();
+	request_behind_an_event();
 	for (unsigned turns = 0; turns < 4; turns++) {
 		uint32_t seen = atomic_load(&gp_recorder.progress);
 		gp_futex_wait(&gp_recorder.progress, seen, 1000000000u);

@@ -254,7 +254,7 @@ static void rings_go_to_their_own_directories(void **state)
 	assert_int_equal(count("4/gpuprof-ring-*[0-9]"), 1);
 }
 
-static void rings_of_what_is_gone_hold_a_tenth(void **state)
+static void rings_without_recordings_hold_a_tenth(void **state)
 {
 	(void)state;
 	char path[128];
@@ -288,7 +288,7 @@ static void make_silent(unsigned place, int64_t seconds)
 	close(fd);
 }
 
-static void rings_of_what_is_gone_stay_seven_days(void **state)
+static void rings_without_recordings_stay_seven_days(void **state)
 {
 	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
@@ -311,10 +311,10 @@ int main(void)
 						drop_directory),
 		cmocka_unit_test_setup_teardown(rings_go_to_their_own_directories, make_places,
 						drop_directory),
-		cmocka_unit_test_setup_teardown(rings_of_what_is_gone_hold_a_tenth, make_places,
+		cmocka_unit_test_setup_teardown(rings_without_recordings_hold_a_tenth, make_places,
 						drop_directory),
-		cmocka_unit_test_setup_teardown(rings_of_what_is_gone_stay_seven_days, make_places,
-						drop_directory),
+		cmocka_unit_test_setup_teardown(rings_without_recordings_stay_seven_days,
+						make_places, drop_directory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,14 +20,14 @@
 #include "../../libgpuprof/record/ranges/scope.h"
 #include "../../libgpuprof/record/recorder.h"
 
-static unsigned long told_type;
+static unsigned long fake_type;
 
-/* in place of libc's: every directory is on a file system of `told_type` with a lot of room */
+/* in place of libc's: every directory is on a file system of `fake_type` with a lot of room */
 int statfs(const char *path, struct statfs *out)
 {
 	(void)path;
 	*out = (struct statfs){ .f_bsize = 4096, .f_bavail = 1 << 20 };
-	memcpy(&out->f_type, &told_type, sizeof out->f_type);
+	memcpy(&out->f_type, &fake_type, sizeof out->f_type);
 	return 0;
 }
 
@@ -39,7 +39,7 @@ static void open_place(unsigned long type)
 	memset(&recorder, 0, sizeof recorder);
 	strcpy(directory, "/tmp/gpuprof-ring-place.XXXXXX");
 	assert_non_null(mkdtemp(directory));
-	told_type = type;
+	fake_type = type;
 	strcpy(gp_settings.ring_dir, directory);
 	snprintf(recording, sizeof recording, "%s/x.gpr", directory);
 	strcpy(recorder.writer.path, recording);

@@ -125,7 +125,7 @@ static void rows_of_keys_come_and_go(void **state)
 }
 
 /* A run of places across the end of the array; each row of it is dropped in turn. */
-static void index_keeps_what_others_put_off(void **state)
+static void index_keeps_displaced_rows(void **state)
 {
 	(void)state;
 	for (uint32_t gone = 1; gone <= 40; gone++) {
@@ -149,7 +149,7 @@ int main(void)
 		cmocka_unit_test(rows_are_found_again),
 		cmocka_unit_test(near_keys_do_not_crowd),
 		cmocka_unit_test(rows_of_keys_come_and_go),
-		cmocka_unit_test(index_keeps_what_others_put_off),
+		cmocka_unit_test(index_keeps_displaced_rows),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,7 +186,7 @@ static void the_first_event_may_be_behind(void **state)
 }
 
 /* A loss was recorded; later events of the neighbouring thread do not count as lost. */
-static void what_is_behind_is_not_lost(void **state)
+static void late_events_are_not_lost(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -299,7 +299,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_may_be_behind_for_long),
 		cmocka_unit_test(the_first_event_may_be_behind),
-		cmocka_unit_test(what_is_behind_is_not_lost),
+		cmocka_unit_test(late_events_are_not_lost),
 		cmocka_unit_test(a_number_passed_over_is_not_awaited),
 		cmocka_unit_test(a_segment_that_is_sought_may_be_behind),
 		cmocka_unit_test(a_file_of_another_user_is_not_opened_to_write),

@@ -107,7 +107,7 @@ static void steps_are_counted_from_one(void **state)
 		assert_false(parse("", "", wrong[k], "", &rule, &flaw));
 }
 
-static void what_contradicts_itself_is_refused(void **state)
+static void contradictory_rules_are_refused(void **state)
 {
 	(void)state;
 	static const struct {
@@ -162,7 +162,7 @@ static void what_contradicts_itself_is_refused(void **state)
 	}
 }
 
-static void what_follows_the_last_span(void **state)
+static void actions_after_the_last_span(void **state)
 {
 	(void)state;
 	static const struct {
@@ -213,7 +213,7 @@ static void without_a_word_all_was_captured(void **state)
 }
 
 /* Two spans, the second across the border of a segment; events between them were outside. */
-static void spans_are_told(void **state)
+static void spans_are_reported(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -256,7 +256,7 @@ static void spans_are_told(void **state)
 }
 
 /* `gpuprof ctl PID stop` of a recording that captured all until then. */
-static void the_first_end_tells_since_when(void **state)
+static void the_first_end_gives_the_begin(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -278,7 +278,7 @@ static void the_first_end_tells_since_when(void **state)
 }
 
 /* Of two threads the first one may write last: then its change is outdated. */
-static void a_change_that_was_overtaken_says_nothing(void **state)
+static void an_overtaken_change_is_ignored(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -298,7 +298,7 @@ static void a_change_that_was_overtaken_says_nothing(void **state)
 }
 
 /* A flight recorder overwrites spans, but keeps their number and total time. */
-static void figures_outlive_what_is_overwritten(void **state)
+static void figures_outlive_overwritten_spans(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -337,13 +337,13 @@ int main(void)
 		cmocka_unit_test(ranges_have_names_and_domains),
 		cmocka_unit_test(a_range_is_its_name_in_its_domain),
 		cmocka_unit_test(steps_are_counted_from_one),
-		cmocka_unit_test(what_contradicts_itself_is_refused),
-		cmocka_unit_test(what_follows_the_last_span),
+		cmocka_unit_test(contradictory_rules_are_refused),
+		cmocka_unit_test(actions_after_the_last_span),
 		cmocka_unit_test(without_a_word_all_was_captured),
-		cmocka_unit_test(spans_are_told),
-		cmocka_unit_test(the_first_end_tells_since_when),
-		cmocka_unit_test(a_change_that_was_overtaken_says_nothing),
-		cmocka_unit_test(figures_outlive_what_is_overwritten),
+		cmocka_unit_test(spans_are_reported),
+		cmocka_unit_test(the_first_end_gives_the_begin),
+		cmocka_unit_test(an_overtaken_change_is_ignored),
+		cmocka_unit_test(figures_outlive_overwritten_spans),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -438,7 +438,7 @@ static void a_range_ends_its_own_span_alone(void **state)
 	record("place.gpr", "nvtx:step", "repeat", without_a_place);
 }
 
-static void domains_are_told_apart(void **state)
+static void domains_are_separate(void **state)
 {
 	(void)state;
 	record("domains.gpr", "nvtx:step@mine", "", in_domains);
@@ -506,7 +506,7 @@ int main(void)
 		cmocka_unit_test(ranges_open_and_close),
 		cmocka_unit_test(ranges_that_cross_keep_their_ends),
 		cmocka_unit_test(a_range_ends_its_own_span_alone),
-		cmocka_unit_test(domains_are_told_apart),
+		cmocka_unit_test(domains_are_separate),
 		cmocka_unit_test(steps_are_counted),
 		cmocka_unit_test(a_forked_child_goes_on),
 		cmocka_unit_test(the_recording_ends_with_the_last_span),

@@ -118,14 +118,14 @@ static void opener_moves_down(void)
 	CHECK(!is_launch_recorded());
 }
 
-static void what_moves_down_closes_what_it_opened(void **state)
+static void a_moved_opener_closes_its_span(void **state)
 {
 	(void)state;
 	record("moved.gpr", "nvtx:step", "repeat", opener_moves_down);
 	assert_recorded("moved.gpr", 1, 1, 3, GP_SCOPE_BY_RANGE);
 }
 
-static void what_a_thread_leaves_open_ends_with_it(void **state)
+static void open_ranges_end_with_their_thread(void **state)
 {
 	(void)state;
 	record("left.gpr", "nvtx:step", "repeat", left_by_a_thread);
@@ -142,9 +142,9 @@ static void of_two_ends_at_once_one_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_thread_leaves_open_ends_with_it),
+		cmocka_unit_test(open_ranges_end_with_their_thread),
 		cmocka_unit_test(of_two_ends_at_once_one_counts),
-		cmocka_unit_test(what_moves_down_closes_what_it_opened),
+		cmocka_unit_test(a_moved_opener_closes_its_span),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -3,7 +3,7 @@
 
 #include "analyze/settle.h"
 
-struct asked {
+struct retried {
 	struct gp_recording *recording;
 	/* overtaken attempts, all attempts, calls of forget() */
 	unsigned overtaken, attempts, forgotten;
@@ -12,7 +12,7 @@ struct asked {
 
 static enum gp_status attempt(void *context, const struct gp_info *info)
 {
-	struct asked *a = context;
+	struct retried *a = context;
 	assert_int_equal(info->segments, 1);
 	a->recording->overtakes += ++a->attempts <= a->overtaken;
 	return a->fails;
@@ -20,13 +20,13 @@ static enum gp_status attempt(void *context, const struct gp_info *info)
 
 static void forget(void *context)
 {
-	((struct asked *)context)->forgotten++;
+	((struct retried *)context)->forgotten++;
 }
 
-static void ask(unsigned overtaken, enum gp_status fails, unsigned attempts)
+static void expect_attempts(unsigned overtaken, enum gp_status fails, unsigned attempts)
 {
 	struct writer w;
-	struct asked a = { .overtaken = overtaken, .fails = fails };
+	struct retried a = { .overtaken = overtaken, .fails = fails };
 	uint64_t seed = 0;
 	writer_open(&w, "settle.gpr", 0, 0);
 	put_work(&w, 100, &seed);
@@ -38,32 +38,32 @@ static void ask(unsigned overtaken, enum gp_status fails, unsigned attempts)
 	gp_recording_close(a.recording);
 }
 
-static void an_answer_stands_when_nothing_was_written_over(void **state)
+static void a_result_without_overwriting_stands(void **state)
 {
 	(void)state;
-	ask(0, GP_OK, 1);
-	ask(3, GP_OK, 4);
+	expect_attempts(0, GP_OK, 1);
+	expect_attempts(3, GP_OK, 4);
 }
 
 /* A ring is overwritten faster than it can be read: the last result is returned. */
-static void the_last_of_many_answers_stands(void **state)
+static void the_last_of_many_results_stands(void **state)
 {
 	(void)state;
-	ask(1000, GP_OK, 16);
+	expect_attempts(1000, GP_OK, 16);
 }
 
-static void a_failure_is_told_at_once(void **state)
+static void a_failure_is_returned_at_once(void **state)
 {
 	(void)state;
-	ask(1000, GP_E_MEMORY, 1);
+	expect_attempts(1000, GP_E_MEMORY, 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_answer_stands_when_nothing_was_written_over),
-		cmocka_unit_test(the_last_of_many_answers_stands),
-		cmocka_unit_test(a_failure_is_told_at_once),
+		cmocka_unit_test(a_result_without_overwriting_stands),
+		cmocka_unit_test(the_last_of_many_results_stands),
+		cmocka_unit_test(a_failure_is_returned_at_once),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

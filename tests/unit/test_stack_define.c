@@ -16,7 +16,7 @@
 
 static struct gp_stack_entry entries[MOST];
 static unsigned char is_told[MOST / 8];
-static struct gp_record told[MOST];
+static struct gp_record defined[MOST];
 static char texts[MOST][1024];
 static unsigned number;
 
@@ -36,7 +36,7 @@ static void keep(void *context, const struct gp_record *slots)
 		assert_true(bytes < sizeof texts[0]);
 		memcpy(texts[number], (const char *)(slots + 1) + 8, bytes);
 	}
-	told[number++] = *slots;
+	defined[number++] = *slots;
 }
 
 static const struct gp_stack_define define = { entry, keep, NULL, is_told, MOST };
@@ -86,16 +86,16 @@ static void whole_parents_first_and_once(void **state)
 	gp_stack_define(&define, 9);
 	assert_int_equal(number, 7);
 	for (unsigned i = 0; i < 7; i++) {
-		assert_int_equal(told[i].kind, kinds[i]);
-		assert_int_equal(told[i].aux, ids[i]);
+		assert_int_equal(defined[i].kind, kinds[i]);
+		assert_int_equal(defined[i].aux, ids[i]);
 	}
-	assert_int_equal(told[2].native_frame.parent, 2);
-	assert_int_equal(told[2].native_frame.pc, 0x3000);
-	assert_int_equal(told[3].python_code.first_line, 12);
+	assert_int_equal(defined[2].native_frame.parent, 2);
+	assert_int_equal(defined[2].native_frame.pc, 0x3000);
+	assert_int_equal(defined[3].python_code.first_line, 12);
 	assert_memory_equal(texts[3], "train.py\0step!", 15);
-	assert_int_equal(told[4].python_frame.place, 0xfffffffeull << 9 | 1);
-	assert_int_equal(told[5].python_frame.line, 18);
-	assert_int_equal(told[6].call_stack.why_python, GP_WHY_TRUNCATED);
+	assert_int_equal(defined[4].python_frame.place, 0xfffffffeull << 9 | 1);
+	assert_int_equal(defined[5].python_frame.line, 18);
+	assert_int_equal(defined[6].call_stack.why_python, GP_WHY_TRUNCATED);
 	gp_stack_define(&define, 9);
 	assert_int_equal(number, 7);
 	/* another stack with the same frames: only its own definition is missing */
@@ -121,10 +121,10 @@ static void nonsense_is_left_out(void **state)
 	entries[5].parent = UINT32_MAX; /* a text longer than the table */
 	entries[7].parent = 1;		/* of another kind */
 	gp_stack_define(&define, 9);
-	assert_int_equal(told[0].aux, 2);
-	assert_int_equal(told[1].aux, 3);
-	assert_int_equal(told[2].kind, GP_PYTHON_CODE);
-	assert_int_equal(told[number - 1].kind, GP_CALL_STACK);
+	assert_int_equal(defined[0].aux, 2);
+	assert_int_equal(defined[1].aux, 3);
+	assert_int_equal(defined[2].kind, GP_PYTHON_CODE);
+	assert_int_equal(defined[number - 1].kind, GP_CALL_STACK);
 }
 
 static const struct gp_stack_entry *entry_of_eight(void *context, uint32_t id)

@@ -82,7 +82,7 @@ static void interpreter_is_folded(void **state)
  * Only the frames outside of Python's first frame: a program without Python is shown from its
  * start.
  */
-static void what_starts_python_is_folded(void **state)
+static void frames_that_start_python_are_folded(void **state)
 {
 	(void)state;
 	static const char libc[] = "/usr/lib/x86_64-linux-gnu/libc.so.6";
@@ -94,15 +94,15 @@ static void what_starts_python_is_folded(void **state)
 	struct gp_frame in_python[] = { unnamed, python, unnamed, main_called, start };
 	struct gp_frame embedded[] = { python, native, main_called, start };
 	struct gp_frame alone[] = { native, unnamed, main_called, start };
-	struct gp_frame nothing[] = { unnamed, main_called };
+	struct gp_frame no_main[] = { unnamed, main_called };
 	assert_int_equal(gp_stack_fold(in_python, 5), 2);
 	assert_string_equal(in_python[1].function, "<module>");
 	assert_int_equal(gp_stack_fold(embedded, 4), 4);
 	assert_int_equal(gp_stack_fold(alone, 4), 4);
-	assert_int_equal(gp_stack_fold(nothing, 2), 2);
+	assert_int_equal(gp_stack_fold(no_main, 2), 2);
 }
 
-static void says_what_is_missing(void **state)
+static void reports_missing_frames(void **state)
 {
 	(void)state;
 	assert_null(gp_stack_missing(GP_WHY_WHOLE, GP_WHY_NO_THREAD));
@@ -171,8 +171,8 @@ int main(void)
 		cmocka_unit_test(runs_stand_at_their_frames),
 		cmocka_unit_test(one_kind_alone),
 		cmocka_unit_test(interpreter_is_folded),
-		cmocka_unit_test(what_starts_python_is_folded),
-		cmocka_unit_test(says_what_is_missing),
+		cmocka_unit_test(frames_that_start_python_are_folded),
+		cmocka_unit_test(reports_missing_frames),
 		cmocka_unit_test(modules_by_number),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static struct gp_groups group(struct stacks *s, enum gp_by by, bool is_native)
 /* ---- tests ---- */
 
 /* One line of the user, three of the optimizer, one of them with a further call. */
-static void groups_of_one_line_say_where_they_part(void **state)
+static void groups_of_one_line_show_their_difference(void **state)
 {
 	(void)state;
 	static const struct line first[] = { STEP,
@@ -55,7 +55,7 @@ static void groups_of_one_line_say_where_they_part(void **state)
 	add_block(&s, 1024, deeper);
 	add_block(&s, 512, none);
 	struct gp_groups groups = group(&s, GP_BY_STACK, false);
-	static const char *const wanted[] = {
+	static const char *const expected[] = {
 		"Adam.init  train.py:122 step  via adam.py:178 Adam.init",
 		"Adam.init  train.py:122 step  via adam.py:182 Adam.init",
 		"Adam.init  train.py:122 step  via adam.py:182 Adam.init  via sgd.py:7 Adam.init",
@@ -63,12 +63,12 @@ static void groups_of_one_line_say_where_they_part(void **state)
 	};
 	assert_int_equal(groups.groups, 4);
 	for (size_t k = 0; k < 4; k++)
-		assert_string_equal(groups.group[k].key, wanted[k]);
+		assert_string_equal(groups.group[k].key, expected[k]);
 	gp_groups_free(&groups);
 }
 
 /* The common helper is already in the name; the callers separate the groups. */
-static void a_line_is_not_said_to_come_by_way_of_itself(void **state)
+static void a_line_is_not_its_own_caller(void **state)
 {
 	(void)state;
 	static const struct line direct[] = { { "/srv/job/train.py", "main", 7 },
@@ -139,7 +139,7 @@ static void a_recursion_is_one_group_at_any_depth(void **state)
 }
 
 /* Their difference does not fit into a key: they are numbered. */
-static void groups_that_nothing_tells_apart_are_numbered(void **state)
+static void groups_with_equal_keys_are_numbered(void **state)
 {
 	(void)state;
 	static const struct line one[] = { { "/srv/job/made.py", LONG_NAME "one", 1 }, { 0 } };
@@ -156,7 +156,7 @@ static void groups_that_nothing_tells_apart_are_numbered(void **state)
 }
 
 /* A cut stack is marked as cut, except if it lacks only frames that reports do not show. */
-static void what_is_cut_says_so(void **state)
+static void cut_stacks_are_marked(void **state)
 {
 	(void)state;
 	static const struct line whole[] = { STEP, { 0 } };
@@ -193,7 +193,7 @@ static void what_is_cut_says_so(void **state)
 
 /* The keys of stacks without frames, by the reasons in the recording; `refusal`: text of a fact. */
 static void assert_why(enum gp_stack_why native, enum gp_stack_why python, enum gp_fact fact,
-		       const char *refusal, const char *wanted)
+		       const char *refusal, const char *expected)
 {
 	static const struct line none[] = { { 0 } };
 	static const enum gp_by by[] = { GP_BY_STACK, GP_BY_OPERATOR, GP_BY_NODE, GP_BY_LIBRARY,
@@ -217,7 +217,7 @@ static void assert_why(enum gp_stack_why native, enum gp_stack_why python, enum 
 		const struct gp_grouping how = { .by = by[k] };
 		assert_int_equal(gp_groups_build(r, h->use, h->uses, &how, &groups), GP_OK);
 		assert_int_equal(groups.groups, 1);
-		assert_string_equal(groups.group[0].key, wanted);
+		assert_string_equal(groups.group[0].key, expected);
 		assert_null(groups.group[0].cut);
 		gp_groups_free(&groups);
 	}
@@ -225,7 +225,7 @@ static void assert_why(enum gp_stack_why native, enum gp_stack_why python, enum 
 	gp_recording_close(r);
 }
 
-static void what_has_no_frames_says_why(void **state)
+static void stacks_without_frames_have_a_reason(void **state)
 {
 	(void)state;
 	const char *const unknown = "this Python is not known";
@@ -248,7 +248,7 @@ static void what_has_no_frames_says_why(void **state)
 /*
  * Missing native frames may contain a node, but not if Python's frames are complete and call none.
  */
-static void that_it_is_not_backward_is_said_when_it_is_sure(void **state)
+static void not_backward_is_reported_only_if_certain(void **state)
 {
 	(void)state;
 	static const char sure[] = "not in backward: forward, optimizer, set-up";
@@ -335,7 +335,7 @@ static void show_native(const uint64_t *pc, bool is_along, struct gp_stack *out,
  * Only for walks along frame pointers: with rules, an address in no module is code made at run
  * time.
  */
-static void what_frame_pointers_lead_astray_to_is_no_frame(void **state)
+static void stray_frame_pointers_give_no_frames(void **state)
 {
 	(void)state;
 	static const char cut[] = "native frames end where frame pointers lead to no code";
@@ -364,15 +364,15 @@ static void what_frame_pointers_lead_astray_to_is_no_frame(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(groups_of_one_line_say_where_they_part),
-		cmocka_unit_test(a_line_is_not_said_to_come_by_way_of_itself),
+		cmocka_unit_test(groups_of_one_line_show_their_difference),
+		cmocka_unit_test(a_line_is_not_its_own_caller),
 		cmocka_unit_test(stacks_that_differ_in_plumbing_are_one),
 		cmocka_unit_test(a_recursion_is_one_group_at_any_depth),
-		cmocka_unit_test(groups_that_nothing_tells_apart_are_numbered),
-		cmocka_unit_test(what_is_cut_says_so),
-		cmocka_unit_test(what_has_no_frames_says_why),
-		cmocka_unit_test(that_it_is_not_backward_is_said_when_it_is_sure),
-		cmocka_unit_test(what_frame_pointers_lead_astray_to_is_no_frame),
+		cmocka_unit_test(groups_with_equal_keys_are_numbered),
+		cmocka_unit_test(cut_stacks_are_marked),
+		cmocka_unit_test(stacks_without_frames_have_a_reason),
+		cmocka_unit_test(not_backward_is_reported_only_if_certain),
+		cmocka_unit_test(stray_frame_pointers_give_no_frames),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -44,7 +44,7 @@ static uint32_t native_below(uint32_t parent, uint64_t pc, bool runs_python)
 	return gp_stack_natives(parent, &frame, 1) ? frame.id : 0;
 }
 
-static void without_chunk_nothing_is_made(void **state)
+static void without_a_chunk_no_entry_is_made(void **state)
 {
 	(void)state;
 	assert_true(gp_stack_table_wants_chunk());
@@ -53,12 +53,12 @@ static void without_chunk_nothing_is_made(void **state)
 	assert_null(gp_stack_table_entry(1));
 }
 
-static unsigned lines_asked;
+static unsigned line_lookups;
 
 static int32_t line_of(const void *object, int32_t offset)
 {
 	(void)object;
-	lines_asked++;
+	line_lookups++;
 	return 100 + offset;
 }
 
@@ -111,7 +111,7 @@ static void same_fields_same_id(void **state)
 	struct gp_stack_python other = frame;
 	uint32_t p = gp_stack_python(&frame, line_of, NULL);
 	assert_int_equal(gp_stack_python(&frame, line_of, NULL), p);
-	assert_int_equal(lines_asked, 1);
+	assert_int_equal(line_lookups, 1);
 	other.offset = 12;
 	assert_int_not_equal(gp_stack_python(&other, line_of, NULL), p);
 	other = frame;
@@ -123,7 +123,7 @@ static void same_fields_same_id(void **state)
 	other = frame;
 	other.code = 8;
 	assert_int_not_equal(gp_stack_python(&other, line_of, NULL), p);
-	assert_int_equal(lines_asked, 5);
+	assert_int_equal(line_lookups, 5);
 	assert_int_equal(gp_stack_table_entry(p)->python.line, 110);
 	uint32_t s = gp_stack_pair(inner, p, GP_WHY_WHOLE, GP_WHY_WHOLE);
 	assert_int_equal(gp_stack_pair(inner, p, GP_WHY_WHOLE, GP_WHY_WHOLE), s);
@@ -274,7 +274,7 @@ static void threads_agree(void **state)
 }
 
 /* If several lines of the index are full in a row, other lines have room. */
-static void what_is_made_is_found_beside_full_lines(void **state)
+static void entries_beside_full_lines_are_found(void **state)
 {
 	enum { PARENTS = 40000, CHILDREN = 4 };
 	static uint32_t made[PARENTS * (1 + CHILDREN)];
@@ -298,7 +298,7 @@ static void what_is_made_is_found_beside_full_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(without_chunk_nothing_is_made, open_table,
+		cmocka_unit_test_setup_teardown(without_a_chunk_no_entry_is_made, open_table,
 						close_table),
 		cmocka_unit_test_setup_teardown(chains_share_their_outer_frames, open_table,
 						close_table),
@@ -311,7 +311,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_below_one_are_found_again, open_table,
 						close_table),
 		cmocka_unit_test_setup_teardown(threads_agree, open_table, close_table),
-		cmocka_unit_test_setup_teardown(what_is_made_is_found_beside_full_lines, open_table,
+		cmocka_unit_test_setup_teardown(entries_beside_full_lines_are_found, open_table,
 						close_table),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static void a_profiler_names_a_few(void **state)
 }
 
 /* "step" comes first in the list of names, but only the warm-up has this name. */
-static void what_holds_most_is_believed(void **state)
+static void ranges_with_most_work_are_the_steps(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -117,7 +117,7 @@ static void an_end_is_missing(void **state)
 }
 
 /* A library's own "step" inside a step of the job is not another step. */
-static void one_in_another_is_none(void **state)
+static void a_step_inside_a_step_is_not_counted(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -157,10 +157,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_profiler_names_a_few),
-		cmocka_unit_test(what_holds_most_is_believed),
+		cmocka_unit_test(ranges_with_most_work_are_the_steps),
 		cmocka_unit_test(one_alone_is_one_step),
 		cmocka_unit_test(an_end_is_missing),
-		cmocka_unit_test(one_in_another_is_none),
+		cmocka_unit_test(a_step_inside_a_step_is_not_counted),
 		cmocka_unit_test(optimizers_in_a_row_are_of_one_step),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

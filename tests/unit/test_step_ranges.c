@@ -211,7 +211,7 @@ static void evaluations_have_the_same_ranges(void **state)
 }
 
 /* Ranges that come once in ten steps are not the steps. */
-static void a_range_now_and_then_is_no_step(void **state)
+static void an_occasional_range_is_not_a_step(void **state)
 {
 	(void)state;
 	struct story *s = story_open("seldom.gpr", 0, 0);
@@ -385,7 +385,7 @@ static void threads_that_do_the_same_are_one(void **state)
 }
 
 /* A data loader runs ahead; its batches have the name of the steps, or a better one. */
-static void a_loaders_ranges_are_no_steps(void **state)
+static void a_loaders_ranges_are_not_steps(void **state)
 {
 	(void)state;
 	static const char *const names[] = { "step", "train_step", "batch" };
@@ -410,7 +410,7 @@ static void a_loaders_ranges_are_no_steps(void **state)
 /* ---- overwritten events ---- */
 
 /* The first kept events lie in the middle of a step: without its begin it is not a step. */
-static void a_step_that_is_cut_is_none(void **state)
+static void a_cut_step_is_not_counted(void **state)
 {
 	(void)state;
 	for (unsigned is_again = 0; is_again < 2; is_again++) {
@@ -477,7 +477,7 @@ static void steps_are_started_and_ended(void **state)
 
 /* ---- anything ---- */
 
-static void tell_anything(struct story *s)
+static void write_random_ranges(struct story *s)
 {
 	static const char *const names[] = { "step",
 					     "step 1",
@@ -520,7 +520,7 @@ static void steps_follow_each_other(void **state)
 		struct gp_steps steps;
 		struct story *s = story_open("any.gpr", seed % 2 * 4, seed % 2 * 65536);
 		s->random += seed * 0x9e3779b97f4a7c15u;
-		tell_anything(s);
+		write_random_ranges(s);
 		find_steps(s, &steps);
 		for (size_t k = 0; k < steps.steps; k++) {
 			assert_true(steps.step[k].end_ns >= steps.step[k].begin_ns);
@@ -546,14 +546,14 @@ int main(void)
 		cmocka_unit_test(a_warm_up_is_called_otherwise),
 		cmocka_unit_test(evaluations_have_ranges),
 		cmocka_unit_test(evaluations_have_the_same_ranges),
-		cmocka_unit_test(a_range_now_and_then_is_no_step),
+		cmocka_unit_test(an_occasional_range_is_not_a_step),
 		cmocka_unit_test(a_range_is_a_step_with_some_updates),
 		cmocka_unit_test(ranges_that_begin_late_are_not_all),
 		cmocka_unit_test(micro_batches_are_parts),
 		cmocka_unit_test(of_two_ranges_the_one_with_one_update_is_the_step),
 		cmocka_unit_test(threads_that_do_the_same_are_one),
-		cmocka_unit_test(a_loaders_ranges_are_no_steps),
-		cmocka_unit_test(a_step_that_is_cut_is_none),
+		cmocka_unit_test(a_loaders_ranges_are_not_steps),
+		cmocka_unit_test(a_cut_step_is_not_counted),
 		cmocka_unit_test(steps_are_started_and_ended),
 		cmocka_unit_test(steps_follow_each_other),
 	};

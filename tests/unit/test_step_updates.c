@@ -6,10 +6,10 @@
 
 struct pair {
 	const char *first, *second;
-	unsigned every;	   /* turns from one step of the second optimizer to the next */
-	bool is_told;	   /* the ranges of backwards are recorded */
-	bool has_trifle;   /* one kernel between the two */
-	bool clears_apart; /* zero_grad after each of them */
+	unsigned every;	    /* turns from one step of the second optimizer to the next */
+	bool has_backwards; /* the ranges of backwards are recorded */
+	bool has_trifle;    /* one kernel between the two */
+	bool clears_apart;  /* zero_grad after each of them */
 };
 
 static const struct pair pairs[] = {
@@ -30,7 +30,7 @@ static void turn_of_two(struct story *s, const struct pair *p, unsigned turn, ui
 {
 	zero_grad(s);
 	work_of_any_length(s);
-	if (p->is_told)
+	if (p->has_backwards)
 		backward(s, 20);
 	optimize_as(s, p->first);
 	*end = s->end;
@@ -68,14 +68,14 @@ static void two_optimizers_in_a_row_are_of_one_step(void **state)
 static void many_optimizers_of_a_name_are_of_one_step(void **state)
 {
 	(void)state;
-	for (unsigned is_told = 0; is_told < 2; is_told++) {
+	for (unsigned has_backwards = 0; has_backwards < 2; has_backwards++) {
 		struct story *s = story_open("many.gpr", 0, 0);
 		step_next(s);
 		for (unsigned k = 0; k < 60; k++) {
 			work_by(s, 0, 1, 95);
 			work_of_any_length(s);
 			work_by(s, 0, 20, 100);
-			if (is_told)
+			if (has_backwards)
 				backward(s, 20);
 			for (unsigned n = 0; n < 6; n++) {
 				work_by(s, 0, n > 0, 90);
@@ -106,7 +106,7 @@ static void an_optimizer_is_followed_by_another(void **state)
 }
 
 /* Gradients are cleared twice in a step: SAM goes up first, then down. */
-static void clearing_twice_makes_no_two_steps(void **state)
+static void clearing_twice_is_one_step(void **state)
 {
 	(void)state;
 	struct story *s = story_open("sam.gpr", 0, 0);
@@ -204,7 +204,7 @@ static void a_graph_needs_no_engine(void **state)
 }
 
 /* The first kept events lie within a step: that is not a step, wherever the cut is. */
-static void an_update_that_is_cut_is_none(void **state)
+static void a_cut_update_is_not_a_step(void **state)
 {
 	(void)state;
 	for (unsigned where = 0; where < 4; where++) {
@@ -286,11 +286,11 @@ int main(void)
 		cmocka_unit_test(two_optimizers_in_a_row_are_of_one_step),
 		cmocka_unit_test(many_optimizers_of_a_name_are_of_one_step),
 		cmocka_unit_test(an_optimizer_is_followed_by_another),
-		cmocka_unit_test(clearing_twice_makes_no_two_steps),
+		cmocka_unit_test(clearing_twice_is_one_step),
 		cmocka_unit_test(an_optimizer_calls_the_rest),
 		cmocka_unit_test(parameters_are_updated_while_going_back),
 		cmocka_unit_test(a_graph_needs_no_engine),
-		cmocka_unit_test(an_update_that_is_cut_is_none),
+		cmocka_unit_test(a_cut_update_is_not_a_step),
 		cmocka_unit_test(leaks_are_of_the_same_steps),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

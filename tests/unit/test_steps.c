@@ -20,7 +20,7 @@ static void steps_of_usual_loops_are_found_exactly(void **state)
 }
 
 /* Log lines come several times within a step, and are not parts of it. */
-static void lines_of_a_log_are_no_steps(void **state)
+static void lines_of_a_log_are_not_steps(void **state)
 {
 	(void)state;
 	const struct job_loop loop = { .name = "logging much", .run = loop_logging_much };
@@ -36,7 +36,7 @@ static struct gp_recording *close_job(struct job *j, struct gp_steps *steps)
 }
 
 /* Random work, and no work: no steps are found, with a reason. */
-static void what_does_not_repeat_has_no_steps(void **state)
+static void work_without_repetition_has_no_steps(void **state)
 {
 	(void)state;
 	for (unsigned k = 0; k < 4; k++) {
@@ -63,7 +63,7 @@ static void what_does_not_repeat_has_no_steps(void **state)
 /* Random work may alternate by chance: rarely. */
 static void expect_chance(bool has_launches)
 {
-	unsigned told = 0;
+	unsigned with_steps = 0;
 	for (unsigned k = 0; k < 120; k++) {
 		const unsigned kinds = 10 + k % 5 * 20;
 		struct job *j = job_open("chance.gpr", 1000 + k, 0, 0);
@@ -79,14 +79,14 @@ static void expect_chance(bool has_launches)
 				launch(j, 1 + (unsigned)job_draw(j, kinds));
 		struct gp_steps steps;
 		struct gp_recording *r = close_job(j, &steps);
-		told += steps.steps > 0;
+		with_steps += steps.steps > 0;
 		gp_steps_free(&steps);
 		gp_recording_close(r);
 		free(j);
 	}
-	print_message("steps told of %u of 120 histories by chance, %s launches\n", told,
+	print_message("steps told of %u of 120 histories by chance, %s launches\n", with_steps,
 		      has_launches ? "with" : "without");
-	assert_true(told <= 10);
+	assert_true(with_steps <= 10);
 }
 
 static void chance_is_seldom_taken_for_steps(void **state)
@@ -191,7 +191,7 @@ static void steps_end_with_the_optimizer(void **state)
 }
 
 /* Launches and stacks are recorded of one step, ranges and allocations of all. */
-static void steps_are_told_where_one_is_captured(void **state)
+static void steps_are_found_if_one_is_captured(void **state)
 {
 	(void)state;
 	struct gp_steps steps;
@@ -238,13 +238,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_of_usual_loops_are_found_exactly),
-		cmocka_unit_test(lines_of_a_log_are_no_steps),
-		cmocka_unit_test(what_does_not_repeat_has_no_steps),
+		cmocka_unit_test(lines_of_a_log_are_not_steps),
+		cmocka_unit_test(work_without_repetition_has_no_steps),
 		cmocka_unit_test(chance_is_seldom_taken_for_steps),
 		cmocka_unit_test(why_there_are_no_steps_is_true),
 		cmocka_unit_test(ranges_that_are_steps_are_believed),
 		cmocka_unit_test(steps_end_with_the_optimizer),
-		cmocka_unit_test(steps_are_told_where_one_is_captured),
+		cmocka_unit_test(steps_are_found_if_one_is_captured),
 		cmocka_unit_test(times_leave_warm_up_out),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

@@ -111,8 +111,8 @@ static void a_limit_leaves_the_rest_for_later(void **state)
 	struct gp_symbolized s = counted(w.path, is_over_after, &none);
 	assert_false(s.is_written);
 	assert_int_equal(s.waiting, places);
-	for (unsigned asks = 1; asks < 200; asks++) {
-		unsigned left = asks;
+	for (unsigned checks = 1; checks < 200; checks++) {
+		unsigned left = checks;
 		s = counted(w.path, is_over_after, &left);
 		assert_int_equal(s.named + s.waiting, places);
 		assert_true(waited == 0 || s.waiting <= waited);
@@ -129,7 +129,7 @@ static void a_limit_leaves_the_rest_for_later(void **state)
 	dlclose(library.handle);
 }
 
-static void what_has_no_name_is_looked_for_again(void **state)
+static void unnamed_frames_are_looked_up_again(void **state)
 {
 	(void)state;
 	struct library library;
@@ -184,7 +184,7 @@ static uint64_t nameless(const char *path, const char *why)
 	return frames;
 }
 
-static void what_can_be_mended_is_told(void **state)
+static void frames_that_can_be_named_are_reported(void **state)
 {
 	(void)state;
 	struct library library;
@@ -235,8 +235,8 @@ int main(void)
 		cmocka_unit_test(names_travel_in_a_ring),
 		cmocka_unit_test(names_leave_slots_beginnings_out),
 		cmocka_unit_test(a_limit_leaves_the_rest_for_later),
-		cmocka_unit_test(what_has_no_name_is_looked_for_again),
-		cmocka_unit_test(what_can_be_mended_is_told),
+		cmocka_unit_test(unnamed_frames_are_looked_up_again),
+		cmocka_unit_test(frames_that_can_be_named_are_reported),
 		cmocka_unit_test(names_leave_the_minor),
 	};
 	return cmocka_run_group_tests(tests, set_up, drop_directory);

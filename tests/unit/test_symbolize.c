@@ -52,7 +52,7 @@ static void expect_places(const char *name, const char *debug_root, const char *
 		skip();
 	struct gp_module module = module_of(&library);
 	struct gp_symbolizer *s = open_with(&module, debug_root);
-	unsigned told = 0;
+	unsigned recorded = 0;
 	for (unsigned round = 0; round < 2; round++) {
 		for (unsigned i = 0; i < places; i++) {
 			struct gp_symbol got[MOST];
@@ -62,15 +62,15 @@ static void expect_places(const char *name, const char *debug_root, const char *
 			expect_place(&place[i], got, count, file, parted_by);
 			assert_string_equal(got[0].module, library.path);
 			assert_int_equal(got[0].module_offset, place[i].pc - library.base);
-			told++;
+			recorded++;
 		}
 	}
-	assert_true(told >= 12);
+	assert_true(recorded >= 12);
 	gp_symbolizer_close(s);
 	dlclose(library.handle);
 }
 
-static void debug_information_tells_inlined_calls(void **state)
+static void debug_information_shows_inlined_calls(void **state)
 {
 	(void)state;
 	expect_places("libplaces.so", "none", "places.c", " ");
@@ -209,7 +209,7 @@ static void symbols_are_next(void **state)
 	expect_symbols("libplaces_plain.so", "none", rows, 3);
 }
 
-static void stripped_libraries_have_what_they_export(void **state)
+static void stripped_libraries_have_exported_names(void **state)
 {
 	(void)state;
 	static const struct by_symbol rows[] = {
@@ -251,8 +251,8 @@ static void a_return_address_is_of_the_call_before_it(void **state)
 	dlclose(library.handle);
 }
 
-static void expect_nothing(const struct gp_module *module, const char *debug_root,
-			   enum gp_symbol_why why)
+static void expect_no_names(const struct gp_module *module, const char *debug_root,
+			    enum gp_symbol_why why)
 {
 	struct gp_symbolizer *s = open_with(module, debug_root);
 	for (unsigned i = 0; i < places; i++) {
@@ -268,7 +268,7 @@ static void expect_nothing(const struct gp_module *module, const char *debug_roo
 	gp_symbolizer_close(s);
 }
 
-static void a_rebuilt_file_names_nothing(void **state)
+static void a_rebuilt_file_gives_no_names(void **state)
 {
 	(void)state;
 	struct library library, rebuilt;
@@ -277,17 +277,17 @@ static void a_rebuilt_file_names_nothing(void **state)
 	assert_memory_not_equal(library.build_id.byte, rebuilt.build_id.byte, 20);
 	struct gp_module module = module_of(&library);
 	module.path = rebuilt.path;
-	expect_nothing(&module, "none", GP_SYMBOL_MISMATCHED);
+	expect_no_names(&module, "none", GP_SYMBOL_MISMATCHED);
 	/* a build id of another length, or a file without one, is also refused */
 	module.path = library.path;
 	module.build_id_bytes = 19;
-	expect_nothing(&module, "none", GP_SYMBOL_MISMATCHED);
+	expect_no_names(&module, "none", GP_SYMBOL_MISMATCHED);
 	char unmarked[PATH_MAX];
 	assert_true((size_t)snprintf(unmarked, PATH_MAX, "%s/libplaces_linked.so", folder) <
 		    PATH_MAX);
 	module = module_of(&library);
 	module.path = unmarked;
-	expect_nothing(&module, "none", GP_SYMBOL_MISMATCHED);
+	expect_no_names(&module, "none", GP_SYMBOL_MISMATCHED);
 	dlclose(library.handle);
 	dlclose(rebuilt.handle);
 }
@@ -296,7 +296,7 @@ static void a_rebuilt_file_names_nothing(void **state)
  * Without a build id only the time proves it: a file that was written or renamed since is another
  * file.
  */
-static void a_changed_file_without_a_build_id_names_nothing(void **state)
+static void a_changed_file_without_build_id_gives_no_names(void **state)
 {
 	(void)state;
 	struct library library;
@@ -308,7 +308,7 @@ static void a_changed_file_without_a_build_id_names_nothing(void **state)
 	const uint64_t changed =
 		(uint64_t)status.st_ctim.tv_sec * 1000000000u + (uint64_t)status.st_ctim.tv_nsec;
 	module.mapped_unix_ns = changed - 1;
-	expect_nothing(&module, "none", GP_SYMBOL_MISMATCHED);
+	expect_no_names(&module, "none", GP_SYMBOL_MISMATCHED);
 	module.mapped_unix_ns = changed;
 	struct gp_symbolizer *s = open_with(&module, "none");
 	struct gp_symbol got[MOST];
@@ -371,28 +371,28 @@ static void the_debug_file_outlives_its_library(void **state)
 	dlclose(library.handle);
 }
 
-static void a_missing_or_foreign_file_names_nothing(void **state)
+static void a_missing_or_foreign_file_gives_no_names(void **state)
 {
 	(void)state;
 	struct library library;
 	assert_true(load(&library, "libplaces.so"));
 	struct gp_module module = module_of(&library);
 	module.path = "/nonexistent/libplaces.so";
-	expect_nothing(&module, "none", GP_SYMBOL_NO_FILE);
+	expect_no_names(&module, "none", GP_SYMBOL_NO_FILE);
 	module.path = "[vdso]";
-	expect_nothing(&module, "none", GP_SYMBOL_NO_FILE);
+	expect_no_names(&module, "none", GP_SYMBOL_NO_FILE);
 	module.path = "/proc/self/maps";
-	expect_nothing(&module, "none", GP_SYMBOL_UNREADABLE);
+	expect_no_names(&module, "none", GP_SYMBOL_UNREADABLE);
 	module.path = "/dev/zero";
-	expect_nothing(&module, "none", GP_SYMBOL_UNREADABLE);
+	expect_no_names(&module, "none", GP_SYMBOL_UNREADABLE);
 	module.path = folder;
-	expect_nothing(&module, "none", GP_SYMBOL_UNREADABLE);
+	expect_no_names(&module, "none", GP_SYMBOL_UNREADABLE);
 	/* in the current directory it is another file: the recorder stores whole paths */
 	const int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(chdir(folder), 0);
 	assert_int_equal(access("libplaces.so", R_OK), 0);
 	module.path = "libplaces.so";
-	expect_nothing(&module, "none", GP_SYMBOL_NO_FILE);
+	expect_no_names(&module, "none", GP_SYMBOL_NO_FILE);
 	assert_int_equal(fchdir(here), 0);
 	close(here);
 	dlclose(library.handle);
@@ -552,7 +552,7 @@ static void functions_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(debug_information_tells_inlined_calls),
+		cmocka_unit_test(debug_information_shows_inlined_calls),
 		cmocka_unit_test(units_without_aranges_are_found),
 		cmocka_unit_test(units_of_many_pieces_are_found),
 		cmocka_unit_test(packed_debug_information_is_read),
@@ -563,14 +563,14 @@ int main(void)
 		cmocka_unit_test(debug_information_without_its_shared_part_is_left),
 		cmocka_unit_test(callers_of_inlined_calls_have_their_line),
 		cmocka_unit_test(symbols_are_next),
-		cmocka_unit_test(stripped_libraries_have_what_they_export),
+		cmocka_unit_test(stripped_libraries_have_exported_names),
 		cmocka_unit_test(packed_symbols_of_stripped_libraries_are_read),
 		cmocka_unit_test(a_return_address_is_of_the_call_before_it),
-		cmocka_unit_test(a_rebuilt_file_names_nothing),
-		cmocka_unit_test(a_changed_file_without_a_build_id_names_nothing),
+		cmocka_unit_test(a_rebuilt_file_gives_no_names),
+		cmocka_unit_test(a_changed_file_without_build_id_gives_no_names),
 		cmocka_unit_test(a_file_changed_between_two_mappings_names_neither),
 		cmocka_unit_test(the_debug_file_outlives_its_library),
-		cmocka_unit_test(a_missing_or_foreign_file_names_nothing),
+		cmocka_unit_test(a_missing_or_foreign_file_gives_no_names),
 		cmocka_unit_test(a_debug_link_with_another_checksum_is_not_followed),
 		cmocka_unit_test(two_modules_at_one_place_need_a_time),
 		cmocka_unit_test(a_limit_ends_the_work_and_can_be_lifted),

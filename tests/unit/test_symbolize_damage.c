@@ -219,7 +219,7 @@ static void look_up(const char *path, const char *root, enum gp_symbol_why expec
 }
 
 /* A FIFO without a writer would block a command; a device may act when it is opened. */
-static void what_is_no_regular_file_is_not_opened(void **state)
+static void special_files_are_not_opened(void **state)
 {
 	(void)state;
 	char place[] = "/tmp/gpuprof-paths-XXXXXX", fifo[40], link[40], id[64], seen[4096];
@@ -292,7 +292,7 @@ int main(void)
 		cmocka_unit_test(changed_symbols),
 		cmocka_unit_test(files_cut_short),
 		cmocka_unit_test(file_cut_while_it_is_read),
-		cmocka_unit_test(what_is_no_regular_file_is_not_opened),
+		cmocka_unit_test(special_files_are_not_opened),
 	};
 	return cmocka_run_group_tests(tests, find_folder, NULL);
 }

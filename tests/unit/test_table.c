@@ -49,7 +49,7 @@ static const char *const exports_of_driver[] = {
 #define EXPORTS (sizeof exports_of_driver / sizeof *exports_of_driver)
 
 /* The resolvers have functions of their own instead of rows. */
-static const char *const doors[] = { "cuGetProcAddress", "cuGetProcAddress_v2" };
+static const char *const resolvers[] = { "cuGetProcAddress", "cuGetProcAddress_v2" };
 
 static const struct entry *find_entry(const char *symbol)
 {
@@ -61,8 +61,8 @@ static const struct entry *find_entry(const char *symbol)
 
 static bool is_door(const char *symbol)
 {
-	for (size_t k = 0; k < sizeof doors / sizeof *doors; k++)
-		if (!strcmp(doors[k], symbol))
+	for (size_t k = 0; k < sizeof resolvers / sizeof *resolvers; k++)
+		if (!strcmp(resolvers[k], symbol))
 			return true;
 	return false;
 }
@@ -133,9 +133,9 @@ static bool has_export(const struct exports *e, const char *symbol)
 static const char *library_path(void)
 {
 	static char path[4096];
-	const char *wanted = getenv("GP_LIB");
-	if (wanted)
-		return wanted;
+	const char *given = getenv("GP_LIB");
+	if (given)
+		return given;
 	ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 64);
 	char *slash = bytes > 0 ? strrchr(path, '/') : NULL;
 	assert_non_null(slash);
@@ -145,8 +145,8 @@ static const char *library_path(void)
 
 static const char *stub_path(void)
 {
-	const char *wanted = getenv("GP_STUB");
-	return wanted ? wanted : "/usr/local/cuda/lib64/stubs/libcuda.so";
+	const char *given = getenv("GP_STUB");
+	return given ? given : "/usr/local/cuda/lib64/stubs/libcuda.so";
 }
 
 /* ---- tests ---- */

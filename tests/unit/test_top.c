@@ -9,8 +9,8 @@ struct brute_use {
 	uint64_t bytes, count, freed, soon, live_bytes, live_count;
 };
 
-static struct brute_use sum_asked(uint32_t stack, unsigned device, enum gp_curve curve,
-				  int64_t from_ns, int64_t to_ns, int64_t short_ns)
+static struct brute_use sum_requests(uint32_t stack, unsigned device, enum gp_curve curve,
+				     int64_t from_ns, int64_t to_ns, int64_t short_ns)
 {
 	struct brute_use u = { 0 };
 	for (size_t k = 0; k < history.events; k++) {
@@ -56,7 +56,7 @@ static struct brute_use sum_uses(const struct gp_asked *a, uint32_t stack)
 	return u;
 }
 
-static void what_was_asked_for_is_as_by_brute_force(void **state)
+static void requests_equal_brute_force(void **state)
 {
 	(void)state;
 	struct gp_recording *r = record_history("top.gpr", 31337, 3000);
@@ -70,11 +70,11 @@ static void what_was_asked_for_is_as_by_brute_force(void **state)
 		assert_int_equal(top.askeds, 4);
 		for (size_t k = 0; k < top.askeds; k++) {
 			for (uint32_t stack = 0; stack <= STACKS; stack++) {
-				struct brute_use want =
-					sum_asked(stack, top.asked[k].device, top.asked[k].of,
-						  spans[s][0], spans[s][1], 6400);
+				struct brute_use expected =
+					sum_requests(stack, top.asked[k].device, top.asked[k].of,
+						     spans[s][0], spans[s][1], 6400);
 				struct brute_use got = sum_uses(&top.asked[k], stack);
-				assert_memory_equal(&want, &got, sizeof want);
+				assert_memory_equal(&expected, &got, sizeof expected);
 			}
 		}
 		gp_top_free(&top);
@@ -83,7 +83,7 @@ static void what_was_asked_for_is_as_by_brute_force(void **state)
 }
 
 /* Live memory at the end equals the curves, even if a ring has lost the allocations. */
-static void what_is_left_is_the_curve(void **state)
+static void live_memory_equals_the_curve(void **state)
 {
 	(void)state;
 	for (uint32_t slots = 0; slots <= 4; slots += 4) {
@@ -154,7 +154,7 @@ static void put_free(struct writer *w, uint64_t address)
 }
 
 /* Its allocation is not counted, so its free is not counted either. */
-static void what_a_ring_forgot_is_not_counted_as_freed(void **state)
+static void overwritten_allocations_do_not_count_as_freed(void **state)
 {
 	(void)state;
 	struct writer w;
@@ -203,10 +203,10 @@ static void medians_are_within_an_eighth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_asked_for_is_as_by_brute_force),
-		cmocka_unit_test(what_is_left_is_the_curve),
+		cmocka_unit_test(requests_equal_brute_force),
+		cmocka_unit_test(live_memory_equals_the_curve),
 		cmocka_unit_test(a_refused_free_is_not_counted),
-		cmocka_unit_test(what_a_ring_forgot_is_not_counted_as_freed),
+		cmocka_unit_test(overwritten_allocations_do_not_count_as_freed),
 		cmocka_unit_test(medians_are_within_an_eighth),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

@@ -63,7 +63,7 @@ static void *open_c10(void)
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static void finds_what_the_loader_finds(void **state)
+static void finds_the_symbols_of_the_loader(void **state)
 {
 	(void)state;
 	static const char *const names[] = { "getpid",		"malloc", "qsort", "fopen",
@@ -80,7 +80,7 @@ static void finds_what_the_loader_finds(void **state)
 	dlclose(libc);
 }
 
-static void finds_nothing_that_is_not_there(void **state)
+static void finds_no_missing_symbols(void **state)
 {
 	(void)state;
 	errno = 4242;
@@ -408,7 +408,7 @@ static void report_some(const char *path)
 	_exit(0);
 }
 
-static void records_what_was_reported(void **state)
+static void records_the_reports(void **state)
 {
 	(void)state;
 	char path[128];
@@ -456,8 +456,8 @@ int main(void)
 	pthread_atfork(search_in_the_fork, NULL, NULL);
 	gp_fork_gate_open();
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_what_the_loader_finds),
-		cmocka_unit_test(finds_nothing_that_is_not_there),
+		cmocka_unit_test(finds_the_symbols_of_the_loader),
+		cmocka_unit_test(finds_no_missing_symbols),
 		cmocka_unit_test(cuts_no_path),
 		cmocka_unit_test(reads_the_older_hash_table),
 		cmocka_unit_test(reads_the_version_beside_c10),
@@ -467,7 +467,7 @@ int main(void)
 		cmocka_unit_test(a_handler_cannot_jump_out_of_a_walk),
 		cmocka_unit_test(a_walk_leaves_the_signals_as_they_were),
 		cmocka_unit_test(reads_a_version),
-		cmocka_unit_test(records_what_was_reported),
+		cmocka_unit_test(records_the_reports),
 	};
 	snprintf(scratch, sizeof scratch, "/tmp/gp-torch-XXXXXX");
 	if (!mkdtemp(scratch))

@@ -51,7 +51,7 @@ static void stacks_of_a_training_step(void **state)
 }
 
 /* An unnamed frame of PyTorch may be a node; one of the C library may not. */
-static void that_no_node_is_there_is_said_when_it_is_sure(void **state)
+static void no_node_is_reported_only_if_certain(void **state)
 {
 	(void)state;
 	struct gp_name_frame frames[] = {
@@ -76,7 +76,7 @@ static void that_no_node_is_there_is_said_when_it_is_sure(void **state)
  * With any native frames missing: nodes run on the engine's threads or below a caller of the
  * engine.
  */
-static void who_calls_the_engine_is_seen_in_python(void **state)
+static void callers_of_the_engine_are_seen_in_python(void **state)
 {
 	(void)state;
 	static const struct {
@@ -183,8 +183,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_of_a_training_step),
-		cmocka_unit_test(that_no_node_is_there_is_said_when_it_is_sure),
-		cmocka_unit_test(who_calls_the_engine_is_seen_in_python),
+		cmocka_unit_test(no_node_is_reported_only_if_certain),
+		cmocka_unit_test(callers_of_the_engine_are_seen_in_python),
 		cmocka_unit_test(the_engine_names_its_own_steps),
 		cmocka_unit_test(operators_that_only_get_memory),
 	};

@@ -21,8 +21,8 @@
 /* ---- kernels: the layout of their parameters ---- */
 
 #define KERNEL ((CUfunction)0x5000)
-#define HANDLE ((CUfunction)0x6000) /* a CUkernel without a CUfunction */
-#define NOBODY ((CUfunction)0x7000) /* a kernel that the driver has no data of */
+#define HANDLE ((CUfunction)0x6000)  /* a CUkernel without a CUfunction */
+#define UNKNOWN ((CUfunction)0x7000) /* a kernel that the driver has no data of */
 
 static struct {
 	size_t bytes[64];
@@ -30,7 +30,7 @@ static struct {
 	unsigned asked;
 } layout;
 
-static CUresult say(size_t index, size_t *offset, size_t *bytes)
+static CUresult report_layout(size_t index, size_t *offset, size_t *bytes)
 {
 	size_t at = 0;
 	if (index == 0)
@@ -50,16 +50,17 @@ static CUresult say(size_t index, size_t *offset, size_t *bytes)
 
 static CUresult function_parameter(CUfunction f, size_t index, size_t *offset, size_t *bytes)
 {
-	return f == HANDLE || f == NOBODY ? CUDA_ERROR_INVALID_HANDLE : say(index, offset, bytes);
+	return f == HANDLE || f == UNKNOWN ? CUDA_ERROR_INVALID_HANDLE :
+					     report_layout(index, offset, bytes);
 }
 
 static CUresult kernel_parameter(CUkernel k, size_t index, size_t *offset, size_t *bytes)
 {
-	if ((CUfunction)k == NOBODY) {
+	if ((CUfunction)k == UNKNOWN) {
 		layout.asked++;
 		return CUDA_ERROR_INVALID_HANDLE;
 	}
-	return say(index, offset, bytes);
+	return report_layout(index, offset, bytes);
 }
 
 static void takes(unsigned parameters, const size_t *bytes)
@@ -121,7 +122,7 @@ static bool is_scanned(const struct gp_record *r)
 
 /* ---- launches ---- */
 
-static void test_pointers_are_told(void **state)
+static void test_pointers_are_recorded(void **state)
 {
 	(void)state;
 	uint64_t out[8];
@@ -260,7 +261,7 @@ static void test_layouts(void **state)
 	assert_int_equal(count(GP_USE), 4);
 	for (int k = 0; k < 3; k++) {
 		gp_thread.head = 0;
-		launch(NOBODY, (void *[]){ (void *)1 }, NULL); /* its parameters are not read */
+		launch(UNKNOWN, (void *[]){ (void *)1 }, NULL); /* its parameters are not read */
 		assert_int_equal(count(GP_USE), 0);
 		assert_false(is_scanned(only(GP_LAUNCH)));
 	}
@@ -502,7 +503,7 @@ int main(void)
 	ring = mmap(NULL, GP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		    0);
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_pointers_are_told, begin),
+		cmocka_unit_test_setup(test_pointers_are_recorded, begin),
 		cmocka_unit_test_setup(test_structs_of_any_size, begin),
 		cmocka_unit_test_setup(test_many_pointers, begin),
 		cmocka_unit_test_setup(test_words_need_no_alignment, begin),

@@ -112,7 +112,7 @@ static uint64_t pending_bytes(void)
 	return gp_live_device(live, 0)->pending_bytes;
 }
 
-static const struct gp_live_entry *told(uint64_t address)
+static const struct gp_live_entry *segment_at(uint64_t address)
 {
 	return gp_live_find(live, GP_SPACE_SEGMENT, address);
 }
@@ -129,11 +129,11 @@ static void begin_blocks(void)
 static void pending_block_is_active_until_its_completion(void **state)
 {
 	(void)state;
-	struct gp_record told_block =
+	struct gp_record reported_block =
 		in_arena(3, block(GP_BLOCK_ALLOC, BASE, 1024, 1024, 20 * MIB));
-	told_block.aux = 1 + 100;
+	reported_block.aux = 1 + 100;
 	alloc(GP_SPACE_DEVICE, BASE, 20 * MIB);
-	put(told_block);
+	put(reported_block);
 	put(pending(BASE, 1024, 0, 20 * MIB));
 	const struct gp_live_entry *e = gp_live_find(live, GP_SPACE_BLOCK, BASE);
 	assert_int_equal(e->flags & GP_LIVE_PENDING, GP_LIVE_PENDING);
@@ -235,7 +235,7 @@ static void one_wrong_snapshot_is_one_mismatch(void **state)
 	assert_verdict(2, 0);
 }
 
-static void nobody_is_blamed_behind_a_gap(void **state)
+static void a_gap_excuses_later_events(void **state)
 {
 	(void)state;
 	begin_blocks();
@@ -251,16 +251,17 @@ static void segments_move_no_curve(void **state)
 	(void)state;
 	alloc(GP_SPACE_DEVICE, BASE, 20 * MIB);
 	uint64_t at = segment(GP_SEGMENT_ALLOC, BASE, 20 * MIB);
-	assert_int_equal(told(BASE + 5 * MIB)->order, at);
-	assert_int_equal(told(BASE)->stream, 3);
+	assert_int_equal(segment_at(BASE + 5 * MIB)->order, at);
+	assert_int_equal(segment_at(BASE)->stream, 3);
 	assert_int_equal(now(GP_CURVE_DRIVER), 20 * MIB);
 	assert_int_equal(now(GP_CURVE_RESERVED), 0);
 	put(in_arena(3, block(GP_BLOCK_ALLOC, BASE, MIB, MIB, 20 * MIB)));
 	assert_int_equal(now(GP_CURVE_RESERVED), 20 * MIB);
 	put(block(GP_BLOCK_FREE, BASE, MIB, 0, 20 * MIB));
-	assert_int_equal(told(BASE)->order, at); /* the order of its own event, not of its block */
+	assert_int_equal(segment_at(BASE)->order,
+			 at); /* the order of its own event, not of its block */
 	segment(GP_SEGMENT_FREE, BASE, 20 * MIB);
-	assert_null(told(BASE));
+	assert_null(segment_at(BASE));
 	put((struct gp_record){ .kind = GP_FREE, .space = GP_SPACE_DEVICE, .free.address = BASE });
 	assert_int_equal(gp_live_entries(live), 0);
 	/* a segment without an allocation event, and one with two */
@@ -276,9 +277,9 @@ static void first_block_makes_an_older_segment(void **state)
 	(void)state;
 	uint64_t at = alloc(GP_SPACE_DEVICE, BASE, 20 * MIB);
 	put(block(GP_BLOCK_ALLOC, BASE, MIB, MIB, 20 * MIB)); /* without an event of its own yet */
-	assert_null(told(BASE));
+	assert_null(segment_at(BASE));
 	put(in_arena(2, block(GP_BLOCK_ALLOC, BASE + MIB, MIB, 2 * MIB, 20 * MIB)));
-	const struct gp_live_entry *e = told(BASE);
+	const struct gp_live_entry *e = segment_at(BASE);
 	assert_int_equal(e->order, at);
 	assert_int_equal(e->bytes, 20 * MIB);
 	assert_int_equal(e->stream, 2);
@@ -286,11 +287,11 @@ static void first_block_makes_an_older_segment(void **state)
 	/* only once: a segment that ended stays ended */
 	segment(GP_SEGMENT_FREE, BASE, 20 * MIB);
 	put(in_arena(2, block(GP_BLOCK_ALLOC, BASE + 2 * MIB, MIB, 3 * MIB, 20 * MIB)));
-	assert_null(told(BASE));
+	assert_null(segment_at(BASE));
 	assert_int_equal(now(GP_CURVE_RESERVED), 20 * MIB);
 	/* without driver memory at its address no segment is made */
 	put(in_arena(2, block(GP_BLOCK_ALLOC, 0x9000000000, MIB, 4 * MIB, 20 * MIB)));
-	assert_null(told(0x9000000000));
+	assert_null(segment_at(0x9000000000));
 	assert_verdict(0, 0);
 }
 
@@ -307,12 +308,12 @@ static void first_block_makes_older_ranges(void **state)
 	put(in_arena(3, block(GP_BLOCK_ALLOC, BASE + 20 * MIB, MIB, 2 * MIB, 8 * MIB)));
 	for (unsigned i = 0; i < 4; i++) {
 		const uint64_t at = BASE + (uint64_t[]){ 0, 2, 20, 40 }[i] * MIB;
-		assert_int_equal(told(at)->address, at);
-		assert_int_equal(told(at)->bytes, 2 * MIB);
-		assert_int_equal(told(at)->stream, 3);
-		assert_int_equal(told(at)->flags, GP_LIVE_MAPPED);
+		assert_int_equal(segment_at(at)->address, at);
+		assert_int_equal(segment_at(at)->bytes, 2 * MIB);
+		assert_int_equal(segment_at(at)->stream, 3);
+		assert_int_equal(segment_at(at)->flags, GP_LIVE_MAPPED);
 	}
-	assert_null(told(BASE + 10 * MIB));
+	assert_null(segment_at(BASE + 10 * MIB));
 	assert_verdict(0, 0);
 }
 
@@ -339,7 +340,7 @@ static const struct gp_live_entry *block_at(uint64_t address)
 	return gp_live_find(live, GP_SPACE_BLOCK, address);
 }
 
-static void found_block_completes_what_is_known(void **state)
+static void found_block_completes_its_entry(void **state)
 {
 	(void)state;
 	begin_blocks();
@@ -351,7 +352,7 @@ static void found_block_completes_what_is_known(void **state)
 	assert_int_equal(e->owner, 101);
 	assert_int_equal(e->stream, 5);
 	assert_int_equal(e->order, 1);
-	assert_int_equal(told(BASE)->stream, 3); /* the stream of its first block */
+	assert_int_equal(segment_at(BASE)->stream, 3); /* the stream of its first block */
 	/* once, and only if it is that block */
 	put(found(BASE, MIB, 200, 3 * MIB));
 	put(found(BASE + MIB, MIB / 2, 200, 3 * MIB));
@@ -363,7 +364,7 @@ static void found_block_completes_what_is_known(void **state)
 	assert_verdict(1, 0);
 }
 
-static void found_block_that_comes_late_leaves_what_is_younger(void **state)
+static void late_found_block_leaves_younger_blocks(void **state)
 {
 	(void)state;
 	begin_blocks();
@@ -390,8 +391,8 @@ static void found_blocks_of_a_late_start_enter(void **state)
 	waits.aux |= GP_FOUND_PENDING;
 	put(waits);
 	put(found(BASE + 4 * MIB, MIB, 1, 4 * MIB));
-	assert_int_equal(told(BASE + 19 * MIB)->order, at);
-	assert_int_equal(told(BASE)->stream, 5);
+	assert_int_equal(segment_at(BASE + 19 * MIB)->order, at);
+	assert_int_equal(segment_at(BASE)->stream, 5);
 	assert_int_equal(block_at(BASE)->owner, 513);
 	assert_int_equal(block_at(BASE + 3 * MIB)->flags, GP_LIVE_PENDING);
 	assert_int_equal(block_at(BASE + 3 * MIB)->owner, 10);
@@ -416,18 +417,18 @@ static void found_segment_is_as_old_as_its_memory(void **state)
 	put(block(GP_BLOCK_ALLOC, BASE, MIB, MIB, 20 * MIB));
 	put(block(GP_BLOCK_FREE, BASE, MIB, 0, 20 * MIB));
 	put(found_segment(GP_SEGMENT_ALLOC, BASE, 20 * MIB)); /* cached, without blocks */
-	assert_int_equal(told(BASE)->order, at);
-	assert_int_equal(told(BASE)->stream, 5);
+	assert_int_equal(segment_at(BASE)->order, at);
+	assert_int_equal(segment_at(BASE)->stream, 5);
 	put(found_segment(GP_SEGMENT_ALLOC, BASE, 20 * MIB));
-	assert_int_equal(told(BASE)->order, at);
+	assert_int_equal(segment_at(BASE)->order, at);
 	uint64_t reserved = alloc(GP_SPACE_RESERVATION, BASE + 40 * MIB, 200 * MIB);
 	map(BASE + 40 * MIB, 2 * MIB);
 	map(BASE + 42 * MIB, 2 * MIB);
 	put(found_segment(GP_SEGMENT_MAP, BASE + 40 * MIB, 4 * MIB));
-	assert_int_equal(told(BASE + 40 * MIB)->flags, GP_LIVE_MAPPED);
-	assert_true(told(BASE + 43 * MIB)->order > reserved);
+	assert_int_equal(segment_at(BASE + 40 * MIB)->flags, GP_LIVE_MAPPED);
+	assert_true(segment_at(BASE + 43 * MIB)->order > reserved);
 	put((struct gp_record){ .kind = GP_FREE, .space = GP_SPACE_DEVICE, .free.address = BASE });
-	assert_null(told(BASE));
+	assert_null(segment_at(BASE));
 	assert_verdict(0, 0);
 }
 
@@ -438,24 +439,24 @@ static void unmapping_cuts_ranges(void **state)
 	uint64_t first = segment(GP_SEGMENT_MAP, BASE, 60 * MIB);
 	uint64_t second = segment(GP_SEGMENT_MAP, BASE + 60 * MIB, 20 * MIB);
 	segment(GP_SEGMENT_UNMAP, BASE + 20 * MIB, 20 * MIB);
-	assert_int_equal(told(BASE + 19 * MIB)->bytes, 20 * MIB);
-	assert_null(told(BASE + 20 * MIB));
-	assert_null(told(BASE + 39 * MIB));
-	assert_int_equal(told(BASE + 40 * MIB)->bytes, 20 * MIB);
-	assert_int_equal(told(BASE + 40 * MIB)->order, first);
+	assert_int_equal(segment_at(BASE + 19 * MIB)->bytes, 20 * MIB);
+	assert_null(segment_at(BASE + 20 * MIB));
+	assert_null(segment_at(BASE + 39 * MIB));
+	assert_int_equal(segment_at(BASE + 40 * MIB)->bytes, 20 * MIB);
+	assert_int_equal(segment_at(BASE + 40 * MIB)->order, first);
 	segment(GP_SEGMENT_UNMAP, BASE + 50 * MIB, 20 * MIB); /* of both */
-	assert_int_equal(told(BASE + 40 * MIB)->bytes, 10 * MIB);
-	assert_int_equal(told(BASE + 70 * MIB)->bytes, 10 * MIB);
-	assert_int_equal(told(BASE + 70 * MIB)->order, second);
+	assert_int_equal(segment_at(BASE + 40 * MIB)->bytes, 10 * MIB);
+	assert_int_equal(segment_at(BASE + 70 * MIB)->bytes, 10 * MIB);
+	assert_int_equal(segment_at(BASE + 70 * MIB)->order, second);
 	/* a lost unmap is one anomaly */
 	assert_verdict(0, 0);
 	segment(GP_SEGMENT_MAP, BASE + 40 * MIB, 40 * MIB);
 	assert_verdict(0, 1);
-	assert_int_equal(told(BASE + 79 * MIB)->bytes, 40 * MIB);
+	assert_int_equal(segment_at(BASE + 79 * MIB)->bytes, 40 * MIB);
 	assert_int_equal(gp_live_entries(live), 3);
 }
 
-static void ranges_that_come_late_leave_what_is_younger(void **state)
+static void late_ranges_leave_younger_ranges(void **state)
 {
 	(void)state;
 	alloc(GP_SPACE_RESERVATION, BASE, 200 * MIB);
@@ -472,12 +473,12 @@ static void ranges_that_come_late_leave_what_is_younger(void **state)
 			if (i != late)
 				put_at(1 + i, event[i]);
 		put_at(1 + late, event[late]);
-		assert_int_equal(told(BASE)->bytes, 10 * MIB);
-		assert_null(told(BASE + 12 * MIB));
-		assert_int_equal(told(BASE + 14 * MIB)->order, 3);
-		assert_null(told(BASE + 18 * MIB));
-		assert_int_equal(told(BASE + 30 * MIB)->order, 1);
-		assert_int_equal(told(BASE + 30 * MIB)->bytes, 10 * MIB);
+		assert_int_equal(segment_at(BASE)->bytes, 10 * MIB);
+		assert_null(segment_at(BASE + 12 * MIB));
+		assert_int_equal(segment_at(BASE + 14 * MIB)->order, 3);
+		assert_null(segment_at(BASE + 18 * MIB));
+		assert_int_equal(segment_at(BASE + 30 * MIB)->order, 1);
+		assert_int_equal(segment_at(BASE + 30 * MIB)->bytes, 10 * MIB);
 		assert_int_equal(gp_live_entries(live), 3);
 		assert_verdict(0, 0);
 	}
@@ -490,9 +491,9 @@ static void segments_end_with_their_memory(void **state)
 	segment(GP_SEGMENT_ALLOC, BASE, 20 * MIB);
 	uint64_t undoes = put((struct gp_record){
 		.kind = GP_FREE, .space = GP_SPACE_DEVICE, .free.address = BASE });
-	assert_null(told(BASE));
+	assert_null(segment_at(BASE));
 	put((struct gp_record){ .kind = GP_FREE_FAILED, .free_failed = { BASE, undoes, 0, 0 } });
-	assert_int_equal(told(BASE)->bytes, 20 * MIB);
+	assert_int_equal(segment_at(BASE)->bytes, 20 * MIB);
 	put((struct gp_record){
 		.kind = GP_OWNER_GONE, .aux = GP_HOW_PRIMARY_RESET, .owner_gone.owner = 42 });
 	assert_int_equal(gp_live_entries(live), 0);
@@ -553,7 +554,7 @@ static void checkpoint_carries_all_of_it(void **state)
 	uint64_t anomalies = gp_live_count(live, GP_COUNT_ANOMALIES);
 	reload();
 	assert_int_equal(pending_bytes(), MIB);
-	assert_int_equal(told(BASE + 100 * MIB)->flags, GP_LIVE_MAPPED);
+	assert_int_equal(segment_at(BASE + 100 * MIB)->flags, GP_LIVE_MAPPED);
 	const struct gp_live_used *used = &gp_live_device(live, 0)->used;
 	assert_int_equal(used->time, before.time);
 	assert_int_equal(used->free_bytes, 70 * MIB);
@@ -581,16 +582,16 @@ int main(void)
 		TEST(whatever_comes_late_ends_the_same),
 		TEST(completion_of_a_lost_free_ends_the_block),
 		TEST(one_wrong_snapshot_is_one_mismatch),
-		TEST(nobody_is_blamed_behind_a_gap),
+		TEST(a_gap_excuses_later_events),
 		TEST(segments_move_no_curve),
 		TEST(first_block_makes_an_older_segment),
 		TEST(first_block_makes_older_ranges),
-		TEST(found_block_completes_what_is_known),
-		TEST(found_block_that_comes_late_leaves_what_is_younger),
+		TEST(found_block_completes_its_entry),
+		TEST(late_found_block_leaves_younger_blocks),
 		TEST(found_blocks_of_a_late_start_enter),
 		TEST(found_segment_is_as_old_as_its_memory),
 		TEST(unmapping_cuts_ranges),
-		TEST(ranges_that_come_late_leave_what_is_younger),
+		TEST(late_ranges_leave_younger_ranges),
 		TEST(segments_end_with_their_memory),
 		TEST(checkpoint_carries_all_of_it),
 	};
