@@ -21,7 +21,7 @@ struct life {
 	uint64_t bytes, born, freed; /* launches by then */
 	int64_t born_ns, freed_ns;
 	uint64_t order, end_order; /* of events: which lived at once */
-	/* indexes in `moment`: the uses of this life, complete when the history ends */
+	/* the uses of this life in `moment`: index and number, set when the history ends */
 	size_t first_use, uses;
 	uint32_t stack;
 	bool is_freed;

@@ -101,9 +101,7 @@ struct job {
 	uint32_t table[CACHE_MOST], ring[CACHE_MOST], heap[CACHE_MOST];
 	bool is_in_table[CACHE_MOST];
 	size_t rings, heaps;
-	/*
-	 * each turn from this one on keeps a block for ever, or one turn in so many; 0: none does
-	 */
+	/* from turn leaks_from on (0: none) one in leaks_every (0: each) keeps a block for ever */
 	size_t leaks_from, leaks_every;
 	uint64_t leaked_at; /* the first time */
 	enum job_spread spread;

@@ -460,7 +460,7 @@ static void test_repetitive_records_are_padded(void **state)
 						 GP_BLOCK_RECORDS / 17 * 17, b->out, room,
 						 &b->length),
 				 GP_E_SPACE);
-	/* a reader skips more padding than that */
+	/* a reader skips more than one padding frame */
 	uint64_t got = 0;
 	encode(b, 0, GP_BLOCK_RECORDS / 17 * 17);
 	memcpy(b->out + b->length, "\x51\x2a\x4d\x18\x03\0\0\0abc", 11);

@@ -160,7 +160,7 @@ void thread_init(void)
 	__asm__ volatile("nop; nop");
 }
 
-/* A native, whole stack of it, defined since the program's start. */
+/* A complete native stack of it. The recording starts after the program was built. */
 static uint32_t define_native(struct writer *w)
 {
 	struct gp_record module[8] = { { .kind = GP_MODULE, .aux = 1 } };

@@ -63,7 +63,7 @@ static void await_done(void)
 	CHECK(is_all_written());
 }
 
-/* An event that has no order number of its own. */
+/* Requests a flush after an event that has no order number of its own. */
 static void request_behind_an_event(void)
 {
 	CHECK(gp_enter());

@@ -63,7 +63,7 @@ static void crossed(void)
 	push_of(GP_RANGE_TORCH, 0, "above");
 	CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == 2);
 	push_of(GP_RANGE_TORCH, 0, "above");
-	pop(); /* the range that opened the span, below another range */
+	pop(); /* ends the range that opened the span, below another one */
 	CHECK(!is_launch_recorded());
 	CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == 1);
 	CHECK(gp_range_pop(GP_RANGE_TORCH, 0) == 0);
