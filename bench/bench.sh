@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the measuring programs and puts their figures beside limits and anchors from the same run: medians with the
-# lowest and highest value as a table on stdout, the same as JSON in BUILD/bench.json. Costs time, not truth: it fails
-# only when a program fails.
+# Runs the measuring programs. Prints a table of their figures beside limits and anchors from the same run, and writes
+# the same as JSON to BUILD/bench.json. A figure is a median with the lowest and highest value. Exceeded limits are
+# only printed: the script fails only when a program fails.
 #	bench.sh BUILD
 set -eu
 build=$(cd "$1" && pwd)
@@ -19,7 +19,7 @@ trap end EXIT
 figures=$work/figures
 unset GPUPROF_OUTPUT
 
-# recorded NAME PROGRAM...: a run on the fake driver, its figures kept
+# recorded NAME PROGRAM...: runs PROGRAM on the fake driver and keeps its figures
 recorded() {
 	name=$1
 	shift
@@ -27,8 +27,8 @@ recorded() {
 		GPUPROF_RING=${ring:-0} GPUPROF_STACKS=${stacks:-off} "$@" >>"$figures"
 }
 
-# Instructions of the main thread for N calls (launches, or pairs of allocation and free): the difference of two N
-# leaves the start out.
+# Counts the instructions of the main thread for N calls (launches, or pairs of allocation and free). The
+# difference of two runs with different N excludes the start.
 instructions() {
 	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/callgrind-%p.gpr \
 		GPUPROF_CAPTURE_RANGE=${range:-none} GPUPROF_STACKS=${stacks:-off} \
@@ -49,7 +49,7 @@ count_instructions() {
 	command -v valgrind >/dev/null || return 0
 	added launches launch 1
 	added pairs alloc 2
-	# with stacks, which cost nothing outside of what is captured
+	# with stacks, which cost nothing while no graph is captured
 	stacks=native
 	added pairs alloc_stack 2
 	range=ctl
@@ -58,7 +58,7 @@ count_instructions() {
 	stacks='' range=''
 }
 
-# A session of our own, with the peer's event enabled.
+# An lttng session of this script, with the peer's event enabled.
 time_peer() {
 	[ -x "$build/bench/lttng_peer" ] && command -v lttng-sessiond >/dev/null || return 0
 	if ! lttng --no-sessiond list >/dev/null 2>&1; then
@@ -84,11 +84,11 @@ mixed() {
 		"$build/gpuprof" dump --bare --json --native --kind alloc "$work/$event-3.gpr" | tail -n 1 |
 		grep -o '"function"' | awk -v name="${event}_frames" 'END { print name, NR }' >>"$figures"
 }
-# Stacks of 40 frames in a thread, 24 of them native; and in the main thread, with all of the
-# interpreter's start.
+# Stacks of 40 frames, 24 of them native: in a thread, then in the main thread, where the frames of
+# the interpreter's start are added.
 time_stacks() {
 	"$build/bench/native_cost" "$build/libgpuprof-unwind.so" 2>/dev/null >>"$figures" || true
-	# its own name: `python3` may be a script
+	# the interpreter's own path: `python3` may be a script
 	python=$(python3 -c 'import ctypes, sys; print(sys.executable)' 2>/dev/null) || return 0
 	for run in 1 2 3; do
 		"$python" "$here/python_cost.py" "$build/bench/libpython_cost.so" >>"$figures" || return 0
@@ -105,7 +105,7 @@ block() {
 	env LD_LIBRARY_PATH="$build/fake/torch-2.11/lib:$build/fake" "$@" \
 		"$python" "$here/block_cost.py" "$build/bench/libblock_cost.so" "$name" "$kib" 20 >>"$figures"
 }
-# With all that is recorded by default, caches warm and cold.
+# All that is recorded by default, with warm and with cold caches.
 time_blocks() {
 	python=$(python3 -c 'import ctypes, sys; print(sys.executable)' 2>/dev/null) || return 0
 	for run in 1 2 3 4 5; do
@@ -153,15 +153,15 @@ LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work
 for file in "$here"/../tests/data/*h200*.gpr; do
 	case $file in
 	*stacks*) bytes_per_event stack_bytes_per_event "$file" ;;
-	# the others are short, or have stacks, too
+	# the other recordings are short or contain stacks
 	*gpt* | *mlp*) bytes_per_event file_bytes_per_event "$file" ;;
 	esac
 done
 bytes_per_event fake_bytes_per_event "$work/loop.gpr"
 [ -z "${BENCH_KEEP:-}" ] || cp "$figures" "$BENCH_KEEP"
 
-# NAME|UNIT|TARGET|ANCHOR|ANCHOR'S FIGURE. Memory: 32 MiB, 2 MiB a thread, 96 bytes a live allocation; definitions
-# may add the 8 MiB of GP_DEFINITIONS_BYTES. A target with an x is a multiple of the anchor's figure.
+# NAME|UNIT|TARGET|ANCHOR|ANCHOR'S FIGURE. Memory targets: 32 MiB, 2 MiB a thread, 96 bytes a live allocation;
+# definitions may add the 8 MiB of GP_DEFINITIONS_BYTES. A target with an x is a multiple of the anchor's figure.
 cat >"$work/rows" <<'END'
 launch_ns|ns added a launch|20|lttng-ust tracepoint|lttng_ns
 launch_contended_ns|ns added a launch, another thread allocating||clock_gettime and ring put|clock_ring_ns
@@ -221,7 +221,7 @@ sort -k1,1 -k2,2g "$figures" | awk -F'|' -v figures=- -v json="$build/bench.json
 	}
 	!($1 in n) { printf "%-28s %12s\n", $1, "not measured"; next }
 	{
-		# without lttng-ust the least that any recorder does
+		# without lttng-ust, the anchor is the least work that any recorder does
 		if ($5 == "lttng_ns" && !("lttng_ns" in n)) { $4 = "clock_gettime and ring put"; $5 = "clock_ring_ns" }
 		value = sprintf("%.10g", middle($1)); low = all[$1, 1]; high = all[$1, n[$1]]
 		anchor = "null"; beside = ""; anchor_value = "null"; spread = ""

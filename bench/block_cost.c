@@ -1,8 +1,8 @@
 /*
- * What a block of the caching allocator costs whose stack and details are recorded: called by
- * block_cost.py through ctypes below a chain of Python functions, and deeper in C. Times each
- * allocation and each release on its own. A job's own work fills the caches between two events. So
- * the program reads other memory before each of them, and runs as many bytes of other code. With 0
+ * Measures a block of the caching allocator when its stack and details are recorded. block_cost.py
+ * calls it through ctypes below a chain of Python functions; it goes deeper in C. It times each
+ * allocation and each release on its own. In a job, other work fills the caches between two events.
+ * So the program reads other memory before each event, and runs as many bytes of other code. With 0
  * bytes, it shows the cost with warm caches.
  */
 #include <dlfcn.h>
@@ -33,8 +33,8 @@ static double alloc_ns[STEPS_MOST], release_ns[STEPS_MOST], ns_per_tick;
 static unsigned steps;
 
 /*
- * A jump in each cache line, to a line that no prefetcher expects: a generator whose period is all
- * of them. The last one returns.
+ * A jump in each cache line. The jumps follow a generator whose period is the number of lines, so
+ * no prefetcher expects the next line. The last one returns.
  */
 static void write_code(unsigned char *code, size_t bytes)
 {
@@ -64,7 +64,7 @@ static void open_code(size_t bytes)
 	}
 }
 
-/* Twice the bytes that a step reads and runs, so that they are not in the cache themselves. */
+/* Twice the bytes that a step reads and runs, so that they are not in the cache already. */
 void block_cost_open(size_t bytes)
 {
 	void *library = dlopen("libc10.so", RTLD_NOW | RTLD_LOCAL);
@@ -80,7 +80,7 @@ void block_cost_open(size_t bytes)
 			path[i][LEVELS - 1 - 2 * k] = (uint8_t)(1 + (i >> k & 1) + 2 * k);
 }
 
-/* A job's work: other lines of other pages each time. */
+/* A job's other work: other lines of other pages each time. */
 void block_cost_elsewhere(void)
 {
 	static unsigned turn;
@@ -126,7 +126,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Lower quartiles of the steps: a busy machine only ever adds. */
+/* Lower quartiles of the steps, because a busy machine can only add time. */
 void block_cost_print(const char *name)
 {
 	qsort(alloc_ns, steps, sizeof *alloc_ns, by_value);

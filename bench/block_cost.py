@@ -1,8 +1,8 @@
-# Steps of 512 blocks, each allocated below another stack, and then released:
+# Allocates and then releases steps of 512 blocks, each below another stack:
 #	block_cost.py LIBRARY NAME KIB STEPS
-# prints what an allocation and a release take (see block_cost.c) with KIB, a power of two, of other memory read and
-# of other code run before each. On the
-# fake driver and the fake caching allocator, with and without the preload: the difference is what recording adds.
+# Prints what an allocation and a release take (see block_cost.c). KIB, a power of two, is the amount of other
+# memory read and of other code run before each. Runs on the fake driver and the fake caching allocator, with and
+# without the preload. The difference is the cost of recording.
 import ctypes
 import gc
 import sys
@@ -11,7 +11,7 @@ library = ctypes.CDLL(sys.argv[1])
 name, kib, steps = sys.argv[2].encode(), int(sys.argv[3]), int(sys.argv[4])
 EVENTS, FRAMES, WARM_UP = 512, 9, 12
 
-# one of two lines at each frame, so that each event has Python frames of its own, too
+# one of two lines at each frame, so that each event also has its own Python frames
 chain = []
 for k in range(FRAMES):
     call = f"f{k + 1}(i)" if k + 1 < FRAMES else "allocate(i)"

@@ -1,8 +1,8 @@
 /*
- * What the measuring programs share: the driver through the recorder's wrappers and past them,
- * bursts that fit into a ring, the wait until the drain thread has emptied it. Each program runs
- * under the preload on the fake driver and prints lines "figure value": a line for each time that
- * it measured, bench.sh takes the median.
+ * Shared by the measuring programs: calls to the driver through the recorder's wrappers and without
+ * them, bursts that fit into a ring, and a wait until the drain thread has emptied the ring. Each
+ * program runs under the preload on the fake driver. It prints a line "figure value" for each
+ * measurement, and bench.sh takes the median.
  */
 #ifndef BURST_H
 #define BURST_H
@@ -39,7 +39,7 @@ static inline uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* One way to the driver: through us, or past us. */
+/* One way to the driver: through the recorder or directly. */
 struct calls {
 	CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
 			   unsigned, CUstream, void **, void **);
@@ -57,7 +57,7 @@ struct bench {
 	const unsigned char *rings;
 };
 
-/* How many dynamic symbols a library has: the end of the longest chain of its GNU hash table. */
+/* Returns the number of dynamic symbols: the end of the longest chain of the GNU hash table. */
 static inline size_t symbols_of(const uint32_t *hash)
 {
 	uint32_t buckets = hash[0], first = hash[1], last = 0;
@@ -69,7 +69,7 @@ static inline size_t symbols_of(const uint32_t *hash)
 	return (size_t)last + 1;
 }
 
-/* The driver's own function, read from its symbol table: dlsym is a door. */
+/* The driver's own function, read from its symbol table, because the recorder interposes dlsym. */
 static inline void *past_the_preload(void *library, const char *symbol)
 {
 	const struct link_map *map = NULL;
@@ -91,7 +91,7 @@ static inline void *past_the_preload(void *library, const char *symbol)
 		void *found = (void *)(map->l_addr + table[i].st_value);
 		if (!table[i].st_shndx || strcmp(names + table[i].st_name, symbol) != 0)
 			continue;
-		must(found != dlsym(library, symbol)); /* else nobody is preloaded */
+		must(found != dlsym(library, symbol)); /* else the recorder is not preloaded */
 		return found;
 	}
 	must(!"the driver lacks a function");
@@ -107,7 +107,7 @@ static inline void map_rings(struct bench *b)
 	must(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1);
 	int file = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
 	must(file >= 0);
-	/* as large as it may grow: threads to come have their rings there */
+	/* as large as it may grow, because the rings of later threads are mapped there */
 	b->rings = mmap(NULL, gp_ring_offset(GP_RINGS_MAX), PROT_READ, MAP_SHARED, file, 0);
 	must(b->rings != MAP_FAILED);
 	b->control = (const struct gp_control *)(const void *)b->rings;
@@ -116,7 +116,7 @@ static inline void map_rings(struct bench *b)
 	globfree(&found);
 }
 
-/* Opens both ways to the driver; records nothing. */
+/* Opens both ways to the driver; records no event. */
 static inline void bench_open_driver(struct bench *b)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -135,8 +135,8 @@ static inline void bench_open_driver(struct bench *b)
 }
 
 /*
- * Room for further bursts in every ring. A ring's tail moves when a block is full, so it is seldom
- * quite empty.
+ * Leaves room for further bursts in every ring. A ring's tail moves only when a block is full, so
+ * the ring is rarely empty.
  */
 static inline bool has_room(const struct bench *b)
 {
@@ -151,7 +151,7 @@ static inline bool has_room(const struct bench *b)
 	return true;
 }
 
-/* The rings offer no event to wait for: looks every 100 us, gives up after 20 s. */
+/* The rings signal no event, so this looks every 100 us, and gives up after 20 s. */
 static inline void wait_for_room(const struct bench *b)
 {
 	for (int i = 0; i < 200000; i++) {
@@ -163,8 +163,8 @@ static inline void wait_for_room(const struct bench *b)
 }
 
 /*
- * As in a job, where a burst meets a drain thread that sleeps: returns at the end of a turn that
- * found all there is.
+ * Returns at the end of a drain turn that found all events. As in a job, a burst then meets a drain
+ * thread that sleeps.
  */
 static inline void wait_for_quiet(const struct bench *b)
 {
@@ -176,7 +176,7 @@ static inline void wait_for_quiet(const struct bench *b)
 	}
 }
 
-/* And records first events, so that the rings exist and this thread's has grown. */
+/* Also records first events, so that the rings exist and this thread's ring has grown. */
 static inline void bench_open(struct bench *b)
 {
 	CUmodule module;

@@ -1,6 +1,6 @@
 /*
- * What the recorder adds to a call: the same calls through the wrapper and past it, in turns, in
- * one process.
+ * Measures what the recorder adds to a call. The same calls go through the wrapper and directly to
+ * the driver, in turns, in one process.
  *	call_cost		prints launch_ns, launch_contended_ns, alloc_ns, object_ns,
  *				clock_ring_ns
  *	call_cost launches|pairs N wrapped|bare
@@ -43,7 +43,7 @@ static double time_burst(const struct burst *burst, const struct calls *calls)
 	return ns / burst->calls;
 }
 
-/* The bare call, and what the wrapper adds to it. */
+/* Prints the time of the bare call, and what the wrapper adds to it. */
 static void compare(const struct burst *burst, const char *name)
 {
 	for (unsigned i = 0; i < BLOCKS; i++) {
@@ -57,17 +57,17 @@ static void compare(const struct burst *burst, const char *name)
 	}
 }
 
-/* ---- somebody else who takes order numbers at the same time ---- */
+/* ---- another thread that takes order numbers at the same time ---- */
 
 #define RIVAL_CALLS \
-	(4 * BURST) /* more than the launches beside them need, less than a ring holds */
+	(4 * BURST) /* more than the launches beside them need, fewer than a ring holds */
 
 struct rival {
 	struct bench *bench;
 	_Atomic int wanted, is_running, is_over;
 };
 
-/* From `wanted` on until it is taken back, but never longer than its ring stands. */
+/* Records from when `wanted` is set until it is cleared, but never more than its ring holds. */
 static void *compete(void *context)
 {
 	struct rival *r = context;
@@ -86,7 +86,10 @@ static void *compete(void *context)
 	return NULL;
 }
 
-/* Nanoseconds a launch beside the rival; tries again when the rival did not run all the time. */
+/*
+ * Returns nanoseconds per launch while the rival runs; repeats when the rival did not run all the
+ * time.
+ */
 static double time_contended(struct rival *r, const struct calls *calls)
 {
 	for (;;) {
@@ -123,7 +126,7 @@ static void compare_contended(struct bench *b)
 	pthread_join(thread, NULL);
 }
 
-/* ---- the anchor: a clock and a store, the least that any recorder does ---- */
+/* ---- the anchor: a clock and a store, the least work that any recorder does ---- */
 
 static struct gp_record plain_ring[GP_RING_SLOTS];
 static _Atomic uint64_t plain_head;
@@ -150,8 +153,10 @@ static void time_clock_ring(struct bench *b)
 	}
 }
 
-/* The calls whose instructions are counted. A function of its own, because valgrind counts by name:
- * the end of the process writes what the drain thread has left, which varies. */
+/*
+ * Makes the calls whose instructions are counted. A function of its own, because valgrind counts by
+ * name: at its end the process writes the remaining events, whose number varies.
+ */
 static __attribute__((noinline)) void counted_calls(struct bench *b, const struct calls *calls,
 						    bool is_launches, unsigned number)
 {

@@ -1,8 +1,8 @@
 /*
- * A million live allocations, replaced one after the other while checkpoints are written: how many
- * memory events are lost, and how many calls take over 1 ms in bare and in recorded rounds. A call
- * that waited for the recorder has slept (a voluntary context switch); one that the kernel put off
- * the processor, or the machine itself, has not: those are counted apart.
+ * Replaces a million live allocations one after the other while checkpoints are written. Prints how
+ * many memory events are lost, and how many calls take over 1 ms in bare and in recorded rounds. A
+ * call that waited for the recorder has slept (a voluntary context switch). A call that the kernel
+ * or the virtual machine delayed has not slept. The two kinds are counted apart.
  *	checkpoint_stall LIVE
  */
 #include <sys/resource.h>

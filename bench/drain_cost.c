@@ -1,19 +1,19 @@
 /*
- * What the drain thread spends on an event: its own CPU time over a history of allocations, frees
- * and launches.
+ * Measures the drain thread's own CPU time for each event of a history of allocations, frees and
+ * launches.
  *	drain_cost LIVE EVENTS steps	a training step again and again: blocks of a caching
  *					allocator
  *	drain_cost LIVE EVENTS random	driver allocations of random sizes in random order: nothing
  *					repeats
- * LIVE blocks stay allocated all the time. Beside it: the time to write as many raw 64-byte records
- * with write(2), 64 KiB at a time.
+ * LIVE blocks stay allocated all the time. The anchor is the time to write as many raw 64-byte
+ * records with write(2), 64 KiB at a time.
  */
 #include <dirent.h>
 
 #include "../tests/fake/fake_c10.h"
 #include "burst.h"
 
-/* CPU time of the one thread that is not ours. */
+/* Returns the CPU time of the only other thread. */
 static uint64_t drain_cpu_ns(void)
 {
 	unsigned long long ns = 0;
@@ -59,7 +59,10 @@ static unsigned launch_some(const struct history *h, unsigned i)
 	return i % 3 != 0;
 }
 
-/* Every third block lives until backward, the others die at once. Returns the events made. */
+/*
+ * Every third block lives until backward, the others are freed at once. Returns the number of
+ * events.
+ */
 static uint64_t step(struct history *h)
 {
 	void *kept[STEP_BLOCKS] = { NULL };
@@ -79,7 +82,7 @@ static uint64_t step(struct history *h)
 	return made;
 }
 
-/* Blocks replaced by new ones of other sizes. */
+/* Replaces blocks by new ones of other sizes. */
 static uint64_t replace(struct history *h)
 {
 	uint64_t made = 0;
@@ -134,8 +137,8 @@ int main(int argc, char **argv)
 	const char *name = is_random ? "drain_random" : "drain";
 	uint64_t wanted = strtoull(argv[2], NULL, 10), made = 0;
 	/*
-	 * before the drain's own writes: on a virtual machine the first use of a page that the host
-	 * has yet to find costs ten times what writing to it does
+	 * before the drain's own writes: on a virtual machine, the first use of a page that the
+	 * host has not yet provided costs ten times as much as a later write
 	 */
 	printf("raw_write_ns %.2f\n", raw_write_ns(2000000));
 	bench_open(&b);

@@ -1,6 +1,6 @@
 /*
- * How fast the fragmentation curve is made: a recording read and replayed, and the largest gap of
- * each device known after every event, on one core.
+ * Measures the speed of the fragmentation curve: reads and replays a recording, and computes the
+ * largest gap of each device after every event, on one core.
  *	frag_rate FILE	prints frag_curve_events_per_s
  */
 #include <time.h>

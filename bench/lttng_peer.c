@@ -1,6 +1,6 @@
 /*
  * The peer: nanoseconds of an enabled lttng-ust tracepoint with the payload of a launch event.
- * Prints lttng_ns, or nothing when no session has the event enabled.
+ * Prints lttng_ns, or nothing when the event is not enabled in a session.
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
@@ -22,7 +22,7 @@ static double now_ns(void)
 int main(void)
 {
 	uint64_t kernel = (uint64_t)(uintptr_t)main;
-	/* the library waits for the session daemon before main: enabled now or never */
+	/* the library waits for the session daemon before main, so the event is enabled by now */
 	if (!lttng_ust_tracepoint_enabled(gpuprof_peer, launch))
 		return 77;
 	for (unsigned i = 0; i < BLOCKS; i++) {

@@ -1,4 +1,4 @@
-/* The peer's tracepoint: what a launch event holds, for lttng-ust. */
+/* The peer's lttng-ust tracepoint, with the fields of a launch event. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER gpuprof_peer
 #undef LTTNG_UST_TRACEPOINT_INCLUDE

@@ -1,13 +1,14 @@
 /*
- * Memory that the recorder adds to the target, by the kernel's own account (Pss): what a number of
- * threads and of live allocations take when recorded beyond what they took bare just before.
+ * Measures the memory that the recorder adds to the target, as the kernel counts it (Pss): what a
+ * number of threads and of live allocations take when recorded, less what they took bare just
+ * before.
  *	memory_cost NAME THREADS LIVE	prints memory_NAME_kib
  */
 #include <pthread.h>
 
 #include "burst.h"
 
-/* Enough to go round in a ring. */
+/* Enough calls to fill a ring once. */
 #define LAPS (GP_RING_SLOTS / BURST * 5 / 4)
 
 static struct bench bench;
@@ -39,10 +40,10 @@ static void *another_thread(void *unused)
 {
 	driver_use(&bench.driver, 0);
 	work(&bench.bare);
-	pthread_barrier_wait(&barrier); /* the bare measure */
+	pthread_barrier_wait(&barrier); /* the bare measurement */
 	pthread_barrier_wait(&barrier);
 	work(&bench.wrapped);
-	pthread_barrier_wait(&barrier); /* the recorded one */
+	pthread_barrier_wait(&barrier); /* the recorded measurement */
 	pthread_barrier_wait(&barrier);
 	return unused;
 }

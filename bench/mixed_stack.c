@@ -1,8 +1,8 @@
 /*
- * What an allocation costs that carries a stack of Python and native frames: called by
- * mixed_stack.py through ctypes at the end of a chain of Python functions, below which it goes
- * deeper in C. In turns through the wrapper and past it: the difference counts. Frees are not timed
- * and carry no stack.
+ * Measures an allocation that is recorded with a stack of Python and native frames. mixed_stack.py
+ * calls it through ctypes at the end of a chain of Python functions; below them it goes deeper in
+ * C. Bursts go through the wrapper and directly to the driver in turns; the figure is the
+ * difference. Frees are not timed and have no stack.
  */
 #include "burst.h"
 
@@ -62,14 +62,17 @@ static __attribute__((noinline)) void allocate_many(void *context)
 
 enum arm {
 	ONE,	       /* one stack, in a loop */
-	KNOWN_IN_TURN, /* one of KNOWN, each met often */
-	NEW,	       /* never seen; neighbours part at the outermost function in C */
-	NEW_INNER,     /* never seen; neighbours part at the innermost that they can */
+	KNOWN_IN_TURN, /* one of KNOWN, each met many times */
+	NEW,	       /* never seen; two in a row differ from the outermost function in C on */
+	NEW_INNER,     /* never seen; two in a row differ from the innermost possible function on */
 	ARMS
 };
 static const char *const arm_name[ARMS] = { "", "_of_64", "_new", "_new_inner" };
 
-/* The functions of path `number`: at BITS levels one of two twins; no two bursts have the same. */
+/*
+ * Chooses the functions of path `number`: at BITS levels one of two twins. Two bursts never have
+ * the same functions.
+ */
 static void choose(uint8_t *path, unsigned levels, enum arm arm, unsigned burst, unsigned number)
 {
 	const unsigned one = arm == NEW ? 2 * burst : arm == NEW_INNER ? burst : 0;
@@ -86,7 +89,7 @@ static int by_ticks(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of all but the highest twentieth: what a preemption lands in does not count. */
+/* The mean without the highest twentieth, which excludes events that a preemption interrupted. */
 static double mean_of_most(void)
 {
 	const unsigned most = EVENTS - EVENTS / 20;
@@ -116,7 +119,7 @@ static double burst_ns(const struct calls *calls, unsigned levels, enum arm arm,
 	return loop.ns;
 }
 
-/* The ring's memory has been touched, all rules are known, and none of the stacks that follow. */
+/* Touches the ring's memory and learns all unwind rules, with stacks that the bursts do not use. */
 static void warm_up(unsigned levels)
 {
 	struct loop loop = { &bench.wrapped, 0 };
@@ -130,7 +133,7 @@ static void warm_up(unsigned levels)
 	}
 }
 
-/* Prints NAME[_of_64, _new...]_ns for each burst, and what was lost. `levels`: functions in C. */
+/* Prints NAME[_of_64, _new...]_ns for each burst, and the lost events. `levels`: functions in C. */
 void mixed_stack_time(const char *name, unsigned levels)
 {
 	must(levels >= BITS && levels <= LEVELS_MOST);

@@ -1,9 +1,9 @@
 /*
- * What a native stack costs beside libunwind's own fast trace, in one process, in turns.
- *	native_cost [OWN_COPY]	prints a line for each time that it measured
+ * Compares the cost of a native stack with libunwind's own fast trace, in one process, in turns.
+ *	native_cost [OWN_COPY]	prints a line for each measurement
  * native_stack_ns_10, _30, _60: combinations that were never seen, with _anchor; repeat_stack_ns:
  * 64 frames; repeat_of_64_ns: 64 stacks with one start, in turn; new_start_ns: never seen, below
- * inner frames that the memo knows, with _anchor.
+ * inner frames that are in the memo, with _anchor.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -104,7 +104,7 @@ static void draw(unsigned frames, unsigned functions)
 
 static double ns_per_tick;
 
-/* Mean of the middle half: what a preemption lands in does not count, nor that ticks are coarse. */
+/* Mean of the middle half, which removes the effects of preemptions and of a coarse tick. */
 static double time_chains(unsigned number, unsigned frames, void (*leaf)(void *))
 {
 	static double ticks[CHAINS];
@@ -120,12 +120,12 @@ static double time_chains(unsigned number, unsigned frames, void (*leaf)(void *)
 	return sum / (CHAINS / 2) * ns_per_tick;
 }
 
-/* The chains are new to the memo each time: it keeps what it meets twice. */
+/* The chains are new to the memo each time, because it keeps a stack that it meets twice. */
 static void compare(unsigned frames)
 {
 	double ours[BLOCKS], anchor[BLOCKS];
 	for (unsigned block = 0; block < BLOCKS; block++) {
-		/* main and what calls it count */
+		/* main and its callers are counted */
 		unsigned below = frames - 3;
 		draw(below, PATH_FUNCTIONS);
 		double bare = time_chains(CHAINS, below, leaf_nothing);
@@ -143,7 +143,7 @@ static void compare(unsigned frames)
 		a / b);
 }
 
-/* 64 stacks that the memo holds under one key; `new` ones beside them are walked. */
+/* 64 stacks that the memo holds under one key, and `new` ones beside them that are walked. */
 static void repeat_many(void)
 {
 	double bare[BLOCKS], ours[BLOCKS];
@@ -160,7 +160,7 @@ static void repeat_many(void)
 	for (unsigned block = 0; block < BLOCKS; block++) {
 		draw(40, PATH_FUNCTIONS);
 		for (unsigned i = 0; i < CHAINS; i++)
-			memset(chains[i] + 30, 0, 10); /* the inner ten are those of a known one */
+			memset(chains[i] + 30, 0, 10); /* inner ten frames of a known stack */
 		bare[block] = time_chains(CHAINS, 40, leaf_nothing);
 		fresh[block] = time_chains(CHAINS, 40, leaf_ours) - bare[block];
 		anchor[block] = time_chains(CHAINS, 40, leaf_anchor) - bare[block];
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
 	double ns[BLOCKS];
 	void *anchor = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
 	void *copy = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : anchor;
-	anchor = anchor ? anchor : copy; /* where none is installed */
+	anchor = anchor ? anchor : copy; /* where libunwind is not installed */
 	must(anchor && copy, "libunwind is there");
 	*(void **)&unw_backtrace = dlsym(anchor, "unw_backtrace");
 	const struct gp_native_setup setup = { .depth = GP_NATIVE_DEPTH,
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
 	thread = gp_native_thread_open(&pieces);
 	must(thread != NULL, "a thread has a state");
 	ns_per_tick = tick_calibrate();
-	for (unsigned i = 0; i < 2; i++) { /* both know the code */
+	for (unsigned i = 0; i < 2; i++) { /* both have seen the code */
 		draw(60, PATH_FUNCTIONS);
 		time_chains(CHAINS, 60, leaf_ours);
 		time_chains(CHAINS, 60, leaf_anchor);

@@ -1,6 +1,6 @@
 /*
- * What a walk of the calling thread's Python frames costs, hot: loaded by python_cost.py, called at
- * several depths. Called through ctypes.CDLL, so without the GIL.
+ * Measures a walk of the calling thread's Python frames with warm caches. python_cost.py loads it
+ * and calls it at several depths, through ctypes.CDLL, so without the GIL.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ static double batch_ns(int with_identity)
 	return (double)(now_ns() - start) / BATCH;
 }
 
-/* The least of so many batches: ns for one walk, with the identities of its frames or without. */
+/* The least of several batches: ns for one walk, with the identities of its frames or without. */
 double python_cost(int with_identity, unsigned batches)
 {
 	double least = 1e9;

@@ -1,4 +1,5 @@
-# Prints what a Python frame costs in a walk: python_cost.py LIBRARY.  The slope between two depths, hot.
+# Prints what a Python frame costs in a walk: python_cost.py LIBRARY. Takes the slope between two depths,
+# with warm caches.
 import ctypes
 import sys
 
@@ -7,7 +8,7 @@ library.python_cost.restype = ctypes.c_double
 FEW, MANY = 10, 60
 
 
-# functions of their own, each in memory of its own, as in a program
+# distinct functions, each in its own memory, as in a program
 chain = ["def f%d(n, w):\n    a = n + %d\n    if n > 1:\n        return f%d(n - 1, w)\n    return cost(w, 400)\n" % (k, k, k + 1)
          for k in range(MANY)]
 scope = {"cost": library.python_cost}

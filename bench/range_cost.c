@@ -1,9 +1,10 @@
 /*
- * What a range of NVTX costs, through tables as a library of the job has them:
- *	nvtx_ns		a push or a pop, names that stay where they are
- *	range_ns	a range, its push and its pop, names written into one buffer as Python does
+ * Measures an NVTX range, called through function tables as a library of the job has them:
+ *	nvtx_ns		a push or a pop; names stay at one address
+ *	range_ns	a range, its push and its pop; names are written into one buffer as Python does
  *	registered_ns	a push or a pop in a domain, registered names and payloads
- * and each of them past us (_bare), where NVTX has no tool and looks at a pointer.
+ * Each is also measured without the recorder (_bare), where NVTX has no tool and only checks a
+ * pointer.
  */
 #include "../interpose/nvtx/nvtx_abi.h"
 #include "burst.h"
@@ -141,7 +142,7 @@ int main(int argc, char **argv)
 		registered[k] = keep(domain, text[k]);
 	}
 	memcpy(kept, word, sizeof word);
-	/* for counting instructions: so many ranges, or none */
+	/* for counting instructions: this number of ranges, or none */
 	if (argc == 2) {
 		for (int n = atoi(argv[1]); n > 0; n -= (int)RANGES)
 			plain();

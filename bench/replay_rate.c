@@ -1,6 +1,5 @@
 /*
- * How fast a recording is replayed into live state with exact peaks, on one core, and with how much
- * memory.
+ * Measures the speed and the memory of a replay into live state with exact peaks, on one core.
  *	replay_rate FILE [NAME]		prints NAME_events_per_s, NAME_peak_kib ("replay")
  */
 #include <sys/resource.h>
@@ -17,7 +16,7 @@ static double cpu_s(void)
 
 #define TIMES 5
 
-/* Seconds that one replay takes; <= 0: it failed. */
+/* Returns the seconds that one replay takes; <= 0: it failed. */
 static double replay(const char *path, double *events)
 {
 	struct gp_recording *recording;

@@ -1,6 +1,6 @@
 /*
- * What a short recorded process takes longer than a bare one, from fork to its end: constructor,
- * doors, recording, rings, thread, 200 events and the last drain.
+ * Measures how much longer a short recorded process takes than a bare one, from fork to its end:
+ * constructor, resolver, recording, rings, thread, 200 events and the last drain.
  *	start_cost LIBRARY PROGRAM...	prints start_ms, start_bare_ms
  */
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * How long the state of memory at a moment of a long recording takes, on one core: the moments at
- * 1%, 37% and 99% of its time, the slowest of them.
+ * Measures how long the reader takes to find the state of memory at a moment of a long recording,
+ * on one core. Takes the moments at 1%, 37% and 99% of its time and prints the slowest.
  *	state_at FILE		prints state_at_ms
  */
 #include <time.h>
@@ -30,7 +30,7 @@ static double look(struct gp_recording *recording, int64_t at_ns)
 	return is_there ? ms : -1;
 }
 
-/* With the opening of the file, as somebody who asks once. */
+/* Includes the opening of the file, as a single query needs it. */
 static double slowest(const char *path, uint64_t duration_ns)
 {
 	static const uint64_t percent[] = { 1, 37, 99 };

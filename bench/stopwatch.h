@@ -1,7 +1,6 @@
 /*
- * Times a few nanoseconds where they are spent: what came before has ended, what follows has not
- * begun. The start and the end of a deep chain of calls, whose branches no processor foretells, are
- * then not counted with what happens inside.
+ * Times a few nanoseconds: earlier work has ended, later work has not begun. So the time excludes
+ * the start and the end of a deep chain of calls, whose branches a processor cannot predict.
  */
 #ifndef STOPWATCH_H
 #define STOPWATCH_H

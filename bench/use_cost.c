@@ -1,7 +1,8 @@
 /*
- * What GPUPROF_TRACK_ACCESS adds to a launch: the same launches with the scan and without, in
- * turns, in one process, toggled through the control page. A kernel takes 68 words, as an average
- * one of a training step does, of which five are pointers: three of its own and two in a struct.
+ * Measures what GPUPROF_TRACK_ACCESS adds to a launch. The same launches run with the scan and
+ * without, in turns, in one process, toggled through the control page. A kernel takes 68 words, as
+ * an average one of a training step does. Five of them are pointers: three of its own and two in a
+ * struct.
  *	use_cost		prints use_scan_ns, use_copy_ns
  *	use_cost N on|off	only launches N kernels: for counting instructions
  */
@@ -31,7 +32,7 @@ static struct gp_control *open_control(const struct bench *b)
 	return page;
 }
 
-/* The drain thread obeys at its next turn. */
+/* The drain thread applies the change at its next turn. */
 static void turn_uses(const struct bench *b, struct gp_control *control, uint32_t on)
 {
 	atomic_store(&control->want_uses, on);
