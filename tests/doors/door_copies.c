@@ -1,5 +1,5 @@
 /*
- * Two copies of each library of PyTorch in one process: what a copy reports arrives at that copy,
+ * Two copies of each library of PyTorch in one process: the report of a copy arrives at that copy,
  * and its graphs run in its own engine. The first copy of c10 is closed, the second goes on.
  */
 #include "door_probe.h"

@@ -1,5 +1,7 @@
-/* Looks the driver up in its constructor: a library that the program needs is initialised before
- * any preload. */
+/*
+ * Looks up the driver in its constructor: a library that the program needs is initialised before
+ * any preload.
+ */
 #include <dlfcn.h>
 #include <stddef.h>
 

@@ -1,7 +1,8 @@
 /*
- * Calls every row, directly and through the door, with the same words in every register and stack
- * slot that an argument can be in. The driver must have been called once, with the same arguments;
- * its result and its errno must come back. It refuses, so nothing may be asked of it afterwards.
+ * Calls every row of the table, directly and through the looked-up function, with the same words in
+ * every register and stack slot that an argument can be in. The driver must have been called once,
+ * with the same arguments; its result and its errno must come back. This driver fails every call,
+ * so a test must not make further requests of it.
  */
 #include "door_probe.h"
 

@@ -1,6 +1,6 @@
 /*
- * Somebody else's preload that only exports functions of the driver and finds the next ones with
- * RTLD_NEXT. Its resolver gives a function of its own to those who ask for an old variant.
+ * A preload of another tool that only exports functions of the driver and finds the next ones with
+ * RTLD_NEXT. Its resolver returns a function of its own to requests for an old variant.
  */
 #include <dlfcn.h>
 #include <stdio.h>

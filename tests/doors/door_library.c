@@ -1,4 +1,4 @@
-/* A library that is opened RTLD_LOCAL and looks names up from where it stands. */
+/* A library that is opened RTLD_LOCAL and looks names up from its own place in the load order. */
 #include <dlfcn.h>
 #include <stddef.h>
 
@@ -20,7 +20,7 @@ int door_local(void)
 void *door_find_default(const char *name)
 {
 	void *volatile found =
-		dlsym(RTLD_DEFAULT, name); /* a tail call would come from our caller */
+		dlsym(RTLD_DEFAULT, name); /* no tail call, which would look up from our caller */
 	return found;
 }
 

@@ -1,5 +1,7 @@
-/* A program that is linked with the driver, as Triton's launchers are: its calls come in through
- * our ELF exports. */
+/*
+ * A program that is linked with the driver, as Triton's launchers are: its calls reach the recorder
+ * through the recorder's ELF exports.
+ */
 #include "door_probe.h"
 
 #include "../../interpose/driver/cuda_types.h"

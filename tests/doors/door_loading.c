@@ -1,7 +1,7 @@
 /*
- * One thread loads a library whose constructor wants a lock; the thread that holds the lock calls
- * the driver, which bare enters no loader: `call` its first call of a linked function, `resolver`
- * cuGetProcAddress long after that.
+ * One thread loads a library whose constructor takes a lock. The thread that holds the lock calls
+ * the driver, which does not enter the loader when bare. `call`: its first call of a linked
+ * function; `resolver`: cuGetProcAddress long after that.
  */
 #include "door_probe.h"
 

@@ -1,6 +1,6 @@
 /*
- * Somebody else's malloc, as profilers of the host's memory have it: finds libc's with dlsym when
- * it is first called. Ends the process when that look-up allocates.
+ * A malloc of another tool, as profilers of host memory have it: finds libc's with dlsym when it is
+ * first called. Ends the process when that look-up allocates.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Another preload, behind us: it answers requests for device memory with managed memory, through an
- * ordinary linked call. Its frame is as small as can be.
+ * Another preload, behind the recorder: it answers requests for device memory with managed memory,
+ * through an ordinary linked call. Its stack frame is as small as possible.
  */
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /*
- * Calls the driver through linked references and through its resolver, and prints what the preload
+ * Calls the driver through linked references and through its resolver. Prints what the preload
  * object did meanwhile: fork handlers, mappings, files, keys, signal handlers, libraries and
  * variables.
  */

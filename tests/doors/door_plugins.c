@@ -1,4 +1,4 @@
-/* Opens the plugin of door_shim.c and prints what its pseudo handles lead to. */
+/* Opens the plugin of door_shim.c and prints which functions its pseudo handles find. */
 #include "door_probe.h"
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
- * Looks functions up through one door, in the way that its argument names, and prints what it
- * found. What it prints must not depend on whether we are preloaded; whose function it was given is
- * checked here when PROBE_OURS is set: "1" every row must be ours, "0" nothing must be.
+ * Looks functions up through one entry point, which its argument names, and prints what it found.
+ * The output must not depend on whether the recorder is preloaded. With PROBE_OURS set, the probe
+ * also checks the owner of each function: with "1" every row must be the recorder's, with "0" none.
  */
 #include "door_probe.h"
 
@@ -39,7 +39,7 @@ static const char *const names[] = {
 	"",
 };
 
-/* For a result that was looked up and for nothing but that: the error must be of this look-up. */
+/* For the result of one look-up: a reported error must be of this look-up. */
 static void print_found(const char *how, const char *name, const void *found)
 {
 	const char *error = dlerror();
@@ -91,7 +91,7 @@ static void probe_driver(void)
 	void *driver = open_driver(RTLD_LOCAL);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		print_found("driver", names[i], dlsym(driver, names[i]));
-	/* a success clears the error of a failure that nobody asked about */
+	/* a success clears the error of an earlier failure that was not read */
 	dlsym(driver, "cuDoesNotExist");
 	print_found("driver after a failure", "cuMemAlloc_v2", dlsym(driver, "cuMemAlloc_v2"));
 }
@@ -125,8 +125,7 @@ static void probe_rows(void)
 	check_symbol("cuInit", driver, false);
 }
 
-/* Opened, closed and opened again: whatever address the driver has now, its functions are routed.
- */
+/* Opened, closed and opened again: the driver's functions are routed at its new address, too. */
 static void probe_reopen(void)
 {
 	for (int i = 0; i < 3; i++) {
@@ -138,8 +137,10 @@ static void probe_reopen(void)
 
 /* ---- the requests of the CUDA runtime ---- */
 
-/* Prints what a request is answered with, and checks whose it is; `exact` is NULL where the driver
- * may lack it. */
+/*
+ * Prints the answer to a request and checks who owns it; `exact` is NULL where the driver may lack
+ * the function.
+ */
 static void check_request(const char *name, int version, int flags, const char *exact, int result,
 			  const void *found, int status)
 {
@@ -190,7 +191,7 @@ static void probe_requests(bool is_exact)
 		MUST(!get || !get_old || found == found_old, "%s: the two resolvers differ",
 		     r->name);
 	}
-	/* what a wrong caller is told is the driver's business */
+	/* the driver decides what it returns to a wrong caller */
 	void *found = &found;
 	if (get) {
 		printf("too new: %d\n", get("cuMemAlloc", &found, 99000, 0, NULL));
@@ -200,8 +201,10 @@ static void probe_requests(bool is_exact)
 	}
 }
 
-/* The runtime asks the resolver for the resolver: what it gets must be the door again, with the
- * right arity. */
+/*
+ * The runtime requests the resolver from the resolver. It must get the recorder's resolver again,
+ * with the right number of arguments.
+ */
 static void probe_self(void)
 {
 	void *driver = open_driver(RTLD_LOCAL), *first = NULL, *second = NULL, *third = NULL;
@@ -221,8 +224,10 @@ static void probe_self(void)
 		     "a self-lookup leads past us");
 }
 
-/* The driver that looks itself up must not be given our function: it would call itself through us
- * for ever. */
+/*
+ * When the driver looks itself up, it must not get the recorder's function: it would call itself
+ * through the recorder in an endless loop.
+ */
 static void probe_inside(void)
 {
 	void *driver = open_driver(RTLD_LOCAL);
@@ -234,7 +239,9 @@ static void probe_inside(void)
 	MUST(!is_ours(look_up("cuGetProcAddress_v2")), "the driver was given our resolver");
 }
 
-/* A library with stubs in front of the driver: its allocation is ours to see, once. */
+/*
+ * A library with stubs in front of the driver: the recorder must see its allocation exactly once.
+ */
 static void probe_stubs(void)
 {
 	void *stubs = dlopen("libdoor_stubs.so", RTLD_NOW | RTLD_GLOBAL);
@@ -248,7 +255,7 @@ static void probe_stubs(void)
 		MUST(is_ours(*found), "the stub leads past us");
 }
 
-/* ---- many at once, and forks among them ---- */
+/* ---- many threads at once, and forks among them ---- */
 
 #define THREADS 8
 static pthread_barrier_t barrier;
@@ -265,9 +272,11 @@ static void *race(void *argument)
 	return NULL;
 }
 
-/* A child of a fork in the middle of the others' first look-ups can look up. It has the driver open
- * already or opens it: whether glibc's own lock was held at the fork is not our business, so the
- * parent forks holding none of it. */
+/*
+ * A child that is forked during the other threads' first look-ups can still look up. It has the
+ * driver open already or opens it. The recorder cannot know whether glibc's own lock was held at
+ * the fork, so the parent forks without a lock of its own.
+ */
 static void probe_race(void)
 {
 	pthread_t thread[THREADS];

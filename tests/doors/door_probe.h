@@ -1,4 +1,4 @@
-/* What the probes share: whose function is it, and how a broken promise ends the probe. */
+/* Shared by the probes: finds the owner of a function, and ends the probe when a check fails. */
 #ifndef DOOR_PROBE_H
 #define DOOR_PROBE_H
 

@@ -1,6 +1,6 @@
 /*
  * A program that gets the driver as the CUDA runtime does: dlopen, dlsym of the resolver, and the
- * rest from that. Once more with the driver that its argument names.
+ * other functions from the resolver. Then once more with the driver that its argument names.
  */
 #include "door_probe.h"
 

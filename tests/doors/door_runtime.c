@@ -1,4 +1,4 @@
-/* The static CUDA runtime on whatever driver there is: what it reports must not depend on us. */
+/* The static CUDA runtime on the machine's driver: its results must not depend on the recorder. */
 #include <stdio.h>
 
 #include <cuda_runtime_api.h>

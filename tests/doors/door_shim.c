@@ -1,5 +1,7 @@
-/* A library in front of the driver that the door_plugin is linked with; with PLUGIN, that plugin:
- * opened RTLD_LOCAL, it looks the driver up by a pseudo handle. */
+/*
+ * A library in front of the driver with which door_plugin is linked. With PLUGIN it is that plugin:
+ * opened RTLD_LOCAL, it looks up the driver by a pseudo handle.
+ */
 #include <dlfcn.h>
 #include <stddef.h>
 

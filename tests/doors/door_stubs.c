@@ -1,6 +1,6 @@
 /*
- * A library that brings names of the driver of its own, opened RTLD_GLOBAL: each leads to the
- * driver that the library opens itself when it is first called, as XLA's stubs do.
+ * A library with own functions under names of the driver, opened RTLD_GLOBAL. Each calls the
+ * driver, which the library opens at the first call, as XLA's stubs do.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
  * A profiler in the manner of Nsight Compute's injection: a preload that exports driver functions
- * and dlopen. Who opens the driver gets this library's handle, who asks its resolver gets functions
- * that nobody exports. Its constructor looks a function of the driver up; a call of one of its
- * functions before that constructor has ended ends the process, as the profiler does.
+ * and dlopen. Its dlopen returns this library's handle for the driver. Its resolver returns
+ * functions that are not exported. Its constructor looks up a function of the driver. A call of one
+ * of its functions before that constructor has ended ends the process, as in the real profiler.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

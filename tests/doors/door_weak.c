@@ -1,6 +1,6 @@
 /*
- * Calls the driver through weak references, on a machine that has none. With LINKED it is linked
- * with a driver that lacks what they name, which OLD_DRIVER makes.
+ * Calls the driver through weak references, on a machine without a driver. With LINKED it is linked
+ * with a driver that lacks the functions, which OLD_DRIVER makes.
  */
 #include <stddef.h>
 #include <stdio.h>

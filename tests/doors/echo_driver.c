@@ -1,6 +1,6 @@
 /*
- * A libcuda.so.1 that refuses every row and keeps what it was called with: how often, and a hash of
- * all arguments, each in its own width. Nothing of it can be called by cuGetProcAddress.
+ * A libcuda.so.1 that fails every row and keeps what it was called with: how often, and a hash of
+ * all arguments, each in its own width. Its cuGetProcAddress finds no function.
  */
 #include "echo_driver.h"
 
@@ -48,7 +48,7 @@ static void add(const void *argument, size_t bytes)
 		errno = ECHO_ERRNO;               \
 		return ECHO_RESULT;               \
 	}
-/* Whatever their arguments: the caller removes them. */
+/* Arguments do not matter: the caller removes them. */
 #define CALL(symbol, parameters)                   \
 	CUresult symbol(void);                     \
 	CUresult symbol(void)                      \
@@ -60,7 +60,7 @@ static void add(const void *argument, size_t bytes)
 #undef CUDA
 #undef CALL
 
-/* Its own functions, whatever stands in front of its exports. */
+/* Its own functions, also when another library is in front of its exports. */
 #define CUDA(symbol, parameters, arguments, hook) \
 	extern __typeof__(symbol) own_##symbol    \
 		__attribute__((alias(#symbol), visibility("hidden")));

@@ -1,20 +1,20 @@
-/* What the refusing driver kept of the last calls. */
+/* What the failing driver recorded of the last calls. */
 #ifndef ECHO_DRIVER_H
 #define ECHO_DRIVER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define ECHO_RESULT 719 /* no code that anybody gives a meaning to */
+#define ECHO_RESULT 719 /* an error code without a meaning */
 #define ECHO_ERRNO 4711
 
 struct echo {
 	const char *last;
-	unsigned calls, others; /* of rows; of what we call ourselves */
+	unsigned calls, others; /* calls of rows; calls that the recorder makes itself */
 	uint64_t hash;
 };
 
-/* Enough words for the registers and the stack of any row: one takes 64 bytes by value. */
+/* Enough words for the registers and the stack of any row: one row takes 64 bytes by value. */
 typedef int echo_function(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
 			  uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
 			  uint64_t, uint64_t);

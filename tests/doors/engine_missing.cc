@@ -1,4 +1,4 @@
-// Calls autograd's engine where no library has one: the preloaded object stands in front of it.
+// Calls autograd's engine where no library has one: the preload object stands in front of it.
 #include <cstdio>
 #include <stdexcept>
 
