@@ -1,8 +1,7 @@
 /*
  * How victims and the fake allocator reach the driver: dlopen("libcuda.so.1"), then
  * cuGetProcAddress_v2 as the CUDA runtime does, or dlsym with exact names as Triton and cuFFT do.
- * Declares the few types that they need by itself, so that nothing of gpuprof decides what a
- * caller of the driver looks like.
+ * Declares the few types that they need itself, so that the callers do not depend on gpuprof.
  */
 #ifndef DRIVER_DOOR_H
 #define DRIVER_DOOR_H

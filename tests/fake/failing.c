@@ -1,8 +1,9 @@
 /*
- * Preloaded beside the library under test: makes the N-th system function that it calls fail, and
- * only those that it calls itself (the return address tells). FAILING_CALL=N: that one.
- * FAILING_FROM=N: that one and all after it. FAILING_HANG=NAME: its calls of that function never
- * return. FAILING_SLOW=NAME: each of them takes 10 ms. FAILING_COUNT=FILE: gets a line a call.
+ * Preloaded beside the library under test: makes the N-th system function that it calls fail. Calls
+ * by others are not counted; the return address shows the caller. FAILING_CALL=N: only that call
+ * fails. FAILING_FROM=N: that call and all later ones. FAILING_HANG=NAME: its calls of that
+ * function never return. FAILING_SLOW=NAME: each of them takes 10 ms. FAILING_COUNT=FILE: gets a
+ * line a call.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -62,7 +63,9 @@ static void init(void)
 	dl_iterate_phdr(find_library, NULL);
 }
 
-/* Opened anew each time: the library closes the descriptors that its own thread inherits. */
+/*
+ * Opened again each time, because the library closes the descriptors that its own thread inherits.
+ */
 static void log_call(unsigned long call, const char *name, bool fails)
 {
 	char line[80];
@@ -95,7 +98,7 @@ static bool must_fail(const void *caller, const char *name, int error)
 	return fails;
 }
 
-/* FAIL(result, name, (parameters), (arguments), error, what a failure returns) */
+/* FAIL(result, name, (parameters), (arguments), error, value that a failure returns) */
 #define FAIL(type, name, parameters, arguments, error, failure)           \
 	type name parameters;                                             \
 	type name parameters                                              \
@@ -133,7 +136,7 @@ FAIL(int, unshare, (int flags), (flags), EPERM, -1)
 FAIL(int, fstatfs, (int fd, struct statfs *out), (fd, out), EIO, -1)
 FAIL(int, statfs, (const char *path, struct statfs *out), (path, out), EIO, -1)
 
-/* variadic in libc: defined under other names, since the third argument is passed on in any case */
+/* variadic in libc: defined under other names, because the third argument is always passed on */
 int any_open(const char *path, int flags, unsigned mode) __asm__("open");
 int any_openat(int at, const char *path, int flags, unsigned mode) __asm__("openat");
 int any_fcntl(int fd, int command, void *argument) __asm__("fcntl");

@@ -6,7 +6,7 @@
 #include "fake_contexts.h"
 #include "fake_streams.h"
 
-/* Real drivers give memory out in 512 bytes. */
+/* Real drivers allocate in units of 512 bytes. */
 static inline uint64_t fake_round(uint64_t bytes)
 {
 	return (bytes + 511) & ~511ull;
@@ -78,7 +78,7 @@ static inline CUresult fake_cuMemFree_v2(CUdeviceptr address)
 	return fake_free(address);
 }
 
-/* Addresses of 32 bits: no driver has had them since 3.2, and neither have we. */
+/* Addresses of 32 bits: drivers have had none since 3.2, and gpuprof does not support them. */
 static inline CUresult fake_cuMemAlloc(CUdeviceptr_v1 *address, unsigned int bytes)
 {
 	(void)address, (void)bytes;
@@ -353,7 +353,7 @@ static inline CUresult fake_cuMipmappedArrayDestroy(CUmipmappedArray array)
 	return fake_array_destroy(array);
 }
 
-/* ---- memory of others: an exported handle carries what an import needs ---- */
+/* ---- memory of others: an exported handle contains the data for an import ---- */
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
 {
@@ -430,7 +430,7 @@ fake_cuExternalMemoryGetMappedBuffer(CUdeviceptr *address, CUexternalMemory memo
 	const struct fake_object *object = GET(memory, FAKE_EXTERNAL);
 	if (!object || descriptor->offset + descriptor->size > object->bytes)
 		return object ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-	/* freed with cuMemFree, as the real one; costs no memory of the device */
+	/* freed with cuMemFree, as with the real driver; takes no memory of the device */
 	return fake_alloc(address, descriptor->size, FAKE_BUFFER);
 }
 

@@ -1,6 +1,6 @@
 /*
- * The blocks of the fake caching allocator: segments from the driver, split and merged, growing
- * where they are expandable, freed late where other streams use them. The device's mutex is held.
+ * The blocks of the fake caching allocator: segments from the driver, split and merged. Expandable
+ * segments grow; blocks in use by other streams are freed later. The device's mutex is held.
  */
 #ifndef FAKE_BLOCKS_H
 #define FAKE_BLOCKS_H
@@ -30,11 +30,11 @@ struct block {
 	struct pool *pool;
 	uint64_t requested;
 	bool is_allocated, is_mapped;
-	bool is_used_elsewhere; /* by other streams: freed, it stays until finish_uses */
+	bool is_used_elsewhere; /* uses by other streams: the freed block stays until finish_uses */
 	struct block *next_pending;
 };
 
-/* As the driver gave it. */
+/* A segment, as the driver allocated it. */
 struct segment {
 	struct block *first;
 	struct segment *next;
@@ -49,7 +49,7 @@ struct pool {
 	struct segment *segments;
 };
 
-/* Of which a free block is handed out again only in its own. */
+/* A pool of a stream: a free block is reused only in its own pool. */
 struct arena {
 	uint64_t stream, id[2];
 	struct pool pool[POOLS];
@@ -69,7 +69,7 @@ struct device {
 static struct device devices[DEVICES];
 static struct driver driver;
 static bool is_expandable;
-static fake_trace_function *tracer; /* NULL: nobody is told more than the reports */
+static fake_trace_function *tracer; /* NULL: only the reports, no trackers */
 
 static void trace(const struct pool *pool, enum fake_trace_action action, uint64_t address,
 		  uint64_t bytes)
@@ -139,7 +139,7 @@ static void free_list_drop(struct block *b)
 		b->free_next->free_before = b->free_before;
 }
 
-/* Cuts `b` to `bytes`; the rest becomes its new right neighbour, in the same state, on no list. */
+/* Cuts `b` to `bytes`. The rest becomes its right neighbour, in the same state and on no list. */
 static struct block *split(struct block *b, uint64_t bytes)
 {
 	struct block *rest = block_new(b->pool, b->address + bytes, b->bytes - bytes);
@@ -153,7 +153,7 @@ static struct block *split(struct block *b, uint64_t bytes)
 	return rest;
 }
 
-/* Takes the right neighbour of `b`, which is on no list, into `b`. */
+/* Merges the right neighbour of `b`, which must be on no list, into `b`. */
 static void absorb_after(struct block *b)
 {
 	struct block *gone = b->after;
@@ -169,7 +169,7 @@ static bool is_free(const struct block *b)
 	return b && b->is_mapped && !b->is_allocated && !b->is_used_elsewhere;
 }
 
-/* A free block that is on no list joins its free neighbours and the list. */
+/* Merges a free block that is on no list with its free neighbours, and adds it to the list. */
 static struct block *settle(struct block *b)
 {
 	if (is_free(b->after)) {
@@ -244,7 +244,7 @@ static bool map_granules(struct device *d, uint64_t address, uint64_t bytes, uin
 	return driver.cuMemSetAccess(address, bytes, &access, 1) == CUDA_SUCCESS;
 }
 
-/* Maps enough of an unmapped block, and joins it to a free left neighbour. */
+/* Maps enough of an unmapped block, and merges it with a free left neighbour. */
 static struct block *expand(struct pool *pool, uint64_t bytes)
 {
 	struct device *d = pool->device;
@@ -339,7 +339,7 @@ static void empty_pool(struct pool *pool)
 		if (!b->before && !b->after)
 			release_segment(b);
 	}
-	/* unmapping changes neighbours: look again from the start until nothing is left to do */
+	/* unmapping changes neighbours, so the loop starts again until no block is left */
 	for (struct block *b = pool->expandable; b; b = next) {
 		next = b->after;
 		uint64_t reserved = d->reserved;
@@ -350,7 +350,7 @@ static void empty_pool(struct pool *pool)
 	}
 }
 
-/* ---- frees that other streams hold up ---- */
+/* ---- frees that wait for other streams ---- */
 
 static void complete(struct block *b)
 {

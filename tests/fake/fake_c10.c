@@ -1,9 +1,9 @@
 /*
- * A caching allocator in PyTorch's manner for machines without a GPU: rounds to 512 bytes, takes
- * small (2 MiB) and large (20 MiB) segments from the driver as the CUDA runtime would, splits and
- * merges blocks, and reports each block, mutex held, through its own PLT to the c10 profiler hooks
- * that it exports. Keeps exact totals and peaks: the oracle of every test of tier A. Built as
- * libc10.so.
+ * A caching allocator in PyTorch's manner for machines without a GPU. It rounds to 512 bytes, takes
+ * small (2 MiB) and large (20 MiB) segments from the driver as the CUDA runtime would, and splits
+ * and merges blocks. It reports each block, with its mutex held, through its own PLT to the c10
+ * profiler hooks that it exports. Its exact totals and peaks are the reference of every test that
+ * needs no GPU. Built as libc10.so.
  */
 #include "fake_c10.h"
 
@@ -29,7 +29,8 @@ struct device_word {
 #define ORIGINAL __attribute__((visibility("default"), noinline))
 
 /*
- * other names for the same symbols: the compiler cannot bind these calls to the definitions below
+ * other names for the same symbols, so that the compiler cannot bind these calls to the definitions
+ * below
  */
 extern void report_through_plt(void *, int64_t, size_t, size_t, struct device_word) __asm__(REPORT);
 extern void report_oom_through_plt(int64_t, size_t, size_t, struct device_word) __asm__(REPORT_OOM);
@@ -116,7 +117,7 @@ struct lister {
 	void *context;
 };
 
-/* From `b` to the end of its segment, or of what is mapped there without a gap. */
+/* Bytes from `b` to the end of its segment, or to the first gap in what is mapped there. */
 static const struct block *list_range(const struct lister *to, const struct block *b)
 {
 	uint64_t bytes = 0;
@@ -148,7 +149,7 @@ static void list_locked(int device, fake_list_segment *segment, fake_list_block 
 		}
 }
 
-/* The libraries that PyTorch has beside this one, where this one lies in such a package. */
+/* Loads the libraries that PyTorch has beside this one, if this one lies in such a package. */
 static void open_tracer(void)
 {
 	static const struct fake_trace_host host = { with_lock_held, fraction, list_locked };
@@ -166,7 +167,7 @@ static void init(void)
 		fprintf(stderr, "fake c10: no driver\n");
 		exit(70);
 	}
-	/* as PyTorch's: its callbacks come back with the lock held */
+	/* as in PyTorch: its callbacks call back with the lock held */
 	pthread_mutexattr_t recursive;
 	pthread_mutexattr_init(&recursive);
 	pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
@@ -244,7 +245,10 @@ static void *allocate_locked(struct device *d, struct arena *arena, size_t bytes
 	return (void *)(uintptr_t)b->address;
 }
 
-/* As a framework fills its first parameter: outside the lock. Not with FAKE_TORCH_COPIES=off. */
+/*
+ * Copies to the device as a framework fills its first parameter, outside the lock. Not with
+ * FAKE_TORCH_COPIES=off.
+ */
 static void copy_first(void *block, size_t bytes)
 {
 	static _Atomic bool is_copied;
@@ -307,7 +311,7 @@ static void finish_uses(int device)
 	pthread_mutex_unlock(&d->mutex);
 }
 
-/* Only what trackers are told of it: the active bytes, of a single pool if it is not 0. */
+/* Active bytes as the trackers' reports give them; of a single pool if it is not 0. */
 static void snapshot(int device, uint64_t user_pool)
 {
 	struct device *d = lock(device);

@@ -1,9 +1,9 @@
 /*
- * libc10_cuda.so: the objects that stand in front of the fake caching allocator (fake_c10.c) as
- * PyTorch's classes do, and its trace trackers. FAKE_TORCH_ALLOCATOR chooses what `allocator`
- * points to: native; async (another class of this library); heap (made at run time);
- * foreign_slots (functions of another library); loose_table (a table that can be written).
- * FAKE_TORCH_SNAPSHOT makes its snapshots wrong: see choose_wrong.
+ * libc10_cuda.so: the objects in front of the fake caching allocator (fake_c10.c), as PyTorch's
+ * classes are, and its trace trackers. FAKE_TORCH_ALLOCATOR chooses what `allocator` points to:
+ * native; async (another class of this library); heap (made at run time); foreign_slots (functions
+ * of another library); loose_table (a table that can be written). FAKE_TORCH_SNAPSHOT makes its
+ * snapshots wrong: see choose_wrong.
  */
 #include "fake_torch.hh"
 
@@ -47,7 +47,7 @@ static void list_segment(void *context, uint64_t address, uint64_t bytes, uint64
 
 static void list_block(void *context, const struct fake_listed_block *block)
 {
-	/* held by the allocator, too, as what is kept of an allocation is */
+	/* the allocator also holds a reference, as with PyTorch's record of an allocation */
 	static const auto kept = std::make_shared<int>(1);
 	SegmentInfo &segment = static_cast<std::vector<SegmentInfo> *>(context)->back();
 	BlockInfo one = {};
@@ -82,9 +82,8 @@ static void list_locked(void *argument)
 }
 
 /*
- * odd, huge: a vector that is none; short: blocks that do not fill their segment; flags: allocated
- * but not active; sums: one segment is missing, so it
- * is not what was reported.
+ * odd, huge: not a valid vector; short: blocks that do not fill their segment; flags: allocated but
+ * not active; sums: one segment is missing, so it differs from what was reported.
  */
 static void choose_wrong(SnapshotInfo *snapshot)
 {
@@ -182,7 +181,7 @@ static void trace(int device, int action, uint64_t address, uint64_t bytes, uint
 		return;
 	TraceEntry entry = {};
 	entry.action_ = static_cast<TraceEntry::Action>(action);
-	/* as PyTorch's snapshots do: they name device 0 whatever device they are of */
+	/* as in PyTorch's snapshots, which always name device 0 */
 	entry.device_ = static_cast<int8_t>(action == FAKE_TRACE_SNAPSHOT ? 0 : device);
 	entry.addr_ = address;
 	entry.stream_ = reinterpret_cast<void *>(stream);

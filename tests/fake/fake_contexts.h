@@ -1,5 +1,7 @@
-/* The fake driver's devices and contexts: primary and created ones, green ones, each thread's stack
- * of current ones. */
+/*
+ * The fake driver's devices and contexts: primary, created and green ones, and each thread's stack
+ * of current contexts.
+ */
 #ifndef FAKE_CONTEXTS_H
 #define FAKE_CONTEXTS_H
 
@@ -291,7 +293,7 @@ static inline CUresult fake_cuCtxPopCurrent_v2(CUcontext *context)
 	return fake_pop(context);
 }
 
-/* ---- contexts come and go ---- */
+/* ---- creation and destruction of contexts ---- */
 
 static CUresult fake_context_create(CUcontext *context, unsigned int flags, CUdevice device)
 {
@@ -331,7 +333,7 @@ static inline CUresult fake_cuCtxCreate_v4(CUcontext *context, CUctxCreateParams
 	return fake_context_create(context, flags, device);
 }
 
-/* Lock held. Memory, streams and modules of the context are gone with it. */
+/* Lock held. Also frees memory, streams and modules of the context. */
 static void fake_context_empty(struct fake_object *context)
 {
 	fake_give_all(context);
@@ -388,7 +390,7 @@ static inline CUresult fake_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevic
 	return *context ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* A reset empties the context and keeps its handle, as does the last release. */
+/* A reset empties the context and keeps its handle, and so does the last release. */
 static CUresult fake_primary_release(CUdevice device, bool is_reset)
 {
 	if (!fake_is_device(device))

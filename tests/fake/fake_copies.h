@@ -1,4 +1,4 @@
-/* The rows of copies and fills. There is no memory: they only look whether somebody may copy. */
+/* The rows of copies and fills. There is no memory: they only check whether the caller may copy. */
 #ifndef FAKE_COPIES_H
 #define FAKE_COPIES_H
 
@@ -18,7 +18,7 @@ static CUresult copy_nothing(CUdeviceptr device, size_t bytes)
 	return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Either side may be the host's. */
+/* Source or destination may be host memory. */
 static CUresult copy_any(CUdeviceptr to, CUdeviceptr from)
 {
 	return to && from && fake_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

@@ -1,7 +1,7 @@
 /*
- * The fake driver's ground: error numbers, the one lock, objects behind handles, the calling
- * thread's state, faults on demand and counts of calls. Included by fake_cuda.c only, in front of
- * the other fake_*.h.
+ * Shared by all parts of the fake driver: error numbers, the one lock, objects behind handles, the
+ * calling thread's state, requested faults and counts of calls. Only fake_cuda.c includes it,
+ * before the other fake_*.h.
  */
 #ifndef FAKE_CORE_H
 #define FAKE_CORE_H
@@ -54,7 +54,7 @@ struct fake_function {
 };
 static struct fake_function fake_functions[FAKE_ROWS];
 
-/* What the environment asked for. */
+/* Settings from the environment. */
 static struct {
 	int devices;
 	int version;
@@ -63,8 +63,10 @@ static struct {
 	_Atomic unsigned free_us;
 } fake_setup = { .devices = 2, .version = 13000, .device_bytes = 8ull << 30 };
 
-/* ---- the lock: held for tens of nanoseconds, also across a fork so that the child finds
- * everything whole ---- */
+/*
+ * ---- the lock: held for tens of nanoseconds, also across a fork, so that the child finds
+ * consistent data ----
+ */
 
 static _Atomic uint32_t fake_lock_word;
 
@@ -85,8 +87,9 @@ static inline void fake_unlock(void)
 	atomic_store_explicit(&fake_lock_word, 0, memory_order_release);
 }
 
-/* ---- objects: what handles point to. A destroyed one's address goes to the next of the same kind.
- * ---- */
+/*
+ * ---- objects behind handles; a new object takes the address of a destroyed one of its kind ----
+ */
 
 enum fake_kind {
 	FAKE_NOTHING,
@@ -151,7 +154,7 @@ static void fake_delete(struct fake_object *object)
 	fake_unused[kind] = object;
 }
 
-/* NULL: the handle was none. */
+/* NULL: the handle was not valid. */
 static inline CUresult fake_destroy(struct fake_object *object)
 {
 	if (!object)
@@ -162,7 +165,7 @@ static inline CUresult fake_destroy(struct fake_object *object)
 	return CUDA_SUCCESS;
 }
 
-/* The object behind a handle; NULL when it is none of that kind. */
+/* The object behind a handle; NULL when it has another kind or is not valid. */
 static inline struct fake_object *fake_get(uintptr_t handle, enum fake_kind kind)
 {
 	uintptr_t offset = handle - (uintptr_t)fake_arena;
@@ -187,7 +190,10 @@ static struct fake_thread *_Atomic fake_threads;
 static _Thread_local struct fake_thread *fake_own __attribute__((tls_model("initial-exec")));
 static pthread_key_t fake_thread_end;
 
-/* A thread ends: its counts stay, its context stack goes, a later thread takes the block over. */
+/*
+ * Called at a thread's end: keeps its counts, drops its context stack, and leaves the block for a
+ * later thread.
+ */
 static void fake_end_thread(void *thread)
 {
 	struct fake_thread *t = thread;
@@ -231,17 +237,17 @@ static inline struct fake_object *fake_current(void)
 	return fake_likely(t->depth != 0) ? t->stack[t->depth - 1] : NULL;
 }
 
-/* ---- faults on demand ---- */
+/* ---- requested faults ---- */
 
 #define FAKE_FAULTS 16
 static struct {
 	enum fake_row row;
-	uint64_t number; /* the call that fails, counted over all threads; 0: each */
+	uint64_t number; /* number of the call that fails, counted over all threads; 0: each call */
 	int code;
 	_Atomic uint64_t calls;
 } fake_faults[FAKE_FAULTS];
 static unsigned fake_faults_used;
-/* not 0: cuInit was not called yet, or there are faults */
+/* not 0: cuInit was not called yet, or faults are requested */
 static _Atomic uint32_t fake_attention = 1;
 static _Atomic bool fake_is_initialised;
 
@@ -274,7 +280,7 @@ static __attribute__((noinline, cold)) CUresult fake_enter_slow(enum fake_row ro
 	return CUDA_SUCCESS;
 }
 
-/* Each function begins here. Other than CUDA_SUCCESS: it returns that. */
+/* Each function begins with this call, and returns its result unless it is CUDA_SUCCESS. */
 static inline CUresult fake_enter(enum fake_row row)
 {
 	uint64_t *calls = &fake_self()->calls[row];

@@ -1,19 +1,19 @@
 /*
- * A libcuda.so.1 for machines without a GPU: every row of cuda_api.def, and what programs need
- * around them, working on addresses instead of memory. It counts, fails on demand and hands freed
- * addresses on at once. Environment:
+ * A libcuda.so.1 for machines without a GPU: every row of cuda_api.def, and the other functions
+ * that programs need. It works on addresses instead of memory. It counts calls, fails on request
+ * and reuses freed addresses at once. Environment:
  *
- *   FAKE_CUDA_DEVICES    how many (2; 0: cuInit says that there is none)
+ *   FAKE_CUDA_DEVICES    number of devices (2; 0: cuInit reports that there is none)
  *   FAKE_CUDA_BYTES      memory of each (8 GiB)
  *   FAKE_CUDA_VERSION    of the driver (13000): newer functions do not exist
  *   FAKE_CUDA_MISSING    SYMBOL,SYMBOL...: these do not exist either
  *   FAKE_CUDA_FAIL       SYMBOL:NUMBER[:CODE],...: that call fails (0: each) with CODE (2)
  *   FAKE_CUDA_FAILED     file to which each such failure adds a line, the symbol
- *   FAKE_CUDA_LAUNCH_NS  what a launch takes
- *   FAKE_CUDA_FREE_US    what a free takes
+ *   FAKE_CUDA_LAUNCH_NS  duration of a launch
+ *   FAKE_CUDA_FREE_US    duration of a free
  *
- * Each row has a body fake_SYMBOL in one of the headers: a new row without one does not compile.
- * Must not include anything of gpuprof's but the table and its types.
+ * Each row has a body fake_SYMBOL in one of the headers: a new row without one does not compile. Of
+ * gpuprof it may include only the table and its types.
  */
 #include "fake_core.h"
 
@@ -41,7 +41,7 @@
 #undef CUDA
 #undef CALL
 
-/* Whatever their arguments: the caller removes them. */
+/* Arguments do not matter: the caller removes them. */
 #define FUNCTION(symbol, name, version, per_thread) \
 	CUresult symbol(void)                       \
 	{                                           \
@@ -51,7 +51,7 @@
 #include "fake_others.def"
 #undef FUNCTION
 
-/* ---- what belongs nowhere else ---- */
+/* ---- functions that fit in no header ---- */
 
 CUresult cuMemGetInfo(unsigned int *free_bytes, unsigned int *total_bytes)
 {
@@ -109,7 +109,7 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
 	return CUDA_ERROR_NOT_FOUND;
 }
 
-/* ---- what tests ask ---- */
+/* ---- functions for tests ---- */
 
 unsigned long long fake_cuda_calls(const char *symbol);
 unsigned long long fake_cuda_live_bytes(int device);
@@ -118,7 +118,9 @@ unsigned long long fake_cuda_captures_broken(void);
 void fake_cuda_delay_frees(unsigned us);
 void *fake_cuda_look_up(const char *symbol);
 
-/* What the driver finds when it looks one of its own functions up by name, as WSL's does. */
+/*
+ * Returns what the driver finds when it looks up one of its own functions by name, as WSL's does.
+ */
 void *fake_cuda_look_up(const char *symbol)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
@@ -127,7 +129,7 @@ void *fake_cuda_look_up(const char *symbol)
 	return found;
 }
 
-/* How often a function was called, by all threads. */
+/* The number of calls of a function by all threads. */
 unsigned long long fake_cuda_calls(const char *symbol)
 {
 	const struct fake_function *f = fake_by_symbol(symbol);
@@ -153,7 +155,7 @@ unsigned long long fake_cuda_peak_bytes(int device)
 	return bytes;
 }
 
-/* Captures that a call which may synchronise has ended. */
+/* The number of captures that a possibly synchronising call has ended. */
 unsigned long long fake_cuda_captures_broken(void)
 {
 	return atomic_load(&fake_captures_broken);
@@ -166,8 +168,10 @@ void fake_cuda_delay_frees(unsigned us)
 
 /* ---- the environment ---- */
 
-/* Another preload may stand in front of our exports: the resolver answers with our own functions
- * all the same. */
+/*
+ * Another preload may be in front of these exports, but the resolver always returns this library's
+ * own functions.
+ */
 #define FUNCTION(symbol, name, version, per_thread) \
 	extern __typeof__(symbol) own_##symbol      \
 		__attribute__((alias(#symbol), visibility("hidden")));

@@ -1,5 +1,7 @@
-/* The fake driver's graphs: nodes that count, allocation nodes that own memory until graph and
- * executables are gone. */
+/*
+ * The fake driver's graphs: counting nodes, and allocation nodes that own memory until graph and
+ * executables are gone.
+ */
 #ifndef FAKE_GRAPHS_H
 #define FAKE_GRAPHS_H
 
@@ -29,7 +31,7 @@ static struct fake_object *fake_graph_get(CUgraph handle)
 	return graph && !graph->is_registered ? graph : NULL;
 }
 
-/* Lock held. The graph's handle, and each executable, hold it. */
+/* Lock held. The graph's handle and each executable hold a reference. */
 static void fake_graph_drop(struct fake_object *graph)
 {
 	if (--graph->references != 0)
@@ -119,7 +121,7 @@ static CUresult fake_graph_node(CUgraphNode *out, CUgraph handle, int type, uint
 	return node ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Lock held. Memory of an allocation node; 0: none left. */
+/* Lock held. Returns memory of an allocation node; 0: out of memory. */
 static uint64_t fake_graph_take(struct fake_object *graph, size_t bytes, int device)
 {
 	uint64_t address = fake_take(fake_round(bytes), 512, device, FAKE_GRAPH_NODE, graph);

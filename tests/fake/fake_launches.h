@@ -1,5 +1,7 @@
-/* The fake driver's kernels: modules, libraries, functions with names, and launches that only
- * count. */
+/*
+ * The fake driver's kernels: modules, libraries, functions with names, and launches that are only
+ * counted.
+ */
 #ifndef FAKE_LAUNCHES_H
 #define FAKE_LAUNCHES_H
 
@@ -182,7 +184,7 @@ static CUresult fake_module_unload(void *module)
 	return CUDA_SUCCESS;
 }
 
-/* A module has every function that is asked for, except those whose name begins with "missing". */
+/* A module has every requested function, except those whose name begins with "missing". */
 static CUresult fake_function(void **function, void *module, const char *name)
 {
 	struct fake_object *object = GET(module, FAKE_MODULE), *kernel;
@@ -329,10 +331,10 @@ CUresult cuKernelGetName(const char **name, CUkernel kernel)
 }
 
 /*
- * What a kernel takes stands behind a dot in its name, the bytes of each parameter:
- * "axpy.4,8,8,4120" has an int, two pointers and a struct. ".none" takes nothing, of ".unknown" the
- * driver cannot say; without a dot it is four pointers. Each is aligned to 8 if it has 8 bytes or
- * more.
+ * A dot in a kernel's name precedes the bytes of each parameter: "axpy.4,8,8,4120" has an int, two
+ * pointers and a struct. ".none" takes no parameters, and the driver cannot describe those of
+ * ".unknown". Without a dot there are four pointers. A parameter of 8 bytes or more is aligned to
+ * 8.
  */
 static CUresult fake_parameter(const void *handle, size_t index, size_t *offset, size_t *bytes)
 {

@@ -1,7 +1,7 @@
 /*
- * The fake driver's resolver, by the contract of cuda.h 13.0: the newest variant that is not newer
- * than asked for, the per-thread twin where flags ask for it and there is one. What
- * FAKE_CUDA_MISSING names, and what is newer than FAKE_CUDA_VERSION, is found neither here nor by
+ * The fake driver's resolver, by the contract of cuda.h 13.0: it returns the newest variant that is
+ * not newer than the requested version, or its per-thread twin where flags request one that exists.
+ * Functions in FAKE_CUDA_MISSING, and those newer than FAKE_CUDA_VERSION, are not found, here or by
  * dlsym.
  */
 #ifndef FAKE_LOOKUP_H
@@ -60,7 +60,7 @@ CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuu
 	return fake_get_proc_address(name, function, version, flags, status);
 }
 
-/* ---- an old driver: functions that the loader does not find either ---- */
+/* ---- an old driver: functions that the loader must not find either ---- */
 
 static bool fake_is_listed(const char *list, const char *symbol)
 {
@@ -79,8 +79,10 @@ static const struct fake_function *fake_by_symbol(const char *symbol)
 	return NULL;
 }
 
-/* The loader skips symbols without a value. Our own calls are bound already: by the compiler, or by
- * this table. */
+/*
+ * The loader skips symbols without a value. This library's own calls are bound already: by the
+ * compiler, or by this table.
+ */
 static void fake_hide(const struct link_map *self)
 {
 	ElfW(Sym) *symbols = NULL;

@@ -1,8 +1,8 @@
 /*
- * Device memory without memory: unique addresses in ranges that nothing else uses, one range a
- * power of two of bytes. A freed address is the very next one that an allocation of its size class
- * gets, on whatever thread and device: what a recorder must keep in order. 512-byte alignment, 2
- * MiB from 2 MiB on.
+ * Device memory without memory: unique addresses in reserved ranges, one range for each power of
+ * two of bytes. The next allocation of a size class gets the address that was freed last, on any
+ * thread and device. So a recorder must keep the right order. Alignment is 512 bytes, and 2 MiB
+ * from 2 MiB on.
  */
 #ifndef FAKE_MEMORY_H
 #define FAKE_MEMORY_H
@@ -67,8 +67,10 @@ static inline bool fake_is_counted(uint8_t space)
 	return space != FAKE_RESERVATION && space != FAKE_OPENED && space != FAKE_BUFFER;
 }
 
-/* The first allocation of a class: room for the descriptions of all it can have, touched as they
- * are used. */
+/*
+ * Prepares the first allocation of a class: reserves descriptions for all that it can have. Pages
+ * are touched as they are used.
+ */
 static __attribute__((noinline, cold)) bool fake_class_open(struct fake_class *class, unsigned bits)
 {
 	uint64_t capacity = (1ull << FAKE_RANGE_SHIFT) >> bits;
@@ -112,7 +114,9 @@ static inline uint64_t fake_take(uint64_t bytes, uint64_t alignment, int device,
 	return fake_address(bits, index);
 }
 
-/* Lock held. The live allocation that holds `address`; NULL: none. *start is where it begins. */
+/*
+ * Lock held. Returns the live allocation that contains `address`, or NULL, and its start in *start.
+ */
 static inline struct fake_slot *fake_slot_around(uint64_t address, uint64_t *start)
 {
 	uint64_t bits = fake_class_at(address);
@@ -135,7 +139,7 @@ static inline struct fake_slot *fake_slot_at(uint64_t address)
 	return slot && start == address ? slot : NULL;
 }
 
-/* Lock held. `slot` is the allocation at `address`. */
+/* Lock held. Makes `slot` the allocation at `address`. */
 static inline void fake_give(uint64_t address, struct fake_slot *slot)
 {
 	struct fake_class *class = &fake_classes[fake_class_at(address)];
@@ -146,7 +150,7 @@ static inline void fake_give(uint64_t address, struct fake_slot *slot)
 	class->free = (uint32_t)(slot - class->slot) + 1;
 }
 
-/* Lock held. Frees all that belongs to an owner: a context goes. */
+/* Lock held. Frees all memory of an owner, such as a destroyed context. */
 static void fake_give_all(const struct fake_object *owner)
 {
 	for (unsigned bits = FAKE_CLASS_MIN; bits <= FAKE_CLASS_MAX; bits++) {

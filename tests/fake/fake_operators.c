@@ -1,8 +1,7 @@
 /*
- * Functions with the names that PyTorch calls on the way to its allocator: forward, backward, which
- * runs on a thread of its own without a frame of Python, and what the engine does after a node.
- * Built as libtorch_cpu.so and without debug information, as PyTorch is; blocks come from
- * build/fake/libc10.so.
+ * Functions with the names that PyTorch calls on the way to its allocator: forward; backward, which
+ * runs on a thread of its own without a Python frame; and the engine's work after a node. Built as
+ * libtorch_cpu.so without debug information, as PyTorch is. Blocks come from build/fake/libc10.so.
  */
 #include "fake_c10.h"
 
@@ -12,7 +11,10 @@
 
 #define VISIBLE __attribute__((visibility("default"), noinline))
 
-/* a function `name` of symbol `symbol` that calls `inner`; not as its last act: that is a jump */
+/*
+ * A function `name` of symbol `symbol` that calls `inner`. It must not be its last act: a tail call
+ * is a jump.
+ */
 #define CALLS(name, symbol, inner)                        \
 	VISIBLE void *name(size_t bytes) __asm__(symbol); \
 	void *name(size_t bytes)                          \

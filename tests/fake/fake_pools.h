@@ -1,5 +1,7 @@
-/* The fake driver's stream-ordered memory: pools, and allocations that are nodes while their stream
- * captures. */
+/*
+ * The fake driver's stream-ordered memory: pools, and allocations that become graph nodes while
+ * their stream captures.
+ */
 #ifndef FAKE_POOLS_H
 #define FAKE_POOLS_H
 
@@ -44,8 +46,10 @@ static CUresult fake_alloc_async(CUdeviceptr *address, size_t bytes, CUstream ha
 	return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Legal on cuMemAlloc's addresses as well. An allocation node's memory is the graph's: its end is a
- * node. */
+/*
+ * Also legal on cuMemAlloc's addresses. The graph owns the memory of an allocation node, so its
+ * free becomes a node.
+ */
 static CUresult fake_free_async(CUdeviceptr address, CUstream handle)
 {
 	struct fake_object *stream = GET(handle, FAKE_STREAM);
@@ -173,8 +177,10 @@ static inline CUresult fake_cuMemSetMemPool(CUmemLocation *location, CUmemAlloca
 	return fake_cuDeviceSetMemPool(location->id, pool);
 }
 
-/* Real drivers refuse this inside a capture and end the capture: what a recorder must not do behind
- * the job's back. */
+/*
+ * Real drivers fail this inside a capture and end the capture. So a recorder must not call it
+ * without the job's request.
+ */
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, int attribute, void *value)
 {
 	ENTER(cuMemPoolGetAttribute);

@@ -91,7 +91,7 @@ std::vector<at::Tensor> Engine::execute(const std::vector<Edge> &roots, const st
 	return std::vector<at::Tensor>(inputs.size() + 1);
 }
 
-/* as Python's engine: its own override calls the exported function */
+/* as in Python's engine: its own override calls the exported function */
 struct PythonEngine : Engine {
 	std::vector<at::Tensor> execute(const std::vector<Edge> &roots, const std::vector<at::Tensor> &inputs,
 					bool keep_graph, bool create_graph, bool accumulate_grad,

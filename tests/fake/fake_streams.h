@@ -1,4 +1,4 @@
-/* The fake driver's streams and events, and what a capture forbids to whom. */
+/* The fake driver's streams and events, and the calls that a capture forbids. */
 #ifndef FAKE_STREAMS_H
 #define FAKE_STREAMS_H
 
@@ -60,7 +60,7 @@ static __attribute__((noinline, cold)) CUresult fake_refuse_unsafe(void)
 	return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
-/* The legacy stream would have to wait for a capturing stream that is not non-blocking. */
+/* The legacy stream would have to wait for a capturing stream without the non-blocking flag. */
 static inline bool fake_is_legacy_refused(CUstream stream)
 {
 	return fake_unlikely(atomic_load_explicit(&fake_captures, memory_order_relaxed) != 0) &&
@@ -172,7 +172,7 @@ CAPTURE_BEGIN()
 CAPTURE_BEGIN(_ptsz)
 #undef CAPTURE_BEGIN
 
-/* NULL results are not asked for. */
+/* A result pointer of NULL is skipped. */
 static CUresult fake_capture_info(CUstream handle, int *status, cuuint64_t *id, CUgraph *graph,
 				  const CUgraphNode **nodes, size_t *count)
 {
@@ -298,7 +298,7 @@ static inline CUresult fake_cuStreamDestroy_v2(CUstream stream)
 	return fake_stream_destroy(stream);
 }
 
-/* The context that a stream handle works in; NULL: no stream. */
+/* The context that a stream handle works in; NULL: not a stream. */
 static struct fake_object *fake_stream_context(CUstream handle)
 {
 	if ((uintptr_t)handle <= (uintptr_t)CU_STREAM_PER_THREAD)

@@ -1,8 +1,8 @@
 /*
- * The shape of PyTorch's CUDA allocators, as far as a stranger can see it from outside: names, the
- * order of virtual functions in one class and those derived from it, what a trace tracker is
- * given. With FAKE_TORCH_OLD as up to 2.7: entries in another namespace and without a pool. In
- * C++, so that the tables, std::function and std::string are the compiler's own.
+ * The shape of PyTorch's CUDA allocators, as far as it is visible from outside: names, the order of
+ * virtual functions in one class and its derived ones, the arguments of a trace tracker. With
+ * FAKE_TORCH_OLD as up to 2.7: entries in another namespace and without a pool. In C++, so that the
+ * tables, std::function and std::string are the compiler's own.
  */
 #ifndef FAKE_TORCH_HH
 #define FAKE_TORCH_HH
@@ -86,7 +86,7 @@ struct SnapshotInfo {
 	std::vector<size_t> roundup_power2_divisions;
 };
 
-/* What it takes, by version: nothing at first, then a pool, then whether traces are wanted, too. */
+/* Parameters by version: none at first, then a pool, then also whether traces are included. */
 typedef std::pair<unsigned long long, unsigned long long> MempoolId_t;
 #if defined FAKE_TORCH_OLD
 #define FAKE_SNAPSHOT_TAKES

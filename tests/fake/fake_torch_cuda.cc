@@ -1,12 +1,12 @@
 /*
- * libtorch_cuda.so: the pluggable allocator, of which only names and the order of its functions
- * are wanted: both are exported, as PyTorch's are.
+ * libtorch_cuda.so: the pluggable allocator, of which tests need only names and the order of its
+ * functions. Both are exported, as in PyTorch.
  */
 #include "fake_torch.hh"
 
 #include <stdexcept>
 
-/* The name that a build with libc++ gives it: the type of its argument is another one there. */
+/* The symbol that a build with libc++ exports: its argument has another type there. */
 #ifdef FAKE_TORCH_LIBCXX
 #define OF_LIBCXX                                                                               \
 	__asm__("_ZN5torch4cuda22CUDAPluggableAllocator22CUDAPluggableAllocator27"              \

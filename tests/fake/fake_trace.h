@@ -1,6 +1,6 @@
 /*
- * Between the fake caching allocator and the library of trackers beside it (fake_c10_cuda.cc):
- * what is told, and what the library asks back.
+ * The interface between the fake caching allocator and the library of trackers beside it
+ * (fake_c10_cuda.cc): the allocator's reports, and the library's queries.
  */
 #ifndef FAKE_TRACE_H
 #define FAKE_TRACE_H
@@ -26,7 +26,7 @@ struct fake_listed_block {
 	int is_allocated, is_active;
 };
 
-/* A segment, or mapped range, of a device and, in order of address, what lies in it. */
+/* A segment, or mapped range, of a device, and its blocks in order of address. */
 typedef void fake_list_segment(void *context, uint64_t address, uint64_t bytes, uint64_t stream,
 			       uint64_t pool, uint64_t user_pool, int is_expandable);
 typedef void fake_list_block(void *context, const struct fake_listed_block *block);
@@ -40,7 +40,7 @@ struct fake_trace_host {
 
 typedef void fake_trace_function(int device, int action, uint64_t address, uint64_t bytes,
 				 uint64_t stream, uint64_t pool, uint64_t user_pool);
-/* The library's one export. */
+/* The library's only export. */
 typedef fake_trace_function *fake_trace_open_function(const struct fake_trace_host *host);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * The fake driver's virtual memory: reservations, physical handles, mappings. Memory is used from
- * the creation of a handle until it is released and no longer mapped; a mapping is undone whole.
+ * the creation of a handle until it is released and no longer mapped. Only a whole mapping can be
+ * removed.
  */
 #ifndef FAKE_VIRTUAL_H
 #define FAKE_VIRTUAL_H
@@ -57,7 +58,7 @@ static inline CUresult fake_cuMemAddressFree(CUdeviceptr address, size_t bytes)
 	return is_whole ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- physical handles: one reference a handle's owner, one a mapping ---- */
+/* ---- physical handles: one reference for the owner of a handle, one for each mapping ---- */
 
 static CUresult fake_physical(CUmemGenericAllocationHandle *handle, size_t bytes, int device,
 			      bool is_import)

@@ -1,9 +1,9 @@
 /*
- * Preloaded into gpuprof, so that a test need not wait for its limits: its clock and its patience
- * run HURRY times as fast. HURRY_STUCK=FILE: it is caught in the first library that it reads, for
- * ever; FILE is opened for writing then. HURRY_DIES: it dies there.
- * HURRY_FULL: what it writes finds no room on the disk. HURRY_SIGNALS=15,15: it gets these signals
- * when it begins to read what its command left. Other programs that get it notice nothing.
+ * Preloaded into gpuprof, so that a test need not wait for its limits: its clock and its timeouts
+ * run HURRY times as fast. HURRY_STUCK=FILE: it hangs in the first library that it reads; FILE is
+ * opened for writing then. HURRY_DIES: it dies there. HURRY_FULL: its writes fail because the disk
+ * is full. HURRY_SIGNALS=15,15: it gets these signals when it begins to read what its command left.
+ * Other programs are not affected.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
- * Preloaded in front of the library under test: the process dies of SIGKILL at its KILL_AT-th
- * pwrite, KILL_MOMENT (before, half, after) it took place. Half is as the kernel tears a write:
- * at the end of a page. The victims themselves write nothing with pwrite.
+ * Preloaded in front of the library under test: SIGKILL ends the process at its KILL_AT-th pwrite.
+ * KILL_MOMENT is before, half or after the write. Half is how the kernel tears a write: at the end
+ * of a page. The victims themselves do not call pwrite.
  */
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /*
- * Somebody else's preload, as vGPU limiters do it: a C wrapper of dlsym that hands out its own
- * cuMemAlloc, cuMemFree and cuGetProcAddress. Counts its calls; with OTHER_COUNT=FILE writes them
- * there at the end ("allocs frees").
+ * A preload of another tool, as vGPU limiters are: a C wrapper of dlsym that returns its own
+ * cuMemAlloc, cuMemFree and cuGetProcAddress. Counts its calls; with OTHER_COUNT=FILE it writes the
+ * counts there at the end ("allocs frees").
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static int other_free(unsigned long long address)
 	return real_free(address);
 }
 
-/* Ours for theirs, when `name` is one of three and `found` is theirs. */
+/* Returns this library's function when `name` is one of three and `found` is the driver's. */
 static void *replace(const char *name, void *found)
 {
 	if (strcmp(name, "cuMemAlloc_v2") == 0) {

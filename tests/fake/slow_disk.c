@@ -1,7 +1,7 @@
 /*
- * Preloaded in front of the library under test: while the file SLOW_WHILE is there, each pwrite
- * takes 0.2 s, or SLOW_MS, as on a disk that others keep busy. The jobs themselves write nothing
- * with pwrite.
+ * Preloaded in front of the library under test: while the file SLOW_WHILE exists, each pwrite takes
+ * 0.2 s, or SLOW_MS, as on a disk that other processes keep busy. The jobs themselves do not call
+ * pwrite.
  */
 #include <stdlib.h>
 #include <sys/syscall.h>
