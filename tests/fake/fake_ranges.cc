@@ -1,5 +1,5 @@
-// The part of libtorch_cpu.so that torch_ranges.c meets: callbacks for ranges, by value and with the real class's layout and
-// names, and autograd's engine, whose work is done by a thread of its own. Victims reach it through one table,
+// The part of libtorch_cpu.so that torch_ranges.c uses: callbacks for ranges, by value and with the real class's layout and
+// names; and autograd's engine, which works on a thread of its own. Victims reach it through one table,
 // dlsym("fake_ranges") in libtorch_cpu_ranges.so.
 #include <array>
 #include <cstring>
