@@ -1,4 +1,4 @@
-/* Aborts with work under way in a second thread. */
+/* Aborts while a second thread is at work. */
 #include "victim.h"
 
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 /*
- * Asks for a signal when a message comes (mq_notify). The kernel forgets that when a thread of the
- * process closes any copy of the queue's descriptor. The recording ends before the message comes.
+ * Requests a signal for when a message comes (mq_notify). The kernel drops the request when a
+ * thread of the process closes any copy of the queue's descriptor. The recording ends before that.
  */
 #include "victim.h"
 

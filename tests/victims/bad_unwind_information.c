@@ -1,6 +1,6 @@
 /*
- * Calls the driver from functions whose unwind information is wrong: frames that are larger or
- * smaller than they say, and expressions that follow pointers which are not there.
+ * Calls the driver from functions with wrong unwind information: frames that are larger or smaller
+ * than described, and expressions that follow invalid pointers.
  */
 #include "victim.h"
 

@@ -1,6 +1,6 @@
 /*
- * A thousand threads begin in the same moment. Each makes more memory events than its ring holds,
- * faster than one drain thread writes them: each gets a ring, and waits rather than loses.
+ * A thousand threads begin at the same moment. Each makes more memory events than its ring holds,
+ * faster than one drain thread writes them. Each must get a ring, and wait rather than lose events.
  */
 #include "victim.h"
 

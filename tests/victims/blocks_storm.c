@@ -1,5 +1,5 @@
 /*
- * Threads hand blocks over at once, each on a stream and in a pool of its own, on two devices: one
+ * Threads pass blocks to each other, each on a stream and in a pool of its own, on two devices. One
  * allocates, another frees; every third block is still used by another stream when it is freed.
  */
 #include "victim.h"

@@ -1,6 +1,6 @@
 /*
  * Binds itself to one processor and takes another scheduling policy before it uses the driver, as
- * OMP_PROC_BIND, numactl and real-time jobs do: a thread that is not its own inherits neither.
+ * OMP_PROC_BIND, numactl and real-time jobs do. The recorder's thread must inherit neither.
  */
 #include "victim.h"
 
@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <string.h>
 
-/* The recorder's, if there is one: 0 otherwise. */
+/* The recorder's thread; 0 if there is none. */
 static pid_t foreign_thread(void)
 {
 	char path[64], name[32];
@@ -37,7 +37,7 @@ static void bind_to_first(const cpu_set_t *all)
 	CPU_ZERO(&one);
 	CPU_SET(first, &one);
 	must(sched_setaffinity(0, sizeof one, &one) == 0);
-	/* who is not allowed to be real-time may always be a batch job */
+	/* without the right to be real-time, SCHED_BATCH is always allowed */
 	struct sched_param high = { .sched_priority = 10 }, none = { 0 };
 	must(sched_setscheduler(0, SCHED_FIFO, &high) == 0 ||
 	     sched_setscheduler(0, SCHED_BATCH, &none) == 0);
@@ -51,7 +51,7 @@ int main(void)
 	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
 	alloc_and_free(&driver, 100);
 	pid_t thread = foreign_thread();
-	while (getenv("VICTIM_CLAIMS") && !thread) /* it gives itself its name */
+	while (getenv("VICTIM_CLAIMS") && !thread) /* the thread sets its own name */
 		thread = foreign_thread();
 	if (thread) {
 		must(sched_getaffinity(thread, sizeof its, &its) == 0);

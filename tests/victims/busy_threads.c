@@ -1,6 +1,6 @@
 /*
- * Five hundred threads launch and get memory as fast as they can. GPUPROF_MEMORY is less than their
- * first rings take, which are had all the same; few of them grow, and only launches are lost.
+ * Five hundred threads launch and allocate as fast as they can. GPUPROF_MEMORY is less than their
+ * first rings take. They get these rings, but few rings grow, and only launches are lost.
  */
 #include "ring_files.h"
 
@@ -8,7 +8,7 @@
 #define ROUNDS 10
 #define LAUNCHES 200
 #define PAIRS 100
-#define MOST_KIB (32ul << 10) /* the first rings take 18, what grows and stacks 8 at most */
+#define MOST_KIB (32ul << 10) /* the first rings take 18, growth and stacks at most 8 */
 
 static struct driver driver;
 static CUfunction kernel;

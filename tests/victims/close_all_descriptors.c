@@ -1,6 +1,6 @@
 /*
- * Closes every descriptor again and again, opens its own, and checks that each byte arrives where
- * it was sent.
+ * Closes every descriptor again and again, opens its own, and checks that each byte arrives at the
+ * descriptor to which it was sent.
  */
 #include "victim.h"
 
@@ -18,7 +18,7 @@ static void check_pipe(unsigned round, const struct driver *driver)
 		must(read(pair[1], got, sizeof got) == sizeof got);
 		must(memcmp(sent, got, sizeof got) == 0);
 	}
-	/* nothing else may lie in it */
+	/* it must contain nothing else */
 	must(recv(pair[1], got, sizeof got, MSG_DONTWAIT) == -1 && errno == EAGAIN);
 }
 

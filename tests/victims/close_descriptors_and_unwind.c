@@ -1,7 +1,7 @@
 /*
- * Closes every descriptor, opens sockets in their place and streams through them while it
- * allocates from code without unwind information, which is where an unwinder tests memory with
- * whatever descriptors it thinks are its own. Every byte must arrive, and no other.
+ * Closes every descriptor, opens sockets in their place and streams through them. Meanwhile it
+ * allocates from code without unwind information, where an unwinder tests memory by writing to
+ * descriptors that it believes to own. The streams must contain exactly the bytes that were sent.
  */
 #include "victim.h"
 

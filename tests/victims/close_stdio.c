@@ -1,4 +1,4 @@
-/* Closes descriptors 0 to 2 before its first allocation: nobody else may come to live there. */
+/* Closes descriptors 0 to 2 before its first allocation: the recorder must not reuse them. */
 #include "victim.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* The page that count_up and the storm share: what has returned, whoever dies. */
+/* A page that count_up and the storm share: it counts returned calls and survives a kill. */
 #ifndef COUNT_PAGE_H
 #define COUNT_PAGE_H
 

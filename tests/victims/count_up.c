@@ -1,6 +1,6 @@
 /*
- * Allocates until it is killed. Its oracle is a page of its own: a counter a thread, raised after
- * each pair of calls has returned. count_up FILE [threads]
+ * Allocates until it is killed. The expected counts lie in a page of its own: one counter for each
+ * thread, incremented after each pair of calls has returned. count_up FILE [threads]
  */
 #include "victim.h"
 

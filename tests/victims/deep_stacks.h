@@ -1,4 +1,4 @@
-/* As many deep stacks as a victim needs: a function calls itself from the places a number names. */
+/* Makes many deep stacks: a function calls itself from places that the bits of a number choose. */
 #ifndef DEEP_STACKS_H
 #define DEEP_STACKS_H
 
@@ -12,7 +12,7 @@ static __attribute__((noinline)) void go_down(const struct driver *driver, unsig
 		must(driver->cuMemFree_v2(must_alloc(driver, 4096)) == CUDA_SUCCESS);
 	} else if (number >> depth % 16 & 1) {
 		go_down(driver, number, depth - 1);
-		/* unlike the other branch, so that the compiler keeps two calls */
+		/* differs from the other branch, so that the compiler keeps two calls */
 		__asm__ volatile("" ::"i"(1) : "memory");
 	} else {
 		go_down(driver, number, depth - 1);

@@ -1,6 +1,6 @@
 /*
- * One thread loads a library whose constructor wants the allocator's lock; another holds that lock
- * and makes its first block report. A hook that enters the loader there waits for ever.
+ * One thread loads a library whose constructor takes the allocator's lock. Another thread holds
+ * that lock and makes its first block report. A hook that enters the loader there would deadlock.
  */
 #include "victim.h"
 

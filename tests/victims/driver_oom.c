@@ -1,4 +1,4 @@
-/* Asks the driver for more than there is, twice: failed allocations are what users hunt. */
+/* Requests more memory than the driver has, twice: users look for failed allocations. */
 #include "victim.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Its allocator keeps quiet about one block that it hands out. */
+/* Its allocator does not report one of its blocks. */
 #include "victim.h"
 
 int main(void)
@@ -10,7 +10,7 @@ int main(void)
 			c10->drop_once();
 		block[i] = c10->allocate(0, 4096);
 	}
-	/* the silent one stays: its free would be a second surprise */
+	/* not freed: its free would be a second unexpected event */
 	for (int i = 0; i < 50; i++)
 		if (i != 25)
 			c10->release(block[i]);

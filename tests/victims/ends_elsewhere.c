@@ -1,6 +1,6 @@
 /*
- * PyTorch's ranges end on other threads than they began on, as those of futures do, or out of turn,
- * and now and then after their thread: what follows them is not in them.
+ * PyTorch's ranges end on other threads than they began on, as those of futures do, or out of
+ * order, and sometimes after their thread. Later events must not be attributed to them.
  *	ends_elsewhere [STEPS]
  */
 #include "../fake/fake_ranges.h"
@@ -47,7 +47,7 @@ static void step(void)
 	void *inner = ranges->begin("inner");
 	allocate(4096); /* in both */
 	ranges->end(request);
-	allocate(8192); /* in the inner one alone, which is in what was around it */
+	allocate(8192); /* in the inner one, which now has the outer range's parent */
 	run_thread(complete, inner);
 	allocate(1 << 20); /* in none */
 	run_thread(leave_open, &left);
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 	CUfunction kernel;
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);
-	allocate(512); /* the callbacks are added behind the next launch */
+	allocate(512); /* the callbacks are added after the next launch */
 	must(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) == CUDA_SUCCESS);
 	for (unsigned long k = 0; k < steps; k++)
 		step();

@@ -1,12 +1,12 @@
 /*
- * Uses the driver in all four rounds of each thread's key destructors: nobody is told that the
- * thread ended after that, and what the recorder took for it must be taken back all the same.
+ * Uses the driver in all four rounds of each thread's key destructors. The recorder gets no notice
+ * of such a late end, but must still release what it took for the thread.
  */
 #include "ring_files.h"
 
 #define THREADS 1200ul
-#define RING_KIB 36ul /* a new one */
-#define ROUNDS 4      /* as glibc does */
+#define RING_KIB 36ul /* a new ring */
+#define ROUNDS 4      /* as many as glibc runs */
 
 static struct driver driver;
 static pthread_key_t key;
@@ -42,12 +42,12 @@ int main(void)
 			half_shared = shared_kib();
 		}
 	}
-	/* libc keeps 8 KiB a thread; what the recorder took for one was 27 KiB more */
+	/* libc keeps 8 KiB a thread; without a release, the recorder would keep 27 KiB more */
 	must(kib_of("VmData:") < half + THREADS / 2 * 16);
 	/*
-	 * One lives at a time. The recorder looks for those that ended every 10 ms, so it keeps as
-	 * many rings as threads begin meanwhile; a ring for each thread of the second half would be
-	 * twice what is allowed here.
+	 * One thread lives at a time. The recorder looks for ended threads every 10 ms, so it keeps
+	 * as many rings as threads begin in that time. A ring for each thread of the second half
+	 * would be twice the limit below.
 	 */
 	must(shared_kib() < half_shared + THREADS / 2 * RING_KIB / 2);
 	claim("alloc", THREADS * (1 + ROUNDS));

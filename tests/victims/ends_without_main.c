@@ -1,6 +1,6 @@
 /*
- * The main thread calls pthread_exit: the process ends with its last thread, whose exit writes what
- * stdio holds. Each case is a forked child; its output waits in stdio's buffer to the end.
+ * The main thread calls pthread_exit, so the process ends with its last thread, whose exit flushes
+ * stdio. Each case is a forked child; its output stays in stdio's buffer until the end.
  */
 #include "victim.h"
 
@@ -58,7 +58,7 @@ static void *end_at_once(void *unused)
 	return unused;
 }
 
-/* Nobody told the recorder of this thread; what stdio holds is flushed here. */
+/* The recorder has not seen this thread; stdio is flushed here. */
 static void *outlive_unrecorded(void *unused)
 {
 	must(pthread_join(main_thread, NULL) == 0);
@@ -67,14 +67,14 @@ static void *outlive_unrecorded(void *unused)
 	return unused;
 }
 
-/* As in a chroot without /proc: no file of it can be opened. */
+/* As in a chroot without /proc: no file can be opened there. */
 static void close_proc(void)
 {
 	const struct rlimit none = { 0, 0 };
 	must(setrlimit(RLIMIT_NOFILE, &none) == 0);
 }
 
-/* Nobody tells the recorder of its end, as of unrecorded threads. */
+/* The recorder gets no notice of this thread's end, as with unrecorded threads. */
 static void *outlive_and_close_proc(void *unused)
 {
 	must(pthread_join(main_thread, NULL) == 0);
@@ -126,7 +126,7 @@ static void all_at_once(void)
 
 static void unrecorded_is_last(void)
 {
-	/* a drain thread that holds a queue sleeps at its end */
+	/* a drain thread that still has a queue sleeps at its end */
 	char name[32];
 	snprintf(name, sizeof name, "victim-%d", (int)getpid());
 	if (syscall(SYS_mq_open, name, O_CREAT | O_RDWR, 0600, NULL) >= 0)
@@ -152,7 +152,7 @@ static void main_without_proc(void)
 	close_proc();
 }
 
-/* The main thread ends with /proc, and the thread that follows loses it. */
+/* The main thread ends while /proc exists, and the thread after it loses /proc. */
 static void loses_proc(void)
 {
 	driver = need_driver(DOOR_PROC_ADDRESS);
@@ -182,7 +182,7 @@ static void end_without_main(const char *name, void (*begin)(void))
 
 int main(void)
 {
-	/* pthread_exit loads it, and cannot where no file can be opened */
+	/* pthread_exit loads libgcc_s, which fails where files cannot be opened */
 	must(dlopen("libgcc_s.so.1", RTLD_NOW));
 	end_without_main("worker is last", worker_is_last);
 	end_without_main("destructors run", destructors_run);

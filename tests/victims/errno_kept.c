@@ -1,4 +1,4 @@
-/* Looks at errno after every call: a recorder that opens files inside must not be seen in it. */
+/* Checks errno after every call: files that the recorder opens inside a call must not change it. */
 #include "victim.h"
 
 static int changed;

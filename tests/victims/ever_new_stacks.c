@@ -1,13 +1,13 @@
 /*
- * Allocates from a stack that it never had before, each time: whoever keeps every stack has no
+ * Allocates from a new stack each time. A recorder that keeps every stack would grow without
  * bound.
- *	ever_new_stacks [NUMBER [NANOSECONDS]]	so many, one each 30 us or as said, on average
+ *	ever_new_stacks [NUMBER [NANOSECONDS]]	NUMBER stacks, on average one each 30 us or NANOSECONDS
  */
 #include "victim.h"
 
 static struct driver driver;
 
-/* As deep as `path` has digits, through two functions; the digits say which. */
+/* As deep as `path` has digits, through two functions that the digits choose. */
 static __attribute__((noinline)) void go_right(unsigned long path);
 static __attribute__((noinline)) void go_left(unsigned long path)
 {
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (unsigned long i = 0; i < number; i++) {
 		go_left(1ul << 30 | i * 2654435761ul % (1ul << 30));
-		/* what another program had of the processor is made up for */
+		/* catches up after other programs used the processor */
 		while (ns_since(&start) < (long)i * each_ns)
 			;
 	}

@@ -1,7 +1,7 @@
 /*
- * Nothing wrong: does what makes the recorder ask the driver a question of its own, so that each of
- * these can be refused. Out of memory, an import, a kernel of a library, a context that goes, a
- * thread that finds one current.
+ * Correct program: does everything for which the recorder itself calls the driver, so that a test
+ * can let each of these calls fail. Out of memory, an import, a kernel of a library, the end of a
+ * context, a thread with a current context.
  */
 #include "victim.h"
 
@@ -47,7 +47,7 @@ static void launch_library_kernel(void)
 		     CUDA_SUCCESS);
 }
 
-/* What a child finds current it has from its parent: nobody saw it being made current. */
+/* A child inherits its current context, so no call that makes it current is recorded. */
 static void inherit(void)
 {
 	fflush(stdout);

@@ -1,4 +1,4 @@
-/* Replaces itself by itself: one pid, two programs, two recordings. */
+/* Replaces itself by exec: one pid, two programs, two recordings. */
 #include "victim.h"
 
 int main(int argc, char **argv)
@@ -12,7 +12,7 @@ int main(int argc, char **argv)
 		return 71;
 	}
 	printf("second\n");
-	/* of both together */
+	/* both programs together */
 	claim("alloc", 60);
 	claim("free", 60);
 	claim_recordings(2);

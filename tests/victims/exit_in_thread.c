@@ -1,4 +1,4 @@
-/* Calls exit in a second thread while a third allocates and the first waits. */
+/* Calls exit in a second thread while a third one allocates and the first one waits. */
 #include "victim.h"
 
 static struct busy_thread busy;

@@ -1,6 +1,6 @@
 /*
- * Somebody else fills /dev/shm during the run. Only where it is small and its own (the tests mount
- * one of 4 MiB).
+ * Fills /dev/shm during the run, as another program might. Runs only where /dev/shm is small and
+ * private (the tests mount one of 4 MiB).
  */
 #include "victim.h"
 

@@ -1,4 +1,4 @@
-/* Allocates blocks of the framework until it has no more, and launches nothing. */
+/* Allocates blocks of the framework until its memory is full, and never launches a kernel. */
 #include <stdlib.h>
 
 #include "victim.h"

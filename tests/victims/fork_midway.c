@@ -1,4 +1,4 @@
-/* Forks between its allocations, and the child allocates too: each has a recording of its own. */
+/* Forks between its allocations, and the child allocates too: each has its own recording. */
 #include "victim.h"
 
 int main(void)

@@ -1,5 +1,5 @@
 /*
- * Forks again and again beside working threads. No child may hang, whatever lock a thread held at
+ * Forks again and again while threads work. A child must not hang, whatever lock a thread held at
  * the fork.
  */
 #include "forks.h"
@@ -18,7 +18,7 @@ static void *work(void *argument)
 	while (!is_over) {
 		alloc_and_free(&driver, 100);
 		pairs += 100;
-		/* the loader is where forked children hang */
+		/* forked children mostly hang in the loader */
 		void *library = dlopen("libcuda.so.1", RTLD_NOW);
 		must(library && dlsym(library, "cuInit"));
 		dlclose(library);

@@ -1,6 +1,6 @@
 /*
- * Forks while threads allocate from code that is new each time: a library comes and goes, so
- * whatever an unwinder knew is void. Children allocate, load a library and end; none may hang.
+ * Forks while threads allocate from code that is always new: a library comes and goes, so an
+ * unwinder's rules become invalid. Children allocate, load a library and end; none may hang.
  */
 #include "forks.h"
 
@@ -10,7 +10,7 @@ static struct driver driver;
 static _Atomic bool is_over;
 static _Atomic unsigned long pairs;
 
-/* As deep as `path` has digits, through four functions that take turns. */
+/* As deep as `path` has digits, through four functions in turn. */
 #define BELOW(name, next)                                              \
 	static __attribute__((noinline)) void name(unsigned long path) \
 	{                                                              \
@@ -26,7 +26,7 @@ BELOW(below_three, below_four)
 BELOW(below_two, below_three)
 BELOW(below_one, below_two)
 
-/* The loader itself does not stand a fork beside it: held by who loads and by who forks. */
+/* The loader does not support a fork at the same time: held while loading and while forking. */
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
 static void come_and_go(void)

@@ -1,4 +1,4 @@
-/* Forks beside working threads, for the victims that do so: how many children hung or failed. */
+/* Forks beside working threads, and counts the children that hung or failed. */
 #ifndef FORKS_H
 #define FORKS_H
 
@@ -6,9 +6,9 @@
 
 struct forks {
 	unsigned long number;
-	void *(*work)(void *thread);	     /* 0, 1; until *is_over */
+	void *(*work)(void *thread);	     /* gets 0, 1; works until *is_over */
 	void (*child)(unsigned long number); /* does not return */
-	pthread_mutex_t *held;		     /* around each fork; NULL: nothing */
+	pthread_mutex_t *held;		     /* around each fork; may be NULL */
 	_Atomic bool *is_over;
 };
 

@@ -1,5 +1,5 @@
 /*
- * Frees memory in a thread's key destructors, in every round of them, when its ring may be gone
+ * Frees memory in a thread's key destructors, in every round, when its ring may be gone
  * already.
  */
 #include "victim.h"
@@ -15,14 +15,14 @@ struct late {
 static void end(void *value)
 {
 	struct late *late = value;
-	must(driver_use(&driver, 0)); /* the driver's own key may have ended before */
+	must(driver_use(&driver, 0)); /* the driver's own key may have been destroyed before */
 	must(driver.cuMemFree_v2(late->address) == CUDA_SUCCESS);
 	if (--late->rounds == 0) {
 		free(late);
 		return;
 	}
 	late->address = must_alloc(&driver, 512);
-	pthread_setspecific(key, late); /* once more */
+	pthread_setspecific(key, late); /* another round */
 }
 
 static void *work(void *argument)

@@ -1,7 +1,7 @@
 /*
- * Says twice what it wants captured, which is all that was asked for, while threads allocate and
- * launch without rest; then works on for long: threads come and go, it forks, and frees what was
- * made while it was recorded. Its recording is whole and ends where the second span did.
+ * Starts and ends a captured span twice, the requested number, while threads allocate and launch
+ * without a pause. Then it works on for long: threads start and end, it forks, and frees what was
+ * allocated while it was recorded. Its recording is complete and ends where the second span did.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -49,7 +49,7 @@ static void capture(int launches)
 	must(driver.cuProfilerStop() == CUDA_SUCCESS);
 }
 
-/* Its parent's recording has ended: it has none at all. */
+/* Its parent's recording has ended, so this child gets no recording. */
 static void be_late_child(void)
 {
 	alloc_and_free(&driver, 100);
@@ -58,7 +58,7 @@ static void be_late_child(void)
 	_exit(0);
 }
 
-/* It has one span left, as its parent had. */
+/* One span is left for the child, as for its parent. */
 static void be_child(void)
 {
 	capture(2);

@@ -1,6 +1,6 @@
 /*
- * Captures, instantiates, launches and destroys graphs; while a capture is under way no other
- * driver call may come.
+ * Captures, instantiates, launches and destroys graphs. While a capture runs, the recorder must not
+ * make driver calls.
  */
 #include "victim.h"
 

@@ -1,6 +1,6 @@
 /*
- * A signal's handler allocates while the recorder unmaps what it has of a thread that ends, and a
- * later destructor allocates after that: both are events as any other.
+ * A signal handler allocates while the recorder unmaps the memory of a thread that ends, and a
+ * later destructor allocates after that. Both allocations are normal events.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@ static pthread_key_t key;
 static _Thread_local volatile bool has_ended;
 static volatile int handled;
 
-/* Instead of libc's. */
+/* Replaces libc's munmap. */
 int munmap(void *at, size_t bytes)
 {
 	if (has_ended) {
@@ -58,7 +58,7 @@ int main(void)
 	signal(SIGUSR1, allocate_in_handler);
 	must(pthread_create(&thread, NULL, work, NULL) == 0);
 	pthread_join(thread, NULL);
-	/* only in the recorded run there is something to unmap */
+	/* only the recorded run has memory to unmap */
 	must(handled == (getenv("LD_PRELOAD") != NULL));
 	claim("alloc", 7 + (unsigned)handled);
 	printf("a thread ended\n");

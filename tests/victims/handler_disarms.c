@@ -1,8 +1,8 @@
 /*
- * A signal's handler calls the driver at every single instruction of a launch. Its stack disarms
+ * A signal handler calls the driver at every single instruction of a launch. Its stack disarms
  * itself (SS_AUTODISARM): while the handler runs, sigaltstack reports no alternate stack. The
- * processor's trap flag is the signal. The driver has no cuMemGetInfo: the recorder asks that
- * within a launch, and the fake driver's lock would then be held by whom the handler interrupts.
+ * processor's trap flag raises the signal. The driver lacks cuMemGetInfo, which the recorder would
+ * call within a launch: the interrupted call would then hold the fake driver's lock.
  */
 #include "victim.h"
 
@@ -22,7 +22,7 @@ static CUfunction kernel;
 static volatile bool is_stepped;
 static volatile unsigned long handled;
 
-/* The kernel has the flag off in here. */
+/* The kernel clears the trap flag inside the handler. */
 static void allocate_and_free(int number)
 {
 	(void)number;
@@ -65,14 +65,14 @@ int main(void)
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);
 	alloc_and_free(&driver, 1);
-	launch(); /* what is done once is done */
+	launch(); /* does the recorder's first-time work */
 	for (unsigned k = 0; k < LAUNCHES; k++)
 		launch_stepped();
 	must(handled > 20 * LAUNCHES);
 	claim("launch", LAUNCHES + 1);
 	claim("alloc", handled + 1);
 	claim("free", handled + 1);
-	claim_as(getpid(), ">=", "alloc", LAUNCHES); /* those outside of the wrapper are recorded */
+	claim_as(getpid(), ">=", "alloc", LAUNCHES); /* those outside the wrapper are recorded */
 	claim_as(getpid(), ">=", "lost_memory", LAUNCHES); /* those inside are counted */
 	claim("complete", 1);
 	claim_recordings(1);

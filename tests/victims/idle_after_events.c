@@ -1,12 +1,12 @@
-/* Does nothing for two seconds after its events: nobody else in it may wake up often. */
+/* Sleeps for two seconds after its events: the recorder's threads must wake up rarely. */
 #include "victim.h"
 
-#define WAKE_UPS_A_SECOND 25 /* its own aim is 20; it was 200 once */
+#define WAKE_UPS_A_SECOND 25 /* the recorder's own aim is 20; an old version had 200 */
 
 #include <dirent.h>
 #include <string.h>
 
-/* How often the threads beside this one went to sleep; 0: there are none. */
+/* How often the other threads of the process went to sleep; 0: there are none. */
 static unsigned long sleeps(void)
 {
 	char path[64], line[128];
@@ -33,13 +33,13 @@ int main(void)
 {
 	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
 	alloc_and_free(&driver, 100);
-	sleep(1); /* what there is has been written */
+	sleep(1); /* all events have been written */
 	struct timespec from, to;
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	const unsigned long before = sleeps();
 	sleep(2);
 	const unsigned long after = sleeps();
-	clock_gettime(CLOCK_MONOTONIC, &to); /* of a busy machine, which sleeps longer */
+	clock_gettime(CLOCK_MONOTONIC, &to); /* a busy machine sleeps longer */
 	must(after - before <= WAKE_UPS_A_SECOND * (unsigned long)(to.tv_sec - from.tv_sec + 1));
 	claim("alloc", 100);
 	claim("complete", 1);

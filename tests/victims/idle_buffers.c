@@ -1,13 +1,13 @@
 /*
  * Holds memory that it does not use: a buffer long before its first use, one long after its last,
- * one that nothing ever uses, one that rests between its first step and its last, two of one size
- * that could be one, one made anew in each step, and pinned memory that grows.
+ * one that is never used, one idle between its first step and its last, two of one size that could
+ * be one, one made anew in each step, and pinned memory that grows.
  *	idle_buffers [STEPS]
  */
 #include "victim.h"
 
 #define MIB ((size_t)1 << 20)
-#define LAUNCHES 20 /* a step */
+#define LAUNCHES 20 /* in each step */
 
 struct arguments {
 	unsigned char ints[24];
@@ -19,7 +19,7 @@ static struct driver driver;
 static CUfunction kernel;
 static unsigned long uses;
 
-/* A function each, so that stacks tell them apart. */
+/* One function for each, so that their stacks differ. */
 #define TAKER(name, bytes)                                                     \
 	static __attribute__((noinline)) CUdeviceptr take_##name(void)         \
 	{                                                                      \
@@ -42,7 +42,7 @@ static __attribute__((noinline)) void take_pinned(void)
 	must(driver.cuMemAllocHost_v2(&pinned, MIB) == CUDA_SUCCESS);
 }
 
-/* A kernel that takes a number, a pointer and a struct with another one in it. */
+/* A kernel that takes a number, a pointer, and a struct that contains a second pointer. */
 static void use(CUdeviceptr a, CUdeviceptr b)
 {
 	struct arguments arguments = { .pointer = b };

@@ -1,6 +1,6 @@
 /*
- * Starts the driver and asks it about its devices, but never for memory, as the workers of
- * torch.compile do: no file, no thread, no descriptor more than without us.
+ * Starts the driver and queries its devices, but never allocates, as the workers of torch.compile
+ * do: the recorder must not add a file, a thread or a descriptor.
  */
 #include "victim.h"
 

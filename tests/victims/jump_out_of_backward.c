@@ -1,6 +1,6 @@
 /*
- * A loop whose backward passes are left by a jump, now and then one inside another: the engine
- * never returns. What comes behind them is in none of them.
+ * A loop whose backward passes are left by a jump, sometimes one inside another: the engine never
+ * returns. Later events must not be attributed to these passes.
  */
 #include <setjmp.h>
 
@@ -31,7 +31,7 @@ static void inner(void *nothing)
 
 static void optimize(int deep)
 {
-	volatile char stack[65]; /* deeper than the engine was */
+	volatile char stack[65]; /* deeper than the engine's frame was */
 	stack[deep] = 1;
 	if (deep > 0) {
 		optimize(deep - 1);

@@ -1,6 +1,6 @@
 /*
- * Starts many short processes, every tenth of which is killed, and one that is replaced: the next
- * that records takes away what these left in memory, and all that they did is in their recordings.
+ * Starts many short processes, of which every tenth is killed, and one that is replaced. The next
+ * recorded process removes what they left in memory. All their events are in their recordings.
  */
 #include <signal.h>
 
@@ -40,12 +40,12 @@ int main(int argc, char **argv)
 	}
 	const unsigned long processes = count_argument(argc, argv, 10000);
 	pid_t last = 0;
-	/* one more, which ends */
+	/* another one, which ends normally */
 	for (unsigned long i = 0; i <= processes; i++) {
 		const bool is_killed = i % 10 == 9 && i < processes;
 		const pid_t before = last;
 		last = start("/proc/self/exe", is_killed ? "killed" : "ends");
-		/* the newest alone may be there; process numbers may start again from below */
+		/* only the newest may be left; process numbers may wrap around */
 		must(before == 0 || ring_files(before, before, NULL) == 0);
 		must(ring_files(last, last, NULL) <= is_killed);
 	}

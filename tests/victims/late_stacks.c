@@ -1,7 +1,7 @@
 /*
  * Many threads fill memos of stacks, each with too few events to fill its ring. Then another thread
- * comes with stacks of its own, and launches. GPUPROF_MEMORY is less than all memos take, and more
- * than all rings and stacks do. So the memos leave room for these.
+ * adds stacks of its own, and launches. GPUPROF_MEMORY is less than all memos take, and more than
+ * all rings and stacks take. So the memos must leave room for these.
  */
 #include "deep_stacks.h"
 

@@ -1,6 +1,6 @@
 /*
- * Nothing wrong: several threads launch at the same time, a number of launches each that no round
- * number divides, and a child of the process launches, too.
+ * Correct program: several threads launch at the same time. Each makes a number of launches that a
+ * round number does not divide. A child of the process launches, too.
  *	launch_from_threads [LAUNCHES]
  */
 #include "victim.h"

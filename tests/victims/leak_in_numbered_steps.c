@@ -1,6 +1,6 @@
 /*
- * Keeps a buffer of each step for ever, and opens each step under a name of its own: "step 17". A
- * temporary in it is the peak.
+ * Keeps a buffer of each step forever, and opens each step under a name of its own: "step 17". A
+ * temporary inside the step is the peak.
  *	leak_in_numbered_steps [STEPS]
  */
 #include "../fake/fake_ranges.h"

@@ -1,6 +1,6 @@
 /*
- * Becomes another user, or gets another root, before it ends: it may no longer remove what it made.
- * With a root of its own it still does; as another user it leaves a page.
+ * Becomes another user, or gets another root, before it ends, and may then lack the right to remove
+ * its shared memory. With another root it still removes it; as another user it leaves one page.
  */
 #include "ring_files.h"
 

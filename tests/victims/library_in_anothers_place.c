@@ -1,6 +1,6 @@
 /*
- * Two libraries take turns at one place and allocate: sometimes they stay for a while, sometimes
- * they are gone before anybody can look. The size of an allocation says which it was.
+ * Two libraries take turns at one address and allocate. Sometimes they stay for a while, sometimes
+ * they are unloaded before a reader can see them. The size of an allocation identifies the library.
  */
 #include "victim.h"
 

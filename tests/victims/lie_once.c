@@ -1,4 +1,4 @@
-/* Its allocator carries totals that are wrong by 512 bytes, once. */
+/* Its allocator reports totals that are wrong by 512 bytes, once. */
 #include "victim.h"
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
  * Puts itself into a memory cgroup of 100 MiB after its first event, as a launcher may. Fifty
- * threads then allocate and free as fast as they can, which is when rings grow. The job takes half
- * of the limit for itself. A first process makes the group and removes it.
+ * threads then allocate and free as fast as they can, so that rings grow. The job takes half of the
+ * limit for itself. A parent process makes the group and removes it.
  */
 #include "victim.h"
 

@@ -1,7 +1,7 @@
 /*
  * May map little more (ulimit -v, ulimit -d) at its first event. The recorder's tables take at most
- * half of that, or are given back, all of them; a thread with stacks takes some MiB more. The job
- * gets a quarter.
+ * half of that, or are all released; a thread with stacks takes some MiB more. The job gets a
+ * quarter.
  */
 #include "victim.h"
 
@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #define MIB (1ul << 20)
-#define REFUSED_MIB 32 /* at most: its tables are more than half of that */
+#define REFUSED_MIB 32 /* at most; the recorder's tables exceed half of this */
 
 struct limit {
 	int resource;
@@ -32,7 +32,7 @@ static void launch_within(const struct limit *limit, unsigned long bytes)
 	CUmodule module;
 	CUfunction kernel;
 	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
-	must(freopen("/dev/null", "w", stderr)); /* the recorder may say that it has no memory */
+	must(freopen("/dev/null", "w", stderr)); /* the recorder may report that it has no memory */
 	const unsigned long before = used_of(limit);
 	const rlim_t most = before + bytes;
 	must(setrlimit(limit->resource, &(struct rlimit){ most, most }) == 0);

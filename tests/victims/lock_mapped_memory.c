@@ -1,19 +1,19 @@
 /*
- * Locks all the memory that is mapped (mlockall with MCL_CURRENT), which fills it. A thread that
- * needs a few stacks must not have mapped memory for thousands.
+ * Locks all mapped memory (mlockall with MCL_CURRENT), which makes all of it resident. A thread
+ * that needs a few stacks must not have mapped memory for thousands.
  */
 #include <sys/mman.h>
 
 #include "small_threads.h"
 
 #define THREADS 32
-#define MOST_KIB (1ul << 10) /* a thread: its stack, its ring, memos of a few stacks */
+#define MOST_KIB (1ul << 10) /* for each thread: its stack, its ring, memos of a few stacks */
 
 int main(void)
 {
 	static struct small_threads threads;
 	small_threads_prepare(&threads, THREADS);
-	/* not where the limit of locked memory is small */
+	/* not possible where the limit of locked memory is small */
 	const bool is_locked = mlockall(MCL_CURRENT) == 0;
 	const unsigned long before = kib_of("VmRSS:");
 	small_threads_start(&threads);

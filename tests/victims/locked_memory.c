@@ -1,13 +1,13 @@
 /*
- * Locks all the memory that it will map (mlockall), as real-time jobs do. Memory that is mapped and
- * not used must not become locked.
+ * Locks all memory that it will map (mlockall), as real-time jobs do. Mapped memory that is not
+ * used must not become locked.
  */
 #include <sys/mman.h>
 
 #include "victim.h"
 
 #define PAIRS 10
-#define BYTES (256ul << 20) /* of large memory the fake driver describes little */
+#define BYTES (256ul << 20) /* the fake driver needs little to describe large memory */
 #define LEAST_BYTES (256ul << 20)
 #define MOST_KIB (6ul << 10) /* a thread's stack, a ring, a part of the table of stacks */
 

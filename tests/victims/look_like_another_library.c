@@ -1,7 +1,7 @@
 /*
- * Two libraries take turns at one place, and the stack is made to look alike under both: where one
- * has a large frame, a function of ours between us and the other has left its words. The size of an
- * allocation says which library it was. The loading is done by another thread, so that those words
+ * Two libraries take turns at one address, and the stack looks alike under both. One has a larger
+ * frame; in its place, a function of this program leaves the same words for the other library. The
+ * size of an allocation identifies the library. Another thread loads them, so that those words
  * stay.
  */
 #include "victim.h"
@@ -20,7 +20,7 @@ static callee *volatile target;
 callee *small_callee;
 static _Atomic int wanted, loaded;
 
-/* As much more as the large library's frame has, in front of the small one's. */
+/* Fills the difference between the two libraries' frames, before the smaller one is called. */
 void padded(void (*leaf)(void *), void *context);
 __asm__(".text\n"
 	".globl padded\n"
@@ -47,7 +47,7 @@ static void path_of(char *path, const char *name)
 	strcat(path, name);
 }
 
-/* In odd rounds the large one. */
+/* The library with the large frame in odd rounds. */
 static void *load(void *unused)
 {
 	char path[2][PATH_MAX + 64];
@@ -82,7 +82,7 @@ int main(void)
 	for (int round = 1; round <= ROUNDS; round++) {
 		size_t bytes = round & 1 ? 2000 : 1000;
 		atomic_store(&wanted, round);
-		while (atomic_load(&loaded) != round) /* a call would write over those words */
+		while (atomic_load(&loaded) != round) /* a call would overwrite those words */
 			;
 		for (int k = 0; k < TIMES; k++)
 			target(allocate, &bytes);

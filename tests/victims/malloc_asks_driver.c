@@ -1,7 +1,7 @@
 /*
- * An allocator whose lock is not recursive and that asks the driver for pinned memory under it:
- * that is the first event of the process, of a second thread, and of a forked child. What it calls
- * may not allocate. Runs again where libraries made more keys than glibc keeps in a thread itself.
+ * An allocator that holds a non-recursive lock while it requests pinned memory from the driver.
+ * This is the first event of the process, of a second thread, and of a forked child. The functions
+ * that it calls must not allocate. Runs again with more keys than glibc keeps in the thread itself.
  */
 #include "victim.h"
 
@@ -15,7 +15,7 @@ extern void *__libc_calloc(size_t, size_t);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct driver driver;
-static volatile bool has_to_grow; /* the compiler knows malloc */
+static volatile bool has_to_grow; /* the compiler has built-in rules for malloc */
 
 void *malloc(size_t bytes)
 {
@@ -64,7 +64,7 @@ static void grow_in_threads(void)
 	claim("complete", 1);
 }
 
-/* Before all constructors, as those of linked libraries run before ours. */
+/* Before all constructors, as those of linked libraries run before the recorder's. */
 static void make_keys(int argc, char **argv)
 {
 	pthread_key_t key = 0;

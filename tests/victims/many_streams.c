@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 		must(driver.cuStreamDestroy_v2(stream[k]) == CUDA_SUCCESS);
 		work_for(1000);
 	}
-	/* a stream is defined once, where it was created: with its flags and its priority */
+	/* a stream is defined once, at its creation: with its flags and its priority */
 	claim("stream", streams);
 	claim("stream_destroy", streams);
 	claim_recordings(1);

@@ -1,4 +1,4 @@
-/* Keeps a million blocks alive while it goes on: neither growth nor checkpoints may stall it. */
+/* Keeps a million blocks alive and continues: neither growth nor checkpoints may stall it. */
 #include "victim.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /*
- * Looks for a driver in every way there is, on a machine that has none: nothing may look as if
- * there were one.
+ * Looks up the driver in every possible way on a machine that has none: a look-up must not succeed
+ * because of the recorder.
  */
 #include "victim.h"
 
@@ -16,7 +16,7 @@ int main(void)
 	printf("the program: %s\n", dlsym(self, "cuInit") ? "there" : "absent");
 	printf("cuGetProcAddress_v2: %s\n",
 	       dlsym(self, "cuGetProcAddress_v2") ? "there" : "absent");
-	/* a weak reference finds our export; it must behave as a driver that never starts */
+	/* a weak reference finds the recorder's export: to the job, a driver that cannot start */
 	printf("weak: %s\n", cuInit && cuInit(0) == CUDA_SUCCESS ? "there" : "absent");
 	claim_recordings(0);
 	return 0;

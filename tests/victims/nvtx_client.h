@@ -1,4 +1,4 @@
-/* NVTX as a library of the job has it: header code of its own. Without the headers: skipped. */
+/* NVTX as a library of the job has it: its own copy of header code. Skipped without the headers. */
 #ifndef NVTX_CLIENT_H
 #define NVTX_CLIENT_H
 

@@ -1,6 +1,6 @@
 /*
- * Opens the range that is to be captured three times, of which the first counts: on a thread that
- * is not the one that launches, with others of that name in another domain and inside it.
+ * Opens the range to be captured three times; only the first counts. It is opened on another thread
+ * than the one that launches. Ranges of the same name are open in another domain and inside it.
  */
 #include "nvtx_client.h"
 

@@ -1,6 +1,6 @@
 /*
  * Runs on a driver of years ago, without cuGetProcAddress, graphs, pools, virtual memory and the
- * functions that name a device or a kernel: what there is, is recorded.
+ * functions that name a device or a kernel. All other events are recorded.
  */
 #include "victim.h"
 

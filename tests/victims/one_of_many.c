@@ -1,7 +1,7 @@
 /*
  * One rank of a job of many: a training loop that may differ from the others in one way.
  *	one_of_many [STEPS [WAY]]	WAY: alike (default), leaks, slow, holds (more than others),
- *					fails (asks for more than there is after its steps)
+ *					fails (requests too much memory after its steps)
  */
 #include <time.h>
 

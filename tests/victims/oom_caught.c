@@ -1,4 +1,4 @@
-/* Runs out of memory, catches it, frees something and goes on. */
+/* Runs out of memory, catches the error, frees something and continues. */
 #include "training.h"
 
 int main(void)

@@ -1,6 +1,6 @@
 /*
- * Frees blocks while other streams still use them, keeps a pool of its own, runs out of memory, in
- * plain and in expandable segments: one step of each, so that what is recorded can be read.
+ * Frees blocks while other streams still use them, has a pool of its own, and runs out of memory,
+ * in plain and in expandable segments. One step of each, so that a person can read the recording.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@ static const struct fake_c10 *c10;
 
 static void use_two_streams(void)
 {
-	void *kept = c10->allocate(0, 1000); /* before anything was attached */
+	void *kept = c10->allocate(0, 1000); /* before the trackers were attached */
 	void *first = c10->allocate(0, 1000);
 	void *second = c10->allocate_in(0, 3000000, STREAM, 0);
 	c10->use_elsewhere(second);
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "expandable") == 0)
 		c10->use_expandable_segments(true);
 	use_two_streams();
-	/* with "fork" the rest in a child, whose allocator still has the trackers */
+	/* with "fork", the rest runs in a child, whose allocator still has the trackers */
 	if (argc > 1 && strcmp(argv[1], "fork") == 0) {
 		pid_t child = fork();
 		must(child >= 0);

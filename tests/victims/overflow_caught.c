@@ -1,7 +1,7 @@
 /*
  * Overflows its stack below calls of the driver, again and again, and jumps out of the handler.
- * With stacks on, the page after the last is met by frames of ours: what was jumped out of counts
- * as lost, and all that follows is recorded.
+ * With stacks on, the recorder's own frames touch the page beyond the end. A call that was left by
+ * the jump counts as lost, and all later calls are recorded.
  */
 #include "victim.h"
 
@@ -19,7 +19,7 @@
 static struct driver driver;
 static sigjmp_buf before;
 static volatile int rounds;
-static uintptr_t lowest; /* of the stack, beyond the page that cannot be touched */
+static uintptr_t lowest; /* of the stack, beyond its guard page */
 
 static void on_overflow(int number)
 {
@@ -30,7 +30,7 @@ static void on_overflow(int number)
 
 /*
  * Calls the driver where `need` bytes are left: enough for the driver itself, and, in some of the
- * rounds, not for what a recorder does there.
+ * rounds, too few for the recorder.
  */
 static __attribute__((noinline)) unsigned go_deeper(unsigned n, uintptr_t need)
 {
@@ -43,7 +43,7 @@ static __attribute__((noinline)) unsigned go_deeper(unsigned n, uintptr_t need)
 			driver.cuMemFree_v2(address);
 	}
 	if (n > STACK_BYTES)
-		return 0; /* never: there is no room for so many */
+		return 0; /* never reached: the stack is too small */
 	return go_deeper(n + 1, need) + (unsigned)room[n % sizeof room];
 }
 
@@ -63,11 +63,11 @@ static void *overflow(void *unused)
 	stack_t stack = { .ss_sp = handler_stack, .ss_size = sizeof handler_stack };
 	must(sigaltstack(&stack, NULL) == 0);
 	must(driver_use(&driver, 0));
-	/* the last of them with the least room, so that a call of ours is left for good */
+	/* the last one has the least room, so that a call of the recorder never returns */
 	for (volatile unsigned round = ROUNDS; round-- > 0;)
 		if (sigsetjmp(before, 1) == 0)
 			go_deeper(0, 1536 + 256 * (uintptr_t)round);
-	/* a child is recorded, too, and so is what follows here, as if nothing had been */
+	/* a child is recorded, too, and so are the later calls here, as without an overflow */
 	pid_t child = fork();
 	if (child == 0) {
 		driver = need_driver(DOOR_PROC_ADDRESS);
@@ -96,7 +96,7 @@ int main(void)
 	must(pthread_join(thread, NULL) == 0);
 	must(rounds == ROUNDS);
 	claim_recordings(2);
-	/* each round may lose the call that it was in, and no more */
+	/* each round may lose the call that it interrupted, and no more */
 	claim_as(getpid(), "<=", "lost_memory", ROUNDS);
 	printf("%d overflows\n", rounds);
 	return 0;

@@ -1,7 +1,7 @@
 /*
  * A training loop with the ranges that PyTorch opens itself: a loader, an optimizer, and a backward
- * pass on a thread of the engine, which throws now and then. Other threads open ranges all the
- * while, also while the callbacks are being added.
+ * pass on a thread of the engine, which sometimes throws. Other threads open ranges all the time,
+ * also while the callbacks are being added.
  */
 #include "../fake/fake_ranges.h"
 #include "victim.h"

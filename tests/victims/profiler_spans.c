@@ -1,6 +1,6 @@
 /*
- * Says three times what it wants captured, of which two were asked for, once doubly, and forks
- * while it is under way. Launches of the captured spans are recorded, all of memory always is.
+ * Starts and stops a captured span three times, once doubly, where two were requested. Forks in one
+ * of them. Launches inside the two spans are recorded, memory events always.
  */
 #include "victim.h"
 
@@ -28,14 +28,14 @@ static void stop(void)
 	must(driver.cuProfilerStop() == CUDA_SUCCESS);
 }
 
-/* It is in the parent's span, which it ends for itself alone. */
+/* The child is in its parent's span, and ends it only for itself. */
 static void be_child(void)
 {
 	holds = 0;
 	launch(4);
 	stop();
 	launch(6);
-	start(); /* the second, as its parent would count */
+	start(); /* the second span, also by the parent's count */
 	launch(1);
 	claim("launch", 5);
 	claim("alloc", 11);
@@ -50,7 +50,7 @@ int main(void)
 	CUmodule module;
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);
-	stop(); /* of nothing */
+	stop(); /* without a start */
 	launch(10);
 	start();
 	launch(7);
@@ -74,7 +74,7 @@ int main(void)
 	claim("alloc", holds);
 	claim("free", holds);
 	claim("driver_peak:0", 512 * holds);
-	claim("scope", 5); /* that none is open at the start, and four changes */
+	claim("scope", 5); /* "none open" at the start, and four changes */
 	claim("captures", 2);
 	claim_recordings(2);
 	printf("%u launches\n", holds);

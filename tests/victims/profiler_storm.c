@@ -1,6 +1,6 @@
 /*
- * Two threads start and stop what is captured a thousand times each, at once, while two others
- * allocate, hand on, free and launch. Of memory nothing may be missing.
+ * Two threads start and stop a captured span a thousand times each, at the same time. Two others
+ * allocate, pass on, free and launch. No memory event may be missing.
  */
 #include "victim.h"
 

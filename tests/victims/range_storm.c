@@ -1,6 +1,6 @@
 /*
- * Threads open and close ranges as fast as they can, each under a name that was never there: what
- * that costs are ranges, no memory event.
+ * Threads open and close ranges as fast as they can, each under a new name. The recorder may lose
+ * ranges, but no memory event.
  */
 #include "nvtx_client.h"
 

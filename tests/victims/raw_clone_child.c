@@ -1,5 +1,5 @@
 /*
- * Makes children by raw clone and _Fork, which run no fork handlers: they must not write into the
+ * Makes children by raw clone and _Fork, which run no fork handlers. They must not write into the
  * parent's rings.
  */
 #include "victim.h"

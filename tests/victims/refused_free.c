@@ -1,4 +1,4 @@
-/* Frees an address that is not one: the driver refuses, and nothing may have changed. */
+/* Frees an invalid address: the driver returns an error, and the live memory must not change. */
 #include "victim.h"
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
- * Nothing wrong: a kernel is captured with a buffer that only launches of the graph use from then
- * on, while another buffer of the capture's warm-up is never used again. With a word behind it the
- * captured kernel was not launched before, so that nobody knows what it is given.
+ * Correct program: a kernel is captured with a buffer that only launches of the graph use from then
+ * on. Another buffer of the capture's warm-up is never used again. With an argument, the captured
+ * kernel was not launched before, so its parameters are unknown.
  *	replayed_uses [new]
  */
 #include "victim.h"

@@ -1,6 +1,6 @@
 /*
- * Reports live blocks again with unchanged totals, as restoring a checkpoint of a graph's pool
- * does.
+ * Reports live blocks again with unchanged totals, as PyTorch does when it restores a checkpoint of
+ * a graph's pool.
  */
 #include "victim.h"
 
@@ -16,7 +16,7 @@ int main(void)
 	for (int i = 0; i < 20; i++)
 		c10->release(block[i]);
 	claim("block_alloc", 20);
-	/* and one where the allocator is asked for what it had before: the first block */
+	/* one more where the allocator lists its earlier blocks: the first block */
 	claim_as(getpid(), ">=", "block_existing", 10);
 	claim_as(getpid(), "<=", "block_existing", 11);
 	claim("block_free", 20);

@@ -1,4 +1,4 @@
-/* How many ring files a process left, how much memory they hold, and how much is mapped. */
+/* Counts the ring files that a process left, the memory in them, and how much is mapped. */
 #ifndef RING_FILES_H
 #define RING_FILES_H
 

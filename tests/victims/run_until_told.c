@@ -1,5 +1,5 @@
 /*
- * Nothing wrong: two threads allocate and free, so that a debugger or a profiler can attach to a
+ * Correct program: two threads allocate and free, so that a debugger or a profiler can attach to a
  * busy process. Prints "ready PID" once both are busy, works until stdin ends, then works on.
  */
 #include <poll.h>

@@ -1,6 +1,6 @@
 /*
- * One thread puts variables into the environment, for which libc moves the list and frees the old
- * one, while another thread makes the first call of the process. Each child is such a start.
+ * One thread sets environment variables, for which libc moves the list and frees the old one.
+ * Another thread makes the first driver call of the process. Each child is such a start.
  */
 #include "victim.h"
 

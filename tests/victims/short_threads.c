@@ -1,4 +1,4 @@
-/* Starts thousands of threads that live for two events: slots must be handed on. */
+/* Starts thousands of threads that live for two events: later threads must reuse their slots. */
 #include "victim.h"
 
 static struct driver driver;

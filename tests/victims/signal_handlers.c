@@ -1,6 +1,6 @@
 /*
- * Blocks a signal in all its threads and takes it with sigtimedwait: no other thread may run its
- * handler.
+ * Blocks a signal in all its threads and takes it with sigtimedwait. The recorder's thread must not
+ * run its handler.
  */
 #include "victim.h"
 
@@ -23,7 +23,7 @@ int main(void)
 	sigaddset(&set, SIGCHLD);
 	sigaction(SIGUSR1, &action, NULL);
 	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
-	alloc_and_free(&driver, 10); /* with nothing blocked: what starts here inherits this mask */
+	alloc_and_free(&driver, 10); /* no signal blocked: new threads inherit this mask */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	int taken = 0;
 	for (int i = 0; i < 100; i++) {

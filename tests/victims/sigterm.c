@@ -1,4 +1,4 @@
-/* Is ended by SIGTERM, as SLURM and Kubernetes do it. */
+/* Is ended by SIGTERM, as SLURM and Kubernetes end a job. */
 #include "victim.h"
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 /*
- * Frees that wait tens of milliseconds for the GPU while another thread allocates: no order number
- * may be in flight.
+ * Frees that wait tens of milliseconds for the GPU while another thread allocates. A free must not
+ * hold an unwritten order number meanwhile.
  */
 #include "victim.h"
 
@@ -25,8 +25,8 @@ int main(void)
 {
 	driver = need_driver(DOOR_PROC_ADDRESS);
 	/*
-	 * the fake driver's own switch: each free takes this long, from now on, in threads that
-	 * ask for it
+	 * the fake driver's own switch: from now on each free takes this long in threads that
+	 * request it
 	 */
 	void (*delay_frees)(unsigned) = NULL;
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);

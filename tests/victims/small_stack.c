@@ -1,7 +1,7 @@
 /*
- * Threads whose small stacks it made itself, inside of other memory, without a page between: calls
- * the driver with little room left, from places that were not met before. The memory below is its
- * own, whatever a recorder needs.
+ * Threads with small stacks that it made itself inside of other memory, without a guard page. They
+ * call the driver with little room left, from places that were not met before. The recorder must
+ * not write to the memory below.
  */
 #include "victim.h"
 
@@ -44,7 +44,7 @@ int main(void)
 	pthread_attr_t attributes;
 	size_t changed = 0;
 	driver = need_driver(DOOR_PROC_ADDRESS);
-	must_alloc(&driver, 4096); /* what starts with the first event starts here */
+	must_alloc(&driver, 4096); /* the recorder starts here, with the first event */
 	memory = mmap(NULL, BELOW_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	must(memory != MAP_FAILED);

@@ -1,4 +1,4 @@
-/* Threads with small stacks that record a few events each, and live on until all are joined. */
+/* Threads with small stacks that record a few events each, and stay alive until all are joined. */
 #ifndef SMALL_THREADS_H
 #define SMALL_THREADS_H
 

@@ -1,6 +1,6 @@
 /*
  * A hundred threads allocate from hundreds of deep stacks each, again and again. GPUPROF_MEMORY is
- * far less than memos of all these stacks take.
+ * far less than memos of all these stacks would take.
  */
 #include "deep_stacks.h"
 

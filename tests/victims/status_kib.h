@@ -1,4 +1,4 @@
-/* A process's own figures of memory. */
+/* A process's own memory figures. */
 #ifndef STATUS_KIB_H
 #define STATUS_KIB_H
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number in a line of /proc/self/status, "VmRSS:"; 0 without it. Other lines may be long. */
+/* The number in a line of /proc/self/status such as "VmRSS:"; 0 if absent. Lines may be long. */
 static inline unsigned long kib_of(const char *key)
 {
 	char line[256];

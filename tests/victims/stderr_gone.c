@@ -1,7 +1,7 @@
 /*
- * The recorder has something to say (GPUPROF_VERBOSE) and stderr cannot take it: its reader is
- * gone, or does not read; files may not grow; another file has its number; or the thread that
- * would write has been cancelled. The job goes on as if there was nothing to say.
+ * The recorder has a message (GPUPROF_VERBOSE) that stderr cannot take: its reader is gone, or does
+ * not read; files may not grow; another file has its number; or the thread that would write has
+ * been cancelled. The job must continue as without a message.
  */
 #include "victim.h"
 
@@ -15,7 +15,7 @@ static void *call_driver(void *barrier)
 {
 	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
 	pthread_barrier_wait(barrier);
-	pthread_barrier_wait(barrier); /* it has been cancelled, and reaches no such point */
+	pthread_barrier_wait(barrier); /* it is cancelled, and has no cancellation point */
 	must(driver.cuMemAlloc_v2(&address, 512) == CUDA_SUCCESS);
 	has_returned = true;
 	must(driver.cuMemFree_v2(address) == CUDA_SUCCESS);
@@ -51,7 +51,7 @@ static void reused(void)
 	must(pread(STDERR_FILENO, bytes, sizeof bytes, 0) == 0);
 }
 
-/* What stderr is when the program starts. */
+/* Makes stderr one of these before the program starts. */
 static void prepare(const char *name, int ends[2])
 {
 	char bytes[4096] = "";
@@ -100,6 +100,6 @@ int main(int argc, char **argv)
 	try("limited", argv[0]);
 	try("reused", argv[0]);
 	try("cancelled", argv[0]);
-	claim_recordings(4); /* but for the one that may not grow */
+	claim_recordings(4); /* except the file that may not grow */
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Threads hand addresses over at once: one allocates, another frees it and the driver gives it out
- * again.
+ * Threads pass addresses to each other: one allocates, another frees, and the driver reuses the
+ * address.
  */
 #include "victim.h"
 
@@ -9,7 +9,7 @@
 #define PAIRS_MAX 16
 #define SLOTS 64
 
-/* one producer, one consumer, no lock: an address is freed within nanoseconds of its birth */
+/* one producer, one consumer, no lock: an address is freed nanoseconds after its allocation */
 struct handover {
 	_Alignas(64) _Atomic CUdeviceptr slot[SLOTS];
 	pthread_t producer, consumer;

@@ -1,7 +1,7 @@
 /*
  * Starts threads where little address space and little data is left (ulimit -v, ulimit -d). Each
- * needs a few stacks, so their memos take some MiB together. The job then maps half of what was
- * left.
+ * needs a few stacks, so their memos take some MiB together. The job then maps half of the
+ * remaining space.
  */
 #include "small_threads.h"
 

@@ -1,5 +1,5 @@
-// Throws through many frames, some of which allocate and have destructors, on several threads: the unwinder that the
-// program was linked with must stay the one that is used.
+// Throws through many frames, some of which allocate and have destructors, on several threads. The program must keep
+// using the unwinder with which it was linked.
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /*
  * The allocations of a GPT-like training loop in PyTorch's order: weights once, then in each step
- * activations that live until backward, temporaries that die at once, gradients, optimizer state
- * in the first step.
+ * activations that live until backward, temporaries that are freed at once, and gradients. The
+ * first step also allocates optimizer state.
  */
 #ifndef TRAINING_H
 #define TRAINING_H

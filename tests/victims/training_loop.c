@@ -1,7 +1,7 @@
 /*
- * Nothing wrong: a training loop on the fake allocator, whose own peaks the recording must give to
- * the byte.
- *	training_loop [STEPS [MS]]	MS: how long the GPU that is not there works on a step
+ * Correct program: a training loop on the fake allocator. The recording must match the allocator's
+ * peaks to the byte.
+ *	training_loop [STEPS [MS]]	MS: how long the simulated GPU works on a step
  */
 #include <time.h>
 

@@ -1,7 +1,7 @@
 /*
- * A training loop that says what it is doing through NVTX: phases of its steps, layers in a domain
- * of their own, a checkpoint that is started on one thread and ends on another, a mark. One pop too
- * many, and the last epoch is left open.
+ * A training loop that marks its work through NVTX: phases of its steps, layers in a domain of
+ * their own, a checkpoint that starts on one thread and ends on another, a mark. It has one pop too
+ * many, and leaves the last epoch open.
  *	training_ranges [STEPS]
  */
 #include "nvtx_client.h"

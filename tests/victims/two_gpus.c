@@ -1,6 +1,6 @@
 /*
- * One thread alternates two devices, by context and through the allocator: each byte belongs to
- * the right one.
+ * One thread alternates between two devices, by context and through the allocator. Each byte must
+ * be counted on the right one.
  */
 #include "victim.h"
 
@@ -23,7 +23,7 @@ int main(void)
 		}
 	for (int i = 0; i < 100; i++)
 		for (int d = 0; d < 2; d++)
-			/* with the other device current: the address decides */
+			/* with the other device current: the address determines the device */
 			must(driver.cuMemFree_v2(address[1 - d][i]) == CUDA_SUCCESS);
 	claim("driver_peak:0", 100ull << 20);
 	claim("driver_peak:1", 300ull << 20);

@@ -1,6 +1,6 @@
 /*
  * Ranges that end twice, on another thread, in a child, with their thread, or never; names of a
- * megabyte, wide ones, none at all.
+ * megabyte, wide names, names of NULL.
  */
 #include "nvtx_client.h"
 
@@ -35,7 +35,7 @@ static nvtxEventAttributes_t attributes(int message_type, nvtxMessageValue_t mes
 
 static void child(void)
 {
-	/* what the parent had open is open here, too */
+	/* the parent's open ranges are open here, too */
 	must(nvtxRangePop() >= 0 || !getenv("LD_PRELOAD"));
 	must_alloc(&driver, 512);
 	nvtxRangePushA("child");
@@ -71,12 +71,12 @@ static void in_a_domain(void)
 	nvtxEventAttributes_t a = attributes(NVTX_MESSAGE_TYPE_REGISTERED,
 					     (nvtxMessageValue_t){ .registered = string });
 	nvtxDomainRangePushEx(domain, &a);
-	a.message.registered = (nvtxStringHandle_t)(uintptr_t)0x1234567890; /* nobody's */
+	a.message.registered = (nvtxStringHandle_t)(uintptr_t)0x1234567890; /* not registered */
 	nvtxDomainMarkEx(domain, &a);
 	a = attributes(NVTX_MESSAGE_TYPE_ASCII, (nvtxMessageValue_t){ .ascii = "crossing" });
 	nvtxRangePushEx(&a);
 	nvtxDomainRangePop(domain);
-	nvtxDomainRangePop(domain); /* once too often */
+	nvtxDomainRangePop(domain); /* one pop too many */
 	nvtxRangePop();
 }
 
@@ -87,7 +87,7 @@ int main(void)
 	driver = need_driver(DOOR_PROC_ADDRESS);
 	must_alloc(&driver, 4096);
 	domain = nvtxDomainCreateA("ours");
-	nvtxRangePop(); /* there is none */
+	nvtxRangePop(); /* no range is open */
 	nvtxRangePushA("step");
 	nvtxRangePushA("inner");
 	nvtxRangePop();
@@ -104,7 +104,7 @@ int main(void)
 	long_and_wide();
 	in_a_domain();
 	claim("range_push", 2 + 1 + 1 + 5 + 2);
-	claim("range_pop", 1 + 1 + 1 + 1 + 1 + 5 + 3); /* a thread's end is one */
+	claim("range_pop", 1 + 1 + 1 + 1 + 1 + 5 + 3); /* one of them at a thread's end */
 	claim("range_start", 1);
 	claim("range_end", 2);
 	claim("mark", 2);

@@ -1,6 +1,6 @@
 /*
- * A filter of system calls ends who calls unshare or process_vm_readv. In a child close_range is
- * refused, too, so the recorder has no table of descriptors of its own. With arguments it runs
+ * A filter of system calls kills any caller of unshare or process_vm_readv. In a child it also
+ * fails close_range, so the recorder has no descriptor table of its own. With arguments it runs
  * these as a command under the filter.
  */
 #include "victim.h"
@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* From here on `number` has this answer, SECCOMP_RET_...; false: no filters here. */
+/* Gives `number` this result (SECCOMP_RET_...) from now on; false: filters are not available. */
 static bool refuse_call(unsigned number, unsigned answer)
 {
 	struct sock_filter filter[] = {

@@ -1,6 +1,6 @@
 /*
- * Nothing wrong: threads launch kernels with many pointers while others get and give back memory,
- * and a child of the process does so, too.
+ * Correct program: threads launch kernels with many pointers while others allocate and free memory,
+ * and so does a child of the process.
  *	use_storm [LAUNCHES]
  */
 #include "victim.h"

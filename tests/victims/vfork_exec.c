@@ -1,6 +1,6 @@
 /*
- * Starts programs with vfork, whose child runs in the parent's memory, exits there, and must not
- * end its recording.
+ * Starts programs with vfork. The child runs in the parent's memory, exits there, and must not end
+ * the parent's recording.
  */
 #include "victim.h"
 

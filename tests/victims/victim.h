@@ -1,8 +1,8 @@
 /*
- * What the victims share: a driver, the fake allocator, and claims. A claim is a line "PID
- * OPERATOR KEY VALUE" that a truthful recording of that process must bear out;
- * tests/storm/expect.c lists the keys. Claims go to the file that VICTIM_CLAIMS names, so that
- * stdout can be compared byte by byte with a run that nobody records.
+ * Shared by the victims: a driver, the fake allocator, and claims. A claim is a line "PID OPERATOR
+ * KEY VALUE" that must hold for a correct recording of that process; tests/storm/expect.c lists the
+ * keys. Claims go to the file that VICTIM_CLAIMS names, so that a test can compare stdout byte by
+ * byte with that of an unrecorded run.
  */
 #ifndef VICTIM_H
 #define VICTIM_H
@@ -52,7 +52,7 @@ static inline void claim(const char *key, unsigned long long value)
 	claim_as(getpid(), "=", key, value);
 }
 
-/* How many recordings the whole run leaves. */
+/* The number of recordings that the whole run leaves. */
 static inline void claim_recordings(unsigned long long number)
 {
 	claim_as(0, "=", "recordings", number);
@@ -81,7 +81,7 @@ static inline const struct fake_c10 *need_c10(void)
 	return c10;
 }
 
-/* What the allocator knows about itself and a recording must know as well. */
+/* Claims for the allocator's own figures, which the recording must contain as well. */
 static inline void claim_peaks(const struct fake_c10 *c10, int device)
 {
 	struct fake_c10_stats s;
@@ -102,8 +102,8 @@ static inline CUdeviceptr must_alloc(const struct driver *driver, size_t bytes)
 }
 
 /*
- * Works for `ns`. Without it a loop over a driver that does nothing makes ten times the events of
- * any job, and what the recorder then loses, and counts, is no news.
+ * Works for `ns`. Without this work, a loop over the fake driver makes ten times the events of any
+ * job. The recorder would then lose events, as expected, and count them.
  */
 static inline void work_for(long ns)
 {
@@ -114,7 +114,7 @@ static inline void work_for(long ns)
 	while ((now.tv_sec - from.tv_sec) * 1000000000 + now.tv_nsec - from.tv_nsec < ns);
 }
 
-/* `pairs` allocations, each freed at once: a million events a second. */
+/* `pairs` allocations, each freed at once: a million events per second. */
 static inline void alloc_and_free(const struct driver *driver, unsigned long pairs)
 {
 	for (unsigned long i = 0; i < pairs; i++) {
@@ -123,7 +123,7 @@ static inline void alloc_and_free(const struct driver *driver, unsigned long pai
 	}
 }
 
-/* A recording of 1000 pairs, complete however the victim ends now. */
+/* A recording of 1000 pairs, complete no matter how the victim then ends. */
 static inline void claim_thousand(const char *last_word)
 {
 	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
@@ -164,7 +164,7 @@ static inline void busy_thread_start(struct busy_thread *busy, unsigned long pai
 	must(pthread_create(&thread, NULL, keep_busy, busy) == 0);
 }
 
-/* Waits for a child; its exit status, or 1000 + the signal that ended it. */
+/* Waits for a child; returns its exit status, or 1000 + the signal that ended it. */
 static inline int wait_for(pid_t child)
 {
 	int status = 0;
