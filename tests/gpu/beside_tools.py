@@ -1,8 +1,8 @@
-"""Jobs beside other tools on a real GPU, bare and recorded: output and exit status must be the same.
+"""Runs jobs beside other tools on a real GPU, bare and recorded: output and exit status must be the same.
 
-beside_tools.py --build BUILD --work DIRECTORY [--only STEP...]
-Prints one PASS, FAIL or SKIP line a claim. Each step has a limit of time. --cuda-job, --torch-job and
---probe-job WORDS run other jobs, so that the script can be tried on the fake driver.
+beside_tools.py --build BUILD --work DIRECTORY [--only STEP...] Prints one PASS, FAIL or SKIP line a claim. Each step
+has a time limit. --cuda-job, --torch-job and --probe-job WORDS run other jobs, so that the script can be tried on the
+fake driver.
 """
 import argparse
 import collections
@@ -47,7 +47,7 @@ CUDA = args.cuda_job or [str(BUILD / "kernels" / "mlp_train"), "--steps", "3"]
 
 
 class Report:
-    """Lines of one step, printed together: steps run side by side."""
+    """Lines of one step, printed together, because steps run at the same time."""
 
     def __init__(self, step):
         self.step, self.lines = step, []
@@ -115,7 +115,7 @@ def ask(command, recording):
 
 
 def whole(report, what, name, number=1):
-    """The recordings that NAME left, which must be NUMBER; figures of their `info`, added up"""
+    """Checks the number of recordings that NAME left; returns the sums of their figures"""
     found = sorted(glob.glob(str(WORK / f"{name}-*.gpr")))
     sums = collections.Counter()
     is_sound = len(found) >= 1
@@ -134,7 +134,7 @@ def whole(report, what, name, number=1):
 
 
 def plain_recording(report, name, job):
-    """What the job's recording has when no tool is there"""
+    """What the job's recording contains when it runs without a tool"""
     done = run(name, [], job, preload())
     report.claim("recorded without a tool ends well", done.status == 0, done.status)
     return whole(report, "without a tool", name)
@@ -198,7 +198,7 @@ def nsys(report):
         return report.skip("no nsys here")
     for kind, job in (("cuda", CUDA), ("torch", SMALL)):
         names = (f"nsys_{kind}_bare", f"nsys_{kind}")
-        # nsys may hang after the job, so the job's own end is a line of its output
+        # nsys may hang after the job, so the job prints a line when it ends
         job = ["sh", "-c", '"$@"; echo "job ended with $?"', "sh", *job]
         running = [start(name, [*found, "profile", "-o", str(WORK / name), "--force-overwrite", "true",
                                 *APART, str(WORK / f"{name}.job"), *job], env)
@@ -259,7 +259,7 @@ def profiler(report):
 
 
 def normal(done):
-    """Addresses differ from run to run"""
+    """Masks addresses, which differ from run to run"""
     return done._replace(job=re.sub(rb"0x[0-9a-f]+", b"ADDRESS", done.job + done.tool.encode()))
 
 
@@ -285,7 +285,7 @@ def workers(report):
 
 def memory_limit(report):
     """256 MiB above what the bare job needs, where a control group can be made"""
-    run("limit_warm", [], SMALL)  # so that the file cache is not counted as the bare job's
+    run("limit_warm", [], SMALL)  # so that the bare job is not charged for the file cache
     with MemoryGroup() as group:
         if not group.is_there:
             return report.skip("no memory control group can be made here, and CUDA reserves too much for RLIMIT_AS")
@@ -299,7 +299,7 @@ def memory_limit(report):
     whole(report, "memory limit", "limit")
 
 
-# side by side what does not disturb each other: one debugger or counter of the GPU at a time
+# steps that run at the same time: only one debugger or counter uses the GPU
 GROUPS = ((ncu_cuda, faulthandler), (ncu_torch,), (nsys, workers), (profiler, sanitizer), (cuda_gdb, memory_limit))
 
 
@@ -308,7 +308,7 @@ def safely(step):
     began = time.monotonic()
     try:
         step(report)
-    except Exception as e:  # a step that cannot go on is a failure of its own, not of the others
+    except Exception as e:  # an exception fails its own step, not the others
         report.claim("goes to its end", False, f"{type(e).__name__}: {e}")
     report.lines.append(f"     {step.__name__}: {time.monotonic() - began:.0f} s")
     return report

@@ -1,8 +1,8 @@
-"""PyTorch jobs that debuggers and profilers look into.
+"""PyTorch jobs for debuggers and profilers.
 
 beside_tools_job.py bursts [GPUPROF]   three bursts of kernels, each under torch.profiler; after the
-                                       first, recording is started with `GPUPROF ctl`
-beside_tools_job.py later              faulthandler.dump_traceback_later fires while it works
+                                       first, `GPUPROF ctl` starts recording
+beside_tools_job.py later              faulthandler.dump_traceback_later fires during its work
 beside_tools_job.py segv               reads address 0 between two backwards
 """
 import ctypes
@@ -47,10 +47,10 @@ def later():
     work()
     with tempfile.TemporaryFile() as log:
         faulthandler.dump_traceback_later(0.2, file=log)
-        while not os.fstat(log.fileno()).st_size: work()  # noqa: E701  one line, whenever it fires
+        while not os.fstat(log.fileno()).st_size: work()  # noqa: E701  one line in every traceback
         faulthandler.cancel_dump_traceback_later()
         log.seek(0)
-        # the innermost frames are wherever the job was
+        # the innermost frames depend on the moment
         here = os.path.basename(__file__)
         print(*[line for line in log.read().decode().splitlines() if here in line and " in work" not in line],
               sep="\n", flush=True)

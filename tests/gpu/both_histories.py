@@ -1,8 +1,8 @@
-"""Some training steps whose allocations PyTorch's own history records too, with stacks of both languages.
+"""Runs training steps whose allocations PyTorch's own history records too, with stacks of both languages.
 
-Writes what PyTorch says of each allocation, in its order, as JSON to the file that HISTORY_OUT names:
-{"start": allocations before the history began, "allocs": [{"address", "bytes", "frames": [[function, file]]}]}
-and the user's own lines of the forward pass. Knows nothing of gpuprof.
+Writes PyTorch's record of each allocation, in its order, as JSON to the file that HISTORY_OUT names: {"start":
+allocations before the history began, "allocs": [{"address", "bytes", "frames": [[function, file]]}]} and the
+user's own lines of the forward pass. Does not depend on gpuprof.
 """
 import json
 import os

@@ -1,11 +1,11 @@
-"""What is captured of a training job: captured_spans.py GPUPROF FOLDER runs the job once whole and once for each way
-to say what is captured, and holds the spans against the whole run: launches to the number, memory events and peaks
-to the byte, nothing lost. captured_spans.py job is the job. Prints one PASS or FAIL line a claim."""
+"""Tests what is captured of a training job. captured_spans.py GPUPROF FOLDER runs the job once without limits, and
+once for each way to choose spans. It compares the spans with the whole run: launches by number, memory events and
+peaks to the byte, no lost events. captured_spans.py job is the job. Prints one PASS or FAIL line a claim."""
 import json
 import subprocess
 import sys
 
-STEPS, FROM, TO = 12, 5, 8  # steps FROM to TO, counted from 1, are between start and stop of the profiler
+STEPS, FROM, TO = 12, 5, 8  # the profiler starts before step FROM and stops after step TO; the first step is 1
 
 WAYS = {
     "whole": [],
@@ -16,7 +16,7 @@ WAYS = {
     "none": ["--capture-range=ctl"],
 }
 MEMORY = ("alloc", "block_alloc", "block_free")
-# the recording ends with the span, the job goes on
+# the recording ends with the span, the job continues
 ENDED = ["--capture-range=nvtx:chosen", "--capture-range-end=stop"]
 
 
@@ -48,7 +48,7 @@ def ask(gpuprof, *words):
 
 
 def look(gpuprof, name):
-    """What a recording says of itself, and its peaks."""
+    """A recording's own figures, and its peaks."""
     info = json.loads(ask(gpuprof, "info", "--json", name))
     timeline = json.loads(ask(gpuprof, "timeline", "--json", "--points", "16", name))
     peaks = [{k: v for k, v in d.items() if k.endswith("_peak_bytes")} for d in timeline["devices"]]
@@ -56,7 +56,7 @@ def look(gpuprof, name):
 
 
 def ranges_of(gpuprof, name, called, kinds):
-    """When each range of that name began and ended, and what else happened when."""
+    """Begin and end of each range of that name, and the times of the other events."""
     spans, others, begun = [], [], None
     words = ",".join([*kinds, "range_push", "range_pop"])
     for line in ask(gpuprof, "dump", "--json", "--kind", words, name).splitlines():
@@ -72,7 +72,7 @@ def ranges_of(gpuprof, name, called, kinds):
 
 
 def steps_of(gpuprof, name):
-    """How many launches each range `step` of the whole run holds."""
+    """The number of launches in each range `step` of the whole run."""
     spans, launches = ranges_of(gpuprof, name, "step", ["launch"])
     return [sum(a <= t <= b for _, t in launches) for a, b in spans]
 
@@ -107,7 +107,7 @@ def judge(gpuprof, folder):
 
 
 def judge_ended(gpuprof, folder, chosen):
-    """All until the end of the span, nothing after it, and the job printed its last word."""
+    """Checks that the recording ends exactly with the span, and that the job printed its last word."""
     name = "%s/span_ended.gpr" % folder
     said = ask(gpuprof, "run", "-q", "-o", name, *ENDED, "--", sys.executable, __file__, "job")
     info, _ = look(gpuprof, name)

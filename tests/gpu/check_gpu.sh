@@ -1,11 +1,11 @@
 #!/bin/sh
-# Real jobs on a real GPU, recorded and held against what PyTorch, CUPTI and the jobs themselves say.
+# Records real jobs on a real GPU, and compares the recordings with PyTorch, CUPTI and the jobs themselves.
 #
-#	check_gpu.sh [SECTION...]	all of them, in the order of their weight, when none is named
+#	check_gpu.sh [SECTION...]	the default is all sections, the most important ones first
 #
 # BUILD (or BUNDLE) names the build to test, OUT the folder for results.txt and the recordings (default
-# $BUILD/check-gpu). Prints one PASS, FAIL or SKIP line a claim; exit 1 when one failed. What cannot run
-# here (no torch, one GPU) is skipped.
+# $BUILD/check-gpu). Prints one PASS, FAIL or SKIP line a claim; exit 1 when one failed. Tests that cannot run here
+# (no torch, one GPU) are skipped.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # in a bundle the build is two folders up
@@ -18,7 +18,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 python=${PYTHON:-python3}
 export NCCL_NVLS_ENABLE="${NCCL_NVLS_ENABLE:-0}"
-# what a recorded job compiled cold, its bare twin finds warm
+# the recorded job compiles first and fills these caches, so that its bare twin is not slower
 export TORCHINDUCTOR_CACHE_DIR="$work/inductor" TRITON_CACHE_DIR="$work/triton"
 unset GPUPROF_OUTPUT LD_PRELOAD
 
@@ -40,7 +40,7 @@ succeeded() { [ "$1" -eq 0 ]; }
 
 has_torch=$("$python" -c 'import torch; print(int(torch.cuda.is_available()))' 2>/dev/null || echo 0)
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
-# jobs see no others
+# true when no other processes use the GPU
 [ -z "${CUDA_VISIBLE_DEVICES-}" ] || gpus=$(echo "$CUDA_VISIBLE_DEVICES" | tr , '\n' | grep -c .)
 need_torch() {
 	[ "$has_torch" = 1 ] && return 0
@@ -76,7 +76,7 @@ judge() {
 	*" $name "*) [ -f "$work/$name.gpr" ] && cp "$work/$name.gpr" "$out" ;;
 	esac
 }
-# after_both NAME STATUS_RECORDED STATUS_BARE: the two runs of one job are alike
+# after_both NAME STATUS_RECORDED STATUS_BARE: checks that the two runs of one job are alike
 after_both() {
 	claim "$1" "recorded job ends well (exit $2)" succeeded "$2"
 	claim "$1" "bare job ends well (exit $3)" succeeded "$3"
@@ -87,7 +87,7 @@ after_both() {
 	[ "$3" -eq 0 ] || tail -n 15 "$work/$1.bare-err"
 	grep -h '^gpuprof' "$work/$1.err" | head -n 5
 }
-# torch_job NAME together|alone SECONDS ARGUMENTS...: recorded and bare, at the same time where memory allows
+# torch_job NAME together|alone SECONDS ARGUMENTS...: recorded and bare, at the same time if memory suffices
 torch_job() {
 	job=$1 how=$2 limit=$3
 	shift 3
@@ -199,7 +199,7 @@ section_ranks() {
 	done
 	"$gpuprof" info "$work/ranks-0.gpr" "$work/ranks-1.gpr"
 }
-# what docs/RECIPES.md says, tried: a line a recipe
+# tries the recipes of docs/RECIPES.md and prints a line for each
 section_recipes() {
 	need_gpus recipes 1 || return 0
 	timeout -k 10 260 "$python" "$here/recipes.py" --gpuprof "$gpuprof" --work "$work/recipes" 2>&1 |
@@ -219,14 +219,14 @@ section_shell() {
 	claim shell "same stderr" same "$work/shell.err" "$work/shell.bare-err"
 	claim shell "no file" rmdir "$work/shell"
 }
-# until_step N: reads the job's lines from descriptor 5 until it has ended step N
+# until_step N: reads the job's lines from descriptor 5 until the job has ended step N
 until_step() {
 	while read -r line <&5; do
 		case $line in "step $1 "*) return 0 ;; esac
 	done
 	return 1
 }
-# A training job that is stopped and started from outside and then killed in the middle of a step.
+# A training job: its recording is stopped and started from outside, then the job is killed within a step.
 section_killed() {
 	need_torch killed || return 0
 	mkfifo "$work/killed.steps"
@@ -254,7 +254,7 @@ section_doctor() {
 	sed 's/^/     /' "$work/doctor.out"
 }
 block_stacks() { timeout -k 10 100 "$gpuprof" dump --json --native --kind block_alloc "$work/$1.gpr"; }
-# what both histories say of the same allocations; and that names which are stored are those that files give
+# compares both histories of the same allocations, and the stored names with the names in the files
 section_stacks() {
 	need_torch stacks || return 0
 	HISTORY_OUT=$work/stacks.history PEAKS_OUT=$work/stacks.peaks timeout -k 10 200 \
@@ -285,7 +285,7 @@ section_stacks() {
 	grep 'stored the names\|symbolize' "$work/named.err" | sed 's/^/     /'
 	judge named --peaks "$work/named.peaks"
 }
-# what a tracker of PyTorch's allocator tells, against PyTorch's own history
+# compares the reports of a tracker of PyTorch's allocator with PyTorch's own history
 section_trace() {
 	need_torch trace || return 0
 	for how in plain expandable; do
@@ -302,7 +302,7 @@ section_trace() {
 			--recording "$work/trace-$how.gpr" --history "$work/trace-$how.history" 2>&1
 	done
 }
-# what a recording says of segments and blocks against PyTorch's own snapshots
+# compares segments and blocks of a recording with PyTorch's own snapshots
 section_snapshots() {
 	need_torch snapshots || return 0
 	for kind in eager expandable graphs streams lengths kv_cache trees; do
@@ -321,7 +321,7 @@ section_snapshots() {
 		memory_viz "$kind"
 	done
 }
-# memory_viz KIND: PyTorch's own reader takes what is exported
+# memory_viz KIND: checks that PyTorch's own reader accepts the exported file
 memory_viz() {
 	"$gpuprof" export --format torch -o "$work/$1.pickle" "$work/snapshots-$1.gpr" 2>"$work/viz.err"
 	claim "export-$1" "is written" [ -s "$work/$1.pickle" ]
@@ -331,7 +331,7 @@ memory_viz() {
 		claim "export-$1" "_memory_viz.py ${command%% *}" succeeded $?
 	done
 }
-# jobs that leak, of 60 steps, and jobs that do not, of 200: the more steps, the more could be suspected
+# jobs that leak, of 60 steps, and jobs that do not, of 200: more steps could cause more false suspects
 section_leaks() {
 	need_torch leaks || return 0
 	leaky="loss_list hooks kv_cache streams pinned deep" clean="train compile serve gpt"
@@ -361,7 +361,7 @@ section_leaks() {
 	"$python" "$here/judge_leaks.py" --gpuprof "$gpuprof" --source "$here/leak_jobs.py" --steps 200 \
 		$(for job in $clean; do echo "$job=$work/leaks-$job.gpr"; done) 2>&1
 }
-# what would fit is tried in the same process
+# asks which request fits, and tries it in the same process
 section_fits() {
 	need_torch fits || return 0
 	for settings in "" expandable_segments:True max_split_size_mb:32 roundup_power2_divisions:4; do
@@ -372,12 +372,12 @@ section_fits() {
 		grep -E '^(PASS|FAIL)' "$tried.out" || tail -n 5 "$tried.out"
 	done
 }
-# why memory ran out, and what is said to have helped is done
+# checks the reason why memory ran out, and follows each advice
 section_oom_kinds() {
 	need_torch oom_kinds || return 0
 	for settings in "" expandable_segments:True; do
 		tried=$work/oom-kinds-${settings%%:*}
-		# in one range the pages of another stream go back to the driver
+		# with expandable segments, pages of another stream go back to the driver
 		only=
 		[ -z "$settings" ] || only=capacity,limit,fragmentation,outside,another_process,cache,driver_capacity
 		LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$tried.gpr GPUPROF_STACKS=all GPUPROF_ALLOCATOR_DETAILS=on \
@@ -388,14 +388,14 @@ section_oom_kinds() {
 		[ ! -f "$tried.gpr" ] || cp "$tried.gpr" "$out"
 	done
 }
-# jobs that run out of memory, again with the first advice, and with a change that is not advised
+# jobs that run out of memory, run again with the first advice, and with a change that is not advised
 section_oom_advice() {
 	need_torch oom_advice || return 0
 	timeout -k 10 280 "$python" "$here/oom_advice.py" --gpuprof "$gpuprof" --work "$work" 2>&1
 	cp "$work"/oom-advice-*.gpr "$out" 2>/dev/null
 	return 0
 }
-# what PyTorch and autograd's engine say they are doing, against what torch.profiler saw in a twin run
+# compares the ranges of PyTorch and autograd's engine with those that torch.profiler saw in a twin run
 section_ranges() {
 	need_torch ranges || return 0
 	for workers in 0 2; do
@@ -421,7 +421,7 @@ section_ranges() {
 		"$python" "$here/operator_cost.py" 2>"$work/cost.err" ||
 		{ say "FAIL operator_cost: did not finish"; tail -n 15 "$work/cost.err"; }
 }
-# the same of what a job names through NVTX: calls, bytes and peaks of its phases, to the byte
+# the same for ranges that a job names through NVTX: calls, bytes and peaks of its phases, to the byte
 section_phases() {
 	need_torch phases || return 0
 	record phases 100 "$python" "$here/phase_job.py"
@@ -431,14 +431,14 @@ section_phases() {
 	cp "$work/phases.gpr" "$out"
 	judge phases
 }
-# what is captured by profiler calls, ranges and steps, against a run that captures all
+# compares spans chosen by profiler calls, ranges and steps with a run that captures all
 section_spans() {
 	need_torch spans || return 0
 	mkdir -p "$work/spans"
 	timeout -k 10 300 "$python" "$here/captured_spans.py" "$gpuprof" "$work/spans" 2>&1
 	claim spans "all ways to capture were judged (exit $?)" [ -s "$work/spans/span_none.gpr" ]
 }
-# device total = free + each owner + what nobody asked for
+# device total = free + each owner + unattributed
 section_number_line() {
 	need_torch number_line || return 0
 	for bare in "" --bare; do
@@ -452,7 +452,7 @@ section_number_line() {
 }
 # shellcheck source=tests/gpu/cost_sections.sh
 . "$here/cost_sections.sh"
-# the same job with and without gradient checkpointing: what is less is what the blocks kept; and a gate for CI
+# the same job with and without gradient checkpointing: the difference is the memory of the blocks; and a gate for CI
 section_diff() {
 	need_torch diff || return 0
 	for job in plain again checkpointed; do
@@ -481,7 +481,7 @@ has_module() { "$python" -c "import $1" >/dev/null 2>&1; }
 section_trainer() {
 	need_torch trainer || return 0
 	has_module transformers && has_module accelerate || { skip "trainer: no transformers here"; return 0; }
-	# it spreads over all GPUs that it sees, whose sums then differ from run to run
+	# it uses all visible GPUs, and the sums over several GPUs differ from run to run
 	(
 		export CUDA_VISIBLE_DEVICES=0
 		bare trainer 120 "$python" "$here/hf_trainer.py" &
@@ -510,7 +510,7 @@ section_compatibility() {
 	timeout -k 10 400 "$python" "$here/beside_tools.py" --build "$build" --work "$work" 2>&1
 	claim compatibility "every step was gone through (exit $?)" succeeded $?
 }
-# what all sections before left in shared memory
+# prints what all earlier sections left in shared memory
 section_rings() {
 	left=$(find /dev/shm -maxdepth 1 -name '*gpuprof*' | wc -l)
 	claim rings "/dev/shm holds no rings at the end ($left left)" [ "$left" -eq 0 ]
@@ -548,7 +548,7 @@ run_sections() {
 	say "== end ($(($(date +%s) - start)) s)"
 }
 
-# nothing that follows would say more than this
+# later sections need this
 "$gpuprof" --version >/dev/null || exit 2
 for section in "$@"; do
 	case " $(echo $all_sections) " in
@@ -560,7 +560,7 @@ for section in "$@"; do
 	esac
 done
 run_sections "$@" 2>&1 | tee "$out/results.txt"
-# what else there is: outputs, peaks, small recordings
+# keeps the other results: outputs, peaks, small recordings
 rm -rf "$work/inductor" "$work/triton"
 find "$work" -name '*.gpr' -size +2048k -exec rm {} +
 tar -C "$work" -czf "$out/outputs.tar.gz" .

@@ -1,9 +1,9 @@
 /*
  * Sets the recording level of a process through its control page and waits until it is in force:
  *	control_level RING_FILE
- * reads a level a line from stdin (1 off, 2 memory, 3 everything but uses, 4 uses too, where the
- * job runs with GPUPROF_TRACK_ACCESS) and answers each with the same line. For measurements that
- * switch recording on and off many times. Needs the layout of one exact version only.
+ * Reads one level a line from stdin (1 off, 2 memory, 3 everything but uses, 4 uses too, where the
+ * job runs with GPUPROF_TRACK_ACCESS), and answers each with the same line. For measurements that
+ * switch recording on and off many times. Works only with the page layout of the same version.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include "../../libgpuprof/format/layout.h"
 
-/* The drain thread looks every few milliseconds: ten seconds mean that it is gone. */
+/* The drain thread looks every few milliseconds, so after ten seconds it must be gone. */
 static bool set_level(struct gp_control *control, uint32_t level)
 {
 	const uint32_t uses = level > GP_LEVEL_ALL;

@@ -1,8 +1,8 @@
-"""Figures of a slow-down from pairs of steps: (nanoseconds of one that is off, of one that is on).
+"""Computes a slow-down from pairs of steps: (nanoseconds of one that is off, of one that is on).
 
-All are of the logarithms of on / off: a ratio itself is biased upwards by noise. The median's interval is the
-sign test's: it follows from order alone, whatever the noise is like. The trimmed mean's (10% at each end, Yuen)
-and the plain mean's are by Student's t.
+All figures use logarithms of on / off, because noise biases the ratio itself upwards. The median's interval is
+that of the sign test: it depends on order alone, for any kind of noise. The intervals of the trimmed mean (10%
+at each end, Yuen) and of the plain mean are by Student's t.
 """
 import math
 import statistics
@@ -15,7 +15,7 @@ def student_t95(degrees):
 
 
 def trimmed(values, part=0.1):
-    """Yuen's trimmed mean and its standard error: single blocks that a neighbour disturbed count less."""
+    """Yuen's trimmed mean and its standard error: reduces the weight of single disturbed blocks."""
     cut = int(len(values) * part)
     ordered = sorted(values)
     kept = ordered[cut:len(ordered) - cut]

@@ -1,8 +1,8 @@
-# What recording costs: sections of check_gpu.sh, which reads this file.
+# The cost of recording: sections of check_gpu.sh, which reads this file.
 # shellcheck shell=sh disable=SC2154 # its variables
-# what a user pays who gives no option: stacks and allocator details, against a PyTorch without listeners;
-# a step that the host bounds, COST_RUNS times, which are judged as one, and a step that the GPU bounds
-# 1: over its limit; Python ends with that after a fault, too
+# the cost with default options: stacks and allocator details, compared with PyTorch without listeners; a step that the
+# host bounds runs COST_RUNS times, and these runs are judged as one; another step is bound by the GPU
+# exit status 1: over its limit; Python also exits with 1 after an exception
 cost_ended() {
 	[ "$2" -le 1 ] && ! grep -q '^Traceback' "$work/cost.err" && return
 	say "FAIL $1: did not finish"
@@ -27,7 +27,7 @@ section_default_cost() {
 	need_torch default_cost || return 0
 	run=1
 	while [ "$run" -le "${COST_RUNS:-1}" ]; do
-		# two steps of each kind in a row: of five steps one is not timed, instead of one of three
+		# two steps of each kind in a row, so that one of five steps is untimed, instead of one of three
 		default_cost_run "default_cost$run" --steps 2 --history --half-width 0.003 --limit 0.02 --upper-limit 0.025
 		run=$((run + 1))
 	done
@@ -68,7 +68,7 @@ section_stack_cost() {
 	)
 	judge stack_cost
 }
-# what memory launches use, held against what a job plants; and what the scan costs
+# the cost of the scan for uses, and its result for a job with planted buffers
 section_idle() {
 	need_torch idle || return 0
 	for job in eager graph planted; do

@@ -1,8 +1,8 @@
 /*
- * Counts kernels by CUPTI's activity records: an oracle that knows nothing of gpuprof. Loaded by
- * the driver through CUDA_INJECTION64_PATH; writes "kernels N dropped N" to the file that
- * CUPTI_COUNT_OUT names when the process exits. Uses the libcupti that the process has already,
- * else the system's.
+ * Counts kernels by CUPTI's activity records, independently of gpuprof. The driver loads it
+ * through CUDA_INJECTION64_PATH. When the process exits, it writes "kernels N dropped N" to the
+ * file that CUPTI_COUNT_OUT names. Uses the libcupti that the process has already, else the
+ * system's.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -78,7 +78,7 @@ static bool find_cupti(void)
 	       cupti.dropped;
 }
 
-/* The driver calls it in cuInit. */
+/* The driver calls this in cuInit. */
 int InitializeInjection(void);
 int InitializeInjection(void)
 {

@@ -1,9 +1,9 @@
 """Takes PyTorch's allocator through its paths, while PyTorch records its own history of them.
 
-Sizes that are no multiples, streams, blocks that another stream still uses when they are freed, a private
+Sizes that are not multiples, streams, blocks that another stream still uses when they are freed, a private
 pool of a CUDA graph, emptied caches, running out of memory. Writes device 0's trace as JSON to the file that
-HISTORY_OUT names: [[action, address, bytes, stream]], the address of an oom being the free bytes. Knows
-nothing of gpuprof. With "expandable" in PYTORCH_CUDA_ALLOC_CONF the same in expandable segments.
+HISTORY_OUT names: [[action, address, bytes, stream]]. The address of an oom is the number of free bytes.
+With "expandable" in PYTORCH_CUDA_ALLOC_CONF it uses expandable segments. Does not depend on gpuprof.
 """
 import json
 import os
@@ -60,7 +60,7 @@ def run_out():
 
 def main():
     random.seed(1)
-    first = torch.zeros(1, device="cuda")  # a launch: from here on a tracker can be told
+    first = torch.zeros(1, device="cuda")  # a launch: the recorder can attach a tracker from here on
     torch.cuda.synchronize()
     torch.cuda.memory._record_memory_history(enabled="all", context=None, stacks="python", max_entries=1 << 20)
     held = churn(300, 3_000_000, 40)

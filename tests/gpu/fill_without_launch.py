@@ -1,4 +1,4 @@
-"""Allocates GPU memory until PyTorch refuses, under a limit, and launches no kernel."""
+"""Allocates GPU memory up to a limit until PyTorch fails, and never launches a kernel."""
 import torch
 
 torch.cuda.set_per_process_memory_fraction(0.05)

@@ -1,13 +1,13 @@
-"""An ordinary GPT-like training job in PyTorch that knows nothing of gpuprof.
+"""An ordinary GPT-like training job in PyTorch that does not depend on gpuprof.
 
-Prints losses, the same in every run, so that stdout can be compared byte by byte with a run that
-nobody records. What PyTorch says about its own memory goes as JSON to the file that PEAKS_OUT names.
+Prints losses, the same in every run, so that stdout can be compared byte by byte with an unrecorded
+run. Writes PyTorch's own figures of its memory as JSON to the file that PEAKS_OUT names.
 """
 import argparse
 import json
 import os
 
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS gives equal bits only with it
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS gives equal bits only with this setting
 
 import torch
 import torch.nn as nn
@@ -79,7 +79,7 @@ class GPT(nn.Module):
 
 
 class Sentences(torch.utils.data.Dataset):
-    """Token sequences with something to learn: each token follows from the one before, with noise."""
+    """Token sequences that can be learned: each token depends on the one before, with noise."""
 
     def __init__(self, number, tokens, seed):
         self.number, self.tokens, self.seed = number, tokens, seed
@@ -154,7 +154,7 @@ class Job:
             self.say(f"step {i} loss {loss.item():.4f}")
 
     def train_profiled(self):
-        """Returns how many events of the GPU torch.profiler delivered."""
+        """Returns the number of GPU events that torch.profiler delivered."""
         from torch.profiler import ProfilerActivity, profile
 
         with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:

@@ -1,6 +1,6 @@
-"""A Hugging Face Trainer on a small GPT-2 with random weights: no network, nothing knows of gpuprof.
+"""A Hugging Face Trainer on a small GPT-2 with random weights. Needs neither a network nor gpuprof.
 
-Prints the losses; what PyTorch says of its own memory goes as JSON to the file that PEAKS_OUT names.
+Prints the losses. Writes PyTorch's own memory figures as JSON to the file that PEAKS_OUT names.
 """
 import json
 import os
@@ -39,7 +39,7 @@ def main():
                                  report_to=[], save_strategy="no", disable_tqdm=True, seed=1,
                                  dataloader_num_workers=2)
         trainer = Trainer(model=model, args=args, train_dataset=Sentences(), callbacks=[Say()])
-        trainer.remove_callback(PrinterCallback)  # it prints how long the run took
+        trainer.remove_callback(PrinterCallback)  # this line would print the run's duration
         trainer.train()
     torch.cuda.synchronize()
     stats = torch.cuda.memory_stats(0)

@@ -1,6 +1,6 @@
 """A job that holds memory it does not use, each buffer in its own way and of its own size.
 
-`# planted: STATE` stands in the lines that allocate them; judge_idle.py reads them from here.
+A line that allocates one has `# planted: STATE`; judge_idle.py reads them from here.
 """
 import json
 import os

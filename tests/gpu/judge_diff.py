@@ -1,4 +1,4 @@
-"""Holds what `gpuprof diff` and `gpuprof check` say of a job without and with gradient checkpointing against the job.
+"""Checks `gpuprof diff` and `gpuprof check` on recordings of a job without and with gradient checkpointing.
 
 judge_diff.py --gpuprof PROGRAM --before FILE --after FILE --again FILE --before-peaks FILE --after-peaks FILE --baseline FILE
 """
@@ -32,7 +32,7 @@ class Program:
         return subprocess.run([self.path, *words], capture_output=True, text=True, env=self.plain)
 
     def report(self, command, *words):
-        """The exit status and what --json says."""
+        """The exit status and the output of --json."""
         done = self.run(command, "--json", *words)
         if done.returncode not in (0, 1):
             sys.exit(f"FAIL diff: {command} {' '.join(words)}: exit {done.returncode}: {done.stderr.strip()}")
@@ -44,7 +44,7 @@ def allocated(report):
 
 
 def line_of(group):
-    """The job's innermost own frame; before Python 3.11 a function does not know its class."""
+    """The job's innermost own frame; before Python 3.11 a function's name lacks its class."""
     for frame in group["stack"]:
         if frame["file"] and frame["file"].endswith("gpt_train.py"):
             return frame["function"]

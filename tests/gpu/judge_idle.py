@@ -1,9 +1,9 @@
-"""Holds what `gpuprof idle` says of a recording with uses against what must be so.
+"""Checks the result of `gpuprof idle` for a recording with uses.
 
-judge_idle.py --name NAME --gpuprof PROGRAM --recording FILE [--source idle_job.py] [--cost JSON]
-Of any job: each launch was scanned and resolves at least one live block (launches captured into a graph
-may be of kernels that are new there, which are counted). Of the planted job: each buffer has its state. With
-the figures of paired_cost.py --track-access: what the scan costs a launch of that step.
+judge_idle.py --name NAME --gpuprof PROGRAM --recording FILE [--source idle_job.py] [--cost JSON] Of any job:
+each launch was scanned and resolves at least one live block. Launches captured into a graph may be of
+kernels that are new there; these are counted. Of the planted job: each buffer has its state. With the
+figures of paired_cost.py --track-access: the cost of the scan for a launch of that step.
 """
 import argparse
 import json

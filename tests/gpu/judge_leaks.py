@@ -1,7 +1,7 @@
-"""Holds what `gpuprof leaks` says of recordings of leak_jobs.py against what these jobs are made to keep.
+"""Checks the result of `gpuprof leaks` on recordings of leak_jobs.py, whose leaks are known.
 
-judge_leaks.py --gpuprof PROGRAM --source leak_jobs.py [--steps N] JOB=RECORDING...
-A job with guilty lines: one of them is named, and nothing else is. A job without: nothing is.
+judge_leaks.py --gpuprof PROGRAM --source leak_jobs.py [--steps N] JOB=RECORDING... Of a job with guilty
+lines, one of them must be suspected and no other line. Of other jobs, no line may be.
 """
 import argparse
 import json
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-SLACK = 2  # steps at the ends, which may be cut
+SLACK = 2  # steps at both ends may be incomplete
 
 
 def parse():
@@ -38,7 +38,7 @@ def claim(job, what, holds, figures):
 
 
 def line_of(found, source):
-    """The innermost frame in the job's own file: what a person would look at."""
+    """The innermost frame in the job's own file: the line where a user would start."""
     name = os.path.basename(source)
     for frame in found["stack"]:
         if frame["file"] and os.path.basename(frame["file"]) == name:
@@ -76,7 +76,7 @@ def judge(args, job, recording, guilty):
         by = [(s["by"], s["stacks"], s["owner"]) for s in of_guilty]
         failures += claim(job, "it is one suspect, by line, of 20 stacks at least, of PyTorch",
                           len(by) == 1 and by[0][0] == "line" and by[0][1] >= 20 and by[0][2] == "PyTorch", by)
-    else:  # of a sum those alone are told that had more behind the warm-up
+    else:  # a sum over stacks lists only the stacks that hold more after the warm-up
         failures += claim(job, f"it keeps them since the first step, within {SLACK}",
                           any(s["since_step"] <= 1 + SLACK for s in of_guilty), [s["since_step"] for s in of_guilty])
     failures += claim(job, "it keeps about one a step", any(0.5 <= s["count_per_step"] <= 2 for s in of_guilty),

@@ -1,4 +1,4 @@
-"""Holds gpuprof's account of a device against what the job itself was told by cuMemGetInfo, and against a bare run.
+"""Checks gpuprof's account of a device against the job's own calls of cuMemGetInfo, and against a bare run.
 
 judge_number_line.py --gpuprof PROGRAM --recording FILE --looks FILE --bare FILE --bare-looks FILE
 """
@@ -44,7 +44,7 @@ def main():
         said, used = device["owners"], device["driver_used_bytes"]
         failures += claim(f"{look['what']}: owners add up to what the driver counts", sum(said.values()) == used, used)
         if not look["what"].startswith(("step", "emptied")):
-            continue  # modules load meanwhile, which nobody asks for and the driver counts at once
+            continue  # meanwhile modules load: the driver takes memory without a request and counts it at once
         failures += claim(f"{look['what']}: that is what the job was told", used == look["used_bytes"],
                           f"{used} and {look['used_bytes']}")
         rest.append(said["unattributed"])

@@ -1,7 +1,7 @@
-"""Holds `gpuprof phases` against what a job noted of its own phases.
+"""Checks `gpuprof phases` against a job's own notes of its phases.
 
 judge_phases.py --gpuprof PROGRAM --recording FILE --job OUTPUT: calls, bytes and peaks of each phase that phase_job.py
-named, to the byte; launches of all phases together are those of the recording.
+named are equal to the byte. The launches of all phases together are the launches of the recording.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ def claim(what, holds, figures):
 
 
 def find(phases, path):
-    """The phase at the end of a path of NVTX names; what PyTorch opened between them is passed over."""
+    """The phase at the end of a path of NVTX names; skips ranges that PyTorch opened between them."""
     name, _, rest = path.partition("/")
     for phase in phases:
         if phase["source"] == "nvtx" and phase["name"] == name and phase["style"] == "nested":

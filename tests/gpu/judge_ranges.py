@@ -1,8 +1,8 @@
-"""Holds the ranges of a recording against the user annotations that torch.profiler saw in a twin run.
+"""Checks the ranges of a recording against the user annotations that torch.profiler saw in a twin run.
 
-judge_ranges.py --gpuprof PROGRAM --recording FILE --profile FILE: names, numbers and order are the same; autograd's
-engine was entered as often as backward() was called, and a forward derived before each; launches of all phases
-together are the launches.
+judge_ranges.py --gpuprof PROGRAM --recording FILE --profile FILE: names, numbers and order are the same. Autograd's
+engine was entered as often as backward() was called, and a forward was derived before each. The launches of all
+phases together are the launches of the recording.
 """
 import argparse
 import collections

@@ -1,4 +1,4 @@
-"""Holds a recording against what the job itself, PyTorch and CUPTI say. Prints one PASS or FAIL line a claim.
+"""Checks a recording against figures of the job, PyTorch and CUPTI. Prints one PASS or FAIL line a claim.
 
 Reads recordings only through `gpuprof info --json` and `gpuprof timeline --json`.
 """

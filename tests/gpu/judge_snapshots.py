@@ -1,7 +1,7 @@
-"""Holds the state that a recording gives against snapshots that PyTorch itself took. One PASS or FAIL line a claim.
+"""Checks the memory state of a recording against snapshots that PyTorch itself took. One PASS or FAIL line a claim.
 
-judge_snapshots.py --name NAME --gpuprof PROGRAM --recording FILE --snapshots FILE: for the n-th snapshot, every
-segment and block of `gpuprof frag --json --at snapshot:n` in address, size, requested size, state, stream and pool.
+judge_snapshots.py --name NAME --gpuprof PROGRAM --recording FILE --snapshots FILE: for the n-th snapshot, compares
+every segment and block of `gpuprof frag --json --at snapshot:n` in address, sizes, state, stream and pool.
 """
 import argparse
 import json
@@ -30,7 +30,7 @@ def ask(args, number):
 
 
 def theirs(snapshot):
-    """{(device, address): (what torch says of the segment, {address: of the block})}"""
+    """{(device, address): (PyTorch's segment, {address: its block})}"""
     found = {}
     for s in snapshot["segments"]:
         blocks = {b["address"]: (b["size"], b["requested_size"] if b["state"] != "inactive" else 0, STATES[b["state"]])
@@ -59,7 +59,7 @@ def ours(said):
 
 
 def differences(truth, seen):
-    """A line for each; segments and blocks that one side lacks count as one each."""
+    """A line for each; a segment or block that one side lacks counts as one difference."""
     for key in sorted(truth.keys() | seen.keys()):
         if key not in seen or key not in truth:
             yield f"segment {key[1]:#x} is only {'ours' if key in seen else 'theirs'}"

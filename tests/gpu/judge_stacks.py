@@ -1,8 +1,8 @@
-"""Holds the stacks of a recording against those of PyTorch's own history of the same allocations.
+"""Checks the stacks of a recording against those of PyTorch's own history of the same allocations.
 
-Python and native frames are compared separately: PyTorch puts one Python frame for each C frame of the
+Python and native frames are compared separately. PyTorch puts one Python frame for each C frame of the
 interpreter and the rest at the end, so its order between the two languages means little. Both sides name
-native frames by exported symbols at most; of a name that only one side knows only the place counts.
+native frames by exported symbols at most. Where only one side has a name, only the place is compared.
 """
 import argparse
 import collections
@@ -62,7 +62,7 @@ def same_python(ours, theirs):
 
 
 def bare_name(name):
-    """Without parameters, the result's type that templates have, blanks and clones: demanglers differ there."""
+    """Removes what demanglers print differently: parameters, result types, blanks and clone suffixes."""
     name = re.sub(r"\[clone.*?\]", "", name).replace("(anonymous namespace)", "{anonymous}")
     depth, start, end = 0, 0, len(name)
     for i, c in enumerate(name):
@@ -111,7 +111,7 @@ def compare(judge, events, history):
         count["Python stacks that differ"] += not is_same
         if not is_same:
             examples.setdefault("Python", (ours[0][:4], theirs[0][:4], len(ours[0]), len(theirs[0])))
-        if len(ours[1]) >= DEPTH:  # the outermost frames are not there to be compared
+        if len(ours[1]) >= DEPTH:  # the outermost frames cannot be compared
             count["native stacks cut and not compared"] += 1
             continue
         is_same, named, why = same_native(ours[1], theirs[1])
@@ -128,7 +128,7 @@ def compare(judge, events, history):
 
 
 def judge_culprits(judge, events):
-    """The engine itself reduces gradients to their inputs' shapes, after the node returned: no node is there to be named."""
+    """True where the engine reduces gradients to their inputs' shapes after a node returned, outside of any node."""
     count = collections.Counter()
     for event in events:
         python, native = parts_of(event)

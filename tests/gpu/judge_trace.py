@@ -1,8 +1,8 @@
-"""Holds what a recording has of PyTorch's allocator against PyTorch's own history, entry by entry.
+"""Checks a recording's events of PyTorch's allocator against PyTorch's own history, entry by entry.
 
-What the tracker told is turned back into the entries that PyTorch keeps: an allocation with its requested
-bytes and stream, a free requested and completed, segments. Both sides must be the same list, from the first
-entry that was told to the last that PyTorch had when it was asked.
+The tracker's reports are converted to PyTorch's entries: an allocation with its requested bytes and stream,
+a free requested and completed, segments. Both lists must be equal, from the first reported entry to the
+last that PyTorch had when its history was read.
 """
 import argparse
 import json
@@ -17,13 +17,13 @@ KINDS = {"block_alloc", "block_free", "block_completed", "snapshot", "oom",
 
 
 def entries_of(gpuprof, recording):
-    """[(action, address, bytes, stream)], None for what the recording does not know."""
+    """[(action, address, bytes, stream)], with None for values that the recording lacks."""
     arena, block, entries, is_told = {}, {}, [], False
     run = subprocess.run([gpuprof, "dump", "--json", recording], stdout=subprocess.PIPE, text=True, check=True)
     for line in run.stdout.splitlines():
         e = json.loads(line)
         kind, code = e.get("kind"), e.get("code")
-        if kind == "fact" and e["key"] == 16 and not is_told:  # from here on its allocator tells
+        if kind == "fact" and e["key"] == 16 and not is_told:  # allocator details begin here
             entries.clear()
             is_told = True
         if kind == "arena":
@@ -62,7 +62,7 @@ def main():
     with open(args.history) as f:
         theirs = [tuple(entry) for entry in json.load(f)]
     ours = entries_of(args.gpuprof, args.recording)
-    # before PyTorch's history began, a launch was made, at which the tracker was attached
+    # the recorder attached its tracker at a launch before PyTorch's history began: skip earlier entries
     before = next((k for k, entry in enumerate(ours[:4]) if entry == theirs[0]), 0) if theirs else 0
     ours = ours[before:]
     wrong = [k for k in range(len(theirs)) if k >= len(ours) or ours[k] != theirs[k]]

@@ -1,7 +1,7 @@
-"""Small PyTorch jobs of which some keep, step by step, what they should let go.
+"""Small PyTorch jobs, some of which keep memory in each step that they should free.
 
-leak_jobs.py JOB [--steps N]: a job below. A line that allocates what its job keeps for ever ends with "# guilty: JOB";
-the others (train, compile, serve) keep nothing, though they warm up, cache and evaluate. Prints a figure at the end.
+leak_jobs.py JOB [--steps N]: a job below. A line that allocates what its job keeps forever ends with "# guilty: JOB".
+The others (train, compile, serve) keep nothing, though they warm up, cache and evaluate. Prints a figure at the end.
 """
 import argparse
 import ctypes
@@ -14,7 +14,7 @@ WIDTH, BATCH = 64, 32
 
 
 class Model(nn.Module):
-    """Two layers, and a table of positions for each length that was asked for."""
+    """Two layers, and a table of positions for each requested length."""
 
     def __init__(self):
         super().__init__()
@@ -129,7 +129,7 @@ class Attention(nn.Module):
 
 
 def serve(steps, kept=None):
-    """Requests of four to eight tokens; each has a cache that grows while it is answered."""
+    """Requests of four to eight tokens; each has a cache that grows while it is served."""
     torch.manual_seed(1)
     layer = Attention().cuda().eval()
     total = 0.0
@@ -200,7 +200,7 @@ def keep(depth, loss, kept):
 
 
 def deep(steps):
-    """Each stack keeps a block or two: what they have in common is the line."""
+    """Each stack keeps a block or two; the stacks have only the line in common."""
     model, optimizer = parts()
     kept = []
     for step in range(steps):

@@ -1,4 +1,4 @@
-"""A little work of each library that PyTorch stands on, and calls that do not go through it.
+"""Calls each library under PyTorch, through PyTorch (layers) or directly (calls).
 
 library_calls.py layers|calls: prints a figure that does not depend on the machine.
 """

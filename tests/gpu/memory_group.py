@@ -1,4 +1,4 @@
-"""A control group with a limit of memory, for jobs of a test: cgroup v2 or v1, made as root."""
+"""A control group with a memory limit for the jobs of a test: cgroup v2 or v1, made as root."""
 import os
 import pathlib
 import subprocess
@@ -6,13 +6,13 @@ import tempfile
 
 
 class MemoryGroup:
-    """`with MemoryGroup(bytes or None) as g`: g.enter goes to Popen's preexec_fn; g.is_there says whether it could be made."""
+    """`with MemoryGroup(bytes or None) as g`: g.enter goes to Popen's preexec_fn; g.is_there: it could be made."""
 
     def __init__(self, limit=None):
         self.limit, self.path, self.is_there = limit, None, False
 
     def roots(self):
-        """Where groups of memory may be made: (directory, version)"""
+        """Where memory groups can be made: (directory, version)"""
         yield pathlib.Path("/sys/fs/cgroup"), 2
         yield pathlib.Path("/sys/fs/cgroup/memory"), 1
         for kind, options, version in (("cgroup2", [], 2), ("cgroup", ["-o", "memory"], 1)):

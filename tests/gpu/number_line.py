@@ -1,7 +1,7 @@
-"""A job with PyTorch, cuBLAS and NCCL that writes down what cuMemGetInfo says beside snapshots of its own.
+"""A job with PyTorch, cuBLAS and NCCL that writes results of cuMemGetInfo beside snapshots of its own.
 
-number_line.py [--bare]: --bare runs every operation once on next to nothing, so that the same modules are
-loaded and little else is there. The job knows nothing of gpuprof.
+number_line.py [--bare]: --bare runs every operation once on very small data, so that the same modules are loaded and
+little other memory is used. The job does not depend on gpuprof.
 """
 import argparse
 import json
@@ -38,7 +38,7 @@ look("cuBLAS")
 dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
 dist.all_reduce(y)
 look("NCCL")
-# every operation of a step once, so that its kernels are loaded before the steps begin
+# runs every operation of a step once, so that its kernels are loaded before the steps begin
 ((y @ x).softmax(-1).half() @ x.half())
 held = []
 for step in range(args.steps):

@@ -1,13 +1,13 @@
 """Follows the first advice of `gpuprof oom` for jobs that run out of memory in different ways.
 
 oom_advice.py --gpuprof PROGRAM --work DIR [--only NAMES]: each job is recorded until it runs out of memory. It is run
-again with the first change of `answer.advice`, and must end well. It is run again with a change that is not advised, or
-that stands under `no_help`, and must run out of memory again. Prints a line a run, a table, and how many jobs did all
-of it; exits 1 where one did not.
+again with the first change of `answer.advice`, and must end well. It is run a third time with a change that is not
+advised, or that is listed under `no_help`, and must run out of memory again. Prints a line for each run, a table, and
+the number of jobs that passed; exits 1 where one failed.
 
 oom_advice.py --job NAME --state FILE [changes]: one job. Exits 0, or 9 where it ran out of memory. Another process
-takes most of the device before the job begins, and a tensor all but LEFT of the rest, so that each job is small;
-`limit` has a limit of its own instead.
+takes most of the device before the job begins, and a tensor takes the rest except LEFT, so that each job is small. The
+job `limit` has its own limit instead.
 """
 import argparse
 import ctypes
@@ -52,7 +52,7 @@ class Job:
         self.driver = ctypes.CDLL("libcuda.so.1")
 
     def leave(self, size):
-        """Another process takes all but so much."""
+        """Another process takes all memory except this amount."""
         child = subprocess.Popen([sys.executable, "-c", FILLER, str(size)], stdin=subprocess.PIPE,
                                  stdout=subprocess.PIPE, text=True, env=plain())
         self.children.append(child)
@@ -60,7 +60,7 @@ class Job:
             raise SystemExit("the other process did not get its memory")
 
     def fill(self):
-        """Leaves LEFT, whatever the context takes."""
+        """Takes memory until LEFT is free, whatever the context's size."""
         size = (free_bytes() - LEFT) // (2 * MIB) * (2 * MIB)
         if size <= 0:
             raise SystemExit(f"the context left {free_bytes()} bytes")
@@ -80,7 +80,7 @@ class Job:
         return min(size, self.args.at_most or size)
 
     def kept(self, name, find):
-        """A figure that the first run finds and the others take."""
+        """A figure that the first run measures and the others reuse."""
         state = {}
         if os.path.exists(self.args.state):
             with open(self.args.state) as file:
@@ -92,7 +92,7 @@ class Job:
         return state[name]
 
     def before(self):
-        """What a user may try before the request."""
+        """The changes that a user may make before the request."""
         if self.has("empty_cache"):
             torch.cuda.empty_cache()
 
@@ -124,7 +124,7 @@ def batch(job):
 
 
 def activations(job):
-    """Layers whose activations leave no room for the first gradients of the backward pass."""
+    """Layers whose activations leave too little for the first gradients of the backward pass."""
     width, samples, sample = 1024, 16, 512
     weight = torch.zeros(width, width, device="cuda", requires_grad=True)
     weight.grad = torch.zeros_like(weight)
@@ -139,7 +139,7 @@ def activations(job):
 
 
 def limit(job):
-    """A limit of its own, on a device with room."""
+    """A limit of its own, on a device with free memory."""
     total = torch.cuda.get_device_properties(0).total_memory
     torch.cuda.set_per_process_memory_fraction(job.args.fraction or GIB / total)
     model = tensor(600 * MIB)
@@ -161,14 +161,14 @@ def segments_with_a_rest(job, stream=None):
 
 
 def fragmentation(job):
-    """Of each segment a little stays, with much free behind it."""
+    """A little of each segment stays in use, with much free memory behind it."""
     kept = segments_with_a_rest(job)
     job.before()
     return kept, tensor(job.less(400 * MIB))
 
 
 def interleaved(job):
-    """Every second of many small blocks stays: one range would have the same gaps."""
+    """Every second of many small blocks stays: expandable segments would have the same gaps."""
     blocks = job.kept("blocks", lambda: (free_bytes() - 30 * MIB) // (20 * MIB) * 4)
     kept = [tensor(5 * MIB) for _ in range(blocks)][::2]
     if job.has("free_segments") or job.has("free_neighbours"):
@@ -179,14 +179,14 @@ def interleaved(job):
 
 
 def other_stream(job):
-    """A side stream's cache has the room, with a little in use in each segment."""
+    """A side stream's cache has enough free memory, with a little in use in each segment."""
     kept = segments_with_a_rest(job, None if job.has("fewer_streams_or_pools") else torch.cuda.Stream())
     job.before()
     return kept, tensor(job.less(200 * MIB))
 
 
 def side_stream(job):
-    """A side stream's cache has places for the request, and the device has not."""
+    """A side stream's cache has gaps of the requested size, and the device lacks free memory."""
     kept = segments_with_a_rest(job, None if job.has("fewer_streams_or_pools") else torch.cuda.Stream())
     ballast = tensor((free_bytes() - 30 * MIB) // (2 * MIB) * (2 * MIB))
     job.before()
@@ -233,7 +233,7 @@ def leak(job):
 
 
 def cache(job):
-    """PyTorch caches what it freed, and another allocator asks the driver."""
+    """PyTorch caches the memory that it freed, and another allocator requests memory of the driver."""
     activation = tensor(1500 * MIB)
     del activation
     job.before()
@@ -242,7 +242,7 @@ def cache(job):
 
 
 def beside_allocator(job):
-    """PyTorch uses the memory that another allocator asks for."""
+    """PyTorch uses the memory that another allocator requests."""
     size = 1500 * MIB
     if job.args.less:
         size -= job.args.less
@@ -292,7 +292,7 @@ def optimizer(job):
 
 EXPANDABLE = ["--conf", "expandable_segments:True"]
 EMPTY = ["--fix", "empty_cache"]
-# a job; a change that is not advised, or that stands under `no_help`
+# a job; a change that is not advised, or that is listed under `no_help`
 JOBS = {
     "batch": (batch, EXPANDABLE),
     "activations": (activations, EXPANDABLE),
@@ -312,7 +312,7 @@ JOBS = {
 
 
 def warm_up():
-    """What the driver takes for kernels is taken before the rest is measured."""
+    """Loads the kernels first, so that the driver's memory for them is not measured later."""
     x = torch.ones(64, 64, device="cuda", requires_grad=True)
     torch.nn.functional.linear(x, x).relu().square().mean().backward()
     del x
@@ -321,7 +321,7 @@ def warm_up():
 
 
 def run_job(parse):
-    """With --wait, the rest of the arguments comes as a line when the device is free; PyTorch is imported until then."""
+    """With --wait, the other arguments come as a line when the device is free; meanwhile it imports PyTorch."""
     global torch
     args = parse(sys.argv[1:])
     if args.conf:
@@ -348,7 +348,7 @@ def run_job(parse):
 
 # ---- trials ----
 def words_of(advice):
-    """The change as options of the job; None: no job can follow it."""
+    """The change as options of the job; None: the job has no such option."""
     change, size, setting = advice["change"], str(advice["bytes"] or 0), advice["setting"]
     if change in ("expandable_segments", "max_split_size", "round_sizes"):
         return ["--conf", setting]
@@ -369,7 +369,7 @@ def words_of(advice):
 
 
 class Run:
-    """A process of a job, that waits until the device is free."""
+    """A process of a job, which waits until the device is free."""
 
     def __init__(self, name, state, words=(), prefix=()):
         command = [*prefix, sys.executable, os.path.abspath(__file__), "--job", name, "--state", state, "--wait", *words]
@@ -378,7 +378,7 @@ class Run:
                                         stderr=subprocess.STDOUT, text=True, start_new_session=True)
 
     def end(self):
-        """With what it started: another process may hold most of the device."""
+        """Also ends its child processes, because one may hold most of the device."""
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -402,7 +402,7 @@ class Run:
 
 
 class Trial:
-    """Its three runs import PyTorch while the trial before it has the device."""
+    """Its three runs import PyTorch while the previous trial uses the device."""
 
     def __init__(self, args, name):
         self.args = args
@@ -424,13 +424,13 @@ class Trial:
             run.end()
 
     def answer(self):
-        """Of the last out-of-memory event, which ended the job."""
+        """The answer for the last out-of-memory event, which ended the job."""
         command = [self.args.gpuprof, "oom", "--json", "--no-stacks", self.recording]
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["ooms"]
         if not found:
             return None
         last = found[-1]
-        if last["verdict"] is None:  # as one before it, where it is answered
+        if last["verdict"] is None:  # like an earlier one, which has the answer
             last = found[last["like"] - 1]
         return last["answer"]
 

@@ -1,9 +1,9 @@
-"""Runs out of memory in every way that has a verdict, asks `gpuprof oom` why, and does what it says would have helped.
+"""Runs out of memory in every way that has a verdict, runs `gpuprof oom`, and follows each advice that should suffice.
 
-oom_kinds.py --gpuprof PROGRAM --recording FILE [--settings expandable_segments:True]: run under the preload,
-which records into FILE. Of each case: the verdict is the one that was constructed, the request has the size
-and the stack's first function that the job knows, and each advice that is said to be enough makes the same
-request succeed. Prints one PASS or FAIL line a claim.
+oom_kinds.py --gpuprof PROGRAM --recording FILE [--settings expandable_segments:True]: run under the preload, which
+records into FILE. Checks in each case: the verdict is the constructed one; the request has the expected size and first
+function of its stack; each advice that is marked as enough makes the same request succeed. Prints one PASS or FAIL
+line a claim.
 """
 import argparse
 import ctypes
@@ -24,7 +24,7 @@ if args.settings:
 import torch
 
 MIB, GIB = 1 << 20, 1 << 30
-DRIVER_KEEPS = 32 * MIB  # GP_KEPT_BY_DRIVER: of what it counts as free, at most
+DRIVER_KEEPS = 32 * MIB  # GP_KEPT_BY_DRIVER: the most that the driver keeps of what it counts as free
 TOTAL = torch.cuda.get_device_properties(0).total_memory
 driver = ctypes.CDLL("libcuda.so.1")
 driver.cuMemFree_v2.argtypes = [ctypes.c_uint64]
@@ -54,13 +54,13 @@ def newest_at():
 
 
 def last_oom(name, before_ns):
-    """The newest one, which is in the file as soon as it can be looked for."""
+    """The time of the newest event, which is in the file once it can be read."""
     looks = 1
     while (found := ooms())[-1]["at_ns"] <= before_ns and looks < 5:
         looks += 1
     claim(name, "the first look finds it", looks == 1, f"{looks} looks")
     newest = found[-1]
-    if newest["verdict"] is None:  # what is said of the first like it is not repeated
+    if newest["verdict"] is None:  # a repeated OOM refers to the first one like it
         newest = ooms("--number", str(newest["number"]))[-1]
     return newest
 
@@ -91,7 +91,7 @@ def fails(ask):
 
 
 class Case:
-    """What is live, and how each advice is followed."""
+    """The live tensors, and the ways to follow each advice."""
 
     def __init__(self):
         self.held = {}  # address -> tensor
@@ -128,7 +128,7 @@ class Case:
             size -= self.held.pop(max(self.held, key=lambda a: self.held[a].numel())).numel()
 
 
-# ---- cases: each leaves the device so that the request that it returns fails: verdict, bytes, how it is asked ----
+# ---- cases: each prepares the device and returns a request that fails: verdict, bytes, how to make it ----
 def capacity(case):
     for _ in range(4):
         case.hold(24 * GIB)
@@ -154,7 +154,7 @@ def fragmentation(case):
 def stream(case):
     torch.cuda.set_per_process_memory_fraction(GIB / TOTAL)
     case.stream = torch.cuda.Stream()
-    for _ in range(10):  # a little in each segment keeps it from being released
+    for _ in range(10):  # a little in use keeps each segment from release
         tensor(40 * MIB, case.stream)
         case.hold(2 * MIB, case.stream)
         case.hold(38 * MIB, case.stream)
@@ -200,7 +200,7 @@ CASES = {f.__name__: f for f in (capacity, limit, fragmentation, stream, outside
 
 
 def follow(case, help, oom, size, ask):
-    """Does what one advice says. None: that cannot be done here; else whether the request then succeeds."""
+    """Follows one advice. None: not possible here; else whether the request then succeeds."""
     kind, bytes_ = help["help"], help["bytes"]
     if kind == "free_neighbours":
         return case.free_blocks(oom["free_neighbours"]) and not fails(lambda: ask(size))
@@ -216,10 +216,10 @@ def follow(case, help, oom, size, ask):
         case.end_child()
     elif kind == "less_in_use":
         case.free_bytes(bytes_)
-        if not oom["framework"]:  # what the framework caches is not free to others
+        if not oom["framework"]:  # memory that the framework caches is not free to others
             torch.cuda.empty_cache()
     elif kind == "smaller_request":
-        # the larger one first: what the other maps is cached, up to a page more than was asked for
+        # the larger one first: the other maps up to a page more than its size, which stays cached
         kept = DRIVER_KEEPS if oom["refusals"] else 0
         return fails(lambda: ask(bytes_ + kept + 2 * MIB)) and not fails(lambda: ask(bytes_))
     elif kind == "fewer_streams_or_pools":
@@ -230,7 +230,7 @@ def follow(case, help, oom, size, ask):
 
 
 def meet(name):
-    """One case, in a state of its own: (the request, how to ask for it, what was said of it)."""
+    """Runs one case in a state of its own: (the request, how to make it, the report of it)."""
     case = Case()
     verdict, size, ask = CASES[name](case)
     torch.cuda.synchronize()
@@ -255,7 +255,7 @@ def run(name):
     case.end()
     for help in case_helps:
         case, verdict, size, ask, again = meet(name)
-        # addresses are new: the same advice as it was given this time
+        # addresses are new: follow the same advice as this run's report gives it
         same = [h for h in again["helps"] if h["help"] == help["help"]] if again else []
         served = follow(case, same[0], again, size, ask) if same else False
         if served is not None:

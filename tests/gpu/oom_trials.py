@@ -1,9 +1,9 @@
 """Fills the GPU in many ways up to a limit, asks `gpuprof snapshot` what still fits, and tries it in the same process.
 
-oom_trials.py --gpuprof PROGRAM [--settings expandable_segments:True]: run under the preload. Of each state: the
-largest request that cached memory serves is served without a new segment, 512 bytes more are not; the largest
-one after a release succeeds, 2 MiB more fail; and a request that fails succeeds when the blocks that the
-report names are freed. Prints one PASS or FAIL line a claim.
+oom_trials.py --gpuprof PROGRAM [--settings expandable_segments:True]: run under the preload. Claims of each state: the
+largest request that cached memory serves needs no new segment, 512 bytes more need one. The largest request after a
+release succeeds, 2 MiB more fail. A request that fails succeeds when the blocks that the report names are freed.
+Prints one PASS or FAIL line a claim.
 """
 import argparse
 import json
@@ -34,7 +34,7 @@ def claim(state, what, holds, figures):
 
 
 def ask(*more):
-    """What the recording of this process says of this moment."""
+    """The recording's state of this process at this moment."""
     plain = {k: v for k, v in os.environ.items() if not k.startswith(("GPUPROF", "LD_PRELOAD"))}
     done = subprocess.run([args.gpuprof, "snapshot", "--json", *more, str(os.getpid())], capture_output=True,
                           text=True, env=plain)
@@ -44,7 +44,7 @@ def ask(*more):
 
 
 class Held:
-    """Live tensors by address: whatever a report names can be freed."""
+    """Live tensors by address, so that any block in a report can be freed."""
 
     def __init__(self):
         self.tensors = {}
@@ -82,7 +82,7 @@ def attempt(size, stream=None):
 
 
 def fill(held, size, room=0, stream=None):
-    """Until the next segment would not fit."""
+    """Allocates until the next segment would not fit."""
     while torch.cuda.memory_reserved() + max(size, 20 * MIB) + room <= LIMIT:
         held.add(size, stream)
 
@@ -210,7 +210,7 @@ STATES = {"interleaved": interleaved, "interleaved_unevenly": interleaved_uneven
 
 
 def try_cached(name, held):
-    """Of the default stream's large pool, then of its small one."""
+    """Tries the default stream's large pool, then its small one."""
     for small, least, most in ((False, MIB + 1, 1 << 62), (True, 1, MIB)):
         size = max([0] + [p["largest_request_bytes"] or 0 for p in ask()["pools"]
                           if p["small"] == small and p["stream"] == "0x0" and p["pool"] == [0, 0]])
@@ -225,9 +225,9 @@ def try_cached(name, held):
 
 
 def try_released(name, held):
-    """
-    The larger one first: what the other one maps is cached when it is gone, up to a page of an
-    expandable segment more than was asked for, and would serve it. Then nothing is left of either.
+    """The larger request first: the smaller one maps up to a page of an expandable segment more
+    than its size. That page stays cached and would serve the larger one. At the end, neither is
+    left.
     """
     size = ask()["largest_after_release_bytes"]
     claim(name, f"{size + 2 * MIB} bytes do not fit after a release", attempt(size + 2 * MIB) is None, "")
@@ -238,7 +238,7 @@ def try_released(name, held):
 
 
 def try_pins(name, held, size):
-    """The blocks side by side where there are any, else those whose segments would then go."""
+    """Frees neighbouring blocks where there are any, else blocks whose segments could then go."""
     wanted = size + 2 * MIB
     said = ask("--fit", str(wanted))["fit"]
     pins = said["neighbours"] or said["emptying"]
@@ -248,7 +248,7 @@ def try_pins(name, held, size):
         return
     unknown = [a for a in pins["blocks"] if int(a, 16) not in held.tensors]
     if unknown and getattr(held, "graph", None):
-        # the random state that a graph keeps, in the small pool: PyTorch frees it with the graph
+        # a graph's random state, in the small pool: PyTorch frees it with the graph
         print(f"SKIP fits: {args.settings or 'default'}, {name}: {len(unknown)} of the {len(pins['blocks'])} "
               "named blocks are PyTorch's own", flush=True)
         return
@@ -263,7 +263,7 @@ def run(name, state):
     held = Held()
     state(held)
     torch.cuda.current_stream().synchronize()
-    # a launch outside the allocator, at which the recorder may look
+    # a launch outside the allocator, at which the recorder may take a snapshot
     torch.cuda._sleep(1)
     try_cached(name, held)
     size = try_released(name, held)
@@ -277,7 +277,7 @@ def run(name, state):
 
 
 total = torch.cuda.get_device_properties(0).total_memory
-torch.cuda.set_per_process_memory_fraction((LIMIT + 1) / total)  # of a float that is rounded down
+torch.cuda.set_per_process_memory_fraction((LIMIT + 1) / total)  # the limit is a float that is rounded down
 for name, state in STATES.items():
     if not args.only or name in args.only.split(","):
         run(name, state)

@@ -1,8 +1,8 @@
-"""What PyTorch's operators cost more while the recorder's callback for ranges is added, in one process.
+"""Measures how much slower PyTorch's operators are while the recorder's callback for ranges is added.
 
-Short bursts of an operator alternate between PyTorch with the callback and PyTorch told to leave it out
-(at::disableCallback): medians of the differences of bursts that follow each other, with a 95% interval. An empty
-range, which the callback is for, has to cost more with it: else nothing was switched. Run under the preload.
+In one process, short bursts of an operator alternate between PyTorch with the callback and with the callback disabled
+(at::disableCallback). Prints medians of the differences of neighbouring bursts, with a 95% interval. An empty range
+must cost more with the callback, which proves that it was switched. Run under the preload.
 """
 import argparse
 import ctypes
@@ -14,7 +14,7 @@ import torch
 
 from cost_interval import median_interval
 
-HANDLE = 1  # PyTorch numbers callbacks from 1, and nobody adds one before the recorder does
+HANDLE = 1  # PyTorch numbers callbacks from 1, and the recorder adds the first one
 
 
 def parse():

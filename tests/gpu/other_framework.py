@@ -1,4 +1,4 @@
-"""A little work in JAX or CuPy, whose pools are seen as what they ask of the driver.
+"""A little work in JAX or CuPy, whose pools are visible only as requests to the driver.
 
 other_framework.py jax|cupy: prints a figure that does not depend on the machine.
 """

@@ -1,9 +1,9 @@
-"""What stacks cost an allocation and its free in PyTorch, beside PyTorch's own history, in one process.
+"""Measures what stacks add to an allocation and its free in PyTorch, beside PyTorch's own history.
 
-Short bursts of torch.empty and its free alternate between three arms: nothing recorded, gpuprof with the
-stacks that its environment asks for, and torch.cuda.memory._record_memory_history(stacks="all"). Prints
-what each adds to a pair and their ratio: medians over rounds of the difference between bursts that follow each
-other, since a busy host's bursts fall into two groups, one taking twice as long. Run under the preload.
+In one process, short bursts of torch.empty and its free alternate between three arms: no recording, gpuprof with the
+stacks that its environment selects, and torch.cuda.memory._record_memory_history(stacks="all"). Prints the added time
+of each for a pair and their ratio: medians over rounds of the difference of neighbouring bursts. On a busy host,
+bursts fall into two groups, one twice as slow as the other. Run under the preload.
 """
 import argparse
 import gc

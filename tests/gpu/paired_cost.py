@@ -1,15 +1,15 @@
-"""What recording costs a launch-bound training step, measured in one process.
+"""Measures the cost of recording for a launch-bound training step, in one process.
 
 Steps come in pairs, one recorded and one not, whose order alternates (ABBA), so that drift of clocks, heat
-and neighbours falls on both alike. Off and on are set through the process's own control page, and nothing
-goes on before they are in force: up to 51 ms after a time without recording, since an idle drain thread
-looks that seldom. A step after a pause is slower by itself (nothing recorded, 30 ms of pause, H200 host:
-4.7% of a step, +- 1.6%). So a step that is not timed follows each switch, and every timed one follows a
-step of its own kind. Judged is the median of the pairs and its 95% interval (cost_interval.py). The
-end may depend on the interval's width, never on where it lies. --json keeps every pair; pool_cost.py joins
-several runs. With --tracker, PyTorch is left without trace trackers while nothing is recorded. With --history,
-one pair of 12 compares PyTorch's own history of all stacks with nothing. --large is a step that the GPU bounds.
-Run under the preload.
+and neighbours affects both alike. The process's own control page switches recording on and off. The job waits
+until a switch is in force: up to 51 ms after a time without recording, because an idle drain thread looks
+that rarely. A step after a pause is slower by itself (no recording, 30 ms of pause, H200 host: 4.7% of a
+step, +- 1.6%). So an untimed step follows each switch, and every timed step follows a step of its own kind.
+The result is the median of the pairs and its 95% interval (cost_interval.py). The run may end depending on
+the interval's width, never on its position. --json keeps every pair; pool_cost.py joins several runs.
+--tracker removes PyTorch's trace trackers while recording is off. With --history, one pair of 12 compares
+PyTorch's own history of all stacks with no recording. --large is a step that the GPU bounds. Run under the
+preload.
 """
 import argparse
 import ctypes
@@ -30,9 +30,9 @@ from cost_interval import cost_figures, cost_text, median_half_width
 from gpt_train import Job, VOCABULARY
 
 OFF, MEMORY, EVERYTHING, USES = 1, 2, 3, 4
-HISTORY = "history"  # PyTorch's own; ours is off
-LOOK_PAIRS = 40  # as many are enough for the interval of a median
-HISTORY_TURNS = 12  # it costs ten times as much, so that few pairs show it
+HISTORY = "history"  # PyTorch's own history; gpuprof is off
+LOOK_PAIRS = 40  # this number suffices for the interval of a median
+HISTORY_TURNS = 12  # it costs ten times as much, so a few pairs suffice
 
 
 def parse():
@@ -61,7 +61,7 @@ def ring_file():
 
 
 def outer_environment():
-    """Of programs that shall not be recorded."""
+    """The environment of programs that must not be recorded."""
     return {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
 
 
@@ -79,14 +79,14 @@ class Bench:
         self.x, self.y = (torch.randint(VOCABULARY, size, generator=g).cuda() for _ in range(2))
 
     def take_trackers(self):
-        """What the steps without recording shall not pay for, either."""
+        """Removes costs that steps without recording must not have, either."""
         self.told = ctypes.CDLL(self.args.tracker)
         if (found := self.told.find_trackers()) != 1:
             raise SystemExit(f"FAIL cost: {found} trackers where gpuprof's alone should be")
 
     def switch(self, level):
         if HISTORY in (level, self.level):
-            # the list of trackers may not change while PyTorch walks it: nothing allocates here
+            # the list of trackers must not change while PyTorch walks it: the job allocates nothing here
             on = dict(enabled="all", context="all", stacks="all", max_entries=100000)
             torch.cuda.memory._record_memory_history(**on if level == HISTORY else dict(enabled=None))
         if level == HISTORY:

@@ -1,8 +1,8 @@
-"""A training loop that names its phases with torch.cuda.nvtx and notes what PyTorch says of memory at their ends.
+"""A training loop that names its phases with torch.cuda.nvtx and notes PyTorch's memory figures at their ends.
 
 phase_job.py [--steps N]: prints one line of JSON: for each path of phases its calls, the bytes that were allocated in
-them less those freed, and the highest torch.cuda.max_memory_allocated() (where nothing was reset in between), both of
-PyTorch's own count; and how many marks were made.
+them less those freed, and the highest torch.cuda.max_memory_allocated() (where no inner phase reset it), both by
+PyTorch's own count; and the number of marks.
 """
 import argparse
 import contextlib

@@ -1,8 +1,8 @@
-"""Several runs of paired_cost.py (its --json files) judged as one: pool_cost.py FILE... needs no GPU.
+"""Judges several runs of paired_cost.py (its --json files) as one: pool_cost.py FILE... needs no GPU.
 
-Prints each run, then all their pairs as one sample, and fails where the median or the upper end of its 95% interval
-is over the limit. The interval is one of pairs: how far the runs lie apart is printed beside it, since hosts differ
-more than pairs of one host do.
+Prints each run, then all their pairs as one sample. Fails where the median or the upper end of its 95% interval
+exceeds the limit. The interval is one of pairs. The spread between the runs is printed beside it, because hosts
+differ more than the pairs of one host.
 """
 import argparse
 import json

@@ -1,7 +1,7 @@
 """Threads that open ranges and run operators without a pause while the recorder's callback is being added.
 
-range_storm.py: eight threads begin before the first launch. Prints how many ranges they opened, and what an operator
-on the host and an empty range cost, so that a recorded run can be held against a bare one.
+range_storm.py: eight threads begin before the first launch. Prints the number of ranges that they opened, and the
+cost of an operator on the host and of an empty range, so that a recorded run can be compared with a bare one.
 """
 import statistics
 import threading
@@ -39,7 +39,7 @@ def empty_range():
 
 
 def wait_for_all():
-    """Until each thread has opened so many more."""
+    """Waits until each thread has opened this many more."""
     goal = [n + EACH for n in opened]
     while any(n < g for n, g in zip(opened, goal)):
         time.sleep(0)
@@ -50,7 +50,7 @@ for t in threads:
     t.start()
 wait_for_all()
 total = 0.0
-for step in range(50):  # the first launch is when the callback is added
+for step in range(50):  # the first launch adds the callback
     total += (torch.ones(1024, device="cuda") * step).sum().item()
 wait_for_all()
 is_over.set()

@@ -1,8 +1,8 @@
-"""A training loop that annotates next to nothing, run twice: recorded by gpuprof, and under torch.profiler.
+"""A training loop with few annotations of its own, run twice: recorded by gpuprof, and under torch.profiler.
 
-range_twin.py [--profile FILE] [--steps N] [--workers N]: without --profile the job knows of no profiler; with it, the
-user annotations that torch.profiler saw are written down in their order, by thread. Two devices' worth of nothing:
-one GPU, a loader, an optimizer that is stepped after two micro batches, an evaluation every fourth step.
+range_twin.py [--profile FILE] [--steps N] [--workers N]: without --profile the job uses no profiler. With it, the
+user annotations that torch.profiler saw are written in their order, by thread. The job uses one GPU, a loader, an
+optimizer that is stepped after two micro batches, and an evaluation every fourth step.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ torch.manual_seed(0)
 data = TensorDataset(torch.randn(4 * args.steps, 32), torch.randn(4 * args.steps, 8))
 model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 8)).cuda()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-# a launch: from here on both are told
+# a launch: both record from here on
 torch.ones(4, device="cuda").sum().item()
 backwards = 0
 

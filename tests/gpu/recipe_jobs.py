@@ -1,6 +1,6 @@
 """Small jobs as recipes start them; no network, random weights: recipe_jobs.py JOB. Each rank prints "done JOB ...".
 
-Ranks find each other by the variables that torchrun sets; without them a job is alone. Each process with PyTorch
+Ranks find each other by the variables that torchrun sets; without them a job has one rank. Each process with PyTorch
 writes its own peaks to the file PEAKS_OUT.RANK.
 """
 import json
@@ -13,7 +13,7 @@ RANK, WORLD, LOCAL = (int(os.environ.get(name, default)) for name, default in
 
 
 def write_peaks(torch, rank=None):
-    """What PyTorch counted in this process, on the device that it uses."""
+    """PyTorch's counts in this process, on the device that it uses."""
     rank = RANK if rank is None else rank
     if not os.environ.get("PEAKS_OUT"):
         return
@@ -48,7 +48,7 @@ def four_batches(torch):
 
 
 def join(torch):
-    """Ranks of one GPU cannot use NCCL with each other: gloo then."""
+    """NCCL does not connect ranks that share a GPU: they use gloo."""
     shared = WORLD > torch.cuda.device_count()
     torch.cuda.set_device(0 if shared else LOCAL)
     if "RANK" not in os.environ:
@@ -72,7 +72,7 @@ def ddp():
 
 
 def slurm_ddp():
-    """What a script does that srun starts without torchrun."""
+    """Sets the variables as a script under srun without torchrun does."""
     global RANK, WORLD, LOCAL
     RANK, WORLD, LOCAL = (int(os.environ[name]) for name in ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"))
     os.environ.update(RANK=str(RANK), WORLD_SIZE=str(WORLD), LOCAL_RANK=str(LOCAL), MASTER_ADDR="127.0.0.1",
@@ -204,7 +204,7 @@ class Shards:
         return x
 
     def capture(self, batch, width=1024):
-        """A graph for each layer, since NCCL runs between them."""
+        """A graph for each layer, because NCCL runs between them."""
         torch, steps = self.torch, []
         x = torch.zeros(batch, width, device="cuda", dtype=torch.half)
         for layer in self.layers:
@@ -214,7 +214,7 @@ class Shards:
                 layer(x)
             torch.cuda.current_stream().wait_stream(stream)
             graph = torch.cuda.CUDAGraph()
-            # NCCL's watchdog may ask for its events meanwhile
+            # NCCL's watchdog may query its events meanwhile
             with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
                 y = layer(x)
             self.pool = self.pool or graph.pool()
@@ -230,20 +230,20 @@ class Shards:
 
 
 def worker(rank, world, share, answers):
-    """What a worker of vLLM or SGLang does: NCCL, its share of the weights, a KV cache of most of what is free, graphs,
-    requests."""
+    """The work of a worker of vLLM or SGLang: NCCL, its share of the weights, a KV cache in most of the free memory,
+    graphs, requests."""
     import torch
     torch.cuda.set_device(rank)
     torch.distributed.init_process_group("nccl", init_method="tcp://127.0.0.1:29541", rank=rank, world_size=world)
     with torch.inference_mode():
         torch.manual_seed(rank)
         model = Shards(torch, world)
-        model.prefill(torch.zeros(256, 1024, device="cuda", dtype=torch.half))  # what the largest batch takes
+        model.prefill(torch.zeros(256, 1024, device="cuda", dtype=torch.half))  # the memory of the largest batch
         free, _ = torch.cuda.mem_get_info()
         cache = torch.empty(int(free * share) // 2, dtype=torch.half, device="cuda")
         pages = cache[:cache.numel() // 1024 * 1024].view(-1, 1024)
         torch.cuda.synchronize()
-        graphs = {batch: model.capture(batch) for batch in (32, 16, 8, 4, 2, 1)}  # the others fit into the first's pool
+        graphs = {batch: model.capture(batch) for batch in (32, 16, 8, 4, 2, 1)}  # the other graphs fit into the first one's pool
         for request in range(100):
             x, steps = graphs[(1, 4, 32, 8, 2, 16)[request % 6]]
             x.fill_(0.01)

@@ -1,9 +1,9 @@
-"""Tries what docs/RECIPES.md says, on this machine: one PASS, FAIL or SKIP line a recipe, with its command, recordings and peaks.
+"""Tries the recipes of docs/RECIPES.md: one PASS, FAIL or SKIP line a recipe, with its command, recordings and peaks.
 
 recipes.py --gpuprof PATH --work FOLDER [NAME...]
 
-With two GPUs or more, recipes with ranks have one rank on each of two GPUs. Each process with PyTorch writes its own
-peaks; its recording must have the same, to the byte. `info`, `peak` and `oom` of the folder must name each rank.
+With two GPUs or more, recipes with ranks have one rank on each of two GPUs. Each process with PyTorch writes its own peaks; its
+recording must have the same peaks, to the byte. `info`, `peak` and `oom` of the folder must name each rank.
 """
 import argparse
 import concurrent.futures
@@ -21,9 +21,9 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = os.environ.get("PYTHON", sys.executable)
 JOBS = os.path.join(HERE, "recipe_jobs.py")
-LIMIT_S = 75  # of one recipe
-ALL_S = 200  # of all of them: those that would end later are skipped
-AT_ONCE = 3  # recipes that leave room for others
+LIMIT_S = 75  # for one recipe
+ALL_S = 200  # for all of them: recipes that could end later are skipped
+AT_ONCE = 3  # recipes that leave memory for others
 PEAKS = ("allocated_peak_bytes", "reserved_peak_bytes")
 
 
@@ -112,12 +112,12 @@ class Attempt:
         if self.recipe.one_gpu:
             given["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
         whole = [self.gpuprof, "run", "-q", "-o", os.path.join(self.folder, self.recipe.pattern + ".gpr"), "--", *command]
-        with open(f"{self.folder}.{at}.out", "w") as out:  # what a killed job leaves behind cannot block a file
+        with open(f"{self.folder}.{at}.out", "w") as out:  # so that output of a killed job's children cannot block: a file never fills
             return subprocess.Popen(whole, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **given},
                                     start_new_session=True)
 
     def run(self):
-        """Ends all that it started."""
+        """Ends all processes that it started."""
         begin = time.monotonic()
         started = [self.start(at, *start) for at, start in enumerate(self.recipe.starts)]
         for process in started:
@@ -132,7 +132,7 @@ class Attempt:
 
     @staticmethod
     def end(process):
-        """torchrun's workers have sessions of their own: it ends them when it gets SIGTERM."""
+        """Ends torchrun's workers by a SIGTERM to torchrun: they have sessions of their own."""
         os.killpg(process.pid, signal.SIGTERM)
         try:
             process.wait(timeout=15)
@@ -148,7 +148,7 @@ class Attempt:
         return text
 
     def ask(self, *arguments):
-        """What the command prints; None when it fails."""
+        """The command's output; None when it fails."""
         done = subprocess.run([self.gpuprof, *arguments], capture_output=True, text=True)
         if done.returncode:
             self.faults.append(f"gpuprof {' '.join(arguments)}: exit {done.returncode} {done.stderr.strip()[:200]}")
@@ -162,7 +162,7 @@ class Attempt:
         return found[0] if isinstance(found, list) else found
 
     def judge_rank(self, rank, recordings):
-        """Its device's UUID. The recording is the one of its process and has its peaks."""
+        """Checks a recording: it has its process's peaks. Returns its device's UUID."""
         try:
             with open(f"{self.peaks_out}.{rank}") as file:
                 truth = json.load(file)
@@ -192,11 +192,11 @@ class Attempt:
         self.notes.append(f"driver {', '.join(map(str, peaks))}")
 
     def judge_merged(self, paths):
-        """The folder's tables have a row for each rank; `oom` names the one that failed, and why."""
+        """Checks that the folder's tables have a row for each rank, and that `oom` names the failed one."""
         for command in ("info", "peak"):
             table = self.ask(command, self.folder) or ""
             for path in paths:
-                # tables leave out what all names have in common: the folder and the suffix
+                # tables omit the common part of all names: the folder and the suffix
                 name = os.path.basename(path).removesuffix(".gpr")
                 self.fault_unless(name in table, f"{command} of the folder does not name {name}")
         answer = (self.ask("oom", self.folder) or "").splitlines()

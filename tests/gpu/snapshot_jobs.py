@@ -1,7 +1,7 @@
-"""Ordinary PyTorch jobs that write down what torch.cuda.memory._snapshot() says at several points.
+"""Ordinary PyTorch jobs that write the result of torch.cuda.memory._snapshot() at several points.
 
 snapshot_jobs.py KIND: eager, expandable, graphs, streams, lengths, kv_cache or trees. The n-th entry of
-the list in SNAPSHOTS_OUT is the n-th snapshot that the process took. The job knows nothing of gpuprof.
+the list in SNAPSHOTS_OUT is the n-th snapshot of the process. The job does not depend on gpuprof.
 """
 import json
 import os
@@ -27,7 +27,7 @@ BLOCK_KEYS = ("address", "size", "requested_size", "state")
 
 
 def look():
-    """One snapshot; nothing is allocated on the GPU between it and the figures beside it."""
+    """Takes one snapshot; the job allocates no GPU memory between it and its figures."""
     segments = [{**{k: s[k] for k in SEGMENT_KEYS if k in s},
                  "blocks": [{k: b[k] for k in BLOCK_KEYS} for b in s["blocks"]]}
                 for s in torch.cuda.memory._snapshot()["segments"]]

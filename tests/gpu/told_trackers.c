@@ -1,8 +1,8 @@
 /*
- * Takes the trace trackers of PyTorch's caching allocator away and gives them back, so that what
- * they cost inside PyTorch can be measured in one process. PyTorch has no call for that: the list
- * is found by an empty tracker of ours at its end. For a script that loads it with ctypes after the
- * first CUDA tensor and calls it while nothing allocates; of the first device only.
+ * Removes the trace trackers of PyTorch's caching allocator and restores them, to measure their
+ * cost inside PyTorch in one process. PyTorch has no call for that: the list is found by an empty
+ * tracker that this library adds at its end. For a script that loads it with ctypes after the first
+ * CUDA tensor, and calls it while the job does not allocate. First device only.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -17,7 +17,7 @@
 	"27attachAllocatorTraceTrackerESt8functionIFvRKN3c10"
 #define SLOTS_MAX 120
 #define TRACKERS_MAX 8u
-#define PART_WORDS 8192u /* searched of the allocator and of a device's part of it */
+#define PART_WORDS 8192u /* words to search in the allocator and in a device's part of it */
 
 struct any_function { /* libstdc++'s std::function */
 	void *state[2];
@@ -65,7 +65,7 @@ static void *mapped(const char *library)
 	return wanted[1] ? dlopen(wanted[1], RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
-/* Words that can be read at `from`; a guess may be no address at all. */
+/* Reads as many words at `from` as are mapped, because a guessed address may be invalid. */
 static size_t read_words(uintptr_t from, uintptr_t *words, size_t count)
 {
 	size_t got = 0;
@@ -145,7 +145,7 @@ static int attach(void **allocator)
 	return 0;
 }
 
-/* How many trackers there are, or what failed: minus the line. */
+/* Returns the number of trackers, or minus the line of the failure. */
 int find_trackers(void)
 {
 	void *allocator;
@@ -155,12 +155,12 @@ int find_trackers(void)
 	trackers = find_list((uintptr_t)allocator);
 	if (!trackers)
 		return -__LINE__;
-	trackers->end -= sizeof(struct any_function); /* it is empty: nothing to destroy */
+	trackers->end -= sizeof(struct any_function); /* it is empty, so it needs no destructor */
 	all_end = trackers->end;
 	return (int)((all_end - trackers->first) / sizeof(struct any_function));
 }
 
-/* After find_trackers(): none is told any more, or all that there were are told again. */
+/* Call after find_trackers(). Removes all trackers, or restores all of them. */
 void tell_trackers(int are_told)
 {
 	trackers->end = are_told ? all_end : trackers->first;

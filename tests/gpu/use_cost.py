@@ -1,8 +1,8 @@
-"""What the scan for uses adds to a launch in PyTorch, in one process.
+"""Measures what the scan for uses adds to a launch in PyTorch, in one process.
 
 Short bursts of operators of one kernel each alternate between recording everything and recording everything
-with uses (ABBA), set through the process's own control page. Prints what the scan adds to a launch: medians
-over bursts with their 95% intervals. Run under the preload with GPUPROF_TRACK_ACCESS=on.
+with uses (ABBA), switched through the process's own control page. Prints the added time of a launch:
+medians over bursts with their 95% intervals. Run under the preload with GPUPROF_TRACK_ACCESS=on.
 """
 import argparse
 import gc
@@ -28,7 +28,7 @@ def parse():
 
 
 def operators():
-    """Name, operator, whether the limit holds: 60 tensors fill the 4 KiB of a kernel's parameters."""
+    """Name, operator, whether the limit applies: 60 tensors fill a kernel's 4 KiB of parameters."""
     device = torch.device("cuda", 0)
     x, y = (torch.rand(64, 64, device=device) for _ in range(2))
     out = torch.empty(64, 64, device=device)
