@@ -1,6 +1,6 @@
 #!/bin/sh
-# Replays what fuzzing left behind: recordings of tests/data and tests/fuzz/corpus, and hostile ones
-# that are made here, each through every choice of its target, then RUNS mutations of them.
+# Replays the results of fuzzing: recordings of tests/data and tests/fuzz/corpus, and hostile ones that are made here.
+# Each runs through every choice of its target, then RUNS mutations of them.
 #   run_fuzz.sh BUILD RUNS       RUNS `seeds`: writes them as inputs for fuzzers, and runs none;
 #                                `bounds`: runs all commands without a sanitizer, as users do, each
 #                                within its bounds of time and memory
@@ -48,7 +48,7 @@ target() {
 }
 
 recordings=$(find "$here/fuzz/corpus/recording" "$dir/made" "$here/data" -name '*.gpr' | sort)
-# only small ones go through all commands: each of these is a run of its own
+# only small ones go through all commands, because each command is a run of its own
 small=$(find "$here/fuzz/corpus/recording" "$dir/made" "$here/data" -name '*.gpr' -size -26k | sort)
 if [ "$runs" = bounds ]; then
 	programs=$build/fuzz/plain
@@ -70,6 +70,6 @@ fi
 	target commands "$runs" $small
 	wait
 }
-# what ran beside has noted its failures in a process of its own
+# a process that ran beside has written its failures to a file of its own
 ! grep -q '^fail' "$results" || failed=1
 exit $failed

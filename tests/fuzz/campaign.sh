@@ -14,7 +14,7 @@ export FUZZ_DIR=${FUZZ_DIR:-/dev/shm}/campaign-$$
 mkdir -p "$FUZZ_DIR"
 trap 'rm -rf "$FUZZ_DIR"' EXIT
 
-# BUILD TARGET, one process each; those that find most come first and more than once
+# BUILD TARGET, one process each; the most productive ones come first and more than once
 items=(
 	'libfuzzer commands' 'bounds commands' 'afl commands' 'libfuzzer recording'
 	'libfuzzer symbols' 'libfuzzer rings' 'libfuzzer baseline' 'libfuzzer block'
@@ -48,7 +48,7 @@ run_afl() {
 		-o "$dir/afl" -- "$programs/$build/fuzz_$target"
 }
 
-# Its processor time, its children's too, is the last line of the log.
+# The last line of the log is its processor time, with that of its children.
 run_item() {
 	number=$1 build=$2 target=$3
 	dir=$out/$number-$build-$target

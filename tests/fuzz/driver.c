@@ -1,10 +1,10 @@
 /*
- * Drives a fuzz target without a fuzzer, for any compiler: files first, each with every choice of
- * the target, then mutations of them from a fixed random sequence. The input of a run that ends the
- * process is kept as fuzz-crash-NAME in the working directory.
+ * Drives a fuzz target without a fuzzer, for any compiler. It first runs files, each with every
+ * choice of the target, then mutations of them from a fixed random sequence. The input of a run
+ * that ends the process is kept as fuzz-crash-NAME in the working directory.
  *   PROGRAM [-n RUNS] [-s SEED] [-c CHOICE] [FILE...]
  *   PROGRAM -w DIR FILE...     writes the files as inputs, for fuzzers: one choice each, in turn
- *   PROGRAM -r INPUT...        runs inputs as fuzzers keep them, the choosing byte included
+ *   PROGRAM -r INPUT...        runs inputs as fuzzers keep them, with the choosing byte
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -19,10 +19,10 @@
 
 #define INPUT_MAX (1u << 20)
 #define HANG_CPU_S 10
-#define HANG_S 300 /* blocked; by the clock, so generous for a busy machine */
+#define HANG_S 300 /* blocked; wall-clock time, so generous for a busy machine */
 
 struct input {
-	uint8_t *data; /* the choosing byte included, where there is one */
+	uint8_t *data; /* with the choosing byte, if the target has one */
 	size_t bytes;
 	bool is_raw;
 };
@@ -32,7 +32,7 @@ static struct input *inputs;
 static size_t input_count;
 static const struct input *volatile running;
 
-/* ---- what is left of a run that ends the process ---- */
+/* ---- keeps the input of a run that ends the process ---- */
 
 static void keep_input(void)
 {
@@ -57,7 +57,7 @@ static void end_here(int signal)
 	_exit(1);
 }
 
-/* The sanitizers' own, where the program is built with one. */
+/* The sanitizers' own callback, where the program is built with one. */
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -103,7 +103,7 @@ static void set_limits(unsigned cpu_s, unsigned s)
 
 static void run(const struct input *in)
 {
-	/* exactly as long as it says, so that the sanitizer sees a byte too many */
+	/* exactly the input's length, so that the sanitizer detects a read of one byte more */
 	uint8_t *exact = malloc(in->bytes ? in->bytes : 1);
 	if (!exact)
 		abort();
@@ -116,7 +116,7 @@ static void run(const struct input *in)
 	free(exact);
 }
 
-/* With every choice, or with the one that was asked for. */
+/* With every choice, or with the requested one. */
 static unsigned long replay(const struct input *in, int choice)
 {
 	unsigned from = choice >= 0 ? (unsigned)choice : 0;

@@ -1,4 +1,4 @@
-/* Any bytes as the baseline of `gpuprof check`; the first byte chooses what is done with it. */
+/* Any bytes as the baseline of `gpuprof check`; the first byte selects the operation. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Any bytes as the columns of a block: wrapped as a correct writer would wrap them, so that the
- * decoder sees them.
+ * Any bytes as the columns of a block, in the frame of a correct writer, so that they reach the
+ * decoder.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void check_slots(uint64_t slots)
 {
 	if (slots > GP_BLOCK_RECORDS)
 		abort();
-	/* what was decoded must be whole: texts stay inside */
+	/* decoded records must be complete: texts end within them */
 	for (uint64_t i = 0; i < slots; i += 1u + records[i].extra)
 		if (i + 1u + records[i].extra > slots)
 			abort();
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		(uint32_t)ZSTD_compress(payload, sizeof payload, data + 8, bytes - 8, 1);
 	if (gp_block_decode(scratch, &header, payload, records, &slots) == GP_OK)
 		check_slots(slots);
-	/* and as they come */
+	/* and without a frame */
 	header.stored_bytes = (uint32_t)bytes;
 	unsigned char *exact = malloc(bytes);
 	memcpy(exact, data, bytes);

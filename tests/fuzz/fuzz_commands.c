@@ -1,5 +1,5 @@
 /*
- * Every command that reads recordings: the first byte chooses a line of command_lines.def, the rest
+ * Every command that reads recordings. The first byte selects a line of command_lines.def; the rest
  * is the recording.
  */
 #include <limits.h>

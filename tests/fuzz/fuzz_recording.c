@@ -1,6 +1,6 @@
 /*
- * Any bytes as a recording, through the reading library: what it answers must add up, whatever the
- * recording holds.
+ * Any bytes as a recording, through the reading library. Its results must be consistent for any
+ * recording.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 const char fuzz_name[] = "recording";
 
-/* Names are looked up in the modules that the recording tells of, whatever it says they are. */
+/* Looks names up in the modules that the recording names, which may be any files. */
 static void look_up(struct gp_recording *recording, const struct gp_event *event)
 {
 	static struct gp_frame frame[GP_FRAMES_MAX];
@@ -32,7 +32,7 @@ static void see_gaps(void *context, const struct gp_gaps *gaps)
 		abort();
 }
 
-/* Whatever it says, what it says adds up. */
+/* The sums must be consistent for any recording. */
 static void look_at_frag(struct gp_recording *recording)
 {
 	struct gp_memory memory;
@@ -55,7 +55,7 @@ static void look_at_frag(struct gp_recording *recording)
 	gp_memory_free(&memory);
 }
 
-/* Uses add up, whatever the recording says. */
+/* Uses must add up for any recording. */
 static void look_at_peaks(struct gp_recording *recording)
 {
 	struct gp_peak peak;
@@ -88,7 +88,7 @@ static void look_at_top(struct gp_recording *recording)
 		gp_top_free(&top);
 }
 
-/* A tree is one: each phase's children follow it, one level deeper. */
+/* The phases must form a tree: each phase's children follow it, one level deeper. */
 static void look_at_phases(struct gp_recording *recording, bool is_by_frames)
 {
 	const struct gp_phases_asked asked = { .device = GP_DEVICE_UNKNOWN,
@@ -111,7 +111,7 @@ static void look_at_phases(struct gp_recording *recording, bool is_by_frames)
 	gp_phases_free(&phases);
 }
 
-/* Chances are between 0 and 1; what resolved was scanned. */
+/* Chances must be between 0 and 1; resolved launches must have been scanned. */
 static void look_at_steps(struct gp_recording *recording)
 {
 	struct gp_steps steps;
@@ -130,7 +130,7 @@ static void look_at_steps(struct gp_recording *recording)
 	gp_idle_free(&idle);
 }
 
-/* Blocks and gaps tile their segments, whatever the recording says. */
+/* Blocks and gaps must tile their segments for any recording. */
 static void assert_tiles(const struct gp_memory *memory)
 {
 	for (size_t i = 0; i < memory->segments; i++) {
@@ -181,7 +181,7 @@ static void read_all(const char *path, FILE *report)
 	(void)gp_recording_rewind(recording);
 	for (unsigned i = 0; i < 100000 && gp_recording_next(recording, &event) == GP_OK; i++) {
 		if (event.text_bytes > UINT8_MAX * sizeof event.record - 8)
-			abort(); /* more than the slots behind a record can hold */
+			abort(); /* more than fits in the slots behind a record */
 		if (event.record.stack)
 			look_up(recording, &event);
 	}

@@ -1,8 +1,8 @@
 /*
- * Rings that a dead process left, adopted into its recording, and what `gpuprof ctl` shows of them.
- * The input is a list of edits (ring_edit.h) of a ring file that a recorder could have left: ring 0
- * is the drain thread's, rings 1 and 2 hold events, ring 3 is a chunk of the table of stacks. The
- * first byte chooses who reads.
+ * Rings that a dead process left, adopted into its recording, and the output of `gpuprof ctl` for
+ * them. The input is a list of edits (ring_edit.h) of a ring file that a recorder could have left.
+ * Ring 0 is the drain thread's, rings 1 and 2 hold events, ring 3 is a chunk of the table of
+ * stacks. The first byte selects the reader.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -20,11 +20,11 @@
 const char fuzz_name[] = "rings";
 
 #define RINGS 4u
-#define RECORDS 64u /* from position 0 on, in region 0, which is behind the header */
+#define RECORDS 64u /* from position 0, in region 0, which follows the header */
 #define ENTRIES 256u
-#define ENTRIES_AT GP_REGION_OFFSET(GP_RING_REGIONS - 1) /* in the place of their chunk */
+#define ENTRIES_AT GP_REGION_OFFSET(GP_RING_REGIONS - 1) /* at the offset of their chunk */
 
-/* What of a ring's place is not zero. */
+/* The part of a ring's area that is not zero. */
 struct place {
 	union {
 		struct gp_ring *ring; /* its header */
@@ -37,7 +37,7 @@ struct place {
 struct left {
 	struct gp_control *control;
 	struct place place[RINGS];
-	uint64_t bytes; /* of the ring file */
+	uint64_t bytes; /* bytes of the ring file */
 	uint8_t recording[1 << 14];
 	size_t recording_bytes;
 };
@@ -75,7 +75,7 @@ static void fill_stacks(struct gp_stack_entry *entry)
 	entry[6].stack.python = 3;
 }
 
-/* Ring 1 has the events of the recording once more, as if its owner died before it freed them. */
+/* Copies the recording's events into ring 1, as if its owner died before it freed their slots. */
 static void fill_ring(struct place *place, unsigned i)
 {
 	struct gp_ring *ring = place->ring;
@@ -182,7 +182,7 @@ static void change(struct left *left, const struct ring_edit *e)
 {
 	switch (e->where % RING_EDITS) {
 	case RING_EDIT_CONTROL:
-		/* but for the path: rings of this user may name any file of this user */
+		/* except the path: rings of this user may name any file of this user */
 		if (e->index * 8u % sizeof *left->control < offsetof(struct gp_control, output) ||
 		    e->index * 8u % sizeof *left->control >= offsetof(struct gp_control, clock))
 			set_word(left->control, sizeof *left->control, e->index, e->value);

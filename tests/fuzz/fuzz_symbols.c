@@ -1,4 +1,4 @@
-/* Any bytes as the file of a module: names and lines of places in it. */
+/* Any bytes as the file of a module: looks up names and lines in it. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	fuzz_limit_begin();
 	if (gp_symbolizer_add_module(s, &module))
 		for (uint64_t k = 0; k < PLACES; k++) {
-			/* code begins at 0x1000 in what the linker makes of the seeds */
+			/* code begins at 0x1000 in the seeds, as the linker places it */
 			size_t n = gp_symbolizer_find(s, BASE + 0x1000 + k * 11, found, 64);
 			for (size_t i = 0; i < n; i++)
 				read_texts(&found[i]);

@@ -1,6 +1,6 @@
 /*
- * The row of each target, and mutation as the fuzzers ask for it: libFuzzer by two functions of
- * its own, AFL++ by afl_custom_*, whose target is named by FUZZ_TARGET.
+ * The row of each target, and mutation through the fuzzers' interfaces: libFuzzer by two functions
+ * of its own, AFL++ by afl_custom_*, whose target FUZZ_TARGET names.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ size_t fuzz_mutate_bytes(uint8_t *data, size_t bytes, size_t room)
 		case 2:
 			data[at] = (uint8_t)fuzz_random();
 			break;
-		case 3: /* a number of 8 bytes, or the beginning of one */
+		case 3: /* a number of 8 bytes, or the first bytes of one */
 			some = bytes - at < 8 ? bytes - at : 8;
 			uint64_t number = fuzz_number(data[at]);
 			memcpy(data + at, &number, some);
@@ -66,7 +66,7 @@ size_t fuzz_mutate_bytes(uint8_t *data, size_t bytes, size_t room)
 	return bytes;
 }
 
-/* The choosing byte stays out of the way of the mutator, and changes now and then. */
+/* Hides the choosing byte from the mutator, and sometimes changes it. */
 static size_t choose(const struct fuzz_target *target, uint8_t *data)
 {
 	if (target->choices == 0)
@@ -81,7 +81,7 @@ size_t fuzz_mutate(const struct fuzz_target *target, uint8_t *data, size_t bytes
 	if (bytes < 2)
 		return bytes;
 	size_t at = choose(target, data), length = 0;
-	/* bytes too, for what the checksums do not cover and for files that are cut short */
+	/* also bytes, for parts without a checksum and for files that are cut short */
 	if (target->mutate && fuzz_below(40))
 		length = target->mutate(data + at, bytes - at, room - at);
 	if (length == 0)

@@ -1,14 +1,14 @@
 /*
- * Mutations of an ELF file that leave it one: fields of its headers, and bytes of the sections that
- * a symbolizer reads. A section that is changed more than rarely is small or near its beginning, so
- * that headers of units, abbreviations and tables are met.
+ * Mutations of an ELF file that keep it one: fields of its headers, and bytes of the sections that
+ * a symbolizer reads. Most changes go to small sections or near a section's beginning, so that they
+ * reach headers of units, abbreviations and tables.
  */
 #include <elf.h>
 #include <string.h>
 
 #include "fuzz.h"
 
-/* True for the sections that are read: symbols, texts, notes, debug information. */
+/* True for the sections that a reader uses: symbols, texts, notes, debug information. */
 static bool is_read(const uint8_t *data, size_t bytes, const Elf64_Shdr *s, uint64_t names)
 {
 	static const char *const prefixes[] = { ".debug",  ".symtab", ".strtab", ".dynsym",

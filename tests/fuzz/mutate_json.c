@@ -1,4 +1,4 @@
-/* Mutations of a JSON text by its tokens: numbers, strings, and what stands between two commas. */
+/* Mutations of a JSON text by its tokens: numbers, strings, and the text between two commas. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static size_t replace(uint8_t *data, size_t bytes, size_t room, size_t at, size_
 	return bytes - old + count;
 }
 
-/* The first place from a random one on, around the end too, where one of `set` stands. */
+/* Returns the first position of one of `set`, from a random one on and around the end. */
 static size_t any_of(const uint8_t *data, size_t bytes, const char *set)
 {
 	size_t from = fuzz_below(bytes);
@@ -40,7 +40,7 @@ static size_t change_number(uint8_t *data, size_t bytes, size_t room)
 	return replace(data, bytes, room, at, end - at, text, (size_t)n);
 }
 
-/* What follows a delimiter, up to the next one, is put at another, or taken out. */
+/* Moves the text between two delimiters to another delimiter, or removes it. */
 static size_t move_part(uint8_t *data, size_t bytes, size_t room)
 {
 	uint8_t part[256];
@@ -54,7 +54,7 @@ static size_t move_part(uint8_t *data, size_t bytes, size_t room)
 	return replace(data, bytes, room, to, 0, part, end - at < sizeof part ? end - at : 0);
 }
 
-/* Deeper than any reader that calls itself can follow. */
+/* Deeper than any recursive reader can follow. */
 static size_t nest(uint8_t *data, size_t bytes, size_t room)
 {
 	static const char *const opening[] = { "[", "{\"a\":", "[[{\"\":[" };

@@ -17,7 +17,7 @@ struct record_list {
 	size_t records;
 };
 
-/* Whole records only: what an `extra` promises beyond the end is cut off. */
+/* Keeps whole records only: an `extra` beyond the end is cut off. */
 static void list_index(struct record_list *list)
 {
 	uint64_t at = 0;
@@ -64,7 +64,7 @@ static uint16_t any_kind(void)
 	return fuzz_below(30) ? kind : (uint16_t)fuzz_random();
 }
 
-/* Handles, ids and addresses mean something only where another record has the same. */
+/* Handles, ids and addresses matter only where another record has the same one. */
 static uint64_t value_of_another(const struct record_list *list)
 {
 	const struct gp_record *other = &list->slot[list->start[fuzz_below(list->records)]];
@@ -147,7 +147,7 @@ static void add_record(struct record_list *list, uint32_t at)
 	list_insert(list, at, &new);
 }
 
-/* One record many times, each a little further on: what a table keeps of it grows. */
+/* Repeats one record many times, each with a slightly larger field, so that reader tables grow. */
 static void repeat_record(struct record_list *list, uint32_t at)
 {
 	struct gp_record copy[256];
@@ -234,7 +234,7 @@ static void change_records(struct fuzz_parts *parts, struct fuzz_block *block)
 		fuzz_block_set_records(block, list.slot, list.slots);
 }
 
-/* ---- columns: what no encoder writes, in a frame that decompresses ---- */
+/* ---- columns that no encoder writes, in a frame that decompresses ---- */
 
 static void change_columns(struct fuzz_block *block)
 {
@@ -356,7 +356,7 @@ static void add_boundary(struct fuzz_parts *parts, const struct fuzz_block *near
 	fuzz_parts_insert(parts, fuzz_below(parts->blocks + 1), &new);
 }
 
-/* All blocks from `first` on belong to the next segment, or lie in the next slot. */
+/* Moves all blocks from `first` on to the next segment, or to the next slot. */
 static void move_rest(struct fuzz_parts *parts, size_t first, bool is_slot)
 {
 	for (size_t i = first; i < parts->blocks; i++)
@@ -366,7 +366,7 @@ static void move_rest(struct fuzz_parts *parts, size_t first, bool is_slot)
 			parts->block[i].header.segment++;
 }
 
-/* As a writer numbers them, for what was moved, dropped and repeated. */
+/* Numbers the blocks as a writer does, after blocks were moved, dropped or repeated. */
 static void renumber(struct fuzz_parts *parts)
 {
 	struct {
@@ -400,7 +400,7 @@ static void change_blocks(struct fuzz_parts *parts, size_t at)
 		fuzz_parts_insert(parts, second, &copy);
 		break;
 	case 1:
-		/* the same events as those of another thread, or of a new one */
+		/* the same events as events of another thread, or of a new one */
 		copy.header.thread =
 			fuzz_below(2) ? parts->block[second].header.thread : copy.header.thread + 1;
 		fuzz_parts_insert(parts, second, &copy);

@@ -1,4 +1,4 @@
-/* Mutations of a list of ring edits: one more, one less, another place, another value. */
+/* Mutations of a list of ring edits: adds one, removes one, changes a place or a value. */
 #include <string.h>
 
 #include "fuzz.h"

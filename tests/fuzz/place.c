@@ -25,7 +25,7 @@
 
 #define MEMORY_BYTES (256u << 20)
 #define MEMORY_A_BYTE 20u
-/* three times what users are promised: the code is instrumented, and machines are busy */
+/* three times the documented limit: the code is instrumented, and machines are busy */
 #define CPU_NS 6000000000u
 #define CPU_NS_A_MIB 3000000000u
 
@@ -53,11 +53,11 @@ const char *fuzz_place(void)
 	}
 	owner = getpid();
 	atexit(remove_place);
-	/* no rings but those that a target puts here, and the same figures everywhere */
+	/* only the rings of the target, and the same figures on every machine */
 	setenv("GPUPROF_RING_DIR", place, 1);
 	setenv("TZ", "UTC", 1);
 	unsetenv("COLUMNS");
-	/* what a run frees goes back at once, so that the next one's memory is its own */
+	/* returns freed memory at once, so that each run counts only its own memory */
 	mallopt(M_MMAP_THRESHOLD, 1 << 17);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
 	return place;

@@ -27,7 +27,7 @@ size_t fuzz_below(size_t limit)
 
 uint64_t fuzz_number(uint64_t old)
 {
-	/* widths of fields, sizes of tables, the ends of signed and unsigned numbers */
+	/* widths of fields, sizes of tables, limits of signed and unsigned numbers */
 	static const unsigned char width[] = { 4,  7,  8,  9,  12, 13, 15, 16, 20, 21,
 					       30, 31, 32, 44, 47, 52, 56, 62, 63 };
 	switch (fuzz_below(9)) {

@@ -1,4 +1,4 @@
-/* A recording to its parts and back, with checksums that fit. */
+/* Splits a recording into its parts and rebuilds it, with correct checksums. */
 #include "recording_parts.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <zstd.h>
 
 #define BLOCKS_MAX 4096u
-#define WINDOW_LOG 17 /* as the recorder's: decoders refuse larger windows */
+#define WINDOW_LOG 17 /* same as the recorder's: decoders fail for larger windows */
 
 /* ---- columns and records of a block ---- */
 
@@ -139,7 +139,7 @@ static uint64_t slot_bytes_of(const struct gp_file_header *h)
 	return has_slots ? h->slot_bytes : 0;
 }
 
-/* Behind damage: the next slot, or the next place that looks like a block. */
+/* Behind damage: continues at the next slot, or at the next place that looks like a block. */
 static size_t next_place(const uint8_t *data, size_t bytes, size_t at, uint64_t slot_bytes)
 {
 	static const unsigned char magic[] = { 'B', 'L', 'K', '1' };
@@ -206,7 +206,7 @@ static void put_block(struct output *out, size_t at, const struct fuzz_block *bl
 	put(out, at + sizeof header, block->payload, block->header.stored_bytes);
 }
 
-/* Slots are as small as their blocks allow, or an input would be megabytes of zeros. */
+/* Makes slots as small as their blocks allow, or an input would have megabytes of zeros. */
 static void shrink_slots(struct fuzz_parts *parts)
 {
 	uint64_t used[FUZZ_SLOTS_MAX] = { 0 }, most = 4096;
@@ -236,7 +236,7 @@ static void put_blocks(struct fuzz_parts *parts, struct output *out)
 	}
 }
 
-/* Where they lie comes from here; a header without names, or with a wrong length, stays so. */
+/* Sets where they lie; a header without names, or with a wrong length, stays so. */
 static void put_names(struct fuzz_parts *parts, struct output *out)
 {
 	const size_t begin = out->end;

@@ -1,7 +1,7 @@
 /*
- * A recording as its mutator sees it: the file header, and blocks with their payloads, those of
- * stored names among them. Encoding gives all of it right checksums. Uses the project's own codec;
- * what does not decode stays as bytes.
+ * A recording as its mutator sees it: the file header, and blocks with their payloads, also the
+ * blocks of stored names. Encoding adds correct checksums. Uses the project's own codec; blocks
+ * that do not decode stay as bytes.
  */
 #ifndef RECORDING_PARTS_H
 #define RECORDING_PARTS_H
@@ -12,7 +12,7 @@
 struct fuzz_block {
 	struct gp_block_header header;
 	unsigned char *payload; /* header.stored_bytes, from malloc */
-	uint32_t slot;		/* of the flight recorder's, counted from the file header */
+	uint32_t slot;		/* slots of a flight recorder, counted from the file header */
 };
 
 struct fuzz_parts {
@@ -21,9 +21,9 @@ struct fuzz_parts {
 	size_t blocks, room;
 };
 
-/* False: these bytes do not begin with the header of a recording. */
+/* Returns false if the bytes do not begin with the header of a recording. */
 bool fuzz_parts_decode(struct fuzz_parts *parts, const uint8_t *data, size_t bytes);
-/* Writes at most `room` bytes and returns how many; blocks that find no room are left out. */
+/* Writes at most `room` bytes and returns their number; blocks that do not fit are left out. */
 size_t fuzz_parts_encode(struct fuzz_parts *parts, uint8_t *out, size_t room);
 void fuzz_parts_release(struct fuzz_parts *parts);
 

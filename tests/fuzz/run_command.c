@@ -20,7 +20,7 @@ static int run(int argc, char **argv)
 	abort();
 }
 
-/* glibc lets a program put another stream in the place of stderr and stdout. */
+/* glibc allows a program to assign another stream to stderr and stdout. */
 static int run_quietly(int argc, char **argv)
 {
 	static FILE *quiet;

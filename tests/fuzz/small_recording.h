@@ -1,7 +1,7 @@
 /*
- * A recording of a few kilobytes for targets whose input is something else: one segment, one
- * thread, a GPU, a driver, a version of PyTorch, some blocks. It is not sealed, as if its process
- * had been killed.
+ * A recording of a few kilobytes for targets with another kind of input: one segment, one thread, a
+ * GPU, a driver, a version of PyTorch, some blocks. It is not sealed, as if its process had been
+ * killed.
  */
 #ifndef SMALL_RECORDING_H
 #define SMALL_RECORDING_H
