@@ -1,4 +1,4 @@
-# Hostile recordings, and the limits within which commands must read them.
+# Hostile recordings, and the limits for commands that read them.
 $(BUILD)/hostile/%: tests/hostile/%.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Feeds what tests/hostile/made_hostile.c writes to the commands, each under the limits of its row
-# in tests/hostile/limits: whatever a recording holds, a command ends by itself, says what it has to
-# say within little time and memory, and prints no character that a terminal obeys.
+# Feeds the recordings of tests/hostile/made_hostile.c to the commands, each under the limits of its row in
+# tests/hostile/limits. For any recording, a command must end by itself, report within little time and memory, and
+# print no control sequence.
 #   run_hostile.sh BUILD [FAMILY]
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,17 +18,17 @@ say() {
 	[ "$1" != fail ] || failed=1
 }
 
-# Bytes that are not UTF-8, or a character that a terminal obeys or that hides or reorders text
+# Bytes that are not UTF-8, or characters that control a terminal or that hide or reorder text
 is_harmful() {
 	! iconv -f UTF-8 -t UTF-8 "$1" >/dev/null 2>&1 ||
 		LC_ALL=C.UTF-8 grep -qaP \
 			'(?![\t\x{200c}\x{200d}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\x{fffe}\x{ffff}]' "$1"
 }
 
-# with `why` empty when it went well
+# leaves `why` empty when all is well
 judge() {
 	why=
-	# one that waits uses no processor time
+	# a wall-clock limit, because a command that waits uses no processor time
 	(
 		cd "$dir/empty" && ulimit -t "$seconds" && ulimit -v "$kib" &&
 			timeout -k 5 100 "$build/gpuprof" "$@" >"$dir/out" 2>"$dir/err" </dev/null

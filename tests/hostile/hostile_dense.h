@@ -1,4 +1,4 @@
-/* Families for made_hostile.c: as many events as so many bytes may hold. */
+/* Families for made_hostile.c: as many events as the given bytes can hold. */
 #ifndef HOSTILE_DENSE_H
 #define HOSTILE_DENSE_H
 
@@ -43,7 +43,7 @@ static void dense_blocks(uint64_t count)
 	}
 }
 
-/* All of them live at the end. */
+/* All allocations are live at the end. */
 static void dense_live(uint64_t count)
 {
 	define_deep_stack();
@@ -67,7 +67,7 @@ static void dense_reservations(uint64_t count)
 	}
 }
 
-/* All curves of all devices climb in turn. */
+/* All curves of all devices rise in turn. */
 static void peaks_up(uint64_t count)
 {
 	for (uint64_t k = 0; k < count; k++) {
@@ -152,7 +152,7 @@ static void dense_depths(uint64_t count)
 	}
 }
 
-/* As many started ranges as are kept, and ends of the oldest of them again and again. */
+/* As many started ranges as a reader keeps; then the oldest of them end again and again. */
 static void dense_started(uint64_t count)
 {
 	struct gp_record start = { .kind = GP_RANGE_START, .aux = 1 },
@@ -169,7 +169,7 @@ static void dense_started(uint64_t count)
 	}
 }
 
-/* Started ranges that are all open while so much is allocated, and end one by one. */
+/* Started ranges that are all open during many allocations, and end one by one. */
 static void dense_born(uint64_t count)
 {
 	struct gp_record start = { .kind = GP_RANGE_START, .aux = 1 },
@@ -187,7 +187,10 @@ static void dense_born(uint64_t count)
 	}
 }
 
-/* Each event says that all of 4096 have been told, and none of them began before. */
+/*
+ * Each event ends the list of ranges whose start was not recorded. 4096 ranges are open, and none
+ * of them began before `since`.
+ */
 static void dense_told(uint64_t count)
 {
 	struct gp_record start = { .kind = GP_RANGE_START, .aux = 1 };
@@ -211,7 +214,7 @@ static void dense_streams(uint64_t count)
 	flush(GP_BLOCK_DEFINE);
 }
 
-/* Definitions of a byte each, of all that a reader keeps; then each with its own name. */
+/* Definitions of one byte each, of every kind that a reader keeps; then each with its own name. */
 static void dense_definitions(uint64_t count)
 {
 	struct gp_record thread = { .kind = GP_THREAD }, name = { .kind = GP_RANGE_NAME };
@@ -234,7 +237,7 @@ static void dense_definitions(uint64_t count)
 	flush(GP_BLOCK_DEFINE);
 }
 
-/* Before format 1.7 nothing was padded: a block of 8192 events may have 1024 bytes. */
+/* Before format 1.7 there was no padding: a block of 8192 events may have 1024 bytes. */
 static void be_old(void)
 {
 	header.minor = GP_FORMAT_PADDED - 1;

@@ -1,6 +1,6 @@
 /*
- * Work that uses memory, launched by itself or in graphs: families of made_hostile.c. Little of it
- * asks for much to be looked at.
+ * Families of made_hostile.c: work that uses memory, launched by itself or in graphs. Few bytes
+ * make many uses to be resolved.
  */
 #ifndef HOSTILE_GRAPHS_H
 #define HOSTILE_GRAPHS_H
@@ -26,7 +26,7 @@ static void begin_uses(uint64_t count)
 	launch(true);
 }
 
-/* What lives may have been used unseen, again and again. */
+/* Live memory may have been used by unrecorded launches, again and again. */
 static void unseen_uses(uint64_t count)
 {
 	const struct gp_record gap = { .kind = GP_GAP };
@@ -39,7 +39,7 @@ static void unseen_uses(uint64_t count)
 	}
 }
 
-/* So does each tenth launch, of which that is accepted. */
+/* One unscanned launch for ten scanned ones: just below the tenth that makes reports useless. */
 static void unseen_launches(uint64_t count)
 {
 	begin_uses(count);
@@ -85,7 +85,7 @@ static void launch_captured(uint64_t kernel)
 	add(r);
 }
 
-/* A graph that uses much, once captured, of kernels that differ. */
+/* A graph with many uses, captured once, of different kernels. */
 static void capture_much(uint64_t count, uint64_t graph)
 {
 	capture(GP_CAPTURE_BEGIN, 1, graph);
@@ -106,7 +106,7 @@ static void graph_launches(uint64_t count)
 		launch_graph(1);
 }
 
-/* So are these, and what its addresses belong to may change in between. */
+/* The same, and the owners of its addresses may change in between. */
 static void graph_moves(uint64_t count)
 {
 	begin_uses(count);
@@ -118,7 +118,7 @@ static void graph_moves(uint64_t count)
 	}
 }
 
-/* Between launches, which do the same each time, there is no more than a copy. */
+/* Equal launches, with only a copy between them. */
 static void graph_loop(uint64_t count)
 {
 	begin_uses(1);
@@ -128,7 +128,7 @@ static void graph_loop(uint64_t count)
 		launch_graph(1);
 }
 
-/* As many execs as addresses of the graph, which changes behind each. */
+/* As many execs as addresses of the graph, which changes after each. */
 static void graph_execs(uint64_t count)
 {
 	struct gp_record node = { .kind = GP_GRAPH_ADD_NODE, .aux = GP_NODE_CHILD };
@@ -146,7 +146,7 @@ static void graph_execs(uint64_t count)
 	}
 }
 
-/* Graphs that each hold the one before twice. */
+/* Graphs that each contain the one before twice. */
 static void graph_children(uint64_t count)
 {
 	struct gp_record node = { .kind = GP_GRAPH_ADD_NODE };
@@ -164,7 +164,7 @@ static void graph_children(uint64_t count)
 	launch_graph(1);
 }
 
-/* Captures that are all under way at once, and end one after the other. */
+/* Captures that all run at the same time, and end one after the other. */
 static void captures_at_once(uint64_t count)
 {
 	begin_uses(1);

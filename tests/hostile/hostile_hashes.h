@@ -1,6 +1,6 @@
 /*
- * Families for made_hostile.c: values that one hash function, without a secret, puts in one place.
- * The functions are those that the tables of the reading library had once, or might have again.
+ * Families for made_hostile.c: values that an unkeyed hash function puts into one bucket. The
+ * functions are those that tables of the reading library have used, or might use again.
  */
 #ifndef HOSTILE_HASHES_H
 #define HOSTILE_HASHES_H
@@ -9,7 +9,7 @@
 
 #define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15)
 
-/* x with x * odd = 1: what a multiplication spreads, it brings together. */
+/* x with x * odd = 1: undoes the spread of a multiplication. */
 static uint64_t inverse(uint64_t odd)
 {
 	uint64_t x = odd;
@@ -46,7 +46,7 @@ static void same_hash_definitions(uint64_t count)
 	flush(GP_BLOCK_DEFINE);
 }
 
-/* A multiplication whose upper 18 bits are looked at. */
+/* A multiplication of which the upper 18 bits are used. */
 static void same_hash_stacks(uint64_t count)
 {
 	add(memory(GP_SEGMENT_ALLOC, 0, HEAP, count * 512));
@@ -84,7 +84,7 @@ static void same_hash_threads(uint64_t count)
 	}
 }
 
-/* So many events of each of 4096 threads that all have an open range. */
+/* This number of events of each of 4096 threads, which all have an open range. */
 static void same_hash_ranges(uint64_t count)
 {
 	struct gp_record push = { .kind = GP_RANGE_PUSH }, again = { .kind = GP_RANGE_RESUMED };
@@ -98,7 +98,7 @@ static void same_hash_ranges(uint64_t count)
 	}
 }
 
-/* Stacks of one nameless frame, whose addresses lead the identity of a stack to one place. */
+/* Stacks of one frame without a name, whose addresses hash to one bucket of the stack table. */
 static void same_hash_frames(uint64_t count)
 {
 	const uint64_t times = UINT64_C(0xbf58476d1ce4e5b9), parts[] = { 257, 257, 257, 0 };
@@ -122,7 +122,7 @@ static void same_hash_frames(uint64_t count)
 	}
 }
 
-/* Ranges in ranges, `count` times 4096, whose parents, names and domains cancel when joined. */
+/* Ranges in ranges, `count` times 4096; the hashes of parent, name and domain cancel each other. */
 static void same_hash_phases(uint64_t count)
 {
 	struct gp_record push = { .kind = GP_RANGE_PUSH }, pop = { .kind = GP_RANGE_POP };

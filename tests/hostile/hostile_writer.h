@@ -1,5 +1,6 @@
 /*
- * Writes a recording of one segment, event by event, whatever the events are: for made_hostile.c.
+ * Writes a recording of one segment, event by event, without a check of the events. For
+ * made_hostile.c.
  */
 #ifndef HOSTILE_WRITER_H
 #define HOSTILE_WRITER_H
@@ -17,7 +18,7 @@
 #define TEXT_SLOTS 64u
 #define SECOND UINT64_C(1000000000)
 #define START (1000 * SECOND)
-#define HEAP UINT64_C(0x7f0000000000) /* where addresses begin */
+#define HEAP UINT64_C(0x7f0000000000) /* first address */
 #define TIB (UINT64_C(1) << 40)
 
 static FILE *out;
@@ -80,7 +81,7 @@ static void write_plain(unsigned type, unsigned flags)
 	write_bytes(bytes, sizeof bytes);
 }
 
-/* What was added, as one block of that thread. Returns its bytes, which stay in `block`. */
+/* Writes the added events as one block of that thread. Returns its bytes, which stay in `block`. */
 static size_t write_block(unsigned type, uint32_t thread, uint64_t sequence)
 {
 	size_t length;
@@ -103,7 +104,7 @@ static void flush(unsigned type)
 		write_block(type, threads[which].thread, threads[which].sequence++);
 }
 
-/* The block that was written last, once more as that of another thread. */
+/* Writes the last block once more, as a block of another thread. */
 static void write_again(size_t length, uint32_t thread)
 {
 	struct gp_block_header h;
@@ -124,7 +125,7 @@ static void add(struct gp_record r)
 		flush(GP_BLOCK_EVENTS);
 }
 
-/* `text` may have NULs; NULL: none. */
+/* `text` may contain NULs; may be NULL. */
 static void define_bytes(struct gp_record r, const char *text, uint64_t bytes)
 {
 	r.time = next_time;
@@ -154,7 +155,7 @@ static struct gp_record memory(enum gp_kind kind, enum gp_space space, uint64_t 
 	return r;
 }
 
-/* What is defined from now on are stored names, behind the end of the recording. */
+/* Later definitions are stored names, behind the end of the recording. */
 static void begin_names(void)
 {
 	write_plain(GP_BLOCK_END, GP_BLOCK_SEALED);

@@ -1,6 +1,6 @@
 /*
- * Writes hostile recordings, which are well formed: few bytes that make much work, numbers at
- * the end of their range, texts that a terminal obeys. Knows the codec alone.
+ * Writes hostile recordings that are well formed: few bytes that make much work, numbers at the end
+ * of their range, texts with terminal control sequences. Uses only the codec.
  *	made_hostile FAMILY COUNT FILE
  */
 #include "hostile_dense.h"
@@ -9,8 +9,9 @@
 #include "hostile_writer.h"
 
 /*
- * Rings the bell, sets the title, paints, goes back to the line's start, ends an element, turns the
- * direction, hides a letter (U+E0041), is not XML (U+FFFE), is not UTF-8, ends within a sequence.
+ * A text that rings the bell, sets the title, changes the colour, returns to the line's start, ends
+ * an element, reverses the direction, and hides a letter (U+E0041). It has a character that is not
+ * XML (U+FFFE) and a byte that is not UTF-8, and ends within a sequence.
  */
 #define HARM                                                   \
 	"\x1b]0;title\x07\x1b[31m\r<script>\"'&\\\xff\xc2\x9b" \
@@ -30,7 +31,7 @@ static void late_time(uint64_t before_end)
 	add(r);
 }
 
-/* A segment that holds not one byte, but a block; and one that goes on behind the last address. */
+/* A segment with a block but no bytes; and one that goes beyond the last address. */
 static void odd_segments(uint64_t count)
 {
 	uint64_t last = UINT64_MAX - (2u << 20) + 1;
@@ -44,7 +45,7 @@ static void odd_segments(uint64_t count)
 	add(memory(GP_UNMAP, 0, last, 4u << 20));
 }
 
-/* Allocations in spaces that there are not. */
+/* Allocations in undefined spaces. */
 static void odd_spaces(uint64_t count)
 {
 	for (uint64_t k = 0; k < count; k++)
@@ -52,9 +53,9 @@ static void odd_spaces(uint64_t count)
 			   HEAP + k * 4096, 4096));
 }
 
-/* ---- little that makes much work ---- */
+/* ---- few bytes that make much work ---- */
 
-/* Each page: create, map, release; the driver gives the handle anew while the page is mapped. */
+/* Each page: create, map, release; the driver reuses the handle while the page is mapped. */
 static void remapped(uint64_t count)
 {
 	const uint64_t page = 2 << 20, handle = 7;
@@ -68,7 +69,7 @@ static void remapped(uint64_t count)
 	}
 }
 
-/* One block again and again. */
+/* Allocates and frees one block again and again. */
 static void repeats(uint64_t count)
 {
 	add(memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP, 512));
@@ -77,7 +78,7 @@ static void repeats(uint64_t count)
 		write_again(length, 1);
 }
 
-/* As many threads as blocks, all at one moment. */
+/* As many threads as blocks, all at the same time. */
 static void threads_at_once(uint64_t count)
 {
 	for (unsigned k = 0; k < SLOTS - 1; k++)
@@ -97,7 +98,7 @@ static void threads_in_turn(uint64_t count)
 	}
 }
 
-/* Modules of which each has as many unloadings that nobody saw. */
+/* Modules, each with as many unloadings that were not recorded. */
 static void doubts(uint64_t count)
 {
 	for (uint64_t k = 0; k < count; k++) {
@@ -121,7 +122,7 @@ static void define_module(uint64_t number, uint64_t base, uint64_t bytes)
 	define(r, text);
 }
 
-/* So many allocations, each from a stack of one frame: `step` bytes behind that of the last. */
+/* Allocations, each from a stack of one frame: `step` bytes behind that of the last. */
 static void add_stacks(uint64_t count, uint64_t step)
 {
 	for (uint32_t k = 1; k <= count; k++) {
@@ -140,7 +141,7 @@ static void add_stacks(uint64_t count, uint64_t step)
 	}
 }
 
-/* Modules that came and went at one address, and stacks in it. */
+/* Modules that were loaded and unloaded at one address, and stacks in it. */
 static void modules(uint64_t count)
 {
 	for (uint64_t k = 1; k <= count; k++)
@@ -156,7 +157,7 @@ static void modules_apart(uint64_t count)
 	add_stacks(count, 4096);
 }
 
-/* What blocks begin with, and no blocks. */
+/* The start of a block, without a block. */
 static void false_magic(uint64_t count)
 {
 	const uint32_t magic = 0x314b4c42;
@@ -164,7 +165,7 @@ static void false_magic(uint64_t count)
 		write_bytes(&magic, sizeof magic);
 }
 
-/* Segment 0 in as many slots as there may be; so many blocks a slot that do not decode. */
+/* Segment 0 in as many slots as possible, with blocks in each slot that do not decode. */
 static void torn_blocks(uint64_t count)
 {
 	const unsigned char payload[24] = { 1, 2, 3 };
@@ -193,7 +194,7 @@ static void torn_blocks(uint64_t count)
 	is_sealed = true;
 }
 
-/* Stored names of so many frames without one: a byte of the file each. */
+/* Stored names of many frames without a name: a byte of the file each. */
 static void dense_names(uint64_t count)
 {
 	begin_names();
@@ -206,7 +207,7 @@ static void dense_names(uint64_t count)
 	end_names();
 }
 
-/* Stored names of one module by so many numbers, each of a frame with a long name. */
+/* Stored names of one module with many numbers, each of a frame with a long name. */
 static void long_names(uint64_t count)
 {
 	static char text[4000];
@@ -223,7 +224,7 @@ static void long_names(uint64_t count)
 	end_names();
 }
 
-/* Stacks of one frame at times of which each may lie in one of many doubts. */
+/* Stacks of one frame at times that may each lie in one of many doubts. */
 static void doubted_stacks(uint64_t count)
 {
 	doubts(65534);
@@ -232,7 +233,10 @@ static void doubted_stacks(uint64_t count)
 
 /* ---- ranges of addresses ---- */
 
-/* Allocations of one size that begin close by, and blocks far apart. The oldest goes first. */
+/*
+ * Allocations of one size that begin close together, and blocks far apart. The oldest is freed
+ * first.
+ */
 static void piled_ranges(uint64_t count)
 {
 	for (uint64_t k = 0; k < count; k++)
@@ -252,7 +256,7 @@ static void piled_segments(uint64_t count)
 		add(memory(GP_SEGMENT_UNMAP, 0, HEAP + TIB + TIB / 2, TIB / 4));
 }
 
-/* Late ranges of a segment, each nearly that which was told before it. */
+/* Late ranges of a segment, each nearly equal to the one reported before it. */
 static void mapped_over(uint64_t count)
 {
 	add(memory(GP_SEGMENT_MAP, 0, HEAP, 512));
@@ -262,14 +266,14 @@ static void mapped_over(uint64_t count)
 	}
 }
 
-/* Mappings end where there are none. */
+/* Ends of mappings where none are. */
 static void unmapped_holes(uint64_t count)
 {
 	for (uint64_t k = 0; k < count; k++)
 		add(memory(GP_UNMAP, 0, HEAP, TIB));
 }
 
-/* Contexts end that own none of the live allocations. */
+/* Ends of contexts that own none of the live allocations. */
 static void owners_gone(uint64_t count)
 {
 	for (uint64_t k = 0; k < count; k++) {
@@ -301,7 +305,7 @@ static void owners_gone_in_turn(uint64_t count)
 	}
 }
 
-/* Segments come and go at the lowest address, in front of all others. */
+/* Segments are made and freed at the lowest address, before all others. */
 static void segments_in_front(uint64_t count)
 {
 	const uint64_t mib = 1 << 20;
@@ -311,7 +315,7 @@ static void segments_in_front(uint64_t count)
 		add(memory(GP_SEGMENT_FREE, 0, HEAP + k * mib, mib));
 }
 
-/* Each second event number is missing at first, and comes late. */
+/* Every second event number is missing at first, and comes late. */
 static void late_halves(uint64_t count)
 {
 	for (unsigned half = 0; half < 2; half++) {
@@ -326,7 +330,7 @@ static void late_halves(uint64_t count)
 
 /* ---- work: see hostile_graphs.h, too ---- */
 
-/* The driver refuses to end mappings. */
+/* Unmappings that failed in the driver. */
 static void refused_unmaps(uint64_t count)
 {
 	begin_uses(count);
@@ -341,7 +345,7 @@ static void add_with_stack(uint64_t k, uint32_t stack)
 	add(r);
 }
 
-/* Modules of one path and address, as long as they are alone tells them apart; and a stack. */
+/* Modules of one path and address that differ only in length; and a stack. */
 static void same_hash_modules(uint64_t count)
 {
 	for (uint64_t k = 1; k <= count; k++) {
@@ -354,7 +358,7 @@ static void same_hash_modules(uint64_t count)
 	add_stacks(1, 1);
 }
 
-/* Between any two stacks one more module is told, of as many as there may be. */
+/* One more module between any two stacks, as many as possible. */
 static void modules_between(uint64_t count)
 {
 	add_stacks(1000, 4096);
@@ -377,7 +381,7 @@ static void define_harm(enum gp_kind kind, uint32_t number, uint64_t handle, con
 	define(r, text);
 }
 
-/* Every text is one that a terminal obeys. One alone: also what was asked to be captured. */
+/* Every text has control sequences. One alone: also the text of the captured range. */
 static void texts(uint64_t count)
 {
 	char path[sizeof harm + 16];
@@ -391,7 +395,7 @@ static void texts(uint64_t count)
 	for (uint32_t k = 1; k <= 40; k++)
 		if (k != GP_FACT_ALLOC_CONF && (k != GP_FACT_SCOPE || count == 1))
 			define_harm(GP_FACT, k, 0, harm);
-	/* a word of it is quoted */
+	/* the output quotes a word of it */
 	define_harm(GP_FACT, GP_FACT_ALLOC_CONF, 0, "PYTORCH_CUDA_ALLOC_CONF=backend:" HARM);
 	snprintf(path, sizeof path, "- /%s.so", harm);
 	struct gp_record module = { .kind = GP_MODULE, .aux = 1 };
