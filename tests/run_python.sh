@@ -1,7 +1,6 @@
 #!/bin/sh
-# Walks Python's frames under every interpreter of this machine and compares with what it says
-# itself. run_python.sh BUILD   (PYTHONS="python3.12 ...": these only; FULL=1: full counts;
-# SCRIPT=name: one script)
+# Walks Python's frames under every interpreter of this machine and compares the walk with the interpreter's own
+# frames. run_python.sh BUILD   (PYTHONS="python3.12 ...": these only; FULL=1: full counts; SCRIPT=name: one script)
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)/python
 work=$build/run/python
@@ -16,7 +15,7 @@ if [ -z "$PYTHONS" ]; then
 		/usr/local/bin/python3.[0-9]* \
 		/usr/bin/python3.[0-9]* 2>/dev/null | grep -E '/python3(\.[0-9]+)?$')
 fi
-# how often each, in `check` and in full
+# number of rounds of each, in `check` and in full
 if [ -n "$FULL" ]; then
 	rounds=20 step=1 functions=30000 ends=50 ms=1000 sub_interpreters=200
 else
@@ -30,8 +29,7 @@ say() {
 	[ "$1" != fail ] || failed=1
 }
 
-# run SCRIPT ARGUMENT...: with $python, output to $work/VERSION.SCRIPT; not ended after so long:
-# stalled
+# run SCRIPT ARGUMENT...: with $python, output to $work/VERSION.SCRIPT; stalled if it has not ended in time
 run() {
 	script=$1
 	shift
@@ -40,7 +38,7 @@ run() {
 		>>"$out" 2>&1
 }
 
-# judge SCRIPT ARGUMENT...: of many cases the argument is part of the name
+# judge SCRIPT ARGUMENT...: for scripts with many cases, the argument is part of the name
 judge() {
 	name=$1
 	[ "$1" != unknown_layout ] || name=$1_$2
@@ -53,7 +51,7 @@ judge() {
 	fi
 }
 
-# walks that the end of the interpreter overtakes; in every other run freed memory is made unusable
+# walks during the interpreter's end; in every other run freed memory is made inaccessible
 judge_ends() {
 	[ -z "$SCRIPT" ] || [ "$SCRIPT" = ends_walking ] || return 0
 	for k in $(seq "$ends"); do

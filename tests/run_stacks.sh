@@ -1,6 +1,6 @@
 #!/bin/sh
-# Stacks from an unmodified Python on the fake driver to `dump`: what each event says is what Python
-# said itself.  run_stacks.sh BUILD   (PYTHONS="python3.12 ...": these only)
+# Stacks from an unmodified Python on the fake driver to `dump`: the frames of each event must be those that Python
+# itself reports.  run_stacks.sh BUILD   (PYTHONS="python3.12 ...": these only)
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)/stacks
 work=$build/run/stacks
@@ -23,14 +23,14 @@ say() {
 	[ "$1" != fail ] || failed=1
 }
 
-# record NAME ROUNDS [kill]: settings in $settings; under the program in $under
+# record NAME ROUNDS [kill]: with $settings, under the program $under
 record() {
 	env LD_LIBRARY_PATH="$build/fake" LD_PRELOAD="$build/libgpuprof.so" \
 		GPUPROF_OUTPUT="$work/$1.gpr" $settings \
 		$under "$python" -B "$here/allocate.py" "$work/$1.said" "$2" $3 >"$work/$1.out" 2>&1
 }
 
-# judge NAME DEPTH [merged|both]: the whole recording
+# judge NAME DEPTH [merged|both]: checks the whole recording
 judge() {
 	"$build/gpuprof" dump --json --native --kind alloc "$work/$1.gpr" \
 		>"$work/$1.dumped" 2>"$work/$1.err"
@@ -67,8 +67,8 @@ for python in $PYTHONS; do
 	fi
 done
 
-# The interpreter ends while threads allocate: the process ends as without the recorder, and no
-# event has the frames of another stack.
+# The interpreter ends while threads allocate: the process must end as without the recorder, and no event may have the
+# frames of another stack.
 number=0
 for python in $PYTHONS; do
 	case $("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') in
@@ -90,7 +90,7 @@ for python in $PYTHONS; do
 	[ -z "$why" ] && say pass "$name" "$said" || say fail "$name" "$why"
 done
 
-# an interpreter whose layout is not known: no frame of it, and each report says so
+# an interpreter with an unknown layout: its frames are missing, and each report prints that
 for python in $PYTHONS; do
 	case $("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') in
 	3.[67]) ;;
@@ -115,7 +115,7 @@ judge python_alone 64
 settings=GPUPROF_STACKS=all
 record killed 3 kill
 judge killed 64 merged
-# a filter of system calls ends who calls process_vm_readv: the checks of a first walk do not
+# a filter kills callers of process_vm_readv: the checks of a first walk must not call it
 under=$build/victims/unshare_kills
 record filtered 3
 under=
@@ -133,7 +133,7 @@ judge wrapped 64 merged
 "$build/gpuprof" info --json "$work/wrapped.gpr" | grep -q '"kept_from_ns": 0,' &&
 	say fail wrapped "nothing was overwritten"
 
-# every kind of event that may carry a stack does, from main on, without a frame of our own
+# every kind of event that may have a stack has one, from main on, without a frame of the recorder
 every() {
 	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_STACKS=all \
 		GPUPROF_STACK_EVENTS=all GPUPROF_OUTPUT=$work/$1.gpr \
@@ -168,7 +168,7 @@ every graph_capture "" "launch graph_launch"
 every expandable 20 "alloc map unmap block_alloc"
 every ever_new_stacks 1000 "alloc free"
 
-# libraries in one place, one after the other: named when it is sure which it was, never wrongly
+# libraries at one address, one after the other: named only when certain, never wrongly
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/place.gpr \
 	GPUPROF_STACKS=native "$build/victims/library_in_anothers_place" >"$work/place.out" 2>&1
 "$build/gpuprof" dump --json --kind alloc "$work/place.gpr" >"$work/place.dumped"
@@ -184,7 +184,7 @@ for event in events:
             sys.exit("%s named as %s" % (said[event["bytes"]], module))
     named[event["bytes"]] += said[event["bytes"]] in modules
 print("%d events, %d and %d named" % (len(events), named[1000], named[2000]))
-# those that stay for 150 ms are seen within 60
+# libraries that stay for 150 ms are seen within 60
 sys.exit(min(named.values()) < 200)
 END
 ); then
@@ -193,7 +193,7 @@ else
 	say fail place "$why"
 fi
 
-# what was remembered of a library that is gone is not answered, however alike the stack looks
+# memos of an unloaded library are not used, even for a stack that looks alike
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/alike.gpr \
 	GPUPROF_STACKS=native "$build/victims/look_like_another_library" >"$work/alike.out" 2>&1
 "$build/gpuprof" dump --json --native --kind alloc "$work/alike.gpr" >"$work/alike.dumped"
@@ -215,7 +215,7 @@ else
 	say fail alike "$why"
 fi
 
-# functions that are made from one source and dropped, as often as you like, are one
+# functions that are made from one source and dropped, any number of times, are one
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so \
 	GPUPROF_OUTPUT=$work/anew.gpr GPUPROF_STACKS=python \
 	python3 -B "$here/made_anew.py" 2000 >"$work/anew.out" 2>&1
@@ -232,7 +232,7 @@ else
 	say fail anew "$why"
 fi
 
-# something ends the watch over code objects: no wrong names from then on, and it is said
+# the watch over code objects ends: no wrong names from then on, and a report prints it
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so \
 	GPUPROF_OUTPUT=$work/unwatched.gpr GPUPROF_STACKS=python \
 	python3 -B "$here/end_watch.py" "$work/unwatched.out" >"$work/unwatched.out" 2>&1
@@ -250,7 +250,7 @@ else
 	say fail unwatched "$why $(cat "$work/unwatched.out")"
 fi
 
-# a table of stacks that is full: bounded, said, and no event less
+# a full table of stacks: bounded, reported, and no event less
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/new.gpr \
 	GPUPROF_STACKS=native "$build/victims/ever_new_stacks" 70000 \
 	>"$work/new.out" 2>"$work/new.err"

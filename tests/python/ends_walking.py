@@ -1,4 +1,4 @@
-# Threads whose walks the interpreter's end overtakes, and some that walk without pause meanwhile.  ends_walking.py LIBRARY
+# Walks that are under way when the interpreter ends, and threads that walk without pause.  ends_walking.py LIBRARY
 import sys, threading
 
 from witness import free, why_off
@@ -17,7 +17,7 @@ def walker(depth, *call):
 
 
 class Slow:
-    """Something to tear down, so that the end takes a while."""
+    """An object with a destructor, so that the end takes a while."""
 
     def __init__(self, n):
         self.me, self.rest = self, [bytearray(100) for _ in range(n)]

@@ -1,4 +1,4 @@
-# Functions that are made and dropped, so that their addresses come back: does an identity ever stand for two?
+# Functions that are made and dropped, so that their addresses are reused. Must have different identities.
 # identities.py LIBRARY [FUNCTIONS]
 import collections, ctypes, sys
 
@@ -30,13 +30,13 @@ def constructors(n):
 
 
 def last_line_only(n):
-    # long tables that differ in their last entries alone
+    # long tables that differ only in their last entries
     exec("def f(a):\n" + "  b = a\n" * 30 + "\n" * (n % 90) + "  identify(pair)\nf(1)", scope)
     return scope["f"].__code__
 
 
 def middle_lines(n):
-    # of long tables only the middle differs, and all are as long
+    # long tables of equal length that differ only in the middle
     gap = n % 50
     exec("def f(a):\n" + " b = a\n" * 25 + "\n" * gap + " b = a\n" * 12 + " identify(pair)\n" + "\n" * (49 - gap) +
          " b = a\n" * 25 + "f(1)", scope)
@@ -44,13 +44,13 @@ def middle_lines(n):
 
 
 def other_files(n):
-    # as cells of a notebook
+    # as in cells of a notebook
     exec(compile("def f(a):\n  identify(pair)\nf(1)\n", "/tmp/cells_7/%06d.py" % n, "exec"), scope)
     return scope.pop("f").__code__
 
 
 def names_of_one_length(n):
-    # one shape; nothing but the name differs, and its object comes back, too
+    # one shape; only the name differs, and its object's address is reused, too
     exec("def f%06d():\n  identify(pair)\nf%06d()" % (n, n), scope)
     return scope.pop("f%06d" % n).__code__
 
@@ -63,7 +63,7 @@ for churn in (same_names, other_names, constructors, last_line_only, middle_line
     for n in range(count):
         code = churn(n)
         table = code.co_lnotab if sys.version_info < (3, 10) else code.co_linetable
-        # a copy: what is kept would keep the address of the name, the file, the table from coming back
+        # a copy: a kept object would keep the addresses of name, file and table from being reused
         said = repr((code.co_filename, code.co_name, code.co_firstlineno, bytes(table)))
         address, identity = pair[0], pair[1]
         assert address == id(code), "another function was walked"

@@ -1,5 +1,5 @@
-# Walks inside of sub-interpreters, of threads there, and of one in another: each sees its own frames alone, and the
-# main interpreter its own again afterwards.  inside_interpreters.py LIBRARY
+# Walks inside sub-interpreters, in threads there, and in one inside another. Each sees only its own frames, and the
+# main interpreter sees its own again afterwards.  inside_interpreters.py LIBRARY
 import os, sys
 
 from witness import check, finish, find

@@ -1,5 +1,5 @@
-# Sub-interpreters one after the other: their code objects come to the same addresses, in some versions with the same
-# version numbers. Does an identity ever stand for two?  interpreters.py LIBRARY [INTERPRETERS]
+# Sub-interpreters one after the other. Their code objects reuse addresses, in some versions with the same version
+# numbers. Two of them must have different identities.  interpreters.py LIBRARY [INTERPRETERS]
 import ctypes, os, sys
 
 from witness import find, free, why_off

@@ -1,5 +1,5 @@
-# The lines of all instructions of the standard library, decoder against PyCode_Addr2Line.
-# line_tables.py LIBRARY [STEP]: every STEP-th module.
+# Compares the lines of all instructions of the standard library: decoder against PyCode_Addr2Line. line_tables.py
+# LIBRARY [STEP]: every STEP-th module.
 import importlib.util, marshal, os, sys, sysconfig, types
 
 from witness import find, held, why_off
@@ -25,11 +25,11 @@ def code_of(path):
         with open(path, "rb") as f:
             return compile(f.read(), path, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError):
-        return None  # test data that is wrong on purpose, links that lead nowhere
+        return None  # test data with deliberate errors, links without a target
 
 
 def synthetic():
-    """Steps of lines that no sane source has: far ahead, far back, out of a loop; and no line at all."""
+    """Line steps of unusual sources: far ahead, far back, out of a loop; and no line at all."""
     yield compile("\n" * 100000 + "x = 1\n" + "\n" * 127 + "y = 2\n" + "\n" * 128 + "z = 3", "far", "exec")
     yield compile("f(\n" + "\n" * 300 + "a,\n" + "\n" * 200 + "b)", "back", "exec")
     yield compile("for a in b:\n" + "\n" * 150 + " c\n" + "\n" * 130 + " d if e else\\\n g", "loop", "exec")
@@ -39,7 +39,7 @@ def synthetic():
 
 
 def visit(code, totals):
-    stride = max(1, len(code.co_code) // 2 // 400)  # long ones cost the square of their length
+    stride = max(1, len(code.co_code) // 2 // 400)  # long ones take time by the square of their length
     n = held.witness_lines(code, len(code.co_code), stride)
     if n < 0:
         print("wrong line", code.co_filename, code.co_name, "offset", -1 - n)

@@ -1,4 +1,4 @@
-# Situations of objects: their special methods, classes, decorators, and what C code calls of them.
+# Situations of objects: their special methods, classes, decorators, and calls by C code.
 import abc, collections, copy, dataclasses, functools, json, operator, pickle, re, types, weakref
 
 from witness import CALLBACK, check, find, free, held, situation

@@ -1,4 +1,4 @@
-# An interpreter that is not what it says: switched off, with the reason.  unknown_layout.py LIBRARY CASE
+# An interpreter with another layout than it reports: walks are off, with a reason.  unknown_layout.py LIBRARY CASE
 import ctypes, sys
 
 from witness import OFF, ROOM, free, why_off
@@ -36,7 +36,7 @@ def wrong_code_type():
 
 
 def type_of_frames():
-    # a type, but not that of code objects: its code_frees are not ours to count
+    # a type, but not that of code objects: its frees must not be counted
     kind = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "PyFrame_Type"))
     kept = ctypes.string_at(kind, 256)
     free.witness_find_wrong.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
@@ -83,7 +83,7 @@ def next_version():
 
 
 def other_version():
-    """A layout of another version on this interpreter: the self-check must notice before anything is trusted."""
+    """Another version's layout on this interpreter: the self-check must detect it before a first walk."""
     if not (3, 11) <= sys.version_info < (3, 13):
         return True
     assert offers(b"Py_Version", ctypes.c_ulong(0x030B00F0 if sys.version_info >= (3, 12) else 0x030C00F0)) == 1

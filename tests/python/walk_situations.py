@@ -391,7 +391,7 @@ def many_cells():
 
 
 def churn(stop):
-    """Makes and drops code objects, so that their addresses come back while others walk."""
+    """Makes and drops code objects, so that their addresses are reused while others walk."""
     kept = collections.deque(maxlen=50)
     n = 0
     while not stop.is_set():

@@ -1,7 +1,7 @@
 /*
- * What the scripts of this directory load with ctypes: the recorder's walk of Python frames,
- * written out so that a script can compare it with what the interpreter says. Called through CDLL
- * it runs without the GIL, through PyDLL with it.
+ * The library that the scripts of this directory load with ctypes: it prints the recorder's walk of
+ * Python frames, so that a script can compare it with the interpreter's own frames. Calls through
+ * CDLL run without the GIL, through PyDLL with it.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -31,7 +31,7 @@ int witness_find(void)
 	return gp_python_find(look_up, NULL);
 }
 
-/* A look-up that gives `instead` for one name. */
+/* A symbol look-up that returns `instead` for one name. */
 struct lie {
 	const char *name;
 	void *instead;
@@ -82,7 +82,7 @@ static void put_frame(struct page *page, const struct gp_python_frame *frame)
 	    name.bytes, first_line, gp_python_line(frame->code, frame->offset), frame->offset);
 }
 
-/* A walk as the caller of the memo keeps it; its place in `kept` is its id. */
+/* A walk as the memo's caller keeps it; its index in `kept` is its id. */
 struct kept_walk {
 	unsigned frames;
 	enum gp_python_reason reason;
@@ -140,7 +140,7 @@ static uint32_t id_of(const struct gp_python_frame *frames, unsigned n,
 	return kept_walks;
 }
 
-/* The memo finds what a walk gives, or nothing. */
+/* The memo must find the result of a walk, or no entry. */
 static bool is_memo_right(const struct gp_python_frame *frames, unsigned n, unsigned most,
 			  enum gp_python_reason reason)
 {
@@ -163,7 +163,7 @@ static bool is_memo_right(const struct gp_python_frame *frames, unsigned n, unsi
 	const unsigned before = kept_walks;
 	const uint32_t id = id_of(frames, n, reason);
 	if (kept_walks < before)
-		s = NULL; /* just forgotten */
+		s = NULL; /* forgotten a moment ago */
 	for (unsigned k = 0; k < n; k++)
 		if (frames[k].loop)
 			loop[loops++] = frames[k].loop;
@@ -176,7 +176,7 @@ static bool is_memo_right(const struct gp_python_frame *frames, unsigned n, unsi
 	if (s->id == id && s->loops == loops &&
 	    memcmp(gp_python_loops(s), loop, loops * sizeof *loop) == 0)
 		return true;
-	/* a code object that shares a place with ours may have died in another thread */
+	/* another thread may have freed a code object with the same hash */
 	struct gp_python_frame again[DEEPEST];
 	struct gp_python_walk walk;
 	const unsigned n_again = gp_python_walk(again, most < DEEPEST ? most : DEEPEST, &walk);
@@ -203,7 +203,7 @@ size_t witness_walk(char *out, size_t room, unsigned most)
 	return (size_t)(page.at - out);
 }
 
-/* With the GIL: also frame.f_lasti of the caller, as it is at this moment. */
+/* With the GIL: also the caller's frame.f_lasti at this moment. */
 size_t witness_walk_held(char *out, size_t room, unsigned most, long *offset)
 {
 	void *(*get_frame)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyEval_GetFrame");
@@ -219,23 +219,23 @@ size_t witness_walk_held(char *out, size_t room, unsigned most, long *offset)
 }
 
 /*
- * The C frames of _PyEval_EvalFrameDefault on the native stack, and in which of the native frames
- * the entries of the walk lie. Compilers may put parts of a function elsewhere, without a symbol:
- * where no frame bears the name, all loops must at least lie in one and the same function.
+ * Finds the C frames of _PyEval_EvalFrameDefault on the native stack, and the native frames in
+ * which the entries of the walk lie. Compilers may move parts of a function away, without a symbol.
+ * Where no frame has the name, all loops must at least lie in one and the same function.
  */
 struct loops {
 	uintptr_t start, size; /* of _PyEval_EvalFrameDefault */
-	int named;	       /* native frames that bear its name */
+	int named;	       /* native frames with its name */
 	const void *inside[DEEPEST];
 	int entries, placed;
 	uintptr_t before,
 		function; /* of the native frame before: its stack pointer, its function */
 	bool is_named;
-	uintptr_t cold; /* the function without the name in which loops lie */
+	uintptr_t cold; /* the unnamed function that contains loops */
 	bool is_wrong;
 };
 
-/* Entries whose address lies in the C frame from loops->before to `end`. */
+/* Entries with an address in the C frame from loops->before to `end`. */
 static void place_loops(struct loops *loops, uintptr_t end)
 {
 	int here = 0;
@@ -269,7 +269,7 @@ static _Unwind_Reason_Code count_loop(struct _Unwind_Context *context, void *dat
 	return _URC_NO_REASON;
 }
 
-/* What is wrong between the walk's entries and the native stack; "" when nothing is. */
+/* The difference between the walk's entries and the native stack; "" if there is none. */
 const char *witness_loops(void)
 {
 	static _Thread_local struct gp_python_frame frames[DEEPEST];
@@ -302,7 +302,7 @@ const char *witness_loops(void)
 	return is_right ? "" : wrong;
 }
 
-/* Address and identity of the code object that calls us. */
+/* Address and identity of the caller's code object. */
 void witness_identity(uint64_t out[2])
 {
 	struct gp_python_frame frame;
@@ -314,7 +314,7 @@ void witness_identity(uint64_t out[2])
 	out[1] = gp_python_identity(frame.code);
 }
 
-/* Of a code object that is alive, and no other thread's to drop. */
+/* For a code object that is alive and that no other thread can drop. */
 uint64_t witness_identity_at(const void *code)
 {
 	return gp_python_identity(code);
@@ -381,7 +381,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Holds a lock and walks for so long; somebody with the GIL waits for that lock meanwhile. */
+/* Holds a lock and walks for this long; meanwhile a thread with the GIL waits for the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int is_held, is_waiting, waited_and_left;
 
@@ -416,9 +416,9 @@ int witness_is_held(void)
 	return is_held;
 }
 
-/* Walks without pause until the process is gone. */
+/* Walks without a pause until the process is gone. */
 static _Atomic unsigned long complete_walks;
-static _Atomic uint64_t identities; /* so that they are made */
+static _Atomic uint64_t identities; /* so that the thread's tables exist */
 
 void witness_walk_for_ever(void)
 {
@@ -438,14 +438,14 @@ unsigned long witness_walks(void)
 }
 
 /*
- * Walks that the interpreter's end overtakes. A walk asks the interpreter for the thread state and
- * whether it is ending: before and after each question is a gate. A walker stops at one of them
- * until the interpreter has ended, and walks on before the process is gone.
+ * Walks during the interpreter's end. A walk asks the interpreter for the thread state and whether
+ * it is ending; before and after each query is a gate. A walker stops at one of them until the
+ * interpreter has ended, and continues before the process is gone.
  */
 static void *(*real_thread_state)(void);
 static int (*real_is_finalizing)(void);
 static _Thread_local unsigned gates_passed, gate_to_stop_at;
-static sem_t stopped, ended, judged; /* of walkers */
+static sem_t stopped, ended, judged; /* number of walkers */
 static unsigned walkers_stopped;
 static _Atomic unsigned refused, whole;
 
@@ -509,7 +509,7 @@ unsigned witness_gates(void)
 	return gates_passed;
 }
 
-/* A walk that stops at a gate. It is refused, or finds the frames that the walk before it found. */
+/* A walk that stops at a gate. It must fail, or find the frames of the walk before it. */
 void witness_walk_over_end(unsigned gate)
 {
 	struct gp_python_frame before[64], after[64];
@@ -525,7 +525,7 @@ void witness_walk_over_end(unsigned gate)
 		whole++;
 	sem_post(&judged);
 	for (;;)
-		pause(); /* the interpreter is gone */
+		pause(); /* the interpreter has ended */
 }
 
 void witness_await_stopped(unsigned walkers)

@@ -1,4 +1,4 @@
-# The library of this directory for the scripts beside it, and the comparison of one walk with sys._getframe().
+# Loads the library of this directory for the scripts beside it, and compares a walk with sys._getframe().
 import ctypes
 import sys
 import threading
@@ -31,7 +31,7 @@ def find():
 
 
 def text(s):
-    # what is no str as such is shown as "?"
+    # not a valid str: shown as "?"
     return s.encode("utf-8", "surrogatepass") if type(s) is str else b"?"
 
 
@@ -51,7 +51,7 @@ def of_walk(out):
 
 
 class Tally(threading.local):
-    """Counts of one thread; `all` has those of all threads."""
+    """Counts of one thread; `all` has the sums over all threads."""
 
     all = []
 
@@ -75,7 +75,7 @@ def situation(f):
 
 
 def compare(kind, size, frame, line, offset, mine):
-    """The walk in mine.out against the frame, as it was at the walk, and its callers; offset None: not known."""
+    """Compares the walk in mine.out with the frame, as it was then, and its callers; offset None: unknown."""
     rows = of_walk(mine.out.raw[:size])
     expected = []
     walk_on = frame
@@ -102,7 +102,7 @@ def check(kind):
     mine.is_inside = True
     try:
         out, offset = mine.out, ctypes.c_long(0)
-        # the walk and the question for its line stand on one line
+        # the walk and the query for its line must be on one line
         size = free.witness_walk(out, ROOM, 2000); line = truth().f_lineno
         compare(kind, size, truth(), line, None, mine)
         size = held.witness_walk_held(out, ROOM, 2000, offset); line = truth().f_lineno

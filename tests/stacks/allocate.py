@@ -1,4 +1,4 @@
-"""Allocates on the fake driver from many kinds of Python frames and writes what Python says of each stack.
+"""Allocates on the fake driver from many kinds of Python frames, and writes Python's own frames of each stack.
 
 allocate.py EXPECTED ROUNDS [kill]
 """
@@ -18,7 +18,7 @@ size = ctypes.c_size_t(4096)
 
 
 def said(frame):
-    """Argument of the call: so it stands on the line of the call."""
+    """Argument of the call, so that it stands on the line of the call."""
     frames = []
     while frame is not None:
         code = frame.f_code
@@ -78,7 +78,7 @@ def deep(n):
 
 
 def through_c(n):
-    """Below n functions C calls back: as a deep model's forward pass does."""
+    """C code calls back below n functions, as in a deep model's forward pass."""
     if n:
         through_c(n - 1)
     else:

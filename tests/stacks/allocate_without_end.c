@@ -1,6 +1,6 @@
 /*
- * A library's loop that allocates until the process ends: the interpreter ends around it. Each call
- * writes one byte to `ready` once its stack is a repeated one.
+ * A library's loop that allocates until the process ends, also during the interpreter's end. Each
+ * call writes one byte to `ready` once its stack is a repeated one.
  */
 #include <stddef.h>
 #include <stdint.h>

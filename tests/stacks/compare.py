@@ -1,4 +1,4 @@
-"""Stacks of the allocations of a recording against what Python said of them.
+"""Compares the stacks of a recording's allocations with the frames that Python itself reported.
 
 compare.py DUMPED EXPECTED DEPTH [merged|both]
 
@@ -13,7 +13,7 @@ LOOP = "_PyEval_EvalFrameDefault"
 
 
 def callers(stack):
-    """Native functions without what was inlined into them, Python frames as None."""
+    """Native functions without those inlined into them, Python frames as None."""
     kept = []
     for k, frame in enumerate(stack):
         if "address" not in frame:
@@ -28,7 +28,7 @@ def has_loops(stack):
 
 
 def has_all_names(stack):
-    """A stripped interpreter has parts of its loop without a name: of a run that was cut it is not known which it is."""
+    """In a stripped interpreter parts of the loop have no name: the frame of a run that was cut is ambiguous."""
     loops = {frame["module"] for frame in stack if (frame["function"] or "").startswith(LOOP)}
     return all(frame["function"] for frame in stack if "address" in frame and frame["module"] in loops)
 
@@ -36,7 +36,7 @@ def has_all_names(stack):
 def misplaced(stack, is_cut):
     names = callers(stack)
     if is_cut:
-        # up to what runs the last Python frame that is there, or up to the last native one
+        # up to the loop of the last Python frame, or up to the last native frame
         last = max(k for k, name in enumerate(names) if name is None)
         if last + 1 < len(names):
             names = names[: last + 2]

@@ -1,5 +1,5 @@
-# Puts back the function that ends code objects while one that was met is alive; what is made then comes to its address,
-# until the recorder has said that it noticed, or 100 seconds have passed.  end_watch.py STDERR
+# Restores the original function that frees code objects, while a code object that the recorder met is alive. Makes new
+# ones at its address until the recorder reports that it noticed, or for 100 seconds.  end_watch.py STDERR
 import ctypes
 import sys
 import time

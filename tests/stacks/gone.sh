@@ -1,10 +1,10 @@
 #!/bin/sh
-# A recording with stored names says the same when the job's libraries are gone, one without does
-# not.  gone.sh BUILD, in an empty directory
+# A recording with stored names must give the same reports when the job's libraries are gone; one without must not.
+# gone.sh BUILD, in an empty directory
 build=$1
 here=$(cd "$(dirname "$0")" && pwd)
 
-# show FILE TO: all that reports say of it
+# show FILE TO: writes all reports on it
 show() {
 	cp "$1" shown.gpr
 	for options in "dump" "dump --native" "dump --json --native" "peak --json" "peak --tree" \
@@ -28,7 +28,7 @@ judge() {
 	! cmp -s "$1.before" "$1.without" || echo "$1: names are not needed"
 }
 
-# a Python of our own, and the library with the operators
+# a Python of its own, and the library with the operators
 mkdir -p gone/bin gone/lib gone/victims gone/native
 python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
 cp "$python" gone/bin/python
@@ -39,7 +39,7 @@ LD_LIBRARY_PATH=$PWD/gone/lib:$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPRO
 	gone/bin/python -B "$here/operators.py" || exit 1
 judge python
 
-# libraries that take turns at one place
+# libraries that take turns at one address
 cp "$build/victims/library_in_anothers_place" gone/victims
 cp "$build"/native/libcallee_small.so "$build"/native/libcallee_large.so gone/native
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_STACKS=native \

@@ -1,4 +1,4 @@
-"""A training job on the fake caching allocator that knows to the byte who held what, by the line that asked.
+"""A training job on the fake caching allocator that counts to the byte what each of its lines holds.
 
 hold.py EXPECTED [STEPS]
 """

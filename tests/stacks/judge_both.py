@@ -1,9 +1,9 @@
-"""Stacks of --stacks=both against those of --stacks=all, of the same allocations.
+"""Compares stacks of --stacks=both with those of --stacks=all, of the same allocations.
 
 judge_both.py ALL BOTH MINOR
 
-ALL, BOTH: lines of `gpuprof dump --json --native --kind alloc`. A stack of `both` is that of `all`, or the native frames
-end where the innermost Python function is run, and with the caller of that: on the main thread, since CPython 3.11.
+ALL, BOTH: lines of `gpuprof dump --json --native --kind alloc`. A stack of `both` is that of `all`, or its native frames
+end at the innermost interpreter loop and its caller. That is so on the main thread, since CPython 3.11.
 """
 import json
 import sys
@@ -12,7 +12,7 @@ LOOP = "_PyEval_EvalFrameDefault"
 
 
 def chains(event):
-    """Native frames without what was inlined into them, and Python frames, each innermost first."""
+    """Native frames without those inlined into them, and Python frames, each innermost first."""
     stack = event["stack"]
     addresses = [f.get("address") for f in stack] + [None]
     native = [(f["module"], f["function"]) for k, f in enumerate(stack) if f.get("address") not in (None, addresses[k + 1])]
@@ -24,14 +24,14 @@ whole, both = ([json.loads(line) for line in open(name)] for name in sys.argv[1:
 minor = int(sys.argv[3])
 main = whole[0]["thread"]
 cut = 0
-ends = {}  # of each thread's Python stack, with all native frames, those of `both`
+ends = {}  # for each thread's Python stack with all native frames, the stacks of `both`
 if len(whole) != len(both):
     sys.exit("%d allocations with all, %d with both" % (len(whole), len(both)))
 for a, b in zip(whole, both):
     (native, python), (less, python_less) = chains(a), chains(b)
     if python != python_less:
         sys.exit("at %d ns other Python frames: %s, with all %s" % (b["at_ns"], python_less, python))
-    # whatever came before: a place has one stack
+    # regardless of earlier stacks: a place has one stack
     if ends.setdefault((a["thread"], str(python), str(native)), less) != less:
         sys.exit("at %d ns %d native frames, before %d" % (b["at_ns"], len(less), len(ends[a["thread"], str(python), str(native)])))
     if less == native:

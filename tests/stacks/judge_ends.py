@@ -1,4 +1,4 @@
-"""Whether each stack of ends_allocating.py is one of its three, or has no frame of Python.
+"""Checks that each stack of ends_allocating.py is one of its three, or has no Python frame.
 
 judge_ends.py TOP, the output of gpuprof top --json --native --top 0
 """

@@ -1,4 +1,4 @@
-"""Reports of `gpuprof peak --json --by line` and `top --json --by line` against what hold.py said.
+"""Compares `gpuprof peak --json --by line` and `top --json --by line` with the counts of hold.py.
 
 judge_hold.py SAID PEAK TOP
 """

@@ -1,4 +1,4 @@
-"""Training steps on the fake caching allocator, each of which leaves a stream behind."""
+"""Training steps on the fake caching allocator, each of which leaks a stream."""
 import ctypes
 import os
 import sys

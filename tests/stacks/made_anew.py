@@ -1,4 +1,4 @@
-# A function that stays, and one that is made from the same source and dropped, step after step.  made_anew.py STEPS
+# A function that stays, and one that each step makes from the same source and drops.  made_anew.py STEPS
 import ctypes
 import sys
 

@@ -17,7 +17,7 @@ for function in (torch.linear, torch.add, torch.zeros_like, torch.backward):
 
 
 def package(path, source):
-    """What `source` defines, as if it lay in an installed package."""
+    """The definitions of `source`, as if it lay in an installed package."""
     names = {"torch": torch}
     exec(compile(source, "/opt/venv/lib/python3/site-packages/" + path, "exec"), names)
     return names
