@@ -1,7 +1,7 @@
 #!/bin/sh
-# Snapshot pickles of `gpuprof export`, read by a reader of its own, tests/export/check_pickle.py:
-# of the recordings in tests/data, whole and damaged, of invented jobs of which each act is known,
-# of spans; and by PyTorch's own viewer where it is installed.
+# Checks snapshot pickles of `gpuprof export` with a separate reader, tests/export/check_pickle.py: of the recordings
+# in tests/data, whole and damaged; of invented jobs with known acts; of spans. Also reads them with PyTorch's own
+# viewer where it is installed.
 #   run_export.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +19,7 @@ say() {
 }
 python3 -c 'import pickletools' 2>/dev/null || { say skip python "no python3"; exit 0; }
 
-# export_to NAME RECORDING ARGUMENT...: NAME.pickle; false: there is none, and a test failed
+# export_to NAME RECORDING ARGUMENT...: writes NAME.pickle; false: it is missing, and a test failed
 export_to() {
 	to=$1 from=$2
 	shift 2
@@ -30,7 +30,7 @@ export_to() {
 	return 1
 }
 
-# judge NAME ARGUMENT...: of the checker
+# judge NAME ARGUMENT...: arguments of the checker
 judge() {
 	of=$1
 	shift
@@ -51,7 +51,7 @@ for recording in "$here"/data/*.gpr; do
 	"$build/gpuprof" dump --json --bare "$recording" >"$name.events"
 	export_to "$name" "$recording" && judge "$name" "$name.events" "$(started "$recording")"
 	export_to "$name-bare" "$recording" --no-stacks && judge "$name-bare"
-	# torn and with a hole: no event can be trusted to be there, the viewers must not notice
+	# torn and with a hole: any event may be missing, and the viewers must still read it
 	size=$(wc -c <"$recording")
 	head -c $((size * 7 / 10)) "$recording" >torn.gpr
 	allowed=3 export_to "$name-torn" torn.gpr && judge "$name-torn"
@@ -64,7 +64,7 @@ for recording in "$here"/data/*.gpr; do
 	done
 done
 
-# what the allocator tells: all, nothing but its reports, all from the middle on
+# the allocator's reports: all, only the basic ones, all from the middle on
 for mode in b a late; do
 	for seed in 1 2 3 4; do
 		name=invented-$mode-$seed
@@ -86,7 +86,7 @@ for mode in b a late; do
 	export_to "$name" invented-$mode-4.gpr --device 1 && judge "$name" "$name.events" 5000001024
 done
 
-# a recorder that is told by an allocator's trackers
+# a recorder with an allocator's trackers
 for how in "" expandable; do
 	name=told$how torch=$build/fake/torch-2.11/lib
 	[ -d "$torch" ] || continue

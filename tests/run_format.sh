@@ -1,6 +1,6 @@
 #!/bin/sh
-# A second reader, written from docs/FORMAT.md alone, must read what gpuprof reads: each event of
-# `dump --json`, what it knows of `info --json` and `timeline --json`, and the stored names.
+# A second reader, written from docs/FORMAT.md alone, must read the same as gpuprof: each event of `dump --json`, its
+# part of `info --json` and `timeline --json`, and the stored names.
 #   run_format.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,10 +25,10 @@ record() {
 		>"$dir/$1.out" 2>&1
 }
 
-# compare NAME RECORDING: `why` is empty when both readers say the same
+# compare NAME RECORDING: leaves `why` empty when both readers print the same
 compare() {
 	ours=$dir/$1.decoded theirs=$dir/$1.dumped why=
-	# first, as it adopts the rings of a job that ended before its drain thread was done
+	# first, because it adopts the rings of a job that ended before its drain thread had finished
 	"$build/gpuprof" dump --json --bare "$2" >"$theirs.json" || why="gpuprof dump fails"
 	sed "1s/{\"schema\": 1, /{/" "$theirs.json" >"$theirs"
 	"$build/format/golden_replay" "$page" "$2" >"$ours" 2>"$dir/$1.err" ||
@@ -42,7 +42,7 @@ compare() {
 		"$build/gpuprof" timeline --json "$2" | grep -v '"complete"'
 	} | sed 's/^ *//; s/, "missed_routes": [0-9]*//' |
 		grep -E '^"(complete|(events|lost|self_check)": \{"|.*_peak_.*": )' >"$dir/$1.all"
-	# only the lines that the decoder knows
+	# only the lines that the decoder prints
 	sed 's/:.*//' "$dir/$1.sums" | sort -u | grep -Ff - "$dir/$1.all" >"$dir/$1.told"
 	grep -q '^"events": {"' "$dir/$1.sums" || why="$why no counts"
 	cmp -s "$dir/$1.sums" "$dir/$1.told" ||
@@ -59,7 +59,7 @@ judge() {
 	fi
 }
 
-# of a recorder without a processor too many events may be lost to fill the ring
+# a recorder without a processor may lose too many events to fill the ring
 wrapped() {
 	record "$@"
 	"$build/gpuprof" info --json "$dir/$1.gpr" >"$dir/$1.info"
@@ -83,20 +83,20 @@ python3 "$here/cli/patch_header.py" 1456 '\x01' <"$here/data/fake-training.gpr" 
 judge hole "$dir/hole.gpr"
 wrapped wrapped 1M training_loop 200
 wrapped wrapped_mappings 2M expandable 500
-# what a tracker of the framework's allocator tells
+# the events of a tracker of the framework's allocator
 if [ -e "$build/fake/torch-2.11/version.py" ]; then
 	package=$build/fake/torch-2.11/lib:
 	export GPUPROF_ALLOCATOR_DETAILS=on
 	record streams 0 other_streams expandable
 	judge streams "$dir/streams.gpr"
-	# two bytes an event where each thread has its turn for long
+	# two bytes an event where each thread runs for long in its turn
 	wrapped wrapped_arenas 1M blocks_storm 700000
 	package=
 	unset GPUPROF_ALLOCATOR_DETAILS
 else
 	say skip streams "no C++ compiler"
 fi
-# stacks, in a ring so that their parts are told again in each segment
+# stacks, in a ring so that their parts are defined again in each segment
 if python3 -c 'import ctypes' 2>"$dir/ctypes"; then
 	LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_STACKS=all \
 		GPUPROF_RING=1M GPUPROF_OUTPUT=$dir/stacks.gpr \

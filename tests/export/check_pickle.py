@@ -1,13 +1,13 @@
-"""Checks a snapshot pickle as a reader of PyTorch's format would meet it, and against the events
-that `gpuprof dump --json` tells:
+"""Checks a snapshot pickle as a reader of PyTorch's format would read it, and against the events of `gpuprof dump
+--json`:
 
     check_pickle.py PICKLE [EVENTS START_UNIX_NS [EXPECTED]]
 
-or what the program that invented the recording says itself (write_history.c).
+or against the output of the program that invented the recording (write_history.c).
 
-Every key and type; no opcode, number or batch that the viewers cannot take; blocks tile their
-segments; the trace can be gone through from both ends without meeting anything that is not there,
-and what is live agrees at each place. Says what it counted, and for each thing that is wrong why."""
+Checks every key and type. Opcodes, numbers and batches must be ones that the viewers accept. Blocks must tile their
+segments. Each action in the trace must fit the memory at its place, read from both ends; the live memory must agree
+at each place. Prints what it counted, and the reason of each error."""
 
 import bisect
 import collections
@@ -43,7 +43,7 @@ def finish():
 
 
 def check_opcodes(data):
-    """Counts what stands between each mark and the opcode that takes it."""
+    """Counts the items between each mark and the opcode that takes it."""
     stack, memos = [0], 0
     for opcode, argument, position in pickletools.genops(data):
         name = opcode.name
@@ -179,7 +179,7 @@ def check_segments(segments):
                    segment[key + "_size"], "is not", sums[key])
 
 
-# ---- the trace, backwards, as viewers go through it ----
+# ---- the trace, backwards, as viewers read it ----
 
 
 class State:
@@ -212,7 +212,7 @@ class State:
         return None
 
     def join(self, start, end, stream):
-        """A mapped range becomes one with those of its stream beside it."""
+        """Merges a mapped range with neighbouring ranges of its stream."""
         at = bisect.bisect_left(self.starts, start)
         if at < len(self.starts) and self.starts[at] == end and self.streams[end] == stream:
             end = self.drop(end)
@@ -225,7 +225,7 @@ class State:
         self.add(start, end, stream)
 
     def take(self, start, end):
-        """A mapped range goes out of the one that holds all of it."""
+        """Removes a mapped range from the one that contains all of it."""
         holder = self.at(start)
         if not expect(holder is not None and end <= self.ends[holder], "no range holds", start,
                       end):
@@ -310,14 +310,14 @@ def check_gone(state, start, end):
 
 
 def check_trace(trace, segments):
-    """From the final segments to before the first event, and on to the end again."""
+    """From the final segments to before the first event, and forwards to the end."""
     state = state_of(segments)
     for event in reversed(trace):
         undo(state, event)
     for event in trace:
         redo(state, event)
     final = state_of(segments)
-    # forwards everything joins that lies side by side; what is covered must be the same
+    # forwards, all neighbouring ranges are merged; the covered addresses must be the same
     for address in final.starts + [final.ends[s] - 1 for s in final.starts]:
         expect(state.at(address) is not None, "no segment any more at", address)
     covered = sum(state.ends[s] - s for s in state.starts)
@@ -329,7 +329,7 @@ def check_trace(trace, segments):
 
 
 def check_events(snapshot, path, start_unix_ns):
-    """Each block event of the recording stands in the trace, and no other of the framework's."""
+    """Every block event of the recording is in the trace, and no other event of the framework."""
     told = [collections.Counter() for _ in snapshot["device_traces"]]
     for line in open(path):
         e = json.loads(line)
@@ -348,7 +348,7 @@ def check_events(snapshot, path, start_unix_ns):
         elif kind == "oom":
             told[device]["oom", None, e["bytes"], us] += 1
         elif kind in ("segment_alloc", "segment_free", "segment_map", "segment_unmap"):
-            pass  # where they are not told they follow from the driver's
+            pass  # without reports they follow from the driver's events
     for device, trace in enumerate(snapshot["device_traces"]):
         found = collections.Counter()
         for event in trace:
@@ -365,7 +365,7 @@ def check_events(snapshot, path, start_unix_ns):
         expect(not extra, "device", device, "invents", sum(extra.values()), list(extra)[:3])
 
 
-# ---- against the program that invented it ----
+# ---- against the output of write_history.c ----
 
 
 def is_outside(event_or_pool):

@@ -1,10 +1,11 @@
 /*
- * Invents the recording of a job with a caching allocator, and says what a snapshot must tell of
- * it. The allocator is the simplest that has streams, private pools, expandable segments and frees
- * that other streams hold up; beside it something else asks the driver for memory.
- *   write_history RECORDING EXPECTED SEED EVENTS [a|b|late]
- * a: the allocator tells nothing but its reports; late: the rest from the middle on. EXPECTED gets
- * one JSON object a line, {"device": .., "action": ..} as it happens, at last {"segments": [..]}.
+ * Invents the recording of a job with a caching allocator, and writes the expected contents of its
+ * snapshot. The allocator is a minimal one with streams, private pools, expandable segments and
+ * frees that wait for other streams. Beside it, another library allocates from the driver.
+ *	write_history RECORDING EXPECTED SEED EVENTS [a|b|late]
+ * a: the allocator makes only its reports; late: the other events begin in the middle. EXPECTED
+ * gets one JSON object a line, {"device": .., "action": ..} in order, and at last {"segments":
+ * [..]}.
  */
 #include "../unit/recording_writer.h"
 
@@ -19,14 +20,14 @@
 struct arena {
 	uint64_t stream, pool, user_pool;
 	bool is_expandable;
-	uint64_t reservation, next; /* expandable: where the next page goes */
+	uint64_t reservation, next; /* expandable: address of the next page */
 };
 static const struct arena models[ARENAS] = {
 	{ 0, 0, 0, false, 0, 0 }, { 0x55d0c4b01230, 0, 0, false, 0, 0 }, { 0, 0, 1, false, 0, 0 },
 	{ 0, 0, 0, true, 0, 0 },  { 0x55d0c4b01230, 7, 0, true, 0, 0 },
 };
 
-/* What the allocator has: a segment, or a page of an expandable one. */
+/* Memory of the allocator: a segment, or a page of an expandable one. */
 struct segment {
 	uint64_t address, bytes, handle;
 	unsigned device, arena;
@@ -45,7 +46,7 @@ struct outside {
 static struct writer w;
 static FILE *expected;
 static uint64_t state, addresses = 0x7f0000000000, handles = 0x1000;
-/* of the allocator, side by side; viewers join them, but not with what is no range */
+/* adjacent reservations of the allocator: viewers join them with each other only */
 static uint64_t reservations = 0x7e0000000000;
 static struct arena arena[DEVICES][ARENAS];
 static struct segment segment[DEVICES * SEGMENTS];
@@ -162,7 +163,7 @@ static void grow_expandable(unsigned thread, unsigned device, unsigned a, uint64
 		reservations += 1024 * MIB;
 		driver_alloc(thread, device, GP_SPACE_RESERVATION, of->reservation, 1024 * MIB);
 	}
-	/* of another process: nobody saw it made */
+	/* of another process, whose creation was not recorded */
 	bool is_import = draw(5) == 0;
 	uint64_t from = of->next;
 	for (uint64_t k = 0; k < pages && !is_import; k++)
@@ -179,7 +180,7 @@ static void grow_expandable(unsigned thread, unsigned device, unsigned a, uint64
 		tell(GP_SEGMENT_MAP, thread, device, a, from, pages * PAGE, "segment_map");
 }
 
-/* The lowest place of `bytes` in the segments of an arena, over pages that touch; 0: none. */
+/* The lowest free address for `bytes` in the segments of an arena, over adjacent pages; 0: none. */
 static uint64_t find_place(unsigned device, unsigned a, uint64_t bytes)
 {
 	for (size_t k = 0; k < segments; k++) {
@@ -279,7 +280,7 @@ static bool is_free_segment(const struct segment *s)
 	return true;
 }
 
-/* As when the cache is emptied: what nobody uses goes back to the driver. */
+/* Empties the cache: segments without blocks go back to the driver. */
 static void empty_cache(unsigned thread)
 {
 	for (size_t k = 0; k < segments;) {
@@ -329,7 +330,7 @@ static void take_snapshot(unsigned thread, unsigned device)
 	expect_act(device, "snapshot", 0, active, shown(DEVICES - 1, 0));
 }
 
-/* ---- somebody else ---- */
+/* ---- another library ---- */
 
 static void ask_outside(unsigned device)
 {

@@ -1,4 +1,4 @@
-/* A second reader of recordings, written from docs/FORMAT.md alone: no line is libgpuprof's. */
+/* A second reader of recordings, written from docs/FORMAT.md alone, without code of libgpuprof. */
 #ifndef GOLDEN_H
 #define GOLDEN_H
 
@@ -19,7 +19,7 @@ struct block {
 
 struct record {
 	uint64_t time, order, v[5], stack; // v[4]: aux
-	uint64_t key, key_time;		   // where it is merged
+	uint64_t key, key_time;		   // order number at which it is merged
 	size_t index;
 	char *text;
 	uint32_t thread, text_bytes;
@@ -27,25 +27,27 @@ struct record {
 	uint8_t device, space;
 };
 
-// What recording says: its blocks in the order of segments and parts, and one clock for all times.
+// The description of the recording: its blocks in the order of segments and parts, one clock for
+// all.
 extern struct block *blocks;
 extern size_t n_blocks;
 // The records of the blocks that were read so far.
 extern struct record *records;
 extern size_t n_records;
 
-// Memory, launch, other events and nested calls that the file's header says are lost.
+// Lost memory, launch, other events and nested calls by the file's header.
 extern uint64_t header_lost[4];
-// It says that blocks could not be written and no whole checkpoint came since.
+// True if blocks could not be written and no whole checkpoint has followed.
 extern int header_has_hole;
 
 void open_recording(const char *name);
-// From now on blocks are those of the stored names; ends with 1 where there are none.
+// Continues with the blocks of stored names; exits with 1 where there are none.
 void open_names(void);
 void read_payload(const struct block *b);
 int64_t nanoseconds(uint64_t ticks);
 void print_text(const char *text, uint32_t bytes);
-// A record that is a part of stacks, kept; the stack with that id, as `dump --json --bare` has it.
+// Keeps a record that is a part of stacks; the stack with that id, as `dump --json --bare` prints
+// it.
 void learn_stack_part(const struct record *r);
 void print_stack(uint64_t id);
 void need(int holds, const char *what);

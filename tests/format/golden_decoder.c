@@ -1,5 +1,7 @@
-/* From the bytes of a recording to its records. Anything that docs/FORMAT.md calls damaged ends the
- * program with 1: the recordings of the tests are sound. */
+/*
+ * Decodes the bytes of a recording to its records. It exits with 1 for all that docs/FORMAT.md
+ * calls damaged, because the recordings of the tests are sound.
+ */
 #include "golden.h"
 
 #include <stdio.h>
@@ -341,7 +343,8 @@ static int read_header(uint64_t at, struct block *b)
 	return 1;
 }
 
-// The blocks of one slot, or of a file that keeps all. Ends where the file is cut off or older use
+// The blocks of one slot, or of a file that keeps all. Stops where the file is cut off, or where an
+// older use of the slot begins.
 // of the slot begins.
 static void find_blocks(uint64_t at, uint64_t end, int keep_all)
 {
@@ -384,7 +387,7 @@ static void drop_what_was_seen(void)
 	n_blocks = kept;
 }
 
-// A part without the parts before it: the segment's beginning was overwritten.
+// A part without the parts before it: the beginning of the segment was overwritten.
 static void drop_headless_segments(void)
 {
 	size_t kept = 0;
@@ -481,7 +484,7 @@ void print_text(const char *text, uint32_t bytes)
 	putchar('"');
 }
 
-// The area without the first bytes of the slots that would begin in it, behind a file header.
+// The area, without the first bytes of the slots that would begin within the file header.
 void open_names(void)
 {
 	uint64_t slots = get(file + 24, 4), slot_bytes = get(file + 32, 8);

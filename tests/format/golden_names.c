@@ -1,5 +1,5 @@
-// The names that a recording stores, one JSON object a frame: what the blocks behind its end hold,
-// read from docs/FORMAT.md alone. What that page calls damaged ends it with 1.
+// Prints the names that a recording stores, one JSON object a frame, from the blocks behind its
+// end. Follows docs/FORMAT.md alone, and exits with 1 for all that this page calls damaged.
 //   golden_names RECORDING
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,11 @@
-/* Prints a recording as gpuprof does, from docs/FORMAT.md alone. The tables of kinds and spaces are
- * read from that page itself, so that the page is tested with them.
+/*
+ * Prints a recording as gpuprof does, from docs/FORMAT.md alone. It reads the tables of kinds and
+ * spaces from that page itself, so that the page is tested with them.
  *   golden_replay FORMAT.md RECORDING         each event, as `gpuprof dump --json --bare`
  *   golden_replay --sums FORMAT.md RECORDING  the lines of `info --json` and `timeline --json` that
- *                                             it knows
- * Ends with 1 when the recording is damaged, or a checkpoint differs from the events before it. */
+ *                                             it can compute
+ * Exits with 1 when the recording is damaged, or a checkpoint differs from the events before it.
+ */
 #include "golden.h"
 
 #include <stdio.h>
@@ -70,7 +72,7 @@ static void read_page(const char *name)
 
 // --- printing
 
-static const struct record **named; // of kernels and of ranges, as they were defined
+static const struct record **named; // names of kernels and of ranges, by their definitions
 static size_t n_named;
 
 static void add_name(const struct record *definition)
@@ -130,7 +132,7 @@ static void print_record(const struct record *r)
 		return;
 	printf("{\"at_ns\": %lld, \"order\": %llu, \"thread\": %u, \"kind\": \"%s\", \"device\": ",
 	       (long long)nanoseconds(r->time), (unsigned long long)r->order, r->thread, k->name);
-	if (r->device == 255 || r->kind == THREAD || r->kind == FACT) // these have none
+	if (r->device == 255 || r->kind == THREAD || r->kind == FACT) // kinds without such a field
 		printf("null");
 	else
 		printf("%d", r->device);
@@ -161,13 +163,13 @@ struct curve {
 
 static struct curve curves[DEVICES][3]; // driver, reserved, allocated
 static uint64_t counts[512], doubt_until;
-static char devices[DEVICES]; // that anything was ever held on
+static char devices[DEVICES]; // devices on which memory was ever held
 
-// What was ever live, by place: a place is an address, a handle of physical memory, a block of the
-// framework or a mapping. Physical memory is the driver's again when it is neither held nor mapped.
+// All that was ever live, by place. A place is an address, a handle of physical memory, a block of
+// the framework or a mapping. Physical memory is free again when it is neither held nor mapped.
 struct piece {
 	uint64_t address, bytes, birth, freed_by;
-	size_t next, target; // target: what a mapping maps
+	size_t next, target; // target: the mapped handle
 	uint32_t maps;
 	uint8_t group, device, live, counts, is_physical, is_pending;
 };
@@ -212,7 +214,7 @@ static struct piece *physical_born_at(uint64_t birth)
 static struct piece *begin(const struct record *r, uint8_t space)
 {
 	struct piece *p = piece(r->v[0], space);
-	if (space == PHYSICAL && p->bytes) { // the handle was released and given anew
+	if (space == PHYSICAL && p->bytes) { // the handle was released and reused
 		p->group = GONE;
 		p = piece(r->v[0], space);
 	}
@@ -266,7 +268,7 @@ static void end_or_undo(const struct record *r, int which)
 	move_curve(p->device, which, p->live ? now + p->bytes : now - p->bytes, r->time);
 }
 
-// A free need not name its device: the allocation does, as the mappings do for an unmap.
+// A free may lack its device: the allocation has it, and for an unmap the mappings have it.
 static void name_device(struct record *r)
 {
 	if (r->device == 255 && r->kind == FREE) {
@@ -319,14 +321,14 @@ static void replay(struct record *r)
 	}
 }
 
-// A checkpoint is where the first segment begins; later ones must agree with what comes before.
+// A checkpoint begins the first segment; later ones must agree with the events before them.
 static void check_or_take(const struct record *r, int take)
 {
 	if (r->kind == CURVE && r->v[4] < 3) {
 		struct curve *c = &curves[r->device][r->v[4]];
 		if (take)
 			*c = (struct curve){ r->v[0], r->v[1], r->v[2] };
-		// what is reserved moves in gpuprof before a block event tells it
+		// gpuprof moves the reserved bytes before the block event
 		else if (r->v[4] == 1 && last_total[r->device] < last_of_driver) {
 			move_curve(r->device, 1, r->v[1], r->time);
 			move_curve(r->device, 1, r->v[0], r->time);
@@ -381,7 +383,7 @@ static int by_key(const void *x, const void *y)
 	return sign ? sign : by_thread(x, y);
 }
 
-// Within a thread the sequence of the file holds: nothing comes before what stands before it.
+// Within a thread the order of the file is the order of events.
 static void merge(void)
 {
 	qsort(records, n_records, sizeof *records, by_thread);
@@ -406,7 +408,8 @@ struct cut {
 static struct cut *cuts;
 static size_t n_cuts;
 
-// Reads all blocks; keeps the checkpoints aside, and of the definitions those of the first segment.
+// Reads all blocks; keeps the checkpoints aside, and of the definitions only those of the first
+// segment.
 static void read_blocks(void)
 {
 	struct record *definitions = NULL;
@@ -474,19 +477,19 @@ static void print_sums(void)
 	printf("},\n\"lost\": {\"memory\": %llu, \"launch\": %llu, \"other\": %llu},\n",
 	       (unsigned long long)counts[256], (unsigned long long)counts[257],
 	       (unsigned long long)(counts[258] + counts[259]));
-	if (counts[256] || header_has_hole) // what follows is only a lower bound
+	if (counts[256] || header_has_hole) // later figures are only lower bounds
 		return;
 	printf("\"self_check\": {\"framework_events\": %llu, \"mismatches\": %llu, \"anomalies\": "
 	       "%llu},\n",
 	       (unsigned long long)counts[260], (unsigned long long)counts[261],
 	       (unsigned long long)counts[262]);
-	// what the framework reserved moves at its next event here; gpuprof sees it at the mapping
+	// here the framework's reserved bytes move at its next event, in gpuprof at the mapping
 	for (int i = 0; i < DEVICES * 3; i++)
 		if (devices[i / 3])
 			print_peak(names[i % 3], &curves[i / 3][i % 3], i % 3 != 1 || !counts[MAP]);
 }
 
-// Whether the checkpoint shows all that happened before its cut: not what came late or was lost.
+// True if the checkpoint covers all events before its cut, without late or lost ones.
 static int is_whole(const struct cut *cut)
 {
 	return cut->is_first || (cut->is_complete && !cut->has_late && !counts[256]);
@@ -503,7 +506,7 @@ static void reach_cuts(uint64_t key)
 	for (; next < n_cuts && (next == 0 || key >= 2 * cuts[next].order); next++)
 		for (size_t i = 0, n = cuts[next].records; i < 2 * n && is_whole(&cuts[next]); i++)
 			if (is_mapping(&cuts[next].checkpoint[i % n]) ==
-			    (i >= n)) // the memory before them
+			    (i >= n)) // lost memory events before them
 				check_or_take(&cuts[next].checkpoint[i % n], cuts[next].is_first);
 }
 
@@ -516,7 +519,7 @@ int main(int n, char **arguments)
 	read_blocks();
 	merge();
 	for (size_t i = 0; i < n_records; i++)
-		if (records[i].kind == RANGE_NAME) // may be used before it is told
+		if (records[i].kind == RANGE_NAME) // may be used before its definition
 			add_name(&records[i]);
 	for (size_t i = 0; i < n_records; i++) {
 		struct record *r = &records[i];

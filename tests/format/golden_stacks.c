@@ -1,4 +1,4 @@
-/* Stacks of a recording, from section 6 of docs/FORMAT.md: two chains laid into each other. */
+/* Stacks of a recording, by section 6 of docs/FORMAT.md: two interleaved chains. */
 #include "golden.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
-"""judge_names.py FRAMES DUMP: each native frame that `dump --json --native` shows is as golden_names
-has it."""
+"""judge_names.py FRAMES DUMP: checks each native frame in `dump --json --native` against
+golden_names."""
 import json
 import sys
 
-table = {}  # the frames at a place, innermost first
+table = {}  # the frames at an address, innermost first
 for row in map(json.loads, open(sys.argv[1])):
     table.setdefault((row["module"], row["offset"]), []).append(row["frame"])
 events = [json.loads(line) for line in open(sys.argv[2])]

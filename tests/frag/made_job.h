@@ -1,6 +1,6 @@
 /*
- * Jobs that never were, event by event: segments, blocks and what others take of a device, so that
- * a recording has a state of memory that no real job is made to have.
+ * Invented jobs, event by event: segments, blocks and other memory of a device. A recording can
+ * then have a state of memory that a real job cannot be made to have.
  */
 #ifndef MADE_JOB_H
 #define MADE_JOB_H
@@ -71,7 +71,7 @@ static inline void block(enum gp_kind kind, unsigned arena, uint64_t address, ui
 	r.aux = aux;
 	r.block_alloc.allocated = curve[GP_CURVE_ALLOCATED].now_bytes + change;
 	r.block_alloc.reserved = curve[GP_CURVE_RESERVED].now_bytes;
-	/* its first block makes the driver's memory reserved */
+	/* its first block moves the driver's memory to reserved */
 	const struct gp_live_entry *in = gp_live_find(w.live, GP_SPACE_DEVICE, address);
 	if (kind == GP_BLOCK_ALLOC && in && !(in->flags & GP_LIVE_SEGMENT))
 		r.block_alloc.reserved += in->bytes;

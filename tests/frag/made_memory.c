@@ -1,7 +1,7 @@
 /*
- * Writes a recording of a job that never was, whose memory has all that `gpuprof frag` tells apart:
- * two streams, a private pool, an expandable segment, pending blocks, memory of others, and a
- * request that fails in the end.
+ * Writes a recording of an invented job whose memory has all kinds that `gpuprof frag`
+ * distinguishes: two streams, a private pool, an expandable segment, pending blocks, memory of
+ * others, and a request that fails at the end.
  *	made_memory FILE [SETTINGS]
  */
 #include "made_job.h"
@@ -30,11 +30,11 @@ static void job(void)
 	take(1, RESERVATION, 5 * MIB, 0);
 	take(1, RESERVATION + 5 * MIB, 40 * MIB, 0);
 	take(1, RESERVATION + 45 * MIB, 10 * MIB, 0);
-	/* of others */
+	/* memory of others */
 	put(&w, 0, at(GP_ALLOC, GP_SPACE_DEVICE, 0, s + 512 * MIB, 32 * MIB));
 	put(&w, 0, at(GP_ALLOC, GP_SPACE_ASYNC, 0, s + 600 * MIB, 16 * MIB));
 	put(&w, 0, at(GP_ALLOC, GP_SPACE_IPC, 0, s + 700 * MIB, 8 * MIB));
-	/* what comes free */
+	/* blocks to be freed */
 	block(GP_BLOCK_FREE, 1, s + 4 * MIB, 6 * MIB, 0);
 	block(GP_BLOCK_FREE, 1, s + 32 * MIB, 24 * MIB, 0);
 	block(GP_BLOCK_FREE, 1, s + 64 * MIB + 512, MIB, 0);

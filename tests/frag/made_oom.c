@@ -1,12 +1,12 @@
 /*
- * Writes the recording of a job that never was and that ran out of memory, for one reason each.
+ * Writes the recording of an invented job that ran out of memory for one given reason.
  *	made_oom REASON FILE [SETTINGS]
  */
 #include "made_job.h"
 
 #define GIB (UINT64_C(1) << 30)
 #define TOTAL (16 * GIB)
-#define CONTEXT (256 * MIB) /* what the driver takes for itself */
+#define CONTEXT (256 * MIB) /* the driver's own memory */
 
 static uint64_t limit; /* 0: none */
 
@@ -15,7 +15,7 @@ static uint64_t used(void)
 	return gp_live_device(w.live, 0)->curve[GP_CURVE_DRIVER].now_bytes + CONTEXT;
 }
 
-/* The driver counts; `others` is taken by other processes. */
+/* The driver's count; other processes use `others`. */
 static void count(uint64_t others)
 {
 	struct gp_record r = { .kind = GP_DEVICE_MEMORY, .aux = 1 };
@@ -60,7 +60,7 @@ static void capacity(void)
 {
 	fill(1, 0, 12 * GIB);
 	count(0);
-	/* the first time the framework is served, for it gives a free segment back */
+	/* the framework's first attempt, after which it releases a free segment */
 	segment(1, SEGMENTS + 20 * GIB, 2 * GIB);
 	take(1, SEGMENTS + 20 * GIB, 2 * GIB, 0);
 	block(GP_BLOCK_FREE, 1, SEGMENTS + 20 * GIB, 2 * GIB, 0);
@@ -76,7 +76,7 @@ static void capacity(void)
 	}
 }
 
-/* 32 segments of 400 MiB, of each 100 MiB are in use in the middle. */
+/* 32 segments of 400 MiB, each with 100 MiB in use in the middle. */
 static void fragmentation(void)
 {
 	for (unsigned k = 0; k < 38; k++) {
@@ -137,7 +137,7 @@ static void stream(void)
 	run_out(1, 3 * GIB);
 }
 
-/* Half of what is allocated is in blocks of the request's size; or 2 MiB less than half. */
+/* Blocks of the request's size hold half of what is allocated, or 2 MiB less than half. */
 static void alike(void)
 {
 	fill(1, 0, 3 * GIB);
@@ -153,7 +153,7 @@ static void unlike(void)
 	alike();
 }
 
-/* Two other streams have gaps, of which one serves the request. */
+/* Two other streams have gaps, one of which is large enough for the request. */
 static void streams(void)
 {
 	fill(1, 0, 6 * GIB);
@@ -171,7 +171,7 @@ static void streams(void)
 	run_out(1, 3 * GIB);
 }
 
-/* A library is refused what the framework keeps in free segments. */
+/* A library's request fails for memory that the framework keeps in free segments. */
 static void cache(void)
 {
 	fill(1, 0, 8 * GIB);
@@ -195,7 +195,7 @@ static void count_untold(void)
 	r.device_memory.free_bytes = TOTAL - used();
 	put(&w, 0, r);
 }
-/* A limit that is never told: the framework gives up without asking the driver. */
+/* A limit that is not recorded: the framework fails without a call of the driver. */
 static void untold(void)
 {
 	fill(1, 0, 7 * GIB);
@@ -241,7 +241,7 @@ static void split(void)
 	run_out(1, 20 * MIB + 512 * 1024);
 	count(others);
 }
-/* Who frees the segments with most bytes a block first frees one block too many. */
+/* Freeing the segments with most bytes a block first frees one block too many. */
 static void greedy(void)
 {
 	static const unsigned gain[] = { 9, 6, 4 }, held[] = { 2, 1, 1 };
@@ -268,7 +268,7 @@ static void greedy(void)
 	count(others);
 }
 
-/* A place lacks 1 MiB of what is asked. */
+/* A gap is 1 MiB smaller than the request. */
 static void nearly(void)
 {
 	fill(1, 0, 15 * GIB);
@@ -282,7 +282,10 @@ static void nearly(void)
 	run_out(1, 80 * MIB);
 	count(others);
 }
-/* Blocks of 1280 MiB for requests of 1152 MiB, as quarters of a power of two make them. */
+/*
+ * Blocks of 1280 MiB for requests of 1152 MiB, as rounding to quarters of a power of two makes
+ * them.
+ */
 static void rounded(void)
 {
 	for (uint64_t k = 0; k < 11; k++) {
@@ -295,7 +298,7 @@ static void rounded(void)
 	count(0);
 }
 
-/* 61,440 blocks, every second one free. */
+/* 61,440 blocks, of which every second one is free. */
 static void wide(void)
 {
 	for (unsigned k = 0; k < 10; k++) {
@@ -312,7 +315,7 @@ static void wide(void)
 	run_out(1, 20 * MIB);
 }
 
-/* 60,000 times, each of another size. */
+/* 60,000 allocations, each of another size. */
 static void often(void)
 {
 	fill(1, 0, 12 * GIB);
@@ -323,7 +326,7 @@ static void often(void)
 	}
 }
 
-/* The limit leaves 25 MiB, 30 MiB are asked, the device has plenty: of pages 40. */
+/* The limit leaves 25 MiB, the request is 30 MiB (40 in pages), and the device has enough. */
 static void pages(void)
 {
 	limit = 100 * MIB + 25 * MIB;
@@ -343,7 +346,7 @@ static void ipc(void)
 	run_out(1, 12 * GIB);
 	count(2 * GIB);
 }
-/* The count before it says that there is no limit; the job sets one, which the next count tells. */
+/* The count before reports no limit; then the job sets one, which the next count reports. */
 static void late_limit(void)
 {
 	fill(1, 0, 7 * GIB);
@@ -352,7 +355,7 @@ static void late_limit(void)
 	run_out(1, 2 * GIB);
 	count(0);
 }
-/* Counted for the first time behind it. */
+/* The first count comes after the failure. */
 static void first_limit(void)
 {
 	fill(1, 0, 7 * GIB);
@@ -360,7 +363,7 @@ static void first_limit(void)
 	run_out(1, 2 * GIB);
 	count(0);
 }
-/* A stream asks for the first time; another has a hole of 2 GiB in its segment. */
+/* A stream's first request; another stream has a gap of 2 GiB in its segment. */
 static void newcomer(void)
 {
 	segment(1, SEGMENTS, 14 * GIB);
@@ -385,7 +388,7 @@ static void two(void)
 	run_out(1, 3 * GIB);
 	count(0);
 }
-/* All that is free is of a private pool without a block: its graph may be gone. */
+/* All free memory belongs to a private pool without a block: its graph may be gone. */
 static void graph(void)
 {
 	fill(1, 0, 8 * GIB);
@@ -420,7 +423,7 @@ static void step(void)
 		put(&w, 0, at(GP_FREE, GP_SPACE_DEVICE, 0, s, 0));
 	}
 }
-/* Before the first step of a loop, and in none of them. */
+/* Before the first step of a loop, and outside of all steps. */
 static void early(void)
 {
 	fill(1, 0, 4 * GIB);
@@ -430,7 +433,7 @@ static void early(void)
 	for (unsigned k = 0; k < 16; k++)
 		step();
 }
-/* More than the device has at all. */
+/* More than the total memory of the device. */
 static void huge(void)
 {
 	fill(1, 0, GIB);
@@ -439,7 +442,7 @@ static void huge(void)
 	run_out(1, 20 * GIB);
 	count(0);
 }
-/* Each step leaves 256 MiB behind. */
+/* Each step leaks 256 MiB. */
 static void leaking(void)
 {
 	fill(1, 0, 4 * GIB);
@@ -453,7 +456,7 @@ static void leaking(void)
 	count(0);
 }
 
-/* The job sees another device, too. */
+/* The job also sees a second device. */
 static void beside(void)
 {
 	struct gp_record gpu = { .kind = GP_GPU, .device = 1 };
