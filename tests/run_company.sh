@@ -27,24 +27,23 @@ failed=0
 mkdir -p "$dir"
 : >"$dir/why"
 
-# ---- what a company is made of
-# `preload` is ours in the recorded run and empty in the bare one. A company writes what shows that
-# the tool worked to `proof`, prints the reason to `why` and returns 77 where it cannot run.
+# ---- functions for companies `preload` is the recorder in the recorded run and empty in the bare one. A company
+# writes evidence that the tool worked to `proof`. Where it cannot run, it prints the reason to `why` and returns 77.
 
 no() { echo "$*" >why; return 77; }
 need() { command -v "$1" >/dev/null || no "no $1 here"; }
 
-# job COMMAND...: with a recording when preloaded, by us and by whatever `others` names
+# job COMMAND...: runs it with the libraries in `others`, and recorded if `preload` is set
 job() {
 	all=$(printf '%s\n' $others_before $preload $others_behind | paste -sd:)
 	timeout -k 5 240 env LD_LIBRARY_PATH="$build/fake" LD_PRELOAD="$all" $settings "$@"
 }
-# variables that a tool passes to the job that it starts
+# variables that a tool sets for the job that it starts
 settings_of_job() {
 	echo "LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$preload"
 }
 
-# attended PROGRAM... : runs it, lets `attach` work on its process once it is busy, then ends it
+# attended PROGRAM...: runs it, applies `attach` to its process once it is busy, then ends it
 attended() {
 	rm -f in out.fifo
 	mkfifo in out.fifo
@@ -127,7 +126,7 @@ stopped_and_read() {
 	}
 	attended "$python" "$here/company/traced_job.py" attend
 }
-# stopped and continued by signals, as a terminal and a batch system do it
+# stopped and continued by signals, as a terminal and a batch system do
 stopped_by_signals() {
 	attach() {
 		for _ in 1 2 3 4 5; do
@@ -149,10 +148,10 @@ valgrind_job() {
 	return $status
 }
 valgrind_memcheck() { valgrind_job training_loop 3; }
-# without its leak check, which takes a fault a page of what a forked child does not inherit from us
+# without its leak check, which has a page fault for each page of ours that a forked child does not inherit
 valgrind_threads() { valgrind_job launch_from_threads 101 --leak-check=no; }
 
-# ours first, as users have it, is refused by AddressSanitizer's runtime unless it is asked not to
+# the recorder first, as users preload it; AddressSanitizer's runtime then ends the job, unless an option allows it
 asan_job() {
 	[ -x "$build/company/asan_faults" ] || no "the compiler has no AddressSanitizer" || return
 	"$@" 2>report
@@ -170,7 +169,7 @@ asan_before() {
 	others_before=$(${CC:-gcc} -print-file-name=libasan.so)
 	asan_job job "$build/company/asan_faults"
 }
-# run_by_us JOB COMMAND...: COMMAND, recorded by `gpuprof run`, as JOB wants it
+# run_by_us JOB COMMAND...: runs COMMAND with `gpuprof run`, with the settings of JOB
 run_by_us() {
 	wanted_by=$1
 	shift
@@ -184,7 +183,7 @@ asan_clean() { asan_run_by_us "$build/company/asan_faults"; }
 asan_leak() { asan_run_by_us "$build/company/asan_faults" leak; }
 asan_overflow() { asan_run_by_us "$build/company/asan_faults" overflow; }
 
-# its runtime reserves addresses that are taken now and then where they are random
+# its runtime reserves fixed addresses, which address randomization sometimes gives to others
 tsan_job() {
 	setarch -R true 2>/dev/null && set -- setarch -R "$@"
 	"$@" 2>report
@@ -194,7 +193,7 @@ tsan_job() {
 	echo "ended with $status" >proof
 	return $status
 }
-# tsan PROGRAM [race]: recorded; where it is off, the library does no harm either
+# tsan PROGRAM [race]: recorded; also where recording is off, the library must not change the result
 tsan() {
 	[ -x "$build/company/$1" ] || no "no ThreadSanitizer for $1" || return
 	program=$build/company/$1
@@ -207,7 +206,7 @@ tsan_race() { tsan tsan_race race; }
 tsan_clang_clean() { tsan tsan_race_clang; }
 tsan_clang_race() { tsan tsan_race_clang race; }
 
-# allocator LIBRARY: where it lies, as the loader finds it
+# allocator LIBRARY: its path, as the loader finds it
 allocator() {
 	found=$(PATH=$PATH:/sbin ldconfig -p | sed -n "s/^[[:space:]]*$1 (.*=> //p" | head -n 1)
 	[ -n "$found" ] || no "no $1 here"
@@ -278,7 +277,7 @@ run() {
 	)
 }
 
-# judge COMPANY: `why` is empty when all is as it should be
+# judge COMPANY: leaves `why` empty when the runs are as expected
 judge() {
 	why=
 	for what in status out err; do

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Kills a recording process: KILLS times at random moments, or before, in the middle of and after
-# its first 40 writes to the recording, with STEP only at each STEP-th of these 120 moments, each
-# with and without a flight recorder.  run_storm.sh BUILD sigkill KILLS [SEED] | run_storm.sh BUILD
-# kill_points STEP
+# Kills a recording process. `sigkill`: KILLS times at random moments. `kill_points`: before, in the middle of and
+# after its first 40 writes to the recording; with STEP only at each STEP-th of these 120 moments. Each with and
+# without a flight recorder.
+#   run_storm.sh BUILD sigkill KILLS [SEED] | run_storm.sh BUILD kill_points STEP
 build=$(cd "$1" && pwd) || exit 2
 name=$2
 dir=$build/run/$name
@@ -11,7 +11,7 @@ shift 2
 [ "$name" != kill_points ] || set -- writes "$@"
 rm -rf "$dir"
 mkdir -p "$dir"
-# rings of its own: another gpuprof of this user that adopts them just now would be met half way
+# rings of its own: otherwise another gpuprof of this user could be in the middle of adopting them
 GPUPROF_RING_DIR=$(mktemp -d /dev/shm/gpuprof-storm.XXXXXX) || exit 2
 export GPUPROF_RING_DIR
 trap 'rm -rf "$GPUPROF_RING_DIR"' EXIT

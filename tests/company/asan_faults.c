@@ -1,6 +1,6 @@
 /*
- * A program built with AddressSanitizer that uses the driver and then, by its argument, does
- * nothing wrong, leaks 100 bytes of the host ("leak") or reads behind an array ("overflow").
+ * A program built with AddressSanitizer that uses the driver. Its argument then selects a fault:
+ * none, a leak of 100 bytes of host memory ("leak"), or a read behind an array ("overflow").
  */
 #include <string.h>
 

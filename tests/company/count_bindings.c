@@ -1,6 +1,6 @@
 /*
- * An auditor (LD_AUDIT): counts the symbols that the loader binds. BINDINGS_COUNT names the file
- * that gets the number at the end, so that a test sees that it was there.
+ * An auditor (LD_AUDIT) that counts the symbols that the loader binds. It writes the number to the
+ * file BINDINGS_COUNT at the end, which proves to a test that it was loaded.
  */
 #include <fcntl.h>
 #include <link.h>

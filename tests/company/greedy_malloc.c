@@ -1,7 +1,7 @@
 /*
- * Another preload, whose malloc asks the driver each time, as allocators that pin host memory do at
- * times: so the driver's functions, and ours around them, run inside malloc, whoever calls it.
- * GREEDY_COUNT names the file that gets the number of requests.
+ * Another preload, whose malloc calls the driver each time, as allocators that pin host memory
+ * sometimes do. So the driver's functions, and the recorder's wrappers, run inside any malloc.
+ * GREEDY_COUNT names the file that gets the number of driver calls.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ static int (*driver_free)(unsigned long long);
 static _Atomic unsigned long requests;
 static __thread int is_inside;
 
-/* Not in malloc: the loader may be the caller, and may not be entered again. */
+/* Not in malloc: the caller may be the loader, which must not be entered again. */
 __attribute__((constructor)) static void find_driver(void)
 {
 	is_inside = 1;

@@ -1,8 +1,8 @@
 /*
- * Does to a Python process what py-spy does, which make check cannot install: stops every thread
- * with ptrace, reads the interpreter's state with process_vm_readv, and lets the threads go on.
+ * Does to a Python process what py-spy does, which make check cannot install. It stops every thread
+ * with ptrace, reads the interpreter's state with process_vm_readv, and continues the threads.
  *	stop_and_read PID ROUNDS
- * Prints how many rounds read it; ends with 77 where the machine allows no ptrace.
+ * Prints the number of rounds that could read it; exits with 77 where ptrace is not allowed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #define MOST_THREADS 64
 
-/* The first writable mapping of the interpreter, where its static state lies; 0: none. */
+/* The first writable mapping of the interpreter, which contains its static state; 0: not found. */
 static unsigned long interpreter_data(int pid)
 {
 	char path[64], line[512], rights[5];

@@ -1,9 +1,9 @@
-"""A Python job on the fake driver that others look into.
+"""A Python job on the fake driver for debuggers and profilers.
 
-traced_job.py attend    prints "ready PID", works until stdin ends, and works on
-traced_job.py later     faulthandler.dump_traceback_later fires while it allocates
-traced_job.py signal    a signal makes faulthandler print where it is
-traced_job.py segv      reads address 0: faulthandler prints the traceback, the job dies
+traced_job.py attend    prints "ready PID", works until stdin ends, and works on traced_job.py later
+faulthandler.dump_traceback_later fires while it allocates traced_job.py signal    a signal makes
+faulthandler print where it is traced_job.py segv      reads address 0: faulthandler prints the traceback,
+the job dies
 """
 import ctypes
 import faulthandler
@@ -27,7 +27,7 @@ def work():
 
 
 def claim():
-    """What a recording of this process must hold: see tests/storm/expect.c."""
+    """Claims for the recording of this process: see tests/storm/expect.c."""
     with open(os.environ["VICTIM_CLAIMS"], "a") as claims:
         claims.write(f"{os.getpid()} = block_alloc {made}\n{os.getpid()} = block_free {made}\n")
 
@@ -45,11 +45,11 @@ def attend():
 def later():
     with tempfile.TemporaryFile() as log:
         faulthandler.dump_traceback_later(0.05, file=log)
-        # one line, whenever it fires, until all is written
+        # one line, so that every traceback shows it, until all is written
         while b"<module>" not in os.pread(log.fileno(), 4096, 0): work()  # noqa: E701
         faulthandler.cancel_dump_traceback_later()
         log.seek(0)
-        # the innermost frame is wherever the job was
+        # the innermost frame depends on the moment
         print(*[line for line in log.read().decode().splitlines() if " in work" not in line], sep="\n")
 
 

@@ -1,6 +1,6 @@
 /*
- * A program built with ThreadSanitizer whose threads, and a child, use the driver. By its argument
- * the threads count with a lock or without one ("race").
+ * A program built with ThreadSanitizer. Its threads, and a child, use the driver. The threads count
+ * with a lock, or with the argument "race" without one.
  */
 #include <string.h>
 
@@ -13,7 +13,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned counted;
 static bool is_race;
 
-/* Counts first: the driver's own locks would put one thread's access before the other's. */
+/*
+ * Counts first, because the driver's own locks would order one thread's access before the other's.
+ */
 static void *count_and_allocate(void *unused)
 {
 	if (!is_race)
@@ -26,7 +28,7 @@ static void *count_and_allocate(void *unused)
 	return unused;
 }
 
-/* Bare, this process has one thread when it forks. */
+/* Without the recorder, this process has one thread when it forks. */
 static void allocate_in_child(void)
 {
 	const pid_t child = fork();

@@ -1,7 +1,7 @@
-"""Holds docs/GLOSSARY.md against the code, docs/JSON.md and the figures that are compared: check_glossary.py ROOT
+"""Checks docs/GLOSSARY.md against the code, docs/JSON.md and the compared figures: check_glossary.py ROOT
 
-A function that no header or source has fails, and so do a key that JSON.md lacks, terms out of order
-and a figure of figure_table.py that has no term of the page in its name.
+Fails for a function that no header or source has, a key that JSON.md lacks, terms out of order, and a figure of
+figure_table.py without a term of the page in its name.
 """
 import glob
 import os
@@ -24,7 +24,7 @@ def read(root, *names):
 
 
 def rows(page):
-    """Cells of the table behind its title."""
+    """The cells of the table below this title."""
     lines = [line for line in page.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
 

@@ -1,10 +1,10 @@
 """Compares every figure that two commands print, over all recordings: compare_figures.py GPUPROF RECORDING...
 
-figure_table.py has the figures. Rows of one figure with the same key must have the same value; OF_PROGRAM
-has those that are of no recording. Prints how many values of each figure were compared. Fails when two
-values differ, and when a row was never compared. A word of MOMENTS in a
-command line stands for a moment that is chosen from the recording's events. compare_figures.py --list
-prints the figures and their rows.
+figure_table.py has the figures. Rows of one figure with the same key must have the same value. OF_PROGRAM
+has the figures that do not depend on a recording. Prints how many values of each figure were compared. Fails
+when two values differ, and when a row was never compared. A word of MOMENTS in a command line stands for a
+moment that is chosen from the recording's events. compare_figures.py --list prints the figures and their
+rows.
 """
 import concurrent.futures
 import contextlib
@@ -18,7 +18,7 @@ import tempfile
 from figure_readers import MOMENTS
 from figure_table import DEFINITIONS, EVENTS, FIGURES, MANY, OF_PROGRAM
 
-# defaults are of no environment
+# without GPUPROF_ variables, so that defaults apply
 BARE = {key: value for key, value in os.environ.items() if not key.startswith("GPUPROF")}
 
 
@@ -26,7 +26,7 @@ COPIES = tempfile.TemporaryDirectory()  # for commands that write
 
 
 class Recording:
-    """What the commands print for one file, or without one; each runs once."""
+    """Outputs of the commands for one file, or without one; each command runs once."""
 
     def __init__(self, gpuprof, path):
         self.gpuprof, self.path, self.name, self.texts = gpuprof, path, os.path.basename(path or "no recording"), {}
@@ -37,7 +37,7 @@ class Recording:
             self.texts.setdefault("run", "")
 
     def word(self, word):
-        """Of a command line: a file, or a moment; None: the recording has no such moment."""
+        """Replaces a word of a command line: a file, or a moment; None: the recording has no such moment."""
         if word == "FILE":
             return self.path
         if word == "COPY":
@@ -62,7 +62,7 @@ class Recording:
         return self.texts[line]
 
     def ask(self, line):
-        """What a row's function gets: a document, a list of them for dump, or a text; None: no output."""
+        """Argument of a row's function: a document, a list of them for dump, or a text; None: no output."""
         text = self.text(line)
         if "--json" not in line.split() or not text:
             return text or None
@@ -72,7 +72,7 @@ class Recording:
 
 
 def values_of(found, line, function):
-    """By key; null in a document is a value, and a text that lacks a figure has none."""
+    """Values by key; null in a document is a value, but a text may lack a figure."""
     values = function(found) if found else {}
     return {key: value for key, value in (values or {}).items() if value is not None or "--json" in line.split()}
 

@@ -1,4 +1,4 @@
-"""How a figure is read from what a command prints: figure_table.py has the figures."""
+"""Functions that read a figure from a command's output: figure_table.py has the figures."""
 import random
 import re
 
@@ -8,7 +8,7 @@ def numbers(pattern, text):
 
 
 def named_frames(text):
-    """Of verify: its line on names, where there is one."""
+    """The line on names in the output of verify, where there is one."""
     found = numbers(r"names of ([\d,]+) of [\d,]+ native frames", text)
     return {"named": found[0], "frames": numbers(r"names of [\d,]+ of ([\d,]+) native", text)[0]} if found else {}
 
@@ -26,7 +26,7 @@ def curves_of_timeline(part):
 
 
 def curves(key, where="curves"):
-    """Of a list of curves the values of one key."""
+    """The values of one key in a list of curves."""
     return lambda d: {(c["device"], c["of"]): c[key] for c in d[where] if c.get(key) is not None}
 
 
@@ -56,7 +56,7 @@ def curves_of_diff(side):
 
 
 def highest_of(of, read):
-    """Of the device with the highest value of the curve, for the moment is of that."""
+    """The device with the highest value of the curve, because the moment is of that device."""
     def filtered(d):
         found = {key: value for key, value in read(d).items() if key[1] == of}
         highest = max(found.values(), default=None)
@@ -65,7 +65,7 @@ def highest_of(of, read):
 
 
 def frag_at_peak(of):
-    """Of the device with the highest peak, for the moment is of that."""
+    """The device with the highest peak, because the moment is of that device."""
     def read(d):
         device = max(d["devices"], key=lambda device: device[of + "_bytes"], default=None)
         return {(device["device"], of): device[of + "_bytes"]} if device and device[of + "_bytes"] else {}
@@ -73,7 +73,7 @@ def frag_at_peak(of):
 
 
 def first_holders(key):
-    """The three with most bytes at the highest peak of the innermost curve."""
+    """The three holders with most bytes at the highest peak of the innermost curve."""
     def read(d):
         of = [c for c in d["curves"] if c["of"] in ("driver", "allocated")]
         inner = [c for c in of if c["of"] == "allocated"] or of
@@ -98,7 +98,7 @@ def most_unused(d):
 
 
 def most_unused_of_ooms(d):
-    """Of each device the number of the first OOM with most unused memory."""
+    """For each device the number of the first OOM with most unused memory."""
     most = {}
     for o in d["ooms"]:
         unused = o["reserved_bytes"] - o["allocated_bytes"]
@@ -117,7 +117,7 @@ def unused_of_culprits(d):
 
 
 def unused_of_timeline(t):
-    """Of the last point, which is that of the moment."""
+    """The last point, which is that of the moment."""
     return {v["device"]: v["points"][-1][2] - v["points"][-1][3] for v in t["devices"]
             if len(t["devices"]) == 1 and v["points"] and v["points"][-1][2]}
 
@@ -152,7 +152,7 @@ def pins(found):
 
 
 def names_of_groups(d):
-    """Of stacks by key; another stack may have the same key, with others of these."""
+    """Figures of stacks by key; two stacks may have the same key and different figures."""
     out = {}
     for curve in d["curves"]:
         for group in curve["groups"]:
@@ -180,13 +180,13 @@ def ooms_of_check(text):
 # ---- steps and growth ----
 
 def rates_of_leaks(d):
-    """Of devices with one suspect: a sum of rounded rates is not the rounded sum."""
+    """Only devices with one suspect: a sum of rounded rates is not the rounded sum."""
     of = [leak["device"] for leak in d["suspects"]]
     return {leak["device"]: leak["bytes_per_step"] for leak in d["suspects"] if of.count(leak["device"]) == 1}
 
 
 def suspects(*lists):
-    """By kind, device and what is told of each."""
+    """By kind, device and reported figure."""
     return lambda d: {(s["kind"], s["device"], s["since_ns"], s["live_bytes"], s["kept_count"]): (s["bytes_per_step"], s["p_value"])
                       for name in lists for s in d[name]}
 
@@ -199,7 +199,7 @@ def verdict_of_check(d):
 # ---- moments ----
 
 def at_peak(curve_key, *named):
-    """The moment `peak`: of the highest peak of the innermost curve of a device that has one."""
+    """The moment `peak`: the highest peak of the innermost curve, on a device that has this curve."""
     def read(d):
         for of in named or ("allocated", "driver"):
             highest = max((c for c in d[curve_key] if c["of"] == of and c["peak_bytes"]),
@@ -219,7 +219,7 @@ def at(*path):
 
 
 def between(times):
-    """[(length, middle)] of the gaps between events, where a moment lies on no event."""
+    """[(length, middle)] of the gaps between events; a moment in a gap is not that of an event."""
     times = sorted(set(times))
     return [(after - before, before + (after - before) // 2) for before, after in zip(times, times[1:])
             if after - before > 2]
@@ -230,20 +230,20 @@ def longest_gap(times, _):
 
 
 def some_moment(times, name):
-    """The same one each time: the recording's name seeds it."""
+    """A choice that is the same in each run: the recording's name is the seed."""
     gaps = between(times)
     return random.Random(name).choice(gaps)[1] if gaps else None
 
 
 def ahead_of_place(times, _):
-    """Between an event and one with an earlier time that stands behind it."""
+    """Between an event and a later entry of the recording with an earlier time."""
     for before, after in zip(times, times[1:]):
         if before - after > 2:
             return after + (before - after) // 2
     return None
 
 
-# words of command lines; from the times of all events, as they stand in the recording
+# words of command lines; from the times of all events, in the recording's order
 MOMENTS = {"LONGEST_GAP": longest_gap, "SOME_MOMENT": some_moment, "AHEAD_OF_PLACE": ahead_of_place}
 
 
@@ -259,7 +259,7 @@ def point_of_timeline(which):
 
 
 def peaks_of_span(t):
-    """Of a span without an event: the state, whether it is 0 or not."""
+    """A span without an event: reports whether the state is 0 or not."""
     out = {(v["device"], of): v[of + "_peak_bytes"] for v in t["devices"] for of in ("driver", "reserved", "allocated")}
     if t["host"]:
         out[None, "pinned"] = t["host"]["pinned_peak_bytes"]
@@ -285,7 +285,7 @@ def launches(d):
 
 
 def of_thread(d):
-    """The outermost phases; started ranges have what others have, too."""
+    """The outermost phases; started ranges may share events with other ranges."""
     return [phase for phase in d["phases"] if phase["style"] not in ("started", "mark")]
 
 
@@ -298,7 +298,7 @@ def folded(name):
 
 
 def held_of_phases(d):
-    """Whole: bytes by path of names, without those of the ranges in it."""
+    """All own bytes by path of names, without those of inner ranges."""
     out = {}
 
     def visit(phases, path):
@@ -319,7 +319,7 @@ def held_of_ranges(d):
         of = out.setdefault(curve["of"], {})
         for group in curve["groups"]:
             if group["ranges"] is None and group["key"] not in ("(ambiguous)", "(further ranges)"):
-                continue  # what no phase has: from before what is kept, or lost
+                continue  # bytes without a phase: from before the kept part, or lost
             path = (None,) if group["ranges"] is None else tuple(folded(name) for name in group["ranges"])
             of[path] = of.get(path, 0) + group["bytes"]
     return out
@@ -339,7 +339,7 @@ def launches_of_dump(events):
 
 
 def launches_of_info(text):
-    """Of the line for a person."""
+    """Reads the line of the text output."""
     found = numbers(r"^launches +([\d,]+) launch", text)
     line = re.search(r"^launches .*", text, re.M)
     return {"launches": found[0], **{key: (numbers(f"([\\d,]+) {word} launch", line[0]) or [0])[0] for key, word in (
@@ -350,16 +350,16 @@ def last_event(events):
     return {None: events[-1]["at_ns"]} if events and "at_ns" in events[-1] else {}
 
 
-# ---- of no recording ----
+# ---- without a recording ----
 
 def defaults_of_help(text):
-    """By variable, of `gpuprof help --environment` or its page."""
+    """By variable, from `gpuprof help --environment` or its page."""
     return {found[1]: found[2].strip("`") for found in re.finditer(
         r"^## (GPUPROF\w*)$.*?^- default: (.*?)$", text, re.M | re.S)}
 
 
 def defaults_of_run(text):
-    """Of those that the help of `run` has; `default` stands at the end of an option's text."""
+    """Those in the help of `run`; an option's text ends with `default`."""
     out = {}
     for option in re.split(r"\n  (?=(?:-\w, |    )--)", text)[1:]:
         flag = re.search(r"--([\w-]+)", option)[1]

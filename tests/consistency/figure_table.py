@@ -1,7 +1,7 @@
 """The table of figures that two commands print, and how each is read: compare_figures.py compares them.
 
-A figure has rows of a name, a command line and a function that reads the figure from what the command
-prints. It returns {key: value}; a key is a device, a curve or a number. Figures have the names of
+A figure has rows of a name, a command line and a function that reads the figure from the command's output.
+It returns {key: value}; a key is a device, a curve or a number. Figures have the names of
 docs/GLOSSARY.md.
 """
 import json
@@ -20,7 +20,7 @@ LIMITS = ("--max-peak 1G --max-reserved 1G --max-allocated 1G --max-growth 0 --m
           "--min-headroom 5%")
 CHECK = "check --json " + LIMITS
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
-# kinds of records that define names and numbers: no events (docs/FORMAT.md)
+# kinds of records that define names and numbers, not events (docs/FORMAT.md)
 DEFINITIONS = {"gpu", "kernel", "stream", "thread", "module", "fact", "context", "python_code", "native_frame",
                "python_frame", "call_stack", "arena", "range_name", "object_name"}
 
@@ -479,6 +479,6 @@ OF_PROGRAM = {
         ("run --help", "run --help", defaults_of_run),
     ],
 }
-# the answers to many files: each must be that of the file alone
+# reports on many files: each result must equal that of the file alone
 MANY = ["info --json", TIMELINE, PEAK, LEAKS, CHECK, "top --json --no-stacks", "oom --json --no-stacks",
         "frag --json --no-stacks", "phases --json", "idle --json --no-stacks", "verify --json"]

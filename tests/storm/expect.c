@@ -1,19 +1,18 @@
 /*
- * The judge of the victims: reads what they claimed and every recording they left, and says what
- * is not so.
+ * The judge of the victims: compares their claims with every recording that they left, and prints
+ * each difference.
  *
  *   expect CLAIMS RECORDING...
  *
- * A claim is "PID = KEY VALUE", with >= or <= likewise; pid 0 speaks of the whole run (key
+ * A claim is "PID = KEY VALUE", with >= or <= likewise; pid 0 stands for the whole run (key
  * `recordings`). Keys: the name of an event kind (number of events), lost_memory, lost_launch,
  * lost_other, stacks_cut, framework_events, mismatches, anomalies, threads, complete, captures,
- * recordings, {driver,reserved,allocated}_peak:DEVICE. Counts of one pid's recordings (exec) add
- * up. What must hold for everybody is claimed for them: undamaged, and unless claimed otherwise
- * 0 mismatches and 0 anomalies. A machine busy with other work may give the recorder no
- * processor for long. What it then loses it counts: recorded and lost memory events together are
- * those that happened, and no peak can be right. A process with few memory events loses none,
- * however late the recorder comes.
- * Exit 0: all so. 1: not so. 2: usage.
+ * recordings, {driver,reserved,allocated}_peak:DEVICE. Counts of one pid's recordings (exec) are
+ * added up. Every recording must be undamaged and, unless claimed otherwise, have 0 mismatches and
+ * 0 anomalies. A busy machine may give the recorder no processor for long. The recorder counts the
+ * events that it then loses: recorded and lost memory events together are those that happened, and
+ * peaks may be too low. A process with few memory events must lose none, however late the recorder
+ * runs. Exit 0: all claims hold. 1: a claim failed. 2: usage.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@
 #include "../../libgpuprof/gpuprof.h"
 
 #define KEY_BYTES 64
-#define FEW_EVENTS 256 /* half of the room that each ring has from the start */
+#define FEW_EVENTS 256 /* half of the first size of each ring */
 
 struct figure {
 	unsigned pid;
@@ -159,7 +158,7 @@ static void check(unsigned pid, const char *operator, const char * key, uint64_t
 	failures++;
 }
 
-/* The counter in which lost events of this key are; NULL: the key counts no events. */
+/* The counter of lost events for this key; NULL: the key does not count events. */
 static const char *loss_key(const char *key)
 {
 	if (strcmp(key, "framework_events") == 0)
@@ -208,7 +207,9 @@ static bool is_claimed(unsigned pid, const char *key)
 	return false;
 }
 
-/* Of a number of events of which some were lost: those that are missing are among the lost ones. */
+/*
+ * Compares numbers of events when some were lost: all missing events must be among the lost ones.
+ */
 static void check_lossy(const struct claim *c, const char *loss)
 {
 	uint64_t found = found_of(c->pid, c->key), lost = found_of(c->pid, loss);
@@ -220,7 +221,7 @@ static void check_lossy(const struct claim *c, const char *loss)
 	struct figure *explained = figure_get(c->pid, key);
 	explained->value += missing;
 	checks++;
-	/* a lost launch takes its uses with it, which no counter counts */
+	/* a lost launch also loses its uses, which are not counted */
 	const bool is_with_launch =
 		strcmp(c->key, "use") == 0 && found_of(c->pid, "lost_launch") != 0;
 	if (is_with_launch && found <= c->value)
@@ -243,7 +244,7 @@ static void check_claim(const struct claim *c)
 		check(c->pid, c->operator, c->key, c->value);
 }
 
-/* What nobody needs to claim. */
+/* Requirements that every recording must meet without a claim. */
 static void check_everybody(void)
 {
 	static const char *const zero[] = { "mismatches", "anomalies" };

@@ -1,15 +1,15 @@
 /*
- * Kills a recording process with SIGKILL and looks at what it left.
+ * Kills a recording process with SIGKILL and checks what it left.
  *
- *   storm BUILD DIRECTORY [KILLS [SEED]]	at random moments
- *   storm BUILD DIRECTORY writes STEP		at each STEP-th of the moments before, in the
- *						middle of and after each of its first 40 writes
+ *	storm BUILD DIRECTORY [KILLS [SEED]]	at random moments
+ *	storm BUILD DIRECTORY writes STEP		at each STEP-th of the moments before, in the
+ *							middle of and after each of its first 40 writes
  *
- * The victim (count_up) raises counters in a page of its own after each driver call returned:
- * whatever they say must be in the recording once the rings were adopted. Half of the kills with a
- * flight recorder of 4 MiB, so that segments turn over; a quarter within the first 100 ms of the
- * process, the others within the first second of its allocations. Prints one line a failure and a
- * summary; exit 0 when all held.
+ * The victim (count_up) increments counters in a page of its own after each driver call returned.
+ * After adoption of the rings, the recording must have all counted events. Half of the kills use a
+ * flight recorder of 4 MiB, so that segments turn over. A quarter come within the first 100 ms of
+ * the process, the others within the first second of its allocations. Prints one line a failure and
+ * a summary; exit 0 when all held.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,16 +29,16 @@
 
 #define WRITES 40u
 
-#define WRITES_MOST_S 300 /* a machine busy with other work: only a hung victim takes longer */
+#define WRITES_MOST_S 300 /* for a busy machine: only a hung victim takes longer */
 
 struct kill {
 	unsigned number, threads;
 	bool is_ring;
 	unsigned delay_us;
 	bool is_begun;	    /* the delay begins with the first allocation, not with the process */
-	const char *moment; /* of the write with this number; NULL: after delay_us */
+	const char *moment; /* at the write with this number; NULL: after delay_us */
 	char page_path[512], recording[512];
-	uint64_t allocs, frees; /* what had returned before the kill */
+	uint64_t allocs, frees; /* calls that had returned before the kill */
 };
 
 static unsigned kills, failures, empty, lost;
@@ -85,7 +85,7 @@ static void start_victim(const struct kill *k, const char *build)
 	_exit(127);
 }
 
-/* A child ended by itself. SIGCHLD is blocked. */
+/* True if a child ended by itself. SIGCHLD is blocked. */
 static bool has_ended(void)
 {
 	const struct timespec most = { .tv_sec = WRITES_MOST_S };
@@ -95,7 +95,9 @@ static bool has_ended(void)
 	return sigtimedwait(&child, NULL, &most) == SIGCHLD;
 }
 
-/* Until the first allocation has returned, or the victim has ended, which run_victim reports. */
+/*
+ * Waits until the first allocation has returned, or the victim has ended, which run_victim reports.
+ */
 static void await_first(struct count_page *page, pid_t child)
 {
 	siginfo_t ended = { 0 };
@@ -144,7 +146,7 @@ static void judge_counts(const struct kill *k, const struct gp_info *info)
 	uint64_t missing = info->lost_memory;
 	if (info->is_damaged)
 		fail(k, info->damages ? info->damage[0].what : "damaged", 0, info->damages);
-	/* killed while the recorder started: nothing was committed, and nobody sealed the file */
+	/* killed while the recorder started: no block was committed, and the file was not sealed */
 	if (!info->is_complete && k->allocs)
 		fail(k, "complete after adoption", 1, 0);
 	if (info->counts[GP_ALLOC] + missing < k->allocs)
@@ -158,7 +160,9 @@ static void judge_counts(const struct kill *k, const struct gp_info *info)
 		fail(k, "frees at most", k->frees + k->threads, info->counts[GP_FREE]);
 	if (info->anomalies)
 		fail(k, "anomalies", 0, info->anomalies);
-	/* a busy machine makes the recorder lose events: each one is recorded or counted */
+	/*
+	 * a busy machine makes the recorder lose events; each event is recorded or counted as lost
+	 */
 	uint64_t told = info->counts[GP_ALLOC] + info->counts[GP_FREE] + missing;
 	if (told < k->allocs + k->frees)
 		fail(k, "recorded and lost", k->allocs + k->frees, told);
@@ -173,7 +177,7 @@ static void judge(const struct kill *k)
 	struct gp_damage why;
 	const struct gp_info *info;
 	struct stat seen;
-	/* killed before its header was whole */
+	/* killed before its header was complete */
 	if (stat(k->recording, &seen) != 0 || seen.st_size < (off_t)GP_FILE_HEADER) {
 		if (k->allocs)
 			fail(k, "a recording", k->allocs, 0);
@@ -208,7 +212,7 @@ static void kill_and_judge(struct kill *k, const char *build, const char *direct
 	if (status != GP_OK)
 		fail(k, "status of adopt", GP_OK, status);
 	judge(k);
-	/* what failed stays to be looked at */
+	/* keeps the files of a failure */
 	if (failures == failed_before)
 		unlink(k->recording);
 }
