@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Runs README's commands on fresh machines: roots of this machine's own distribution in which only
-# make, git and certificates are installed, with the committed sources. Each command gets a root of
-# its own, once as root and once as a user with sudo. It needs root, mmdebstrap and the apt sources
-# of this machine; it changes nothing outside of BUILD/run/fresh.
+# Runs README's commands on fresh machines: roots of this machine's own distribution, with the committed sources. Only
+# make, git and certificates are installed there. Each command gets a root of its own, once as root and once as a user
+# with sudo. Needs root, mmdebstrap and the apt sources of this machine. Changes files only in BUILD/run/fresh.
 #   check_fresh.sh BUILD [NAME...]    names: root-demo user-demo root-check user-check
 set -euo pipefail
 build=$(cd "$1" && pwd)
@@ -18,13 +17,13 @@ rm -rf "$dir"
 fresh_root_tools check-fresh
 commands=$("$here/../lint/readme_commands.sh")
 
-# make_base: the root that all others are copies of; packages are downloaded once
+# make_base: makes the root of which all others are copies; packages are downloaded once
 make_base() {
 	fresh_root_make "$dir/base" make,git,ca-certificates
 	git clone -q "$here/.." "$dir/base/srv/gpuprof"
 }
 
-# fresh NAME: WHO-WORD, the command is README's whose last word is WORD
+# fresh NAME: a NAME is USER-WORD and runs the command of README whose last word is WORD
 fresh() {
 	local name=$1 root=$dir/$1 log=$dir/$1.log command status=0 began=$SECONDS
 	command=$(grep -E " ${name#*-}\$" <<<"$commands")

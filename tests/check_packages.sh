@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian package and the wheels of BUILD on fresh machines, as users do, and uses what
-# they install. It needs root, mmdebstrap, a network and lintian.
+# Installs the Debian package and the wheels of BUILD on fresh machines, as users do, and uses the installed programs.
+# It needs root, mmdebstrap, a network and lintian.
 #   check_packages.sh BUILD [NAME...]    names: lintian deb wheel portable_wheel
 set -euo pipefail
 build=$(cd "$1" && pwd)
@@ -12,7 +12,7 @@ dir=$build/run/packages
 [ $# -gt 0 ] || set -- lintian deb wheel portable_wheel
 passed=0 failed=0
 
-# prepare: the root that all others are copies of, with a driver, a job and a recording
+# prepare: makes the root of which all others are copies, with a driver, a job and a recording
 prepare() {
 	rm -rf "$dir"
 	fresh_root_tools check-packages
@@ -27,7 +27,7 @@ check_lintian() {
 	lintian --allow-root --fail-on error "$build"/deb/*.changes
 }
 
-# check_installed NAME FILE: use_package.sh NAME in a root of its own
+# check_installed NAME FILE: runs use_package.sh NAME in a root of its own
 check_installed() {
 	cp -a "$dir/base" "$dir/$1"
 	cp "$2" "$dir/$1/srv/given"
@@ -43,7 +43,7 @@ for name in "$@"; do
 	*) command="check_installed $name $(ls "$build/$name"/*.whl)" ;;
 	esac
 	status=0 log=$dir/$name.log
-	# a shell of its own, because `||` lets functions go on after an error
+	# a shell of its own, because a function before `||` continues after an error
 	bash -ec "$(declare -f); dir=$dir build=$build; $command" >"$log" 2>&1 || status=$?
 	if [ "$status" = 0 ]; then
 		passed=$((passed + 1))

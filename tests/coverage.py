@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints how many lines of each room the programs of a --coverage build ran, in all runs together.
-coverage.py BUILD PERCENT ROOM...: fails where a room (libgpuprof/read) has less."""
+"""Prints how many lines of each room the programs of a --coverage build ran, in all runs together. coverage.py BUILD
+PERCENT ROOM...: fails where a room (libgpuprof/read) has a lower share."""
 import collections
 import glob
 import json
@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-SHOWN = 8  # files of a room with the least
+SHOWN = 8  # number of files to print, those of a room with the lowest shares
 
 
 def lines_of(build, room):

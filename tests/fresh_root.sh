@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Functions for scripts that run commands on fresh machines: roots of this machine's own
-# distribution, or of an older one. They need root and mmdebstrap, and change nothing outside of the
-# directory that they are given. The caller sets `dir`, which holds roots and downloaded packages.
+# Functions for scripts that run commands on fresh machines: roots of this machine's own distribution, or of an older
+# one. They need root and mmdebstrap, and change files only in the directory that they are given. The caller sets
+# `dir`, which holds roots and downloaded packages.
 set -euo pipefail
 dir=${dir:?}
 
-# fresh_root_tools NAME: ends the script NAME where it cannot work
+# fresh_root_tools NAME: ends the script NAME if a tool is missing
 fresh_root_tools() {
 	if [ "$(id -u)" != 0 ] || ! command -v mmdebstrap >/dev/null; then
 		echo "$1: it needs root and mmdebstrap (apt-get install mmdebstrap)" >&2
@@ -14,7 +14,7 @@ fresh_root_tools() {
 	mkdir -p "$dir/archives/partial"
 }
 
-# fresh_root_make ROOT PACKAGES [SUITE]: SUITE is another Debian than this machine's distribution
+# fresh_root_make ROOT PACKAGES [SUITE]: SUITE is another Debian release than that of this machine
 fresh_root_make() {
 	rm -rf "$1"
 	if [ -n "${3-}" ]; then
@@ -32,8 +32,7 @@ fresh_root_make() {
 	apt-config dump | grep -iE '^Acquire::[a-z]+::proxy' >"$1/etc/apt/apt.conf.d/proxy" || true
 }
 
-# fresh_root_run ROOT COMMAND: by root, as on a machine of its own: no chroot, in which users could
-# make no namespaces
+# fresh_root_run ROOT COMMAND: as root in namespaces, because users cannot make namespaces in a chroot
 fresh_root_run() {
 	# shellcheck disable=SC2016
 	unshare --mount --pid --ipc --uts --fork --kill-child --propagation private bash -ec '

@@ -1,8 +1,8 @@
 #!/bin/sh
-# A disk without any room, one that is full from the first block on, one that gets full midway, one
-# that has room again, and a job that is killed before its full disk is emptied: what is recorded
-# and what is told as lost is together what the job did. Wants a mount namespace of its own
-# (run_failures.sh gives it one).  full_disk.sh BUILD DIR RESULTS
+# Jobs on a disk without any room, one that is full from the first block on, one that gets full midway, one that has
+# room again, and a job that is killed before its full disk is emptied. The recorded and the lost events together must
+# be those of the job. Needs a mount namespace of its own, which run_failures.sh makes.  full_disk.sh BUILD DIR
+# RESULTS
 build=$1 dir=$2 results=$3
 failed=0
 cd "$dir" && mkdir -p disk || exit 2
@@ -18,7 +18,7 @@ figure() {
 	awk -F: -v key="\"$1\"" '$1 == key { sum += $2 } END { printf "%.0f", sum }' "$2"
 }
 
-# lost FILE: memory events told as lost
+# lost FILE: lost memory events
 lost() {
 	awk -F: '$1 == "\"lost\"" && $2 == "" { is_lost = 1 }
 		is_lost && $1 == "\"memory\"" { print $2; exit }' "$1"
@@ -34,7 +34,7 @@ memory() {
 	echo "$sum"
 }
 
-# launches FILE: of the events and of the lost ones
+# launches FILE: recorded and lost launches
 launches() {
 	figure launch "$1"
 }
@@ -44,7 +44,7 @@ say() {
 	[ "$1" = pass ] || { echo "$1 failures/$2 $3" && failed=1; }
 }
 
-# same NAME WHAT EXPECTED FOUND: the first difference is kept
+# same NAME WHAT EXPECTED FOUND: keeps the first difference
 same() {
 	[ "$3" = "$4" ] || [ -n "$why" ] || why="$2: expected $3, found $4"
 }
@@ -57,7 +57,7 @@ verdict() {
 	fi
 }
 
-# disk KIB: a new tmpfs of 2 MiB with so much room
+# disk KIB: a new tmpfs of 2 MiB with this much room
 disk() {
 	umount disk 2>/dev/null
 	mount -t tmpfs -o size=2m none disk
@@ -94,7 +94,7 @@ loses() {
 	[ "$(lost ctl)" -gt 0 ] 2>/dev/null
 }
 
-# peaks NAME RECORDING: as the job printed them
+# peaks NAME RECORDING: compares them with those that the job printed
 peaks() {
 	json timeline --json "$2" >timeline
 	same "$1" "reserved peak" "$(sed 's/.*max_reserved //' out)" \
@@ -103,7 +103,7 @@ peaks() {
 		"$(first allocated_peak_bytes timeline)"
 }
 
-# ---- no room at all: nothing is left, and the job goes on ----
+# ---- no room at all: no file is left, and the job continues ----
 
 name=no_room why=
 disk 0
@@ -126,8 +126,7 @@ for room in 8 140; do
 		json info --json disk/full.gpr >full
 		same $name "memory events recorded and lost" "$(memory reference)" "$(memory full)"
 		same $name "launches recorded and lost" "$(launches reference)" "$(launches full)"
-		# a last checkpoint may have found room: then the figures are right; else nothing
-		# may claim that they are
+		# if a last checkpoint found room, the figures must be right; else none may be reported as right
 		[ $room -gt 8 ] || same $name complete false "$(first complete full)"
 		[ "$(first complete full)" = false ] || peaks $name disk/full.gpr
 		same $name damaged false "$(first damaged full)"
@@ -165,7 +164,7 @@ for ring in 512M 0; do
 	verdict $name
 done
 
-# ---- killed while the disk was full: what was counted by then is told ----
+# ---- killed while the disk was full: the events counted until then are reported ----
 
 name=killed_on_full_disk why=
 disk 140
@@ -179,7 +178,7 @@ of_job
 orders=$(first memory_events ctl)
 rm disk/fill
 json info --json disk/killed.gpr >killed
-# the job's one thread may have taken a number for an event that it did not write any more
+# the job's only thread may have taken an order number for an event that it no longer wrote
 found=$(memory killed)
 [ "$found" = "$((orders - 1))" ] || same $name "memory events recorded and lost" "$orders" "$found"
 [ "$(lost killed)" -gt 0 ] || why="no loss is told"

@@ -1,7 +1,7 @@
-"""Holds the keys that gpuprof prints as JSON against docs/JSON.md, in both directions: json_keys.py GPUPROF DATA JSON.md
+"""Checks the keys of gpuprof's JSON output against docs/JSON.md, in both directions: json_keys.py GPUPROF DATA JSON.md
 
-A key that the page lacks fails, and so does a type or a null that the page does not allow. A key of the page that no
-run below printed fails, unless it is in NEVER.
+Fails for a key that the page lacks, and for a type or a null that the page does not allow. Also fails for a key of the
+page that no run below printed, unless it is in NEVER.
 """
 import concurrent.futures
 import glob
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-# what no recording of tests/data shows: part of the job was captured
+# shown by no recording of tests/data: part of the job was captured
 NEVER = {"info": {f"captured.{key}" for key in ("rule", "spans", "ns", "ended_by", "kept", "kept[].from_ns",
                                                 "kept[].to_ns", "kept[].opened_by", "kept[].closed_by")}}
 LIMITS = ("--max-peak", "1G", "--max-growth", "0", "--max-frag", "10%", "--min-headroom", "5%")
@@ -30,7 +30,7 @@ EACH = {
     "verify": [()],
     "dump": [("--limit", "4000")],
 }
-LIKE = {"snapshot": "frag"}  # whose section has its keys
+LIKE = {"snapshot": "frag"}  # commands, and the section that has their keys
 TYPES = {dict: "object", list: "list", str: "text", bool: "bool", int: "integer", float: "number", type(None): "null"}
 
 
@@ -97,7 +97,7 @@ def runs(gpuprof, data, where):
     yield ("snapshot", "--json", "PID")
 
 
-# ctl lists processes that record, and snapshot is of one: they are called by one
+# ctl lists recording processes, and snapshot reads one: such a process calls them
 ASKING = """
 import ctypes, os, subprocess, sys
 driver, context = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()
@@ -152,7 +152,7 @@ def printed(gpuprof, data, where):
 
 
 class Page:
-    """docs/JSON.md: {section: {path: (types, may be null, section and path that its parts are like)}}"""
+    """docs/JSON.md: {section: {path: (types, may be null, section and path with the same parts)}}"""
 
     def __init__(self, path):
         self.section, self.included, rows = {}, {}, None

@@ -1,10 +1,10 @@
-"""Runs the commands of documents from top to bottom, twice, in one new directory:
-readme_twice.py BUILD DIRECTORY README [DOCUMENT...]
+"""Runs the commands of documents from top to bottom, twice, in one new directory: readme_twice.py BUILD DIRECTORY
+README [DOCUMENT...]
 
-It reads indented lines (`gpuprof ...`, `$ gpuprof ...`), code in tables and the session. Lines below an indented
-`$ gpuprof ...` are its output and must be equal to it; a line `...` stands for any number of lines. Others compare or
-run the rest: lint/readme_session.sh the session, tests/check_fresh.sh `make deps`. Jobs run on the fake driver. A
-command may end with another status than 0 only where STATUS allows it.
+It reads indented lines (`gpuprof ...`, `$ gpuprof ...`), code in tables and the session. Lines below an indented `$
+gpuprof ...` are its output and must equal it; a line `...` stands for any number of lines. Two other scripts test the
+rest: lint/readme_session.sh the session, tests/check_fresh.sh `make deps`. Jobs run on the fake driver. A command may
+end with another status than 0 only where STATUS allows it.
 """
 import os
 import re
@@ -53,7 +53,7 @@ def commands(page):
 
 
 def is_like(shown, printed):
-    """Lines of a page against those of the program; "..." is any number of lines."""
+    """Compares lines of a page with those of the program; "..." is any number of lines."""
     pattern = "".join(r"(?:.*\n)*" if line.strip() == "..." else re.escape(line) + r"\n" for line in shown)
     return re.fullmatch(pattern, "".join(line + "\n" for line in printed if line))
 

@@ -1,22 +1,22 @@
 #!/bin/sh
-# Runs the command line tests. tests/cli/NAME.sh is a POSIX shell script; NAME.out is the output
-# expected of it, stdout and stderr as a terminal shows them, then "exit status N". A difference is
-# printed as a unified diff. --bless writes NAME.out.
+# Runs the command line tests. tests/cli/NAME.sh is a POSIX shell script. NAME.out is its expected output: stdout and
+# stderr as a terminal shows them, then "exit status N". The script prints a difference as a unified diff. --bless
+# writes NAME.out.
 #   run_cli.sh BUILD [--bless] [NAME...]
 #
 # A script runs in an empty directory, with `gpuprof` on its path and these variables:
 #   BUILD    the build: $BUILD/victims/ has programs to record, $BUILD/fake/ the fake driver
-#   PRELOAD  the library that records      DATA  tests/data, recordings that nobody may change
+#   PRELOAD  the library that records      DATA  tests/data, read-only recordings
 #   CLI      tests/cli, with the Python programs of the tests
 # cli_masks.sh has the function `mask` and the mask that each output goes through.
 #
-# The name of a test says what it needs. It is skipped where that is missing:
+# The name of a test shows its requirement. Without it the test is skipped:
 #   preload_NAME        a library without a sanitizer
 #   preload_details_NAME, preload_torch_ranges*   a C++ compiler
 #   preload_nvtx_job_NAME   NVTX headers
 #   mount_NAME          a mount namespace of its own
-# Stacks are off unless a test asks for them: most tests are about figures, and the default has
-# tests of its own (preload_default*).
+# Stacks are off by default: most tests are about figures, and the default of users has tests of its own
+# (preload_default*).
 BUILD=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 shift
@@ -32,10 +32,10 @@ work=$BUILD/run/cli
 results=${RESULTS:-$work/results}
 failed=0
 mkdir -p "$work"
-# no command writes to the recordings of the tests, which run_suite.sh makes read-only
+# commands must not write to the recordings of the tests, which run_suite.sh makes read-only
 recordings() { cksum "$DATA"/*; }
 before=$(recordings)
-# missing NAME: prints what the test needs and this machine or this build lacks
+# missing NAME: prints the test's requirement that this machine or this build lacks
 missing() {
 	case $1 in preload_*)
 		! grep -q __asan_init "$PRELOAD" || echo "the library holds a sanitizer"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# A machine whose compilers and tools appear while `make deps` runs, without a network: a PATH from
-# which they are hidden, and an apt-get, a sudo and an id of our own. `make deps GOAL` as one call
-# must then find all that a make finds which starts when they are there. Without root, sudo is used
-# where it works; elsewhere the packages are printed and none is installed.
+# Simulates a machine whose compilers and tools appear while `make deps` runs, without a network. It has a PATH
+# without them, and an apt-get, a sudo and an id of its own. One call of `make deps GOAL` must then find the same as a
+# make that starts when they are installed. Without root, sudo is used where it works. Elsewhere the packages are
+# printed and none is installed.
 #   run_deps.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +19,7 @@ say() {
 	[ "$1" != fail ] || failed=1
 }
 
-# fake NAME: a command from stdin
+# fake NAME: makes a command from stdin
 fake() {
 	{
 		echo '#!/bin/sh'
@@ -43,7 +43,7 @@ echo "$*" >>"$DIR/orders"
 [ "$1" != install ] || mv "$DIR/tools" "$DIR/installed"
 END
 
-# all commands of this machine, and apart from them those that packages of lint/deps.sh bring
+# all commands of this machine, without those that packages of lint/deps.sh install, which lie apart
 (
 	IFS=:
 	for folder in $PATH /usr/sbin /sbin; do
@@ -56,12 +56,12 @@ mv -- *gcc* *g++* *c++* *cpp* *clang* cc *-linux-gnu-* as ld ld.* ar nm strip ob
 	python3* xz shellcheck valgrind lttng ../tools 2>/dev/null
 cd .. || exit 2
 
-# new_machine: nothing is installed
+# new_machine: removes all installed packages
 new_machine() {
 	[ ! -e installed ] || mv installed tools
 }
 
-# call UID SUDO ARGUMENT...: make in the sources, on the machine; `terminal` is set to have one
+# call UID SUDO ARGUMENT...: runs make in the sources, on the machine; `terminal` is set to have one
 terminal=
 call() {
 	uid=$1 sudo=$2
@@ -73,13 +73,13 @@ call() {
 		SUDO="$sudo" setsid -w "$@" >out 2>&1 </dev/null
 }
 
-# values: what make found on the machine: variables and rules of its data base
+# values: prints the variables and rules of make's data base, as found on the machine
 values() {
 	sed '1,/^# Make data base/d' out | grep -E '^[A-Z][A-Z_]* :?= |^[^#[:blank:]][^=]*:' |
 		grep -vE '^(MAKE[A-Z_]*|CURDIR|GNUMAKEFLAGS) ' | sort -u
 }
 
-# one call: packages first, whatever -j; a build that needs them; then the same with all there
+# one call: packages first, whatever -j; a build that needs them; then the same with all installed
 goals="build/format/golden_names build/libgpuprof-unwind.so"
 for turn in first second; do
 	rm -rf build

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Each question that the recorder asks the driver (the CALL rows of cuda_api.def) is refused: the
-# first time, the second, the third, always. The job's output stays the same and its recordings are
-# sound.  run_driver_failures.sh BUILD
+# Each driver call that the recorder itself makes (the CALL rows of cuda_api.def) fails: the first time, the second,
+# the third, always. The job's output must stay the same and its recordings must be sound.  run_driver_failures.sh
+# BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$build/run/driver_failures
@@ -17,7 +17,7 @@ job() {
 	echo $? >>out
 }
 
-# what else must be refused, or must not be there, for a question to be asked
+# functions that must fail or be missing, so that the recorder makes the call
 refused_before() {
 	case $1 in
 	cuStreamGetCtx) echo ,cuCtxGetCurrent:0 ;;
@@ -30,7 +30,7 @@ missing_for() {
 	case $1 in cuDeviceGetUuid) echo cuDeviceGetUuid_v2 ;; esac
 }
 
-# try ROW NUMBER: `why` is empty when nobody noticed
+# try ROW NUMBER: leaves `why` empty when the job is not affected
 try() {
 	rm -f ./*.gpr
 	job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/%p.gpr" GPUPROF_TRACK_ACCESS=on \

@@ -1,11 +1,9 @@
 #!/bin/sh
-# The N-th system call of the library fails, for each N there is; then all from the N-th on; then
-# its writes and its file opening hang: the job's own output and exit status stay the same. Where
-# its writes are slow, launches are lost: their number is told, no memory event is lost, and nothing
-# else in the recording is wrong. On a full disk memory events are lost, too. Rings that it cannot
-# take away lie in a directory of our own, where nobody takes them for those of a later process of
-# the same number.
-# run_failures.sh BUILD
+# Lets the N-th system call of the library fail, for each possible N; then all from the N-th on; then lets its writes
+# and its file opening hang. The job's own output and exit status must stay the same. With slow writes, launches are
+# lost and counted, no memory event is lost, and the rest of the recording is right. On a full disk memory events are
+# lost, too. Rings that it cannot remove lie in a directory of their own, where a later process of the same number
+# cannot find them. run_failures.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$build/run/failures
@@ -44,7 +42,7 @@ preload="$build/libgpuprof.so:$build/fake/failing.so"
 recorded="LD_PRELOAD=$preload GPUPROF_OUTPUT=$dir/%p-%t.gpr"
 job $recorded FAILING_COUNT="$dir/calls"
 judge none
-# the first calls are those of the start, where most can go wrong
+# the first calls are those of the start, where most can fail
 calls=$(grep -c . calls)
 echo "$calls calls"
 if [ "$calls" -le 0 ]; then
@@ -64,7 +62,7 @@ for function in pwrite write open posix_fallocate fstatfs; do
 	job $recorded FAILING_HANG=$function
 	judge "hang_$function"
 done
-# a busy machine slows the job, too: until it is fast enough for its disk to lose launches
+# a busy machine also slows the job: repeats until the job is fast enough to lose launches
 for steps in 100 1000 10000; do
 	rm -f slow.gpr
 	job LD_PRELOAD="$preload" GPUPROF_OUTPUT="$dir/slow.gpr" GPUPROF_RING=0 FAILING_SLOW=pwrite
@@ -80,13 +78,13 @@ echo "$verdict" >>"$results"
 case $verdict in fail*) failed=1 && echo "$verdict" ;; esac
 rm -f slow.gpr
 steps=2
-# a directory that cannot be written, and one that is not there
+# a directory that cannot be written, and one that does not exist
 mkdir -p closed && chmod 500 closed
 job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/closed/x.gpr"
 judge closed_directory
 job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/absent/x.gpr"
 judge absent_directory
-# the directory's own name; a device: no other name beside it is tried
+# the directory's own name; a device: the recorder tries no other name beside it
 job LD_PRELOAD="$build/libgpuprof.so" GPUPROF_OUTPUT="$dir/closed/"
 judge directory_given
 ln -s /dev/full "$dir/device"

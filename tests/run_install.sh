@@ -1,6 +1,6 @@
 #!/bin/bash
-# What `make install` copies and what a wheel installs works in another place, and `make uninstall`
-# removes all of it.
+# The files of `make install`, and those that a wheel installs, must work in another place, and `make uninstall` must
+# remove all of them.
 #   run_install.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -63,7 +63,7 @@ else
 	skip manual "$(grep -o 'go-md2man is missing' install.out)"
 fi
 
-# complete LINE WORD: what bash offers
+# complete LINE WORD: compares with the completion of bash
 complete_line() {
 	bash -c '. "$1"; COMP_WORDS=($2) COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _gpuprof
 		echo "${COMPREPLY[@]}"' - "$tree/share/bash-completion/completions/gpuprof" "$1"

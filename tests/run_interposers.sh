@@ -1,6 +1,6 @@
 #!/bin/sh
-# Another preload above us and below us: the job's output, our recording and the other's counts are
-# all right. run_interposers.sh BUILD
+# Another preload before and behind the recorder: the job's output, the recording and the other preload's counts must
+# all be right. run_interposers.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 dir=$build/run/interposers
 results=${RESULTS:-$dir/results}
@@ -11,7 +11,7 @@ cd "$dir" || exit 2
 ours=$build/libgpuprof.so
 other=$build/fake/other_interposer.so
 
-# run PRELOAD COUNT VICTIM ARGUMENTS...: with a recording if PRELOAD holds our library
+# run PRELOAD COUNT VICTIM ARGUMENTS...: with a recording if PRELOAD has the recorder
 run() {
 	preload=$1 count=$2 victim=$3
 	shift 3
@@ -21,7 +21,7 @@ run() {
 	echo $?
 }
 
-# judge: `why` is empty when all is as it should be
+# judge: leaves `why` empty when all is as expected
 judge() {
 	why=
 	if ! cmp -s bare.out alone.out; then

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Holds the keys that the commands print with --json against docs/JSON.md (tests/json_keys.py).
+# Checks the keys that the commands print with --json against docs/JSON.md (tests/json_keys.py).
 #   run_json.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)

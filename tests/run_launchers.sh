@@ -1,7 +1,6 @@
 #!/bin/sh
-# Recipes of docs/RECIPES.md without a GPU: a job of the fake driver is recorded in what srun,
-# torchrun, a kubelet or a container engine give a process, and in containers of Podman where it is
-# installed.
+# Recipes of docs/RECIPES.md without a GPU: records a job of the fake driver in the environment that srun, torchrun, a
+# kubelet or a container engine gives a process, and in containers of Podman where it is installed.
 #   run_launchers.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,7 +15,7 @@ export LD_LIBRARY_PATH="$build/fake" LC_ALL=C.UTF-8
 unset RANK LOCAL_RANK GROUP_RANK TORCHELASTIC_RUN_ID
 unset SLURM_PROCID SLURM_LOCALID SLURM_NODEID SLURM_JOB_ID
 
-# judge NAME FILE...: exactly these recordings lie in $dir/NAME, and each has a peak
+# judge NAME FILE...: $dir/NAME must have exactly these recordings, each with a peak
 judge() {
 	name=$1 why=
 	shift
@@ -44,7 +43,7 @@ done
 wait
 judge slurm 4711-r2-l0-n1.gpr 4711-r3-l1-n1.gpr
 
-# a step that is over its time: SIGTERM to its processes, soon after SIGKILL
+# a step that exceeds its time: SIGTERM to its processes, soon after SIGKILL
 mkdir "$dir/slurm_killed"
 env SLURM_JOB_ID=4712 SLURM_PROCID=0 \
 	setsid "$gpuprof" run -q -o "$dir/slurm_killed/%j-r%r.gpr" -- \
@@ -86,8 +85,8 @@ else
 	fi
 fi
 
-# a pod: a root that cannot be written to, 64 MiB of /dev/shm, a volume for recordings; the first
-# container is killed, the next one of the pod reads what it left
+# a pod: a read-only root, 64 MiB of /dev/shm, a volume for recordings; the first container is killed, and the next
+# one of the pod reads what it left
 mkdir "$dir/pod"
 inside='mount -t tmpfs -o size=64m shm /dev/shm && mount --bind "$1" "$1" &&
 	mount -o remount,ro,bind / && ! touch /not_here 2>/dev/null && touch "$1/volume" || exit 77
@@ -114,8 +113,8 @@ else
 	judge pod first.gpr second.gpr
 fi
 
-# Podman: containers whose root is empty but for this machine's /usr, with Podman's own seccomp
-# profile and /dev/shm. The last one is killed and shares /dev/shm, where its rings are found.
+# Podman: containers with an empty root except this machine's /usr, with Podman's own seccomp profile and /dev/shm.
+# The last one is killed and shares /dev/shm, where its rings are found.
 mkdir -p "$dir/podman" "$dir/root/usr" "$dir/root/etc" "$dir/root/tmp"
 for link in bin sbin lib lib64; do
 	[ ! -L /$link ] || ln -s usr/$link "$dir/root/$link"
@@ -124,8 +123,7 @@ engine() {
 	podman --root "$dir/engine/root" --runroot "$dir/engine/run" --storage-driver vfs \
 		$runtime "$@"
 }
-# contain HOSTNAME ENGINE'S ARGUMENTS -- COMMAND...: with low limits, for not everywhere may they be
-# raised
+# contain HOSTNAME ENGINE'S ARGUMENTS -- COMMAND...: with low limits, because raising them is not allowed everywhere
 contain() {
 	host=$1 given=
 	shift

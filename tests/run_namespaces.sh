@@ -1,7 +1,6 @@
 #!/bin/sh
-# Containers that share /dev/shm (--ipc=host) but not their pids: a recording process of another pid
-# namespace is alive, whatever its number means here, and nobody may adopt its rings.
-# run_namespaces.sh BUILD
+# Containers that share /dev/shm (--ipc=host) but not their pids: a recording process of another pid namespace is
+# alive, although its number may be unused here. No process may adopt its rings. run_namespaces.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 dir=$build/run/namespaces
 results=${RESULTS:-$dir/results}
@@ -15,7 +14,7 @@ timeout -k 1 120 unshare -rpf --mount-proc env LD_LIBRARY_PATH="$build/fake" \
 	LD_PRELOAD="$build/libgpuprof.so" \
 	GPUPROF_OUTPUT="$dir/inside.gpr" "$build/victims/count_up" "$dir/page" 1 >"$dir/out" 2>&1 &
 other=$!
-# its page holds its pid once it runs, and its recording grows
+# once it runs, its page has its pid and its recording grows
 until [ -s "$dir/inside.gpr" ] || ! kill -0 $other 2>/dev/null; do
 	sleep 0.1
 done

@@ -1,19 +1,17 @@
 #!/bin/sh
-# A job whose every allocation has a stack that was never there before, longer than the table of
-# stacks has room for: memory stays within its bound, each event is there, and each stack is whole
-# or counted as left out.
-# run_new_stacks.sh BUILD   (FULL=1: 10,000 a second for a minute)
+# A job in which every allocation has a new stack, until the table of stacks is full. Memory must stay within its
+# bound, each event must be recorded, and each stack must be whole or counted as left out. run_new_stacks.sh BUILD
+# (FULL=1: 10,000 a second for a minute)
 build=$(cd "$1" && pwd) || exit 2
 work=$build/run/new_stacks
 mkdir -p "$work"
 results=${RESULTS:-$work/results}
 number=90000 each_ns=30000
 [ -z "$FULL" ] || number=600000 each_ns=100000
-# beside what a recording without stacks takes: 32 MiB of entries, 8 of their index, 3 of a
-# thread's memo, and rules
+# added to a recording without stacks: 32 MiB of entries, 8 of their index, 3 of a thread's memo, and unwind rules
 bound_kib=49152
 
-# peak NAME STACKS NUMBER: KiB that the job had at most
+# peak NAME STACKS NUMBER: the most KiB that the job had
 peak() {
 	python3 -c 'import resource, subprocess, sys
 status = subprocess.run(sys.argv[1:], stdout=open("/dev/null", "w")).returncode
@@ -32,7 +30,7 @@ stacks, lost = info["stacks"], info["lost"]["memory"]
 different, left_out = stacks["different"], stacks["events_without_room"]
 print("%d stacks in %.1f s: %d kept, %d left out, %d events lost, %d KiB" % (
     number, info["duration_ns"] / 1e9, different, left_out, lost, kib))
-# one of the different stands for all that were left out
+# one of the different stacks stands for all that were left out
 sys.exit(not (info["complete"] and info["events"]["alloc"] + lost >= number and
               different - 1 + left_out + lost >= number and different > 40000 and
               left_out > 1000 and kib <= bound))

@@ -1,7 +1,7 @@
 #!/bin/sh
-# 64 fake ranks, each with its recording in one directory: one is slow, one leaks, one holds more,
-# one fails. Each command names the right one, in less than 5 s of processor time.
-#   run_ranks.sh BUILD [SLOW LEAKING HOLDING FAILING]	which ranks differ; expected: 17 23 5 41
+# 64 fake ranks, each with its recording in one directory: one is slow, one leaks, one holds more, one fails. Each
+# command must name the right one, in less than 5 s of processor time.
+#	run_ranks.sh BUILD [SLOW LEAKING HOLDING FAILING]	which ranks differ; default: 17 23 5 41
 build=$(cd "$1" && pwd) || exit 2
 dir=$build/run/ranks
 results=${RESULTS:-$dir/results}
@@ -33,7 +33,7 @@ while [ $rank -lt 64 ]; do
 	"$fails") way=fails ;;
 	*) way=alike ;;
 	esac
-	# another one fails later, but sooner after its start
+	# another one fails later, but sooner after its own start
 	if [ $rank = 63 ]; then
 		wait
 		record $rank fails 4 &
@@ -45,7 +45,7 @@ while [ $rank -lt 64 ]; do
 done
 wait
 
-# judge NAME BEGIN COMMAND...: a line begins so, and the command is fast
+# judge NAME BEGIN COMMAND...: the output must have a line that begins with BEGIN, in time
 judge() {
 	name=$1 column=$2 why=
 	shift 2

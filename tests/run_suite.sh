@@ -1,14 +1,14 @@
 #!/bin/sh
-# Runs one suite of `make check` and prints how long it took. Suites run beside each other: each
-# gets a /dev/shm of its own, so that no suite adopts the rings of another. The recordings of
-# tests/data are read-only for it, also for root: a test that writes there fails.
-#   run_suite.sh NAME COMMAND... | run_suite.sh --beside: can suites run beside each other here?
+# Runs one suite of `make check` and prints how long it took. Suites run at the same time. Each gets a /dev/shm of its
+# own, so that no suite adopts the rings of another. The recordings of tests/data are read-only for it, also for root:
+# a test that writes there fails.
+#   run_suite.sh NAME COMMAND... | run_suite.sh --beside: can suites run at the same time here?
 TEST_DATA=$(cd "$(dirname "$0")/data" && pwd)
 export TEST_DATA
 own_shm='mount -t tmpfs -o mode=1777 shm /dev/shm || exit
 mount --bind "$TEST_DATA" "$TEST_DATA" && mount -o remount,bind,ro "$TEST_DATA"
 exec "$@"'
-# as this user: a suite without root must stay one without root
+# as this user, because a suite without root must stay without root
 own() {
 	if [ "$(id -u)" = 0 ]; then
 		unshare --mount sh -c "$own_shm" own "$@"

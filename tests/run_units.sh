@@ -1,6 +1,5 @@
 #!/bin/sh
-# Runs each unit test program; a test inside one that skips itself is a result of its own.
-# run_units.sh BUILD
+# Runs each unit test program. A test inside one that skips itself is a result of its own. run_units.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 work=$build/run/units
@@ -8,8 +7,7 @@ mkdir -p "$work"
 results=${RESULTS:-$work/results}
 failed=0
 
-# skips FILE: "NAME reason" of each test that cmocka says was skipped; the reason is what it printed
-# last
+# skips FILE: "NAME reason" of each test that cmocka lists as skipped; its last line of output is the reason
 skips() {
 	awk '/^skipped: / { reason = substr($0, 10) }
 		/^\[ *RUN *\]/ { reason = "no reason given" }

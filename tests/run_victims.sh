@@ -1,8 +1,7 @@
 #!/bin/sh
-# Runs each victim twice, bare and recorded, and compares: stdout, stderr, exit status; then judges
-# the recordings by the victim's own claims.  run_victims.sh BUILD [NAME...]   (FULL=1: the full
-# counts of tests/victims/runs; light, or STACKS=all: with stacks on
-# every memory event and with details, which must change nothing)
+# Runs each victim twice, bare and recorded, and compares stdout, stderr and exit status. Then checks the recordings
+# against the victim's own claims.  run_victims.sh BUILD [NAME...]   (FULL=1: the full counts of tests/victims/runs;
+# light, or STACKS=all: with stacks on every memory event and with details, which must not change the results)
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 shift
@@ -43,7 +42,7 @@ run() {
 	echo $? >"$suffix.status")
 }
 
-# judge NAME DIR: `why` is empty when bare and recorded are alike and all claims hold
+# judge NAME DIR: leaves `why` empty when bare and recorded runs are alike and all claims hold
 judge() {
 	why=
 	rm -f "$2/verdict"
@@ -77,7 +76,7 @@ for name in "$@"; do
 	limit=${limit:-480}
 	[ "$mode" != not_here ] || continue
 	fake=LD_LIBRARY_PATH=$build/fake
-	# with stacks its allocator tells more as well, where it could be built
+	# with stacks also allocator details, where their library could be built
 	[ -z "$STACKS" ] || [ ! -e "$build/fake/torch-2.11/version.py" ] ||
 		fake=LD_LIBRARY_PATH=$build/fake/torch-2.11/lib:$build/fake
 	[ "$mode" != no_fake ] || fake=LD_LIBRARY_PATH=
@@ -86,7 +85,7 @@ for name in "$@"; do
 		say skip "$name" "no mount namespace of our own here"
 		continue
 	fi
-	# settings of ours mean nothing to the bare run, those of the fake driver do
+	# the recorder's settings have no effect on the bare run, those of the fake driver do
 	run "$name" "$dir" bare "$fake" $environment
 	case $(cat "$dir/bare.status") in
 	77)
@@ -98,9 +97,8 @@ for name in "$@"; do
 		continue
 		;;
 	esac
-	# a machine busy with other things may give the recorder no processor for long: what it then
-	# loses it counts and says, and the victim gets two more chances; every other difference
-	# fails at once
+	# a busy machine may give the recorder no processor for long. The recorder then loses events and counts them,
+	# and the victim gets two more attempts. Every other difference fails at once.
 	for _ in 1 2 3; do
 		rm -f "$dir"/*.gpr "$dir/claims"
 		run "$name" "$dir" recorded "$fake" LD_PRELOAD="$build/libgpuprof.so" \

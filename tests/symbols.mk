@@ -46,7 +46,7 @@ $(SYMBOLS)/libplaces_linked.so: $(PLACES_SRC)
 	$(Q)objcopy --only-keep-debug $@.whole $@.debug
 	$(Q)strip --strip-all -o $@ $@.whole
 	$(Q)objcopy --add-gnu-debuglink=$@.debug $@
-# beside it a debug file with another checksum
+# a debug file with another checksum beside it
 $(SYMBOLS)/other/libplaces_linked.so: $(SYMBOLS)/libplaces_linked.so
 	@mkdir -p $(@D)
 	$(Q)cp $<.debug $@.debug && echo >>$@.debug
@@ -57,7 +57,7 @@ $(SYMBOLS)/debug/made: $(SYMBOLS)/libplaces.so
 	$(SAY_GEN)id=$$(readelf -n $< | sed -n 's/.*Build ID: //p') && folder=$(@D)/.build-id/$$(echo $$id | cut -c 1-2) && mkdir -p $$folder && \
 	objcopy --only-keep-debug $< $$folder/$$(echo $$id | cut -c 3-).debug
 	@touch $@
-# the debug file of another build under this one's id
+# the debug file of another build under this library's id
 $(SYMBOLS)/wrong/made: $(SYMBOLS)/libplaces.so $(SYMBOLS)/libplaces_rebuilt.so
 	@rm -rf $(@D)
 	$(SAY_GEN)id=$$(readelf -n $< | sed -n 's/.*Build ID: //p') && folder=$(@D)/.build-id/$$(echo $$id | cut -c 1-2) && mkdir -p $$folder && \

@@ -1,5 +1,4 @@
-# Types LINE and <TAB> into a zsh in a terminal: press_tab.zsh LINE EXPECTED. Ends with 0 when
-# EXPECTED appears.
+# Types LINE and <TAB> into a zsh in a terminal: press_tab.zsh LINE EXPECTED. Exits with 0 when EXPECTED appears.
 zmodload zsh/zpty
 zpty shell zsh -f -i
 zpty -w shell 'autoload -Uz compinit; compinit -u -D; PS1="ready"ready'

@@ -1,4 +1,4 @@
-/* A client program, built with what `make install` copied: prints the peak in bytes. */
+/* A client program, built against the files of `make install`: prints the peak in bytes. */
 #include <inttypes.h>
 #include <stdio.h>
 

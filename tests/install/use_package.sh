@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs on a fresh machine, in a directory with a package: installs it and uses what it holds. The
-# first command that fails ends it.
+# Runs on a fresh machine, in a directory with a package: installs it and uses its contents. The first command that
+# fails ends the script.
 #   use_package.sh deb | wheel | portable_wheel
 set -ex
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
@@ -22,7 +22,7 @@ use_manual() {
 	man -P cat gpuprof-leaks | grep 'gpuprof-leaks - find memory that grows'
 }
 
-# use_completion: as bash loads it at the first <TAB>, and as zsh answers in a terminal
+# use_completion: bash loads it at the first <TAB>, and zsh completes in a terminal
 use_completion() {
 	bash -c '. /usr/share/bash-completion/bash_completion; _completion_loader gpuprof
 		COMP_WORDS=(gpuprof "") COMP_CWORD=1; _gpuprof; echo "${COMPREPLY[@]}"' >words

@@ -1,6 +1,6 @@
 """Runs a command under a seccomp filter like that of Docker and Podman for a container without capabilities.
 
-Calls that their default profiles refuse to it fail with EPERM, clone3 with ENOSYS: container_filter.py COMMAND...
+Calls that their default profiles forbid fail with EPERM, clone3 with ENOSYS: container_filter.py COMMAND...
 """
 import ctypes
 import os
@@ -40,5 +40,5 @@ if __name__ == "__main__":
     program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", steps, ctypes.addressof(keep)))
     if platform.machine() != "x86_64" or libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or \
             libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0) != 0:
-        sys.exit(77)  # none here
+        sys.exit(77)  # not on this processor
     os.execvp(sys.argv[1], sys.argv[1:])

@@ -1,4 +1,4 @@
-/* A library that calls back; ROOM makes its frame larger and moves nothing in its code. */
+/* A library that calls back. ROOM makes its frame larger and does not move its code. */
 void native_callee(void (*leaf)(void *), void *context);
 
 void native_callee(void (*leaf)(void *), void *context)

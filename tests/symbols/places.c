@@ -1,6 +1,6 @@
 /*
- * Calls whose places the compiler itself tells: each hands over its line and the functions that it
- * stands in, innermost first. Built with debug information, without, stripped, split and rebuilt.
+ * Calls whose places the compiler itself reports: each passes its line and the functions that
+ * contain it, innermost first. Built with debug information, without, stripped, split and rebuilt.
  */
 #include "places.h"
 
@@ -39,7 +39,7 @@ static __attribute__((noreturn, noinline)) void last(place_function *tell)
 	__builtin_unreachable();
 }
 
-/* what follows its last call is the next function: a return address there is not ours */
+/* the next function follows its last call directly, so a return address there is outside of it */
 __attribute__((noinline)) void places_never_returns(place_function *tell)
 {
 	HERE("places_never_returns");

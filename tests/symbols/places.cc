@@ -1,5 +1,5 @@
-// The same for C++: namespaces, templates, a method, a constructor and a lambda. Names in
-// `functions` are parted by bars here, as C++ names hold blanks.
+// The same for C++: namespaces, templates, a method, a constructor and a lambda. Bars separate the names in
+// `functions`, because C++ names contain blanks.
 extern "C" {
 #include "places.h"
 }

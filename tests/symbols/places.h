@@ -1,8 +1,8 @@
-/* What a library of places and its test agree on. */
+/* Shared by a library of places and its test. */
 #ifndef PLACES_H
 #define PLACES_H
 
-/* Called from `line` in `functions`, innermost first, parted by spaces. */
+/* Called from `line` in `functions`, innermost first, separated by spaces. */
 typedef void place_function(int line, const char *functions);
 
 void places_run(place_function *tell);
