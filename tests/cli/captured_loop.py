@@ -1,10 +1,10 @@
-"""200 turns of a loop on the fake driver, of which the middle hundred is captured.
+"""200 turns of a loop on the fake driver. Only the middle hundred is captured.
 
 captured_loop.py queue | leak | steady
 steady: until it is killed, captured from the start, with a pause after each turn, so that a busy
 machine loses no event of it
-queue: the loss of each turn is kept for 90 turns, so that as many go as come
-leak: for good
+queue: keeps the loss of each turn for 90 turns, so that allocations and frees are equal
+leak: keeps it forever
 """
 import collections
 import ctypes
@@ -33,7 +33,7 @@ def turn():
     return blocks.allocate(0, 512)
 
 
-signal.alarm(200)  # whatever becomes of the test
+signal.alarm(200)  # ends also when the test fails
 losses = collections.deque()
 for number in itertools.count(200) if sys.argv[1] == "steady" else range(200):
     if number == 50:

@@ -1,6 +1,6 @@
-"""Each pair of recordings, both ways: changes add up, signs turn.
+"""Checks each pair of recordings, both ways: changes add up, and the reverse has opposite signs.
 
-No recording differs from itself.
+A recording must not differ from itself.
 
 diff_adds_up.py RECORDING...
 """

@@ -1,4 +1,4 @@
-"""What is captured of jobs whose memory and launches are known. drive_capture.py WHAT"""
+"""Tests what is captured of jobs whose memory and launches are known. drive_capture.py WHAT"""
 import glob
 import json
 import os
@@ -88,12 +88,12 @@ def say(job, *orders):
 
 
 def pid_of(job):
-    """Of the job itself: what gpuprof started."""
+    """The pid of the job itself, a child of gpuprof."""
     return open("/proc/%d/task/%d/children" % (job.pid, job.pid)).read().split()[0]
 
 
 def ctl(job, word):
-    """What it records then."""
+    """What the recorder captures at this moment."""
     answer = subprocess.run(["gpuprof", "ctl", "--json", pid_of(job), word], stdout=-1, text=True)
     return json.loads(answer.stdout)[0]["level"]
 
@@ -115,7 +115,7 @@ def events(name, kind):
 
 
 def spans(name):
-    """What opened and closed each, the launches in it; how many are in none."""
+    """What opened and closed each span, its launches, and the launches outside of all."""
     captured = info(name)["captured"]
     at = [e["at_ns"] for e in events(name, "launch")]
     inside = [[t for t in at if s["from_ns"] <= t <= (s["to_ns"] or t)] for s in captured["kept"]]
@@ -135,7 +135,7 @@ def print_spans(name):
 
 
 def state(job):
-    """Of the first device: its segments' blocks and what else is there, as a snapshot has them."""
+    """State of the first device as in a snapshot: its segments' blocks and other memory."""
     answer = subprocess.run(["gpuprof", "snapshot", "--json", pid_of(job)], stdout=-1, text=True)
     device = json.loads(answer.stdout)["devices"][0]
     base = min(int(s["address"], 16) for s in device["segments"])
@@ -155,7 +155,7 @@ def rounded(size):
 
 
 def late():
-    """What was made before the start is known then as in a twin that captures all."""
+    """After a late start, older memory is reported as in a twin that captures all."""
     orders = [
         "allocate 1000",
         "allocate 3000000",
@@ -213,7 +213,7 @@ def late():
 
 
 def profiler():
-    """As the job says it, twice where twice was asked for; `ctl` beside that."""
+    """By the job's own calls, two spans where two were requested; `ctl` beside that."""
     job = start("api.gpr", "--capture-range=cudaProfilerApi", "--capture-range-end=outside:2")
     say(
         job,
@@ -248,7 +248,7 @@ def has_closed(name):
 
 
 def clock():
-    """The clock opens and closes; a thread that launches without rest does so in between alone."""
+    """The clock opens and closes; a busy thread's launches are captured only in between."""
     job = start("clock.gpr", "--delay=300ms", "--duration=0.2")
     say(job, "allocate 4096", "work 1")
     while not has_closed("clock.gpr"):
@@ -263,13 +263,13 @@ def clock():
         kept["opened_by"],
         kept["closed_by"],
         "at least 0.2 s" if captured["ns"] >= 200000000 else captured,
-        # one that was on its way when the clock struck may count as after it
+        # a launch that ran at the end of the time may count as later
         "no launch elsewhere" if outside <= 1 else (inside, outside),
     )
 
 
 def order(job, word):
-    """Its answer, whose number is another each time."""
+    """Its answer, without the number, which changes."""
     pid = pid_of(job)
     answer = subprocess.run(
         ["gpuprof", "ctl", pid, word], stderr=subprocess.STDOUT, stdout=-1, text=True
@@ -278,7 +278,7 @@ def order(job, word):
 
 
 def await_end(job):
-    """Of its recording: its rings are gone then."""
+    """Waits for the end of its recording: its rings are gone then."""
     while glob.glob("gpuprof-ring-*"):
         assert job.poll() is None
 
@@ -299,7 +299,7 @@ def print_end(name):
 
 
 def ended():
-    """The recording ends with the last span, whole, and the job goes on without it."""
+    """The recording ends complete with the last span, and the job continues without it."""
     job = start("stop.gpr", "-c", "cudaProfilerApi", "--capture-range-end=stop")
     say(job, "allocate 512", "launch 2", "profiler 1", "launch 3", "allocate 600", "profiler 0")
     await_end(job)
@@ -331,14 +331,14 @@ def ended():
     print(end(job))
     for name in sorted(glob.glob("again*")):
         print_end(name)
-    # by the clock, while a thread launches without rest
+    # by the clock, while a thread launches without a pause
     job = start("clock.gpr", "--duration=0.2", "--capture-range-end=stop")
     say(job, "allocate 4096", "work 1")
     await_end(job)
     say(job, "rest 1", "allocate 4096")
     print(end(job))
     print_end("clock.gpr")
-    # killed before the recorder could do anything about it
+    # killed before the recorder could react
     job = start("killed.gpr", "-c", "cudaProfilerApi", "--capture-range-end=stop")
     say(job, "allocate 512", "profiler 1", "launch 3")
     job.stdin.write("killed 1\n")
@@ -354,7 +354,7 @@ def ended():
 
 
 def silent():
-    """Why a process does not record: each has its reason."""
+    """Checks the reason why a process does not record."""
 
     def say_of(pid, *words):
         answer = subprocess.run(["gpuprof", *words], stderr=subprocess.STDOUT, stdout=-1, text=True)
@@ -371,7 +371,7 @@ def silent():
     early.stdout.readline()
     order(early, "start")
     early.communicate()
-    while True:  # of a number that no ended process left rings of: they would be told instead
+    while True:  # a number without rings of an ended process, which would be listed instead
         bare = subprocess.Popen([sys.executable, "-c", waiting], stdin=-1, stdout=-1)
         bare.stdout.readline()
         if not glob.glob(f"/dev/shm/gpuprof-ring-*-{bare.pid}-*"):
@@ -389,7 +389,7 @@ def silent():
     os.environ["GPUPROF_RING_DIR"] = os.getcwd() + "/rings"
     print(ctl(job, "stop"))
     process = os.pidfd_open(int(pid))
-    job.kill()  # nobody adopts what the job leaves
+    job.kill()  # gpuprof cannot adopt what the job leaves
     os.kill(int(pid), signal.SIGKILL)
     select.select([process], [], [])  # all its threads have ended
     say_of(pid, "ctl", pid, "start")
@@ -404,9 +404,9 @@ assert ctypes.CDLL(None).prctl(4, 1, 0, 0, 0) == 0  # /proc/PID is the user's ag
 
 
 def stranger():
-    """Of another user: whose it is, and where its rings lie where it has any."""
-    if os.geteuid() != 0:  # no job of another user's to be had: what is always there is root's
-        owner = pwd.getpwuid(os.stat("/proc/1").st_uid).pw_name  # nobody in a namespace of users
+    """Another user's process: its owner is named, and the place of its rings if any."""
+    if os.geteuid() != 0:  # no other user's job: root's always exists
+        owner = pwd.getpwuid(os.stat("/proc/1").st_uid).pw_name  # `nobody` in a user namespace
         for word in ("ctl", "snapshot"):
             answer = subprocess.run(["gpuprof", word, "1"], stderr=-1, text=True).stderr
             print("named" if "it is user '%s's" % owner in answer else answer)

@@ -55,7 +55,7 @@ def status(of):
 
 
 def signals():
-    """What is sent to run alone reaches the job, once each."""
+    """A signal to run alone reaches the job once."""
     process = run(CAUGHT, "-o", "s.gpr", stdout=subprocess.PIPE)
     print(process.stdout.readline(), end="")
     for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGHUP, signal.SIGUSR2, signal.SIGTERM):
@@ -65,7 +65,7 @@ def signals():
 
 
 def terminal():
-    """Ctrl-C reaches the whole group by itself: the job gets it once, not twice."""
+    """The terminal sends Ctrl-C to the whole group: the job must get it once, not twice."""
     pid, end = pty.fork()
     if pid == 0:
         os.execvp(
@@ -87,7 +87,7 @@ def terminal():
         os.kill(pid, signal.SIGTERM)
         text += hear(b"SIGTERM")
         print(text.count(b"SIGINT"), text.count(b"SIGUSR1"), text.count(b"SIGTERM"))
-        # while the terminal is there: its end would be one more signal
+        # while the terminal is there: its end would be another signal
         print(status(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
 
 
@@ -103,7 +103,7 @@ def code_frees():
 
 
 def killed():
-    """The job of a killed run goes on and is recorded; the next run removes the list."""
+    """The job of a killed run continues and is recorded; the next run removes the list."""
     os.mkdir("lists")
     os.environ["TMPDIR"] = os.path.abspath("lists")
     process = run(SURVIVES, "-o", "k.gpr", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -117,13 +117,13 @@ def killed():
     print(len(glob.glob("lists/*")), "list, of the run that lives")
     process.stdin.write("\n")
     process.stdin.close()
-    print(process.stdout.read(), end="")  # to its end: the job has ended
+    print(process.stdout.read(), end="")  # reads to the end: the job has ended
     print("other", other.communicate("\n")[0], end="")
     print(len(glob.glob("lists/*")), "lists")
 
 
 def naming():
-    """A signal while names are looked up ends that, and changes nothing else."""
+    """A signal during the look-up of names ends only the look-up."""
     os.mkfifo("stuck")
     build = os.environ["BUILD"]
     os.environ.update(HURRY_STUCK="stuck", LD_PRELOAD=build + "/fake/hurry.so")
@@ -138,7 +138,7 @@ def naming():
 
 
 def twice():
-    """A signal that comes when the job has ended, as from `timeout`, costs no summary; two do."""
+    """One signal after the job's end, as from `timeout`, keeps the summary; two lose it."""
     os.environ["LD_PRELOAD"] = os.environ["BUILD"] + "/fake/hurry.so"
     killed = ALLOCATE + "os.kill(os.getpid(), signal.SIGKILL)"
     names = {number.value: number.name for number in signal.Signals}

@@ -1,4 +1,4 @@
-"""`gpuprof snapshot` of jobs whose memory is known to the byte. drive_snapshot.py WHAT"""
+"""Tests `gpuprof snapshot` on jobs whose memory is known to the byte. drive_snapshot.py WHAT"""
 import concurrent.futures
 import json
 import os
@@ -64,7 +64,7 @@ def say(job, order):
 
 
 def pid_of(job):
-    """Of the job itself: what gpuprof started."""
+    """The pid of the job itself, a child of gpuprof."""
     children = open("/proc/%d/task/%d/children" % (job.pid, job.pid)).read().split()
     return children[0]
 
@@ -76,7 +76,7 @@ def ask(pid, *options):
 
 
 def state_of(answer):
-    """Of the first device: blocks handed out, their bytes, the framework's, those of others."""
+    """Of the first device: live blocks, their bytes, the framework's bytes, those of others."""
     device = json.loads(answer.stdout)["devices"][0]
     sizes = [
         b["bytes"] for s in device["segments"] for b in s["blocks"] if b["state"] == "allocated"
@@ -100,7 +100,7 @@ def rounded(size):
 
 
 def known():
-    """After each order exactly what it leaves is shown, and the job says what it says alone."""
+    """Each order changes the report by exactly its memory; the job's output is unchanged."""
     job, bare = (start([sys.executable, "-c", JOB], record) for record in (True, False))
     held, outside = [], 0
     for order in ORDERS:
@@ -159,7 +159,7 @@ def report():
 
 
 def code():
-    """A job without PyTorch: its code by bytes, asked of the process that started it, too."""
+    """A job without PyTorch: its code by bytes, also by the pid of its parent process."""
     job = start([sys.executable, "-c", JOB], env={**os.environ, "GPUPROF_STACKS": "all"})
     say(job, "outside 9437184")
     say(job, "outside 1048576")
@@ -178,7 +178,7 @@ def code():
 
 
 def growing():
-    """Whether a group grows is in the steps until now."""
+    """The growth of a group uses the steps until now."""
     here = os.path.dirname(os.path.abspath(__file__))
     steps = (
         "import runpy, sys; sys.path[0] = %r; sys.argv[1:] = ['60']; "
@@ -200,7 +200,7 @@ def growing():
 
 
 def storm():
-    """A hundred, five at once, while a thread of the job allocates and frees without a pause."""
+    """A hundred snapshots, five at once, while a thread allocates and frees without a pause."""
     job, bare = (start([sys.executable, "-c", JOB], record) for record in (True, False))
     said = [
         [say(process, order) for order in ("allocate 5000000", "work 1")] for process in (job, bare)
@@ -209,7 +209,7 @@ def storm():
     with concurrent.futures.ThreadPoolExecutor(5) as pool:
         answers = list(pool.map(lambda _: ask(pid, "--json"), range(100)))
     states = [state_of(a) for a in answers if a.returncode == 0]
-    # what is held all the time, and some of what comes and goes
+    # the constant memory, and some of the changing memory
     sums = [sum(rounded(1000 * k) for k in range(1, n + 1)) for n in range(50)]
     tails = [sums[-1] - part for part in sums]
     good = [s for s in states if s[1] - rounded(5000000) in sums + tails]
@@ -228,12 +228,12 @@ def storm():
 
 
 def ended():
-    """By SIGKILL: its rings lie there, nobody answers."""
+    """Kills the job by SIGKILL: its rings stay, and no process answers."""
     job = start([sys.executable, "-c", JOB])
     say(job, ORDERS[0])
     pid = int(pid_of(job))
     process = os.pidfd_open(pid)
-    os.kill(job.pid, signal.SIGKILL)  # who would adopt them
+    os.kill(job.pid, signal.SIGKILL)  # gpuprof would adopt them
     os.kill(pid, signal.SIGKILL)
     job.wait()
     select.select([process], [], [])  # all its threads have ended
@@ -242,7 +242,7 @@ def ended():
 
 
 def threads_run(pid):
-    """A signal that stops a process is on its way to each of its threads."""
+    """A signal that stops a process takes time to reach each of its threads."""
     states = [
         open(f"/proc/{pid}/task/{t}/stat").read().rsplit(")")[1][1]
         for t in os.listdir(f"/proc/{pid}/task")
@@ -265,7 +265,7 @@ def stopped():
 
 
 def refused():
-    """What cannot be written is said before the job is asked, which would be marked."""
+    """An invalid output is an error before the request, which leaves a mark in the job."""
     job = start([sys.executable, "-c", JOB])
     say(job, "allocate 1000")
     open("old", "w").write("old")
@@ -295,14 +295,14 @@ def refused():
 
 
 def nobody():
-    """Processes that do not record, are not there, are another user's."""
+    """Processes that do not record, do not exist, or belong to another user."""
     for pid in (os.getpid(), 2**22 + 1):
         answer = ask(pid)
         print(answer.returncode, answer.stderr.replace(str(pid), "PID"))
 
 
 def off():
-    """Recording was never started: the answer says that nothing is in it."""
+    """Recording was never started: the answer reports that it is empty."""
     job = start([sys.executable, "-c", JOB], env={**os.environ, "GPUPROF_START": "off"})
     say(job, ORDERS[0])
     pid = pid_of(job)

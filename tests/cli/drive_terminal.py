@@ -1,8 +1,8 @@
 """Runs a command on a terminal of its own: drive_terminal.py COLUMNS ROWS COMMAND [ARGUMENT...].
 
-Prints what the command wrote there, with escape sequences as \\e, then "? STATUS". The terminal's
-input is KEYS. Our own end of it stays open until the command has ended: at the last close the
-system may drop what was not read. What the command wrote may arrive after its end, so END is
+Prints the command's output there, with escape sequences as \\e, then "? STATUS". The terminal's
+input is KEYS. This end of the terminal stays open until the command has ended, because the system
+may drop unread output at the last close. Output may arrive after the command's end, so END is
 written behind it."""
 import fcntl
 import os

@@ -1,11 +1,11 @@
-"""end_writing.py SIGNAL COMMAND...: starts COMMAND, which writes to a file that it makes in this
-directory, sends SIGNAL as soon as a new name appears, and says how the command ended."""
+"""end_writing.py SIGNAL COMMAND...: starts COMMAND, which writes to a new file in this directory.
+Sends SIGNAL as soon as a new name appears, and prints how the command ended."""
 import os
 import signal
 import subprocess
 import sys
 
-# ignored in the background of a shell
+# a shell ignores it in the background
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 before = set(os.listdir())
 command = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL)

@@ -5,7 +5,7 @@ cuda = ctypes.CDLL("libcuda.so.1")
 
 
 class Table(ctypes.Structure):
-    """struct fake_c10, as far as it is used"""
+    """struct fake_c10, up to the last field used"""
     _fields_ = [("expandable", ctypes.c_void_p),
                 ("allocate", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)),
                 ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p))]

@@ -1,5 +1,5 @@
-# What `gpuprof frag --json` says must hold of any recording: sums, tiles, ranks.
-# 	frag_adds_up.py FILE...
+# Checks `gpuprof frag --json` on any recording: sums, tiles, ranks.
+#	frag_adds_up.py FILE...
 import json
 import subprocess
 import sys

@@ -1,7 +1,7 @@
-"""A job whose request fails between gaps: held_beside_gap.py HELD ASKED PIECES.
+"""A job whose request fails between gaps: held_beside_gap.py HELD REQUESTED PIECES.
 
-Freeing one block of HELD MiB would serve ASKED. Every second one
-of PIECES blocks of 5 MiB is free."""
+Freeing one block of HELD MiB would serve REQUESTED. Of PIECES
+blocks of 5 MiB, every second one is free."""
 import ctypes
 import sys
 
@@ -10,7 +10,7 @@ ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)
 RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-class Allocator(ctypes.Structure):  # the beginning of tests/fake/fake_c10.h
+class Allocator(ctypes.Structure):  # the first fields of tests/fake/fake_c10.h
     _fields_ = [
         ("use_expandable_segments", ctypes.c_void_p),
         ("allocate", ALLOCATE),

@@ -1,12 +1,12 @@
-"""`gpuprof idle --json` against a count of its own, from the events as `gpuprof dump --bare
---json` prints them.
+"""Compares `gpuprof idle --json` with a separate count, from the events of `gpuprof dump --bare
+--json`.
 
 idle_adds_up.py RECORDING...
 
-What lives is kept here by address alone, uses are found by looking through all of it, and the peak
-is where the framework's blocks (else the driver's memory) are most: nothing is taken over from the
-program but the events. A recording may have one device, no flight recorder's gaps and no memory
-that is mapped."""
+It keeps live memory by address alone, and finds uses by a search through all of it. The peak is
+where the framework's blocks (else the driver's memory) are most. It takes only the events from
+the program. A recording must have one device, and neither gaps of a flight recorder nor mapped
+memory."""
 import bisect
 import json
 import subprocess
@@ -35,7 +35,7 @@ class Life:
 
 
 class Job:
-    """All that was allocated, with its uses as launches by then."""
+    """All allocations, with their uses as the number of earlier launches."""
 
     def __init__(self, path):
         self.live, self.lives, self.launches, self.number = {}, [], 0, 0
@@ -263,7 +263,7 @@ def judge_waste(path, job, report, least):
     for pattern, fewest in (
         ("churn", CHURN),
         ("pinned", PINNED),
-    ):  # by stack, those that are a pattern
+    ):  # by stack, those with a pattern
         if pattern in told and (
             told[pattern]["count"] < fewest or told[pattern]["bytes"] > counted[pattern]["bytes"]
         ):

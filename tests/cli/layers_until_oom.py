@@ -1,7 +1,7 @@
-"""Keeps memory each turn of a loop: layers_until_oom.py WHERE. 100 MiB a turn until none is left:
-forward: turns are layers, one fails. backward: the backward pass behind them fails. steps: each
-turn has a backward pass, so its memory is a leak. 10 MiB a turn, 60 turns: served: a leak of a
-server. trained: a backward pass frees it, and allocates on. kept: a backward pass follows that
+"""Keeps memory in each turn of a loop: layers_until_oom.py WHERE. 100 MiB a turn until memory is
+full: forward: turns are layers, one fails. backward: the backward pass after them fails. steps:
+each turn has a backward pass, so its memory is a leak. 10 MiB a turn, 60 turns: served: a server's
+leak. trained: a backward pass frees it, then allocations go on. kept: a backward pass follows but
 does not free it, so it is a leak.
 """
 import os

@@ -1,8 +1,8 @@
 """Trains on two GPUs of the fake driver.
 Each step keeps 4096 bytes of the first and a page of pinned memory.
 leak_on_one_gpu.py STEPS [BYTES]
-BYTES: of the driver, beside the framework's
-EVERY: in the environment; each so many-th step keeps, 1 by default
+BYTES: also from the driver, beside the framework
+EVERY: an environment variable; only each EVERY-th step keeps memory, default 1
 """
 import ctypes
 import os

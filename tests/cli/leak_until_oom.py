@@ -1,4 +1,4 @@
-"""A job that keeps 64 MiB of the driver each step until it refuses them: leak_until_oom.py."""
+"""Keeps 64 MiB of driver memory each step until a request fails: leak_until_oom.py."""
 import ctypes
 cuda = ctypes.CDLL("libcuda.so.1")
 p = ctypes.c_void_p()

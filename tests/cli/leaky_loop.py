@@ -1,9 +1,9 @@
 """A training loop on the fake driver that warms up, fills a cache and evaluates.
 Each step keeps 512 bytes (or BYTES) and a stream.
 leaky_loop.py STEPS [BYTES [deep | filling | three]]
-deep: the bytes are kept by a function that calls itself to another depth each time
-filling: by a cache, for each of STEPS keys once, which are drawn at random
-three: by three lines
+deep: a function that calls itself, each time to another depth, keeps the bytes
+filling: a cache keeps them, once for each of STEPS random keys
+three: three lines keep them
 """
 import ctypes
 import random

@@ -1,4 +1,4 @@
-"""Allocates 100 times and leaves by _exit: the recording may still be waited for."""
+"""Allocates 100 times and leaves by _exit, while the recorder may still open the recording."""
 import ctypes
 import os
 

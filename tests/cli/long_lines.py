@@ -1,7 +1,7 @@
-"""Prints the lines that are wider than a terminal of 80 columns, of the reports and the help of
-each command.
+"""Prints the lines of each command's reports and help that are wider than a terminal of 80
+columns.
 
-`next:` is a command to be copied, and a path may be longer than the line: the terminal breaks them.
+`next:` is a command to copy, and a path may be longer than the line, so the terminal breaks them.
 """
 import os
 import re
@@ -25,7 +25,7 @@ def width(line):
 
 
 def judge(words):
-    """Whether the command printed lines, and all of them fit."""
+    """True if the command printed lines, and all of them fit."""
     shown = subprocess.run(
         [sys.executable, "-B", TERMINAL, str(COLUMNS), "50", "gpuprof", *words],
         stdout=subprocess.PIPE,

@@ -1,7 +1,7 @@
 """
-A job that the driver refuses memory, under the preload. meet_oom.py look: reads its own recording
-at once, while the disk is slow; meet_oom.py die: asks again, as frameworks do, and is killed;
-meet_oom.py late: the same in a thread whose ring finds no room in the place of the others.
+A job under the preload whose request to the driver fails. meet_oom.py look: reads its own recording
+at once, while the disk is slow. meet_oom.py die: repeats the request, as frameworks do, and is
+killed. meet_oom.py late: the same in a thread whose ring does not fit beside the others.
 """
 import ctypes
 import json

@@ -1,9 +1,9 @@
 """Runs every command that a report's `next:` line prints, over all recordings of tests/data.
 
 next_answers.py DATA
-Each must end with 0 and answer: its first line behind the headline is no "no ...". Where memory ran
-out, every report leads to `oom` (but `oom` itself and what it leads to). Commands that record are
-not run. Prints what is wrong, then how many were run.
+Each must exit with 0 and answer: its first line after the headline must not be "no ...". Where
+memory ran out, every report leads to `oom` (except `oom` itself and its next commands). Commands
+that record are not run. Prints errors, then how many were run.
 """
 import concurrent.futures
 import json
@@ -37,7 +37,7 @@ LEADS_ON = ("oom", "frag --map", "verify", "run")
 
 
 def run(words):
-    """Exit status, and what it printed or, with -o FILE, wrote."""
+    """Exit status, and its output on stdout or, with -o FILE, in the file."""
     with tempfile.TemporaryDirectory(dir=".") as directory:
         done = subprocess.run(["gpuprof", *words], capture_output=True, text=True, cwd=directory)
         for name in os.listdir(directory):
@@ -52,10 +52,10 @@ def next_of(out):
 
 
 def answer(words):
-    """What is wrong with it; None: it answers."""
+    """The error in its answer; None if there is none."""
     code, out = run(words)
     lines = [line for line in out.splitlines() if line.strip() and not line.startswith("next: ")]
-    # `diff` tells of both sides first
+    # `diff` first names both sides
     lines = [line for line in lines if not re.search(r"[\d,]+ events?, nothing lost", line)]
     if code != 0 and not (words[0] == "diff" and code == 1):
         return f"ends with {code}"
@@ -65,7 +65,7 @@ def answer(words):
 
 
 def suggestions(data, name):
-    """Pairs of a reader and what it leads to."""
+    """Pairs of a command and the one after its `next:`."""
     path = os.path.join(data, name)
     for reader in READERS:
         _, out = run([*reader.split(), path])

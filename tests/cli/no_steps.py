@@ -1,7 +1,7 @@
-"""What repeats nothing, on the fake driver.
+"""Jobs without a repetition, on the fake driver.
 
 no_steps.py sizes | part
-sizes: 100,000 allocations, none of a size of another
+sizes: 100,000 allocations, each of a different size
 part: random kernels, of which a third is captured
 """
 import ctypes

@@ -1,4 +1,4 @@
-# names of format 1.8 and older: no damage, and only names replace them
+# names of format 1.8 and older: no damage, and new names replace only them
 cp $DATA/old/names.gpr a.gpr
 chmod u+w a.gpr
 gpuprof info a.gpr | grep -i 'stacks'

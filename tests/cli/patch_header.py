@@ -1,5 +1,5 @@
-"""patch_header.py OFFSET TEXT < RECORDING > CHANGED: TEXT over the file header at OFFSET, with
-\\xNN, and its checksum made right again."""
+"""patch_header.py OFFSET TEXT < RECORDING > CHANGED: writes TEXT, with \\xNN, over the file header
+at OFFSET, and corrects its checksum."""
 import sys
 
 

@@ -1,4 +1,4 @@
-"""Groups of `gpuprof peak --json` add up to what was live, and that is the peak of `timeline
+"""Groups of `gpuprof peak --json` add up to the live bytes, and these are the peak of `timeline
 --json`: PEAK TIMELINE"""
 import json
 import sys

@@ -1,6 +1,6 @@
-"""phases_adds_up.py REPORT.json...: in each tree a range has at least what its children have, and
-all of it together is what was asked for, calls and marks too; prints how many ranges there are,
-and the sums."""
+"""phases_adds_up.py REPORT.json...: checks that a range has at least the sum of its children, and
+that all ranges add up to the requested part, also calls and marks. Prints the number of ranges, and
+the sums."""
 import json
 import sys
 

@@ -1,8 +1,8 @@
-"""phases_compared.py TOLD FRAMES: one recording's phases by ranges and by frames. The phases that
-both have come in the same order (a forward that is derived may be missing at first); what the
-optimizer allocates is the same, and backward has by frames what it has by ranges and the first
-gradient, which backward() makes before it enters the engine. Prints calls, allocated bytes and
-launches of both."""
+"""phases_compared.py TOLD FRAMES: compares one recording's phases by ranges and by frames.
+Common phases come in the same order (a derived forward may be missing at first). The optimizer
+allocates the same. By frames, backward has its part by ranges and the first gradient, which
+backward() makes before it enters the engine. Prints calls, allocated bytes and launches of
+both."""
 import json
 import sys
 

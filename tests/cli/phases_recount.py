@@ -1,7 +1,7 @@
-"""phases_recount.py REPORT DUMP...: each row of `phases --json --recorded-only` has what is counted
-here from `dump --bare --json`: ranges of a thread by its pushes and pops, the curve as the
-framework carries it in its own events. Prints how many rows there are, and the peak of what lies
-outside of any range."""
+"""phases_recount.py REPORT DUMP...: compares each row of `phases --json --recorded-only` with a
+count from `dump --bare --json`. Ranges of a thread come from its pushes and pops, the curve from
+the totals in the framework's events. Prints the number of rows, and the peak outside of all
+ranges."""
 import collections
 import json
 import sys

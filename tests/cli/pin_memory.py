@@ -1,6 +1,6 @@
 """Pins host memory on the fake driver: 3 MiB allocated in two parts, 2 MiB of its own registered.
 The peak is all of it.
-pin_memory.py [N]: then a page is pinned and released N times.
+pin_memory.py [N]: then pins and releases a page N times.
 """
 import ctypes
 import mmap

@@ -1,5 +1,5 @@
 # The ring keeps the newest events; peaks and sums are those since the start. A busy machine may
-# lose launches, but no memory event: "complete" and "lost" are keys of the recording, not the
+# lose launches, but no memory event. "complete" and "lost" are keys of the recording, not the
 # number of "lost" events.
 LD_LIBRARY_PATH=$BUILD/fake gpuprof run -q --ring 1M -o w.gpr -- $BUILD/victims/training_loop 120 5
 gpuprof info --json w.gpr |

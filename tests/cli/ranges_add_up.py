@@ -1,5 +1,5 @@
-"""Blocks by range of `gpuprof top --by range --json` are what `gpuprof phases --fold 5 --json`
-counts: TOP PHASES"""
+"""Blocks by range of `gpuprof top --by range --json` must equal the counts of `gpuprof phases
+--fold 5 --json`: TOP PHASES"""
 import collections
 import json
 import sys

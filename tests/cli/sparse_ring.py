@@ -1,5 +1,5 @@
 """sparse_ring.py NAME PID BOOT_ID BYTES: a ring file that is one hole behind its control page, and
-claims more rings than it can hold."""
+claims more rings than fit."""
 import struct
 import sys
 

@@ -1,4 +1,4 @@
-"""Which launches of a thread have a stack: the first, and every N-th after it; a line for all."""
+"""Launches of a thread with a stack: the first, and every N-th after it; one line for all."""
 import collections
 import json
 import sys

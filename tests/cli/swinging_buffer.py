@@ -1,8 +1,8 @@
-"""Steps on the fake driver, each of which replaces a buffer by one that is larger, but not always.
+"""Steps on the fake driver. Each replaces a buffer by another one, which is often larger.
 
 swinging_buffer.py STEPS [leaking] [late]
-leaking: by twice as much, and keeps 512 bytes a step, too
-late: asks the second GPU for memory when all steps are over
+leaking: by twice as much, and also keeps 512 bytes a step
+late: requests memory on the second GPU after all steps
 """
 import ctypes
 import sys

@@ -1,5 +1,5 @@
-"""take_name.py NAME COMMAND...: starts COMMAND, makes the file NAME as soon as another name
-appears in this directory, and says how the command ended."""
+"""take_name.py NAME COMMAND...: starts COMMAND, makes the file NAME as soon as another name appears
+in this directory, and prints how the command ended."""
 import os
 import subprocess
 import sys

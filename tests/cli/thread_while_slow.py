@@ -18,7 +18,7 @@ def work():
 assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
 assert allocate() == 0
 open(os.environ["SLOW_WHILE"], "w").close()
-assert allocate(1 << 60) == 2  # refused, which is written at once
+assert allocate(1 << 60) == 2  # this call fails, and its event is written at once
 thread = threading.Thread(target=work)
 thread.start()
 thread.join()

@@ -1,7 +1,7 @@
-"""Runs out of memory, with a helper between: told_apart.py own|shared|deep.
+"""Runs out of memory, with a helper function between: told_apart.py own|shared|deep.
 
-Most memory is of keep(): own: on its own line. shared: on the helper's line, as the request. deep:
-the same, through two helpers, and by two lambdas of one line, whose stacks read alike.
+keep() holds most memory. own: on its own line. shared: on the helper's line, as the request. deep:
+the same, through two helpers, and by two lambdas of one line, whose stacks look alike.
 """
 import sys
 
