@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints how many lines of each room the programs of a --coverage build ran, in all runs together. coverage.py BUILD
-PERCENT ROOM...: fails where a room (libgpuprof/read) has a lower share."""
+"""Prints how many lines of each room the programs of a --coverage build ran, in all runs together.
+coverage.py BUILD PERCENT ROOM...: fails where a room (libgpuprof/read) has a lower share."""
 import collections
 import glob
 import json

@@ -1,8 +1,8 @@
-"""Runs the commands of documents from top to bottom, twice, in one new directory: readme_twice.py BUILD DIRECTORY
-README [DOCUMENT...]
+"""Runs the commands of documents from top to bottom, twice, in one new directory:
+readme_twice.py BUILD DIRECTORY README [DOCUMENT...]
 
-It reads indented lines (`gpuprof ...`, `$ gpuprof ...`), code in tables and the session. Lines below an indented `$
-gpuprof ...` are its output and must equal it; a line `...` stands for any number of lines. Two other scripts test the
+It reads indented lines (`gpuprof ...`, `$ gpuprof ...`), code in tables and the session. Lines below an indented
+`$ gpuprof ...` are its output and must equal it; a line `...` stands for any number of lines. Other scripts test the
 rest: lint/readme_session.sh the session, tests/check_fresh.sh `make deps`. Jobs run on the fake driver. A command may
 end with another status than 0 only where STATUS allows it.
 """

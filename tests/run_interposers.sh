@@ -1,6 +1,7 @@
 #!/bin/sh
-# Another preload before and behind the recorder: the job's output, the recording and the other preload's counts must
-# all be right. run_interposers.sh BUILD
+# Another preload before and behind the recorder: the job's output, the recording and the other
+# preload's counts must all be right.
+#   run_interposers.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 dir=$build/run/interposers
 results=${RESULTS:-$dir/results}

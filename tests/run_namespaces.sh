@@ -1,6 +1,7 @@
 #!/bin/sh
-# Containers that share /dev/shm (--ipc=host) but not their pids: a recording process of another pid namespace is
-# alive, although its number may be unused here. No process may adopt its rings. run_namespaces.sh BUILD
+# Containers that share /dev/shm (--ipc=host) but not their pids: a recording process of another pid
+# namespace is alive, although its number may be unused here. No process may adopt its rings.
+#   run_namespaces.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 dir=$build/run/namespaces
 results=${RESULTS:-$dir/results}

@@ -1,7 +1,8 @@
 #!/bin/sh
-# A job in which every allocation has a new stack, until the table of stacks is full. Memory must stay within its
-# bound, each event must be recorded, and each stack must be whole or counted as left out. run_new_stacks.sh BUILD
-# (FULL=1: 10,000 a second for a minute)
+# A job in which every allocation has a new stack, until the table of stacks is full. Memory must
+# stay within its bound, each event must be recorded, and each stack must be whole or counted as
+# left out.
+#   run_new_stacks.sh BUILD (FULL=1: 10,000 a second for a minute)
 build=$(cd "$1" && pwd) || exit 2
 work=$build/run/new_stacks
 mkdir -p "$work"

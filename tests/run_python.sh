@@ -1,6 +1,8 @@
 #!/bin/sh
-# Walks Python's frames under every interpreter of this machine and compares the walk with the interpreter's own
-# frames. run_python.sh BUILD   (PYTHONS="python3.12 ...": these only; FULL=1: full counts; SCRIPT=name: one script)
+# Walks Python's frames under every interpreter of this machine and compares the walk with the
+# interpreter's own frames.
+#   run_python.sh BUILD   (PYTHONS="python3.12 ...": these only; FULL=1: full counts; SCRIPT=name:
+#   one script)
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)/python
 work=$build/run/python

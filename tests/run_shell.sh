@@ -1,6 +1,7 @@
 #!/bin/sh
 # A shell that starts many programs, preloaded, on a machine without a driver: no file, no output,
-# no failure. run_shell.sh BUILD
+# no failure.
+#   run_shell.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 dir=$build/run/shell
 results=${RESULTS:-$dir/results}

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Stacks from an unmodified Python on the fake driver to `dump`: the frames of each event must be those that Python
-# itself reports.  run_stacks.sh BUILD   (PYTHONS="python3.12 ...": these only)
+# Stacks from an unmodified Python on the fake driver to `dump`: the frames of each event must be
+# those that Python itself reports.
+#   run_stacks.sh BUILD   (PYTHONS="python3.12 ...": these only)
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)/stacks
 work=$build/run/stacks

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Sums up a file of results ("pass NAME", "fail NAME why", "skip NAME why"). Also fails for a skip that tests/skips
-# does not list, and for a suite without a result: names of results begin with the suite. run_totals.sh RESULTS
-# SUITE...
+# Sums up a file of results ("pass NAME", "fail NAME why", "skip NAME why"). Also fails for a skip
+# that tests/skips does not list, and for a suite without a result: names of results begin with the
+# suite.
+#   run_totals.sh RESULTS SUITE...
 here=$(cd "$(dirname "$0")" && pwd)
 results=$1
 [ -f "$results" ] || { echo "no results: $results"; exit 1; }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs each unit test program. A test inside one that skips itself is a result of its own. run_units.sh BUILD
+# Runs each unit test program. A test inside one that skips itself is a result of its own.
+#   run_units.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 work=$build/run/units

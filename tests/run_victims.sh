@@ -1,7 +1,9 @@
 #!/bin/sh
-# Runs each victim twice, bare and recorded, and compares stdout, stderr and exit status. Then checks the recordings
-# against the victim's own claims.  run_victims.sh BUILD [NAME...]   (FULL=1: the full counts of tests/victims/runs;
-# light, or STACKS=all: with stacks on every memory event and with details, which must not change the results)
+# Runs each victim twice, bare and recorded, and compares stdout, stderr and exit status. Then
+# checks the recordings against the victim's own claims.
+#   run_victims.sh BUILD [NAME...]   (FULL=1: the full counts of tests/victims/runs; light, or
+#   STACKS=all: with stacks on every memory event and with details, which must not change the
+#   results)
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 shift

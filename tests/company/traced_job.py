@@ -1,9 +1,9 @@
 """A Python job on the fake driver for debuggers and profilers.
 
-traced_job.py attend    prints "ready PID", works until stdin ends, and works on traced_job.py later
-faulthandler.dump_traceback_later fires while it allocates traced_job.py signal    a signal makes
-faulthandler print where it is traced_job.py segv      reads address 0: faulthandler prints the traceback,
-the job dies
+traced_job.py attend    prints "ready PID", works until stdin ends, and works on
+traced_job.py later     faulthandler.dump_traceback_later fires while it allocates
+traced_job.py signal    a signal makes faulthandler print where it is
+traced_job.py segv      reads address 0: faulthandler prints the traceback, the job dies
 """
 import ctypes
 import faulthandler

@@ -1,5 +1,5 @@
-"""Checks a snapshot pickle as a reader of PyTorch's format would read it, and against the events of `gpuprof dump
---json`:
+"""Checks a snapshot pickle as a reader of PyTorch's format would read it, and against the events
+of `gpuprof dump --json`:
 
     check_pickle.py PICKLE [EVENTS START_UNIX_NS [EXPECTED]]
 

@@ -1,8 +1,8 @@
 """Runs jobs beside other tools on a real GPU, bare and recorded: output and exit status must be the same.
 
-beside_tools.py --build BUILD --work DIRECTORY [--only STEP...] Prints one PASS, FAIL or SKIP line a claim. Each step
-has a time limit. --cuda-job, --torch-job and --probe-job WORDS run other jobs, so that the script can be tried on the
-fake driver.
+beside_tools.py --build BUILD --work DIRECTORY [--only STEP...]
+Prints one PASS, FAIL or SKIP line a claim. Each step has a time limit. --cuda-job, --torch-job and
+--probe-job WORDS run other jobs, so that the script can be tried on the fake driver.
 """
 import argparse
 import collections

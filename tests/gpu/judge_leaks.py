@@ -1,7 +1,7 @@
 """Checks the result of `gpuprof leaks` on recordings of leak_jobs.py, whose leaks are known.
 
-judge_leaks.py --gpuprof PROGRAM --source leak_jobs.py [--steps N] JOB=RECORDING... Of a job with guilty
-lines, one of them must be suspected and no other line. Of other jobs, no line may be.
+judge_leaks.py --gpuprof PROGRAM --source leak_jobs.py [--steps N] JOB=RECORDING...
+Of a job with guilty lines, one of them must be suspected and no other line. Of other jobs, no line may be.
 """
 import argparse
 import json

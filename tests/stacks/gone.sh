@@ -1,6 +1,7 @@
 #!/bin/sh
-# A recording with stored names must give the same reports when the job's libraries are gone; one without must not.
-# gone.sh BUILD, in an empty directory
+# A recording with stored names must give the same reports when the job's libraries are gone; one
+# without must not.
+#   gone.sh BUILD, in an empty directory
 build=$1
 here=$(cd "$(dirname "$0")" && pwd)
 

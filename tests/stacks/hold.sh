@@ -1,5 +1,6 @@
 #!/bin/sh
-# Records hold.py and compares the reports of `peak` and `top` with its own counts. hold.sh BUILD STACKS [STEPS]
+# Records hold.py and compares the reports of `peak` and `top` with its own counts.
+#   hold.sh BUILD STACKS [STEPS]
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH="$1/fake"
 LD_PRELOAD="$1/libgpuprof.so" GPUPROF_OUTPUT=hold.gpr GPUPROF_STACKS="$2" \
