@@ -1,8 +1,8 @@
 /*
- * Shared by the measuring programs: calls to the driver through the recorder's wrappers and without
- * them, bursts that fit into a ring, and a wait until the drain thread has emptied the ring. Each
- * program runs under the preload on the fake driver. It prints a line "figure value" for each
- * measurement, and bench.sh takes the median.
+ * Shared by the measuring programs: calls to the driver with and without the recorder's wrappers,
+ * and bursts that fit into a ring. A wait function returns when the drain thread has emptied the
+ * ring. Each program runs under the preload on the fake driver. It prints a line "figure value" for
+ * each measurement, and bench.sh takes the median.
  */
 #ifndef BURST_H
 #define BURST_H

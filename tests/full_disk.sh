@@ -1,8 +1,7 @@
 #!/bin/sh
-# Jobs on a disk without any room, one that is full from the first block on, one that gets full
-# midway, one that has room again, and a job that is killed before its full disk is emptied. The
-# recorded and the lost events together must be those of the job. Needs a mount namespace of its
-# own, which run_failures.sh makes.
+# Jobs on a disk that is full: from the start, from the first block on, from the middle on, and with room again later.
+# One job is killed before its full disk is emptied. The recorded and the lost events together must be those of the
+# job. Needs a mount namespace of its own, which run_failures.sh makes.
 #   full_disk.sh BUILD DIR RESULTS
 build=$1 dir=$2 results=$3
 failed=0

@@ -52,7 +52,7 @@ recordings=$(find "$here/fuzz/corpus/recording" "$dir/made" "$here/data" -name '
 small=$(find "$here/fuzz/corpus/recording" "$dir/made" "$here/data" -name '*.gpr' -size -26k | sort)
 if [ "$runs" = bounds ]; then
 	programs=$build/fuzz/plain
-	# shellcheck disable=SC3045 # dash and bash have it; what asks for more fails soon
+	# shellcheck disable=SC3045 # dash and bash have it; larger requests fail soon
 	ulimit -v $((2 << 20))
 	# shellcheck disable=SC2086 # names without blanks
 	target commands 0 $small

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Recipes of docs/RECIPES.md without a GPU: records a job of the fake driver in the environment that srun, torchrun, a
-# kubelet or a container engine gives a process, and in containers of Podman where it is installed.
+# kubelet or a container engine gives a process. Also records it in containers of Podman where it is installed.
 #   run_launchers.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 /*
- * One of several copies of autograd's engine: built once with WHO for each, as the library that has
- * the engine, and with CALLER as a library that needs that one and calls it.
+ * One of several copies of autograd's engine. It is built once with WHO for each copy, as the
+ * library with the engine. It is built with CALLER as a library that needs that copy and calls it.
  */
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /*
- * A caching allocator in PyTorch's manner for machines without a GPU. It rounds to 512 bytes, takes
- * small (2 MiB) and large (20 MiB) segments from the driver as the CUDA runtime would, and splits
- * and merges blocks. It reports each block, with its mutex held, through its own PLT to the c10
- * profiler hooks that it exports. Its exact totals and peaks are the reference of every test that
- * needs no GPU. Built as libc10.so.
+ * A caching allocator in PyTorch's manner for machines without a GPU. It rounds to 512 bytes, and
+ * splits and merges blocks. It takes small (2 MiB) and large (20 MiB) segments from the driver as
+ * the CUDA runtime would. It reports each block, with its mutex held, through its own PLT to the
+ * c10 profiler hooks that it exports. Its exact totals and peaks are the reference of every test
+ * that needs no GPU. Built as libc10.so.
  */
 #include "fake_c10.h"
 

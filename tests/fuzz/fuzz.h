@@ -68,9 +68,10 @@ const char *fuzz_place(void);
 /* Writes `bytes` to `name` in the folder and returns its path, valid until the next call. */
 const char *fuzz_put(const char *name, const uint8_t *data, size_t bytes);
 /*
- * Between these two calls a run may take 6 s + 3 s a MiB of CPU time and 256 MiB + 20 bytes a byte
- * of memory for an input of `bytes`. A run that exceeds this aborts with a line that names `what`.
- * AddressSanitizer changes both figures, so with it only the 10 s and 1 GiB of the driver apply.
+ * Between these two calls a run has limits for an input of `bytes`: 6 s + 3 s a MiB of CPU time,
+ * and 256 MiB + 20 bytes a byte of memory. A run that exceeds them aborts with a line that names
+ * `what`. AddressSanitizer changes both figures, so with it only the 10 s and 1 GiB of the driver
+ * apply.
  */
 void fuzz_limit_begin(void);
 void fuzz_limit_end(size_t bytes, const char *what);

@@ -361,7 +361,7 @@ section_leaks() {
 	"$python" "$here/judge_leaks.py" --gpuprof "$gpuprof" --source "$here/leak_jobs.py" --steps 200 \
 		$(for job in $clean; do echo "$job=$work/leaks-$job.gpr"; done) 2>&1
 }
-# asks which request fits, and tries it in the same process
+# finds out which request fits, and tries it in the same process
 section_fits() {
 	need_torch fits || return 0
 	for settings in "" expandable_segments:True max_split_size_mb:32 roundup_power2_divisions:4; do

@@ -1,9 +1,9 @@
 /*
  * Sets the recording level of a process through its control page and waits until it is in force:
  *	control_level RING_FILE
- * Reads one level a line from stdin (1 off, 2 memory, 3 everything but uses, 4 uses too, where the
- * job runs with GPUPROF_TRACK_ACCESS), and answers each with the same line. For measurements that
- * switch recording on and off many times. Works only with the page layout of the same version.
+ * Reads one level a line from stdin and answers each with the same line: 1 off, 2 memory, 3 all but
+ * uses, 4 uses too, where the job runs with GPUPROF_TRACK_ACCESS. For measurements that switch
+ * recording on and off many times. Works only with the page layout of the same version.
  */
 #include <fcntl.h>
 #include <stdio.h>

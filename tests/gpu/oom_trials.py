@@ -1,4 +1,4 @@
-"""Fills the GPU in many ways up to a limit, asks `gpuprof snapshot` what still fits, and tries it in the same process.
+"""Fills the GPU in many ways up to a limit, reads from `gpuprof snapshot` what fits, and tries it in the same process.
 
 oom_trials.py --gpuprof PROGRAM [--settings expandable_segments:True]: run under the preload. Claims of each state: the
 largest request that cached memory serves needs no new segment, 512 bytes more need one. The largest request after a

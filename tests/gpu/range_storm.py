@@ -1,7 +1,7 @@
 """Threads that open ranges and run operators without a pause while the recorder's callback is being added.
 
 range_storm.py: eight threads begin before the first launch. Prints the number of ranges that they opened, and the
-cost of an operator on the host and of an empty range, so that a recorded run can be compared with a bare one.
+cost of an operator on the host and of an empty range. A test compares these between a recorded and a bare run.
 """
 import statistics
 import threading

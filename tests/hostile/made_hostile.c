@@ -9,9 +9,9 @@
 #include "hostile_writer.h"
 
 /*
- * A text that rings the bell, sets the title, changes the colour, returns to the line's start, ends
- * an element, reverses the direction, and hides a letter (U+E0041). It has a character that is not
- * XML (U+FFFE) and a byte that is not UTF-8, and ends within a sequence.
+ * A text that rings the bell, sets the title, changes the colour and returns to the line's start.
+ * It ends an element, reverses the direction and hides a letter (U+E0041). It has a character that
+ * is not XML (U+FFFE) and a byte that is not UTF-8, and ends within a sequence.
  */
 #define HARM                                                   \
 	"\x1b]0;title\x07\x1b[31m\r<script>\"'&\\\xff\xc2\x9b" \

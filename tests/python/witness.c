@@ -438,8 +438,8 @@ unsigned long witness_walks(void)
 }
 
 /*
- * Walks during the interpreter's end. A walk asks the interpreter for the thread state and whether
- * it is ending; before and after each query is a gate. A walker stops at one of them until the
+ * Walks during the interpreter's end. A walk reads the thread state, and whether the interpreter is
+ * ending; before and after each query is a gate. A walker stops at one of them until the
  * interpreter has ended, and continues before the process is gone.
  */
 static void *(*real_thread_state)(void);

@@ -1,7 +1,7 @@
 /*
- * Holds memory that it does not use: a buffer long before its first use, one long after its last,
- * one that is never used, one idle between its first step and its last, two of one size that could
- * be one, one made anew in each step, and pinned memory that grows.
+ * Holds buffers that it does not use: long before the first use, long after the last, or never. One
+ * is idle between its first step and its last. Two of one size could be one. One is made anew in
+ * each step. Pinned memory grows.
  *	idle_buffers [STEPS]
  */
 #include "victim.h"

@@ -1,6 +1,6 @@
 /*
- * Allocates below code made at run time without unwind information, at addresses that never repeat,
- * and below frames whose values could be mistaken for frame pointers.
+ * Allocates below code made at run time without unwind information, at addresses that never repeat.
+ * Some frames below it have values that could be mistaken for frame pointers.
  */
 #include "victim.h"
 

@@ -1,6 +1,6 @@
 /*
- * Frees blocks while other streams still use them, has a pool of its own, and runs out of memory,
- * in plain and in expandable segments. One step of each, so that a person can read the recording.
+ * Frees blocks while other streams use them, has a pool of its own, and runs out of memory. It uses
+ * plain and expandable segments. One step of each, so that a person can read the recording.
  */
 #include <string.h>
 
