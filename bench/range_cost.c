@@ -1,7 +1,7 @@
 /*
  * Measures an NVTX range, called through function tables as a library of the job has them:
  *	nvtx_ns		a push or a pop; names stay at one address
- *	range_ns	a range, its push and its pop; names are written into one buffer as Python does
+ *	range_ns	a push and a pop; names are written into one buffer, as Python does
  *	registered_ns	a push or a pop in a domain, registered names and payloads
  * Each is also measured without the recorder (_bare), where NVTX has no tool and only checks a
  * pointer.

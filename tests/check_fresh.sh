@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs README's commands on fresh machines: roots of this machine's own distribution, with the committed sources. Only
-# make, git and certificates are installed there. Each command gets a root of its own, once as root and once as a user
-# with sudo. Needs root, mmdebstrap and the apt sources of this machine. Changes files only in BUILD/run/fresh.
+# Runs README's commands on fresh machines: roots of this machine's own distribution, with the
+# committed sources. Only make, git and certificates are installed there. Each command gets a root
+# of its own, once as root and once as a user with sudo. Needs root, mmdebstrap and the apt sources
+# of this machine. Changes files only in BUILD/run/fresh.
 #   check_fresh.sh BUILD [NAME...]    names: root-demo user-demo root-check user-check
 set -euo pipefail
 build=$(cd "$1" && pwd)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian package and the wheels of BUILD on fresh machines, as users do, and uses the installed programs.
-# It needs root, mmdebstrap, a network and lintian.
+# Installs the Debian package and the wheels of BUILD on fresh machines, as users do, and uses the
+# installed programs. It needs root, mmdebstrap, a network and lintian.
 #   check_packages.sh BUILD [NAME...]    names: lintian deb wheel portable_wheel
 set -euo pipefail
 build=$(cd "$1" && pwd)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Functions for scripts that run commands on fresh machines: roots of this machine's own distribution, or of an older
-# one. They need root and mmdebstrap, and change files only in the directory that they are given. The caller sets
-# `dir`, which holds roots and downloaded packages.
+# Functions for scripts that run commands on fresh machines: roots of this machine's own
+# distribution, or of an older one. They need root and mmdebstrap, and change files only in the
+# directory that they are given. The caller sets `dir`, which holds roots and downloaded packages.
 set -euo pipefail
 dir=${dir:?}
 
@@ -32,7 +32,8 @@ fresh_root_make() {
 	apt-config dump | grep -iE '^Acquire::[a-z]+::proxy' >"$1/etc/apt/apt.conf.d/proxy" || true
 }
 
-# fresh_root_run ROOT COMMAND: as root in namespaces, because users cannot make namespaces in a chroot
+# fresh_root_run ROOT COMMAND: as root in namespaces, because users cannot make namespaces in a
+# chroot
 fresh_root_run() {
 	# shellcheck disable=SC2016
 	unshare --mount --pid --ipc --uts --fork --kill-child --propagation private bash -ec '

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Jobs on a disk that is full: from the start, from the first block on, from the middle on, and with room again later.
-# One job is killed before its full disk is emptied. The recorded and the lost events together must be those of the
-# job. Needs a mount namespace of its own, which run_failures.sh makes.
+# Jobs on a disk that is full: from the start, from the first block on, from the middle on, and with
+# room again later. One job is killed before its full disk is emptied. The recorded and the lost
+# events together must be those of the job. Needs a mount namespace of its own, which
+# run_failures.sh makes.
 #   full_disk.sh BUILD DIR RESULTS
 build=$1 dir=$2 results=$3
 failed=0
@@ -126,7 +127,8 @@ for room in 8 140; do
 		json info --json disk/full.gpr >full
 		same $name "memory events recorded and lost" "$(memory reference)" "$(memory full)"
 		same $name "launches recorded and lost" "$(launches reference)" "$(launches full)"
-		# if a last checkpoint found room, the figures must be right; else none may be reported as right
+		# if a last checkpoint found room, the figures must be right; else none may be
+		# reported as right
 		[ $room -gt 8 ] || same $name complete false "$(first complete full)"
 		[ "$(first complete full)" = false ] || peaks $name disk/full.gpr
 		same $name damaged false "$(first damaged full)"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the command line tests. tests/cli/NAME.sh is a POSIX shell script. NAME.out is its expected output: stdout and
-# stderr as a terminal shows them, then "exit status N". The script prints a difference as a unified diff. --bless
-# writes NAME.out.
+# Runs the command line tests. tests/cli/NAME.sh is a POSIX shell script. NAME.out is its expected
+# output: stdout and stderr as a terminal shows them, then "exit status N". The script prints a
+# difference as a unified diff. --bless writes NAME.out.
 #   run_cli.sh BUILD [--bless] [NAME...]
 #
 # A script runs in an empty directory, with `gpuprof` on its path and these variables:
@@ -15,8 +15,8 @@
 #   preload_details_NAME, preload_torch_ranges*   a C++ compiler
 #   preload_nvtx_job_NAME   NVTX headers
 #   mount_NAME          a mount namespace of its own
-# Stacks are off by default: most tests are about figures, and the default of users has tests of its own
-# (preload_default*).
+# Stacks are off by default: most tests are about figures, and the default of users has tests of its
+# own (preload_default*).
 BUILD=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 shift

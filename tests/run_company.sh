@@ -27,8 +27,9 @@ failed=0
 mkdir -p "$dir"
 : >"$dir/why"
 
-# ---- functions for companies `preload` is the recorder in the recorded run and empty in the bare one. A company
-# writes evidence that the tool worked to `proof`. Where it cannot run, it prints the reason to `why` and returns 77.
+# ---- functions for companies `preload` is the recorder in the recorded run and empty in the bare
+# one. A company writes evidence that the tool worked to `proof`. Where it cannot run, it prints the
+# reason to `why` and returns 77.
 
 no() { echo "$*" >why; return 77; }
 need() { command -v "$1" >/dev/null || no "no $1 here"; }
@@ -148,10 +149,12 @@ valgrind_job() {
 	return $status
 }
 valgrind_memcheck() { valgrind_job training_loop 3; }
-# without its leak check, which has a page fault for each page of ours that a forked child does not inherit
+# without its leak check, which has a page fault for each page of ours that a forked child does not
+# inherit
 valgrind_threads() { valgrind_job launch_from_threads 101 --leak-check=no; }
 
-# the recorder first, as users preload it; AddressSanitizer's runtime then ends the job, unless an option allows it
+# the recorder first, as users preload it; AddressSanitizer's runtime then ends the job, unless an
+# option allows it
 asan_job() {
 	[ -x "$build/company/asan_faults" ] || no "the compiler has no AddressSanitizer" || return
 	"$@" 2>report

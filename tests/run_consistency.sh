@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compares every figure that two commands print, with consistency/compare_figures.py. It takes all recordings of
-# data/, some with OOMs of each kind (frag/made_oom), and one of a job that runs here, with the job's summary. --list
-# prints the compared figures.
+# Compares every figure that two commands print, with consistency/compare_figures.py. It takes all
+# recordings of data/, some with OOMs of each kind (frag/made_oom), and one of a job that runs here,
+# with the job's summary. --list prints the compared figures.
 #   run_consistency.sh BUILD | --list
 here=$(cd "$(dirname "$0")" && pwd)
 compare="python3 -B $here/consistency/compare_figures.py"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Simulates a machine whose compilers and tools appear while `make deps` runs, without a network. It has a PATH
-# without them, and an apt-get, a sudo and an id of its own. One call of `make deps GOAL` must then find the same as a
-# make that starts when they are installed. Without root, sudo is used where it works. Elsewhere the packages are
-# printed and none is installed.
+# Simulates a machine whose compilers and tools appear while `make deps` runs, without a network. It
+# has a PATH without them, and an apt-get, a sudo and an id of its own. One call of `make deps GOAL`
+# must then find the same as a make that starts when they are installed. Without root, sudo is used
+# where it works. Elsewhere the packages are printed and none is installed.
 #   run_deps.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)

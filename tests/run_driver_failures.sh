@@ -1,7 +1,7 @@
 #!/bin/sh
-# Each driver call that the recorder itself makes (the CALL rows of cuda_api.def) fails: the first time, the second,
-# the third, always. The job's output must stay the same and its recordings must be sound.  run_driver_failures.sh
-# BUILD
+# Each driver call that the recorder itself makes (the CALL rows of cuda_api.def) fails: the first
+# time, the second, the third, always. The job's output must stay the same and its recordings must
+# be sound.  run_driver_failures.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$build/run/driver_failures

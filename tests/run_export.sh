@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks snapshot pickles of `gpuprof export` with a separate reader, tests/export/check_pickle.py: of the recordings
-# in tests/data, whole and damaged; of invented jobs with known acts; of spans. Also reads them with PyTorch's own
-# viewer where it is installed.
+# Checks snapshot pickles of `gpuprof export` with a separate reader, tests/export/check_pickle.py:
+# of the recordings in tests/data, whole and damaged; of invented jobs with known acts; of spans.
+# Also reads them with PyTorch's own viewer where it is installed.
 #   run_export.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A second reader, written from docs/FORMAT.md alone, must read the same as gpuprof: each event of `dump --json`, its
-# part of `info --json` and `timeline --json`, and the stored names.
+# A second reader, written from docs/FORMAT.md alone, must read the same as gpuprof: each event of
+# `dump --json`, its part of `info --json` and `timeline --json`, and the stored names.
 #   run_format.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,7 +28,8 @@ record() {
 # compare NAME RECORDING: leaves `why` empty when both readers print the same
 compare() {
 	ours=$dir/$1.decoded theirs=$dir/$1.dumped why=
-	# first, because it adopts the rings of a job that ended before its drain thread had finished
+	# first, because it adopts the rings of a job that ended before its drain thread had
+	# finished
 	"$build/gpuprof" dump --json --bare "$2" >"$theirs.json" || why="gpuprof dump fails"
 	sed "1s/{\"schema\": 1, /{/" "$theirs.json" >"$theirs"
 	"$build/format/golden_replay" "$page" "$2" >"$ours" 2>"$dir/$1.err" ||

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Replays the results of fuzzing: recordings of tests/data and tests/fuzz/corpus, and hostile ones that are made here.
-# Each runs through every choice of its target, then RUNS mutations of them.
+# Replays the results of fuzzing: recordings of tests/data and tests/fuzz/corpus, and hostile ones
+# that are made here. Each runs through every choice of its target, then RUNS mutations of them.
 #   run_fuzz.sh BUILD RUNS       RUNS `seeds`: writes them as inputs for fuzzers, and runs none;
 #                                `bounds`: runs all commands without a sanitizer, as users do, each
 #                                within its bounds of time and memory

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Feeds the recordings of tests/hostile/made_hostile.c to the commands, each under the limits of its row in
-# tests/hostile/limits. For any recording, a command must end by itself, report within little time and memory, and
-# print no control sequence.
+# Feeds the recordings of tests/hostile/made_hostile.c to the commands, each under the limits of its
+# row in tests/hostile/limits. For any recording, a command must end by itself, report within little
+# time and memory, and print no control sequence.
 #   run_hostile.sh BUILD [FAMILY]
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)

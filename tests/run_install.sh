@@ -1,6 +1,6 @@
 #!/bin/bash
-# The files of `make install`, and those that a wheel installs, must work in another place, and `make uninstall` must
-# remove all of them.
+# The files of `make install`, and those that a wheel installs, must work in another place, and
+# `make uninstall` must remove all of them.
 #   run_install.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)

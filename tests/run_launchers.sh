@@ -1,6 +1,7 @@
 #!/bin/sh
-# Recipes of docs/RECIPES.md without a GPU: records a job of the fake driver in the environment that srun, torchrun, a
-# kubelet or a container engine gives a process. Also records it in containers of Podman where it is installed.
+# Recipes of docs/RECIPES.md without a GPU: records a job of the fake driver in the environment that
+# srun, torchrun, a kubelet or a container engine gives a process. Also records it in containers of
+# Podman where it is installed.
 #   run_launchers.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -85,8 +86,8 @@ else
 	fi
 fi
 
-# a pod: a read-only root, 64 MiB of /dev/shm, a volume for recordings; the first container is killed, and the next
-# one of the pod reads what it left
+# a pod: a read-only root, 64 MiB of /dev/shm, a volume for recordings; the first container is
+# killed, and the next one of the pod reads what it left
 mkdir "$dir/pod"
 inside='mount -t tmpfs -o size=64m shm /dev/shm && mount --bind "$1" "$1" &&
 	mount -o remount,ro,bind / && ! touch /not_here 2>/dev/null && touch "$1/volume" || exit 77
@@ -113,8 +114,8 @@ else
 	judge pod first.gpr second.gpr
 fi
 
-# Podman: containers with an empty root except this machine's /usr, with Podman's own seccomp profile and /dev/shm.
-# The last one is killed and shares /dev/shm, where its rings are found.
+# Podman: containers with an empty root except this machine's /usr, with Podman's own seccomp
+# profile and /dev/shm. The last one is killed and shares /dev/shm, where its rings are found.
 mkdir -p "$dir/podman" "$dir/root/usr" "$dir/root/etc" "$dir/root/tmp"
 for link in bin sbin lib lib64; do
 	[ ! -L /$link ] || ln -s usr/$link "$dir/root/$link"
@@ -123,7 +124,8 @@ engine() {
 	podman --root "$dir/engine/root" --runroot "$dir/engine/run" --storage-driver vfs \
 		$runtime "$@"
 }
-# contain HOSTNAME ENGINE'S ARGUMENTS -- COMMAND...: with low limits, because raising them is not allowed everywhere
+# contain HOSTNAME ENGINE'S ARGUMENTS -- COMMAND...: with low limits, because raising them is not
+# allowed everywhere
 contain() {
 	host=$1 given=
 	shift

@@ -9,7 +9,8 @@ mkdir -p "$work"
 results=${RESULTS:-$work/results}
 number=90000 each_ns=30000
 [ -z "$FULL" ] || number=600000 each_ns=100000
-# added to a recording without stacks: 32 MiB of entries, 8 of their index, 3 of a thread's memo, and unwind rules
+# added to a recording without stacks: 32 MiB of entries, 8 of their index, 3 of a thread's memo,
+# and unwind rules
 bound_kib=49152
 
 # peak NAME STACKS NUMBER: the most KiB that the job had

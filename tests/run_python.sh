@@ -31,7 +31,8 @@ say() {
 	[ "$1" != fail ] || failed=1
 }
 
-# run SCRIPT ARGUMENT...: with $python, output to $work/VERSION.SCRIPT; stalled if it has not ended in time
+# run SCRIPT ARGUMENT...: with $python, output to $work/VERSION.SCRIPT; stalled if it has not ended
+# in time
 run() {
 	script=$1
 	shift

@@ -1,7 +1,7 @@
 #!/bin/sh
-# 64 fake ranks, each with its recording in one directory: one is slow, one leaks, one holds more, one fails. Each
-# command must name the right one, in less than 5 s of processor time.
-#	run_ranks.sh BUILD [SLOW LEAKING HOLDING FAILING]	which ranks differ; default: 17 23 5 41
+# 64 fake ranks, each with its recording in one directory: one is slow, one leaks, one holds more,
+# one fails. Each command must name the right one, in less than 5 s of processor time.
+#	run_ranks.sh BUILD [SLOW LEAKING HOLDING FAILING]	default: 17 23 5 41
 build=$(cd "$1" && pwd) || exit 2
 dir=$build/run/ranks
 results=${RESULTS:-$dir/results}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the commands of README.md and docs/TUTORIAL.md twice in one directory, as a reader would, and compares the
-# output with the pages (tests/readme_twice.py).
+# Runs the commands of README.md and docs/TUTORIAL.md twice in one directory, as a reader would, and
+# compares the output with the pages (tests/readme_twice.py).
 #   run_readme.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)

@@ -68,8 +68,8 @@ for python in $PYTHONS; do
 	fi
 done
 
-# The interpreter ends while threads allocate: the process must end as without the recorder, and no event may have the
-# frames of another stack.
+# The interpreter ends while threads allocate: the process must end as without the recorder, and no
+# event may have the frames of another stack.
 number=0
 for python in $PYTHONS; do
 	case $("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') in

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Kills a recording process. `sigkill`: KILLS times at random moments. `kill_points`: before, in the middle of and
-# after its first 40 writes to the recording; with STEP only at each STEP-th of these 120 moments. Each with and
-# without a flight recorder.
+# Kills a recording process. `sigkill`: KILLS times at random moments. `kill_points`: before, in the
+# middle of and after its first 40 writes to the recording; with STEP only at each STEP-th of these
+# 120 moments. Each with and without a flight recorder.
 #   run_storm.sh BUILD sigkill KILLS [SEED] | run_storm.sh BUILD kill_points STEP
 build=$(cd "$1" && pwd) || exit 2
 name=$2

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs one suite of `make check` and prints how long it took. Suites run at the same time. Each gets a /dev/shm of its
-# own, so that no suite adopts the rings of another. The recordings of tests/data are read-only for it, also for root:
-# a test that writes there fails.
+# Runs one suite of `make check` and prints how long it took. Suites run at the same time. Each gets
+# a /dev/shm of its own, so that no suite adopts the rings of another. The recordings of tests/data
+# are read-only for it, also for root: a test that writes there fails.
 #   run_suite.sh NAME COMMAND... | run_suite.sh --beside: can suites run at the same time here?
 TEST_DATA=$(cd "$(dirname "$0")/data" && pwd)
 export TEST_DATA

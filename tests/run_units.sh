@@ -8,7 +8,8 @@ mkdir -p "$work"
 results=${RESULTS:-$work/results}
 failed=0
 
-# skips FILE: "NAME reason" of each test that cmocka lists as skipped; its last line of output is the reason
+# skips FILE: "NAME reason" of each test that cmocka lists as skipped; its last line of output is
+# the reason
 skips() {
 	awk '/^skipped: / { reason = substr($0, 10) }
 		/^\[ *RUN *\]/ { reason = "no reason given" }

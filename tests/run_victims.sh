@@ -99,8 +99,9 @@ for name in "$@"; do
 		continue
 		;;
 	esac
-	# a busy machine may give the recorder no processor for long. The recorder then loses events and counts them,
-	# and the victim gets two more attempts. Every other difference fails at once.
+	# a busy machine may give the recorder no processor for long. The recorder then loses events
+	# and counts them, and the victim gets two more attempts. Every other difference fails at
+	# once.
 	for _ in 1 2 3; do
 		rm -f "$dir"/*.gpr "$dir/claims"
 		run "$name" "$dir" recorded "$fake" LD_PRELOAD="$build/libgpuprof.so" \

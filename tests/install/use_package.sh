@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs on a fresh machine, in a directory with a package: installs it and uses its contents. The first command that
-# fails ends the script.
+# Runs on a fresh machine, in a directory with a package: installs it and uses its contents. The
+# first command that fails ends the script.
 #   use_package.sh deb | wheel | portable_wheel
 set -ex
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive

@@ -2,8 +2,8 @@
  * Kills a recording process with SIGKILL and checks what it left.
  *
  *	storm BUILD DIRECTORY [KILLS [SEED]]	at random moments
- *	storm BUILD DIRECTORY writes STEP		at each STEP-th of the moments before, in the
- *							middle of and after each of its first 40 writes
+ *	storm BUILD DIRECTORY writes STEP	at each STEP-th of the moments before, in the
+ *						middle of and after each of its first 40 writes
  *
  * The victim (count_up) increments counters in a page of its own after each driver call returned.
  * After adoption of the rings, the recording must have all counted events. Half of the kills use a
