@@ -9,7 +9,7 @@ $(BUILD)/bench/replay_rate $(BUILD)/bench/state_at $(BUILD)/bench/frag_rate: $(B
 $(BUILD)/bench/lttng_peer: bench/lttng_peer.c bench/lttng_peer.h
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) -std=gnu17 $(CFLAGS) -I. -o $@ $< -llttng-ust -ldl
-$(BUILD)/bench/%: bench/%.c bench/burst.h tests/fake/driver_door.h libgpuprof/format/layout.h
+$(BUILD)/bench/%: bench/%.c bench/burst.h tests/fake/driver_entry.h libgpuprof/format/layout.h
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -o $@ $< -lpthread -ldl
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "../libgpuprof/format/layout.h"
-#include "../tests/fake/driver_door.h"
+#include "../tests/fake/driver_entry.h"
 
 #define BURST 4096u /* calls: well below GP_RING_SLOTS */
 #define BLOCKS 31u  /* times that a cost is measured */
@@ -121,7 +121,7 @@ static inline void bench_open_driver(struct bench *b)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	must(library != NULL);
-	must(driver_open(&b->driver, DOOR_DLSYM) && driver_use(&b->driver, 0));
+	must(driver_open(&b->driver, FROM_DLSYM) && driver_use(&b->driver, 0));
 	b->wrapped = (struct calls){ .launch = b->driver.cuLaunchKernel,
 				     .alloc = b->driver.cuMemAlloc_v2,
 				     .free = b->driver.cuMemFree_v2 };

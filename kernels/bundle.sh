@@ -9,7 +9,7 @@ bundle=$BUILD/bundle
 rm -rf "$bundle" "$bundle.tar.xz"
 mkdir -p "$bundle/lib"
 cp "$BUILD/gpuprof" "$BUILD"/libgpuprof*.so "$bundle"
-for room in fake doors victims unit native symbols storm kernels gpu bench; do
+for room in fake entry_points victims unit native symbols storm kernels gpu bench; do
 	[ -d "$BUILD/$room" ] || continue
 	(cd "$BUILD" && find "$room" -type f ! -name '*.d' ! -name '*.o' -exec cp --parents {} \
 		"bundle" \;)

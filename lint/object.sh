@@ -24,9 +24,9 @@ imports() { awk '$7 == "UND" && $8 != "" { sub(/@.*/, "", $8); print $8 }' <<<"$
 	exports | grep -vE "^(dlsym|cu[A-Z][A-Za-z0-9_]*|$torch|InitializeInjection.*)\$" |
 		sed "s#^#$object:1: exports #; s#\$#, expected: dlsym, cu*, c10, injection#" ||
 		true
-	for door in dlsym cuGetProcAddress cuGetProcAddress_v2 cuMemAlloc_v2 cuLaunchKernel; do
-		grep -qx "$door" <<<"$(exports)" ||
-			echo "$object:1: does not export $door, expected: every door"
+	for name in dlsym cuGetProcAddress cuGetProcAddress_v2 cuMemAlloc_v2 cuLaunchKernel; do
+		grep -qx "$name" <<<"$(exports)" ||
+			echo "$object:1: does not export $name, expected: every entry point"
 	done
 
 	# each row is an export and each driver export is a row

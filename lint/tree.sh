@@ -95,7 +95,7 @@ unshown_rooms() {
 
 # clang-format does not break long comments and strings. Tables from another program, and tables
 # that scripts read line by line, are as wide as their rows.
-wide='^(tests/doors/cudart_requests|tests/unit/libcuda_exports|tests/fake/fake_others)\.def$'
+wide='^(tests/entry_points/cudart_requests|tests/unit/libcuda_exports|tests/fake/fake_others)\.def$'
 wide+='|^libgpuprof/format/(events|options)\.def$|^interpose/driver/cuda_pass\.def$'
 wide+='|^libgpuprof/record/python/python_layout\.def$|^bench/bench\.sh$'
 wide+='|^tests/gpu/(check_gpu|cost_sections)\.sh$'

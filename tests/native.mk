@@ -20,8 +20,8 @@ $(BUILD)/victims/throw_through_frames: tests/victims/throw_through_frames.cc
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wshadow -Werror -o $@ $< -lpthread -ldl
 tests check-victims: $(BUILD)/victims/throw_through_frames
-$(BUILD)/doors/engine_missing: tests/doors/engine_missing.cc
+$(BUILD)/entry_points/engine_missing: tests/entry_points/engine_missing.cc
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Wshadow -Werror -o $@ $<
-tests: $(BUILD)/doors/engine_missing
+tests: $(BUILD)/entry_points/engine_missing
 endif

@@ -9,7 +9,7 @@
 int main(int argc, char **argv)
 {
 	const char *fault = argc > 1 ? argv[1] : "";
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 1000);
 	claim("alloc", 1000);
 	claim("free", 1000);

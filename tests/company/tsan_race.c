@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 {
 	pthread_t thread[THREADS];
 	is_race = argc > 1 && strcmp(argv[1], "race") == 0;
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 100);
 	allocate_in_child();
 	for (unsigned i = 0; i < THREADS; i++)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "driver_door.h"
+#include "driver_entry.h"
 #include "fake_trace.h"
 
 #define MIB (1ull << 20)

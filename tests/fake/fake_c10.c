@@ -163,7 +163,7 @@ static void open_tracer(void)
 
 static void init(void)
 {
-	if (!driver_open(&driver, DOOR_PROC_ADDRESS)) {
+	if (!driver_open(&driver, FROM_PROC_ADDRESS)) {
 		fprintf(stderr, "fake c10: no driver\n");
 		exit(70);
 	}

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../fake/driver_door.h"
+#include "../fake/driver_entry.h"
 
 #define MIB (1ull << 20)
 
@@ -212,7 +212,7 @@ static void find_all(void)
 		*strrchr(path, '/') = '\0';
 	strcat(path, "/fake/libcuda.so.1");
 	library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-	if (!library || !driver_open(&cuda, DOOR_DLSYM) || !driver_use(&cuda, 0)) {
+	if (!library || !driver_open(&cuda, FROM_DLSYM) || !driver_use(&cuda, 0)) {
 		fprintf(stderr, "no fake driver at '%s'\n", path);
 		exit(1);
 	}

@@ -162,7 +162,7 @@ static void collectives(void **state)
 {
 	(void)state;
 	static const struct gp_name_frame frames[] = {
-		NATIVE("gp_door", OURS),
+		NATIVE("gp_entry", OURS),
 		NATIVE(NULL, RUNTIME),
 		NATIVE("cudaMalloc", RUNTIME),
 		NATIVE(NULL, SITE "nvidia/nccl/lib/libnccl.so.2"),
@@ -297,7 +297,7 @@ static void libraries_behind_the_runtime(void **state)
 	};
 	for (size_t i = 0; i < sizeof library / sizeof library[0]; i++) {
 		const struct gp_name_frame frames[] = {
-			NATIVE("gp_door", OURS),
+			NATIVE("gp_entry", OURS),
 			NATIVE(NULL, DRIVER),
 			NATIVE(NULL, RUNTIME),
 			NATIVE("cudaMalloc", RUNTIME),

@@ -59,7 +59,7 @@ static const struct entry *find_entry(const char *symbol)
 	return NULL;
 }
 
-static bool is_door(const char *symbol)
+static bool is_resolver(const char *symbol)
 {
 	for (size_t k = 0; k < sizeof resolvers / sizeof *resolvers; k++)
 		if (!strcmp(resolvers[k], symbol))
@@ -277,7 +277,7 @@ static void test_exports_are_rows(void **state)
 	for (size_t k = 0; k < library.count; k++) {
 		const char *name = driver_export(&library, k);
 		const struct entry *entry = name ? find_entry(name) : NULL;
-		if (name && !is_door(name) && (!entry || entry->sort != ROW)) {
+		if (name && !is_resolver(name) && (!entry || entry->sort != ROW)) {
 			print_error("the library exports %s, which is no row\n", name);
 			wrong++;
 		}

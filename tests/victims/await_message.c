@@ -37,7 +37,7 @@ int main(void)
 	}
 	signal(SIGUSR1, on_message);
 	must(syscall(SYS_mq_notify, queue, &event) == 0);
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	must(driver.cuProfilerStart() == CUDA_SUCCESS);
 	alloc_and_free(&driver, 100);
 	must(driver.cuProfilerStop() == CUDA_SUCCESS);

@@ -46,7 +46,7 @@ static void (*const functions[])(void) = { allocate };
 int main(void)
 {
 	const unsigned count = sizeof functions / sizeof *functions;
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	for (unsigned k = 0; k < 3 * count; k++)
 		functions[k % count]();
 	claim("alloc", 3 * count);

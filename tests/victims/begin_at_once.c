@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 	pthread_t *thread = calloc(threads, sizeof *thread);
 	pthread_attr_t small;
 	must(thread);
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 1);
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 256u << 10);

@@ -48,7 +48,7 @@ int main(void)
 	cpu_set_t all, its;
 	must(sched_getaffinity(0, sizeof all, &all) == 0);
 	bind_to_first(&all);
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 100);
 	pid_t thread = foreign_thread();
 	while (getenv("VICTIM_CLAIMS") && !thread) /* the thread sets its own name */

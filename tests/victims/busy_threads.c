@@ -33,7 +33,7 @@ int main(void)
 {
 	CUmodule module;
 	pthread_t thread[THREADS];
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);
 	pthread_barrier_init(&end, NULL, THREADS + 1);

@@ -40,7 +40,7 @@ static void check_file(unsigned round, const struct driver *driver)
 int main(int argc, char **argv)
 {
 	unsigned long rounds = count_argument(argc, argv, 50);
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	for (unsigned r = 0; r < rounds; r++) {
 		check_pipe(r, &driver);
 		check_file(r, &driver);

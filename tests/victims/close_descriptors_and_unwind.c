@@ -46,7 +46,7 @@ static void stream(int from, int to, unsigned round, unsigned char *code)
 int main(int argc, char **argv)
 {
 	unsigned long rounds = count_argument(argc, argv, 30);
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 1);
 	for (unsigned r = 0; r < rounds; r++) {
 		int pair[PAIRS][2];

@@ -8,7 +8,7 @@ int main(void)
 	close(0);
 	close(1);
 	close(2);
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 100);
 	usleep(100000); /* the recorder's thread opens its file */
 	bool is_empty = true;

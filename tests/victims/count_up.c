@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 	page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	must(page != MAP_FAILED);
 	close(file);
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	page->pid = (uint64_t)getpid();
 	for (long i = 1; i < threads; i++) {
 		pthread_t thread;

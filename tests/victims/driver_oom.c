@@ -3,7 +3,7 @@
 
 int main(void)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	CUdeviceptr address = 0;
 	alloc_and_free(&driver, 10);
 	for (int i = 0; i < 2; i++) {

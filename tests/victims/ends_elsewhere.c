@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 		fputs("no libtorch_cpu_ranges.so: it could not be built here\n", stderr);
 		return VICTIM_SKIPPED;
 	}
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must_alloc(&driver, 512);
 	c10 = need_c10();
 	ranges = dlsym(library, "fake_ranges");

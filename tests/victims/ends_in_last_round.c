@@ -30,7 +30,7 @@ static void *work(void *argument)
 
 int main(void)
 {
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must(pthread_key_create(&key, end) == 0);
 	unsigned long half = 0, half_shared = 0;
 	for (unsigned long i = 0; i < THREADS; i++) {

@@ -94,14 +94,14 @@ static void start(void *(*work)(void *), unsigned number)
 
 static void worker_is_last(void)
 {
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	claim_own(10);
 	start(outlive_main, 1);
 }
 
 static void destructors_run(void)
 {
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must(pthread_key_create(&key, in_destructor) == 0);
 	claim_own(10);
 	start(outlive_with_destructors, 1);
@@ -109,7 +109,7 @@ static void destructors_run(void)
 
 static void main_is_last(void)
 {
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	record();
 	claim_own(10);
 	printf("alone\n");
@@ -117,7 +117,7 @@ static void main_is_last(void)
 
 static void all_at_once(void)
 {
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must(pthread_barrier_init(&barrier, NULL, 3) == 0);
 	claim_own(20);
 	start(end_at_once, 2);
@@ -131,7 +131,7 @@ static void unrecorded_is_last(void)
 	snprintf(name, sizeof name, "victim-%d", (int)getpid());
 	if (syscall(SYS_mq_open, name, O_CREAT | O_RDWR, 0600, NULL) >= 0)
 		must(syscall(SYS_mq_unlink, name) == 0);
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	record();
 	claim_own(10);
 	start(outlive_unrecorded, 1);
@@ -139,7 +139,7 @@ static void unrecorded_is_last(void)
 
 static void worker_without_proc(void)
 {
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	record();
 	claim_own(10);
 	start(outlive_main, 1);
@@ -155,7 +155,7 @@ static void main_without_proc(void)
 /* The main thread ends while /proc exists, and the thread after it loses /proc. */
 static void loses_proc(void)
 {
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	record();
 	claim_own(10);
 	start(outlive_and_close_proc, 1);
@@ -163,7 +163,7 @@ static void loses_proc(void)
 
 static void nothing_recorded(void)
 {
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	start(outlive_unrecorded, 1);
 }
 

@@ -15,7 +15,7 @@ static void check(const char *what)
 int main(void)
 {
 	const struct fake_c10 *c10 = need_c10();
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	errno = 4242;
 	for (int i = 0; i < 100; i++) {
 		CUdeviceptr address = must_alloc(&driver, 4096);

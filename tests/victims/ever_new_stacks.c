@@ -1,7 +1,7 @@
 /*
  * Allocates from a new stack each time. A recorder that keeps every stack would grow without
  * bound.
- *	ever_new_stacks [NUMBER [NANOSECONDS]]	NUMBER stacks, on average one each 30 us or NANOSECONDS
+ *	ever_new_stacks [NUMBER [NANOSECONDS]]	NUMBER stacks, by default one each 30 us
  */
 #include "victim.h"
 
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 {
 	unsigned long number = count_argument(argc, argv, 70000);
 	long each_ns = argc > 2 ? strtol(argv[2], NULL, 10) : 30000;
-	driver = need_driver(DOOR_DLSYM);
+	driver = need_driver(FROM_DLSYM);
 	struct timespec start;
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (unsigned long i = 0; i < number; i++) {

@@ -71,7 +71,7 @@ int main(void)
 {
 	CUdeviceptr address, refused;
 	CUstream stream;
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	CUresult (*release)(CUdevice) = symbol("cuDevicePrimaryCtxRelease_v2");
 	address = must_alloc(&driver, 1u << 20);
 	must(driver.cuStreamCreate(&stream, 0) == CUDA_SUCCESS);

@@ -3,7 +3,7 @@
 
 int main(int argc, char **argv)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 30);
 	if (argc == 1) {
 		printf("first\n");

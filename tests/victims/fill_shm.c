@@ -14,7 +14,7 @@ int main(void)
 		fprintf(stderr, "/dev/shm is not a small one of its own\n");
 		return VICTIM_SKIPPED;
 	}
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 100);
 	int file = open("/dev/shm/filler", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	must(file >= 0);

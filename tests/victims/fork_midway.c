@@ -3,7 +3,7 @@
 
 int main(void)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 50);
 	for (int i = 0; i < 4; i++) {
 		fflush(stdout);

@@ -63,7 +63,7 @@ static void child(unsigned long number)
 int main(int argc, char **argv)
 {
 	unsigned long forks = count_argument(argc, argv, 300);
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	unsigned long hung = fork_beside(&(struct forks){ forks, work, child, &loading, &is_over });
 	claim("alloc", pairs);
 	claim("free", pairs);

@@ -38,7 +38,7 @@ static void *work(void *argument)
 
 int main(void)
 {
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must(pthread_key_create(&key, end) == 0);
 	for (int i = 0; i < 200; i++) {
 		pthread_t thread;

@@ -76,7 +76,7 @@ int main(void)
 {
 	pthread_t worker[WORKERS], late;
 	CUmodule module;
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);
 	CUdeviceptr kept = must_alloc(&driver, 4096);

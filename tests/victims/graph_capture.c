@@ -6,7 +6,7 @@
 
 int main(void)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	CUstream stream;
 	CUmodule module;
 	CUfunction kernel;

@@ -53,7 +53,7 @@ static void *work(void *argument)
 int main(void)
 {
 	pthread_t thread;
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must(pthread_key_create(&key, end) == 0);
 	signal(SIGUSR1, allocate_in_handler);
 	must(pthread_create(&thread, NULL, work, NULL) == 0);

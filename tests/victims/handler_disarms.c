@@ -61,7 +61,7 @@ int main(void)
 	const struct sigaction action = { .sa_handler = allocate_and_free, .sa_flags = SA_ONSTACK };
 	must(pages != MAP_FAILED && sigaltstack(&stack, NULL) == 0);
 	must(sigaction(SIGTRAP, &action, NULL) == 0);
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);
 	alloc_and_free(&driver, 1);

@@ -31,7 +31,7 @@ static unsigned long sleeps(void)
 
 int main(void)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 100);
 	sleep(1); /* all events have been written */
 	struct timespec from, to;

@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 {
 	unsigned long steps = count_argument(argc, argv, 20);
 	CUmodule module;
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "step.4,8,4120") == CUDA_SUCCESS);
 	CUdeviceptr weights = take_weights(), early = take_early(), late = take_late(),

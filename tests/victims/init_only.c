@@ -22,7 +22,7 @@ static void ask(void)
 	struct driver driver;
 	int devices = 0, version = 0;
 	CUdevice device;
-	must(driver_open(&driver, DOOR_PROC_ADDRESS));
+	must(driver_open(&driver, FROM_PROC_ADDRESS));
 	must(driver.cuDeviceGetCount(&devices) == CUDA_SUCCESS);
 	must(driver.cuDriverGetVersion(&version) == CUDA_SUCCESS);
 	must(driver.cuDeviceGet(&device, 0) == CUDA_SUCCESS);

@@ -22,7 +22,7 @@ static void allocate(void)
 int main(int argc, char **argv)
 {
 	unsigned long calls = count_argument(argc, argv, 20000);
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	unsigned char *code = mmap(NULL, ROOM, PROT_READ | PROT_WRITE | PROT_EXEC,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	must(code != MAP_FAILED);

@@ -8,7 +8,7 @@
 
 static void live_shortly(const char *self, const char *fate)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 20);
 	if (*fate == 'k')
 		kill(getpid(), SIGKILL);

@@ -29,7 +29,7 @@ int main(void)
 	pthread_t thread[THREADS];
 	CUmodule module;
 	CUfunction kernel;
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	pthread_barrier_init(&barrier, NULL, THREADS + 1);
 	for (int i = 0; i < THREADS; i++)
 		must(pthread_create(&thread[i], NULL, work, NULL) == 0);

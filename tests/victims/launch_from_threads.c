@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 	CUmodule module;
 	pthread_t thread[THREADS];
 	each = count_argument(argc, argv, 1001);
-	driver = need_driver(DOOR_DLSYM);
+	driver = need_driver(FROM_DLSYM);
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);
 	must_alloc(&driver, 4096);

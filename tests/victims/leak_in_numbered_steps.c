@@ -14,7 +14,7 @@ int main(int argc, char **argv)
 		fputs("no libtorch_cpu_ranges.so: it could not be built here\n", stderr);
 		return VICTIM_SKIPPED;
 	}
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	CUmodule module;
 	CUfunction kernel;
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);

@@ -11,7 +11,7 @@ static pid_t live(int (*leave)(void))
 	const pid_t pid = fork();
 	must(pid >= 0);
 	if (pid == 0) {
-		struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+		struct driver driver = need_driver(FROM_PROC_ADDRESS);
 		alloc_and_free(&driver, 20);
 		must(leave() == 0);
 		exit(0);

@@ -39,7 +39,7 @@ static void stay(const char *name, size_t bytes, unsigned times)
 
 int main(void)
 {
-	driver = need_driver(DOOR_DLSYM);
+	driver = need_driver(FROM_DLSYM);
 	unsigned long number = 0;
 	for (unsigned round = 0; round < 60; round++) {
 		unsigned times = round % 15 == 7 ? 150 : 1;

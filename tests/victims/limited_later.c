@@ -54,7 +54,7 @@ static void *burst(void *argument)
 
 static void work(void)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	pthread_t thread[THREADS];
 	pthread_attr_t small;
 	alloc_and_free(&driver, 1);

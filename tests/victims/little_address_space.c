@@ -31,7 +31,7 @@ static void launch_within(const struct limit *limit, unsigned long bytes)
 {
 	CUmodule module;
 	CUfunction kernel;
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	must(freopen("/dev/null", "w", stderr)); /* the recorder may report that it has no memory */
 	const unsigned long before = used_of(limit);
 	const rlim_t most = before + bytes;

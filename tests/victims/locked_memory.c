@@ -25,7 +25,7 @@ static bool lock_what_comes(void)
 
 int main(void)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	must(driver_use(&driver, 0));
 	const bool is_locked = lock_what_comes();
 	const unsigned long locked = kib_of("VmLck:"), resident = kib_of("VmRSS:");

@@ -76,7 +76,7 @@ static __attribute__((noinline)) void allocate(void *bytes)
 
 int main(void)
 {
-	driver = need_driver(DOOR_DLSYM);
+	driver = need_driver(FROM_DLSYM);
 	pthread_t loader;
 	must(pthread_create(&loader, NULL, load, NULL) == 0);
 	for (int round = 1; round <= ROUNDS; round++) {

@@ -56,7 +56,7 @@ static void *grow_in_thread(void *unused)
 static void grow_in_threads(void)
 {
 	pthread_t thread;
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	grow();
 	must(pthread_create(&thread, NULL, grow_in_thread, NULL) == 0);
 	must(pthread_join(thread, NULL) == 0);

@@ -9,7 +9,7 @@
 int main(int argc, char **argv)
 {
 	const unsigned long streams = count_argument(argc, argv, 16384);
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	CUstream *stream = calloc(streams, sizeof *stream);
 	CUmodule module;
 	CUfunction kernel;

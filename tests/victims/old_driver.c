@@ -6,7 +6,7 @@
 
 int main(int argc, char **argv)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	unsigned long number = count_argument(argc, argv, 50);
 	CUmodule module;
 	CUfunction kernel;

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 	const char *way = argc > 2 ? argv[2] : "alike";
 	const struct timespec work = { .tv_nsec = strcmp(way, "slow") ? WORK_NS : SLOW_NS };
 	training_init(&t, need_c10());
-	struct driver driver = need_driver(DOOR_DLSYM);
+	struct driver driver = need_driver(FROM_DLSYM);
 	CUmodule module;
 	CUfunction kernel;
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);

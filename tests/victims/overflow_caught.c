@@ -70,7 +70,7 @@ static void *overflow(void *unused)
 	/* a child is recorded, too, and so are the later calls here, as without an overflow */
 	pid_t child = fork();
 	if (child == 0) {
-		driver = need_driver(DOOR_PROC_ADDRESS);
+		driver = need_driver(FROM_PROC_ADDRESS);
 		allocate_blocks();
 		exit(0);
 	}
@@ -84,7 +84,7 @@ int main(void)
 	struct sigaction action = { .sa_handler = on_overflow, .sa_flags = SA_ONSTACK };
 	pthread_attr_t attributes;
 	pthread_t thread;
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	sigaction(SIGSEGV, &action, NULL);
 	pthread_attr_init(&attributes);
 	char *pages = mmap(NULL, PAGE + STACK_BYTES, PROT_READ | PROT_WRITE,

@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 		fputs("no libtorch_cpu_ranges.so: it could not be built here\n", stderr);
 		return VICTIM_SKIPPED;
 	}
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	CUmodule module;
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);

@@ -38,7 +38,7 @@ static void *work(void *unused)
 int main(void)
 {
 	pthread_t thread[4];
-	driver = need_driver(DOOR_DLSYM);
+	driver = need_driver(FROM_DLSYM);
 	CUmodule module;
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);

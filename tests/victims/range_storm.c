@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 {
 	pthread_t thread[THREADS];
 	each = count_argument(argc, argv, 1000000) / THREADS;
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must(pthread_barrier_init(&all_have_rings, NULL, THREADS) == 0);
 	for (unsigned long i = 0; i < THREADS; i++)
 		must(pthread_create(&thread[i], NULL, storm, (void *)i) == 0);

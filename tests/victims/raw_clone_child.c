@@ -14,7 +14,7 @@ static pid_t raw_clone(void)
 
 int main(void)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	pid_t (*bare_fork)(void);
 	*(void **)&bare_fork = dlsym(RTLD_DEFAULT, "_Fork"); /* glibc 2.34 and newer */
 	for (int i = 0; i < 20; i++) {

@@ -3,7 +3,7 @@
 
 int main(void)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	CUdeviceptr address = must_alloc(&driver, 4096);
 	printf("result %d\n", driver.cuMemFree_v2(address + 64));
 	must(driver.cuMemFree_v2(address) == CUDA_SUCCESS);

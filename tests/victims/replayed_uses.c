@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 {
 	(void)argv;
 	bool is_new = argc > 1;
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	CUstream stream;
 	CUmodule module;
 	CUgraph graph = NULL;

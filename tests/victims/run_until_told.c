@@ -30,7 +30,7 @@ int main(void)
 	pthread_t thread[2];
 	struct pollfd in = { .fd = 0 };
 	char byte;
-	driver = need_driver(DOOR_DLSYM);
+	driver = need_driver(FROM_DLSYM);
 	must(sem_init(&is_busy, 0, 0) == 0);
 	for (int k = 0; k < 2; k++)
 		must(pthread_create(&thread[k], NULL, work_until_told, &pairs[k]) == 0);

@@ -21,7 +21,7 @@ static void *storm(void *unused)
 
 static void begin(unsigned delay_us)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	pthread_t thread;
 	must(pthread_create(&thread, NULL, storm, NULL) == 0);
 	while (!has_begun)

@@ -14,7 +14,7 @@ static void *live_shortly(void *argument)
 int main(int argc, char **argv)
 {
 	unsigned long threads = count_argument(argc, argv, 10000);
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	for (unsigned long i = 0; i < threads / 4; i++) {
 		pthread_t thread[4];
 		for (int t = 0; t < 4; t++)

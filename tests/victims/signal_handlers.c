@@ -22,7 +22,7 @@ int main(void)
 	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGCHLD);
 	sigaction(SIGUSR1, &action, NULL);
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 10); /* no signal blocked: new threads inherit this mask */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	int taken = 0;

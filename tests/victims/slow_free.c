@@ -23,7 +23,7 @@ static void *free_slowly(void *argument)
 
 int main(void)
 {
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	/*
 	 * the fake driver's own switch: from now on each free takes this long in threads that
 	 * request it

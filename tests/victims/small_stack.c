@@ -43,7 +43,7 @@ int main(void)
 {
 	pthread_attr_t attributes;
 	size_t changed = 0;
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must_alloc(&driver, 4096); /* the recorder starts here, with the first event */
 	memory = mmap(NULL, BELOW_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

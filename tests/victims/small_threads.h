@@ -29,7 +29,7 @@ static void *small_thread(void *argument)
 static void small_threads_prepare(struct small_threads *threads, int number)
 {
 	must(number <= SMALL_THREADS_MOST);
-	threads->driver = need_driver(DOOR_PROC_ADDRESS);
+	threads->driver = need_driver(FROM_PROC_ADDRESS);
 	threads->number = number;
 	pthread_barrier_init(&threads->barrier, NULL, (unsigned)number + 1);
 	alloc_and_free(&threads->driver, SMALL_THREAD_PAIRS);

@@ -27,7 +27,7 @@ static void *work(void *argument)
 int main(void)
 {
 	pthread_t thread[THREADS];
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	const unsigned long before = kib_of("RssAnon:");
 	pthread_barrier_init(&end, NULL, THREADS + 1);
 	for (int i = 0; i < THREADS; i++)

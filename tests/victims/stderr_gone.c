@@ -13,7 +13,7 @@ static bool has_returned;
 
 static void *call_driver(void *barrier)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	pthread_barrier_wait(barrier);
 	pthread_barrier_wait(barrier); /* it is cancelled, and has no cancellation point */
 	must(driver.cuMemAlloc_v2(&address, 512) == CUDA_SUCCESS);
@@ -37,7 +37,7 @@ static void cancelled(void)
 
 static void record(void)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 10);
 }
 

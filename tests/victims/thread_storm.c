@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	unsigned long events = count_argument(argc, argv, 1000000);
 	unsigned pairs = argc > 2 ? (unsigned)atoi(argv[2]) : 4;
 	must(pairs >= 1 && pairs <= PAIRS_MAX);
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	each = events / 2 / pairs;
 	for (unsigned i = 0; i < pairs; i++) {
 		must(pthread_create(&handover[i].producer, NULL, produce, &handover[i]) == 0);

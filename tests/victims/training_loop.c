@@ -13,7 +13,7 @@ int main(int argc, char **argv)
 	unsigned long steps = count_argument(argc, argv, 40);
 	const struct timespec work = { .tv_nsec = argc > 2 ? atol(argv[2]) * 1000000 : 0 };
 	training_init(&t, need_c10());
-	struct driver driver = need_driver(DOOR_DLSYM);
+	struct driver driver = need_driver(FROM_DLSYM);
 	CUmodule module;
 	CUfunction kernel;
 	bool has_kernel = driver.cuModuleLoadData && driver.cuModuleGetFunction &&

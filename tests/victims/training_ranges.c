@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 	CUmodule module;
 	unsigned long steps = count_argument(argc, argv, 6);
 	training_init(&t, need_c10());
-	driver = need_driver(DOOR_DLSYM);
+	driver = need_driver(FROM_DLSYM);
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);
 	model = nvtxDomainCreateA("model");

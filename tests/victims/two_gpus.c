@@ -6,7 +6,7 @@
 
 int main(void)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	int devices = 0;
 	if (driver.cuDeviceGetCount(&devices) != CUDA_SUCCESS || devices < 2) {
 		fprintf(stderr, "this driver has fewer than two devices\n");

@@ -84,7 +84,7 @@ int main(void)
 {
 	pthread_t thread;
 	nvtxNameOsThreadA((uint32_t)syscall(SYS_gettid), "before the first event");
-	driver = need_driver(DOOR_PROC_ADDRESS);
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must_alloc(&driver, 4096);
 	domain = nvtxDomainCreateA("ours");
 	nvtxRangePop(); /* no range is open */

@@ -27,7 +27,7 @@ static bool refuse_call(unsigned number, unsigned answer)
 
 static void record(void)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 1000);
 	claim("alloc", 1000);
 	claim("complete", 1);

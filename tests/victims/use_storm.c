@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 	CUmodule module;
 	pthread_t thread[THREADS];
 	each = count_argument(argc, argv, 1001);
-	driver = need_driver(DOOR_DLSYM);
+	driver = need_driver(FROM_DLSYM);
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&kernel, module, "foreach.320") == CUDA_SUCCESS);
 	launch(NULL);

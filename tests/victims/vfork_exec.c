@@ -6,7 +6,7 @@
 
 int main(void)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	for (int i = 0; i < 50; i++) {
 		alloc_and_free(&driver, 10);
 		pid_t child = vfork();

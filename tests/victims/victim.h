@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../fake/driver_door.h"
+#include "../fake/driver_entry.h"
 #include "../fake/fake_c10.h"
 #include "status_kib.h"
 
@@ -64,10 +64,10 @@ static inline unsigned long count_argument(int argc, char **argv, unsigned long 
 }
 
 /* A driver with device 0 current. */
-static inline struct driver need_driver(enum driver_door door)
+static inline struct driver need_driver(enum driver_source source)
 {
 	struct driver driver;
-	must(driver_open(&driver, door));
+	must(driver_open(&driver, source));
 	must(driver_use(&driver, 0));
 	return driver;
 }
@@ -126,7 +126,7 @@ static inline void alloc_and_free(const struct driver *driver, unsigned long pai
 /* A recording of 1000 pairs, complete no matter how the victim then ends. */
 static inline void claim_thousand(const char *last_word)
 {
-	struct driver driver = need_driver(DOOR_PROC_ADDRESS);
+	struct driver driver = need_driver(FROM_PROC_ADDRESS);
 	alloc_and_free(&driver, 1000);
 	claim("alloc", 1000);
 	claim("free", 1000);
@@ -158,7 +158,7 @@ static inline void *keep_busy(void *argument)
 static inline void busy_thread_start(struct busy_thread *busy, unsigned long pairs)
 {
 	pthread_t thread;
-	busy->driver = need_driver(DOOR_PROC_ADDRESS);
+	busy->driver = need_driver(FROM_PROC_ADDRESS);
 	busy->pairs = pairs;
 	must(sem_init(&busy->is_busy, 0, 0) == 0);
 	must(pthread_create(&thread, NULL, keep_busy, busy) == 0);

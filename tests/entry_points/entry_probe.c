@@ -3,7 +3,7 @@
  * The output must not depend on whether the recorder is preloaded. With PROBE_OURS set, the probe
  * also checks the owner of each function: with "1" every row must be the recorder's, with "0" none.
  */
-#include "door_probe.h"
+#include "entry_probe.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
@@ -71,9 +71,9 @@ static void probe_library(const char *file)
 	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	MUST(library, "%s", dlerror());
 	void *(*find_default)(const char *), *(*find_next)(const char *);
-	*(void **)&find_default = dlsym(library, "door_find_default");
-	*(void **)&find_next = dlsym(library, "door_find_next");
-	static const char *const more[] = { "cuDoorLocal", "door_local" };
+	*(void **)&find_default = dlsym(library, "entry_find_default");
+	*(void **)&find_next = dlsym(library, "entry_find_next");
+	static const char *const more[] = { "cuEntryLocal", "entry_local" };
 	for (size_t i = 0; i < 2; i++) {
 		print_found("library default", more[i], find_default(more[i]));
 		print_found("library next", more[i], find_next(more[i]));
@@ -218,7 +218,7 @@ static void probe_self(void)
 	     place_of(second).symbol);
 	*(void **)&get = first;
 	MUST(get("cuMemAlloc", &third, 3020, 0, NULL) == 0 && third,
-	     "through the door of the door");
+	     "through the resolver of the resolver");
 	if (getenv("PROBE_OURS"))
 		MUST(is_ours(first) && is_ours(second) && is_ours(third),
 		     "a self-lookup leads past us");
@@ -244,11 +244,11 @@ static void probe_inside(void)
  */
 static void probe_stubs(void)
 {
-	void *stubs = dlopen("libdoor_stubs.so", RTLD_NOW | RTLD_GLOBAL);
+	void *stubs = dlopen("libentry_stubs.so", RTLD_NOW | RTLD_GLOBAL);
 	MUST(stubs, "%s", dlerror());
 	int (*alloc)(void);
-	void **found = dlsym(stubs, "door_stub_found");
-	*(void **)&alloc = dlsym(stubs, "door_stub_alloc");
+	void **found = dlsym(stubs, "entry_stub_found");
+	*(void **)&alloc = dlsym(stubs, "entry_stub_alloc");
 	int result = alloc();
 	printf("stub allocation %d\n", result);
 	if (*found && getenv("PROBE_OURS"))
@@ -309,13 +309,13 @@ int main(int argc, char **argv)
 	else if (strcmp(what, "names_with_global_driver") == 0)
 		open_driver(RTLD_GLOBAL), probe_names();
 	else if (strcmp(what, "library") == 0)
-		probe_library("libdoor.so");
+		probe_library("libentry.so");
 	else if (strcmp(what, "library_with_local_driver") == 0)
-		open_driver(RTLD_LOCAL), probe_library("libdoor.so");
+		open_driver(RTLD_LOCAL), probe_library("libentry.so");
 	else if (strcmp(what, "library_with_global_driver") == 0)
-		open_driver(RTLD_GLOBAL), probe_library("libdoor.so");
+		open_driver(RTLD_GLOBAL), probe_library("libentry.so");
 	else if (strcmp(what, "library_that_needs_the_driver") == 0)
-		probe_library("libdoor_needing.so");
+		probe_library("libentry_needing.so");
 	else if (strcmp(what, "driver") == 0)
 		probe_driver();
 	else if (strcmp(what, "rows") == 0)

@@ -2,7 +2,7 @@
  * Two copies of each library of PyTorch in one process: the report of a copy arrives at that copy,
  * and its graphs run in its own engine. The first copy of c10 is closed, the second goes on.
  */
-#include "door_probe.h"
+#include "entry_probe.h"
 
 #include "../fake/fake_c10.h"
 
@@ -11,7 +11,7 @@ static void run_engine(const char *file)
 	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	MUST(library, "%s", dlerror());
 	void (*backward)(void);
-	*(void **)&backward = dlsym(library, "door_backward");
+	*(void **)&backward = dlsym(library, "entry_backward");
 	backward();
 }
 
@@ -52,9 +52,9 @@ int main(int argc, char **argv)
 	for (int i = 10; i < 20; i++)
 		two->release(block[i]);
 	tell("second, first closed", two, 1);
-	run_engine("libdoor_engine_one.so");
-	run_engine("libdoor_engine_two.so");
-	run_engine("libdoor_caller_two.so");
-	run_engine("libdoor_caller_one.so");
+	run_engine("libentry_engine_one.so");
+	run_engine("libentry_engine_two.so");
+	run_engine("libentry_caller_two.so");
+	run_engine("libentry_caller_one.so");
 	return 0;
 }

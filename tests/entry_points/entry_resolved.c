@@ -2,7 +2,7 @@
  * A program that gets the driver as the CUDA runtime does: dlopen, dlsym of the resolver, and the
  * other functions from the resolver. Then once more with the driver that its argument names.
  */
-#include "door_probe.h"
+#include "entry_probe.h"
 
 typedef int get_proc_address(const char *, void **, int, unsigned long long, int *);
 

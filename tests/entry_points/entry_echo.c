@@ -4,7 +4,7 @@
  * with the same arguments; its result and its errno must come back. This driver fails every call,
  * so a test must not make further requests of it.
  */
-#include "door_probe.h"
+#include "entry_probe.h"
 
 #include <errno.h>
 
@@ -33,17 +33,17 @@ int main(void)
 	MUST(echo && rows, "not the echo driver");
 	unsigned number = 0;
 	for (const struct echo_row *row = rows; row->symbol; row++, number++) {
-		echo_function *door;
-		*(void **)&door = dlsym(driver, row->symbol);
-		MUST(door, "%s", row->symbol);
+		echo_function *function;
+		*(void **)&function = dlsym(driver, row->symbol);
+		MUST(function, "%s", row->symbol);
 		if (getenv("PROBE_OURS"))
-			MUST(is_ours((void *)door), "%s", row->symbol);
+			MUST(is_ours((void *)function), "%s", row->symbol);
 		*echo = (struct echo){ 0 };
 		MUST(call(row->function) == ECHO_RESULT, "%s", row->symbol);
 		const struct echo bare = *echo;
 		*echo = (struct echo){ 0 };
 		errno = 0;
-		int result = call(door), error = errno;
+		int result = call(function), error = errno;
 		MUST(result == ECHO_RESULT, "%s returned %d", row->symbol, result);
 		MUST(error == ECHO_ERRNO, "%s left errno %d", row->symbol, error);
 		MUST(echo->calls == 1, "%s: %u calls", row->symbol, echo->calls);

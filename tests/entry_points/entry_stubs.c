@@ -9,10 +9,10 @@ int cuInit(unsigned flags);
 int cuMemAlloc_v2(unsigned long long *address, size_t bytes);
 int cuCtxSetCurrent(void *context);
 int cuDevicePrimaryCtxRetain(void **context, int device);
-int door_stub_alloc(void);
-extern void *door_stub_found;
+int entry_stub_alloc(void);
+extern void *entry_stub_found;
 
-void *door_stub_found;
+void *entry_stub_found;
 
 static void *find(const char *name)
 {
@@ -47,12 +47,12 @@ int cuCtxSetCurrent(void *context)
 int cuMemAlloc_v2(unsigned long long *address, size_t bytes)
 {
 	int (*real)(unsigned long long *, size_t);
-	*(void **)&real = door_stub_found = find("cuMemAlloc_v2");
+	*(void **)&real = entry_stub_found = find("cuMemAlloc_v2");
 	return real ? real(address, bytes) : 3;
 }
 
 /* An allocation through the stubs, as the library's own code makes it. */
-int door_stub_alloc(void)
+int entry_stub_alloc(void)
 {
 	void *context = NULL;
 	unsigned long long address = 0;

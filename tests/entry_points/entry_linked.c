@@ -2,7 +2,7 @@
  * A program that is linked with the driver, as Triton's launchers are: its calls reach the recorder
  * through the recorder's ELF exports.
  */
-#include "door_probe.h"
+#include "entry_probe.h"
 
 #include "../../interpose/driver/cuda_types.h"
 
@@ -13,7 +13,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes);
 CUresult cuMemFree_v2(CUdeviceptr address);
 CUresult cuGetProcAddress_v2(const char *, void **, int, unsigned long long, int *);
 unsigned long long fake_cuda_calls(const char *symbol);
-extern void *door_early_found; /* by a constructor, before those of preloads run */
+extern void *entry_early_found; /* by a constructor, before those of preloads run */
 
 static void must_be_ours(const char *how, const void *found)
 {
@@ -37,7 +37,7 @@ int main(void)
 	MUST(cuMemFree_v2(12345) == CUDA_ERROR_INVALID_VALUE, "a wrong free is refused");
 	printf("driver saw %llu allocations, %llu frees\n", fake_cuda_calls("cuMemAlloc_v2"),
 	       fake_cuda_calls("cuMemFree_v2"));
-	must_be_ours("constructor", door_early_found);
+	must_be_ours("constructor", entry_early_found);
 	must_be_ours("reference", (void *)cuMemAlloc_v2);
 	must_be_ours("default", dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"));
 	must_be_ours("next", dlsym(RTLD_NEXT, "cuMemAlloc_v2"));

@@ -5,11 +5,11 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-extern void *door_early_found;
-void *door_early_found;
+extern void *entry_early_found;
+void *entry_early_found;
 
 __attribute__((constructor)) static void look_up(void)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-	door_early_found = driver ? dlsym(driver, "cuMemAlloc_v2") : NULL;
+	entry_early_found = driver ? dlsym(driver, "cuMemAlloc_v2") : NULL;
 }

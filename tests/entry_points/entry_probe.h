@@ -1,6 +1,6 @@
 /* Shared by the probes: finds the owner of a function, and ends the probe when a check fails. */
-#ifndef DOOR_PROBE_H
-#define DOOR_PROBE_H
+#ifndef ENTRY_PROBE_H
+#define ENTRY_PROBE_H
 
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * object did meanwhile: fork handlers, mappings, files, keys, signal handlers, libraries and
  * variables.
  */
-#include "door_probe.h"
+#include "entry_probe.h"
 
 #include <fcntl.h>
 #include <signal.h>

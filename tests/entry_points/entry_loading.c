@@ -3,7 +3,7 @@
  * the driver, which does not enter the loader when bare. `call`: its first call of a linked
  * function; `resolver`: cuGetProcAddress long after that.
  */
-#include "door_probe.h"
+#include "entry_probe.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -8,13 +8,13 @@
 	"_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_" \
 	"EEbbbS7_"
 
-void *door_execute(void *result, void *engine, const void *roots, const void *inputs, int keeps,
-		   int creates, int accumulates, const void *outputs) __asm__(EXECUTE);
-void door_backward(void);
+void *entry_execute(void *result, void *engine, const void *roots, const void *inputs, int keeps,
+		    int creates, int accumulates, const void *outputs) __asm__(EXECUTE);
+void entry_backward(void);
 
 #ifndef CALLER
-void *door_execute(void *result, void *engine, const void *roots, const void *inputs, int keeps,
-		   int creates, int accumulates, const void *outputs)
+void *entry_execute(void *result, void *engine, const void *roots, const void *inputs, int keeps,
+		    int creates, int accumulates, const void *outputs)
 {
 	(void)roots, (void)inputs, (void)keeps, (void)creates, (void)accumulates, (void)outputs;
 	printf("engine of %s runs for %s\n", WHO, (const char *)engine);
@@ -22,9 +22,9 @@ void *door_execute(void *result, void *engine, const void *roots, const void *in
 }
 #endif
 
-void door_backward(void)
+void entry_backward(void)
 {
 	static char result[64], who[] = WHO;
-	void *volatile kept = door_execute(result, who, NULL, NULL, 1, 0, 1, NULL);
+	void *volatile kept = entry_execute(result, who, NULL, NULL, 1, 0, 1, NULL);
 	(void)kept;
 }

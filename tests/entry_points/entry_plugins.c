@@ -1,12 +1,12 @@
-/* Opens the plugin of door_shim.c and prints which functions its pseudo handles find. */
-#include "door_probe.h"
+/* Opens the plugin of entry_shim.c and prints which functions its pseudo handles find. */
+#include "entry_probe.h"
 
 int main(void)
 {
-	void *plugin = dlopen("libdoor_plugin.so", RTLD_NOW | RTLD_LOCAL), *context;
+	void *plugin = dlopen("libentry_plugin.so", RTLD_NOW | RTLD_LOCAL), *context;
 	MUST(plugin, "%s", dlerror());
 	int (*calls)(void *), (*init)(unsigned), (*retain)(void **, int), (*set)(void *);
-	*(void **)&calls = dlsym(plugin, "door_plugin_calls");
+	*(void **)&calls = dlsym(plugin, "entry_plugin_calls");
 	*(void **)&init = dlsym(plugin, "cuInit");
 	*(void **)&retain = dlsym(plugin, "cuDevicePrimaryCtxRetain");
 	*(void **)&set = dlsym(plugin, "cuCtxSetCurrent");

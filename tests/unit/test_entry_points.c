@@ -1,7 +1,7 @@
 /*
  * The three ways to a driver function, from outside: dlsym, cuGetProcAddress and ELF exports.
- * Probes (`tests/doors`) run bare and preloaded and must print the same. They check that calls pass
- * through the wrappers. GP_LIB, GP_FAKE and GP_DOORS name the object, the fake driver and the
+ * Probes (`tests/entry_points`) run bare and preloaded and must print the same. They check that calls pass
+ * through the wrappers. GP_LIB, GP_FAKE and GP_ENTRY_POINTS name the object, the fake driver and the
  * folder of the probes; by default they are found beside this program.
  */
 #include <setjmp.h>
@@ -23,7 +23,7 @@
 
 #define ENVIRONMENT_MAX 8
 
-static char build[512], library[600], fake[600], doors[600], scratch[64];
+static char build[512], library[600], fake[600], folder[600], scratch[64];
 
 /* How to run a probe. `preload`: names separated by spaces, "" is bare. `variables`: NAME=VALUE. */
 struct how {
@@ -51,7 +51,7 @@ static void child(const struct how *how, const char *program, const char *argume
 		  const char *err)
 {
 	char path[700];
-	snprintf(path, sizeof path, "%s/%s", doors, program);
+	snprintf(path, sizeof path, "%s/%s", folder, program);
 	unsetenv("LD_PRELOAD");
 	if (*how->preload)
 		setenv("LD_PRELOAD", how->preload, 1);
@@ -111,9 +111,9 @@ static void same_as_bare(struct how how, const char *program, const char *argume
 #define OURS "PROBE_OURS=1"
 #define NONE_OURS "PROBE_OURS=0"
 #define WITH_DRIVER(...) \
-	((struct how){ library, with_fake, { "GPUPROF_OUTPUT=doors-%p.gpr", __VA_ARGS__ } })
+	((struct how){ library, with_fake, { "GPUPROF_OUTPUT=probe-%p.gpr", __VA_ARGS__ } })
 #define WITHOUT_DRIVER \
-	((struct how){ library, doors, { "GPUPROF_OUTPUT=doors-%p.gpr", NONE_OURS } })
+	((struct how){ library, folder, { "GPUPROF_OUTPUT=probe-%p.gpr", NONE_OURS } })
 static char with_fake[1300];
 
 /* ---- dlsym ---- */
@@ -121,9 +121,9 @@ static char with_fake[1300];
 static void finds_no_driver_where_there_is_none(void **state)
 {
 	(void)state;
-	same_as_bare(WITHOUT_DRIVER, "door_probe", "names");
-	same_as_bare(WITHOUT_DRIVER, "door_probe", "library");
-	same_as_bare(WITHOUT_DRIVER, "door_weak", "");
+	same_as_bare(WITHOUT_DRIVER, "entry_probe", "names");
+	same_as_bare(WITHOUT_DRIVER, "entry_probe", "library");
+	same_as_bare(WITHOUT_DRIVER, "entry_weak", "");
 }
 
 /*
@@ -134,33 +134,33 @@ static void fails_calls_that_an_old_driver_lacks(void **state)
 {
 	(void)state;
 	char old[700];
-	snprintf(old, sizeof old, "%s/old", doors);
-	same_as_bare((struct how){ library, old, { "GPUPROF_OUTPUT=doors-%p.gpr" } },
-		     "door_weak_old", "");
-	same_as_bare((struct how){ library, old, { "GPUPROF=off" } }, "door_weak_old", "");
+	snprintf(old, sizeof old, "%s/old", folder);
+	same_as_bare((struct how){ library, old, { "GPUPROF_OUTPUT=probe-%p.gpr" } },
+		     "entry_weak_old", "");
+	same_as_bare((struct how){ library, old, { "GPUPROF=off" } }, "entry_weak_old", "");
 }
 
 static void gives_every_row_its_own_wrapper(void **state)
 {
 	(void)state;
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "rows");
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "reopen");
+	same_as_bare(WITH_DRIVER(OURS), "entry_probe", "rows");
+	same_as_bare(WITH_DRIVER(OURS), "entry_probe", "reopen");
 }
 
 static void returns_no_wrappers_when_off(void **state)
 {
 	(void)state;
-	same_as_bare(WITH_DRIVER(NONE_OURS, "GPUPROF=off"), "door_probe", "rows");
-	same_as_bare(WITH_DRIVER(NONE_OURS, "GPUPROF=off"), "door_probe", "requests");
-	same_as_bare(WITH_DRIVER(NONE_OURS, "GPUPROF=off"), "door_probe",
+	same_as_bare(WITH_DRIVER(NONE_OURS, "GPUPROF=off"), "entry_probe", "rows");
+	same_as_bare(WITH_DRIVER(NONE_OURS, "GPUPROF=off"), "entry_probe", "requests");
+	same_as_bare(WITH_DRIVER(NONE_OURS, "GPUPROF=off"), "entry_probe",
 		     "names_with_global_driver");
-	same_as_bare(WITH_DRIVER("GPUPROF=off"), "door_linked", "");
+	same_as_bare(WITH_DRIVER("GPUPROF=off"), "entry_linked", "");
 }
 
 static void gives_the_driver_its_own(void **state)
 {
 	(void)state;
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "inside");
+	same_as_bare(WITH_DRIVER(OURS), "entry_probe", "inside");
 }
 
 static void routes_all_of_a_race(void **state)
@@ -169,7 +169,7 @@ static void routes_all_of_a_race(void **state)
 	static struct outcome outcome;
 	const struct how how = WITH_DRIVER(OURS);
 	for (int i = 0; i < 25; i++) {
-		run(&outcome, &how, "door_probe", "race");
+		run(&outcome, &how, "entry_probe", "race");
 		if (outcome.status != 0)
 			fail_msg("race %d: status %d: %s", i, outcome.status, outcome.err);
 	}
@@ -180,8 +180,8 @@ static void routes_all_of_a_race(void **state)
 static void answers_the_runtime_with_exact_variants(void **state)
 {
 	(void)state;
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "requests");
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "self");
+	same_as_bare(WITH_DRIVER(OURS), "entry_probe", "requests");
+	same_as_bare(WITH_DRIVER(OURS), "entry_probe", "self");
 }
 
 static void answers_as_an_old_driver_would(void **state)
@@ -192,16 +192,16 @@ static void answers_as_an_old_driver_would(void **state)
 						"FAKE_CUDA_VERSION=11080",
 						"FAKE_CUDA_VERSION=12020" };
 	for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
-		same_as_bare(WITH_DRIVER(OURS, versions[i]), "door_probe", "rows");
+		same_as_bare(WITH_DRIVER(OURS, versions[i]), "entry_probe", "rows");
 		if (strcmp(versions[i], "FAKE_CUDA_VERSION=10010") != 0)
-			same_as_bare(WITH_DRIVER(OURS, versions[i]), "door_probe",
+			same_as_bare(WITH_DRIVER(OURS, versions[i]), "entry_probe",
 				     "requests_of_any_driver");
 	}
 	const char *missing =
 		"FAKE_CUDA_MISSING=cuMemAllocAsync,cuMemFreeAsync,cuMemAlloc_v2,cuLaunchKernelEx,"
 		"cuDriverGetVersion,cuInit,cuMemMap";
-	same_as_bare(WITH_DRIVER(OURS, missing), "door_probe", "rows");
-	same_as_bare(WITH_DRIVER(OURS, missing), "door_probe", "requests_of_any_driver");
+	same_as_bare(WITH_DRIVER(OURS, missing), "entry_probe", "rows");
+	same_as_bare(WITH_DRIVER(OURS, missing), "entry_probe", "requests_of_any_driver");
 }
 
 /* ---- ELF exports ---- */
@@ -211,10 +211,10 @@ static void passes_calls_on_unchanged(void **state)
 {
 	(void)state;
 	char echo[700];
-	snprintf(echo, sizeof echo, "%s/echo", doors);
-	same_as_bare((struct how){ library, echo, { "GPUPROF_OUTPUT=doors-%p.gpr", OURS } },
-		     "door_echo", "");
-	same_as_bare((struct how){ library, echo, { "GPUPROF=off" } }, "door_echo", "");
+	snprintf(echo, sizeof echo, "%s/echo", folder);
+	same_as_bare((struct how){ library, echo, { "GPUPROF_OUTPUT=probe-%p.gpr", OURS } },
+		     "entry_echo", "");
+	same_as_bare((struct how){ library, echo, { "GPUPROF=off" } }, "entry_echo", "");
 }
 
 /*
@@ -228,7 +228,7 @@ static void read_recording(uint64_t *misses, uint64_t *allocs)
 	struct gp_recording *recording = NULL;
 	struct gp_damage why;
 	struct gp_event event;
-	snprintf(path, sizeof path, "%s/doors.gpr", scratch);
+	snprintf(path, sizeof path, "%s/probe.gpr", scratch);
 	*misses = *allocs = 0;
 	if (gp_recording_open(path, &recording, &why) != GP_OK)
 		fail_msg("%s: %s", path, why.what);
@@ -248,10 +248,10 @@ static void sees_calls_through_stubs(void **state)
 {
 	(void)state;
 	uint64_t misses, allocs;
-	same_as_bare((struct how){ library, doors, { "GPUPROF_OUTPUT=doors.gpr" } }, "door_probe",
+	same_as_bare((struct how){ library, folder, { "GPUPROF_OUTPUT=probe.gpr" } }, "entry_probe",
 		     "stubs");
-	same_as_bare((struct how){ library, with_fake, { "GPUPROF_OUTPUT=doors.gpr", OURS } },
-		     "door_probe", "stubs");
+	same_as_bare((struct how){ library, with_fake, { "GPUPROF_OUTPUT=probe.gpr", OURS } },
+		     "entry_probe", "stubs");
 	read_recording(&misses, &allocs);
 	assert_int_equal(allocs, 1);
 	assert_int_equal(misses, 0);
@@ -261,8 +261,8 @@ static void stands_before_a_linked_driver(void **state)
 {
 	(void)state;
 	uint64_t misses, allocs;
-	same_as_bare((struct how){ library, with_fake, { "GPUPROF_OUTPUT=doors.gpr", OURS } },
-		     "door_linked", "");
+	same_as_bare((struct how){ library, with_fake, { "GPUPROF_OUTPUT=probe.gpr", OURS } },
+		     "entry_linked", "");
 	read_recording(&misses, &allocs);
 	assert_int_equal(allocs, 10);
 	assert_int_equal(misses, 0);
@@ -277,14 +277,14 @@ static void shares_calls_with_an_elf_interposer(void **state)
 	(void)state;
 	static struct outcome outcome;
 	char above[1300], below[1300];
-	snprintf(above, sizeof above, "%s/libdoor_elf_interposer.so %s", doors, library);
-	snprintf(below, sizeof below, "%s %s/libdoor_elf_interposer.so", library, doors);
+	snprintf(above, sizeof above, "%s/libentry_elf_interposer.so %s", folder, library);
+	snprintf(below, sizeof below, "%s %s/libentry_elf_interposer.so", library, folder);
 	for (int i = 0; i < 2; i++) {
 		const struct how how = { i ? below : above,
 					 with_fake,
-					 { "GPUPROF_OUTPUT=doors.gpr" } };
+					 { "GPUPROF_OUTPUT=probe.gpr" } };
 		uint64_t misses, allocs;
-		run(&outcome, &how, "door_linked", "");
+		run(&outcome, &how, "entry_linked", "");
 		if (outcome.status != 0)
 			fail_msg("%s: status %d: %s", how.preload, outcome.status, outcome.err);
 		assert_string_equal(outcome.out, "driver saw 10 allocations, 11 frees\n");
@@ -301,10 +301,10 @@ static void counts_a_call_inside_a_call_once(void **state)
 	(void)state;
 	uint64_t misses, allocs;
 	char managed[700], both[1300];
-	snprintf(managed, sizeof managed, "%s/libdoor_managed.so", doors);
+	snprintf(managed, sizeof managed, "%s/libentry_managed.so", folder);
 	snprintf(both, sizeof both, "%s %s", library, managed);
-	same_as(managed, (struct how){ both, with_fake, { "GPUPROF_OUTPUT=doors.gpr" } },
-		"door_linked", "");
+	same_as(managed, (struct how){ both, with_fake, { "GPUPROF_OUTPUT=probe.gpr" } },
+		"entry_linked", "");
 	read_recording(&misses, &allocs);
 	assert_int_equal(allocs, 10);
 	assert_int_equal(misses, 0);
@@ -320,17 +320,17 @@ static void comes_before_a_tool(void **state)
 	(void)state;
 	uint64_t misses, allocs;
 	char tool[700], both[1300];
-	snprintf(tool, sizeof tool, "%s/libdoor_tool.so", doors);
+	snprintf(tool, sizeof tool, "%s/libentry_tool.so", folder);
 	snprintf(both, sizeof both, "%s %s", library, tool);
-	static const char *const programs[] = { "door_resolved", "door_linked" };
+	static const char *const programs[] = { "entry_resolved", "entry_linked" };
 	for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
-		same_as(tool, (struct how){ both, with_fake, { "GPUPROF_OUTPUT=doors.gpr" } },
+		same_as(tool, (struct how){ both, with_fake, { "GPUPROF_OUTPUT=probe.gpr" } },
 			programs[i], "");
 		read_recording(&misses, &allocs);
 		assert_int_equal(allocs, 10);
 		assert_int_equal(misses, 0);
 	}
-	same_as(tool, (struct how){ both, with_fake, { "GPUPROF=off" } }, "door_resolved", "");
+	same_as(tool, (struct how){ both, with_fake, { "GPUPROF=off" } }, "entry_resolved", "");
 }
 
 /*
@@ -342,9 +342,9 @@ static void counts_look_ups_in_a_second_driver(void **state)
 	(void)state;
 	uint64_t misses, allocs;
 	char second[700];
-	snprintf(second, sizeof second, "%s/second/libcuda.so.1", doors);
-	same_as_bare((struct how){ library, with_fake, { "GPUPROF_OUTPUT=doors.gpr" } },
-		     "door_resolved", second);
+	snprintf(second, sizeof second, "%s/second/libcuda.so.1", folder);
+	same_as_bare((struct how){ library, with_fake, { "GPUPROF_OUTPUT=probe.gpr" } },
+		     "entry_resolved", second);
 	read_recording(&misses, &allocs);
 	assert_int_equal(allocs, 10);
 	assert_int_equal(misses, 1);
@@ -353,12 +353,12 @@ static void counts_look_ups_in_a_second_driver(void **state)
 static void finds_the_same_names_beside_a_driver(void **state)
 {
 	(void)state;
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "names_with_local_driver");
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "names_with_global_driver");
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "library_with_local_driver");
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "library_with_global_driver");
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "library_that_needs_the_driver");
-	same_as_bare(WITH_DRIVER(OURS), "door_probe", "driver");
+	same_as_bare(WITH_DRIVER(OURS), "entry_probe", "names_with_local_driver");
+	same_as_bare(WITH_DRIVER(OURS), "entry_probe", "names_with_global_driver");
+	same_as_bare(WITH_DRIVER(OURS), "entry_probe", "library_with_local_driver");
+	same_as_bare(WITH_DRIVER(OURS), "entry_probe", "library_with_global_driver");
+	same_as_bare(WITH_DRIVER(OURS), "entry_probe", "library_that_needs_the_driver");
+	same_as_bare(WITH_DRIVER(OURS), "entry_probe", "driver");
 }
 
 /* No wrapper and no resolver enters the loader, with stacks of any kind. */
@@ -369,18 +369,18 @@ static void stays_out_of_the_loader(void **state)
 	for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
 		char setting[32];
 		snprintf(setting, sizeof setting, "GPUPROF_STACKS=%s", stacks[i]);
-		same_as_bare(WITH_DRIVER(setting), "door_loading", "call");
-		same_as_bare(WITH_DRIVER(setting), "door_loading", "resolver");
+		same_as_bare(WITH_DRIVER(setting), "entry_loading", "call");
+		same_as_bare(WITH_DRIVER(setting), "entry_loading", "resolver");
 	}
-	same_as_bare(WITH_DRIVER("GPUPROF=off"), "door_loading", "call");
+	same_as_bare(WITH_DRIVER("GPUPROF=off"), "entry_loading", "call");
 }
 
 /* A plugin that is linked with a shim in front of the driver. */
 static void leaves_pseudo_handles_alone(void **state)
 {
 	(void)state;
-	same_as_bare(WITH_DRIVER(NULL), "door_plugins", "");
-	same_as_bare(WITH_DRIVER("GPUPROF=off"), "door_plugins", "");
+	same_as_bare(WITH_DRIVER(NULL), "entry_plugins", "");
+	same_as_bare(WITH_DRIVER("GPUPROF=off"), "entry_plugins", "");
 }
 
 /* Off: only passes calls on. The same probe detects the recorder when it is on. */
@@ -388,9 +388,9 @@ static void is_inert_when_off(void **state)
 {
 	(void)state;
 	static struct outcome outcome;
-	same_as_bare(WITH_DRIVER("GPUPROF=off", "GPUPROF_STACKS=all"), "door_off", "");
+	same_as_bare(WITH_DRIVER("GPUPROF=off", "GPUPROF_STACKS=all"), "entry_off", "");
 	const struct how on = WITH_DRIVER("GPUPROF_STACKS=all");
-	run(&outcome, &on, "door_off", "");
+	run(&outcome, &on, "entry_off", "");
 	assert_non_null(strstr(outcome.out, "fork handler"));
 	assert_non_null(strstr(outcome.out, "mapping"));
 	assert_non_null(strstr(outcome.out, "file"));
@@ -401,10 +401,10 @@ static void keeps_two_copies_apart(void **state)
 {
 	(void)state;
 	char libraries[2100];
-	snprintf(libraries, sizeof libraries, "%s:%s", doors, fake);
-	same_as_bare((struct how){ library, libraries, { "GPUPROF_OUTPUT=doors-%p.gpr" } },
-		     "door_copies", doors);
-	same_as_bare((struct how){ library, libraries, { "GPUPROF=off" } }, "door_copies", doors);
+	snprintf(libraries, sizeof libraries, "%s:%s", folder, fake);
+	same_as_bare((struct how){ library, libraries, { "GPUPROF_OUTPUT=probe-%p.gpr" } },
+		     "entry_copies", folder);
+	same_as_bare((struct how){ library, libraries, { "GPUPROF=off" } }, "entry_copies", folder);
 }
 
 /* A preload with a dlsym of its own, as vGPU limiters have. */
@@ -417,10 +417,10 @@ static void shares_dlsym_with_another(void **state)
 	snprintf(below, sizeof below, "%s %s", library, other);
 	static const char *const probes[] = { "names_with_local_driver", "inside", "self" };
 	for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
-		same_as(other, (struct how){ above, with_fake, { "GPUPROF_OUTPUT=doors-%p.gpr" } },
-			"door_probe", probes[i]);
-		same_as(other, (struct how){ below, with_fake, { "GPUPROF_OUTPUT=doors-%p.gpr" } },
-			"door_probe", probes[i]);
+		same_as(other, (struct how){ above, with_fake, { "GPUPROF_OUTPUT=probe-%p.gpr" } },
+			"entry_probe", probes[i]);
+		same_as(other, (struct how){ below, with_fake, { "GPUPROF_OUTPUT=probe-%p.gpr" } },
+			"entry_probe", probes[i]);
 	}
 }
 
@@ -431,16 +431,16 @@ static void serves_a_malloc_interposer(void **state)
 {
 	(void)state;
 	char above[1300], below[1300];
-	snprintf(above, sizeof above, "%s/libdoor_malloc.so %s", doors, library);
-	snprintf(below, sizeof below, "%s %s/libdoor_malloc.so", library, doors);
+	snprintf(above, sizeof above, "%s/libentry_malloc.so %s", folder, library);
+	snprintf(below, sizeof below, "%s %s/libentry_malloc.so", library, folder);
 	for (int i = 0; i < 2; i++) {
 		struct how how = { i ? below : above,
 				   with_fake,
-				   { "GPUPROF_OUTPUT=doors-%p.gpr" } };
-		same_as_bare(how, "door_linked", "");
-		same_as_bare(how, "door_probe", "requests");
-		how.libraries = doors;
-		same_as_bare(how, "door_probe", "names");
+				   { "GPUPROF_OUTPUT=probe-%p.gpr" } };
+		same_as_bare(how, "entry_linked", "");
+		same_as_bare(how, "entry_probe", "requests");
+		how.libraries = folder;
+		same_as_bare(how, "entry_probe", "names");
 	}
 }
 
@@ -450,19 +450,19 @@ static void lets_the_static_runtime_be(void **state)
 {
 	(void)state;
 	char program[700], stub[700];
-	snprintf(program, sizeof program, "%s/door_runtime", doors);
-	snprintf(stub, sizeof stub, "%s/stub", doors);
+	snprintf(program, sizeof program, "%s/entry_runtime", folder);
+	snprintf(stub, sizeof stub, "%s/stub", folder);
 	if (access(program, X_OK) != 0) {
 		print_message("skipped: no CUDA toolkit with libcudart_static.a and the stub of "
 			      "libcuda\n");
 		skip();
 	}
-	same_as_bare((struct how){ library, stub, { "GPUPROF_OUTPUT=doors-%p.gpr" } },
-		     "door_runtime", "");
-	same_as_bare((struct how){ library, with_fake, { "GPUPROF_OUTPUT=doors-%p.gpr" } },
-		     "door_runtime", "");
-	same_as_bare((struct how){ library, doors, { "GPUPROF_OUTPUT=doors-%p.gpr" } },
-		     "door_runtime", "");
+	same_as_bare((struct how){ library, stub, { "GPUPROF_OUTPUT=probe-%p.gpr" } },
+		     "entry_runtime", "");
+	same_as_bare((struct how){ library, with_fake, { "GPUPROF_OUTPUT=probe-%p.gpr" } },
+		     "entry_runtime", "");
+	same_as_bare((struct how){ library, folder, { "GPUPROF_OUTPUT=probe-%p.gpr" } },
+		     "entry_runtime", "");
 }
 
 static void take(char *out, size_t capacity, const char *variable, const char *standard)
@@ -481,16 +481,16 @@ static int find_files(void **state)
 	if (bytes <= 0)
 		return -1;
 	build[bytes] = '\0';
-	for (int i = 0; i < 2; i++) /* twice: BUILD/unit/test_doors */
+	for (int i = 0; i < 2; i++) /* twice: BUILD/unit/test_entry_points */
 		*strrchr(build, '/') = '\0';
 	snprintf(standard, sizeof standard, "%s/libgpuprof.so", build);
 	take(library, sizeof library, "GP_LIB", standard);
 	snprintf(standard, sizeof standard, "%s/fake", build);
 	take(fake, sizeof fake, "GP_FAKE", standard);
-	snprintf(standard, sizeof standard, "%s/doors", build);
-	take(doors, sizeof doors, "GP_DOORS", standard);
-	snprintf(with_fake, sizeof with_fake, "%s:%s", fake, doors);
-	snprintf(scratch, sizeof scratch, "/tmp/gpuprof-doors-XXXXXX");
+	snprintf(standard, sizeof standard, "%s/entry_points", build);
+	take(folder, sizeof folder, "GP_ENTRY_POINTS", standard);
+	snprintf(with_fake, sizeof with_fake, "%s:%s", fake, folder);
+	snprintf(scratch, sizeof scratch, "/tmp/gpuprof-entry-XXXXXX");
 	return mkdtemp(scratch) ? 0 : -1;
 }
 
