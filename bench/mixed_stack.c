@@ -63,8 +63,8 @@ static __attribute__((noinline)) void allocate_many(void *context)
 enum arm {
 	ONE,	       /* one stack, in a loop */
 	KNOWN_IN_TURN, /* one of KNOWN, each met many times */
-	NEW,	       /* never seen; two in a row differ from the outermost function in C on */
-	NEW_INNER,     /* never seen; two in a row differ from the innermost possible function on */
+	NEW,	       /* never seen; paths separate at the outermost function in C */
+	NEW_INNER,     /* never seen; paths separate as far inside as possible */
 	ARMS
 };
 static const char *const arm_name[ARMS] = { "", "_of_64", "_new", "_new_inner" };

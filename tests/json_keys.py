@@ -97,7 +97,7 @@ def runs(gpuprof, data, where):
     yield ("snapshot", "--json", "PID")
 
 
-# ctl lists recording processes, and snapshot reads one: such a process calls them
+# ctl lists recording processes and snapshot reads one, so a recorded process calls both
 ASKING = """
 import ctypes, os, subprocess, sys
 driver, context = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()

@@ -93,7 +93,7 @@ def pid_of(job):
 
 
 def ctl(job, word):
-    """What the recorder captures at this moment."""
+    """What the recorder captures after the order."""
     answer = subprocess.run(["gpuprof", "ctl", "--json", pid_of(job), word], stdout=-1, text=True)
     return json.loads(answer.stdout)[0]["level"]
 

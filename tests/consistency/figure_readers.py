@@ -259,7 +259,7 @@ def point_of_timeline(which):
 
 
 def peaks_of_span(t):
-    """A span without an event: reports whether the state is 0 or not."""
+    """For a span without an event these are the state itself, also where it is 0."""
     out = {(v["device"], of): v[of + "_peak_bytes"] for v in t["devices"] for of in ("driver", "reserved", "allocated")}
     if t["host"]:
         out[None, "pinned"] = t["host"]["pinned_peak_bytes"]

@@ -1,8 +1,8 @@
 /*
- * Calls every row of the table, directly and through the looked-up function. Every register and
- * stack slot that an argument can be in has the same word. The driver must have been called once,
- * with the same arguments; its result and its errno must come back. This driver fails every call,
- * so a test must not make further requests of it.
+ * Calls every row of the table, directly and through the looked-up function. Both calls have the
+ * same words in all registers and stack slots that an argument can be in. The driver must have been
+ * called once, with the same arguments; its result and its errno must come back. This driver fails
+ * every call, so a test must not make further requests of it.
  */
 #include "entry_probe.h"
 

@@ -128,7 +128,7 @@ def compare(judge, events, history):
 
 
 def judge_culprits(judge, events):
-    """True where the engine reduces gradients to their inputs' shapes after a node returned, outside of any node."""
+    """Each allocation has a Python frame, a node or the engine, which reduces gradients after a node returned."""
     count = collections.Counter()
     for event in events:
         python, native = parts_of(event)

@@ -75,7 +75,7 @@ class Job:
         return change in self.args.fix
 
     def less(self, size):
-        """A size that a smaller batch reduces."""
+        """A size after the reductions that the options request."""
         size = size - self.args.less
         return min(size, self.args.at_most or size)
 

@@ -54,7 +54,7 @@ def newest_at():
 
 
 def last_oom(name, before_ns):
-    """The time of the newest event, which is in the file once it can be read."""
+    """The newest OOM, which must be in the file at the first look."""
     looks = 1
     while (found := ooms())[-1]["at_ns"] <= before_ns and looks < 5:
         looks += 1

@@ -79,7 +79,7 @@ class Bench:
         self.x, self.y = (torch.randint(VOCABULARY, size, generator=g).cuda() for _ in range(2))
 
     def take_trackers(self):
-        """Removes costs that steps without recording must not have, either."""
+        """Finds the trackers, whose cost the steps without recording must not include."""
         self.told = ctypes.CDLL(self.args.tracker)
         if (found := self.told.find_trackers()) != 1:
             raise SystemExit(f"FAIL cost: {found} trackers where gpuprof's alone should be")

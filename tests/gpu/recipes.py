@@ -112,12 +112,12 @@ class Attempt:
         if self.recipe.one_gpu:
             given["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
         whole = [self.gpuprof, "run", "-q", "-o", os.path.join(self.folder, self.recipe.pattern + ".gpr"), "--", *command]
-        with open(f"{self.folder}.{at}.out", "w") as out:  # so that output of a killed job's children cannot block: a file never fills
+        with open(f"{self.folder}.{at}.out", "w") as out:  # a file, which children of a killed job cannot block
             return subprocess.Popen(whole, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **given},
                                     start_new_session=True)
 
     def run(self):
-        """Ends all processes that it started."""
+        """Starts all commands and waits for each; ends those that take too long."""
         begin = time.monotonic()
         started = [self.start(at, *start) for at, start in enumerate(self.recipe.starts)]
         for process in started:
