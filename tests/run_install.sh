@@ -9,7 +9,7 @@ results=${RESULTS:-$dir/results}
 tree=$dir/tree
 failed=0
 
-# say STATUS NAME [WHY]
+# `say STATUS NAME [WHY]`
 say() {
 	status=pass
 	[ "$1" = 0 ] || status=fail failed=1

@@ -24,7 +24,7 @@ else
 	rounds=2 step=24 functions=1500 ends=2 ms=50 sub_interpreters=24
 fi
 
-# say WHAT VERSION SCRIPT WHY
+# `say WHAT VERSION SCRIPT WHY`
 say() {
 	echo "$1 python/$2/$3 $4" >>"$results"
 	[ "$1" = pass ] || echo "$1 python/$2/$3: $4"

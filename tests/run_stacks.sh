@@ -17,7 +17,7 @@ if [ -z "$PYTHONS" ]; then
 		grep -E '/python3(\.[0-9]+)?$')
 fi
 
-# say WHAT NAME WHY
+# `say WHAT NAME WHY`
 say() {
 	echo "$1 stacks/$2 $3" >>"$results"
 	[ "$1" = pass ] || echo "$1 stacks/$2: $3"

@@ -93,7 +93,7 @@ def pid_of(job):
 
 
 def ctl(job, word):
-    """What the recorder captures after the order."""
+    """The recording level after the order."""
     answer = subprocess.run(["gpuprof", "ctl", "--json", pid_of(job), word], stdout=-1, text=True)
     return json.loads(answer.stdout)[0]["level"]
 
@@ -115,7 +115,7 @@ def events(name, kind):
 
 
 def spans(name):
-    """What opened and closed each span, its launches, and the launches outside of all."""
+    """The opening and closing of each span, its launches, and the launches outside of all."""
     captured = info(name)["captured"]
     at = [e["at_ns"] for e in events(name, "launch")]
     inside = [[t for t in at if s["from_ns"] <= t <= (s["to_ns"] or t)] for s in captured["kept"]]

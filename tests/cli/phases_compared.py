@@ -1,4 +1,4 @@
-"""phases_compared.py TOLD FRAMES: compares one recording's phases by ranges and by frames.
+"""phases_compared.py RANGES FRAMES: compares one recording's phases by ranges and by frames.
 Common phases come in the same order (a derived forward may be missing at first). The optimizer
 allocates the same. By frames, backward has its part by ranges and the first gradient, which
 backward() makes before it enters the engine. Prints calls, allocated bytes and launches of

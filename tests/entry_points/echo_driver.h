@@ -1,4 +1,4 @@
-/* What the failing driver recorded of the last calls. */
+/* The failing driver's record of the last calls. */
 #ifndef ECHO_DRIVER_H
 #define ECHO_DRIVER_H
 

@@ -103,7 +103,7 @@ static uint64_t sized(struct span *s)
 	return b & 1 ? unzigzag(z) : unzigzag(z) * 512;
 }
 
-// What restarts with each block.
+// The state that restarts with each block.
 static struct {
 	struct span streams[16];
 	struct {

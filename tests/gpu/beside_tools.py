@@ -134,7 +134,7 @@ def whole(report, what, name, number=1):
 
 
 def plain_recording(report, name, job):
-    """What the job's recording contains when it runs without a tool"""
+    """The figures of the job's recording without a tool"""
     done = run(name, [], job, preload())
     report.claim("recorded without a tool ends well", done.status == 0, done.status)
     return whole(report, "without a tool", name)

@@ -1,6 +1,6 @@
 """Compares `gpuprof peak --json --by line` and `top --json --by line` with the counts of hold.py.
 
-judge_hold.py SAID PEAK TOP
+judge_hold.py COUNTS PEAK TOP
 """
 import json
 import sys

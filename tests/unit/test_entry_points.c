@@ -1,8 +1,8 @@
 /*
- * The three ways to a driver function, from outside: dlsym, cuGetProcAddress and ELF exports.
- * Probes (`tests/entry_points`) run bare and preloaded and must print the same. They check that calls pass
- * through the wrappers. GP_LIB, GP_FAKE and GP_ENTRY_POINTS name the object, the fake driver and the
- * folder of the probes; by default they are found beside this program.
+ * The three entry points to a driver function, from outside: dlsym, cuGetProcAddress and ELF
+ * exports. Probes (`tests/entry_points`) run bare and preloaded and must print the same. They check
+ * that calls pass through the wrappers. GP_LIB, GP_FAKE and GP_ENTRY_POINTS name the object, the
+ * fake driver and the folder of the probes; by default they are found beside this program.
  */
 #include <setjmp.h>
 #include <stdarg.h>
