@@ -149,7 +149,6 @@ struct gp_info {
 	uint64_t launch_every;
 	/* why requested frames are missing; which option switched stacks off; or NULL */
 	const char *no_python, *no_native, *no_stacks;
-	bool has_frame_pointers; /* native frames were found along frame pointers */
 	/*
 	 * Names stored by gp_recording_symbolize: the number of different native frames, and how
 	 * many of them have a known function. 0: no names are stored.

@@ -36,8 +36,6 @@ struct gp_stack {
 	 */
 	const char *missing, *missing_native;
 	bool is_native_whole, is_python_whole; /* no frame of that kind is missing */
-	/* no native frame is missing between two others: not found along frame pointers */
-	bool is_native_sure;
 	bool is_python_off; /* Python frames were requested but not available in the whole job */
 	bool has_native, has_python;
 };

@@ -71,14 +71,13 @@ enum gp_fact {
 	GP_FACT_DRIVER = 2,	/* value: 13000 */
 	GP_FACT_RING_PLACE = 3, /* text: "shm /dev/shm", "disk DIR" or "private" */
 	GP_FACT_ROUTES = 4,	/* value: look-ups of a known name that got the driver's pointer */
-	GP_FACT_BLOCK_REPORTS = 5,   /* value: 1 the framework reports its blocks to us */
-	GP_FACT_FRAMEWORK_LATE = 6,  /* value: 1 the framework had blocks before the recording */
-	GP_FACT_STACKS_CUT = 7,	     /* value: events whose stack did not fit */
-	GP_FACT_STACK_LAUNCHES = 8,  /* value: every n-th launch of a thread has a stack */
-	GP_FACT_NO_PYTHON = 9,	     /* text: why requested Python frames are missing */
-	GP_FACT_NO_NATIVE = 10,	     /* text: why requested native frames are missing */
-	GP_FACT_FRAME_POINTERS = 11, /* value: 1 native frames were found along frame pointers */
-	GP_FACT_NO_STACKS = 12,	     /* text: the option that switched stacks off */
+	GP_FACT_BLOCK_REPORTS = 5,  /* value: 1 the framework reports its blocks to us */
+	GP_FACT_FRAMEWORK_LATE = 6, /* value: 1 the framework had blocks before the recording */
+	GP_FACT_STACKS_CUT = 7,	    /* value: events whose stack did not fit */
+	GP_FACT_STACK_LAUNCHES = 8, /* value: every n-th launch of a thread has a stack */
+	GP_FACT_NO_PYTHON = 9,	    /* text: why requested Python frames are missing */
+	GP_FACT_NO_NATIVE = 10,	    /* text: why requested native frames are missing */
+	GP_FACT_NO_STACKS = 12,	    /* text: the option that switched stacks off */
 	/* value: 1 allocator details are recorded, 0 they are not; text: why */
 	GP_FACT_ALLOCATOR_DETAILS = 16,
 	/* text: "NAME=value" of PYTORCH_CUDA_ALLOC_CONF, a blank, of PYTORCH_ALLOC_CONF */

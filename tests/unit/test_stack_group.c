@@ -286,81 +286,6 @@ static void not_backward_is_reported_only_if_certain(void **state)
 	}
 }
 
-/* ---- native frames ---- */
-
-#define IN_MODULE 0x10000u
-#define NOWHERE 0x900000000u
-
-/* One stack of these addresses, outermost first, ended by 0; the result is the reader's stack. */
-static void show_native(const uint64_t *pc, bool is_along, struct gp_stack *out,
-			struct gp_frame *frame)
-{
-	static const char module[] = "00 /srv/job/libsolver.so";
-	const struct gp_info *info;
-	struct writer w = { 0 };
-	uint32_t ids = 0;
-	writer_open(&w, "native.gpr", 0, 0);
-	put_text(&w,
-		 (struct gp_record){
-			 .kind = GP_MODULE, .aux = 1, .module = { IN_MODULE, 0x10000, 0, 0 } },
-		 module, sizeof module - 1);
-	if (is_along)
-		put(&w, 0,
-		    (struct gp_record){
-			    .kind = GP_FACT, .aux = GP_FACT_FRAME_POINTERS, .fact.value = 1 });
-	for (; *pc; pc++, ids++)
-		put(&w, 0,
-		    (struct gp_record){ .kind = GP_NATIVE_FRAME,
-					.aux = ids + 1,
-					.native_frame = { .parent = ids, .pc = *pc } });
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_CALL_STACK,
-				.aux = ids + 1,
-				.call_stack = { .native = ids, .why_python = GP_WHY_NO_THREAD } });
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
-				.stack = ids + 1,
-				.block_alloc = { 0x100000, 4096, 4096, 0 } });
-	struct gp_recording *r = fixture_read(&w);
-	assert_int_equal(gp_recording_info(r, &info), GP_OK);
-	assert_int_equal(info->has_frame_pointers, is_along);
-	struct gp_event e;
-	while (gp_recording_next(r, &e) == GP_OK)
-		;
-	assert_true(gp_recording_stack(r, ids + 1, 0, GP_STACK_SYMBOLS, out, frame, 8));
-	gp_recording_close(r);
-}
-
-/*
- * Only for walks along frame pointers: with rules, an address in no module is code made at run
- * time.
- */
-static void stray_frame_pointers_give_no_frames(void **state)
-{
-	(void)state;
-	static const char cut[] = "native frames end where frame pointers lead to no code";
-	static const uint64_t astray[] = { NOWHERE, NOWHERE + 8, IN_MODULE + 16, IN_MODULE + 32,
-					   0 };
-	static const uint64_t inside[] = { IN_MODULE + 16, NOWHERE, IN_MODULE + 32, 0 };
-	static const uint64_t nowhere[] = { NOWHERE, 0 };
-	struct gp_stack s;
-	struct gp_frame frame[8];
-	show_native(astray, true, &s, frame);
-	assert_int_equal(s.frames, 2);
-	assert_int_equal(frame[0].module_offset, 32);
-	assert_int_equal(frame[1].module_offset, 16);
-	assert_string_equal(s.missing, cut);
-	show_native(inside, true, &s, frame);
-	assert_int_equal(s.frames, 3);
-	assert_null(s.missing);
-	show_native(nowhere, true, &s, frame);
-	assert_int_equal(s.frames, 0);
-	assert_string_equal(s.missing, cut);
-	show_native(astray, false, &s, frame);
-	assert_int_equal(s.frames, 4);
-	assert_null(s.missing);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,7 +297,6 @@ int main(void)
 		cmocka_unit_test(cut_stacks_are_marked),
 		cmocka_unit_test(stacks_without_frames_have_a_reason),
 		cmocka_unit_test(not_backward_is_reported_only_if_certain),
-		cmocka_unit_test(stray_frame_pointers_give_no_frames),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

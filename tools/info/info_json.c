@@ -26,7 +26,6 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 		gp_json_number(json, "different", info->stacks);
 		gp_json_number(json, "events_without_room", info->stacks_cut);
 		gp_json_number_if(json, "launch_every", info->launch_every, info->launch_every);
-		gp_json_bool(json, "frame_pointers", info->has_frame_pointers);
 		gp_json_text(json, "no_python", info->no_python);
 		gp_json_text(json, "no_native", info->no_native);
 		gp_json_number(json, "native_frames_looked_up", info->native_frames);

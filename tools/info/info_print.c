@@ -69,8 +69,6 @@ static void print_stacks(const struct gp_info *info, FILE *out)
 	if (info->launch_every > 1)
 		fprintf(out, "; of a thread's launches 1 in %s has one, a sample",
 			gp_count_text(info->launch_every).s);
-	if (info->has_frame_pointers)
-		fputs("; native frames along frame pointers", out);
 	const char *const why[] = { info->no_python, info->no_native };
 	for (size_t k = 0; k < sizeof why / sizeof *why; k++) {
 		if (!why[k])

@@ -82,8 +82,8 @@ static void write_place(char *out, size_t room, const struct gp_read_stack *s)
 static void write_node(char *out, size_t room, const struct gp_read_stack *s)
 {
 	/* with missing or nameless frames, there may be a node among them */
-	bool by_native = s->names.is_outside_backward && s->stack.is_native_sure &&
-			 (s->stack.is_native_whole || s->has_beginning);
+	bool by_native =
+		s->names.is_outside_backward && (s->stack.is_native_whole || s->has_beginning);
 	/* nodes run on the engine's threads, or below a call of the engine */
 	bool by_python = s->names.has_no_engine_call && s->stack.is_python_whole;
 	if (s->names.node[0])

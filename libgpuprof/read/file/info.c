@@ -198,7 +198,6 @@ static void fill_stacks(struct gp_recording *r)
 	r->info.no_stacks = gp_defined_text(r->meanings, GP_FACT, GP_FACT_NO_STACKS);
 	const struct gp_call_stacks *stacks = gp_defined_stacks(r->meanings);
 	r->info.launch_every = number(r, GP_FACT_STACK_LAUNCHES);
-	r->info.has_frame_pointers = number(r, GP_FACT_FRAME_POINTERS) != 0;
 	r->info.stacks_cut = number(r, GP_FACT_STACKS_CUT);
 	r->info.has_native = gp_call_stacks_has_native(stacks);
 	r->info.has_python = gp_call_stacks_has_python(stacks);

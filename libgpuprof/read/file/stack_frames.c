@@ -369,28 +369,6 @@ static uint64_t time_of(struct gp_recording *r, int64_t at_ns)
 	return at_ns > 0 ? (uint64_t)at_ns : 0;
 }
 
-/*
- * Where code is not built with frame pointers a walk along them ends at whatever the register holds
- * there: what lies in no module is no frame. True: there was such an end, and it is left out.
- */
-static bool leave_astray(const struct gp_recording *r, struct gp_symbolizer *symbolizer,
-			 const struct gp_native_frame *native, struct gp_call_stack *chains)
-{
-	struct gp_symbol symbol[INLINED_MAX];
-	bool is_known = symbolizer && gp_defined_modules(r->meanings)->room > 1;
-	size_t natives = chains->natives;
-	if (!r->info.has_frame_pointers || !is_known)
-		return false;
-	while (chains->natives > 0) {
-		const uint64_t pc = native[chains->natives - 1].pc;
-		size_t n = gp_symbolizer_find(symbolizer, pc, symbol, INLINED_MAX);
-		if (n == 0 || symbol[n - 1].why != GP_SYMBOL_NO_MODULE)
-			break;
-		chains->natives--;
-	}
-	return chains->natives < natives;
-}
-
 /* Python frames stand behind all native ones, for want of names. */
 static const char *out_of_order(const struct gp_call_stack *chains)
 {
@@ -433,18 +411,15 @@ bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum
 	struct gp_symbolizer *symbolizer = how == GP_STACK_BARE ? NULL : gp_recording_symbolizer(r);
 	if (symbolizer)
 		gp_symbolizer_set_time(symbolizer, time_of(r, at_ns));
-	bool is_astray = leave_astray(r, symbolizer, native, &chains);
 	bool is_in_order;
 	size_t frames =
 		gp_stack_merge(&chains, native, python, symbolizer, frame, most, &is_in_order);
 	*out = (struct gp_stack){
 		.frames = how == GP_STACK_FOLDED ? gp_stack_fold(frame, frames) : frames,
-		.missing = is_astray ? "native frames end where frame pointers lead to no code" :
-			   symbolizer && !is_in_order ? out_of_order(&chains) :
-							missing_of(r, &chains),
-		.is_native_whole = chains.why_native == GP_WHY_WHOLE && !is_astray,
+		.missing =
+			symbolizer && !is_in_order ? out_of_order(&chains) : missing_of(r, &chains),
+		.is_native_whole = chains.why_native == GP_WHY_WHOLE,
 		.is_python_off = chains.why_python == GP_WHY_OFF && r->info.no_python,
-		.is_native_sure = !r->info.has_frame_pointers,
 		.is_python_whole = chains.why_python == GP_WHY_WHOLE,
 		.has_native = chains.natives > 0,
 		.has_python = chains.pythons > 0,
