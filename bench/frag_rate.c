@@ -37,6 +37,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "frag_rate: cannot read '%s'\n", argc > 1 ? argv[1] : "");
 		return 1;
 	}
+	double events = 0;
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		events += (double)info->kept[kind];
 	for (int i = 0; i < TIMES; i++) {
 		struct sum sum = { 0 };
 		double start = cpu_s();
@@ -46,7 +49,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "frag_rate: no curve in '%s'\n", argv[1]);
 			return 1;
 		}
-		printf("frag_curve_events_per_s %.0f\n", (double)info->kept_events / seconds);
+		printf("frag_curve_events_per_s %.0f\n", events / seconds);
 	}
 	gp_recording_close(recording);
 	return 0;

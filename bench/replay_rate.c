@@ -26,7 +26,9 @@ static double replay(const char *path, double *events)
 		return 0;
 	bool is_read = gp_recording_info(recording, &info) == GP_OK && info->anomalies == 0;
 	double seconds = is_read ? cpu_s() - start : 0;
-	*events = is_read ? (double)info->kept_events : 0;
+	*events = 0;
+	for (unsigned kind = 0; is_read && kind < GP_KINDS; kind++)
+		*events += (double)info->kept[kind];
 	gp_recording_close(recording);
 	return seconds;
 }

@@ -98,8 +98,7 @@ struct gp_info {
 	bool is_damaged;
 	size_t devices;
 	const struct gp_info_device *device;
-	uint64_t threads; /* since the start */
-	uint64_t kept_events;
+	uint64_t threads;	   /* since the start */
 	uint64_t counts[GP_KINDS]; /* since the start, by kind */
 	uint64_t kept[GP_KINDS];   /* kept, by kind */
 	/* kept, as gp_launched_as counts them */

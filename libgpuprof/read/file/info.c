@@ -312,7 +312,6 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 		return status;
 	if (r->index.last.ticks > t.newest && !r->is_ended_early)
 		t.newest = r->index.last.ticks;
-	r->info.kept_events = r->seen;
 	int64_t duration = gp_tick_ns(&r->tick, t.newest);
 	r->info.duration_ns = duration > 0 ? (uint64_t)duration : 0;
 	fill_from_file(r, t.oldest);
