@@ -40,6 +40,23 @@ static inline void native_thread_done(void)
 	native_thread_own = NULL;
 }
 
+/*
+ * Stacks that native_stack_now found in the memo, and walks that began outside the thread's own
+ * stack. Signal handlers count, too.
+ */
+static _Thread_local volatile uint64_t native_hits, native_foreign_walks;
+
+/* As gp_native_stack_now, but counts. */
+static inline struct gp_native_stack *native_stack_now(struct gp_native_thread *thread,
+						       const void *frame_address)
+{
+	struct gp_native_look look;
+	struct gp_native_stack *found = gp_native_stack_find(thread, frame_address, &look);
+	native_hits += found != NULL;
+	native_foreign_walks += found == NULL && look.readable != 0 && !look.is_own;
+	return found ? found : gp_native_stack_take(thread, &look, NULL);
+}
+
 /* Runs in the caller's frame: the result begins with the caller, as glibc's does. */
 #define native_unw_backtrace(buffer, size) native_fixture.unw_backtrace(buffer, size)
 

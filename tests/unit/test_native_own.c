@@ -24,7 +24,7 @@ static struct gp_native_stack seen;
 NATIVE_OWN static void own_walk(void)
 {
 	struct gp_native_thread *t = native_thread();
-	struct gp_native_stack *s = gp_native_stack_now(t, __builtin_frame_address(0));
+	struct gp_native_stack *s = native_stack_now(t, __builtin_frame_address(0));
 	assert_non_null(s);
 	seen = *s;
 }
@@ -129,7 +129,7 @@ static void own_frames_are_left_out(void **state)
 		struct turn turn = { (unsigned)(path_random(&seed) >> 20) % 1000 };
 		path_run(path, n % 12, take_a_way, &turn);
 	}
-	assert_in_range(gp_native_thread_counts(native_thread())->hits, 10000, 20000);
+	assert_in_range(native_hits, 10000, 20000);
 }
 
 int main(int argc, char **argv)

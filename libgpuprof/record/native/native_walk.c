@@ -193,7 +193,6 @@ GP_COLD static bool step_rarely(struct walk *w, uint32_t rule, enum gp_native_en
 
 GP_COLD static uint32_t native_walk_learn(struct walk *w)
 {
-	w->thread->counts.learned++;
 	uint32_t rule = gp_native_learn(w->pc + w->key_more);
 	w->is_refused = rule == 0;
 	return rule;
@@ -405,7 +404,6 @@ GP_COLD static bool catch_up(struct gp_native_thread *t)
 	if (t->epoch != epoch) {
 		gp_native_memo_forget(&t->memo);
 		forget_walks(t);
-		t->counts.forgotten++;
 		t->epoch = epoch;
 	}
 	return true;
@@ -485,7 +483,6 @@ walk_now(struct gp_native_thread *t, const struct gp_native_look *look, uintptr_
 					 plain_end(&w));
 	t->up_to = w.up_to_sp;
 	walk_frames(&w);
-	t->counts.misses++;
 	if (gp_unlikely(w.is_refused)) {
 		t->counts.refused++;
 		return NULL;
@@ -509,8 +506,6 @@ GP_HOT bool look_at(struct gp_native_thread *t, const void *frame_address,
 	}
 	const bool is_own = gp_native_bounds_hold(&t->bounds, frame) ||
 			    gp_native_bounds_find(&t->bounds, frame);
-	if (gp_unlikely(!is_own))
-		t->counts.foreign++;
 	if (gp_unlikely(!gp_native_own_leave(t->own, &walker.own, frame, &look->start)) &&
 	    !leave_own_slowly(t, frame, is_own, &look->start))
 		return false;
@@ -532,7 +527,6 @@ gp_native_stack_find(struct gp_native_thread *t, const void *frame_address,
 		    look_at(t, frame_address ? frame_address : __builtin_frame_address(0), look) &&
 		    look->is_own))
 		found = gp_native_memo_find(&t->memo, &look->start);
-	t->counts.hits += found != NULL;
 	t->is_busy = 0;
 	return found ? &found->stack : NULL;
 }

@@ -65,13 +65,9 @@ struct gp_native_setup {
 const char *gp_native_open(const struct gp_native_setup *setup);
 
 struct gp_native_counts {
-	uint64_t hits, misses; /* found in the memo; walked */
-	uint64_t followed;     /* misses that followed the previous walk from where they met */
-	uint64_t evicted;      /* stacks forgotten for others */
-	uint64_t learned;      /* misses with unknown code */
-	uint64_t refused;      /* no stack: the gate was closed */
-	uint64_t foreign;      /* walks on a stack that is not the thread's own */
-	uint64_t forgotten;    /* times that all was forgotten, as a library was unloaded */
+	uint64_t refused;  /* no stack: the gate was closed */
+	uint64_t followed; /* walks that took their outer part from the walk before; for tests */
+	uint64_t evicted;  /* stacks that the memo dropped to make room; for tests */
 };
 
 /* A thread's state. Only that thread, and its forked child, may use it. */
