@@ -129,7 +129,10 @@ struct gp_info {
 	uint64_t stacks_cut;	 /* events whose stack did not fit */
 	uint64_t ranges_unnamed; /* ranges and marks whose name did not fit */
 	uint64_t names_cut;	 /* names of ranges that were truncated */
-	/* more than 2^21 definitions of one kind, such as range names: the others are unknown */
+	/*
+	 * Some definitions are unknown: more than 2^21 of one kind, such as range names, or an
+	 * arena or a fact with a number of 2^16 or more.
+	 */
 	bool has_definitions_left_out;
 	const char *nvtx_why;  /* why NVTX ranges are missing; NULL: no reason was recorded */
 	const char *torch_why; /* why PyTorch's own ranges are missing; NULL: likewise */

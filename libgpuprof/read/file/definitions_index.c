@@ -14,7 +14,7 @@
 #define KINDS 16u /* those of definitions are below */
 /* A definition may take a single byte of a file, and 40 here: jobs have some 10,000 of a kind. */
 #define MEANINGS_MAX (1u << 21)
-/* GPU, FACT and ARENA: what events and facts name is less */
+/* Numbers of GPU, FACT and ARENA are less. Recorders need 16 bits at most. */
 #define NUMBERS_MAX 65536u
 
 struct meaning {
@@ -37,7 +37,7 @@ struct gp_definitions_index {
 	struct gp_text_store texts;
 	struct gp_call_stacks *stacks;
 	struct gp_module_list modules;
-	bool has_left_out; /* more than MEANINGS_MAX of a kind */
+	bool has_left_out; /* beyond MEANINGS_MAX of a kind or NUMBERS_MAX */
 };
 
 struct gp_definitions_index *gp_defined_open(void)
@@ -124,11 +124,15 @@ static bool definitions_index_is_whole(unsigned kind)
 	return kind == GP_GPU || kind == GP_FACT || kind == GP_ARENA;
 }
 
-static enum gp_status numbered_add(struct numbered *n, const struct gp_record *r, uint32_t text)
+static enum gp_status numbered_add(struct gp_definitions_index *index, const struct gp_record *r,
+				   uint32_t text)
 {
+	struct numbered *n = &index->numbered[r->kind];
 	const uint32_t number = r->kind == GP_GPU ? r->device : r->aux;
-	if (number >= NUMBERS_MAX)
+	if (number >= NUMBERS_MAX) {
+		index->has_left_out = true;
 		return GP_OK;
+	}
 	if (!gp_array_reach(&n->text, &n->text_room, number, sizeof *n->text) ||
 	    !gp_array_reach(&n->record, &n->room, number, sizeof *n->record))
 		return GP_E_MEMORY;
@@ -182,7 +186,7 @@ enum gp_status gp_defined_add(struct gp_definitions_index *m, const struct gp_re
 	if (told != NULL && text == 0)
 		return GP_E_MEMORY;
 	enum gp_status status = definitions_index_is_whole(record->kind) ?
-					numbered_add(&m->numbered[record->kind], record, text) :
+					numbered_add(m, record, text) :
 					table_add(m, record, text);
 	if (status != GP_OK || record->kind != GP_MODULE)
 		return status;
