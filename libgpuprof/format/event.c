@@ -98,3 +98,22 @@ const char *gp_record_text(const struct gp_record *record, size_t *bytes)
 	*bytes = n < most ? (size_t)n : most;
 	return (const char *)(record + 1) + sizeof n;
 }
+
+/* Without a copy on the stack, which may be a job's small one. */
+void gp_text_put(struct gp_record *slots, uint64_t mask, uint64_t at, const char *text,
+		 size_t bytes)
+{
+	const uint64_t length = bytes;
+	size_t from = sizeof length; /* in the slot */
+	for (; bytes != 0; at++) {
+		unsigned char *slot = (unsigned char *)&slots[at & mask];
+		const size_t n = bytes < sizeof *slots - from ? bytes : sizeof *slots - from;
+		memset(slot, 0, sizeof *slots);
+		if (from != 0)
+			memcpy(slot, &length, sizeof length);
+		memcpy(slot + from, text, n);
+		text += n;
+		bytes -= n;
+		from = 0;
+	}
+}

@@ -303,6 +303,19 @@ _Static_assert(sizeof(struct gp_record) == 64, "a record is one cache line");
 #define GP_TEXT_MAX 1016u /* 16 extra slots; stored names have up to 255 */
 /* Text of a record followed by its extra slots, not terminated; NULL: none. */
 const char *gp_record_text(const struct gp_record *record, size_t *bytes);
+/* gp_record.extra of a text of `bytes`. */
+static inline uint8_t gp_text_slots(size_t bytes)
+{
+	return (uint8_t)(bytes != 0 ? (sizeof(uint64_t) + bytes + sizeof(struct gp_record) - 1) /
+					      sizeof(struct gp_record) :
+				      0);
+}
+/*
+ * Writes a text into slot `at` and those that follow: its length, its bytes, then zeros to the end
+ * of the last slot. Slot numbers are taken `& mask`: a ring; UINT64_MAX: an array.
+ */
+void gp_text_put(struct gp_record *slots, uint64_t mask, uint64_t at, const char *text,
+		 size_t bytes);
 
 /* Of a RANGE_NAME; longer names are truncated. */
 #define GP_RANGE_NAME_MAX 504u

@@ -237,13 +237,7 @@ void gp_wait_end(struct gp_recorder *recorder);
  * again from time to time.
  */
 void gp_thread_join(struct gp_thread *t, bool may_wait);
-/*
- * Writes a text of 1 to GP_TEXT_MAX bytes after its record, from slot `at` of a region on. It is
- * the length, then the text, then zeros to the end of the last slot.
- */
-void gp_ring_put_text(struct gp_record *slots, uint64_t mask, uint64_t at, const char *text,
-		      size_t text_bytes);
-/* Call it if a jump, or the thread's end, may have interrupted that. */
+/* Call it if a jump, or the thread's end, may have interrupted gp_thread_join. */
 void gp_thread_wants_no_ring(struct gp_thread *t);
 
 /* stack_housekeeping.c: once a turn, for stacks: room, modules, a message on missing frames. */

@@ -41,18 +41,12 @@ static bool builder_flush(struct gp_name_builder *b)
 static bool builder_put(struct gp_name_builder *b, struct gp_record record, const char *text,
 			uint64_t n)
 {
-	const size_t slot = sizeof record;
-	record.extra = (uint8_t)(n != 0 ? (sizeof n + n + slot - 1) / slot : 0);
+	record.extra = gp_text_slots(n);
 	if (b->slots + 1 + record.extra > GP_BLOCK_RECORDS && !builder_flush(b))
 		return false;
-	struct gp_record *to = &b->room.record[b->slots];
+	b->room.record[b->slots] = record;
+	gp_text_put(b->room.record, UINT64_MAX, b->slots + 1, text, n);
 	b->slots += 1u + record.extra;
-	*to++ = record;
-	if (n == 0)
-		return true;
-	memset(to, 0, record.extra * slot);
-	memcpy(to, &n, sizeof n);
-	memcpy((char *)to + sizeof n, text, n);
 	return true;
 }
 

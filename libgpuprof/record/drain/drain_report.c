@@ -27,7 +27,7 @@ void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *
 	size_t length = text ? strlen(text) : 0;
 	if (length > GP_TEXT_MAX)
 		length = GP_TEXT_MAX;
-	record->extra = length ? (uint8_t)((length + 8 + 63) / 64) : 0;
+	record->extra = gp_text_slots(length);
 	uint64_t head = atomic_load_explicit(&own->ring->head, memory_order_relaxed);
 	if (!has_own_room(r, head, 1u + record->extra))
 		return;
@@ -40,7 +40,7 @@ void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *
 		record->order = r->expected;
 	*gp_view_slot(own, head) = *record;
 	const uint32_t region = atomic_load(&own->ring->region);
-	gp_ring_put_text(own->slots[region], GP_REGION_SLOTS(region) - 1, head + 1, text, length);
+	gp_text_put(own->slots[region], GP_REGION_SLOTS(region) - 1, head + 1, text, length);
 	/* partner: load_heads of this thread, and the adopter's load of head */
 	atomic_store_explicit(&own->ring->head, head + 1u + record->extra, memory_order_release);
 }

@@ -139,7 +139,7 @@ static bool claim(_Atomic uint32_t *used, uint32_t more, uint32_t most, uint32_t
 static uint32_t make(struct gp_range_names *n, const struct wanted *w)
 {
 	uint32_t id, text, record, bytes = (uint32_t)w->bytes;
-	const uint32_t slots = 1 + (bytes + 8 + 63) / 64;
+	const uint32_t slots = 1u + gp_text_slots(bytes);
 	if (!claim(&n->count, 1, GP_RANGE_NAMES, &id) ||
 	    !claim(&n->record_bytes, 64 * slots, GP_RANGE_NAMES_BYTES, &record) ||
 	    !claim(&n->text_bytes, bytes, sizeof n->text, &text))

@@ -309,39 +309,20 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	return record;
 }
 
-/* Without a copy on the job's stack, which may be small. */
-void gp_ring_put_text(struct gp_record *slots, uint64_t mask, uint64_t at, const char *text,
-		      size_t text_bytes)
-{
-	const uint64_t length = text_bytes;
-	size_t from = sizeof length; /* in the slot */
-	for (; text_bytes; at++) {
-		unsigned char *slot = (unsigned char *)&slots[at & mask];
-		const size_t n = text_bytes < 64 - from ? text_bytes : 64 - from;
-		memset(slot, 0, 64);
-		if (from)
-			memcpy(slot, &length, sizeof length);
-		memcpy(slot + from, text, n);
-		text += n;
-		text_bytes -= n;
-		from = 0;
-	}
-}
-
 bool gp_define(const struct gp_record *definition, const char *text, size_t text_bytes)
 {
 	struct gp_thread *t = &gp_thread;
 	if (text_bytes > GP_TEXT_MAX)
 		text_bytes = GP_TEXT_MAX;
-	unsigned extra = text_bytes ? (unsigned)((text_bytes + 8 + 63) / 64) : 0;
-	struct gp_record *record = gp_reserve_slow((enum gp_kind)definition->kind, 1 + extra);
+	const uint8_t extra = gp_text_slots(text_bytes);
+	struct gp_record *record = gp_reserve_slow((enum gp_kind)definition->kind, 1u + extra);
 	if (!record)
 		return false;
 	const uint64_t time = record->time;
 	*record = *definition;
 	record->time = time;
-	record->extra = (uint8_t)extra;
-	gp_ring_put_text(t->slots, t->mask, t->head + 1, text, text_bytes);
+	record->extra = extra;
+	gp_text_put(t->slots, t->mask, t->head + 1, text, text_bytes);
 	gp_commit(record);
 	return true;
 }
