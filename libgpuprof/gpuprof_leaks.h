@@ -21,17 +21,13 @@ struct gp_recording;
 #define GP_LEAK_EXAMPLES 3u /* capacity */
 #define GP_LEAK_PARTS 3u    /* capacity */
 
-/* The scope of a leak: one kind of memory of one device, */
+/* A leak is the growth of one kind of memory of one device. */
 enum gp_leak_by {
-	GP_LEAK_BY_STACK, /* of one stack; */
-	/* of many stacks, each too small for a verdict, with the same */
-	GP_LEAK_BY_LINE,  /* line of the user; */
-	GP_LEAK_BY_FRAME, /* innermost Python frame, else autograd node or operator; */
-	GP_LEAK_BY_OWNER, /* owner; */
-	GP_LEAK_BY_ALL,	  /* all of them */
+	GP_LEAK_BY_STACK, /* of one stack */
+	GP_LEAK_BY_LINE,  /* of several stacks with the same line of the user */
 	GP_LEAK_BYS,
 };
-extern const char *const gp_leak_by_names[GP_LEAK_BYS]; /* "stack", "line", ... */
+extern const char *const gp_leak_by_names[GP_LEAK_BYS]; /* "stack", "line" */
 
 /* Memory of one kind that grows, or objects of the driver. */
 struct gp_leak {

@@ -67,10 +67,9 @@ enum kernel {
 
 /* The frames that the stacks of a spread leak have in common. */
 enum job_spread {
-	SPREAD_NOT,	/* the leak has one stack; all stacks of the job are of one line, too */
-	SPREAD_HELPER,	/* a line of the user's code that many others call */
-	SPREAD_PACKAGE, /* a line of a package that many lines of the user call */
-	SPREAD_LINES,	/* only the owner */
+	SPREAD_NOT,    /* the leak has one stack; all stacks of the job are of one line, too */
+	SPREAD_HELPER, /* a line of the user's code that many others call */
+	SPREAD_LINES,  /* only the owner */
 };
 
 struct truth {
@@ -370,14 +369,12 @@ static void define_kernels(struct job *j, bool has_names)
 static void define_lines(struct job *j)
 {
 	static const char train[] = "/srv/job/train.py\0step", keep[] = "/srv/job/keep.py\0keep";
-	static const char package[] = "/x/site-packages/wandb/watch.py\0Watch.keep";
 	const struct gp_record code = { .kind = GP_PYTHON_CODE };
-	struct gp_record r[] = { code, code, code };
-	for (uint32_t k = 0; k < 3; k++)
+	struct gp_record r[] = { code, code };
+	for (uint32_t k = 0; k < 2; k++)
 		r[k].aux = 1001 + k;
 	put_text(&j->w, r[0], train, sizeof train - 1);
 	put_text(&j->w, r[1], keep, sizeof keep - 1);
-	put_text(&j->w, r[2], package, sizeof package - 1);
 	for (uint32_t k = 1; k < JOB_STACKS; k++) {
 		const bool has_inner = k >= SPREAD_STACK && j->spread != SPREAD_LINES;
 		const struct gp_record outer = {
@@ -385,14 +382,12 @@ static void define_lines(struct job *j)
 			.aux = 2000 + 2 * k,
 			.python_frame = { .python_code = 1001, .line = k, .place = 1 }
 		};
-		const struct gp_record inner = {
-			.kind = GP_PYTHON_FRAME,
-			.aux = 2001 + 2 * k,
-			.python_frame = { .parent = 2000 + 2 * k,
-					  .python_code = j->spread == SPREAD_HELPER ? 1002 : 1003,
-					  .line = 12,
-					  .place = 1 }
-		};
+		const struct gp_record inner = { .kind = GP_PYTHON_FRAME,
+						 .aux = 2001 + 2 * k,
+						 .python_frame = { .parent = 2000 + 2 * k,
+								   .python_code = 1002,
+								   .line = 12,
+								   .place = 1 } };
 		put(&j->w, 0, outer);
 		if (has_inner)
 			put(&j->w, 0, inner);

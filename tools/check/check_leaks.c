@@ -13,17 +13,11 @@
 #define WHO_MAX 192u
 #define WHO_MOST 80u /* columns for the largest part of a sum */
 
-static enum gp_by by_of(const struct gp_leak *leak)
-{
-	return leak->by == GP_LEAK_BY_STACK ? GP_BY_STACK :
-	       leak->by == GP_LEAK_BY_OWNER ? GP_BY_LIBRARY :
-					      GP_BY_LINE;
-}
-
 /* The group of its stack; for a sum, that of the largest part. */
 static void find_who(const struct gp_check *c, const struct gp_leak *leak, char out[WHO_MAX])
 {
-	const struct gp_grouping how = { .by = by_of(leak) };
+	const struct gp_grouping how = { .by = leak->by == GP_LEAK_BY_STACK ? GP_BY_STACK :
+									      GP_BY_LINE };
 	const struct gp_use use = { .stack = leak->stack,
 				    .at_ns = leak->at_ns,
 				    .without = leak->stack ? NULL : "no stack was recorded",

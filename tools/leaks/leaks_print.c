@@ -29,14 +29,10 @@ static bool has_frames(const struct gp_leak_view *view)
 	return view->has_stack && view->stack.frames > 0;
 }
 
-/* The frame to show first; SIZE_MAX: none, the names are more useful. */
-static size_t first_frame(const struct gp_leak *leak, const struct gp_leak_view *view)
+/* The user's frame; SIZE_MAX: none. */
+static size_t first_frame(const struct gp_leak_view *view)
 {
-	size_t k = view->names.user;
-	if (leak->by == GP_LEAK_BY_FRAME)
-		for (k = 0; k < view->stack.frames && !view->frame[k].is_python; k++)
-			;
-	return k < view->stack.frames ? k : SIZE_MAX;
+	return view->names.user < view->stack.frames ? view->names.user : SIZE_MAX;
 }
 
 static const char *leaks_print_name_of(const struct gp_leak_view *view)
@@ -48,29 +44,25 @@ static const char *leaks_print_name_of(const struct gp_leak_view *view)
 /* "loss_list (train.py:87)", "aten::cat", "no stack was recorded" */
 static void print_where(FILE *out, const struct gp_leak *leak, const struct gp_leak_view *view)
 {
-	const size_t first = has_frames(view) ? first_frame(leak, view) : SIZE_MAX;
+	const size_t first = has_frames(view) ? first_frame(view) : SIZE_MAX;
 	if (!has_frames(view))
 		fputs("no stack was recorded", out);
-	else if (leak->by >= GP_LEAK_BY_OWNER)
-		fputs("no line in common", out);
 	else if (first != SIZE_MAX)
 		print_label(out, &view->frame[first]);
 	else if (leaks_print_name_of(view)[0])
 		gp_name_print(out, leaks_print_name_of(view));
 	else
 		print_label(out, &view->frame[0]);
-	if (leak->size && !view->has_stack && leak->by == GP_LEAK_BY_STACK)
+	if (leak->size && !view->has_stack)
 		fprintf(out, "; allocations of %s", gp_bytes_text(leak->size).s);
-	if (leak->by != GP_LEAK_BY_STACK)
-		fprintf(out, ", spread over %s",
-			gp_plural(leak->stacks, has_frames(view) ? "stack" : "size").s);
+	if (leak->by == GP_LEAK_BY_LINE)
+		fprintf(out, ", spread over %s", gp_plural(leak->stacks, "stack").s);
 }
 
 /* The callers, innermost first. */
-static void print_callers(const struct gp_leaks_report *r, const struct gp_leak *leak,
-			  const struct gp_leak_view *view)
+static void print_callers(const struct gp_leaks_report *r, const struct gp_leak_view *view)
 {
-	const size_t first = first_frame(leak, view);
+	const size_t first = first_frame(view);
 	size_t shown = first != SIZE_MAX;
 	for (size_t k = first != SIZE_MAX ? first + 1 : 0;
 	     k < view->stack.frames && shown < USER_FRAMES; k++) {
@@ -90,17 +82,14 @@ static bool is_same_function(const struct gp_frame *a, const struct gp_frame *b)
 }
 
 /*
- * The frame in which the stacks of a sum differ: the user's frame, or the caller of the common
- * function. *turns: how many times the function recurses.
+ * The frame in which the stacks of a sum differ: the caller of the common function. *turns: how many
+ * times the function recurses.
  */
-static size_t part_frame(const struct gp_leak *leak, const struct gp_leak_view *view, size_t *turns)
+static size_t part_frame(const struct gp_leak_view *view, size_t *turns)
 {
 	const size_t user = view->names.user != SIZE_MAX ? view->names.user : 0;
-	size_t k = user;
 	*turns = 1;
-	if (leak->by != GP_LEAK_BY_LINE)
-		return user;
-	for (k = user + 1; k < view->stack.frames; k++) {
+	for (size_t k = user + 1; k < view->stack.frames; k++) {
 		bool is_turn = is_same_function(&view->frame[k], &view->frame[user]);
 		if (view->frame[k].is_user && !is_turn)
 			return k;
@@ -119,7 +108,7 @@ static void print_parts(const struct gp_leaks_report *r, const struct gp_leak *l
 		if (!has_frames(&view))
 			continue;
 		fprintf(r->out, "        ");
-		print_label(r->out, &view.frame[part_frame(leak, &view, &turns)]);
+		print_label(r->out, &view.frame[part_frame(&view, &turns)]);
 		if (turns > 1)
 			fprintf(r->out, ", %zu turns deep", turns);
 		fprintf(r->out, ": %s of %s\n", gp_count_text(leak->part[k].births).s,
@@ -150,9 +139,9 @@ static void print_what(const struct gp_leaks_report *r, const struct gp_leak *le
 {
 	FILE *out = r->out;
 	const char *name = leaks_print_name_of(view);
-	const bool has_place = has_frames(view) && first_frame(leak, view) != SIZE_MAX;
+	const bool has_place = has_frames(view) && first_frame(view) != SIZE_MAX;
 	fputs("    ", out);
-	if (name != view->names.library && has_place && leak->by <= GP_LEAK_BY_LINE) {
+	if (name != view->names.library && has_place) {
 		gp_name_print(out, name);
 		fputs("; ", out);
 	}
@@ -203,9 +192,9 @@ void gp_leak_print(const struct gp_leaks_report *r, const struct gp_leak *leak,
 {
 	print_head(r, leak, view);
 	if (leak->by == GP_LEAK_BY_STACK && view->has_stack)
-		print_callers(r, leak, view);
+		print_callers(r, view);
 	print_what(r, leak, view);
-	if (leak->by != GP_LEAK_BY_STACK && has_frames(view))
+	if (leak->by == GP_LEAK_BY_LINE && has_frames(view))
 		print_parts(r, leak);
 	if (leak->expected_count > 0)
 		fprintf(r->out,

@@ -1,4 +1,6 @@
-/* The line, the frame and the owner of a holder. Growth is added up over stacks by these. */
+/*
+ * The line of the user that a holder's stack shows, and the owner of its memory.
+ */
 #ifndef GP_LEAK_OWNER_H
 #define GP_LEAK_OWNER_H
 
@@ -6,8 +8,9 @@
 #include "leak_sample.h"
 
 struct gp_leak_owner {
-	struct gp_identity by[GP_LEAK_BYS]; /* zeros: it has none, and belongs to no such sum */
-	char owner[GP_NAME_MAX];	    /* "": unknown */
+	bool has_line;
+	struct gp_identity line;
+	char owner[GP_NAME_MAX]; /* "": unknown */
 };
 
 /* Looks symbols up. `frame`: room for GP_FRAMES_MAX. */

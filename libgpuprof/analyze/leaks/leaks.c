@@ -1,7 +1,7 @@
 /*
  * Takes samples at the begins of steps, where a loop has the least memory. leak_trend.c judges the
- * series of each stack, and then sums of the remaining ones. A result that is significant among all
- * tests is a leak.
+ * series of each stack, and then the sums of stacks of one line. A result that is significant among
+ * all tests is a leak.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -222,25 +222,21 @@ static enum gp_status judge_stacks(struct hunt *h, struct gp_frame *frame)
 		h->is_of[k] = false;
 		gp_leak_owner_find(h->recording, holder, frame, &who);
 		memcpy(leak->owner, who.owner, sizeof leak->owner);
-		gp_leak_sums_tell(&h->sums, holder, trend.is_filling);
+		gp_leak_sums_note(&h->sums, holder, trend.is_filling);
 	}
 	return GP_OK;
 }
 
 static bool is_spread(const struct gp_leak_sum *sum, const struct gp_leak_trend *trend)
 {
-	/* growth without a common line that slows down is not a cache */
-	if (sum->by >= GP_LEAK_BY_OWNER && trend->is_filling)
-		return false;
-	/* otherwise the reported holders are more specific */
-	if (sum->of == GP_LEAK_SUM_TOLD)
-		return !trend->is_filling &&
-		       (double)sum->great[0].births <= GP_TREND_HALF * (double)trend->births;
-	return sum->of == GP_LEAK_SUM_REST || trend->is_replaced;
+	/* a single stack with most of the births is the better answer */
+	return sum->is_rest ||
+	       (!trend->is_filling &&
+		(double)sum->great[0].births <= GP_TREND_HALF * (double)trend->births);
 }
 
-/* Removes the leaks of stacks that the sum contains. */
-static void forget_told(struct hunt *h, const struct gp_leak_sum *sum)
+/* Removes the suspects that the sum replaces. */
+static void drop_replaced(struct hunt *h, const struct gp_leak_sum *sum)
 {
 	struct gp_leaks *out = h->out;
 	size_t kept = 0;
@@ -251,7 +247,6 @@ static void forget_told(struct hunt *h, const struct gp_leak_sum *sum)
 	out->leaks = kept;
 }
 
-/* Judges the sums of growth that no stack explains. */
 static enum gp_status judge_sums(struct hunt *h, struct gp_leak_sum *sum, struct gp_frame *frame)
 {
 	while (gp_leak_sums_next(&h->sums, sum)) {
@@ -259,14 +254,14 @@ static enum gp_status judge_sums(struct hunt *h, struct gp_leak_sum *sum, struct
 		struct gp_leak_trend trend;
 		if (!is_sure(h, &sum->holder, &trend) || !is_spread(sum, &trend))
 			continue;
-		forget_told(h, sum);
+		drop_replaced(h, sum);
 		struct gp_leak *leak = add_leak(h, trend.is_filling);
 		if (leak == NULL)
 			return GP_E_MEMORY;
 		gp_leak_sum_mark(&h->sums, sum, &h->samples, h->is_of, true);
 		leaks_fill(h, &sum->holder, &trend, leak);
 		gp_leak_sum_mark(&h->sums, sum, &h->samples, h->is_of, false);
-		leak->by = sum->by;
+		leak->by = GP_LEAK_BY_LINE;
 		leak->stacks = sum->stacks;
 		leak->parts = sum->greatest;
 		for (size_t k = 0; k < sum->greatest; k++) {
@@ -275,9 +270,8 @@ static enum gp_status judge_sums(struct hunt *h, struct gp_leak_sum *sum, struct
 			leak->part[k].births = sum->great[k].births;
 		}
 		gp_leak_owner_find(h->recording, sum->great[0].holder, frame, &who);
-		if (sum->by != GP_LEAK_BY_ALL || leak->space == GP_SPACE_BLOCK)
-			memcpy(leak->owner, who.owner, sizeof leak->owner);
-		gp_leak_sums_drop_sum(&h->sums, sum);
+		memcpy(leak->owner, who.owner, sizeof leak->owner);
+		gp_leak_sums_drop(&h->sums, sum);
 	}
 	return GP_OK;
 }
@@ -308,10 +302,7 @@ static size_t told_to_step(const struct hunt *h)
 	return (size_t)h->samples.at[scale->sample[scale->samples - least]] + 1;
 }
 
-/*
- * Computes what is detectable. One more leaking stack would add one test for the stack, and one for
- * a sum of each kind.
- */
+/* A further leak would be one more stack, and perhaps one more line with several stacks. */
 static void see_power(struct hunt *h)
 {
 	struct gp_leaks *out = h->out;
@@ -448,7 +439,7 @@ bool gp_leak_is_certain(const struct gp_leaks *leaks, const struct gp_leak *leak
 	       leaks->usable_steps >= GP_GROWTH_STEPS_LEAST;
 }
 
-const char *const gp_leak_by_names[GP_LEAK_BYS] = { "stack", "line", "frame", "owner", "all" };
+const char *const gp_leak_by_names[GP_LEAK_BYS] = { "stack", "line" };
 
 const char *gp_leak_kind(const struct gp_leak *leak)
 {
