@@ -1,4 +1,7 @@
-/* Events in order: what ends before they are applied, what begins and what is used after. */
+/*
+ * Replays the events in order. Before an event is applied, the allocations that it ends are closed.
+ * Afterwards those that it begins are opened, and the addresses that it uses are resolved.
+ */
 #include "touch_replay.h"
 
 #include <stdlib.h>
@@ -7,20 +10,23 @@
 #include "../../read/tables/array.h"
 #include "../../read/tables/row_rank.h"
 
-/* Spaces that are told apart by address, and that work uses. */
+/* Memory that work uses by its address. */
 #define SPACES_TOUCHED                                                                 \
 	(1u << GP_SPACE_BLOCK | 1u << GP_SPACE_DEVICE | 1u << GP_SPACE_ASYNC |         \
 	 1u << GP_SPACE_MANAGED | 1u << GP_SPACE_HOST | 1u << GP_SPACE_HOST_REGISTER | \
 	 1u << GP_SPACE_MAPPED | 1u << GP_SPACE_IPC | 1u << GP_SPACE_GRAPH)
 #define SPACES_OF_HOST (1u << GP_SPACE_HOST | 1u << GP_SPACE_HOST_REGISTER)
-/* For addresses that graphs use: 30 ns each among many, 0.3 us to find what one belongs to. */
-#define LOOKS_FOR_GRAPHS (1u << 25) /* besides: a job may do little else than launch a graph */
+/*
+ * A bound of the work for addresses that graphs use. A use takes 30 ns among many, a search 0.3 us.
+ * A job may do little but launch a graph, so graphs have looks of their own.
+ */
+#define LOOKS_FOR_GRAPHS (1u << 25)
 #define LOOKS_A_USE 2u
 #define LOOKS_A_SEARCH 18u
 
-/* ---- work that was not seen ---- */
+/* ---- uses of an allocation, and unseen work ---- */
 
-/* Of two as long the later one stays: so there are few of them, however many moments. */
+/* Drops the rests that are not longer, so few remain for any number of moments. */
 static void add_rest(struct gp_touch_replay *t, const struct gp_touch_rest *rest)
 {
 	struct gp_touch_unseen *u = &t->unseen;
@@ -33,15 +39,15 @@ static void add_rest(struct gp_touch_replay *t, const struct gp_touch_rest *rest
 	u->rest[u->rests++] = *rest;
 }
 
-/* The longest one that ended with a later moment than `number`; NULL: none. */
+/* The longest rest that ended with a later moment than `number`; NULL: none. */
 static const struct gp_touch_rest *rest_behind(const struct gp_touch_unseen *u, uint64_t number)
 {
 	const size_t at = gp_row_rank(u->rest, u->rests, sizeof *u->rest, number);
 	return at < u->rests ? &u->rest[at] : NULL;
 }
 
-/* A use of what the slot has. */
-static void use_at(struct gp_touch_replay *t, uint32_t slot, uint64_t launches, int64_t at_ns)
+/* Adds a use to the allocation, and to its part of a peak. */
+static void note_use(struct gp_touch_replay *t, uint32_t slot, uint64_t launches, int64_t at_ns)
 {
 	struct gp_touch *touch = &t->table.touch[slot];
 	const uint64_t rest = launches - touch->last;
@@ -67,8 +73,11 @@ static void use_at(struct gp_touch_replay *t, uint32_t slot, uint64_t launches, 
 	part->is_used = true;
 }
 
-/* It counts as used at each moment since it was last looked at. */
-static struct gp_touch *catch_up(struct gp_touch_replay *t, uint32_t slot)
+/*
+ * Counts the unseen moments since the last look at the allocation as uses: the first, the longest
+ * rest between two of them, and the last.
+ */
+static struct gp_touch *note_unseen_uses(struct gp_touch_replay *t, uint32_t slot)
 {
 	const struct gp_touch_unseen *u = &t->unseen;
 	struct gp_touch *touch = &t->table.touch[slot];
@@ -77,20 +86,20 @@ static struct gp_touch *catch_up(struct gp_touch_replay *t, uint32_t slot)
 	const struct gp_touch_moment *first = &u->moment[touch->unseen],
 				     *last = &u->moment[u->moments - 1];
 	const struct gp_touch_rest *rest = rest_behind(u, touch->unseen + 1);
-	use_at(t, slot, first->launches, first->at_ns);
+	note_use(t, slot, first->launches, first->at_ns);
 	if (rest != NULL && rest->launches > touch->rest) {
 		touch->rest = rest->launches;
 		touch->rest_ns = rest->ns;
 	}
-	touch->last = last->launches; /* the rest before it is among those above */
-	use_at(t, slot, last->launches, last->at_ns);
+	touch->last = last->launches; /* the rest before it was counted above */
+	note_use(t, slot, last->launches, last->at_ns);
 	touch->unseen = u->moments;
 	return touch;
 }
 
-/* ---- what lives ---- */
+/* ---- live allocations ---- */
 
-/* Memory in which the framework's blocks lie: they are looked at, not it. */
+/* Memory in which the framework's blocks lie. The blocks are looked at, not the segment. */
 static bool is_segment(const struct gp_live *live, const struct gp_live_entry *e)
 {
 	if (e->space == GP_SPACE_BLOCK)
@@ -101,32 +110,31 @@ static bool is_segment(const struct gp_live *live, const struct gp_live_entry *e
 	return in != NULL && (in->flags & GP_LIVE_SEGMENT) != 0;
 }
 
-/* `is_freed` false: nobody knows when it ended, or it lives on. */
-static void end_slot(struct gp_touch_replay *t, uint32_t slot, bool is_freed, bool is_told)
+/* `is_freed` false: the moment of its end is unknown, or it lives on. */
+static void close_slot(struct gp_touch_replay *t, uint32_t slot, bool is_freed, bool is_reported)
 {
 	const struct gp_live_entry *e = gp_touch_entry(&t->table, slot);
-	const struct gp_touch *touch = catch_up(t, slot);
+	const struct gp_touch *touch = note_unseen_uses(t, slot);
 	const struct gp_touch_end end = { e, touch, t->at_ns, t->launches, is_freed };
 	if (touch->at_peak != 0 && is_freed) {
 		t->part[touch->at_peak - 1].freed = t->launches;
 		t->part[touch->at_peak - 1].freed_ns = t->at_ns;
 	}
-	if (is_told && !is_segment(t->live, e))
+	if (is_reported && !is_segment(t->live, e))
 		t->is_out_of_memory |= !t->end(t->context, &end);
 	gp_touch_drop(&t->table, slot);
 }
 
-static void touch_replay_begin(struct gp_touch_replay *t, const struct gp_live_entry *e,
-			       bool is_old)
+static void open_slot(struct gp_touch_replay *t, const struct gp_live_entry *e, bool is_old)
 {
 	if (e == NULL || e->bytes == 0 || e->bytes > GP_PAGE_RANGE_MAX ||
 	    (SPACES_TOUCHED >> e->space & 1) == 0)
 		return;
 	t->counts->has_managed |= e->space == GP_SPACE_MANAGED;
-	/* a damaged recording, or one with losses: its end was not seen */
+	/* its end is missing: the recording is damaged, or events were lost */
 	uint32_t there = gp_touch_find(&t->table, e->space, e->address);
 	if (there != 0)
-		end_slot(t, there, false, false);
+		close_slot(t, there, false, false);
 	const struct gp_touch touch = { .born_ns = gp_tick_ns(&t->recording->tick, e->time),
 					.first_ns = -1,
 					.last_ns = -1,
@@ -137,27 +145,29 @@ static void touch_replay_begin(struct gp_touch_replay *t, const struct gp_live_e
 	t->is_out_of_memory |= slot == 0;
 }
 
-/* What was live when the replay began, or was not seen to begin. */
-static void begin_old(void *context, const struct gp_live_entry *e)
+/* An allocation without a begin in the replay. */
+static void open_old(void *context, const struct gp_live_entry *e)
 {
 	struct gp_touch_replay *t = context;
 	uint32_t slot = gp_touch_find(&t->table, e->space, e->address);
 	bool is_block_gone = e->space == GP_SPACE_BLOCK && (e->flags & GP_LIVE_PENDING) != 0;
 	if (is_block_gone || (slot != 0 && gp_touch_entry(&t->table, slot)->order == e->order))
 		return;
-	touch_replay_begin(t, e, true);
+	open_slot(t, e, true);
 }
 
-static void begin_all(struct gp_touch_replay *t)
+/* After a rewind, and after a checkpoint that replaced the live state. */
+static void open_all(struct gp_touch_replay *t)
 {
 	t->live = t->recording->live;
 	t->moves++;
 	t->other_moves++;
-	gp_live_walk_begin(t->recording->live, begin_old, t);
+	gp_live_walk_begin(t->recording->live, open_old, t);
 	while (!gp_live_walk_more(t->recording->live, 65536))
 		;
 }
 
+/* Its live entry; NULL: it ended without an event of its own. */
 static const struct gp_live_entry *now_live(const struct gp_touch_replay *t, uint32_t slot)
 {
 	const struct gp_live_entry *mine = gp_touch_entry(&t->table, slot);
@@ -169,25 +179,25 @@ static const struct gp_live_entry *now_live(const struct gp_touch_replay *t, uin
 
 static void use_slot(struct gp_touch_replay *t, uint32_t slot)
 {
-	catch_up(t, slot);
-	use_at(t, slot, t->launches, t->at_ns);
+	note_unseen_uses(t, slot);
+	note_use(t, slot, t->launches, t->at_ns);
 }
 
-/* What the address belongs to; 0: nothing that lives. */
+/* The slot of the live allocation that contains the address; 0: none. */
 static uint32_t resolve(struct gp_touch_replay *t, uint64_t address)
 {
 	for (uint32_t slot; (slot = gp_touch_around(&t->table, address)) != 0;) {
 		const struct gp_live_entry *e = now_live(t, slot);
-		if (e == NULL) { /* it ended unseen, with its context or its graph */
-			end_slot(t, slot, false, false);
+		if (e == NULL) { /* its context or its graph has ended */
+			close_slot(t, slot, false, false);
 			continue;
 		}
-		return is_segment(t->live, e) ? 0 : slot; /* 0: between its blocks */
+		return is_segment(t->live, e) ? 0 : slot; /* a gap between its blocks */
 	}
 	return 0;
 }
 
-/* False: it is 0. */
+/* False: the address belongs to no allocation. */
 static bool use_resolved(struct gp_touch_replay *t, uint32_t slot)
 {
 	t->counts->addresses++;
@@ -203,8 +213,8 @@ static bool use(struct gp_touch_replay *t, uint64_t address)
 	return use_resolved(t, resolve(t, address));
 }
 
-/* What was not seen may have used all that lives: it counts as used now. */
-static void use_all(struct gp_touch_replay *t)
+/* Unseen work may have used each live allocation: all of them count as used now. */
+static void note_unseen_work(struct gp_touch_replay *t)
 {
 	struct gp_touch_unseen *u = &t->unseen;
 	struct gp_touch_moment *moment = gp_array_append(&u->moment, &u->moments, sizeof *moment);
@@ -217,6 +227,7 @@ static void use_all(struct gp_touch_replay *t)
 						     t->at_ns - moment[-1].at_ns });
 }
 
+/* Whether the last launch of the thread waits for its first resolved use. NULL: no memory. */
 static bool *awaiting_by(struct gp_touch_replay *t, uint32_t thread)
 {
 	if (gp_array_reach(&t->is_awaited, &t->threads, thread, sizeof *t->is_awaited))
@@ -239,11 +250,11 @@ static void see_launch(struct gp_touch_replay *t, const struct gp_record *r, uin
 	if (launched == GP_LAUNCHED_CAPTURED)
 		return;
 	t->launches++;
-	/* with more of them nothing is told in the end */
+	/* with more of them, the report calls no memory unused */
 	uint64_t unseen = t->counts->launches + t->counts->captured_launches - t->counts->scanned;
 	if ((variant & GP_LAUNCH_SCANNED) == 0 &&
 	    unseen <= t->recording->info.counts[GP_LAUNCH] / GP_TOUCH_UNSEEN_SHARE)
-		use_all(t);
+		note_unseen_work(t);
 }
 
 static void see_use(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
@@ -262,6 +273,7 @@ static void see_use(struct gp_touch_replay *t, const struct gp_record *r, uint32
 	}
 }
 
+/* False: no memory. */
 static bool follow_graphs(struct gp_touch_replay *t, const struct gp_record *r)
 {
 	bool is_fine = gp_graphs_follow(&t->graphs, r);
@@ -272,26 +284,29 @@ static bool follow_graphs(struct gp_touch_replay *t, const struct gp_record *r)
 
 /* ---- graphs ---- */
 
-/* What the addresses of a graph belonged to when it was last launched. */
-struct resolved {
-	uint64_t moves, other_moves; /* of the replay, then; UINT64_MAX: not known */
+/* The slots of a graph's addresses at its last launch. */
+struct graph_slots {
+	uint64_t moves, other_moves; /* of the replay, then; UINT64_MAX: unknown */
 	uint32_t slot[];
 };
 
-static struct resolved *resolved_of(struct gp_graph_values *values)
+static struct graph_slots *slots_of(struct gp_graph_values *values)
 {
-	struct resolved *r = values->memo;
+	struct graph_slots *r = values->memo;
 	if (r == NULL) {
 		r = values->memo = malloc(sizeof *r + values->values * sizeof r->slot[0]);
 		if (r != NULL)
-			*r = (struct resolved){ UINT64_MAX, UINT64_MAX };
+			*r = (struct graph_slots){ UINT64_MAX, UINT64_MAX };
 	}
 	return r;
 }
 
-/* A block that still lives is the one; it ends by events of blocks alone, which are seen. */
-static bool is_resolved(const struct gp_touch_replay *t, const struct resolved *r, size_t which,
-			uint64_t address)
+/*
+ * Slot `which` still holds the allocation with this address. After events of blocks alone, a block
+ * that is still in the table is the same: each event of a block was seen.
+ */
+static bool is_slot_valid(const struct gp_touch_replay *t, const struct graph_slots *r,
+			  size_t which, uint64_t address)
 {
 	if (r->moves == t->moves)
 		return true;
@@ -301,36 +316,44 @@ static bool is_resolved(const struct gp_touch_replay *t, const struct resolved *
 	return e->space == GP_SPACE_BLOCK && address - e->address < e->bytes;
 }
 
-/* All that a launch of a graph uses. False: there is more than is looked up. */
+/* False: no look is left for a search. */
+static bool resolve_again(struct gp_touch_replay *t, struct graph_slots *r, size_t which,
+			  uint64_t address)
+{
+	if (is_slot_valid(t, r, which, address))
+		return true;
+	if (!gp_looks_take(&t->graphs.looks, LOOKS_A_SEARCH))
+		return false;
+	r->slot[which] = resolve(t, address);
+	return true;
+}
+
+/* Uses all memory of a graph. False: no looks are left for it. */
 static bool use_content(struct gp_touch_replay *t, struct gp_graph_values *values)
 {
-	struct gp_looks *looks = &t->graphs.looks;
 	bool has_any = false;
 	if (values == NULL)
 		return true;
-	if (!gp_looks_take(looks, values->values * LOOKS_A_USE))
+	if (!gp_looks_take(&t->graphs.looks, values->values * LOOKS_A_USE))
 		return false;
-	struct resolved *r = resolved_of(values);
+	struct graph_slots *r = slots_of(values);
 	t->is_out_of_memory |= r == NULL;
-	for (size_t k = 0; r != NULL && k < values->values; k++) {
-		if (!is_resolved(t, r, k, values->value[k])) {
-			if (!gp_looks_take(looks, LOOKS_A_SEARCH)) {
-				r->moves = r->other_moves = UINT64_MAX;
-				return false;
-			}
-			r->slot[k] = resolve(t, values->value[k]);
+	if (r == NULL)
+		return true;
+	for (size_t k = 0; k < values->values; k++) {
+		if (!resolve_again(t, r, k, values->value[k])) {
+			r->moves = r->other_moves = UINT64_MAX;
+			return false;
 		}
 		has_any |= use_resolved(t, r->slot[k]);
 	}
-	if (r != NULL) {
-		r->moves = t->moves;
-		r->other_moves = t->other_moves;
-	}
+	r->moves = t->moves;
+	r->other_moves = t->other_moves;
 	t->counts->graph_resolved += has_any;
 	return true;
 }
 
-/* Called after an event was applied. Most are of blocks, which `other_moves` leaves out. */
+/* After an event was applied: most are of blocks, which `other_moves` leaves out. */
 static void count_moves(struct gp_touch_replay *t, const struct gp_record *r)
 {
 	bool is_block = r->kind == GP_BLOCK_ALLOC || r->kind == GP_BLOCK_FREE;
@@ -351,74 +374,78 @@ static void see_graph(struct gp_touch_replay *t, const struct gp_record *r)
 	bool is_known = content != NULL && use_content(t, content->values) && !content->is_partial;
 	t->counts->graph_unknown += !is_known;
 	if (!is_known)
-		use_all(t);
+		note_unseen_work(t);
 }
 
 /* ---- events ---- */
 
-static void end_unmapped(struct gp_touch_replay *t, const struct gp_record *r)
+static void close_unmapped(struct gp_touch_replay *t, const struct gp_record *r)
 {
 	for (uint64_t at = r->unmap.address; at - r->unmap.address < r->unmap.bytes;) {
 		uint32_t slot = gp_touch_find(&t->table, GP_SPACE_MAPPED, at);
 		if (slot == 0)
 			break;
 		at += gp_touch_entry(&t->table, slot)->bytes;
-		end_slot(t, slot, true, true);
+		close_slot(t, slot, true, true);
 	}
 }
 
-/* Before it is applied. */
-static void see_end(struct gp_touch_replay *t, const struct gp_record *r)
+/* Before the event is applied. */
+static void close_ended(struct gp_touch_replay *t, const struct gp_record *r)
 {
 	if (r->kind == GP_UNMAP)
-		end_unmapped(t, r);
+		close_unmapped(t, r);
 	t->undone = gp_live_undone_by(t->live, r, t->undone_at);
 	const struct gp_live_entry *e = gp_live_ended_by(t->live, r);
 	uint32_t slot = e != NULL ? gp_touch_find(&t->table, e->space, e->address) : 0;
 	if (slot != 0 && gp_touch_entry(&t->table, slot)->order == e->order)
-		end_slot(t, slot, true, true);
+		close_slot(t, slot, true, true);
 }
 
-/* Mappings that the driver did not end. */
-static void begin_undone(struct gp_touch_replay *t)
+/* Opens the mappings again that a refused unmap did not end. */
+static void open_undone(struct gp_touch_replay *t)
 {
 	for (size_t k = 0; k < t->undone; k++) {
 		const struct gp_live_entry *e =
 			gp_live_find(t->live, GP_SPACE_MAPPED, t->undone_at[k]);
 		if (e != NULL && e->address == t->undone_at[k])
-			begin_old(t, e);
+			open_old(t, e);
 	}
 }
 
-/* After. */
-static void see_begin(struct gp_touch_replay *t, const struct gp_record *r)
+/* The space of the allocation that the event may begin; GP_SPACE_NONE: it begins none. */
+static unsigned space_begun(const struct gp_record *r)
 {
-	unsigned space = r->space;
-	uint64_t address = r->v[0];
 	switch (r->kind) {
 	case GP_BLOCK_ALLOC:
 	case GP_BLOCK_EXISTING:
-		space = GP_SPACE_BLOCK;
-		break;
+		return GP_SPACE_BLOCK;
 	case GP_MAP:
-		space = GP_SPACE_MAPPED;
-		break;
+		return GP_SPACE_MAPPED;
 	case GP_ALLOC:
 	case GP_FREE_FAILED:
-		break;
-	case GP_UNMAP_FAILED:
-		begin_undone(t);
-		return;
+		return r->space;
 	default:
-		return;
+		return GP_SPACE_NONE;
 	}
+}
+
+/* After the event was applied. */
+static void open_begun(struct gp_touch_replay *t, const struct gp_record *r)
+{
+	const unsigned space = space_begun(r);
+	const uint64_t address = r->v[0];
+	if (r->kind == GP_UNMAP_FAILED)
+		open_undone(t);
+	if (space == GP_SPACE_NONE)
+		return;
 	const struct gp_live_entry *e = gp_live_find(t->live, space, address);
 	if (e == NULL || e->address != address)
 		return;
 	if (e->order == r->order)
-		touch_replay_begin(t, e, false);
-	else /* told again, or back from a free that was refused */
-		begin_old(t, e);
+		open_slot(t, e, false);
+	else /* it was reported again, or its free was refused */
+		open_old(t, e);
 }
 
 static void see_event(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
@@ -427,9 +454,9 @@ static void see_event(struct gp_touch_replay *t, const struct gp_record *r, uint
 		return;
 	switch (gp_event_infos[r->kind].class) {
 	case GP_CLASS_MEMORY:
-		see_begin(t, r);
+		open_begun(t, r);
 		if (r->kind == GP_GAP || r->kind == GP_SCOPE)
-			use_all(t);
+			note_unseen_work(t);
 		return;
 	case GP_CLASS_LAUNCH:
 		if (r->kind == GP_LAUNCH)
@@ -441,7 +468,7 @@ static void see_event(struct gp_touch_replay *t, const struct gp_record *r, uint
 		if (r->kind == GP_USE)
 			see_use(t, r, thread);
 		else if (r->kind == GP_LOST && (r->lost.launch | r->lost.other) != 0)
-			use_all(t);
+			note_unseen_work(t);
 		break;
 	case GP_CLASS_DEFINE:
 	case GP_CLASS_CHECKPOINT:
@@ -459,7 +486,7 @@ static void take_part(struct gp_touch_replay *t, uint32_t slot)
 		t->is_out_of_memory = true;
 		return;
 	}
-	struct gp_touch *touch = catch_up(t, slot);
+	struct gp_touch *touch = note_unseen_uses(t, slot);
 	t->part[t->parts++] = (struct gp_peak_part){ .entry = *gp_touch_entry(&t->table, slot),
 						     .then = *touch,
 						     .next_ns = -1,
@@ -498,11 +525,11 @@ static void see_peaks(struct gp_touch_replay *t)
 
 /* ---- the replay ---- */
 
-static void end_all(struct gp_touch_replay *t)
+static void close_all(struct gp_touch_replay *t)
 {
 	for (uint32_t slot = GP_SLOT_FIRST; slot < t->table.table.slots; slot++)
 		if (gp_touch_entry(&t->table, slot)->space != GP_SPACE_NONE)
-			end_slot(t, slot, false, now_live(t, slot) != NULL);
+			close_slot(t, slot, false, now_live(t, slot) != NULL);
 }
 
 enum gp_status gp_touch_replay_run(struct gp_touch_replay *t)
@@ -514,7 +541,7 @@ enum gp_status gp_touch_replay_run(struct gp_touch_replay *t)
 	t->graphs.looks.left += LOOKS_FOR_GRAPHS;
 	enum gp_status status = gp_recording_rewind(r);
 	if (status == GP_OK) {
-		begin_all(t);
+		open_all(t);
 		see_peaks(t);
 	}
 	while (status == GP_OK && !t->is_out_of_memory) {
@@ -523,17 +550,17 @@ enum gp_status gp_touch_replay_run(struct gp_touch_replay *t)
 		if (record == NULL)
 			break;
 		t->at_ns = gp_tick_ns(&r->tick, record->time);
-		see_end(t, record);
+		close_ended(t, record);
 		const struct gp_record seen = *record;
 		status = gp_recording_apply(r, record);
 		count_moves(t, &seen);
-		if (t->live != r->live) /* a checkpoint put it right after damage */
-			begin_all(t);
+		if (t->live != r->live) /* a checkpoint replaced the state after damage */
+			open_all(t);
 		see_event(t, &seen, thread);
 		see_peaks(t);
 	}
 	if (status == GP_END)
-		end_all(t);
+		close_all(t);
 	if (t->is_out_of_memory)
 		return GP_E_MEMORY;
 	return status == GP_END ? GP_OK : status;
