@@ -1,6 +1,6 @@
 /*
- * libunwind 1.1 to 1.8 on x86-64, used through its exported functions alone; what we know of its
- * structures is checked against its header where that is installed.
+ * Learns rules from libunwind 1.1 to 1.8 on x86-64 (native_learn.h). Uses its exported functions
+ * alone. Where its header is installed, assertions compare it with the structures assumed here.
  */
 #include "native_learn.h"
 
@@ -26,7 +26,7 @@
 #define HAVE_HEADER
 #endif
 
-/* ---- the loader's count ---- */
+/* ---- the loader's count of objects ---- */
 
 static const uint64_t never;
 const volatile uint64_t *gp_native_loads = &never;
@@ -58,15 +58,16 @@ void gp_native_watch_loader(const void *state, size_t bytes)
 	const uint64_t loads = count_modules().loaded;
 	candidates_used = 0;
 	/*
-	 * glibc begins with its first namespace: a list, then how many are loaded now, which
-	 * misses an unload that a load follows
+	 * glibc's state begins with its first namespace: a list, then the number of objects that
+	 * are loaded now. Both words are skipped: that number is the same after an unload and a
+	 * load.
 	 */
 	for (size_t i = 2; state && loads && i < bytes / sizeof *word; i++)
 		if (word[i] == loads && candidates_used < CANDIDATES)
 			candidates[candidates_used++] = &word[i];
 }
 
-/* Libunwind has been loaded meanwhile: one of the candidates, and it alone, must have followed. */
+/* Libunwind was loaded meanwhile. Exactly one of the candidates must have counted that. */
 static void choose_candidate(void)
 {
 	struct gp_native_objects counts = count_modules();
@@ -117,9 +118,9 @@ bool gp_native_check_modules(void)
 	return true;
 }
 
-/* ---- what of libunwind is used ---- */
+/* ---- libunwind's interface ---- */
 
-#define CURSOR_WORDS 512u /* it has 127; more than any version had */
+#define CURSOR_WORDS 512u /* versions had up to 127 */
 #define PROC_INFO_WORDS 32u
 enum { REGISTER_FRAME = 6, REGISTER_STACK = 7, REGISTER_IP = 16 };
 
@@ -152,15 +153,18 @@ _Static_assert((int)UNW_X86_64_RBP == REGISTER_FRAME && (int)UNW_X86_64_RSP == R
 	       "numbers");
 #endif
 
-/* ---- addresses that the job does not use, and what they hold ---- */
+/* ---- a region whose words show how they were read ---- */
 
 /*
- * A region of our own. The word at stack or frame base + offset holds its own address + LEVEL, so a
- * register that comes out shows what was read to make it. Libunwind reads saved registers through
- * read_word, which needs no memory for that, but expressions directly: near the bases the words are
- * really there. Elsewhere each word holds an address of the region of which no rule comes, so that
- * expressions which follow pointers stay inside. Registers that we do not follow point there as
- * well.
+ * libunwind steps from registers that point into a region of our own: the stack pointer to
+ * BASE_STACK, the frame pointer to BASE_FRAME. The word at an address near a base holds that
+ * address + LEVEL. So a register that libunwind computes shows from which base, at which offset and
+ * through how many words it was read.
+ *
+ * libunwind reads saved registers through read_word, which computes the words. It reads expressions
+ * of unwind information directly, so the words near the bases exist. All other words of the region
+ * hold BASE_OTHER, an address from which no rule follows: expressions that follow pointers stay
+ * inside. Registers that we do not follow hold BASE_OTHER, too.
  */
 #define WINDOW (INT64_C(4) << 20)
 #define REACH (WINDOW / 2)
@@ -168,13 +172,14 @@ _Static_assert((int)UNW_X86_64_RBP == REGISTER_FRAME && (int)UNW_X86_64_RSP == R
 #define LEVELS 3
 #define REGION (8 * (uint64_t)WINDOW)
 #define PIECE (UINT64_C(256) << 10)
-#define FILLED 4096u /* on either side of a base; a signal's registers lie within */
+#define FILLED 4096u /* bytes on either side of a base; a signal's registers lie within */
 
 static uint64_t region;
 #define BASE_STACK (region + WINDOW)
 #define BASE_FRAME (region + 2 * WINDOW)
 #define BASE_OTHER (region + 7 * WINDOW)
 
+/* The words around one base. False: no memory. */
 static bool native_learn_fill(uint64_t base)
 {
 	uint64_t *words = mmap((void *)(base - FILLED), 2 * (size_t)FILLED, PROT_READ | PROT_WRITE,
@@ -187,11 +192,11 @@ static bool native_learn_fill(uint64_t base)
 }
 
 /*
- * The same words all over the region: each piece of it maps the same memory. It is not a file of
- * our own, because a job may limit the size of files (RLIMIT_FSIZE), and a memfd counts as one.
- * Where the kernel refuses, the words are zeros: expressions that follow two pointers then end the
- * job. All 32 MiB of addresses count against RLIMIT_MEMLOCK. An expression that reads address 0, or
- * one computed from constants, leaves the region and ends the job; no compiler emits one.
+ * Fills the region with BASE_OTHER: each piece of it maps the same memory. That memory is not a
+ * file of our own, because a job may limit the size of files (RLIMIT_FSIZE), and a memfd counts as
+ * one. If the kernel refuses, the words are zeros: expressions that follow two pointers then end
+ * the job. All 32 MiB of addresses count against RLIMIT_MEMLOCK. An expression that reads address
+ * 0, or one computed from constants, leaves the region and ends the job; no compiler emits one.
  */
 static void fill_all(void)
 {
@@ -199,16 +204,18 @@ static void fill_all(void)
 		mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (words == MAP_FAILED)
 		return;
-	munlock(words, PIECE); /* or each mapping of it is filled, where the job locks memory */
+	/* if the job locks its memory, each mapping of the piece would be filled otherwise */
+	munlock(words, PIECE);
 	for (size_t i = 0; i < PIECE / sizeof *words; i++)
 		words[i] = BASE_OTHER;
-	/* an old size of 0 makes a second mapping of shared memory, with the rights of the first */
+	/* an old size of 0 makes a second mapping of shared memory, with the same rights */
 	if (mprotect(words, PIECE, PROT_READ) == 0)
 		for (uint64_t at = region; at < region + REGION; at += PIECE)
 			mremap(words, 0, PIECE, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)at);
 	munmap(words, PIECE);
 }
 
+/* False: no memory. */
 static bool open_region(void)
 {
 	if (region)
@@ -225,9 +232,13 @@ static bool open_region(void)
 	return true;
 }
 
-/* A value as `level` times read through base + offset: level 0 is the address itself. */
+/*
+ * How a value was computed: level 0 is a base + offset, level 1 the word there, level 2 the word at
+ * the address that this word holds.
+ */
 struct place {
-	bool is_known, is_frame;
+	bool is_known; /* it is an address of the region, near a base */
+	bool is_frame; /* of BASE_FRAME, else of BASE_STACK */
 	int level;
 	int64_t offset;
 };
@@ -235,14 +246,17 @@ struct place {
 static struct place native_learn_place_of(uint64_t value)
 {
 	const int64_t from = (int64_t)(value - region) - REACH;
-	const int64_t window = from / WINDOW; /* 0: stack, 1: frame, then the next level */
+	const int64_t window = from / WINDOW; /* 0: stack, 1: frame, 2: stack of level 1, ... */
 	if (from < 0 || window >= 2 * LEVELS)
 		return (struct place){ 0 };
 	return (struct place){ true, window & 1, (int)(window / 2),
 			       from - window * WINDOW - REACH };
 }
 
-/* Replaces libunwind's: also for a job that uses the same copy, where it looks before it reads. */
+/*
+ * Replaces libunwind's access_mem. A job that uses the same copy calls it, too: outside of the
+ * region it tests whether an address is readable.
+ */
 static int read_word(void *space, uint64_t at, uint64_t *value, int is_write, void *context)
 {
 	(void)space;
@@ -263,12 +277,14 @@ static int read_word(void *space, uint64_t at, uint64_t *value, int is_write, vo
 
 /* ---- from registers to a rule ---- */
 
+/* The registers after one step. */
 struct outcome {
-	int stepped; /* as unw_step returns */
+	int stepped; /* as unw_step returns: > 0 a frame, 0 the last one, < 0 an error */
 	struct place stack, frame, ip;
-	bool has_frame;
+	bool has_frame; /* the frame pointer was not lost */
 };
 
+/* The code at `ip` has unwind information. */
 static bool has_information(uint64_t ip)
 {
 	uint64_t info[PROC_INFO_WORDS] = { 0 };
@@ -277,6 +293,7 @@ static bool has_information(uint64_t ip)
 	return info[0] <= ip && ip < info[1]; /* start_ip, end_ip */
 }
 
+/* A cursor at `key` whose registers point to the bases. */
 static bool init(uint64_t *cursor, ucontext_t *context, uintptr_t key)
 {
 	memset(context, 0, sizeof *context);
@@ -288,6 +305,7 @@ static bool init(uint64_t *cursor, ucontext_t *context, uintptr_t key)
 	return unwind.init_local(cursor, context) == 0;
 }
 
+/* Leaves the frame of `key`. False: libunwind cannot. */
 static bool step_from(uintptr_t key, struct outcome *out)
 {
 	ucontext_t context;
@@ -324,29 +342,40 @@ static bool is_signal_frame(const struct outcome *o)
 	       is_at(o->frame, 1, false, SIGNAL_REGISTER(REG_RBP));
 }
 
+/* The CFA is a base + offset. */
+static uint32_t rule_by_register(struct place cfa, struct place saved, bool is_kept)
+{
+	const enum gp_native_kind kind = cfa.is_frame ? GP_NATIVE_BY_FRAME : GP_NATIVE_BY_STACK;
+	if (is_kept)
+		return gp_native_rule(kind, cfa.offset, 0);
+	if (saved.level != 1 || saved.is_frame != cfa.is_frame)
+		return 0;
+	return gp_native_rule(kind, cfa.offset, saved.offset - cfa.offset);
+}
+
+/* The stack was realigned: gcc keeps the CFA in a word below the frame pointer. */
+static uint32_t rule_by_word(struct place cfa, struct place saved, bool is_kept)
+{
+	if (cfa.level != 1 || !cfa.is_frame || is_kept || saved.level != 1 || !saved.is_frame)
+		return 0;
+	return gp_native_rule(GP_NATIVE_BY_FRAME_AT, cfa.offset, saved.offset - cfa.offset);
+}
+
+/* 0: no kind of rule describes it. */
 static uint32_t rule_of(const struct outcome *o)
 {
 	const struct place cfa = o->stack, saved = o->frame;
 	if (is_signal_frame(o))
 		return gp_native_rule(GP_NATIVE_SIGNAL, 0, 0);
+	/* the return address lies below the CFA */
 	if (!cfa.is_known || !is_at(o->ip, cfa.level + 1, cfa.is_frame, cfa.offset - 8))
 		return 0;
-	/* still in its register, or lost, which a rule that needs it will find out */
-	bool is_kept = !o->has_frame || is_at(saved, 0, true, 0);
+	/* the frame pointer is still in its register; or lost, which a rule that needs it detects */
+	const bool is_kept = !o->has_frame || is_at(saved, 0, true, 0);
 	if (!is_kept && !saved.is_known)
 		return 0;
-	if (cfa.level == 0) {
-		enum gp_native_kind kind = cfa.is_frame ? GP_NATIVE_BY_FRAME : GP_NATIVE_BY_STACK;
-		if (is_kept)
-			return gp_native_rule(kind, cfa.offset, 0);
-		if (saved.level != 1 || saved.is_frame != cfa.is_frame)
-			return 0;
-		return gp_native_rule(kind, cfa.offset, saved.offset - cfa.offset);
-	}
-	/* a realigned stack: gcc keeps the address of the caller's frame below the frame pointer */
-	if (cfa.level != 1 || !cfa.is_frame || is_kept || saved.level != 1 || !saved.is_frame)
-		return 0;
-	return gp_native_rule(GP_NATIVE_BY_FRAME_AT, cfa.offset, saved.offset - cfa.offset);
+	return cfa.level == 0 ? rule_by_register(cfa, saved, is_kept) :
+				rule_by_word(cfa, saved, is_kept);
 }
 
 struct lesson {
@@ -354,11 +383,11 @@ struct lesson {
 	uint32_t rule; /* 0: none */
 };
 
-static void ask_for_rule(void *lesson)
+static void learn_rule(void *lesson)
 {
 	struct lesson *l = lesson;
 	struct outcome outcome = { 0 };
-	/* without information libunwind would guess that there is a frame pointer */
+	/* without information libunwind would assume a frame pointer */
 	if (has_information(l->key - 1) && step_from(l->key, &outcome))
 		l->rule = outcome.stepped == 0 ? gp_native_rule(GP_NATIVE_OUTERMOST, 0, 0) :
 						 rule_of(&outcome);
@@ -372,21 +401,22 @@ uint32_t gp_native_learn(uintptr_t key)
 	uint64_t signals;
 	if (!gp_fork_gate_enter(&signals))
 		return 0;
-	const bool is_asked = gp_walking_stack_run(ask_for_rule, &lesson);
+	const bool has_run = gp_walking_stack_run(learn_rule, &lesson);
 	gp_fork_gate_leave(&signals);
 	errno = error;
-	if (!is_asked)
+	if (!has_run)
 		return 0;
 	if (lesson.rule == 0)
 		lesson.rule = gp_native_rule(GP_NATIVE_NONE, 0, 0);
 	gp_native_rule_add(key, lesson.rule);
-	if (atomic_load(&gp_native_epoch) != epoch) /* learned from what is unloaded meanwhile */
+	if (atomic_load(&gp_native_epoch) != epoch) /* its library may be unloaded by now */
 		gp_native_rules_forget();
 	return lesson.rule;
 }
 
 /* ---- opening ---- */
 
+/* False: one is missing. */
 static bool find_functions(void *(*lookup)(void *, const char *), void *context)
 {
 	const struct {
@@ -412,7 +442,7 @@ static bool find_functions(void *(*lookup)(void *, const char *), void *context)
 	return true;
 }
 
-/* The writable segment of the object that `inside` is in. */
+/* The writable segment of the object that contains `inside`. */
 struct segment {
 	const void *inside;
 	const int *from;
@@ -437,6 +467,7 @@ static int find_segment(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
+/* They are two ends of one pipe. */
 static bool is_pipe(int first, int second)
 {
 	struct statx a, b;
@@ -448,8 +479,10 @@ static bool is_pipe(int first, int second)
 	       a.stx_dev_minor == b.stx_dev_minor;
 }
 
-/* Its first use opens the pipe and stores the two ends beside each other: what `was` something else
- * and is now a pipe is closed. */
+/*
+ * libunwind's first use opens a pipe and stores its two ends side by side in its data. Closes the
+ * two words that are a pipe now and held other values before.
+ */
 static void close_pipe(const struct segment *s, const int *was)
 {
 	for (size_t i = 0; i + 1 < s->bytes / sizeof *was; i++) {
@@ -462,30 +495,44 @@ static void close_pipe(const struct segment *s, const int *was)
 	}
 }
 
+/* A copy of the segment; MAP_FAILED: no memory, or the segment was not found. */
+static int *copy_segment(struct segment *s)
+{
+	int *copy = MAP_FAILED;
+	if (dl_iterate_phdr(find_segment, s))
+		copy = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
+	if (copy != MAP_FAILED)
+		memcpy(copy, s->from, s->bytes);
+	return copy;
+}
+
 /*
- * Its first use makes its address space, whose reader is replaced then, and opens the pipe. False:
- * the functions use another copy's space, as that copy comes first in the order of symbols: it is
- * the program's.
+ * Makes libunwind's address space and replaces its reader. False: the functions use the space of
+ * another copy, the program's, which comes first in the order of symbols.
  */
+static bool open_space(void)
+{
+	ucontext_t registers;
+	uint64_t cursor[CURSOR_WORDS] = { 0 };
+	const bool is_used = init(cursor, &registers, (uintptr_t)read_word + 1);
+	bool is_ours = false;
+	for (unsigned i = 0; is_used && i < 8; i++) /* the cursor begins with its space */
+		is_ours |= cursor[i] == (uintptr_t)*unwind.local_space;
+	if (!is_ours)
+		return false;
+	unwind.get_accessors(*unwind.local_space)->access_mem = read_word;
+	unwind.set_caching_policy(*unwind.local_space, 0);
+	unwind.step(cursor);
+	return true;
+}
+
+/* The first use, without the pipe that it opens. False: see open_space. */
 static bool first_use(void)
 {
 	struct segment s = { .inside = unwind.local_space };
-	ucontext_t registers;
-	uint64_t cursor[CURSOR_WORDS] = { 0 };
-	int *was = MAP_FAILED;
-	if (dl_iterate_phdr(find_segment, &s))
-		was = mmap(NULL, s.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			   0);
-	if (was != MAP_FAILED)
-		memcpy(was, s.from, s.bytes);
-	bool is_used = init(cursor, &registers, (uintptr_t)read_word + 1), is_ours = false;
-	for (unsigned i = 0; is_used && i < 8; i++) /* the cursor begins with its space */
-		is_ours |= cursor[i] == (uintptr_t)*unwind.local_space;
-	if (is_ours) {
-		unwind.get_accessors(*unwind.local_space)->access_mem = read_word;
-		unwind.set_caching_policy(*unwind.local_space, 0);
-		unwind.step(cursor);
-	}
+	int *was = copy_segment(&s);
+	const bool is_ours = open_space();
 	if (was != MAP_FAILED) {
 		close_pipe(&s, was);
 		munmap(was, s.bytes);
@@ -497,14 +544,14 @@ struct trial {
 	bool is_ours, is_proven;
 };
 
-/* The proof: where a function begins, its caller's address lies on top of the stack. */
+/* The test: at the begin of a function, the return address lies on top of the stack. */
 static void try_first_use(void *trial)
 {
 	struct trial *t = trial;
 	struct lesson lesson = { (uintptr_t)read_word + 1, 0 };
 	t->is_ours = first_use();
 	if (t->is_ours)
-		ask_for_rule(&lesson);
+		learn_rule(&lesson);
 	t->is_proven = lesson.rule == gp_native_rule(GP_NATIVE_BY_STACK, 8, 0);
 }
 
