@@ -20,7 +20,7 @@
 
 void (*gp_recorder_started)(void);
 
-/* What the calling thread must record before its first event, and after a change. */
+/* Records the state of the calling thread: before its first event, and after a change. */
 static void tell_thread(void)
 {
 	if (gp_recorder_started && atomic_exchange(&gp_local->is_told, 1) == 0)

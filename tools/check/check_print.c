@@ -187,7 +187,7 @@ static void print_finding(const struct gp_check_finding *f, FILE *out)
 	fprintf(out, "%s%s\n", f->why[0] ? colon : "", f->why);
 }
 
-/* What an update writes. */
+/* The values that an update writes. */
 static void print_taken(const struct gp_check *c, FILE *out)
 {
 	for (size_t k = 0; k < c->figures.devices; k++) {

@@ -88,7 +88,7 @@ uint64_t gp_events_of(const struct gp_info *info); /* number of them */
 
 /* The keys `gaps`, moments, and `uncertain`, pairs of moments. */
 void gp_report_doubts(struct gp_json *json, const struct gp_info *info);
-/* What opened or closed a captured span (enum gp_scope_by), in a word or two; NULL: unknown. */
+/* The cause that opened or closed a captured span (enum gp_scope_by); NULL: unknown. */
 const char *gp_scope_text(unsigned by);
 
 /* ---- next.c ---- */

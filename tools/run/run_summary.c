@@ -164,7 +164,7 @@ static void read_list(struct sum *s, const char *list)
 	fclose(file);
 }
 
-/* What was captured by ranges, time or orders. Outside of captures only memory was recorded. */
+/* Captures by ranges, time or orders. Outside of captures only memory was recorded. */
 static void add_captured(const struct sum *s, const struct gp_run_summary *h, char *line,
 			 size_t capacity)
 {

@@ -98,7 +98,7 @@ static enum gp_status table_add(struct gp_definitions_index *index, const struct
 	struct gp_row_table *t = &index->table[r->kind];
 	struct meaning *m = gp_row_of_key(t, sizeof *m, key_of(r));
 	const bool has_value = r->kind == GP_THREAD || r->kind == GP_RANGE_NAME;
-	/* of other kinds only the text is asked for */
+	/* readers of other kinds use only the text */
 	if (m == NULL && text == 0 && !has_value)
 		return GP_OK;
 	if (m == NULL && t->rows == MEANINGS_MAX) {

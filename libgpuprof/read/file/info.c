@@ -145,7 +145,7 @@ static void fill_from_state(struct gp_recording *r)
 			   0;
 }
 
-/* What one replay collects. */
+/* Collected by one replay. */
 struct tally {
 	uint64_t newest, oldest; /* ticks; oldest: of MEMORY events */
 	bool is_begun;		 /* memory or work was recorded */

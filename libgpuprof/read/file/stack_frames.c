@@ -1,9 +1,9 @@
 /*
- * Merging. Since 3.11 the recorder marks each native frame at which a run of Python frames stands:
- * a _PyEval_EvalFrameDefault runs all that Python calls from Python. Up to 3.10 each runs one
- * frame; there its name finds it. Where the numbers do not agree, and that is not because the
- * native chain was cut, nothing is guessed: the Python frames then follow the native ones, and the
- * stack says so.
+ * Merges native and Python frames. From CPython 3.11 on, the recorder marks each native frame at
+ * which a run of Python frames stands: one _PyEval_EvalFrameDefault runs all Python functions that
+ * Python calls. Up to 3.10 each call runs one frame, found by its name. If the numbers of both
+ * differ although the native chain is whole, the order is not guessed: the Python frames follow the
+ * native ones, and the stack has the reason.
  */
 #include "stack_frames.h"
 
@@ -42,7 +42,7 @@ struct merger {
 	const struct gp_python_frame *python;
 	struct gp_symbolizer *symbolizer;
 	struct gp_frame *out;
-	size_t most, frames, pythons; /* pythons: told so far */
+	size_t most, frames, pythons; /* pythons: put so far */
 };
 
 static void stack_frames_put(struct merger *m, const struct gp_frame *frame)
@@ -160,7 +160,7 @@ static bool has_all_names(struct merger *m)
 	return true;
 }
 
-/* Whether `is_run` tells the order; both chains begin at the same innermost place. */
+/* True: `is_run` gives the order. Both chains begin at the same innermost place. */
 static bool lay_by_names(struct merger *m, bool *is_run)
 {
 	const struct gp_call_stack *s = m->stack;
@@ -183,7 +183,7 @@ static bool lay_by_names(struct merger *m, bool *is_run)
 
 /* ---- since 3.11 ---- */
 
-/* Longer than what was asked for: of such a run, the last one, the recorder saw no end. */
+/* The last run is deeper than the requested depth: the recorder did not see its end. */
 static bool has_cut_run(const struct merger *m)
 {
 	const size_t n = m->stack->pythons;
@@ -247,7 +247,7 @@ size_t gp_stack_merge(const struct gp_call_stack *stack, const struct gp_native_
 	return m.frames;
 }
 
-/* What starts a program or a thread: _start, and the C library's own. */
+/* A function that starts a program or a thread: _start, or one of the C library. */
 static bool is_start(const struct gp_frame *f)
 {
 	static const char library[] = "libc.so", older[] = "libc-2.";
@@ -266,7 +266,7 @@ size_t gp_stack_fold(struct gp_frame *frame, size_t frames)
 	for (size_t k = 0; k < frames; k++)
 		if (!frame[k].is_interpreter)
 			frame[kept++] = frame[k];
-	/* below Python's first frame they are as little to be told as the interpreter's own */
+	/* below Python's first frame they are left out, like those of the interpreter */
 	size_t first = kept;
 	while (first > 0 && is_start(&frame[first - 1]))
 		first--;
@@ -291,7 +291,7 @@ static uint64_t since_start(const struct gp_recording *r, uint64_t ticks)
 	return ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* Tells the symbolizer what it has not heard of. */
+/* Gives the symbolizer the modules that it does not have. */
 struct gp_symbolizer *gp_recording_symbolizer(struct gp_recording *r)
 {
 	const struct gp_module_list *list = gp_defined_modules(r->meanings);
@@ -369,7 +369,7 @@ static uint64_t time_of(struct gp_recording *r, int64_t at_ns)
 	return at_ns > 0 ? (uint64_t)at_ns : 0;
 }
 
-/* Python frames stand behind all native ones, for want of names. */
+/* Python frames stand behind all native ones, because names are missing. */
 static const char *out_of_order(const struct gp_call_stack *chains)
 {
 	return chains->why_native == GP_WHY_TRUNCATED || chains->why_python == GP_WHY_TRUNCATED ?
@@ -378,7 +378,7 @@ static const char *out_of_order(const struct gp_call_stack *chains)
 		       "how native and Python frames alternate is not known";
 }
 
-/* What a reason alone does not tell: whether those frames were asked for. */
+/* A reason, or NULL if the missing frames were not requested. */
 static const char *missing_of(const struct gp_recording *r, const struct gp_call_stack *chains)
 {
 	const char *text = gp_stack_missing(chains->why_native, chains->why_python);

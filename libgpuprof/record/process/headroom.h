@@ -23,7 +23,7 @@ static inline uint64_t gp_least(uint64_t a, uint64_t b)
  * limit, or it cannot be read.
  */
 uint64_t gp_headroom_cgroup(const char *root);
-/* What the process's own limits leave for mappings, used or not. */
+/* Bytes that the limits of the process leave for mappings, used or not. */
 uint64_t gp_headroom_mappings(void);
 /* The minimum of all; `root` as above. */
 uint64_t gp_headroom(const char *root);

@@ -174,7 +174,7 @@ void gp_count_lost(enum gp_kind kind)
 			      memory_order_relaxed);
 }
 
-/* What may come in floods: the last eighth of a ring is kept from it. */
+/* Kinds that may come in floods: they cannot use the last eighth of a ring. */
 static bool is_flood(enum gp_kind kind)
 {
 	const enum gp_class class = gp_event_infos[kind].class;
