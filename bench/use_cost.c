@@ -35,7 +35,7 @@ static struct gp_control *open_control(const struct bench *b)
 /* The drain thread applies the change at its next turn. */
 static void turn_uses(const struct bench *b, struct gp_control *control, uint32_t on)
 {
-	atomic_store(&control->want_uses, on);
+	atomic_store(&control->requested_uses, on);
 	while (atomic_load(&control->uses) != on)
 		nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
 	wait_for_quiet(b);
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	CUfunction kernel;
 	bench_open(&b);
 	struct gp_control *control = open_control(&b);
-	must(atomic_load(&control->want_uses) == 1); /* GPUPROF_TRACK_ACCESS=on */
+	must(atomic_load(&control->requested_uses) == 1); /* GPUPROF_TRACK_ACCESS=on */
 	must(b.driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(b.driver.cuModuleGetFunction(&kernel, module, "gemm.8,8,8,520") == CUDA_SUCCESS);
 	for (unsigned k = 0; k < 5; k++)

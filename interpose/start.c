@@ -19,18 +19,18 @@
 #include "torch/torch_ranges.h"
 #include "torch/trace_join.h"
 
-static void tell_what_is_known(void)
+static void write_known(void)
 {
 	gp_hooks_started();
-	gp_misses_tell();
-	gp_nvtx_tell();
+	gp_misses_write();
+	gp_nvtx_write();
 }
 
 static const struct gp_deferred_action deferred_actions[] = {
 	{ GP_DUE_RANGES, false, gp_torch_ranges_attach },
 	{ GP_DUE_ATTACH, false, gp_trace_attach },
 	{ GP_DUE_JOIN, false, gp_join_try },
-	{ GP_DUE_MEMORY, true, gp_device_memory_ask },
+	{ GP_DUE_MEMORY, true, gp_device_memory_query },
 	{ 0 },
 };
 
@@ -42,7 +42,7 @@ void gp_start(void)
 		return;
 	gp_dlsym_find();
 	gp_objects_at_start = gp_elf_position(NULL);
-	gp_recorder_started = tell_what_is_known;
+	gp_recorder_started = write_known;
 	gp_deferred_actions = deferred_actions;
 	if (!gp_recorder_init())
 		return;

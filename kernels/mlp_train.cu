@@ -27,8 +27,8 @@ struct options {
 };
 
 struct totals {
-	asked device[devices_most];
-	asked host;
+	requested device[devices_most];
+	requested host;
 	unsigned long long launches, graph_launches;
 } totals;
 
@@ -345,7 +345,7 @@ private:
 
 	const int device_;
 	const bool has_async_;
-	asked &asked_;
+	requested &asked_;
 	segment_allocator allocator_;
 	cudaStream_t stream_ = nullptr;
 	float *pinned_ = nullptr, *input_ = nullptr, *target_ = nullptr, *loss_ = nullptr;

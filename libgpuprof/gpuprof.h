@@ -171,7 +171,7 @@ struct gp_info {
 	/* "NAME=value" of PYTORCH_CUDA_ALLOC_CONF and of PYTORCH_ALLOC_CONF; NULL: not recorded */
 	const char *alloc_conf;
 	/* allocator details were requested; has_allocator_details: they were received */
-	bool is_allocator_asked;
+	bool is_allocator_requested;
 	const char *allocator_why; /* why they are missing, or NULL */
 	bool has_uses;		   /* the memory that launches, copies and fills use was recorded */
 	/* why requested uses are missing; NULL: they are not missing, or were not requested */
@@ -423,12 +423,12 @@ struct gp_group {
 	struct gp_use use; /* sums; stack, at_ns and space of its use with most bytes */
 	size_t stacks;	   /* number of different ids */
 	bool is_rest;	   /* rejected by the filter, or without a stack */
-	bool is_asked;	   /* accepted by the filter */
+	bool is_selected;  /* accepted by the filter */
 	const char *cut;   /* GP_BY_STACK: why the outermost frames are missing; NULL: none are */
 };
 struct gp_groups {
 	size_t groups;
-	/* most bytes first; then those with is_rest; then those without is_asked */
+	/* most bytes first; then those with is_rest; then those without is_selected */
 	struct gp_group *group;
 	size_t matched;	     /* uses that the filter accepted */
 	char libraries[256]; /* libraries that were found: "cuBLAS, PyTorch" */
@@ -465,7 +465,7 @@ enum gp_status gp_tree_build(struct gp_recording *recording, const struct gp_use
 void gp_tree_free(struct gp_tree *tree);
 
 /* Allocations on one device: blocks of the framework, or memory of the driver. */
-struct gp_asked {
+struct gp_requested {
 	unsigned device;
 	enum gp_curve of; /* ALLOCATED or DRIVER; of the host: PINNED */
 	uint64_t bytes, count, live_bytes, live_count, freed, short_lived;
@@ -473,10 +473,10 @@ struct gp_asked {
 	struct gp_use *use; /* most bytes first */
 };
 struct gp_top {
-	size_t askeds;
-	struct gp_asked *asked;
+	size_t requests;
+	struct gp_requested *requested;
 	/* PINNED; its device is UNKNOWN. NULL: no pinned memory was allocated */
-	struct gp_asked *host;
+	struct gp_requested *host;
 	struct gp_range_paths *ranges; /* ranges of the uses; NULL: not requested */
 };
 /*
@@ -517,7 +517,7 @@ struct gp_process {
 	unsigned rings;
 	uint64_t bytes; /* size of the ring file */
 	/* enum gp_level of format/layout.h: 1 off, 2 memory only, 3 everything */
-	unsigned level, want_level;
+	unsigned level, requested_level;
 	uint64_t next_order, drained, lost_memory, lost_launch, lost_other;
 };
 /* Calls `visit` for each ring file of this user in every ring place. */
@@ -539,7 +539,7 @@ struct gp_not_recording {
 	char ring_path[512]; /* STRANGER, ELSEWHERE: its rings; "": not found */
 };
 struct gp_not_recording gp_process_not_recording(unsigned pid);
-/* Sets want_level of a running process. GP_E_OPEN: no such recording process. */
+/* Sets requested_level of a running process. GP_E_OPEN: no such recording process. */
 enum gp_status gp_process_set_level(unsigned pid, unsigned level);
 /*
  * Makes a running process write all events so far, and waits at most `patience_ms` for it. On

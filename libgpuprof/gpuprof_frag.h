@@ -10,7 +10,7 @@
 
 /* Settings of the allocator (PYTORCH_CUDA_ALLOC_CONF) that decide which requests fit; in bytes. */
 #define GP_ROUNDUP_BUCKETS 16u
-#define GP_SETTINGS_DOUBT 192u
+#define GP_SETTINGS_CAVEAT 192u
 struct gp_allocator_settings {
 	uint64_t max_split_bytes; /* UINT64_MAX: none */
 	/* by how much an unsplittable block may exceed the request */
@@ -20,7 +20,7 @@ struct gp_allocator_settings {
 	bool is_expandable;
 	double memory_fraction; /* share of the device that the framework may reserve; 0: not set */
 	/* text of settings that may matter and are ignored; "": none */
-	char not_known[GP_SETTINGS_DOUBT];
+	char not_known[GP_SETTINGS_CAVEAT];
 };
 /*
  * `text`: gp_info.alloc_conf, or the value of one variable; NULL: none is set. Parses it as PyTorch
@@ -37,14 +37,14 @@ uint64_t gp_allocator_rounded(const struct gp_allocator_settings *settings, uint
  * order. gpuprof-frag(1) defines them.
  */
 enum gp_cause {
-	GP_CAUSE_PENDING,     /* freed, but another stream still uses it */
-	GP_CAUSE_PRIVATE,     /* in another private pool than the request's */
-	GP_CAUSE_STREAM,      /* of another stream than the request's */
-	GP_CAUSE_SMALL,	      /* in the pool for requests of at most 1 MiB */
-	GP_CAUSE_LEFTOVER,    /* large pool: at most 1 MiB, smaller than any request there */
-	GP_CAUSE_GRANULARITY, /* expandable: in a driver page that a block also touches */
-	GP_CAUSE_SOFT,	      /* whole segments or pages, which the driver can get back */
-	GP_CAUSE_HARD,	      /* between blocks of a segment */
+	GP_CAUSE_PENDING,	 /* freed, but another stream still uses it */
+	GP_CAUSE_PRIVATE,	 /* in another private pool than the request's */
+	GP_CAUSE_STREAM,	 /* of another stream than the request's */
+	GP_CAUSE_SMALL,		 /* in the pool for requests of at most 1 MiB */
+	GP_CAUSE_LEFTOVER,	 /* large pool: at most 1 MiB, smaller than any request there */
+	GP_CAUSE_GRANULARITY,	 /* expandable: in a driver page that a block also touches */
+	GP_CAUSE_FULLY_FREE,	 /* whole segments or pages, which the driver can get back */
+	GP_CAUSE_INACTIVE_SPLIT, /* between blocks of a segment */
 	GP_CAUSES,
 };
 extern const char *const gp_cause_names[GP_CAUSES]; /* "pending", "private_pool", ... */

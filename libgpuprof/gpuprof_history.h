@@ -32,8 +32,8 @@ struct gp_module_epochs;
 struct gp_act {
 	enum gp_act_kind kind;
 	uint8_t device;
-	uint8_t space; /* enum gp_space: outside the framework; GP_SPACE_NONE: the framework's */
-	bool is_told;  /* reported by an event; false: derived from other acts */
+	uint8_t space;	  /* enum gp_space: outside the framework; GP_SPACE_NONE: the framework's */
+	bool is_reported; /* reported by an event; false: derived from other acts */
 	int64_t at_ns;
 	uint64_t address, bytes;
 	uint64_t requested_bytes;     /* of a block; GP_BYTES_UNKNOWN: not recorded */
@@ -54,8 +54,8 @@ struct gp_history {
 	/* results of gp_history_visit: */
 	size_t outsides; /* memory outside the framework after the last act */
 	struct gp_memory_outside *outside;
-	uint64_t acts, untold; /* untold: acts without is_told */
-	uint64_t orphaned;     /* blocks outside of known segments; they have no acts */
+	uint64_t acts, unreported; /* untold: acts without is_reported */
+	uint64_t orphaned;	   /* blocks outside of known segments; they have no acts */
 };
 
 /*

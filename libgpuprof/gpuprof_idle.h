@@ -33,7 +33,7 @@ enum gp_idle_owner {
 	GP_IDLE_ANYBODY,   /* unknown, since there is no native stack; may be the driver's */
 	GP_IDLE_OWNERS,
 };
-struct gp_idle_whose {
+struct gp_idle_holder {
 	enum gp_idle_owner owner;
 	char library[GP_OWNER_MAX]; /* of a WORKSPACE or LIBRARY; else "" */
 };
@@ -47,7 +47,7 @@ struct gp_idle_row {
 	const char *without; /* NULL: there is a stack */
 	uint8_t space;	     /* enum gp_space */
 	size_t stacks;	     /* 1; more after gp_idle_fold */
-	struct gp_idle_whose whose;
+	struct gp_idle_holder holder;
 	uint64_t bytes, count;
 	uint64_t largest_bytes;
 	int64_t born_ns;

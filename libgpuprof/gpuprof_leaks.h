@@ -113,14 +113,14 @@ struct gp_leaks {
 	 * Samples are at steps and numerous enough. If false, an empty result does not prove that
 	 * there is no leak.
 	 */
-	bool can_tell;
+	bool has_verdict;
 	/*
 	 * Some stacks grow, but as much memory without a stack disappeared, which they may replace.
 	 * Not reported as a leak.
 	 */
 	bool may_replace;
-	/* if can_tell: only leaks that begin by this step are detectable */
-	size_t told_to_step;
+	/* if has_verdict: only leaks that begin by this step are detectable */
+	size_t detectable_to_step;
 	size_t activations; /* growths in one forward pass that its backward frees: not leaks */
 	size_t leaks, fillings;
 	struct gp_leak *leak; /* memory first, then objects; most bytes per step first */

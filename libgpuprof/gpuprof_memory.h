@@ -117,7 +117,7 @@ struct gp_memory {
 	/* streams, pools and requested sizes are known at this moment */
 	bool has_allocator_details;
 	bool is_uncertain; /* earlier events are missing: listed memory may be freed already */
-	char *doubt;	   /* which parts are unknown, one line of text; NULL: none */
+	char *caveat;	   /* which parts are unknown, one line of text; NULL: none */
 	size_t devices;
 	struct gp_memory_device *device; /* by ordinal */
 	size_t arenas;

@@ -60,7 +60,7 @@ void gp_ooms_free(struct gp_ooms *ooms);
  * with gp_memory_free.
  */
 enum gp_status gp_oom_memory_build(struct gp_recording *recording, const struct gp_oom *oom,
-				   struct gp_memory *out, size_t *asks);
+				   struct gp_memory *out, size_t *requests);
 
 /* ---- the verdict ---- */
 
@@ -84,7 +84,7 @@ struct gp_oom_facts {
 	bool is_of_device;		 /* false: host memory or address space */
 	bool has_arena;			 /* stream and pool of the request are known */
 	bool was_refused;		 /* the driver refused the framework's request first */
-	bool is_limit_told;		 /* it is known whether there is a limit */
+	bool is_limit_reported;		 /* it is known whether there is a limit */
 	uint64_t bytes;			 /* of the request */
 	uint64_t driver_bytes;	/* what the driver must provide for a new segment or pages */
 	uint64_t limited_bytes; /* the part that the framework's limit counts; without pages */

@@ -95,7 +95,7 @@ struct gp_phases {
 	size_t foldeds;
 };
 
-struct gp_phases_asked {
+struct gp_phases_options {
 	unsigned device; /* GP_DEVICE_UNKNOWN: all devices; the curves are added up */
 	/*
 	 * GP_CURVE_ALLOCATED or GP_CURVE_DRIVER; GP_CURVES: ALLOCATED if it has blocks, else DRIVER
@@ -118,8 +118,8 @@ struct gp_phases_asked {
 };
 
 /* Two replays. Free with gp_phases_free, also after a failure. GP_E_MEMORY. */
-enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_phases_asked *asked,
-			       struct gp_phases *out);
+enum gp_status gp_phases_build(struct gp_recording *recording,
+			       const struct gp_phases_options *requested, struct gp_phases *out);
 void gp_phases_free(struct gp_phases *phases);
 
 enum gp_phases_by {

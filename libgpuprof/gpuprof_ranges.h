@@ -17,11 +17,11 @@
 struct gp_recording;
 
 enum gp_range_known {
-	GP_RANGE_IN,	    /* a range */
-	GP_RANGE_OUTSIDE,   /* in no range */
-	GP_RANGE_AMBIGUOUS, /* in a range of one of several threads; it is unknown which */
-	GP_RANGE_BEYOND,    /* in a range beyond GP_PHASES_MOST different ones */
-	GP_RANGE_UNTOLD,    /* allocated before the kept events, or the event is lost */
+	GP_RANGE_IN,	     /* a range */
+	GP_RANGE_OUTSIDE,    /* in no range */
+	GP_RANGE_AMBIGUOUS,  /* in a range of one of several threads; it is unknown which */
+	GP_RANGE_BEYOND,     /* in a range beyond GP_PHASES_MOST different ones */
+	GP_RANGE_UNRECORDED, /* allocated before the kept events, or the event is lost */
 };
 /* A range and those around it. Ranges with equal names at one place are one range. */
 struct gp_range_path {
@@ -74,6 +74,6 @@ bool gp_range_path_has(const struct gp_range_path *path, const char *name);
 const struct gp_range_path *gp_range_path_phase(const struct gp_range_path *path);
 /* The path for reports: folded, unless `asked` (may be NULL) matches only the job's own name. */
 const struct gp_range_path *gp_range_path_shown(const struct gp_range_path *path,
-						const char *asked);
+						const char *pattern);
 
 #endif

@@ -116,7 +116,7 @@ bool gp_frames_are_of_optimizer(const struct gp_frame *frame, size_t frames);
  * recursion but the outermost. Returns how many remain: at least one if a frame is not of the
  * interpreter. Call gp_recording_names before, since it needs all frames.
  */
-size_t gp_frames_tell(struct gp_frame *frame, size_t frames);
+size_t gp_frames_shorten(struct gp_frame *frame, size_t frames);
 /* True if they look equal: same function, file, line and module; without a name, same place. */
 bool gp_frame_reads_like(const struct gp_frame *a, const struct gp_frame *b);
 /*

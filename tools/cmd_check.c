@@ -37,7 +37,7 @@ static bool has_device(const struct gp_check *c)
 	return is_there;
 }
 
-static void say_missing(const struct gp_check *c)
+static void print_missing(const struct gp_check *c)
 {
 	const struct gp_info *i = c->info;
 	const char *gpu = i->devices ? i->device[0].name : NULL;
@@ -54,13 +54,13 @@ static void say_missing(const struct gp_check *c)
  */
 static int check_take(struct gate *g, struct gp_check *c, int result)
 {
-	const char *doubt = gp_doubt_of(c->info);
-	if (!doubt && !c->figures.devices)
-		doubt = "no memory was recorded";
-	if (!doubt && result)
-		doubt = "a limit is exceeded";
-	if (doubt) {
-		gp_error("cannot take '%s' for a baseline: %s", c->path, doubt);
+	const char *caveat = gp_caveat_of(c->info);
+	if (!caveat && !c->figures.devices)
+		caveat = "no memory was recorded";
+	if (!caveat && result)
+		caveat = "a limit is exceeded";
+	if (caveat) {
+		gp_error("cannot take '%s' for a baseline: %s", c->path, caveat);
 		return result ? result : GP_EXIT_DAMAGED;
 	}
 	enum gp_status status = gp_baseline_take(&g->baseline, c);
@@ -95,7 +95,7 @@ static int check_judge(struct gate *g, struct gp_check *c)
 		gp_check_write(c, &g->r.json);
 	else
 		gp_check_print(c, g->r.out);
-	say_missing(c);
+	print_missing(c);
 	if (has_limits || c->baseline)
 		count(g, c);
 	int result = has_limits || c->baseline ? exits[gp_check_state_of(c)] : GP_EXIT_OK;

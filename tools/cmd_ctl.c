@@ -142,8 +142,8 @@ static void ctl_write_program(const struct listing *l)
 		gp_json_number(&json, "pid", p->pid);
 		gp_json_bool(&json, "alive", p->is_alive);
 		gp_json_text(&json, "level", level_text(p->level));
-		gp_json_text(&json, "wanted_level",
-			     level_text(p->want_level ? p->want_level : p->level));
+		gp_json_text(&json, "requested_level",
+			     level_text(p->requested_level ? p->requested_level : p->level));
 		gp_json_text(&json, "recording", p->output);
 		gp_json_text(&json, "ring", p->ring_path);
 		gp_json_number(&json, "ring_bytes", p->bytes);
@@ -163,7 +163,7 @@ static void ctl_write_program(const struct listing *l)
 static bool is_obeyed(const struct listing *l, unsigned level)
 {
 	for (size_t k = 0; k < l->count; k++)
-		if (l->process[k].is_alive && l->process[k].want_level != 0 &&
+		if (l->process[k].is_alive && l->process[k].requested_level != 0 &&
 		    l->process[k].level != level)
 			return false;
 	return true;

@@ -151,7 +151,7 @@ static enum gp_status add_tables(struct diff *f, unsigned device)
 	const enum gp_curve *of = is_host ? of_host : of_device;
 	enum gp_status status = GP_OK;
 	for (size_t k = 0; k < (is_host ? 1 : GP_CURVES) && status == GP_OK; k++)
-		if (gp_use_report_wants(&f->u, device, of[k], f->d.style.is_json))
+		if (gp_use_report_selects(&f->u, device, of[k], f->d.style.is_json))
 			status = add_table(f, device, of[k]);
 	return status;
 }
@@ -180,13 +180,13 @@ static int diff_compare(struct diff *f)
 /* No side has memory of the requested device: prints the GPUs of all sides. */
 static void refuse_device(struct diff *f)
 {
-	const int64_t asked = f->d.style.device;
+	const int64_t requested = f->d.style.device;
 	struct gp_info_device there[GP_DIFF_DEVICES] = { 0 };
 	unsigned device[GP_DIFF_DEVICES];
 	char list[GP_DEVICES_TEXT], others[64] = "";
 	f->d.style.device = -1;
 	size_t devices = gp_diff_devices(&f->d, device);
-	f->d.style.device = asked;
+	f->d.style.device = requested;
 	while (devices && device[devices - 1] == GP_DEVICE_UNKNOWN)
 		devices--;
 	for (size_t k = 0; k < devices; k++)
@@ -194,7 +194,7 @@ static void refuse_device(struct diff *f)
 	gp_report_devices_text(&(struct gp_info){ .devices = devices, .device = there }, list);
 	if (!f->from)
 		snprintf(others, sizeof others, " and %.48s", gp_plural(f->d.sides - 1, "other").s);
-	gp_report_no_device_in(f->d.side[0].path, others, asked, list);
+	gp_report_no_device_in(f->d.side[0].path, others, requested, list);
 }
 
 /* False: no side has memory of the requested device, range or library. Prints an error. */

@@ -18,7 +18,7 @@ struct dump {
 	uint64_t limit;
 	int64_t from_ns, to_ns;
 	struct gp_stack_style style;
-	bool is_wanted[GP_KINDS];
+	bool is_selected[GP_KINDS];
 	struct gp_range_paths *ranges; /* NULL: the recording has no ranges */
 };
 
@@ -262,7 +262,7 @@ static bool kinds_choose(struct dump *d)
 		for (unsigned kind = 0; kind < GP_KINDS; kind++)
 			if (gp_event_infos[kind].name &&
 			    strcmp(word, gp_event_infos[kind].name) == 0)
-				is_found = d->is_wanted[kind] = true;
+				is_found = d->is_selected[kind] = true;
 		if (!is_found) {
 			gp_flags_wrong_word("kind", word, names, count);
 			return false;
@@ -277,7 +277,7 @@ static bool is_chosen(struct dump *d, const struct gp_event *e)
 	const int64_t device = d->r.device;
 	if (e->at_ns < d->from_ns || e->at_ns > d->to_ns || e->record.kind >= GP_KINDS)
 		return false;
-	if (d->kinds && !d->is_wanted[e->record.kind])
+	if (d->kinds && !d->is_selected[e->record.kind])
 		return false;
 	if (d->range && !gp_range_path_has(range_of(d, e), d->range))
 		return false;

@@ -45,13 +45,13 @@ static bool write_act(void *context, const struct gp_act *act)
 }
 
 /* Warnings that the exported format cannot contain. */
-static void say_limits(const struct export *x)
+static void print_limits(const struct export *x)
 {
 	const char *path = x->r.path;
 	const struct gp_info *info = x->e.info;
 	const struct gp_history *h = &x->history;
-	if (info->framework_events && h->memory.doubt)
-		gp_error("'%s': %s", path, h->memory.doubt);
+	if (info->framework_events && h->memory.caveat)
+		gp_error("'%s': %s", path, h->memory.caveat);
 	if (info->framework_events && !h->memory.has_allocator_details)
 		gp_hint("memory_viz shows each block by its own size, and all on stream 0");
 	if (h->is_cut)
@@ -72,7 +72,7 @@ static void say_limits(const struct export *x)
 		gp_error("%s of unknown devices: left out", gp_plural(x->left_out, "event").s);
 }
 
-static void say_done(const struct export *x, const struct timespec *began)
+static void print_done(const struct export *x, const struct timespec *began)
 {
 	const char *path = x->r.sink.path;
 	struct timespec now;
@@ -138,9 +138,9 @@ static int export_one(struct gp_reading *r)
 		status = export_span(x);
 	if (status == GP_OK) {
 		r->sink.has_report = true;
-		say_limits(x);
+		print_limits(x);
 		fflush(r->out);
-		say_done(x, &began);
+		print_done(x, &began);
 	}
 	gp_history_close(&x->history);
 	return status ? gp_report_failed("export", r->path, status) : GP_EXIT_OK;

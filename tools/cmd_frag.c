@@ -98,7 +98,7 @@ static enum gp_status build_at(struct gp_frag_command *f)
 {
 	if (f->moment.when == GP_WHEN_OOM)
 		return gp_oom_memory_build(f->report.recording, &f->report.failed,
-					   &f->report.memory, &f->asks);
+					   &f->report.memory, &f->requests);
 	return gp_memory_build(f->report.recording, &f->moment, &f->report.memory);
 }
 
@@ -147,7 +147,7 @@ static enum gp_status add_device(struct gp_frag_command *f, unsigned device)
 	struct gp_frag_question q = { .settings = &r->settings, .fit_bytes = f->fit_bytes };
 	if (!q.fit_bytes && is_failed && r->failed.is_framework)
 		q.fit_bytes = r->failed.bytes;
-	q.arena = is_failed ? f->asks : 0;
+	q.arena = is_failed ? f->requests : 0;
 	q.has_arena = q.arena != 0;
 	enum gp_status status = gp_frag_build(&r->memory, device, &q, &d->frag);
 	if (status)
@@ -206,9 +206,10 @@ static enum gp_status find_peaks(struct gp_frag_command *f)
 	return status;
 }
 
-static void say_not_known(struct gp_frag_command *f)
+static void print_unknown(struct gp_frag_command *f)
 {
-	const char *of_memory = f->report.memory.doubt, *of_settings = f->report.settings.not_known;
+	const char *of_memory = f->report.memory.caveat,
+		   *of_settings = f->report.settings.not_known;
 	const char *of_time = "";
 	for (size_t k = 0; k < f->report.devices; k++)
 		if (f->report.device[k].born.is_unsure)
@@ -240,19 +241,19 @@ static enum gp_status add_devices(struct gp_frag_command *f)
 static enum gp_status find_born(struct gp_frag_report *r, bool is_json)
 {
 	struct gp_frag_born born[GP_DEVICES + 1];
-	bool is_asked[GP_DEVICES + 1];
+	bool is_selected[GP_DEVICES + 1];
 	size_t n = 0;
 	for (size_t k = 0; k < r->devices; k++) {
 		const struct gp_frag *g = &r->device[k].frag;
 		uint64_t fit_bytes = g->fit.is_served ? 0 : g->fit.rounded_bytes;
-		is_asked[k] = g->reserved_bytes && (fit_bytes || is_json);
-		if (is_asked[k])
+		is_selected[k] = g->reserved_bytes && (fit_bytes || is_json);
+		if (is_selected[k])
 			born[n++] = (struct gp_frag_born){ .device = g->device->device,
 							   .fit_bytes = fit_bytes };
 	}
 	enum gp_status status = n ? gp_frag_find_born(r->recording, &r->memory, born, n) : GP_END;
 	for (size_t k = r->devices; k-- > 0 && status == GP_OK;)
-		if (is_asked[k])
+		if (is_selected[k])
 			r->device[k].born = born[--n];
 	return status;
 }
@@ -311,7 +312,7 @@ static int frag_show(struct gp_frag_command *f)
 		status = frag_replay(f);
 	if (status)
 		return gp_report_failed("report on", f->r.path, status);
-	say_not_known(f);
+	print_unknown(f);
 	if (f->r.device >= 0 && !f->report.devices) {
 		gp_report_no_device(f->r.path, f->r.info, f->r.device);
 		return GP_EXIT_USAGE;
@@ -338,7 +339,7 @@ int gp_frag_one(struct gp_reading *r)
 					   .columns = gp_columns(f->columns, r->out),
 					   .is_ascii = !gp_is_utf8(),
 					   .has_holders = f->has_holders };
-	f->asks = 0;
+	f->requests = 0;
 	int exit_status = build_memory(f);
 	if (exit_status == GP_EXIT_OK)
 		exit_status = frag_show(f);

@@ -50,7 +50,7 @@ static bool rows_add(struct idle *c)
 		return gp_report_table_add(&c->r.table, i->has_uses ? "too few uses recorded" :
 								      "no uses recorded");
 	for (size_t k = 0; k < i->devices; k++)
-		if (gp_idle_wants(&c->idle, i->device[k].device) &&
+		if (gp_idle_selects(&c->idle, i->device[k].device) &&
 		    !row_add_device(c, &i->device[k]))
 			return false;
 	return true;
@@ -63,7 +63,7 @@ static bool has_device(const struct gp_idle_report *r)
 	if (r->device < 0 || !r->idle.has_uses || r->idle.is_blind)
 		return true;
 	for (size_t k = 0; k < r->idle.devices; k++)
-		if (gp_idle_wants(r, r->idle.device[k].device))
+		if (gp_idle_selects(r, r->idle.device[k].device))
 			return true;
 	gp_report_no_device(r->path, r->info, r->device);
 	return false;

@@ -12,13 +12,13 @@
 
 enum { PEAK, OOMS, LEAK, STEP, SPAN, EVENTS, FAULTS, GPUS, FILE_BYTES, COLUMNS };
 
-static bool info_add_row(struct gp_report_table *sheet, const struct gp_info_report *one)
+static bool info_add_row(struct gp_report_table *table, const struct gp_info_report *one)
 {
 	const struct gp_info *info = one->info;
 	const struct gp_info_front *f = one->front;
 	struct gp_report_row *row = NULL;
-	if (gp_report_table_begin(sheet, one->path, info))
-		row = gp_report_table_add(sheet, "");
+	if (gp_report_table_begin(table, one->path, info))
+		row = gp_report_table_add(table, "");
 	if (!row)
 		return false;
 	gp_cell_put(&row->cell[SPAN], (double)info->duration_ns,

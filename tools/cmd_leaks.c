@@ -13,8 +13,8 @@ struct leaks {
 	struct gp_reading r;
 	struct gp_leaks_report report;
 	bool ends_with_found;
-	bool has_found, has_certain, has_doubt; /* in any recording */
-	size_t reports, lackings;		/* of them without the requested library */
+	bool has_found, has_certain, has_caveat; /* in any recording */
+	size_t reports, lackings;		 /* of them without the requested library */
 };
 
 enum { LEAK, SUSPECTS, STEPS, COLUMNS };
@@ -45,25 +45,26 @@ static bool leaks_add_row(struct leaks *l)
 }
 
 /* A gate must not pass if fewer than half of the steps were judged. */
-static void say_doubt(struct leaks *l)
+static void print_caveat(struct leaks *l)
 {
 	const struct gp_leaks_report *report = &l->report;
-	char text[GP_LEAK_DOUBT_MAX];
-	const char *doubt = gp_leak_doubt(report, text), *hint;
+	char text[GP_LEAK_CAVEAT_MAX];
+	const char *caveat = gp_leak_caveat(report, text), *hint;
 	if (!l->ends_with_found || gp_leak_total_of(report).leaks)
 		return;
-	if (doubt) {
-		gp_error("cannot judge whether '%s' leaks: %s", report->path, doubt);
-		hint = gp_leak_doubt_hint(report, text);
+	if (caveat) {
+		gp_error("cannot judge whether '%s' leaks: %s", report->path, caveat);
+		hint = gp_leak_caveat_hint(report, text);
 	} else if (!gp_leak_judges_half(report)) {
 		gp_error("cannot judge whether '%s' leaks: a leak that begins in step %zu "
 			 "of %zu or later would be missed",
-			 report->path, report->leaks.told_to_step + 1, report->leaks.steps.steps);
+			 report->path, report->leaks.detectable_to_step + 1,
+			 report->leaks.steps.steps);
 		hint = "a longer run, or span, has more steps";
 	} else {
 		return;
 	}
-	l->has_doubt = true;
+	l->has_caveat = true;
 	if (hint)
 		gp_hint("%s", hint);
 }
@@ -82,7 +83,7 @@ static enum gp_status leaks_show(struct leaks *l)
 	l->r.sink.has_report = true;
 	/* the lost part of a damaged recording may contain the frees */
 	l->has_found |= gp_leak_total_of(&l->report).leaks > 0 && !l->r.info->is_damaged;
-	say_doubt(l);
+	print_caveat(l);
 	if (l->r.is_json)
 		return gp_leaks_write(&l->report);
 	if (!l->r.is_many) {
@@ -124,7 +125,7 @@ static int leaks_end(struct gp_reading *r, int worst)
 		r->sink.has_report = false;
 		worst = worst > GP_EXIT_USAGE ? worst : GP_EXIT_USAGE;
 	}
-	if (l->has_doubt)
+	if (l->has_caveat)
 		worst = gp_report_worse(worst, GP_EXIT_DAMAGED);
 	return l->ends_with_found && l->has_found ? gp_report_worse(worst, GP_EXIT_FOUND) : worst;
 }

@@ -66,10 +66,10 @@ static enum gp_status add_answer(struct gp_oom_report *r, size_t k,
 }
 
 /*
- * Keeps one state at a time: each has all live blocks of the job. `is_told`: report it in full;
+ * Keeps one state at a time: each has all live blocks of the job. `is_reported`: report it in full;
  * else store only the verdict for the table.
  */
-static enum gp_status oom_look(struct oom *c, size_t k, bool is_told)
+static enum gp_status oom_look(struct oom *c, size_t k, bool is_reported)
 {
 	struct gp_oom_report *r = &c->report;
 	struct gp_oom_case looked;
@@ -79,9 +79,9 @@ static enum gp_status oom_look(struct oom *c, size_t k, bool is_told)
 	r->row[k].is_looked = true;
 	r->row[k].verdict = looked.finding.verdict;
 	r->row[k].free_bytes = looked.facts.free_bytes;
-	if (status == GP_OK && (is_brief || (c->r.is_json && is_told)))
+	if (status == GP_OK && (is_brief || (c->r.is_json && is_reported)))
 		status = add_answer(r, k, &looked);
-	if (status == GP_OK && is_told)
+	if (status == GP_OK && is_reported)
 		status = c->r.is_json ? gp_oom_case_write(&c->r.json, r, k, &looked) :
 					gp_oom_case_print(r, k, &looked);
 	gp_oom_case_free(&looked);
@@ -217,7 +217,7 @@ static int oom_one(struct gp_reading *reading)
 static int oom_end(struct gp_reading *r, int worst)
 {
 	struct oom *c = (struct oom *)r;
-	const bool has_ranks = r->is_many && !r->is_json && c->ranks.sheet.recordings;
+	const bool has_ranks = r->is_many && !r->is_json && c->ranks.table.recordings;
 	const char *path = has_ranks ? gp_oom_ranks_print(&c->ranks, r->out, &c->number) : NULL;
 	if (path && !c->is_detailed)
 		gp_next_print(r->out, "oom --details", path);

@@ -174,11 +174,11 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 		if (k > 0 && h->device != h[-1].device)
 			row = NULL;
 		if (h->of != GP_CURVE_RESERVED &&
-		    gp_use_report_wants(&p->u, h->device, h->of, false))
+		    gp_use_report_selects(&p->u, h->device, h->of, false))
 			status = peak_add_row(p, h, &row);
 	}
 	if (!peak->host || status ||
-	    !gp_use_report_wants(&p->u, GP_DEVICE_UNKNOWN, GP_CURVE_PINNED, false))
+	    !gp_use_report_selects(&p->u, GP_DEVICE_UNKNOWN, GP_CURVE_PINNED, false))
 		return status;
 	row = NULL;
 	if (p->u.r.table.is_begun)
@@ -195,9 +195,9 @@ static enum gp_status add_rows(struct peak *p, const struct gp_peak *peak)
 static enum gp_status report_host(struct peak *p, const struct gp_peak *peak)
 {
 	const struct gp_holders *host = peak->host;
-	const bool is_trifle = host && host->peak_bytes < GP_PINNED_LEAST && p->u.shown &&
-			       !p->u.r.is_json && !p->u.style.of_text;
-	if (!host || is_trifle || !gp_use_report_wants(&p->u, host->device, host->of, false))
+	const bool is_negligible = host && host->peak_bytes < GP_PINNED_LEAST && p->u.shown &&
+				   !p->u.r.is_json && !p->u.style.of_text;
+	if (!host || is_negligible || !gp_use_report_selects(&p->u, host->device, host->of, false))
 		return GP_OK;
 	return report_holders(p, peak->host);
 }
@@ -211,7 +211,7 @@ static enum gp_status write_all(struct peak *p, const struct gp_peak *peak)
 	gp_json_text(&p->u.r.json, "by", p->u.style.by ? p->u.style.by : "stack");
 	gp_json_array(&p->u.r.json, "curves");
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++)
-		if (gp_use_report_wants(&p->u, peak->holder[k].device, peak->holder[k].of, true))
+		if (gp_use_report_selects(&p->u, peak->holder[k].device, peak->holder[k].of, true))
 			status = report_holders(p, &peak->holder[k]);
 	if (status == GP_OK)
 		status = report_host(p, peak);
@@ -242,7 +242,7 @@ static enum gp_status print_all(struct peak *p, const struct gp_peak *peak)
 	enum gp_status status = GP_OK;
 	gp_headline_print(p->u.r.out, p->u.r.info);
 	for (size_t k = 0; k < peak->holders && status == GP_OK; k++)
-		if (gp_use_report_wants(&p->u, peak->holder[k].device, peak->holder[k].of, false))
+		if (gp_use_report_selects(&p->u, peak->holder[k].device, peak->holder[k].of, false))
 			status = report_holders(p, &peak->holder[k]);
 	if (status == GP_OK)
 		status = report_host(p, peak);

@@ -75,7 +75,7 @@ struct phases {
 	struct gp_reading r;
 	struct gp_phases_report report;
 	struct phases_table times;
-	struct gp_phases_asked asked;
+	struct gp_phases_options requested;
 	const char *of;
 	int64_t device; /* -1: all */
 	uint64_t depth, fold;
@@ -197,9 +197,9 @@ static enum gp_status warmup_find(struct gp_phases_report *p)
 	p->no_steps = steps.why;
 	p->warmup_steps = 0;
 	if (steps.warmup && steps.warmup < steps.steps &&
-	    steps.step[steps.warmup].begin_ns < p->asked.to_ns) {
+	    steps.step[steps.warmup].begin_ns < p->requested.to_ns) {
 		p->warmup_steps = steps.warmup;
-		p->asked.warm_ns = steps.step[steps.warmup].begin_ns;
+		p->requested.warm_ns = steps.step[steps.warmup].begin_ns;
 	}
 	gp_steps_free(&steps);
 	return GP_OK;
@@ -210,7 +210,7 @@ static int phases_show(struct phases *c)
 	struct gp_phases_report *p = &c->report;
 	enum gp_status status = warmup_find(p);
 	if (!status)
-		status = gp_phases_build(p->recording, &p->asked, &p->phases);
+		status = gp_phases_build(p->recording, &p->requested, &p->phases);
 	if (!status)
 		status = gp_phases_hold(p);
 	if (!status) {
@@ -232,14 +232,14 @@ static int phases_one(struct gp_reading *r)
 		.path = r->path,
 		.recording = r->recording,
 		.info = r->info,
-		.asked = c->asked,
+		.requested = c->requested,
 		.depth = c->depth,
 		.top = r->top,
 		.out = r->out,
 		.json = &r->json,
 	};
 	if (gp_report_has_device(r->path, r->info, c->device) &&
-	    gp_span_find(r->recording, r->from, r->to, &p->asked.from_ns, &p->asked.to_ns))
+	    gp_span_find(r->recording, r->from, r->to, &p->requested.from_ns, &p->requested.to_ns))
 		exit_status = phases_show(c);
 	gp_phases_hold_free(p);
 	gp_phases_free(&p->phases);
@@ -264,18 +264,18 @@ static int phases_check(struct gp_reading *r, int recordings)
 {
 	struct phases *c = (struct phases *)r;
 	(void)recordings;
-	if (c->asked.is_recorded_only && c->asked.is_by_frames)
+	if (c->requested.is_recorded_only && c->requested.is_by_frames)
 		return gp_usage(r->command, "'--recorded-only' with '--frames'");
-	c->asked.of = of_choose(c->of);
-	c->asked.device = c->device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)c->device;
-	c->asked.fold = c->fold != UINT64_MAX ? c->fold : r->is_json ? 0 : FOLD_DEFAULT;
+	c->requested.of = of_choose(c->of);
+	c->requested.device = c->device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)c->device;
+	c->requested.fold = c->fold != UINT64_MAX ? c->fold : r->is_json ? 0 : FOLD_DEFAULT;
 	return GP_EXIT_OK;
 }
 
 static int phases_run(const struct gp_command *command, int argc, char **argv)
 {
 	struct phases c = { .r = { .command = command, .table.next = "phases" },
-			    .asked = { .from_ns = INT64_MIN, .to_ns = INT64_MAX },
+			    .requested = { .from_ns = INT64_MIN, .to_ns = INT64_MAX },
 			    .depth = UINT64_MAX,
 			    .fold = UINT64_MAX };
 	const struct gp_flag flags[] = {
@@ -289,11 +289,11 @@ static int phases_run(const struct gp_command *command, int argc, char **argv)
 		{ "fold", 0, GP_FLAG_NUMBER, "N", &c.fold,
 		  "merge more than N numbered names into one row; 0: never. Default 5, with "
 		  "--json 0" },
-		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &c.asked.is_own_thread,
+		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &c.requested.is_own_thread,
 		  "work belongs to ranges of its own thread alone, that of autograd's too" },
-		{ "recorded-only", 0, GP_FLAG_SWITCH, NULL, &c.asked.is_recorded_only,
+		{ "recorded-only", 0, GP_FLAG_SWITCH, NULL, &c.requested.is_recorded_only,
 		  "only recorded ranges; do not infer forward phases" },
-		{ "frames", 0, GP_FLAG_SWITCH, NULL, &c.asked.is_by_frames,
+		{ "frames", 0, GP_FLAG_SWITCH, NULL, &c.requested.is_by_frames,
 		  "phases as stacks show them, in the place of ranges; default where there are "
 		  "none" },
 		{ 0 },

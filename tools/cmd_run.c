@@ -193,8 +193,8 @@ static bool has_right_pattern(const struct choice *c)
 	return !flaw;
 }
 
-static void say_scope_flaw(const struct choice *c, const char *variable,
-			   const struct gp_scope_flaw *flaw)
+static void print_scope_flaw(const struct choice *c, const char *variable,
+			     const struct gp_scope_flaw *flaw)
 {
 	const struct gp_option *o;
 	gp_options(&o);
@@ -220,7 +220,7 @@ static bool has_right_scope(struct choice *c)
 					      value_of(c, variables[GP_SCOPE_WORD_END]) };
 	struct gp_scope_flaw flaw;
 	if (!gp_scope_parse(&words, &c->scope, &flaw)) {
-		say_scope_flaw(c, variables[flaw.word], &flaw);
+		print_scope_flaw(c, variables[flaw.word], &flaw);
 		return false;
 	}
 	const bool has_torch = gp_on_off_parse(value_of(c, "GPUPROF_TORCH_RANGES")) != GP_OFF;

@@ -14,19 +14,19 @@
 #define WAIT_MOST_NS 3600000000000
 enum { LEVEL_OFF = 1 }; /* the level of the control page */
 
-static void say_ended(unsigned pid, const char *recording)
+static void print_ended(unsigned pid, const char *recording)
 {
 	gp_error("cannot query process '%u': it ended", pid);
 	gp_hint("'gpuprof info %s' and other commands adopt its rings", recording);
 }
 
-static int say_failed(unsigned pid, int64_t wait_ns, enum gp_status status,
-		      const struct gp_process *process)
+static int print_failed(unsigned pid, int64_t wait_ns, enum gp_status status,
+			const struct gp_process *process)
 {
 	if (status == GP_E_OPEN) {
 		gp_no_events_print("query", "snapshot", pid);
 	} else if (status == GP_E_TRUNCATED) {
-		say_ended(pid, process->output);
+		print_ended(pid, process->output);
 	} else if (status == GP_E_BUSY) {
 		gp_error("cannot query process '%u': no answer in %g s", pid,
 			 (double)wait_ns / 1e9);
@@ -40,9 +40,9 @@ static int say_failed(unsigned pid, int64_t wait_ns, enum gp_status status,
 
 static void find_recording(void *context, const struct gp_process *process)
 {
-	struct gp_process *wanted = context;
-	if (process->pid == wanted->pid && process->is_alive)
-		*wanted = *process;
+	struct gp_process *requested = context;
+	if (process->pid == requested->pid && process->is_alive)
+		*requested = *process;
 }
 
 /* Rejects an output file that is the job's own recording. */
@@ -74,7 +74,7 @@ static int snapshot_run(const struct gp_command *command, int argc, char **argv)
 	};
 	gp_frag_flags(&f, &own[1]);
 	gp_reading_flags(&f.r, own, flags);
-	gp_screen_asked.has_no_pager = true; /* the job runs on: do not wait */
+	gp_screen_options.has_no_pager = true; /* the job runs on: do not wait */
 	int words = gp_flags_parse(command, flags, argc, argv, false);
 	unsigned pid;
 	if (words < 0)
@@ -95,7 +95,7 @@ static int snapshot_run(const struct gp_command *command, int argc, char **argv)
 	enum gp_status status =
 		gp_process_snapshot(pid, (unsigned)(wait_ns / 1000000), &process, &order);
 	if (status)
-		return say_failed(pid, wait_ns, status, &process);
+		return print_failed(pid, wait_ns, status, &process);
 	if (process.level == LEVEL_OFF) {
 		gp_error("process '%u' is not recorded now: current events are missing", pid);
 		gp_hint("'gpuprof ctl %u start' records", pid);

@@ -60,8 +60,8 @@ static int top_compare(const void *left, const void *right, void *order)
 	uint64_t x = by->weight(&a->use), y = by->weight(&b->use);
 	if (a->is_rest != b->is_rest)
 		return a->is_rest ? 1 : -1;
-	if (a->is_asked != b->is_asked)
-		return a->is_asked ? -1 : 1;
+	if (a->is_selected != b->is_selected)
+		return a->is_selected ? -1 : 1;
 	if (x != y)
 		return x < y ? 1 : -1;
 	if (a->use.bytes != b->use.bytes)
@@ -72,7 +72,7 @@ static int top_compare(const void *left, const void *right, void *order)
 
 /* ---- for a person ---- */
 
-static void print_head(const struct top *t, const struct gp_asked *a)
+static void print_head(const struct top *t, const struct gp_requested *a)
 {
 	bool is_block = a->of == GP_CURVE_ALLOCATED;
 	gp_use_device_print(t->u.r.out, t->u.r.info, a->device);
@@ -133,7 +133,8 @@ static const struct gp_use_shape shape = {
 static const struct gp_use_shape narrow_shape = { "     bytes     count     churn       live",
 						  top_print_row, write_group_sums };
 
-static void write_asked(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
+static void write_requested(struct top *t, const struct gp_requested *a,
+			    const struct gp_groups *groups)
 {
 	gp_json_object(&t->u.r.json, NULL);
 	gp_use_device_write(&t->u.r.json, a->device);
@@ -151,7 +152,7 @@ static void write_asked(struct top *t, const struct gp_asked *a, const struct gp
 /* ---- the recording ---- */
 
 /* With many recordings: one row a device. */
-static bool top_add_row(struct top *t, const struct gp_asked *a, const struct gp_groups *groups)
+static bool top_add_row(struct top *t, const struct gp_requested *a, const struct gp_groups *groups)
 {
 	const struct gp_group *first = gp_use_largest(groups);
 	char gpu[32] = "Host pinned";
@@ -167,7 +168,7 @@ static bool top_add_row(struct top *t, const struct gp_asked *a, const struct gp
 	return true;
 }
 
-static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
+static enum gp_status report_requested(struct top *t, const struct gp_requested *a)
 {
 	struct gp_groups groups;
 	enum gp_status status = gp_use_report_groups(&t->u, a->use, a->uses, &groups);
@@ -177,7 +178,7 @@ static enum gp_status report_asked(struct top *t, const struct gp_asked *a)
 		qsort_r(groups.group, groups.groups, sizeof *groups.group, top_compare,
 			(void *)t->order);
 	if (t->u.r.is_json) {
-		write_asked(t, a, &groups);
+		write_requested(t, a, &groups);
 	} else if (!t->u.r.is_many) {
 		print_head(t, a);
 		gp_use_groups_print(t->u.r.out, t->u.r.recording, &groups, &t->u.style,
@@ -237,9 +238,9 @@ static void top_finish(struct top *t)
  * Rows of many recordings are compared, so they show the framework's blocks where it has any. With
  * --library both kinds are shown: cuBLAS has no blocks of the framework.
  */
-static bool is_wanted(const struct top *t, const struct gp_top *top, const struct gp_asked *a)
+static bool is_selected(const struct top *t, const struct gp_top *top, const struct gp_requested *a)
 {
-	bool has_blocks = a > top->asked && (a[-1].device == a->device || a == top->host);
+	bool has_blocks = a > top->requested && (a[-1].device == a->device || a == top->host);
 	if (t->u.r.is_many && !t->u.r.is_json && !t->u.style.of_text && !t->u.style.library &&
 	    !t->u.style.range && has_blocks)
 		return false;
@@ -248,7 +249,7 @@ static bool is_wanted(const struct top *t, const struct gp_top *top, const struc
 	if (a == top->host && a->bytes < GP_PINNED_LEAST && t->u.shown && !has_filter &&
 	    !t->u.r.is_json)
 		return false;
-	return gp_use_report_wants(&t->u, a->device, a->of, false);
+	return gp_use_report_selects(&t->u, a->device, a->of, false);
 }
 
 static enum gp_status top_show(struct top *t)
@@ -269,12 +270,12 @@ static enum gp_status top_show(struct top *t)
 	else if (!gp_report_table_begin(&u->r.table, u->r.path, u->r.info))
 		status = GP_E_MEMORY;
 	/* the host's comes last */
-	for (size_t k = 0; k < top.askeds + (top.host != NULL) && status == GP_OK; k++)
-		if (is_wanted(t, &top, &top.asked[k]))
-			status = report_asked(t, &top.asked[k]);
-	for (size_t k = 0; k < top.askeds && status == GP_OK && u->style.library; k++)
+	for (size_t k = 0; k < top.requests + (top.host != NULL) && status == GP_OK; k++)
+		if (is_selected(t, &top, &top.requested[k]))
+			status = report_requested(t, &top.requested[k]);
+	for (size_t k = 0; k < top.requests && status == GP_OK && u->style.library; k++)
 		if (!u->matched)
-			status = gp_use_report_note(u, top.asked[k].use, top.asked[k].uses);
+			status = gp_use_report_note(u, top.requested[k].use, top.requested[k].uses);
 	gp_top_free(&top);
 	if (status == GP_OK)
 		top_finish(t);

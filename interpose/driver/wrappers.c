@@ -36,11 +36,11 @@
 #define STREAM(value) gp_stream_of(value, is_per_thread)
 
 /* memory */
-#define ALLOC(sort, address, amount, asked)                                              \
-	RECORD(, gp_hook_alloc(result, IF_OK(address),                                   \
-			       (struct gp_allocation){ .space = GP_SPACE_##sort,         \
-						       .device = GP_DEVICE_UNKNOWN,      \
-						       .flags = (uint32_t)(asked) << 16, \
+#define ALLOC(sort, address, amount, requested)                                              \
+	RECORD(, gp_hook_alloc(result, IF_OK(address),                                       \
+			       (struct gp_allocation){ .space = GP_SPACE_##sort,             \
+						       .device = GP_DEVICE_UNKNOWN,          \
+						       .flags = (uint32_t)(requested) << 16, \
 						       .bytes = (uint64_t)(amount) }))
 #define ALLOC_PITCH(address, pitch, width, height) \
 	ALLOC(DEVICE, address, (uint64_t)(result == CUDA_SUCCESS ? (pitch) : (width)) * (height), 0)

@@ -14,7 +14,7 @@
 #define STACK_DEPTH 7u
 
 /* A table's byte: the device, and a bit for a definition that has been recorded. */
-#define TOLD 0x80u
+#define CONTEXT_WRITTEN 0x80u
 #define NOWHERE 0x7fu
 #define PLACE(b) ((b)&0x7fu)
 
@@ -27,7 +27,7 @@ GP_HANDLE_TABLE(pools, 7, GP_HANDLE_LEVELS);
 GP_HANDLE_TABLE(addresses, 13, GP_HANDLE_LEVELS);
 GP_HANDLE_TABLE(extras, 7, 1); /* references beyond the first */
 static _Atomic uint64_t primaries[GP_DEVICES];
-static _Atomic uint64_t devices_told;
+static _Atomic uint64_t devices_written;
 
 /* The contexts below the current one. Deeper ones are read again from the driver. */
 struct context_stack {
@@ -92,37 +92,38 @@ static bool define_device(unsigned device)
 	return gp_define(&record, name, strnlen(name, sizeof name));
 }
 
-static void tell_device(unsigned device)
+static void write_device(unsigned device)
 {
-	if (device >= GP_DEVICES || atomic_load(&devices_told) >> device & 1 || !gp_calls_begin())
+	if (device >= GP_DEVICES || atomic_load(&devices_written) >> device & 1 ||
+	    !gp_calls_begin())
 		return;
-	if (!(atomic_fetch_or(&devices_told, 1ull << device) >> device & 1) &&
+	if (!(atomic_fetch_or(&devices_written, 1ull << device) >> device & 1) &&
 	    !define_device(device))
-		atomic_fetch_and(&devices_told, ~(1ull << device));
+		atomic_fetch_and(&devices_written, ~(1ull << device));
 	gp_calls_end();
 }
 
 /* True: all definitions are recorded. */
-static bool tell_context(uint64_t context, int byte, unsigned flags)
+static bool write_context(uint64_t context, int byte, unsigned flags)
 {
 	unsigned device = device_of(byte);
-	tell_device(device);
-	if (byte >= 0 && !((unsigned)byte & TOLD)) {
+	write_device(device);
+	if (byte >= 0 && !((unsigned)byte & CONTEXT_WRITTEN)) {
 		struct gp_record record = { .kind = GP_CONTEXT,
 					    .device = (uint8_t)device,
 					    .aux = flags,
 					    .context.handle = context };
 		if (!gp_define(&record, NULL, 0))
 			return false;
-		gp_handle_put(&contexts, context, (uint8_t)((unsigned)byte | TOLD));
+		gp_handle_put(&contexts, context, (uint8_t)((unsigned)byte | CONTEXT_WRITTEN));
 	}
-	return device >= GP_DEVICES || atomic_load(&devices_told) >> device & 1;
+	return device >= GP_DEVICES || atomic_load(&devices_written) >> device & 1;
 }
 
 void gp_context_define(uint64_t context, unsigned flags)
 {
 	int kept = errno;
-	tell_context(context, gp_handle_find(&contexts, context), flags);
+	write_context(context, gp_handle_find(&contexts, context), flags);
 	errno = kept;
 }
 
@@ -135,13 +136,13 @@ void gp_stream_define(uint64_t stream, unsigned flags, int priority)
 				    .stream.handle = stream };
 	record.stream.context = gp_thread.context;
 	record.stream.priority = (uint64_t)(int64_t)priority;
-	if (byte >= 0 && !((unsigned)byte & TOLD) && gp_define(&record, NULL, 0))
-		gp_handle_put(&streams, stream, (uint8_t)((unsigned)byte | TOLD));
+	if (byte >= 0 && !((unsigned)byte & CONTEXT_WRITTEN) && gp_define(&record, NULL, 0))
+		gp_handle_put(&streams, stream, (uint8_t)((unsigned)byte | CONTEXT_WRITTEN));
 }
 
 /* ---- looking up ---- */
 
-static uint64_t ask_current(void)
+static uint64_t query_current(void)
 {
 	CUcontext context = NULL;
 	if (!gp_cuda.cuCtxGetCurrent || !gp_calls_begin())
@@ -153,7 +154,7 @@ static uint64_t ask_current(void)
 }
 
 /* `context` is current on this thread. */
-static int ask_context_device(uint64_t context)
+static int query_context_device(uint64_t context)
 {
 	CUdevice device = -1;
 	if (!gp_cuda.cuCtxGetDevice || !gp_calls_begin())
@@ -172,11 +173,11 @@ unsigned gp_device_current_slow(void)
 	struct gp_thread *t = &gp_thread;
 	uint32_t epoch = atomic_load(&gp_context_epoch);
 	if (!t->context)
-		t->context = ask_current();
+		t->context = query_current();
 	int byte = t->context ? gp_handle_find(&contexts, t->context) : -1;
 	if (t->context && byte < 0)
-		byte = ask_context_device(t->context);
-	if (byte >= 0 && tell_context(t->context, byte, 0))
+		byte = query_context_device(t->context);
+	if (byte >= 0 && write_context(t->context, byte, 0))
 		t->device_epoch = epoch << 8 | device_of(byte);
 	errno = kept;
 	return device_of(byte);
@@ -190,7 +191,7 @@ unsigned gp_stream_device_known(uint64_t stream)
 }
 
 /* Inside the gate. */
-static unsigned ask_stream_device(CUstream stream)
+static unsigned query_stream_device(CUstream stream)
 {
 	CUdevice device = -1;
 	CUcontext context = NULL;
@@ -212,7 +213,7 @@ unsigned gp_device_of_stream_slow(uint64_t stream)
 	uint64_t epoch = atomic_load(&gp_stream_epoch);
 	int byte = gp_handle_find(&streams, stream);
 	if (device_of(byte) == GP_DEVICE_UNKNOWN && gp_calls_begin()) {
-		unsigned device = ask_stream_device((CUstream)stream);
+		unsigned device = query_stream_device((CUstream)stream);
 		gp_calls_end();
 		if (device < GP_DEVICES)
 			gp_stream_created(stream, device);
@@ -226,8 +227,8 @@ unsigned gp_device_of_stream_slow(uint64_t stream)
 		errno = kept;
 		return gp_device_current();
 	}
-	tell_device(device_of(byte));
-	if (!((unsigned)byte & TOLD))
+	write_device(device_of(byte));
+	if (!((unsigned)byte & CONTEXT_WRITTEN))
 		gp_stream_define(stream, 0, 0);
 	t->stream = stream;
 	t->stream_epoch = epoch;
@@ -383,7 +384,7 @@ bool gp_reference_drop(enum gp_space space, uint64_t address)
 
 void gp_context_restart(bool is_child)
 {
-	atomic_store(&devices_told, 0);
+	atomic_store(&devices_written, 0);
 	if (is_child) { /* the driver's objects do not survive a fork */
 		gp_capture_reset();
 		gp_handle_clear(&contexts);

@@ -14,13 +14,13 @@ _Atomic uint64_t gp_devices_changed GP_HOT_DATA;
 gp_device_fraction_of *_Atomic gp_device_fraction;
 
 static struct {
-	_Atomic uint64_t asked_ns; /* 0: never */
-	_Atomic uint64_t waits_ns; /* since when only others were read; 0: it does not wait */
-	_Atomic uint64_t limit;	   /* 0: unknown */
+	_Atomic uint64_t queried_ns; /* 0: never */
+	_Atomic uint64_t waits_ns;   /* since when only others were read; 0: it does not wait */
+	_Atomic uint64_t limit;	     /* 0: unknown */
 } devices[GP_DEVICES];
 
 /* Inside gp_enter; the device's context is current. False: the driver cannot be called now. */
-static bool ask_driver(unsigned device, uint64_t *free_bytes, uint64_t *total_bytes)
+static bool query_driver(unsigned device, uint64_t *free_bytes, uint64_t *total_bytes)
 {
 	size_t unused = 0, total = 0;
 	if (!gp_cuda.cuMemGetInfo_v2 || !gp_calls_begin())
@@ -29,7 +29,7 @@ static bool ask_driver(unsigned device, uint64_t *free_bytes, uint64_t *total_by
 	gp_calls_end();
 	*free_bytes = unused;
 	*total_bytes = total;
-	atomic_store_explicit(&devices[device].asked_ns, gp_clock_raw_ns(CLOCK_MONOTONIC_COARSE),
+	atomic_store_explicit(&devices[device].queried_ns, gp_clock_raw_ns(CLOCK_MONOTONIC_COARSE),
 			      memory_order_relaxed);
 	return is_known;
 }
@@ -88,18 +88,19 @@ static void give_up_old(uint64_t changed, uint64_t now_ns)
 	}
 }
 
-void gp_device_memory_ask(void)
+void gp_device_memory_query(void)
 {
 	uint64_t changed = atomic_load(&gp_devices_changed), free_bytes, total_bytes;
 	uint64_t now_ns = gp_clock_raw_ns(CLOCK_MONOTONIC_COARSE);
 	unsigned device = gp_device_current();
 	bool is_ours = device < GP_DEVICES && changed >> device & 1;
-	uint64_t asked_ns =
-		is_ours ? atomic_load_explicit(&devices[device].asked_ns, memory_order_relaxed) : 0;
-	if (is_ours && now_ns - asked_ns >= PERIOD_NS) {
+	uint64_t queried_ns =
+		is_ours ? atomic_load_explicit(&devices[device].queried_ns, memory_order_relaxed) :
+			  0;
+	if (is_ours && now_ns - queried_ns >= PERIOD_NS) {
 		atomic_fetch_and(&gp_devices_changed, ~(1ull << device));
 		atomic_store_explicit(&devices[device].waits_ns, 0, memory_order_relaxed);
-		if (ask_driver(device, &free_bytes, &total_bytes)) {
+		if (query_driver(device, &free_bytes, &total_bytes)) {
 			learn_limit(device, total_bytes);
 			put_record(device, free_bytes, total_bytes);
 		}
@@ -114,10 +115,10 @@ void gp_device_memory_ask(void)
 	}
 }
 
-void gp_device_memory_ask_oom(unsigned device)
+void gp_device_memory_query_oom(unsigned device)
 {
 	uint64_t free_bytes, total_bytes;
-	if (gp_device_current() != device || !ask_driver(device, &free_bytes, &total_bytes))
+	if (gp_device_current() != device || !query_driver(device, &free_bytes, &total_bytes))
 		return;
 	/* this thread holds the lock; it is recursive, so the call may take it again */
 	learn_limit(device, total_bytes);

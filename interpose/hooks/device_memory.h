@@ -30,8 +30,8 @@ typedef double gp_device_fraction_of(unsigned device);
 extern gp_device_fraction_of *_Atomic gp_device_fraction __attribute__((visibility("hidden")));
 
 /* At a quiet moment: reads the calling thread's device, if it is due. */
-void gp_device_memory_ask(void);
+void gp_device_memory_query(void);
 /* Reads at once, with any lock held: the framework has just run out of memory. */
-void gp_device_memory_ask_oom(unsigned device);
+void gp_device_memory_query_oom(unsigned device);
 
 #endif

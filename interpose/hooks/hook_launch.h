@@ -101,7 +101,7 @@ gp_hook_launch_scanned(CUresult result, uint64_t time, uint64_t stream, uint64_t
 GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shape s,
 			   uint64_t stream)
 {
-	if (gp_unlikely(atomic_load_explicit(&gp_uses_wanted, memory_order_relaxed) != 0))
+	if (gp_unlikely(atomic_load_explicit(&gp_uses_requested, memory_order_relaxed) != 0))
 		gp_hook_launch_scanned(result, time, stream, s.function, s.grid_x, s.grid_y,
 				       s.grid_z, s.block_x, s.block_y, s.block_z, s.shared_bytes,
 				       s.variant, s.parameters, s.extra);

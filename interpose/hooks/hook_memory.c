@@ -16,7 +16,7 @@
 /*
  * Reads the free bytes of the device after an out-of-memory failure; other failures do not need it.
  */
-static void ask_free_bytes(CUresult result, struct gp_record *record)
+static void query_free_bytes(CUresult result, struct gp_record *record)
 {
 	size_t free_bytes = 0, total_bytes = 0;
 	if (result != CUDA_ERROR_OUT_OF_MEMORY || !gp_cuda.cuMemGetInfo_v2 || !gp_calls_begin())
@@ -38,7 +38,7 @@ void gp_hook_alloc_failed(CUresult result, const struct gp_allocation *what)
 				    .aux = what->flags,
 				    .alloc_failed.bytes = what->bytes,
 				    .alloc_failed.stream = what->stream };
-	ask_free_bytes(result, &failed);
+	query_free_bytes(result, &failed);
 	failed.stack = gp_stack_of_alloc();
 	gp_put(failed);
 	/* the job may end because of this failure */
@@ -269,7 +269,7 @@ void gp_hook_pool_trim(CUresult result, CUmemoryPool pool, uint64_t keep_bytes, 
 					   .pool_trim.keep_bytes = keep_bytes });
 }
 
-GP_COLD static uint64_t ask_bytes(uint64_t address)
+GP_COLD static uint64_t query_bytes(uint64_t address)
 {
 	int kept = errno;
 	CUdeviceptr base = 0;
@@ -298,7 +298,7 @@ void gp_hook_import(CUresult result, enum gp_space space, uint64_t address, uint
 	bool is_held = space == GP_SPACE_IPC && !owner;
 	if (result == CUDA_SUCCESS && is_held && gp_reference_add(space, address))
 		return;
-	what.bytes = bytes || result != CUDA_SUCCESS ? bytes : ask_bytes(address);
+	what.bytes = bytes || result != CUDA_SUCCESS ? bytes : query_bytes(address);
 	if (is_held) {
 		what.owner = gp_thread.context;
 		alloc_held(result, address, what);

@@ -48,8 +48,8 @@ static bool note(struct gp_use_layout *out, size_t index, size_t offset, size_t 
 }
 
 /* Inside the gate. The runtime passes a CUkernel where a CUfunction is expected. */
-static CUresult ask_one(uint64_t function, bool is_kernel, size_t index, size_t *offset,
-			size_t *bytes)
+static CUresult query_one(uint64_t function, bool is_kernel, size_t index, size_t *offset,
+			  size_t *bytes)
 {
 	if (is_kernel)
 		return gp_cuda.cuKernelGetParamInfo ?
@@ -62,13 +62,13 @@ static CUresult ask_one(uint64_t function, bool is_kernel, size_t index, size_t 
 }
 
 /* False: the driver does not return the layout. */
-static bool ask_all(uint64_t function, bool is_kernel, struct gp_use_layout *out)
+static bool query_all(uint64_t function, bool is_kernel, struct gp_use_layout *out)
 {
 	CUresult result = CUDA_ERROR_NOT_FOUND;
 	size_t index = 0;
 	for (; index < PARAMETERS_MAX; index++) {
 		size_t offset = 0, bytes = 0;
-		result = ask_one(function, is_kernel, index, &offset, &bytes);
+		result = query_one(function, is_kernel, index, &offset, &bytes);
 		if (result != CUDA_SUCCESS || !note(out, index, offset, bytes))
 			break;
 	}
@@ -77,14 +77,14 @@ static bool ask_all(uint64_t function, bool is_kernel, struct gp_use_layout *out
 }
 
 /* A function that is refused at its first parameter may be a kernel, or have no parameters. */
-static void ask(uint64_t function, struct gp_use_layout *out)
+static void query(uint64_t function, struct gp_use_layout *out)
 {
-	bool is_function = ask_all(function, false, out);
+	bool is_function = query_all(function, false, out);
 	if (is_function && out->pieces)
 		return;
 	struct gp_use_layout first = { .pieces = out->pieces };
 	out->pieces = out->words = 0;
-	if (ask_all(function, true, out) || (is_function && !first.pieces))
+	if (query_all(function, true, out) || (is_function && !first.pieces))
 		return;
 	out->pieces = GP_LAYOUT_UNKNOWN;
 	out->words = 0;
@@ -156,7 +156,7 @@ static const struct gp_use_layout *use_layout_find(uint64_t function, uint64_t k
 	return NULL;
 }
 
-const struct gp_use_layout *gp_use_layout_ask(uint64_t function)
+const struct gp_use_layout *gp_use_layout_query(uint64_t function)
 {
 	uint64_t key = function << 8 | atomic_load(&gp_kernel_generation);
 	const struct gp_use_layout *layout = use_layout_find(function, key);
@@ -167,12 +167,12 @@ const struct gp_use_layout *gp_use_layout_ask(uint64_t function)
 		_Alignas(struct gp_use_layout) char
 			bytes[sizeof(struct gp_use_layout) +
 			      PARAMETERS_MAX * sizeof(struct gp_use_piece)];
-		struct gp_use_layout *asked = (struct gp_use_layout *)bytes;
-		asked->pieces = asked->words = 0;
-		ask(function, asked);
+		struct gp_use_layout *queried = (struct gp_use_layout *)bytes;
+		queried->pieces = queried->words = 0;
+		query(function, queried);
 		gp_calls_end();
-		atomic_store(&asked->key, key);
-		layout = use_layout_put(asked);
+		atomic_store(&queried->key, key);
+		layout = use_layout_put(queried);
 	}
 	errno = kept;
 	return layout;

@@ -41,7 +41,7 @@ extern _Atomic(struct gp_use_layout *) *gp_use_layouts GP_HOT_DATA
  */
 bool gp_use_layouts_open(void);
 /* NULL: unknown now, or always. Keeps errno. */
-GP_COLD const struct gp_use_layout *gp_use_layout_ask(uint64_t function);
+GP_COLD const struct gp_use_layout *gp_use_layout_query(uint64_t function);
 
 /* NULL: its parameters cannot be scanned. Call it with no record reserved. */
 GP_HOT const struct gp_use_layout *gp_use_layout_of(uint64_t function)
@@ -55,7 +55,7 @@ GP_HOT const struct gp_use_layout *gp_use_layout_of(uint64_t function)
 	/* acquire: the layout is complete; partner: the release store in use_layout_put */
 	const struct gp_use_layout *layout = atomic_load_explicit(&table[at], memory_order_acquire);
 	if (gp_unlikely(!layout || atomic_load_explicit(&layout->key, memory_order_relaxed) != key))
-		layout = gp_use_layout_ask(function);
+		layout = gp_use_layout_query(function);
 	return layout && layout->pieces != GP_LAYOUT_UNKNOWN ? layout : NULL;
 }
 

@@ -29,7 +29,7 @@ bool gp_use_map_open(void)
 }
 
 /* Records the count each time it has doubled, to keep the number of events small. */
-static void tell_beyond(void)
+static void write_beyond(void)
 {
 	uint64_t beyond = atomic_fetch_add(&gp_use_map.beyond, 1) + 1;
 	if ((beyond & (beyond - 1)) == 0)
@@ -52,7 +52,7 @@ void gp_use_map_add(uint64_t address, uint64_t bytes)
 		return;
 	if (address >= end || bytes > end - address) {
 		int kept = errno;
-		tell_beyond();
+		write_beyond();
 		errno = kept;
 		return;
 	}

@@ -21,7 +21,7 @@
 
 void gp_uses_restart(void)
 {
-	if (!atomic_load(&gp_uses_wanted))
+	if (!atomic_load(&gp_uses_requested))
 		return;
 	int kept = errno;
 	bool is_open = gp_use_map_open() && gp_use_layouts_open();

@@ -18,7 +18,7 @@ struct request {
 };
 
 /* The driver's own answer, to identify the row if an interposer returns another function. */
-static void *ask_driver(const struct request *request)
+static void *query_driver(const struct request *request)
 {
 	void *found = NULL;
 	int status = 0;
@@ -45,7 +45,7 @@ static void *route_answer(const struct request *request, void *real)
 	if (routed != real)
 		return routed;
 	if (gp_lookups_open && !gp_is_in_driver(real)) {
-		const struct gp_cuda_wrapper *row = gp_row_of(ask_driver(request));
+		const struct gp_cuda_wrapper *row = gp_row_of(query_driver(request));
 		if (row)
 			return gp_route_learn(real, row);
 	}

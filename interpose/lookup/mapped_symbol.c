@@ -168,11 +168,11 @@ static bool mapped_symbol_is_of(const ElfW(Phdr) * p, enum gp_mapped_part part)
 static int look_for_part(struct dl_phdr_info *object, size_t size, void *context)
 {
 	(void)size;
-	struct part *want = context;
-	uintptr_t from = (uintptr_t)want->at - object->dlpi_addr;
-	enum gp_mapped_part part = want->part;
+	struct part *sought = context;
+	uintptr_t from = (uintptr_t)sought->at - object->dlpi_addr;
+	enum gp_mapped_part part = sought->part;
 	bool has_relro = false;
-	if (!gp_elf_is_mapped(object, want->anchor, 1))
+	if (!gp_elf_is_mapped(object, sought->anchor, 1))
 		return 0;
 	for (int i = 0; i < object->dlpi_phnum; i++)
 		has_relro |= object->dlpi_phdr[i].p_type == PT_GNU_RELRO;
@@ -180,9 +180,9 @@ static int look_for_part(struct dl_phdr_info *object, size_t size, void *context
 		part = GP_MAPPED_ANY;
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
-		want->holds |= mapped_symbol_is_of(p, part) && from >= p->p_vaddr &&
-			       from - p->p_vaddr < p->p_memsz &&
-			       want->bytes <= p->p_memsz - (from - p->p_vaddr);
+		sought->holds |= mapped_symbol_is_of(p, part) && from >= p->p_vaddr &&
+				 from - p->p_vaddr < p->p_memsz &&
+				 sought->bytes <= p->p_memsz - (from - p->p_vaddr);
 	}
 	return 1;
 }
@@ -190,8 +190,8 @@ static int look_for_part(struct dl_phdr_info *object, size_t size, void *context
 bool gp_mapped_is_part(const void *anchor, enum gp_mapped_part part, const void *at, size_t bytes)
 {
 	int saved = errno;
-	struct part want = { .anchor = anchor, .at = at, .bytes = bytes, .part = part };
-	gp_mapped_walk(look_for_part, &want);
+	struct part sought = { .anchor = anchor, .at = at, .bytes = bytes, .part = part };
+	gp_mapped_walk(look_for_part, &sought);
 	errno = saved;
-	return want.holds;
+	return sought.holds;
 }

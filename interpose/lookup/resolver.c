@@ -25,7 +25,7 @@
 #define SLOTS 4096u
 #define BEHIND_MAX 8u
 #define RESOLVERS 2u
-#define WANTED (GP_CUDA_ROWS + GP_CUDA_CALLS + RESOLVERS)
+#define SOUGHT_MAX (GP_CUDA_ROWS + GP_CUDA_CALLS + RESOLVERS)
 
 struct route {
 	_Atomic uintptr_t real;
@@ -33,7 +33,7 @@ struct route {
 };
 
 /* One function that a build looks for. */
-struct wanted {
+struct sought {
 	const struct gp_cuda_wrapper *row;
 	uint32_t hash;
 	void *exported; /* by the driver */
@@ -47,7 +47,7 @@ struct routes {
 	bool is_from_start;	/* the driver was loaded at the start, so it stays */
 	_Atomic bool is_pinned; /* it cannot be unloaded any more */
 	_Atomic bool is_learning;
-	struct wanted wanted[WANTED];
+	struct sought sought[SOUGHT_MAX];
 	struct route slot[SLOTS];
 };
 
@@ -125,15 +125,15 @@ struct build {
 	bool is_past_us, has_driver, has_any;
 };
 
-static void want_all(struct wanted *wanted)
+static void seek_all(struct sought *sought)
 {
-	for (unsigned i = 0; i < WANTED; i++) {
+	for (unsigned i = 0; i < SOUGHT_MAX; i++) {
 		const struct gp_cuda_wrapper *row =
 			i < GP_CUDA_ROWS ? &gp_cuda_wrappers[i] :
 			i < GP_CUDA_ROWS + GP_CUDA_CALLS ?
 					   &gp_cuda_calls[i - GP_CUDA_ROWS] :
 					   &resolvers[i - GP_CUDA_ROWS - GP_CUDA_CALLS];
-		wanted[i] = (struct wanted){ .row = row, .hash = gp_elf_hash(row->symbol) };
+		sought[i] = (struct sought){ .row = row, .hash = gp_elf_hash(row->symbol) };
 	}
 }
 
@@ -141,8 +141,8 @@ static void take_object(struct build *build, const struct gp_elf_tables *tables,
 			bool is_next)
 {
 	bool is_linked = false;
-	for (unsigned i = 0; i < WANTED; i++) {
-		struct wanted *w = &build->routes->wanted[i];
+	for (unsigned i = 0; i < SOUGHT_MAX; i++) {
+		struct sought *w = &build->routes->sought[i];
 		void *found =
 			gp_elf_find_symbol(tables, GP_ELF_FUNCTION, w->row->symbol, w->hash, NULL);
 		if (found && is_driver)
@@ -188,8 +188,8 @@ static int build_object(struct dl_phdr_info *object, size_t bytes, void *context
 /* An interposer after us takes precedence over the driver, since it expects to see the calls. */
 static void fill_calls(struct routes *routes)
 {
-	for (unsigned i = 0; i < WANTED; i++) {
-		const struct wanted *w = &routes->wanted[i];
+	for (unsigned i = 0; i < SOUGHT_MAX; i++) {
+		const struct sought *w = &routes->sought[i];
 		route_add(routes, w->exported, w->row);
 		route_add(routes, w->linked, w->row);
 		__atomic_store_n(w->row->real, w->linked ? w->linked : w->exported,
@@ -232,7 +232,7 @@ static bool build_routes(struct routes *old)
 	struct build build = { .routes = routes };
 	if (!routes)
 		return false;
-	want_all(routes->wanted);
+	seek_all(routes->sought);
 	gp_mapped_walk(build_object, &build);
 	struct gp_elf_range other;
 	if (gp_next_dlsym != gp_libc_dlsym && gp_elf_find((const void *)gp_next_dlsym, &other))
@@ -337,9 +337,9 @@ void *gp_route_learn(void *real, const struct gp_cuda_wrapper *row)
 void *gp_driver_resolver(const char *symbol)
 {
 	const struct routes *routes = atomic_load_explicit(&published, memory_order_acquire);
-	for (unsigned i = WANTED - RESOLVERS; routes && i < WANTED; i++)
-		if (strcmp(routes->wanted[i].row->symbol, symbol) == 0)
-			return routes->wanted[i].exported;
+	for (unsigned i = SOUGHT_MAX - RESOLVERS; routes && i < SOUGHT_MAX; i++)
+		if (strcmp(routes->sought[i].row->symbol, symbol) == 0)
+			return routes->sought[i].exported;
 	return NULL;
 }
 
@@ -379,7 +379,7 @@ static bool is_before_us(const void *address)
 	return gp_elf_position(address) < gp_elf_position((const void *)&misses);
 }
 
-void gp_misses_tell(void)
+void gp_misses_write(void)
 {
 	const uint64_t count = atomic_load_explicit(&misses, memory_order_relaxed);
 	if (count != 0)
@@ -394,7 +394,7 @@ void gp_miss_check(const char *name, void *real)
 	atomic_fetch_add_explicit(&misses, 1, memory_order_relaxed);
 	bool is_recording = atomic_load_explicit(&gp_local->word, memory_order_relaxed) != 0;
 	if (is_recording && gp_enter()) {
-		gp_misses_tell();
+		gp_misses_write();
 		gp_leave();
 	}
 }

@@ -69,6 +69,6 @@ void gp_start(void);
  */
 void gp_miss_check(const char *name, void *real);
 /* Records the count as FACT ROUTES, unless it is 0. On a recording thread, with depth raised. */
-void gp_misses_tell(void);
+void gp_misses_write(void);
 
 #endif

@@ -67,15 +67,15 @@ void gp_nvtx_offer(void)
 	errno = kept;
 }
 
-void gp_nvtx_tell(void)
+void gp_nvtx_write(void)
 {
 	static char text[PATH_MAX + 16] = "taken by ";
-	gp_range_objects_tell();
+	gp_range_objects_write();
 	if (!taken_by[0])
 		return;
 	strcpy(text + strlen("taken by "), taken_by);
 	gp_define_fact(GP_FACT_NVTX, 0, text);
-	gp_say(false, "ranges of NVTX are not recorded, it is taken by", taken_by);
+	gp_log(false, "ranges of NVTX are not recorded, it is taken by", taken_by);
 }
 
 /* Fills in the functions that the module's table has room for. */

@@ -13,6 +13,6 @@ void gp_nvtx_offer(void);
  * Records, when recording begins, which other tool has NVTX, and the names of NVTX. Inside
  * gp_enter.
  */
-void gp_nvtx_tell(void);
+void gp_nvtx_write(void);
 
 #endif

@@ -60,7 +60,7 @@ static uint32_t arena_table_add(const struct gp_arena_key *key)
 }
 
 /* False: lost, or recording is off; try again later. */
-static bool arena_table_tell(uint32_t number)
+static bool arena_table_write(uint32_t number)
 {
 	const struct gp_arena_key *key = &gp_arenas[number].key;
 	struct gp_record arena = { .kind = GP_ARENA, .device = key->device, .aux = number };
@@ -70,9 +70,9 @@ static bool arena_table_tell(uint32_t number)
 	arena.arena.has_pool = key->has_pool;
 	if (!gp_enter())
 		return false;
-	gp_arenas[number].is_told = gp_define(&arena, NULL, 0);
+	gp_arenas[number].is_reported = gp_define(&arena, NULL, 0);
 	gp_leave();
-	return gp_arenas[number].is_told;
+	return gp_arenas[number].is_reported;
 }
 
 uint32_t gp_arena_number(const struct gp_arena_key *key)
@@ -80,7 +80,7 @@ uint32_t gp_arena_number(const struct gp_arena_key *key)
 	uint16_t found;
 	const _Atomic uint16_t *slot = arena_table_find(key, &found);
 	const uint32_t number = slot && !found ? arena_table_add(key) : found;
-	if (!number || (!gp_arenas[number].is_told && !arena_table_tell(number)))
+	if (!number || (!gp_arenas[number].is_reported && !arena_table_write(number)))
 		return 0;
 	return number;
 }
@@ -88,5 +88,5 @@ uint32_t gp_arena_number(const struct gp_arena_key *key)
 void gp_arenas_forget(void)
 {
 	for (uint32_t k = 1; k <= atomic_load(&numbers); k++)
-		gp_arenas[k].is_told = false;
+		gp_arenas[k].is_reported = false;
 }

@@ -19,7 +19,7 @@ struct gp_arena_key {
 
 struct gp_arena_entry {
 	struct gp_arena_key key;
-	bool is_told;
+	bool is_reported;
 };
 /* [0] has no arena; read by callers with a number from here */
 extern struct gp_arena_entry gp_arenas[GP_ARENAS] __attribute__((visibility("hidden")));

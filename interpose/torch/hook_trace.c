@@ -23,7 +23,7 @@ _Thread_local struct gp_known_block gp_known_block __attribute__((tls_model("ini
 static struct gp_torch_allocator allocator GP_HOT_DATA;
 /* NULL: not tried; "": attached; else why not. Stored with release, after `allocator`. */
 static const char *_Atomic outcome;
-static const void *_Atomic told_by[GP_DEVICES]; /* each device's copy of our tracker */
+static const void *_Atomic reported_by[GP_DEVICES]; /* each device's copy of our tracker */
 
 /* ---- the callback ---- */
 
@@ -47,7 +47,7 @@ GP_COLD static uint32_t arena_of_slow(const void *tracker, const struct gp_trace
 		.device = (uint8_t)e->device,
 		.has_pool = has_pool,
 	};
-	atomic_store_explicit(&told_by[key.device], tracker, memory_order_relaxed);
+	atomic_store_explicit(&reported_by[key.device], tracker, memory_order_relaxed);
 	return gp_known_block.last_arena = (uint16_t)gp_arena_number(&key);
 }
 
@@ -96,8 +96,9 @@ GP_COLD static void completed_later(const void *tracker, const struct gp_trace_e
 
 GP_HOT void completed(const void *tracker, const struct gp_trace_entry *e)
 {
-	if (gp_likely(gp_known_block.what == GP_TOLD_FREE && gp_known_block.address == e->address))
-		gp_known_block.what = GP_TOLD_COMPLETED;
+	if (gp_likely(gp_known_block.what == GP_REPORTED_FREE &&
+		      gp_known_block.address == e->address))
+		gp_known_block.what = GP_REPORTED_COMPLETED;
 	else
 		completed_later(tracker, e);
 }
@@ -115,7 +116,7 @@ static unsigned device_of_snapshot(const void *tracker, const struct gp_trace_en
 		return GP_DEVICE_UNKNOWN;
 	unsigned found = GP_DEVICE_UNKNOWN, count = 0;
 	for (unsigned d = 0; d < GP_DEVICES; d++)
-		if (atomic_load_explicit(&told_by[d], memory_order_relaxed) == tracker) {
+		if (atomic_load_explicit(&reported_by[d], memory_order_relaxed) == tracker) {
 			found = d;
 			count++;
 		}
@@ -123,20 +124,20 @@ static unsigned device_of_snapshot(const void *tracker, const struct gp_trace_en
 }
 
 /* Handles a snapshot that we requested. */
-static void asked(const void *tracker, const struct gp_trace_entry *e)
+static void trace_request(const void *tracker, const struct gp_trace_entry *e)
 {
 	unsigned device = gp_join_snapshot(e->bytes);
 	if (device < GP_DEVICES)
-		atomic_store_explicit(&told_by[device], tracker, memory_order_relaxed);
+		atomic_store_explicit(&reported_by[device], tracker, memory_order_relaxed);
 }
 
 /* Segments, snapshots, failures, and actions that newer versions add. */
-GP_COLD static void told_rarely(const void *tracker, const struct gp_trace_entry *e)
+GP_COLD static void trace_rare(const void *tracker, const struct gp_trace_entry *e)
 {
 	unsigned device = (unsigned)(uint8_t)e->device;
 	if (e->action < GP_TRACE_SNAPSHOT) {
 		gp_join_note(device);
-		atomic_store_explicit(&told_by[device], tracker, memory_order_relaxed);
+		atomic_store_explicit(&reported_by[device], tracker, memory_order_relaxed);
 	}
 	switch (e->action) {
 	case GP_TRACE_SEGMENT_ALLOC:
@@ -152,49 +153,49 @@ GP_COLD static void told_rarely(const void *tracker, const struct gp_trace_entry
 		record(GP_SEGMENT_UNMAP, device, arena_of(tracker, e), e->address, e->bytes);
 		break;
 	case GP_TRACE_SNAPSHOT:
-		if (gp_known_block.what == GP_TOLD_ASKED)
-			asked(tracker, e);
+		if (gp_known_block.what == GP_REPORTED_REQUESTED)
+			trace_request(tracker, e);
 		else
 			record(GP_SNAPSHOT, device_of_snapshot(tracker, e), 0, e->bytes, 0);
 		break;
 	case GP_TRACE_OOM:
-		keep(tracker, e, GP_TOLD_OOM);
+		keep(tracker, e, GP_REPORTED_OOM);
 		break;
 	default:
 		break;
 	}
 }
 
-static void told(const void *tracker, const struct gp_trace_entry *e)
+static void reported(const void *tracker, const struct gp_trace_entry *e)
 {
 	if (gp_unlikely((uint8_t)e->device >= GP_DEVICES))
 		return;
 	if (gp_likely(e->action == GP_TRACE_ALLOC)) {
 		gp_expect();
-		keep(tracker, e, GP_TOLD_ALLOC);
+		keep(tracker, e, GP_REPORTED_ALLOC);
 	} else if (e->action == GP_TRACE_FREE_REQUESTED)
-		keep(tracker, e, GP_TOLD_FREE);
+		keep(tracker, e, GP_REPORTED_FREE);
 	else if (e->action == GP_TRACE_FREE_COMPLETED)
 		completed(tracker, e);
 	else
-		told_rarely(tracker, e);
+		trace_rare(tracker, e);
 }
 
 /* ---- attaching ---- */
 
-static void hook_trace_say(const char *why)
+static void hook_trace_print(const char *why)
 {
 	gp_define_fact(GP_FACT_ALLOCATOR_DETAILS, !*why, why);
 }
 
-bool gp_trace_wanted(bool is_first_block)
+bool gp_trace_is_needed(bool is_first_block)
 {
 	/* partner: the store in gp_trace_attach */
 	const char *before = atomic_load_explicit(&outcome, memory_order_acquire);
 	if (!gp_settings.has_allocator_details) {
-		hook_trace_say("switched off");
+		hook_trace_print("switched off");
 	} else if (before) {
-		hook_trace_say(before);
+		hook_trace_print(before);
 	} else if (is_first_block && !gp_is_capturing()) {
 		gp_trace_attach();
 		return true;
@@ -206,7 +207,7 @@ bool gp_trace_wanted(bool is_first_block)
 
 void gp_trace_first_block(void)
 {
-	if (atomic_load_explicit(&gp_join_state, memory_order_relaxed) == GP_JOIN_WANTED &&
+	if (atomic_load_explicit(&gp_join_state, memory_order_relaxed) == GP_JOIN_REQUESTED &&
 	    !gp_is_capturing())
 		gp_join_try();
 }
@@ -226,12 +227,12 @@ void gp_trace_attach(void)
 	const char *why =
 		gp_torch_allocator_find(version, !gp_settings.has_untried_details, &allocator);
 	/* record the fact before the events that it explains */
-	hook_trace_say(why ? why : "");
+	hook_trace_print(why ? why : "");
 	if (!why)
-		gp_join_want(&allocator);
+		gp_join_request(&allocator);
 	if (!why)
-		gp_torch_allocator_attach(&allocator, told);
-	/* partner: the load in gp_trace_wanted */
+		gp_torch_allocator_attach(&allocator, reported);
+	/* partner: the load in gp_trace_is_needed */
 	atomic_store_explicit(&outcome, why ? why : "", memory_order_release);
 	if (!why && allocator.fraction)
 		/* partner: the load in learn_limit */
@@ -245,5 +246,5 @@ void gp_trace_restart(bool is_child)
 	if (!is_child)
 		return;
 	gp_arenas_forget();
-	gp_known_block = (struct gp_known_block){ .what = GP_TOLD_NOTHING };
+	gp_known_block = (struct gp_known_block){ .what = GP_REPORTED_NONE };
 }

@@ -18,12 +18,12 @@
 #include "../../libgpuprof/record/record.h"
 
 enum gp_known_what {
-	GP_TOLD_NOTHING,
-	GP_TOLD_ALLOC,
-	GP_TOLD_FREE,	   /* requested */
-	GP_TOLD_COMPLETED, /* requested and completed */
-	GP_TOLD_OOM,
-	GP_TOLD_ASKED, /* our own request: the next entry is our snapshot */
+	GP_REPORTED_NONE,
+	GP_REPORTED_ALLOC,
+	GP_REPORTED_FREE,      /* requested */
+	GP_REPORTED_COMPLETED, /* requested and completed */
+	GP_REPORTED_OOM,
+	GP_REPORTED_REQUESTED, /* our own request: the next entry is our snapshot */
 };
 
 /* Details of this thread's next report: both come from one call of the allocator. */
@@ -39,38 +39,38 @@ extern _Thread_local struct gp_known_block gp_known_block
 /* Adds the details to a report's BLOCK_ALLOC, BLOCK_FREE or OOM. */
 GP_HOT void gp_known_join(struct gp_record *r)
 {
-	struct gp_known_block *told = &gp_known_block;
-	uint32_t what = told->what;
-	if (gp_likely(what == GP_TOLD_NOTHING))
+	struct gp_known_block *reported = &gp_known_block;
+	uint32_t what = reported->what;
+	if (gp_likely(what == GP_REPORTED_NONE))
 		return;
-	told->what = GP_TOLD_NOTHING;
+	reported->what = GP_REPORTED_NONE;
 	if (r->kind == GP_OOM) {
-		if (what != GP_TOLD_OOM || told->bytes != r->oom.bytes)
+		if (what != GP_REPORTED_OOM || reported->bytes != r->oom.bytes)
 			return;
 		r->aux = 1;
-		r->oom.device_free = told->address;
-	} else if (told->address != r->block_alloc.address) {
+		r->oom.device_free = reported->address;
+	} else if (reported->address != r->block_alloc.address) {
 		return;
 	} else if (r->kind == GP_BLOCK_ALLOC) {
-		uint64_t spare = r->block_alloc.bytes - told->bytes;
-		if (what != GP_TOLD_ALLOC)
+		uint64_t spare = r->block_alloc.bytes - reported->bytes;
+		if (what != GP_REPORTED_ALLOC)
 			return;
 		r->aux = spare < UINT32_MAX ? (uint32_t)spare + 1 : 0;
 	} else if (r->kind == GP_BLOCK_FREE) {
-		if (what != GP_TOLD_FREE && what != GP_TOLD_COMPLETED)
+		if (what != GP_REPORTED_FREE && what != GP_REPORTED_COMPLETED)
 			return;
-		r->aux = what == GP_TOLD_FREE;
+		r->aux = what == GP_REPORTED_FREE;
 	} else {
 		return;
 	}
-	r->code = told->arena;
+	r->code = reported->arena;
 }
 
 /*
  * A process records its first report. Attaches the tracker and returns true, or schedules that if
  * it is not the process's first block. After an earlier attempt, records its outcome again.
  */
-bool gp_trace_wanted(bool is_first_block);
+bool gp_trace_is_needed(bool is_first_block);
 /*
  * Reads the allocator's data of the process's first block, after the record of that block. Only for
  * the thread that attached the tracker with a device's lock held. Any other thread could hold

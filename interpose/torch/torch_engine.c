@@ -61,7 +61,7 @@ static void *torch_engine_refuse(void *result)
 	static const char message[] = "autograd's engine was called and cannot be found";
 	void (*throw)(const char *) = (void (*)(const char *))gp_mapped_symbol(
 		"libstdc++", "_ZSt21__throw_runtime_errorPKc", NULL, 0);
-	gp_say(true, message, NULL);
+	gp_log(true, message, NULL);
 	if (throw)
 		throw(message);
 	return result;

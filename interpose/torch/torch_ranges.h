@@ -13,7 +13,7 @@
  * A process records its first report: schedules adding the callbacks, or records the outcome of
  * that again.
  */
-void gp_torch_ranges_wanted(void);
+void gp_torch_ranges_request(void);
 /* At a quiet moment. */
 void gp_torch_ranges_attach(void);
 

@@ -141,12 +141,12 @@ unsigned gp_join_snapshot(uint64_t active_bytes)
 
 /* ---- at a quiet moment ---- */
 
-void gp_join_want(const struct gp_torch_allocator *allocator)
+void gp_join_request(const struct gp_torch_allocator *allocator)
 {
 	if (!allocator->snapshot)
 		return;
 	join.allocator = *allocator;
-	atomic_store_explicit(&gp_join_state, GP_JOIN_WANTED, memory_order_release);
+	atomic_store_explicit(&gp_join_state, GP_JOIN_REQUESTED, memory_order_release);
 	gp_is_due(GP_DUE_JOIN);
 }
 
@@ -176,14 +176,14 @@ static uint64_t items_of(const struct gp_torch_snapshot *list)
 }
 
 /* Makes the allocator write `list`, while the previous list is recorded. NULL: it can be read. */
-static const char *ask(struct gp_torch_snapshot *list)
+static const char *query(struct gp_torch_snapshot *list)
 {
 	join.device = 0;
 	memset(list, 0, sizeof *list);
-	gp_known_block.what = GP_TOLD_ASKED;
+	gp_known_block.what = GP_REPORTED_REQUESTED;
 	join.allocator.snapshot(list, join.allocator.object, (struct gp_torch_pool_id){ 0, 0 },
 				false);
-	gp_known_block.what = GP_TOLD_NOTHING;
+	gp_known_block.what = GP_REPORTED_NONE;
 	join.read = NULL;
 	if (!gp_torch_snapshot_is_sound(list, GP_DEVICES))
 		return UNKNOWN "what its allocator lists is not what is known of it";
@@ -206,7 +206,7 @@ static bool trace_join_attempt(void (*give)(void *), const char **why)
 		struct gp_torch_snapshot *list = &join.list[k % 2];
 		if (k > 1)
 			gp_torch_snapshot_free(list, give);
-		*why = ask(list);
+		*why = query(list);
 		if (*why)
 			return true;
 		if (k > 0 && join.done == join.seen) {
@@ -223,9 +223,9 @@ static bool trace_join_attempt(void (*give)(void *), const char **why)
 
 void gp_join_try(void)
 {
-	uint32_t wanted = GP_JOIN_WANTED;
+	uint32_t requested = GP_JOIN_REQUESTED;
 	const char *why;
-	if (!atomic_compare_exchange_strong(&gp_join_state, &wanted, GP_JOIN_RUNS))
+	if (!atomic_compare_exchange_strong(&gp_join_state, &requested, GP_JOIN_RUNS))
 		return;
 	/* record the allocator's reports meanwhile as if we had not called it */
 	uint64_t inside = gp_thread.inside;
@@ -236,7 +236,7 @@ void gp_join_try(void)
 	if (is_over && why) /* the tracker stays attached */
 		gp_define_fact(GP_FACT_ALLOCATOR_DETAILS, true, why);
 	/* partner: the exchange above */
-	atomic_store_explicit(&gp_join_state, is_over ? GP_JOIN_NONE : GP_JOIN_WANTED,
+	atomic_store_explicit(&gp_join_state, is_over ? GP_JOIN_NONE : GP_JOIN_REQUESTED,
 			      memory_order_release);
 	if (!is_over)
 		gp_is_due(GP_DUE_JOIN);

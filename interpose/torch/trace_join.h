@@ -17,14 +17,14 @@
 #include "torch_allocator.h"
 
 enum gp_join_state {
-	GP_JOIN_NONE,	/* not needed, finished, or impossible */
-	GP_JOIN_WANTED, /* at the next quiet moment */
+	GP_JOIN_NONE,	   /* not needed, finished, or impossible */
+	GP_JOIN_REQUESTED, /* at the next quiet moment */
 	GP_JOIN_RUNS,
 };
 extern _Atomic uint32_t gp_join_state GP_HOT_DATA __attribute__((visibility("hidden")));
 
 /* Before the tracker is attached: the allocator has blocks that it did not report to us. */
-void gp_join_want(const struct gp_torch_allocator *allocator);
+void gp_join_request(const struct gp_torch_allocator *allocator);
 
 /* At a quiet moment, outside the allocator's locks. */
 void gp_join_try(void);

@@ -55,7 +55,7 @@ static void fold(struct gp_read_stack *s)
 	const struct gp_frame none = { 0 };
 	const struct gp_frame users = user != SIZE_MAX ? s->frame[user] : none;
 	const struct gp_frame callers = caller != SIZE_MAX ? s->frame[caller] : none;
-	s->frames = gp_frames_tell(s->frame, s->frames);
+	s->frames = gp_frames_shorten(s->frame, s->frames);
 	s->names.user = user != SIZE_MAX ? place_of(s, &users) : SIZE_MAX;
 	s->names.caller = caller != SIZE_MAX ? place_of(s, &callers) : SIZE_MAX;
 }

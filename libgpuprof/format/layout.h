@@ -128,7 +128,7 @@ struct gp_ring {
 	_Alignas(64) _Atomic uint64_t tail;
 	_Atomic uint64_t sequence; /* of the next block */
 	/* counts of lost_memory, lost_launch, lost_other, nested that LOST records have reported */
-	uint64_t told[4];
+	uint64_t reported[4];
 	/*
 	 * the `thread` of its blocks: unique for each thread of the run, although rings are reused
 	 */
@@ -184,8 +184,8 @@ bool gp_ring_is_possible(const struct gp_ring *ring, uint64_t tail, uint64_t hea
 enum gp_level { GP_LEVEL_OFF = 1, GP_LEVEL_MEMORY = 2, GP_LEVEL_ALL = 3 };
 
 /*
- * First page of the ring file. Other processes may read it at any time, and may write `want_level`,
- * `want_uses`, `snapshots_wanted` only.
+ * First page of the ring file. Other processes may read it at any time, and may write
+ * `requested_level`, `requested_uses`, `snapshots_requested` only.
  */
 struct gp_control {
 	_Atomic uint64_t magic;
@@ -200,12 +200,12 @@ struct gp_control {
 	uint32_t is_lock_sure;
 	uint32_t slots; /* as in the header of the recording */
 	uint64_t slot_bytes;
-	_Alignas(64) _Atomic uint64_t next_order; /* the one contended word of the hot path */
-	_Alignas(64) _Atomic uint32_t want_level; /* set by `gpuprof ctl`; 0: done */
-	_Atomic uint32_t level;			  /* in force */
-	_Atomic uint64_t heartbeat_ns;		  /* CLOCK_MONOTONIC_RAW of the drain's last turn */
+	_Alignas(64) _Atomic uint64_t next_order;      /* the one contended word of the hot path */
+	_Alignas(64) _Atomic uint32_t requested_level; /* set by `gpuprof ctl`; 0: done */
+	_Atomic uint32_t level;			       /* in force */
+	_Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC_RAW of the drain's last turn */
 	/* 1: scan for uses, beside `level`; requested by another process; in force */
-	_Atomic uint32_t want_uses, uses;
+	_Atomic uint32_t requested_uses, uses;
 	/* the writer's position: the current part is complete before `write_offset` */
 	_Alignas(64) _Atomic uint64_t write_offset;
 	_Atomic uint64_t segment, part, cut;
@@ -217,15 +217,15 @@ struct gp_control {
 	 * not be written. `told`: those that LOST records have reported.
 	 */
 	_Atomic uint64_t lost[3];
-	uint64_t told[3];
+	uint64_t reported[3];
 	_Atomic uint64_t failed_blocks; /* as in the file header */
 	_Atomic uint32_t has_hole;
 	/*
-	 * Snapshots: a requester adds 1 to `snapshots_wanted` and waits on the futex
+	 * Snapshots: a requester adds 1 to `snapshots_requested` and waits on the futex
 	 * `snapshots_done` until it is as high. Then the file has all events before the order
 	 * `snapshot_order`.
 	 */
-	_Alignas(64) _Atomic uint32_t snapshots_wanted;
+	_Alignas(64) _Atomic uint32_t snapshots_requested;
 	_Atomic uint32_t snapshots_done;
 	_Atomic uint64_t snapshot_order;
 	/*
@@ -234,7 +234,7 @@ struct gp_control {
 	 * a lower order number, except those in flight for too long. `flushes`, a futex, changes
 	 * with `flushes_done`.
 	 */
-	_Alignas(64) _Atomic uint64_t flushes_wanted;
+	_Alignas(64) _Atomic uint64_t flushes_requested;
 	_Atomic uint64_t flushes_done;
 	_Atomic uint32_t flushes;
 };

@@ -28,7 +28,7 @@ static void start_process(void)
 	gp_recorder_prepare(); /* a forked child, or a context whose creation was not intercepted */
 	if (!gp_drain_await_birth(START_WAIT_NS)) {
 		atomic_store(&gp_recorder.state, GP_RECORDER_FAILED);
-		gp_say_refusal("no thread for the recorder", NULL, 0);
+		gp_log_refusal("no thread for the recorder", NULL, 0);
 		atomic_store(&gp_local->word, WORD_OFF);
 		return;
 	}
@@ -39,7 +39,7 @@ static void start_process(void)
 		/* partner: the store in start of the drain thread */
 		const char *name =
 			atomic_load(&gp_recorder.is_named) ? gp_recorder.name : gp_settings.output;
-		gp_say(true, "the recording cannot be opened in time, events are lost until it is:",
+		gp_log(true, "the recording cannot be opened in time, events are lost until it is:",
 		       name);
 		gp_list_add("late: ", name);
 	}
@@ -48,7 +48,7 @@ static void start_process(void)
 static void start_once(void)
 {
 	uint32_t no = 0;
-	if (!gp_recorder_is_wanted())
+	if (!gp_recorder_is_requested())
 		atomic_store(&gp_local->word, WORD_OFF);
 	else if (gp_drain_is_being_born_here())
 		return; /* the event is lost, and counted */
@@ -65,7 +65,7 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 	if (!is_started())
 		start_once();
 	uint32_t word = atomic_load(&gp_local->word);
-	gp_say_pending();
+	gp_log_pending();
 	if (word == 0) {
 		gp_losses_early(least == GP_LEVEL_ALL ? 1 : 0);
 		return false;

@@ -99,7 +99,7 @@ bool gp_was_left_behind(uint64_t here)
 		return false;
 	t->inside = 0;
 	t->limit = 0;
-	gp_thread_wants_no_ring(t);
+	gp_thread_refuse_ring(t);
 	gp_stack_thread_left(t);
 	return true;
 }

@@ -59,9 +59,9 @@ struct gp_thread {
 	uint32_t generation;	    /* gp_recorder.generation that `ring` belongs to */
 	bool is_drain;		    /* the recorder's own thread */
 	bool has_lost_ranges;	    /* there was no memory for `ranges` when a range began */
-	uint16_t is_ring_wanted;    /* counted in gp_recorder.rings_wanted */
+	uint16_t is_ring_requested; /* counted in gp_recorder.rings_requested */
 	uint16_t ends;		    /* rounds of destructors that called the recorder */
-	uint16_t is_end_told;	    /* recorder.c's: glibc has room for the value of our key */
+	uint16_t is_end_reported;   /* recorder.c's: glibc has room for the value of our key */
 	uint32_t launches_bare;	    /* how many of the next launches get no stack: stack_take.h */
 	uint64_t retry_ns;	    /* without a ring: when to request one again */
 	struct gp_stack_memo *memo; /* stack_take.c's */
@@ -107,11 +107,12 @@ struct gp_local {
 	_Atomic uint32_t is_starting; /* a thread starts, or has started, this process's recorder */
 	_Atomic uint32_t drain;	      /* enum gp_drain_state */
 	_Atomic uint32_t creator;     /* tid of the thread that creates the drain thread */
-	_Atomic uint32_t is_told;     /* gp_recorder_started has been called */
-	_Atomic uint32_t starts_told; /* enum gp_starts_told: state of the list of open ranges */
+	_Atomic uint32_t is_reported; /* gp_recorder_started has been called */
 	_Atomic uint32_t
-		is_tier_said; /* interpose's: the message on the framework's reports was printed */
-	_Atomic uint32_t has_control; /* gp_control exists: losses.c */
+		starts_written; /* enum gp_starts_written: state of the list of open ranges */
+	_Atomic uint32_t
+		are_details_announced; /* interpose's: the framework's reports were announced */
+	_Atomic uint32_t has_control;  /* gp_control exists: losses.c */
 	/* futex: incremented to wake a drain thread that does not run yet */
 	_Atomic uint32_t calls;
 	_Atomic uint32_t drain_tid;
@@ -123,11 +124,11 @@ struct gp_local {
 /* The main thread ended alone. Then the last thread is about to end, or has ended unseen. */
 enum gp_job_end { GP_JOB_RUNS, GP_JOB_MAIN_ENDED, GP_JOB_LAST_ENDS, GP_JOB_ENDED };
 enum gp_drain_state { GP_DRAIN_UNBORN, GP_DRAIN_BEING_BORN, GP_DRAIN_BORN, GP_DRAIN_STILLBORN };
-enum gp_starts_told { GP_STARTS_UNTOLD, GP_STARTS_TOLD, GP_STARTS_STOPPED };
+enum gp_starts_written { GP_STARTS_UNWRITTEN, GP_STARTS_WRITTEN, GP_STARTS_STOPPED };
 extern struct gp_local *gp_local GP_HOT_DATA __attribute__((visibility("hidden")));
 extern struct gp_control *gp_control GP_HOT_DATA __attribute__((visibility("hidden")));
 /* 1: launches are scanned, copies and fills recorded; changed by the drain thread only */
-extern _Atomic uint32_t gp_uses_wanted GP_HOT_DATA __attribute__((visibility("hidden")));
+extern _Atomic uint32_t gp_uses_requested GP_HOT_DATA __attribute__((visibility("hidden")));
 
 /* Slow halves. All of them keep errno. */
 GP_COLD bool gp_enter_slow(enum gp_level least);
@@ -216,7 +217,7 @@ GP_HOT bool gp_enter_launch(void)
 /* For calls that are recorded only as a use of memory. */
 GP_HOT bool gp_enter_uses(void)
 {
-	return gp_unlikely(atomic_load_explicit(&gp_uses_wanted, memory_order_relaxed) != 0) &&
+	return gp_unlikely(atomic_load_explicit(&gp_uses_requested, memory_order_relaxed) != 0) &&
 	       gp_enter_level(GP_LEVEL_ALL);
 }
 
@@ -335,7 +336,7 @@ GP_COLD void gp_count_lost(enum gp_kind kind);
  * True if this thread's end calls the function that frees its memory. False also if finding out
  * might call the job's calloc. Slow half only.
  */
-bool gp_thread_end_is_told(void);
+bool gp_thread_end_is_reported(void);
 
 /*
  * Zeroed memory that forked children keep; NULL: none. Its pages are provided when touched, even if
@@ -372,6 +373,6 @@ extern void (*gp_recorder_started)(void);
  * Prints a line on stderr at most once (GPUPROF_VERBOSE, or is_important). Signal-safe, keeps
  * errno.
  */
-void gp_say(bool is_important, const char *text, const char *subject);
+void gp_log(bool is_important, const char *text, const char *subject);
 
 #endif

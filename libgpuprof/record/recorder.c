@@ -21,14 +21,15 @@
 void (*gp_recorder_started)(void);
 
 /* Records the state of the calling thread: before its first event, and after a change. */
-static void tell_thread(void)
+static void write_thread(void)
 {
-	if (gp_recorder_started && atomic_exchange(&gp_local->is_told, 1) == 0)
+	if (gp_recorder_started && atomic_exchange(&gp_local->is_reported, 1) == 0)
 		gp_recorder_started();
 	gp_range_resumed();
-	const uint32_t starts_told = atomic_exchange(&gp_local->starts_told, GP_STARTS_TOLD);
-	if (starts_told != GP_STARTS_TOLD)
-		gp_range_starts_tell(starts_told == GP_STARTS_STOPPED);
+	const uint32_t starts_written =
+		atomic_exchange(&gp_local->starts_written, GP_STARTS_WRITTEN);
+	if (starts_written != GP_STARTS_WRITTEN)
+		gp_range_starts_write(starts_written == GP_STARTS_STOPPED);
 }
 
 /* ---- threads and processes end ---- */
@@ -41,7 +42,7 @@ static void end_thread(void *thread)
 	const bool has_ring = t->ring && t->generation == gp_recorder.generation &&
 			      atomic_load(&gp_local->word) != 0;
 	struct gp_ring *ring = has_ring ? t->ring : NULL;
-	gp_thread_wants_no_ring(t);
+	gp_thread_refuse_ring(t);
 	t->inside = gp_here(); /* for signal handlers all of it happens at once */
 	atomic_signal_fence(memory_order_seq_cst);
 	t->head = t->limit = 0;
@@ -60,7 +61,7 @@ static void end_thread(void *thread)
 	if (++t->ends >= PTHREAD_DESTRUCTOR_ITERATIONS)
 		gp_last_thread_leave(gp_recorder_end);
 	else
-		gp_thread_end_is_told();
+		gp_thread_end_is_reported();
 }
 
 static void wipe_in_child(void)
@@ -68,9 +69,9 @@ static void wipe_in_child(void)
 	atomic_store(&gp_local->word, 0);
 	atomic_store(&gp_local->is_starting, 0);
 	atomic_store(&gp_local->drain, GP_DRAIN_UNBORN);
-	atomic_store(&gp_local->is_told, 0);
-	atomic_store(&gp_local->starts_told, GP_STARTS_UNTOLD);
-	atomic_store(&gp_local->is_tier_said, 0);
+	atomic_store(&gp_local->is_reported, 0);
+	atomic_store(&gp_local->starts_written, GP_STARTS_UNWRITTEN);
+	atomic_store(&gp_local->are_details_announced, 0);
 	atomic_store(&gp_local->has_control, 0);
 	atomic_store(&gp_local->leaver, 0);
 	atomic_store(&gp_local->job_end, GP_JOB_RUNS);
@@ -86,16 +87,16 @@ bool gp_recorder_init(void)
 		return false;
 	gp_clock_init();
 	gp_drain_init(gp_drain_main);
-	gp_say_init();
+	gp_log_init();
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page != MAP_FAILED && gp_thread_key_create(end_thread)) {
 		madvise(page, 4096, MADV_WIPEONFORK);
 		pthread_atfork(NULL, NULL, wipe_in_child);
 		gp_local = page;
-		gp_thread_entered = tell_thread;
+		gp_thread_entered = write_thread;
 		gp_recorder_is_initialised = true;
-		gp_thread.is_end_told = 1; /* calloc may be called here */
-		gp_thread_end_is_told();   /* the main thread's: last_thread.c */
+		gp_thread.is_end_reported = 1; /* calloc may be called here */
+		gp_thread_end_is_reported();   /* the main thread's: last_thread.c */
 	}
 	errno = kept;
 	return gp_recorder_is_initialised;
@@ -125,7 +126,7 @@ static void recorder_end(void)
 	atomic_store(&gp_recorder.is_ending, 1);
 	const uint64_t waited = gp_now_ns() - began;
 	gp_wait_for_turns(is_ended, waited < END_WAIT_NS ? END_WAIT_NS - waited : 0);
-	gp_say_pending();
+	gp_log_pending();
 }
 
 void gp_recorder_end(void)

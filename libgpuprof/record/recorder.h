@@ -17,7 +17,7 @@ struct gp_ring_view {
 	struct gp_ring *ring;
 	struct gp_record *slots[GP_RING_REGIONS]; /* NULL: does not exist yet */
 	_Atomic uint32_t regions;		  /* number of existing regions */
-	_Atomic uint32_t is_growth_wanted;	  /* set by its thread */
+	_Atomic uint32_t is_growth_requested;	  /* set by its thread */
 	_Atomic uint32_t is_growth_refused;	  /* for one second */
 	bool is_shared;
 	uint64_t seen; /* slots [tail, seen) are applied, not yet written */
@@ -81,14 +81,14 @@ struct gp_recorder {
 	struct gp_file_writer writer;
 	struct gp_live *live;
 	struct gp_open_ranges *ranges;
-	uint64_t ranges_unnamed, unnamed_told_ns; /* as recorded last, and when */
+	uint64_t ranges_unnamed, unnamed_written_ns; /* as recorded last, and when */
 	struct gp_definitions definitions;
 	struct gp_block_scratch *scratch;
 	unsigned char *block; /* one encoded block */
 	size_t block_capacity;
 	struct gp_outgoing checkpoint, definition;
 	struct gp_stack_define define; /* entry is NULL: stacks are off */
-	uint64_t stacks_tended_ns, cut_told_ns;
+	uint64_t stacks_tended_ns, cut_written_ns;
 	/* when a chunk of the table of stacks was refused; 0: none was */
 	uint64_t chunk_refused_ns;
 	uint64_t stacks_cut;			   /* as recorded last */
@@ -97,7 +97,7 @@ struct gp_recorder {
 	uint64_t expected;			   /* the next order number to apply */
 	/* records with this number or a later one are left out; 0: none are */
 	_Atomic uint64_t ends_before;
-	uint64_t told_to; /* in ring 0: the position after the newest LOST */
+	uint64_t written_to; /* in ring 0: the position after the newest LOST */
 	/* 1 + lowest order of events that no file has and no LOST counts; 0: none */
 	uint64_t unwritten;
 	uint64_t missing_since_ns; /* 0: not waiting for a number in flight */
@@ -115,11 +115,11 @@ struct gp_recorder {
 	uint64_t failed_before; /* control->failed_blocks when the segment began */
 	/* when the header's losses were checked; when a segment was last retried */
 	uint64_t header_ns, retried_ns;
-	bool is_walking;      /* a checkpoint is being written in slices */
-	uint32_t first_word;  /* the initial gp_local->word */
-	bool is_scope_told;   /* a SCOPE of this recording has its state */
-	uint64_t scope_since; /* ticks: the open span has no SCOPE yet */
-	char name[1024];      /* expanded GPUPROF_OUTPUT, once is_named */
+	bool is_walking;       /* a checkpoint is being written in slices */
+	uint32_t first_word;   /* the initial gp_local->word */
+	bool is_scope_written; /* a SCOPE of this recording has its state */
+	uint64_t scope_since;  /* ticks: the open span has no SCOPE yet */
+	char name[1024];       /* expanded GPUPROF_OUTPUT, once is_named */
 	_Atomic bool is_named;
 	struct gp_clock_triple start;
 	uint32_t generation; /* number of processes of this line of forks that recorded */
@@ -137,21 +137,21 @@ struct gp_recorder {
 	_Atomic uint32_t progress;  /* futex: incremented after each turn */
 	/* drain_wait.c's: since when threads wait for this turn; 0: none waits */
 	_Atomic int64_t waited_since_ns;
-	_Atomic int64_t waits_paid_ns;	   /* when they may wait for the full budget again */
-	_Atomic uint32_t is_growth_wanted; /* by a ring's thread */
-	uint64_t budget;		   /* budget.c's, in bytes; headroom at the last check */
+	_Atomic int64_t waits_paid_ns;	      /* when they may wait for the full budget again */
+	_Atomic uint32_t is_growth_requested; /* by a ring's thread */
+	uint64_t budget;		      /* budget.c's, in bytes; headroom at the last check */
 	uint64_t headroom, headroom_ns;
 	uint64_t mappings,
 		mapped_before; /* mappings that the limits left, and gp_pages_mapped at that time */
-	uint64_t threads_bytes;		/* gp_thread_memory() at the last check */
-	uint64_t growth_refused_ns;	/* the last refusal in force; 0: none */
-	uint64_t ring_bytes;		/* bytes of the rings' parts */
-	_Atomic uint32_t rings_wanted;	/* threads that wait for a ring now */
-	_Atomic uint32_t rings_made;	/* futex: increases when some of these get one */
-	_Atomic uint32_t is_ring_asked; /* by a thread that does not wait */
-	_Atomic uint32_t rings_from;	/* a hint: where to search for a free one */
-	uint64_t rings_swept_ns;	/* time of the last search for dead threads */
-	_Atomic uint32_t state;		/* enum gp_recorder_state */
+	uint64_t threads_bytes;		    /* gp_thread_memory() at the last check */
+	uint64_t growth_refused_ns;	    /* the last refusal in force; 0: none */
+	uint64_t ring_bytes;		    /* bytes of the rings' parts */
+	_Atomic uint32_t rings_requested;   /* threads that wait for a ring now */
+	_Atomic uint32_t rings_made;	    /* futex: increases when some of these get one */
+	_Atomic uint32_t is_ring_requested; /* by a thread that does not wait */
+	_Atomic uint32_t rings_from;	    /* a hint: where to search for a free one */
+	uint64_t rings_swept_ns;	    /* time of the last search for dead threads */
+	_Atomic uint32_t state;		    /* enum gp_recorder_state */
 	_Atomic uint32_t is_ending;
 	_Atomic bool is_out_of_rings;	/* the last requested ring could not be made */
 	_Atomic uint64_t lost_early[3]; /* memory, launch, other: before the control page existed */
@@ -238,7 +238,7 @@ void gp_wait_end(struct gp_recorder *recorder);
  */
 void gp_thread_join(struct gp_thread *t, bool may_wait);
 /* Call it if a jump, or the thread's end, may have interrupted gp_thread_join. */
-void gp_thread_wants_no_ring(struct gp_thread *t);
+void gp_thread_refuse_ring(struct gp_thread *t);
 
 /* stack_housekeeping.c: once a turn, for stacks: room, modules, a message on missing frames. */
 void gp_stacks_open(struct gp_recorder *recorder);
@@ -287,10 +287,10 @@ void gp_drain_flush(struct gp_recorder *recorder, struct gp_ring_view *view);
 /* The same for all rings. */
 void gp_drain_flush_all(struct gp_recorder *recorder);
 /* drain_report.c: publishes a record of the recorder's own (ring 0). */
-void gp_drain_tell(struct gp_recorder *recorder, struct gp_record *record, const char *text);
+void gp_drain_write(struct gp_recorder *recorder, struct gp_record *record, const char *text);
 /* The same for a FACT of the process. */
-void gp_drain_tell_fact(struct gp_recorder *recorder, enum gp_fact key, uint64_t value,
-			const char *text);
+void gp_drain_write_fact(struct gp_recorder *recorder, enum gp_fact key, uint64_t value,
+			 const char *text);
 
 /*
  * snapshot.c: serves `gpuprof snapshot`. Call after each merge. True: another turn is due at once.
@@ -321,7 +321,7 @@ static inline unsigned gp_loss_of(enum gp_kind kind)
 /* `slots` slots from `tail` on were applied but could not be written. */
 void gp_losses_unwritten(struct gp_recorder *recorder, const struct gp_ring_view *view,
 			 uint64_t tail, uint64_t slots);
-void gp_losses_tell(struct gp_recorder *recorder);
+void gp_losses_write(struct gp_recorder *recorder);
 /* Updates the recording's header, from time to time or if `is_end`. False: it cannot be written. */
 bool gp_losses_keep(struct gp_recorder *recorder, bool is_end);
 /* True if it is time to try a new segment after a failure. */
@@ -366,23 +366,23 @@ void gp_futex_set_shared(_Atomic uint32_t *word, uint32_t value);
  * slow path.
  */
 /* Constructor: notes which file stderr is. */
-void gp_say_init(void);
+void gp_log_init(void);
 /* True if the original stderr of the process is the file at `path`. */
-bool gp_say_goes_to(const char *path);
-void gp_say_errno(const char *text, const char *subject, int error);
+bool gp_log_goes_to(const char *path);
+void gp_log_errno(const char *text, const char *subject, int error);
 /* The hint for the line that was just printed. */
-void gp_say_hint(const char *hint);
-void gp_say_pending(void);
+void gp_log_hint(const char *hint);
+void gp_log_pending(void);
 /*
  * Prints why nothing is recorded; also for `gpuprof run`. `subject` may be NULL; error 0: no errno.
  */
-void gp_say_refusal(const char *why, const char *subject, int error);
+void gp_log_refusal(const char *why, const char *subject, int error);
 
 /*
  * second_name.c: reports the recording's name to `gpuprof run`, and on stderr if the requested name
  * was taken.
  */
-void gp_name_tell(const struct gp_file_writer *w);
+void gp_name_write(const struct gp_file_writer *w);
 /* When this process began, in kernel ticks since boot; 0: /proc does not show it. */
 uint64_t gp_own_process_start(void);
 /*

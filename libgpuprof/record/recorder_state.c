@@ -8,7 +8,7 @@ enum gp_scope_from gp_scope_follow GP_HOT_DATA;
 _Atomic uint32_t gp_scope_ended_by;
 struct gp_recorder gp_recorder;
 struct gp_control *gp_control GP_HOT_DATA;
-_Atomic uint32_t gp_uses_wanted GP_HOT_DATA;
+_Atomic uint32_t gp_uses_requested GP_HOT_DATA;
 _Thread_local struct gp_thread gp_thread = { .word = GP_WORD_NEVER };
 
 static struct gp_local before_constructor; /* no event is recorded before the constructor ran */

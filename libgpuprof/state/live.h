@@ -40,7 +40,8 @@ struct gp_live_entry {
 #define GP_LIVE_PENDING \
 	0x1000u /* BLOCK: freed, but other streams still use it: active, not allocated */
 #define GP_LIVE_MAPPED 0x0800u /* SEGMENT: mapped into a reservation piece by piece */
-#define GP_LIVE_TOLD 0x1000u /* driver memory: its segments have SEGMENT entries, if it holds any */
+#define GP_LIVE_REPORTED \
+	0x1000u /* driver memory: its segments have SEGMENT entries, if it holds any */
 #define GP_LIVE_FLAGS 0xf800u
 
 /*

@@ -31,12 +31,12 @@ static void mark_around(struct gp_live *live, const struct gp_record *r)
 	if (slot == 0)
 		return;
 	const struct gp_live_entry *e = gp_live_at(live, slot);
-	bool is_told = r->code == 0 || (e->flags & GP_LIVE_TOLD) != 0;
-	if (__builtin_expect(((e->flags & GP_LIVE_SEGMENT) != 0 && is_told) || e->order > r->order,
-			     1))
+	bool is_reported = r->code == 0 || (e->flags & GP_LIVE_REPORTED) != 0;
+	if (__builtin_expect(
+		    ((e->flags & GP_LIVE_SEGMENT) != 0 && is_reported) || e->order > r->order, 1))
 		return;
-	if (!is_told)
-		gp_segment_tell(live, slot, r);
+	if (!is_reported)
+		gp_segment_report(live, slot, r);
 	gp_segment_mark(live, slot, r);
 }
 

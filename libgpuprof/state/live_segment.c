@@ -22,7 +22,7 @@ static struct gp_live_entry make_entry(const struct gp_record *r, unsigned flags
 	};
 }
 
-static uint32_t find_told(const struct gp_live *live, uint64_t address)
+static uint32_t find_reported(const struct gp_live *live, uint64_t address)
 {
 	return gp_page_map_find(&live->pages, &live->table, GP_SPACE_BIT(GP_SPACE_SEGMENT),
 				address);
@@ -63,10 +63,10 @@ static bool is_found_known(struct gp_live *live, const struct gp_record *r)
 	uint64_t address = r->segment_alloc.address;
 	uint32_t slot = gp_page_map_find(&live->pages, &live->table, GP_SPACES_SEGMENT, address);
 	if (slot == 0 || gp_live_at(live, slot)->order > r->order)
-		return gp_live_is_late(live, r) || find_told(live, address) != 0;
+		return gp_live_is_late(live, r) || find_reported(live, address) != 0;
 	gp_segment_mark(live, slot, r);
-	if ((gp_live_at(live, slot)->flags & GP_LIVE_TOLD) == 0)
-		gp_segment_tell(live, slot, r);
+	if ((gp_live_at(live, slot)->flags & GP_LIVE_REPORTED) == 0)
+		gp_segment_report(live, slot, r);
 	return true;
 }
 
@@ -125,7 +125,7 @@ static uint32_t next_range(const struct gp_live *live, uint64_t *at, uint64_t en
 		slot != 0 ? &gp_table_slot(&live->table, slot)->entry : NULL;
 	/* where ranges touch, a search around the address would find the same one, slowly */
 	if (e == NULL || e->address != *at || e->bytes == 0) {
-		const uint32_t around = find_told(live, *at);
+		const uint32_t around = find_reported(live, *at);
 		if (around != 0)
 			return around;
 	}
@@ -289,11 +289,11 @@ enum gp_status gp_segment_unmap(struct gp_live *live, const struct gp_record *r)
 
 /* ---- segments from before the allocator details ---- */
 
-static void live_segment_tell(struct gp_live *live, const struct gp_live_entry *of,
-			      const struct gp_record *block, unsigned flags)
+static void live_segment_report(struct gp_live *live, const struct gp_live_entry *of,
+				const struct gp_record *block, unsigned flags)
 {
 	struct gp_past_orphan ended;
-	if (find_told(live, of->address) != 0 ||
+	if (find_reported(live, of->address) != 0 ||
 	    gp_past_take_free(&live->past, GP_FAMILY_SEGMENT, of->address, block->order, UINT64_MAX,
 			      &ended)) /* the block comes late */
 		return;
@@ -307,14 +307,14 @@ static void live_segment_tell(struct gp_live *live, const struct gp_live_entry *
 		gp_live_anomaly(live);
 }
 
-void gp_segment_tell(struct gp_live *live, uint32_t slot, const struct gp_record *block)
+void gp_segment_report(struct gp_live *live, uint32_t slot, const struct gp_record *block)
 {
 	gp_live_touch(live, slot);
-	gp_live_at(live, slot)->flags |= GP_LIVE_TOLD;
+	gp_live_at(live, slot)->flags |= GP_LIVE_REPORTED;
 	const struct gp_live_entry e = *gp_live_at(live, slot);
 	if (e.space != GP_SPACE_RESERVATION) {
-		if (find_told(live, block->block_alloc.address) == 0)
-			live_segment_tell(live, &e, block, 0);
+		if (find_reported(live, block->block_alloc.address) == 0)
+			live_segment_report(live, &e, block, 0);
 		return;
 	}
 	/* a reservation has one stream and one pool: all mappings in it are of this arena */
@@ -324,7 +324,7 @@ void gp_segment_tell(struct gp_live *live, uint32_t slot, const struct gp_record
 		const struct gp_live_entry m = *gp_live_at(live, slot_of);
 		if (m.address >= end_of(&e) || !gp_looks_take(&live->looks, LOOKS_A_RANGE))
 			break;
-		live_segment_tell(live, &m, block, GP_LIVE_MAPPED);
+		live_segment_report(live, &m, block, GP_LIVE_MAPPED);
 		left -= m.bytes < left ? m.bytes : left;
 		at = m.bytes > 0 ? behind(&m, at) : m.address + 1;
 	}

@@ -164,7 +164,7 @@ enum gp_status gp_segment_unmap(struct gp_live *live, const struct gp_record *r)
  * The first block with a known arena in `slot`, driver memory: adds entries of segments that are
  * older than the allocator details.
  */
-void gp_segment_tell(struct gp_live *live, uint32_t slot, const struct gp_record *block);
+void gp_segment_report(struct gp_live *live, uint32_t slot, const struct gp_record *block);
 /* Driver memory at that address ends with the event `order`: ends a segment there, too. */
 void gp_segment_end(struct gp_live *live, uint64_t address, uint64_t order);
 

@@ -21,10 +21,10 @@ bool gp_live_walk_more(struct gp_live *live, uint64_t entries)
 	uint64_t budget = entries * FREE_SLOTS_PER_ENTRY;
 	while (walk->visit != NULL && walk->next < walk->end && budget > 0) {
 		struct gp_live_slot *s = gp_table_slot(&live->table, walk->next++);
-		bool is_wanted = s->entry.space != GP_SPACE_NONE && s->walk != walk->number;
-		uint64_t cost = is_wanted ? FREE_SLOTS_PER_ENTRY : 1;
+		bool is_selected = s->entry.space != GP_SPACE_NONE && s->walk != walk->number;
+		uint64_t cost = is_selected ? FREE_SLOTS_PER_ENTRY : 1;
 		budget -= cost < budget ? cost : budget;
-		if (is_wanted)
+		if (is_selected)
 			walk->visit(walk->context, &s->entry);
 	}
 	if (walk->visit != NULL && walk->next < walk->end)

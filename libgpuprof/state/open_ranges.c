@@ -21,7 +21,7 @@ struct gp_open_ranges {
 	uint32_t free;		/* 1 + the first free stack; its `thread` links to the next */
 	uint32_t early_ends;	/* so far; a ring keeps the last of them */
 	uint64_t early_latest;	/* in the time units of recordings, also those in `early` */
-	bool has_told;		/* started ranges that were recorded again */
+	bool has_reported;	/* started ranges that were recorded again */
 	struct {
 		uint64_t since;
 		uint32_t thread;
@@ -330,7 +330,7 @@ void gp_open_ranges_forget(struct gp_open_ranges *r, uint32_t thread)
 static void open_ranges_start(struct gp_open_ranges *r, const struct gp_open_range *range)
 {
 	/* recorded again before the first record */
-	if (r->has_told && gp_started_find(&r->started, range->number, range->source) != NULL)
+	if (r->has_reported && gp_started_find(&r->started, range->number, range->source) != NULL)
 		return;
 	struct gp_open_range *e = gp_started_add(&r->started, range);
 	if (e == NULL)
@@ -363,31 +363,31 @@ static void open_ranges_end(struct gp_open_ranges *r, const struct gp_record *re
  * All open ranges have been recorded again: those that were open before and were not recorded have
  * ended. Ranges that began since then are examined as well, without an event that pays for it.
  */
-static void end_untold(struct gp_open_ranges *r, const struct gp_record *record)
+static void end_unrecorded(struct gp_open_ranges *r, const struct gp_record *record)
 {
 	if (!gp_looks_take(&r->looks, r->started.count))
 		return;
 	struct gp_open_range *e = gp_started_older(&r->started, NULL), *older;
 	for (; e != NULL; e = older) {
 		older = gp_started_older(&r->started, e);
-		if (!e->is_told && e->time < record->range_started.since)
+		if (!e->is_reported && e->time < record->range_started.since)
 			close_started(r, e, GP_RANGE_UNSEEN, record);
 		else
-			e->is_told = false;
+			e->is_reported = false;
 	}
 }
 
 static void start_again(struct gp_open_ranges *r, uint32_t thread, const struct gp_record *record)
 {
-	r->has_told = true;
+	r->has_reported = true;
 	if (record->range_started.range == 0) {
-		end_untold(r, record);
+		end_unrecorded(r, record);
 		return;
 	}
 	struct gp_open_range *e = gp_started_find(&r->started, record->range_started.range,
 						  record->range_started.source);
 	if (e != NULL)
-		e->is_told = true;
+		e->is_reported = true;
 	else
 		open_ranges_start(r, &(struct gp_open_range){
 					     .time = record->range_started.since,
@@ -397,7 +397,7 @@ static void start_again(struct gp_open_ranges *r, uint32_t thread, const struct 
 					     .domain = (uint32_t)record->range_started.domain,
 					     .source = (uint32_t)record->range_started.source,
 					     .thread = thread,
-					     .is_told = true,
+					     .is_reported = true,
 				     });
 }
 

@@ -20,8 +20,8 @@ struct gp_open_range {
 	uint32_t source;
 	uint32_t is_gone; /* ... one that ended on another thread, with its place not free yet */
 	uint32_t thread;  /* thread that opened it */
-	uint32_t is_told; /* a started range that was recorded again after recording resumed */
-	uint64_t mark;	  /* the watcher's own value, 0 at first */
+	uint32_t is_reported; /* a started range that was recorded again after recording resumed */
+	uint64_t mark;	      /* the watcher's own value, 0 at first */
 };
 
 struct gp_range_stack {

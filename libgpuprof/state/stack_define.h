@@ -22,7 +22,7 @@ struct gp_stack_define {
 	 * one bit per id: defined in this segment. The caller provides ids_most bits, zeroed at its
 	 * start.
 	 */
-	unsigned char *is_told;
+	unsigned char *is_reported;
 	uint32_t ids_most;
 };
 

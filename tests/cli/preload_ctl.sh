@@ -16,7 +16,7 @@ def ctl(word):
 
 
 answers = [(word, ctl(word)) for word in ("status", "stop", "start")]
-print([(word, a["alive"], a["level"], a["wanted_level"]) for word, a in answers])
+print([(word, a["alive"], a["level"], a["requested_level"]) for word, a in answers])
 END
 export LD_LIBRARY_PATH=$BUILD/fake GPUPROF_RING_DIR=$PWD
 gpuprof run -q -o r.gpr -- python3 job.py

@@ -13,7 +13,7 @@ for j in served trained kept; do
 import json, sys
 
 o = json.load(sys.stdin)
-print(o["answer"][:24], o["can_tell"], [l["may_be_activations"] for l in o["suspects"]])
+print(o["answer"][:24], o["has_verdict"], [l["may_be_activations"] for l in o["suspects"]])
 '
 	)
 done

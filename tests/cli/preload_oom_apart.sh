@@ -7,7 +7,7 @@ for how in own shared deep; do
 import json, sys
 
 for a in json.load(sys.stdin)["ooms"][0]["answer"]["advice"]:
-    if a["who"]:
-        print(a["who"])
+    if a["site"]:
+        print(a["site"])
 '
 done

@@ -9,6 +9,6 @@ for o in json.load(sys.stdin)["ooms"]:
         o["framework"],
         o["bytes"],
         o["verdict"] and o["verdict"]["name"],
-        [g["key"] for g in o["asker"]["groups"]] if o["verdict"] else "",
+        [g["key"] for g in o["requester"]["groups"]] if o["verdict"] else "",
     )
 '

@@ -8,7 +8,7 @@ a = json.load(sys.stdin)["ooms"][-1]["answer"]
 print(
     a["leak"],
     a["advice"][0]["change"],
-    a["advice"][0]["who"],
+    a["advice"][0]["site"],
     [n["change"] for n in a["no_help"]],
 )
 '

@@ -54,7 +54,7 @@ static struct block block[BLOCKS];
 static struct outside outside[OUTSIDES];
 static size_t segments, blocks, outsides;
 static uint64_t allocated[DEVICES], reserved[DEVICES];
-static bool is_told, has_all;
+static bool is_reported, has_all;
 
 static uint64_t draw(uint64_t below)
 {
@@ -120,19 +120,19 @@ static void driver_unmap(unsigned thread, uint64_t address, uint64_t bytes)
 
 static unsigned number_of(unsigned device, unsigned a)
 {
-	return is_told ? device * ARENAS + a + 1 : 0;
+	return is_reported ? device * ARENAS + a + 1 : 0;
 }
 
 static const struct arena *shown(unsigned device, unsigned a)
 {
 	static const struct arena unknown;
-	return is_told ? &arena[device][a] : &unknown;
+	return is_reported ? &arena[device][a] : &unknown;
 }
 
 static void tell(unsigned kind, unsigned thread, unsigned device, unsigned a, uint64_t address,
 		 uint64_t bytes, const char *action)
 {
-	if (is_told)
+	if (is_reported)
 		put(&w, thread,
 		    (struct gp_record){ .kind = (uint16_t)kind,
 					.device = (uint8_t)device,
@@ -173,10 +173,10 @@ static void grow_expandable(unsigned thread, unsigned device, unsigned a, uint64
 		segment[segments++] =
 			(struct segment){ of->next, PAGE, is_import ? 0 : handles, device, a };
 		reserved[device] += PAGE;
-		if (!is_told)
+		if (!is_reported)
 			expect_act(device, "segment_map", of->next, PAGE, shown(device, a));
 	}
-	if (is_told)
+	if (is_reported)
 		tell(GP_SEGMENT_MAP, thread, device, a, from, pages * PAGE, "segment_map");
 }
 
@@ -227,15 +227,15 @@ static void allocate(unsigned thread, unsigned device, unsigned a)
 	assert_true(place != 0);
 	allocated[device] += bytes;
 	block[blocks++] =
-		(struct block){ place, bytes, is_told ? requested : bytes, device, a, false };
+		(struct block){ place, bytes, is_reported ? requested : bytes, device, a, false };
 	put(&w, thread,
 	    (struct gp_record){
 		    .kind = GP_BLOCK_ALLOC,
 		    .device = (uint8_t)device,
 		    .code = (uint16_t)number_of(device, a),
-		    .aux = is_told ? (uint32_t)(1 + bytes - requested) : 0,
+		    .aux = is_reported ? (uint32_t)(1 + bytes - requested) : 0,
 		    .block_alloc = { place, bytes, allocated[device], reserved[device] } });
-	expect_act(device, "alloc", place, is_told ? requested : bytes, shown(device, a));
+	expect_act(device, "alloc", place, is_reported ? requested : bytes, shown(device, a));
 }
 
 static void complete(unsigned thread, size_t k)
@@ -253,7 +253,7 @@ static void complete(unsigned thread, size_t k)
 static void release(unsigned thread, size_t k)
 {
 	const struct block b = block[k];
-	bool is_pending = is_told && draw(3) == 0;
+	bool is_pending = is_reported && draw(3) == 0;
 	allocated[b.device] -= b.bytes;
 	put(&w, thread,
 	    (struct gp_record){ .kind = GP_BLOCK_FREE,
@@ -321,7 +321,7 @@ static void take_snapshot(unsigned thread, unsigned device)
 	uint64_t active = 0;
 	for (size_t k = 0; k < blocks; k++)
 		active += block[k].device == device ? block[k].bytes : 0;
-	if (!is_told)
+	if (!is_reported)
 		return;
 	put(&w, thread,
 	    (struct gp_record){ .kind = GP_SNAPSHOT,
@@ -383,7 +383,7 @@ static void define(struct gp_record r, const char *text)
 
 static void begin_telling(void)
 {
-	is_told = true;
+	is_reported = true;
 	put(&w, 0,
 	    (struct gp_record){
 		    .kind = GP_FACT, .aux = GP_FACT_ALLOCATOR_DETAILS, .fact.value = 1 });

@@ -42,7 +42,7 @@ enum { RELEASED = 0x4000, ORPHAN = 0x2000, PENDING = 0x1000 }; // flags of LIVE
 
 static struct kind {
 	char name[24];
-	char fields[5][24], meanings[5][12]; // [4]: aux
+	char fields[5][24], definitions[5][12]; // [4]: aux
 } kinds[KINDS];
 static char space_names[256][16];
 static char space_counts[256];
@@ -60,7 +60,7 @@ static void read_page(const char *name)
 			strcpy(kinds[id].name, cells[0]);
 			for (int i = 0; i < 5; i++)
 				sscanf(cells[2 + i], "%23[a-z_]: %11s", kinds[id].fields[i],
-				       kinds[id].meanings[i]);
+				       kinds[id].definitions[i]);
 		} else if (sscanf(line, "| %u | %15s | %7[a-z] |", &id, cells[0], meaning) == 3 &&
 			   id < 256 && (!strcmp(meaning, "yes") || !strcmp(meaning, "no"))) {
 			strcpy(space_names[id], cells[0]);
@@ -142,7 +142,7 @@ static void print_record(const struct record *r)
 		printf(", \"space\": null");
 	printf(", \"code\": %d", r->code);
 	for (int i = 0; i < 5; i++)
-		print_field(k->fields[(i + 4) % 5], k->meanings[(i + 4) % 5], r->v[(i + 4) % 5]);
+		print_field(k->fields[(i + 4) % 5], k->definitions[(i + 4) % 5], r->v[(i + 4) % 5]);
 	print_name(r);
 	if (r->text) {
 		printf(", \"text\": ");
@@ -162,7 +162,7 @@ struct curve {
 };
 
 static struct curve curves[DEVICES][3]; // driver, reserved, allocated
-static uint64_t counts[512], doubt_until;
+static uint64_t counts[512], caveat_until;
 static char devices[DEVICES]; // devices on which memory was ever held
 
 // All that was ever live, by place. A place is an address, a handle of physical memory, a block of
@@ -285,8 +285,8 @@ static void replay(struct record *r)
 	counts[r->kind < KINDS ? r->kind : 0]++;
 	name_device(r);
 	if (r->kind == LOST) {
-		if (r->v[0] && r->order + r->v[4] > doubt_until)
-			doubt_until = r->order + r->v[4];
+		if (r->v[0] && r->order + r->v[4] > caveat_until)
+			caveat_until = r->order + r->v[4];
 		for (int i = 0; i < 4; i++)
 			counts[256 + i] += r->v[i];
 	} else if (r->kind == MAP) {
@@ -315,7 +315,7 @@ static void replay(struct record *r)
 		last_total[r->device] = r->order;
 		move_curve(r->device, 1, r->v[3], r->time);
 		counts[260]++;
-		if (r->order < doubt_until)
+		if (r->order < caveat_until)
 			move_curve(r->device, 2, r->v[2], r->time);
 		counts[261] += curves[r->device][2].now != r->v[2];
 	}

@@ -196,7 +196,7 @@ static void count_untold(void)
 	put(&w, 0, r);
 }
 /* A limit that is not recorded: the framework fails without a call of the driver. */
-static void untold(void)
+static void unreported(void)
 {
 	fill(1, 0, 7 * GIB);
 	count_untold();
@@ -481,7 +481,7 @@ static const struct {
 	{ "stream", stream },
 	{ "streams", streams },
 	{ "cache", cache },
-	{ "untold", untold },
+	{ "untold", unreported },
 	{ "fraction", fraction },
 	{ "both", both },
 	{ "split", split },

@@ -91,12 +91,12 @@ static void look_at_top(struct gp_recording *recording)
 /* The phases must form a tree: each phase's children follow it, one level deeper. */
 static void look_at_phases(struct gp_recording *recording, bool is_by_frames)
 {
-	const struct gp_phases_asked asked = { .device = GP_DEVICE_UNKNOWN,
-					       .of = GP_CURVES,
-					       .from_ns = INT64_MIN,
-					       .to_ns = INT64_MAX,
-					       .is_by_frames = is_by_frames,
-					       .fold = 1 };
+	const struct gp_phases_options asked = { .device = GP_DEVICE_UNKNOWN,
+						 .of = GP_CURVES,
+						 .from_ns = INT64_MIN,
+						 .to_ns = INT64_MAX,
+						 .is_by_frames = is_by_frames,
+						 .fold = 1 };
 	struct gp_phases phases;
 	if (gp_phases_build(recording, &asked, &phases) == GP_OK)
 		for (size_t k = 0; k < phases.phases; k++) {

@@ -19,8 +19,8 @@ static bool set_level(struct gp_control *control, uint32_t level)
 {
 	const uint32_t uses = level > GP_LEVEL_ALL;
 	level -= uses;
-	atomic_store(&control->want_uses, uses);
-	atomic_store(&control->want_level, level);
+	atomic_store(&control->requested_uses, uses);
+	atomic_store(&control->requested_level, level);
 	for (int i = 0; i < 100000; i++) {
 		if (atomic_load(&control->level) == level && atomic_load(&control->uses) == uses)
 			return true;

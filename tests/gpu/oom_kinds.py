@@ -248,7 +248,7 @@ def run(name):
         claim(name, f"the verdict is {verdict!r}", said == verdict, f"{said!r}: {oom['verdict']['why']}")
         claim(name, "it is of that request", 0 <= oom["bytes"] - size < 512, oom["bytes"])
         case_helps = [h for h in oom["helps"] if h["enough"]]
-        functions = [f["function"] for g in oom["asker"]["groups"] for f in g["stack"]]
+        functions = [f["function"] for g in oom["requester"]["groups"] for f in g["stack"]]
         claim(name, "the stack is that of who asked", "meet" in functions, " < ".join(functions[-3:]))
         claim(name, "something is said that would have helped", bool(case_helps),
               ", ".join(f"{h['help']} {h['bytes']}" for h in oom["helps"]))

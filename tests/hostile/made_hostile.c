@@ -99,7 +99,7 @@ static void threads_in_turn(uint64_t count)
 }
 
 /* Modules, each with as many unloadings that were not recorded. */
-static void doubts(uint64_t count)
+static void caveats(uint64_t count)
 {
 	for (uint64_t k = 0; k < count; k++) {
 		struct gp_record r = { .kind = GP_MODULE, .aux = (uint32_t)(1 + k % 65535) };
@@ -227,7 +227,7 @@ static void long_names(uint64_t count)
 /* Stacks of one frame at times that may each lie in one of many doubts. */
 static void doubted_stacks(uint64_t count)
 {
-	doubts(65534);
+	caveats(65534);
 	add_stacks(count, 1);
 }
 
@@ -447,7 +447,7 @@ static const struct {
 	{ "repeats", repeats },
 	{ "threads_at_once", threads_at_once },
 	{ "threads_in_turn", threads_in_turn },
-	{ "doubts", doubts },
+	{ "doubts", caveats },
 	{ "modules", modules },
 	{ "modules_apart", modules_apart },
 	{ "false_magic", false_magic },

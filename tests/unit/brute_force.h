@@ -15,7 +15,7 @@ struct brute_entry {
 	uint8_t space, device;
 	bool is_segment, is_released, is_import, is_dead;
 	uint16_t arena; /* of blocks and segments */
-	bool is_pending, is_mapped, is_told;
+	bool is_pending, is_mapped, is_reported;
 };
 struct brute {
 	struct brute_entry *entry; /* dead entries stay: a refused free makes them live again */
@@ -109,7 +109,7 @@ static inline void brute_add_segment(struct brute *b, size_t like, const struct 
 	if (brute_has_segment(b, e.address))
 		return;
 	e.is_mapped = e.space == GP_SPACE_MAPPED;
-	e.is_segment = e.is_told = e.is_import = false;
+	e.is_segment = e.is_reported = e.is_import = false;
 	e.owner = 0;
 	e.space = GP_SPACE_SEGMENT;
 	e.arena = r->code;
@@ -120,9 +120,9 @@ static inline void brute_add_segment(struct brute *b, size_t like, const struct 
 static inline void brute_derive(struct brute *b, size_t in, const struct gp_record *r)
 {
 	size_t entries = b->entries;
-	if (r->code == 0 || b->entry[in].is_told)
+	if (r->code == 0 || b->entry[in].is_reported)
 		return;
-	b->entry[in].is_told = true;
+	b->entry[in].is_reported = true;
 	if (b->entry[in].space != GP_SPACE_RESERVATION && !brute_has_segment(b, r->v[0]))
 		brute_add_segment(b, in, r);
 	for (size_t i = 0; b->entry[in].space == GP_SPACE_RESERVATION && i < entries; i++)

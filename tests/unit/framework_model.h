@@ -482,7 +482,7 @@ static inline void assert_memory(const struct model *m, const struct gp_memory *
 	assert_int_equal(d->outsides, memory->outsides);
 	assert_true(memory->has_allocator_details);
 	assert_false(memory->is_uncertain);
-	assert_null(memory->doubt);
+	assert_null(memory->caveat);
 }
 
 #endif

@@ -58,7 +58,7 @@ static void count_join(void)
 static const struct gp_deferred_action deferred_actions[] = {
 	{ GP_DUE_ATTACH, false, count_attach },
 	{ GP_DUE_JOIN, false, count_join },
-	{ GP_DUE_MEMORY, true, gp_device_memory_ask },
+	{ GP_DUE_MEMORY, true, gp_device_memory_query },
 	{ 0 },
 };
 

@@ -77,11 +77,11 @@ static inline void begin(struct writer *w, const char *name)
 }
 enum { STEP = 1, FORWARD, BACKWARD, OPTIMIZER, DATA };
 
-static const struct gp_phases_asked whole = {
+static const struct gp_phases_options whole = {
 	.device = GP_DEVICE_UNKNOWN, .of = GP_CURVES, .from_ns = INT64_MIN, .to_ns = INT64_MAX
 };
 
-static inline struct gp_recording *build_as(const char *path, const struct gp_phases_asked *asked,
+static inline struct gp_recording *build_as(const char *path, const struct gp_phases_options *asked,
 					    struct gp_phases *out)
 {
 	struct gp_recording *r = fixture_open(path);

@@ -65,10 +65,10 @@ static struct gp_recording *opened(const char *name, const struct gp_info **info
 /* All phases of the recording. */
 static inline struct gp_phases phases_of(struct gp_recording *r)
 {
-	static const struct gp_phases_asked asked = { .device = GP_DEVICE_UNKNOWN,
-						      .of = GP_CURVES,
-						      .from_ns = INT64_MIN,
-						      .to_ns = INT64_MAX };
+	static const struct gp_phases_options asked = { .device = GP_DEVICE_UNKNOWN,
+							.of = GP_CURVES,
+							.from_ns = INT64_MIN,
+							.to_ns = INT64_MAX };
 	struct gp_phases p;
 	assert_int_equal(gp_phases_build(r, &asked, &p), GP_OK);
 	return p;

@@ -326,7 +326,7 @@ static void unrecorded_losses_are_recorded_once(void **state)
 		struct gp_control *c = map_control(path);
 		atomic_store(&c->lost[0], 70);
 		atomic_store(&c->lost[1], 5);
-		c->told[0] = has_hole ? 70 : 30; /* the disk refused this record */
+		c->reported[0] = has_hole ? 70 : 30; /* the disk refused this record */
 		atomic_store(&c->failed_blocks, has_hole);
 		atomic_store(&c->has_hole, has_hole);
 		munmap(c, GP_CONTROL_BYTES);
@@ -518,7 +518,7 @@ static void request_flushes_for_ever(const char *path, int ready)
 	char byte = fcntl(fd, F_SETLK, &lock) == 0;
 	alarm(200); /* ends the child if the test fails */
 	for (uint64_t order = 1;; order++) {
-		atomic_store(&c->flushes_wanted, order + 1);
+		atomic_store(&c->flushes_requested, order + 1);
 		atomic_store(&c->flushes_done, order);
 		atomic_fetch_add(&c->flushes, 1);
 		if (order == 1 && write(ready, &byte, 1) != 1)

@@ -127,15 +127,15 @@ static void reads_figures_at_most_every_100_ms(void **state)
 	alloc();
 	launch();
 	/* on a slow machine the 100 ms may be over */
-	if (gp_clock_raw_ns(CLOCK_MONOTONIC_COARSE) - devices[0].asked_ns < PERIOD_NS / 2)
+	if (gp_clock_raw_ns(CLOCK_MONOTONIC_COARSE) - devices[0].queried_ns < PERIOD_NS / 2)
 		assert_int_equal(count(GP_DEVICE_MEMORY), 1);
 	assert_int_equal(gp_due, GP_DUE_MEMORY);
-	devices[0].asked_ns -= PERIOD_NS;
+	devices[0].queried_ns -= PERIOD_NS;
 	copy();
 	assert_int_equal(count(GP_DEVICE_MEMORY), 2);
 	assert_int_equal(gp_due, 0);
 	wrap_cuMemFree_v2(0x7f0000000000);
-	devices[0].asked_ns -= PERIOD_NS;
+	devices[0].queried_ns -= PERIOD_NS;
 	launch();
 	assert_int_equal(count(GP_DEVICE_MEMORY), 3);
 }
@@ -158,10 +158,10 @@ static void records_the_limit(void **state)
 	fresh(NULL);
 	fraction = 0.5;
 	assert_true(gp_enter());
-	gp_device_memory_ask_oom(1); /* of another device */
+	gp_device_memory_query_oom(1); /* of another device */
 	assert_int_equal(count(GP_DEVICE_MEMORY), 0);
-	gp_device_memory_ask_oom(0);
-	gp_device_memory_ask_oom(0);
+	gp_device_memory_query_oom(0);
+	gp_device_memory_query_oom(0);
 	gp_leave();
 	assert_int_equal(count(GP_DEVICE_MEMORY), 2);
 	assert_int_equal(devices[0].limit, 50);

@@ -39,12 +39,12 @@ static void texts_come_back(void **state)
 	struct gp_event event;
 	while (gp_recording_next(r, &event) == GP_OK)
 		;
-	assert_null(gp_defined_text(r->meanings, GP_KERNEL, 1));
+	assert_null(gp_defined_text(r->definitions, GP_KERNEL, 1));
 	for (unsigned n = 1; n < LENGTHS; n++) {
 		const unsigned kept = n < GP_TEXT_MAX ? n : GP_TEXT_MAX;
 		fill(expected, n);
 		expected[kept] = '\0';
-		const char *text = gp_defined_text(r->meanings, GP_KERNEL, n + 1);
+		const char *text = gp_defined_text(r->definitions, GP_KERNEL, n + 1);
 		assert_non_null(text);
 		assert_string_equal(text, expected);
 	}

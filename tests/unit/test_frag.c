@@ -46,8 +46,8 @@ static void each_byte_has_one_cause(void **state)
 	assert_int_equal(f.cause_bytes[GP_CAUSE_STREAM], 30 * MIB);
 	assert_int_equal(f.cause_bytes[GP_CAUSE_SMALL], 2 * MIB - 512);
 	assert_int_equal(f.cause_bytes[GP_CAUSE_LEFTOVER], MIB);
-	assert_int_equal(f.cause_bytes[GP_CAUSE_HARD], 6 * MIB);
-	assert_int_equal(f.cause_bytes[GP_CAUSE_SOFT], (20 + 20) * MIB);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_INACTIVE_SPLIT], 6 * MIB);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_FULLY_FREE], (20 + 20) * MIB);
 	assert_int_equal(f.cause_bytes[GP_CAUSE_GRANULARITY], 25 * MIB);
 	assert_int_equal(f.rounding_bytes, 7 * 100);
 	assert_int_equal(f.largest_request_bytes, 45 * MIB);
@@ -95,7 +95,7 @@ static void an_unreported_pool_is_not_private(void **state)
 	assert_int_equal(f.home, 3);
 	assert_int_equal(f.releasable_bytes, 20 * MIB);
 	assert_int_equal(f.cause_bytes[GP_CAUSE_PRIVATE] + f.cause_bytes[GP_CAUSE_STREAM], 0);
-	assert_int_equal(f.cause_bytes[GP_CAUSE_HARD], 37 * MIB);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_INACTIVE_SPLIT], 37 * MIB);
 	gp_frag_free(&f);
 }
 
@@ -109,7 +109,7 @@ static void a_request_of_a_private_pool_uses_that_pool(void **state)
 	struct gp_frag_question q = { .has_arena = true, .arena = 3 };
 	struct gp_frag f = frag_of(&l, &q);
 	assert_int_equal(f.cause_bytes[GP_CAUSE_PRIVATE], 0);
-	assert_int_equal(f.cause_bytes[GP_CAUSE_HARD], (18 + 16) * MIB);
+	assert_int_equal(f.cause_bytes[GP_CAUSE_INACTIVE_SPLIT], (18 + 16) * MIB);
 	assert_int_equal(f.largest_request_bytes, 18 * MIB);
 	gp_frag_free(&f);
 }

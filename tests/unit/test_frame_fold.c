@@ -56,7 +56,7 @@ static void frames_shown_of_a_training_step(void **state)
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
 		struct gp_frame frame[GP_FRAMES_MAX];
 		char shown[4096] = "", *text;
-		size_t frames = gp_frames_tell(frame, read_stack(known[i].stack, frame, &text));
+		size_t frames = gp_frames_shorten(frame, read_stack(known[i].stack, frame, &text));
 		for (size_t k = 0; k < frames; k++) {
 			char label[512];
 			gp_frame_label(&frame[k], "/srv/job/", label, sizeof label);
@@ -80,7 +80,7 @@ static void one_turn_of_a_recursion_is_shown(void **state)
 	(void)state;
 	struct gp_frame once[] = { python("leaf", 9), python("f", 3), python("f", 3),
 				   python("f", 3),    python("f", 1), python("main", 7) };
-	assert_int_equal(gp_frames_tell(once, 6), 4);
+	assert_int_equal(gp_frames_shorten(once, 6), 4);
 	assert_string_equal(once[0].function, "leaf");
 	assert_int_equal(once[1].line, 3);
 	assert_int_equal(once[2].line, 1);
@@ -88,7 +88,7 @@ static void one_turn_of_a_recursion_is_shown(void **state)
 	struct gp_frame turns[] = { python("h", 2),   python("g", 1), python("h", 2),
 				    python("g", 1),   python("h", 2), python("g", 1),
 				    python("main", 7) };
-	assert_int_equal(gp_frames_tell(turns, 7), 3);
+	assert_int_equal(gp_frames_shorten(turns, 7), 3);
 	assert_string_equal(turns[0].function, "h");
 	assert_string_equal(turns[1].function, "g");
 	assert_string_equal(turns[2].function, "main");
@@ -104,19 +104,19 @@ static void every_stack_has_a_shown_frame(void **state)
 		  .module = "/usr/bin/python3.12",
 		  .is_interpreter = true },
 	};
-	assert_int_equal(gp_frames_tell(plumbing, 3), 2);
+	assert_int_equal(gp_frames_shorten(plumbing, 3), 2);
 	assert_string_equal(plumbing[1].function, "c10::impl::call");
-	assert_int_equal(gp_frames_tell(plumbing, 0), 0);
+	assert_int_equal(gp_frames_shorten(plumbing, 0), 0);
 	/* a plain allocation is the request if the stack has no other operator */
 	struct gp_frame empty[] = {
 		{ .function = "at::_ops::empty_memory_format::call", .module = "/x/libtorch.so" },
 		python("main", 7),
 	};
-	assert_int_equal(gp_frames_tell(empty, 2), 2);
+	assert_int_equal(gp_frames_shorten(empty, 2), 2);
 	/* each unnamed place is a frame of its own */
 	struct gp_frame unnamed[] = { { .module = "/srv/solver.so", .module_offset = 16 },
 				      { .module = "/srv/solver.so", .module_offset = 32 } };
-	assert_int_equal(gp_frames_tell(unnamed, 2), 2);
+	assert_int_equal(gp_frames_shorten(unnamed, 2), 2);
 }
 
 static void expect_name(const char *name, const char *expected)

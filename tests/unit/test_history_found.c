@@ -86,8 +86,8 @@ static void found_blocks_live_and_end(void **state)
 	assert_int_equal(first->requested_bytes, 4 * MIB - 100);
 	assert_int_equal(second->requested_bytes, 2 * MIB);
 	/* its allocation was not recorded */
-	assert_false(first->is_told);
-	assert_true(end->is_told);
+	assert_false(first->is_reported);
+	assert_true(end->is_reported);
 	assert_int_equal(h.orphaned, 0);
 	/* after it, one block remains */
 	assert_int_equal(h.memory.device[0].allocated_bytes, 2 * MIB);

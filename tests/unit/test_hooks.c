@@ -138,7 +138,7 @@ static void test_failed_alloc(void **state)
 	assert_int_equal(r->code, CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(count(GP_ALLOC), 0);
 	/* the job may end after it: it is written at once */
-	assert_int_equal(atomic_load(&gp_control->flushes_wanted), 1);
+	assert_int_equal(atomic_load(&gp_control->flushes_requested), 1);
 }
 
 static void test_other_failures_are_not_urgent(void **state)
@@ -147,7 +147,7 @@ static void test_other_failures_are_not_urgent(void **state)
 	driver.result = CUDA_ERROR_INVALID_VALUE;
 	alloc(0xdead);
 	assert_int_equal(only(GP_ALLOC_FAILED)->code, CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(atomic_load(&gp_control->flushes_wanted), 0);
+	assert_int_equal(atomic_load(&gp_control->flushes_requested), 0);
 }
 
 /* A nested call of the recorder would damage the reservation of the outer call. */

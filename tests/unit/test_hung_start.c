@@ -149,7 +149,7 @@ static void *end_out_of_wait(void *unused)
 	atomic_store(&jumping, &gp_thread);
 	if (sigsetjmp(landing, 1) == 0)
 		allocate(NULL);
-	CHECK(atomic_load(&gp_recorder.rings_wanted) == 1);
+	CHECK(atomic_load(&gp_recorder.rings_requested) == 1);
 	return unused;
 }
 
@@ -158,7 +158,7 @@ static void *go_on_out_of_wait(void *unused)
 	end_out_of_wait(unused);
 	atomic_store(&is_disk_hung, false);
 	allocate(NULL);
-	CHECK(atomic_load(&gp_recorder.rings_wanted) == 0);
+	CHECK(atomic_load(&gp_recorder.rings_requested) == 0);
 	return unused;
 }
 
@@ -170,12 +170,12 @@ static void jump_while_hung(void *(*body)(void *))
 	signal(SIGUSR1, jump);
 	CHECK(pthread_create(&thread, NULL, body, NULL) == 0);
 	while (!atomic_load(&jumping) ||
-	       !*(volatile uint16_t *)&atomic_load(&jumping)->is_ring_wanted)
+	       !*(volatile uint16_t *)&atomic_load(&jumping)->is_ring_requested)
 		sched_yield();
 	pthread_kill(thread, SIGUSR1);
 	pthread_join(thread, NULL);
 	atomic_store(&is_disk_hung, false);
-	CHECK(atomic_load(&gp_recorder.rings_wanted) == 0);
+	CHECK(atomic_load(&gp_recorder.rings_requested) == 0);
 }
 
 #if defined(__x86_64__)
@@ -192,7 +192,7 @@ static void send(int signal)
 static void cancel_in_handler(int signal)
 {
 	(void)signal;
-	gp_thread_wants_no_ring(&gp_thread);
+	gp_thread_refuse_ring(&gp_thread);
 }
 
 static unsigned instruction;
@@ -201,7 +201,7 @@ static unsigned instruction;
 static void interrupt_when_stepped(int signal, siginfo_t *unused, void *context)
 {
 	const uintptr_t into =
-		single_step_register(context, REG_RIP) - (uintptr_t)gp_thread_wants_no_ring;
+		single_step_register(context, REG_RIP) - (uintptr_t)gp_thread_refuse_ring;
 	(void)signal;
 	(void)unused;
 	if (into < 256 && instruction++ == signal_at)
@@ -223,12 +223,13 @@ static void interrupt_taking_back(void)
 	do {
 		was_there = false;
 		instruction = 0;
-		atomic_fetch_add(&gp_recorder.rings_wanted, 1);
-		gp_thread.is_ring_wanted = 1;
+		atomic_fetch_add(&gp_recorder.rings_requested, 1);
+		gp_thread.is_ring_requested = 1;
 		single_step_begin(interrupt_when_stepped);
-		gp_thread_wants_no_ring(&gp_thread);
+		gp_thread_refuse_ring(&gp_thread);
 		single_step_end();
-		CHECK(atomic_load(&gp_recorder.rings_wanted) == 0 && !gp_thread.is_ring_wanted);
+		CHECK(atomic_load(&gp_recorder.rings_requested) == 0 &&
+		      !gp_thread.is_ring_requested);
 		signal_at++;
 	} while (was_there);
 	CHECK(signal_at > 5);
@@ -239,7 +240,8 @@ static void jump_when_stepped(int signal, siginfo_t *unused, void *context)
 {
 	static bool did_disagree;
 	static unsigned times;
-	const bool disagrees = atomic_load(&gp_recorder.rings_wanted) != gp_thread.is_ring_wanted;
+	const bool disagrees =
+		atomic_load(&gp_recorder.rings_requested) != gp_thread.is_ring_requested;
 	(void)signal;
 	(void)unused;
 	(void)context;
@@ -261,7 +263,7 @@ static void *begin_step_by_step(void *unused)
 	}
 	overwrite_return_addresses();
 	allocate(NULL);
-	CHECK(atomic_load(&gp_recorder.rings_wanted) == 0);
+	CHECK(atomic_load(&gp_recorder.rings_requested) == 0);
 	return unused;
 }
 

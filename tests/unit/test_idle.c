@@ -412,8 +412,8 @@ static void memory_is_reported_by_owner(void **state)
 		assert_int_equal(bytes[GP_IDLE_PROCESS], 1 << 20);
 		size_t of_library = 0;
 		for (size_t k = 0; k < d->rows; k++) {
-			bool is_library = d->row[k].whose.owner == GP_IDLE_LIBRARY;
-			assert_string_equal(d->row[k].whose.library, is_library ? "cuBLAS" : "");
+			bool is_library = d->row[k].holder.owner == GP_IDLE_LIBRARY;
+			assert_string_equal(d->row[k].holder.library, is_library ? "cuBLAS" : "");
 			of_library += is_library ? d->row[k].count : 0;
 		}
 		assert_int_equal(of_library, 2);

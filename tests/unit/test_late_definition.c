@@ -41,9 +41,9 @@ static uint64_t count_requests(struct gp_recording *r, int64_t from_ns, int64_t 
 	struct gp_top top;
 	uint64_t count = 0;
 	assert_int_equal(gp_top_build(r, from_ns, to_ns, 0, &top), GP_OK);
-	for (size_t k = 0; k < top.askeds; k++)
-		for (size_t i = 0; i < top.asked[k].uses; i++)
-			count += top.asked[k].use[i].count;
+	for (size_t k = 0; k < top.requests; k++)
+		for (size_t i = 0; i < top.requested[k].uses; i++)
+			count += top.requested[k].use[i].count;
 	gp_top_free(&top);
 	return count;
 }
@@ -64,7 +64,7 @@ static void phases_count_up_to_the_moment(void **state)
 	struct gp_recording *r = record_job();
 	const int64_t span_ns[2][2] = { { INT64_MIN, middle_ns }, { middle_ns, INT64_MAX } };
 	for (unsigned k = 0; k < 2; k++) {
-		struct gp_phases_asked asked = whole;
+		struct gp_phases_options asked = whole;
 		asked.from_ns = span_ns[k][0];
 		asked.to_ns = span_ns[k][1];
 		assert_int_equal(gp_phases_build(r, &asked, &phases), GP_OK);

@@ -135,12 +135,12 @@ static void leaks_are_found_or_reported_undetectable(void **state)
 			assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
 			bool is_reported = leaks.leaks > 0;
 			reported += is_reported;
-			undetectable += !leaks.can_tell;
-			wrong += !is_reported && leaks.can_tell;
-			if (!is_reported && leaks.can_tell)
+			undetectable += !leaks.has_verdict;
+			wrong += !is_reported && leaks.has_verdict;
+			if (!is_reported && leaks.has_verdict)
 				print_message("  %s: %zu samples of %u steps are silent\n",
 					      job_loops[k].name, leaks.samples, steps);
-			assert_true(leaks.can_tell ==
+			assert_true(leaks.has_verdict ==
 				    (!leaks.window_ns && leaks.samples >= leaks.samples_least));
 			gp_leaks_free(&leaks);
 			gp_recording_close(r);
@@ -170,9 +170,9 @@ static void leaks_before_the_reported_step_are_found(void **state)
 				continue;
 			r = record_job(loop, 21 + k, steps, true, 0, 5);
 			assert_int_equal(gp_leaks_build(r, INT64_MIN, INT64_MAX, &leaks), GP_OK);
-			assert_true(leaks.can_tell && leaks.leaks == 0);
+			assert_true(leaks.has_verdict && leaks.leaks == 0);
 			/* the leak is the last work of the job in a step */
-			const size_t reported = leaks.told_to_step;
+			const size_t reported = leaks.detectable_to_step;
 			const size_t from = reported + (i % 2) * (steps - reported) * 2 / 3;
 			gp_leaks_free(&leaks);
 			gp_recording_close(r);

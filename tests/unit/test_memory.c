@@ -108,9 +108,10 @@ static void pending_blocks_have_no_holder(void **state)
 	assert_int_equal(peak.holder[0].uncertain_bytes, 0);
 	gp_peak_free(&peak);
 	assert_int_equal(gp_top_build(r, INT64_MIN, INT64_MAX, 1000, &top), GP_OK);
-	assert_int_equal(top.asked[0].of, GP_CURVE_ALLOCATED);
-	assert_int_equal(top.asked[0].live_bytes, s.model.allocated);
-	assert_int_equal(top.asked[0].freed + top.asked[0].live_count, top.asked[0].count);
+	assert_int_equal(top.requested[0].of, GP_CURVE_ALLOCATED);
+	assert_int_equal(top.requested[0].live_bytes, s.model.allocated);
+	assert_int_equal(top.requested[0].freed + top.requested[0].live_count,
+			 top.requested[0].count);
 	gp_top_free(&top);
 	gp_recording_close(r);
 	free(s.moment);
@@ -270,7 +271,7 @@ static void without_details_unknown_parts_are_marked(void **state)
 			 GP_OK);
 	assert_false(memory.has_allocator_details);
 	assert_false(memory.is_uncertain);
-	assert_non_null(strstr(memory.doubt, "recorded without allocator details; figures"));
+	assert_non_null(strstr(memory.caveat, "recorded without allocator details; figures"));
 	assert_int_equal(memory.segments, 1);
 	assert_int_equal(memory.segment[0].bytes, reserved);
 	assert_int_equal(memory.segment[0].allocated_bytes, allocated);
@@ -310,8 +311,8 @@ static void older_memory_is_not_invented(void **state)
 	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_memory_build(r, &(struct gp_moment_of){ .when = GP_WHEN_END }, &memory),
 			 GP_OK);
-	assert_non_null(strstr(memory.doubt, "began after the job"));
-	assert_non_null(strstr(memory.doubt, "left out"));
+	assert_non_null(strstr(memory.caveat, "began after the job"));
+	assert_non_null(strstr(memory.caveat, "left out"));
 	assert_false(memory.is_uncertain);
 	assert_int_equal(memory.segments, 1);
 	assert_int_equal(memory.segment[0].blocks, 3); /* a gap before and a gap after */

@@ -46,7 +46,7 @@ static void damage_is_over_with_the_next_checkpoint(void **state)
 		}
 		assert_int_equal(gp_memory_build(r, &at, &memory), GP_OK);
 		assert_true(k == 15 || memory.is_uncertain);
-		assert_true(k == 15 || strstr(memory.doubt, "events are missing") != NULL);
+		assert_true(k == 15 || strstr(memory.caveat, "events are missing") != NULL);
 		gp_memory_free(&memory);
 	}
 	gp_recording_close(r);
@@ -170,7 +170,7 @@ static void lost_events_make_it_uncertain(void **state)
 	assert_int_equal(gp_memory_build(r, &(struct gp_moment_of){ .when = GP_WHEN_END }, &memory),
 			 GP_OK);
 	assert_true(memory.is_uncertain);
-	assert_non_null(strstr(memory.doubt, "events are missing"));
+	assert_non_null(strstr(memory.caveat, "events are missing"));
 	assert_int_equal(memory.segments, 1);
 	const struct gp_memory_segment *s = memory.segment;
 	uint64_t at = s->address;

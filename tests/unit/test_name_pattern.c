@@ -194,7 +194,7 @@ static void assert_warns(const char *const *variables, const char *expected)
 		dup2(fileno(file), STDERR_FILENO);
 		for (; *variables; variables++)
 			putenv(strdup(*variables));
-		gp_say_init();
+		gp_log_init();
 		gp_settings_read();
 		gp_settings_warn();
 		gp_settings_warn();

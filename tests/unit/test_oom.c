@@ -14,7 +14,7 @@ static struct gp_oom_facts full(void)
 		.is_of_device = true,
 		.has_arena = true,
 		.was_refused = true,
-		.is_limit_told = true,
+		.is_limit_reported = true,
 		.bytes = (uint64_t)(4 * GIB),
 		.driver_bytes = (uint64_t)(4 * GIB),
 		.limited_bytes = (uint64_t)(4 * GIB),
@@ -122,16 +122,16 @@ static void an_unreported_limit(void **state)
 {
 	(void)state;
 	struct gp_oom_facts f = full();
-	f.was_refused = f.is_limit_told = false;
+	f.was_refused = f.is_limit_reported = false;
 	f.free_bytes = f.driver_bytes;
 	assert_int_equal(judge(&f), GP_VERDICT_LIMIT);
 	assert_int_equal(missing(&f), NONE);
 	f.was_refused = true;
 	assert_int_equal(judge(&f), GP_VERDICT_RESERVE);
 	f.was_refused = false;
-	f.is_limit_told = true;
+	f.is_limit_reported = true;
 	assert_int_equal(judge(&f), GP_VERDICT_UNKNOWN);
-	f.is_limit_told = false;
+	f.is_limit_reported = false;
 	f.free_bytes--;
 	assert_int_equal(judge(&f), GP_VERDICT_CAPACITY);
 }

@@ -82,7 +82,7 @@ static void put_steps(struct writer *w, unsigned steps)
 
 static struct gp_recording *build_folded(struct writer *w, uint64_t fold, struct gp_phases *out)
 {
-	struct gp_phases_asked asked = whole;
+	struct gp_phases_options asked = whole;
 	asked.fold = fold;
 	writer_close(w, true);
 	return build_as(w->path, &asked, out);
@@ -193,7 +193,7 @@ static void a_span_has_its_own(void **state)
 	(void)state;
 	struct writer w;
 	struct gp_phases p;
-	struct gp_phases_asked asked = whole;
+	struct gp_phases_options asked = whole;
 	begin_with(&w, "span.gpr", false);
 	for (unsigned k = 0; k < 40; k++)
 		mark(&w, "m%u", k);

@@ -163,7 +163,7 @@ static void it_has_the_figures_of_a_phase(void **state)
 	assert_int_equal(find(&p, "(outside)")->peak_bytes, 64);
 	assert_int_equal(p.ranges, 1 + 3 * 4);
 	close_all(r, &p);
-	struct gp_phases_asked recorded = whole;
+	struct gp_phases_options recorded = whole;
 	recorded.is_recorded_only = true;
 	r = build_as(w.path, &recorded, &p);
 	assert_int_equal(find(&p, "(outside)")->launches, 5 + 3 * 2);
@@ -178,7 +178,7 @@ static void a_span_clips_it(void **state)
 	(void)state;
 	struct writer w;
 	struct gp_phases p;
-	struct gp_phases_asked span = whole;
+	struct gp_phases_options span = whole;
 	start(&w, "clipped.gpr");
 	play(&w, 1, "d 20 B o z (s 10");
 	span.from_ns = (int64_t)(w.time - w.header.start_ticks) + 64;

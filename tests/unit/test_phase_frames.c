@@ -309,7 +309,7 @@ static void several_callers_are_ambiguous(void **state)
 	assert_int_equal(find(&p, "backward")->launches, 1 + 1);
 	assert_int_equal(find(&p, "backward/forward")->calls, 2);
 	close_all(r, &p);
-	struct gp_phases_asked own = whole;
+	struct gp_phases_options own = whole;
 	own.is_own_thread = true;
 	r = build_as(w.path, &own, &p);
 	assert_int_equal(find(&p, "backward")->launches, 0);
@@ -375,7 +375,7 @@ static void a_call_is_from_its_first_to_its_last_event(void **state)
 	assert_int_equal(p.ranges, 2);
 	close_all(r, &p);
 
-	struct gp_phases_asked part = whole;
+	struct gp_phases_options part = whole;
 	part.from_ns = before_ns + 3 * 64; /* the second of its five events */
 	part.to_ns = before_ns + 7 * 64;   /* after the last one, before the next event */
 	r = build_as(w.path, &part, &p);
@@ -506,7 +506,7 @@ static void recorded_ranges_come_first(void **state)
 	(void)state;
 	struct writer w;
 	struct gp_phases p;
-	struct gp_phases_asked asked = whole;
+	struct gp_phases_options asked = whole;
 	start(&w, "told.gpr");
 	put_push(&w, 1, STEP, GP_RANGE_NVTX);
 	play(&w, "f f o");
@@ -533,7 +533,7 @@ static void backward_alone_is_not_enough(void **state)
 	(void)state;
 	struct writer w;
 	struct gp_phases p;
-	struct gp_phases_asked asked = whole;
+	struct gp_phases_options asked = whole;
 	start(&w, "unknown.gpr");
 	play(&w, "f b");
 	put_push(&w, 1, BACKWARD, GP_RANGE_ENGINE);

@@ -44,7 +44,7 @@ static void close_call(struct sequence *s, enum gp_frame_phase phase, uint64_t t
 static enum gp_frame_phase phase_of(const struct gp_recording *r, uint64_t source, uint32_t name)
 {
 	switch (gp_phase_kind_of((unsigned)source,
-				 gp_defined_text(r->meanings, GP_RANGE_NAME, name))) {
+				 gp_defined_text(r->definitions, GP_RANGE_NAME, name))) {
 	case GP_PHASE_DATA:
 		return GP_FRAME_DATA;
 	case GP_PHASE_OPTIMIZER:

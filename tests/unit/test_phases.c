@@ -12,7 +12,7 @@
 static void look_at_the_second(const char *path)
 {
 	struct gp_phases p;
-	struct gp_phases_asked second = whole;
+	struct gp_phases_options second = whole;
 	second.from_ns = (5 + 1 + 14 + 1) * 64;
 	second.to_ns = (5 + 1 + 28) * 64;
 	struct gp_recording *r = build_as(path, &second, &p);
@@ -40,7 +40,7 @@ static void look_at_the_mean(const char *path)
 	const int64_t second_ns = (5 + 1 + 14 + 1) * 64, middle_ns = second_ns + 13 * 64 / 2;
 	for (int64_t off = 0; off < 2; off++) {
 		struct gp_phases p;
-		struct gp_phases_asked asked = whole;
+		struct gp_phases_options asked = whole;
 		asked.warm_ns = middle_ns + off;
 		struct gp_recording *r = build_as(path, &asked, &p);
 		const struct gp_phase *step = find(&p, "step");
@@ -142,7 +142,7 @@ static void backward_belongs_to_the_waiting_thread(void **state)
 	assert_int_equal(find(&p, "backward/NULL/data")->launches, 1);
 	assert_int_equal(find(&p, "(outside)")->launches, 3);
 	close_all(r, &p);
-	struct gp_phases_asked own = whole;
+	struct gp_phases_options own = whole;
 	own.is_own_thread = true;
 	r = build_as(w.path, &own, &p);
 	assert_int_equal(find(&p, "backward")->launches, 0);
@@ -294,7 +294,7 @@ static void outside_has_a_peak_of_its_own(void **state)
 	assert_int_equal(find(&p, "(outside)")->peak_bytes, 650);
 	assert_int_equal(find(&p, "(outside)")->allocated_bytes, 150);
 	close_all(r, &p);
-	struct gp_phases_asked part = whole;
+	struct gp_phases_options part = whole;
 	part.to_ns = between_ns;
 	r = build_as(w.path, &part, &p);
 	assert_int_equal(find(&p, "(outside)")->peak_bytes, 300);

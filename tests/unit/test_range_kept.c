@@ -321,7 +321,7 @@ static void ranges_started_before_recording_are_recorded(void **state)
 /* Like `gpuprof ctl`. */
 static void set_level(uint32_t level)
 {
-	atomic_store(&gp_control->want_level, level);
+	atomic_store(&gp_control->requested_level, level);
 	while (atomic_load(&gp_control->level) != level)
 		gp_futex_wake(&gp_recorder.wake), sched_yield();
 	while ((atomic_load(&gp_local->word) & 3) != level)

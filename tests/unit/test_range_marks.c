@@ -182,7 +182,7 @@ static void open_ranges_end_with_their_thread(void **state)
 /* Like `gpuprof ctl`. */
 static void set_level(uint32_t level)
 {
-	atomic_store(&gp_control->want_level, level);
+	atomic_store(&gp_control->requested_level, level);
 	while (atomic_load(&gp_control->level) != level)
 		gp_futex_wake(&gp_recorder.wake), sched_yield();
 	while ((atomic_load(&gp_local->word) & 3) != level)

@@ -162,7 +162,7 @@ static void compare_events(struct gp_recording *r, const struct model *m)
 			assert_ptr_equal(gp_range_paths_at(paths, e.record.order), path);
 	}
 	assert_int_equal(seen, m->recordeds);
-	assert_int_equal(gp_range_paths_at(paths, UINT64_MAX)->known, GP_RANGE_UNTOLD);
+	assert_int_equal(gp_range_paths_at(paths, UINT64_MAX)->known, GP_RANGE_UNRECORDED);
 	assert_int_equal(gp_range_paths_status(paths), GP_OK);
 	gp_range_paths_close(paths);
 }
@@ -230,8 +230,8 @@ static void compare_live(struct gp_recording *r, const struct model *m)
 	compare_uses(r, peak.holder[0].use, peak.holder[0].uses, false, m);
 	gp_peak_free(&peak);
 	assert_int_equal(gp_top_build_ranges(r, INT64_MIN, INT64_MAX, 0, &top), GP_OK);
-	assert_int_equal(top.askeds, 1);
-	compare_uses(r, top.asked[0].use, top.asked[0].uses, true, m);
+	assert_int_equal(top.requests, 1);
+	compare_uses(r, top.requested[0].use, top.requested[0].uses, true, m);
 	gp_top_free(&top);
 }
 
@@ -317,9 +317,9 @@ static void assert_first(struct gp_recording *r, const struct gp_peak *peak, con
 	assert_string_equal(g.group[0].key, key);
 	assert_int_equal(g.group[0].use.bytes, bytes);
 	assert_int_equal(g.groups, groups);
-	assert_true(g.group[0].is_asked);
+	assert_true(g.group[0].is_selected);
 	assert_string_equal(g.group[g.groups - 1].key, "of other ranges");
-	assert_false(g.group[g.groups - 1].is_asked);
+	assert_false(g.group[g.groups - 1].is_selected);
 	gp_groups_free(&g);
 }
 
@@ -453,10 +453,11 @@ static void late_events_are_known_as_well(void **state)
 	see(paths, 1, GP_ALLOC, 7); /* late */
 	see(paths, 2, GP_ALLOC, 3);
 	see(paths, 1, GP_ALLOC, 11);
-	const enum gp_range_known known[] = { GP_RANGE_UNTOLD, GP_RANGE_OUTSIDE, GP_RANGE_UNTOLD,
-					      GP_RANGE_IN,     GP_RANGE_UNTOLD,	 GP_RANGE_IN,
-					      GP_RANGE_UNTOLD, GP_RANGE_OUTSIDE, GP_RANGE_OUTSIDE,
-					      GP_RANGE_IN,     GP_RANGE_UNTOLD };
+	const enum gp_range_known known[] = {
+		GP_RANGE_UNRECORDED, GP_RANGE_OUTSIDE, GP_RANGE_UNRECORDED, GP_RANGE_IN,
+		GP_RANGE_UNRECORDED, GP_RANGE_IN,      GP_RANGE_UNRECORDED, GP_RANGE_OUTSIDE,
+		GP_RANGE_OUTSIDE,    GP_RANGE_IN,      GP_RANGE_UNRECORDED
+	};
 	for (uint64_t k = 0; k < sizeof known / sizeof *known; k++)
 		assert_int_equal(gp_range_paths_at(paths, 2 + k)->known, known[k]);
 	gp_range_paths_close(paths);

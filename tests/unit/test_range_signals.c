@@ -91,10 +91,10 @@ static void interrupted(void)
  */
 static void assert_balanced(const char *name, uint64_t at_least)
 {
-	static const struct gp_phases_asked asked = { .device = GP_DEVICE_UNKNOWN,
-						      .of = GP_CURVES,
-						      .from_ns = INT64_MIN,
-						      .to_ns = INT64_MAX };
+	static const struct gp_phases_options asked = { .device = GP_DEVICE_UNKNOWN,
+							.of = GP_CURVES,
+							.from_ns = INT64_MIN,
+							.to_ns = INT64_MAX };
 	const struct gp_info *info;
 	struct gp_recording *r = opened(name, &info);
 	struct gp_phases p;

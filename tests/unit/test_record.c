@@ -197,7 +197,7 @@ static void *urgent(void *argument)
 		CHECK(r);
 		gp_commit(r);
 		gp_flush_soon();
-		uint64_t request = atomic_load(&gp_control->flushes_wanted);
+		uint64_t request = atomic_load(&gp_control->flushes_requested);
 		gp_leave();
 		while (atomic_load(&gp_control->flushes_done) < request)
 			sched_yield();
@@ -211,7 +211,7 @@ static void *request_snapshots(void *argument)
 {
 	uint64_t newest = 0;
 	for (uint32_t k = 0; k < 200; k++) {
-		uint32_t mine = atomic_fetch_add(&gp_control->snapshots_wanted, 1) + 1;
+		uint32_t mine = atomic_fetch_add(&gp_control->snapshots_requested, 1) + 1;
 		while ((int32_t)(atomic_load(&gp_control->snapshots_done) - mine) < 0)
 			sched_yield();
 		/* not of all numbers: a thread may be stopped in the middle of an event */

@@ -23,7 +23,8 @@ static bool is_of_events(const void *from, size_t bytes)
 
 static bool is_done(void)
 {
-	return atomic_load(&gp_control->flushes_done) == atomic_load(&gp_control->flushes_wanted);
+	return atomic_load(&gp_control->flushes_done) ==
+	       atomic_load(&gp_control->flushes_requested);
 }
 
 /* The first write is held until the next request, later ones until they are released. */

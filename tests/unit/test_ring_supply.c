@@ -43,7 +43,7 @@ static void open_recorder(long step)
 	assert_true(gp_ring_place_open(&recorder, gp_scope_begin));
 	assert_true(recorder.is_private);
 	assert_true(gp_ring_place_add(&recorder)); /* the drain thread's own */
-	recorder.rings_wanted = WAITERS;
+	recorder.rings_requested = WAITERS;
 }
 
 static void close_recorder(void)

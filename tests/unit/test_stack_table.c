@@ -47,7 +47,7 @@ static uint32_t native_below(uint32_t parent, uint64_t pc, bool runs_python)
 static void without_a_chunk_no_entry_is_made(void **state)
 {
 	(void)state;
-	assert_true(gp_stack_table_wants_chunk());
+	assert_true(gp_stack_table_needs_chunk());
 	assert_int_equal(native_below(0, 0x1000, false), 0);
 	assert_int_equal(gp_stack_table_used(), 0);
 	assert_null(gp_stack_table_entry(1));
@@ -91,7 +91,7 @@ static void chains_share_their_outer_frames(void **state)
 	assert_int_equal(gp_stack_natives(0, other, 5), 2);
 	assert_int_equal(gp_stack_natives(0, one, 4), 4);
 	/* until there is room again */
-	assert_true(gp_stack_table_wants_chunk());
+	assert_true(gp_stack_table_needs_chunk());
 	assert_true(gp_stack_table_add_chunk(1, chunks[1]));
 	assert_int_equal(gp_stack_natives(0, other, 5), 5);
 	assert_int_equal(gp_stack_table_own(), 0);
@@ -173,7 +173,7 @@ static void full_table_refuses_and_counts(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		assert_true(gp_stack_table_add_chunk(i, chunks[i]));
-	assert_false(gp_stack_table_wants_chunk());
+	assert_false(gp_stack_table_needs_chunk());
 	uint32_t made = 0;
 	for (uint64_t pc = 1; pc <= 5 * GP_STACK_CHUNK; pc++)
 		made += native_below(0, pc, false) != 0;

@@ -116,8 +116,8 @@ static bool is_right(const struct golden *g, size_t view)
 	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
 	hide(r, view);
 	assert_int_equal(gp_steps_find(r, &found), GP_OK);
-	const bool is_told = views[view].bit == ALL || g->source == GP_STEPS_NONE;
-	const enum gp_step_source source = is_told ? g->source : GP_STEPS_REPETITION;
+	const bool is_reported = views[view].bit == ALL || g->source == GP_STEPS_NONE;
+	const enum gp_step_source source = is_reported ? g->source : GP_STEPS_REPETITION;
 	const bool is_it = found.steps == g->steps && found.source == source;
 	const bool is_open = (g->open & views[view].bit) != 0;
 	if (is_it == is_open)

@@ -13,7 +13,7 @@ unsigned gp_objects_at_start;
 
 /* joining of reports is tested elsewhere */
 _Thread_local struct gp_known_block gp_known_block;
-bool gp_trace_wanted(bool is_first_block)
+bool gp_trace_is_needed(bool is_first_block)
 {
 	(void)is_first_block;
 	return false;
@@ -21,10 +21,10 @@ bool gp_trace_wanted(bool is_first_block)
 void gp_trace_first_block(void)
 {
 }
-void gp_torch_ranges_wanted(void)
+void gp_torch_ranges_request(void)
 {
 }
-void gp_device_memory_ask_oom(unsigned device)
+void gp_device_memory_query_oom(unsigned device)
 {
 	(void)device;
 }

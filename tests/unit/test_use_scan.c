@@ -82,7 +82,7 @@ static int begin(void **state)
 	atomic_store(&gp_use_map.high, 0);
 	atomic_store(&gp_use_map.beyond, 0);
 	atomic_store(&gp_captures, 0);
-	atomic_store(&gp_uses_wanted, 1);
+	atomic_store(&gp_uses_requested, 1);
 	gp_uses_restart();
 	assert_int_equal(only(GP_FACT)->fact.value, 1);
 	return 0;
@@ -345,7 +345,7 @@ static void test_off(void **state)
 	(void)state;
 	CUdeviceptr x = alloc(0x7f0000000000, 4096);
 	takes(1, (size_t[]){ 8 });
-	atomic_store(&gp_uses_wanted, 0);
+	atomic_store(&gp_uses_requested, 0);
 	gp_thread.head = 0;
 	launch(KERNEL, (void *[]){ &x }, NULL);
 	wrap_cuMemcpyDtoDAsync_v2(x, x, 8, NULL);
@@ -354,7 +354,7 @@ static void test_off(void **state)
 	assert_false(is_scanned(only(GP_LAUNCH)));
 	/* memory that was allocated meanwhile is in the map when recording goes on */
 	CUdeviceptr y = alloc(0x7f4000000000, 4096);
-	atomic_store(&gp_uses_wanted, 1);
+	atomic_store(&gp_uses_requested, 1);
 	launch(KERNEL, (void *[]){ &y }, NULL);
 	assert_int_equal(count(GP_USE), 1);
 }

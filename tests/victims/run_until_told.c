@@ -9,7 +9,7 @@
 #define PAIRS_AFTER 2000
 
 static struct driver driver;
-static _Atomic int is_told;
+static _Atomic int is_reported;
 static unsigned long pairs[2];
 static sem_t is_busy;
 
@@ -17,7 +17,7 @@ static void *work_until_told(void *argument)
 {
 	unsigned long *made = argument;
 	must(driver_use(&driver, 0));
-	while (!is_told || *made < 1000) {
+	while (!is_reported || *made < 1000) {
 		alloc_and_free(&driver, 1);
 		if (++*made == 100)
 			sem_post(&is_busy);
@@ -44,7 +44,7 @@ int main(void)
 		while (poll(&in, 1, -1) < 0)
 			must(errno == EINTR);
 	while (read(0, &byte, 1) > 0);
-	is_told = 1;
+	is_reported = 1;
 	for (int k = 0; k < 2; k++)
 		must(pthread_join(thread[k], NULL) == 0);
 	alloc_and_free(&driver, PAIRS_AFTER);

@@ -27,7 +27,7 @@ static void check_curve(struct gp_check *c, const struct gp_figures *figures,
 {
 	struct gp_check_finding *f = gp_check_add(c, names[of], figures);
 	const struct gp_check_amount *tolerance = &c->baseline->tolerance[of];
-	const char *doubt = gp_doubt_of(c->info);
+	const char *caveat = gp_caveat_of(c->info);
 	uint64_t was = before->bytes[of], is = figures->bytes[of];
 	f->has_value = true;
 	f->value.number = is;
@@ -44,8 +44,8 @@ static void check_curve(struct gp_check *c, const struct gp_figures *figures,
 	if (is > f->limit.number) {
 		f->state = GP_CHECK_EXCEEDED;
 		f->culprits = GP_CULPRITS_GROWN;
-	} else if (doubt) {
-		gp_check_refuse(f, "%s: the peak may be higher", doubt);
+	} else if (caveat) {
+		gp_check_refuse(f, "%s: the peak may be higher", caveat);
 	} else if (allowed(is, tolerance) < was) {
 		snprintf(f->why, sizeof f->why, "lower than the baseline: --update stores it");
 	}

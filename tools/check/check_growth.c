@@ -7,10 +7,10 @@
 /* Certain stacks explain the growth, or `leaks` cannot examine them. */
 static bool is_sure(const struct gp_check *c, const struct gp_growth_device *g)
 {
-	char text[GP_LEAK_DOUBT_MAX];
+	char text[GP_LEAK_CAVEAT_MAX];
 	const struct gp_leaks_report r = gp_check_leaks_report(c);
 	return gp_check_suspected(c, g, true) > (double)c->limit[GP_CHECK_GROWTH].number ||
-	       (g->rule == GP_GROWTH_EXCEEDS && gp_leak_doubt(&r, text) != NULL);
+	       (g->rule == GP_GROWTH_EXCEEDS && gp_leak_caveat(&r, text) != NULL);
 }
 
 /* Why growth beyond the limit passes or is not judged. */
@@ -57,10 +57,10 @@ static struct gp_check_finding *growth_add(struct gp_check *c)
 /* Why the growth is not judged, and what to do about it. */
 static void growth_refuse(struct gp_check *c)
 {
-	char hint[GP_LEAK_DOUBT_MAX];
+	char hint[GP_LEAK_CAVEAT_MAX];
 	const struct gp_growth *g = &c->growth;
 	const struct gp_leaks_report r = gp_check_leaks_report(c);
-	const char *todo = c->leaks.steps.why ? gp_leak_doubt_hint(&r, hint) : NULL;
+	const char *todo = c->leaks.steps.why ? gp_leak_caveat_hint(&r, hint) : NULL;
 	struct gp_check_finding *f = growth_add(c);
 	if (gp_check_has_few_steps(c))
 		gp_check_refuse(f, "%s after warm-up, %u are needed: run %zu more",
@@ -77,7 +77,7 @@ void gp_check_growth(struct gp_check *c)
 	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
 	struct gp_growth *g = &c->growth;
 	enum gp_status status = GP_OK;
-	g->why = gp_span_doubt_of(c->info);
+	g->why = gp_span_caveat_of(c->info);
 	if (!g->why)
 		status = gp_growth_find(c->recording, (double)limit->number, &c->leaks, g);
 	if (status)

@@ -10,11 +10,11 @@
 #include "../report/report.h"
 #include "check_report.h"
 
-#define WHO_MAX 192u
-#define WHO_MOST 80u /* columns for the largest part of a sum */
+#define SITE_MAX 192u
+#define SITE_MOST 80u /* columns for the largest part of a sum */
 
 /* The group of its stack; for a sum, that of the largest part. */
-static void find_who(const struct gp_check *c, const struct gp_leak *leak, char out[WHO_MAX])
+static void find_site(const struct gp_check *c, const struct gp_leak *leak, char out[SITE_MAX])
 {
 	const struct gp_grouping how = { .by = leak->by == GP_LEAK_BY_STACK ? GP_BY_STACK :
 									      GP_BY_LINE };
@@ -23,15 +23,15 @@ static void find_who(const struct gp_check *c, const struct gp_leak *leak, char 
 				    .without = leak->stack ? NULL : "no stack was recorded",
 				    .space = leak->space };
 	struct gp_groups groups;
-	snprintf(out, WHO_MAX, "no stack was recorded");
+	snprintf(out, SITE_MAX, "no stack was recorded");
 	if (!leak->stack || gp_groups_build(c->recording, &use, 1, &how, &groups))
 		return;
 	if (groups.groups && leak->by == GP_LEAK_BY_STACK)
-		gp_name_cut(groups.group[0].key, WHO_MAX - 1, gp_cut_mark(), out, WHO_MAX);
+		gp_name_cut(groups.group[0].key, SITE_MAX - 1, gp_cut_mark(), out, SITE_MAX);
 	else if (groups.groups) {
-		char most[WHO_MOST + 16];
-		gp_name_cut(groups.group[0].key, WHO_MOST, gp_cut_mark(), most, sizeof most);
-		snprintf(out, WHO_MAX, "spread over %s, the most in %s",
+		char most[SITE_MOST + 16];
+		gp_name_cut(groups.group[0].key, SITE_MOST, gp_cut_mark(), most, sizeof most);
+		snprintf(out, SITE_MAX, "spread over %s, the most in %s",
 			 gp_plural(leak->stacks, "stack").s, most);
 	}
 	gp_groups_free(&groups);
@@ -53,10 +53,10 @@ static bool is_within(const struct gp_check *c, const struct gp_leak *leak)
 static void add_finding(struct gp_check *c, const struct gp_leak *leak)
 {
 	const struct gp_check_amount *limit = &c->limit[GP_CHECK_GROWTH];
-	char who[WHO_MAX];
+	char site[SITE_MAX];
 	struct gp_check_finding *f =
 		gp_check_add(c, leak->is_object ? "max_growth_objects" : "max_growth_stack", NULL);
-	find_who(c, leak, who);
+	find_site(c, leak, site);
 	f->has_device = leak->device < GP_DEVICES && !gp_leak_is_pinned(leak);
 	f->device = f->has_device ? leak->device : 0;
 	f->state = gp_leak_is_certain(&c->leaks, leak) ? GP_CHECK_EXCEEDED : GP_CHECK_NOT_JUDGED;
@@ -74,10 +74,10 @@ static void add_finding(struct gp_check *c, const struct gp_leak *leak)
 		snprintf(f->text, sizeof f->text,
 			 "%s a step in %s%s since step %zu (limit %s a step): %s", text.value.s,
 			 number.s, leak->is_replaced ? "" : " a step", leak->since_step,
-			 text.limit.s, who);
+			 text.limit.s, site);
 	else
 		snprintf(f->text, sizeof f->text, "%s a step since step %zu: %s", number.s,
-			 leak->since_step, who);
+			 leak->since_step, site);
 }
 
 static bool is_of_sum(const struct gp_growth_device *g, const struct gp_leak *leak)
@@ -88,19 +88,20 @@ static bool is_of_sum(const struct gp_growth_device *g, const struct gp_leak *le
 }
 
 /* If the sum of all memory already exceeds the limit, its stacks need no finding of their own. */
-static bool check_leaks_is_told(const struct gp_check *c, const struct gp_leak *leak)
+static bool check_leaks_is_listed(const struct gp_check *c, const struct gp_leak *leak)
 {
 	bool has_sum = false;
 	for (size_t k = 0; k < c->growth.devices; k++)
 		has_sum |= is_of_sum(&c->growth.device[k], leak);
-	return has_sum && gp_check_wants(c, leak->device, GP_CULPRITS_STEPS);
+	return has_sum && gp_check_selects(c, leak->device, GP_CULPRITS_STEPS);
 }
 
 void gp_check_leaks(struct gp_check *c)
 {
 	for (size_t k = 0; k < c->leaks.leaks; k++) {
 		const struct gp_leak *leak = &c->leaks.leak[k];
-		if (!check_leaks_is_told(c, leak) && !is_of_another(c, leak) && !is_within(c, leak))
+		if (!check_leaks_is_listed(c, leak) && !is_of_another(c, leak) &&
+		    !is_within(c, leak))
 			add_finding(c, leak);
 	}
 }
@@ -135,7 +136,7 @@ const struct gp_leak *gp_check_next_suspect(const struct gp_check *c, size_t *ne
 		const struct gp_leak *leak =
 			is_filling ? &all->filling[k - all->leaks] : &all->leak[k];
 		const bool is_beyond = !is_filling && !is_within(c, leak);
-		if ((is_beyond || check_leaks_is_told(c, leak)) && !is_of_another(c, leak))
+		if ((is_beyond || check_leaks_is_listed(c, leak)) && !is_of_another(c, leak))
 			return leak;
 	}
 	return NULL;

@@ -122,7 +122,7 @@ static void check_curve(struct gp_check *c, enum gp_check_condition which,
 			const struct gp_figures *figures)
 {
 	enum gp_curve of = curves[which].of;
-	const char *doubt = gp_doubt_of(c->info);
+	const char *caveat = gp_caveat_of(c->info);
 	struct gp_check_finding *f = gp_check_add(c, curves[which].check, figures);
 	uint64_t bytes = figures->bytes[of];
 	f->limit = c->limit[which];
@@ -143,8 +143,8 @@ static void check_curve(struct gp_check *c, enum gp_check_condition which,
 	if (bytes > f->limit.number) {
 		f->state = GP_CHECK_EXCEEDED;
 		f->culprits = GP_CULPRITS_HOLDERS;
-	} else if (doubt) {
-		gp_check_refuse(f, "%s: the peak may be higher", doubt);
+	} else if (caveat) {
+		gp_check_refuse(f, "%s: the peak may be higher", caveat);
 	}
 }
 
@@ -152,7 +152,7 @@ static void check_curve(struct gp_check *c, enum gp_check_condition which,
 
 static void check_frag(struct gp_check *c, const struct gp_figures *figures)
 {
-	const char *doubt = gp_doubt_of(c->info);
+	const char *caveat = gp_caveat_of(c->info);
 	if (has_framework(c) && !figures->has_framework)
 		return; /* only libraries use this device, and their memory is not in the cache */
 	struct gp_check_finding *f = gp_check_add(c, "max_frag", figures);
@@ -174,8 +174,8 @@ static void check_frag(struct gp_check *c, const struct gp_figures *figures)
 		 "the reserved peak exceeds the allocated peak by %s (%s of %s); at most %s",
 		 gp_bytes_text(excess).s, gp_check_texts(f->value, f->limit).value.s,
 		 gp_bytes_text(reserved).s, limit.s);
-	if (doubt) {
-		gp_check_refuse(f, "%s: the share is uncertain", doubt);
+	if (caveat) {
+		gp_check_refuse(f, "%s: the share is uncertain", caveat);
 	} else if (f->value.number > f->limit.number) {
 		f->state = GP_CHECK_EXCEEDED;
 		f->culprits = GP_CULPRITS_PINS;
@@ -194,7 +194,7 @@ static uint64_t headroom_of(const struct gp_figures *figures)
 
 static void check_headroom(struct gp_check *c, const struct gp_figures *figures)
 {
-	const char *doubt = gp_doubt_of(c->info);
+	const char *caveat = gp_caveat_of(c->info);
 	struct gp_check_finding *f = gp_check_add(c, "min_headroom", figures);
 	struct gp_check_amount limit = f->limit = c->limit[GP_CHECK_HEADROOM];
 	f->of = GP_CURVE_DRIVER;
@@ -233,8 +233,8 @@ static void check_headroom(struct gp_check *c, const struct gp_figures *figures)
 	if (figures->ooms || is_less) {
 		f->state = GP_CHECK_EXCEEDED;
 		f->culprits = GP_CULPRITS_HOLDERS;
-	} else if (doubt) {
-		gp_check_refuse(f, "%s: the headroom may be smaller", doubt);
+	} else if (caveat) {
+		gp_check_refuse(f, "%s: the headroom may be smaller", caveat);
 	}
 }
 

@@ -20,9 +20,9 @@ static void print_key(const struct gp_check *c, FILE *out)
 	const char *const text[] = { gpu, c->info->driver, c->info->pytorch };
 	const char *const name[] = { "GPU", "CUDA API", "PyTorch" };
 	for (size_t k = 0; k < 3; k++) {
-		const char *say = text[k] ? text[k] : "unknown";
+		const char *line = text[k] ? text[k] : "unknown";
 		fprintf(out, "%s%s ", k ? ", " : "", name[k]);
-		gp_mask(out, say, strlen(say));
+		gp_mask(out, line, strlen(line));
 	}
 	fputc('\n', out);
 }
@@ -113,14 +113,14 @@ static void print_steps(const struct gp_check *c, const struct gp_growth_device 
 }
 
 /* Too few steps to judge the sum can still be enough to judge single stacks. */
-static void print_silence(const struct gp_leaks_report *r, FILE *out)
+static void print_no_leak(const struct gp_leaks_report *r, FILE *out)
 {
-	char text[GP_LEAK_DOUBT_MAX];
-	if (!r->leaks.leaks && !r->leaks.fillings && !gp_leak_doubt(r, text))
+	char text[GP_LEAK_CAVEAT_MAX];
+	if (!r->leaks.leaks && !r->leaks.fillings && !gp_leak_caveat(r, text))
 		fprintf(out,
 			"'gpuprof leaks' needs %zu steps and finds no leak; only growth before "
 			"step %s of %s was detectable\n",
-			r->leaks.samples_least, gp_count_text(r->leaks.told_to_step + 1).s,
+			r->leaks.samples_least, gp_count_text(r->leaks.detectable_to_step + 1).s,
 			gp_count_text(r->leaks.steps.steps).s);
 }
 
@@ -152,17 +152,17 @@ static void print_suspects(const struct gp_check *c, FILE *out)
 		fprintf(out, "  and %s; 'gpuprof leaks --top 0' shows all\n",
 			gp_plural(shown - CULPRITS, "more suspect").s);
 	if (!shown && gp_check_has_few_steps(c))
-		print_silence(&r, out);
+		print_no_leak(&r, out);
 }
 
 static void print_culprits(const struct gp_check *c, unsigned device, FILE *out)
 {
 	for (unsigned of = GP_CURVE_DRIVER; of < GP_CURVES; of++)
-		if (gp_check_wants_holders(c, device, (enum gp_curve)of))
+		if (gp_check_selects_holders(c, device, (enum gp_curve)of))
 			print_holders(c, device, (enum gp_curve)of, out);
-	if (gp_check_wants(c, device, GP_CULPRITS_PINS))
+	if (gp_check_selects(c, device, GP_CULPRITS_PINS))
 		print_pins(c, device, out);
-	if (gp_check_wants(c, device, GP_CULPRITS_GROWN))
+	if (gp_check_selects(c, device, GP_CULPRITS_GROWN))
 		print_grown(c, device, out);
 }
 
@@ -257,7 +257,7 @@ void gp_check_print(const struct gp_check *c, FILE *out)
 		print_culprits(c, c->figures.device[k].device, out);
 	print_suspects(c, out);
 	for (size_t k = 0; k < c->growth.devices; k++)
-		if (gp_check_wants(c, c->growth.device[k].device, GP_CULPRITS_STEPS) &&
+		if (gp_check_selects(c, c->growth.device[k].device, GP_CULPRITS_STEPS) &&
 		    gp_check_suspected(c, &c->growth.device[k], false) * 2 <
 			    c->growth.device[k].bytes_per_step)
 			print_steps(c, &c->growth.device[k], out);

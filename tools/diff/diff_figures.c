@@ -114,8 +114,8 @@ static const char *const cause_labels[GP_CAUSES] = {
 	[GP_CAUSE_SMALL] = "  in the small pool",
 	[GP_CAUSE_LEFTOVER] = "  rests up to 1 MiB",
 	[GP_CAUSE_GRANULARITY] = "  on pages in use",
-	[GP_CAUSE_SOFT] = "  fully free segments",
-	[GP_CAUSE_HARD] = "  inactive splits",
+	[GP_CAUSE_FULLY_FREE] = "  fully free segments",
+	[GP_CAUSE_INACTIVE_SPLIT] = "  inactive splits",
 };
 
 static void add_device(struct rows *w)

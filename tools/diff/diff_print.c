@@ -46,7 +46,7 @@ static void print_settings(const struct gp_diff_report *r)
 }
 
 /* Stacks match only if both recordings have the same kinds of frames. */
-static void print_stacks_doubt(const struct gp_diff_report *r)
+static void print_stacks_caveat(const struct gp_diff_report *r)
 {
 	for (size_t k = 1; k < r->sides; k++) {
 		const struct gp_info *a = r->side[0].info, *b = r->side[k].info;
@@ -299,7 +299,7 @@ bool gp_diff_phases_differ(const struct gp_diff_report *r)
 	return false;
 }
 
-static void print_ranges_doubt(const struct gp_diff_report *r)
+static void print_ranges_caveat(const struct gp_diff_report *r)
 {
 	static const char *const has[] = {
 		[GP_PHASES_BY_NOTHING] = "no ranges",
@@ -361,8 +361,8 @@ static uint64_t held_change(const struct gp_diff_report *r, const struct gp_diff
 static bool is_without_host(const struct gp_diff_report *r)
 {
 	const struct gp_diff_table *first = first_changed(r);
-	const bool is_asked = r->style.has_of[GP_CURVE_PINNED];
-	if (is_asked || r->style.library || r->style.range ||
+	const bool is_selected = r->style.has_of[GP_CURVE_PINNED];
+	if (is_selected || r->style.library || r->style.range ||
 	    (first && first->device == GP_DEVICE_UNKNOWN))
 		return false;
 	for (size_t k = 0; k < r->sides; k++)
@@ -493,8 +493,8 @@ void gp_diff_print(const struct gp_diff_report *r)
 	print_sides(r);
 	if (!r->is_of_moments || r->side[0].path != r->side[1].path)
 		print_settings(r);
-	print_stacks_doubt(r);
-	print_ranges_doubt(r);
+	print_stacks_caveat(r);
+	print_ranges_caveat(r);
 	for (size_t k = 0; k < devices && r->is_different; k++)
 		if (has_host || device[k] != GP_DEVICE_UNKNOWN)
 			diff_print_device(r, device[k]);

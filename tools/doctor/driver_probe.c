@@ -29,8 +29,8 @@ static void print_path(const char *key, void *handle)
 static void print_number(void *driver, const char *key, const char *name)
 {
 	int number;
-	number_function ask = (number_function)dlsym(driver, name);
-	if (ask && ask(&number) == 0)
+	number_function query = (number_function)dlsym(driver, name);
+	if (query && query(&number) == 0)
 		printf("%s %d\n", key, number);
 }
 
@@ -38,12 +38,12 @@ static void print_init(void *driver)
 {
 	const char *text = NULL;
 	init_function init = (init_function)dlsym(driver, "cuInit");
-	text_function say = (text_function)dlsym(driver, "cuGetErrorString");
+	text_function line = (text_function)dlsym(driver, "cuGetErrorString");
 	if (!init)
 		return;
 	int result = init(0);
 	printf("init %d\n", result);
-	if (result && say && say(result, &text) == 0 && text)
+	if (result && line && line(result, &text) == 0 && text)
 		printf("init_text %s\n", text);
 }
 

@@ -352,8 +352,8 @@ static void write_settings(struct torch *t)
 {
 	struct gp_pickle *p = &t->pickle;
 	size_t bytes;
-	const char *told = gp_recording_text(t->e->recording, GP_FACT, GP_FACT_ALLOC_CONF);
-	const char *value = gp_allocator_settings_value(told, &bytes);
+	const char *reported = gp_recording_text(t->e->recording, GP_FACT, GP_FACT_ALLOC_CONF);
+	const char *value = gp_allocator_settings_value(reported, &bytes);
 	char *text = value ? strndup(value, bytes) : NULL;
 	put_key(t, "allocator_settings");
 	gp_pickle_dict(p, NULL);

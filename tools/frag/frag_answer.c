@@ -26,12 +26,13 @@ static const struct {
 	[GP_CAUSE_LEFTOVER] = { "remainders of at most 1 MiB in the large pool", FREE_PINS,
 				"roundup_power2_divisions:8" },
 	[GP_CAUSE_GRANULARITY] = { "driver pages that live blocks share", FREE_PINS, NULL },
-	[GP_CAUSE_SOFT] = { "fully free segments",
-			    "change nothing: PyTorch releases it before one of its own requests "
-			    "fails",
-			    NULL },
-	[GP_CAUSE_HARD] = { "inactive splits between live blocks", FREE_PINS,
-			    "expandable_segments:True" },
+	[GP_CAUSE_FULLY_FREE] = { "fully free segments",
+				  "change nothing: PyTorch releases it before one of its own "
+				  "requests "
+				  "fails",
+				  NULL },
+	[GP_CAUSE_INACTIVE_SPLIT] = { "inactive splits between live blocks", FREE_PINS,
+				      "expandable_segments:True" },
 };
 
 /* Whether the job has the setting already, by its settings or its segments. */
@@ -39,9 +40,9 @@ static bool has_setting(const struct gp_frag_report *r, const struct gp_frag *f,
 			enum gp_cause cause)
 {
 	bool has_it = false;
-	if (cause == GP_CAUSE_HARD)
+	if (cause == GP_CAUSE_INACTIVE_SPLIT)
 		has_it = r->settings.is_expandable;
-	for (size_t k = 0; cause == GP_CAUSE_HARD && k < f->pools; k++)
+	for (size_t k = 0; cause == GP_CAUSE_INACTIVE_SPLIT && k < f->pools; k++)
 		has_it |= f->pool[k].has_expandable;
 	for (unsigned k = 0; cause == GP_CAUSE_LEFTOVER && k < GP_ROUNDUP_BUCKETS; k++)
 		has_it |= r->settings.roundup_divisions[k] > 1;
@@ -133,7 +134,7 @@ static void print_unused(const struct gp_frag_report *r, const struct gp_frag *f
 		return;
 	bool is_oom = r->failed.bytes && r->failed.device == f->device->device;
 	/* PyTorch releases its cache only for its own requests */
-	if (is_oom && !r->failed.is_framework && most == GP_CAUSE_SOFT)
+	if (is_oom && !r->failed.is_framework && most == GP_CAUSE_FULLY_FREE)
 		fputs("  to do: call empty_cache() before that request\n", r->out);
 	else if (!is_oom) /* else `gpuprof oom` advises */
 		print_advice(r, f, most, "to do");

@@ -14,7 +14,7 @@ struct kind {
 	uint32_t stack;
 	int64_t at_ns;
 	uint64_t bytes;
-	char name[GP_WHO_MAX];
+	char name[GP_SITE_MAX];
 	uint8_t class;
 };
 struct kinds {
@@ -38,7 +38,7 @@ static void classify_ages(const struct gp_frag_report *r, struct gp_frag_classes
 {
 	out->classes = sizeof ages / sizeof *ages;
 	for (size_t k = 0; k < out->classes; k++)
-		snprintf(out->class[k].name, GP_WHO_MAX, "%s", ages[k].name);
+		snprintf(out->class[k].name, GP_SITE_MAX, "%s", ages[k].name);
 	for (size_t k = 0; k < r->memory.blocks; k++) {
 		const struct gp_memory_block *b = &r->memory.block[k];
 		uint8_t class = 0;
@@ -104,7 +104,7 @@ static bool class_kinds(struct kinds *all, struct gp_frag_classes *out)
 	qsort(all->kind, all->kinds, sizeof *all->kind, compare_names);
 	for (size_t k = 0; k < all->kinds; k++) {
 		if (!classes || strcmp(class[classes - 1].name, all->kind[k].name) != 0)
-			memcpy(class[classes++].name, all->kind[k].name, GP_WHO_MAX);
+			memcpy(class[classes++].name, all->kind[k].name, GP_SITE_MAX);
 		class[classes - 1].bytes += all->kind[k].bytes;
 	}
 	qsort(class, classes, sizeof *class, compare_classes);
@@ -115,7 +115,7 @@ static bool class_kinds(struct kinds *all, struct gp_frag_classes *out)
 	for (size_t k = own; k < classes; k++)
 		out->class[own].bytes += class[k].bytes;
 	if (has_rest)
-		snprintf(out->class[own].name, GP_WHO_MAX, "%s",
+		snprintf(out->class[own].name, GP_SITE_MAX, "%s",
 			 gp_plural(classes - own, "other").s);
 	for (size_t k = 0; k < all->kinds; k++) {
 		uint8_t which = 0;
@@ -135,7 +135,7 @@ static bool classify_stacks(const struct gp_frag_report *r, struct gp_frag_class
 	if (!list_kinds(r, &all))
 		return false;
 	for (size_t k = 0; k < all.kinds; k++)
-		gp_frag_who(r, all.kind[k].stack, all.kind[k].at_ns, all.kind[k].name);
+		gp_frag_site(r, all.kind[k].stack, all.kind[k].at_ns, all.kind[k].name);
 	bool is_fine = class_kinds(&all, out);
 	for (size_t k = 0; k < m->blocks && is_fine; k++) {
 		const struct kind sought = { .stack = m->block[k].stack };

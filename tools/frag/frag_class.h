@@ -11,7 +11,7 @@ enum { GP_CLASSES_MOST = 10 };
 struct gp_frag_classes {
 	size_t classes; /* with GP_CLASSES_MOST classes the last one is the rest */
 	struct gp_frag_class {
-		char name[GP_WHO_MAX];
+		char name[GP_SITE_MAX];
 		uint64_t bytes; /* of blocks */
 	} class[GP_CLASSES_MOST];
 	uint8_t *of_block; /* index of a class, by block of the memory */

@@ -20,8 +20,9 @@ static enum gp_status print_holders(const struct gp_frag_report *r, struct gp_ho
 						       "of driver memory";
 	struct gp_groups groups;
 	uint64_t outside = h->of == GP_CURVE_DRIVER ? gp_use_fold_segments(h) : h->live_bytes;
-	const bool is_trifle = h->of == GP_CURVE_PINNED && r->devices && outside < GP_PINNED_LEAST;
-	if (!outside || is_trifle) /* memory in segments is shown by blocks */
+	const bool is_negligible =
+		h->of == GP_CURVE_PINNED && r->devices && outside < GP_PINNED_LEAST;
+	if (!outside || is_negligible) /* memory in segments is shown by blocks */
 		return GP_OK;
 	enum gp_status status =
 		gp_groups_build(r->recording, h->use, h->uses, &style.grouping, &groups);

@@ -21,8 +21,8 @@ static const char *const cause_texts[GP_CAUSES] = {
 	[GP_CAUSE_SMALL] = "in the small pool (requests up to 1 MiB)",
 	[GP_CAUSE_LEFTOVER] = "remainders of at most 1 MiB in the large pool (serve no request)",
 	[GP_CAUSE_GRANULARITY] = "on driver pages that live blocks share",
-	[GP_CAUSE_SOFT] = "fully free segments or pages (released automatically)",
-	[GP_CAUSE_HARD] = "inactive splits (between live blocks of a segment)",
+	[GP_CAUSE_FULLY_FREE] = "fully free segments or pages (released automatically)",
+	[GP_CAUSE_INACTIVE_SPLIT] = "inactive splits (between live blocks of a segment)",
 };
 
 static void print_exact(FILE *out, uint64_t bytes)
@@ -136,12 +136,12 @@ void gp_frag_causes_print(const struct gp_frag_report *r, const struct gp_frag *
 static void print_block(const struct gp_frag_report *r, size_t block)
 {
 	const struct gp_memory_block *b = &r->memory.block[block];
-	char who[GP_WHO_MAX];
-	gp_frag_who(r, b->stack, b->at_ns, who);
+	char site[GP_SITE_MAX];
+	gp_frag_site(r, b->stack, b->at_ns, site);
 	fprintf(r->out, "%9s", gp_ns_text(r->memory.at_ns - b->at_ns).s);
 	if (r->info->has_stacks) {
 		fputs("  ", r->out);
-		gp_name_print(r->out, who);
+		gp_name_print(r->out, site);
 	}
 	fprintf(r->out, "%s\n", b->state == GP_STATE_PENDING ? "  (pending)" : "");
 }

@@ -69,8 +69,8 @@ struct gp_report_table;
 /*
  * frag_rows.c: a table with a row for each device of each recording. False: out of memory, printed.
  */
-void gp_frag_rows_begin(struct gp_report_table *sheet);
-bool gp_frag_rows_add(struct gp_report_table *sheet, const struct gp_frag_report *report);
+void gp_frag_rows_begin(struct gp_report_table *table);
+bool gp_frag_rows_add(struct gp_report_table *table, const struct gp_frag_report *report);
 
 enum gp_frag_colour { GP_COLOUR_AGE, GP_COLOUR_STACK };
 /* frag_svg.c: a complete picture. False: out of memory. */
@@ -93,8 +93,8 @@ struct gp_frag_place {
 };
 struct gp_frag_place gp_frag_place(const struct gp_arena *arena, bool is_small);
 /* The operator and the user's line that allocated it, or why they are unknown. */
-#define GP_WHO_MAX 256u
-void gp_frag_who(const struct gp_frag_report *report, uint32_t stack, int64_t at_ns, char *out);
+#define GP_SITE_MAX 256u
+void gp_frag_site(const struct gp_frag_report *report, uint32_t stack, int64_t at_ns, char *out);
 
 /* ---- keys that `oom` also writes ---- */
 

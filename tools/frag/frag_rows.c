@@ -10,9 +10,9 @@
 
 enum { UNUSED, SHARE, ALLOCATED, LARGEST, OOMS, AT, COLUMNS };
 
-void gp_frag_rows_begin(struct gp_report_table *sheet)
+void gp_frag_rows_begin(struct gp_report_table *table)
 {
-	*sheet = (struct gp_report_table){
+	*table = (struct gp_report_table){
 		.columns = COLUMNS,
 		.title = { "unused", "of reserved", "allocated", "largest cached", "OOMs", "at" },
 		.fault[OOMS] = { "first OOM", NULL, "oom" },
@@ -33,12 +33,12 @@ static void put_ooms(struct gp_cell *cell, const struct gp_frag_report *r, unsig
 }
 
 /* A job without PyTorch has no reserved memory, and no share of it. */
-static bool row_add(struct gp_report_table *sheet, const struct gp_frag_report *r,
+static bool row_add(struct gp_report_table *table, const struct gp_frag_report *r,
 		    const struct gp_frag *f)
 {
 	char text[32];
 	snprintf(text, sizeof text, "GPU %u", f->device->device);
-	struct gp_report_row *row = gp_report_table_add(sheet, text);
+	struct gp_report_row *row = gp_report_table_add(table, text);
 	if (!row)
 		return false;
 	/* ranks start at different times, so mark no outlier among their moments */
@@ -55,12 +55,12 @@ static bool row_add(struct gp_report_table *sheet, const struct gp_frag_report *
 	return true;
 }
 
-bool gp_frag_rows_add(struct gp_report_table *sheet, const struct gp_frag_report *r)
+bool gp_frag_rows_add(struct gp_report_table *table, const struct gp_frag_report *r)
 {
-	if (!gp_report_table_begin(sheet, r->path, r->info))
+	if (!gp_report_table_begin(table, r->path, r->info))
 		return false;
 	for (size_t k = 0; k < r->devices; k++)
-		if (!row_add(sheet, r, &r->device[k].frag))
+		if (!row_add(table, r, &r->device[k].frag))
 			return false;
 	return true;
 }

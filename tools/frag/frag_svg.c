@@ -38,7 +38,7 @@ static const char *const kind_colours[GP_CLASSES_MOST] = { "#1f6fb5", "#e08214",
 							   "#66a61e", "#d7301f", "#35978f",
 							   "#8b93a1" };
 
-struct sheet {
+struct table {
 	const struct gp_frag_report *r;
 	const struct gp_frag_classes *classes;
 	FILE *out;
@@ -50,13 +50,13 @@ struct sheet {
 
 /* ---- rows ---- */
 
-static void next_row(struct sheet *s)
+static void next_row(struct table *s)
 {
 	s->x = 0;
 	s->y += ROW;
 }
 
-static void put_address(const struct sheet *s, uint64_t address)
+static void put_address(const struct table *s, uint64_t address)
 {
 	if (s->is_drawing && s->x == 0)
 		fprintf(s->out,
@@ -65,7 +65,7 @@ static void put_address(const struct sheet *s, uint64_t address)
 			LEFT - 8, s->y + BAR - 2, address);
 }
 
-static void put_block(const struct sheet *s, size_t which, uint64_t from, uint64_t to, double x)
+static void put_block(const struct table *s, size_t which, uint64_t from, uint64_t to, double x)
 {
 	const struct gp_memory_block *b = &s->r->memory.block[which];
 	static const char *const states[] = { "free", "allocated", "pending" };
@@ -87,7 +87,7 @@ static void put_block(const struct sheet *s, size_t which, uint64_t from, uint64
 }
 
 /* Draws the part [from, to) of a segment, in one row. */
-static void put_part(const struct sheet *s, const struct gp_memory_segment *g, uint64_t from,
+static void put_part(const struct table *s, const struct gp_memory_segment *g, uint64_t from,
 		     uint64_t to, size_t *block)
 {
 	const struct gp_memory *m = &s->r->memory;
@@ -106,7 +106,7 @@ static void put_part(const struct sheet *s, const struct gp_memory_segment *g, u
 		LEFT + s->x, s->y, (double)(to - from) * scale, BAR);
 }
 
-static void put_segment(struct sheet *s, const struct gp_memory_segment *g)
+static void put_segment(struct table *s, const struct gp_memory_segment *g)
 {
 	double scale = ROW_WIDTH / (double)s->row_bytes;
 	uint64_t end = g->address + g->bytes;
@@ -127,7 +127,7 @@ static void put_segment(struct sheet *s, const struct gp_memory_segment *g)
 
 /* ---- the page ---- */
 
-static void put_pool(struct sheet *s, const struct gp_frag *f, const struct gp_frag_pool *p)
+static void put_pool(struct table *s, const struct gp_frag *f, const struct gp_frag_pool *p)
 {
 	s->y += 22;
 	if (s->is_drawing)
@@ -150,16 +150,16 @@ static void put_pool(struct sheet *s, const struct gp_frag *f, const struct gp_f
 
 #define LEGEND_NAME_MOST 110u /* columns: two names of that length do not fit into a row */
 
-static void put_legend(struct sheet *s)
+static void put_legend(struct table *s)
 {
 	double x = 20;
 	s->y += 26;
 	for (size_t k = 0; k < s->classes->classes; k++) {
 		const struct gp_frag_class *c = &s->classes->class[k];
-		char text[GP_WHO_MAX + 64];
+		char text[GP_SITE_MAX + 64];
 		if (!c->bytes)
 			continue;
-		char name[GP_WHO_MAX];
+		char name[GP_SITE_MAX];
 		gp_name_cut(c->name, LEGEND_NAME_MOST, "…", name, sizeof name);
 		snprintf(text, sizeof text, "%s, %s", name, gp_bytes_text(c->bytes).s);
 		double width = 30 + 6.6 * (double)strlen(text);
@@ -188,7 +188,7 @@ static void put_legend(struct sheet *s)
 	s->y += 22;
 }
 
-static void put_device(struct sheet *s, const struct gp_frag *f)
+static void put_device(struct table *s, const struct gp_frag *f)
 {
 	s->row_bytes = ROW_LEAST;
 	while (f->reserved_bytes / ROWS_MOST > s->row_bytes)
@@ -205,7 +205,7 @@ static void put_device(struct sheet *s, const struct gp_frag *f)
 		put_pool(s, f, &f->pool[k]);
 }
 
-static void put_all(struct sheet *s)
+static void put_all(struct table *s)
 {
 	s->y = 56;
 	put_legend(s);
@@ -214,7 +214,7 @@ static void put_all(struct sheet *s)
 	s->end = s->y + 20;
 }
 
-static void put_head(const struct sheet *s, enum gp_frag_colour colour)
+static void put_head(const struct table *s, enum gp_frag_colour colour)
 {
 	const char *command = s->r->info->command ? s->r->info->command : s->r->path;
 	const char *const *colours = colour == GP_COLOUR_AGE ? age_colours : kind_colours;
@@ -243,7 +243,7 @@ bool gp_frag_draw(const struct gp_frag_report *r, enum gp_frag_colour colour)
 	struct gp_frag_classes classes;
 	if (!gp_frag_classify(r, colour, &classes))
 		return false;
-	struct sheet s = { .r = r, .classes = &classes, .out = r->out };
+	struct table s = { .r = r, .classes = &classes, .out = r->out };
 	put_all(&s);
 	put_head(&s, colour);
 	s.is_drawing = true;

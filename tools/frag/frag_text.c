@@ -36,7 +36,7 @@ struct gp_frag_place gp_frag_place(const struct gp_arena *a, bool is_small)
 	return text;
 }
 
-void gp_frag_who(const struct gp_frag_report *r, uint32_t stack, int64_t at_ns, char *out)
+void gp_frag_site(const struct gp_frag_report *r, uint32_t stack, int64_t at_ns, char *out)
 {
 	const struct gp_grouping how = { .by = GP_BY_STACK };
 	const struct gp_use use = { .stack = stack,
@@ -44,10 +44,10 @@ void gp_frag_who(const struct gp_frag_report *r, uint32_t stack, int64_t at_ns, 
 				    .without = stack ? NULL : "no stack was recorded",
 				    .space = GP_SPACE_BLOCK };
 	struct gp_groups groups;
-	snprintf(out, GP_WHO_MAX, "%s", "no stack was recorded");
+	snprintf(out, GP_SITE_MAX, "%s", "no stack was recorded");
 	if (!stack || gp_groups_build(r->recording, &use, 1, &how, &groups))
 		return;
 	if (groups.groups)
-		gp_name_cut(groups.group[0].key, GP_WHO_MAX - 1, gp_cut_mark(), out, GP_WHO_MAX);
+		gp_name_cut(groups.group[0].key, GP_SITE_MAX - 1, gp_cut_mark(), out, GP_SITE_MAX);
 	gp_groups_free(&groups);
 }

@@ -16,11 +16,11 @@ static void write_stack(struct gp_json *json, const struct gp_idle_report *r, co
 	gp_stack_write(json, r->recording, stack, at_ns, GP_STACK_FOLDED);
 }
 
-static void write_owner(struct gp_json *json, const struct gp_idle_whose *whose)
+static void write_owner(struct gp_json *json, const struct gp_idle_holder *holder)
 {
 	static const char *const words[GP_IDLE_OWNERS] = { "PyTorch",	      NULL, "program", NULL,
 							   "another process", NULL };
-	gp_json_text(json, "owner", whose->library[0] ? whose->library : words[whose->owner]);
+	gp_json_text(json, "owner", holder->library[0] ? holder->library : words[holder->owner]);
 }
 
 static void write_row(struct gp_json *json, const struct gp_idle_report *r,
@@ -31,7 +31,7 @@ static void write_row(struct gp_json *json, const struct gp_idle_report *r,
 	gp_json_number(json, "stacks", row->stacks);
 	gp_json_number(json, "bytes", row->bytes);
 	gp_json_number(json, "count", row->count);
-	write_owner(json, &row->whose);
+	write_owner(json, &row->holder);
 	gp_json_number(json, "largest_bytes", row->largest_bytes);
 	gp_json_signed(json, "idle_ns", row->idle_ns);
 	gp_json_number(json, "idle_launches", row->idle_launches);
@@ -105,7 +105,7 @@ static void write_waste(struct gp_json *json, const struct gp_idle_report *r,
 	gp_json_number_if(json, "device", w->device != GP_DEVICE_UNKNOWN, w->device);
 	gp_json_number(json, "bytes", w->bytes);
 	gp_json_number(json, "count", w->count);
-	write_owner(json, &w->whose);
+	write_owner(json, &w->holder);
 	gp_json_number(json, "largest_bytes", w->largest_bytes);
 	write_moment(json, "born_ns", w->born_ns);
 	gp_json_signed(json, "idle_ns", w->idle_ns);
@@ -120,7 +120,7 @@ static void write_wastes(struct gp_json *json, const struct gp_idle_report *r)
 	gp_json_array(json, "waste");
 	for (size_t k = 0; k < r->idle.wastes; k++) {
 		const struct gp_idle_row *w = &r->idle.waste[k];
-		if (!gp_idle_wants(r, w->device) || (r->top && shown[w->kind] >= r->top))
+		if (!gp_idle_selects(r, w->device) || (r->top && shown[w->kind] >= r->top))
 			continue;
 		shown[w->kind]++;
 		write_waste(json, r, w);
@@ -155,7 +155,7 @@ void gp_idle_write(const struct gp_idle_report *r)
 	gp_json_end(r->json);
 	gp_json_array(r->json, "devices");
 	for (size_t k = 0; k < i->devices; k++)
-		if (gp_idle_wants(r, i->device[k].device))
+		if (gp_idle_selects(r, i->device[k].device))
 			idle_json_write_device(r->json, r, &i->device[k]);
 	gp_json_end(r->json);
 	write_wastes(r->json, r);

@@ -36,7 +36,7 @@ size_t gp_idle_rows_shown(const struct gp_idle_report *r, size_t rows)
 	return r->top && rows > r->top ? (size_t)r->top : rows;
 }
 
-bool gp_idle_wants(const struct gp_idle_report *r, unsigned device)
+bool gp_idle_selects(const struct gp_idle_report *r, unsigned device)
 {
 	return r->device < 0 || device == (uint64_t)r->device;
 }
@@ -62,14 +62,14 @@ static void print_stack(const struct gp_idle_report *r, uint32_t stack, int64_t 
 }
 
 /* The owner as text; NULL: the rest of the line shows it already. */
-static const char *owner_text(const struct gp_idle_whose *whose, bool is_beside)
+static const char *owner_text(const struct gp_idle_holder *holder, bool is_beside)
 {
 	static const char *const words[GP_IDLE_OWNERS] = {
 		NULL,  "workspace of ",	  "outside PyTorch",
 		"of ", "another process", "outside PyTorch"
 	};
-	bool is_shown = whose->owner == GP_IDLE_PROGRAM || whose->owner == GP_IDLE_ANYBODY;
-	return is_shown && !is_beside ? NULL : words[whose->owner];
+	bool is_shown = holder->owner == GP_IDLE_PROGRAM || holder->owner == GP_IDLE_ANYBODY;
+	return is_shown && !is_beside ? NULL : words[holder->owner];
 }
 
 static bool has_framework(const struct gp_idle_report *r, unsigned device)
@@ -82,14 +82,14 @@ static bool has_framework(const struct gp_idle_report *r, unsigned device)
 
 /* Beside a framework's blocks, marks memory outside of them: the same line often requests both. */
 static void print_key(const struct gp_idle_report *r, const char *key, size_t stacks,
-		      const struct gp_idle_whose *whose, bool is_beside)
+		      const struct gp_idle_holder *holder, bool is_beside)
 {
-	const char *owner = whose ? owner_text(whose, is_beside) : NULL;
+	const char *owner = holder ? owner_text(holder, is_beside) : NULL;
 	gp_name_print(r->out, key);
 	if (owner || stacks > 1) {
 		fprintf(r->out, "  (%s", owner ? owner : "");
 		if (owner)
-			gp_mask(r->out, whose->library, strlen(whose->library));
+			gp_mask(r->out, holder->library, strlen(holder->library));
 		fprintf(r->out, "%s%s)", owner && stacks > 1 ? ", " : "",
 			stacks > 1 ? gp_plural(stacks, "stack").s : "");
 	}
@@ -265,7 +265,7 @@ static void print_rows(const struct gp_idle_report *r, const struct gp_idle_devi
 				moment(row->first_ns).s, moment(row->last_ns).s,
 				moment(row->next_ns).s);
 		fprintf(r->out, " %-16s  ", state_words[row->kind]);
-		print_key(r, row->key, row->stacks, &row->whose, d->is_framework);
+		print_key(r, row->key, row->stacks, &row->holder, d->is_framework);
 		print_stack(r, row->stack, row->born_ns);
 	}
 	print_rest(r, d->rows);
@@ -328,7 +328,7 @@ static void print_waste_row(const struct gp_idle_report *r, const struct gp_idle
 	if (w->device != GP_DEVICE_UNKNOWN && w->device)
 		fprintf(r->out, "GPU %u  ", w->device);
 	bool is_of_driver = w->kind == GP_WASTE_CHURN || w->kind == GP_WASTE_PINNED;
-	print_key(r, w->key, w->stacks, &w->whose, !is_of_driver && has_framework(r, w->device));
+	print_key(r, w->key, w->stacks, &w->holder, !is_of_driver && has_framework(r, w->device));
 	print_stack(r, w->stack, w->born_ns);
 }
 
@@ -337,14 +337,14 @@ static void print_waste(const struct gp_idle_report *r, enum gp_waste waste)
 	const struct gp_idle *i = &r->idle;
 	size_t rows = 0, shown = 0;
 	for (size_t k = 0; k < i->wastes; k++)
-		rows += i->waste[k].kind == waste && gp_idle_wants(r, i->waste[k].device);
+		rows += i->waste[k].kind == waste && gp_idle_selects(r, i->waste[k].device);
 	if (!rows)
 		return;
 	fprintf(r->out, "over the run, %s\n", waste_titles[waste]);
 	fprintf(r->out, "     bytes     count   largest  %s  launches  stack\n",
 		waste == GP_WASTE_CHURN || waste == GP_WASTE_PINNED ? "  lived" : " unused");
 	for (size_t k = 0; k < i->wastes && shown < gp_idle_rows_shown(r, rows); k++) {
-		if (i->waste[k].kind != waste || !gp_idle_wants(r, i->waste[k].device))
+		if (i->waste[k].kind != waste || !gp_idle_selects(r, i->waste[k].device))
 			continue;
 		print_waste_row(r, &i->waste[k]);
 		shown++;
@@ -380,7 +380,7 @@ void gp_idle_print(const struct gp_idle_report *r)
 		return;
 	}
 	for (size_t k = 0; k < r->idle.devices; k++)
-		if (gp_idle_wants(r, r->idle.device[k].device))
+		if (gp_idle_selects(r, r->idle.device[k].device))
 			idle_print_device(r, &r->idle.device[k]);
 	for (unsigned w = 0; w < GP_WASTES; w++)
 		print_waste(r, (enum gp_waste)w);

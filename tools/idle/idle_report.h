@@ -28,7 +28,7 @@ extern const char *const gp_waste_keys[GP_WASTES];
 
 /* Number of rows shown of a table with `rows` rows. */
 size_t gp_idle_rows_shown(const struct gp_idle_report *report, size_t rows);
-bool gp_idle_wants(const struct gp_idle_report *report, unsigned device);
+bool gp_idle_selects(const struct gp_idle_report *report, unsigned device);
 
 /*
  * Memory at the peak, in one state or in all. Of the owners whose memory makes up the peak, or of

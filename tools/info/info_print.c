@@ -114,7 +114,7 @@ static void print_ranges(const struct gp_info *info, FILE *out)
 
 static void print_allocator(const struct gp_info *info, FILE *out)
 {
-	if (info->is_allocator_asked) {
+	if (info->is_allocator_requested) {
 		fprintf(out, "allocator    %s",
 			info->has_allocator_details ? "with requested sizes, streams and pools" :
 						      "no details");
@@ -247,7 +247,7 @@ static void print_peak_of(const struct gp_info_report *r, const struct gp_holder
 }
 
 /* Events may be missing without a count. */
-static bool has_doubt(const struct gp_info *info)
+static bool has_caveat(const struct gp_info *info)
 {
 	return gp_has_losses(info) || !info->is_complete;
 }
@@ -276,8 +276,8 @@ static void print_peaks(const struct gp_info_report *r)
 		fputc('\n', r->out);
 	} else if (!peak->holders) {
 		fprintf(r->out, "peaks        %s\n",
-			has_doubt(r->info) ? "unknown: no memory events were recorded" :
-					     "no memory was allocated");
+			has_caveat(r->info) ? "unknown: no memory events were recorded" :
+					      "no memory was allocated");
 	}
 }
 
@@ -336,7 +336,7 @@ static void print_ooms(const struct gp_info_report *r)
 	if (f->ooms)
 		fputs(gp_count_text(f->ooms).s, r->out);
 	else
-		fprintf(r->out, "none%s", has_doubt(r->info) ? " recorded" : "");
+		fprintf(r->out, "none%s", has_caveat(r->info) ? " recorded" : "");
 	if (f->driver_ooms)
 		fprintf(r->out, " (%s of them outside PyTorch)", gp_count_text(f->driver_ooms).s);
 	if (f->ooms)

@@ -60,11 +60,11 @@ bool gp_flags_number_read(const struct gp_flag *flag, const char *text, uint64_t
  * Options of all commands with text output, for screen.h and style.h. Their text is "", so that the
  * help has one line for all of them.
  */
-#define GP_FLAGS_SCREEN                                                                \
-	{ "color", 0, GP_FLAG_CHOICE, "WHEN=auto|always|never", &gp_color_asked, "" }, \
-		{ "wide", 0, GP_FLAG_SWITCH, NULL, &gp_screen_asked.is_wide, "" },     \
-	{                                                                              \
-		"no-pager", 0, GP_FLAG_SWITCH, NULL, &gp_screen_asked.has_no_pager, "" \
+#define GP_FLAGS_SCREEN                                                                  \
+	{ "color", 0, GP_FLAG_CHOICE, "WHEN=auto|always|never", &gp_color_option, "" },  \
+		{ "wide", 0, GP_FLAG_SWITCH, NULL, &gp_screen_options.is_wide, "" },     \
+	{                                                                                \
+		"no-pager", 0, GP_FLAG_SWITCH, NULL, &gp_screen_options.has_no_pager, "" \
 	}
 
 enum { GP_FLAGS_HELP = -1, GP_FLAGS_WRONG = -2, GP_FLAGS_UNREADABLE = -3, GP_FLAGS_FAILED = -4 };

@@ -14,18 +14,18 @@
 #include "../io/stdin_recording.h"
 #include "gpuprof.h"
 
-static char *said; /* the lines printed so far, each with its newline */
+static char *printed; /* the lines printed so far, each with its newline */
 
-static bool say_once(const char *line, size_t bytes)
+static bool print_once(const char *line, size_t bytes)
 {
-	size_t before = said ? strlen(said) : 0;
-	if (said && memmem(said, before, line, bytes))
+	size_t before = printed ? strlen(printed) : 0;
+	if (printed && memmem(printed, before, line, bytes))
 		return false;
-	char *grown = realloc(said, before + bytes + 1);
+	char *grown = realloc(printed, before + bytes + 1);
 	if (grown) {
-		said = grown;
-		memcpy(said + before, line, bytes);
-		said[before + bytes] = '\0';
+		printed = grown;
+		memcpy(printed + before, line, bytes);
+		printed[before + bytes] = '\0';
 	}
 	gp_message_line(line, bytes - 1);
 	return true;
@@ -46,7 +46,7 @@ static ssize_t take_line(void *context, const char *line, size_t bytes)
 		if (!end || begins(line + at, "gpuprof: adopted ") ||
 		    begins(line + at, "gpuprof: kept "))
 			continue;
-		if (say_once(line + at, n) && begins(line + at, "gpuprof: cannot adopt "))
+		if (print_once(line + at, n) && begins(line + at, "gpuprof: cannot adopt "))
 			gp_hint("the events stay in the ring file until they can be adopted; "
 				"remove it to discard them");
 	}

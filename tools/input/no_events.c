@@ -28,8 +28,8 @@ static void find_ended(void *context, const struct gp_process *process)
 	e->is_found = true;
 }
 
-static void say_stranger(const char *verb, const char *command, unsigned pid,
-			 const struct gp_not_recording *s)
+static void print_stranger(const char *verb, const char *command, unsigned pid,
+			   const struct gp_not_recording *s)
 {
 	const struct passwd *user = getpwuid(s->uid);
 	char name[64];
@@ -43,8 +43,8 @@ static void say_stranger(const char *verb, const char *command, unsigned pid,
 		gp_hint("no rings of it were found: it does not record, or they are elsewhere");
 }
 
-static void say_elsewhere(const char *verb, const char *command, unsigned pid,
-			  const struct gp_not_recording *s)
+static void print_elsewhere(const char *verb, const char *command, unsigned pid,
+			    const struct gp_not_recording *s)
 {
 	const char *end = strrchr(s->ring_path, '/');
 	const int bytes = end && end > s->ring_path ? (int)(end - s->ring_path) : 1;
@@ -69,10 +69,10 @@ void gp_no_events_print(const char *verb, const char *command, unsigned pid)
 			gp_hint("%s", lists);
 		break;
 	case GP_SILENT_STRANGER:
-		say_stranger(verb, command, pid, &s);
+		print_stranger(verb, command, pid, &s);
 		break;
 	case GP_SILENT_ELSEWHERE:
-		say_elsewhere(verb, command, pid, &s);
+		print_elsewhere(verb, command, pid, &s);
 		break;
 	case GP_SILENT_ENDED:
 		gp_error("cannot %s process '%u': its recording has ended", verb, pid);

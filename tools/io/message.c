@@ -23,7 +23,7 @@ void gp_message_prepare(FILE *(*function)(unsigned *columns))
 }
 
 /* Writes a line with `prefix`, folded if messages go to a terminal. */
-static void line_say(enum gp_role role, const char *prefix, const char *line, size_t length)
+static void line_print(enum gp_role role, const char *prefix, const char *line, size_t length)
 {
 	unsigned columns = 0;
 	FILE *out = prepare ? prepare(&columns) : stderr;
@@ -41,27 +41,28 @@ static void line_say(enum gp_role role, const char *prefix, const char *line, si
 	free(text);
 }
 
-static void message_say(enum gp_role role, const char *prefix, const char *format,
-			va_list arguments)
+static void message_print(enum gp_role role, const char *prefix, const char *format,
+			  va_list arguments)
 {
 	char line[4096];
 	const int error = errno; /* callers read errno afterwards */
 	int n = vsnprintf(line, sizeof line, format, arguments);
 	if (n >= 0)
-		line_say(role, prefix, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+		line_print(role, prefix, line,
+			   (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 	errno = error;
 }
 
 void gp_message_line(const char *line, size_t bytes)
 {
-	line_say(GP_ROLE_ERROR, "", line, bytes);
+	line_print(GP_ROLE_ERROR, "", line, bytes);
 }
 
 void gp_error(const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	message_say(GP_ROLE_ERROR, "gpuprof: ", format, arguments);
+	message_print(GP_ROLE_ERROR, "gpuprof: ", format, arguments);
 	va_end(arguments);
 }
 
@@ -69,7 +70,7 @@ void gp_hint(const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	message_say(GP_ROLE_HINT, "hint: ", format, arguments);
+	message_print(GP_ROLE_HINT, "hint: ", format, arguments);
 	va_end(arguments);
 }
 

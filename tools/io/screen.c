@@ -40,7 +40,7 @@ static struct screen {
 	int error;
 } screen;
 
-struct gp_screen_options gp_screen_asked;
+struct gp_screen_options gp_screen_options;
 
 static unsigned screen_number_of(const char *variable)
 {
@@ -102,7 +102,7 @@ static void pager_over(void)
 static bool open_pager(void)
 {
 	const char *terminal = getenv("TERM");
-	if (gp_screen_asked.has_no_pager || !terminal || strcmp(terminal, "dumb") == 0)
+	if (gp_screen_options.has_no_pager || !terminal || strcmp(terminal, "dumb") == 0)
 		return false;
 	const int input = gp_pager_begin();
 	if (input < 0)
@@ -140,7 +140,7 @@ static bool is_command(const char *line, size_t bytes)
 static void put_line(const char *line, size_t bytes)
 {
 	const char *mark = gp_cut_mark();
-	const bool is_whole = gp_screen_asked.is_wide || is_command(line, bytes);
+	const bool is_whole = gp_screen_options.is_wide || is_command(line, bytes);
 	FILE *out = screen.kept ? screen.kept : screen.out;
 	const bool is_ended = bytes && line[bytes - 1] == '\n';
 	size_t rows = 1;
@@ -239,7 +239,7 @@ int gp_screen_close(void)
 
 unsigned gp_screen_columns(void)
 {
-	return screen.state != CLOSED && !gp_screen_asked.is_wide ? screen.columns : 0;
+	return screen.state != CLOSED && !gp_screen_options.is_wide ? screen.columns : 0;
 }
 
 bool gp_screen_is_below(unsigned columns)

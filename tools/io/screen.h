@@ -12,7 +12,7 @@
 struct gp_screen_options {
 	bool is_wide, has_no_pager;
 };
-extern struct gp_screen_options gp_screen_asked;
+extern struct gp_screen_options gp_screen_options;
 
 /*
  * Opens the stream of a report: stdout, or on a terminal a stream that writes to it. One at a time.

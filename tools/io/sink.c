@@ -268,7 +268,7 @@ static int sink_finish(struct gp_sink *sink)
 }
 
 /* Only for files that people read. A program waits for its own files. */
-static void say_written(const struct gp_sink *sink)
+static void print_written(const struct gp_sink *sink)
 {
 	size_t bytes = strlen(sink->path);
 	if (bytes > 4 && strcmp(sink->path + bytes - 4, ".svg") == 0)
@@ -286,7 +286,7 @@ int gp_sink_close(struct gp_sink *sink, int exit_status)
 		return failed(sink, unsettled);
 	error = error ? error : unsettled;
 	if (!error && is_kept && sink->written[0])
-		say_written(sink);
+		print_written(sink);
 	if (!error)
 		return exit_status;
 	if (sink->path)

@@ -15,14 +15,14 @@ static const char *const sequences[GP_ROLES] = {
 	[GP_ROLE_ALLOCATED] = "\033[32m",
 };
 
-const char *gp_color_asked;
+const char *gp_color_option;
 static bool is_report_coloured;
 
 bool gp_is_coloured(int fd)
 {
 	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
-	if (gp_color_asked && strcmp(gp_color_asked, "auto") != 0)
-		return strcmp(gp_color_asked, "always") == 0;
+	if (gp_color_option && strcmp(gp_color_option, "auto") != 0)
+		return strcmp(gp_color_option, "always") == 0;
 	return isatty(fd) && !(no_color && *no_color) && terminal && strcmp(terminal, "dumb") != 0;
 }
 

@@ -21,7 +21,7 @@ enum gp_role {
 };
 
 /* The value of --color: "auto", "always" or "never"; NULL: auto. */
-extern const char *gp_color_asked;
+extern const char *gp_color_option;
 
 /* Whether text on that descriptor is coloured. */
 bool gp_is_coloured(int fd);

@@ -9,10 +9,10 @@
 
 #include "screen.h"
 
-unsigned gp_columns(uint64_t asked, FILE *out)
+unsigned gp_columns(uint64_t requested, FILE *out)
 {
 	const char *columns = getenv("COLUMNS");
-	unsigned long wide = asked ? asked : columns ? strtoul(columns, NULL, 10) : 0;
+	unsigned long wide = requested ? requested : columns ? strtoul(columns, NULL, 10) : 0;
 	unsigned of_terminal, rows;
 	/* a stream of screen.h has no descriptor; it writes to stdout */
 	const int fd = fileno(out) >= 0 ? fileno(out) : STDOUT_FILENO;

@@ -15,7 +15,7 @@
 /*
  * The value of an option, else COLUMNS, else the terminal's width, else 100; limited to the range.
  */
-unsigned gp_columns(uint64_t asked, FILE *out);
+unsigned gp_columns(uint64_t requested, FILE *out);
 /* From the locale; false: ASCII only. */
 bool gp_is_utf8(void);
 /* The mark for the omitted part of a name: "…", or ".." if the locale lacks that character. */

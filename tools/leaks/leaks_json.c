@@ -105,7 +105,7 @@ static void write_list(const struct gp_leaks_report *r, const char *key, const s
 		if (part != FILLING && leak[k].is_object != (part == OBJECTS))
 			continue;
 		gp_leak_look_up(r, leak[k].stack, leak[k].at_ns, &view);
-		if (gp_leak_is_wanted(r, &leak[k], &view) && (!r->top || shown++ < r->top))
+		if (gp_leak_is_selected(r, &leak[k], &view) && (!r->top || shown++ < r->top))
 			gp_leak_write(r, &leak[k], &view);
 	}
 	gp_json_end(r->json);
@@ -174,8 +174,8 @@ enum gp_status gp_leaks_write(const struct gp_leaks_report *r)
 {
 	const struct gp_leaks *all = &r->leaks;
 	struct gp_json *json = r->json;
-	char text[GP_LEAK_DOUBT_MAX];
-	const char *doubt = gp_leak_doubt(r, text);
+	char text[GP_LEAK_CAVEAT_MAX];
+	const char *caveat = gp_leak_caveat(r, text);
 	const struct gp_leak_total total = gp_leak_total_of(r);
 	const struct gp_leak_answer answer = gp_leak_answer_of(r, &total);
 	gp_json_object(json, NULL);
@@ -191,9 +191,9 @@ enum gp_status gp_leaks_write(const struct gp_leaks_report *r)
 	gp_json_number(json, "stacks", all->stacks);
 	gp_json_number(json, "tests", all->tests);
 	gp_json_bool(json, "stacks_cut", all->is_cut);
-	gp_json_bool(json, "can_tell", !doubt);
-	gp_json_text(json, "cannot_tell", doubt);
-	gp_json_number_if(json, "told_to_step", !doubt, all->told_to_step);
+	gp_json_bool(json, "has_verdict", !caveat);
+	gp_json_text(json, "no_verdict", caveat);
+	gp_json_number_if(json, "detectable_to_step", !caveat, all->detectable_to_step);
 	write_list(r, "suspects", all->leak, all->leaks, MEMORY);
 	write_list(r, "objects", all->leak, all->leaks, OBJECTS);
 	write_list(r, "filling", all->filling, all->fillings, FILLING);

@@ -82,8 +82,8 @@ static bool is_same_function(const struct gp_frame *a, const struct gp_frame *b)
 }
 
 /*
- * The frame in which the stacks of a sum differ: the caller of the common function. *turns: how many
- * times the function recurses.
+ * The frame in which the stacks of a sum differ: the caller of the common function. *turns: how
+ * often the function recurses.
  */
 static size_t part_frame(const struct gp_leak_view *view, size_t *turns)
 {
@@ -254,7 +254,7 @@ static size_t print_part(const struct gp_leaks_report *r, enum part part)
 		if (part != FILLING && part_of(&leak[k]) != part)
 			continue;
 		gp_leak_look_up(r, leak[k].stack, leak[k].at_ns, &view);
-		if (!gp_leak_is_wanted(r, &leak[k], &view))
+		if (!gp_leak_is_selected(r, &leak[k], &view))
 			continue;
 		if (!shown)
 			print_title(r, part);
@@ -339,8 +339,8 @@ static void leaks_print_next(const struct gp_leaks_report *r, const struct gp_le
 
 static void print_hint(const struct gp_leaks_report *r)
 {
-	char text[GP_LEAK_DOUBT_MAX];
-	const char *hint = gp_leak_doubt_hint(r, text);
+	char text[GP_LEAK_CAVEAT_MAX];
+	const char *hint = gp_leak_caveat_hint(r, text);
 	if (hint)
 		fprintf(r->out, "hint: %s\n", hint);
 }

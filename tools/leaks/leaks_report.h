@@ -10,7 +10,7 @@
 #include "../report/table.h"
 #include "gpuprof.h"
 
-#define GP_LEAK_DOUBT_MAX 256u
+#define GP_LEAK_CAVEAT_MAX 256u
 
 struct gp_leaks_report {
 	struct gp_recording *recording;
@@ -38,8 +38,8 @@ struct gp_leak_view {
 void gp_leak_look_up(const struct gp_leaks_report *report, uint32_t stack, int64_t at_ns,
 		     struct gp_leak_view *out);
 /* Applies the filters. The view is that of leak->stack. */
-bool gp_leak_is_wanted(const struct gp_leaks_report *report, const struct gp_leak *leak,
-		       const struct gp_leak_view *view);
+bool gp_leak_is_selected(const struct gp_leaks_report *report, const struct gp_leak *leak,
+			 const struct gp_leak_view *view);
 
 /* Whether it is host memory. Its leak->device is the device that was current. */
 bool gp_leak_is_pinned(const struct gp_leak *leak);
@@ -62,11 +62,12 @@ struct gp_leak_total {
 struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *report);
 
 /* Why no suspects does not mean no leak; NULL: it does. */
-const char *gp_leak_doubt(const struct gp_leaks_report *report, char text[GP_LEAK_DOUBT_MAX]);
+const char *gp_leak_caveat(const struct gp_leaks_report *report, char text[GP_LEAK_CAVEAT_MAX]);
 /* Whether growth was detectable that began in any step of the first half of the span. */
 bool gp_leak_judges_half(const struct gp_leaks_report *report);
 /* The next command that helps with the doubt; NULL: unknown. */
-const char *gp_leak_doubt_hint(const struct gp_leaks_report *report, char text[GP_LEAK_DOUBT_MAX]);
+const char *gp_leak_caveat_hint(const struct gp_leaks_report *report,
+				char text[GP_LEAK_CAVEAT_MAX]);
 
 /*
  * Whether the recording has memory of the library, freed memory included. If not, prints the

@@ -7,7 +7,7 @@
 
 #include "leaks_report.h"
 
-#define STEPS_TOLD 1e6	      /* larger counts are not printed */
+#define STEPS_SHOWN 1e6	      /* larger counts are not printed */
 #define UNTIL_MOST 31557600e9 /* a year in ns; later dates are not printed */
 
 const char *const gp_leak_verdict_names[] = {
@@ -43,7 +43,7 @@ static void verdict_add_memory(struct gp_leak_answer *answer, const struct gp_le
 		const bool is_soon = steps >= 0 && ns < UNTIL_MOST;
 		if (is_soon)
 			verdict_add(answer, ", full in %s at this rate", gp_about_text(ns).s);
-		if (is_soon && !r->leaks.window_ns && steps < STEPS_TOLD)
+		if (is_soon && !r->leaks.window_ns && steps < STEPS_SHOWN)
 			verdict_add(answer, " (%s)", gp_plural((uint64_t)steps, unit).s);
 	}
 }
@@ -59,7 +59,7 @@ static const struct gp_leak *verdict_first_object(const struct gp_leaks_report *
 		if (!leak->is_object)
 			continue;
 		gp_leak_look_up(r, leak->stack, leak->at_ns, &view);
-		if (!gp_leak_is_wanted(r, leak, &view))
+		if (!gp_leak_is_selected(r, leak, &view))
 			continue;
 		*more += first != NULL;
 		first = first ? first : leak;
@@ -87,7 +87,7 @@ static void verdict_add_objects(struct gp_leak_answer *answer, const struct gp_l
 }
 
 /* " of library 'cuBLAS' on GPU 0": memory outside of the filters may grow. */
-static void verdict_add_asked(struct gp_leak_answer *answer, const struct gp_leaks_report *r)
+static void verdict_add_requested(struct gp_leak_answer *answer, const struct gp_leaks_report *r)
 {
 	if (r->library)
 		verdict_add(answer, " of library '%.64s'", r->library);
@@ -115,7 +115,8 @@ bool gp_leak_is_suspected(const struct gp_leak_answer *answer)
 }
 
 /* Why a leak is not certain; NULL: it is. */
-static const char *verdict_doubt(const struct gp_leaks_report *r, const struct gp_leak_total *total)
+static const char *verdict_caveat(const struct gp_leaks_report *r,
+				  const struct gp_leak_total *total)
 {
 	if (verdict_lacks_events(r->info))
 		return ", but memory events are missing";
@@ -130,32 +131,32 @@ struct gp_leak_answer gp_leak_answer_of(const struct gp_leaks_report *r,
 					const struct gp_leak_total *total)
 {
 	struct gp_leak_answer answer = { .verdict = GP_LEAK_NONE };
-	char text[GP_LEAK_DOUBT_MAX];
+	char text[GP_LEAK_CAVEAT_MAX];
 	const char *separator = ": ";
 	if (total->leaks) {
-		const char *doubt = verdict_doubt(r, total);
-		answer.verdict = doubt ? GP_LEAK_SUSPECTED : GP_LEAK_FOUND;
-		verdict_add(&answer, "Leak %s%s", doubt ? "suspected" : "found",
-			    doubt ? doubt : "");
+		const char *caveat = verdict_caveat(r, total);
+		answer.verdict = caveat ? GP_LEAK_SUSPECTED : GP_LEAK_FOUND;
+		verdict_add(&answer, "Leak %s%s", caveat ? "suspected" : "found",
+			    caveat ? caveat : "");
 		verdict_add_memory(&answer, r, total, &separator);
 		verdict_add_objects(&answer, r, &separator);
 		verdict_add(&answer, ".");
 		return answer;
 	}
-	const char *doubt = gp_leak_doubt(r, text);
-	if (doubt) {
+	const char *caveat = gp_leak_caveat(r, text);
+	if (caveat) {
 		answer.verdict = GP_LEAK_UNKNOWN;
-		verdict_add(&answer, "No verdict on leaks: %s.", doubt);
+		verdict_add(&answer, "No verdict on leaks: %s.", caveat);
 		return answer;
 	}
 	verdict_add(&answer, "No leak");
-	verdict_add_asked(&answer, r);
+	verdict_add_requested(&answer, r);
 	verdict_add(&answer, " found");
 	verdict_add(&answer, "%s.", total->fillings ? ", but a cache that still fills" : "");
-	if (r->leaks.told_to_step < r->leaks.steps.steps)
+	if (r->leaks.detectable_to_step < r->leaks.steps.steps)
 		verdict_add(&answer,
 			    " A leak that begins in step %s of %s or later would be missed.",
-			    gp_count_text(r->leaks.told_to_step + 1).s,
+			    gp_count_text(r->leaks.detectable_to_step + 1).s,
 			    gp_count_text(r->leaks.steps.steps).s);
 	return answer;
 }
@@ -179,9 +180,9 @@ void gp_leak_cell_put(struct gp_cell *cell, const struct gp_leaks_report *r,
 		      const struct gp_leak_total *total)
 {
 	const int64_t bytes = gp_rate_bytes(total->bytes_per_step + total->pinned_per_step);
-	char text[GP_LEAK_DOUBT_MAX];
+	char text[GP_LEAK_CAVEAT_MAX];
 	size_t more;
-	if (!total->leaks && (gp_leak_doubt(r, text) || !gp_leak_judges_half(r)))
+	if (!total->leaks && (gp_leak_caveat(r, text) || !gp_leak_judges_half(r)))
 		return;
 	const struct gp_leak *object = bytes > 0 ? NULL : verdict_first_object(r, &more);
 	if (object)

@@ -23,8 +23,8 @@ void gp_leak_look_up(const struct gp_leaks_report *r, uint32_t stack, int64_t at
 		gp_recording_names(r->recording, out->frame, out->stack.frames, &out->names);
 }
 
-bool gp_leak_is_wanted(const struct gp_leaks_report *r, const struct gp_leak *leak,
-		       const struct gp_leak_view *view)
+bool gp_leak_is_selected(const struct gp_leaks_report *r, const struct gp_leak *leak,
+			 const struct gp_leak_view *view)
 {
 	if (r->device >= 0 && leak->device != (unsigned)r->device)
 		return false;
@@ -58,7 +58,7 @@ static void leaks_view_add(const struct gp_leaks_report *r, const struct gp_leak
 {
 	struct gp_leak_view view;
 	gp_leak_look_up(r, leak->stack, leak->at_ns, &view);
-	if (!gp_leak_is_wanted(r, leak, &view))
+	if (!gp_leak_is_selected(r, leak, &view))
 		return;
 	out->leaks++;
 	out->certain += gp_leak_is_certain(&r->leaks, leak);
@@ -113,17 +113,17 @@ static bool is_captured_in_part(const struct gp_leaks_report *r)
 	return info->is_captured_in_part && info->captures > 0;
 }
 
-const char *gp_leak_doubt(const struct gp_leaks_report *r, char text[GP_LEAK_DOUBT_MAX])
+const char *gp_leak_caveat(const struct gp_leaks_report *r, char text[GP_LEAK_CAVEAT_MAX])
 {
 	const struct gp_leaks *all = &r->leaks;
-	const char *doubt = gp_span_doubt_of(r->info);
-	if (doubt)
-		return doubt;
+	const char *caveat = gp_span_caveat_of(r->info);
+	if (caveat)
+		return caveat;
 	if (is_captured_in_part(r))
 		return "launches and stacks were captured for a part of the time only";
 	if (all->is_cut)
 		return "there are more stacks than were looked at";
-	if (all->can_tell)
+	if (all->has_verdict)
 		return NULL;
 	if (all->activations)
 		return "the steps found are parts of one forward pass, whose activations grow";
@@ -131,7 +131,7 @@ const char *gp_leak_doubt(const struct gp_leaks_report *r, char text[GP_LEAK_DOU
 		return "what has no stack goes away as fast as new memory comes in its place";
 	if (all->steps.steps == 0)
 		return "no steps were found";
-	snprintf(text, GP_LEAK_DOUBT_MAX, "%s after warm-up, %zu needed for %s",
+	snprintf(text, GP_LEAK_CAVEAT_MAX, "%s after warm-up, %zu needed for %s",
 		 gp_plural(all->usable_steps, "step").s, all->samples_least,
 		 gp_plural(all->stacks, "stack").s);
 	return text;
@@ -146,28 +146,28 @@ bool gp_leak_judges_half(const struct gp_leaks_report *r)
 		within += all->steps.step[k].begin_ns >= all->from_ns &&
 			  all->steps.step[k].begin_ns <= all->to_ns;
 	}
-	return all->told_to_step > before && (all->told_to_step - before) * 2 >= within;
+	return all->detectable_to_step > before && (all->detectable_to_step - before) * 2 >= within;
 }
 
-const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEAK_DOUBT_MAX])
+const char *gp_leak_caveat_hint(const struct gp_leaks_report *r, char text[GP_LEAK_CAVEAT_MAX])
 {
 	const struct gp_leaks *all = &r->leaks;
-	if (gp_span_doubt_of(r->info)) {
-		snprintf(text, GP_LEAK_DOUBT_MAX,
+	if (gp_span_caveat_of(r->info)) {
+		snprintf(text, GP_LEAK_CAVEAT_MAX,
 			 "'gpuprof info %.200s' lists the parts that are there", r->path);
 		return text;
 	}
 	if (is_captured_in_part(r))
 		return "'gpuprof leaks --from A --to B' within what 'gpuprof info' lists as "
 		       "captured";
-	if (all->is_cut || all->can_tell)
+	if (all->is_cut || all->has_verdict)
 		return NULL;
 	if (all->may_replace)
 		return "'gpuprof run --outside-capture=stacks' also records stacks outside of "
 		       "captures";
 	if (all->activations || all->steps.steps == 0)
 		return "put a range 'step' around each iteration (NVTX, record_function)";
-	snprintf(text, GP_LEAK_DOUBT_MAX, "record at least %s more, or choose a longer span",
+	snprintf(text, GP_LEAK_CAVEAT_MAX, "record at least %s more, or choose a longer span",
 		 gp_plural(all->samples_least - all->usable_steps, "step").s);
 	return text;
 }
@@ -178,8 +178,8 @@ const char *gp_leak_doubt_hint(const struct gp_leaks_report *r, char text[GP_LEA
 static struct gp_use *list_uses(const struct gp_leaks *all, const struct gp_top *top, size_t *uses)
 {
 	size_t n = all->seens, used = 0;
-	for (size_t k = 0; k < top->askeds; k++)
-		n += top->asked[k].uses;
+	for (size_t k = 0; k < top->requests; k++)
+		n += top->requested[k].uses;
 	struct gp_use *use = calloc(n + 1, sizeof *use);
 	for (size_t k = 0; use && k < all->seens; k++)
 		use[used++] = (struct gp_use){
@@ -188,14 +188,14 @@ static struct gp_use *list_uses(const struct gp_leaks *all, const struct gp_top 
 			.without = all->seen[k].stack ? NULL : "no stack was recorded",
 			.space = all->seen[k].space,
 		};
-	for (size_t k = 0; use && k < top->askeds; k++)
-		for (size_t i = 0; i < top->asked[k].uses; i++)
-			use[used++] = top->asked[k].use[i];
+	for (size_t k = 0; use && k < top->requests; k++)
+		for (size_t i = 0; i < top->requested[k].uses; i++)
+			use[used++] = top->requested[k].use[i];
 	*uses = used;
 	return use;
 }
 
-static void say_none(const struct gp_leaks_report *r, const char *libraries)
+static void print_none(const struct gp_leaks_report *r, const char *libraries)
 {
 	char again[GP_AGAIN_OPTIONS];
 	gp_error("no memory of library '%s' in '%s'", r->library, r->path);
@@ -224,7 +224,7 @@ bool gp_leak_has_library(const struct gp_leaks_report *r, enum gp_status *status
 		return false;
 	bool is_there = groups.matched > 0;
 	if (!is_there)
-		say_none(r, groups.libraries);
+		print_none(r, groups.libraries);
 	gp_groups_free(&groups);
 	return is_there;
 }

@@ -30,7 +30,7 @@ struct advising {
 /* Adds advice on the line to change; NULL: none. */
 static struct gp_oom_advice *advice_add(struct advising *g, const char *change,
 					enum gp_oom_cost cost, bool is_sure, uint64_t bytes,
-					const char *who)
+					const char *site)
 {
 	static struct gp_oom_advice beyond;
 	struct gp_oom_answer *a = g->a;
@@ -39,7 +39,7 @@ static struct gp_oom_advice *advice_add(struct advising *g, const char *change,
 	*v = (struct gp_oom_advice){
 		.change = change, .cost = cost, .is_sure = is_sure, .bytes = bytes
 	};
-	snprintf(v->who, sizeof v->who, "%s", who ? who : "");
+	snprintf(v->site, sizeof v->site, "%s", site ? site : "");
 	return v;
 }
 
@@ -126,7 +126,7 @@ static void limit_setting(const struct advising *g, uint64_t bytes,
 		 is_set ? "per_process_memory_fraction:" :
 			  "torch.cuda.set_per_process_memory_fraction(",
 		 (double)parts / FRACTION_PARTS, is_set ? "" : ")");
-	if (g->c->facts.is_limit_told && limit != GP_BYTES_UNKNOWN)
+	if (g->c->facts.is_limit_reported && limit != GP_BYTES_UNKNOWN)
 		snprintf(old, GP_OOM_SETTING_MAX, "%.3g", (double)limit / (double)total);
 }
 
@@ -201,9 +201,10 @@ static const struct gp_oom_help *smaller_of(const struct advising *g)
 /* "43.1 GiB or less", a size for the request. Gives the difference where three digits hide it. */
 static struct gp_text smaller_size(const struct advising *g, const struct gp_oom_help *h)
 {
-	const uint64_t asked = g->oom->bytes;
-	const bool is_near = strcmp(gp_bytes_text(h->bytes).s, gp_bytes_text(asked).s) == 0;
-	struct gp_text t = is_near ? gp_at_least_text(asked - h->bytes) : gp_at_most_text(h->bytes);
+	const uint64_t requested = g->oom->bytes;
+	const bool is_near = strcmp(gp_bytes_text(h->bytes).s, gp_bytes_text(requested).s) == 0;
+	struct gp_text t =
+		is_near ? gp_at_least_text(requested - h->bytes) : gp_at_most_text(h->bytes);
 	const size_t used = strlen(t.s);
 	snprintf(t.s + used, sizeof t.s - used, is_near ? " smaller" : " or less");
 	return t;
@@ -273,11 +274,11 @@ static void advise_batch(struct advising *g)
 static void advise_leak(struct advising *g)
 {
 	const struct gp_leak *l = g->leak;
-	char who[GP_OOM_WHO_MAX], shorter[GP_OOM_WHO_MAX];
+	char site[GP_OOM_SITE_MAX], shorter[GP_OOM_SITE_MAX];
 	if (!l)
 		return;
 	uint64_t pace = (uint64_t)gp_rate_bytes(l->bytes_per_step);
-	bool is_named = gp_oom_who(g->r->recording, l->stack, l->at_ns, who);
+	bool is_named = gp_oom_site(g->r->recording, l->stack, l->at_ns, site);
 	const char *unit = g->leaks.window_ns ? "window" : "step";
 	if (g->is_leak_sure)
 		snprintf(g->a->leak, sizeof g->a->leak,
@@ -288,12 +289,12 @@ static void advise_leak(struct advising *g)
 		snprintf(g->a->leak, sizeof g->a->leak,
 			 "perhaps: %s more each %s from %s; else activations",
 			 gp_bytes_text(pace).s, unit,
-			 is_named ? gp_oom_who_short(who, 48, shorter) : "an unrecorded line");
+			 is_named ? gp_oom_site_short(site, 48, shorter) : "an unrecorded line");
 	struct gp_oom_advice *v =
-		advice_add(g, "stop_leak", GP_OOM_COST_CODE, true, l->live_bytes, who);
+		advice_add(g, "stop_leak", GP_OOM_COST_CODE, true, l->live_bytes, site);
 	BRIEF(v, "stop a leak: %s a %s", gp_bytes_text(pace).s, unit);
 	if (is_named)
-		TEXT(v, "do not keep what %s allocates%s", gp_oom_who_short(who, 40, shorter),
+		TEXT(v, "do not keep what %s allocates%s", gp_oom_site_short(site, 40, shorter),
 		     g->is_leak_sure ? "" : ", if it is a leak");
 	else
 		TEXT(v, "stop the growth from %s to %s; a recording with stacks names the line",
@@ -303,7 +304,7 @@ static void advise_leak(struct advising *g)
 static enum gp_status advise_outside(struct advising *g)
 {
 	const struct gp_oom_help *h = help_of(g, GP_HELP_OUTSIDE);
-	char shorter[GP_OOM_WHO_MAX];
+	char shorter[GP_OOM_SITE_MAX];
 	struct gp_oom_holder holder;
 	if (!h)
 		return GP_OK;
@@ -311,12 +312,12 @@ static enum gp_status advise_outside(struct advising *g)
 	const uint64_t missing = g->c->finding.missing_bytes;
 	const bool is_named = holder.bytes >= missing;
 	struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true,
-					     missing, is_named ? holder.who : NULL);
+					     missing, is_named ? holder.site : NULL);
 	BRIEF(v, "less outside PyTorch");
 	if (is_named) {
 		TEXT(v, "use %s less of the %s outside PyTorch from %s",
 		     gp_at_least_text(v->bytes).s, gp_bytes_text(holder.bytes).s,
-		     gp_oom_who_short(v->who, 48, shorter));
+		     gp_oom_site_short(v->site, 48, shorter));
 	} else {
 		TEXT(v, "use %s less outside PyTorch, for example of a library: it took %s",
 		     gp_at_least_text(v->bytes).s, gp_bytes_text(h->bytes).s);
@@ -330,11 +331,11 @@ static void advise_cache(struct advising *g)
 	if (!h)
 		return;
 	struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE, true,
-					     h->bytes, g->a->asker);
-	char shorter[GP_OOM_WHO_MAX];
+					     h->bytes, g->a->requester);
+	char shorter[GP_OOM_SITE_MAX];
 	BRIEF(v, "empty_cache() before it");
 	TEXT(v, "torch.cuda.empty_cache() before %s: it returns %s",
-	     *v->who ? gp_oom_who_short(v->who, 52, shorter) : "it", gp_bytes_text(h->bytes).s);
+	     *v->site ? gp_oom_site_short(v->site, 52, shorter) : "it", gp_bytes_text(h->bytes).s);
 }
 
 static enum gp_status advise_streams(struct advising *g)
@@ -348,7 +349,7 @@ static enum gp_status advise_streams(struct advising *g)
 /* The cheaper set of blocks whose release makes a gap, if one line allocated them. */
 static enum gp_status advise_blocks(struct advising *g, bool *is_advised)
 {
-	char who[GP_OOM_WHO_MAX];
+	char site[GP_OOM_SITE_MAX];
 	*is_advised = false;
 	for (size_t k = 0; k < g->c->helps && !g->leak; k++) {
 		const struct gp_oom_help *h = &g->c->help[k];
@@ -360,15 +361,15 @@ static enum gp_status advise_blocks(struct advising *g, bool *is_advised)
 		/* it costs more than it frees, so advise it only if there is no other advice */
 		if (h->bytes > g->oom->bytes && g->a->advices)
 			continue;
-		enum gp_status status = gp_oom_set_who(g->r, g->oom, g->c, set, who);
+		enum gp_status status = gp_oom_set_site(g->r, g->oom, g->c, set, site);
 		if (status)
 			return status;
-		if (!*who)
+		if (!*site)
 			continue;
 		struct gp_oom_advice *v = advice_add(g, gp_help_names[h->help], GP_OOM_COST_CODE,
-						     true, h->bytes, who);
+						     true, h->bytes, site);
 		BRIEF(v, "free %s earlier", gp_plural(h->count, "block").s);
-		gp_oom_set_text(g->c, set, is_beside, v->who, v->text);
+		gp_oom_set_text(g->c, set, is_beside, v->site, v->text);
 		*is_advised = true;
 		return GP_OK;
 	}
@@ -397,7 +398,7 @@ static void advise_alike(struct advising *g)
 static enum gp_status advise_holder(struct advising *g)
 {
 	const struct gp_oom_help *h = help_of(g, GP_HELP_LESS);
-	char shorter[GP_OOM_WHO_MAX], some[GP_OOM_BLOCKS_MAX];
+	char shorter[GP_OOM_SITE_MAX], some[GP_OOM_BLOCKS_MAX];
 	struct gp_oom_holder holder;
 	if (!h || g->leak || is_beyond_device(g) || g->a->verdict == GP_VERDICT_RESERVE)
 		return GP_OK;
@@ -410,9 +411,9 @@ static enum gp_status advise_holder(struct advising *g)
 	const uint64_t bytes = holder.is_enough ? holder.freed_bytes : h->bytes;
 	const char *then = g->a->is_framework ? "" : ", then call empty_cache()";
 	struct gp_oom_advice *v =
-		advice_add(g, "free_held", GP_OOM_COST_CODE, holder.is_enough, bytes, holder.who);
+		advice_add(g, "free_held", GP_OOM_COST_CODE, holder.is_enough, bytes, holder.site);
 	BRIEF(v, "free %s earlier", gp_bytes_text(bytes).s);
-	gp_oom_who_short(v->who, 42 + strlen(then), shorter);
+	gp_oom_site_short(v->site, 42 + strlen(then), shorter);
 	if (holder.is_enough)
 		TEXT(v, "free or offload %s from %s%s",
 		     gp_oom_blocks_text(holder.freed, holder.blocks, bytes, some), shorter, then);
@@ -425,14 +426,14 @@ static enum gp_status advise_holder(struct advising *g)
 static void advise_size(struct advising *g)
 {
 	uint64_t total = g->c->frag.device->total_bytes;
-	char shorter[GP_OOM_WHO_MAX];
+	char shorter[GP_OOM_SITE_MAX];
 	if (!is_beyond_device(g))
 		return;
 	struct gp_oom_advice *v = advice_add(g, gp_help_names[GP_HELP_SMALLER], GP_OOM_COST_CODE,
-					     false, total, g->a->asker);
+					     false, total, g->a->requester);
 	BRIEF(v, "check the size");
 	TEXT(v, "check the size that %s requests: it is larger than the GPU",
-	     *v->who ? gp_oom_who_short(v->who, 57, shorter) : "the job");
+	     *v->site ? gp_oom_site_short(v->site, 57, shorter) : "the job");
 }
 
 static enum gp_status advise_code(struct advising *g)

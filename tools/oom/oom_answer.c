@@ -29,7 +29,7 @@ enum gp_status gp_oom_answer_build(const struct gp_oom_report *r, size_t k,
 	const struct gp_oom *o = &r->ooms.oom[k];
 	*out = (struct gp_oom_answer){
 		.is_framework = o->is_framework,
-		.asked_bytes = o->bytes,
+		.requested_bytes = o->bytes,
 		.missing_bytes = c->finding.missing_bytes,
 		.verdict = c->finding.verdict,
 	};
@@ -37,10 +37,10 @@ enum gp_status gp_oom_answer_build(const struct gp_oom_report *r, size_t k,
 	snprintf(out->where, sizeof out->where, "GPU %u%s%s, at %s", o->device,
 		 has_stream ? ", " : "", has_stream ? gp_oom_stream_text(o->arena.stream).s : "",
 		 gp_ns_text(o->at_ns).s);
-	if (!gp_oom_who(r->recording, o->stack, o->at_ns, out->asker))
-		out->asker[0] = '\0';
-	gp_oom_who_callers(r->recording, o->stack, o->at_ns, out->by);
-	gp_again_why(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), out->no_asker);
+	if (!gp_oom_site(r->recording, o->stack, o->at_ns, out->requester))
+		out->requester[0] = '\0';
+	gp_oom_site_callers(r->recording, o->stack, o->at_ns, out->by);
+	gp_again_why(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), out->no_requester);
 	gp_oom_missing_text(c, out->missing);
 	gp_oom_cause_text(o, c, out->cause);
 	return gp_oom_advise(r, o, c, out);
@@ -66,11 +66,11 @@ static void print_no_helps(FILE *out, const struct gp_oom_answer *a)
 void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *a)
 {
 	fprintf(out, "%-9s %s (%" PRIu64 " bytes) from %s, %s\n", "requested",
-		gp_bytes_text(a->asked_bytes).s, a->asked_bytes,
+		gp_bytes_text(a->requested_bytes).s, a->requested_bytes,
 		a->is_framework ? "PyTorch" : "the driver", a->where);
 	char unknown[GP_AGAIN_WHY + 16];
 	snprintf(unknown, sizeof unknown, "not known: %s",
-		 *a->no_asker ? a->no_asker : "no line was recorded");
+		 *a->no_requester ? a->no_requester : "no line was recorded");
 	oom_answer_print_line(out, "by", *a->by ? a->by : unknown);
 	oom_answer_print_line(out, "missing", a->missing);
 	fprintf(out, "%-9s %s", "cause", gp_on(GP_ROLE_BAD));
@@ -101,7 +101,7 @@ static void write_advice(struct gp_json *json, const struct gp_oom_advice *v)
 	gp_json_text(json, "cost", gp_oom_cost_names[v->cost]);
 	gp_json_bool(json, "sure", v->is_sure);
 	gp_known_write(json, "bytes", v->bytes);
-	gp_json_text(json, "who", *v->who ? v->who : NULL);
+	gp_json_text(json, "site", *v->site ? v->site : NULL);
 	gp_json_text(json, "setting", *v->setting ? v->setting : NULL);
 	gp_json_text(json, "text", v->text);
 	gp_json_end(json);
@@ -110,8 +110,8 @@ static void write_advice(struct gp_json *json, const struct gp_oom_advice *v)
 void gp_oom_answer_write(struct gp_json *json, const struct gp_oom_answer *a)
 {
 	gp_json_object(json, "answer");
-	gp_json_number(json, "requested", a->asked_bytes);
-	gp_json_text(json, "asker", *a->asker ? a->asker : NULL);
+	gp_json_number(json, "requested", a->requested_bytes);
+	gp_json_text(json, "requester", *a->requester ? a->requester : NULL);
 	gp_known_write(json, "missing", a->missing_bytes);
 	gp_json_text(json, "cause", a->cause);
 	gp_json_text(json, "leak", *a->leak ? a->leak : NULL);

@@ -8,7 +8,7 @@
 #include "../report/again.h"
 #include "oom_report.h"
 
-#define GP_OOM_WHO_MAX 160u
+#define GP_OOM_SITE_MAX 160u
 #define GP_OOM_SETTING_MAX 96u
 #define GP_OOM_LINE_MAX 400u
 #define GP_OOM_ADVICE_MOST 8u
@@ -30,7 +30,7 @@ struct gp_oom_advice {
 	enum gp_oom_cost cost;
 	bool is_sure; /* the figures prove it; else `bytes` is an upper limit */
 	uint64_t bytes;
-	char who[GP_OOM_WHO_MAX];	  /* the line to change; "": none */
+	char site[GP_OOM_SITE_MAX];	  /* the line to change; "": none */
 	char setting[GP_OOM_SETTING_MAX]; /* "expandable_segments:True"; "": none */
 	char brief[96];			  /* for a table */
 	char text[GP_OOM_LINE_MAX];
@@ -41,12 +41,12 @@ struct gp_oom_no_help {
 };
 struct gp_oom_answer {
 	bool is_framework;
-	uint64_t asked_bytes;
+	uint64_t requested_bytes;
 	uint64_t missing_bytes; /* from gp_oom_finding */
 	enum gp_verdict verdict;
-	char where[128], asker[GP_OOM_WHO_MAX];
-	char by[GP_OOM_WHO_MAX];     /* as `asker`, with all callers that fit into a line */
-	char no_asker[GP_AGAIN_WHY]; /* why `asker` is ""; "": no usual cause */
+	char where[128], requester[GP_OOM_SITE_MAX];
+	char by[GP_OOM_SITE_MAX];	 /* as `asker`, with all callers that fit into a line */
+	char no_requester[GP_AGAIN_WHY]; /* why `asker` is ""; "": no usual cause */
 	char missing[GP_REASON_MAX], cause[GP_CAUSE_MAX];
 	char leak[GP_OOM_LINE_MAX]; /* "": no leak explains it */
 	size_t advices, no_helps;
@@ -64,31 +64,31 @@ void gp_oom_answer_write(struct gp_json *json, const struct gp_oom_answer *answe
 /* The short text of the first advice; "-": none. */
 const char *gp_oom_answer_brief(const struct gp_oom_answer *answer);
 
-/* ---- oom_who.c ---- */
+/* ---- oom_site.c ---- */
 
 /* The line that allocated: "train.py:97 step < train.py:120 main"; false: unknown. */
-bool gp_oom_who(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
-		char out[GP_OOM_WHO_MAX]);
+bool gp_oom_site(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+		 char out[GP_OOM_SITE_MAX]);
 /* The same with all callers that fit into a line: "train.py:97 step < :120 main". */
-void gp_oom_who_callers(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
-			char out[GP_OOM_WHO_MAX]);
+void gp_oom_site_callers(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+			 char out[GP_OOM_SITE_MAX]);
 /*
  * The same for live memory. If the request or other live memory has the same line, adds the nearest
  * caller that is on no other call path: "a.py:9 f via b.py:4 main". "": unknown.
  */
-enum gp_status gp_oom_who_apart(const struct gp_oom_report *report, const struct gp_oom *oom,
-				const struct gp_oom_case *looked, uint32_t stack, int64_t at_ns,
-				char out[GP_OOM_WHO_MAX]);
+enum gp_status gp_oom_sites_distinguish(const struct gp_oom_report *report,
+					const struct gp_oom *oom, const struct gp_oom_case *looked,
+					uint32_t stack, int64_t at_ns, char out[GP_OOM_SITE_MAX]);
 /*
  * Shortens the line if it is too long beside `others` more columns. Omits the caller's file if it
  * is the same ("a.py:9 f < :4 g"), else the caller. Of "f via g" it keeps only the caller.
  */
-const char *gp_oom_who_short(const char *who, size_t others, char out[GP_OOM_WHO_MAX]);
+const char *gp_oom_site_short(const char *site, size_t others, char out[GP_OOM_SITE_MAX]);
 /* The line that holds most memory. */
 struct gp_oom_holder {
 	uint64_t bytes; /* 0: no line is known */
 	uint32_t stack;
-	char who[GP_OOM_WHO_MAX];
+	char site[GP_OOM_SITE_MAX];
 	size_t blocks;
 	/* blocks of `stack` that are alone in their segments, as many as needed */
 	size_t freed;
@@ -110,15 +110,15 @@ const char *gp_oom_blocks_text(size_t some, size_t all, uint64_t bytes,
 enum gp_status gp_oom_holder_free(const struct gp_oom_case *looked, uint64_t needed,
 				  struct gp_oom_holder *holder);
 /* The line that allocated all blocks of a set; "": not a single line. */
-enum gp_status gp_oom_set_who(const struct gp_oom_report *report, const struct gp_oom *oom,
-			      const struct gp_oom_case *looked, const struct gp_block_set *set,
-			      char who[GP_OOM_WHO_MAX]);
+enum gp_status gp_oom_set_site(const struct gp_oom_report *report, const struct gp_oom *oom,
+			       const struct gp_oom_case *looked, const struct gp_block_set *set,
+			       char site[GP_OOM_SITE_MAX]);
 /*
  * The advice to free them. `is_beside`: neighbours that join with gaps, else blocks of whole
  * segments.
  */
 void gp_oom_set_text(const struct gp_oom_case *looked, const struct gp_block_set *set,
-		     bool is_beside, const char *who, char out[GP_OOM_LINE_MAX]);
+		     bool is_beside, const char *site, char out[GP_OOM_LINE_MAX]);
 
 /* Live blocks of the request's size, for advice without a known line. */
 struct gp_oom_alike {

@@ -9,7 +9,7 @@
 
 #define UNSPLIT_MOST (UINT64_C(1) << 20) /* PyTorch never splits off a smaller rest */
 
-#define SAY(...) snprintf(out, GP_OOM_LINE_MAX, __VA_ARGS__)
+#define OOM_LINE(...) snprintf(out, GP_OOM_LINE_MAX, __VA_ARGS__)
 
 const char *gp_oom_blocks_text(size_t some, size_t all, uint64_t bytes, char out[GP_OOM_BLOCKS_MAX])
 {
@@ -75,19 +75,19 @@ enum gp_status gp_oom_holder_free(const struct gp_oom_case *c, uint64_t needed,
 
 /* ---- a set ---- */
 
-enum gp_status gp_oom_set_who(const struct gp_oom_report *r, const struct gp_oom *o,
-			      const struct gp_oom_case *c, const struct gp_block_set *set,
-			      char who[GP_OOM_WHO_MAX])
+enum gp_status gp_oom_set_site(const struct gp_oom_report *r, const struct gp_oom *o,
+			       const struct gp_oom_case *c, const struct gp_block_set *set,
+			       char site[GP_OOM_SITE_MAX])
 {
 	const struct gp_memory *m = &c->memory;
-	who[0] = '\0';
+	site[0] = '\0';
 	if (!set->is_found || !set->blocks)
 		return GP_OK;
 	for (size_t k = 1; k < set->blocks; k++)
 		if (m->block[set->block[k]].stack != m->block[set->block[0]].stack)
 			return GP_OK;
 	const struct gp_memory_block *b = &m->block[set->block[0]];
-	return gp_oom_who_apart(r, o, c, b->stack, b->at_ns, who);
+	return gp_oom_sites_distinguish(r, o, c, b->stack, b->at_ns, site);
 }
 
 /* The live blocks in the segments of a set. */
@@ -136,31 +136,32 @@ static size_t count_serving(const struct gp_oom_case *c, uint32_t stack)
 }
 
 void gp_oom_set_text(const struct gp_oom_case *c, const struct gp_block_set *set, bool is_beside,
-		     const char *who, char out[GP_OOM_LINE_MAX])
+		     const char *site, char out[GP_OOM_LINE_MAX])
 {
 	const struct emptied e = emptied_by(c, set);
 	const size_t blocks = set->blocks - set->pending;
-	char shorter[GP_OOM_WHO_MAX], some[GP_OOM_BLOCKS_MAX];
-	gp_oom_who_short(who, 42, shorter);
+	char shorter[GP_OOM_SITE_MAX], some[GP_OOM_BLOCKS_MAX];
+	gp_oom_site_short(site, 42, shorter);
 	if (is_beside && set->blocks == 1 && set->bytes >= c->frag.fit.rounded_bytes)
-		SAY("free or offload %s from %s",
-		    gp_oom_blocks_text(1, count_serving(c, c->memory.block[set->block[0]].stack),
-				       set->bytes, some),
-		    shorter);
+		OOM_LINE("free or offload %s from %s",
+			 gp_oom_blocks_text(1,
+					    count_serving(c, c->memory.block[set->block[0]].stack),
+					    set->bytes, some),
+			 shorter);
 	else if (is_beside)
-		SAY("free %s (%s) beside gaps, from %s", gp_plural(blocks, "block").s,
-		    gp_bytes_text(set->bytes).s, shorter);
+		OOM_LINE("free %s (%s) beside gaps, from %s", gp_plural(blocks, "block").s,
+			 gp_bytes_text(set->bytes).s, shorter);
 	else if (e.is_whole)
-		SAY("free or offload %s from %s",
-		    gp_oom_blocks_text(blocks, e.like, set->bytes, some), shorter);
+		OOM_LINE("free or offload %s from %s",
+			 gp_oom_blocks_text(blocks, e.like, set->bytes, some), shorter);
 	else if (blocks == 1)
-		SAY("free the block (--details) that pins %s of %s, from %s",
-		    set->segments == 1 ? "a segment" : gp_plural(set->segments, "segment").s,
-		    gp_bytes_text(e.bytes).s, gp_oom_who_short(who, 64, shorter));
+		OOM_LINE("free the block (--details) that pins %s of %s, from %s",
+			 set->segments == 1 ? "a segment" : gp_plural(set->segments, "segment").s,
+			 gp_bytes_text(e.bytes).s, gp_oom_site_short(site, 64, shorter));
 	else
-		SAY("free the %zu blocks (--details) that pin %s (%s), from %s", blocks,
-		    gp_plural(set->segments, "segment").s, gp_bytes_text(e.bytes).s,
-		    gp_oom_who_short(who, 64, shorter));
+		OOM_LINE("free the %zu blocks (--details) that pin %s (%s), from %s", blocks,
+			 gp_plural(set->segments, "segment").s, gp_bytes_text(e.bytes).s,
+			 gp_oom_site_short(site, 64, shorter));
 }
 
 /* ---- blocks of the request's size ---- */

@@ -35,7 +35,8 @@ static bool brief_is_alike(const struct gp_oom_report *r, size_t a, size_t b)
 {
 	const struct gp_oom_answer *x = r->row[a].answer, *y = r->row[b].answer;
 	return r->ooms.oom[a].device == r->ooms.oom[b].device && x->verdict == y->verdict &&
-	       x->asked_bytes == y->asked_bytes && strcmp(x->asker, y->asker) == 0 &&
+	       x->requested_bytes == y->requested_bytes &&
+	       strcmp(x->requester, y->requester) == 0 &&
 	       strcmp(gp_at_least_text(x->missing_bytes).s, gp_at_least_text(y->missing_bytes).s) ==
 		       0 &&
 	       strcmp(gp_oom_answer_brief(x), gp_oom_answer_brief(y)) == 0;

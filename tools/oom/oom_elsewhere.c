@@ -24,9 +24,9 @@ static const struct gp_frag_pool *elsewhere_most(const struct gp_oom_case *c, bo
 }
 
 /* The line that allocated the largest live block there. */
-static enum gp_status elsewhere_who(const struct gp_oom_report *r, const struct gp_oom *o,
-				    const struct gp_oom_case *c, const struct gp_frag_pool *p,
-				    char who[GP_OOM_WHO_MAX])
+static enum gp_status elsewhere_site(const struct gp_oom_report *r, const struct gp_oom *o,
+				     const struct gp_oom_case *c, const struct gp_frag_pool *p,
+				     char site[GP_OOM_SITE_MAX])
 {
 	const struct gp_memory *m = &c->memory;
 	const struct gp_memory_device *d = c->frag.device;
@@ -40,19 +40,19 @@ static enum gp_status elsewhere_who(const struct gp_oom_report *r, const struct 
 			    (!most || m->block[i].bytes > most->bytes))
 				most = &m->block[i];
 	}
-	return most ? gp_oom_who_apart(r, o, c, most->stack, most->at_ns, who) : GP_OK;
+	return most ? gp_oom_sites_distinguish(r, o, c, most->stack, most->at_ns, site) : GP_OK;
 }
 
 static enum gp_status elsewhere_pools(const struct gp_oom_report *r, const struct gp_oom *o,
 				      const struct gp_oom_case *c, struct gp_oom_advice *v)
 {
 	const struct gp_frag_pool *p = elsewhere_most(c, true);
-	char shorter[GP_OOM_WHO_MAX];
-	enum gp_status status = p ? elsewhere_who(r, o, c, p, v->who) : GP_OK;
+	char shorter[GP_OOM_SITE_MAX];
+	enum gp_status status = p ? elsewhere_site(r, o, c, p, v->site) : GP_OK;
 	BRIEF(v, "share one pool");
 	TEXT(v, "let graphs share one pool, or delete those that are done%s%s%s",
-	     *v->who ? "; " : "", *v->who ? gp_oom_who_short(v->who, 77, shorter) : "",
-	     *v->who ? " allocates in one" : "");
+	     *v->site ? "; " : "", *v->site ? gp_oom_site_short(v->site, 77, shorter) : "",
+	     *v->site ? " allocates in one" : "");
 	return status;
 }
 
@@ -62,11 +62,11 @@ static enum gp_status elsewhere_place(const struct gp_oom_report *r, const struc
 {
 	const struct gp_arena *arena = c->memory.arena;
 	const struct gp_text other = gp_oom_stream_text(arena[c->other->arena].stream);
-	char shorter[GP_OOM_WHO_MAX];
-	enum gp_status status = elsewhere_who(r, o, c, c->other, v->who);
+	char shorter[GP_OOM_SITE_MAX];
+	enum gp_status status = elsewhere_site(r, o, c, c->other, v->site);
 	BRIEF(v, "allocate on another stream");
-	TEXT(v, "allocate on %s%s%s%s (and synchronise it)", other.s, *v->who ? ", as " : "",
-	     *v->who ? gp_oom_who_short(v->who, 64, shorter) : "", *v->who ? " does" : "");
+	TEXT(v, "allocate on %s%s%s%s (and synchronise it)", other.s, *v->site ? ", as " : "",
+	     *v->site ? gp_oom_site_short(v->site, 64, shorter) : "", *v->site ? " does" : "");
 	return status;
 }
 
@@ -74,13 +74,13 @@ static enum gp_status elsewhere_streams(const struct gp_oom_report *r, const str
 					const struct gp_oom_case *c, struct gp_oom_advice *v)
 {
 	const struct gp_frag_pool *p = elsewhere_most(c, false);
-	char shorter[GP_OOM_WHO_MAX];
-	enum gp_status status = p ? elsewhere_who(r, o, c, p, v->who) : GP_OK;
+	char shorter[GP_OOM_SITE_MAX];
+	enum gp_status status = p ? elsewhere_site(r, o, c, p, v->site) : GP_OK;
 	BRIEF(v, "allocate on one stream");
 	TEXT(v, "allocating on %s (%s cached) may help%s%s%s",
 	     p ? gp_oom_stream_text(c->memory.arena[p->arena].stream).s : "one stream",
-	     gp_bytes_text(p ? p->free_bytes : v->bytes).s, *v->who ? "; " : "",
-	     *v->who ? gp_oom_who_short(v->who, 60, shorter) : "", *v->who ? " uses it" : "");
+	     gp_bytes_text(p ? p->free_bytes : v->bytes).s, *v->site ? "; " : "",
+	     *v->site ? gp_oom_site_short(v->site, 60, shorter) : "", *v->site ? " uses it" : "");
 	return status;
 }
 

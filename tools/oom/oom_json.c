@@ -30,7 +30,7 @@ static void write_state(struct gp_json *json, const struct gp_oom_case *c)
 	gp_known_write(json, "free_bytes", f->free_bytes);
 	/* null if the limit was not recorded; without a limit, the size of the device */
 	gp_known_write(json, "limit_bytes",
-		       f->is_limit_told ? c->frag.device->limit_bytes : GP_BYTES_UNKNOWN);
+		       f->is_limit_reported ? c->frag.device->limit_bytes : GP_BYTES_UNKNOWN);
 	gp_json_number(json, "reserved_bytes", f->reserved_bytes);
 	gp_json_number(json, "allocated_bytes", f->allocated_bytes);
 	gp_json_number(json, "releasable_bytes", f->releasable_bytes);
@@ -38,7 +38,7 @@ static void write_state(struct gp_json *json, const struct gp_oom_case *c)
 	gp_known_write(json, "largest_after_release_bytes", c->frag.largest_released_bytes);
 	gp_frag_causes_write(json, &c->frag);
 	gp_frag_owners_write(json, &c->frag, &c->owners);
-	gp_json_text(json, "not_known", c->memory.doubt);
+	gp_json_text(json, "not_known", c->memory.caveat);
 	gp_json_end(json);
 }
 
@@ -99,7 +99,7 @@ enum gp_status gp_oom_case_write(struct gp_json *json, const struct gp_oom_repor
 	gp_known_write(json, "free_bytes", o->free_bytes);
 	if (c) {
 		gp_oom_answer_write(json, r->row[k].answer);
-		status = gp_oom_asker_show(r, json, o);
+		status = gp_oom_requester_show(r, json, o);
 		write_verdict(json, o, c);
 		write_state(json, c);
 		write_helps(json, c);

@@ -102,7 +102,7 @@ static size_t count_like(const struct gp_oom_report *r, size_t k)
 	return count;
 }
 
-static void print_asked(const struct gp_oom_report *r, size_t k)
+static void print_requested(const struct gp_oom_report *r, size_t k)
 {
 	const struct gp_oom *o = oom_at(r, k);
 	size_t count = count_like(r, k);
@@ -169,15 +169,15 @@ enum gp_status gp_oom_case_print(const struct gp_oom_report *r, size_t k,
 	const struct gp_oom *o = oom_at(r, k);
 	struct gp_frag_report f = frag_report(r, c);
 	char reason[GP_CAUSE_MAX];
-	print_asked(r, k);
-	enum gp_status status = gp_oom_asker_show(r, NULL, o);
+	print_requested(r, k);
+	enum gp_status status = gp_oom_requester_show(r, NULL, o);
 	gp_oom_cause_text(o, c, reason);
 	fprintf(r->out, "  verdict: %s\n", reason);
 	gp_oom_missing_text(c, reason);
 	fprintf(r->out, "  missing: %s\n", reason);
-	if (c->memory.doubt) {
+	if (c->memory.caveat) {
 		fputs("  note: ", r->out);
-		gp_mask_line(r->out, c->memory.doubt);
+		gp_mask_line(r->out, c->memory.caveat);
 	}
 	print_place(r, c);
 	print_helps(&f, c);

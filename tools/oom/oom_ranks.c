@@ -35,7 +35,7 @@ enum { LATER, CAUSE, REQUESTED, MISSING, TRY, OOMS, COLUMNS };
 void gp_oom_ranks_begin(struct gp_oom_ranks *ranks)
 {
 	*ranks = (struct gp_oom_ranks){
-		.sheet = { .columns = COLUMNS,
+		.table = { .columns = COLUMNS,
 			   .title = { "later", "cause", "requested", "missing", "try", "OOMs" },
 			   .is_text = { [CAUSE] = true, [TRY] = true } },
 	};
@@ -54,7 +54,7 @@ static enum gp_status rank_look(struct gp_oom_rank *rank, const struct gp_oom_re
 enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_report *r)
 {
 	size_t first = 0;
-	gp_report_table_see(&ranks->sheet, r->path, r->info);
+	gp_report_table_see(&ranks->table, r->path, r->info);
 	if (!r->shown)
 		return GP_OK;
 	while (!r->row[first].is_shown)
@@ -98,11 +98,11 @@ static void print_first(const struct gp_oom_ranks *ranks, FILE *out)
 	char day[32];
 	strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", gmtime_r(&second, &tm));
 	fputs("first OOM: ", out);
-	gp_report_table_name_print(&ranks->sheet, first->path, out);
+	gp_report_table_name_print(&ranks->table, first->path, out);
 	if (ranks->ranks > 1) {
 		fprintf(out, ", %s before ",
 			gp_ns_text((int64_t)(first[1].unix_ns - first->unix_ns)).s);
-		gp_report_table_name_print(&ranks->sheet, first[1].path, out);
+		gp_report_table_name_print(&ranks->table, first[1].path, out);
 	}
 	fprintf(out, ", at %s.%03" PRIu64 " UTC\n", day, first->unix_ns % NS_IN_S / 1000000);
 	gp_oom_answer_print(out, &first->answer);
@@ -120,7 +120,7 @@ static bool has_other_host(const struct gp_oom_ranks *ranks)
 static bool oom_ranks_add_row(struct gp_oom_ranks *ranks, const struct gp_oom_rank *rank)
 {
 	const struct gp_oom_answer *a = &rank->answer;
-	struct gp_report_row *row = gp_report_table_append(&ranks->sheet, rank->path);
+	struct gp_report_row *row = gp_report_table_append(&ranks->table, rank->path);
 	if (!row)
 		return false;
 	snprintf(row->part, sizeof row->part, "GPU %u", rank->device);
@@ -128,7 +128,7 @@ static bool oom_ranks_add_row(struct gp_oom_ranks *ranks, const struct gp_oom_ra
 	gp_cell_put(&row->cell[LATER], NAN,
 		    gp_ns_text((int64_t)(rank->unix_ns - ranks->rank->unix_ns)).s);
 	gp_cell_put(&row->cell[CAUSE], NAN, gp_verdict_names[a->verdict]);
-	gp_cell_put(&row->cell[REQUESTED], NAN, gp_bytes_text(a->asked_bytes).s);
+	gp_cell_put(&row->cell[REQUESTED], NAN, gp_bytes_text(a->requested_bytes).s);
 	if (a->missing_bytes != GP_BYTES_UNKNOWN)
 		gp_cell_put(&row->cell[MISSING], NAN, gp_at_least_text(a->missing_bytes).s);
 	gp_cell_put(&row->cell[TRY], NAN, gp_oom_answer_brief(a));
@@ -139,33 +139,33 @@ static bool oom_ranks_add_row(struct gp_oom_ranks *ranks, const struct gp_oom_ra
 /* The next command shows the holders: in all of the directory, else in the first recording. */
 static void print_none(const struct gp_oom_ranks *ranks, FILE *out)
 {
-	const struct gp_report_table *sheet = &ranks->sheet;
+	const struct gp_report_table *table = &ranks->table;
 	const char *directory = gp_inputs_directory();
 	const char *what =
-		gp_report_table_has_flaws(sheet) ? "no OOM was recorded" : "memory did not run out";
-	if (!gp_report_table_none_print(sheet, what, "", out))
-		gp_next_print(out, "peak", directory ? directory : sheet->first);
+		gp_report_table_has_flaws(table) ? "no OOM was recorded" : "memory did not run out";
+	if (!gp_report_table_none_print(table, what, "", out))
+		gp_next_print(out, "peak", directory ? directory : table->first);
 }
 
 const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *number)
 {
-	struct gp_report_table *sheet = &ranks->sheet;
+	struct gp_report_table *table = &ranks->table;
 	if (!ranks->ranks) {
 		print_none(ranks, out);
 		return NULL;
 	}
 	qsort(ranks->rank, ranks->ranks, sizeof *ranks->rank, by_clock);
-	gp_report_table_flaws_print(sheet, out);
+	gp_report_table_flaws_print(table, out);
 	print_first(ranks, out);
 	if (has_other_host(ranks))
 		fputs("The recordings are of several hosts: their clocks may differ, and so may "
 		      "the order.\n",
 		      out);
-	fprintf(out, "memory ran out in %zu of %zu recordings:\n", ranks->ranks, sheet->recordings);
+	fprintf(out, "memory ran out in %zu of %zu recordings:\n", ranks->ranks, table->recordings);
 	for (size_t k = 0; k < ranks->ranks; k++)
 		if (!oom_ranks_add_row(ranks, &ranks->rank[k]))
 			return NULL;
-	gp_report_table_rows_print(sheet, out);
+	gp_report_table_rows_print(table, out);
 	*number = ranks->rank->number;
 	return ranks->rank->path;
 }
@@ -173,6 +173,6 @@ const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *
 void gp_oom_ranks_release(struct gp_oom_ranks *ranks)
 {
 	free(ranks->rank);
-	gp_report_table_release(&ranks->sheet);
+	gp_report_table_release(&ranks->table);
 	*ranks = (struct gp_oom_ranks){ 0 };
 }

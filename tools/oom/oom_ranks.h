@@ -13,7 +13,7 @@ struct gp_oom_rank;
 struct gp_oom_ranks {
 	size_t ranks, capacity;
 	struct gp_oom_rank *rank; /* those that ran out of memory */
-	struct gp_report_table sheet;
+	struct gp_report_table table;
 };
 
 void gp_oom_ranks_begin(struct gp_oom_ranks *ranks);

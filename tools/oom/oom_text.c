@@ -9,7 +9,7 @@
 
 #define ROOM_TEXT 160u	 /* bytes for a part of a sentence with two sizes */
 #define OTHERS_SHARE 50u /* of the GPU: less is used by CUDA contexts, and is not named */
-#define SAY(...) snprintf(out, GP_REASON_MAX, __VA_ARGS__)
+#define OOM_LINE(...) snprintf(out, GP_REASON_MAX, __VA_ARGS__)
 
 /* ---- what is missing, and why ---- */
 
@@ -21,7 +21,7 @@ static uint64_t above(uint64_t more, uint64_t less)
 }
 
 /* "; the driver has 138 GiB free", "" if unknown */
-static void say_driver(const struct gp_oom_facts *f, char out[ROOM_TEXT])
+static void write_driver(const struct gp_oom_facts *f, char out[ROOM_TEXT])
 {
 	out[0] = '\0';
 	if (f->free_bytes != GP_BYTES_UNKNOWN)
@@ -37,12 +37,13 @@ void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
 	const struct gp_text missing = gp_at_least_text(v->missing_bytes);
 	char segment[ROOM_TEXT] = "", kept[ROOM_TEXT] = "";
 	if (v->missing_bytes == GP_BYTES_UNKNOWN) {
-		SAY("not known");
+		OOM_LINE("not known");
 		return;
 	}
 	if (v->verdict == GP_VERDICT_RESERVE) {
-		SAY("perhaps %s: the driver has %s free, but does not hand out the last few MiB",
-		    missing.s, gp_bytes_text(f->free_bytes).s);
+		OOM_LINE("perhaps %s: the driver has %s free, but does not hand out the last few "
+			 "MiB",
+			 missing.s, gp_bytes_text(f->free_bytes).s);
 		return;
 	}
 	if (strcmp(gp_bytes_text(needed).s, gp_bytes_text(f->bytes).s) != 0)
@@ -53,14 +54,14 @@ void gp_oom_missing_text(const struct gp_oom_case *c, char *out)
 			 gp_bytes_text(v->kept_bytes).s);
 	/* the limit verdict already has the driver's free bytes */
 	if (v->is_limit_tighter && v->verdict != GP_VERDICT_LIMIT)
-		say_driver(f, kept);
+		write_driver(f, kept);
 	if (v->is_limit_tighter)
-		SAY("%s: %sthe %s limit leaves %s%s", missing.s, segment,
-		    gp_bytes_text(f->limit_bytes).s,
-		    gp_bytes_text(above(f->limit_bytes, f->reserved_bytes)).s, kept);
+		OOM_LINE("%s: %sthe %s limit leaves %s%s", missing.s, segment,
+			 gp_bytes_text(f->limit_bytes).s,
+			 gp_bytes_text(above(f->limit_bytes, f->reserved_bytes)).s, kept);
 	else
-		SAY("%s: %sthe driver has %s free%s", missing.s, segment,
-		    gp_bytes_text(f->free_bytes).s, kept);
+		OOM_LINE("%s: %sthe driver has %s free%s", missing.s, segment,
+			 gp_bytes_text(f->free_bytes).s, kept);
 }
 
 /* The moment with which growth is compared; its memory did fit. */
@@ -88,7 +89,7 @@ static bool is_only_other(const struct gp_oom_case *c)
 }
 
 /* "; a piece of 38.0 MiB would fit" */
-static void say_place(const struct gp_oom_case *c, char out[ROOM_TEXT])
+static void write_place(const struct gp_oom_case *c, char out[ROOM_TEXT])
 {
 	const struct gp_oom_facts *f = &c->facts;
 	const uint64_t other = c->other ? c->other->largest_request_bytes : 0;
@@ -116,7 +117,7 @@ static bool is_of_pools(const struct gp_oom_case *c)
 	return c->facts.has_arena && cause[GP_CAUSE_PRIVATE] && !cause[GP_CAUSE_STREAM];
 }
 
-static void say_stream(const struct gp_oom_case *c, char *out)
+static void write_stream(const struct gp_oom_case *c, char *out)
 {
 	const uint64_t elsewhere = c->facts.elsewhere_bytes;
 	char where[ROOM_TEXT] = "for other streams or in private pools", place[ROOM_TEXT];
@@ -126,46 +127,46 @@ static void say_stream(const struct gp_oom_case *c, char *out)
 					    "other streams");
 	else if (is_of_pools(c))
 		snprintf(where, sizeof where, "in private pools (CUDA graphs, MemPool)");
-	say_place(c, place);
+	write_place(c, place);
 	if (elsewhere)
-		SAY("%s are cached %s%s", gp_bytes_text(elsewhere).s, where, place);
+		OOM_LINE("%s are cached %s%s", gp_bytes_text(elsewhere).s, where, place);
 	else
-		SAY("the cache has a place for %s, %s",
-		    gp_at_most_text(c->facts.largest_any_bytes).s, where);
+		OOM_LINE("the cache has a place for %s, %s",
+			 gp_at_most_text(c->facts.largest_any_bytes).s, where);
 }
 
-static void say_limit(const struct gp_oom_facts *f, char *out)
+static void write_limit(const struct gp_oom_facts *f, char *out)
 {
 	char had[ROOM_TEXT];
-	say_driver(f, had);
-	if (f->is_limit_told)
-		SAY("set_per_process_memory_fraction allows %s%s", gp_bytes_text(f->limit_bytes).s,
-		    had);
+	write_driver(f, had);
+	if (f->is_limit_reported)
+		OOM_LINE("set_per_process_memory_fraction allows %s%s",
+			 gp_bytes_text(f->limit_bytes).s, had);
 	else
-		SAY("PyTorch stopped at %s by a limit that was not recorded%s",
-		    gp_bytes_text(f->reserved_bytes).s, had);
+		OOM_LINE("PyTorch stopped at %s by a limit that was not recorded%s",
+			 gp_bytes_text(f->reserved_bytes).s, had);
 }
 
-static void say_capacity(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
+static void write_capacity(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
 {
 	const struct gp_oom_facts *f = &c->facts;
 	const uint64_t total = c->frag.device->total_bytes;
 	if (total && o->bytes > total)
-		SAY("the request is larger than the GPU's %s", gp_bytes_text(total).s);
+		OOM_LINE("the request is larger than the GPU's %s", gp_bytes_text(total).s);
 	else if (f->is_framework)
-		SAY("PyTorch uses %s of the %s that it can have",
-		    gp_bytes_text(f->allocated_bytes).s,
-		    gp_bytes_text(f->allocated_bytes + c->finding.usable_bytes).s);
+		OOM_LINE("PyTorch uses %s of the %s that it can have",
+			 gp_bytes_text(f->allocated_bytes).s,
+			 gp_bytes_text(f->allocated_bytes + c->finding.usable_bytes).s);
 	else if (f->allocated_bytes)
-		SAY("PyTorch uses %s; the driver has %s free", gp_bytes_text(f->allocated_bytes).s,
-		    gp_bytes_text(f->free_bytes).s);
+		OOM_LINE("PyTorch uses %s; the driver has %s free",
+			 gp_bytes_text(f->allocated_bytes).s, gp_bytes_text(f->free_bytes).s);
 	else
-		SAY("%s requested, the driver has %s free", gp_bytes_text(f->driver_bytes).s,
-		    gp_bytes_text(f->free_bytes).s);
+		OOM_LINE("%s requested, the driver has %s free", gp_bytes_text(f->driver_bytes).s,
+			 gp_bytes_text(f->free_bytes).s);
 }
 
 /* Memory of other processes explains why PyTorch cannot use the whole GPU. */
-static void say_others(const struct gp_oom *o, char *out)
+static void write_others(const struct gp_oom *o, char *out)
 {
 	const size_t length = strlen(out);
 	if (o->other_bytes != GP_BYTES_UNKNOWN && o->other_bytes >= o->total_bytes / OTHERS_SHARE)
@@ -173,16 +174,17 @@ static void say_others(const struct gp_oom *o, char *out)
 			 gp_bytes_text(o->other_bytes).s);
 }
 
-static void say_pieces(const struct gp_oom_case *c, char *out)
+static void write_pieces(const struct gp_oom_case *c, char *out)
 {
 	const struct gp_oom_facts *f = &c->facts;
-	const char *doubt = f->has_arena ? "" : ", or for other streams";
+	const char *caveat = f->has_arena ? "" : ", or for other streams";
 	const uint64_t largest = f->has_arena ? f->largest_bytes : f->largest_any_bytes;
 	char piece[ROOM_TEXT] = "";
 	if (f->is_framework && largest)
 		snprintf(piece, sizeof piece, "; the largest serves %s",
 			 gp_at_most_text(largest).s);
-	SAY("%s are cached in pieces%s%s", gp_bytes_text(c->finding.cached_bytes).s, doubt, piece);
+	OOM_LINE("%s are cached in pieces%s%s", gp_bytes_text(c->finding.cached_bytes).s, caveat,
+		 piece);
 }
 
 void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *out)
@@ -190,36 +192,36 @@ void gp_oom_reason(const struct gp_oom *o, const struct gp_oom_case *c, char *ou
 	const struct gp_oom_facts *f = &c->facts;
 	switch (c->finding.verdict) {
 	case GP_VERDICT_STREAM:
-		say_stream(c, out);
+		write_stream(c, out);
 		return;
 	case GP_VERDICT_FRAGMENTATION:
-		say_pieces(c, out);
+		write_pieces(c, out);
 		return;
 	case GP_VERDICT_CACHE:
-		SAY("PyTorch holds %s in segments without a live block",
-		    gp_bytes_text(f->releasable_bytes).s);
+		OOM_LINE("PyTorch holds %s in segments without a live block",
+			 gp_bytes_text(f->releasable_bytes).s);
 		return;
 	case GP_VERDICT_LIMIT:
-		say_limit(f, out);
+		write_limit(f, out);
 		return;
 	case GP_VERDICT_OTHER:
-		SAY("others took %s (the driver's count) " BEFORE,
-		    gp_bytes_text(f->other_grown_bytes).s, BEFORE_OF(o));
+		OOM_LINE("others took %s (the driver's count) " BEFORE,
+			 gp_bytes_text(f->other_grown_bytes).s, BEFORE_OF(o));
 		return;
 	case GP_VERDICT_OUTSIDE:
-		SAY("this job took %s outside PyTorch " BEFORE,
-		    gp_bytes_text(f->outside_grown_bytes).s, BEFORE_OF(o));
+		OOM_LINE("this job took %s outside PyTorch " BEFORE,
+			 gp_bytes_text(f->outside_grown_bytes).s, BEFORE_OF(o));
 		return;
 	case GP_VERDICT_CAPACITY:
 	case GP_VERDICT_RESERVE:
-		say_capacity(o, c, out);
-		say_others(o, out);
+		write_capacity(o, c, out);
+		write_others(o, out);
 		return;
 	case GP_VERDICT_UNKNOWN:
 	case GP_VERDICTS:
 		break;
 	}
-	SAY("%s", c->finding.not_known);
+	OOM_LINE("%s", c->finding.not_known);
 }
 
 void gp_oom_cause_text(const struct gp_oom *o, const struct gp_oom_case *c, char *out)

@@ -58,8 +58,8 @@ static void show(const struct gp_oom_report *r, struct gp_json *json,
 		gp_use_groups_print(r->out, r->recording, groups, style, shape, whole);
 }
 
-enum gp_status gp_oom_asker_show(const struct gp_oom_report *r, struct gp_json *json,
-				 const struct gp_oom *o)
+enum gp_status gp_oom_requester_show(const struct gp_oom_report *r, struct gp_json *json,
+				     const struct gp_oom *o)
 {
 	const struct gp_grouping how = { .by = GP_BY_STACK };
 	const struct gp_use use = { .stack = o->stack,
@@ -74,7 +74,7 @@ enum gp_status gp_oom_asker_show(const struct gp_oom_report *r, struct gp_json *
 	if (status)
 		return status;
 	if (json)
-		gp_json_object(json, "asker");
+		gp_json_object(json, "requester");
 	show(r, json, &groups, &style, &request, o->bytes);
 	if (json)
 		gp_json_end(json);

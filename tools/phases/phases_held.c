@@ -74,7 +74,7 @@ static enum gp_phase_style style_of(enum gp_range_known known)
 static size_t row_find(const struct held *h, const struct gp_range_path *path)
 {
 	char folded[GP_RANGE_NAME_MAX];
-	if (!path || path->known == GP_RANGE_UNTOLD)
+	if (!path || path->known == GP_RANGE_UNRECORDED)
 		return SIZE_MAX;
 	const size_t up = row_find(h, path->up);
 	struct gp_phase like = { .style = style_of(path->known),
@@ -128,16 +128,17 @@ static void holders_add(struct held *h, const struct gp_holders *holders)
 }
 
 /* The ranges of `peak` cover the whole recording, with the default attribution. */
-static bool is_as_peak(const struct gp_phases_asked *asked)
+static bool is_as_peak(const struct gp_phases_options *requested)
 {
-	return asked->from_ns == INT64_MIN && asked->to_ns == INT64_MAX && !asked->is_own_thread &&
-	       !asked->is_recorded_only && !asked->is_by_frames;
+	return requested->from_ns == INT64_MIN && requested->to_ns == INT64_MAX &&
+	       !requested->is_own_thread && !requested->is_recorded_only &&
+	       !requested->is_by_frames;
 }
 
-bool gp_phases_wants(const struct gp_phases_report *r, const struct gp_holders *h)
+bool gp_phases_selects(const struct gp_phases_report *r, const struct gp_holders *h)
 {
 	return h->of == r->phases.of &&
-	       (r->asked.device == GP_DEVICE_UNKNOWN || r->asked.device == h->device);
+	       (r->requested.device == GP_DEVICE_UNKNOWN || r->requested.device == h->device);
 }
 
 static enum gp_status rows_hold(struct gp_phases_report *r)
@@ -146,7 +147,7 @@ static enum gp_status rows_hold(struct gp_phases_report *r)
 	h.bytes = r->held = calloc(r->phases.phases + 1, sizeof *h.bytes);
 	const bool is_fine = h.bytes && rows_list(&h);
 	for (size_t k = 0; k < r->peak.holders && is_fine; k++)
-		if (gp_phases_wants(r, &r->peak.holder[k]))
+		if (gp_phases_selects(r, &r->peak.holder[k]))
 			holders_add(&h, &r->peak.holder[k]);
 	if (is_fine && has_twins(&h)) {
 		free(r->held);
@@ -159,7 +160,7 @@ static enum gp_status rows_hold(struct gp_phases_report *r)
 
 enum gp_status gp_phases_hold(struct gp_phases_report *r)
 {
-	if (!is_as_peak(&r->asked))
+	if (!is_as_peak(&r->requested))
 		return GP_OK;
 	enum gp_status status = gp_peak_build_ranges(r->recording, GP_AT_PEAK, 0, &r->peak);
 	if (!status)

@@ -81,7 +81,7 @@ enum gp_status gp_phases_peaks_build(struct gp_phases_report *r)
 		return GP_E_MEMORY;
 	for (size_t k = 0; k < r->peak.holders && status == GP_OK; k++) {
 		const struct gp_holders *h = &r->peak.holder[k];
-		if (!gp_phases_wants(r, h))
+		if (!gp_phases_selects(r, h))
 			continue;
 		r->at_peak[r->peaks].holders = h;
 		status = parts_build(h, &r->at_peak[r->peaks++]);

@@ -47,7 +47,7 @@ static const char *source_of(const struct gp_phase *p)
 
 static bool is_wide(void)
 {
-	return gp_screen_asked.is_wide;
+	return gp_screen_options.is_wide;
 }
 
 /* Names need some columns, too. */
@@ -291,8 +291,8 @@ enum gp_status gp_phases_print(const struct gp_phases_report *r)
 	fputs(", ", r->out);
 	gp_launches_print(r->out, r->phases.launches, r->phases.captured_launches,
 			  r->phases.graph_launches);
-	if (r->asked.device != GP_DEVICE_UNKNOWN)
-		fprintf(r->out, "; GPU %u", r->asked.device);
+	if (r->requested.device != GP_DEVICE_UNKNOWN)
+		fprintf(r->out, "; GPU %u", r->requested.device);
 	fputc('\n', r->out);
 	print_titles(r);
 	print_tree(r);
@@ -391,10 +391,12 @@ enum gp_status gp_phases_write(const struct gp_phases_report *r)
 		      end_ns = (int64_t)r->info->duration_ns;
 	gp_json_object(r->json, NULL);
 	gp_use_head_write(r->json, r->path, r->info);
-	gp_json_signed(r->json, "from_ns", r->asked.from_ns > kept_ns ? r->asked.from_ns : kept_ns);
-	gp_json_signed(r->json, "to_ns", r->asked.to_ns < end_ns ? r->asked.to_ns : end_ns);
+	gp_json_signed(r->json, "from_ns",
+		       r->requested.from_ns > kept_ns ? r->requested.from_ns : kept_ns);
+	gp_json_signed(r->json, "to_ns", r->requested.to_ns < end_ns ? r->requested.to_ns : end_ns);
 	gp_json_text(r->json, "of", gp_curve_keys[p->of]);
-	gp_json_number_if(r->json, "device", r->asked.device != GP_DEVICE_UNKNOWN, r->asked.device);
+	gp_json_number_if(r->json, "device", r->requested.device != GP_DEVICE_UNKNOWN,
+			  r->requested.device);
 	gp_json_number(r->json, "calls", p->ranges);
 	gp_json_number(r->json, "marks", p->marks);
 	gp_json_number(r->json, "launches", p->launches);

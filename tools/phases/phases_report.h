@@ -25,7 +25,7 @@ struct gp_phases_report {
 	const char *path;
 	struct gp_recording *recording;
 	const struct gp_info *info;
-	struct gp_phases_asked asked;
+	struct gp_phases_options requested;
 	struct gp_phases phases;
 	uint64_t *held;	     /* live at the peak, by phase; NULL: unknown */
 	struct gp_peak peak; /* by ranges; no holders: unknown */
@@ -48,7 +48,7 @@ struct gp_phases_report {
 enum gp_status gp_phases_hold(struct gp_phases_report *report);
 void gp_phases_hold_free(struct gp_phases_report *report);
 /* Whether the holders match the requested curve and device. */
-bool gp_phases_wants(const struct gp_phases_report *report, const struct gp_holders *holders);
+bool gp_phases_selects(const struct gp_phases_report *report, const struct gp_holders *holders);
 
 /*
  * phases_peak.c: builds `at_peak` from `peak`; prints the first lines of the report; writes the key

@@ -41,11 +41,11 @@ void gp_reading_flags(struct gp_reading *r, const struct gp_flag *own,
 		{ GP_OPTION_OUTPUT,
 		  { "force", 0, GP_FLAG_SWITCH, NULL, &r->is_forced, "replace FILE" } },
 		{ GP_OPTION_SCREEN,
-		  { "color", 0, GP_FLAG_CHOICE, "WHEN=auto|always|never", &gp_color_asked, "" } },
+		  { "color", 0, GP_FLAG_CHOICE, "WHEN=auto|always|never", &gp_color_option, "" } },
 		{ GP_OPTION_SCREEN,
-		  { "wide", 0, GP_FLAG_SWITCH, NULL, &gp_screen_asked.is_wide, "" } },
+		  { "wide", 0, GP_FLAG_SWITCH, NULL, &gp_screen_options.is_wide, "" } },
 		{ GP_OPTION_SCREEN,
-		  { "no-pager", 0, GP_FLAG_SWITCH, NULL, &gp_screen_asked.has_no_pager, "" } },
+		  { "no-pager", 0, GP_FLAG_SWITCH, NULL, &gp_screen_options.has_no_pager, "" } },
 	};
 	size_t count = 0;
 	for (; own && own->name && count + 1 < GP_READING_FLAGS; own++)

@@ -338,7 +338,7 @@ const char *gp_scope_text(unsigned by)
 	return by < GP_SCOPE_BYS ? texts[by] : NULL;
 }
 
-void gp_report_doubts(struct gp_json *json, const struct gp_info *info)
+void gp_report_caveats(struct gp_json *json, const struct gp_info *info)
 {
 	gp_json_array(json, "gaps");
 	for (size_t k = 0; k < info->gaps; k++)
@@ -497,7 +497,7 @@ static bool step_find(struct gp_recording *recording, const char *text, size_t n
 }
 
 /* Warns that the end is shown instead of a moment after it. */
-static void say_if_behind_end(struct gp_recording *recording, const char *option, int64_t at_ns)
+static void print_if_behind_end(struct gp_recording *recording, const char *option, int64_t at_ns)
 {
 	const struct gp_info *info;
 	if (strcmp(option, "at") == 0 && gp_recording_info(recording, &info) == GP_OK &&
@@ -512,7 +512,7 @@ bool gp_moment_find(struct gp_recording *recording, const char *option, const ch
 {
 	const struct gp_info *info;
 	if (gp_ns_parse(text, out)) {
-		say_if_behind_end(recording, option, *out);
+		print_if_behind_end(recording, option, *out);
 		return true;
 	}
 	if (strcmp(text, "start") == 0) {

@@ -78,16 +78,16 @@ bool gp_has_whole_pinned(const struct gp_info *info);
  */
 #define GP_PINNED_LEAST (64u << 10)
 /* Why events between two moments may be missing; NULL: none are. */
-const char *gp_span_doubt_of(const struct gp_info *info);
+const char *gp_span_caveat_of(const struct gp_info *info);
 /* The same for the whole job, whose figures may be too low. */
-const char *gp_doubt_of(const struct gp_info *info);
+const char *gp_caveat_of(const struct gp_info *info);
 /* Whether events are known to be missing. */
 bool gp_has_losses(const struct gp_info *info);
 
 uint64_t gp_events_of(const struct gp_info *info); /* number of them */
 
 /* The keys `gaps`, moments, and `uncertain`, pairs of moments. */
-void gp_report_doubts(struct gp_json *json, const struct gp_info *info);
+void gp_report_caveats(struct gp_json *json, const struct gp_info *info);
 /* The cause that opened or closed a captured span (enum gp_scope_by); NULL: unknown. */
 const char *gp_scope_text(unsigned by);
 

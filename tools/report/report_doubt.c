@@ -3,7 +3,7 @@
  */
 #include "report.h"
 
-const char *gp_span_doubt_of(const struct gp_info *info)
+const char *gp_span_caveat_of(const struct gp_info *info)
 {
 	if (!info->is_sealed && !info->is_running)
 		return "the end of the recording is missing";
@@ -18,11 +18,11 @@ const char *gp_span_doubt_of(const struct gp_info *info)
 	return NULL;
 }
 
-const char *gp_doubt_of(const struct gp_info *info)
+const char *gp_caveat_of(const struct gp_info *info)
 {
-	const char *doubt = gp_span_doubt_of(info);
-	if (doubt)
-		return doubt;
+	const char *caveat = gp_span_caveat_of(info);
+	if (caveat)
+		return caveat;
 	return info->is_running ? "the job is running" :
 	       info->ended_by	? "the recording ended before the job did" :
 				  NULL;

@@ -50,47 +50,47 @@ static size_t folder_common(const char *a, const char *b, size_t length)
 	return common;
 }
 
-void gp_report_table_see(struct gp_report_table *sheet, const char *path,
+void gp_report_table_see(struct gp_report_table *table, const char *path,
 			 const struct gp_info *info)
 {
 	const uint64_t lost = lost_of(info);
-	if (!sheet->recordings++) {
-		sheet->first = path;
-		sheet->folder_length = folder_length(path);
+	if (!table->recordings++) {
+		table->first = path;
+		table->folder_length = folder_length(path);
 	}
-	sheet->folder_length = folder_common(sheet->first, path, sheet->folder_length);
+	table->folder_length = folder_common(table->first, path, table->folder_length);
 	if (info->is_damaged)
-		flaw_add(&sheet->flaw[GP_FLAW_DAMAGED], path, 0);
+		flaw_add(&table->flaw[GP_FLAW_DAMAGED], path, 0);
 	else if (!info->is_complete && !info->is_running)
-		flaw_add(&sheet->flaw[GP_FLAW_INCOMPLETE], path, 0);
+		flaw_add(&table->flaw[GP_FLAW_INCOMPLETE], path, 0);
 	if (lost)
-		flaw_add(&sheet->flaw[GP_FLAW_LOST], path, lost);
+		flaw_add(&table->flaw[GP_FLAW_LOST], path, lost);
 }
 
-bool gp_report_table_has_flaws(const struct gp_report_table *sheet)
+bool gp_report_table_has_flaws(const struct gp_report_table *table)
 {
 	for (size_t k = 0; k < GP_FLAWS; k++)
-		if (sheet->flaw[k].recordings)
+		if (table->flaw[k].recordings)
 			return true;
 	return false;
 }
 
-void gp_report_table_name_print(const struct gp_report_table *sheet, const char *path, FILE *out)
+void gp_report_table_name_print(const struct gp_report_table *table, const char *path, FILE *out)
 {
-	const char *name = path + sheet->folder_length;
+	const char *name = path + table->folder_length;
 	const size_t n = strlen(name);
 	const bool has_suffix = n > 4 && strcmp(name + n - 4, ".gpr") == 0;
 	gp_mask(out, name, n - (has_suffix ? 4 : 0));
 }
 
-void gp_report_table_flaws_print(const struct gp_report_table *sheet, FILE *out)
+void gp_report_table_flaws_print(const struct gp_report_table *table, FILE *out)
 {
 	for (size_t k = 0; k < GP_FLAWS; k++) {
-		const struct gp_flaw *flaw = &sheet->flaw[k];
+		const struct gp_flaw *flaw = &table->flaw[k];
 		if (!flaw->recordings)
 			continue;
 		fprintf(out, "%s%s:%s ", gp_on(GP_ROLE_BAD), flaw_labels[k], gp_off());
-		gp_report_table_name_print(sheet, flaw->path, out);
+		gp_report_table_name_print(table, flaw->path, out);
 		if (flaw->recordings > 1)
 			fprintf(out, " and %s",
 				gp_plural(flaw->recordings - 1, "more recording").s);
@@ -102,19 +102,19 @@ void gp_report_table_flaws_print(const struct gp_report_table *sheet, FILE *out)
 
 /* ---- rows ---- */
 
-struct gp_report_row *gp_report_table_append(struct gp_report_table *sheet, const char *path)
+struct gp_report_row *gp_report_table_append(struct gp_report_table *table, const char *path)
 {
-	if (sheet->rows == sheet->capacity) {
-		size_t capacity = sheet->capacity ? 2 * sheet->capacity : 16;
-		struct gp_report_row *row = realloc(sheet->row, capacity * sizeof *row);
+	if (table->rows == table->capacity) {
+		size_t capacity = table->capacity ? 2 * table->capacity : 16;
+		struct gp_report_row *row = realloc(table->row, capacity * sizeof *row);
 		if (!row) {
 			gp_error("cannot print the table: out of memory");
 			return NULL;
 		}
-		sheet->row = row;
-		sheet->capacity = capacity;
+		table->row = row;
+		table->capacity = capacity;
 	}
-	struct gp_report_row *row = &sheet->row[sheet->rows++];
+	struct gp_report_row *row = &table->row[table->rows++];
 	*row = (struct gp_report_row){ .path = path };
 	for (size_t c = 0; c < GP_TABLE_COLUMNS; c++)
 		gp_cell_put(&row->cell[c], NAN, "-");
@@ -135,28 +135,28 @@ struct gp_text gp_report_table_state_of(const struct gp_info *info)
 	return state;
 }
 
-bool gp_report_table_begin(struct gp_report_table *sheet, const char *path,
+bool gp_report_table_begin(struct gp_report_table *table, const char *path,
 			   const struct gp_info *info)
 {
-	gp_report_table_see(sheet, path, info);
-	struct gp_report_row *row = gp_report_table_append(sheet, path);
+	gp_report_table_see(table, path, info);
+	struct gp_report_row *row = gp_report_table_append(table, path);
 	if (!row)
 		return false;
 	row->state = gp_report_table_state_of(info);
-	sheet->is_begun = true;
+	table->is_begun = true;
 	return true;
 }
 
-struct gp_report_row *gp_report_table_add(struct gp_report_table *sheet, const char *part)
+struct gp_report_row *gp_report_table_add(struct gp_report_table *table, const char *part)
 {
-	struct gp_report_row *row = &sheet->row[sheet->rows - 1];
-	if (!sheet->is_begun) {
-		row = gp_report_table_append(sheet, row->path);
+	struct gp_report_row *row = &table->row[table->rows - 1];
+	if (!table->is_begun) {
+		row = gp_report_table_append(table, row->path);
 		if (!row)
 			return NULL;
 		row->state = row[-1].state;
 	}
-	sheet->is_begun = false;
+	table->is_begun = false;
 	snprintf(row->part, sizeof row->part, "%s", part);
 	return row;
 }
@@ -173,12 +173,12 @@ bool gp_report_table_note(struct gp_report_row *row, const char *note)
 	return true;
 }
 
-void gp_report_table_release(struct gp_report_table *sheet)
+void gp_report_table_release(struct gp_report_table *table)
 {
-	for (size_t r = 0; r < sheet->rows; r++)
-		free(sheet->row[r].note);
-	free(sheet->row);
-	*sheet = (struct gp_report_table){ 0 };
+	for (size_t r = 0; r < table->rows; r++)
+		free(table->row[r].note);
+	free(table->row);
+	*table = (struct gp_report_table){ 0 };
 }
 
 /* ---- cells ---- */
@@ -215,7 +215,7 @@ void gp_cell_put_step(struct gp_cell *cell, const struct gp_steps *steps)
 void gp_cell_put_ooms(struct gp_cell *cell, const struct gp_info *info, uint64_t ooms,
 		      int64_t first_ns)
 {
-	if (ooms || !gp_span_doubt_of(info))
+	if (ooms || !gp_span_caveat_of(info))
 		gp_cell_put_count(cell, ooms);
 	cell->before = (int64_t)info->start_unix_ns + first_ns;
 }

@@ -67,18 +67,18 @@ struct gp_report_table {
 };
 
 /* Counts a recording with its flaws. Its path stays the caller's. */
-void gp_report_table_see(struct gp_report_table *sheet, const char *path,
+void gp_report_table_see(struct gp_report_table *table, const char *path,
 			 const struct gp_info *info);
 /* The same, with a row that stays empty if none is added. False: out of memory, printed. */
-bool gp_report_table_begin(struct gp_report_table *sheet, const char *path,
+bool gp_report_table_begin(struct gp_report_table *table, const char *path,
 			   const struct gp_info *info);
 /*
  * The next row of the current recording, all "-", to be filled in. `part` is cut to its capacity.
  * NULL: out of memory, printed.
  */
-struct gp_report_row *gp_report_table_add(struct gp_report_table *sheet, const char *part);
+struct gp_report_row *gp_report_table_add(struct gp_report_table *table, const char *part);
 /* A row of any recording, all "-", without a state. NULL: out of memory, printed. */
-struct gp_report_row *gp_report_table_append(struct gp_report_table *sheet, const char *path);
+struct gp_report_row *gp_report_table_append(struct gp_report_table *table, const char *path);
 /* "damaged", "3 lost", "not complete", "running"; empty: no flaw. */
 struct gp_text gp_report_table_state_of(const struct gp_info *info);
 /* Copies the note of the row. False: out of memory, printed. */
@@ -96,24 +96,24 @@ void gp_cell_put_ooms(struct gp_cell *cell, const struct gp_info *info, uint64_t
 void gp_cell_put_step(struct gp_cell *cell, const struct gp_steps *steps);
 
 /* The name of a recording in a report on several, without the common directory and `.gpr`. */
-void gp_report_table_name_print(const struct gp_report_table *sheet, const char *path, FILE *out);
+void gp_report_table_name_print(const struct gp_report_table *table, const char *path, FILE *out);
 /* One line for each kind of flaw: "lost: rank-20, 384 events". */
-void gp_report_table_flaws_print(const struct gp_report_table *sheet, FILE *out);
-bool gp_report_table_has_flaws(const struct gp_report_table *sheet);
+void gp_report_table_flaws_print(const struct gp_report_table *table, FILE *out);
+bool gp_report_table_has_flaws(const struct gp_report_table *table);
 /*
  * Printed for a table without rows: "no phases in 64 recordings", with `what` before "in". True: it
  * ends with `next:`, because a recording is damaged.
  */
-bool gp_report_table_none_print(const struct gp_report_table *sheet, const char *what,
+bool gp_report_table_none_print(const struct gp_report_table *table, const char *what,
 				const char *tail, FILE *out);
 /* Prints only the rows. */
-void gp_report_table_rows_print(const struct gp_report_table *sheet, FILE *out);
+void gp_report_table_rows_print(const struct gp_report_table *table, FILE *out);
 /*
  * Prints the whole table. The last line is the command for details: on a damaged recording, a
  * fault, the highest outlier, or the highest number of the first column. If none stands out, the
  * line is omitted.
  */
-void gp_report_table_print(const struct gp_report_table *sheet, FILE *out);
-void gp_report_table_release(struct gp_report_table *sheet);
+void gp_report_table_print(const struct gp_report_table *table, FILE *out);
+void gp_report_table_release(struct gp_report_table *table);
 
 #endif

@@ -43,20 +43,20 @@ static double median(double *values, size_t n)
 }
 
 /* The row farthest from the median, if it is an outlier. */
-static void find_outlier(const struct gp_report_table *sheet, size_t column, struct found *out)
+static void find_outlier(const struct gp_report_table *table, size_t column, struct found *out)
 {
 	size_t n = 0;
-	double *values = malloc((sheet->rows + 1) * sizeof *values);
-	for (size_t r = 0; values && r < sheet->rows; r++)
-		if (!isnan(sheet->row[r].cell[column].number))
-			values[n++] = sheet->row[r].cell[column].number;
+	double *values = malloc((table->rows + 1) * sizeof *values);
+	for (size_t r = 0; values && r < table->rows; r++)
+		if (!isnan(table->row[r].cell[column].number))
+			values[n++] = table->row[r].cell[column].number;
 	if (n >= OUTLIER_ROWS) {
 		double middle = median(values, n), most = 0, least = INFINITY;
 		for (size_t k = 0; k < n; k++)
 			values[k] = fabs(values[k] - middle);
 		double usual = median(values, n);
-		for (size_t r = 0; r < sheet->rows; r++) {
-			double number = sheet->row[r].cell[column].number;
+		for (size_t r = 0; r < table->rows; r++) {
+			double number = table->row[r].cell[column].number;
 			double d = fabs(number - middle);
 			if (d < least) {
 				least = d;
@@ -73,42 +73,42 @@ static void find_outlier(const struct gp_report_table *sheet, size_t column, str
 	free(values);
 }
 
-static bool is_fault(const struct gp_report_table *sheet, size_t column, size_t row)
+static bool is_fault(const struct gp_report_table *table, size_t column, size_t row)
 {
-	return sheet->fault[column].label && sheet->row[row].cell[column].number > 0;
+	return table->fault[column].label && table->row[row].cell[column].number > 0;
 }
 
-static void find_faults(const struct gp_report_table *sheet, size_t column, struct found *out)
+static void find_faults(const struct gp_report_table *table, size_t column, struct found *out)
 {
-	for (size_t r = 0; r < sheet->rows; r++) {
-		if (!is_fault(sheet, column, r))
+	for (size_t r = 0; r < table->rows; r++) {
+		if (!is_fault(table, column, r))
 			continue;
-		out->faults += r == 0 || sheet->row[r].path != sheet->row[r - 1].path ||
-			       !is_fault(sheet, column, r - 1);
+		out->faults += r == 0 || table->row[r].path != table->row[r - 1].path ||
+			       !is_fault(table, column, r - 1);
 		if (out->far == SIZE_MAX ||
-		    sheet->row[r].cell[column].before < sheet->row[out->far].cell[column].before)
+		    table->row[r].cell[column].before < table->row[out->far].cell[column].before)
 			out->far = r;
 	}
 }
 
-static void find_all(const struct gp_report_table *sheet, struct found found[GP_TABLE_COLUMNS])
+static void find_all(const struct gp_report_table *table, struct found found[GP_TABLE_COLUMNS])
 {
-	for (size_t c = 0; c < sheet->columns; c++) {
+	for (size_t c = 0; c < table->columns; c++) {
 		found[c] = (struct found){ .far = SIZE_MAX, .usual = SIZE_MAX };
-		if (sheet->fault[c].label)
-			find_faults(sheet, c, &found[c]);
+		if (table->fault[c].label)
+			find_faults(table, c, &found[c]);
 		else
-			find_outlier(sheet, c, &found[c]);
+			find_outlier(table, c, &found[c]);
 	}
 }
 
 /* The row with the highest number above 0 in a column. *is_one: the highest number is unique. */
-static size_t find_highest_of(const struct gp_report_table *sheet, size_t column, bool *is_one)
+static size_t find_highest_of(const struct gp_report_table *table, size_t column, bool *is_one)
 {
 	size_t highest = SIZE_MAX;
 	double most = 0;
-	for (size_t r = 0; r < sheet->rows; r++) {
-		double number = sheet->row[r].cell[column].number;
+	for (size_t r = 0; r < table->rows; r++) {
+		double number = table->row[r].cell[column].number;
 		*is_one = number > most || (*is_one && number != most);
 		if (number > most) {
 			highest = r;
@@ -119,11 +119,11 @@ static size_t find_highest_of(const struct gp_report_table *sheet, size_t column
 }
 
 /* Of the first column with such a number; SIZE_MAX: none, or it is not unique. */
-static size_t find_highest(const struct gp_report_table *sheet)
+static size_t find_highest(const struct gp_report_table *table)
 {
-	for (size_t c = 0; c < sheet->columns; c++) {
+	for (size_t c = 0; c < table->columns; c++) {
 		bool is_one = false;
-		const size_t row = find_highest_of(sheet, c, &is_one);
+		const size_t row = find_highest_of(table, c, &is_one);
 		if (row != SIZE_MAX)
 			return is_one ? row : SIZE_MAX;
 	}
@@ -133,89 +133,89 @@ static size_t find_highest(const struct gp_report_table *sheet)
 /* ---- lines ---- */
 
 /* Includes the device if a recording has several rows. */
-static void print_row_name(const struct gp_report_table *sheet, size_t r, FILE *out)
+static void print_row_name(const struct gp_report_table *table, size_t r, FILE *out)
 {
-	gp_report_table_name_print(sheet, sheet->row[r].path, out);
-	if (sheet->rows > sheet->recordings && sheet->row[r].part[0])
-		fprintf(out, " %s", sheet->row[r].part);
+	gp_report_table_name_print(table, table->row[r].path, out);
+	if (table->rows > table->recordings && table->row[r].part[0])
+		fprintf(out, " %s", table->row[r].part);
 }
 
 /* "leak: rank-23, 128 KiB a step", "first OOM: rank-41; 1 more recording" */
-static void print_fault(const struct gp_report_table *sheet, size_t c, const struct found *found,
+static void print_fault(const struct gp_report_table *table, size_t c, const struct found *found,
 			FILE *out)
 {
-	const struct gp_fault *fault = &sheet->fault[c];
+	const struct gp_fault *fault = &table->fault[c];
 	fprintf(out, "%s%s:%s ", gp_on(GP_ROLE_BAD), fault->label, gp_off());
-	print_row_name(sheet, found->far, out);
+	print_row_name(table, found->far, out);
 	if (fault->unit)
-		fprintf(out, ", %s%s", sheet->row[found->far].cell[c].text, fault->unit);
+		fprintf(out, ", %s%s", table->row[found->far].cell[c].text, fault->unit);
 	if (found->faults > 1)
 		fprintf(out, "; %s", gp_plural(found->faults - 1, "more recording").s);
 	fputc('\n', out);
 }
 
-static void print_outlier(const struct gp_report_table *sheet, size_t c, const struct found *found,
+static void print_outlier(const struct gp_report_table *table, size_t c, const struct found *found,
 			  FILE *out)
 {
 	fprintf(out, "%soutlier:%s ", gp_on(GP_ROLE_MARK), gp_off());
-	print_row_name(sheet, found->far, out);
-	fprintf(out, ": %s %s (median %s)\n", sheet->title[c], sheet->row[found->far].cell[c].text,
-		sheet->row[found->usual].cell[c].text);
+	print_row_name(table, found->far, out);
+	fprintf(out, ": %s %s (median %s)\n", table->title[c], table->row[found->far].cell[c].text,
+		table->row[found->usual].cell[c].text);
 }
 
 /* Printed above the table, because in a long table only the rows that differ matter. */
-static void print_findings(const struct gp_report_table *sheet, const struct found *found,
+static void print_findings(const struct gp_report_table *table, const struct found *found,
 			   FILE *out)
 {
-	gp_report_table_flaws_print(sheet, out);
-	for (size_t c = 0; c < sheet->columns; c++)
-		if (sheet->fault[c].label && found[c].far != SIZE_MAX)
-			print_fault(sheet, c, &found[c], out);
-	for (size_t c = 0; c < sheet->columns; c++)
-		if (!sheet->fault[c].label && found[c].far != SIZE_MAX)
-			print_outlier(sheet, c, &found[c], out);
+	gp_report_table_flaws_print(table, out);
+	for (size_t c = 0; c < table->columns; c++)
+		if (table->fault[c].label && found[c].far != SIZE_MAX)
+			print_fault(table, c, &found[c], out);
+	for (size_t c = 0; c < table->columns; c++)
+		if (!table->fault[c].label && found[c].far != SIZE_MAX)
+			print_outlier(table, c, &found[c], out);
 }
 
-static bool print_damaged_next(const struct gp_report_table *sheet, FILE *out)
+static bool print_damaged_next(const struct gp_report_table *table, FILE *out)
 {
-	const struct gp_flaw *damaged = &sheet->flaw[GP_FLAW_DAMAGED];
+	const struct gp_flaw *damaged = &table->flaw[GP_FLAW_DAMAGED];
 	if (damaged->recordings)
 		gp_next_print(out, "verify", damaged->path);
 	return damaged->recordings > 0;
 }
 
-bool gp_report_table_none_print(const struct gp_report_table *sheet, const char *what,
+bool gp_report_table_none_print(const struct gp_report_table *table, const char *what,
 				const char *tail, FILE *out)
 {
-	gp_report_table_flaws_print(sheet, out);
-	fprintf(out, "%s in %zu recordings%s\n", what, sheet->recordings, tail);
-	return print_damaged_next(sheet, out);
+	gp_report_table_flaws_print(table, out);
+	fprintf(out, "%s in %zu recordings%s\n", what, table->recordings, tail);
+	return print_damaged_next(table, out);
 }
 
-static void table_print_next(const struct gp_report_table *sheet, const struct found *found,
+static void table_print_next(const struct gp_report_table *table, const struct found *found,
 			     FILE *out)
 {
-	const size_t highest = find_highest(sheet);
+	const size_t highest = find_highest(table);
 	size_t row = SIZE_MAX;
-	if (print_damaged_next(sheet, out))
+	if (print_damaged_next(table, out))
 		return;
-	for (size_t c = 0; c < sheet->columns; c++) {
-		if (!sheet->fault[c].label || found[c].far == SIZE_MAX)
+	for (size_t c = 0; c < table->columns; c++) {
+		if (!table->fault[c].label || found[c].far == SIZE_MAX)
 			continue;
-		gp_next_print(out, sheet->fault[c].next, sheet->row[found[c].far].path);
+		gp_next_print(out, table->fault[c].next, table->row[found[c].far].path);
 		return;
 	}
-	if (sheet->next_path) {
-		gp_next_print(out, sheet->next, sheet->next_path);
+	if (table->next_path) {
+		gp_next_print(out, table->next, table->next_path);
 		return;
 	}
 	/* a lower number than usual is a rank that ended early, or did less */
-	for (size_t c = sheet->columns; c-- > 0;)
+	for (size_t c = table->columns; c-- > 0;)
 		if (found[c].far != SIZE_MAX && found[c].is_higher)
 			row = found[c].far;
 	row = row == SIZE_MAX ? highest : row;
 	if (row != SIZE_MAX)
-		gp_next_print(out, sheet->next, sheet->row[row].path);
+		gp_next_print(out, table->next, table->row[row].path);
 }
 
 /* ---- columns ---- */
@@ -234,13 +234,13 @@ static size_t display_width(const char *text)
 }
 
 /* Width of the text after the columns. A note may be cut. */
-static size_t row_end_width(const struct gp_report_table *sheet, const struct gp_report_row *row)
+static size_t row_end_width(const struct gp_report_table *table, const struct gp_report_row *row)
 {
 	char *text = NULL;
 	size_t bytes = 0, width = strlen(row->path);
 	FILE *name = open_memstream(&text, &bytes);
 	if (name) {
-		gp_report_table_name_print(sheet, row->path, name);
+		gp_report_table_name_print(table, row->path, name);
 		if (fclose(name) == 0)
 			width = gp_display_width(text, bytes);
 		free(text);
@@ -252,12 +252,12 @@ static size_t row_end_width(const struct gp_report_table *sheet, const struct gp
 	return width;
 }
 
-static size_t column_width(const struct gp_report_table *sheet, size_t column, bool *is_known)
+static size_t column_width(const struct gp_report_table *table, size_t column, bool *is_known)
 {
-	size_t width = strlen(sheet->title[column]);
+	size_t width = strlen(table->title[column]);
 	*is_known = false;
-	for (size_t r = 0; r < sheet->rows; r++) {
-		const char *text = sheet->row[r].cell[column].text;
+	for (size_t r = 0; r < table->rows; r++) {
+		const char *text = table->row[r].cell[column].text;
 		size_t n = display_width(text);
 		width = n > width ? n : width;
 		*is_known |= strcmp(text, "-") != 0;
@@ -266,21 +266,21 @@ static size_t column_width(const struct gp_report_table *sheet, size_t column, b
 }
 
 /* Chooses the columns that fit, in order. Columns without figures come last. */
-static void layout_find(const struct gp_report_table *sheet, struct layout *out)
+static void layout_find(const struct gp_report_table *table, struct layout *out)
 {
 	const size_t limit = gp_screen_columns();
 	bool is_known[GP_TABLE_COLUMNS];
 	size_t used = strlen("recording");
 	*out = (struct layout){ .has_left_out = false };
-	for (size_t r = 0; r < sheet->rows; r++) {
-		size_t n = row_end_width(sheet, &sheet->row[r]);
+	for (size_t r = 0; r < table->rows; r++) {
+		size_t n = row_end_width(table, &table->row[r]);
 		used = n > used ? n : used;
 	}
-	for (size_t c = 0; c < sheet->columns; c++)
-		out->width[c] = column_width(sheet, c, &is_known[c]);
-	for (size_t k = 0; k < 2 * sheet->columns; k++) {
-		const size_t c = k % sheet->columns, width = out->width[c] + BETWEEN;
-		if (is_known[c] != (k < sheet->columns))
+	for (size_t c = 0; c < table->columns; c++)
+		out->width[c] = column_width(table, c, &is_known[c]);
+	for (size_t k = 0; k < 2 * table->columns; k++) {
+		const size_t c = k % table->columns, width = out->width[c] + BETWEEN;
+		if (is_known[c] != (k < table->columns))
 			continue;
 		out->is_shown[c] = !limit || used + width <= limit || c == 0;
 		out->has_left_out |= !out->is_shown[c];
@@ -295,20 +295,20 @@ static void print_padded(FILE *out, const char *text, size_t width, bool is_left
 	fprintf(out, "%*s%s%*s", is_left ? 0 : room, "", text, is_left ? room : 0, "");
 }
 
-static void table_print_row(const struct gp_report_table *sheet, size_t r,
+static void table_print_row(const struct gp_report_table *table, size_t r,
 			    const struct layout *layout, const struct found *found, FILE *out)
 {
-	const struct gp_report_row *row = &sheet->row[r];
-	for (size_t c = 0; c < sheet->columns; c++) {
-		const bool is_bad = is_fault(sheet, c, r);
-		const bool is_far = !sheet->fault[c].label && found[c].far == r;
+	const struct gp_report_row *row = &table->row[r];
+	for (size_t c = 0; c < table->columns; c++) {
+		const bool is_bad = is_fault(table, c, r);
+		const bool is_far = !table->fault[c].label && found[c].far == r;
 		if (!layout->is_shown[c])
 			continue;
 		fputs(is_bad ? gp_on(GP_ROLE_BAD) : is_far ? gp_on(GP_ROLE_MARK) : "", out);
-		print_padded(out, row->cell[c].text, layout->width[c], sheet->is_text[c]);
+		print_padded(out, row->cell[c].text, layout->width[c], table->is_text[c]);
 		fprintf(out, "%s%s ", is_far ? "*" : " ", is_bad || is_far ? gp_off() : "");
 	}
-	gp_report_table_name_print(sheet, row->path, out);
+	gp_report_table_name_print(table, row->path, out);
 	if (row->part[0])
 		fprintf(out, "  %s", row->part);
 	if (row->state.s[0])
@@ -320,52 +320,52 @@ static void table_print_row(const struct gp_report_table *sheet, size_t r,
 	fputc('\n', out);
 }
 
-static void print_left_out(const struct gp_report_table *sheet, const struct layout *layout,
+static void print_left_out(const struct gp_report_table *table, const struct layout *layout,
 			   FILE *out)
 {
 	const char *before = "--wide adds ";
-	for (size_t c = 0; c < sheet->columns; c++) {
+	for (size_t c = 0; c < table->columns; c++) {
 		if (layout->is_shown[c])
 			continue;
-		fprintf(out, "%s%s", before, sheet->title[c]);
+		fprintf(out, "%s%s", before, table->title[c]);
 		before = ", ";
 	}
 	fputc('\n', out);
 }
 
-static void print_rows(const struct gp_report_table *sheet, const struct found *found, FILE *out)
+static void print_rows(const struct gp_report_table *table, const struct found *found, FILE *out)
 {
 	struct layout layout;
 	bool has_outlier = false;
-	layout_find(sheet, &layout);
-	for (size_t c = 0; c < sheet->columns; c++) {
+	layout_find(table, &layout);
+	for (size_t c = 0; c < table->columns; c++) {
 		if (!layout.is_shown[c])
 			continue;
-		print_padded(out, sheet->title[c], layout.width[c], sheet->is_text[c]);
+		print_padded(out, table->title[c], layout.width[c], table->is_text[c]);
 		fputs("  ", out);
-		has_outlier |= !sheet->fault[c].label && found[c].far != SIZE_MAX;
+		has_outlier |= !table->fault[c].label && found[c].far != SIZE_MAX;
 	}
 	fputs("recording\n", out);
-	for (size_t r = 0; r < sheet->rows; r++)
-		table_print_row(sheet, r, &layout, found, out);
+	for (size_t r = 0; r < table->rows; r++)
+		table_print_row(table, r, &layout, found, out);
 	if (has_outlier)
 		fprintf(out, "%s*%s outlier\n", gp_on(GP_ROLE_MARK), gp_off());
 	if (layout.has_left_out)
-		print_left_out(sheet, &layout, out);
+		print_left_out(table, &layout, out);
 }
 
-void gp_report_table_rows_print(const struct gp_report_table *sheet, FILE *out)
+void gp_report_table_rows_print(const struct gp_report_table *table, FILE *out)
 {
 	struct found found[GP_TABLE_COLUMNS];
-	find_all(sheet, found);
-	print_rows(sheet, found, out);
+	find_all(table, found);
+	print_rows(table, found, out);
 }
 
-void gp_report_table_print(const struct gp_report_table *sheet, FILE *out)
+void gp_report_table_print(const struct gp_report_table *table, FILE *out)
 {
 	struct found found[GP_TABLE_COLUMNS];
-	find_all(sheet, found);
-	print_findings(sheet, found, out);
-	print_rows(sheet, found, out);
-	table_print_next(sheet, found, out);
+	find_all(table, found);
+	print_findings(table, found, out);
+	print_rows(table, found, out);
+	table_print_next(table, found, out);
 }

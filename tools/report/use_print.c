@@ -17,7 +17,7 @@
 
 #define CALLERS 2u
 #define LINES_SHOWN 3u
-#define TRIFLE 2000u /* a smaller share would read 0.0% */
+#define NEGLIGIBLE 2000u /* a smaller share would read 0.0% */
 #define LABEL_MAX 1024u
 
 const char *const gp_curve_keys[GP_CURVE_KEYS] = {
@@ -127,7 +127,7 @@ void gp_use_frames_print(FILE *out, struct gp_recording *recording, const struct
 			print_user(out, frame, s.frames, names.user, indent);
 		return;
 	}
-	size_t shown = style->is_native ? s.frames : gp_frames_tell(frame, s.frames);
+	size_t shown = style->is_native ? s.frames : gp_frames_shorten(frame, s.frames);
 	for (size_t k = 0; k < shown; k++) {
 		if (!style->is_native) {
 			print_frame(out, &frame[k], indent);
@@ -250,7 +250,7 @@ void gp_use_lines_list(FILE *out, const struct gp_groups *lines, uint64_t whole)
 	for (size_t k = 0; k < LINES_SHOWN && k < lines->groups; k++) {
 		const struct gp_use *use = &lines->group[k].use;
 		const char *key = lines->group[k].key, *slash = strrchr(key, '/');
-		if (k && use->bytes < whole / TRIFLE)
+		if (k && use->bytes < whole / NEGLIGIBLE)
 			break;
 		key = slash ? slash + 1 : key;
 		fputs(k ? ", " : "", out);
@@ -299,8 +299,8 @@ static const char *curve_text(enum gp_curve of)
 }
 
 /* Prints why figures may be too low. */
-static void print_doubts(FILE *out, const struct gp_info *info, const struct gp_holders *h,
-			 enum gp_moment moment)
+static void print_caveats(FILE *out, const struct gp_info *info, const struct gp_holders *h,
+			  enum gp_moment moment)
 {
 	if (h->is_overwritten)
 		fprintf(out,
@@ -319,7 +319,7 @@ static void print_doubts(FILE *out, const struct gp_info *info, const struct gp_
 const struct gp_range_path *gp_use_phase_of(const struct gp_holders *h)
 {
 	const struct gp_range_path *path = gp_range_path_shown(h->range, NULL);
-	const bool is_known = path && path->known != GP_RANGE_UNTOLD;
+	const bool is_known = path && path->known != GP_RANGE_UNRECORDED;
 	return is_known ? gp_range_path_phase(path) : NULL;
 }
 
@@ -360,7 +360,7 @@ void gp_use_moment_print(FILE *out, const struct gp_info *info, const struct gp_
 	if (registered)
 		fprintf(out, "; %s of it registered by the job", gp_bytes_text(registered).s);
 	fputc('\n', out);
-	print_doubts(out, info, h, moment);
+	print_caveats(out, info, h, moment);
 }
 
 void gp_use_held_print(FILE *out, const struct gp_use *use, uint64_t whole)
@@ -515,7 +515,7 @@ void gp_use_head_write(struct gp_json *json, const char *path, const struct gp_i
 	gp_json_number(json, "other", info->lost_other + info->nested);
 	gp_json_end(json);
 	gp_json_number(json, "kept_from_ns", info->kept_from_ns);
-	gp_report_doubts(json, info);
+	gp_report_caveats(json, info);
 	gp_json_bool(json, "has_stacks", info->has_stacks);
 }
 

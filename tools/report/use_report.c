@@ -27,8 +27,8 @@ void gp_use_report_read(struct gp_use_report *u)
 	u->r.is_held = s->library || s->range || s->device >= 0;
 }
 
-bool gp_use_report_wants(const struct gp_use_report *r, unsigned device, enum gp_curve of,
-			 bool is_all)
+bool gp_use_report_selects(const struct gp_use_report *r, unsigned device, enum gp_curve of,
+			   bool is_all)
 {
 	const struct gp_use_style *s = &r->style;
 	if (s->device >= 0 && device != (uint64_t)s->device)
@@ -55,25 +55,25 @@ static void note_lack(struct gp_use_report *r)
 }
 
 /* Replaces `near` if this name is nearer. Ignores longer names. */
-static void hold_against(const char *asked, const char *name, char near[GP_RANGE_NEAR])
+static void hold_against(const char *requested, const char *name, char near[GP_RANGE_NEAR])
 {
 	const char *names[2] = { near, name };
 	const size_t first = near[0] ? 0 : 1;
 	if (!name || strlen(name) >= GP_RANGE_NEAR - 1)
 		return;
-	const char *best = gp_nearest(asked, names + first, 2 - first);
+	const char *best = gp_nearest(requested, names + first, 2 - first);
 	if (best && best != near)
 		strcpy(near, best);
 }
 
-void gp_use_range_near(const char *asked, const struct gp_use *use, size_t uses,
+void gp_use_range_near(const char *requested, const struct gp_use *use, size_t uses,
 		       char near[GP_RANGE_NEAR])
 {
 	char text[GP_RANGE_NEAR];
 	for (size_t k = 0; k < uses; k++) {
 		const struct gp_range_path *path = gp_range_path_shown(use[k].range, NULL);
 		for (; path; path = path->up)
-			hold_against(asked, path->name, near);
+			hold_against(requested, path->name, near);
 	}
 	/*
 	 * the option may be a path, "step/forward"; names take precedence over equally near paths
@@ -82,14 +82,14 @@ void gp_use_range_near(const char *asked, const struct gp_use *use, size_t uses,
 		const struct gp_range_path *path = gp_range_path_shown(use[k].range, NULL);
 		for (; path; path = path->up) {
 			gp_range_path_text(path, text, sizeof text);
-			hold_against(asked, text, near);
+			hold_against(requested, text, near);
 		}
 	}
 }
 
-void gp_use_range_hint(bool has_phases, const char *asked, const char *near)
+void gp_use_range_hint(bool has_phases, const char *requested, const char *near)
 {
-	if (near[0] && strcmp(near, asked) != 0)
+	if (near[0] && strcmp(near, requested) != 0)
 		gp_hint("did you mean '%s'?", near);
 	else if (has_phases)
 		gp_hint("gpuprof phases lists the ranges of a recording");
@@ -144,7 +144,7 @@ static void merge_libraries(char *all, size_t room, const char *more)
 
 const struct gp_group *gp_use_largest(const struct gp_groups *groups)
 {
-	return groups->groups && groups->group[0].is_asked ? &groups->group[0] : NULL;
+	return groups->groups && groups->group[0].is_selected ? &groups->group[0] : NULL;
 }
 
 enum gp_status gp_use_report_groups(struct gp_use_report *r, const struct gp_use *use, size_t uses,

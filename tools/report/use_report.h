@@ -40,8 +40,8 @@ int gp_use_report_done(struct gp_use_report *report, enum gp_status status);
 /* A hook `end`: prints requested items that no recording has. */
 int gp_use_report_end(struct gp_reading *reading, int worst);
 /* Applies the options to a device and curve. `is_all`: without --of all curves are shown. */
-bool gp_use_report_wants(const struct gp_use_report *report, unsigned device, enum gp_curve of,
-			 bool is_all);
+bool gp_use_report_selects(const struct gp_use_report *report, unsigned device, enum gp_curve of,
+			   bool is_all);
 /* gp_groups_build with the options. Notes what there was. */
 enum gp_status gp_use_report_groups(struct gp_use_report *report, const struct gp_use *use,
 				    size_t uses, struct gp_groups *out);
@@ -49,10 +49,10 @@ enum gp_status gp_use_report_groups(struct gp_use_report *report, const struct g
 enum gp_status gp_use_report_note(struct gp_use_report *report, const struct gp_use *use,
 				  size_t uses);
 /* Finds the name or path nearest to --range. `near` is unchanged if none is nearer. */
-void gp_use_range_near(const char *asked, const struct gp_use *use, size_t uses,
+void gp_use_range_near(const char *requested, const struct gp_use *use, size_t uses,
 		       char near[GP_RANGE_NEAR]);
 /* Prints the hint if no recording has memory of --range; `near` may be "". */
-void gp_use_range_hint(bool has_phases, const char *asked, const char *near);
+void gp_use_range_hint(bool has_phases, const char *requested, const char *near);
 /* The first group; with --library or --range the first that matches; NULL: none. */
 const struct gp_group *gp_use_largest(const struct gp_groups *groups);
 

@@ -104,7 +104,7 @@ static void write_chart(const struct gp_canvas *canvas, const struct gp_chart *c
 	gp_json_number(&json, "other", info->lost_other + info->nested);
 	gp_json_end(&json);
 	gp_json_number(&json, "kept_from_ns", info->kept_from_ns);
-	gp_report_doubts(&json, info);
+	gp_report_caveats(&json, info);
 	if (chart->has_gaps)
 		gp_json_bool(&json, "late_gaps", chart->has_late_gaps);
 	gp_json_array(&json, "devices");

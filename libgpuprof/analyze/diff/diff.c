@@ -90,7 +90,7 @@ static bool diff_add(struct matcher *m, const struct known *known)
 
 /* ---- the identity of a use ---- */
 
-static void know_by_text(struct known *known, const char *text, bool is_rest)
+static void match_add_text(struct known *known, const char *text, bool is_rest)
 {
 	struct gp_identity from =
 		is_rest ? (struct gp_identity){ 1, 1 } : (struct gp_identity){ 2, 2 };
@@ -100,12 +100,12 @@ static void know_by_text(struct known *known, const char *text, bool is_rest)
 }
 
 /* "train.py:42 forward", in any directory. Reduces `s` to the user's frame. */
-static void know_by_line(struct known *known, struct gp_read_stack *s, bool ignores_lines,
-			 char *key)
+static void match_add_line(struct known *known, struct gp_read_stack *s, bool ignores_lines,
+			   char *key)
 {
 	if (s->names.user == SIZE_MAX) {
 		gp_group_key(GP_BY_LINE, known->use, s, key);
-		know_by_text(known, key, false);
+		match_add_text(known, key, false);
 		return;
 	}
 	s->frame[0] = s->frame[s->names.user];
@@ -118,24 +118,24 @@ static void know_by_line(struct known *known, struct gp_read_stack *s, bool igno
 }
 
 /* `key`: the buffer that known->key points to. */
-static void know(struct matcher *m, struct known *known, char *key)
+static void match_add(struct matcher *m, struct known *known, char *key)
 {
 	const struct gp_grouping *how = m->how->grouping;
 	const struct gp_use *use = known->use;
 	struct gp_read_stack *s = m->stack;
 	const struct gp_use_place place = gp_use_place(m->side[known->side].recording, use, how, s);
-	m->matched += place.is_asked;
+	m->matched += place.is_selected;
 	if (place.without != NULL) {
-		know_by_text(known, place.without, true);
+		match_add_text(known, place.without, true);
 		return;
 	}
 	known->has_stack = gp_by_stacks(how->by) || how->library != NULL;
 	if (how->by == GP_BY_LINE) {
-		know_by_line(known, s, m->how->ignores_lines, key);
+		match_add_line(known, s, m->how->ignores_lines, key);
 		return;
 	}
 	gp_group_key(how->by, use, s, key);
-	know_by_text(known, key, false);
+	match_add_text(known, key, false);
 	if (how->by == GP_BY_RANGE)
 		known->identity = known->loose =
 			gp_range_identity((struct gp_identity){ 2, 2 }, use->range);
@@ -153,7 +153,7 @@ static bool add_side(struct matcher *m, size_t side, const struct gp_use *use)
 		struct gp_use shown = use[k];
 		struct known known = { .side = side, .use = &shown };
 		shown.range = gp_range_path_shown(use[k].range, m->how->grouping->range);
-		know(m, &known, key);
+		match_add(m, &known, key);
 		is_fine = diff_add(m, &known);
 	}
 	return is_fine;
@@ -280,12 +280,12 @@ static bool read_member(void *context, size_t number, struct gp_read_stack *out)
 	       gp_read_stack(m->side[g->shown].recording, &use, m->how->grouping->is_native, out);
 }
 
-static bool tell_all_apart(struct matcher *m)
+static bool distinguish_all(struct matcher *m)
 {
 	struct gp_keyed *keyed = calloc(m->members + 1, sizeof *keyed);
 	for (size_t k = 0; keyed != NULL && k < m->members; k++)
 		keyed[k] = (struct gp_keyed){ &m->member[k].group.key, k };
-	bool is_fine = keyed != NULL && gp_keys_tell_apart(keyed, m->members, read_member, m);
+	bool is_fine = keyed != NULL && gp_keys_distinguish(keyed, m->members, read_member, m);
 	free(keyed);
 	return is_fine;
 }
@@ -397,7 +397,7 @@ enum gp_status gp_diff_build(const struct gp_diff_side *side, size_t sides,
 	if (is_fine && how->matches_inner && how->grouping->by == GP_BY_STACK)
 		is_fine = match_inner(&m);
 	if (is_fine && (how->grouping->by == GP_BY_STACK || how->grouping->by == GP_BY_LINE))
-		is_fine = tell_all_apart(&m);
+		is_fine = distinguish_all(&m);
 	is_fine = is_fine && hand_over(&m, out);
 	out->matched = m.matched;
 	for (size_t k = 0; k < m.members && !is_fine; k++) {

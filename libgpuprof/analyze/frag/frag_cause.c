@@ -4,10 +4,10 @@
 #include "frag_parts.h"
 
 const char *const gp_cause_names[GP_CAUSES] = {
-	[GP_CAUSE_PENDING] = "pending",	    [GP_CAUSE_PRIVATE] = "private_pool",
-	[GP_CAUSE_STREAM] = "other_stream", [GP_CAUSE_SMALL] = "small_pool",
-	[GP_CAUSE_LEFTOVER] = "leftover",   [GP_CAUSE_GRANULARITY] = "driver_granularity",
-	[GP_CAUSE_SOFT] = "soft",	    [GP_CAUSE_HARD] = "hard",
+	[GP_CAUSE_PENDING] = "pending",	      [GP_CAUSE_PRIVATE] = "private_pool",
+	[GP_CAUSE_STREAM] = "other_stream",   [GP_CAUSE_SMALL] = "small_pool",
+	[GP_CAUSE_LEFTOVER] = "leftover",     [GP_CAUSE_GRANULARITY] = "driver_granularity",
+	[GP_CAUSE_FULLY_FREE] = "fully_free", [GP_CAUSE_INACTIVE_SPLIT] = "inactive_split",
 };
 
 /* For a segment of the requesting arena and pool. */
@@ -16,7 +16,7 @@ static void add_run(const struct gp_room *room, const struct gp_memory_segment *
 {
 	uint64_t *cause = frag->cause_bytes, from = run->from - s->address, pages = 0;
 	if (!s->is_expandable && run->bytes == s->bytes) {
-		cause[GP_CAUSE_SOFT] += run->bytes;
+		cause[GP_CAUSE_FULLY_FREE] += run->bytes;
 		return;
 	}
 	if (run->bytes <= GP_SMALL_MOST) {
@@ -26,8 +26,9 @@ static void add_run(const struct gp_room *room, const struct gp_memory_segment *
 	if (s->is_expandable)
 		pages = gp_rule_pages(from, from + run->bytes,
 				      gp_rule_page(room->settings, s->is_small));
-	cause[GP_CAUSE_SOFT] += pages;
-	cause[s->is_expandable ? GP_CAUSE_GRANULARITY : GP_CAUSE_HARD] += run->bytes - pages;
+	cause[GP_CAUSE_FULLY_FREE] += pages;
+	cause[s->is_expandable ? GP_CAUSE_GRANULARITY : GP_CAUSE_INACTIVE_SPLIT] +=
+		run->bytes - pages;
 }
 
 /* The cause that all free bytes of a segment share; GP_CAUSES: each run has its own cause. */
@@ -35,10 +36,10 @@ static enum gp_cause shared_cause(const struct gp_room *room, const struct gp_me
 				  size_t home)
 {
 	const struct gp_arena *a = &room->memory->arena[s->arena];
-	const struct gp_arena *asks = &room->memory->arena[home];
+	const struct gp_arena *requests = &room->memory->arena[home];
 	if (gp_arena_is_private(a) && s->arena != home)
 		return GP_CAUSE_PRIVATE;
-	if (a->is_known && asks->is_known && a->stream != asks->stream)
+	if (a->is_known && requests->is_known && a->stream != requests->stream)
 		return GP_CAUSE_STREAM;
 	return s->is_small ? GP_CAUSE_SMALL : GP_CAUSES;
 }

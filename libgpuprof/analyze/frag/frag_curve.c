@@ -10,8 +10,8 @@ double gp_gap_ratio(uint64_t free_bytes, uint64_t largest_bytes)
 }
 
 /* Reports the gaps after an event that changed a device. */
-static void tell(const struct gp_gap_follow *f, const struct gp_record *r, gp_gap_visit *visit,
-		 void *context)
+static void report(const struct gp_gap_follow *f, const struct gp_record *r, gp_gap_visit *visit,
+		   void *context)
 {
 	struct gp_gaps gaps = { .order = r->order };
 	for (uint64_t moved = f->moved; moved != 0; moved &= moved - 1) {
@@ -43,7 +43,7 @@ enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit
 			break;
 		status = gp_gap_follow_apply(f, record);
 		if (f->moved != 0 && status == GP_OK)
-			tell(f, record, visit, context);
+			report(f, record, visit, context);
 		f->moved = 0;
 	}
 	if (has_late_gaps != NULL)

@@ -149,7 +149,7 @@ static void skip_list(struct words *w)
 
 /* ---- keys ---- */
 
-static void add_doubt(struct gp_allocator_settings *out, const char *what, const char *word)
+static void add_caveat(struct gp_allocator_settings *out, const char *what, const char *word)
 {
 	size_t used = strlen(out->not_known);
 	snprintf(out->not_known + used, sizeof out->not_known - used, "%s%s%s",
@@ -189,9 +189,9 @@ static void read_value(const char *key, const struct words *w, struct gp_allocat
 	else if (strcmp(key, "per_process_memory_fraction") == 0)
 		out->memory_fraction = fraction_of(w);
 	else if (strcmp(key, "backend") == 0 && !is_word(w, "native"))
-		add_doubt(out, "rules are of PyTorch's own allocator, the job used ", w->word);
+		add_caveat(out, "rules are of PyTorch's own allocator, the job used ", w->word);
 	else if (strcmp(key, "backend") != 0 && !is_idle(key))
-		add_doubt(out, "figures ignore the setting ", key);
+		add_caveat(out, "figures ignore the setting ", key);
 }
 
 static void read_words(struct words *w, struct gp_allocator_settings *out)
@@ -223,9 +223,10 @@ void gp_allocator_settings_read(const char *text, struct gp_allocator_settings *
 	if (value != NULL)
 		read_words(&w, out);
 	if (is_ambiguous(text, value, bytes))
-		add_doubt(out,
-			  "PYTORCH_CUDA_ALLOC_CONF and PYTORCH_ALLOC_CONF differ; the first counts",
-			  "");
+		add_caveat(
+			out,
+			"PYTORCH_CUDA_ALLOC_CONF and PYTORCH_ALLOC_CONF differ; the first counts",
+			"");
 	/* PyTorch does not start with a smaller value */
 	if (out->large_segment_bytes < GP_SMALL_SEGMENT)
 		out->large_segment_bytes = gp_allocator_defaults.large_segment_bytes;

@@ -7,7 +7,7 @@
 
 #define TURNS 2u /* frames that may be added; groups that need more get numbers */
 
-struct telling {
+struct distinguishing {
 	gp_keyed_read *read;
 	void *context;
 	struct gp_read_stack *one, *other;
@@ -35,7 +35,7 @@ static bool add_to_key(struct gp_keyed *keyed, const char *more)
  * Adds the frame at which each stack differs from the first one. The first one is compared with the
  * second.
  */
-static bool tell_apart(const struct telling *t, struct gp_keyed *run, size_t count)
+static bool distinguish(const struct distinguishing *t, struct gp_keyed *run, size_t count)
 {
 	char more[GP_KEY_MAX];
 	bool is_fine = true;
@@ -51,9 +51,9 @@ static bool tell_apart(const struct telling *t, struct gp_keyed *run, size_t cou
 	return is_fine;
 }
 
-bool gp_keys_tell_apart(struct gp_keyed *keyed, size_t count, gp_keyed_read *read, void *context)
+bool gp_keys_distinguish(struct gp_keyed *keyed, size_t count, gp_keyed_read *read, void *context)
 {
-	struct telling t = { .read = read, .context = context };
+	struct distinguishing t = { .read = read, .context = context };
 	t.one = malloc(sizeof *t.one);
 	t.other = malloc(sizeof *t.other);
 	bool is_fine = t.one != NULL && t.other != NULL, is_equal = count > 1;
@@ -68,7 +68,7 @@ bool gp_keys_tell_apart(struct gp_keyed *keyed, size_t count, gp_keyed_read *rea
 			if (n == 1)
 				continue;
 			is_equal = true;
-			is_fine = tell_apart(&t, keyed + k, n);
+			is_fine = distinguish(&t, keyed + k, n);
 		}
 	}
 	free(t.one);

@@ -12,6 +12,6 @@ struct gp_keyed {
 typedef bool gp_keyed_read(void *context, size_t number, struct gp_read_stack *out);
 
 /* Sorts `keyed`. False: no memory. */
-bool gp_keys_tell_apart(struct gp_keyed *keyed, size_t count, gp_keyed_read *read, void *context);
+bool gp_keys_distinguish(struct gp_keyed *keyed, size_t count, gp_keyed_read *read, void *context);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * The key of a group of uses: a text for users. Two stacks may have the same key until
- * gp_keys_tell_apart extends it.
+ * gp_keys_distinguish extends it.
  */
 #ifndef GP_GROUP_KEY_H
 #define GP_GROUP_KEY_H
@@ -18,7 +18,7 @@ static inline bool gp_by_stacks(enum gp_by by)
 /* The relation of a use to the requested grouping. */
 struct gp_use_place {
 	const char *without; /* why its stack belongs to no group, a static text; NULL: it does */
-	bool is_asked;	     /* the filters accept it */
+	bool is_selected;    /* the filters accept it */
 	bool is_other;	     /* the filters are for another library or range */
 };
 /* Reads its stack if `how` needs it; uses its range as it is. */

@@ -14,18 +14,18 @@ static int module_epochs_compare(const void *left, const void *right)
 
 enum gp_status gp_module_epochs_build(const struct gp_recording *r, struct gp_module_epochs *out)
 {
-	const struct gp_module_list *list = gp_defined_modules(r->meanings);
+	const struct gp_module_list *list = gp_defined_modules(r->definitions);
 	*out = (struct gp_module_epochs){ 0 };
-	size_t most = list->room + 2 * list->doubts;
+	size_t most = list->room + 2 * list->caveats;
 	out->end_ns = calloc(most + 1, sizeof *out->end_ns);
 	if (out->end_ns == NULL)
 		return GP_E_MEMORY;
 	for (size_t k = 1; k < list->room; k++)
 		if (list->module[k].path != NULL && list->module[k].until != 0)
 			out->end_ns[out->ends++] = gp_tick_ns(&r->tick, list->module[k].until);
-	for (size_t k = 0; k < list->doubts; k++) {
-		out->end_ns[out->ends++] = gp_tick_ns(&r->tick, list->doubt[k].since);
-		out->end_ns[out->ends++] = gp_tick_ns(&r->tick, list->doubt[k].until);
+	for (size_t k = 0; k < list->caveats; k++) {
+		out->end_ns[out->ends++] = gp_tick_ns(&r->tick, list->caveat[k].since);
+		out->end_ns[out->ends++] = gp_tick_ns(&r->tick, list->caveat[k].until);
 	}
 	if (out->ends > 1)
 		qsort(out->end_ns, out->ends, sizeof *out->end_ns, module_epochs_compare);

@@ -60,7 +60,7 @@ static bool stack_group_add(struct grouper *g, const struct gp_use *use,
 	if (m == NULL)
 		return false;
 	struct gp_use *sum = &m->group.use;
-	m->group.is_asked |= place->is_asked;
+	m->group.is_selected |= place->is_selected;
 	if (m->group.key == NULL) {
 		m->group.key = strdup(key);
 		if (m->group.key == NULL)
@@ -111,14 +111,14 @@ static void list_library(struct gp_groups *out, const char *library)
 			 used ? ", " : "", library);
 }
 
-static bool add_use(struct grouper *g, const struct gp_use *told)
+static bool add_use(struct grouper *g, const struct gp_use *reported)
 {
 	char key[GP_KEY_MAX];
 	const struct gp_grouping *how = g->how;
-	struct gp_use use = *told;
-	use.range = gp_range_path_shown(told->range, how->range);
+	struct gp_use use = *reported;
+	use.range = gp_range_path_shown(reported->range, how->range);
 	const struct gp_use_place place = gp_use_place(g->recording, &use, how, g->stack);
-	g->out->matched += place.is_asked;
+	g->out->matched += place.is_selected;
 	if (how->library != NULL)
 		list_library(g->out, g->stack->names.library);
 	if (place.without != NULL) {
@@ -145,14 +145,14 @@ static bool read_member(void *context, size_t number, struct gp_read_stack *out)
 }
 
 /* Makes the keys of groups of stacks unique. */
-static bool tell_all_apart(struct grouper *g)
+static bool distinguish_all(struct grouper *g)
 {
 	const size_t members = g->members.rows;
 	struct member *member = g->members.row;
 	struct gp_keyed *keyed = calloc(members + 1, sizeof *keyed);
 	for (size_t k = 0; keyed != NULL && k < members; k++)
 		keyed[k] = (struct gp_keyed){ &member[k].group.key, k };
-	bool is_fine = keyed != NULL && gp_keys_tell_apart(keyed, members, read_member, g);
+	bool is_fine = keyed != NULL && gp_keys_distinguish(keyed, members, read_member, g);
 	free(keyed);
 	return is_fine;
 }
@@ -164,8 +164,8 @@ static int stack_group_compare(const void *left, const void *right)
 	const struct gp_group *a = left, *b = right;
 	if (a->is_rest != b->is_rest)
 		return a->is_rest ? 1 : -1;
-	if (a->is_asked != b->is_asked)
-		return a->is_asked ? -1 : 1;
+	if (a->is_selected != b->is_selected)
+		return a->is_selected ? -1 : 1;
 	if (a->use.bytes != b->use.bytes)
 		return a->use.bytes < b->use.bytes ? 1 : -1;
 	if (a->use.live_bytes != b->use.live_bytes)
@@ -187,7 +187,7 @@ enum gp_status gp_groups_build(struct gp_recording *recording, const struct gp_u
 		is_fine = add_use(&g, sorted != NULL ? &sorted[k] : &use[k]);
 	free(sorted);
 	if (is_fine && how->by == GP_BY_STACK && g.members.rows > 1)
-		is_fine = tell_all_apart(&g);
+		is_fine = distinguish_all(&g);
 	const struct member *member = g.members.row;
 	out->group = is_fine ? calloc(g.members.rows + 1, sizeof *out->group) : NULL;
 	is_fine = out->group != NULL;

@@ -199,7 +199,7 @@ static enum gp_status top_replay(struct counting *c)
 	return status == GP_END ? GP_OK : status;
 }
 
-static void top_fill(struct gp_asked *out, struct gp_use_table *table)
+static void top_fill(struct gp_requested *out, struct gp_use_table *table)
 {
 	out->use = gp_use_table_take(table, &out->uses);
 	for (size_t k = 0; k < out->uses; k++) {
@@ -216,22 +216,23 @@ static void top_fill(struct gp_asked *out, struct gp_use_table *table)
 static enum gp_status top_answer(struct counting *c)
 {
 	struct gp_top *out = c->out;
-	out->asked = calloc(ACCOUNTS, sizeof *out->asked);
-	if (out->asked == NULL)
+	out->requested = calloc(ACCOUNTS, sizeof *out->requested);
+	if (out->requested == NULL)
 		return GP_E_MEMORY;
 	for (unsigned k = 0; k < ACCOUNTS; k++) {
 		if (c->table[k].rows.rows == 0)
 			continue;
-		struct gp_asked *asked = &out->asked[out->askeds];
+		struct gp_requested *requested = &out->requested[out->requests];
 		if (k == HOST)
-			out->host = asked;
+			out->host = requested;
 		else
-			out->askeds++;
-		*asked = (struct gp_asked){ .device = k == HOST ? GP_DEVICE_UNKNOWN : k / OFS,
-					    .of = k == HOST	       ? GP_CURVE_PINNED :
-						  k % OFS == OF_BLOCKS ? GP_CURVE_ALLOCATED :
-									 GP_CURVE_DRIVER };
-		top_fill(asked, &c->table[k]);
+			out->requests++;
+		*requested =
+			(struct gp_requested){ .device = k == HOST ? GP_DEVICE_UNKNOWN : k / OFS,
+					       .of = k == HOST		  ? GP_CURVE_PINNED :
+						     k % OFS == OF_BLOCKS ? GP_CURVE_ALLOCATED :
+									    GP_CURVE_DRIVER };
+		top_fill(requested, &c->table[k]);
 	}
 	return GP_OK;
 }
@@ -304,12 +305,12 @@ enum gp_status gp_top_build_ranges(struct gp_recording *recording, int64_t from_
 
 void gp_top_free(struct gp_top *top)
 {
-	for (size_t k = 0; k < top->askeds + (top->host != NULL); k++) {
-		for (size_t i = 0; i < top->asked[k].uses; i++)
-			free((void *)top->asked[k].use[i].lives);
-		free(top->asked[k].use);
+	for (size_t k = 0; k < top->requests + (top->host != NULL); k++) {
+		for (size_t i = 0; i < top->requested[k].uses; i++)
+			free((void *)top->requested[k].use[i].lives);
+		free(top->requested[k].use);
 	}
-	free(top->asked);
+	free(top->requested);
 	gp_range_paths_close(top->ranges);
 	*top = (struct gp_top){ 0 };
 }

@@ -13,7 +13,7 @@
 struct gp_act_pending *gp_held_find(struct gp_trace_builder *t, uint64_t order)
 {
 	for (size_t k = 0; k < t->helds; k++)
-		if (t->held[k].told.key == order)
+		if (t->held[k].known.key == order)
 			return &t->held[k];
 	return NULL;
 }
@@ -33,19 +33,19 @@ void gp_held_claim(struct gp_trace_builder *t, uint64_t order)
 		gp_held_drop(t, held);
 	if (outside == NULL)
 		return;
-	t->is_told = false;
-	gp_tell_outside_end(t, outside);
-	t->is_told = true;
+	t->is_reported = false;
+	gp_trace_end_outside(t, outside);
+	t->is_reported = true;
 }
 
-void gp_held_tell(struct gp_trace_builder *t, const struct gp_act_pending *held)
+void gp_trace_add_held(struct gp_trace_builder *t, const struct gp_act_pending *held)
 {
 	int64_t at_ns = t->at_ns;
 	uint32_t stack = t->stack;
-	t->at_ns = held->told.at_ns;
-	t->stack = held->told.stack;
-	t->is_told = true;
-	gp_tell_outside(t, &held->told);
+	t->at_ns = held->known.at_ns;
+	t->stack = held->known.stack;
+	t->is_reported = true;
+	gp_trace_add_outside(t, &held->known);
 	t->at_ns = at_ns;
 	t->stack = stack;
 }
@@ -78,8 +78,8 @@ void gp_held_settle(struct gp_trace_builder *t, const struct gp_record *r, uint3
 			continue;
 		}
 		gp_held_drop(t, &t->held[k]);
-		if (!gp_act_is_framework(t->recording->live, &held.told, held.mapped_at))
-			gp_held_tell(t, &held);
+		if (!gp_act_is_framework(t->recording->live, &held.known, held.mapped_at))
+			gp_trace_add_held(t, &held);
 	}
 }
 
@@ -93,7 +93,7 @@ void gp_held_add(struct gp_trace_builder *t, const struct gp_record *r, uint32_t
 	t->is_out_of_memory |= held == NULL;
 	if (held == NULL)
 		return;
-	*held = (struct gp_act_pending){ .told = gp_known_block_of(t, e),
+	*held = (struct gp_act_pending){ .known = gp_known_block_of(t, e),
 					 .thread = thread,
 					 .until = t->recording->seen + HOLDING };
 }

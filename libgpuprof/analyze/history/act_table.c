@@ -43,13 +43,13 @@ size_t gp_known_segments_behind(const struct gp_known_segments *s, uint64_t addr
 	return s->count - rank(s, address);
 }
 
-bool gp_known_segment_add(struct gp_known_segments *s, const struct gp_known_segment *told)
+bool gp_known_segment_add(struct gp_known_segments *s, const struct gp_known_segment *known)
 {
 	if (!gp_array_reserve(&s->segment, &s->room, s->count, 1, sizeof *s->segment))
 		return false;
-	size_t at = rank(s, told->address);
+	size_t at = rank(s, known->address);
 	memmove(&s->segment[at + 1], &s->segment[at], (s->count - at) * sizeof *s->segment);
-	s->segment[at] = *told;
+	s->segment[at] = *known;
 	s->count++;
 	return true;
 }
@@ -60,18 +60,18 @@ static void remove_at(struct gp_known_segments *s, size_t at)
 	memmove(&s->segment[at], &s->segment[at + 1], (s->count - at) * sizeof *s->segment);
 }
 
-bool gp_known_segment_cut(struct gp_known_segments *s, struct gp_known_segment *told, uint64_t from,
-			  uint64_t to)
+bool gp_known_segment_cut(struct gp_known_segments *s, struct gp_known_segment *known,
+			  uint64_t from, uint64_t to)
 {
-	struct gp_known_segment behind = *told;
-	size_t at = (size_t)(told - s->segment);
-	uint64_t end = told->address + told->bytes;
+	struct gp_known_segment behind = *known;
+	size_t at = (size_t)(known - s->segment);
+	uint64_t end = known->address + known->bytes;
 	behind.address = to;
 	behind.bytes = end - to;
-	if (from == told->address && to == end) {
+	if (from == known->address && to == end) {
 		remove_at(s, at);
-	} else if (from == told->address) {
-		*told = behind;
+	} else if (from == known->address) {
+		*known = behind;
 	} else {
 		if (to != end && !gp_known_segment_add(s, &behind))
 			return false;

@@ -61,12 +61,12 @@ struct gp_known_segment *gp_known_segment_in(struct gp_known_segments *segments,
 /* The number of segments that begin behind `address`. */
 size_t gp_known_segments_behind(const struct gp_known_segments *segments, uint64_t address);
 /* Adds a segment in free addresses. False: out of memory. */
-bool gp_known_segment_add(struct gp_known_segments *segments, const struct gp_known_segment *told);
+bool gp_known_segment_add(struct gp_known_segments *segments, const struct gp_known_segment *known);
 /*
  * Removes [from, to), a part of the segment; the parts before and behind stay. False: out of
  * memory, and the segment is unchanged.
  */
-bool gp_known_segment_cut(struct gp_known_segments *segments, struct gp_known_segment *told,
+bool gp_known_segment_cut(struct gp_known_segments *segments, struct gp_known_segment *known,
 			  uint64_t from, uint64_t to);
 void gp_known_segments_release(struct gp_known_segments *segments);
 

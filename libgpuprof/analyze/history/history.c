@@ -14,9 +14,9 @@ static struct gp_live *live_of(struct gp_trace_builder *t)
 	return t->recording->live;
 }
 
-static bool *has_told(struct gp_trace_builder *t, unsigned device)
+static bool *has_reported(struct gp_trace_builder *t, unsigned device)
 {
-	return &t->has_told[device < GP_DEVICES ? device : GP_DEVICES];
+	return &t->has_reported[device < GP_DEVICES ? device : GP_DEVICES];
 }
 
 /* ---- memory of the driver ---- */
@@ -28,18 +28,18 @@ static void follow_free(struct gp_trace_builder *t, const struct gp_live_entry *
 	if (is_physical && ended->stream > 0)
 		return; /* its mappings keep it alive */
 	if ((ended->flags & GP_LIVE_SEGMENT) != 0 && ended->space != GP_SPACE_RESERVATION) {
-		gp_tell_range_end(t, ended->address, ended->address + ended->bytes);
+		gp_trace_end_range(t, ended->address, ended->address + ended->bytes);
 		return;
 	}
 	struct gp_act_pending *held = gp_held_find(t, ended->order);
 	if (held != NULL) {
 		const struct gp_act_pending was = *held;
 		gp_held_drop(t, held);
-		gp_held_tell(t, &was);
+		gp_trace_add_held(t, &was);
 	}
 	struct gp_known_block *outside = gp_known_find(&t->outside, ended->order);
 	if (outside != NULL)
-		gp_tell_outside_end(t, outside);
+		gp_trace_end_outside(t, outside);
 }
 
 /* ---- ranges of a reservation ---- */
@@ -59,11 +59,11 @@ static void follow_map(struct gp_trace_builder *t, const struct gp_record *r)
 	}
 	gp_held_claim(t, mapped->stream);
 	/* if the allocator reports its segments, its report decides how much is one act */
-	if (*has_told(t, in->device))
+	if (*has_reported(t, in->device))
 		return;
 	struct gp_known_segment range = gp_known_segment_of(t, mapped);
 	range.device = in->device;
-	gp_tell_missing(t, &range);
+	gp_trace_add_missing(t, &range);
 }
 
 static void follow_unmap(struct gp_trace_builder *t, const struct gp_record *r)
@@ -72,8 +72,8 @@ static void follow_unmap(struct gp_trace_builder *t, const struct gp_record *r)
 	const struct gp_known_segment *s = gp_known_segment_in(&t->segments, from, to);
 	if (s == NULL && t->physicals > 0)
 		gp_act_match_soon(t);
-	else if (s != NULL && s->is_mapped && !*has_told(t, s->device))
-		gp_tell_range_end(t, from, to);
+	else if (s != NULL && s->is_mapped && !*has_reported(t, s->device))
+		gp_trace_end_range(t, from, to);
 }
 
 /* ---- segments derived from a block ---- */
@@ -94,7 +94,7 @@ static void derive_ranges(struct gp_trace_builder *t, const struct gp_live_entry
 		gp_held_claim(t, m->stream);
 		t->at_ns = range.at_ns;
 		t->stack = range.stack;
-		gp_tell_missing(t, &range);
+		gp_trace_add_missing(t, &range);
 	}
 }
 
@@ -131,7 +131,7 @@ static void derive_segment(struct gp_trace_builder *t, const struct gp_record *r
 		gp_held_claim(t, in->order);
 		t->at_ns = segment.at_ns;
 		t->stack = segment.stack;
-		gp_tell_segment(t, &segment);
+		gp_trace_add_segment(t, &segment);
 	}
 	t->at_ns = at_ns;
 	t->stack = r->stack;
@@ -157,12 +157,12 @@ static struct gp_known_block block_of(const struct gp_trace_builder *t, const st
 }
 
 /* NULL: it lies in no known segment. */
-static struct gp_known_block *tell_new_block(struct gp_trace_builder *t, const struct gp_record *r,
-					     const struct gp_known_block *block)
+static struct gp_known_block *add_new_block(struct gp_trace_builder *t, const struct gp_record *r,
+					    const struct gp_known_block *block)
 {
 	if (gp_known_segment_at(&t->segments, block->address) == NULL)
 		derive_segment(t, r);
-	if (gp_tell_block(t, block))
+	if (gp_trace_add_block(t, block))
 		return gp_known_find(&t->block, block->key);
 	t->history->orphaned++;
 	return NULL;
@@ -174,7 +174,7 @@ static void follow_block_alloc(struct gp_trace_builder *t, const struct gp_recor
 	const struct gp_known_block block =
 		block_of(t, r, r->block_alloc.address, r->block_alloc.bytes, r->aux);
 	if (there == NULL || there->order <= r->order) /* not late: the block is live */
-		tell_new_block(t, r, &block);
+		add_new_block(t, r, &block);
 }
 
 /*
@@ -196,10 +196,10 @@ static void follow_found(struct gp_trace_builder *t, const struct gp_record *r)
 	}
 	if (there != NULL || e->order != r->order)
 		return;
-	t->is_told = false;
-	struct gp_known_block *told = tell_new_block(t, r, &block);
-	if (told != NULL && (e->flags & GP_LIVE_PENDING) != 0)
-		gp_tell_block_pending(t, told);
+	t->is_reported = false;
+	struct gp_known_block *known = add_new_block(t, r, &block);
+	if (known != NULL && (e->flags & GP_LIVE_PENDING) != 0)
+		gp_trace_hold_block(t, known);
 }
 
 static void follow_block_end(struct gp_trace_builder *t, const struct gp_record *r)
@@ -208,9 +208,9 @@ static void follow_block_end(struct gp_trace_builder *t, const struct gp_record 
 	if (block == NULL || block->order > r->order)
 		return;
 	if (r->kind == GP_BLOCK_FREE && r->aux != 0)
-		gp_tell_block_pending(t, block);
+		gp_trace_hold_block(t, block);
 	else
-		gp_tell_block_end(t, block);
+		gp_trace_end_block(t, block);
 }
 
 static void follow_segment(struct gp_trace_builder *t, const struct gp_record *r)
@@ -226,15 +226,15 @@ static void follow_segment(struct gp_trace_builder *t, const struct gp_record *r
 		.device = r->device,
 		.is_mapped = r->kind == GP_SEGMENT_MAP,
 	};
-	*has_told(t, r->device) = true;
+	*has_reported(t, r->device) = true;
 	if (to <= from)
 		return;
 	if (r->kind == GP_SEGMENT_FREE || r->kind == GP_SEGMENT_UNMAP) {
-		gp_tell_range_end(t, from, to);
+		gp_trace_end_range(t, from, to);
 		return;
 	}
 	if (segment.is_mapped) {
-		gp_tell_missing(t, &segment);
+		gp_trace_add_missing(t, &segment);
 		return;
 	}
 	struct gp_known_segment *there = gp_known_segment_at(&t->segments, from);
@@ -246,10 +246,10 @@ static void follow_segment(struct gp_trace_builder *t, const struct gp_record *r
 	const struct gp_live_entry *in = find_memory(t, from);
 	if (in != NULL && in->space != GP_SPACE_RESERVATION)
 		gp_held_claim(t, in->order);
-	t->is_told = false;
-	gp_tell_range_end(t, from, to);
-	t->is_told = true;
-	gp_tell_segment(t, &segment);
+	t->is_reported = false;
+	gp_trace_end_range(t, from, to);
+	t->is_reported = true;
+	gp_trace_add_segment(t, &segment);
 }
 
 /* The driver's last count, moved by this job's later requests and releases. */
@@ -274,7 +274,7 @@ static void follow_oom(struct gp_trace_builder *t, const struct gp_record *r)
 			      .requested_bytes = GP_BYTES_UNKNOWN,
 			      .device_free_bytes = r->aux ? r->oom.device_free :
 							    counted_free(live_of(t), r->device) };
-	gp_tell(t, &act, r->code);
+	gp_trace_add(t, &act, r->code);
 }
 
 static void follow_snapshot(struct gp_trace_builder *t, const struct gp_record *r)
@@ -283,7 +283,7 @@ static void follow_snapshot(struct gp_trace_builder *t, const struct gp_record *
 			      .device = r->device,
 			      .bytes = r->snapshot.active_bytes,
 			      .requested_bytes = GP_BYTES_UNKNOWN };
-	gp_tell(t, &act, r->code);
+	gp_trace_add(t, &act, r->code);
 }
 
 /* ---- one event ---- */
@@ -303,7 +303,7 @@ static bool is_back(struct gp_trace_builder *t, const struct gp_record *r)
 static void follow(struct gp_trace_builder *t, const struct gp_record *r, uint32_t thread,
 		   const struct gp_live_entry *ended, bool is_late)
 {
-	t->is_told = true;
+	t->is_reported = true;
 	switch (r->kind) {
 	case GP_BLOCK_ALLOC:
 		follow_block_alloc(t, r);
@@ -482,7 +482,7 @@ enum gp_status gp_history_visit(struct gp_history *h,
 	free(h->outside);
 	h->outside = NULL;
 	h->outsides = 0;
-	h->acts = h->untold = h->orphaned = 0;
+	h->acts = h->unreported = h->orphaned = 0;
 	gp_looks_open(&t.looks);
 	enum gp_status status = history_replay(&t);
 	if (status == GP_OK)

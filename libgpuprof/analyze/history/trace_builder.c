@@ -16,7 +16,7 @@ void gp_trace_builder_release(struct gp_trace_builder *t)
 	free(t->held);
 }
 
-void gp_tell(struct gp_trace_builder *t, struct gp_act *act, uint32_t arena)
+void gp_trace_add(struct gp_trace_builder *t, struct gp_act *act, uint32_t arena)
 {
 	if (t->is_quiet || t->is_over)
 		return;
@@ -24,16 +24,16 @@ void gp_tell(struct gp_trace_builder *t, struct gp_act *act, uint32_t arena)
 	act->arena = &of;
 	act->at_ns = t->at_ns;
 	act->stack = t->stack;
-	act->is_told = t->is_told;
+	act->is_reported = t->is_reported;
 	t->history->acts++;
-	t->history->untold += !t->is_told;
+	t->history->unreported += !t->is_reported;
 	t->is_over = !t->visit(t->context, act);
 }
 
 /* ---- blocks ---- */
 
-static void tell_block(struct gp_trace_builder *t, enum gp_act_kind kind,
-		       const struct gp_known_block *block)
+static void trace_block(struct gp_trace_builder *t, enum gp_act_kind kind,
+			const struct gp_known_block *block)
 {
 	struct gp_act act = { .kind = kind,
 			      .device = block->device,
@@ -45,17 +45,17 @@ static void tell_block(struct gp_trace_builder *t, enum gp_act_kind kind,
 		act.maker = block->stack;
 		act.made_at_ns = block->at_ns;
 	}
-	gp_tell(t, &act, block->arena);
+	gp_trace_add(t, &act, block->arena);
 }
 
-bool gp_tell_block(struct gp_trace_builder *t, const struct gp_known_block *block)
+bool gp_trace_add_block(struct gp_trace_builder *t, const struct gp_known_block *block)
 {
 	struct gp_known_block *there = gp_known_find(&t->block, block->key);
 	if (there != NULL) {
-		bool is_told = t->is_told;
-		t->is_told = false;
-		gp_tell_block_end(t, there);
-		t->is_told = is_told;
+		bool is_reported = t->is_reported;
+		t->is_reported = false;
+		gp_trace_end_block(t, there);
+		t->is_reported = is_reported;
 	}
 	struct gp_known_segment *segment = gp_known_segment_at(&t->segments, block->address);
 	if (segment == NULL || block->key == UINT64_MAX)
@@ -69,24 +69,24 @@ bool gp_tell_block(struct gp_trace_builder *t, const struct gp_known_block *bloc
 	segment->blocks++;
 	if (segment->arena == 0)
 		segment->arena = block->arena;
-	tell_block(t, GP_ACT_ALLOC, block);
+	trace_block(t, GP_ACT_ALLOC, block);
 	if (block->is_pending)
-		tell_block(t, GP_ACT_FREE_REQUESTED, block);
+		trace_block(t, GP_ACT_FREE_REQUESTED, block);
 	return true;
 }
 
-void gp_tell_block_pending(struct gp_trace_builder *t, struct gp_known_block *block)
+void gp_trace_hold_block(struct gp_trace_builder *t, struct gp_known_block *block)
 {
 	if (block->is_pending)
 		return;
 	block->is_pending = true;
-	tell_block(t, GP_ACT_FREE_REQUESTED, block);
+	trace_block(t, GP_ACT_FREE_REQUESTED, block);
 }
 
-void gp_tell_block_end(struct gp_trace_builder *t, struct gp_known_block *block)
+void gp_trace_end_block(struct gp_trace_builder *t, struct gp_known_block *block)
 {
-	gp_tell_block_pending(t, block);
-	tell_block(t, GP_ACT_FREE_COMPLETED, block);
+	gp_trace_hold_block(t, block);
+	trace_block(t, GP_ACT_FREE_COMPLETED, block);
 	struct gp_known_segment *segment = gp_known_segment_at(&t->segments, block->address);
 	if (segment != NULL && segment->blocks > 0)
 		segment->blocks--;
@@ -95,8 +95,8 @@ void gp_tell_block_end(struct gp_trace_builder *t, struct gp_known_block *block)
 
 /* ---- segments ---- */
 
-static void tell_segment(struct gp_trace_builder *t, enum gp_act_kind kind,
-			 const struct gp_known_segment *s, uint64_t from, uint64_t to)
+static void trace_segment(struct gp_trace_builder *t, enum gp_act_kind kind,
+			  const struct gp_known_segment *s, uint64_t from, uint64_t to)
 {
 	struct gp_act act = { .kind = kind,
 			      .device = s->device,
@@ -107,7 +107,7 @@ static void tell_segment(struct gp_trace_builder *t, enum gp_act_kind kind,
 		act.maker = s->stack;
 		act.made_at_ns = s->at_ns;
 	}
-	gp_tell(t, &act, s->arena);
+	gp_trace_add(t, &act, s->arena);
 }
 
 /* Takes the looks for moving the segments behind `address`. */
@@ -116,7 +116,7 @@ static bool may_move(struct gp_trace_builder *t, uint64_t address)
 	return gp_looks_take(&t->looks, gp_known_segments_behind(&t->segments, address));
 }
 
-void gp_tell_segment(struct gp_trace_builder *t, const struct gp_known_segment *s)
+void gp_trace_add_segment(struct gp_trace_builder *t, const struct gp_known_segment *s)
 {
 	if (!gp_known_is_range(s) || !may_move(t, s->address))
 		return;
@@ -124,23 +124,23 @@ void gp_tell_segment(struct gp_trace_builder *t, const struct gp_known_segment *
 		t->is_out_of_memory = true;
 		return;
 	}
-	tell_segment(t, s->is_mapped ? GP_ACT_SEGMENT_MAP : GP_ACT_SEGMENT_ALLOC, s, s->address,
-		     s->address + s->bytes);
+	trace_segment(t, s->is_mapped ? GP_ACT_SEGMENT_MAP : GP_ACT_SEGMENT_ALLOC, s, s->address,
+		      s->address + s->bytes);
 }
 
-void gp_tell_missing(struct gp_trace_builder *t, const struct gp_known_segment *range)
+void gp_trace_add_missing(struct gp_trace_builder *t, const struct gp_known_segment *range)
 {
 	uint64_t at = range->address, end = range->address + range->bytes;
 	while (at < end && !t->is_out_of_memory) {
-		struct gp_known_segment *told = gp_known_segment_in(&t->segments, at, end);
+		struct gp_known_segment *known = gp_known_segment_in(&t->segments, at, end);
 		struct gp_known_segment part = *range;
 		part.address = at;
-		part.bytes = (told != NULL ? told->address : end) - at;
-		at = told != NULL ? told->address + told->bytes : end;
-		if (told != NULL && told->arena == 0)
-			told->arena = range->arena;
+		part.bytes = (known != NULL ? known->address : end) - at;
+		at = known != NULL ? known->address + known->bytes : end;
+		if (known != NULL && known->arena == 0)
+			known->arena = range->arena;
 		if ((int64_t)part.bytes > 0)
-			gp_tell_segment(t, &part);
+			gp_trace_add_segment(t, &part);
 	}
 }
 
@@ -183,27 +183,27 @@ struct gp_known_block gp_known_block_of(const struct gp_trace_builder *t,
  */
 static bool end_blocks(struct gp_trace_builder *t, uint64_t from, uint64_t to)
 {
-	bool is_told = t->is_told;
+	bool is_reported = t->is_reported;
 	size_t keys = 0;
 	if (!gp_looks_take(&t->looks, t->block.rows / PLACES_A_LOOK))
 		return false;
-	const struct gp_known_block *told = t->block.row;
+	const struct gp_known_block *known = t->block.row;
 	uint64_t *key = malloc((t->block.rows + 1) * sizeof *key);
 	t->is_out_of_memory |= key == NULL;
 	for (size_t k = 0; key != NULL && k < t->block.rows; k++)
-		if (told[k].key - from < to - from)
-			key[keys++] = told[k].key;
+		if (known[k].key - from < to - from)
+			key[keys++] = known[k].key;
 	if (keys > 1)
 		qsort(key, keys, sizeof *key, gp_row_order);
-	t->is_told = false;
+	t->is_reported = false;
 	for (size_t k = 0; k < keys; k++)
-		gp_tell_block_end(t, gp_known_find(&t->block, key[k]));
-	t->is_told = is_told;
+		gp_trace_end_block(t, gp_known_find(&t->block, key[k]));
+	t->is_reported = is_reported;
 	free(key);
 	return true;
 }
 
-void gp_tell_range_end(struct gp_trace_builder *t, uint64_t from, uint64_t to)
+void gp_trace_end_range(struct gp_trace_builder *t, uint64_t from, uint64_t to)
 {
 	struct gp_known_segment *s;
 	if (to <= from)
@@ -219,8 +219,8 @@ void gp_tell_range_end(struct gp_trace_builder *t, uint64_t from, uint64_t to)
 			return;
 		}
 		/* blocks of other segments did not change, so `s` is still valid */
-		tell_segment(t, s->is_mapped ? GP_ACT_SEGMENT_UNMAP : GP_ACT_SEGMENT_FREE, s, begin,
-			     end);
+		trace_segment(t, s->is_mapped ? GP_ACT_SEGMENT_UNMAP : GP_ACT_SEGMENT_FREE, s,
+			      begin, end);
 		if (!gp_known_segment_cut(&t->segments, s, begin, end)) {
 			t->is_out_of_memory = true;
 			return;
@@ -236,19 +236,19 @@ static bool has_handle(uint8_t space)
 	return space == GP_SPACE_PHYSICAL || space == GP_SPACE_ARRAY;
 }
 
-static void tell_outside(struct gp_trace_builder *t, enum gp_act_kind kind,
-			 const struct gp_known_block *o)
+static void trace_outside(struct gp_trace_builder *t, enum gp_act_kind kind,
+			  const struct gp_known_block *o)
 {
 	if (kind == GP_ACT_SEGMENT_ALLOC || kind == GP_ACT_SEGMENT_FREE) {
 		struct gp_known_block segment = *o;
 		segment.requested_bytes = GP_BYTES_UNKNOWN;
-		tell_block(t, kind, &segment);
+		trace_block(t, kind, &segment);
 		return;
 	}
-	tell_block(t, kind, o);
+	trace_block(t, kind, o);
 }
 
-void gp_tell_outside(struct gp_trace_builder *t, const struct gp_known_block *outside)
+void gp_trace_add_outside(struct gp_trace_builder *t, const struct gp_known_block *outside)
 {
 	const uint64_t granule = 2ull << 20;
 	/* only a damaged recording has a number twice */
@@ -265,15 +265,15 @@ void gp_tell_outside(struct gp_trace_builder *t, const struct gp_known_block *ou
 		o->address = t->handle_address;
 		t->handle_address += (o->bytes + granule - 1) / granule * granule;
 	}
-	tell_outside(t, GP_ACT_SEGMENT_ALLOC, o);
-	tell_outside(t, GP_ACT_ALLOC, o);
+	trace_outside(t, GP_ACT_SEGMENT_ALLOC, o);
+	trace_outside(t, GP_ACT_ALLOC, o);
 }
 
-void gp_tell_outside_end(struct gp_trace_builder *t, struct gp_known_block *o)
+void gp_trace_end_outside(struct gp_trace_builder *t, struct gp_known_block *o)
 {
-	tell_outside(t, GP_ACT_FREE_REQUESTED, o);
-	tell_outside(t, GP_ACT_FREE_COMPLETED, o);
-	tell_outside(t, GP_ACT_SEGMENT_FREE, o);
+	trace_outside(t, GP_ACT_FREE_REQUESTED, o);
+	trace_outside(t, GP_ACT_FREE_COMPLETED, o);
+	trace_outside(t, GP_ACT_SEGMENT_FREE, o);
 	t->physicals -= o->space == GP_SPACE_PHYSICAL;
 	gp_row_drop_key(&t->outside, sizeof *o, o);
 }

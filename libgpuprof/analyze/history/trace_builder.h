@@ -12,7 +12,7 @@
 
 /* Driver memory without a use so far: the next events show whether the framework uses it. */
 struct gp_act_pending {
-	struct gp_known_block told;
+	struct gp_known_block known;
 	uint64_t mapped_at; /* PHYSICAL: its address, 0: not mapped yet */
 	uint32_t thread;
 	uint64_t until; /* number of events */
@@ -30,80 +30,81 @@ struct gp_trace_builder {
 	uint64_t handle_address; /* the next address to give to a handle */
 	uint64_t physicals;	 /* number of them in `outside` */
 	struct gp_looks looks;
-	bool is_due;		       /* compare with the live state once there are looks for it */
-	bool has_told[GP_DEVICES + 1]; /* its allocator reports its segments itself */
+	bool is_due; /* compare with the live state once there are looks for it */
+	bool has_reported[GP_DEVICES + 1]; /* its allocator reports its segments itself */
 	/* Of the current act: its time, its stack, and whether an event reported it. */
 	int64_t at_ns;
 	uint32_t stack;
-	bool is_told;
+	bool is_reported;
 	bool is_quiet; /* report no acts: the state before the first act */
 	bool is_over;  /* `visit` returned false */
 	bool is_out_of_memory;
 };
 
-void gp_trace_builder_release(struct gp_trace_builder *teller);
+void gp_trace_builder_release(struct gp_trace_builder *builder);
 
 /* An act that changes no live memory: OOM, SNAPSHOT. `arena`: its number. */
-void gp_tell(struct gp_trace_builder *teller, struct gp_act *act, uint32_t arena);
+void gp_trace_add(struct gp_trace_builder *builder, struct gp_act *act, uint32_t arena);
 
-/* The range must be free: see gp_tell_range_end. The act gets its fields from `segment`. */
-void gp_tell_segment(struct gp_trace_builder *teller, const struct gp_known_segment *segment);
+/* The range must be free: see gp_trace_end_range. The act gets its fields from `segment`. */
+void gp_trace_add_segment(struct gp_trace_builder *builder, const struct gp_known_segment *segment);
 /*
  * Reports the parts of the range that are not reported yet. Existing segments without an arena get
  * its arena.
  */
-void gp_tell_missing(struct gp_trace_builder *teller, const struct gp_known_segment *range);
+void gp_trace_add_missing(struct gp_trace_builder *builder, const struct gp_known_segment *range);
 /* Converts a live entry to a segment, or to a block or memory outside of the framework. */
-struct gp_known_segment gp_known_segment_of(const struct gp_trace_builder *teller,
+struct gp_known_segment gp_known_segment_of(const struct gp_trace_builder *builder,
 					    const struct gp_live_entry *entry);
-struct gp_known_block gp_known_block_of(const struct gp_trace_builder *teller,
+struct gp_known_block gp_known_block_of(const struct gp_trace_builder *builder,
 					const struct gp_live_entry *entry);
 /*
  * Ends the segments in the range, after the blocks in them. Without looks they stay until the next
- * comparison with the live state. gp_tell_segment is delayed in the same way.
+ * comparison with the live state. gp_trace_add_segment is delayed in the same way.
  */
-void gp_tell_range_end(struct gp_trace_builder *teller, uint64_t from, uint64_t to);
+void gp_trace_end_range(struct gp_trace_builder *builder, uint64_t from, uint64_t to);
 
 /* False: it lies in no segment. An older block at its address ends first. */
-bool gp_tell_block(struct gp_trace_builder *teller, const struct gp_known_block *block);
+bool gp_trace_add_block(struct gp_trace_builder *builder, const struct gp_known_block *block);
 /*
  * The end of a block has two steps: a free that other streams must complete, and its completion.
- * gp_tell_block_end reports the missing steps.
+ * gp_trace_end_block reports the missing steps.
  */
-void gp_tell_block_pending(struct gp_trace_builder *teller, struct gp_known_block *block);
-void gp_tell_block_end(struct gp_trace_builder *teller, struct gp_known_block *block);
+void gp_trace_hold_block(struct gp_trace_builder *builder, struct gp_known_block *block);
+void gp_trace_end_block(struct gp_trace_builder *builder, struct gp_known_block *block);
 
 /* The driver's memory; its key is the order of its allocation. Its address may be replaced. */
-void gp_tell_outside(struct gp_trace_builder *teller, const struct gp_known_block *outside);
-void gp_tell_outside_end(struct gp_trace_builder *teller, struct gp_known_block *outside);
+void gp_trace_add_outside(struct gp_trace_builder *builder, const struct gp_known_block *outside);
+void gp_trace_end_outside(struct gp_trace_builder *builder, struct gp_known_block *outside);
 
 /* act_pending.c: the driver's memory that is held back, by the order of its allocation */
-struct gp_act_pending *gp_held_find(struct gp_trace_builder *teller, uint64_t order);
-void gp_held_drop(struct gp_trace_builder *teller, struct gp_act_pending *held);
+struct gp_act_pending *gp_held_find(struct gp_trace_builder *builder, uint64_t order);
+void gp_held_drop(struct gp_trace_builder *builder, struct gp_act_pending *held);
 /* No use was found: it counts as outside. */
-void gp_held_tell(struct gp_trace_builder *teller, const struct gp_act_pending *held);
+void gp_trace_add_held(struct gp_trace_builder *builder, const struct gp_act_pending *held);
 /* It belongs to the framework, even if it was reported as outside. */
-void gp_held_claim(struct gp_trace_builder *teller, uint64_t order);
+void gp_held_claim(struct gp_trace_builder *builder, uint64_t order);
 /* Call it after an ALLOC of this thread. Memory of the driver is held back. */
-void gp_held_add(struct gp_trace_builder *teller, const struct gp_record *record, uint32_t thread);
+void gp_held_add(struct gp_trace_builder *builder, const struct gp_record *record, uint32_t thread);
 /*
  * Call it after an event of a thread; NULL: after the last one. Reports held memory that no further
  * event can assign to the framework.
  */
-void gp_held_settle(struct gp_trace_builder *teller, const struct gp_record *record,
+void gp_held_settle(struct gp_trace_builder *builder, const struct gp_record *record,
 		    uint32_t thread);
 
 /*
  * act_match.c: makes the reported state equal to the live state of the recording. Driver memory
- * that is held back counts by its current state. The acts of this comparison have is_told false.
+ * that is held back counts by its current state. The acts of this comparison have is_reported
+ * false.
  */
-void gp_act_match_live(struct gp_trace_builder *teller);
+void gp_act_match_live(struct gp_trace_builder *builder);
 /* The same if there are looks for it, else later: a recording may require it at each event. */
-void gp_act_match_soon(struct gp_trace_builder *teller);
+void gp_act_match_soon(struct gp_trace_builder *builder);
 /* Makes only the framework's segments and blocks equal to those of `memory`. */
-void gp_act_match_memory(struct gp_trace_builder *teller, const struct gp_memory *memory);
+void gp_act_match_memory(struct gp_trace_builder *builder, const struct gp_memory *memory);
 /* True: this driver memory now belongs to the framework. `mapped_at`: PHYSICAL only. */
-bool gp_act_is_framework(const struct gp_live *live, const struct gp_known_block *told,
+bool gp_act_is_framework(const struct gp_live *live, const struct gp_known_block *known,
 			 uint64_t mapped_at);
 
 #endif

@@ -59,7 +59,7 @@ static enum gp_status list_rows(struct building *b, struct gp_row_table *rows, b
 		row->key = gp_touch_key(b->recording, row->stack, row->born_ns, &row->without);
 		*count += row->key != NULL;
 		if (row->key == NULL || !gp_idle_owner_find(&b->owners, row->stack, row->space,
-							    row->born_ns, &row->whose))
+							    row->born_ns, &row->holder))
 			return GP_E_MEMORY;
 	}
 	return GP_OK;
@@ -168,9 +168,9 @@ static enum gp_status list_device(struct building *b, struct gp_idle_device *d)
 			continue;
 		part.kind = state_of(b, p, &part);
 		if (!gp_idle_owner_find(&b->owners, part.stack, part.space, part.born_ns,
-					&part.whose))
+					&part.holder))
 			status = GP_E_MEMORY;
-		p->owner = part.whose.owner;
+		p->owner = part.holder.owner;
 		struct gp_idle_sum *sum = &d->sum[p->owner][part.kind];
 		sum->bytes += part.bytes;
 		sum->count++;

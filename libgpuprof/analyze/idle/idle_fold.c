@@ -19,9 +19,9 @@ static int idle_compare_places(const struct gp_idle_row *a, const struct gp_idle
 		return a->device < b->device ? -1 : 1;
 	if (a->space != b->space)
 		return a->space < b->space ? -1 : 1;
-	if (a->whose.owner != b->whose.owner)
-		return a->whose.owner < b->whose.owner ? -1 : 1;
-	return strcmp(a->whose.library, b->whose.library);
+	if (a->holder.owner != b->holder.owner)
+		return a->holder.owner < b->holder.owner ? -1 : 1;
+	return strcmp(a->holder.library, b->holder.library);
 }
 
 static int idle_compare_weights(const struct gp_idle_row *a, const struct gp_idle_row *b)

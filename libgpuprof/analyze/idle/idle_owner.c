@@ -9,11 +9,11 @@
 struct known {
 	uint64_t key; /* twice the stack, plus 1 for a block of the framework */
 	bool is_looked_up;
-	struct gp_idle_whose whose;
+	struct gp_idle_holder holder;
 };
 
 static void idle_owner_look_up(struct gp_recording *recording, uint32_t stack_id, bool is_block,
-			       int64_t at_ns, struct gp_idle_whose *out)
+			       int64_t at_ns, struct gp_idle_holder *out)
 {
 	struct gp_frame frame[GP_FRAMES_MAX];
 	struct gp_stack stack;
@@ -37,10 +37,10 @@ static void idle_owner_look_up(struct gp_recording *recording, uint32_t stack_id
 }
 
 bool gp_idle_owner_find(struct gp_idle_owner_table *t, uint32_t stack, uint8_t space, int64_t at_ns,
-			struct gp_idle_whose *out)
+			struct gp_idle_holder *out)
 {
 	const bool is_block = space == GP_SPACE_BLOCK;
-	*out = (struct gp_idle_whose){ .owner = GP_IDLE_PROCESS };
+	*out = (struct gp_idle_holder){ .owner = GP_IDLE_PROCESS };
 	/* memory of another process belongs to that process, whoever opened it here */
 	if (space == GP_SPACE_IPC)
 		return true;
@@ -49,9 +49,9 @@ bool gp_idle_owner_find(struct gp_idle_owner_table *t, uint32_t stack, uint8_t s
 	if (k == NULL)
 		return false;
 	if (!k->is_looked_up)
-		idle_owner_look_up(t->recording, stack, is_block, at_ns, &k->whose);
+		idle_owner_look_up(t->recording, stack, is_block, at_ns, &k->holder);
 	k->is_looked_up = true;
-	*out = k->whose;
+	*out = k->holder;
 	return true;
 }
 

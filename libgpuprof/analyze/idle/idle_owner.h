@@ -12,7 +12,7 @@ struct gp_idle_owner_table {
 
 /* `at_ns`: a time at which that stack allocated. False: out of memory. */
 bool gp_idle_owner_find(struct gp_idle_owner_table *table, uint32_t stack, uint8_t space,
-			int64_t at_ns, struct gp_idle_whose *out);
+			int64_t at_ns, struct gp_idle_holder *out);
 void gp_idle_owner_release(struct gp_idle_owner_table *table);
 
 #endif

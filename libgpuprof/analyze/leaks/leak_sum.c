@@ -65,17 +65,17 @@ static bool leak_sum_add(struct gp_leak_sums *s, struct gp_recording *r,
 			 const struct gp_leak_samples *samples, struct gp_leak_holder *h,
 			 struct gp_frame *frame)
 {
-	struct gp_leak_owner who;
+	struct gp_leak_owner owner;
 	size_t births;
 	if (h->stack == 0 || !has_grown(samples, h, &births))
 		return true;
-	gp_leak_owner_find(r, h, frame, &who);
-	if (!who.has_line)
+	gp_leak_owner_find(r, h, frame, &owner);
+	if (!owner.has_line)
 		return true;
 	struct gp_leak_part *p = gp_array_append(&s->part, &s->parts, sizeof *p);
 	if (p == NULL)
 		return false;
-	*p = (struct gp_leak_part){ .holder = h, .line = who.line, .births = births };
+	*p = (struct gp_leak_part){ .holder = h, .line = owner.line, .births = births };
 	return true;
 }
 

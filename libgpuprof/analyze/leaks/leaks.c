@@ -79,7 +79,7 @@ static const struct gp_range_path *range_of(const struct hunt *h, size_t oldest)
 		if (!h->is_of[s->holder])
 			continue;
 		const struct gp_range_path *path = gp_range_of_order(h->out->ranges, s->order);
-		if (path == NULL || path->known == GP_RANGE_UNTOLD)
+		if (path == NULL || path->known == GP_RANGE_UNRECORDED)
 			continue;
 		path = gp_range_path_shown(path, NULL);
 		common = is_first ? path : common_range(common, path);
@@ -209,7 +209,7 @@ static struct gp_leak *add_leak(struct hunt *h, bool is_filling)
 static enum gp_status judge_stacks(struct hunt *h, struct gp_frame *frame)
 {
 	for (size_t k = 0; k < h->samples.table.rows; k++) {
-		struct gp_leak_owner who;
+		struct gp_leak_owner owner;
 		struct gp_leak_trend trend;
 		const struct gp_leak_holder *holder = gp_leak_holder(&h->samples, k);
 		if (!is_sure(h, holder, &trend))
@@ -220,8 +220,8 @@ static enum gp_status judge_stacks(struct hunt *h, struct gp_frame *frame)
 		h->is_of[k] = true;
 		leaks_fill(h, holder, &trend, leak);
 		h->is_of[k] = false;
-		gp_leak_owner_find(h->recording, holder, frame, &who);
-		memcpy(leak->owner, who.owner, sizeof leak->owner);
+		gp_leak_owner_find(h->recording, holder, frame, &owner);
+		memcpy(leak->owner, owner.owner, sizeof leak->owner);
 		gp_leak_sums_note(&h->sums, holder, trend.is_filling);
 	}
 	return GP_OK;
@@ -250,7 +250,7 @@ static void drop_replaced(struct hunt *h, const struct gp_leak_sum *sum)
 static enum gp_status judge_sums(struct hunt *h, struct gp_leak_sum *sum, struct gp_frame *frame)
 {
 	while (gp_leak_sums_next(&h->sums, sum)) {
-		struct gp_leak_owner who;
+		struct gp_leak_owner owner;
 		struct gp_leak_trend trend;
 		if (!is_sure(h, &sum->holder, &trend) || !is_spread(sum, &trend))
 			continue;
@@ -269,8 +269,8 @@ static enum gp_status judge_sums(struct hunt *h, struct gp_leak_sum *sum, struct
 			leak->part[k].at_ns = sum->great[k].holder->at_ns;
 			leak->part[k].births = sum->great[k].births;
 		}
-		gp_leak_owner_find(h->recording, sum->great[0].holder, frame, &who);
-		memcpy(leak->owner, who.owner, sizeof leak->owner);
+		gp_leak_owner_find(h->recording, sum->great[0].holder, frame, &owner);
+		memcpy(leak->owner, owner.owner, sizeof leak->owner);
 		gp_leak_sums_drop(&h->sums, sum);
 	}
 	return GP_OK;
@@ -291,7 +291,7 @@ static enum gp_status list_seen(struct hunt *h)
 }
 
 /* The last step at which a detectable leak can begin: later growth spans too few samples. */
-static size_t told_to_step(const struct hunt *h)
+static size_t detectable_to_step(const struct hunt *h)
 {
 	const struct gp_leak_scale *scale = &h->samples.scale[GP_LEAK_TAIL];
 	if (scale->samples == 0)
@@ -310,8 +310,8 @@ static void see_power(struct hunt *h)
 	const size_t tests = out->stacks + h->sums.tests;
 	out->tests = tests * scales;
 	out->samples_least = gp_trend_samples_least((tests + GP_LEAK_BYS) * scales);
-	out->can_tell = out->window_ns == 0 && out->samples >= out->samples_least;
-	out->told_to_step = out->can_tell ? told_to_step(h) : 0;
+	out->has_verdict = out->window_ns == 0 && out->samples >= out->samples_least;
+	out->detectable_to_step = out->has_verdict ? detectable_to_step(h) : 0;
 }
 
 static enum gp_status judge(struct hunt *h)
@@ -339,7 +339,7 @@ static enum gp_status judge(struct hunt *h)
 		status = judge_stacks(h, frame);
 	if (status == GP_OK)
 		status = judge_sums(h, sum, frame);
-	out->can_tell &= !out->may_replace;
+	out->has_verdict &= !out->may_replace;
 	if (out->leaks > 1)
 		qsort(out->leak, out->leaks, sizeof *out->leak, leaks_compare);
 	if (out->fillings > 1)
@@ -382,7 +382,7 @@ static enum gp_status leaks_attempt(void *context, const struct gp_info *info)
 		gp_growth_judge(&h->samples, h->out, h->limit, h->growth);
 	if (status == GP_OK)
 		status = gp_leak_forward_judge(h->recording, h->out);
-	h->out->can_tell &= h->out->activations == 0;
+	h->out->has_verdict &= h->out->activations == 0;
 	gp_leak_samples_release(&h->samples);
 	return status;
 }

@@ -9,8 +9,8 @@
 
 #define TRIES_MAX 16u
 
-/* In the order of the bits of enum gp_memory_doubt. */
-static const char *const doubt_texts[] = {
+/* In the order of the bits of enum gp_memory_caveat. */
+static const char *const caveat_texts[] = {
 	"events are missing before this moment; some of this memory may be gone",
 	"the recording began after the job; older memory is unknown",
 	NULL, /* write_no_details */
@@ -28,21 +28,21 @@ static void write_no_details(const char *why, FILE *out)
 }
 
 /* One text with all doubts. */
-static enum gp_status write_doubts(unsigned doubts, const char *why, char **out)
+static enum gp_status write_caveats(unsigned caveats, const char *why, char **out)
 {
 	size_t room = 0;
 	FILE *text = open_memstream(out, &room);
 	if (text == NULL)
 		return GP_E_MEMORY;
 	const char *before = "";
-	for (unsigned i = 0; 1u << i < GP_DOUBTS; i++) {
-		if ((doubts >> i & 1) == 0)
+	for (unsigned i = 0; 1u << i < GP_CAVEATS; i++) {
+		if ((caveats >> i & 1) == 0)
 			continue;
 		fputs(before, text);
-		if (1u << i == GP_DOUBT_UNTOLD)
+		if (1u << i == GP_CAVEAT_UNRECORDED)
 			write_no_details(why, text);
 		else
-			fputs(doubt_texts[i], text);
+			fputs(caveat_texts[i], text);
 		before = "; ";
 	}
 	return fclose(text) == 0 ? GP_OK : GP_E_MEMORY;
@@ -51,29 +51,30 @@ static enum gp_status write_doubts(unsigned doubts, const char *why, char **out)
 static enum gp_status judge(struct gp_memory_view *v)
 {
 	const struct gp_recording *r = v->recording;
-	const struct gp_record *told =
-		gp_defined_record(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
+	const struct gp_record *reported =
+		gp_defined_record(r->definitions, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
 	const struct gp_record *late =
-		gp_defined_record(r->meanings, GP_FACT, GP_FACT_FRAMEWORK_LATE);
+		gp_defined_record(r->definitions, GP_FACT, GP_FACT_FRAMEWORK_LATE);
 	struct gp_memory *out = v->out;
-	out->has_allocator_details = v->told.count > 0 || (told != NULL && told->fact.value == 1);
+	out->has_allocator_details =
+		v->reported.count > 0 || (reported != NULL && reported->fact.value == 1);
 	/* a full disk lost blocks, and no checkpoint followed */
 	bool has_hole = (r->file.header.flags & GP_FILE_HAS_HOLE) != 0 &&
 			r->segment + 1 >= r->index.segments;
 	if (gp_live_refused(r->live) != 0)
-		v->doubts |= GP_DOUBT_WORK;
-	else if (r->doubt.is_open || has_hole)
-		v->doubts |= GP_DOUBT_MISSING;
+		v->caveats |= GP_CAVEAT_WORK;
+	else if (r->caveat.is_open || has_hole)
+		v->caveats |= GP_CAVEAT_MISSING;
 	if (gp_live_count(r->live, GP_GAP) > 0 || (late != NULL && late->fact.value != 0))
-		v->doubts |= GP_DOUBT_LATE;
-	bool is_untold = false;
+		v->caveats |= GP_CAVEAT_LATE;
+	bool is_unreported = false;
 	for (size_t i = 0; i < out->segments; i++)
-		is_untold |= out->segment[i].arena == 0;
-	if (is_untold)
-		v->doubts |= out->has_allocator_details ? GP_DOUBT_PARTLY : GP_DOUBT_UNTOLD;
-	out->is_uncertain = (v->doubts & (GP_DOUBT_MISSING | GP_DOUBT_WORK)) != 0;
-	const char *why = gp_defined_text(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
-	return v->doubts != 0 ? write_doubts(v->doubts, why, &out->doubt) : GP_OK;
+		is_unreported |= out->segment[i].arena == 0;
+	if (is_unreported)
+		v->caveats |= out->has_allocator_details ? GP_CAVEAT_PARTLY : GP_CAVEAT_UNRECORDED;
+	out->is_uncertain = (v->caveats & (GP_CAVEAT_MISSING | GP_CAVEAT_WORK)) != 0;
+	const char *why = gp_defined_text(r->definitions, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
+	return v->caveats != 0 ? write_caveats(v->caveats, why, &out->caveat) : GP_OK;
 }
 
 static enum gp_status list(struct gp_memory_view *v)
@@ -145,6 +146,6 @@ void gp_memory_free(struct gp_memory *memory)
 	free(memory->segment);
 	free(memory->block);
 	free(memory->outside);
-	free(memory->doubt);
+	free(memory->caveat);
 	*memory = (struct gp_memory){ 0 };
 }

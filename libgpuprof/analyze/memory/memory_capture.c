@@ -92,7 +92,7 @@ static bool find_private(const struct gp_memory_view *v, int64_t *from_ns)
 	bool is_found = false;
 	for (unsigned number = 1; number <= UINT16_MAX && v->out->arenas > 1; number++) {
 		const struct gp_record *r =
-			gp_defined_record(v->recording->meanings, GP_ARENA, number);
+			gp_defined_record(v->recording->definitions, GP_ARENA, number);
 		bool is_there = false;
 		for (size_t i = 1; r != NULL && i < v->out->arenas; i++)
 			is_there |= is_of(&v->out->arena[i], r->arena.pool, r->arena.user_pool);
@@ -105,7 +105,7 @@ static bool find_private(const struct gp_memory_view *v, int64_t *from_ns)
 	return is_found;
 }
 
-static void tell_arenas(const struct gp_memory_view *v, const struct captures *c)
+static void write_arenas(const struct gp_memory_view *v, const struct captures *c)
 {
 	for (size_t i = 1; i < v->out->arenas; i++) {
 		struct gp_arena *a = &v->out->arena[i];
@@ -136,7 +136,7 @@ enum gp_status gp_memory_find_captures(struct gp_memory_view *v)
 		if (status != GP_OK)
 			break;
 	}
-	tell_arenas(v, &c);
+	write_arenas(v, &c);
 	free(c.open);
 	free(c.origin);
 	return status;

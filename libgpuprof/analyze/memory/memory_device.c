@@ -16,8 +16,9 @@ static enum gp_status list_mapped(const struct gp_memory_view *v, struct orders 
 	for (size_t i = 0; i < v->mapped.count; i++) {
 		const struct gp_live_entry *m = &v->mapped.entry[i];
 		const struct gp_live_entry *in = gp_entries_find(&v->reservation, m->address);
-		bool is_segment = in != NULL ? (in->flags & GP_LIVE_SEGMENT) != 0 :
-					       gp_entries_overlap(&v->told, m->address, m->bytes);
+		bool is_segment = in != NULL ?
+					  (in->flags & GP_LIVE_SEGMENT) != 0 :
+					  gp_entries_overlap(&v->reported, m->address, m->bytes);
 		if (!is_segment)
 			continue;
 		uint64_t *order = gp_array_append(&out->order, &out->count, sizeof *order);
@@ -95,10 +96,10 @@ static void fill_used(const struct gp_recording *r, const struct gp_live_used *u
 struct gp_memory_device gp_memory_device_now(const struct gp_recording *r, unsigned device)
 {
 	const struct gp_live_device *live = gp_live_device(r->live, device);
-	const struct gp_record *gpu = gp_defined_record(r->meanings, GP_GPU, device);
+	const struct gp_record *gpu = gp_defined_record(r->definitions, GP_GPU, device);
 	struct gp_memory_device d = {
 		.device = device,
-		.name = gp_defined_text(r->meanings, GP_GPU, device),
+		.name = gp_defined_text(r->definitions, GP_GPU, device),
 		.total_bytes = gpu != NULL ? gpu->gpu.total_bytes : 0,
 		.driver_bytes = live->curve[GP_CURVE_DRIVER].now_bytes,
 		.reserved_bytes = live->curve[GP_CURVE_RESERVED].now_bytes,
@@ -142,7 +143,7 @@ static uint64_t count_imported(const struct gp_memory_view *v, unsigned device)
 static bool is_listed(const struct gp_memory_view *v, unsigned device)
 {
 	if (gp_live_device(v->recording->live, device)->is_seen ||
-	    gp_defined_record(v->recording->meanings, GP_GPU, device) != NULL)
+	    gp_defined_record(v->recording->definitions, GP_GPU, device) != NULL)
 		return true;
 	for (size_t i = 0; i < v->out->segments; i++)
 		if (v->out->segment[i].device == device)

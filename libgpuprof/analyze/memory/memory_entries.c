@@ -21,7 +21,7 @@ static struct gp_entries *entries_of(struct gp_memory_view *v, const struct gp_l
 	case GP_SPACE_BLOCK:
 		return &v->block;
 	case GP_SPACE_SEGMENT:
-		return &v->told;
+		return &v->reported;
 	case GP_SPACE_RESERVATION:
 		return &v->reservation;
 	case GP_SPACE_MAPPED:
@@ -35,7 +35,7 @@ static struct gp_entries *entries_of(struct gp_memory_view *v, const struct gp_l
  * True: the view needs this entry. Entries that only give places, such as reservations, are all
  * listed.
  */
-static bool is_asked(const struct gp_memory_view *v, const struct gp_live_entry *e)
+static bool is_selected(const struct gp_memory_view *v, const struct gp_live_entry *e)
 {
 	return !v->is_of_one || e->device == v->device || e->device >= GP_DEVICES ||
 	       e->space == GP_SPACE_RESERVATION || e->space == GP_SPACE_MAPPED;
@@ -44,7 +44,7 @@ static bool is_asked(const struct gp_memory_view *v, const struct gp_live_entry 
 static void list(void *context, const struct gp_live_entry *e)
 {
 	struct listing *l = context;
-	struct gp_entries *to = is_asked(l->view, e) ? entries_of(l->view, e) : NULL;
+	struct gp_entries *to = is_selected(l->view, e) ? entries_of(l->view, e) : NULL;
 	if (to == NULL || e->bytes == 0 || e->address + e->bytes < e->address)
 		return;
 	if (gp_array_reserve(&to->entry, &to->room, to->count, 1, sizeof *to->entry))
@@ -97,12 +97,12 @@ enum gp_status gp_memory_list(struct gp_memory_view *v)
 		;
 	if (l.is_out_of_memory)
 		return GP_E_MEMORY;
-	sort(&v->told);
+	sort(&v->reported);
 	sort(&v->whole);
 	sort(&v->reservation);
 	sort(&v->mapped);
 	sort(&v->block);
-	drop_overlaid(&v->told);
+	drop_overlaid(&v->reported);
 	drop_overlaid(&v->mapped);
 	drop_overlaid(&v->block);
 	return GP_OK;
@@ -110,7 +110,7 @@ enum gp_status gp_memory_list(struct gp_memory_view *v)
 
 void gp_memory_view_release(struct gp_memory_view *v)
 {
-	free(v->told.entry);
+	free(v->reported.entry);
 	free(v->whole.entry);
 	free(v->reservation.entry);
 	free(v->mapped.entry);

@@ -81,8 +81,8 @@ static bool is_higher(const struct gp_live *live, const struct gp_moment_of *mom
 	bool is_found = false;
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
 		const struct gp_curve_state *c = &gp_live_device(live, device)->curve[moment->of];
-		bool is_asked = moment->device == GP_DEVICE_UNKNOWN || moment->device == device;
-		if (!is_asked || c->peak_bytes <= *bytes)
+		bool is_selected = moment->device == GP_DEVICE_UNKNOWN || moment->device == device;
+		if (!is_selected || c->peak_bytes <= *bytes)
 			continue;
 		*bytes = c->peak_bytes;
 		*order = c->peak_order;

@@ -48,29 +48,30 @@ static uint64_t end_of(const struct gp_live_entry *e)
  * Adds a reported range. The driver unmaps before the allocator reports it. So in a known
  * reservation, only mapped parts are added.
  */
-static void add_range(struct pieces *p, const struct gp_live_entry *told)
+static void add_range(struct pieces *p, const struct gp_live_entry *reported)
 {
 	const struct gp_memory_view *v = p->view;
-	const struct gp_live_entry *in = gp_entries_find(&v->reservation, told->address);
+	const struct gp_live_entry *in = gp_entries_find(&v->reservation, reported->address);
 	bool is_known = gp_live_count(v->recording->live, GP_COUNT_GAP_ORDER) == 0;
 	if (in == NULL || !is_known) {
-		memory_segment_add(p, told, told->address, end_of(told), in, true, told->stream);
+		memory_segment_add(p, reported, reported->address, end_of(reported), in, true,
+				   reported->stream);
 		return;
 	}
-	const struct gp_live_entry *m = gp_entries_before(&v->mapped, told->address);
+	const struct gp_live_entry *m = gp_entries_before(&v->mapped, reported->address);
 	const struct gp_live_entry *end = v->mapped.entry + v->mapped.count;
-	for (m = m != NULL ? m : v->mapped.entry; m < end && m->address < end_of(told); m++) {
-		uint64_t from = m->address > told->address ? m->address : told->address;
-		uint64_t to = end_of(m) < end_of(told) ? end_of(m) : end_of(told);
+	for (m = m != NULL ? m : v->mapped.entry; m < end && m->address < end_of(reported); m++) {
+		uint64_t from = m->address > reported->address ? m->address : reported->address;
+		uint64_t to = end_of(m) < end_of(reported) ? end_of(m) : end_of(reported);
 		if (from < to)
-			memory_segment_add(p, told, from, to, in, true, told->stream);
+			memory_segment_add(p, reported, from, to, in, true, reported->stream);
 	}
 }
 
 /* A reservation has one stream and one pool, so the report of any of its ranges holds for all. */
 static uint64_t arena_of(const struct gp_memory_view *v, const struct gp_live_entry *reservation)
 {
-	const struct gp_live_entry *t = gp_entries_before(&v->told, end_of(reservation) - 1);
+	const struct gp_live_entry *t = gp_entries_before(&v->reported, end_of(reservation) - 1);
 	return t != NULL && t->address >= reservation->address ? t->stream : 0;
 }
 
@@ -84,8 +85,8 @@ bool gp_memory_waits_for_block(const struct gp_live *live, uint64_t address, uin
 static void list_pieces(struct pieces *p)
 {
 	const struct gp_memory_view *v = p->view;
-	for (size_t i = 0; i < v->told.count; i++) {
-		const struct gp_live_entry *t = &v->told.entry[i];
+	for (size_t i = 0; i < v->reported.count; i++) {
+		const struct gp_live_entry *t = &v->reported.entry[i];
 		if (gp_memory_waits_for_block(v->recording->live, t->address, t->order))
 			continue;
 		if ((t->flags & GP_LIVE_MAPPED) != 0)
@@ -96,14 +97,14 @@ static void list_pieces(struct pieces *p)
 	for (size_t i = 0; i < v->whole.count; i++) {
 		const struct gp_live_entry *w = &v->whole.entry[i];
 		if ((w->flags & GP_LIVE_SEGMENT) != 0 &&
-		    !gp_entries_overlap(&v->told, w->address, w->bytes))
+		    !gp_entries_overlap(&v->reported, w->address, w->bytes))
 			memory_segment_add(p, w, w->address, end_of(w), NULL, false, 0);
 	}
 	for (size_t i = 0; i < v->mapped.count; i++) {
 		const struct gp_live_entry *m = &v->mapped.entry[i];
 		const struct gp_live_entry *in = gp_entries_find(&v->reservation, m->address);
 		if (in != NULL && (in->flags & GP_LIVE_SEGMENT) != 0 &&
-		    !gp_entries_overlap(&v->told, m->address, m->bytes)) {
+		    !gp_entries_overlap(&v->reported, m->address, m->bytes)) {
 			memory_segment_add(p, m, m->address, end_of(m), in, true, arena_of(v, in));
 			p->piece[p->count - 1].entry.device = in->device;
 		}
@@ -143,7 +144,7 @@ static bool is_small(const struct gp_memory_view *v, const struct piece *p)
 
 struct gp_arena gp_memory_arena(const struct gp_recording *recording, uint64_t number)
 {
-	const struct gp_record *r = gp_defined_record(recording->meanings, GP_ARENA, number);
+	const struct gp_record *r = gp_defined_record(recording->definitions, GP_ARENA, number);
 	if (number == 0 || r == NULL)
 		return (struct gp_arena){ .captured_at_ns = -1 };
 	return (struct gp_arena){ .is_known = true,
@@ -192,7 +193,7 @@ static void add_segment(struct gp_memory_view *v, const struct piece *p, uint32_
 		.stack = e->stack,
 	};
 	if (e->order < gp_live_count(v->recording->live, GP_COUNT_GAP_ORDER))
-		v->doubts |= GP_DOUBT_MISSING;
+		v->caveats |= GP_CAVEAT_MISSING;
 }
 
 static void extend_segment(struct gp_memory_view *v, const struct piece *p)

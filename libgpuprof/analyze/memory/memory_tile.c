@@ -31,7 +31,7 @@ static void memory_tile_add_block(struct gp_memory_view *v, struct gp_memory_seg
 	else if (s->requested_bytes != GP_BYTES_UNKNOWN)
 		s->requested_bytes += b->requested_bytes;
 	if (e->order < gp_live_count(v->recording->live, GP_COUNT_GAP_ORDER))
-		v->doubts |= GP_DOUBT_MISSING;
+		v->caveats |= GP_CAVEAT_MISSING;
 }
 
 static const struct gp_live_entry *first_in(const struct gp_entries *blocks, uint64_t address)
@@ -86,7 +86,7 @@ enum gp_status gp_memory_tile(struct gp_memory_view *v)
 		if (!tile(v, &out->segment[i], &blocks))
 			return GP_E_MEMORY;
 	if (blocks < v->block.count)
-		v->doubts |= GP_DOUBT_HOMELESS;
+		v->caveats |= GP_CAVEAT_HOMELESS;
 	struct gp_memory_block *fitting =
 		realloc(out->block, (out->blocks + 1) * sizeof *out->block);
 	out->block = fitting != NULL ? fitting : out->block;

@@ -14,28 +14,28 @@ struct gp_entries {
 };
 
 /* Reasons why memory is unknown. */
-enum gp_memory_doubt {
-	GP_DOUBT_MISSING = 1,	/* events are missing */
-	GP_DOUBT_LATE = 2,	/* recording began at some moment of the job */
-	GP_DOUBT_UNTOLD = 4,	/* no allocator details */
-	GP_DOUBT_PARTLY = 8,	/* details, but segments without a report */
-	GP_DOUBT_HOMELESS = 16, /* blocks outside of all known memory */
-	GP_DOUBT_WORK = 32,	/* events need more work than the limit (looks.h) */
-	GP_DOUBTS = 64,
+enum gp_memory_caveat {
+	GP_CAVEAT_MISSING = 1,	  /* events are missing */
+	GP_CAVEAT_LATE = 2,	  /* recording began at some moment of the job */
+	GP_CAVEAT_UNRECORDED = 4, /* no allocator details */
+	GP_CAVEAT_PARTLY = 8,	  /* details, but segments without a report */
+	GP_CAVEAT_HOMELESS = 16,  /* blocks outside of all known memory */
+	GP_CAVEAT_WORK = 32,	  /* events need more work than the limit (looks.h) */
+	GP_CAVEATS = 64,
 };
 
 struct gp_memory_view {
 	struct gp_recording *recording;
 	struct gp_memory *out;
-	struct gp_entries told;	       /* SEGMENT */
+	struct gp_entries reported;    /* SEGMENT */
 	struct gp_entries whole;       /* the driver's: in the DRIVER curve, or with blocks in it */
 	struct gp_entries reservation; /* all, with blocks or segments in them or without */
 	struct gp_entries mapped;
 	struct gp_entries block;
 	bool is_of_one; /* lists only the memory of `device` */
 	unsigned device;
-	size_t room;	 /* room of out->block */
-	unsigned doubts; /* enum gp_memory_doubt */
+	size_t room;	  /* room of out->block */
+	unsigned caveats; /* enum gp_memory_caveat */
 };
 
 /* memory_moment.c: replays to the moment. GP_END: there is no such moment. */

@@ -173,7 +173,7 @@ static enum gp_status oom_list_add(struct search *s, const struct gp_oom *oom)
 /* ---- the requester of a refusal ---- */
 
 /* The framework requests a segment of its size, or pages of an expandable one. */
-static bool is_asked_by(const struct search *s, const struct gp_oom *refused, uint64_t block)
+static bool is_requested_by(const struct search *s, const struct gp_oom *refused, uint64_t block)
 {
 	return refused->space == GP_SPACE_PHYSICAL || refused->bytes == block ||
 	       refused->bytes == gp_rule_segment(s->settings, block);
@@ -233,7 +233,7 @@ static enum gp_status close_refusal(struct search *s, const struct gp_record *r,
 	uint64_t count = 0;
 	if (last == NULL || f->thread != thread || last->device != r->device)
 		return GP_OK;
-	if (!is_asked_by(s, last, block))
+	if (!is_requested_by(s, last, block))
 		return add_all(s, f);
 	for (size_t k = 0; k < f->places; k++)
 		count += f->oom[k].refusals;
@@ -260,7 +260,7 @@ static enum gp_status see_oom(struct search *s, const struct gp_record *r, uint3
 	enum gp_status status = close_refusal(s, r, thread, oom.bytes, &oom);
 	if (r->aux != 0 && oom.total_bytes == 0) {
 		const struct gp_record *gpu =
-			gp_defined_record(s->recording->meanings, GP_GPU, r->device);
+			gp_defined_record(s->recording->definitions, GP_GPU, r->device);
 		oom.total_bytes = gpu != NULL ? gpu->gpu.total_bytes : 0;
 	}
 	if (r->aux != 0)

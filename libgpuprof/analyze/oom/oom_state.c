@@ -7,7 +7,7 @@
 #include "../../gpuprof.h"
 
 /* Figures of that very moment replace the last count before it. */
-static void tell_device(const struct gp_oom *o, struct gp_memory *m)
+static void write_device(const struct gp_oom *o, struct gp_memory *m)
 {
 	for (size_t k = 0; k < m->devices; k++) {
 		struct gp_memory_device *d = &m->device[k];
@@ -47,14 +47,14 @@ static enum gp_status find_asking(const struct gp_arena *a, struct gp_memory *m,
 }
 
 enum gp_status gp_oom_memory_build(struct gp_recording *recording, const struct gp_oom *oom,
-				   struct gp_memory *out, size_t *asks)
+				   struct gp_memory *out, size_t *requests)
 {
 	const struct gp_moment_of moment = { .when = GP_WHEN_OOM, .number = oom->number };
 	enum gp_status status = gp_memory_build(recording, &moment, out);
 	if (status != GP_OK)
 		return status;
-	tell_device(oom, out);
-	status = find_asking(&oom->arena, out, asks);
+	write_device(oom, out);
+	status = find_asking(&oom->arena, out, requests);
 	if (status != GP_OK)
 		gp_memory_free(out);
 	return status;

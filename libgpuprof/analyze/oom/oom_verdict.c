@@ -154,10 +154,10 @@ static bool is_tied(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 }
 
 /* The framework gave up without a call of the driver, which had enough. */
-static bool is_limited_untold(const struct gp_oom_facts *f, struct gp_oom_finding *out)
+static bool is_limited_unreported(const struct gp_oom_facts *f, struct gp_oom_finding *out)
 {
 	(void)out;
-	return f->is_framework && !f->was_refused && !f->is_limit_told &&
+	return f->is_framework && !f->was_refused && !f->is_limit_reported &&
 	       is_at_least(f->free_bytes, f->driver_bytes);
 }
 
@@ -240,7 +240,7 @@ static const struct {
 } rules[] = {
 	{ GP_VERDICT_UNKNOWN, is_beyond_us },
 	{ GP_VERDICT_STREAM, is_tied },
-	{ GP_VERDICT_LIMIT, is_limited_untold },
+	{ GP_VERDICT_LIMIT, is_limited_unreported },
 	{ GP_VERDICT_RESERVE, is_kept },
 	{ GP_VERDICT_UNKNOWN, is_contradicted },
 	{ GP_VERDICT_CACHE, is_cached },

@@ -218,8 +218,8 @@ static bool choose_moment(const struct search *s, const struct gp_top_of_curve *
 	return false;
 }
 
-static bool is_asked(const struct search *s, unsigned device, unsigned curve,
-		     struct gp_holders *out, uint64_t *due)
+static bool peak_is_selected(const struct search *s, unsigned device, unsigned curve,
+			     struct gp_holders *out, uint64_t *due)
 {
 	*out = (struct gp_holders){ .device = device,
 				    .of = (enum gp_curve)curve,
@@ -229,7 +229,7 @@ static bool is_asked(const struct search *s, unsigned device, unsigned curve,
 }
 
 /* The host has no OOM of its own: it is shown at the first OOM of a device. */
-static bool is_host_asked(const struct search *s, struct gp_holders *out, uint64_t *due)
+static bool is_host_selected(const struct search *s, struct gp_holders *out, uint64_t *due)
 {
 	const struct gp_first_oom *first = &s->moments.oom[0];
 	for (unsigned device = 1; device < GP_DEVICES; device++)
@@ -264,11 +264,11 @@ static enum gp_status peak_answer(struct search *s)
 	t->out = out;
 	for (unsigned device = 0; device < GP_DEVICES; device++)
 		for (unsigned curve = GP_CURVES; curve-- > 0;)
-			if (is_asked(s, device, curve, &out->holder[out->holders],
-				     &t->due[out->holders]))
+			if (peak_is_selected(s, device, curve, &out->holder[out->holders],
+					     &t->due[out->holders]))
 				out->holders++;
 	t->holders = out->holders;
-	if (is_host_asked(s, &out->holder[t->holders], &t->due[t->holders]))
+	if (is_host_selected(s, &out->holder[t->holders], &t->due[t->holders]))
 		out->host = &out->holder[t->holders++];
 	for (size_t k = 0; k < t->holders; k++)
 		t->table[k].epochs = &s->epochs;

@@ -25,7 +25,7 @@ struct started {
 
 struct counting {
 	struct gp_recording *recording;
-	struct gp_phases_asked asked;
+	struct gp_phases_options requested;
 	enum gp_curve of;
 	struct gp_phases *out;
 	struct gp_phase_follow follow;
@@ -49,9 +49,9 @@ struct counting {
 	bool is_out_of_memory;
 };
 
-static bool is_wanted(const struct counting *c, unsigned device)
+static bool phase_is_selected(const struct counting *c, unsigned device)
 {
-	return c->asked.device == GP_DEVICE_UNKNOWN || device == c->asked.device;
+	return c->requested.device == GP_DEVICE_UNKNOWN || device == c->requested.device;
 }
 
 /* ---- ranges ---- */
@@ -133,7 +133,7 @@ static void see_opened(void *context, struct gp_open_range *range,
 
 static int64_t clipped_from(const struct counting *c, const struct gp_phase_call *call)
 {
-	return call->from_ns > c->asked.from_ns ? call->from_ns : c->asked.from_ns;
+	return call->from_ns > c->requested.from_ns ? call->from_ns : c->requested.from_ns;
 }
 
 static uint64_t clipped_ns(const struct counting *c, const struct gp_phase_call *call,
@@ -149,7 +149,7 @@ static uint64_t clipped_ns(const struct counting *c, const struct gp_phase_call 
  */
 static bool is_steady(const struct counting *c, const struct gp_phase_call *call, int64_t to_ns)
 {
-	return clipped_from(c, call) / 2 + to_ns / 2 >= c->asked.warm_ns;
+	return clipped_from(c, call) / 2 + to_ns / 2 >= c->requested.warm_ns;
 }
 
 /* Ends a call, at its own end or at that of the interval. */
@@ -272,7 +272,7 @@ static void take_steps(struct counting *c, uint64_t *up, uint64_t *down)
 		uint64_t now = gp_live_device(c->recording->live, device)->curve[c->of].now_bytes;
 		uint64_t before = c->now_bytes[device];
 		c->now_bytes[device] = now;
-		if (!is_wanted(c, device) || now == before)
+		if (!phase_is_selected(c, device) || now == before)
 			continue;
 		c->total_bytes += now - before;
 		*(now > before ? up : down) += now > before ? now - before : before - now;
@@ -321,9 +321,9 @@ static void count(struct counting *c, const struct gp_record *r, uint32_t thread
 		return;
 	if (r->kind == GP_MARK && !c->follow.is_by_frames)
 		add_mark(c, r, thread);
-	const bool is_birth = is_counted_alloc(c, r) && is_wanted(c, r->device);
+	const bool is_birth = is_counted_alloc(c, r) && phase_is_selected(c, r->device);
 	const enum gp_launched launched =
-		is_wanted(c, r->device) ? gp_launched_as(r) : GP_LAUNCHED_NOT;
+		phase_is_selected(c, r->device) ? gp_launched_as(r) : GP_LAUNCHED_NOT;
 	if (!is_birth && launched == GP_LAUNCHED_NOT && up == 0 && down == 0)
 		return;
 	uint32_t call;
@@ -346,7 +346,7 @@ static void look_at_curves(struct counting *c)
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
 		c->now_bytes[device] =
 			gp_live_device(c->recording->live, device)->curve[c->of].now_bytes;
-		c->total_bytes += is_wanted(c, device) ? c->now_bytes[device] : 0;
+		c->total_bytes += phase_is_selected(c, device) ? c->now_bytes[device] : 0;
 	}
 	gp_live_take_moved(c->recording->live);
 	c->is_out_of_memory |= !gp_high_put(&c->high, c->total_bytes);
@@ -363,9 +363,9 @@ static enum gp_status phase_replay(struct counting *c)
 		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
 		gp_phase_follow_end(&c->follow);
 		const bool is_moment = gp_has_moment(record->kind);
-		if (is_moment && at_ns > c->asked.to_ns)
+		if (is_moment && at_ns > c->requested.to_ns)
 			return GP_OK;
-		if (is_moment && !c->is_inside && at_ns >= c->asked.from_ns) {
+		if (is_moment && !c->is_inside && at_ns >= c->requested.from_ns) {
 			c->is_inside = true;
 			c->since = c->high.number;
 			see_between(c);
@@ -400,7 +400,7 @@ static void finish_open(void *context, const struct gp_open_range *range)
 static void finish(struct counting *c, const struct gp_info *info)
 {
 	const int64_t end_ns = (int64_t)info->duration_ns;
-	const int64_t at_ns = c->asked.to_ns < end_ns ? c->asked.to_ns : end_ns;
+	const int64_t at_ns = c->requested.to_ns < end_ns ? c->requested.to_ns : end_ns;
 	c->end_ns = at_ns;
 	gp_phase_follow_finish(&c->follow, finish_open, c);
 	if (c->ambiguous != 0)
@@ -430,17 +430,17 @@ static enum gp_status phase_attempt(void *context, const struct gp_info *info)
 {
 	struct counting *c = context;
 	const bool has_blocks = info->framework_events > 0;
-	c->of = c->asked.of < GP_CURVES ? c->asked.of :
-		has_blocks		? GP_CURVE_ALLOCATED :
-					  GP_CURVE_DRIVER;
+	c->of = c->requested.of < GP_CURVES ? c->requested.of :
+		has_blocks		    ? GP_CURVE_ALLOCATED :
+					      GP_CURVE_DRIVER;
 	c->out->of = c->of;
 	c->watch = (struct gp_range_watch){ see_opened, see_closed, c };
 	const bool is_by_frames =
-		c->asked.is_by_frames ||
-		(!c->asked.is_recorded_only && gp_phases_by(info) == GP_PHASES_BY_FRAMES);
-	const bool is_own = c->asked.is_own_thread;
+		c->requested.is_by_frames ||
+		(!c->requested.is_recorded_only && gp_phases_by(info) == GP_PHASES_BY_FRAMES);
+	const bool is_own = c->requested.is_own_thread;
 	enum gp_status status;
-	if (is_by_frames || !c->asked.is_recorded_only) {
+	if (is_by_frames || !c->requested.is_recorded_only) {
 		status = gp_phase_follow_derive(&c->follow, c->recording, is_by_frames, is_own,
 						&c->watch);
 	} else {
@@ -452,7 +452,7 @@ static enum gp_status phase_attempt(void *context, const struct gp_info *info)
 		status = phase_replay(c);
 	if (status == GP_OK) {
 		finish(c, info);
-		status = gp_phase_tree_list(&c->tree, c->recording, c->asked.fold, c->out);
+		status = gp_phase_tree_list(&c->tree, c->recording, c->requested.fold, c->out);
 	}
 	gp_phase_follow_close(&c->follow);
 	gp_phase_tree_release(&c->tree);
@@ -465,18 +465,20 @@ static void phase_forget(void *context)
 {
 	struct counting *c = context;
 	gp_phases_free(c->out);
-	*c = (struct counting){ .recording = c->recording, .asked = c->asked, .out = c->out };
+	*c = (struct counting){ .recording = c->recording,
+				.requested = c->requested,
+				.out = c->out };
 }
 
-enum gp_status gp_phases_build(struct gp_recording *recording, const struct gp_phases_asked *asked,
-			       struct gp_phases *out)
+enum gp_status gp_phases_build(struct gp_recording *recording,
+			       const struct gp_phases_options *requested, struct gp_phases *out)
 {
 	*out = (struct gp_phases){ 0 };
 	struct counting *c = calloc(1, sizeof *c);
 	if (c == NULL)
 		return GP_E_MEMORY;
 	c->recording = recording;
-	c->asked = *asked;
+	c->requested = *requested;
 	c->out = out;
 	enum gp_status status = gp_retry_if_overwritten(recording, phase_attempt, phase_forget, c);
 	free(c);

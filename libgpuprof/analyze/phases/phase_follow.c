@@ -75,7 +75,7 @@ static enum gp_status phase_follow_begin(struct gp_phase_follow *f)
 	if (f->ranges == NULL)
 		return GP_E_MEMORY;
 	gp_open_ranges_watch(f->ranges, &f->watch);
-	gp_defined_visit(r->meanings, GP_THREAD, see_thread, f);
+	gp_defined_visit(r->definitions, GP_THREAD, see_thread, f);
 	if (f->is_by_frames || r->first >= r->index.segments)
 		return GP_OK;
 	return gp_merge_visit(r->merge, r->first, GP_BLOCK_CHECKPOINT, load, f->ranges);
@@ -167,7 +167,7 @@ void gp_phase_follow_apply(struct gp_phase_follow *f, uint32_t thread,
 		gp_open_ranges_apply(f->ranges, thread, record);
 	struct gp_named named;
 	if (record->kind == GP_THREAD &&
-	    gp_defined_get(f->recording->meanings, GP_THREAD, record->aux, &named))
+	    gp_defined_get(f->recording->definitions, GP_THREAD, record->aux, &named))
 		see_thread(f, &named);
 	while ((forward = gp_forwards_begin(&f->forwards, f->number)) != NULL) {
 		forward->up = own_mark(f, forward->thread);
@@ -234,7 +234,7 @@ bool gp_phase_follow_is_worker(const struct gp_phase_follow *f, uint32_t thread)
 {
 	if (f->is_by_frames)
 		return gp_frame_ranges_is_engine(&f->frames, thread);
-	return is_named_worker(gp_defined_text(f->recording->meanings, GP_THREAD, thread));
+	return is_named_worker(gp_defined_text(f->recording->definitions, GP_THREAD, thread));
 }
 
 uint64_t gp_phase_follow_engine(const struct gp_phase_follow *f, uint32_t thread,

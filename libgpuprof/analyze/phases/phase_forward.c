@@ -302,8 +302,9 @@ static void phase_forward_opened(void *context, struct gp_open_range *range,
 		return;
 	if (has_lost_range(stack))
 		f->epoch++;
-	const enum gp_phase_kind kind = gp_phase_kind_of(
-		range->source, gp_defined_text(f->recording->meanings, GP_RANGE_NAME, range->name));
+	const enum gp_phase_kind kind =
+		gp_phase_kind_of(range->source, gp_defined_text(f->recording->definitions,
+								GP_RANGE_NAME, range->name));
 	struct level l = { .name = range->name, .kind = kind, .at = f->number };
 	range->mark = l.mark = ++f->marks;
 	if (kind == GP_PHASE_ENGINE) {

@@ -73,7 +73,7 @@ void gp_phase_node_add(struct gp_phase_node *n, uint64_t ns, bool is_steady)
 static const char *text_of(const struct gp_recording *r, uint32_t id)
 {
 	struct gp_named name;
-	if (id == 0 || !gp_defined_get(r->meanings, GP_RANGE_NAME, id, &name))
+	if (id == 0 || !gp_defined_get(r->definitions, GP_RANGE_NAME, id, &name))
 		return NULL;
 	return name.text != NULL ? name.text : "";
 }

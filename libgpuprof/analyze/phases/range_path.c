@@ -46,7 +46,7 @@ struct gp_range_paths {
 static const struct gp_range_path outside = { .known = GP_RANGE_OUTSIDE },
 				  ambiguous = { .known = GP_RANGE_AMBIGUOUS },
 				  beyond = { .known = GP_RANGE_BEYOND },
-				  untold = { .known = GP_RANGE_UNTOLD };
+				  unreported = { .known = GP_RANGE_UNRECORDED };
 
 /* ---- ranges ---- */
 
@@ -192,13 +192,13 @@ const struct gp_range_path *gp_range_paths_at(struct gp_range_paths *p, uint64_t
 	size_t behind = run_behind(p, order);
 	const struct run *run = behind > 0 ? &p->run[behind - 1] : NULL;
 	if (run == NULL || order - run->order >= run->count)
-		return &untold;
+		return &unreported;
 	return path_of(p, run->node);
 }
 
 /* Sets the folded path of each path that was returned. */
-static bool tell_folded(struct gp_range_paths *p, const struct gp_range_fold *fold,
-			const uint32_t *into)
+static bool report_folded(struct gp_range_paths *p, const struct gp_range_fold *fold,
+			  const uint32_t *into)
 {
 	for (uint32_t k = 1; k < p->makes; k++) {
 		if (p->made[k] == NULL)
@@ -223,7 +223,7 @@ static bool fold_all(struct gp_range_paths *const *paths, size_t count, uint32_t
 	}
 	is_fine = is_fine && gp_range_fold_settle(fold);
 	for (size_t k = 0; k < count && is_fine; k++)
-		is_fine = paths[k] == NULL || tell_folded(paths[k], fold, into[k]);
+		is_fine = paths[k] == NULL || report_folded(paths[k], fold, into[k]);
 	return is_fine;
 }
 
@@ -305,7 +305,7 @@ static const char *name_of(const struct gp_range_path *path)
 		[GP_RANGE_OUTSIDE] = "(outside of any range)",
 		[GP_RANGE_AMBIGUOUS] = "(ambiguous)",
 		[GP_RANGE_BEYOND] = "(further ranges)",
-		[GP_RANGE_UNTOLD] = "(not known: from before what is kept, or lost)",
+		[GP_RANGE_UNRECORDED] = "(not known: from before what is kept, or lost)",
 	};
 	if (path->known != GP_RANGE_IN)
 		return others[path->known];
@@ -361,58 +361,59 @@ struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_
  * Matches "forward", "layer*", "job:forward", and the texts that reports use for paths without a
  * name.
  */
-static bool is_told(const struct gp_range_path *path, const char *asked)
+static bool is_reported(const struct gp_range_path *path, const char *pattern)
 {
 	char whole[NAME_ROOM];
-	if (strcmp(name_of(path), asked) == 0)
+	if (strcmp(name_of(path), pattern) == 0)
 		return true;
 	if (path->known != GP_RANGE_IN || path->name == NULL)
 		return false;
-	if (fnmatch(asked, path->name, 0) == 0)
+	if (fnmatch(pattern, path->name, 0) == 0)
 		return true;
 	const int used = snprintf(whole, sizeof whole, "%s:%s", domain_of(path), name_of(path));
 	return path->domain != NULL && (size_t)used < sizeof whole &&
-	       (strcmp(whole, asked) == 0 || fnmatch(asked, whole, 0) == 0);
+	       (strcmp(whole, pattern) == 0 || fnmatch(pattern, whole, 0) == 0);
 }
 
 /* Matches the job's own name, or the name that it is folded to. */
-static bool is_called(const struct gp_range_path *path, const char *asked)
+static bool is_called(const struct gp_range_path *path, const char *pattern)
 {
-	return is_told(path, asked) || (path->folded != NULL && is_told(path->folded, asked));
+	return is_reported(path, pattern) ||
+	       (path->folded != NULL && is_reported(path->folded, pattern));
 }
 
 /* The index after the last " > " of the first `length` letters. */
-static size_t last_part(const char *asked, size_t length)
+static size_t last_part(const char *pattern, size_t length)
 {
 	const size_t n = strlen(between);
-	while (length > n && memcmp(asked + length - n, between, n) != 0)
+	while (length > n && memcmp(pattern + length - n, between, n) != 0)
 		length--;
 	return length > n ? length : 0;
 }
 
 /* True: "..." stands for outer ranges that the text had no room for. */
-static bool is_left_out(const struct gp_range_path *path, const char *asked, size_t length)
+static bool is_left_out(const struct gp_range_path *path, const char *pattern, size_t length)
 {
-	return path != NULL && length == 3 && memcmp(asked, "...", 3) == 0;
+	return path != NULL && length == 3 && memcmp(pattern, "...", 3) == 0;
 }
 
 /*
  * "step > forward": matches the latter directly inside the former. A name may contain " > " as
  * well, so each one is tried as the separator.
  */
-static bool ends_with(const struct gp_range_path *path, const char *asked, size_t length)
+static bool ends_with(const struct gp_range_path *path, const char *pattern, size_t length)
 {
 	char part[NAME_ROOM];
 	size_t at = length, behind = length;
 	while (path != NULL && at > 0) {
-		at = last_part(asked, behind);
+		at = last_part(pattern, behind);
 		if (length - at >= sizeof part)
 			return false;
-		memcpy(part, asked + at, length - at);
+		memcpy(part, pattern + at, length - at);
 		part[length - at] = '\0';
 		behind = at > 0 ? at - strlen(between) : 0;
-		if (is_called(path, part) && (at == 0 || is_left_out(path->up, asked, behind) ||
-					      ends_with(path->up, asked, behind)))
+		if (is_called(path, part) && (at == 0 || is_left_out(path->up, pattern, behind) ||
+					      ends_with(path->up, pattern, behind)))
 			return true;
 	}
 	return false;
@@ -431,10 +432,11 @@ bool gp_range_path_has(const struct gp_range_path *path, const char *name)
 	return false;
 }
 
-const struct gp_range_path *gp_range_path_shown(const struct gp_range_path *path, const char *asked)
+const struct gp_range_path *gp_range_path_shown(const struct gp_range_path *path,
+						const char *pattern)
 {
 	const bool is_folded = path != NULL && path->folded != NULL &&
-			       (asked == NULL || gp_range_path_has(path->folded, asked));
+			       (pattern == NULL || gp_range_path_has(path->folded, pattern));
 	return is_folded ? path->folded : path;
 }
 

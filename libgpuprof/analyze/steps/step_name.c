@@ -68,7 +68,7 @@ static bool name_is_step(const struct name *name)
 	return false;
 }
 
-uint64_t gp_step_name_kind(const char *text, const char *wanted)
+uint64_t gp_step_name_kind(const char *text, const char *requested)
 {
 	static const char lightning[] = "[pl][profile]";
 	struct name name, other;
@@ -76,9 +76,9 @@ uint64_t gp_step_name_kind(const char *text, const char *wanted)
 		text += sizeof lightning - 1;
 	if (!name_read(text, &name))
 		return 0;
-	const bool is_step = wanted == NULL ? name_is_step(&name) :
-					      name_read(wanted, &other) &&
-						      strcmp(name.letters, other.letters) == 0;
+	const bool is_step = requested == NULL ? name_is_step(&name) :
+						 name_read(requested, &other) &&
+							 strcmp(name.letters, other.letters) == 0;
 	return is_step ? gp_identity_hash(
 				 gp_text_identity((struct gp_identity){ 4, 4 }, name.letters)) |
 				 1 :

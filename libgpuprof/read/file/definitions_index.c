@@ -13,11 +13,11 @@
 
 #define KINDS 16u /* those of definitions are below */
 /* A definition may take a single byte of a file, and 40 here: jobs have some 10,000 of a kind. */
-#define MEANINGS_MAX (1u << 21)
+#define DEFINITIONS_MAX (1u << 21)
 /* Numbers of GPU, FACT and ARENA are less. Recorders need 16 bits at most. */
 #define NUMBERS_MAX 65536u
 
-struct meaning {
+struct definition {
 	uint64_t key;
 	uint32_t value; /* of gp_named */
 	uint32_t text;	/* of the store; 0: none */
@@ -37,7 +37,7 @@ struct gp_definitions_index {
 	struct gp_text_store texts;
 	struct gp_call_stacks *stacks;
 	struct gp_module_list modules;
-	bool has_left_out; /* beyond MEANINGS_MAX of a kind or NUMBERS_MAX */
+	bool has_left_out; /* beyond DEFINITIONS_MAX of a kind or NUMBERS_MAX */
 };
 
 struct gp_definitions_index *gp_defined_open(void)
@@ -96,12 +96,12 @@ static enum gp_status table_add(struct gp_definitions_index *index, const struct
 				uint32_t text)
 {
 	struct gp_row_table *t = &index->table[r->kind];
-	struct meaning *m = gp_row_of_key(t, sizeof *m, key_of(r));
+	struct definition *m = gp_row_of_key(t, sizeof *m, key_of(r));
 	const bool has_value = r->kind == GP_THREAD || r->kind == GP_RANGE_NAME;
 	/* readers of other kinds use only the text */
 	if (m == NULL && text == 0 && !has_value)
 		return GP_OK;
-	if (m == NULL && t->rows == MEANINGS_MAX) {
+	if (m == NULL && t->rows == DEFINITIONS_MAX) {
 		index->has_left_out = true;
 		return GP_OK;
 	}
@@ -181,9 +181,9 @@ enum gp_status gp_defined_add(struct gp_definitions_index *m, const struct gp_re
 	if (record->kind >= KINDS)
 		return GP_OK;
 	size_t n;
-	const char *told = gp_record_text(record, &n);
-	const uint32_t text = told != NULL ? gp_text_store_add(&m->texts, told, n) : 0;
-	if (told != NULL && text == 0)
+	const char *reported = gp_record_text(record, &n);
+	const uint32_t text = reported != NULL ? gp_text_store_add(&m->texts, reported, n) : 0;
+	if (reported != NULL && text == 0)
 		return GP_E_MEMORY;
 	enum gp_status status = definitions_index_is_whole(record->kind) ?
 					numbered_add(m, record, text) :
@@ -205,38 +205,40 @@ const struct gp_record *gp_defined_record(const struct gp_definitions_index *m, 
 	return number < n->room && n->record[number].kind != 0 ? &n->record[number] : NULL;
 }
 
-static struct gp_named shown(const struct gp_definitions_index *m, const struct meaning *meaning)
+static struct gp_named shown(const struct gp_definitions_index *m,
+			     const struct definition *definition)
 {
-	return (struct gp_named){ meaning->value, gp_text_store_get(&m->texts, meaning->text) };
+	return (struct gp_named){ definition->value,
+				  gp_text_store_get(&m->texts, definition->text) };
 }
 
 bool gp_defined_get(const struct gp_definitions_index *m, enum gp_kind kind, uint64_t key,
 		    struct gp_named *out)
 {
-	const struct meaning *known = gp_row_of_key(&m->table[kind], sizeof *known, key);
+	const struct definition *known = gp_row_of_key(&m->table[kind], sizeof *known, key);
 	*out = known != NULL ? shown(m, known) : (struct gp_named){ 0 };
 	return known != NULL;
 }
 
 const char *gp_defined_text(const struct gp_definitions_index *m, enum gp_kind kind, uint64_t key)
 {
-	struct gp_named meaning;
+	struct gp_named definition;
 	if (kind >= KINDS)
 		return NULL;
 	if (definitions_index_is_whole(kind))
 		return gp_defined_record(m, kind, key) != NULL ?
 			       gp_text_store_get(&m->texts, m->numbered[kind].text[key]) :
 			       NULL;
-	gp_defined_get(m, kind, key, &meaning);
-	return meaning.text;
+	gp_defined_get(m, kind, key, &definition);
+	return definition.text;
 }
 
 void gp_defined_visit(const struct gp_definitions_index *m, enum gp_kind kind,
 		      void (*visit)(void *context, const struct gp_named *), void *context)
 {
-	const struct meaning *meaning = m->table[kind].row;
+	const struct definition *definition = m->table[kind].row;
 	for (uint32_t at = 0; at < m->table[kind].rows; at++) {
-		const struct gp_named named = shown(m, &meaning[at]);
+		const struct gp_named named = shown(m, &definition[at]);
 		visit(context, &named);
 	}
 }

@@ -28,14 +28,14 @@ static enum gp_status list_devices(struct gp_recording *r)
 		return GP_E_MEMORY;
 	size_t n = 0;
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
-		const struct gp_record *gpu = gp_defined_record(r->meanings, GP_GPU, device);
+		const struct gp_record *gpu = gp_defined_record(r->definitions, GP_GPU, device);
 		if (gpu == NULL && !gp_live_device(r->live, device)->is_seen)
 			continue;
 		struct gp_info_device *d = &r->device[n++];
 		d->device = device;
 		if (gpu == NULL)
 			continue;
-		d->name = gp_defined_text(r->meanings, GP_GPU, device);
+		d->name = gp_defined_text(r->definitions, GP_GPU, device);
 		d->total_bytes = gpu->gpu.total_bytes;
 		read_uuid(gpu, d->uuid);
 	}
@@ -47,7 +47,7 @@ static enum gp_status list_devices(struct gp_recording *r)
 /* 0: the recording does not have this fact. */
 static uint64_t number(const struct gp_recording *r, enum gp_fact key)
 {
-	const struct gp_record *fact = gp_defined_record(r->meanings, GP_FACT, key);
+	const struct gp_record *fact = gp_defined_record(r->definitions, GP_FACT, key);
 	return fact != NULL ? fact->fact.value : 0;
 }
 
@@ -56,7 +56,7 @@ static const char *driver_text(struct gp_recording *r)
 {
 	uint64_t version = number(r, GP_FACT_DRIVER);
 	for (unsigned device = 0; version == 0 && device < GP_DEVICES; device++) {
-		const struct gp_record *gpu = gp_defined_record(r->meanings, GP_GPU, device);
+		const struct gp_record *gpu = gp_defined_record(r->definitions, GP_GPU, device);
 		version = gpu != NULL ? gpu->aux : 0;
 	}
 	if (version == 0)
@@ -109,9 +109,9 @@ static void fill_from_file(struct gp_recording *r, uint64_t oldest)
 /* A full disk may also lose LOST records. The header then has the only count. */
 uint64_t gp_recording_lost(const struct gp_recording *r, unsigned which)
 {
-	uint64_t told = gp_live_count(r->live, GP_COUNT_LOST_MEMORY + which);
+	uint64_t reported = gp_live_count(r->live, GP_COUNT_LOST_MEMORY + which);
 	uint64_t known = r->file.header.lost[which];
-	return told > known ? told : known;
+	return reported > known ? reported : known;
 }
 
 static void fill_from_state(struct gp_recording *r)
@@ -127,16 +127,16 @@ static void fill_from_state(struct gp_recording *r)
 	info->mismatches = gp_live_count(r->live, GP_COUNT_MISMATCHES);
 	info->anomalies = gp_live_count(r->live, GP_COUNT_ANOMALIES);
 	info->threads = gp_live_count(r->live, GP_COUNT_THREADS);
-	info->ring_place = gp_defined_text(r->meanings, GP_FACT, GP_FACT_RING_PLACE);
-	info->pytorch = gp_defined_text(r->meanings, GP_FACT, GP_FACT_PYTORCH);
+	info->ring_place = gp_defined_text(r->definitions, GP_FACT, GP_FACT_RING_PLACE);
+	info->pytorch = gp_defined_text(r->definitions, GP_FACT, GP_FACT_PYTORCH);
 	info->driver = driver_text(r);
-	info->alloc_conf = gp_defined_text(r->meanings, GP_FACT, GP_FACT_ALLOC_CONF);
-	info->is_allocator_asked =
-		gp_defined_record(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS) != NULL;
+	info->alloc_conf = gp_defined_text(r->definitions, GP_FACT, GP_FACT_ALLOC_CONF);
+	info->is_allocator_requested =
+		gp_defined_record(r->definitions, GP_FACT, GP_FACT_ALLOCATOR_DETAILS) != NULL;
 	info->has_allocator_details = number(r, GP_FACT_ALLOCATOR_DETAILS) != 0;
-	info->allocator_why = gp_defined_text(r->meanings, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
+	info->allocator_why = gp_defined_text(r->definitions, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
 	info->has_uses = number(r, GP_FACT_USES) != 0;
-	info->no_uses = gp_defined_text(r->meanings, GP_FACT, GP_FACT_USES);
+	info->no_uses = gp_defined_text(r->definitions, GP_FACT, GP_FACT_USES);
 	info->uses_beyond = number(r, GP_FACT_USES_BEYOND);
 	info->has_device_used = info->counts[GP_DEVICE_MEMORY] > 0;
 	info->has_ranges = info->counts[GP_RANGE_PUSH] + info->counts[GP_RANGE_START] +
@@ -181,7 +181,7 @@ static enum gp_status add_gap(struct gp_recording *r, const struct gp_record *re
 static const char *refusal(struct gp_recording *r, enum gp_fact key, const char *kind, char *out,
 			   size_t room)
 {
-	const char *why = gp_defined_text(r->meanings, GP_FACT, key);
+	const char *why = gp_defined_text(r->definitions, GP_FACT, key);
 	if (why == NULL)
 		return NULL;
 	snprintf(out, room, "no %s frames: %s", kind, why);
@@ -195,8 +195,8 @@ static void fill_stacks(struct gp_recording *r)
 		refusal(r, GP_FACT_NO_PYTHON, "Python", n->no_python, sizeof n->no_python);
 	r->info.no_native =
 		refusal(r, GP_FACT_NO_NATIVE, "native", n->no_native, sizeof n->no_native);
-	r->info.no_stacks = gp_defined_text(r->meanings, GP_FACT, GP_FACT_NO_STACKS);
-	const struct gp_call_stacks *stacks = gp_defined_stacks(r->meanings);
+	r->info.no_stacks = gp_defined_text(r->definitions, GP_FACT, GP_FACT_NO_STACKS);
+	const struct gp_call_stacks *stacks = gp_defined_stacks(r->definitions);
 	r->info.launch_every = number(r, GP_FACT_STACK_LAUNCHES);
 	r->info.stacks_cut = number(r, GP_FACT_STACKS_CUT);
 	r->info.has_native = gp_call_stacks_has_native(stacks);
@@ -245,12 +245,12 @@ static void add_cut(void *context, const struct gp_named *name)
 static void fill_ranges(struct gp_recording *r)
 {
 	r->info.ranges_unnamed = number(r, GP_FACT_RANGES_UNNAMED);
-	r->info.nvtx_why = gp_defined_text(r->meanings, GP_FACT, GP_FACT_NVTX);
-	r->info.torch_why = gp_defined_text(r->meanings, GP_FACT, GP_FACT_TORCH_RANGES);
+	r->info.nvtx_why = gp_defined_text(r->definitions, GP_FACT, GP_FACT_NVTX);
+	r->info.torch_why = gp_defined_text(r->definitions, GP_FACT, GP_FACT_TORCH_RANGES);
 	if (r->info.torch_why != NULL && *r->info.torch_why == '\0')
 		r->info.torch_why = NULL; /* an empty text: torch ranges were recorded */
 	r->info.names_cut = 0;
-	gp_defined_visit(r->meanings, GP_RANGE_NAME, add_cut, &r->info.names_cut);
+	gp_defined_visit(r->definitions, GP_RANGE_NAME, add_cut, &r->info.names_cut);
 }
 
 /* Stored names that cannot be read cost names only. No figure changes. */
@@ -259,7 +259,7 @@ static void fill_names(struct gp_recording *r)
 	const struct gp_stack_naming *naming = &r->naming;
 	r->info.names_damage = naming->damage.what[0] != '\0' ? &naming->damage : NULL;
 	r->info.has_old_names = naming->has_old_table;
-	r->info.has_definitions_left_out = gp_defined_has_left_out(r->meanings);
+	r->info.has_definitions_left_out = gp_defined_has_left_out(r->definitions);
 	if (naming->table == NULL)
 		return;
 	r->info.names_bytes = r->file.header.names_bytes;
@@ -267,13 +267,13 @@ static void fill_names(struct gp_recording *r)
 	r->info.named_frames = gp_name_table_named(naming->table);
 }
 
-static void fill_doubts(struct gp_recording *r)
+static void fill_caveats(struct gp_recording *r)
 {
 	struct gp_info *info = &r->info;
 	int64_t end = (int64_t)info->duration_ns;
-	gp_doubt_end(r, end);
-	info->uncertains = r->doubt.spans;
-	memcpy(r->uncertain, r->doubt.span, sizeof r->uncertain);
+	gp_caveat_end(r, end);
+	info->uncertains = r->caveat.spans;
+	memcpy(r->uncertain, r->caveat.span, sizeof r->uncertain);
 	info->uncertain = r->uncertain;
 	/* missing events at the end may have had higher values */
 	info->has_uncertain_pinned = info->format_minor < GP_FORMAT_PINNED &&
@@ -318,7 +318,7 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	fill_from_state(r);
 	fill_stacks(r);
 	fill_ranges(r);
-	fill_doubts(r);
+	fill_caveats(r);
 	gp_scope_list_fill(&r->scopes, r, &r->info);
 	fill_names(r);
 	status = list_devices(r);

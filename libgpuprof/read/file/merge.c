@@ -49,7 +49,7 @@ struct stream {
 struct gp_merge {
 	const struct gp_file *file;
 	struct gp_index *index;
-	struct gp_definitions_index *meanings;
+	struct gp_definitions_index *definitions;
 	const struct gp_segment *segment;
 	struct gp_block_room room;
 	struct block_ref *block;
@@ -72,14 +72,14 @@ struct gp_merge {
 };
 
 struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index,
-			       struct gp_definitions_index *meanings)
+			       struct gp_definitions_index *definitions)
 {
 	struct gp_merge *m = calloc(1, sizeof *m);
 	if (m == NULL)
 		return NULL;
 	m->file = file;
 	m->index = index;
-	m->meanings = meanings;
+	m->definitions = definitions;
 	if (gp_block_room_open(&m->room))
 		return m;
 	gp_merge_close(m);
@@ -182,7 +182,7 @@ static void learn_range_names(struct gp_merge *m, const struct gp_record *record
 {
 	for (uint64_t k = 0; k < slots; k += 1u + record[k].extra)
 		if (record[k].kind == GP_RANGE_NAME &&
-		    gp_defined_add(m->meanings, &record[k]) != GP_OK)
+		    gp_defined_add(m->definitions, &record[k]) != GP_OK)
 			m->is_out_of_memory = true;
 }
 
@@ -377,7 +377,7 @@ void gp_merge_count_pass(struct gp_merge *m)
 	m->watch.done = 0;
 }
 
-static void tell_watch(struct gp_merge *m, const struct gp_block_header *used)
+static void write_watch(struct gp_merge *m, const struct gp_block_header *used)
 {
 	m->watch.passes += m->watch.done == 0;
 	m->watch.done += GP_BLOCK_HEADER + used->stored_bytes;
@@ -394,7 +394,7 @@ static void leave_block(struct gp_merge *m)
 	give_back(m, s);
 	s->behind = 0;
 	if (m->watch.visit != NULL)
-		tell_watch(m, &m->block[s->block].header);
+		write_watch(m, &m->block[s->block].header);
 	if (++s->block < s->blocks)
 		set_lower_bound(m, s);
 	else

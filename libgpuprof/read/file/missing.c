@@ -139,15 +139,15 @@ static uint64_t count_unexcused(const struct gp_missing *m, uint64_t unseen, uin
 	return missing;
 }
 
-uint64_t gp_missing_untold(const struct gp_missing *m, const struct gp_recording *r,
-			   uint64_t *first)
+uint64_t gp_missing_unrecorded(const struct gp_missing *m, const struct gp_recording *r,
+			       uint64_t *first)
 {
 	if (r->index.damages != 0)
 		return 0;
 	/* A checkpoint may count events for which no block could be written. */
-	uint64_t told = gp_recording_lost(r, 0) + gp_live_count(r->live, GP_COUNT_UNWRITTEN);
+	uint64_t reported = gp_recording_lost(r, 0) + gp_live_count(r->live, GP_COUNT_UNWRITTEN);
 	uint64_t missing = count_unexcused(m, gp_live_count(r->live, GP_COUNT_THREADS), first);
-	return missing > told ? missing - told : 0;
+	return missing > reported ? missing - reported : 0;
 }
 
 void gp_missing_release(struct gp_missing *m)

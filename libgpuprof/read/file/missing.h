@@ -46,8 +46,8 @@ enum gp_status gp_missing_end(struct gp_missing *missing, const struct gp_record
  * by the end of the process. 0 if the recording is damaged. *first: one of them. While the owner
  * lives, a replay ends before the events that are still in its rings.
  */
-uint64_t gp_missing_untold(const struct gp_missing *missing, const struct gp_recording *recording,
-			   uint64_t *first);
+uint64_t gp_missing_unrecorded(const struct gp_missing *missing,
+			       const struct gp_recording *recording, uint64_t *first);
 /* Resets to zeros. Also used for a restart after the owner overwrote events that were seen. */
 void gp_missing_release(struct gp_missing *missing);
 

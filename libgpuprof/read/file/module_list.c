@@ -26,27 +26,28 @@ static uint32_t read_id(const char *text, size_t digits, unsigned char *id, uint
 	return (uint32_t)(digits / 2);
 }
 
-static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_record *record)
+static enum gp_status add_caveat(struct gp_module_list *list, const struct gp_record *record)
 {
-	const struct gp_module_doubt doubt = { record->aux, record->module.since,
-					       record->module.until };
-	if (!gp_array_reach(&list->module, &list->room, doubt.number, sizeof *list->module))
+	const struct gp_module_caveat caveat = { record->aux, record->module.since,
+						 record->module.until };
+	if (!gp_array_reach(&list->module, &list->room, caveat.number, sizeof *list->module))
 		return GP_E_MEMORY;
-	uint32_t *known = &list->module[doubt.number].doubt;
+	uint32_t *known = &list->module[caveat.number].caveat;
 	if (*known != 0) {
 		/* The interval only grows. After a rewind it is read again from the start. */
-		if (list->doubt[*known - 1].until < doubt.until) {
-			list->doubt[*known - 1] = doubt;
-			list->doubt_changes++;
+		if (list->caveat[*known - 1].until < caveat.until) {
+			list->caveat[*known - 1] = caveat;
+			list->caveat_changes++;
 		}
 		return GP_OK;
 	}
-	struct gp_module_doubt *added = gp_array_append(&list->doubt, &list->doubts, sizeof *added);
+	struct gp_module_caveat *added =
+		gp_array_append(&list->caveat, &list->caveats, sizeof *added);
 	if (added == NULL)
 		return GP_E_MEMORY;
-	*added = doubt;
-	list->doubt_changes++;
-	*known = (uint32_t)list->doubts;
+	*added = caveat;
+	list->caveat_changes++;
+	*known = (uint32_t)list->caveats;
 	return GP_OK;
 }
 
@@ -56,8 +57,8 @@ static enum gp_status add_doubt(struct gp_module_list *list, const struct gp_rec
  */
 static bool is_newer(const struct gp_record *record, const struct gp_listed_module *known)
 {
-	if (record->time != known->told)
-		return record->time > known->told;
+	if (record->time != known->reported)
+		return record->time > known->reported;
 	return record->module.until > known->until;
 }
 
@@ -67,7 +68,7 @@ enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_r
 	if (record->aux == 0 || record->aux >= MODULES_MAX)
 		return GP_OK;
 	if (record->module.bytes == 0)
-		return add_doubt(list, record);
+		return add_caveat(list, record);
 	if (text == NULL)
 		return GP_OK;
 	const char *blank = strchr(text, ' ');
@@ -88,8 +89,8 @@ enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_r
 		.bytes = record->module.bytes,
 		.since = record->module.since,
 		.until = record->module.until,
-		.told = record->time,
-		.doubt = m->doubt,
+		.reported = record->time,
+		.caveat = m->caveat,
 	};
 	m->build_id_bytes = read_id(text, (size_t)(blank - text), m->build_id, sizeof m->build_id);
 	list->changes++;
@@ -99,6 +100,6 @@ enum gp_status gp_module_list_add(struct gp_module_list *list, const struct gp_r
 void gp_module_list_release(struct gp_module_list *list)
 {
 	free(list->module);
-	free(list->doubt);
+	free(list->caveat);
 	*list = (struct gp_module_list){ 0 };
 }

@@ -15,17 +15,17 @@ struct gp_listed_module {
 	const char *path; /* NULL: this number is not defined */
 	uint64_t base, bytes;
 	uint64_t since, until; /* ticks; until 0: mapped in its newest record */
-	uint64_t told;	       /* ticks: time of its newest record */
+	uint64_t reported;     /* ticks: time of its newest record */
 	unsigned char build_id[20];
 	uint32_t build_id_bytes; /* 0: the module has no readable build id */
-	uint32_t doubt;		 /* 1 + index of the module's doubt in the list; 0: none */
+	uint32_t caveat;	 /* 1 + index of the module's doubt in the list; 0: none */
 };
 
 /*
  * An interval in which a module was unloaded. The recorder looks at modules now and then. Between
  * two looks another library may have been mapped at the same place.
  */
-struct gp_module_doubt {
+struct gp_module_caveat {
 	uint32_t number;
 	uint64_t since, until; /* ticks */
 };
@@ -35,9 +35,9 @@ struct gp_module_list {
 	struct gp_listed_module *module; /* by number; module[0] is unused */
 	size_t room;
 	uint64_t changes;
-	struct gp_module_doubt *doubt;
-	size_t doubts;
-	uint64_t doubt_changes;
+	struct gp_module_caveat *caveat;
+	size_t caveats;
+	uint64_t caveat_changes;
 };
 
 /*

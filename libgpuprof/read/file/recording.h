@@ -129,7 +129,7 @@ struct gp_merge;
 struct gp_definitions_index;
 /* Adds the names of ranges to `meanings`. */
 struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index,
-			       struct gp_definitions_index *meanings);
+			       struct gp_definitions_index *definitions);
 void gp_merge_close(struct gp_merge *merge);
 /* As gp_recording_watch; gp_merge_count_pass restarts the count. */
 void gp_merge_watch(struct gp_merge *merge,
@@ -164,31 +164,31 @@ bool gp_merge_is_out_of_memory(const struct gp_merge *merge);
 /* ---- definitions_index.c: the definitions at the current moment ---- */
 
 struct gp_definitions_index *gp_defined_open(void);
-const struct gp_call_stacks *gp_defined_stacks(const struct gp_definitions_index *meanings);
-const struct gp_module_list *gp_defined_modules(const struct gp_definitions_index *meanings);
-void gp_defined_close(struct gp_definitions_index *meanings);
+const struct gp_call_stacks *gp_defined_stacks(const struct gp_definitions_index *definitions);
+const struct gp_module_list *gp_defined_modules(const struct gp_definitions_index *definitions);
+void gp_defined_close(struct gp_definitions_index *definitions);
 /* Forgets the definitions, keeps the strings that it returned. */
-void gp_defined_clear(struct gp_definitions_index *meanings);
+void gp_defined_clear(struct gp_definitions_index *definitions);
 /* Adds a DEFINE record and its extra slots. GP_E_MEMORY. */
-enum gp_status gp_defined_add(struct gp_definitions_index *meanings,
+enum gp_status gp_defined_add(struct gp_definitions_index *definitions,
 			      const struct gp_record *record);
 /* True: at some moment one kind had more definitions than its bound. Later ones were dropped. */
-bool gp_defined_has_left_out(const struct gp_definitions_index *meanings);
+bool gp_defined_has_left_out(const struct gp_definitions_index *definitions);
 /* Text of (kind, key); NULL: not defined. KERNEL: handle; FACT, THREAD: aux; GPU: device. */
-const char *gp_defined_text(const struct gp_definitions_index *meanings, enum gp_kind kind,
+const char *gp_defined_text(const struct gp_definitions_index *definitions, enum gp_kind kind,
 			    uint64_t key);
 /* The GPU, FACT or ARENA record with this number; NULL: not defined. */
-const struct gp_record *gp_defined_record(const struct gp_definitions_index *meanings,
+const struct gp_record *gp_defined_record(const struct gp_definitions_index *definitions,
 					  enum gp_kind kind, uint64_t number);
 struct gp_named {
 	uint32_t value;	  /* THREAD: tid; RANGE_NAME: is_cut */
 	const char *text; /* NULL: none */
 };
 /* A THREAD or RANGE_NAME by number. False: not defined, and `out` is zeros. */
-bool gp_defined_get(const struct gp_definitions_index *meanings, enum gp_kind kind, uint64_t key,
+bool gp_defined_get(const struct gp_definitions_index *definitions, enum gp_kind kind, uint64_t key,
 		    struct gp_named *out);
 /* Visits each THREAD or RANGE_NAME, in undefined order. */
-void gp_defined_visit(const struct gp_definitions_index *meanings, enum gp_kind kind,
+void gp_defined_visit(const struct gp_definitions_index *definitions, enum gp_kind kind,
 		      void (*visit)(void *context, const struct gp_named *), void *context);
 
 /* ---- tick.c: ticks to nanoseconds since the start ---- */
@@ -217,7 +217,7 @@ static inline int64_t gp_tick_ns(const struct gp_tick *tick, uint64_t ticks)
  * The events after it are excused as after a LOST record, until a checkpoint corrects the state.
  */
 #define GP_SPANS_KEPT 32u
-struct gp_doubt {
+struct gp_caveat {
 	bool is_open;
 	uint64_t last; /* ticks of the last MEMORY event; 0: none */
 	size_t spans;  /* at the bound, the last interval grows instead */
@@ -226,15 +226,15 @@ struct gp_doubt {
 
 struct gp_recording;
 /* Call it before each event is applied. */
-void gp_doubt_see(struct gp_recording *recording, const struct gp_record *record);
+void gp_caveat_see(struct gp_recording *recording, const struct gp_record *record);
 /* Opens an interval at the last event, when no order number is known for the cause. */
-void gp_doubt_open(struct gp_recording *recording);
+void gp_caveat_open(struct gp_recording *recording);
 /* The live state skipped a part of the last event, because it needs too much work. */
-void gp_doubt_refused(struct gp_recording *recording);
+void gp_caveat_refused(struct gp_recording *recording);
 /* A checkpoint that was taken at `at_ns` was loaded. */
-void gp_doubt_settle(struct gp_recording *recording, int64_t at_ns);
+void gp_caveat_settle(struct gp_recording *recording, int64_t at_ns);
 /* At the end of a replay: missing events may follow the last event. */
-void gp_doubt_end(struct gp_recording *recording, int64_t end_ns);
+void gp_caveat_end(struct gp_recording *recording, int64_t end_ns);
 
 /* ---- replay.c ---- */
 
@@ -243,7 +243,7 @@ struct gp_recording {
 	struct gp_file file;
 	struct gp_index index;
 	struct gp_merge *merge;
-	struct gp_definitions_index *meanings;
+	struct gp_definitions_index *definitions;
 	struct gp_stack_naming naming;
 	struct gp_live *live;
 	struct gp_tick tick;
@@ -256,7 +256,7 @@ struct gp_recording {
 	uint64_t seen;	       /* events since the rewind */
 	size_t loaded;	       /* the segment of the last loaded checkpoint */
 	unsigned overtakes;    /* how often parts were dropped because the owner overwrote them */
-	struct gp_doubt doubt;
+	struct gp_caveat caveat;
 	bool has_info;
 	struct gp_info info;
 	struct gp_span uncertain[GP_SPANS_KEPT];

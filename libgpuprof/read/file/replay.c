@@ -41,9 +41,9 @@ enum gp_status gp_recording_open(const char *path, struct gp_recording **out, st
 	}
 	r->is_running = is_written && !r->index.is_sealed;
 	r->path = strdup(path);
-	r->meanings = gp_defined_open();
-	r->merge = gp_merge_open(&r->file, &r->index, r->meanings);
-	if (r->path == NULL || r->meanings == NULL || r->merge == NULL)
+	r->definitions = gp_defined_open();
+	r->merge = gp_merge_open(&r->file, &r->index, r->definitions);
+	if (r->path == NULL || r->definitions == NULL || r->merge == NULL)
 		return out_of_memory(r, out);
 	gp_tick_init(&r->tick, &r->file.header, &r->index.last);
 	r->first = gp_index_first(&r->index);
@@ -64,7 +64,7 @@ void gp_recording_close(struct gp_recording *r)
 	gp_merge_close(r->merge);
 	gp_index_release(&r->index);
 	gp_stack_naming_release(&r->naming);
-	gp_defined_close(r->meanings);
+	gp_defined_close(r->definitions);
 	gp_live_close(r->live);
 	gp_file_release(&r->file);
 	free(r->device);
@@ -120,9 +120,9 @@ static enum gp_status load_checkpoint(struct gp_recording *r, size_t segment)
 		return status;
 	}
 	r->loaded = segment;
-	gp_doubt_settle(r, segment == r->first ? 0 : gp_segment_ns(r, segment));
+	gp_caveat_settle(r, segment == r->first ? 0 : gp_segment_ns(r, segment));
 	if (is_broken)
-		gp_doubt_open(r);
+		gp_caveat_open(r);
 	if (segment > r->first)
 		keep_lost(r->live, before);
 	gp_live_close(before);
@@ -143,11 +143,11 @@ static enum gp_status begin_again(struct gp_recording *r)
 	r->is_begun = false;
 	r->is_ended_early = false;
 	r->seen = 0;
-	r->doubt = (struct gp_doubt){ 0 };
-	gp_defined_clear(r->meanings);
+	r->caveat = (struct gp_caveat){ 0 };
+	gp_defined_clear(r->definitions);
 	if (r->index.segments > 0) {
 		enum gp_status status =
-			gp_merge_visit(r->merge, r->first, GP_BLOCK_DEFINE, learn, r->meanings);
+			gp_merge_visit(r->merge, r->first, GP_BLOCK_DEFINE, learn, r->definitions);
 		return status == GP_OK ? load_checkpoint(r, r->first) : status;
 	}
 	gp_live_close(r->live);
@@ -249,16 +249,17 @@ static enum gp_status replay_enter(struct gp_recording *r)
 {
 	enum gp_status status = GP_OK;
 	if (r->segment > r->first) /* gp_recording_rewind did it for the first segment */
-		status = gp_merge_visit(r->merge, r->segment, GP_BLOCK_DEFINE, learn, r->meanings);
+		status = gp_merge_visit(r->merge, r->segment, GP_BLOCK_DEFINE, learn,
+					r->definitions);
 	if (status == GP_OK && r->segment > r->first &&
 	    r->index.segment[r->segment].has_checkpoint) {
 		bool is_other;
 		status = find_missing(r, &is_other);
 		if (status == GP_OK && is_other && r->index.missing_to != 0)
-			gp_doubt_open(r);
+			gp_caveat_open(r);
 		/* the index does not have the holes of a missing end */
 		bool is_unsure =
-			r->index.missing_to != 0 || (!r->index.is_sealed && r->doubt.is_open);
+			r->index.missing_to != 0 || (!r->index.is_sealed && r->caveat.is_open);
 		if (status == GP_OK && (is_other || is_unsure))
 			status = load_checkpoint(r, r->segment);
 	}
@@ -271,7 +272,7 @@ static enum gp_status replay_enter(struct gp_recording *r)
 uint64_t gp_recording_next_order(const struct gp_recording *r)
 {
 	uint64_t newest = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
-	if (newest != 0 || r->doubt.last != 0)
+	if (newest != 0 || r->caveat.last != 0)
 		return newest + 1;
 	/* Numbers start at 0, but the newest number of an empty state is 0 too. */
 	bool is_start = r->first < r->index.segments && r->index.segment[r->first].has_begin;
@@ -296,10 +297,10 @@ static bool replay_is_behind(const struct gp_recording *r, const struct gp_recor
 	if (record->order >= r->unwritten && r->unwritten != UINT64_MAX)
 		return true;
 	/* it is counted as lost, or later blocks were written without it */
-	bool is_told = next < gp_live_count(r->live, GP_COUNT_GAP_ORDER);
+	bool is_reported = next < gp_live_count(r->live, GP_COUNT_GAP_ORDER);
 	int64_t age =
 		gp_tick_ns(&r->tick, r->index.last.ticks) - gp_tick_ns(&r->tick, record->time);
-	return !is_told && age < COMING_NS;
+	return !is_reported && age < COMING_NS;
 }
 
 /* Ends the segment. With a `record`, ends the replay: an earlier event is not in the file yet. */
@@ -352,14 +353,14 @@ const struct gp_record *gp_recording_fetch(struct gp_recording *r, uint32_t *thr
 enum gp_status gp_recording_apply(struct gp_recording *r, const struct gp_record *record)
 {
 	r->seen++;
-	gp_doubt_see(r, record);
+	gp_caveat_see(r, record);
 	const uint64_t refused = gp_live_refused(r->live);
 	enum gp_status status = gp_live_apply(r->live, record);
 	if (__builtin_expect(gp_live_refused(r->live) != refused, 0))
-		gp_doubt_refused(r);
+		gp_caveat_refused(r);
 	if (record->kind < GP_KINDS && gp_event_infos[record->kind].class == GP_CLASS_DEFINE &&
 	    status == GP_OK)
-		status = gp_defined_add(r->meanings, record);
+		status = gp_defined_add(r->definitions, record);
 	return status;
 }
 
@@ -385,7 +386,7 @@ enum gp_status gp_recording_next(struct gp_recording *r, struct gp_event *out)
 	out->at_ns = gp_tick_ns(&r->tick, record->time);
 	out->thread = thread;
 	struct gp_named known;
-	gp_defined_get(r->meanings, GP_THREAD, thread, &known);
+	gp_defined_get(r->definitions, GP_THREAD, thread, &known);
 	out->tid = known.value;
 	out->text = gp_record_text(record, &out->text_bytes);
 	return GP_OK;
@@ -393,12 +394,12 @@ enum gp_status gp_recording_next(struct gp_recording *r, struct gp_event *out)
 
 const char *gp_recording_kernel_name(const struct gp_recording *r, uint64_t handle)
 {
-	return gp_defined_text(r->meanings, GP_KERNEL, handle);
+	return gp_defined_text(r->definitions, GP_KERNEL, handle);
 }
 
 const char *gp_recording_text(const struct gp_recording *r, enum gp_kind kind, uint64_t key)
 {
-	return gp_defined_text(r->meanings, kind, key);
+	return gp_defined_text(r->definitions, kind, key);
 }
 
 const char *gp_recording_path(const struct gp_recording *r)

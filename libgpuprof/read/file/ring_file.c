@@ -270,12 +270,12 @@ void gp_ring_file_await(const struct gp_file_header *header)
 	struct gp_control *c = file.control;
 	const uint64_t until = gp_clock_read(CLOCK_MONOTONIC) + AWAIT_NS;
 	/* Load it once: a job that polls for memory keeps increasing it. */
-	const uint64_t wanted = atomic_load(&c->flushes_wanted);
+	const uint64_t requested = atomic_load(&c->flushes_requested);
 	while (gp_ring_file_owner(&file) == GP_OWNER_ALIVE &&
 	       gp_clock_read(CLOCK_MONOTONIC) < until) {
 		uint32_t seen = atomic_load(&c->flushes);
 		/* partner: the drain thread's store in gp_flush_end */
-		if (atomic_load_explicit(&c->flushes_done, memory_order_acquire) >= wanted)
+		if (atomic_load_explicit(&c->flushes_done, memory_order_acquire) >= requested)
 			break;
 		const struct timespec timeout = { 0, LOOK_NS };
 		syscall(SYS_futex, &c->flushes, FUTEX_WAIT, seen, &timeout, NULL, 0);

@@ -67,7 +67,7 @@ void gp_scope_list_fill(struct gp_scope_list *list, const struct gp_recording *r
 	struct gp_scope_span *last = last_open(list);
 	if (last != NULL)
 		last->to_ns = end > last->from_ns ? end : last->from_ns;
-	info->capture_rule = gp_defined_text(r->meanings, GP_FACT, GP_FACT_SCOPE);
+	info->capture_rule = gp_defined_text(r->definitions, GP_FACT, GP_FACT_SCOPE);
 	info->is_captured_in_part = info->capture_rule != NULL || info->counts[GP_SCOPE] > 0;
 	info->captures = gp_live_count(r->live, GP_COUNT_SCOPES);
 	int64_t ns = gp_tick_ns(&r->tick,

@@ -164,15 +164,15 @@ static bool has_all_names(struct merger *m)
 static bool lay_by_names(struct merger *m, bool *is_run)
 {
 	const struct gp_call_stack *s = m->stack;
-	size_t wanted = 0, entries = 0;
+	size_t requested = 0, entries = 0;
 	for (size_t k = 0; k < s->pythons; k++) {
-		wanted += 1u + m->python[k].bare_entries;
+		requested += 1u + m->python[k].bare_entries;
 		entries += m->python[k].is_entry;
 	}
 	const size_t loops = find_loops(m, is_run);
-	if (loops == wanted)
+	if (loops == requested)
 		return true;
-	if (loops > wanted || !is_cut(s))
+	if (loops > requested || !is_cut(s))
 		return false;
 	/* since 3.11: none is marked, so all of Python lies beyond the end */
 	if (entries < s->pythons)
@@ -281,7 +281,7 @@ void gp_stack_naming_release(struct gp_stack_naming *naming)
 		gp_symbolizer_close(naming->symbolizer);
 	gp_name_table_close(naming->table);
 	free(naming->unnamed);
-	free(naming->doubt);
+	free(naming->caveat);
 	*naming = (struct gp_stack_naming){ 0 };
 }
 
@@ -294,7 +294,7 @@ static uint64_t since_start(const struct gp_recording *r, uint64_t ticks)
 /* Gives the symbolizer the modules that it does not have. */
 struct gp_symbolizer *gp_recording_symbolizer(struct gp_recording *r)
 {
-	const struct gp_module_list *list = gp_defined_modules(r->meanings);
+	const struct gp_module_list *list = gp_defined_modules(r->definitions);
 	struct gp_stack_naming *naming = &r->naming;
 	if (!naming->symbolizer && gp_recording_load_names(r) == GP_OK) {
 		naming->symbolizer = gp_symbolizer_open();
@@ -323,48 +323,48 @@ struct gp_symbolizer *gp_recording_symbolizer(struct gp_recording *r)
 	return naming->symbolizer;
 }
 
-static int compare_doubts(const void *left, const void *right)
+static int compare_caveats(const void *left, const void *right)
 {
-	const struct gp_doubt_time *a = left, *b = right;
+	const struct gp_caveat_time *a = left, *b = right;
 	return (a->since_ns > b->since_ns) - (a->since_ns < b->since_ns);
 }
 
 /* Sorts what is known by now. False: out of memory. */
-static bool sort_doubts(struct gp_recording *r, const struct gp_module_list *list)
+static bool sort_caveats(struct gp_recording *r, const struct gp_module_list *list)
 {
 	struct gp_stack_naming *n = &r->naming;
-	struct gp_doubt_time *sorted = realloc(n->doubt, (list->doubts + 1) * sizeof *sorted);
+	struct gp_caveat_time *sorted = realloc(n->caveat, (list->caveats + 1) * sizeof *sorted);
 	if (sorted == NULL)
 		return false;
-	for (size_t k = 0; k < list->doubts; k++)
-		sorted[k] = (struct gp_doubt_time){ gp_tick_ns(&r->tick, list->doubt[k].since),
-						    gp_tick_ns(&r->tick, list->doubt[k].until) };
-	qsort(sorted, list->doubts, sizeof *sorted, compare_doubts);
-	for (size_t k = 1; k < list->doubts; k++)
+	for (size_t k = 0; k < list->caveats; k++)
+		sorted[k] = (struct gp_caveat_time){ gp_tick_ns(&r->tick, list->caveat[k].since),
+						     gp_tick_ns(&r->tick, list->caveat[k].until) };
+	qsort(sorted, list->caveats, sizeof *sorted, compare_caveats);
+	for (size_t k = 1; k < list->caveats; k++)
 		if (sorted[k].until_ns < sorted[k - 1].until_ns)
 			sorted[k].until_ns = sorted[k - 1].until_ns;
-	n->doubt = sorted;
-	n->doubts = list->doubts;
-	n->doubts_known = list->doubt_changes;
+	n->caveat = sorted;
+	n->caveats = list->caveats;
+	n->caveats_known = list->caveat_changes;
 	return true;
 }
 
 /* In doubt an address belongs to no module where two have ever been. */
 static uint64_t time_of(struct gp_recording *r, int64_t at_ns)
 {
-	const struct gp_module_list *list = gp_defined_modules(r->meanings);
+	const struct gp_module_list *list = gp_defined_modules(r->definitions);
 	const struct gp_stack_naming *n = &r->naming;
-	if (n->doubts_known != list->doubt_changes && !sort_doubts(r, list))
+	if (n->caveats_known != list->caveat_changes && !sort_caveats(r, list))
 		return GP_ANY_TIME;
-	size_t begun = 0, above = n->doubts;
+	size_t begun = 0, above = n->caveats;
 	while (begun < above) {
 		size_t middle = begun + (above - begun) / 2;
-		if (n->doubt[middle].since_ns <= at_ns)
+		if (n->caveat[middle].since_ns <= at_ns)
 			begun = middle + 1;
 		else
 			above = middle;
 	}
-	if (begun > 0 && at_ns <= n->doubt[begun - 1].until_ns)
+	if (begun > 0 && at_ns <= n->caveat[begun - 1].until_ns)
 		return GP_ANY_TIME;
 	return at_ns > 0 ? (uint64_t)at_ns : 0;
 }
@@ -378,7 +378,7 @@ static const char *out_of_order(const struct gp_call_stack *chains)
 		       "how native and Python frames alternate is not known";
 }
 
-/* A reason, or NULL if the missing frames were not requested. */
+/* Why frames are missing, also for reasons of the whole job; NULL: none are. */
 static const char *missing_of(const struct gp_recording *r, const struct gp_call_stack *chains)
 {
 	const char *text = gp_stack_missing(chains->why_native, chains->why_python);
@@ -405,7 +405,7 @@ bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum
 	struct gp_native_frame native[CHAIN_MAX];
 	struct gp_python_frame python[CHAIN_MAX];
 	struct gp_call_stack chains;
-	if (!gp_call_stacks_get(gp_defined_stacks(r->meanings), id, &chains, native, python,
+	if (!gp_call_stacks_get(gp_defined_stacks(r->definitions), id, &chains, native, python,
 				CHAIN_MAX))
 		return false;
 	struct gp_symbolizer *symbolizer = how == GP_STACK_BARE ? NULL : gp_recording_symbolizer(r);
@@ -435,7 +435,7 @@ void gp_recording_names(struct gp_recording *r, const struct gp_frame *frame, si
 			struct gp_names *out)
 {
 	struct gp_name_frame named[GP_FRAMES_MAX];
-	const struct gp_module_list *list = gp_defined_modules(r->meanings);
+	const struct gp_module_list *list = gp_defined_modules(r->definitions);
 	size_t n = frames < GP_FRAMES_MAX ? frames : GP_FRAMES_MAX;
 	for (size_t k = 0; k < n; k++)
 		named[k] = (struct gp_name_frame){ frame[k].function, frame[k].module,

@@ -21,11 +21,11 @@ struct gp_stack_naming {
 	char no_python[160], no_native[160]; /* of gp_info */
 	struct gp_damage damage;	     /* of the stored names; `what` "": none */
 	/* Intervals in which modules were in doubt, by begin; `until_ns`: the latest end so far. */
-	struct gp_doubt_time {
+	struct gp_caveat_time {
 		int64_t since_ns, until_ns;
-	} * doubt;
-	size_t doubts;
-	uint64_t doubts_known;	    /* gp_module_list.doubt_changes */
+	} * caveat;
+	size_t caveats;
+	uint64_t caveats_known;	    /* gp_module_list.caveat_changes */
 	struct gp_unnamed *unnamed; /* of gp_recording_unnamed */
 	char obstacle[256];	    /* of gp_recording_symbolize */
 };

@@ -186,14 +186,14 @@ static enum gp_status learn_all(struct gp_recording *r, struct gp_symbolized *ou
 	for (size_t i = 0; i < r->index.segments && status == GP_OK; i++) {
 		bool is_old = i < r->first;
 		status = gp_merge_visit(r->merge, i, GP_BLOCK_DEFINE, is_old ? pass : learn,
-					r->meanings);
+					r->definitions);
 		if (status == GP_OK)
 			status = gp_merge_visit(r->merge, i, GP_BLOCK_CHECKPOINT, pass, NULL);
 		/* The replay has read all modules and keeps them. */
 		if (status == GP_OK)
 			status = gp_merge_visit(r->merge, i, GP_BLOCK_EVENTS,
 						is_old || r->has_info ? pass : learn_module,
-						r->meanings);
+						r->definitions);
 	}
 	return status == GP_OK ? refuse_damage(r, out) : status;
 }
@@ -208,7 +208,7 @@ static enum gp_status collect(struct work *w)
 	w->symbolizer = status == GP_OK ? gp_recording_symbolizer(r) : NULL;
 	if (status != GP_OK || w->symbolizer == NULL)
 		return status != GP_OK ? status : GP_E_MEMORY;
-	gp_call_stacks_visit_native(gp_defined_stacks(r->meanings), add_frame, w);
+	gp_call_stacks_visit_native(gp_defined_stacks(r->definitions), add_frame, w);
 	if (w->is_out_of_memory)
 		return GP_E_MEMORY;
 	size_t kept = 0;

@@ -6,7 +6,7 @@
  */
 #include "recording.h"
 
-static void open_span(struct gp_doubt *d, int64_t from_ns)
+static void open_span(struct gp_caveat *d, int64_t from_ns)
 {
 	if (d->is_open)
 		return;
@@ -15,7 +15,7 @@ static void open_span(struct gp_doubt *d, int64_t from_ns)
 		d->span[d->spans++].from_ns = from_ns > 0 ? from_ns : 0;
 }
 
-static void close_span(struct gp_doubt *d, int64_t to_ns)
+static void close_span(struct gp_caveat *d, int64_t to_ns)
 {
 	struct gp_span *last = &d->span[d->spans - 1];
 	d->is_open = false;
@@ -37,7 +37,7 @@ static void excuse(struct gp_recording *r, uint64_t from, uint64_t to)
 
 static int64_t last_ns(const struct gp_recording *r)
 {
-	return r->doubt.last != 0 ? gp_tick_ns(&r->tick, r->doubt.last) : 0;
+	return r->caveat.last != 0 ? gp_tick_ns(&r->tick, r->caveat.last) : 0;
 }
 
 static void see_memory(struct gp_recording *r, const struct gp_record *record)
@@ -45,44 +45,44 @@ static void see_memory(struct gp_recording *r, const struct gp_record *record)
 	uint64_t next = gp_recording_next_order(r);
 	if (record->order <= next)
 		return;
-	open_span(&r->doubt, last_ns(r));
+	open_span(&r->caveat, last_ns(r));
 	excuse(r, next, record->order);
 }
 
-void gp_doubt_see(struct gp_recording *r, const struct gp_record *record)
+void gp_caveat_see(struct gp_recording *r, const struct gp_record *record)
 {
 	if (record->kind >= GP_KINDS)
 		return;
 	if (gp_event_infos[record->kind].class == GP_CLASS_MEMORY) {
 		if (__builtin_expect(r->index.missing_to != 0 || !r->index.is_sealed, 0))
 			see_memory(r, record);
-		r->doubt.last = record->time;
+		r->caveat.last = record->time;
 	} else if (record->kind == GP_LOST && record->lost.memory != 0) {
-		open_span(&r->doubt, gp_tick_ns(&r->tick, record->time));
+		open_span(&r->caveat, gp_tick_ns(&r->tick, record->time));
 	}
 }
 
-void gp_doubt_open(struct gp_recording *r)
+void gp_caveat_open(struct gp_recording *r)
 {
-	open_span(&r->doubt, last_ns(r));
+	open_span(&r->caveat, last_ns(r));
 	excuse(r, 0, r->index.segment[r->segment].cut);
 }
 
-void gp_doubt_refused(struct gp_recording *r)
+void gp_caveat_refused(struct gp_recording *r)
 {
-	open_span(&r->doubt, last_ns(r));
+	open_span(&r->caveat, last_ns(r));
 }
 
-void gp_doubt_settle(struct gp_recording *r, int64_t at_ns)
+void gp_caveat_settle(struct gp_recording *r, int64_t at_ns)
 {
 	bool is_lossy = gp_live_count(r->live, GP_COUNT_LOST_MEMORY) != 0;
-	if (r->doubt.is_open && !is_lossy)
-		close_span(&r->doubt, at_ns);
+	if (r->caveat.is_open && !is_lossy)
+		close_span(&r->caveat, at_ns);
 	else if (is_lossy)
-		open_span(&r->doubt, at_ns);
+		open_span(&r->caveat, at_ns);
 }
 
-void gp_doubt_end(struct gp_recording *r, int64_t end_ns)
+void gp_caveat_end(struct gp_recording *r, int64_t end_ns)
 {
 	const struct gp_index *x = &r->index;
 	uint64_t newest = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
@@ -90,7 +90,7 @@ void gp_doubt_end(struct gp_recording *r, int64_t end_ns)
 	if (x->segments == 0 || x->missing_segment < x->segment[r->loaded].number)
 		is_behind = false;
 	if (x->damages > 0 && is_behind)
-		open_span(&r->doubt, last_ns(r));
-	if (r->doubt.is_open)
-		close_span(&r->doubt, end_ns);
+		open_span(&r->caveat, last_ns(r));
+	if (r->caveat.is_open)
+		close_span(&r->caveat, end_ns);
 }

@@ -226,7 +226,7 @@ static enum gp_status put_losses(struct copy *c, const struct gp_segment *s, uin
  * The missing numbers give the count of lost MEMORY events. The other dropped records count as
  * other events.
  */
-static enum gp_status tell_losses(struct copy *c, const struct gp_segment *s, bool is_last)
+static enum gp_status write_losses(struct copy *c, const struct gp_segment *s, bool is_last)
 {
 	enum gp_status status = GP_OK;
 	uint64_t records = 0;
@@ -271,7 +271,7 @@ static enum gp_status copy_segment(struct copy *c, size_t which)
 	}
 	bool is_last = which + 1 == x->segments;
 	if (status == GP_OK)
-		status = tell_losses(c, s, is_last);
+		status = write_losses(c, s, is_last);
 	return status == GP_OK ? finish_segment(c, s, is_last ? GP_BLOCK_SEALED : 0) : status;
 }
 
@@ -427,18 +427,18 @@ static void report_names(const struct gp_recording *r, FILE *report)
 			number_of(gp_name_table_frames(table)).s);
 }
 
-static void report_missing(const struct gp_recording *r, uint64_t untold, uint64_t first,
+static void report_missing(const struct gp_recording *r, uint64_t unreported, uint64_t first,
 			   FILE *report)
 {
-	if (untold != 0)
+	if (unreported != 0)
 		fprintf(report,
 			"%s number%s of memory events missing, the first is %" PRIu64
 			": expected no more than the %s recorded as lost\n",
-			number_of(untold).s, untold == 1 ? " is" : "s are", first,
+			number_of(unreported).s, unreported == 1 ? " is" : "s are", first,
 			number_of(gp_recording_lost(r, 0)).s);
 }
 
-static void report_sum(const struct gp_recording *r, const struct tally *tally, uint64_t untold,
+static void report_sum(const struct gp_recording *r, const struct tally *tally, uint64_t unreported,
 		       FILE *report)
 {
 	const struct gp_index *x = &r->index;
@@ -452,12 +452,13 @@ static void report_sum(const struct gp_recording *r, const struct tally *tally, 
 	if (tally->differing != 0)
 		fprintf(report, "%u checkpoint%s not as the replay; ", tally->differing,
 			plural(tally->differing));
-	if (untold != 0)
-		fprintf(report, "%s memory event%s missing; ", number_of(untold).s, plural(untold));
+	if (unreported != 0)
+		fprintf(report, "%s memory event%s missing; ", number_of(unreported).s,
+			plural(unreported));
 	bool has_damaged_names = r->naming.damage.what[0] != '\0';
 	if (has_damaged_names)
 		fputs("the stored names are damaged; ", report);
-	if (x->damages == 0 && tally->differing == 0 && untold == 0 && !has_damaged_names)
+	if (x->damages == 0 && tally->differing == 0 && unreported == 0 && !has_damaged_names)
 		fputs("nothing damaged; ", report);
 	uint64_t failed = r->file.header.failed_blocks;
 	const bool has_hole = (r->file.header.flags & GP_FILE_HAS_HOLE) != 0;
@@ -491,21 +492,21 @@ enum gp_status gp_verify(const char *path, struct gp_copy *copy, FILE *report)
 	r->is_running &= copy == NULL;
 	struct tally tally = { 0 };
 	struct gp_missing missing = { 0 };
-	uint64_t untold = 0, first = 0;
+	uint64_t unreported = 0, first = 0;
 	status = verify_replay(r, report, &tally, &missing);
 	if (status == GP_OK)
-		untold = gp_missing_untold(&missing, r, &first);
+		unreported = gp_missing_unrecorded(&missing, r, &first);
 	if (status == GP_OK)
 		status = gp_recording_load_names(r);
 	bool has_damaged_names = r->naming.damage.what[0] != '\0';
 	report_damage(r, report);
 	report_names(r, report);
-	report_missing(r, untold, first, report);
+	report_missing(r, unreported, first, report);
 	if (status == GP_OK)
 		status = report_tail(r, report);
 	if (status == GP_OK)
-		report_sum(r, &tally, untold, report);
-	bool is_all_missing = untold > 0 || !r->index.is_sealed;
+		report_sum(r, &tally, unreported, report);
+	bool is_all_missing = unreported > 0 || !r->index.is_sealed;
 	if (copy != NULL)
 		copy->status =
 			status != GP_OK ? status : write_copy(r, &missing, is_all_missing, copy);
@@ -514,7 +515,7 @@ enum gp_status gp_verify(const char *path, struct gp_copy *copy, FILE *report)
 				gp_live_count(r->live, GP_COUNT_LOST_OTHER) +
 				r->file.header.failed_blocks >
 			0;
-	if (status == GP_OK && (r->index.damages > 0 || has_damaged_names || untold > 0 ||
+	if (status == GP_OK && (r->index.damages > 0 || has_damaged_names || unreported > 0 ||
 				(tally.differing > 0 && !is_lossy)))
 		status = GP_E_DAMAGED;
 	gp_missing_release(&missing);

@@ -19,30 +19,30 @@ struct stretch {
 	enum gp_frame_role last;    /* of the last frame that was kept */
 };
 
-static bool tells(struct stretch *s, const struct gp_frame *frame)
+static bool is_useful(struct stretch *s, const struct gp_frame *frame)
 {
 	char name[GP_NAME_MAX];
 	const struct gp_name_frame f = named(frame);
 	enum gp_frame_role role = gp_frame_role(&f, name);
-	bool is_first = s->operator[0] == '\0', is_told = !gp_frame_is_folded(&f);
+	bool is_first = s->operator[0] == '\0', is_reported = !gp_frame_is_folded(&f);
 	switch (role) {
 	case GP_ROLE_OPERATOR:
-		is_told = strcmp(name, s->operator) != 0;
+		is_reported = strcmp(name, s->operator) != 0;
 		break;
 	case GP_ROLE_ALLOCATION:
-		is_told = is_first;
+		is_reported = is_first;
 		break;
 	case GP_ROLE_NODE:
-		is_told = true;
+		is_reported = true;
 		break;
 	case GP_ROLE_ENGINE:
-		is_told = s->last != GP_ROLE_ENGINE;
+		is_reported = s->last != GP_ROLE_ENGINE;
 		break;
 	case GP_ROLE_INTERPRETER:
-		is_told = false;
+		is_reported = false;
 		break;
 	case GP_ROLE_OTHER: /* its name replaces an operator that only gets memory */
-		is_told = name[0] != '\0' ? strcmp(name, s->operator) != 0 : is_told;
+		is_reported = name[0] != '\0' ? strcmp(name, s->operator) != 0 : is_reported;
 		break;
 	case GP_ROLE_PYTHON:
 		break;
@@ -52,9 +52,9 @@ static bool tells(struct stretch *s, const struct gp_frame *frame)
 		memcpy(s->operator, name, sizeof name);
 	else if (role != GP_ROLE_OTHER)
 		s->operator[0] = '\0';
-	if (is_told)
+	if (is_reported)
 		s->last = role;
-	return is_told;
+	return is_reported;
 }
 
 static bool is_same_text(const char *a, const char *b)
@@ -82,13 +82,13 @@ static bool is_turn(const struct gp_frame *frame, size_t frames, size_t run)
 	return true;
 }
 
-size_t gp_frames_tell(struct gp_frame *frame, size_t frames)
+size_t gp_frames_shorten(struct gp_frame *frame, size_t frames)
 {
 	struct stretch stretch = { "", GP_ROLE_OTHER };
 	/* Walk from the outermost frame inward. The kept frames gather at the end of the array. */
 	size_t first = frames;
 	for (size_t k = frames; k-- > 0;) {
-		if (!tells(&stretch, &frame[k]))
+		if (!is_useful(&stretch, &frame[k]))
 			continue;
 		frame[--first] = frame[k];
 		for (size_t run = 1; run <= TURN_MAX; run++) {

@@ -256,7 +256,7 @@ static uint64_t oldest_left(struct adopter *a)
 /*
  * Puts a LOST record into ring 0, the recorder's own, for losses that no LOST record has counted.
  */
-static void tell_losses(struct adopter *a)
+static void write_losses(struct adopter *a)
 {
 	struct gp_record lost = { .kind = GP_LOST, .order = oldest_left(a), .time = a->ticks };
 	uint64_t any = 0;
@@ -267,17 +267,17 @@ static void tell_losses(struct adopter *a)
 					  atomic_load(&ring->lost_other),
 					  atomic_load(&ring->nested) };
 		for (unsigned n = 0; n < 4; n++) {
-			lost.v[n] += now[n] - ring->told[n];
-			any |= now[n] - ring->told[n];
-			ring->told[n] = now[n];
+			lost.v[n] += now[n] - ring->reported[n];
+			any |= now[n] - ring->reported[n];
+			ring->reported[n] = now[n];
 		}
 	}
 	struct gp_control *c = a->rings->control;
 	for (unsigned n = 0; n < 3; n++) {
 		uint64_t now = atomic_load(&c->lost[n]);
-		lost.v[n] += now - c->told[n];
-		any |= now - c->told[n];
-		c->told[n] = now;
+		lost.v[n] += now - c->reported[n];
+		any |= now - c->reported[n];
+		c->reported[n] = now;
 	}
 	if (any == 0 || a->rings->rings == 0)
 		return;
@@ -301,7 +301,7 @@ static enum gp_status adopt_rings(struct adopter *a)
 	/* ring 0 last: the other rings have the newest time */
 	for (uint32_t i = a->rings->rings; i-- > 0 && status != GP_E_SPACE && status != GP_E_IO;) {
 		if (i == 0)
-			tell_losses(a);
+			write_losses(a);
 		status = adopt_ring(a, gp_ring_file_ring(a->rings, i));
 		if (status != GP_OK && first_failure == GP_OK)
 			first_failure = status;
@@ -432,11 +432,11 @@ enum gp_status gp_adopt_ring_file(struct gp_ring_file *rings, const char *moved_
 		status = gp_block_room_open(&a.room) ? find_position(&a) : GP_E_MEMORY;
 		if (status == GP_OK)
 			status = adopt_rings(&a);
-		enum gp_status told = GP_OK;
+		enum gp_status reported = GP_OK;
 		if (status != GP_E_DAMAGED)
-			told = put_header(&a);
+			reported = put_header(&a);
 		if (status == GP_OK)
-			status = told;
+			status = reported;
 	} else if (status == GP_OK) {
 		status = put_header(&a);
 	}

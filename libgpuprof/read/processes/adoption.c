@@ -18,7 +18,7 @@
 
 #define STILLBORN_S 60
 #define TURN_NS 10000000
-#define SAY_AFTER_NS 1000000000u
+#define PRINT_AFTER_NS 1000000000u
 
 struct adoption {
 	unsigned adopted;
@@ -34,7 +34,7 @@ static bool is_locked_by_us(const struct gp_ring_file *rings)
 	return fcntl(rings->fd, F_SETLK, &lock) == 0;
 }
 
-static void say_waiting(const struct adoption *to, const struct gp_ring_file *rings)
+static void print_waiting(const struct adoption *to, const struct gp_ring_file *rings)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 	if (to->report == NULL || fcntl(rings->fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
@@ -54,13 +54,13 @@ static bool take_lock(const struct adoption *to, const struct gp_ring_file *ring
 	struct stat st;
 	const uint64_t begin = gp_clock_read(CLOCK_MONOTONIC);
 	uint64_t waited = 0, most = to->recording != NULL && to->wait_ns != NULL ? *to->wait_ns : 0;
-	bool is_said = false, is_ours;
+	bool is_printed = false, is_ours;
 	while (!(is_ours = is_locked_by_us(rings)) && waited < most) {
 		nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
 		waited = gp_clock_read(CLOCK_MONOTONIC) - begin;
-		if (!is_said && waited >= SAY_AFTER_NS)
-			say_waiting(to, rings);
-		is_said = waited >= SAY_AFTER_NS;
+		if (!is_printed && waited >= PRINT_AFTER_NS)
+			print_waiting(to, rings);
+		is_printed = waited >= PRINT_AFTER_NS;
 	}
 	if (most > 0)
 		*to->wait_ns = waited < most ? most - waited : 0;
@@ -130,7 +130,7 @@ static void report_ring(FILE *out, const struct gp_ring_file *rings, enum gp_sta
 }
 
 /* A recording whose header has no ring path is identified by its own path. */
-static bool is_wanted(const struct adoption *to, const struct gp_ring_file *rings)
+static bool adoption_is_due(const struct adoption *to, const struct gp_ring_file *rings)
 {
 	struct stat a, b;
 	if (to->recording == NULL)
@@ -149,8 +149,8 @@ static void adopt_open(struct adoption *to, struct gp_ring_file *rings)
 	    '\0') /* an unnecessary write would renew the file's time */
 		c->output[sizeof c->output - 1] = '\0';
 	enum gp_owner owner = gp_ring_file_owner(rings);
-	if ((owner != GP_OWNER_DEAD && owner != GP_OWNER_INHERITED) || !is_wanted(to, rings) ||
-	    !take_lock(to, rings))
+	if ((owner != GP_OWNER_DEAD && owner != GP_OWNER_INHERITED) ||
+	    !adoption_is_due(to, rings) || !take_lock(to, rings))
 		return;
 	struct gp_adopted got = { .recording = c->output };
 	enum gp_status status = GP_OK;

@@ -23,7 +23,7 @@ static void describe(const struct gp_ring_file *file, struct gp_process *out)
 		.rings = file->rings,
 		.bytes = file->bytes,
 		.level = atomic_load(&c->level),
-		.want_level = atomic_load(&c->want_level),
+		.requested_level = atomic_load(&c->requested_level),
 		.next_order = atomic_load(&c->next_order),
 		.drained = atomic_load(&c->drained),
 	};
@@ -104,7 +104,7 @@ enum gp_status gp_process_set_level(unsigned pid, unsigned level)
 	if (!search_process(&search, pid))
 		return GP_E_OPEN;
 	/* partner: the load that the drain thread does at its next turn */
-	atomic_store(&search.file.control->want_level, level);
+	atomic_store(&search.file.control->requested_level, level);
 	gp_ring_file_close(&search.file);
 	return GP_OK;
 }
@@ -112,11 +112,11 @@ enum gp_status gp_process_set_level(unsigned pid, unsigned level)
 #define LOOK_NS 200000000 /* the end of a process sends no notice, so poll */
 
 /* GP_E_TRUNCATED, GP_E_BUSY: see gp_process_snapshot. */
-static enum gp_status ask(const struct gp_ring_file *file, int64_t patience_ns)
+static enum gp_status query(const struct gp_ring_file *file, int64_t patience_ns)
 {
 	struct gp_control *c = file->control;
 	/* partner: the load in gp_snapshot_tend, of the drain thread */
-	uint32_t mine = atomic_fetch_add(&c->snapshots_wanted, 1) + 1;
+	uint32_t mine = atomic_fetch_add(&c->snapshots_requested, 1) + 1;
 	int64_t until = (int64_t)gp_clock_read(CLOCK_MONOTONIC) + patience_ns;
 	for (;;) {
 		/* partner: the store in gp_futex_set_shared */
@@ -141,7 +141,7 @@ enum gp_status gp_process_snapshot(unsigned pid, unsigned patience_ms, struct gp
 	if (!search_process(&search, pid))
 		return GP_E_OPEN;
 	describe(&search.file, out);
-	enum gp_status status = ask(&search.file, (int64_t)patience_ms * 1000000);
+	enum gp_status status = query(&search.file, (int64_t)patience_ms * 1000000);
 	*order = atomic_load(&search.file.control->snapshot_order);
 	gp_ring_file_close(&search.file);
 	return status;

@@ -41,15 +41,15 @@ static bool find_shared(struct gp_dwarf *d, const char *debug_root)
 {
 	const char *path;
 	const void *id;
-	struct gp_build_id wanted;
+	struct gp_build_id requested;
 	ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(d->dwarf, &path, &id);
 	if (bytes <= 0)
 		return true;
-	if ((size_t)bytes > sizeof wanted.byte)
+	if ((size_t)bytes > sizeof requested.byte)
 		return false;
-	wanted.bytes = (size_t)bytes;
-	memcpy(wanted.byte, id, wanted.bytes);
-	if (!gp_elf_open_shared(&d->shared, path, &wanted, debug_root))
+	requested.bytes = (size_t)bytes;
+	memcpy(requested.byte, id, requested.bytes);
+	if (!gp_elf_open_shared(&d->shared, path, &requested, debug_root))
 		return false;
 	d->shared_dwarf = dwarf_begin_elf(d->shared.elf, DWARF_C_READ, NULL);
 	return d->shared_dwarf != NULL;

@@ -243,7 +243,7 @@ static size_t fill_names(struct gp_symbolizer *s, struct opened *o, const struct
 	return count;
 }
 
-static void say_why(struct gp_symbolizer *s, size_t refused, struct gp_symbol *out, size_t count)
+static void add_reason(struct gp_symbolizer *s, size_t refused, struct gp_symbol *out, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		out[i].why = out[i].function != NULL ? GP_SYMBOL_NAMED : GP_SYMBOL_NO_NAME;
@@ -274,7 +274,7 @@ static size_t symbolize_look_up(struct gp_symbolizer *s, size_t index, uint64_t 
 	if (symbol != NULL)
 		blank.symbol = keep_demangled(s, symbol->name);
 	size_t count = fill_names(s, o, &blank, symbol, address, out);
-	say_why(s, refused, out, count);
+	add_reason(s, refused, out, count);
 	return count;
 }
 

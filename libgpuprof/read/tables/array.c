@@ -11,13 +11,13 @@ bool gp_array_reserve(void *array, size_t *room, size_t count, size_t more, size
 	void **first = array;
 	if (count + more <= *room)
 		return true;
-	size_t wanted = *room != 0 ? *room * 2 : ROOM_MIN;
-	wanted = wanted < count + more ? count + more : wanted;
-	void *grown = realloc(*first, wanted * bytes);
+	size_t requested = *room != 0 ? *room * 2 : ROOM_MIN;
+	requested = requested < count + more ? count + more : requested;
+	void *grown = realloc(*first, requested * bytes);
 	if (grown == NULL)
 		return false;
 	*first = grown;
-	*room = wanted;
+	*room = requested;
 	return true;
 }
 

@@ -27,20 +27,20 @@
 
 /* ---- from rings to the live state ---- */
 
-static void say_fact(const struct gp_record *fact, const char *text, size_t bytes)
+static void print_fact(const struct gp_record *fact, const char *text, size_t bytes)
 {
-	char said[128] = "";
-	size_t at = sizeof said - 1;
+	char printed[128] = "";
+	size_t at = sizeof printed - 1;
 	uint64_t number = fact->fact.value;
-	memcpy(said, text, bytes < sizeof said ? bytes : sizeof said - 1);
+	memcpy(printed, text, bytes < sizeof printed ? bytes : sizeof printed - 1);
 	if (fact->aux == GP_FACT_PYTORCH) {
-		gp_say(false, "found PyTorch", said);
+		gp_log(false, "found PyTorch", printed);
 	} else if (fact->aux == GP_FACT_BLOCK_REPORTS) {
-		gp_say(false, "the blocks of PyTorch's allocator are recorded", NULL);
+		gp_log(false, "the blocks of PyTorch's allocator are recorded", NULL);
 	} else if (fact->aux == GP_FACT_ROUTES) {
-		for (said[at] = '\0'; number; number /= 10)
-			said[--at] = (char)('0' + number % 10);
-		gp_say(false, "look-ups of driver functions that went past us:", said + at);
+		for (printed[at] = '\0'; number; number /= 10)
+			printed[--at] = (char)('0' + number % 10);
+		gp_log(false, "look-ups of driver functions that went past us:", printed + at);
 	}
 }
 
@@ -55,7 +55,7 @@ static void define(struct gp_recorder *r, const struct gp_ring_view *view,
 	if (record->extra)
 		memcpy(&bytes, text, sizeof bytes);
 	if (record->kind == GP_FACT && gp_settings.is_verbose)
-		say_fact(record, (char *)text + sizeof bytes, bytes <= GP_TEXT_MAX ? bytes : 0);
+		print_fact(record, (char *)text + sizeof bytes, bytes <= GP_TEXT_MAX ? bytes : 0);
 	gp_definitions_add(&r->definitions, record, text);
 }
 
@@ -218,28 +218,28 @@ static void flush_due(struct gp_recorder *r, uint32_t rings, bool is_urgent)
 /* Uses that were off at the start cannot be recorded later: the used memory was not noted. */
 static void obey_uses(void)
 {
-	uint32_t want = gp_settings.has_uses && atomic_load(&gp_control->want_uses);
+	uint32_t requested = gp_settings.has_uses && atomic_load(&gp_control->requested_uses);
 	/* its line is in the caches of all threads of the job: written only when it changes */
-	if (atomic_load(&gp_uses_wanted) == want)
+	if (atomic_load(&gp_uses_requested) == requested)
 		return;
 	/* partner: the relaxed load in gp_hook_launch; a few launches more or less are harmless */
-	atomic_store(&gp_uses_wanted, want);
-	atomic_store(&gp_control->uses, want);
+	atomic_store(&gp_uses_requested, requested);
+	atomic_store(&gp_control->uses, requested);
 }
 
 /* Recorded early, so that the recording of a killed job has it, too. */
-static void tell_unnamed_ranges(struct gp_recorder *r)
+static void write_unnamed_ranges(struct gp_recorder *r)
 {
 	const uint64_t count = gp_range_names_refused();
 	if (gp_likely(count == r->ranges_unnamed))
 		return;
 	const uint64_t now = gp_now_ns();
-	if (!r->is_ending && now - r->unnamed_told_ns < UNNAMED_NS)
+	if (!r->is_ending && now - r->unnamed_written_ns < UNNAMED_NS)
 		return;
-	gp_say(false, "no room for more names of ranges; new names count as one", NULL);
+	gp_log(false, "no room for more names of ranges; new names count as one", NULL);
 	r->ranges_unnamed = count;
-	r->unnamed_told_ns = now;
-	gp_drain_tell_fact(r, GP_FACT_RANGES_UNNAMED, count, NULL);
+	r->unnamed_written_ns = now;
+	gp_drain_write_fact(r, GP_FACT_RANGES_UNNAMED, count, NULL);
 }
 
 /* True: another turn is due at once. */
@@ -249,11 +249,11 @@ static bool turn(struct gp_recorder *r)
 	obey_uses();
 	bool has_more = gp_rings_tend(r);
 	gp_stacks_maintain(r);
-	tell_unnamed_ranges(r);
+	write_unnamed_ranges(r);
 	uint32_t rings = atomic_load(&gp_control->rings);
 	bool is_urgent = gp_flush_begin(r);
 	load_heads(r, rings);
-	gp_losses_tell(r);
+	gp_losses_write(r);
 	r->views[0].head = atomic_load(&r->views[0].ring->head);
 	bool is_cut = merge(r, rings);
 	has_more |= gp_snapshot_tend(r) || is_cut;
@@ -277,7 +277,7 @@ static bool turn(struct gp_recorder *r)
 
 /* ---- start and end ---- */
 
-static void tell_facts(struct gp_recorder *r)
+static void write_facts(struct gp_recorder *r)
 {
 	char place[300] = "private";
 	if (!r->is_private) {
@@ -285,13 +285,13 @@ static void tell_facts(struct gp_recorder *r)
 		strcat(place, r->ring_path);
 		*strrchr(place, '/') = '\0';
 	}
-	gp_drain_tell_fact(r, GP_FACT_RING_PLACE, 0, place);
-	gp_drain_tell(r,
-		      &(struct gp_record){ .kind = GP_THREAD,
-					   .device = GP_DEVICE_UNKNOWN,
-					   .aux = 0,
-					   .thread.tid = (uint64_t)syscall(SYS_gettid) },
-		      "gpuprof");
+	gp_drain_write_fact(r, GP_FACT_RING_PLACE, 0, place);
+	gp_drain_write(r,
+		       &(struct gp_record){ .kind = GP_THREAD,
+					    .device = GP_DEVICE_UNKNOWN,
+					    .aux = 0,
+					    .thread.tid = (uint64_t)syscall(SYS_gettid) },
+		       "gpuprof");
 }
 
 static bool open_memory(struct gp_recorder *r)
@@ -347,7 +347,7 @@ static void release_memory(struct gp_recorder *r)
 /* Removes an empty recording, and rings that no thread will write to. */
 static bool drain_refuse(struct gp_recorder *r, const char *why, const char *subject, int error)
 {
-	gp_say_refusal(why, subject, error);
+	gp_log_refusal(why, subject, error);
 	if (r->writer.fd >= 0)
 		unlink(r->writer.path);
 	gp_file_close(&r->writer);
@@ -389,14 +389,14 @@ static bool start(struct gp_recorder *r)
 		return drain_refuse(r, "cannot write", r->writer.path, errno);
 	/* if that fails, it is tried again; events lost until then are counted */
 	gp_segment_begin(r);
-	gp_name_tell(&r->writer);
+	gp_name_write(&r->writer);
 	if (r->is_private)
-		gp_say(false, "the rings are private memory: what a kill leaves in them is lost",
+		gp_log(false, "the rings are private memory: what a kill leaves in them is lost",
 		       NULL);
 	else
-		gp_say(false, "the rings are in", r->ring_path);
-	tell_facts(r);
-	gp_scope_tell(r);
+		gp_log(false, "the rings are in", r->ring_path);
+	write_facts(r);
+	gp_scope_write(r);
 	gp_stacks_open(r);
 	return true;
 }
@@ -417,13 +417,13 @@ static void drain_finish(struct gp_recorder *r)
 		gp_futex_wait(&r->wake, atomic_load(&r->wake), BUSY_TURN_NS);
 	}
 	bool is_sealed = gp_segment_seal(r);
-	bool is_told = gp_losses_keep(r, true);
+	bool is_reported = gp_losses_keep(r, true);
 	/* the recording had no room for its end: all records in the rings count as lost */
-	if (is_sealed || is_told) {
+	if (is_sealed || is_reported) {
 		atomic_store(&gp_control->is_sealed, 1);
 		gp_ring_place_close(r);
 	}
-	gp_say(false, is_sealed ? "recorded to the end" : "recorded, but not to the end",
+	gp_log(false, is_sealed ? "recorded to the end" : "recorded, but not to the end",
 	       r->writer.path);
 	gp_file_close(&r->writer);
 }
@@ -432,7 +432,7 @@ static bool drain_begin(struct gp_recorder *r)
 {
 	atomic_store(&r->state, GP_RECORDER_STARTING);
 	bool is_running = start(r);
-	atomic_store(&gp_uses_wanted, is_running && gp_settings.has_uses);
+	atomic_store(&gp_uses_requested, is_running && gp_settings.has_uses);
 	atomic_store(&r->state, is_running ? GP_RECORDER_RUNNING : GP_RECORDER_FAILED);
 	/* partner: the load in gp_enter; from here on threads record */
 	atomic_store(&gp_local->word,
@@ -471,7 +471,7 @@ static void drain_run(struct gp_recorder *r)
 		atomic_store(&r->is_asleep, 0);
 	}
 	atomic_store(&r->is_ending, 1); /* also if the job ended without notice */
-	gp_scope_tell_end(r);
+	gp_scope_write_end(r);
 	drain_finish(r);
 	atomic_store(&r->state, GP_RECORDER_ENDED);
 	gp_futex_wake(&r->progress);
@@ -482,7 +482,7 @@ static void drain_run(struct gp_recorder *r)
 	 * The job continues. A thread inside a call may still use its ring, so all memory that
 	 * threads may reach stays writable.
 	 */
-	atomic_store(&gp_uses_wanted, 0);
+	atomic_store(&gp_uses_requested, 0);
 	gp_ring_place_empty(r);
 	release_memory(r);
 }

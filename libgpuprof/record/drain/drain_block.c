@@ -49,7 +49,7 @@ static void flush_losses(struct gp_recorder *r, const struct gp_ring_view *next)
 {
 	struct gp_ring_view *own = &r->views[0];
 	uint64_t tail = atomic_load_explicit(&own->ring->tail, memory_order_relaxed);
-	if (gp_unlikely(tail < r->told_to) && next != own)
+	if (gp_unlikely(tail < r->written_to) && next != own)
 		gp_drain_flush(r, own);
 }
 

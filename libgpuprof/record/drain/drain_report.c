@@ -21,7 +21,7 @@ static bool has_own_room(struct gp_recorder *r, uint64_t head, unsigned slots)
 	}
 }
 
-void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *text)
+void gp_drain_write(struct gp_recorder *r, struct gp_record *record, const char *text)
 {
 	struct gp_ring_view *own = &r->views[0];
 	size_t length = text ? strlen(text) : 0;
@@ -45,12 +45,12 @@ void gp_drain_tell(struct gp_recorder *r, struct gp_record *record, const char *
 	atomic_store_explicit(&own->ring->head, head + 1u + record->extra, memory_order_release);
 }
 
-void gp_drain_tell_fact(struct gp_recorder *r, enum gp_fact key, uint64_t value, const char *text)
+void gp_drain_write_fact(struct gp_recorder *r, enum gp_fact key, uint64_t value, const char *text)
 {
-	gp_drain_tell(r,
-		      &(struct gp_record){ .kind = GP_FACT,
-					   .device = GP_DEVICE_UNKNOWN,
-					   .aux = key,
-					   .fact.value = value },
-		      text);
+	gp_drain_write(r,
+		       &(struct gp_record){ .kind = GP_FACT,
+					    .device = GP_DEVICE_UNKNOWN,
+					    .aux = key,
+					    .fact.value = value },
+		       text);
 }

@@ -66,10 +66,10 @@ void gp_recorder_prepare_slow(void)
 {
 	const int kept = errno;
 	uint32_t unborn = GP_DRAIN_UNBORN;
-	if (!gp_recorder_is_wanted() ||
+	if (!gp_recorder_is_requested() ||
 	    !atomic_compare_exchange_strong(&gp_local->drain, &unborn, GP_DRAIN_BEING_BORN))
 		return;
-	gp_thread_end_is_told(); /* also the name of a forked child's main thread */
+	gp_thread_end_is_reported(); /* also the name of a forked child's main thread */
 	atomic_store(&gp_local->creator, (uint32_t)syscall(SYS_gettid));
 	/* partner: the loads in gp_drain_await_birth */
 	atomic_store(&gp_local->drain, drain_create());

@@ -35,8 +35,8 @@ bool gp_wait_for_drain(_Atomic uint32_t *word, uint32_t seen)
 	/*
 	 * partner: the exchange in gp_wait_end; this is the first thread that waits for this turn
 	 */
-	int64_t nobody = 0;
-	atomic_compare_exchange_strong(&r->waited_since_ns, &nobody, since);
+	int64_t none = 0;
+	atomic_compare_exchange_strong(&r->waited_since_ns, &none, since);
 	gp_futex_wake(&r->wake);
 	gp_futex_wait(word, seen, (uint64_t)left);
 	return true;

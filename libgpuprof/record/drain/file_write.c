@@ -74,8 +74,8 @@ static bool put_at(struct gp_file_writer *w, const unsigned char *bytes, size_t 
 {
 	if (is_ours_or_reopened(w) && write_all(w->fd, bytes, n, offset))
 		return true;
-	gp_say_errno("cannot write", w->path, errno);
-	gp_say_hint("events are lost and counted until there is room again");
+	gp_log_errno("cannot write", w->path, errno);
+	gp_log_hint("events are lost and counted until there is room again");
 	return fail(w);
 }
 
@@ -270,7 +270,7 @@ bool gp_file_put(struct gp_file_writer *w, unsigned char *block, size_t bytes)
 		/* a segment must not overwrite its own beginning */
 		if (atomic_load(&c->part) + 2 >= w->header.slots ||
 		    bytes + 2 * GP_BLOCK_HEADER > w->header.slot_bytes) {
-			gp_say(true,
+			gp_log(true,
 			       "the flight recorder is too small for this job, events are being "
 			       "lost: GPUPROF_RING",
 			       NULL);

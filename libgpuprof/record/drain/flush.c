@@ -29,7 +29,7 @@ void gp_flush_soon(void)
 {
 	int kept = errno;
 	/* partner: the load in gp_flush_begin: earlier commits are in the heads by then */
-	uint64_t mine = atomic_fetch_add(&gp_control->flushes_wanted, 1) + 1;
+	uint64_t mine = atomic_fetch_add(&gp_control->flushes_requested, 1) + 1;
 	gp_futex_wake(&gp_recorder.wake);
 	if (gp_recorder.is_private || atomic_load(&gp_recorder.is_full))
 		wait_flushed(mine);
@@ -47,7 +47,7 @@ bool gp_flush_begin(struct gp_recorder *r)
 {
 	if (r->flushes_taken == atomic_load(&gp_control->flushes_done)) {
 		/* partner: the add in gp_flush_soon */
-		r->flushes_taken = atomic_load(&gp_control->flushes_wanted);
+		r->flushes_taken = atomic_load(&gp_control->flushes_requested);
 		r->flush_until = atomic_load(&gp_control->next_order);
 	}
 	return r->flushes_taken != atomic_load(&gp_control->flushes_done);
@@ -58,5 +58,5 @@ bool gp_flush_end(const struct gp_recorder *r)
 	/* partner: the loads in wait_flushed, and in gp_ring_file_await of another process */
 	atomic_store_explicit(&gp_control->flushes_done, r->flushes_taken, memory_order_release);
 	gp_futex_set_shared(&gp_control->flushes, atomic_load(&gp_control->flushes) + 1);
-	return atomic_load(&gp_control->flushes_wanted) != r->flushes_taken;
+	return atomic_load(&gp_control->flushes_requested) != r->flushes_taken;
 }

@@ -31,10 +31,10 @@ void gp_losses_unwritten(struct gp_recorder *r, const struct gp_ring_view *view,
 	}
 }
 
-static bool is_news(uint64_t now, uint64_t *told, uint64_t *news)
+static bool is_news(uint64_t now, uint64_t *reported, uint64_t *news)
 {
-	*news = now - *told;
-	*told = now;
+	*news = now - *reported;
+	*reported = now;
 	return *news != 0;
 }
 
@@ -71,7 +71,7 @@ void gp_losses_begin(struct gp_recorder *r)
  * Its exact place between the last applied and the next event is unknown, so `span` covers all of
  * that.
  */
-void gp_losses_tell(struct gp_recorder *r)
+void gp_losses_write(struct gp_recorder *r)
 {
 	struct gp_record lost = { .kind = GP_LOST };
 	uint32_t rings = atomic_load(&gp_control->rings);
@@ -83,12 +83,12 @@ void gp_losses_tell(struct gp_recorder *r)
 		const uint64_t now[4] = { ring->lost_memory, ring->lost_launch, ring->lost_other,
 					  ring->nested };
 		for (unsigned n = 0; n < 4; n++) {
-			any |= is_news(now[n], &ring->told[n], &news);
+			any |= is_news(now[n], &ring->reported[n], &news);
 			lost.v[n] += news;
 		}
 	}
 	for (unsigned n = 0; n < 3; n++) {
-		any |= is_news(atomic_load(&gp_control->lost[n]), &gp_control->told[n], &news);
+		any |= is_news(atomic_load(&gp_control->lost[n]), &gp_control->reported[n], &news);
 		lost.v[n] += news;
 	}
 	if (!any)
@@ -103,8 +103,8 @@ void gp_losses_tell(struct gp_recorder *r)
 	uint64_t span = atomic_load(&gp_control->next_order) + 1 - lost.order;
 	if (lost.lost.memory)
 		lost.aux = span < UINT32_MAX ? (uint32_t)span : UINT32_MAX;
-	gp_drain_tell(r, &lost, NULL);
-	r->told_to = atomic_load_explicit(&r->views[0].ring->head, memory_order_relaxed);
+	gp_drain_write(r, &lost, NULL);
+	r->written_to = atomic_load_explicit(&r->views[0].ring->head, memory_order_relaxed);
 }
 
 /* True: the header had other numbers. */

@@ -7,9 +7,9 @@
 /* A number in flight for longer belongs to a stopped thread: its event comes late. */
 #define FLIGHT_NS 200000000u
 
-static void snapshot_begin(struct gp_recorder *r, uint32_t wanted)
+static void snapshot_begin(struct gp_recorder *r, uint32_t requested)
 {
-	r->snapshots_taken = wanted;
+	r->snapshots_taken = requested;
 	r->snapshot_until = atomic_load(&gp_control->next_order);
 	r->snapshot_since_ns = gp_now_ns();
 	r->has_snapshot_mark = false;
@@ -18,11 +18,11 @@ static void snapshot_begin(struct gp_recorder *r, uint32_t wanted)
 bool gp_snapshot_tend(struct gp_recorder *r)
 {
 	/* partner: the add in gp_process_snapshot, of another process */
-	uint32_t wanted = atomic_load(&gp_control->snapshots_wanted);
+	uint32_t requested = atomic_load(&gp_control->snapshots_requested);
 	if (r->snapshot_since_ns == 0) {
-		if (wanted == atomic_load(&gp_control->snapshots_done))
+		if (requested == atomic_load(&gp_control->snapshots_done))
 			return false;
-		snapshot_begin(r, wanted);
+		snapshot_begin(r, requested);
 		return true; /* earlier events are in the rings, and the next merge applies them */
 	}
 	uint64_t waited = gp_now_ns() - r->snapshot_since_ns;
@@ -30,11 +30,11 @@ bool gp_snapshot_tend(struct gp_recorder *r)
 		return false;
 	if (!r->has_snapshot_mark) {
 		atomic_store(&gp_control->snapshot_order, r->expected);
-		gp_drain_tell(r,
-			      &(struct gp_record){ .kind = GP_SNAPSHOT_REQUESTED,
-						   .device = GP_DEVICE_UNKNOWN,
-						   .aux = r->snapshots_taken },
-			      NULL);
+		gp_drain_write(r,
+			       &(struct gp_record){ .kind = GP_SNAPSHOT_REQUESTED,
+						    .device = GP_DEVICE_UNKNOWN,
+						    .aux = r->snapshots_taken },
+			       NULL);
 		r->has_snapshot_mark = true;
 		return true;
 	}

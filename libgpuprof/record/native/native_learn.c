@@ -84,7 +84,7 @@ static void choose_candidate(void)
 		gp_native_loads = chosen;
 }
 
-bool gp_native_knows_loads(void)
+bool gp_native_has_loads(void)
 {
 	return gp_native_loads != &never;
 }
@@ -370,7 +370,7 @@ static uint32_t rule_of(const struct outcome *o)
 	/* the return address lies below the CFA */
 	if (!cfa.is_known || !is_at(o->ip, cfa.level + 1, cfa.is_frame, cfa.offset - 8))
 		return 0;
-	/* the frame pointer is still in its register; or lost, which a rule that needs it detects */
+	/* the frame pointer is still in its register; or lost: a rule that needs it detects that */
 	const bool is_kept = !o->has_frame || is_at(saved, 0, true, 0);
 	if (!is_kept && !saved.is_known)
 		return 0;
@@ -422,7 +422,7 @@ static bool find_functions(void *(*lookup)(void *, const char *), void *context)
 	const struct {
 		const char *names[2];
 		void *to;
-	} wanted[] = {
+	} requested[] = {
 		{ { "_ULx86_64_init_local", NULL }, &unwind.init_local },
 		{ { "_ULx86_64_step", NULL }, &unwind.step },
 		{ { "_ULx86_64_get_reg", NULL }, &unwind.get_reg },
@@ -431,13 +431,13 @@ static bool find_functions(void *(*lookup)(void *, const char *), void *context)
 		{ { "_ULx86_64_get_accessors", "_Ux86_64_get_accessors" }, &unwind.get_accessors },
 		{ { "_ULx86_64_local_addr_space", NULL }, &unwind.local_space },
 	};
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+	for (size_t i = 0; i < sizeof requested / sizeof *requested; i++) {
 		void *found = NULL;
-		for (unsigned k = 0; k < 2 && !found && wanted[i].names[k]; k++)
-			found = lookup(context, wanted[i].names[k]);
+		for (unsigned k = 0; k < 2 && !found && requested[i].names[k]; k++)
+			found = lookup(context, requested[i].names[k]);
 		if (!found)
 			return false;
-		memcpy(wanted[i].to, &found, sizeof found);
+		memcpy(requested[i].to, &found, sizeof found);
 	}
 	return true;
 }

@@ -18,11 +18,11 @@
 #include "../recorder.h"
 #include "held_signals.h"
 
-#define SAID_MAX 32u
+#define PRINTED_MAX 32u
 #define LINE_MAX_BYTES 1400u
 #define PENDING_MAX 8u
 
-static _Atomic(const char *) said[SAID_MAX];
+static _Atomic(const char *) printed[PRINTED_MAX];
 
 enum pending_state { PENDING_NONE, PENDING_WRITING, PENDING_READY };
 static struct {
@@ -31,11 +31,11 @@ static struct {
 	char line[LINE_MAX_BYTES];
 } pending[PENDING_MAX];
 
-static bool was_said(const char *text)
+static bool was_printed(const char *text)
 {
-	for (unsigned k = 0; k < SAID_MAX; k++) {
+	for (unsigned k = 0; k < PRINTED_MAX; k++) {
 		const char *other = NULL;
-		if (atomic_compare_exchange_strong(&said[k], &other, text))
+		if (atomic_compare_exchange_strong(&printed[k], &other, text))
 			return false;
 		if (other == text)
 			return true;
@@ -62,7 +62,7 @@ static bool stderr_look(struct statx *out)
 	       0;
 }
 
-void gp_say_init(void)
+void gp_log_init(void)
 {
 	if (!stderr_look(&stderr_at_start))
 		stderr_at_start.stx_mask = 0;
@@ -80,7 +80,7 @@ static bool stderr_is_still_there(void)
 	       now.stx_btime.tv_nsec == then->stx_btime.tv_nsec;
 }
 
-bool gp_say_goes_to(const char *path)
+bool gp_log_goes_to(const char *path)
 {
 	const struct statx *own = &stderr_at_start;
 	struct statx other;
@@ -192,7 +192,7 @@ static void keep_line(const char *line, size_t length)
 	}
 }
 
-void gp_say_pending(void)
+void gp_log_pending(void)
 {
 	for (unsigned k = 0; k < PENDING_MAX; k++) {
 		uint32_t ready = PENDING_READY;
@@ -222,8 +222,8 @@ static size_t compose(char line[LINE_MAX_BYTES], const char *before, const char 
 	return n;
 }
 
-static void print_message_say(const char *before, const char *text, const char *subject,
-			      const char *cause)
+static void print_message_write(const char *before, const char *text, const char *subject,
+				const char *cause)
 {
 	const int kept = errno;
 	char line[LINE_MAX_BYTES];
@@ -236,11 +236,11 @@ static void print_message_say(const char *before, const char *text, const char *
 	errno = kept;
 }
 
-void gp_say(bool is_important, const char *text, const char *subject)
+void gp_log(bool is_important, const char *text, const char *subject)
 {
 	/* unimportant lines are printed once per process by their caller: also in a forked child */
-	if (is_important ? !was_said(text) : gp_settings.is_verbose)
-		print_message_say("gpuprof: ", text, subject, NULL);
+	if (is_important ? !was_printed(text) : gp_settings.is_verbose)
+		print_message_write("gpuprof: ", text, subject, NULL);
 }
 
 /* Texts of the usual causes; strerror may call malloc and take a lock. */
@@ -280,25 +280,25 @@ static const char *cause_of(int error)
 	}
 }
 
-void gp_say_errno(const char *text, const char *subject, int error)
+void gp_log_errno(const char *text, const char *subject, int error)
 {
-	if (!was_said(text))
-		print_message_say("gpuprof: ", text, subject, cause_of(error));
+	if (!was_printed(text))
+		print_message_write("gpuprof: ", text, subject, cause_of(error));
 }
 
-void gp_say_hint(const char *hint)
+void gp_log_hint(const char *hint)
 {
-	if (!was_said(hint))
-		print_message_say("hint: ", hint, NULL, NULL);
+	if (!was_printed(hint))
+		print_message_write("hint: ", hint, NULL, NULL);
 }
 
-void gp_say_refusal(const char *why, const char *subject, int error)
+void gp_log_refusal(const char *why, const char *subject, int error)
 {
 	const int kept = errno;
 	const char *cause = error ? cause_of(error) : NULL;
 	char line[LINE_MAX_BYTES];
-	if (!was_said(why))
-		print_message_say("gpuprof: nothing is recorded, ", why, subject, cause);
+	if (!was_printed(why))
+		print_message_write("gpuprof: nothing is recorded, ", why, subject, cause);
 	compose(line, "", why, subject, cause);
 	gp_list_add("failed: ", line);
 	errno = kept;

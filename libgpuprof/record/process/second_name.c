@@ -88,23 +88,23 @@ static uint64_t unix_start_ns(const struct process *p)
 	return gp_clock_raw_ns(CLOCK_REALTIME) - gp_clock_raw_ns(CLOCK_BOOTTIME) + since_boot_ns;
 }
 
-static bool is_told_here(uint64_t taken_ns)
+static bool is_reported_here(uint64_t taken_ns)
 {
 	struct process first;
 	char stderr_of_first[64];
 	if (!find_first_of_job(&first) || taken_ns + TICK_NS >= unix_start_ns(&first))
 		return false;
 	snprintf(stderr_of_first, sizeof stderr_of_first, "/proc/%u/fd/2", first.pid);
-	return first.pid == (uint32_t)getpid() || gp_say_goes_to(stderr_of_first);
+	return first.pid == (uint32_t)getpid() || gp_log_goes_to(stderr_of_first);
 }
 
-void gp_name_tell(const struct gp_file_writer *w)
+void gp_name_write(const struct gp_file_writer *w)
 {
 	gp_list_add("", w->path);
 	/* `gpuprof run` prints the names of the recordings at its end */
 	const bool is_second = w->taken_ns != 0 && !gp_settings.list[0];
-	if (is_second && is_told_here(w->taken_ns))
-		gp_say(true, "a file of the given name exists, recording into", w->path);
+	if (is_second && is_reported_here(w->taken_ns))
+		gp_log(true, "a file of the given name exists, recording into", w->path);
 	else
-		gp_say(false, "records into", w->path);
+		gp_log(false, "records into", w->path);
 }

@@ -86,17 +86,17 @@ static void copy(char *out, size_t capacity, const char *text)
 
 static void read_stacks(struct gp_settings *s)
 {
-	const char *frames = costly_option(OPTION_STACKS), *asked = getenv("GPUPROF_STACKS");
+	const char *frames = costly_option(OPTION_STACKS), *requested = getenv("GPUPROF_STACKS");
 	const bool is_both = strcmp(frames, "both") == 0, is_all = strcmp(frames, "all") == 0;
 	struct gp_stack_events events = { GP_STACK_ON_ALLOC, 0 };
 	gp_stack_events_parse(option(OPTION_STACK_EVENTS), &events);
-	s->are_stacks_asked = asked && *asked;
+	s->are_stacks_requested = requested && *requested;
 	s->has_python = is_both || is_all || strcmp(frames, "python") == 0;
 	s->has_native = is_both || is_all || strcmp(frames, "native") == 0;
 	s->has_native_up_to_python = is_both;
 	s->stacks = s->has_python || s->has_native ? events.on : 0;
 	if (!s->has_python && !s->has_native)
-		s->no_stacks = s->are_stacks_asked ? "--stacks=off" : "--light";
+		s->no_stacks = s->are_stacks_requested ? "--stacks=off" : "--light";
 	s->launch_every = s->stacks ? events.every : 0;
 	const char *depth = option(OPTION_STACK_DEPTH);
 	s->stack_depth = is_depth(depth) ? (uint32_t)strtoul(depth, NULL, 10) : DEPTH_MOST;
@@ -118,8 +118,8 @@ static uint64_t job_start_ns(void)
 {
 	const char *text = getenv("GPUPROF_STARTED");
 	uint64_t now = gp_now_ns();
-	uint64_t said = text && *text >= '0' && *text <= '9' ? strtoull(text, NULL, 10) : now;
-	return said < now ? said : now;
+	uint64_t printed = text && *text >= '0' && *text <= '9' ? strtoull(text, NULL, 10) : now;
+	return printed < now ? printed : now;
 }
 
 static void read_scope(struct gp_settings *s)
@@ -200,7 +200,7 @@ static bool is_known(const char *entry, size_t name)
 
 /* ---- messages on the variables of a recorded process ---- */
 
-/* Lines, each ending with a 0; gp_say recognises a printed line by its address. */
+/* Lines, each ending with a 0; gp_log recognises a printed line by its address. */
 static char flaws[4096];
 static size_t flaws_used;
 
@@ -301,5 +301,5 @@ static void settings_judge(void)
 void gp_settings_warn(void)
 {
 	for (size_t at = 0; at < flaws_used; at += strlen(flaws + at) + 1)
-		gp_say(true, flaws + at, NULL);
+		gp_log(true, flaws + at, NULL);
 }

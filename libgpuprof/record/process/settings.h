@@ -20,15 +20,15 @@ struct gp_settings {
 	bool has_allocator_details;   /* records details beyond the allocator's reports */
 	bool has_untried_details;     /* also for versions that were not tested with it on a GPU */
 	bool has_native_up_to_python; /* on the main thread: stacks/stack_take.c */
-	bool are_stacks_asked; /* set by the user: only then the terminal shows missing frames */
-	bool has_uses;	       /* scans launches for the memory that they use */
-	bool has_nvtx;	       /* records its ranges, marks and names */
-	uint32_t stacks;       /* enum gp_stack_on: events with a stack; 0: none */
-	const char *no_stacks; /* the option that switched stacks off; NULL: none */
-	uint32_t launch_every; /* every n-th launch of a thread has a stack; 0: none */
-	uint32_t stack_depth;  /* maximal number of frames of each kind */
-	uint32_t stacks_most;  /* entries of the table of stacks */
-	uint64_t ring_bytes;   /* 0: keep all */
+	bool are_stacks_requested;    /* by the user: only then the terminal shows missing frames */
+	bool has_uses;		      /* scans launches for the memory that they use */
+	bool has_nvtx;		      /* records its ranges, marks and names */
+	uint32_t stacks;	      /* enum gp_stack_on: events with a stack; 0: none */
+	const char *no_stacks;	      /* the option that switched stacks off; NULL: none */
+	uint32_t launch_every;	      /* every n-th launch of a thread has a stack; 0: none */
+	uint32_t stack_depth;	      /* maximal number of frames of each kind */
+	uint32_t stacks_most;	      /* entries of the table of stacks */
+	uint64_t ring_bytes;	      /* 0: keep all */
 	uint64_t memory_bytes; /* limit of the recorder's memory; 0: by the limits of the job */
 	char output[1024];     /* pattern */
 	char ring_dir[200];

@@ -13,7 +13,7 @@ static _Atomic uint32_t threads; /* threads that ever had ranges */
 GP_COLD struct gp_range_thread *gp_range_own_map(void)
 {
 	int kept = errno;
-	if (!gp_thread_end_is_told())
+	if (!gp_thread_end_is_reported())
 		return NULL;
 	void *own = mmap(NULL, sizeof(struct gp_range_thread), PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -204,7 +204,7 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 		return push_deeper(own, is_on);
 	const uint32_t name = gp_range_name_get(own, range);
 	if (is_on)
-		gp_range_need_told(name, range);
+		gp_range_need_written(name, range);
 	const uint64_t time = gp_clock_now();
 	/*
 	 * A signal handler that pushes from here on writes above it. Until it is written, the
@@ -225,10 +225,10 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 		own->span = span;
 	}
 	if (is_on) {
-		const uint64_t told =
+		const uint64_t reported =
 			gp_range_record_begin(GP_RANGE_PUSH, range, name, depth, time);
-		if (gp_unlikely(told != time))
-			begin_at(&own->open[depth], range->frame, told);
+		if (gp_unlikely(reported != time))
+			begin_at(&own->open[depth], range->frame, reported);
 		gp_leave();
 	}
 	return depth;
@@ -344,7 +344,7 @@ void gp_range_resumed(void)
 		const struct gp_pushed_range *e = &own->open[k];
 		if (e->handle) /* seq_cst: see gp_range_handle_end */
 			atomic_store(&own->handles->of[e->handle - 1].owner, gp_range_owner_now());
-		gp_range_need_told(e->name, &(struct gp_range){ .name = e->name });
+		gp_range_need_written(e->name, &(struct gp_range){ .name = e->name });
 		gp_put((struct gp_record){ .kind = GP_RANGE_RESUMED,
 					   .device = GP_DEVICE_UNKNOWN,
 					   .aux = e->name,

@@ -63,7 +63,7 @@ void gp_range_mark(const struct gp_range *range);
 /* range_object.c: the name of an object; a new name replaces it. */
 void gp_range_name_object(enum gp_object what, uint64_t handle, const char *text, size_t bytes);
 /* Records all names so far, for a recording that begins. Call inside. */
-void gp_range_objects_tell(void);
+void gp_range_objects_write(void);
 
 /* ---- recorder.c's ---- */
 
@@ -73,7 +73,7 @@ void gp_range_resumed(void);
  * Records the started ranges that have not ended, when recording begins or resumes; on resumption,
  * also that the list is complete. Call inside.
  */
-void gp_range_starts_tell(bool goes_on);
+void gp_range_starts_write(bool goes_on);
 /* A thread ends: its open ranges end with it, also if no event of it was recorded yet. */
 void gp_range_thread_end(struct gp_thread *thread);
 /* Frees the memory of a thread that ends. */

@@ -69,14 +69,14 @@ void gp_range_name_refuse(void)
 }
 
 /* Of the text as it is stored. */
-struct wanted {
+struct requested {
 	const char *text;
 	size_t bytes;
 	bool is_cut;
 	uint32_t domain, hash;
 };
 
-static uint32_t range_name_hash_of(const struct wanted *w)
+static uint32_t range_name_hash_of(const struct requested *w)
 {
 	uint64_t h = w->domain * 0x9e3779b97f4a7c15u ^ w->bytes << 1 ^ w->is_cut;
 	size_t at = 0;
@@ -90,14 +90,14 @@ static uint32_t range_name_hash_of(const struct wanted *w)
 }
 
 static bool range_name_is_same(const struct gp_range_names *n, const struct gp_range_name *e,
-			       const struct wanted *w)
+			       const struct requested *w)
 {
 	return e->hash == w->hash && e->bytes == w->bytes && e->domain == w->domain &&
 	       e->is_cut == w->is_cut && memcmp(n->text + e->text, w->text, w->bytes) == 0;
 }
 
 /* The existing id, or 0 and the free place for it; NULL: the table is full. */
-static uint32_t range_name_find(struct gp_range_names *n, const struct wanted *w,
+static uint32_t range_name_find(struct gp_range_names *n, const struct requested *w,
 				_Atomic uint32_t **place)
 {
 	const uint32_t tag = w->hash >> ID_BITS;
@@ -136,7 +136,7 @@ static bool claim(_Atomic uint32_t *used, uint32_t more, uint32_t most, uint32_t
  * An entry that no thread sees yet; 0: no room. A claimed entry that is not used stays claimed: a
  * limited loss.
  */
-static uint32_t make(struct gp_range_names *n, const struct wanted *w)
+static uint32_t make(struct gp_range_names *n, const struct requested *w)
 {
 	uint32_t id, text, record, bytes = (uint32_t)w->bytes;
 	const uint32_t slots = 1u + gp_text_slots(bytes);
@@ -158,7 +158,7 @@ static uint32_t make(struct gp_range_names *n, const struct wanted *w)
  * Adds entry `id` to the index, unless another thread was faster with the same: returns the id that
  * is there.
  */
-static uint32_t publish(struct gp_range_names *n, const struct wanted *w, uint32_t id,
+static uint32_t publish(struct gp_range_names *n, const struct requested *w, uint32_t id,
 			_Atomic uint32_t *place)
 {
 	while (place) {
@@ -181,10 +181,10 @@ uint32_t gp_range_name(uint32_t domain, const char *text, size_t bytes)
 	if (!n)
 		return 0;
 	const size_t most = bytes == GP_TO_NUL ? strnlen(text, GP_RANGE_NAME_MAX + 1) : bytes;
-	struct wanted w = { .text = text,
-			    .bytes = most < GP_RANGE_NAME_MAX ? most : GP_RANGE_NAME_MAX,
-			    .is_cut = most > GP_RANGE_NAME_MAX,
-			    .domain = domain };
+	struct requested w = { .text = text,
+			       .bytes = most < GP_RANGE_NAME_MAX ? most : GP_RANGE_NAME_MAX,
+			       .is_cut = most > GP_RANGE_NAME_MAX,
+			       .domain = domain };
 	_Atomic uint32_t *place;
 	w.hash = range_name_hash_of(&w);
 	uint32_t id = range_name_find(n, &w, &place);
@@ -194,18 +194,18 @@ uint32_t gp_range_name(uint32_t domain, const char *text, size_t bytes)
 	return id ? publish(n, &w, id, place) : 0;
 }
 
-void gp_range_name_tell(uint32_t id)
+void gp_range_name_write(uint32_t id)
 {
 	struct gp_range_names *n = atomic_load_explicit(&gp_range_names, memory_order_relaxed);
 	struct gp_range_name *e = &n->name[id];
 	const uint32_t generation = gp_thread.generation;
 	if (e->domain != 0 &&
-	    atomic_load_explicit(&n->name[e->domain].told, memory_order_relaxed) != generation)
-		gp_range_name_tell(e->domain);
+	    atomic_load_explicit(&n->name[e->domain].reported, memory_order_relaxed) != generation)
+		gp_range_name_write(e->domain);
 	struct gp_record record = { .kind = GP_RANGE_NAME, .device = GP_DEVICE_UNKNOWN, .aux = id };
 	record.range_name.domain = e->domain;
 	record.range_name.is_cut = e->is_cut;
 	/* two threads at once may define it twice */
 	if (gp_define(&record, n->text + e->text, e->bytes))
-		atomic_store_explicit(&e->told, generation, memory_order_relaxed);
+		atomic_store_explicit(&e->reported, generation, memory_order_relaxed);
 }

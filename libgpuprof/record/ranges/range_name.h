@@ -15,7 +15,7 @@
 #define GP_TO_NUL SIZE_MAX		/* as a length: up to the first zero byte */
 
 struct gp_range_name {
-	_Atomic uint32_t told; /* gp_thread.generation in which it was last defined */
+	_Atomic uint32_t reported; /* gp_thread.generation in which it was last defined */
 	uint32_t hash;
 	uint32_t domain; /* id of its name; 0: the default domain */
 	uint32_t text;	 /* offset in gp_range_names.text */
@@ -60,7 +60,7 @@ GP_HOT bool gp_range_name_is(const struct gp_range_name *e, const char *text, si
  * Defines it, and its domain, in the caller's ring. Call inside, if it is not defined in this
  * process yet.
  */
-void gp_range_name_tell(uint32_t id);
+void gp_range_name_write(uint32_t id);
 /* Ranges and marks of this recording without a name: the count; a reset; one more. */
 uint64_t gp_range_names_refused(void);
 void gp_range_names_begin(void);

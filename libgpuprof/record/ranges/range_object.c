@@ -73,7 +73,7 @@ void gp_range_name_object(enum gp_object what, uint64_t handle, const char *text
 	gp_leave();
 }
 
-void gp_range_objects_tell(void)
+void gp_range_objects_write(void)
 {
 	const uint32_t count = known();
 	for (uint32_t k = 0; k < count; k++) {

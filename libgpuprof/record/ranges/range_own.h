@@ -79,15 +79,15 @@ GP_HOT uint32_t gp_range_name_get(struct gp_range_thread *own, const struct gp_r
 _Static_assert(GP_RANGE_MEMO == 1u << 8, "the hash's highest byte chooses");
 
 /* The recording has the name, or counts that one is missing. */
-GP_HOT void gp_range_need_told(uint32_t name, const struct gp_range *range)
+GP_HOT void gp_range_need_written(uint32_t name, const struct gp_range *range)
 {
 	if (gp_unlikely(name == 0)) {
 		if (range->text)
 			gp_range_name_refuse();
-	} else if (gp_unlikely(atomic_load_explicit(&gp_range_name_of(name)->told,
+	} else if (gp_unlikely(atomic_load_explicit(&gp_range_name_of(name)->reported,
 						    memory_order_relaxed) !=
 			       gp_thread.generation)) {
-		gp_range_name_tell(name);
+		gp_range_name_write(name);
 	}
 }
 

@@ -38,7 +38,7 @@ static bool range_start_keep(uint64_t number, const struct gp_range *range, uint
 		const uint32_t at = range_start_place_of(number, k);
 		uint64_t none = 0;
 		/*
-		 * partner: the loads in gp_range_starts_tell: from here on, recorded events are of
+		 * partner: the loads in gp_range_starts_write: from here on, recorded events are of
 		 * a range that they see
 		 */
 		if (!atomic_compare_exchange_strong(&started[at].number, &none, number | UNFILLED))
@@ -83,7 +83,7 @@ GP_HOT void record(enum gp_kind kind, const struct gp_range *range, uint32_t nam
 {
 	if (!gp_range_enter())
 		return;
-	gp_range_need_told(name, range);
+	gp_range_need_written(name, range);
 	gp_range_record_begin(kind, range, name, number, gp_clock_now());
 	gp_leave();
 }
@@ -161,8 +161,8 @@ static uint64_t filled(uint32_t at)
 	return number & UNFILLED ? 0 : number;
 }
 
-static void range_start_tell(uint64_t number, uint32_t name, uint32_t source, uint32_t domain,
-			     uint64_t since)
+static void range_start_write(uint64_t number, uint32_t name, uint32_t source, uint32_t domain,
+			      uint64_t since)
 {
 	gp_put((struct gp_record){
 		.kind = GP_RANGE_STARTED,
@@ -172,7 +172,7 @@ static void range_start_tell(uint64_t number, uint32_t name, uint32_t source, ui
 			.source = source, .domain = domain, .range = number, .since = since } });
 }
 
-static void tell_one(uint32_t at, uint64_t number)
+static void write_one(uint32_t at, uint64_t number)
 {
 	const uint32_t name = atomic_load_explicit(&started[at].name, memory_order_relaxed);
 	const uint32_t source = atomic_load_explicit(&started[at].source, memory_order_relaxed);
@@ -180,13 +180,13 @@ static void tell_one(uint32_t at, uint64_t number)
 	const uint64_t since = atomic_load_explicit(&started[at].time, memory_order_relaxed);
 	if (atomic_load(&started[at].number) != number)
 		return;
-	gp_range_need_told(name, &(struct gp_range){ .name = name });
-	range_start_tell(number, name, source, domain, since);
+	gp_range_need_written(name, &(struct gp_range){ .name = name });
+	range_start_write(number, name, source, domain, since);
 	if (atomic_load(&started[at].number) != number) /* its end may have been recorded before */
 		record_end((enum gp_range_source)source, number);
 }
 
-void gp_range_starts_tell(bool goes_on)
+void gp_range_starts_write(bool goes_on)
 {
 	const uint64_t from = gp_clock_now();
 	/* most jobs start none: the table is not touched */
@@ -194,8 +194,8 @@ void gp_range_starts_tell(bool goes_on)
 	for (uint32_t at = 0; at < places; at++) {
 		const uint64_t number = filled(at);
 		if (number != 0)
-			tell_one(at, number);
+			write_one(at, number);
 	}
 	if (goes_on && places != 0 && atomic_load_explicit(&unkept, memory_order_relaxed) == 0)
-		range_start_tell(0, 0, 0, 0, from);
+		range_start_write(0, 0, 0, 0, from);
 }

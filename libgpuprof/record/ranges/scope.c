@@ -105,7 +105,7 @@ static bool open_with(enum gp_scope_by by, uint32_t level, uint32_t *number)
 
 /* ---- the last span ---- */
 
-bool gp_recorder_is_wanted(void)
+bool gp_recorder_is_requested(void)
 {
 	return gp_recorder_is_initialised && gp_settings.is_on && !gp_scope_is_over();
 }
@@ -232,16 +232,16 @@ bool gp_scope_close(enum gp_scope_by by, uint64_t span)
 
 /* ---- the clock and commands ---- */
 
-static void scope_tell(struct gp_recorder *r, bool is_open, enum gp_scope_by by, uint32_t number,
-		       uint64_t since)
+static void scope_write(struct gp_recorder *r, bool is_open, enum gp_scope_by by, uint32_t number,
+			uint64_t since)
 {
 	struct gp_record record = { .kind = GP_SCOPE, .device = GP_DEVICE_UNKNOWN, .aux = is_open };
 	record.scope.number = number;
 	record.scope.by = by;
 	/* for a close without a recorded open: when it was opened */
-	record.scope.since = is_open || !r->is_scope_told ? since : 0;
-	gp_drain_tell(r, &record, NULL);
-	r->is_scope_told = true;
+	record.scope.since = is_open || !r->is_scope_written ? since : 0;
+	gp_drain_write(r, &record, NULL);
+	r->is_scope_written = true;
 }
 
 static void open_now(struct gp_recorder *r, enum gp_scope_by by, uint32_t level)
@@ -249,7 +249,7 @@ static void open_now(struct gp_recorder *r, enum gp_scope_by by, uint32_t level)
 	uint32_t number;
 	uint64_t time = gp_clock_now();
 	if (open_with(by, level, &number))
-		scope_tell(r, true, by, number, time);
+		scope_write(r, true, by, number, time);
 }
 
 static bool close_now(struct gp_recorder *r, enum gp_scope_by by)
@@ -258,16 +258,16 @@ static bool close_now(struct gp_recorder *r, enum gp_scope_by by)
 	atomic_store(&scope.span, 0);
 	if (!change(false, GP_LEVEL_MEMORY, &number))
 		return false;
-	scope_tell(r, false, by, number, r->scope_since);
+	scope_write(r, false, by, number, r->scope_since);
 	return true;
 }
 
-void gp_scope_tell_end(struct gp_recorder *r)
+void gp_scope_write_end(struct gp_recorder *r)
 {
 	if (!gp_scope_is_over())
 		return;
-	gp_drain_tell_fact(r, GP_FACT_ENDED, atomic_load(&gp_scope_ended_by), NULL);
-	gp_say(false, "the recording ends before the job:", r->writer.path);
+	gp_drain_write_fact(r, GP_FACT_ENDED, atomic_load(&gp_scope_ended_by), NULL);
+	gp_log(false, "the recording ends before the job:", r->writer.path);
 }
 
 /* A change from or to level off: events meanwhile are unknown. */
@@ -279,12 +279,12 @@ static void switch_recording(struct gp_recorder *r, uint32_t word, uint32_t leve
 	const uint32_t next = gp_word_next(word, level, is_outside);
 	atomic_store(&scope.span, 0);
 	if (was_off)
-		gp_drain_tell(r, &(struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_STOPPED },
-			      NULL);
+		gp_drain_write(r, &(struct gp_record){ .kind = GP_GAP, .aux = GP_WHY_STOPPED },
+			       NULL);
 	r->scope_since = gp_clock_now();
-	if (!is_off && (is_outside != was_outside || (is_outside && !r->is_scope_told)))
-		scope_tell(r, !is_outside, GP_SCOPE_BY_ORDER, gp_word_changes(next),
-			   is_outside ? 0 : r->scope_since);
+	if (!is_off && (is_outside != was_outside || (is_outside && !r->is_scope_written)))
+		scope_write(r, !is_outside, GP_SCOPE_BY_ORDER, gp_word_changes(next),
+			    is_outside ? 0 : r->scope_since);
 	if (!is_outside) {
 		atomic_store(&scope.opened_ns, gp_now_ns());
 		atomic_store(&scope.by, GP_SCOPE_BY_ORDER);
@@ -292,23 +292,24 @@ static void switch_recording(struct gp_recorder *r, uint32_t word, uint32_t leve
 	/* a thread of the job may have ended the recording meanwhile: then that is final */
 	if (!atomic_compare_exchange_strong(&gp_local->word, &word, next))
 		return;
-	uint32_t told = GP_STARTS_TOLD;
+	uint32_t reported = GP_STARTS_WRITTEN;
 	if (is_off)
-		atomic_compare_exchange_strong(&gp_local->starts_told, &told, GP_STARTS_STOPPED);
+		atomic_compare_exchange_strong(&gp_local->starts_written, &reported,
+					       GP_STARTS_STOPPED);
 	atomic_store(&scope.is_inside, !is_outside);
 	atomic_store(&scope.level, level);
 	atomic_store(&gp_control->level, level);
 }
 
-static void obey_order(struct gp_recorder *r, uint32_t want)
+static void obey_order(struct gp_recorder *r, uint32_t requested)
 {
 	uint32_t word = atomic_load(&gp_local->word), level = gp_word_level(word);
-	if (want < GP_LEVEL_OFF || want > GP_LEVEL_ALL)
+	if (requested < GP_LEVEL_OFF || requested > GP_LEVEL_ALL)
 		return;
-	if (want == GP_LEVEL_OFF || level == GP_LEVEL_OFF) {
-		if (want != level)
-			switch_recording(r, word, want);
-	} else if (want == GP_LEVEL_MEMORY) {
+	if (requested == GP_LEVEL_OFF || level == GP_LEVEL_OFF) {
+		if (requested != level)
+			switch_recording(r, word, requested);
+	} else if (requested == GP_LEVEL_MEMORY) {
 		close_now(r, GP_SCOPE_BY_ORDER);
 	} else if (!atomic_load(&scope.is_inside)) {
 		open_now(r, GP_SCOPE_BY_ORDER, GP_LEVEL_ALL);
@@ -322,12 +323,12 @@ static void obey_order(struct gp_recorder *r, uint32_t want)
 static void obey(struct gp_recorder *r)
 {
 	/* partner: the store in gp_process_set_level, of another process */
-	uint32_t want = atomic_load(&gp_control->want_level);
-	if (want == 0)
+	uint32_t requested = atomic_load(&gp_control->requested_level);
+	if (requested == 0)
 		return;
-	obey_order(r, want);
+	obey_order(r, requested);
 	/* done, unless a newer one has come */
-	atomic_compare_exchange_strong(&gp_control->want_level, &want, 0);
+	atomic_compare_exchange_strong(&gp_control->requested_level, &requested, 0);
 }
 
 void gp_scope_tend(struct gp_recorder *r)
@@ -370,18 +371,18 @@ uint32_t gp_scope_begin(struct gp_recorder *r)
 	return gp_word_next(0, level, level != GP_LEVEL_OFF && !atomic_load(&scope.is_inside));
 }
 
-void gp_scope_tell(struct gp_recorder *r)
+void gp_scope_write(struct gp_recorder *r)
 {
 	const char *words = gp_settings.scope_words;
 	bool is_inside = !gp_word_is_outside(r->first_word);
 	if (*words) {
-		gp_drain_tell_fact(r, GP_FACT_SCOPE, 0, words);
-		gp_say(false, "captures:", words);
+		gp_drain_write_fact(r, GP_FACT_SCOPE, 0, words);
+		gp_log(false, "captures:", words);
 	}
 	if (gp_word_level(r->first_word) == GP_LEVEL_OFF || (is_inside && !*words))
 		return;
-	r->is_scope_told = true;
-	scope_tell(r, is_inside,
-		   is_inside ? (enum gp_scope_by)atomic_load(&scope.by) : GP_SCOPE_BY_START,
-		   gp_word_changes(r->first_word), r->scope_since);
+	r->is_scope_written = true;
+	scope_write(r, is_inside,
+		    is_inside ? (enum gp_scope_by)atomic_load(&scope.by) : GP_SCOPE_BY_START,
+		    gp_word_changes(r->first_word), r->scope_since);
 }

@@ -40,16 +40,16 @@ static inline bool gp_scope_is_over(void)
 	return atomic_load(&gp_scope_ended_by) != 0;
 }
 /* True if this process must be recorded. */
-GP_COLD bool gp_recorder_is_wanted(void);
+GP_COLD bool gp_recorder_is_requested(void);
 
 /* ---- the drain thread's ---- */
 
 /* The initial gp_local->word in this process. */
 uint32_t gp_scope_begin(struct gp_recorder *recorder);
 /* Records the initial state, once it can be written. */
-void gp_scope_tell(struct gp_recorder *recorder);
+void gp_scope_write(struct gp_recorder *recorder);
 /* Call before it finishes: records how the recording ended, if it has. */
-void gp_scope_tell_end(struct gp_recorder *recorder);
+void gp_scope_write_end(struct gp_recorder *recorder);
 /* Once a turn: handles commands of `gpuprof ctl`, and the clock. */
 void gp_scope_tend(struct gp_recorder *recorder);
 /* How long the thread may sleep, at most `most_ns`. */

@@ -151,7 +151,7 @@ bool gp_ring_place_open(struct gp_recorder *r, uint32_t (*first_word)(struct gp_
 	r->first_word = first_word(r);
 	atomic_store(&c->level, gp_word_level(r->first_word));
 	atomic_store(&c->uses, gp_settings.has_uses);
-	atomic_store(&c->want_uses, gp_settings.has_uses);
+	atomic_store(&c->requested_uses, gp_settings.has_uses);
 	if (!r->is_private)
 		take_lock(r);
 	/*
@@ -237,7 +237,7 @@ static bool map_place_anywhere(struct gp_recorder *r, uint32_t index, bool is_st
 		if (map_place(r, index, true, is_stacks))
 			return true;
 		r->is_full = true;
-		gp_say(true,
+		gp_log(true,
 		       "no room for more rings, what further threads do in the last second does "
 		       "not survive a kill:",
 		       r->ring_path);
@@ -274,7 +274,7 @@ bool gp_ring_place_add(struct gp_recorder *r)
 	atomic_store(&r->is_out_of_rings, !is_made);
 	if (is_made)
 		return true;
-	gp_say(true, "no memory for one more thread's ring, its events are being lost", NULL);
+	gp_log(true, "no memory for one more thread's ring, its events are being lost", NULL);
 	return false;
 }
 

@@ -66,58 +66,58 @@ static void forget_refusals(struct gp_recorder *r)
 /* Threads that wait for room get what is freed meanwhile: not all at once. */
 static bool ring_supply_grow(struct gp_recorder *r)
 {
-	/* partner: the store in ask_for_growth */
-	if (gp_likely(atomic_load_explicit(&r->is_growth_wanted, memory_order_relaxed) == 0))
+	/* partner: the store in request_growth */
+	if (gp_likely(atomic_load_explicit(&r->is_growth_requested, memory_order_relaxed) == 0))
 		return false;
 	const uint64_t began = gp_now_ns();
 	const uint32_t rings = atomic_load(&gp_control->rings);
-	atomic_store(&r->is_growth_wanted, 0);
+	atomic_store(&r->is_growth_requested, 0);
 	for (uint32_t k = 1; k < rings; k++) {
 		struct gp_ring_view *view = &r->views[k];
-		if (atomic_load(&view->is_growth_wanted) == 0)
+		if (atomic_load(&view->is_growth_requested) == 0)
 			continue;
 		if (gp_now_ns() - began >= GROWTH_NS) {
-			atomic_store(&r->is_growth_wanted, 1);
+			atomic_store(&r->is_growth_requested, 1);
 			break;
 		}
 		if (!gp_ring_place_grow(r, view)) {
 			atomic_store(&view->is_growth_refused, 1);
 			r->growth_refused_ns = began;
 		}
-		atomic_store(&view->is_growth_wanted, 0);
+		atomic_store(&view->is_growth_requested, 0);
 	}
 	gp_futex_wake(&r->progress);
-	return atomic_load(&r->is_growth_wanted) != 0;
+	return atomic_load(&r->is_growth_requested) != 0;
 }
 
-static bool make_wanted(struct gp_recorder *r)
+static bool make_requested(struct gp_recorder *r)
 {
-	const uint32_t asked = atomic_exchange(&r->is_ring_asked, 0);
-	/* partner: the add in want_ring, whose thread then waits for `rings_made` */
-	const uint32_t wanted = atomic_load(&r->rings_wanted) + asked;
-	if (gp_likely(wanted == 0))
+	const uint32_t requested = atomic_exchange(&r->is_ring_requested, 0);
+	/* partner: the add in request_ring, whose thread then waits for `rings_made` */
+	const uint32_t needed = atomic_load(&r->rings_requested) + requested;
+	if (gp_likely(needed == 0))
 		return false;
 	take_back_dead(r);
 	const uint64_t began = gp_now_ns();
 	uint32_t there = count_free(r, true);
 	bool is_late = false;
-	while (there < wanted && !is_late && gp_ring_place_add(r)) {
+	while (there < needed && !is_late && gp_ring_place_add(r)) {
 		there++;
 		is_late = gp_now_ns() - began >= BATCH_NS;
 	}
-	return is_late && there < wanted;
+	return is_late && there < needed;
 }
 
 bool gp_rings_tend(struct gp_recorder *r)
 {
-	const bool is_wanted = make_wanted(r);
+	const bool is_selected = make_requested(r);
 	forget_refusals(r);
-	return ring_supply_grow(r) || is_wanted;
+	return ring_supply_grow(r) || is_selected;
 }
 
 void gp_rings_hand_out(struct gp_recorder *r)
 {
-	if (gp_likely(atomic_load(&r->rings_wanted) == 0))
+	if (gp_likely(atomic_load(&r->rings_requested) == 0))
 		return;
 	const bool is_vain = atomic_load(&r->is_out_of_rings) || atomic_load(&r->is_ending);
 	const uint32_t there = is_vain ? 0x7fffffff : count_free(r, false);

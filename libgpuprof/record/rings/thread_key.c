@@ -17,10 +17,10 @@ bool gp_thread_key_create(void (*end)(void *thread))
 	return pthread_key_create(&thread_end, end) == 0;
 }
 
-bool gp_thread_end_is_told(void)
+bool gp_thread_end_is_reported(void)
 {
 	struct gp_thread *t = &gp_thread;
-	if (gp_recorder_is_initialised && (t->is_end_told || thread_end < KEYS_IN_THREAD))
-		t->is_end_told = pthread_setspecific(thread_end, t) == 0;
-	return t->is_end_told;
+	if (gp_recorder_is_initialised && (t->is_end_reported || thread_end < KEYS_IN_THREAD))
+		t->is_end_reported = pthread_setspecific(thread_end, t) == 0;
+	return t->is_end_reported;
 }

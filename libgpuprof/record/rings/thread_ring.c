@@ -103,26 +103,26 @@ static bool await_ring(struct gp_thread *t)
 }
 
 /* With signals held: where a handler jumps away the count and the thread's own mark agree. */
-static void want_ring(struct gp_thread *t)
+static void request_ring(struct gp_thread *t)
 {
 	uint64_t before;
 	gp_signals_hold(&before);
-	/* partner: the loads in make_wanted and gp_rings_hand_out; `rings_made` rises */
-	atomic_fetch_add(&gp_recorder.rings_wanted, 1);
-	t->is_ring_wanted = 1;
+	/* partner: the loads in make_requested and gp_rings_hand_out; `rings_made` rises */
+	atomic_fetch_add(&gp_recorder.rings_requested, 1);
+	t->is_ring_requested = 1;
 	gp_signals_release(&before);
 }
 
-void gp_thread_wants_no_ring(struct gp_thread *t)
+void gp_thread_refuse_ring(struct gp_thread *t)
 {
 	uint64_t before;
-	if (!t->is_ring_wanted)
+	if (!t->is_ring_requested)
 		return;
 	gp_signals_hold(&before);
 	/* a handler may have come before; a forked child's recorder has not counted it */
-	if (t->is_ring_wanted && t->generation == gp_recorder.generation)
-		atomic_fetch_sub(&gp_recorder.rings_wanted, 1);
-	t->is_ring_wanted = 0;
+	if (t->is_ring_requested && t->generation == gp_recorder.generation)
+		atomic_fetch_sub(&gp_recorder.rings_requested, 1);
+	t->is_ring_requested = 0;
 	gp_signals_release(&before);
 }
 
@@ -135,12 +135,12 @@ static bool get_ring(struct gp_thread *t, bool may_wait)
 	bool has_retired;
 	bool is_found = find_ring(t, &has_retired);
 	if (!is_found && may_wait) {
-		want_ring(t);
+		request_ring(t);
 		is_found = await_ring(t);
-		gp_thread_wants_no_ring(t);
+		gp_thread_refuse_ring(t);
 	}
 	if (!is_found) {
-		atomic_store(&gp_recorder.is_ring_asked, 1);
+		atomic_store(&gp_recorder.is_ring_requested, 1);
 		gp_futex_wake(&gp_recorder.wake);
 	}
 	return is_found;
@@ -148,7 +148,7 @@ static bool get_ring(struct gp_thread *t, bool may_wait)
 
 void gp_thread_join(struct gp_thread *t, bool may_wait)
 {
-	gp_thread_end_is_told();
+	gp_thread_end_is_reported();
 	if (!get_ring(t, may_wait))
 		t->retry_ns = gp_now_ns() + RING_RETRY_NS;
 }
@@ -206,13 +206,13 @@ static bool may_grow(const struct gp_thread *t)
 	       !atomic_load(&gp_recorder.views[t->ring_index].is_growth_refused);
 }
 
-static void ask_for_growth(const struct gp_thread *t)
+static void request_growth(const struct gp_thread *t)
 {
 	struct gp_ring_view *view = &gp_recorder.views[t->ring_index];
-	if (atomic_exchange(&view->is_growth_wanted, 1))
+	if (atomic_exchange(&view->is_growth_requested, 1))
 		return;
 	/* partner: the load in grow */
-	atomic_store(&gp_recorder.is_growth_wanted, 1);
+	atomic_store(&gp_recorder.is_growth_requested, 1);
 	gp_futex_wake(&gp_recorder.wake);
 }
 
@@ -239,7 +239,7 @@ static bool thread_ring_has_room(struct gp_thread *t, enum gp_kind kind, unsigne
 	 */
 	if (used > size / 4) {
 		if (may_grow(t))
-			ask_for_growth(t);
+			request_growth(t);
 		if (atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed) &&
 		    atomic_exchange(&gp_recorder.is_asleep, 0)) /* one call, not one an event */
 			gp_futex_wake(&gp_recorder.wake);

@@ -50,7 +50,7 @@ struct gp_module_watcher {
 	char program[PATH_MAX_KEPT];
 	struct run run;
 	uint64_t looked_ns, looked_ticks; /* when the recorded state was last complete */
-	uint32_t doubt;			  /* number of the last doubtful time; 0: none yet */
+	uint32_t caveat;		  /* number of the last doubtful time; 0: none yet */
 	struct gp_native_objects count;	  /* before it */
 };
 
@@ -127,17 +127,17 @@ static size_t read_build_id(int memory, uint64_t base, unsigned char id[20])
 
 /* ---- definitions ---- */
 
-static void module_watch_tell(struct gp_recorder *r, uint32_t number, uint64_t until)
+static void module_watch_write(struct gp_recorder *r, uint32_t number, uint64_t until)
 {
 	const struct module *m = &r->modules->module[number];
-	gp_drain_tell(r,
-		      &(struct gp_record){
-			      .kind = GP_MODULE,
-			      .device = GP_DEVICE_UNKNOWN,
-			      .aux = number,
-			      .module = { m->base, m->end - m->base, m->since, until },
-		      },
-		      r->modules->texts + m->text);
+	gp_drain_write(r,
+		       &(struct gp_record){
+			       .kind = GP_MODULE,
+			       .device = GP_DEVICE_UNKNOWN,
+			       .aux = number,
+			       .module = { m->base, m->end - m->base, m->since, until },
+		       },
+		       r->modules->texts + m->text);
 }
 
 /* "BUILDID PATH", kept. False: no room. */
@@ -177,13 +177,13 @@ static void see_module(struct gp_recorder *r, const struct run *run)
 			return;
 		m->end = run->end; /* the look came while it was being mapped */
 		if (!m->is_new)
-			module_watch_tell(r, k, 0);
+			module_watch_write(r, k, 0);
 		return;
 	}
 	bool is_program = w->module[1].base == 0 && strcmp(run->path, w->program) == 0;
 	uint32_t number = is_program ? 1 : w->modules, text;
 	if (number >= MODULES_MAX || !keep_text(w, run, &text)) {
-		gp_say(true, "too many libraries: native frames in later ones get no names", NULL);
+		gp_log(true, "too many libraries: native frames in later ones get no names", NULL);
 		return;
 	}
 	w->modules += !is_program;
@@ -291,34 +291,34 @@ static void module_watch_settle(struct gp_recorder *r, uint64_t since, uint64_t 
 		if (m->is_new) {
 			m->is_new = false;
 			m->since = since;
-			module_watch_tell(r, k, 0);
+			module_watch_write(r, k, 0);
 		} else if (m->base && !m->is_seen && !m->is_gone) {
 			m->is_gone = true;
-			module_watch_tell(r, k, until > m->since ? until : m->since + 1);
+			module_watch_write(r, k, until > m->since ? until : m->since + 1);
 		}
 	}
 }
 
-static void tell_doubt(struct gp_recorder *r, uint64_t since, uint64_t until)
+static void write_caveat(struct gp_recorder *r, uint64_t since, uint64_t until)
 {
 	struct gp_module_watcher *w = r->modules;
-	struct module *last = &w->module[w->doubt];
-	if (w->doubt && (last->until == since || w->modules == MODULES_MAX)) {
+	struct module *last = &w->module[w->caveat];
+	if (w->caveat && (last->until == since || w->modules == MODULES_MAX)) {
 		last->until = until;
 	} else if (w->modules < MODULES_MAX) {
-		w->doubt = w->modules++;
-		last = &w->module[w->doubt];
+		w->caveat = w->modules++;
+		last = &w->module[w->caveat];
 		*last = (struct module){ .since = since, .until = until };
 	} else {
 		return; /* numbers of libraries have run out, too */
 	}
-	gp_drain_tell(r,
-		      &(struct gp_record){ .kind = GP_MODULE,
-					   .device = GP_DEVICE_UNKNOWN,
-					   .aux = w->doubt,
-					   .module.since = last->since,
-					   .module.until = last->until },
-		      NULL);
+	gp_drain_write(r,
+		       &(struct gp_record){ .kind = GP_MODULE,
+					    .device = GP_DEVICE_UNKNOWN,
+					    .aux = w->caveat,
+					    .module.since = last->since,
+					    .module.until = last->until },
+		       NULL);
 }
 
 /* A look with the times `since` and now, between which the loader's counts were compared. */
@@ -336,7 +336,7 @@ static void look_again(struct gp_recorder *r, uint64_t since, const struct gp_na
 		module_watch_settle(r, since, now);
 	} else {
 		module_watch_settle(r, now, since);
-		tell_doubt(r, since, now);
+		write_caveat(r, since, now);
 	}
 	w->count = *count;
 	w->looked_ticks = now;

@@ -23,45 +23,45 @@ static void add_chunk(struct gp_recorder *r)
 
 static bool is_chunk_due(const struct gp_recorder *r)
 {
-	if (gp_likely(!gp_stack_table_wants_chunk()))
+	if (gp_likely(!gp_stack_table_needs_chunk()))
 		return false;
 	return r->chunk_refused_ns == 0 || gp_now_ns() - r->chunk_refused_ns >= REFUSED_NS;
 }
 
 /* Recorded early, so that the recording of a killed job has it, too. */
-static void tell_cut(struct gp_recorder *r)
+static void write_cut(struct gp_recorder *r)
 {
 	const uint64_t cut = gp_stack_table_cut(), now = gp_now_ns();
-	if (gp_likely(cut == r->stacks_cut) || (!r->is_ending && now - r->cut_told_ns < CUT_NS))
+	if (gp_likely(cut == r->stacks_cut) || (!r->is_ending && now - r->cut_written_ns < CUT_NS))
 		return;
-	gp_say(gp_settings.are_stacks_asked,
+	gp_log(gp_settings.are_stacks_requested,
 	       "no room for more stacks; events with new ones have none", NULL);
 	r->stacks_cut = cut;
-	r->cut_told_ns = now;
-	gp_drain_tell_fact(r, GP_FACT_STACKS_CUT, cut, NULL);
+	r->cut_written_ns = now;
+	gp_drain_write_fact(r, GP_FACT_STACKS_CUT, cut, NULL);
 }
 
 /* Requested frames that are not available: reported on the job's terminal and in the reports. */
-static void tell_refusal(struct gp_recorder *r, enum gp_fact key, const char *why)
+static void write_refusal(struct gp_recorder *r, enum gp_fact key, const char *why)
 {
 	bool is_python = key == GP_FACT_NO_PYTHON;
-	const char **told = is_python ? &r->why_no_python : &r->why_no_native;
-	if (gp_likely(!why || *told))
+	const char **reported = is_python ? &r->why_no_python : &r->why_no_native;
+	if (gp_likely(!why || *reported))
 		return;
-	*told = why;
-	gp_say(gp_settings.are_stacks_asked,
+	*reported = why;
+	gp_log(gp_settings.are_stacks_requested,
 	       is_python ? "stacks without Python frames:" : "stacks without native frames:", why);
-	gp_drain_tell_fact(r, key, 0, why);
+	gp_drain_write_fact(r, key, 0, why);
 }
 
 void gp_stacks_open(struct gp_recorder *r)
 {
 	if (gp_settings.no_stacks)
-		gp_drain_tell_fact(r, GP_FACT_NO_STACKS, 0, gp_settings.no_stacks);
+		gp_drain_write_fact(r, GP_FACT_NO_STACKS, 0, gp_settings.no_stacks);
 	if (!r->define.entry)
 		return;
 	if (gp_settings.launch_every)
-		gp_drain_tell_fact(r, GP_FACT_STACK_LAUNCHES, gp_settings.launch_every, NULL);
+		gp_drain_write_fact(r, GP_FACT_STACK_LAUNCHES, gp_settings.launch_every, NULL);
 	gp_budget_tend(r);
 	add_chunk(r);
 	/* without it frames are addresses */
@@ -86,13 +86,13 @@ void gp_stacks_maintain(struct gp_recorder *r)
 	gp_budget_tend(r);
 	if (is_chunk_due(r))
 		add_chunk(r);
-	tell_cut(r);
+	write_cut(r);
 	if (gp_settings.has_python) {
 		gp_python_look_after();
-		tell_refusal(r, GP_FACT_NO_PYTHON, gp_python_why_off());
+		write_refusal(r, GP_FACT_NO_PYTHON, gp_python_why_off());
 	}
 	if (gp_settings.has_native)
-		tell_refusal(r, GP_FACT_NO_NATIVE, gp_stack_why_no_native());
+		write_refusal(r, GP_FACT_NO_NATIVE, gp_stack_why_no_native());
 	if (!gp_settings.has_native)
 		return;
 	gp_module_watch(r);

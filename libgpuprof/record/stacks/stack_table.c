@@ -103,7 +103,7 @@ uint64_t gp_stack_table_own(void)
 	return atomic_load(&table.own) * (uint64_t)CHUNK_BYTES;
 }
 
-bool gp_stack_table_wants_chunk(void)
+bool gp_stack_table_needs_chunk(void)
 {
 	uint32_t chunks = atomic_load(&table.chunks);
 	return chunks < table.chunks_most &&
@@ -171,7 +171,7 @@ static uint32_t claim(uint32_t number)
 		}
 	} while (!atomic_compare_exchange_weak_explicit(
 		&table.used, &at, at + number, memory_order_relaxed, memory_order_relaxed));
-	if (gp_unlikely(gp_stack_table_wants_chunk()) && !atomic_load(&table.is_stopped) &&
+	if (gp_unlikely(gp_stack_table_needs_chunk()) && !atomic_load(&table.is_stopped) &&
 	    atomic_load_explicit(&gp_recorder.is_asleep, memory_order_relaxed))
 		gp_futex_wake(&gp_recorder.wake);
 	for (uint32_t next = at + AHEAD; next < at + AHEAD + number; next += 2) {
@@ -184,7 +184,7 @@ static uint32_t claim(uint32_t number)
 	return at;
 }
 
-struct wanted {
+struct requested {
 	uint32_t kind, parent;
 	uint64_t v[3];
 	uint32_t hash; /* find() sets it */
@@ -194,7 +194,7 @@ struct wanted {
  * Does not depend on the parent, which is known last: frame after frame, only the place waits for
  * it. The address of CODE is where it was met first.
  */
-GP_HOT uint32_t hash_of(const struct wanted *w)
+GP_HOT uint32_t hash_of(const struct requested *w)
 {
 	const uint64_t first = w->kind == GP_STACK_CODE ? 0 : w->v[0];
 	uint64_t h = (first ^ (uint64_t)w->kind << 56) * 0x9e3779b97f4a7c15u;
@@ -202,7 +202,7 @@ GP_HOT uint32_t hash_of(const struct wanted *w)
 	return (uint32_t)(h >> 32);
 }
 
-GP_HOT bool is_same(const struct gp_stack_entry *e, const struct wanted *w)
+GP_HOT bool is_same(const struct gp_stack_entry *e, const struct requested *w)
 {
 	/* an entry's text or line follows from its other fields */
 	bool is_code = w->kind == GP_STACK_CODE;
@@ -211,7 +211,7 @@ GP_HOT bool is_same(const struct gp_stack_entry *e, const struct wanted *w)
 }
 
 /* The entry beside which this one is placed; 0: none. */
-GP_HOT uint32_t home_of(const struct wanted *w)
+GP_HOT uint32_t home_of(const struct requested *w)
 {
 	const uint32_t native = (uint32_t)w->v[0], python = (uint32_t)(w->v[0] >> 32);
 	if (w->kind == GP_STACK_STACK)
@@ -237,7 +237,7 @@ GP_HOT _Atomic uint32_t *place_of(uint32_t hash, uint32_t home, uint32_t probe)
  * The existing id, or 0 and the free place in the index for it. Inline: if the kind is constant,
  * half of it is, too.
  */
-GP_HOT uint32_t look_up(struct wanted *w, _Atomic uint32_t **place)
+GP_HOT uint32_t look_up(struct requested *w, _Atomic uint32_t **place)
 {
 	const uint32_t home = home_of(w);
 	const uint32_t hash = w->hash = hash_of(w) + (home << GP_STACK_ID_BITS);
@@ -262,7 +262,7 @@ GP_HOT uint32_t look_up(struct wanted *w, _Atomic uint32_t **place)
 	return 0;
 }
 
-static uint32_t stack_table_find(struct wanted *w, _Atomic uint32_t **place)
+static uint32_t stack_table_find(struct requested *w, _Atomic uint32_t **place)
 {
 	return look_up(w, place);
 }
@@ -271,7 +271,7 @@ static uint32_t stack_table_find(struct wanted *w, _Atomic uint32_t **place)
  * Adds entry `id` to the index, unless another thread was faster with the same: returns the id that
  * is there.
  */
-static uint32_t publish(struct wanted *w, uint32_t id, _Atomic uint32_t *place)
+static uint32_t publish(struct requested *w, uint32_t id, _Atomic uint32_t *place)
 {
 	struct gp_stack_entry *e = entry_at(id);
 	const uint32_t word = id | w->hash >> GP_STACK_ID_BITS << GP_STACK_ID_BITS;
@@ -296,7 +296,7 @@ static uint32_t publish(struct wanted *w, uint32_t id, _Atomic uint32_t *place)
 	}
 }
 
-static uint32_t find_or_add(struct wanted *w)
+static uint32_t find_or_add(struct requested *w)
 {
 	_Atomic uint32_t *place;
 	uint32_t id = stack_table_find(w, &place);
@@ -311,9 +311,9 @@ unsigned gp_stack_natives(uint32_t parent, struct gp_stack_native *frame, unsign
 {
 	uint32_t claimed = 0;
 	for (unsigned k = 0; k < frames; k++) {
-		struct wanted w = { .kind = GP_STACK_NATIVE,
-				    .parent = parent,
-				    .v = { frame[k].pc, frame[k].runs_python } };
+		struct requested w = { .kind = GP_STACK_NATIVE,
+				       .parent = parent,
+				       .v = { frame[k].pc, frame[k].runs_python } };
 		_Atomic uint32_t *place;
 		uint32_t id = look_up(&w, &place);
 		if (id == 0) {
@@ -329,10 +329,10 @@ unsigned gp_stack_natives(uint32_t parent, struct gp_stack_native *frame, unsign
 uint32_t gp_stack_python(const struct gp_stack_python *f, int32_t (*line)(const void *, int32_t),
 			 const void *object)
 {
-	struct wanted w = { .kind = GP_STACK_PYTHON,
-			    .parent = f->parent,
-			    .v = { f->code | (uint64_t)(uint32_t)f->offset << 32,
-				   f->is_entry | (uint64_t)f->bare_entries << 32 } };
+	struct requested w = { .kind = GP_STACK_PYTHON,
+			       .parent = f->parent,
+			       .v = { f->code | (uint64_t)(uint32_t)f->offset << 32,
+				      f->is_entry | (uint64_t)f->bare_entries << 32 } };
 	_Atomic uint32_t *place;
 	uint32_t id = stack_table_find(&w, &place);
 	if (gp_likely(id != 0))
@@ -345,16 +345,16 @@ uint32_t gp_stack_python(const struct gp_stack_python *f, int32_t (*line)(const 
 uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_native,
 		       enum gp_stack_why why_python)
 {
-	return find_or_add(&(struct wanted){ .kind = GP_STACK_STACK,
-					     .v = { native | (uint64_t)python << 32,
-						    why_native | (uint64_t)why_python << 32 } });
+	return find_or_add(&(struct requested){ .kind = GP_STACK_STACK,
+						.v = { native | (uint64_t)python << 32,
+						       why_native | (uint64_t)why_python << 32 } });
 }
 
 uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_line,
 			   const char *text, uint32_t text_bytes)
 {
 	_Atomic uint32_t *place;
-	struct wanted w = { .kind = GP_STACK_CODE, .v = { address, identity, first_line } };
+	struct requested w = { .kind = GP_STACK_CODE, .v = { address, identity, first_line } };
 	uint32_t id = stack_table_find(&w, &place);
 	if (id != 0)
 		return id;

@@ -37,7 +37,7 @@ void gp_stack_table_close(void);
 void gp_stack_table_reset(void);
 
 /* True: less than half a chunk is left and `most` allows another one. */
-bool gp_stack_table_wants_chunk(void);
+bool gp_stack_table_needs_chunk(void);
 /* Number of entries so far. */
 uint32_t gp_stack_table_used(void);
 /* Events with an incomplete stack for lack of room: the count; one more. */

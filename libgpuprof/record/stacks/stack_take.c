@@ -102,7 +102,7 @@ GP_COLD static bool ends_at_python(void)
 GP_COLD static struct gp_stack_memo *memo_open(struct gp_thread *t)
 {
 	const bool has_python = gp_settings.has_python;
-	if (!t->is_end_told || t->ends >= PTHREAD_DESTRUCTOR_ITERATIONS)
+	if (!t->is_end_reported || t->ends >= PTHREAD_DESTRUCTOR_ITERATIONS)
 		return NULL; /* its memory would stay after the end of the thread */
 	struct gp_stack_memo *memo = gp_thread_piece(
 		&t->pieces, has_python ? sizeof *memo : offsetof(struct gp_stack_memo, ids), false);

@@ -13,7 +13,7 @@
 #define RIVALS_MOST 64u	  /* stacks, most bytes first, with which a line is compared */
 #define HOLDERS_TRIED 20u /* groups, most bytes first; the first one with a line is taken */
 
-static void who_frame(const struct gp_frame *frame, char *out, size_t room)
+static void site_frame(const struct gp_frame *frame, char *out, size_t room)
 {
 	char name[GP_NAME_MAX] = "";
 	const char *file = frame->file ? strrchr(frame->file, '/') : NULL;
@@ -26,13 +26,13 @@ static void who_frame(const struct gp_frame *frame, char *out, size_t room)
 		snprintf(out, room, "%s", name);
 }
 
-static bool who_is_same_module(const struct gp_frame *a, const struct gp_frame *b)
+static bool site_is_same_module(const struct gp_frame *a, const struct gp_frame *b)
 {
 	return a->module && b->module && strcmp(a->module, b->module) == 0;
 }
 
 /* "f.<locals>.<lambda>", "<listcomp>": Python's names for code without a name. */
-static bool who_is_anonymous(const struct gp_frame *frame)
+static bool site_is_anonymous(const struct gp_frame *frame)
 {
 	const char *last = strrchr(frame->function, '.');
 	last = last ? last + 1 : frame->function;
@@ -40,23 +40,23 @@ static bool who_is_anonymous(const struct gp_frame *frame)
 }
 
 /* The user's line, and its callers, nearest first. */
-struct who_lines {
+struct site_lines {
 	size_t lines;
-	char line[LINES_MOST][GP_OOM_WHO_MAX / 2 - 3];
+	char line[LINES_MOST][GP_OOM_SITE_MAX / 2 - 3];
 };
 
-static void who_add(struct who_lines *w, const struct gp_frame *frame)
+static void site_add(struct site_lines *w, const struct gp_frame *frame)
 {
 	if (w->lines < LINES_MOST)
-		who_frame(frame, w->line[w->lines++], sizeof *w->line);
+		site_frame(frame, w->line[w->lines++], sizeof *w->line);
 }
 
 /*
  * A helper's line alone does not identify the call, so its callers follow. A caller without a name
  * is used only if no caller has one.
  */
-static void who_callers(const struct gp_frame *frame, size_t frames, size_t user,
-			struct who_lines *out)
+static void site_callers(const struct gp_frame *frame, size_t frames, size_t user,
+			 struct site_lines *out)
 {
 	const struct gp_frame *first = NULL;
 	for (size_t k = user + 1; k < frames; k++) {
@@ -64,19 +64,19 @@ static void who_callers(const struct gp_frame *frame, size_t frames, size_t user
 		    (frame[user].is_user && !frame[k].is_user))
 			continue;
 		/* code that starts a program is not the user's */
-		if (!frame[k].is_python && !who_is_same_module(&frame[k], &frame[user]))
+		if (!frame[k].is_python && !site_is_same_module(&frame[k], &frame[user]))
 			break;
-		if (!who_is_anonymous(&frame[k]))
-			who_add(out, &frame[k]);
+		if (!site_is_anonymous(&frame[k]))
+			site_add(out, &frame[k]);
 		else if (!first)
 			first = &frame[k];
 	}
 	if (out->lines == 1 && first)
-		who_add(out, first);
+		site_add(out, first);
 }
 
-static bool who_list(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
-		     struct who_lines *out)
+static bool site_list(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+		      struct site_lines *out)
 {
 	struct gp_stack s;
 	struct gp_frame frame[GP_FRAMES_MAX];
@@ -88,41 +88,41 @@ static bool who_list(struct gp_recording *recording, uint32_t stack, int64_t at_
 	gp_recording_names(recording, frame, s.frames, &names);
 	if (names.user == SIZE_MAX || !frame[names.user].function)
 		return false;
-	who_add(out, &frame[names.user]);
-	who_callers(frame, s.frames, names.user, out);
+	site_add(out, &frame[names.user]);
+	site_callers(frame, s.frames, names.user, out);
 	return true;
 }
 
 /* The user's line and one of its callers, if it has that many. */
-static void who_text(const struct who_lines *w, const char *between, size_t caller,
-		     char out[GP_OOM_WHO_MAX])
+static void site_text(const struct site_lines *w, const char *between, size_t caller,
+		      char out[GP_OOM_SITE_MAX])
 {
 	const int most = sizeof *w->line - 1;
 	if (caller < w->lines)
-		snprintf(out, GP_OOM_WHO_MAX, "%.*s%s%.*s", most, w->line[0], between, most,
+		snprintf(out, GP_OOM_SITE_MAX, "%.*s%s%.*s", most, w->line[0], between, most,
 			 w->line[caller]);
 	else
-		snprintf(out, GP_OOM_WHO_MAX, "%.*s", most, w->line[0]);
+		snprintf(out, GP_OOM_SITE_MAX, "%.*s", most, w->line[0]);
 }
 
-bool gp_oom_who(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
-		char out[GP_OOM_WHO_MAX])
+bool gp_oom_site(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+		 char out[GP_OOM_SITE_MAX])
 {
-	struct who_lines w;
+	struct site_lines w;
 	out[0] = '\0';
-	if (!who_list(recording, stack, at_ns, &w))
+	if (!site_list(recording, stack, at_ns, &w))
 		return false;
-	who_text(&w, " < ", 1, out);
+	site_text(&w, " < ", 1, out);
 	return true;
 }
 
-void gp_oom_who_callers(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
-			char out[GP_OOM_WHO_MAX])
+void gp_oom_site_callers(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+			 char out[GP_OOM_SITE_MAX])
 {
-	struct who_lines w;
+	struct site_lines w;
 	size_t at = 0;
 	out[0] = '\0';
-	if (!who_list(recording, stack, at_ns, &w))
+	if (!site_list(recording, stack, at_ns, &w))
 		return;
 	for (size_t k = 0; k < w.lines; k++) {
 		const char *line = w.line[k], *before = k ? w.line[k - 1] : "";
@@ -132,26 +132,27 @@ void gp_oom_who_callers(struct gp_recording *recording, uint32_t stack, int64_t 
 		const size_t length = strlen(line) + (k ? strlen(" < ") : 0);
 		if (k && at + length > BY_COLUMNS)
 			break;
-		at += (size_t)snprintf(out + at, GP_OOM_WHO_MAX - at, "%s%s", k ? " < " : "", line);
+		at += (size_t)snprintf(out + at, GP_OOM_SITE_MAX - at, "%s%s", k ? " < " : "",
+				       line);
 	}
 }
 
-const char *gp_oom_who_short(const char *who, size_t others, char out[GP_OOM_WHO_MAX])
+const char *gp_oom_site_short(const char *site, size_t others, char out[GP_OOM_SITE_MAX])
 {
-	const char *via = strstr(who, " via "), *caller = via ? via : strstr(who, " < ");
-	snprintf(out, GP_OOM_WHO_MAX, "%s", who);
-	if (!caller || strlen(who) + others <= LINE_COLUMNS)
+	const char *via = strstr(site, " via "), *caller = via ? via : strstr(site, " < ");
+	snprintf(out, GP_OOM_SITE_MAX, "%s", site);
+	if (!caller || strlen(site) + others <= LINE_COLUMNS)
 		return out;
-	const size_t file = strcspn(who, ":"), name = (size_t)(caller - who);
+	const size_t file = strcspn(site, ":"), name = (size_t)(caller - site);
 	const size_t between = via ? strlen(" via ") : strlen(" < ");
-	bool is_same = file < name && strncmp(caller + between, who, file + 1) == 0;
-	snprintf(out + name, GP_OOM_WHO_MAX - name, "%.*s%s", (int)between, caller,
+	bool is_same = file < name && strncmp(caller + between, site, file + 1) == 0;
+	snprintf(out + name, GP_OOM_SITE_MAX - name, "%.*s%s", (int)between, caller,
 		 caller + between + (is_same ? file : 0));
 	if (strlen(out) + others <= LINE_COLUMNS)
 		return out;
 	/* keep the line that distinguishes it */
 	if (via)
-		snprintf(out, GP_OOM_WHO_MAX, "%s", via + between);
+		snprintf(out, GP_OOM_SITE_MAX, "%s", via + between);
 	else
 		out[name] = '\0';
 	return out;
@@ -169,13 +170,13 @@ static int compare_uses(const void *left, const void *right)
  * Marks the lines of w that another stack has, too. Ignores a stack that has all of them: its calls
  * are the same.
  */
-static void who_mark(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
-		     const struct who_lines *w, bool is_taken[LINES_MOST])
+static void site_mark(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+		      const struct site_lines *w, bool is_taken[LINES_MOST])
 {
-	struct who_lines other;
+	struct site_lines other;
 	bool has[LINES_MOST] = { false };
 	size_t common = 0;
-	if (!who_list(recording, stack, at_ns, &other))
+	if (!site_list(recording, stack, at_ns, &other))
 		return;
 	for (size_t k = 0; k < w->lines; k++) {
 		for (size_t i = 0; i < other.lines && !has[k]; i++)
@@ -186,15 +187,15 @@ static void who_mark(struct gp_recording *recording, uint32_t stack, int64_t at_
 		is_taken[k] |= has[k];
 }
 
-enum gp_status gp_oom_who_apart(const struct gp_oom_report *r, const struct gp_oom *o,
-				const struct gp_oom_case *c, uint32_t stack, int64_t at_ns,
-				char out[GP_OOM_WHO_MAX])
+enum gp_status gp_oom_sites_distinguish(const struct gp_oom_report *r, const struct gp_oom *o,
+					const struct gp_oom_case *c, uint32_t stack, int64_t at_ns,
+					char out[GP_OOM_SITE_MAX])
 {
-	struct who_lines w;
+	struct site_lines w;
 	bool is_taken[LINES_MOST] = { false };
 	size_t apart = 0;
 	out[0] = '\0';
-	if (!who_list(r->recording, stack, at_ns, &w))
+	if (!site_list(r->recording, stack, at_ns, &w))
 		return GP_OK;
 	struct gp_use *use = calloc(c->uses + 1, sizeof *use);
 	if (!use)
@@ -202,17 +203,17 @@ enum gp_status gp_oom_who_apart(const struct gp_oom_report *r, const struct gp_o
 	memcpy(use, c->use, c->uses * sizeof *use);
 	if (c->uses > 1)
 		qsort(use, c->uses, sizeof *use, compare_uses);
-	who_mark(r->recording, o->stack, o->at_ns, &w, is_taken);
+	site_mark(r->recording, o->stack, o->at_ns, &w, is_taken);
 	for (size_t k = 0; k < c->uses && k < RIVALS_MOST && use[k].bytes; k++)
 		if (use[k].stack != stack)
-			who_mark(r->recording, use[k].stack, use[k].at_ns, &w, is_taken);
+			site_mark(r->recording, use[k].stack, use[k].at_ns, &w, is_taken);
 	free(use);
 	while (apart < w.lines && is_taken[apart])
 		apart++;
 	if (apart && apart < w.lines)
-		who_text(&w, " via ", apart, out);
+		site_text(&w, " via ", apart, out);
 	else
-		who_text(&w, " < ", 1, out);
+		site_text(&w, " < ", 1, out);
 	return GP_OK;
 }
 
@@ -230,8 +231,8 @@ static enum gp_status holder_name(const struct gp_oom_report *r, const struct gp
 		return status;
 	for (size_t k = 0; !status && k < groups.groups && k < HOLDERS_TRIED && !out->bytes; k++) {
 		const struct gp_use *held = &groups.group[k].use;
-		status = gp_oom_who_apart(r, o, c, held->stack, held->at_ns, out->who);
-		if (!*out->who)
+		status = gp_oom_sites_distinguish(r, o, c, held->stack, held->at_ns, out->site);
+		if (!*out->site)
 			continue;
 		out->bytes = held->bytes;
 		out->stack = held->stack;
