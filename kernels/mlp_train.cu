@@ -78,8 +78,8 @@ class trainer
 {
 public:
 	trainer(int device, bool has_async)
-	    : device_(device), has_async_(has_async), asked_(totals.device[device]),
-	      allocator_(asked_), samples_(static_cast<unsigned>(device) + 100)
+	    : device_(device), has_async_(has_async), requested_(totals.device[device]),
+	      allocator_(requested_), samples_(static_cast<unsigned>(device) + 100)
 	{
 		must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
 		must(cudaMallocHost(&pinned_, pinned_bytes));
@@ -187,21 +187,21 @@ public:
 		float *copy;
 		const size_t bytes = batch * width[layers] * sizeof(float);
 		must(cudaMallocManaged(&count, bins * sizeof *count));
-		asked_.add(bins * sizeof *count);
+		requested_.add(bins * sizeof *count);
 		must(cudaMallocAsync(&copy, bytes, stream_));
-		asked_.add(bytes);
+		requested_.add(bytes);
 		must(cudaMemsetAsync(count, 0, bins * sizeof *count, stream_));
 		must(cudaMemcpyAsync(copy, target_, bytes, cudaMemcpyDeviceToDevice, stream_));
 		LAUNCH(histogram, 1, bins, stream_, copy, batch * width[layers], count);
 		must(cudaFreeAsync(copy, stream_));
-		asked_.drop(bytes);
+		requested_.drop(bytes);
 		must(cudaStreamSynchronize(stream_));
 		printf("targets");
 		for (int i = 0; i < bins; i++)
 			printf(" %u", count[i]);
 		printf("\n");
 		must(cudaFree(count));
-		asked_.drop(bins * sizeof *count);
+		requested_.drop(bins * sizeof *count);
 	}
 
 	/* Gives unused segments back, as a job does between its phases. */
@@ -260,7 +260,7 @@ private:
 		float *values;
 		const size_t bytes = static_cast<size_t>(number) * sizeof(float);
 		must(cudaMallocAsync(&values, bytes, stream_));
-		asked_.add(bytes);
+		requested_.add(bytes);
 		pooled_[values] = bytes;
 		return values;
 	}
@@ -272,7 +272,7 @@ private:
 			return;
 		if (pooled != pooled_.end()) {
 			must(cudaFreeAsync(values, stream_));
-			asked_.drop(pooled->second);
+			requested_.drop(pooled->second);
 			pooled_.erase(pooled);
 		} else {
 			allocator_.give(values);
@@ -345,7 +345,7 @@ private:
 
 	const int device_;
 	const bool has_async_;
-	requested &asked_;
+	requested &requested_;
 	segment_allocator allocator_;
 	cudaStream_t stream_ = nullptr;
 	float *pinned_ = nullptr, *input_ = nullptr, *target_ = nullptr, *loss_ = nullptr;

@@ -26,7 +26,7 @@ static inline void must_at(cudaError_t result, const char *what, const char *fil
 #define must(call) must_at((call), #call, __FILE__, __LINE__)
 
 /* Requests to one device, in bytes and calls. */
-struct asked {
+struct requested {
 	unsigned long long allocations, frees;
 	unsigned long long live_bytes, peak_bytes;
 
@@ -46,7 +46,7 @@ struct asked {
 class segment_allocator
 {
 public:
-	explicit segment_allocator(asked &asked) : asked_(asked)
+	explicit segment_allocator(requested &requested) : requested_(requested)
 	{
 	}
 	segment_allocator(const segment_allocator &) = delete;
@@ -94,7 +94,7 @@ public:
 				continue;
 			}
 			must(cudaFree(segment->first));
-			asked_.drop(segment->second);
+			requested_.drop(segment->second);
 			segments_.erase(segment);
 			block = blocks_.erase(block);
 		}
@@ -119,7 +119,7 @@ private:
 		void *address;
 		bytes = (bytes + segment_unit - 1) / segment_unit * segment_unit;
 		must(cudaMalloc(&address, bytes));
-		asked_.add(bytes);
+		requested_.add(bytes);
 		char *segment = static_cast<char *>(address);
 		segments_[segment] = bytes;
 		return blocks_.insert({ segment, { bytes, segment, true } }).first;
@@ -136,7 +136,7 @@ private:
 		blocks_.erase(right);
 	}
 
-	asked &asked_;
+	requested &requested_;
 	blocks blocks_;
 	std::map<char *, size_t> segments_;
 	size_t taken_bytes_ = 0, taken_peak_bytes_ = 0;
