@@ -9,7 +9,7 @@ for what in "--to step:6 leak_loss_list.gpr" "--to step:10 leak_kv_cache.gpr" \
 	echo $?
 	grep "No verdict\|No leak\| - .*calls" $OLDPWD/out
 done
-gpuprof leaks --json --to step:6 leak_loss_list.gpr | grep can
+gpuprof leaks --json --to step:6 leak_loss_list.gpr | grep '_verdict'
 gpuprof leaks h200_calls.gpr >/dev/null
 echo $?
 for n in 4 5 6 7 8 9 10 11 12; do

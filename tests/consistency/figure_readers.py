@@ -86,7 +86,7 @@ def first_holders(key):
 
 # ---- unused memory ----
 
-CAUSES = ("pending", "private_pool", "other_stream", "small_pool", "leftover", "driver_granularity", "soft", "hard")
+CAUSES = ("pending", "private_pool", "other_stream", "small_pool", "leftover", "driver_granularity", "fully_free", "inactive_split")
 
 
 def unused_of_frag(d):

@@ -65,7 +65,7 @@ struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *report);
 const char *gp_leak_caveat(const struct gp_leaks_report *report, char text[GP_LEAK_CAVEAT_MAX]);
 /* Whether growth was detectable that began in any step of the first half of the span. */
 bool gp_leak_judges_half(const struct gp_leaks_report *report);
-/* The next command that helps with the doubt; NULL: unknown. */
+/* The next command that helps with the caveat; NULL: unknown. */
 const char *gp_leak_caveat_hint(const struct gp_leaks_report *report,
 				char text[GP_LEAK_CAVEAT_MAX]);
 

@@ -97,7 +97,7 @@ struct gp_leak_total gp_leak_total_of(const struct gp_leaks_report *r)
 	return total;
 }
 
-/* ---- doubts when no leak was found ---- */
+/* ---- caveats when no leak was found ---- */
 
 /*
  * Whether captures cover only a part of the time between the samples. Outside of captures, memory
