@@ -14,7 +14,7 @@
 #define STACK_DEPTH 7u
 
 /* A table's byte: the device, and a bit for a definition that has been recorded. */
-#define CONTEXT_WRITTEN 0x80u
+#define DEFINED 0x80u
 #define NOWHERE 0x7fu
 #define PLACE(b) ((b)&0x7fu)
 
@@ -108,14 +108,14 @@ static bool write_context(uint64_t context, int byte, unsigned flags)
 {
 	unsigned device = device_of(byte);
 	write_device(device);
-	if (byte >= 0 && !((unsigned)byte & CONTEXT_WRITTEN)) {
+	if (byte >= 0 && !((unsigned)byte & DEFINED)) {
 		struct gp_record record = { .kind = GP_CONTEXT,
 					    .device = (uint8_t)device,
 					    .aux = flags,
 					    .context.handle = context };
 		if (!gp_define(&record, NULL, 0))
 			return false;
-		gp_handle_put(&contexts, context, (uint8_t)((unsigned)byte | CONTEXT_WRITTEN));
+		gp_handle_put(&contexts, context, (uint8_t)((unsigned)byte | DEFINED));
 	}
 	return device >= GP_DEVICES || atomic_load(&devices_written) >> device & 1;
 }
@@ -136,8 +136,8 @@ void gp_stream_define(uint64_t stream, unsigned flags, int priority)
 				    .stream.handle = stream };
 	record.stream.context = gp_thread.context;
 	record.stream.priority = (uint64_t)(int64_t)priority;
-	if (byte >= 0 && !((unsigned)byte & CONTEXT_WRITTEN) && gp_define(&record, NULL, 0))
-		gp_handle_put(&streams, stream, (uint8_t)((unsigned)byte | CONTEXT_WRITTEN));
+	if (byte >= 0 && !((unsigned)byte & DEFINED) && gp_define(&record, NULL, 0))
+		gp_handle_put(&streams, stream, (uint8_t)((unsigned)byte | DEFINED));
 }
 
 /* ---- looking up ---- */
@@ -228,7 +228,7 @@ unsigned gp_device_of_stream_slow(uint64_t stream)
 		return gp_device_current();
 	}
 	write_device(device_of(byte));
-	if (!((unsigned)byte & CONTEXT_WRITTEN))
+	if (!((unsigned)byte & DEFINED))
 		gp_stream_define(stream, 0, 0);
 	t->stream = stream;
 	t->stream_epoch = epoch;

@@ -1,5 +1,5 @@
 /*
- * PyTorch, tier A: the reports of its caching allocator to the profiler. There is one for each
+ * PyTorch, blocks: the reports of its caching allocator to the profiler. There is one for each
  * block handed out or taken back, with the allocator's totals, and one for each OOM. Owns the c10
  * names that the preload object exports. Every report is passed on to the original. Called under
  * the allocator's lock: no lock, no loader, no malloc here.
@@ -193,7 +193,7 @@ bool gp_torch_totals(unsigned device, uint64_t *allocated, uint64_t *reserved)
  * The allocator's settings in the environment. The first variable that is set counts, the other one
  * is ignored (2.11; up to 2.8 there is only the first).
  */
-GP_COLD static void print_settings(void)
+GP_COLD static void record_settings(void)
 {
 	static const char *const names[] = { "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF" };
 	char text[GP_TEXT_MAX + 1] = "", value[GP_TEXT_MAX + 1];
@@ -226,32 +226,33 @@ GP_COLD static bool is_first_block(int64_t bytes, uint64_t allocated)
 	return is_only_block(bytes, allocated);
 }
 
-/* Called once a process, at its first recorded report. In a forked child the word is 0 again. */
-/* True: the tracker was attached here, under the lock of the first block's device. */
-GP_COLD static bool print_details(int64_t bytes, uint64_t allocated)
+/*
+ * Records facts about PyTorch once a process, at its first recorded report. In a forked child the
+ * word is 0 again. True: the tracker was attached here, under the lock of the first block's device.
+ */
+GP_COLD static bool record_facts(int64_t bytes, uint64_t allocated)
 {
 	char version[64];
-	if (atomic_exchange_explicit(&gp_local->are_details_announced, 1, memory_order_relaxed))
+	if (atomic_exchange_explicit(&gp_local->are_facts_recorded, 1, memory_order_relaxed))
 		return false; /* another thread was first */
 	gp_define_fact(GP_FACT_BLOCK_REPORTS, 1, NULL);
 	if (gp_torch_version(version, sizeof version))
 		gp_define_fact(GP_FACT_PYTORCH, 0, version);
-	print_settings();
+	record_settings();
 	bool is_attached = gp_trace_is_needed(is_first_block(bytes, allocated));
 	gp_torch_ranges_request();
 	return is_attached;
 }
 
-GP_HOT bool need_details(int64_t bytes, uint64_t allocated)
+GP_HOT bool record_facts_once(int64_t bytes, uint64_t allocated)
 {
-	if (gp_unlikely(
-		    !atomic_load_explicit(&gp_local->are_details_announced, memory_order_relaxed)))
-		return print_details(bytes, allocated);
+	if (gp_unlikely(!atomic_load_explicit(&gp_local->are_facts_recorded, memory_order_relaxed)))
+		return record_facts(bytes, allocated);
 	return false;
 }
 
 /* Blocks from before our first report, which the reader cannot reconstruct. */
-GP_COLD static void print_late(int64_t bytes, uint64_t allocated, unsigned device)
+GP_COLD static void record_late(int64_t bytes, uint64_t allocated, unsigned device)
 {
 	const struct gp_record late = { .kind = GP_FACT,
 					.device = (uint8_t)device,
@@ -272,9 +273,9 @@ static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64
 	uint32_t stack = 0;
 	bool is_recording = gp_enter();
 	if (is_recording) {
-		is_attached_here = need_details(bytes, allocated);
+		is_attached_here = record_facts_once(bytes, allocated);
 		if (gp_unlikely(is_first))
-			print_late(bytes, allocated, device);
+			record_late(bytes, allocated, device);
 		stack = kind == GP_BLOCK_FREE ? gp_stack_of_free() :
 						gp_stack_of_alloc_at(__builtin_frame_address(0));
 		r = gp_reserve(kind);
@@ -303,7 +304,7 @@ static void record_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 {
 	if (!gp_enter())
 		return;
-	need_details(0, 0);
+	record_facts_once(0, 0);
 	struct gp_record oom = { .kind = GP_OOM,
 				 .device = (uint8_t)device,
 				 .stack = gp_stack_of_alloc(),

@@ -124,7 +124,7 @@ static unsigned device_of_snapshot(const void *tracker, const struct gp_trace_en
 }
 
 /* Handles a snapshot that we requested. */
-static void trace_request(const void *tracker, const struct gp_trace_entry *e)
+static void trace_own_snapshot(const void *tracker, const struct gp_trace_entry *e)
 {
 	unsigned device = gp_join_snapshot(e->bytes);
 	if (device < GP_DEVICES)
@@ -154,7 +154,7 @@ GP_COLD static void trace_rare(const void *tracker, const struct gp_trace_entry 
 		break;
 	case GP_TRACE_SNAPSHOT:
 		if (gp_known_block.what == GP_REPORTED_REQUESTED)
-			trace_request(tracker, e);
+			trace_own_snapshot(tracker, e);
 		else
 			record(GP_SNAPSHOT, device_of_snapshot(tracker, e), 0, e->bytes, 0);
 		break;
@@ -183,7 +183,7 @@ static void reported(const void *tracker, const struct gp_trace_entry *e)
 
 /* ---- attaching ---- */
 
-static void hook_trace_print(const char *why)
+static void hook_trace_record(const char *why)
 {
 	gp_define_fact(GP_FACT_ALLOCATOR_DETAILS, !*why, why);
 }
@@ -193,9 +193,9 @@ bool gp_trace_is_needed(bool is_first_block)
 	/* partner: the store in gp_trace_attach */
 	const char *before = atomic_load_explicit(&outcome, memory_order_acquire);
 	if (!gp_settings.has_allocator_details) {
-		hook_trace_print("switched off");
+		hook_trace_record("switched off");
 	} else if (before) {
-		hook_trace_print(before);
+		hook_trace_record(before);
 	} else if (is_first_block && !gp_is_capturing()) {
 		gp_trace_attach();
 		return true;
@@ -227,7 +227,7 @@ void gp_trace_attach(void)
 	const char *why =
 		gp_torch_allocator_find(version, !gp_settings.has_untried_details, &allocator);
 	/* record the fact before the events that it explains */
-	hook_trace_print(why ? why : "");
+	hook_trace_record(why ? why : "");
 	if (!why)
 		gp_join_request(&allocator);
 	if (!why)

@@ -74,7 +74,7 @@ static void ended(const void *function, void *context)
 	gp_range_pop_kept(GP_RANGE_TORCH, context, function);
 }
 
-static void torch_ranges_print(const char *why)
+static void torch_ranges_record(const char *why)
 {
 	gp_define_fact(GP_FACT_TORCH_RANGES, !*why, why);
 }
@@ -84,9 +84,9 @@ void gp_torch_ranges_request(void)
 	/* partner: the store in gp_torch_ranges_attach */
 	const char *before = atomic_load_explicit(&outcome, memory_order_acquire);
 	if (!gp_settings.has_torch_ranges)
-		torch_ranges_print("switched off");
+		torch_ranges_record("switched off");
 	else if (before)
-		torch_ranges_print(before);
+		torch_ranges_record(before);
 	else
 		gp_is_due(GP_DUE_RANGES);
 }
@@ -124,5 +124,5 @@ void gp_torch_ranges_attach(void)
 	const char *why = torch_ranges_add();
 	/* partner: the load in gp_torch_ranges_request */
 	atomic_store_explicit(&outcome, why, memory_order_release);
-	torch_ranges_print(why);
+	torch_ranges_record(why);
 }

@@ -107,12 +107,11 @@ struct gp_local {
 	_Atomic uint32_t is_starting; /* a thread starts, or has started, this process's recorder */
 	_Atomic uint32_t drain;	      /* enum gp_drain_state */
 	_Atomic uint32_t creator;     /* tid of the thread that creates the drain thread */
-	_Atomic uint32_t is_reported; /* gp_recorder_started has been called */
+	_Atomic uint32_t has_called_started; /* gp_recorder_started has been called */
 	_Atomic uint32_t
 		starts_written; /* enum gp_starts_written: state of the list of open ranges */
-	_Atomic uint32_t
-		are_details_announced; /* interpose's: the framework's reports were announced */
-	_Atomic uint32_t has_control;  /* gp_control exists: losses.c */
+	_Atomic uint32_t are_facts_recorded; /* interpose's: facts about the framework */
+	_Atomic uint32_t has_control;	     /* gp_control exists: losses.c */
 	/* futex: incremented to wake a drain thread that does not run yet */
 	_Atomic uint32_t calls;
 	_Atomic uint32_t drain_tid;

@@ -23,7 +23,7 @@ void (*gp_recorder_started)(void);
 /* Records the state of the calling thread: before its first event, and after a change. */
 static void write_thread(void)
 {
-	if (gp_recorder_started && atomic_exchange(&gp_local->is_reported, 1) == 0)
+	if (gp_recorder_started && atomic_exchange(&gp_local->has_called_started, 1) == 0)
 		gp_recorder_started();
 	gp_range_resumed();
 	const uint32_t starts_written =
@@ -69,9 +69,9 @@ static void wipe_in_child(void)
 	atomic_store(&gp_local->word, 0);
 	atomic_store(&gp_local->is_starting, 0);
 	atomic_store(&gp_local->drain, GP_DRAIN_UNBORN);
-	atomic_store(&gp_local->is_reported, 0);
+	atomic_store(&gp_local->has_called_started, 0);
 	atomic_store(&gp_local->starts_written, GP_STARTS_UNWRITTEN);
-	atomic_store(&gp_local->are_details_announced, 0);
+	atomic_store(&gp_local->are_facts_recorded, 0);
 	atomic_store(&gp_local->has_control, 0);
 	atomic_store(&gp_local->leaver, 0);
 	atomic_store(&gp_local->job_end, GP_JOB_RUNS);

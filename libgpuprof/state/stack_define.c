@@ -14,9 +14,9 @@ static bool is_new(const struct gp_stack_define *d, uint32_t id, enum gp_stack_k
 	if (!*entry || atomic_load_explicit(&(*entry)->kind, memory_order_acquire) != kind)
 		return false;
 	unsigned char bit = (unsigned char)(1u << (id & 7));
-	if (d->is_reported[id / 8] & bit)
+	if (d->is_defined[id / 8] & bit)
 		return false;
-	d->is_reported[id / 8] |= bit;
+	d->is_defined[id / 8] |= bit;
 	return true;
 }
 

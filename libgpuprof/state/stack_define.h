@@ -22,7 +22,7 @@ struct gp_stack_define {
 	 * one bit per id: defined in this segment. The caller provides ids_most bits, zeroed at its
 	 * start.
 	 */
-	unsigned char *is_reported;
+	unsigned char *is_defined;
 	uint32_t ids_most;
 };
 

@@ -93,7 +93,7 @@ static void take_turns(void)
 static void library_and_made_code_take_turns(void **state)
 {
 	(void)state;
-	assert_true(gp_native_has_loads());
+	assert_true(gp_native_has_load_counter());
 	setenv("GPUPROF_STACKS", "native", 1);
 	assert_int_equal(in_child("turns.gpr", "0", take_turns), 0);
 }

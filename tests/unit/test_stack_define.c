@@ -15,7 +15,7 @@
 #define MOST 64u
 
 static struct gp_stack_entry entries[MOST];
-static unsigned char is_reported[MOST / 8];
+static unsigned char is_defined[MOST / 8];
 static struct gp_record defined[MOST];
 static char texts[MOST][1024];
 static unsigned number;
@@ -39,14 +39,14 @@ static void keep(void *context, const struct gp_record *slots)
 	defined[number++] = *slots;
 }
 
-static const struct gp_stack_define define = { entry, keep, NULL, is_reported, MOST };
+static const struct gp_stack_define define = { entry, keep, NULL, is_defined, MOST };
 
 /* 1 <- 2 <- 3 native; 4 a code object with its text in 5, 6; 7 <- 8 Python; 9 the stack */
 static int make(void **state)
 {
 	(void)state;
 	memset(entries, 0, sizeof entries);
-	memset(is_reported, 0, sizeof is_reported);
+	memset(is_defined, 0, sizeof is_defined);
 	memset(texts, 0, sizeof texts);
 	number = 0;
 	for (uint32_t id = 1; id <= 3; id++) {
@@ -103,7 +103,7 @@ static void whole_parents_first_and_once(void **state)
 	entries[10].stack.native = 2;
 	gp_stack_define(&define, 10);
 	assert_int_equal(number, 8);
-	memset(is_reported, 0, sizeof is_reported);
+	memset(is_defined, 0, sizeof is_defined);
 	gp_stack_define(&define, 10);
 	assert_int_equal(number, 11);
 }
@@ -137,7 +137,7 @@ static const struct gp_stack_entry *entry_of_eight(void *context, uint32_t id)
 static void a_text_longer_than_the_table(void **state)
 {
 	(void)state;
-	const struct gp_stack_define of_eight = { entry_of_eight, keep, NULL, is_reported, 8 };
+	const struct gp_stack_define of_eight = { entry_of_eight, keep, NULL, is_defined, 8 };
 	memset(entries, 0, sizeof entries);
 	entries[1].kind = GP_STACK_TEXT;
 	entries[1].parent = 500;

@@ -77,16 +77,16 @@ enum gp_status gp_orphan_stacks_visit(const struct gp_ring_file *rings,
 				      void *context)
 {
 	struct left left = { .put = put, .context = context, .status = GP_E_MEMORY };
-	unsigned char *is_reported = calloc(IDS_MAX / 8, 1);
+	unsigned char *is_defined = calloc(IDS_MAX / 8, 1);
 	left.slots = malloc(GP_BLOCK_RECORDS * sizeof *left.slots);
-	if (is_reported != NULL && left.slots != NULL) {
+	if (is_defined != NULL && left.slots != NULL) {
 		left.status = GP_OK;
 		find_chunks(&left, rings);
 		define_all(rings, &(struct gp_stack_define){ stack_entry, put_definition, &left,
-							     is_reported, IDS_MAX });
+							     is_defined, IDS_MAX });
 		flush(&left);
 	}
 	free(left.slots);
-	free(is_reported);
+	free(is_defined);
 	return left.status;
 }

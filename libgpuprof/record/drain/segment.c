@@ -88,7 +88,7 @@ static const struct gp_stack_entry *stack_entry(void *context, uint32_t id)
 	return gp_stack_table_entry(id);
 }
 
-static size_t announced_bytes(void)
+static size_t defined_bytes(void)
 {
 	return gp_settings.stacks_most / 8 + 1;
 }
@@ -101,17 +101,16 @@ bool gp_segment_open(struct gp_recorder *r)
 	r->definition.record = gp_pages(RECORDS_BYTES);
 	if (!gp_settings.stacks || !gp_stack_table_open(gp_settings.stacks_most))
 		return r->checkpoint.record && r->definition.record;
-	r->define =
-		(struct gp_stack_define){ stack_entry, put_definition, r,
-					  gp_pages(announced_bytes()), gp_settings.stacks_most };
-	return r->checkpoint.record && r->definition.record && r->define.is_reported;
+	r->define = (struct gp_stack_define){ stack_entry, put_definition, r,
+					      gp_pages(defined_bytes()), gp_settings.stacks_most };
+	return r->checkpoint.record && r->definition.record && r->define.is_defined;
 }
 
 void gp_segment_close(struct gp_recorder *r)
 {
 	gp_pages_close(r->checkpoint.record, RECORDS_BYTES);
 	gp_pages_close(r->definition.record, RECORDS_BYTES);
-	gp_pages_close(r->define.is_reported, announced_bytes());
+	gp_pages_close(r->define.is_defined, defined_bytes());
 }
 
 /* The cut is the next order number to be applied: everything before it is in the live state. */
@@ -126,7 +125,7 @@ bool gp_segment_begin(struct gp_recorder *r)
 	r->segment_events = 0;
 	r->unwritten = 0; /* unwritten events before it are in this checkpoint */
 	if (r->define.entry)
-		memset(r->define.is_reported, 0, gp_stack_table_used() / 8 + 1);
+		memset(r->define.is_defined, 0, gp_stack_table_used() / 8 + 1);
 	gp_definitions_visit(&r->definitions, put_definition, r);
 	if (r->definition.used)
 		write_out(r, &r->definition, 0);
@@ -163,8 +162,8 @@ void gp_segment_slice(struct gp_recorder *r)
  */
 static uint64_t segment_room(uint64_t slot_bytes)
 {
-	const uint64_t requested = slot_bytes / 16, most = slot_bytes / 4;
-	const uint64_t room = requested > ROOM_BYTES ? requested : ROOM_BYTES;
+	const uint64_t share = slot_bytes / 16, most = slot_bytes / 4;
+	const uint64_t room = share > ROOM_BYTES ? share : ROOM_BYTES;
 	return room < most ? room : most;
 }
 

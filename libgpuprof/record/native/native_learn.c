@@ -84,7 +84,7 @@ static void choose_candidate(void)
 		gp_native_loads = chosen;
 }
 
-bool gp_native_has_loads(void)
+bool gp_native_has_load_counter(void)
 {
 	return gp_native_loads != &never;
 }
@@ -422,7 +422,7 @@ static bool find_functions(void *(*lookup)(void *, const char *), void *context)
 	const struct {
 		const char *names[2];
 		void *to;
-	} requested[] = {
+	} functions[] = {
 		{ { "_ULx86_64_init_local", NULL }, &unwind.init_local },
 		{ { "_ULx86_64_step", NULL }, &unwind.step },
 		{ { "_ULx86_64_get_reg", NULL }, &unwind.get_reg },
@@ -431,13 +431,13 @@ static bool find_functions(void *(*lookup)(void *, const char *), void *context)
 		{ { "_ULx86_64_get_accessors", "_Ux86_64_get_accessors" }, &unwind.get_accessors },
 		{ { "_ULx86_64_local_addr_space", NULL }, &unwind.local_space },
 	};
-	for (size_t i = 0; i < sizeof requested / sizeof *requested; i++) {
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		void *found = NULL;
-		for (unsigned k = 0; k < 2 && !found && requested[i].names[k]; k++)
-			found = lookup(context, requested[i].names[k]);
+		for (unsigned k = 0; k < 2 && !found && functions[i].names[k]; k++)
+			found = lookup(context, functions[i].names[k]);
 		if (!found)
 			return false;
-		memcpy(requested[i].to, &found, sizeof found);
+		memcpy(functions[i].to, &found, sizeof found);
 	}
 	return true;
 }

@@ -46,7 +46,7 @@ extern _Atomic uint64_t gp_native_loads_seen __attribute__((visibility("hidden")
  * a later load changes no word that a walk reads.
  */
 bool gp_native_check_modules(void);
-bool gp_native_has_loads(void);
+bool gp_native_has_load_counter(void);
 /* Number of objects ever loaded and unloaded. False: the gate is closed. */
 struct gp_native_objects {
 	uint64_t loaded, unloaded;

@@ -398,7 +398,7 @@ GP_COLD static bool catch_up(struct gp_native_thread *t)
 {
 	/* another thread may have checked and forgotten the rules meanwhile */
 	if (*gp_native_loads != atomic_load_explicit(&gp_native_loads_seen, memory_order_acquire) &&
-	    gp_native_has_loads() && !gp_native_check_modules())
+	    gp_native_has_load_counter() && !gp_native_check_modules())
 		return false;
 	uint32_t epoch = atomic_load_explicit(&gp_native_epoch, memory_order_acquire);
 	if (t->epoch != epoch) {

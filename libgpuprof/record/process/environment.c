@@ -27,12 +27,12 @@ struct search {
 static bool search_entry(const struct search *s, const char *entry)
 {
 	char head[NAME_MOST + 1];
-	const size_t requested = s->name_bytes + 1;
+	const size_t head_bytes = s->name_bytes + 1;
 	const uintptr_t at = (uintptr_t)entry;
-	if (gp_own_memory_read(s->memory, at, head, requested) < requested ||
+	if (gp_own_memory_read(s->memory, at, head, head_bytes) < head_bytes ||
 	    memcmp(head, s->name, s->name_bytes) != 0 || head[s->name_bytes] != '=')
 		return false;
-	s->value[gp_own_memory_read(s->memory, at + requested, s->value, s->capacity - 1)] = '\0';
+	s->value[gp_own_memory_read(s->memory, at + head_bytes, s->value, s->capacity - 1)] = '\0';
 	return true;
 }
 

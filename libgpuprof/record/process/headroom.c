@@ -119,14 +119,13 @@ static uint64_t left_in(const struct hierarchy *h, const char *directory)
 static bool is_line_of(const struct hierarchy *h, const char *line, const char **path)
 {
 	const char *list = strchr(line, ':'), *end = list ? strchr(list + 1, ':') : NULL;
-	const size_t requested = strlen(h->controller);
+	const size_t bytes = strlen(h->controller);
 	if (!end)
 		return false;
 	*path = end + 1;
 	for (const char *word = list + 1; word <= end; word += strcspn(word, ",:") + 1)
-		if (strcspn(word, ",:") == requested &&
-		    strncmp(word, h->controller, requested) == 0)
-			return requested != 0 || end == list + 1;
+		if (strcspn(word, ",:") == bytes && strncmp(word, h->controller, bytes) == 0)
+			return bytes != 0 || end == list + 1;
 	return false;
 }
 

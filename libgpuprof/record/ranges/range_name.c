@@ -69,14 +69,14 @@ void gp_range_name_refuse(void)
 }
 
 /* Of the text as it is stored. */
-struct requested {
+struct name_key {
 	const char *text;
 	size_t bytes;
 	bool is_cut;
 	uint32_t domain, hash;
 };
 
-static uint32_t range_name_hash_of(const struct requested *w)
+static uint32_t range_name_hash_of(const struct name_key *w)
 {
 	uint64_t h = w->domain * 0x9e3779b97f4a7c15u ^ w->bytes << 1 ^ w->is_cut;
 	size_t at = 0;
@@ -90,14 +90,14 @@ static uint32_t range_name_hash_of(const struct requested *w)
 }
 
 static bool range_name_is_same(const struct gp_range_names *n, const struct gp_range_name *e,
-			       const struct requested *w)
+			       const struct name_key *w)
 {
 	return e->hash == w->hash && e->bytes == w->bytes && e->domain == w->domain &&
 	       e->is_cut == w->is_cut && memcmp(n->text + e->text, w->text, w->bytes) == 0;
 }
 
 /* The existing id, or 0 and the free place for it; NULL: the table is full. */
-static uint32_t range_name_find(struct gp_range_names *n, const struct requested *w,
+static uint32_t range_name_find(struct gp_range_names *n, const struct name_key *w,
 				_Atomic uint32_t **place)
 {
 	const uint32_t tag = w->hash >> ID_BITS;
@@ -136,7 +136,7 @@ static bool claim(_Atomic uint32_t *used, uint32_t more, uint32_t most, uint32_t
  * An entry that no thread sees yet; 0: no room. A claimed entry that is not used stays claimed: a
  * limited loss.
  */
-static uint32_t make(struct gp_range_names *n, const struct requested *w)
+static uint32_t make(struct gp_range_names *n, const struct name_key *w)
 {
 	uint32_t id, text, record, bytes = (uint32_t)w->bytes;
 	const uint32_t slots = 1u + gp_text_slots(bytes);
@@ -158,7 +158,7 @@ static uint32_t make(struct gp_range_names *n, const struct requested *w)
  * Adds entry `id` to the index, unless another thread was faster with the same: returns the id that
  * is there.
  */
-static uint32_t publish(struct gp_range_names *n, const struct requested *w, uint32_t id,
+static uint32_t publish(struct gp_range_names *n, const struct name_key *w, uint32_t id,
 			_Atomic uint32_t *place)
 {
 	while (place) {
@@ -181,10 +181,10 @@ uint32_t gp_range_name(uint32_t domain, const char *text, size_t bytes)
 	if (!n)
 		return 0;
 	const size_t most = bytes == GP_TO_NUL ? strnlen(text, GP_RANGE_NAME_MAX + 1) : bytes;
-	struct requested w = { .text = text,
-			       .bytes = most < GP_RANGE_NAME_MAX ? most : GP_RANGE_NAME_MAX,
-			       .is_cut = most > GP_RANGE_NAME_MAX,
-			       .domain = domain };
+	struct name_key w = { .text = text,
+			      .bytes = most < GP_RANGE_NAME_MAX ? most : GP_RANGE_NAME_MAX,
+			      .is_cut = most > GP_RANGE_NAME_MAX,
+			      .domain = domain };
 	_Atomic uint32_t *place;
 	w.hash = range_name_hash_of(&w);
 	uint32_t id = range_name_find(n, &w, &place);

@@ -292,9 +292,9 @@ static void switch_recording(struct gp_recorder *r, uint32_t word, uint32_t leve
 	/* a thread of the job may have ended the recording meanwhile: then that is final */
 	if (!atomic_compare_exchange_strong(&gp_local->word, &word, next))
 		return;
-	uint32_t reported = GP_STARTS_WRITTEN;
+	uint32_t written = GP_STARTS_WRITTEN;
 	if (is_off)
-		atomic_compare_exchange_strong(&gp_local->starts_written, &reported,
+		atomic_compare_exchange_strong(&gp_local->starts_written, &written,
 					       GP_STARTS_STOPPED);
 	atomic_store(&scope.is_inside, !is_outside);
 	atomic_store(&scope.level, level);

@@ -181,7 +181,7 @@ static bool move_into(struct clearing *c, const struct left_ring *left, int dire
 	return is_moved;
 }
 
-/* Age since the last write to the file and, in this boot, the owner's last heartbeat. */
+/* Time since the last write to the file or, in this boot, the last heartbeat of the owner. */
 static uint64_t silent_ns(const struct left_ring *left)
 {
 	const struct statx_timestamp *written = &left->st.stx_mtime;

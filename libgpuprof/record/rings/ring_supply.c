@@ -90,7 +90,7 @@ static bool ring_supply_grow(struct gp_recorder *r)
 	return atomic_load(&r->is_growth_requested) != 0;
 }
 
-static bool make_requested(struct gp_recorder *r)
+static bool make_rings(struct gp_recorder *r)
 {
 	const uint32_t requested = atomic_exchange(&r->is_ring_requested, 0);
 	/* partner: the add in request_ring, whose thread then waits for `rings_made` */
@@ -110,9 +110,9 @@ static bool make_requested(struct gp_recorder *r)
 
 bool gp_rings_tend(struct gp_recorder *r)
 {
-	const bool is_selected = make_requested(r);
+	const bool has_missing = make_rings(r);
 	forget_refusals(r);
-	return ring_supply_grow(r) || is_selected;
+	return ring_supply_grow(r) || has_missing;
 }
 
 void gp_rings_hand_out(struct gp_recorder *r)

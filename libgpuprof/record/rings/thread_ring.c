@@ -107,7 +107,7 @@ static void request_ring(struct gp_thread *t)
 {
 	uint64_t before;
 	gp_signals_hold(&before);
-	/* partner: the loads in make_requested and gp_rings_hand_out; `rings_made` rises */
+	/* partner: the loads in make_rings and gp_rings_hand_out; `rings_made` rises */
 	atomic_fetch_add(&gp_recorder.rings_requested, 1);
 	t->is_ring_requested = 1;
 	gp_signals_release(&before);

@@ -21,7 +21,7 @@
 #define PARENTS 8u /* entries that share a line: on average each has one child */
 #define OWN (LINE / PARENTS)
 #define PROBES_MAX (LINE + 64u)
-#define AHEAD 16u /* entries: their memory is requested before they are made */
+#define AHEAD 16u /* entries: their memory is prefetched before they are made */
 #define CHUNK_BYTES (GP_STACK_CHUNK * sizeof(struct gp_stack_entry))
 _Static_assert(GP_STACK_CHUNKS_MAX *GP_STACK_CHUNK <= 1u << GP_STACK_ID_BITS, "ids fit");
 
@@ -184,7 +184,7 @@ static uint32_t claim(uint32_t number)
 	return at;
 }
 
-struct requested {
+struct entry_key {
 	uint32_t kind, parent;
 	uint64_t v[3];
 	uint32_t hash; /* find() sets it */
@@ -194,7 +194,7 @@ struct requested {
  * Does not depend on the parent, which is known last: frame after frame, only the place waits for
  * it. The address of CODE is where it was met first.
  */
-GP_HOT uint32_t hash_of(const struct requested *w)
+GP_HOT uint32_t hash_of(const struct entry_key *w)
 {
 	const uint64_t first = w->kind == GP_STACK_CODE ? 0 : w->v[0];
 	uint64_t h = (first ^ (uint64_t)w->kind << 56) * 0x9e3779b97f4a7c15u;
@@ -202,7 +202,7 @@ GP_HOT uint32_t hash_of(const struct requested *w)
 	return (uint32_t)(h >> 32);
 }
 
-GP_HOT bool is_same(const struct gp_stack_entry *e, const struct requested *w)
+GP_HOT bool is_same(const struct gp_stack_entry *e, const struct entry_key *w)
 {
 	/* an entry's text or line follows from its other fields */
 	bool is_code = w->kind == GP_STACK_CODE;
@@ -211,7 +211,7 @@ GP_HOT bool is_same(const struct gp_stack_entry *e, const struct requested *w)
 }
 
 /* The entry beside which this one is placed; 0: none. */
-GP_HOT uint32_t home_of(const struct requested *w)
+GP_HOT uint32_t home_of(const struct entry_key *w)
 {
 	const uint32_t native = (uint32_t)w->v[0], python = (uint32_t)(w->v[0] >> 32);
 	if (w->kind == GP_STACK_STACK)
@@ -237,7 +237,7 @@ GP_HOT _Atomic uint32_t *place_of(uint32_t hash, uint32_t home, uint32_t probe)
  * The existing id, or 0 and the free place in the index for it. Inline: if the kind is constant,
  * half of it is, too.
  */
-GP_HOT uint32_t look_up(struct requested *w, _Atomic uint32_t **place)
+GP_HOT uint32_t look_up(struct entry_key *w, _Atomic uint32_t **place)
 {
 	const uint32_t home = home_of(w);
 	const uint32_t hash = w->hash = hash_of(w) + (home << GP_STACK_ID_BITS);
@@ -262,7 +262,7 @@ GP_HOT uint32_t look_up(struct requested *w, _Atomic uint32_t **place)
 	return 0;
 }
 
-static uint32_t stack_table_find(struct requested *w, _Atomic uint32_t **place)
+static uint32_t stack_table_find(struct entry_key *w, _Atomic uint32_t **place)
 {
 	return look_up(w, place);
 }
@@ -271,7 +271,7 @@ static uint32_t stack_table_find(struct requested *w, _Atomic uint32_t **place)
  * Adds entry `id` to the index, unless another thread was faster with the same: returns the id that
  * is there.
  */
-static uint32_t publish(struct requested *w, uint32_t id, _Atomic uint32_t *place)
+static uint32_t publish(struct entry_key *w, uint32_t id, _Atomic uint32_t *place)
 {
 	struct gp_stack_entry *e = entry_at(id);
 	const uint32_t word = id | w->hash >> GP_STACK_ID_BITS << GP_STACK_ID_BITS;
@@ -296,7 +296,7 @@ static uint32_t publish(struct requested *w, uint32_t id, _Atomic uint32_t *plac
 	}
 }
 
-static uint32_t find_or_add(struct requested *w)
+static uint32_t find_or_add(struct entry_key *w)
 {
 	_Atomic uint32_t *place;
 	uint32_t id = stack_table_find(w, &place);
@@ -311,7 +311,7 @@ unsigned gp_stack_natives(uint32_t parent, struct gp_stack_native *frame, unsign
 {
 	uint32_t claimed = 0;
 	for (unsigned k = 0; k < frames; k++) {
-		struct requested w = { .kind = GP_STACK_NATIVE,
+		struct entry_key w = { .kind = GP_STACK_NATIVE,
 				       .parent = parent,
 				       .v = { frame[k].pc, frame[k].runs_python } };
 		_Atomic uint32_t *place;
@@ -329,7 +329,7 @@ unsigned gp_stack_natives(uint32_t parent, struct gp_stack_native *frame, unsign
 uint32_t gp_stack_python(const struct gp_stack_python *f, int32_t (*line)(const void *, int32_t),
 			 const void *object)
 {
-	struct requested w = { .kind = GP_STACK_PYTHON,
+	struct entry_key w = { .kind = GP_STACK_PYTHON,
 			       .parent = f->parent,
 			       .v = { f->code | (uint64_t)(uint32_t)f->offset << 32,
 				      f->is_entry | (uint64_t)f->bare_entries << 32 } };
@@ -345,7 +345,7 @@ uint32_t gp_stack_python(const struct gp_stack_python *f, int32_t (*line)(const 
 uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_native,
 		       enum gp_stack_why why_python)
 {
-	return find_or_add(&(struct requested){ .kind = GP_STACK_STACK,
+	return find_or_add(&(struct entry_key){ .kind = GP_STACK_STACK,
 						.v = { native | (uint64_t)python << 32,
 						       why_native | (uint64_t)why_python << 32 } });
 }
@@ -354,7 +354,7 @@ uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_l
 			   const char *text, uint32_t text_bytes)
 {
 	_Atomic uint32_t *place;
-	struct requested w = { .kind = GP_STACK_CODE, .v = { address, identity, first_line } };
+	struct entry_key w = { .kind = GP_STACK_CODE, .v = { address, identity, first_line } };
 	uint32_t id = stack_table_find(&w, &place);
 	if (id != 0)
 		return id;
