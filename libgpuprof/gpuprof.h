@@ -465,7 +465,7 @@ enum gp_status gp_tree_build(struct gp_recording *recording, const struct gp_use
 void gp_tree_free(struct gp_tree *tree);
 
 /* Allocations on one device: blocks of the framework, or memory of the driver. */
-struct gp_requested {
+struct gp_top_curve {
 	unsigned device;
 	enum gp_curve of; /* ALLOCATED or DRIVER; of the host: PINNED */
 	uint64_t bytes, count, live_bytes, live_count, freed, short_lived;
@@ -473,10 +473,10 @@ struct gp_requested {
 	struct gp_use *use; /* most bytes first */
 };
 struct gp_top {
-	size_t requests;
-	struct gp_requested *requested;
+	size_t curves;
+	struct gp_top_curve *curve;
 	/* PINNED; its device is UNKNOWN. NULL: no pinned memory was allocated */
-	struct gp_requested *host;
+	struct gp_top_curve *host;
 	struct gp_range_paths *ranges; /* ranges of the uses; NULL: not requested */
 };
 /*

@@ -72,7 +72,7 @@ static int top_compare(const void *left, const void *right, void *order)
 
 /* ---- for a person ---- */
 
-static void print_head(const struct top *t, const struct gp_requested *a)
+static void print_head(const struct top *t, const struct gp_top_curve *a)
 {
 	bool is_block = a->of == GP_CURVE_ALLOCATED;
 	gp_use_device_print(t->u.r.out, t->u.r.info, a->device);
@@ -133,8 +133,7 @@ static const struct gp_use_shape shape = {
 static const struct gp_use_shape narrow_shape = { "     bytes     count     churn       live",
 						  top_print_row, write_group_sums };
 
-static void write_requested(struct top *t, const struct gp_requested *a,
-			    const struct gp_groups *groups)
+static void write_curve(struct top *t, const struct gp_top_curve *a, const struct gp_groups *groups)
 {
 	gp_json_object(&t->u.r.json, NULL);
 	gp_use_device_write(&t->u.r.json, a->device);
@@ -152,7 +151,7 @@ static void write_requested(struct top *t, const struct gp_requested *a,
 /* ---- the recording ---- */
 
 /* With many recordings: one row a device. */
-static bool top_add_row(struct top *t, const struct gp_requested *a, const struct gp_groups *groups)
+static bool top_add_row(struct top *t, const struct gp_top_curve *a, const struct gp_groups *groups)
 {
 	const struct gp_group *first = gp_use_largest(groups);
 	char gpu[32] = "Host pinned";
@@ -168,7 +167,7 @@ static bool top_add_row(struct top *t, const struct gp_requested *a, const struc
 	return true;
 }
 
-static enum gp_status report_requested(struct top *t, const struct gp_requested *a)
+static enum gp_status report_curve(struct top *t, const struct gp_top_curve *a)
 {
 	struct gp_groups groups;
 	enum gp_status status = gp_use_report_groups(&t->u, a->use, a->uses, &groups);
@@ -178,7 +177,7 @@ static enum gp_status report_requested(struct top *t, const struct gp_requested 
 		qsort_r(groups.group, groups.groups, sizeof *groups.group, top_compare,
 			(void *)t->order);
 	if (t->u.r.is_json) {
-		write_requested(t, a, &groups);
+		write_curve(t, a, &groups);
 	} else if (!t->u.r.is_many) {
 		print_head(t, a);
 		gp_use_groups_print(t->u.r.out, t->u.r.recording, &groups, &t->u.style,
@@ -238,9 +237,9 @@ static void top_finish(struct top *t)
  * Rows of many recordings are compared, so they show the framework's blocks where it has any. With
  * --library both kinds are shown: cuBLAS has no blocks of the framework.
  */
-static bool is_selected(const struct top *t, const struct gp_top *top, const struct gp_requested *a)
+static bool is_selected(const struct top *t, const struct gp_top *top, const struct gp_top_curve *a)
 {
-	bool has_blocks = a > top->requested && (a[-1].device == a->device || a == top->host);
+	bool has_blocks = a > top->curve && (a[-1].device == a->device || a == top->host);
 	if (t->u.r.is_many && !t->u.r.is_json && !t->u.style.of_text && !t->u.style.library &&
 	    !t->u.style.range && has_blocks)
 		return false;
@@ -270,12 +269,12 @@ static enum gp_status top_show(struct top *t)
 	else if (!gp_report_table_begin(&u->r.table, u->r.path, u->r.info))
 		status = GP_E_MEMORY;
 	/* the host's comes last */
-	for (size_t k = 0; k < top.requests + (top.host != NULL) && status == GP_OK; k++)
-		if (is_selected(t, &top, &top.requested[k]))
-			status = report_requested(t, &top.requested[k]);
-	for (size_t k = 0; k < top.requests && status == GP_OK && u->style.library; k++)
+	for (size_t k = 0; k < top.curves + (top.host != NULL) && status == GP_OK; k++)
+		if (is_selected(t, &top, &top.curve[k]))
+			status = report_curve(t, &top.curve[k]);
+	for (size_t k = 0; k < top.curves && status == GP_OK && u->style.library; k++)
 		if (!u->matched)
-			status = gp_use_report_note(u, top.requested[k].use, top.requested[k].uses);
+			status = gp_use_report_note(u, top.curve[k].use, top.curve[k].uses);
 	gp_top_free(&top);
 	if (status == GP_OK)
 		top_finish(t);

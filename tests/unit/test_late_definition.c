@@ -41,9 +41,9 @@ static uint64_t count_requests(struct gp_recording *r, int64_t from_ns, int64_t 
 	struct gp_top top;
 	uint64_t count = 0;
 	assert_int_equal(gp_top_build(r, from_ns, to_ns, 0, &top), GP_OK);
-	for (size_t k = 0; k < top.requests; k++)
-		for (size_t i = 0; i < top.requested[k].uses; i++)
-			count += top.requested[k].use[i].count;
+	for (size_t k = 0; k < top.curves; k++)
+		for (size_t i = 0; i < top.curve[k].uses; i++)
+			count += top.curve[k].use[i].count;
 	gp_top_free(&top);
 	return count;
 }

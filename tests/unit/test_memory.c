@@ -108,10 +108,9 @@ static void pending_blocks_have_no_holder(void **state)
 	assert_int_equal(peak.holder[0].uncertain_bytes, 0);
 	gp_peak_free(&peak);
 	assert_int_equal(gp_top_build(r, INT64_MIN, INT64_MAX, 1000, &top), GP_OK);
-	assert_int_equal(top.requested[0].of, GP_CURVE_ALLOCATED);
-	assert_int_equal(top.requested[0].live_bytes, s.model.allocated);
-	assert_int_equal(top.requested[0].freed + top.requested[0].live_count,
-			 top.requested[0].count);
+	assert_int_equal(top.curve[0].of, GP_CURVE_ALLOCATED);
+	assert_int_equal(top.curve[0].live_bytes, s.model.allocated);
+	assert_int_equal(top.curve[0].freed + top.curve[0].live_count, top.curve[0].count);
 	gp_top_free(&top);
 	gp_recording_close(r);
 	free(s.moment);

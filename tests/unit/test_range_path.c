@@ -230,8 +230,8 @@ static void compare_live(struct gp_recording *r, const struct model *m)
 	compare_uses(r, peak.holder[0].use, peak.holder[0].uses, false, m);
 	gp_peak_free(&peak);
 	assert_int_equal(gp_top_build_ranges(r, INT64_MIN, INT64_MAX, 0, &top), GP_OK);
-	assert_int_equal(top.requests, 1);
-	compare_uses(r, top.requested[0].use, top.requested[0].uses, true, m);
+	assert_int_equal(top.curves, 1);
+	compare_uses(r, top.curve[0].use, top.curve[0].uses, true, m);
 	gp_top_free(&top);
 }
 

@@ -35,7 +35,7 @@ static struct brute_use sum_requests(uint32_t stack, unsigned device, enum gp_cu
 	return u;
 }
 
-static struct brute_use sum_uses(const struct gp_requested *a, uint32_t stack)
+static struct brute_use sum_uses(const struct gp_top_curve *a, uint32_t stack)
 {
 	struct brute_use u = { 0 };
 	for (size_t k = 0; k < a->uses; k++) {
@@ -67,13 +67,13 @@ static void requests_equal_brute_force(void **state)
 	for (size_t s = 0; s < sizeof spans / sizeof *spans; s++) {
 		struct gp_top top;
 		assert_int_equal(gp_top_build(r, spans[s][0], spans[s][1], 6400, &top), GP_OK);
-		assert_int_equal(top.requests, 4);
-		for (size_t k = 0; k < top.requests; k++) {
+		assert_int_equal(top.curves, 4);
+		for (size_t k = 0; k < top.curves; k++) {
 			for (uint32_t stack = 0; stack <= STACKS; stack++) {
-				struct brute_use expected = sum_requests(
-					stack, top.requested[k].device, top.requested[k].of,
-					spans[s][0], spans[s][1], 6400);
-				struct brute_use got = sum_uses(&top.requested[k], stack);
+				struct brute_use expected =
+					sum_requests(stack, top.curve[k].device, top.curve[k].of,
+						     spans[s][0], spans[s][1], 6400);
+				struct brute_use got = sum_uses(&top.curve[k], stack);
 				assert_memory_equal(&expected, &got, sizeof expected);
 			}
 		}
@@ -92,11 +92,11 @@ static void live_memory_equals_the_curve(void **state)
 		uint64_t blocks;
 		struct gp_recording *r = record_segments(slots, &e, &blocks);
 		assert_int_equal(gp_top_build(r, INT64_MIN, INT64_MAX, 0, &top), GP_OK);
-		assert_int_equal(top.requests, 2);
-		for (size_t k = 0; k < top.requests; k++)
-			assert_int_equal(top.requested[k].live_bytes,
-					 e.device.curve[top.requested[k].of].now_bytes);
-		const struct gp_requested *a = &top.requested[0];
+		assert_int_equal(top.curves, 2);
+		for (size_t k = 0; k < top.curves; k++)
+			assert_int_equal(top.curve[k].live_bytes,
+					 e.device.curve[top.curve[k].of].now_bytes);
+		const struct gp_top_curve *a = &top.curve[0];
 		assert_int_equal(a->of, GP_CURVE_ALLOCATED);
 		assert_true(slots ? a->count < blocks : a->count == blocks);
 		assert_int_equal(a->live_count + a->freed >= a->count, true);
@@ -129,11 +129,11 @@ static void a_refused_free_is_not_counted(void **state)
 	put(&w, 0, free);
 	struct gp_recording *r = fixture_read(&w);
 	assert_int_equal(gp_top_build(r, INT64_MIN, INT64_MAX, 1000000, &top), GP_OK);
-	assert_int_equal(top.requests, 1);
-	assert_int_equal(top.requested[0].freed, 1);
-	assert_int_equal(top.requested[0].short_lived, 1);
-	assert_int_equal(top.requested[0].live_count, 1);
-	assert_int_equal(gp_use_median_ns(&top.requested[0].use[0]), 288);
+	assert_int_equal(top.curves, 1);
+	assert_int_equal(top.curve[0].freed, 1);
+	assert_int_equal(top.curve[0].short_lived, 1);
+	assert_int_equal(top.curve[0].live_count, 1);
+	assert_int_equal(gp_use_median_ns(&top.curve[0].use[0]), 288);
 	gp_top_free(&top);
 	gp_recording_close(r);
 }
@@ -172,11 +172,11 @@ static void overwritten_allocations_do_not_count_as_freed(void **state)
 	for (size_t k = 0; k < sizeof froms_ns / sizeof *froms_ns; k++) {
 		struct gp_top top;
 		assert_int_equal(gp_top_build(r, froms_ns[k], INT64_MAX, 1000000, &top), GP_OK);
-		assert_int_equal(top.requests, 1);
-		assert_int_equal(top.requested[0].count, 2);
-		assert_int_equal(top.requested[0].freed, 1);
-		assert_int_equal(top.requested[0].short_lived, 1);
-		assert_int_equal(top.requested[0].live_count, 1);
+		assert_int_equal(top.curves, 1);
+		assert_int_equal(top.curve[0].count, 2);
+		assert_int_equal(top.curve[0].freed, 1);
+		assert_int_equal(top.curve[0].short_lived, 1);
+		assert_int_equal(top.curve[0].live_count, 1);
 		gp_top_free(&top);
 	}
 	gp_recording_close(r);

@@ -178,8 +178,8 @@ const char *gp_leak_caveat_hint(const struct gp_leaks_report *r, char text[GP_LE
 static struct gp_use *list_uses(const struct gp_leaks *all, const struct gp_top *top, size_t *uses)
 {
 	size_t n = all->seens, used = 0;
-	for (size_t k = 0; k < top->requests; k++)
-		n += top->requested[k].uses;
+	for (size_t k = 0; k < top->curves; k++)
+		n += top->curve[k].uses;
 	struct gp_use *use = calloc(n + 1, sizeof *use);
 	for (size_t k = 0; use && k < all->seens; k++)
 		use[used++] = (struct gp_use){
@@ -188,9 +188,9 @@ static struct gp_use *list_uses(const struct gp_leaks *all, const struct gp_top 
 			.without = all->seen[k].stack ? NULL : "no stack was recorded",
 			.space = all->seen[k].space,
 		};
-	for (size_t k = 0; use && k < top->requests; k++)
-		for (size_t i = 0; i < top->requested[k].uses; i++)
-			use[used++] = top->requested[k].use[i];
+	for (size_t k = 0; use && k < top->curves; k++)
+		for (size_t i = 0; i < top->curve[k].uses; i++)
+			use[used++] = top->curve[k].use[i];
 	*uses = used;
 	return use;
 }

@@ -199,7 +199,7 @@ static enum gp_status top_replay(struct counting *c)
 	return status == GP_END ? GP_OK : status;
 }
 
-static void top_fill(struct gp_requested *out, struct gp_use_table *table)
+static void top_fill(struct gp_top_curve *out, struct gp_use_table *table)
 {
 	out->use = gp_use_table_take(table, &out->uses);
 	for (size_t k = 0; k < out->uses; k++) {
@@ -216,23 +216,22 @@ static void top_fill(struct gp_requested *out, struct gp_use_table *table)
 static enum gp_status top_answer(struct counting *c)
 {
 	struct gp_top *out = c->out;
-	out->requested = calloc(ACCOUNTS, sizeof *out->requested);
-	if (out->requested == NULL)
+	out->curve = calloc(ACCOUNTS, sizeof *out->curve);
+	if (out->curve == NULL)
 		return GP_E_MEMORY;
 	for (unsigned k = 0; k < ACCOUNTS; k++) {
 		if (c->table[k].rows.rows == 0)
 			continue;
-		struct gp_requested *requested = &out->requested[out->requests];
+		struct gp_top_curve *curve = &out->curve[out->curves];
 		if (k == HOST)
-			out->host = requested;
+			out->host = curve;
 		else
-			out->requests++;
-		*requested =
-			(struct gp_requested){ .device = k == HOST ? GP_DEVICE_UNKNOWN : k / OFS,
-					       .of = k == HOST		  ? GP_CURVE_PINNED :
-						     k % OFS == OF_BLOCKS ? GP_CURVE_ALLOCATED :
-									    GP_CURVE_DRIVER };
-		top_fill(requested, &c->table[k]);
+			out->curves++;
+		*curve = (struct gp_top_curve){ .device = k == HOST ? GP_DEVICE_UNKNOWN : k / OFS,
+						.of = k == HOST		   ? GP_CURVE_PINNED :
+						      k % OFS == OF_BLOCKS ? GP_CURVE_ALLOCATED :
+									     GP_CURVE_DRIVER };
+		top_fill(curve, &c->table[k]);
 	}
 	return GP_OK;
 }
@@ -305,12 +304,12 @@ enum gp_status gp_top_build_ranges(struct gp_recording *recording, int64_t from_
 
 void gp_top_free(struct gp_top *top)
 {
-	for (size_t k = 0; k < top->requests + (top->host != NULL); k++) {
-		for (size_t i = 0; i < top->requested[k].uses; i++)
-			free((void *)top->requested[k].use[i].lives);
-		free(top->requested[k].use);
+	for (size_t k = 0; k < top->curves + (top->host != NULL); k++) {
+		for (size_t i = 0; i < top->curve[k].uses; i++)
+			free((void *)top->curve[k].use[i].lives);
+		free(top->curve[k].use);
 	}
-	free(top->requested);
+	free(top->curve);
 	gp_range_paths_close(top->ranges);
 	*top = (struct gp_top){ 0 };
 }
