@@ -60,7 +60,7 @@ void gp_ooms_free(struct gp_ooms *ooms);
  * with gp_memory_free.
  */
 enum gp_status gp_oom_memory_build(struct gp_recording *recording, const struct gp_oom *oom,
-				   struct gp_memory *out, size_t *requests);
+				   struct gp_memory *out, size_t *arena);
 
 /* ---- the verdict ---- */
 

@@ -36,10 +36,10 @@ static enum gp_cause shared_cause(const struct gp_room *room, const struct gp_me
 				  size_t home)
 {
 	const struct gp_arena *a = &room->memory->arena[s->arena];
-	const struct gp_arena *requests = &room->memory->arena[home];
+	const struct gp_arena *needed = &room->memory->arena[home];
 	if (gp_arena_is_private(a) && s->arena != home)
 		return GP_CAUSE_PRIVATE;
-	if (a->is_known && requests->is_known && a->stream != requests->stream)
+	if (a->is_known && needed->is_known && a->stream != needed->stream)
 		return GP_CAUSE_STREAM;
 	return s->is_small ? GP_CAUSE_SMALL : GP_CAUSES;
 }

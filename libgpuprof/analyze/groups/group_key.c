@@ -207,8 +207,8 @@ static size_t leaving_frame(const struct gp_read_stack *a, const struct gp_read_
 		j--;
 	}
 	/* the key already has the user's own line: take its caller */
-	const bool is_reported = i > 0 && i - 1 == a->names.user && i < a->frames;
-	return is_reported ? i : i - 1;
+	const bool is_in_key = i > 0 && i - 1 == a->names.user && i < a->frames;
+	return is_in_key ? i : i - 1;
 }
 
 void gp_group_difference(const struct gp_read_stack *a, const struct gp_read_stack *b, char *out)

@@ -30,7 +30,7 @@ struct gp_use gp_use_like(const struct gp_recording *r, uint32_t stack, uint8_t 
 }
 
 struct reservation {
-	uint64_t address, bytes, mapped, reported;
+	uint64_t address, bytes, mapped, counted;
 	struct gp_use like; /* a use for memory that was mapped in it unseen */
 	uint8_t device;
 };
@@ -139,7 +139,7 @@ static void collect(void *context, const struct gp_live_entry *e)
 		in = e->space == GP_SPACE_MAPPED ? reservation_of(c, e->address) : NULL;
 		if (in == NULL || in->device != c->holders->device)
 			break;
-		in->reported += e->bytes;
+		in->counted += e->bytes;
 		live_uses_add(c, &like, e->bytes, e->order);
 		break;
 	case GP_CURVE_PINNED:

@@ -38,8 +38,9 @@ static int leak_sum_compare(const void *left, const void *right)
 /* ---- parts ---- */
 
 /*
- * At least half of the survivors of the samples (births) add to the number of objects: a replaced
- * object takes the place of another. And objects that come and go are fewer on average.
+ * At least half of the survivors (births) add to the number of objects; the others replace older
+ * ones. Objects that come and go are on average fewer than half of the survivors. And the growth
+ * does not slow down, as far as the number of survivors shows that.
  */
 static bool has_grown(const struct gp_leak_samples *samples, const struct gp_leak_holder *h,
 		      size_t *births)

@@ -7,7 +7,7 @@
 
 #include "leak_owner.h"
 
-struct gp_leak_part; /* of a sum: a stack */
+struct gp_leak_part; /* one stack of a sum */
 
 struct gp_leak_sums {
 	struct gp_leak_part *part; /* those of one line, device and kind lie together */

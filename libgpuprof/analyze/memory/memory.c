@@ -27,7 +27,7 @@ static void write_no_details(const char *why, FILE *out)
 		reason != NULL ? ": " : "", reason != NULL ? reason : "");
 }
 
-/* One text with all doubts. */
+/* One text with all caveats. */
 static enum gp_status write_caveats(unsigned caveats, const char *why, char **out)
 {
 	size_t room = 0;

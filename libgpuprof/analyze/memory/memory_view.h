@@ -92,7 +92,7 @@ enum gp_status gp_memory_list_outside(struct gp_memory_view *view);
 enum gp_status gp_memory_list_devices(struct gp_memory_view *view);
 
 /*
- * For a replay that has reached a moment: the memory of one device, without captures and doubts.
+ * For a replay that has reached a moment: the memory of one device, without captures and caveats.
  * Free it with gp_memory_free.
  */
 enum gp_status gp_memory_list_now(struct gp_recording *recording, unsigned device,

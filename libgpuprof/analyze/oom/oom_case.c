@@ -136,10 +136,10 @@ static uint64_t driver_bytes(const struct gp_oom *o, const struct gp_allocator_s
 }
 
 /* True: one pool on two streams. */
-static bool is_other_stream(const struct gp_arena *a, const struct gp_arena *requests)
+static bool is_other_stream(const struct gp_arena *a, const struct gp_arena *needed)
 {
-	return a->is_known && requests->is_known && a->pool == requests->pool &&
-	       a->user_pool == requests->user_pool && a->stream != requests->stream;
+	return a->is_known && needed->is_known && a->pool == needed->pool &&
+	       a->user_pool == needed->user_pool && a->stream != needed->stream;
 }
 
 static bool is_better(const struct gp_frag_pool *a, const struct gp_frag_pool *b)
@@ -157,14 +157,14 @@ static void see_pools(const struct gp_oom *o, struct gp_oom_case *c)
 {
 	const struct gp_frag *f = &c->frag;
 	struct gp_oom_facts *out = &c->facts;
-	const struct gp_arena *requests = &c->memory.arena[f->home];
+	const struct gp_arena *needed = &c->memory.arena[f->home];
 	for (size_t k = 0; k < f->pools; k++) {
 		const struct gp_frag_pool *p = &f->pool[k];
 		const struct gp_arena *a = &c->memory.arena[p->arena];
 		bool is_home = p->arena == f->home;
 		uint64_t cached = p->free_bytes + p->pending_bytes;
 		uint64_t kept = cached > p->releasable_bytes ? cached - p->releasable_bytes : 0;
-		if (!is_home && (gp_arena_is_private(a) || (a->is_known && requests->is_known)))
+		if (!is_home && (gp_arena_is_private(a) || (a->is_known && needed->is_known)))
 			out->elsewhere_bytes += kept;
 		if (p->is_small != (o->bytes <= GP_SMALL_MOST))
 			continue;
@@ -172,7 +172,7 @@ static void see_pools(const struct gp_oom *o, struct gp_oom_case *c)
 			out->largest_any_bytes = p->largest_request_bytes;
 		if (is_home)
 			out->largest_bytes = p->largest_request_bytes;
-		else if (out->has_arena && is_other_stream(a, requests) && is_better(p, c->other))
+		else if (out->has_arena && is_other_stream(a, needed) && is_better(p, c->other))
 			c->other = p;
 	}
 }

@@ -218,14 +218,14 @@ static void add_growth(struct gp_oom_case *c, enum gp_help help, uint64_t bytes,
 static void add_limit(struct gp_oom_case *c)
 {
 	const struct gp_oom_facts *f = &c->facts;
-	uint64_t requested = f->reserved_bytes - f->releasable_bytes + f->limited_bytes;
+	uint64_t limit = f->reserved_bytes - f->releasable_bytes + f->limited_bytes;
 	bool has_room = f->free_bytes != GP_BYTES_UNKNOWN &&
 			f->free_bytes + f->releasable_bytes >= f->driver_bytes;
 	bool is_cause = c->finding.verdict == GP_VERDICT_LIMIT;
 	if (!f->is_limit_reported && is_cause)
-		oom_help_add(c, GP_HELP_LIMIT, true, requested, 0);
+		oom_help_add(c, GP_HELP_LIMIT, true, limit, 0);
 	else if (c->finding.is_limit_tighter && (has_room || is_cause))
-		oom_help_add(c, GP_HELP_LIMIT, has_room, requested, 0);
+		oom_help_add(c, GP_HELP_LIMIT, has_room, limit, 0);
 }
 
 /* The largest request that would succeed, without the free bytes that the driver may keep. */

@@ -7,7 +7,7 @@
 #include "../../gpuprof.h"
 
 /* Figures of that very moment replace the last count before it. */
-static void write_device(const struct gp_oom *o, struct gp_memory *m)
+static void set_device_counts(const struct gp_oom *o, struct gp_memory *m)
 {
 	for (size_t k = 0; k < m->devices; k++) {
 		struct gp_memory_device *d = &m->device[k];
@@ -25,7 +25,7 @@ static void write_device(const struct gp_oom *o, struct gp_memory *m)
 }
 
 /* Finds the requesting arena. 0: unknown. */
-static enum gp_status find_asking(const struct gp_arena *a, struct gp_memory *m, size_t *out)
+static enum gp_status find_arena(const struct gp_arena *a, struct gp_memory *m, size_t *out)
 {
 	*out = 0;
 	if (!a->is_known)
@@ -47,14 +47,14 @@ static enum gp_status find_asking(const struct gp_arena *a, struct gp_memory *m,
 }
 
 enum gp_status gp_oom_memory_build(struct gp_recording *recording, const struct gp_oom *oom,
-				   struct gp_memory *out, size_t *requests)
+				   struct gp_memory *out, size_t *arena)
 {
 	const struct gp_moment_of moment = { .when = GP_WHEN_OOM, .number = oom->number };
 	enum gp_status status = gp_memory_build(recording, &moment, out);
 	if (status != GP_OK)
 		return status;
-	write_device(oom, out);
-	status = find_asking(&oom->arena, out, requests);
+	set_device_counts(oom, out);
+	status = find_arena(&oom->arena, out, arena);
 	if (status != GP_OK)
 		gp_memory_free(out);
 	return status;

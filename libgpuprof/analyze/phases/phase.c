@@ -61,7 +61,10 @@ static struct gp_phase_node *node_of(struct counting *c, uint32_t call)
 	return gp_phase_node_at(&c->tree, c->calls.call[call].node);
 }
 
-/* False: the node's peak counts only its own events, because ranges are open at the same time. */
+/*
+ * False: work outside of ranges, or for one of several threads. Ranges are open at the
+ * same time, so the peak of such a node counts only its own events.
+ */
 static bool is_range(const struct gp_phase_node *node)
 {
 	return node->style != GP_PHASE_OUTSIDE && node->style != GP_PHASE_AMBIGUOUS;

@@ -251,7 +251,7 @@ static void be_of_engine(struct reading *f, struct thread *t)
 
 /* ---- events ---- */
 
-static bool is_reported(const struct gp_record *r)
+static bool is_looked_at(const struct gp_record *r)
 {
 	return r->stack != 0 || r->kind == GP_LAUNCH || r->kind == GP_GRAPH_LAUNCH ||
 	       (r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY);
@@ -287,7 +287,7 @@ static bool phase_frames_see(void *context, uint32_t thread, const struct gp_rec
 	f->number++;
 	f->time = r->time;
 	gp_phase_follow_apply(&f->follow, thread, r);
-	if (is_reported(r))
+	if (is_looked_at(r))
 		look_at(f, thread, r);
 	return !f->is_out_of_memory;
 }

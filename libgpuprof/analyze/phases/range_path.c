@@ -46,7 +46,7 @@ struct gp_range_paths {
 static const struct gp_range_path outside = { .known = GP_RANGE_OUTSIDE },
 				  ambiguous = { .known = GP_RANGE_AMBIGUOUS },
 				  beyond = { .known = GP_RANGE_BEYOND },
-				  unreported = { .known = GP_RANGE_UNRECORDED };
+				  unrecorded = { .known = GP_RANGE_UNRECORDED };
 
 /* ---- ranges ---- */
 
@@ -192,13 +192,13 @@ const struct gp_range_path *gp_range_paths_at(struct gp_range_paths *p, uint64_t
 	size_t behind = run_behind(p, order);
 	const struct run *run = behind > 0 ? &p->run[behind - 1] : NULL;
 	if (run == NULL || order - run->order >= run->count)
-		return &unreported;
+		return &unrecorded;
 	return path_of(p, run->node);
 }
 
 /* Sets the folded path of each path that was returned. */
-static bool report_folded(struct gp_range_paths *p, const struct gp_range_fold *fold,
-			  const uint32_t *into)
+static bool set_folded(struct gp_range_paths *p, const struct gp_range_fold *fold,
+		       const uint32_t *into)
 {
 	for (uint32_t k = 1; k < p->makes; k++) {
 		if (p->made[k] == NULL)
@@ -223,7 +223,7 @@ static bool fold_all(struct gp_range_paths *const *paths, size_t count, uint32_t
 	}
 	is_fine = is_fine && gp_range_fold_settle(fold);
 	for (size_t k = 0; k < count && is_fine; k++)
-		is_fine = paths[k] == NULL || report_folded(paths[k], fold, into[k]);
+		is_fine = paths[k] == NULL || set_folded(paths[k], fold, into[k]);
 	return is_fine;
 }
 
@@ -361,7 +361,7 @@ struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_
  * Matches "forward", "layer*", "job:forward", and the texts that reports use for paths without a
  * name.
  */
-static bool is_reported(const struct gp_range_path *path, const char *pattern)
+static bool is_shown_as(const struct gp_range_path *path, const char *pattern)
 {
 	char whole[NAME_ROOM];
 	if (strcmp(name_of(path), pattern) == 0)
@@ -378,8 +378,8 @@ static bool is_reported(const struct gp_range_path *path, const char *pattern)
 /* Matches the job's own name, or the name that it is folded to. */
 static bool is_called(const struct gp_range_path *path, const char *pattern)
 {
-	return is_reported(path, pattern) ||
-	       (path->folded != NULL && is_reported(path->folded, pattern));
+	return is_shown_as(path, pattern) ||
+	       (path->folded != NULL && is_shown_as(path->folded, pattern));
 }
 
 /* The index after the last " > " of the first `length` letters. */

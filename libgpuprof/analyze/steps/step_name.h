@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Names that differ in numbers only have one kind; 0: not a step's name. `wanted`: the name of the
- * steps; NULL: the names of step_name.c.
+ * Names that differ in numbers only have one kind; 0: not a step's name. `requested` is the name of
+ * the steps; NULL: the names of step_name.c.
  */
 uint64_t gp_step_name_kind(const char *text, const char *requested);
 

@@ -181,9 +181,9 @@ enum gp_status gp_defined_add(struct gp_definitions_index *m, const struct gp_re
 	if (record->kind >= KINDS)
 		return GP_OK;
 	size_t n;
-	const char *reported = gp_record_text(record, &n);
-	const uint32_t text = reported != NULL ? gp_text_store_add(&m->texts, reported, n) : 0;
-	if (reported != NULL && text == 0)
+	const char *letters = gp_record_text(record, &n);
+	const uint32_t text = letters != NULL ? gp_text_store_add(&m->texts, letters, n) : 0;
+	if (letters != NULL && text == 0)
 		return GP_E_MEMORY;
 	enum gp_status status = definitions_index_is_whole(record->kind) ?
 					numbered_add(m, record, text) :

@@ -377,7 +377,7 @@ void gp_merge_count_pass(struct gp_merge *m)
 	m->watch.done = 0;
 }
 
-static void write_watch(struct gp_merge *m, const struct gp_block_header *used)
+static void count_progress(struct gp_merge *m, const struct gp_block_header *used)
 {
 	m->watch.passes += m->watch.done == 0;
 	m->watch.done += GP_BLOCK_HEADER + used->stored_bytes;
@@ -394,7 +394,7 @@ static void leave_block(struct gp_merge *m)
 	give_back(m, s);
 	s->behind = 0;
 	if (m->watch.visit != NULL)
-		write_watch(m, &m->block[s->block].header);
+		count_progress(m, &m->block[s->block].header);
 	if (++s->block < s->blocks)
 		set_lower_bound(m, s);
 	else

@@ -18,7 +18,7 @@ struct gp_listed_module {
 	uint64_t reported;     /* ticks: time of its newest record */
 	unsigned char build_id[20];
 	uint32_t build_id_bytes; /* 0: the module has no readable build id */
-	uint32_t caveat;	 /* 1 + index of the module's doubt in the list; 0: none */
+	uint32_t caveat;	 /* 1 + index of the module's caveat in the list; 0: none */
 };
 
 /*

@@ -164,15 +164,15 @@ static bool has_all_names(struct merger *m)
 static bool lay_by_names(struct merger *m, bool *is_run)
 {
 	const struct gp_call_stack *s = m->stack;
-	size_t requested = 0, entries = 0;
+	size_t expected = 0, entries = 0;
 	for (size_t k = 0; k < s->pythons; k++) {
-		requested += 1u + m->python[k].bare_entries;
+		expected += 1u + m->python[k].bare_entries;
 		entries += m->python[k].is_entry;
 	}
 	const size_t loops = find_loops(m, is_run);
-	if (loops == requested)
+	if (loops == expected)
 		return true;
-	if (loops > requested || !is_cut(s))
+	if (loops > expected || !is_cut(s))
 		return false;
 	/* since 3.11: none is marked, so all of Python lies beyond the end */
 	if (entries < s->pythons)

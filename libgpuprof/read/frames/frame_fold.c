@@ -24,25 +24,25 @@ static bool is_useful(struct stretch *s, const struct gp_frame *frame)
 	char name[GP_NAME_MAX];
 	const struct gp_name_frame f = named(frame);
 	enum gp_frame_role role = gp_frame_role(&f, name);
-	bool is_first = s->operator[0] == '\0', is_reported = !gp_frame_is_folded(&f);
+	bool is_first = s->operator[0] == '\0', is_kept = !gp_frame_is_folded(&f);
 	switch (role) {
 	case GP_ROLE_OPERATOR:
-		is_reported = strcmp(name, s->operator) != 0;
+		is_kept = strcmp(name, s->operator) != 0;
 		break;
 	case GP_ROLE_ALLOCATION:
-		is_reported = is_first;
+		is_kept = is_first;
 		break;
 	case GP_ROLE_NODE:
-		is_reported = true;
+		is_kept = true;
 		break;
 	case GP_ROLE_ENGINE:
-		is_reported = s->last != GP_ROLE_ENGINE;
+		is_kept = s->last != GP_ROLE_ENGINE;
 		break;
 	case GP_ROLE_INTERPRETER:
-		is_reported = false;
+		is_kept = false;
 		break;
 	case GP_ROLE_OTHER: /* its name replaces an operator that only gets memory */
-		is_reported = name[0] != '\0' ? strcmp(name, s->operator) != 0 : is_reported;
+		is_kept = name[0] != '\0' ? strcmp(name, s->operator) != 0 : is_kept;
 		break;
 	case GP_ROLE_PYTHON:
 		break;
@@ -52,9 +52,9 @@ static bool is_useful(struct stretch *s, const struct gp_frame *frame)
 		memcpy(s->operator, name, sizeof name);
 	else if (role != GP_ROLE_OTHER)
 		s->operator[0] = '\0';
-	if (is_reported)
+	if (is_kept)
 		s->last = role;
-	return is_reported;
+	return is_kept;
 }
 
 static bool is_same_text(const char *a, const char *b)

@@ -319,12 +319,12 @@ static void find_library(const struct gp_name_frame *frame, size_t count, const 
 	/* code outside of all modules, or a walk that went wrong */
 	if (module == NULL)
 		return;
-	bool is_reported = false;
+	bool has_useful = false;
 	for (size_t k = i; k < count && is_same_module(&frame[k], module); k++) {
 		bool is_useful = frame[k].function != NULL && !gp_frame_is_folded(&frame[k]);
-		if (is_useful || (frame[k].function != NULL && !is_reported))
+		if (is_useful || (frame[k].function != NULL && !has_useful))
 			out->caller = k;
-		is_reported |= is_useful;
+		has_useful |= is_useful;
 	}
 	const char *name = gp_library_of(module);
 	out->is_own = name == NULL && program != NULL && strcmp(program, module) == 0;

@@ -432,11 +432,11 @@ enum gp_status gp_adopt_ring_file(struct gp_ring_file *rings, const char *moved_
 		status = gp_block_room_open(&a.room) ? find_position(&a) : GP_E_MEMORY;
 		if (status == GP_OK)
 			status = adopt_rings(&a);
-		enum gp_status reported = GP_OK;
+		enum gp_status header = GP_OK;
 		if (status != GP_E_DAMAGED)
-			reported = put_header(&a);
+			header = put_header(&a);
 		if (status == GP_OK)
-			status = reported;
+			status = header;
 	} else if (status == GP_OK) {
 		status = put_header(&a);
 	}

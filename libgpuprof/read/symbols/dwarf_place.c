@@ -41,15 +41,15 @@ static bool find_shared(struct gp_dwarf *d, const char *debug_root)
 {
 	const char *path;
 	const void *id;
-	struct gp_build_id requested;
+	struct gp_build_id build_id;
 	ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(d->dwarf, &path, &id);
 	if (bytes <= 0)
 		return true;
-	if ((size_t)bytes > sizeof requested.byte)
+	if ((size_t)bytes > sizeof build_id.byte)
 		return false;
-	requested.bytes = (size_t)bytes;
-	memcpy(requested.byte, id, requested.bytes);
-	if (!gp_elf_open_shared(&d->shared, path, &requested, debug_root))
+	build_id.bytes = (size_t)bytes;
+	memcpy(build_id.byte, id, build_id.bytes);
+	if (!gp_elf_open_shared(&d->shared, path, &build_id, debug_root))
 		return false;
 	d->shared_dwarf = dwarf_begin_elf(d->shared.elf, DWARF_C_READ, NULL);
 	return d->shared_dwarf != NULL;

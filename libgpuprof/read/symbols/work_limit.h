@@ -11,7 +11,7 @@
 struct gp_work_limit {
 	bool (*is_over)(void *context); /* NULL: never */
 	void *context;
-	unsigned requested;
+	unsigned calls;
 	bool was_over;
 };
 
@@ -26,7 +26,7 @@ static inline bool gp_work_is_over(struct gp_work_limit *limit)
 /* For tight loops: tests the limit on every 1,024th call. */
 static inline bool gp_work_is_over_now_and_then(struct gp_work_limit *limit)
 {
-	return ++limit->requested % 1024 == 0 ? gp_work_is_over(limit) : limit->was_over;
+	return ++limit->calls % 1024 == 0 ? gp_work_is_over(limit) : limit->was_over;
 }
 
 #endif

@@ -11,13 +11,13 @@ bool gp_array_reserve(void *array, size_t *room, size_t count, size_t more, size
 	void **first = array;
 	if (count + more <= *room)
 		return true;
-	size_t requested = *room != 0 ? *room * 2 : ROOM_MIN;
-	requested = requested < count + more ? count + more : requested;
-	void *grown = realloc(*first, requested * bytes);
+	size_t new_room = *room != 0 ? *room * 2 : ROOM_MIN;
+	new_room = new_room < count + more ? count + more : new_room;
+	void *grown = realloc(*first, new_room * bytes);
 	if (grown == NULL)
 		return false;
 	*first = grown;
-	*room = requested;
+	*room = new_room;
 	return true;
 }
 
