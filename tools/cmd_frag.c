@@ -98,7 +98,7 @@ static enum gp_status build_at(struct gp_frag_command *f)
 {
 	if (f->moment.when == GP_WHEN_OOM)
 		return gp_oom_memory_build(f->report.recording, &f->report.failed,
-					   &f->report.memory, &f->requests);
+					   &f->report.memory, &f->failed_arena);
 	return gp_memory_build(f->report.recording, &f->moment, &f->report.memory);
 }
 
@@ -147,7 +147,7 @@ static enum gp_status add_device(struct gp_frag_command *f, unsigned device)
 	struct gp_frag_question q = { .settings = &r->settings, .fit_bytes = f->fit_bytes };
 	if (!q.fit_bytes && is_failed && r->failed.is_framework)
 		q.fit_bytes = r->failed.bytes;
-	q.arena = is_failed ? f->requests : 0;
+	q.arena = is_failed ? f->failed_arena : 0;
 	q.has_arena = q.arena != 0;
 	enum gp_status status = gp_frag_build(&r->memory, device, &q, &d->frag);
 	if (status)
@@ -339,7 +339,7 @@ int gp_frag_one(struct gp_reading *r)
 					   .columns = gp_columns(f->columns, r->out),
 					   .is_ascii = !gp_is_utf8(),
 					   .has_holders = f->has_holders };
-	f->requests = 0;
+	f->failed_arena = 0;
 	int exit_status = build_memory(f);
 	if (exit_status == GP_EXIT_OK)
 		exit_status = frag_show(f);

@@ -66,10 +66,10 @@ static enum gp_status add_answer(struct gp_oom_report *r, size_t k,
 }
 
 /*
- * Keeps one state at a time: each has all live blocks of the job. `is_reported`: report it in full;
+ * Keeps one state at a time: each has all live blocks of the job. `is_full`: print all of it;
  * else store only the verdict for the table.
  */
-static enum gp_status oom_look(struct oom *c, size_t k, bool is_reported)
+static enum gp_status oom_look(struct oom *c, size_t k, bool is_full)
 {
 	struct gp_oom_report *r = &c->report;
 	struct gp_oom_case looked;
@@ -79,9 +79,9 @@ static enum gp_status oom_look(struct oom *c, size_t k, bool is_reported)
 	r->row[k].is_looked = true;
 	r->row[k].verdict = looked.finding.verdict;
 	r->row[k].free_bytes = looked.facts.free_bytes;
-	if (status == GP_OK && (is_brief || (c->r.is_json && is_reported)))
+	if (status == GP_OK && (is_brief || (c->r.is_json && is_full)))
 		status = add_answer(r, k, &looked);
-	if (status == GP_OK && is_reported)
+	if (status == GP_OK && is_full)
 		status = c->r.is_json ? gp_oom_case_write(&c->r.json, r, k, &looked) :
 					gp_oom_case_print(r, k, &looked);
 	gp_oom_case_free(&looked);

@@ -40,9 +40,9 @@ static int print_failed(unsigned pid, int64_t wait_ns, enum gp_status status,
 
 static void find_recording(void *context, const struct gp_process *process)
 {
-	struct gp_process *requested = context;
-	if (process->pid == requested->pid && process->is_alive)
-		*requested = *process;
+	struct gp_process *sought = context;
+	if (process->pid == sought->pid && process->is_alive)
+		*sought = *process;
 }
 
 /* Rejects an output file that is the job's own recording. */

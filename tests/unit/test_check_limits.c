@@ -9,7 +9,7 @@
 
 #include "../../tools/check/check_limits.c"
 #include "../../tools/io/amount.c"
-#include "../../tools/report/report_doubt.c"
+#include "../../tools/report/report_caveat.c"
 
 const char *const gp_curve_keys[GP_CURVE_KEYS] = { "driver", "reserved",
 						   "allocated", [GP_CURVE_PINNED] = "pinned" };

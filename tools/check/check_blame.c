@@ -16,19 +16,19 @@ bool gp_check_has_framework(const struct gp_check *c, unsigned device)
 	return false;
 }
 
-bool gp_check_selects_holders(const struct gp_check *c, unsigned device, enum gp_curve of)
+bool gp_check_shows_holders(const struct gp_check *c, unsigned device, enum gp_curve of)
 {
 	for (size_t k = 0; k < c->findings; k++) {
 		const struct gp_check_finding *f = &c->finding[k];
-		bool is_reported = of == GP_CURVE_ALLOCATED && gp_check_has_framework(c, device);
+		bool has_blocks = of == GP_CURVE_ALLOCATED && gp_check_has_framework(c, device);
 		if (f->culprits == GP_CULPRITS_HOLDERS && f->device == device &&
-		    (f->of == of || is_reported))
+		    (f->of == of || has_blocks))
 			return true;
 	}
 	return false;
 }
 
-bool gp_check_selects(const struct gp_check *c, unsigned device, enum gp_check_culprits culprits)
+bool gp_check_shows(const struct gp_check *c, unsigned device, enum gp_check_culprits culprits)
 {
 	for (size_t k = 0; k < c->findings; k++)
 		if (c->finding[k].culprits == culprits && c->finding[k].device == device)

@@ -46,7 +46,7 @@ static void write_holders(struct gp_json *json, const struct gp_check *c, unsign
 	for (unsigned of = 0; of < GP_CURVES; of++) {
 		struct gp_groups groups;
 		uint64_t whole;
-		if (!gp_check_selects_holders(c, device, (enum gp_curve)of) ||
+		if (!gp_check_shows_holders(c, device, (enum gp_curve)of) ||
 		    !gp_check_groups(c, device, (enum gp_curve)of, false, &groups, &whole))
 			continue;
 		gp_json_object(json, NULL);
@@ -76,7 +76,7 @@ static void write_pins(struct gp_json *json, const struct gp_check *c, unsigned 
 {
 	struct gp_check_pins p = { 0 };
 	bool is_there =
-		gp_check_selects(c, device, GP_CULPRITS_PINS) && gp_check_pins_build(c, device, &p);
+		gp_check_shows(c, device, GP_CULPRITS_PINS) && gp_check_pins_build(c, device, &p);
 	gp_json_number_if(json, "unused_bytes", is_there, p.frag.unused_bytes);
 	gp_json_object(json, "causes");
 	for (unsigned k = 0; is_there && k < GP_CAUSES; k++)
@@ -93,7 +93,7 @@ static void write_pins(struct gp_json *json, const struct gp_check *c, unsigned 
 static void write_grown(struct gp_json *json, const struct gp_check *c, unsigned device)
 {
 	size_t count = 0;
-	struct gp_check_grown *grown = gp_check_selects(c, device, GP_CULPRITS_GROWN) ?
+	struct gp_check_grown *grown = gp_check_shows(c, device, GP_CULPRITS_GROWN) ?
 					       gp_check_grown_list(c, device, &count) :
 					       NULL;
 	gp_json_array(json, "grown");
@@ -113,8 +113,7 @@ static void write_steps(struct gp_json *json, const struct gp_check *c,
 			const struct gp_growth_device *g)
 {
 	struct gp_diff diff;
-	if (!gp_check_selects(c, g->device, GP_CULPRITS_STEPS) ||
-	    !gp_check_steps_build(c, g, &diff))
+	if (!gp_check_shows(c, g->device, GP_CULPRITS_STEPS) || !gp_check_steps_build(c, g, &diff))
 		return;
 	for (size_t k = 0; k < diff.changed && k < GROUPS_SHOWN; k++) {
 		gp_json_object(json, NULL);
@@ -169,9 +168,9 @@ static void write_culprits(struct gp_json *json, const struct gp_check *c, unsig
 
 static bool is_blamed(const struct gp_check *c, unsigned device)
 {
-	return gp_check_selects(c, device, GP_CULPRITS_HOLDERS) ||
-	       gp_check_selects(c, device, GP_CULPRITS_PINS) ||
-	       gp_check_selects(c, device, GP_CULPRITS_GROWN);
+	return gp_check_shows(c, device, GP_CULPRITS_HOLDERS) ||
+	       gp_check_shows(c, device, GP_CULPRITS_PINS) ||
+	       gp_check_shows(c, device, GP_CULPRITS_GROWN);
 }
 
 void gp_check_write(const struct gp_check *c, struct gp_json *json)

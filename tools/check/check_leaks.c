@@ -93,7 +93,7 @@ static bool check_leaks_is_listed(const struct gp_check *c, const struct gp_leak
 	bool has_sum = false;
 	for (size_t k = 0; k < c->growth.devices; k++)
 		has_sum |= is_of_sum(&c->growth.device[k], leak);
-	return has_sum && gp_check_selects(c, leak->device, GP_CULPRITS_STEPS);
+	return has_sum && gp_check_shows(c, leak->device, GP_CULPRITS_STEPS);
 }
 
 void gp_check_leaks(struct gp_check *c)

@@ -20,9 +20,9 @@ static void print_key(const struct gp_check *c, FILE *out)
 	const char *const text[] = { gpu, c->info->driver, c->info->pytorch };
 	const char *const name[] = { "GPU", "CUDA API", "PyTorch" };
 	for (size_t k = 0; k < 3; k++) {
-		const char *line = text[k] ? text[k] : "unknown";
+		const char *value = text[k] ? text[k] : "unknown";
 		fprintf(out, "%s%s ", k ? ", " : "", name[k]);
-		gp_mask(out, line, strlen(line));
+		gp_mask(out, value, strlen(value));
 	}
 	fputc('\n', out);
 }
@@ -158,11 +158,11 @@ static void print_suspects(const struct gp_check *c, FILE *out)
 static void print_culprits(const struct gp_check *c, unsigned device, FILE *out)
 {
 	for (unsigned of = GP_CURVE_DRIVER; of < GP_CURVES; of++)
-		if (gp_check_selects_holders(c, device, (enum gp_curve)of))
+		if (gp_check_shows_holders(c, device, (enum gp_curve)of))
 			print_holders(c, device, (enum gp_curve)of, out);
-	if (gp_check_selects(c, device, GP_CULPRITS_PINS))
+	if (gp_check_shows(c, device, GP_CULPRITS_PINS))
 		print_pins(c, device, out);
-	if (gp_check_selects(c, device, GP_CULPRITS_GROWN))
+	if (gp_check_shows(c, device, GP_CULPRITS_GROWN))
 		print_grown(c, device, out);
 }
 
@@ -257,7 +257,7 @@ void gp_check_print(const struct gp_check *c, FILE *out)
 		print_culprits(c, c->figures.device[k].device, out);
 	print_suspects(c, out);
 	for (size_t k = 0; k < c->growth.devices; k++)
-		if (gp_check_selects(c, c->growth.device[k].device, GP_CULPRITS_STEPS) &&
+		if (gp_check_shows(c, c->growth.device[k].device, GP_CULPRITS_STEPS) &&
 		    gp_check_suspected(c, &c->growth.device[k], false) * 2 <
 			    c->growth.device[k].bytes_per_step)
 			print_steps(c, &c->growth.device[k], out);

@@ -170,9 +170,8 @@ bool gp_check_steps_build(const struct gp_check *check, const struct gp_growth_d
 /* Whether the device has at least reserved memory. */
 bool gp_check_has_framework(const struct gp_check *check, unsigned device);
 /* Whether these culprits are shown. Holders of segments include the blocks in them. */
-bool gp_check_selects(const struct gp_check *check, unsigned device,
-		      enum gp_check_culprits culprits);
-bool gp_check_selects_holders(const struct gp_check *check, unsigned device, enum gp_curve of);
+bool gp_check_shows(const struct gp_check *check, unsigned device, enum gp_check_culprits culprits);
+bool gp_check_shows_holders(const struct gp_check *check, unsigned device, enum gp_curve of);
 /* NULL: none. */
 struct gp_holders *gp_check_holders(const struct gp_peak *peak, unsigned device, enum gp_curve of);
 /* Stacks at the peak of a curve; false: there is no peak. */

@@ -38,12 +38,12 @@ static void print_init(void *driver)
 {
 	const char *text = NULL;
 	init_function init = (init_function)dlsym(driver, "cuInit");
-	text_function line = (text_function)dlsym(driver, "cuGetErrorString");
+	text_function error_text = (text_function)dlsym(driver, "cuGetErrorString");
 	if (!init)
 		return;
 	int result = init(0);
 	printf("init %d\n", result);
-	if (result && line && line(result, &text) == 0 && text)
+	if (result && error_text && error_text(result, &text) == 0 && text)
 		printf("init_text %s\n", text);
 }
 

@@ -19,7 +19,7 @@ struct gp_frag_command {
 	/* the current recording */
 	struct gp_frag_report report;
 	struct gp_moment_of moment;
-	size_t requests; /* arena of the failed request; 0: unknown */
+	size_t failed_arena; /* arena of the failed request; 0: unknown */
 	char not_known[1024];
 };
 

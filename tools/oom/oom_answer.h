@@ -45,8 +45,8 @@ struct gp_oom_answer {
 	uint64_t missing_bytes; /* from gp_oom_finding */
 	enum gp_verdict verdict;
 	char where[128], requester[GP_OOM_SITE_MAX];
-	char by[GP_OOM_SITE_MAX];	 /* as `asker`, with all callers that fit into a line */
-	char no_requester[GP_AGAIN_WHY]; /* why `asker` is ""; "": no usual cause */
+	char by[GP_OOM_SITE_MAX];	 /* as `requester`, with all callers that fit into a line */
+	char no_requester[GP_AGAIN_WHY]; /* why `requester` is ""; "": no usual cause */
 	char missing[GP_REASON_MAX], cause[GP_CAUSE_MAX];
 	char leak[GP_OOM_LINE_MAX]; /* "": no leak explains it */
 	size_t advices, no_helps;

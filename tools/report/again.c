@@ -27,12 +27,12 @@ static bool stacks_can_be_had(const struct gp_info *info)
 	return !info->no_python || !info->no_native;
 }
 
-unsigned gp_again_lacks(const struct gp_info *info, unsigned requested)
+unsigned gp_again_lacks(const struct gp_info *info, unsigned needed)
 {
-	unsigned lacks = requested & (info->has_uses || info->no_uses ? 0 : GP_LACK_USES);
-	if (requested & GP_LACK_STACKS && !info->has_stacks && stacks_can_be_had(info))
+	unsigned lacks = needed & (info->has_uses || info->no_uses ? 0 : GP_LACK_USES);
+	if (needed & GP_LACK_STACKS && !info->has_stacks && stacks_can_be_had(info))
 		lacks |= GP_LACK_STACKS;
-	if (requested & GP_LACK_DETAILS && info->pytorch && !info->has_allocator_details &&
+	if (needed & GP_LACK_DETAILS && info->pytorch && !info->has_allocator_details &&
 	    details_can_be_had(info))
 		lacks |= GP_LACK_DETAILS;
 	return lacks;

@@ -22,7 +22,7 @@ enum gp_lack {
  * Those of the needed parts, enum gp_lack, that the recording lacks and another recording would
  * have.
  */
-unsigned gp_again_lacks(const struct gp_info *info, unsigned requested);
+unsigned gp_again_lacks(const struct gp_info *info, unsigned needed);
 /*
  * "gpuprof run --outside-capture=stacks", with which a job records `lacks`. `out` has room for
  * GP_AGAIN_OPTIONS bytes and is returned.

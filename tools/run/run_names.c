@@ -26,8 +26,8 @@
 static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 /* The child's results for one recording, in shared memory. */
-struct reported {
-	bool is_reported;
+struct naming {
+	bool is_done;
 	enum gp_status status;
 	uint64_t frames, named, waiting;
 };
@@ -41,18 +41,18 @@ static bool is_over(void *context, uint64_t done, uint64_t frames)
 	return gp_monotonic_ns() >= *(const int64_t *)context;
 }
 
-static void name_one(const char *path, int64_t deadline_ns, struct reported *reported)
+static void name_one(const char *path, int64_t deadline_ns, struct naming *naming)
 {
 	struct gp_recording *recording;
 	struct gp_symbolized s = { 0 };
-	reported->status = gp_recording_open(path, &recording, NULL);
-	if (reported->status != GP_OK)
+	naming->status = gp_recording_open(path, &recording, NULL);
+	if (naming->status != GP_OK)
 		return;
 	const struct gp_symbolizing how = { is_over, &deadline_ns };
-	reported->status = gp_recording_symbolize(recording, &how, &s);
-	reported->frames = s.frames;
-	reported->named = s.named;
-	reported->waiting = s.waiting;
+	naming->status = gp_recording_symbolize(recording, &how, &s);
+	naming->frames = s.frames;
+	naming->named = s.named;
+	naming->waiting = s.waiting;
 	gp_symbolized_free(&s);
 	gp_recording_close(recording);
 }
@@ -62,19 +62,19 @@ static void name_one(const char *path, int64_t deadline_ns, struct reported *rep
  * many recordings, some get names rather than none.
  */
 static void name_all(const struct gp_made *made, size_t count, int64_t deadline_ns,
-		     struct reported *reported)
+		     struct naming *naming)
 {
 	for (size_t k = 0; k < count; k++) {
 		int64_t now = gp_monotonic_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
 		int64_t share = left / (int64_t)(count - k);
 		share = share > SHARE_NS ? share : left < SHARE_NS ? left : SHARE_NS;
-		name_one(made[k].path, now + share, &reported[k]);
-		reported[k].is_reported = true;
+		name_one(made[k].path, now + share, &naming[k]);
+		naming[k].is_done = true;
 	}
 }
 
 static pid_t run_names_start(const struct gp_made *made, size_t count, int64_t deadline_ns,
-			     const sigset_t *mask, struct reported *reported)
+			     const sigset_t *mask, struct naming *naming)
 {
 	pid_t parent = getpid();
 	fflush(NULL);
@@ -86,7 +86,7 @@ static pid_t run_names_start(const struct gp_made *made, size_t count, int64_t d
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == parent) {
 		sigprocmask(SIG_SETMASK, mask, NULL);
-		name_all(made, count, deadline_ns, reported);
+		name_all(made, count, deadline_ns, naming);
 	}
 	_exit(0);
 }
@@ -97,11 +97,11 @@ static const char time_up[] = "time was up";
 
 /* Waits for the child's end, a signal or the limit. Returns why it was ended, or NULL. */
 static const char *run_child(const struct gp_made *made, size_t count, const sigset_t *set,
-			     const sigset_t *mask, struct reported *reported)
+			     const sigset_t *mask, struct naming *naming)
 {
 	const int64_t limit_ns = gp_monotonic_ns() + LIMIT_NS;
 	const char *why = NULL;
-	const pid_t child = run_names_start(made, count, limit_ns - RESERVE_NS, mask, reported);
+	const pid_t child = run_names_start(made, count, limit_ns - RESERVE_NS, mask, naming);
 	while (child > 0 && waitpid(child, NULL, WNOHANG) == 0) {
 		const int64_t left = limit_ns - gp_monotonic_ns();
 		const struct timespec most = { left / 1000000000, left % 1000000000 };
@@ -117,20 +117,20 @@ static const char *run_child(const struct gp_made *made, size_t count, const sig
 	return why;
 }
 
-static void sum_up(const struct gp_made *made, size_t count, const struct reported *reported,
+static void sum_up(const struct gp_made *made, size_t count, const struct naming *naming,
 		   struct gp_run_names *out)
 {
 	const char *full = NULL;
 	for (size_t k = 0; k < count; k++) {
-		const struct reported *t = &reported[k];
+		const struct naming *t = &naming[k];
 		const bool is_full = t->status == GP_E_SPACE || t->status == GP_E_IO;
-		out->done += t->is_reported && t->status == GP_OK;
+		out->done += t->is_done && t->status == GP_OK;
 		out->frames += t->frames;
 		out->named += t->named;
 		if (is_full)
 			full = gp_status_text(t->status);
 		/* an unreadable recording has no names to wait for */
-		if (t->is_reported && !is_full && (t->status != GP_OK || t->waiting == 0))
+		if (t->is_done && !is_full && (t->status != GP_OK || t->waiting == 0))
 			continue;
 		if (out->unfinished++ == 0)
 			out->first = made[k].path;
@@ -143,19 +143,19 @@ static void sum_up(const struct gp_made *made, size_t count, const struct report
 void gp_run_names(const struct gp_made *made, size_t count, struct gp_run_names *out)
 {
 	sigset_t set, mask;
-	const size_t bytes = (count + 1) * sizeof(struct reported);
-	struct reported *reported =
+	const size_t bytes = (count + 1) * sizeof(struct naming);
+	struct naming *naming =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	*out = (struct gp_run_names){ 0 };
-	if (reported == MAP_FAILED)
+	if (naming == MAP_FAILED)
 		return;
 	sigemptyset(&set);
 	for (size_t k = 0; k < sizeof ending / sizeof *ending; k++)
 		sigaddset(&set, ending[k]);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &mask);
-	out->why = run_child(made, count, &set, &mask, reported);
-	sum_up(made, count, reported, out);
+	out->why = run_child(made, count, &set, &mask, naming);
+	sum_up(made, count, naming, out);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
-	munmap(reported, bytes);
+	munmap(naming, bytes);
 }

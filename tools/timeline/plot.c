@@ -192,12 +192,12 @@ static unsigned gap_text(const struct gp_plot *plot, unsigned columns, unsigned 
 static void plot_print_row(const struct gp_plot *plot, FILE *out, const struct column *column,
 			   unsigned columns, double level, bool has_gap)
 {
-	unsigned n = columns, from = 0, printed = has_gap ? gap_text(plot, columns, &from) : 0;
+	unsigned n = columns, from = 0, gap_columns = has_gap ? gap_text(plot, columns, &from) : 0;
 	while (n && glyph_at(&column[n - 1], level) == BLANK)
 		n--;
-	n = n < from + printed ? from + printed : n;
+	n = n < from + gap_columns ? from + gap_columns : n;
 	for (unsigned c = 0; c < n; c++) {
-		if (c >= from && c < from + printed)
+		if (c >= from && c < from + gap_columns)
 			fputc(not_kept[c - from], out);
 		else
 			put_glyph(plot, out, glyph_at(&column[c], level));
