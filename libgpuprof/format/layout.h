@@ -214,7 +214,7 @@ struct gp_control {
 	_Atomic uint64_t drained;   /* events that left the rings */
 	/*
 	 * Memory, launch and other events lost by threads without a ring, or because the file could
-	 * not be written. `told`: those that LOST records have reported.
+	 * not be written. `reported`: those that LOST records have counted.
 	 */
 	_Atomic uint64_t lost[3];
 	uint64_t reported[3];
