@@ -381,7 +381,7 @@ static void define(struct gp_record r, const char *text)
 	flush(&w, 0);
 }
 
-static void begin_telling(void)
+static void begin_details(void)
 {
 	is_reported = true;
 	put(&w, 0,
@@ -464,10 +464,10 @@ int main(int argc, char **argv)
 	       "roundup_power2_divisions:[256:1,512:2,>:8],garbage_collection_threshold:0.6");
 	has_all = strcmp(mode, "late") != 0;
 	if (strcmp(mode, "b") == 0)
-		begin_telling();
+		begin_details();
 	for (uint64_t k = 0; k < events; k++) {
 		if (k == events / 2 && !has_all)
-			begin_telling();
+			begin_details();
 		work((unsigned)draw(3));
 	}
 	expect_end();

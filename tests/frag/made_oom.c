@@ -188,7 +188,7 @@ static void unknown(void)
 	run_out(1, 3 * GIB);
 }
 
-static void count_untold(void)
+static void count_without_limit(void)
 {
 	struct gp_record r = { .kind = GP_DEVICE_MEMORY, .aux = 0 };
 	r.device_memory.total_bytes = TOTAL;
@@ -199,9 +199,9 @@ static void count_untold(void)
 static void unreported(void)
 {
 	fill(1, 0, 7 * GIB);
-	count_untold();
+	count_without_limit();
 	run_out(1, 2 * GIB);
-	count_untold();
+	count_without_limit();
 }
 static void fraction(void)
 {

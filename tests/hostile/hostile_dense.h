@@ -191,7 +191,7 @@ static void dense_born(uint64_t count)
  * Each event ends the list of ranges whose start was not recorded. 4096 ranges are open, and none
  * of them began before `since`.
  */
-static void dense_told(uint64_t count)
+static void dense_list_ends(uint64_t count)
 {
 	struct gp_record start = { .kind = GP_RANGE_START, .aux = 1 };
 	start.range_start.source = GP_RANGE_NVTX;

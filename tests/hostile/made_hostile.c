@@ -224,8 +224,8 @@ static void long_names(uint64_t count)
 	end_names();
 }
 
-/* Stacks of one frame at times that may each lie in one of many doubts. */
-static void doubted_stacks(uint64_t count)
+/* Stacks of one frame at times that may each lie in one of many uncertain intervals. */
+static void uncertain_stacks(uint64_t count)
 {
 	caveats(65534);
 	add_stacks(count, 1);
@@ -462,7 +462,7 @@ static const struct {
 	{ "owners_gone_in_turn", owners_gone_in_turn },
 	{ "segments_in_front", segments_in_front },
 	{ "late_halves", late_halves },
-	{ "doubted_stacks", doubted_stacks },
+	{ "uncertain_stacks", uncertain_stacks },
 	{ "same_hash_stacks", same_hash_stacks },
 	{ "same_hash_kernels", same_hash_kernels },
 	{ "same_hash_threads", same_hash_threads },
@@ -491,7 +491,7 @@ static const struct {
 	{ "dense_depths", dense_depths },
 	{ "dense_started", dense_started },
 	{ "dense_born", dense_born },
-	{ "dense_told", dense_told },
+	{ "dense_list_ends", dense_list_ends },
 	{ "dense_streams", dense_streams },
 	{ "dense_definitions", dense_definitions },
 	{ "old_launches", old_launches },

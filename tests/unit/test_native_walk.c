@@ -42,7 +42,7 @@ static void same(const struct gp_native_stack *s, void **pc, int n, const char *
 }
 
 static _Atomic unsigned compared;
-static bool is_judge_stale; /* libunwind keeps its data of an unloaded library */
+static bool is_reference_stale; /* libunwind keeps its data of an unloaded library */
 static _Thread_local enum gp_native_end last_end;
 
 /* Returns the number of frames. */
@@ -57,7 +57,7 @@ static __attribute__((noinline)) unsigned compare_here(void)
 	assert_non_null(s);
 	const unsigned depth = s->depth;
 	last_end = (enum gp_native_end)s->end;
-	if (!is_judge_stale)
+	if (!is_reference_stale)
 		same(s, pc, native_unw_backtrace(pc, GP_NATIVE_DEPTH + 1), "unw_backtrace");
 	same(s, pc, native_fixture.backtrace(pc, GP_NATIVE_DEPTH + 1), "backtrace");
 	for (unsigned i = 0; i < 3; i++) {
@@ -361,7 +361,7 @@ static void equals_after_another_library_took_the_place(void **state)
 	void *last = NULL;
 	unsigned same_place = 0;
 	(void)state;
-	is_judge_stale = true;
+	is_reference_stale = true;
 	native_beside(path[0], "native/libcallee_small.so");
 	native_beside(path[1], "native/libcallee_large.so");
 	for (unsigned i = 0; i < 12; i++) {
@@ -378,7 +378,7 @@ static void equals_after_another_library_took_the_place(void **state)
 		last = *(void **)&call;
 		dlclose(library);
 	}
-	is_judge_stale = false;
+	is_reference_stale = false;
 	assert_true(gp_native_has_load_counter());
 	assert_in_range(same_place, 1, 11); /* otherwise the test has no effect */
 }
