@@ -190,7 +190,7 @@ native_stack_ns_10|ns, 10 frames in a new combination|1.1x|unw_backtrace|native_
 native_stack_ns_30|ns, 30 frames in a new combination|1.1x|unw_backtrace|native_stack_ns_30_anchor
 native_stack_ns_60|ns, 60 frames in a new combination|1.1x|unw_backtrace|native_stack_ns_60_anchor
 repeat_stack_ns|ns, 64 frames that repeat|60||
-python_frame_ns|ns a Python frame, with what tells its code object|10|frames alone|python_walk_frame_ns
+python_frame_ns|ns a Python frame, with the identity of its code object|10|frames alone|python_walk_frame_ns
 full_event_frames|frames of the full event, Python and native|||
 full_event_ns|ns added an event with that stack, which repeats|250|without a stack|plain_event_ns
 full_event_of_64_ns|ns added, one of 64 such stacks in turn||without a stack|plain_event_of_64_ns

@@ -54,7 +54,7 @@ struct gp_history {
 	/* results of gp_history_visit: */
 	size_t outsides; /* memory outside the framework after the last act */
 	struct gp_memory_outside *outside;
-	uint64_t acts, unreported; /* untold: acts without is_reported */
+	uint64_t acts, unreported; /* unreported: acts without is_reported */
 	uint64_t orphaned;	   /* blocks outside of known segments; they have no acts */
 };
 

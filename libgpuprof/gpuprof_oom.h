@@ -56,7 +56,7 @@ void gp_ooms_free(struct gp_ooms *ooms);
 
 /*
  * Builds the state just before an OOM, as gp_memory_build does, with its device's figures at that
- * very moment. `*asks` is the arena of the request, which may have no segments; 0: unknown. Free
+ * very moment. `*arena` is the arena of the request, which may have no segments; 0: unknown. Free
  * with gp_memory_free.
  */
 enum gp_status gp_oom_memory_build(struct gp_recording *recording, const struct gp_oom *oom,

@@ -72,7 +72,7 @@ bool gp_range_path_has(const struct gp_range_path *path, const char *name);
  * loader. Names or stacks show that. Else the innermost range.
  */
 const struct gp_range_path *gp_range_path_phase(const struct gp_range_path *path);
-/* The path for reports: folded, unless `asked` (may be NULL) matches only the job's own name. */
+/* The path for reports: folded, unless `pattern` (may be NULL) matches only the job's own name. */
 const struct gp_range_path *gp_range_path_shown(const struct gp_range_path *path,
 						const char *pattern);
 

@@ -346,8 +346,8 @@ void *gp_pages_inherited(size_t bytes);
 /* ---- what interpose/ reports to the recorder ---- */
 
 /*
- * Constructor: reads the environment, no thread, no file. `is_on` false: GPUPROF=off or another
- * program's name.
+ * For the constructor: reads the environment; starts no thread, opens no file. False: GPUPROF=off,
+ * another program's name, or out of memory.
  */
 bool gp_recorder_init(void);
 /*

@@ -319,8 +319,8 @@ static size_t step_at(const struct gp_leaks *all, int64_t at_ns)
 }
 
 /*
- * The difference between the first sample and the last shows memory that leaks. No other command
- * shows objects. Without a verdict, the same command would again have none.
+ * The difference between the first sample and the last shows memory that leaks. Objects are in this
+ * report only. Without a verdict no command follows; print_hint shows what helps.
  */
 static void leaks_print_next(const struct gp_leaks_report *r, const struct gp_leak_total *total,
 			     enum gp_leak_verdict verdict)

@@ -18,7 +18,8 @@ struct gp_oom_ranks {
 
 void gp_oom_ranks_begin(struct gp_oom_ranks *ranks);
 /*
- * Adds a recording and its OOMs; keeps the pointer `path`. GP_E_MEMORY, or a status of its replay.
+ * Adds a recording and its OOMs; keeps the pointer report->path. GP_E_MEMORY, or a status of its
+ * replay.
  */
 enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_report *report);
 /*

@@ -77,7 +77,7 @@ struct gp_oom_help_line {
 };
 struct gp_oom_help_line gp_oom_help_text(const struct gp_oom_help *help);
 
-/* ---- oom_uses.c: as text, or where `json` is not NULL its keys `requester`, `holders`, `grew` ---- */
+/* ---- oom_uses.c: as text; or with `json` the keys `requester`, `holders`, `grew` ---- */
 
 enum gp_status gp_oom_requester_show(const struct gp_oom_report *report, struct gp_json *json,
 				     const struct gp_oom *oom);

@@ -31,7 +31,7 @@ struct gp_phases_report {
 	struct gp_peak peak; /* by ranges; no holders: unknown */
 	size_t peaks;
 	struct gp_phases_peak *at_peak; /* by device; NULL: unknown */
-	size_t warmup_steps;		/* not part of any mean; they end at `asked.warm_ns` */
+	size_t warmup_steps;		/* not part of any mean; they end at requested.warm_ns */
 	const char *no_steps;		/* why no steps were found; NULL: they were */
 	uint64_t depth, top;		/* levels; ranges of a level, 0: all */
 	FILE *out;

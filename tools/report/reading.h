@@ -50,11 +50,13 @@ struct gp_reading {
 /* Runs the command. `own`: its own options; the last row has no name. */
 int gp_reading_run(struct gp_reading *reading, const struct gp_flag *own, int argc, char **argv);
 
-/* The parts of gp_reading_run, for a command whose words are not recordings: all options, */
+/*
+ * The parts of gp_reading_run, for a command whose words are not recordings. gp_reading_flags lists
+ * all options, _check checks their values, and _show prints the report on these recordings.
+ */
 #define GP_READING_FLAGS 32u
 void gp_reading_flags(struct gp_reading *reading, const struct gp_flag *own,
 		      struct gp_flag flags[GP_READING_FLAGS]);
-/* their checks, and the report on these recordings. */
 int gp_reading_check(struct gp_reading *reading, int recordings);
 int gp_reading_show(struct gp_reading *reading, int recordings, char *const *paths);
 

@@ -1,4 +1,4 @@
-/* An epoch ends when a module is unloaded, and at both ends of an interval of doubt. */
+/* An epoch ends when a module is unloaded, and at both ends of an uncertain interval. */
 #include "module_epochs.h"
 
 #include <stdlib.h>

@@ -39,7 +39,7 @@ struct device {
 	uint64_t peak_bytes, outside_bytes; /* of the job outside of the framework, at the peak */
 	int64_t peak_at_ns;
 	/* 1 + the framework's last out-of-memory, after which it may count the device's memory */
-	size_t unasked;
+	size_t uncounted;
 };
 
 struct search {
@@ -106,14 +106,14 @@ static void see_count(struct search *s, const struct gp_record *r)
 	if (r->aux != 0)
 		d->beside.limit_bytes = r->device_memory.limit_bytes;
 	/* the first count after the peak, if there was none before */
-	if (d->peak_bytes != 0 && !d->at_peak.is_known && d->unasked == 0)
+	if (d->peak_bytes != 0 && !d->at_peak.is_known && d->uncounted == 0)
 		d->at_peak = d->beside;
-	if (d->unasked == 0)
+	if (d->uncounted == 0)
 		return;
 	/* the framework counts right after its report */
-	struct gp_oom *o = &s->out->oom[d->unasked - 1];
+	struct gp_oom *o = &s->out->oom[d->uncounted - 1];
 	struct beside b = d->beside;
-	d->unasked = 0;
+	d->uncounted = 0;
 	/* a limit set since the last count is the one that the request met */
 	if (b.limit_bytes != GP_BYTES_UNKNOWN)
 		o->limit_bytes = b.limit_bytes;
@@ -275,7 +275,7 @@ static enum gp_status see_oom(struct search *s, const struct gp_record *r, uint3
 		oom.limit_bytes = GP_BYTES_UNKNOWN;
 	if (status == GP_OK)
 		status = oom_list_add(s, &oom);
-	s->device[r->device].unasked = status == GP_OK ? s->out->ooms : 0;
+	s->device[r->device].uncounted = status == GP_OK ? s->out->ooms : 0;
 	return status;
 }
 
@@ -300,7 +300,7 @@ static enum gp_status oom_list_see(struct search *s, const struct gp_record *r, 
 		see_count(s, r);
 	/* a later count belongs to another state */
 	else if (r->kind == GP_FREE || r->kind == GP_BLOCK_FREE)
-		s->device[r->device].unasked = 0;
+		s->device[r->device].uncounted = 0;
 	return status;
 }
 

@@ -127,7 +127,7 @@ size_t gp_index_first(const struct gp_index *index);
 
 struct gp_merge;
 struct gp_definitions_index;
-/* Adds the names of ranges to `meanings`. */
+/* Adds the names of ranges to `definitions`. */
 struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *index,
 			       struct gp_definitions_index *definitions);
 void gp_merge_close(struct gp_merge *merge);

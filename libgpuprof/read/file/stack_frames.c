@@ -349,7 +349,7 @@ static bool sort_caveats(struct gp_recording *r, const struct gp_module_list *li
 	return true;
 }
 
-/* In doubt an address belongs to no module where two have ever been. */
+/* At an uncertain time, an address where two modules have ever been belongs to none. */
 static uint64_t time_of(struct gp_recording *r, int64_t at_ns)
 {
 	const struct gp_module_list *list = gp_defined_modules(r->definitions);

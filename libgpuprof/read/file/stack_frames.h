@@ -20,7 +20,7 @@ struct gp_stack_naming {
 	struct gp_name_table *table;	     /* the stored names; NULL: none, or damaged */
 	char no_python[160], no_native[160]; /* of gp_info */
 	struct gp_damage damage;	     /* of the stored names; `what` "": none */
-	/* Intervals in which modules were in doubt, by begin; `until_ns`: the latest end so far. */
+	/* Intervals of uncertain modules, by begin; `until_ns`: the latest end so far. */
 	struct gp_caveat_time {
 		int64_t since_ns, until_ns;
 	} * caveat;

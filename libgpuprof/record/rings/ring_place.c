@@ -270,7 +270,7 @@ static struct gp_ring_view *ring_add(struct gp_recorder *r, enum gp_ring_state s
 bool gp_ring_place_add(struct gp_recorder *r)
 {
 	const bool is_made = ring_add(r, GP_RING_FREE, 0) != NULL;
-	/* partner: the load in is_in_vain, of a thread that waits for it */
+	/* partners: the loads in await_ring and gp_rings_hand_out */
 	atomic_store(&r->is_out_of_rings, !is_made);
 	if (is_made)
 		return true;

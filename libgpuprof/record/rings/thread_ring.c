@@ -87,7 +87,7 @@ static bool find_ring(struct gp_thread *t, bool *has_retired)
 	return false;
 }
 
-/* Of a thousand threads that begin at once none waits in vain while the drain thread is at it. */
+/* Waits as long as the drain thread makes rings, even if a thousand threads begin at once. */
 static bool await_ring(struct gp_thread *t)
 {
 	struct gp_recorder *r = &gp_recorder;

@@ -21,8 +21,8 @@
 #define GP_STACK_PREDICTOR_BITS 11 /* bits of a number: the capacity of a memo */
 
 /*
- * Numbers of stacks in the memos; 0: none, or not remembered. `id` is their common id while the
- * numbers keep their meaning: then `made` and `content` are those of the stacks.
+ * Numbers of stacks in the memos; 0: none, or not remembered. `pair` is their common id. It
+ * is valid only while `made` and `content` are those of the stacks, since numbers are reused.
  */
 struct gp_stack_guess {
 	uint16_t native, python;

@@ -451,7 +451,7 @@ take_anew(struct gp_stack_memo *memo, struct gp_stack_guess *guess, struct gp_na
 	return stack;
 }
 
-/* The Python half of the guess holds. Its native half does. */
+/* True: the Python half of the guess is right, too. Call it only if the native half is right. */
 GP_HOT bool holds_python(struct gp_stack_memo *memo, const struct gp_stack_guess *guess,
 			 const struct gp_native_stack *met)
 {
