@@ -292,7 +292,7 @@ static void record_memory(void *block, int64_t bytes, uint64_t allocated, uint64
 		r->block_alloc.bytes = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
 		r->block_alloc.allocated = allocated;
 		r->block_alloc.reserved = reserved;
-		gp_known_join(r);
+		gp_details_join(r);
 		gp_commit_memory(r);
 	}
 	if (gp_unlikely(is_attached_here))
@@ -311,7 +311,7 @@ static void record_oom(int64_t bytes, uint64_t allocated, uint64_t reserved, uns
 				 .oom.bytes = (uint64_t)bytes,
 				 .oom.allocated = allocated,
 				 .oom.reserved = reserved };
-	gp_known_join(&oom);
+	gp_details_join(&oom);
 	gp_put(oom);
 	gp_device_memory_query_oom(device);
 	gp_flush_soon();

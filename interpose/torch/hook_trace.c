@@ -18,7 +18,7 @@
 /* pools are counted from 1: a greater number is not an id, so the entry has another layout */
 #define POOL_ID_MOST UINT32_MAX
 
-_Thread_local struct gp_known_block gp_known_block __attribute__((tls_model("initial-exec")));
+_Thread_local struct gp_block_details gp_block_details __attribute__((tls_model("initial-exec")));
 
 static struct gp_torch_allocator allocator GP_HOT_DATA;
 /* NULL: not tried; "": attached; else why not. Stored with release, after `allocator`. */
@@ -48,25 +48,25 @@ GP_COLD static uint32_t arena_of_slow(const void *tracker, const struct gp_trace
 		.has_pool = has_pool,
 	};
 	atomic_store_explicit(&reported_by[key.device], tracker, memory_order_relaxed);
-	return gp_known_block.last_arena = (uint16_t)gp_arena_number(&key);
+	return gp_block_details.last_arena = (uint16_t)gp_arena_number(&key);
 }
 
 GP_HOT uint32_t arena_of(const void *tracker, const struct gp_trace_entry *e)
 {
 	uint64_t id[2];
 	pool_of(e, id);
-	if (gp_likely(gp_arena_is(gp_known_block.last_arena, (uint8_t)e->device, e->stream, id)))
-		return gp_known_block.last_arena;
+	if (gp_likely(gp_arena_is(gp_block_details.last_arena, (uint8_t)e->device, e->stream, id)))
+		return gp_block_details.last_arena;
 	return arena_of_slow(tracker, e);
 }
 
-GP_HOT void keep(const void *tracker, const struct gp_trace_entry *e, enum gp_known_what what)
+GP_HOT void keep(const void *tracker, const struct gp_trace_entry *e, enum gp_details_of what)
 {
 	gp_join_note((uint8_t)e->device);
-	gp_known_block.address = e->address;
-	gp_known_block.bytes = e->bytes;
-	gp_known_block.arena = (uint16_t)arena_of(tracker, e);
-	gp_known_block.what = what;
+	gp_block_details.address = e->address;
+	gp_block_details.bytes = e->bytes;
+	gp_block_details.arena = (uint16_t)arena_of(tracker, e);
+	gp_block_details.what = what;
 }
 
 /* BLOCK_COMPLETED, SEGMENT_* and SNAPSHOT: `value` and `bytes` are their first two fields. */
@@ -96,9 +96,9 @@ GP_COLD static void completed_later(const void *tracker, const struct gp_trace_e
 
 GP_HOT void completed(const void *tracker, const struct gp_trace_entry *e)
 {
-	if (gp_likely(gp_known_block.what == GP_REPORTED_FREE &&
-		      gp_known_block.address == e->address))
-		gp_known_block.what = GP_REPORTED_COMPLETED;
+	if (gp_likely(gp_block_details.what == GP_DETAILS_FREE &&
+		      gp_block_details.address == e->address))
+		gp_block_details.what = GP_DETAILS_COMPLETED;
 	else
 		completed_later(tracker, e);
 }
@@ -153,13 +153,13 @@ GP_COLD static void trace_rare(const void *tracker, const struct gp_trace_entry 
 		record(GP_SEGMENT_UNMAP, device, arena_of(tracker, e), e->address, e->bytes);
 		break;
 	case GP_TRACE_SNAPSHOT:
-		if (gp_known_block.what == GP_REPORTED_REQUESTED)
+		if (gp_block_details.what == GP_DETAILS_OWN_SNAPSHOT)
 			trace_own_snapshot(tracker, e);
 		else
 			record(GP_SNAPSHOT, device_of_snapshot(tracker, e), 0, e->bytes, 0);
 		break;
 	case GP_TRACE_OOM:
-		keep(tracker, e, GP_REPORTED_OOM);
+		keep(tracker, e, GP_DETAILS_OOM);
 		break;
 	default:
 		break;
@@ -172,9 +172,9 @@ static void reported(const void *tracker, const struct gp_trace_entry *e)
 		return;
 	if (gp_likely(e->action == GP_TRACE_ALLOC)) {
 		gp_expect();
-		keep(tracker, e, GP_REPORTED_ALLOC);
+		keep(tracker, e, GP_DETAILS_ALLOC);
 	} else if (e->action == GP_TRACE_FREE_REQUESTED)
-		keep(tracker, e, GP_REPORTED_FREE);
+		keep(tracker, e, GP_DETAILS_FREE);
 	else if (e->action == GP_TRACE_FREE_COMPLETED)
 		completed(tracker, e);
 	else
@@ -246,5 +246,5 @@ void gp_trace_restart(bool is_child)
 	if (!is_child)
 		return;
 	gp_arenas_forget();
-	gp_known_block = (struct gp_known_block){ .what = GP_REPORTED_NONE };
+	gp_block_details = (struct gp_block_details){ .what = GP_DETAILS_NONE };
 }

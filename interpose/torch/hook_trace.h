@@ -17,53 +17,53 @@
 
 #include "../../libgpuprof/record/record.h"
 
-enum gp_known_what {
-	GP_REPORTED_NONE,
-	GP_REPORTED_ALLOC,
-	GP_REPORTED_FREE,      /* requested */
-	GP_REPORTED_COMPLETED, /* requested and completed */
-	GP_REPORTED_OOM,
-	GP_REPORTED_REQUESTED, /* our own request: the next entry is our snapshot */
+enum gp_details_of {
+	GP_DETAILS_NONE,
+	GP_DETAILS_ALLOC,
+	GP_DETAILS_FREE,      /* requested */
+	GP_DETAILS_COMPLETED, /* requested and completed */
+	GP_DETAILS_OOM,
+	GP_DETAILS_OWN_SNAPSHOT, /* we requested one: it is the next entry */
 };
 
 /* Details of this thread's next report: both come from one call of the allocator. */
-struct gp_known_block {
+struct gp_block_details {
 	uint64_t address; /* OOM: bytes that were free on the device */
 	uint64_t bytes;	  /* ALLOC: as requested */
 	uint16_t arena, last_arena;
-	uint32_t what; /* enum gp_known_what */
+	uint32_t what; /* enum gp_details_of */
 };
-extern _Thread_local struct gp_known_block gp_known_block
+extern _Thread_local struct gp_block_details gp_block_details
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* Adds the details to a report's BLOCK_ALLOC, BLOCK_FREE or OOM. */
-GP_HOT void gp_known_join(struct gp_record *r)
+GP_HOT void gp_details_join(struct gp_record *r)
 {
-	struct gp_known_block *reported = &gp_known_block;
-	uint32_t what = reported->what;
-	if (gp_likely(what == GP_REPORTED_NONE))
+	struct gp_block_details *details = &gp_block_details;
+	uint32_t what = details->what;
+	if (gp_likely(what == GP_DETAILS_NONE))
 		return;
-	reported->what = GP_REPORTED_NONE;
+	details->what = GP_DETAILS_NONE;
 	if (r->kind == GP_OOM) {
-		if (what != GP_REPORTED_OOM || reported->bytes != r->oom.bytes)
+		if (what != GP_DETAILS_OOM || details->bytes != r->oom.bytes)
 			return;
 		r->aux = 1;
-		r->oom.device_free = reported->address;
-	} else if (reported->address != r->block_alloc.address) {
+		r->oom.device_free = details->address;
+	} else if (details->address != r->block_alloc.address) {
 		return;
 	} else if (r->kind == GP_BLOCK_ALLOC) {
-		uint64_t spare = r->block_alloc.bytes - reported->bytes;
-		if (what != GP_REPORTED_ALLOC)
+		uint64_t spare = r->block_alloc.bytes - details->bytes;
+		if (what != GP_DETAILS_ALLOC)
 			return;
 		r->aux = spare < UINT32_MAX ? (uint32_t)spare + 1 : 0;
 	} else if (r->kind == GP_BLOCK_FREE) {
-		if (what != GP_REPORTED_FREE && what != GP_REPORTED_COMPLETED)
+		if (what != GP_DETAILS_FREE && what != GP_DETAILS_COMPLETED)
 			return;
-		r->aux = what == GP_REPORTED_FREE;
+		r->aux = what == GP_DETAILS_FREE;
 	} else {
 		return;
 	}
-	r->code = reported->arena;
+	r->code = details->arena;
 }
 
 /*

@@ -180,10 +180,10 @@ static const char *query(struct gp_torch_snapshot *list)
 {
 	join.device = 0;
 	memset(list, 0, sizeof *list);
-	gp_known_block.what = GP_REPORTED_REQUESTED;
+	gp_block_details.what = GP_DETAILS_OWN_SNAPSHOT;
 	join.allocator.snapshot(list, join.allocator.object, (struct gp_torch_pool_id){ 0, 0 },
 				false);
-	gp_known_block.what = GP_REPORTED_NONE;
+	gp_block_details.what = GP_DETAILS_NONE;
 	join.read = NULL;
 	if (!gp_torch_snapshot_is_sound(list, GP_DEVICES))
 		return UNKNOWN "what its allocator lists is not what is known of it";

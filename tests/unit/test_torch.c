@@ -12,7 +12,7 @@ bool gp_lookups_open = true;
 unsigned gp_objects_at_start;
 
 /* joining of reports is tested elsewhere */
-_Thread_local struct gp_known_block gp_known_block;
+_Thread_local struct gp_block_details gp_block_details;
 bool gp_trace_is_needed(bool is_first_block)
 {
 	(void)is_first_block;
