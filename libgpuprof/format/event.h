@@ -65,7 +65,7 @@ enum gp_space {
  * `make docs` writes it.
  */
 
-/* FACT.key */
+/* FACT.key. Earlier recorders wrote key 11, so it stays unused. */
 enum gp_fact {
 	GP_FACT_PYTORCH = 1,	/* text: "2.11.0+cu130" */
 	GP_FACT_DRIVER = 2,	/* value: 13000 */
