@@ -40,7 +40,7 @@ static void print_fact(const struct gp_record *fact, const char *text, size_t by
 	} else if (fact->aux == GP_FACT_ROUTES) {
 		for (printed[at] = '\0'; number; number /= 10)
 			printed[--at] = (char)('0' + number % 10);
-		gp_log(false, "look-ups of driver functions that went past us:", printed + at);
+		gp_log(false, "look-ups of driver functions that bypassed gpuprof:", printed + at);
 	}
 }
 
