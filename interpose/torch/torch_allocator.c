@@ -112,19 +112,19 @@ static bool is_native(const struct function_tables *t, void *object)
 	static const char native[] = "native";
 	struct string name = { NULL, 0, { 0 } };
 	bool is_old = false;
-	name_function *query;
-	*(void **)&query = native_function(t, NAME);
-	if (!query) {
-		*(void **)&query = native_function(t, NAME_OLD);
+	name_function *read_name;
+	*(void **)&read_name = native_function(t, NAME);
+	if (!read_name) {
+		*(void **)&read_name = native_function(t, NAME_OLD);
 		is_old = true;
 	}
-	if (!query)
+	if (!read_name)
 		return false;
 	/*
 	 * short enough to need no heap memory, so there is nothing to free; the old ABI leaks the
 	 * text once
 	 */
-	query(&name, object);
+	read_name(&name, object);
 	if (is_old)
 		return name.text && strcmp(name.text, native) == 0;
 	return name.text == name.local && name.bytes == sizeof native - 1 &&

@@ -176,7 +176,7 @@ static uint64_t items_of(const struct gp_torch_snapshot *list)
 }
 
 /* Makes the allocator write `list`, while the previous list is recorded. NULL: it can be read. */
-static const char *query(struct gp_torch_snapshot *list)
+static const char *request_snapshot(struct gp_torch_snapshot *list)
 {
 	join.device = 0;
 	memset(list, 0, sizeof *list);
@@ -206,7 +206,7 @@ static bool trace_join_attempt(void (*give)(void *), const char **why)
 		struct gp_torch_snapshot *list = &join.list[k % 2];
 		if (k > 1)
 			gp_torch_snapshot_free(list, give);
-		*why = query(list);
+		*why = request_snapshot(list);
 		if (*why)
 			return true;
 		if (k > 0 && join.done == join.seen) {

@@ -90,7 +90,7 @@ struct gp_live_device {
  */
 struct gp_live_host {
 	struct gp_curve_state pinned; /* both */
-	uint64_t registered_bytes;    /* registered part now, */
+	uint64_t registered_bytes;    /* registered part now */
 	uint64_t registered_at_peak;  /* and at the peak of `pinned` */
 };
 

@@ -11,7 +11,7 @@
 #include "check_report.h"
 
 #define SITE_MAX 192u
-#define SITE_MOST 80u /* columns for the largest part of a sum */
+#define SITE_COLUMNS 80u /* for the largest part of a sum */
 
 /* The group of its stack; for a sum, that of the largest part. */
 static void find_site(const struct gp_check *c, const struct gp_leak *leak, char out[SITE_MAX])
@@ -29,8 +29,8 @@ static void find_site(const struct gp_check *c, const struct gp_leak *leak, char
 	if (groups.groups && leak->by == GP_LEAK_BY_STACK)
 		gp_name_cut(groups.group[0].key, SITE_MAX - 1, gp_cut_mark(), out, SITE_MAX);
 	else if (groups.groups) {
-		char most[SITE_MOST + 16];
-		gp_name_cut(groups.group[0].key, SITE_MOST, gp_cut_mark(), most, sizeof most);
+		char most[SITE_COLUMNS + 16];
+		gp_name_cut(groups.group[0].key, SITE_COLUMNS, gp_cut_mark(), most, sizeof most);
 		snprintf(out, SITE_MAX, "spread over %s, the most in %s",
 			 gp_plural(leak->stacks, "stack").s, most);
 	}

@@ -1,19 +1,19 @@
 /*
  * Samples are few, so all pairs are compared. Besides slope and p-value, three rules separate
- * lasting growth from other growth. It has not ended, as much memory was not there before, and it
- * does not slow down. A cumulated count rises significantly even if only a few allocations were
- * made once.
+ * lasting growth from other growth: it has not ended, it reaches a level that was not reached
+ * before, and it does not slow down. The p-value alone is not enough: a cumulated count rises
+ * significantly even if only a few allocations were made once.
  */
 #include "trend.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define END_PARTS 3u	 /* the end is a third of the samples, */
-#define END_SAMPLES 6u	 /* but at least this many: slopes of fewer are noise */
-#define END_LEAST 0.4	 /* share of the slope of all samples: it is 0 if growth has ended */
-#define FORMER_PARTS 32u /* more than 1 in so many samples had as much: a start's peak is shorter */
-#define SLOW_P_MAX 0.05	 /* at most one steady leak in 20 slows down by chance */
+#define END_PARTS 3u	    /* the end is the last third of the samples */
+#define END_SAMPLES 6u	    /* the end has at least these: slopes of fewer are noise */
+#define END_LEAST 0.4	    /* share of the slope of all samples: it is 0 if growth has ended */
+#define FORMER_PARTS 32u    /* 1 in these may be as high before: a peak at the start is shorter */
+#define SLOW_P_MAX 0.05	    /* at most one steady leak in 20 slows down by chance */
 #define SLOW_RATE_LEAST 0.4 /* the pace falls to e^-0.4 (two thirds) of the first one, or lower */
 
 static int trend_compare(const void *left, const void *right)

@@ -112,7 +112,7 @@ enum gp_status gp_process_set_level(unsigned pid, unsigned level)
 #define LOOK_NS 200000000 /* the end of a process sends no notice, so poll */
 
 /* GP_E_TRUNCATED, GP_E_BUSY: see gp_process_snapshot. */
-static enum gp_status query(const struct gp_ring_file *file, int64_t patience_ns)
+static enum gp_status request_snapshot(const struct gp_ring_file *file, int64_t patience_ns)
 {
 	struct gp_control *c = file->control;
 	/* partner: the load in gp_snapshot_tend, of the drain thread */
@@ -141,7 +141,7 @@ enum gp_status gp_process_snapshot(unsigned pid, unsigned patience_ms, struct gp
 	if (!search_process(&search, pid))
 		return GP_E_OPEN;
 	describe(&search.file, out);
-	enum gp_status status = query(&search.file, (int64_t)patience_ms * 1000000);
+	enum gp_status status = request_snapshot(&search.file, (int64_t)patience_ms * 1000000);
 	*order = atomic_load(&search.file.control->snapshot_order);
 	gp_ring_file_close(&search.file);
 	return status;

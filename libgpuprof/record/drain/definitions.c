@@ -1,6 +1,6 @@
 /*
  * Meanings of handles and ids: DEFINE records with their text; the newest wins. They are repeated
- * at the start of each segment, so that any retained suffix of a recording is readable alone.
+ * at the start of each segment, so that the part of a recording that is kept is readable alone.
  * Bounded; drain thread only.
  */
 #include <string.h>
