@@ -33,6 +33,7 @@
 #include "gpuprof_ranges.h"
 #include "gpuprof_stacks.h"
 #include "gpuprof_steps.h"
+#include "gpuprof_waits.h"
 
 #define GP_VERSION "0.1.0"
 

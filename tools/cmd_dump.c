@@ -47,9 +47,25 @@ static void print_value(struct dump *d, enum gp_defined meaning, uint64_t value)
 		break;
 	case GP_NUMBER:
 	case GP_UNUSED:
+	case GP_CALL:
 		fprintf(d->r.out, "%" PRIu64, value);
 		break;
 	}
+}
+
+static const char *call_name(const struct gp_record *r)
+{
+	const enum gp_call call = gp_call_kind(r->aux);
+	if (r->kind == GP_COPY)
+		return call < GP_COPIES ? gp_copy_names[call] : "unknown";
+	return call < GP_WAITS ? gp_wait_names[call] : "unknown";
+}
+
+static void print_call(struct dump *d, const struct gp_record *r)
+{
+	fprintf(d->r.out, " %s%s%s took=%s", call_name(r), r->aux & GP_CALL_ASYNC ? " async" : "",
+		r->aux & GP_CALL_CAPTURED ? " captured" : "",
+		gp_ns_text(gp_call_took_ns(d->r.recording, r)).s);
 }
 
 static void print_field(struct dump *d, const struct gp_field *field, uint64_t value)
@@ -139,7 +155,10 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 		fprintf(d->r.out, " %s", gp_space_names[r->space]);
 	if (r->code)
 		fprintf(d->r.out, " code=%u", r->code);
-	print_field(d, &info->aux, r->aux);
+	if (info->aux.meaning == GP_CALL)
+		print_call(d, r);
+	else
+		print_field(d, &info->aux, r->aux);
 	for (unsigned k = 0; k < 4; k++)
 		if (d->style.is_bare || !is_unknown(r, k))
 			print_field(d, &info->v[k], r->v[k]);
@@ -190,6 +209,7 @@ static void write_field(struct gp_json *json, const struct gp_field *field, uint
 	case GP_TOTAL:
 	case GP_NUMBER:
 	case GP_UNUSED:
+	case GP_CALL:
 		gp_json_number(json, field->name, v);
 		break;
 	}
@@ -208,7 +228,14 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 	gp_json_text(json, "space",
 		     r->space && r->space < GP_SPACES ? gp_space_names[r->space] : NULL);
 	gp_json_number(json, "code", r->code);
-	write_field(json, &info->aux, r->aux);
+	if (info->aux.meaning == GP_CALL) {
+		gp_json_text(json, "call", call_name(r));
+		gp_json_bool(json, "async", (r->aux & GP_CALL_ASYNC) != 0);
+		gp_json_bool(json, "call_captured", (r->aux & GP_CALL_CAPTURED) != 0);
+		gp_json_signed(json, "took_ns", gp_call_took_ns(d->r.recording, r));
+	} else {
+		write_field(json, &info->aux, r->aux);
+	}
 	for (unsigned k = 0; k < 4; k++)
 		if (!d->style.is_bare && is_unknown(r, k))
 			gp_json_null(json, info->v[k].name);

@@ -104,6 +104,7 @@ typedef struct CUDA_MEMCPY2D_st {
 	CUdeviceptr dstDevice;
 	CUarray dstArray;
 	size_t dstPitch;
+	size_t WidthInBytes, Height;
 } CUDA_MEMCPY2D;
 
 typedef struct CUDA_MEMCPY3D_st {
@@ -121,6 +122,7 @@ typedef struct CUDA_MEMCPY3D_st {
 	CUarray dstArray;
 	void *reserved1;
 	size_t dstPitch, dstHeight;
+	size_t WidthInBytes, Height, Depth;
 } CUDA_MEMCPY3D;
 
 typedef struct CUmemLocation_st {

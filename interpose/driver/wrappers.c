@@ -11,6 +11,7 @@
 #include "../hooks/hook_launch.h"
 #include "../hooks/hook_memory.h"
 #include "../hooks/hook_resource.h"
+#include "../hooks/hook_wait.h"
 #include "../lookup/resolver.h"
 #include "driver_export.h"
 
@@ -21,15 +22,13 @@
  *   RECORD   runs only while recording
  *   LAUNCHED the same, but not with GPUPROF_LAUNCHES=off
  *   TRACK    runs always, records if is_recording; LAUNCH_TRACK likewise
- *   FOLLOW   runs always, never records
- *   USING    runs always, records with GPUPROF_TRACK_ACCESS
+ *   FOLLOW   runs always; hooks of copies and waits record themselves, after the call
  */
 #define RECORD(before, after) 0, gp_enter, before, after
 #define LAUNCHED(before, after) 0, gp_enter_launch, before, after
 #define TRACK(before, after) 1, gp_enter, before, after
 #define LAUNCH_TRACK(before, after) 1, gp_enter_launch, before, after
 #define FOLLOW(before, after) 1, never, before, after
-#define USING(before, after) 1, gp_enter_uses, before, after
 
 /* For outputs that are valid only after success. */
 #define IF_OK(value) (result == CUDA_SUCCESS ? (uint64_t)(value) : 0)
@@ -65,6 +64,11 @@
 #define FREE(space, address)                                           \
 	RECORD(gp_hook_free(GP_SPACE_##space, (uint64_t)(address), 0), \
 	       gp_hook_freed(result, GP_SPACE_##space, (uint64_t)(address)))
+#define FREE_WAIT(space, kind, address)                                       \
+	RECORD(gp_hook_free(GP_SPACE_##space, (uint64_t)(address), 0);        \
+	       const uint64_t began = gp_clock_now(),                         \
+	       (gp_hook_freed(result, GP_SPACE_##space, (uint64_t)(address)), \
+		gp_hook_waited(result, began, GP_WAIT_##kind, (uint64_t)(address))))
 #define FREE_ASYNC(address, stream)                                   \
 	RECORD(gp_hook_free(GP_SPACE_ASYNC, address, STREAM(stream)), \
 	       gp_hook_freed(result, GP_SPACE_ASYNC, address))
@@ -117,12 +121,24 @@
 	LAUNCH_TRACK(const uint64_t time = gp_clock_now(), \
 		     gp_hook_graph_launch(result, time, exec, STREAM(stream), is_recording))
 
-/* copies */
-#define COPY(to, from) \
-	USING(, gp_hook_copy(result, GP_USE_COPY, (uint64_t)(to), (uint64_t)(from), is_recording))
-#define FILL(to) USING(, gp_hook_copy(result, GP_USE_FILL, to, 0, is_recording))
-#define COPY_2D(copy) USING(, gp_hook_copy_2d(result, copy, is_recording))
-#define COPY_3D(copy) USING(, gp_hook_copy_3d(result, copy, is_recording))
+/* copies and waits: entered when the call has returned */
+#define CALL_SYNC 0
+#define CALL_ASYNC GP_CALL_ASYNC
+#define TIMED(after) FOLLOW(const uint64_t began = gp_clock_now(), after)
+#define COPY(what, how, to_, from_, amount, stream_)                      \
+	TIMED(gp_hook_copy(result, began,                                 \
+			   (struct gp_copy){ .kind = GP_COPY_##what,      \
+					     .flags = CALL_##how,         \
+					     .to = (uint64_t)(to_),       \
+					     .from = (uint64_t)(from_),   \
+					     .bytes = (uint64_t)(amount), \
+					     .stream = STREAM(stream_) }))
+#define FILL(how, to, amount, stream) COPY(FILL, how, to, 0, amount, stream)
+#define COPY_2D(how, copy, stream) \
+	TIMED(gp_hook_copy_2d(result, began, copy, CALL_##how, STREAM(stream)))
+#define COPY_3D(how, copy, stream) \
+	TIMED(gp_hook_copy_3d(result, began, copy, CALL_##how, STREAM(stream)))
+#define WAIT(kind, handle) TIMED(gp_hook_wait(result, began, GP_WAIT_##kind, (uint64_t)(handle)))
 
 /* captures, graphs, modules */
 #define CAPTURE_BEGIN(stream, mode, graph)                                                        \

@@ -226,6 +226,7 @@ static void record_module(enum gp_kind kind, CUresult result, enum gp_module sor
 				   .device = (uint8_t)device,
 				   .code = (uint16_t)result,
 				   .aux = (uint32_t)sort,
+				   .stack = kind == GP_MODULE_LOAD ? gp_stack_of_alloc() : 0,
 				   /* module_unload has the field at the same offset */
 				   .module_load.handle = handle });
 }

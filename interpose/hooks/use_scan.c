@@ -187,38 +187,3 @@ void gp_uses_of_copy(enum gp_use_what what, uint64_t to, uint64_t from)
 				   .use.second = has_from ? from : 0 });
 	errno = kept;
 }
-
-/* ---- copies of rows: the first byte of either side ---- */
-
-enum { MEMORY_HOST = 1, MEMORY_DEVICE = 2, MEMORY_UNIFIED = 4 };
-
-static uint64_t side(int type, const void *host, uint64_t device, uint64_t offset)
-{
-	if (type == MEMORY_HOST)
-		return (uint64_t)host + offset;
-	return type == MEMORY_DEVICE || type == MEMORY_UNIFIED ? device + offset : 0;
-}
-
-void gp_hook_copy_2d(CUresult result, const CUDA_MEMCPY2D *c, bool is_recording)
-{
-	uint64_t to = 0, from = 0;
-	if (is_recording && result == CUDA_SUCCESS && c) {
-		to = side(c->dstMemoryType, c->dstHost, c->dstDevice,
-			  c->dstY * c->dstPitch + c->dstXInBytes);
-		from = side(c->srcMemoryType, c->srcHost, c->srcDevice,
-			    c->srcY * c->srcPitch + c->srcXInBytes);
-	}
-	gp_hook_copy(result, GP_USE_COPY, to, from, is_recording);
-}
-
-void gp_hook_copy_3d(CUresult result, const CUDA_MEMCPY3D *c, bool is_recording)
-{
-	uint64_t to = 0, from = 0;
-	if (is_recording && result == CUDA_SUCCESS && c) {
-		to = side(c->dstMemoryType, c->dstHost, c->dstDevice,
-			  (c->dstZ * c->dstHeight + c->dstY) * c->dstPitch + c->dstXInBytes);
-		from = side(c->srcMemoryType, c->srcHost, c->srcDevice,
-			    (c->srcZ * c->srcHeight + c->srcY) * c->srcPitch + c->srcXInBytes);
-	}
-	gp_hook_copy(result, GP_USE_COPY, to, from, is_recording);
-}

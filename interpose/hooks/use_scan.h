@@ -32,18 +32,4 @@ void gp_uses_of_launch(const struct gp_use_source *source, uint64_t time, unsign
 /* After a successful call; 0: no address. */
 GP_COLD void gp_uses_of_copy(enum gp_use_what what, uint64_t to, uint64_t from);
 
-GP_HOT void gp_hook_copy(CUresult result, enum gp_use_what what, uint64_t to, uint64_t from,
-			 bool is_recording)
-{
-	if (gp_likely(!is_recording)) {
-		gp_deferred_call(result);
-		return;
-	}
-	if (result == CUDA_SUCCESS)
-		gp_uses_of_copy(what, to, from);
-	gp_deferred_moment(result);
-}
-void gp_hook_copy_2d(CUresult result, const CUDA_MEMCPY2D *copy, bool is_recording);
-void gp_hook_copy_3d(CUresult result, const CUDA_MEMCPY3D *copy, bool is_recording);
-
 #endif

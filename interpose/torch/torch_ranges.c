@@ -57,11 +57,18 @@ static const struct {
 	void (*destroy)(void *), (*destroy_and_delete)(void *);
 } context_class = { 0, 0, leave_alone, leave_alone };
 
+/* The range of a data loader gets a stack: no other event of that time has the line that waits. */
+#define LOADER "enumerate(DataLoader)#"
+
 static void *started(void **context, const void *function)
 {
+	const char *name = name_of(function);
 	struct gp_range_handle *handle = gp_range_push_kept(
-		&(struct gp_range){
-			.source = GP_RANGE_TORCH, .text = name_of(function), .bytes = GP_TO_NUL },
+		&(struct gp_range){ .source = GP_RANGE_TORCH,
+				    .text = name,
+				    .bytes = GP_TO_NUL,
+				    .has_stack =
+					    name && strncmp(name, LOADER, sizeof LOADER - 1) == 0 },
 		function);
 	if (gp_likely(handle != NULL))
 		handle->shown = &context_class.destroy;

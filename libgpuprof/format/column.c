@@ -60,6 +60,7 @@ static enum gp_coding coding_of(unsigned kind, enum gp_defined meaning, bool is_
 		return coding_of_total(kind, is_first_total);
 	case GP_UNUSED:
 	case GP_NUMBER:
+	case GP_CALL:
 		break;
 	}
 	return GP_CODING_NUMBER;

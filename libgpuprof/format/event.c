@@ -53,6 +53,21 @@ const char *const gp_space_names[GP_SPACES] = {
 	[GP_SPACE_RESOURCE] = "resource",
 };
 
+const char *const gp_copy_names[GP_COPIES] = {
+	[GP_COPY_UNIFIED] = "unified",
+	[GP_COPY_TO_DEVICE] = "host_to_device",
+	[GP_COPY_TO_HOST] = "device_to_host",
+	[GP_COPY_ON_DEVICE] = "device_to_device",
+	[GP_COPY_PEER] = "peer",
+	[GP_COPY_FILL] = "fill",
+	[GP_COPY_ON_HOST] = "host_to_host",
+};
+const char *const gp_wait_names[GP_WAITS] = {
+	[GP_WAIT_STREAM] = "stream",	   [GP_WAIT_EVENT] = "event",
+	[GP_WAIT_CONTEXT] = "context",	   [GP_WAIT_FREE] = "free",
+	[GP_WAIT_FREE_HOST] = "free_host", [GP_WAIT_UNREGISTER] = "unregister",
+};
+
 const char *const gp_resource_names[GP_RESOURCES] = {
 	[0] = "-",
 	[GP_RESOURCE_STREAM] = "stream",

@@ -22,6 +22,7 @@ enum gp_defined {
 	GP_TOTAL, /* running total in bytes, predicted from the event before */
 	GP_GRID,  /* x | y << 32 | z << 48 */
 	GP_BLOCK, /* x | y << 16 | z << 32 | variant << 48 */
+	GP_CALL,  /* what a call did and how long it took: gp_call_pack */
 };
 
 enum gp_class {
@@ -175,6 +176,58 @@ enum gp_use_what {
 	GP_USE_FILL = 2,   /* first: destination */
 	GP_USE_CAPTURED = 0x8000, /* a bit beside these: during a capture */
 };
+
+/* COPY.call and WAIT.call, bits 29 to 31 */
+enum gp_call {
+	GP_COPY_UNIFIED = 0, /* cuMemcpy, cuMemcpyAsync: the addresses decide */
+	GP_COPY_TO_DEVICE = 1,
+	GP_COPY_TO_HOST = 2,
+	GP_COPY_ON_DEVICE = 3,
+	GP_COPY_PEER = 4, /* between devices */
+	GP_COPY_FILL = 5, /* cuMemset*: `from` is 0 */
+	GP_COPY_ON_HOST = 6,
+	GP_COPIES,
+	GP_WAIT_STREAM = 0,  /* cuStreamSynchronize; handle: the stream */
+	GP_WAIT_EVENT = 1,   /* cuEventSynchronize; handle: the event */
+	GP_WAIT_CONTEXT = 2, /* cuCtxSynchronize; handle: the context, 0 the current one */
+	GP_WAIT_FREE = 3,    /* cuMemFree; handle: the address */
+	GP_WAIT_FREE_HOST = 4,
+	GP_WAIT_UNREGISTER = 5, /* cuMemHostUnregister; handle: the address */
+	GP_WAITS,
+};
+/* COPY.call: bits beside the kind */
+enum gp_call_flag {
+	GP_CALL_ASYNC = 1u << 28,    /* the function's name has "Async" */
+	GP_CALL_CAPTURED = 1u << 27, /* while a capture was under way: it may not have run */
+};
+
+/*
+ * `took` in clock ticks as mantissa << exponent: exact below 2^22, else to 1 in 2^21. Bits 0 to 21
+ * are the mantissa, 22 to 26 the exponent, 27 and 28 flags, 29 to 31 the kind.
+ */
+#define GP_TOOK_BITS 22u
+static inline uint32_t gp_call_pack(enum gp_call kind, uint32_t flags, uint64_t took)
+{
+	uint32_t exponent = 0;
+	if (took >> GP_TOOK_BITS != 0)
+		exponent = 64u - GP_TOOK_BITS - (uint32_t)__builtin_clzll(took);
+	if (exponent > 31) { /* longer than 2^53 ticks: a month */
+		exponent = 31;
+		took = UINT64_MAX >> (64u - GP_TOOK_BITS - 31u);
+	}
+	return (uint32_t)(took >> exponent) | exponent << GP_TOOK_BITS | flags |
+	       (uint32_t)kind << 29;
+}
+static inline uint64_t gp_call_took(uint32_t call)
+{
+	return (uint64_t)(call & ((1u << GP_TOOK_BITS) - 1)) << (call >> GP_TOOK_BITS & 31);
+}
+static inline enum gp_call gp_call_kind(uint32_t call)
+{
+	return (enum gp_call)(call >> 29);
+}
+extern const char *const gp_copy_names[GP_COPIES];
+extern const char *const gp_wait_names[GP_WAITS];
 
 /* MULTICAST.operation */
 enum gp_multicast {

@@ -213,13 +213,6 @@ GP_HOT bool gp_enter_launch(void)
 	return gp_enter_level(GP_LEVEL_ALL);
 }
 
-/* For calls that are recorded only as a use of memory. */
-GP_HOT bool gp_enter_uses(void)
-{
-	return gp_unlikely(atomic_load_explicit(&gp_uses_requested, memory_order_relaxed) != 0) &&
-	       gp_enter_level(GP_LEVEL_ALL);
-}
-
 GP_HOT void gp_leave(void)
 {
 	atomic_signal_fence(memory_order_seq_cst);

@@ -321,9 +321,8 @@ static struct fake_object *fake_stream_context(CUstream handle)
 		*device = context ? context->device : -1;                                      \
 		return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;                     \
 	}                                                                                      \
-	CUresult cuStreamSynchronize##suffix(CUstream stream)                                  \
+	static inline CUresult fake_cuStreamSynchronize##suffix(CUstream stream)               \
 	{                                                                                      \
-		ENTER(cuStreamSynchronize##suffix);                                            \
 		if (fake_is_unsafe())                                                          \
 			return fake_refuse_unsafe();                                           \
 		return fake_stream_context(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; \
@@ -371,12 +370,18 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id)
 	return fake_stream_context(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuCtxSynchronize(void)
+static inline CUresult fake_cuCtxSynchronize(void)
 {
-	ENTER(cuCtxSynchronize);
 	if (fake_is_unsafe())
 		return fake_refuse_unsafe();
 	return fake_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+static inline CUresult fake_cuCtxSynchronize_v2(CUcontext context)
+{
+	if (fake_is_unsafe())
+		return fake_refuse_unsafe();
+	return GET(context, FAKE_CONTEXT) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 /* ---- events: all work is done at once ---- */
@@ -441,9 +446,8 @@ CUresult cuEventQuery(CUevent event)
 	return GET(event, FAKE_EVENT) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuEventSynchronize(CUevent event)
+static inline CUresult fake_cuEventSynchronize(CUevent event)
 {
-	ENTER(cuEventSynchronize);
 	return GET(event, FAKE_EVENT) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

@@ -22,6 +22,7 @@
 #include "../../interpose/hooks/hook_launch.c"
 #include "../../interpose/hooks/hook_memory.c"
 #include "../../interpose/hooks/hook_resource.c"
+#include "../../interpose/hooks/hook_wait.c"
 #include "../../interpose/hooks/use_layout.c"
 #include "../../interpose/hooks/use_map.c"
 #include "../../interpose/hooks/use_scan.c"

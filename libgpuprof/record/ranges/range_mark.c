@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "../process/thread_memory.h"
+#include "../stacks/stack_take.h"
 #include "scope_range.h"
 
 static _Atomic uint32_t threads; /* threads that ever had ranges */
@@ -205,6 +206,7 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 	const uint32_t name = gp_range_name_get(own, range);
 	if (is_on)
 		gp_range_need_written(name, range);
+	const uint32_t stack = gp_unlikely(range->has_stack) && is_on ? gp_stack_of_alloc() : 0;
 	const uint64_t time = gp_clock_now();
 	/*
 	 * A signal handler that pushes from here on writes above it. Until it is written, the
@@ -226,7 +228,7 @@ GP_HOT_TEXT uint32_t gp_range_push(const struct gp_range *range)
 	}
 	if (is_on) {
 		const uint64_t reported =
-			gp_range_record_begin(GP_RANGE_PUSH, range, name, depth, time);
+			gp_range_record_begin(GP_RANGE_PUSH, range, name, depth, time, stack);
 		if (gp_unlikely(reported != time))
 			begin_at(&own->open[depth], range->frame, reported);
 		gp_leave();

@@ -33,6 +33,7 @@ struct gp_range {
 	 * be on the thread's own stack. NULL: any pop ends it.
 	 */
 	struct gp_range_frame *frame;
+	bool has_stack; /* a pushed one: its record has the stack of the caller */
 };
 
 /* Returns how many ranges were open on this thread before: its level. */

@@ -96,7 +96,7 @@ GP_HOT void gp_range_need_written(uint32_t name, const struct gp_range *range)
  * time, which is later if the ring was full.
  */
 GP_HOT uint64_t gp_range_record_begin(enum gp_kind kind, const struct gp_range *range,
-				      uint32_t name, uint64_t v2, uint64_t time)
+				      uint32_t name, uint64_t v2, uint64_t time, uint32_t stack)
 {
 	struct gp_record *r = gp_reserve_at(kind, time);
 	if (gp_unlikely(!r))
@@ -104,6 +104,7 @@ GP_HOT uint64_t gp_range_record_begin(enum gp_kind kind, const struct gp_range *
 	r->device = GP_DEVICE_UNKNOWN;
 	r->code = (uint16_t)range->payload_type;
 	r->aux = name;
+	r->stack = stack;
 	r->range_push.source = range->source;
 	r->range_push.domain = range->domain;
 	r->range_push.depth = v2;

@@ -84,7 +84,7 @@ GP_HOT void record(enum gp_kind kind, const struct gp_range *range, uint32_t nam
 	if (!gp_range_enter())
 		return;
 	gp_range_need_written(name, range);
-	gp_range_record_begin(kind, range, name, number, gp_clock_now());
+	gp_range_record_begin(kind, range, name, number, gp_clock_now(), 0);
 	gp_leave();
 }
 

@@ -1,0 +1,123 @@
+/* COPY and WAIT. The record has the time of the return: a thread's times only grow. */
+#include "hook_wait.h"
+
+#include "../../libgpuprof/record/stacks/stack_take.h"
+#include "capture.h"
+#include "context.h"
+
+/* Of CUDA_MEMCPY2D and CUDA_MEMCPY3D. */
+enum { MEMORY_HOST = 1, MEMORY_DEVICE = 2, MEMORY_ARRAY = 3, MEMORY_UNIFIED = 4 };
+
+/* A record of the call that began at `began` and has just returned; NULL: lost, and counted. */
+GP_HOT struct gp_record *wait_reserve(enum gp_kind kind, CUresult result, uint64_t began,
+				      enum gp_call call, uint32_t flags, unsigned device)
+{
+	const uint64_t ended = gp_clock_now(), head = gp_thread.head;
+	const uint32_t caller = gp_stack_of_alloc();
+	struct gp_record *r = gp_reserve_at(kind, ended);
+	if (gp_unlikely(!r))
+		return NULL;
+	if (gp_unlikely(gp_thread.head != head)) /* definitions of the stack came in between */
+		r->time = gp_clock_now();
+	if (gp_unlikely(gp_is_capturing()))
+		flags |= GP_CALL_CAPTURED;
+	r->stack = caller;
+	r->device = (uint8_t)device;
+	r->code = (uint16_t)result;
+	r->aux = gp_call_pack(call, flags, ended > began ? ended - began : 0);
+	return r;
+}
+
+GP_HOT_TEXT void gp_hook_copy(CUresult result, uint64_t began, struct gp_copy c)
+{
+	if (!gp_enter_launch()) {
+		gp_deferred_call(result);
+		return;
+	}
+	struct gp_record *r = wait_reserve(GP_COPY, result, began, c.kind, c.flags,
+					   gp_device_of_stream(c.stream));
+	if (gp_likely(r != NULL)) {
+		r->copy.to = c.to;
+		r->copy.from = c.from;
+		r->copy.bytes = c.bytes;
+		r->copy.stream = c.stream;
+		gp_commit(r);
+	}
+	if (gp_unlikely(atomic_load_explicit(&gp_uses_requested, memory_order_relaxed) != 0) &&
+	    result == CUDA_SUCCESS)
+		gp_uses_of_copy(c.kind == GP_COPY_FILL ? GP_USE_FILL : GP_USE_COPY, c.to, c.from);
+	gp_deferred_moment(result);
+	gp_leave();
+}
+
+GP_HOT_TEXT void gp_hook_waited(CUresult result, uint64_t began, enum gp_call kind, uint64_t handle)
+{
+	/* outside of captures frees are recorded, waits are not; NULL is not freed */
+	if (gp_thread.level < GP_LEVEL_ALL || (kind >= GP_WAIT_FREE && !handle))
+		return;
+	const unsigned device =
+		kind == GP_WAIT_STREAM ? gp_device_of_stream(handle) : gp_device_current();
+	struct gp_record *r = wait_reserve(GP_WAIT, result, began, kind, 0, device);
+	if (gp_unlikely(!r))
+		return;
+	r->wait.handle = handle;
+	gp_commit(r);
+}
+
+GP_HOT_TEXT void gp_hook_wait(CUresult result, uint64_t began, enum gp_call kind, uint64_t handle)
+{
+	if (!gp_enter_launch())
+		return;
+	gp_hook_waited(result, began, kind, handle);
+	gp_leave();
+}
+
+/* ---- copies of rows and volumes: the first byte of either side ---- */
+
+static uint64_t wait_side(int type, const void *host, uint64_t device, uint64_t offset)
+{
+	if (type == MEMORY_HOST)
+		return (uint64_t)host + offset;
+	return type == MEMORY_DEVICE || type == MEMORY_UNIFIED ? device + offset : 0;
+}
+
+static enum gp_call wait_kind(int to, int from)
+{
+	if (to == MEMORY_UNIFIED || from == MEMORY_UNIFIED)
+		return GP_COPY_UNIFIED;
+	if (to == MEMORY_HOST)
+		return from == MEMORY_HOST ? GP_COPY_ON_HOST : GP_COPY_TO_HOST;
+	return from == MEMORY_HOST ? GP_COPY_TO_DEVICE : GP_COPY_ON_DEVICE;
+}
+
+void gp_hook_copy_2d(CUresult result, uint64_t began, const CUDA_MEMCPY2D *c, uint32_t flags,
+		     uint64_t stream)
+{
+	struct gp_copy copy = { .flags = flags, .stream = stream };
+	if (c && result == CUDA_SUCCESS) {
+		copy.kind = wait_kind(c->dstMemoryType, c->srcMemoryType);
+		copy.bytes = (uint64_t)c->WidthInBytes * c->Height;
+		copy.to = wait_side(c->dstMemoryType, c->dstHost, c->dstDevice,
+				    c->dstY * c->dstPitch + c->dstXInBytes);
+		copy.from = wait_side(c->srcMemoryType, c->srcHost, c->srcDevice,
+				      c->srcY * c->srcPitch + c->srcXInBytes);
+	}
+	gp_hook_copy(result, began, copy);
+}
+
+void gp_hook_copy_3d(CUresult result, uint64_t began, const CUDA_MEMCPY3D *c, uint32_t flags,
+		     uint64_t stream)
+{
+	struct gp_copy copy = { .flags = flags, .stream = stream };
+	if (c && result == CUDA_SUCCESS) {
+		copy.kind = wait_kind(c->dstMemoryType, c->srcMemoryType);
+		copy.bytes = (uint64_t)c->WidthInBytes * c->Height * c->Depth;
+		copy.to = wait_side(c->dstMemoryType, c->dstHost, c->dstDevice,
+				    (c->dstZ * c->dstHeight + c->dstY) * c->dstPitch +
+					    c->dstXInBytes);
+		copy.from = wait_side(c->srcMemoryType, c->srcHost, c->srcDevice,
+				      (c->srcZ * c->srcHeight + c->srcY) * c->srcPitch +
+					      c->srcXInBytes);
+	}
+	gp_hook_copy(result, began, copy);
+}

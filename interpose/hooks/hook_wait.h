@@ -1,0 +1,30 @@
+/*
+ * Copies, fills and calls that block the calling thread: one COPY or WAIT each, recorded when the
+ * call returns, with its duration. Nothing is entered while the call runs, since it may block for
+ * as long as the GPU works. Left out like launches by `ctl stop` and GPUPROF_LAUNCHES=off.
+ */
+#ifndef GP_HOOK_WAIT_H
+#define GP_HOOK_WAIT_H
+
+#include "../driver/cuda_types.h"
+#include "use_scan.h"
+
+/* What a copy was asked for. */
+struct gp_copy {
+	enum gp_call kind;
+	uint32_t flags; /* GP_CALL_ASYNC */
+	uint64_t to, from, bytes;
+	uint64_t stream; /* 0: of a function without a stream */
+};
+
+/* After the call, which began at the time `began`. */
+void gp_hook_copy(CUresult result, uint64_t began, struct gp_copy copy);
+void gp_hook_copy_2d(CUresult result, uint64_t began, const CUDA_MEMCPY2D *copy, uint32_t flags,
+		     uint64_t stream);
+void gp_hook_copy_3d(CUresult result, uint64_t began, const CUDA_MEMCPY3D *copy, uint32_t flags,
+		     uint64_t stream);
+void gp_hook_wait(CUresult result, uint64_t began, enum gp_call kind, uint64_t handle);
+/* The same inside gp_enter. */
+void gp_hook_waited(CUresult result, uint64_t began, enum gp_call kind, uint64_t handle);
+
+#endif

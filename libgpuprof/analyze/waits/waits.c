@@ -1,0 +1,493 @@
+/*
+ * Which calls block the host, and for how long the GPU has nothing to do after them. A device is
+ * idle from the return of a call that leaves no stream of it with work until the next work is
+ * submitted; streams with work are followed from launches, copies and waits alone. docs/ANALYSIS.md
+ * has the method and its limits.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../read/file/recording.h"
+#include "../../read/tables/array.h"
+#include "../../read/tables/row_table.h"
+#include "../../state/live.h"
+#include "../groups/group_key.h"
+#include "../phases/phase_kind.h"
+
+#define STREAMS_MOST 256u /* of a device with work at once; with more it counts as busy */
+
+const char *const gp_wait_reason_names[GP_WAIT_REASONS] = {
+	"synchronize", "item", "pageable_copy", "free", "data", "recompile", "other",
+};
+
+int64_t gp_call_took_ns(const struct gp_recording *recording, const struct gp_record *r)
+{
+	return gp_tick_ns(&recording->tick, r->time) -
+	       gp_tick_ns(&recording->tick, r->time - gp_call_took(r->aux));
+}
+
+/* A place that waits, by reason and stack. */
+struct place {
+	uint64_t key;
+	struct gp_wait_row sum;
+	int64_t most_ns; /* of the call that `sum.stack` is of */
+};
+
+struct device {
+	uint64_t stream[STREAMS_MOST]; /* that may have work */
+	unsigned streams;
+	bool is_beyond; /* more had */
+	/* it has had no work since; -1: it may have */
+	int64_t idle_ns;
+	size_t blamed; /* index of the place after whose call it is idle */
+	/* of the time since: the host was in a data loader; the stack of the module it loaded */
+	int64_t data_ns;
+	uint32_t data_stack, module_stack;
+	bool has_module;
+};
+
+struct thread {
+	/* its last event was a copy: what it was; bytes 0: no copy */
+	uint64_t copy_bytes, copy_stream;
+	size_t copy_place; /* SIZE_MAX: it did not block */
+	enum gp_wait_reason copy_reason;
+	/* since when it is in a data loader; -1: it is not */
+	int64_t data_ns;
+	uint32_t data_depth, data_stack;
+};
+
+struct building {
+	struct gp_recording *recording;
+	struct gp_waits *out;
+	struct device *device; /* GP_DEVICES + 1 */
+	struct thread *thread;
+	size_t threads;
+	struct gp_row_table places;
+	int64_t first_ns, last_ns; /* of launches, copies and waits in the interval */
+	bool is_out_of_memory;
+};
+
+/* ---- places ---- */
+
+static size_t place_find(struct building *b, enum gp_wait_reason reason, uint32_t stack)
+{
+	const uint64_t key = (uint64_t)reason << 32 | stack;
+	struct place *p = gp_row_of_key(&b->places, sizeof *p, key);
+	if (p == NULL) {
+		p = gp_row_get_key(&b->places, sizeof *p, key);
+		if (p == NULL) {
+			b->is_out_of_memory = true;
+			return SIZE_MAX;
+		}
+		p->sum.reason = reason;
+		p->sum.stack = stack;
+		p->most_ns = -1;
+	}
+	return (size_t)(p - (struct place *)b->places.row);
+}
+
+static bool is_inside(const struct building *b, int64_t at_ns)
+{
+	return at_ns >= b->out->from_ns && at_ns <= b->out->to_ns;
+}
+
+static void place_add(struct building *b, size_t at, uint64_t count, uint64_t bytes,
+		      int64_t blocked_ns, int64_t at_ns)
+{
+	if (at == SIZE_MAX || !is_inside(b, at_ns))
+		return;
+	struct gp_wait_row *sum = &((struct place *)b->places.row)[at].sum;
+	sum->count += count;
+	sum->bytes += bytes;
+	sum->blocked_ns += blocked_ns;
+	b->out->blocked_ns += blocked_ns;
+	if (blocked_ns >= sum->longest_ns) {
+		sum->longest_ns = blocked_ns;
+		sum->at_ns = at_ns;
+	}
+}
+
+/* ---- devices ---- */
+
+static struct device *device_of(struct building *b, unsigned device)
+{
+	return &b->device[device < GP_DEVICES ? device : GP_DEVICES];
+}
+
+/* The place that the idle time ending now is due to: what the host did in it, else the wait. */
+static size_t blame(struct building *b, const struct device *d, int64_t idle_ns)
+{
+	if (d->has_module)
+		return place_find(b, GP_WAIT_ON_RECOMPILE, d->module_stack);
+	if (d->data_ns * 2 > idle_ns)
+		return place_find(b, GP_WAIT_ON_DATA, d->data_stack);
+	return d->blamed;
+}
+
+static void device_end_idle(struct building *b, struct device *d, int64_t at_ns)
+{
+	if (d->idle_ns < 0)
+		return;
+	const int64_t begin_ns = d->idle_ns > b->out->from_ns ? d->idle_ns : b->out->from_ns;
+	if (at_ns > b->out->to_ns)
+		at_ns = b->out->to_ns;
+	const int64_t idle_ns = at_ns > begin_ns ? at_ns - begin_ns : 0;
+	for (size_t k = 0; k < b->threads; k++) /* loaders that are still being waited for */
+		if (b->thread[k].data_ns >= 0 && at_ns > b->thread[k].data_ns) {
+			int64_t from = b->thread[k].data_ns > d->idle_ns ? b->thread[k].data_ns :
+									   d->idle_ns;
+			d->data_ns += at_ns > from ? at_ns - from : 0;
+			d->data_stack = b->thread[k].data_stack;
+		}
+	const size_t at = blame(b, d, idle_ns);
+	if (at != SIZE_MAX && idle_ns > 0) {
+		struct place *p = &((struct place *)b->places.row)[at];
+		p->sum.lost_ns += idle_ns;
+		b->out->lost_ns += idle_ns;
+		if (at != d->blamed)
+			p->sum.count++;
+		if (at != d->blamed && idle_ns > p->most_ns) {
+			p->most_ns = idle_ns;
+			p->sum.at_ns = at_ns;
+		}
+	}
+	d->idle_ns = -1;
+}
+
+static void device_work(struct building *b, unsigned device, uint64_t stream, int64_t begin_ns)
+{
+	struct device *d = device_of(b, device);
+	device_end_idle(b, d, begin_ns);
+	for (unsigned k = 0; k < d->streams; k++)
+		if (d->stream[k] == stream)
+			return;
+	if (d->streams == STREAMS_MOST)
+		d->is_beyond = true;
+	else
+		d->stream[d->streams++] = stream;
+}
+
+/* `stream` has no work left, or with `is_all` no stream of the device has. */
+static void device_drained(struct building *b, unsigned device, uint64_t stream, bool is_all,
+			   size_t place, int64_t at_ns)
+{
+	struct device *d = device_of(b, device);
+	unsigned left = 0;
+	for (unsigned k = 0; k < d->streams && !is_all; k++)
+		if (d->stream[k] != stream)
+			d->stream[left++] = d->stream[k];
+	const bool had_work = d->streams != 0 || d->is_beyond;
+	d->streams = left;
+	d->is_beyond &= !is_all;
+	if (!had_work || left != 0 || d->is_beyond)
+		return;
+	d->idle_ns = at_ns;
+	d->blamed = place;
+	d->data_ns = 0;
+	d->data_stack = d->module_stack = 0;
+	d->has_module = false;
+}
+
+/* ---- events ---- */
+
+static struct thread *thread_of(struct building *b, uint32_t thread)
+{
+	static struct thread none;
+	size_t had = b->threads;
+	if (thread >= had) {
+		size_t room = had;
+		if (!gp_array_reach(&b->thread, &room, thread, sizeof *b->thread)) {
+			b->is_out_of_memory = true;
+			none = (struct thread){ .data_ns = -1 };
+			return &none;
+		}
+		b->threads = room;
+		for (size_t k = had; k < room; k++)
+			b->thread[k].data_ns = -1;
+	}
+	return &b->thread[thread];
+}
+
+static bool is_pinned(const struct building *b, uint64_t address)
+{
+	const struct gp_live *live = b->recording->live;
+	return gp_live_find(live, GP_SPACE_HOST, address) != NULL ||
+	       gp_live_find(live, GP_SPACE_HOST_REGISTER, address) != NULL;
+}
+
+/* The direction of a copy of which only addresses are known. */
+static enum gp_call direction(const struct building *b, const struct gp_record *r)
+{
+	const enum gp_call kind = gp_call_kind(r->aux);
+	if (kind != GP_COPY_UNIFIED)
+		return kind;
+	const bool to = gp_live_find_holder(b->recording->live, r->copy.to) != NULL;
+	const bool from = gp_live_find_holder(b->recording->live, r->copy.from) != NULL;
+	if (to == from)
+		return to ? GP_COPY_ON_DEVICE : GP_COPY_UNIFIED;
+	return to ? GP_COPY_TO_DEVICE : GP_COPY_TO_HOST;
+}
+
+static void see_copy(struct building *b, const struct gp_event *e, struct thread *t)
+{
+	const struct gp_record *r = &e->record;
+	const int64_t took = gp_call_took_ns(b->recording, r);
+	const enum gp_call kind = direction(b, r);
+	const bool is_async = (r->aux & GP_CALL_ASYNC) != 0;
+	const bool is_hosts = kind == GP_COPY_TO_DEVICE || kind == GP_COPY_TO_HOST;
+	const bool is_pageable =
+		is_hosts && !is_pinned(b, kind == GP_COPY_TO_HOST ? r->copy.to : r->copy.from);
+	struct gp_wait_copies *sum = &b->out->copies[kind];
+	if (is_inside(b, e->at_ns)) {
+		sum->count++;
+		sum->bytes += r->copy.bytes;
+		sum->took_ns += took;
+		sum->pageable_count += is_pageable;
+		sum->pageable_bytes += is_pageable ? r->copy.bytes : 0;
+	}
+
+	device_work(b, r->device, r->copy.stream, e->at_ns - took);
+	t->copy_bytes = r->copy.bytes;
+	t->copy_stream = r->copy.stream;
+	t->copy_place = SIZE_MAX;
+	t->copy_reason = GP_WAIT_ON_SYNCHRONIZE;
+	if (kind == GP_COPY_TO_HOST && r->copy.bytes <= GP_WAIT_ITEM_BYTES)
+		t->copy_reason = GP_WAIT_ON_ITEM;
+	else if (is_pageable)
+		t->copy_reason = GP_WAIT_ON_PAGEABLE;
+	if (is_async && !is_pageable)
+		return;
+	if (t->copy_reason == GP_WAIT_ON_SYNCHRONIZE)
+		t->copy_reason = GP_WAIT_ON_OTHER;
+	if (kind == GP_COPY_FILL || kind == GP_COPY_ON_DEVICE)
+		return; /* these are asynchronous to the host whatever their name */
+	t->copy_place = place_find(b, t->copy_reason, r->stack);
+	place_add(b, t->copy_place, 1, r->copy.bytes, took, e->at_ns);
+	if (kind == GP_COPY_TO_HOST) /* the bytes are there: all before it is done */
+		device_drained(b, r->device, r->copy.stream, false, t->copy_place, e->at_ns);
+}
+
+static void see_wait(struct building *b, const struct gp_event *e, struct thread *t)
+{
+	const struct gp_record *r = &e->record;
+	const enum gp_call kind = gp_call_kind(r->aux);
+	const int64_t took = gp_call_took_ns(b->recording, r);
+	const bool is_of_copy =
+		t->copy_bytes != 0 && kind == GP_WAIT_STREAM && t->copy_stream == r->wait.handle;
+	enum gp_wait_reason reason = kind >= GP_WAIT_FREE ? GP_WAIT_ON_FREE :
+				     is_of_copy		  ? t->copy_reason :
+							    GP_WAIT_ON_SYNCHRONIZE;
+	const bool is_counted = is_of_copy && t->copy_place != SIZE_MAX;
+	const size_t place = is_counted ? t->copy_place : place_find(b, reason, r->stack);
+	place_add(b, place, !is_counted, is_of_copy && !is_counted ? t->copy_bytes : 0, took,
+		  e->at_ns);
+	if (r->code != 0)
+		return;
+	if (kind == GP_WAIT_STREAM || kind == GP_WAIT_CONTEXT || kind == GP_WAIT_FREE)
+		device_drained(b, r->device, r->wait.handle, kind != GP_WAIT_STREAM, place,
+			       e->at_ns);
+}
+
+static void see_module(struct building *b, const struct gp_event *e)
+{
+	for (unsigned k = 0; k <= GP_DEVICES; k++)
+		if (b->device[k].idle_ns >= 0) {
+			b->device[k].has_module = true;
+			b->device[k].module_stack = e->record.stack;
+		}
+}
+
+/* Of the data loader's range alone, at whatever depth it lies. */
+static void see_range(struct building *b, const struct gp_event *e, struct thread *t)
+{
+	const struct gp_record *r = &e->record;
+	if (r->kind == GP_RANGE_PUSH && t->data_ns < 0) {
+		const char *name = gp_recording_text(b->recording, GP_RANGE_NAME, r->aux);
+		if (gp_phase_kind_of((unsigned)r->range_push.source, name) != GP_PHASE_DATA)
+			return;
+		t->data_ns = e->at_ns;
+		t->data_depth = (uint32_t)r->range_push.depth;
+		t->data_stack = r->stack;
+	} else if (r->kind == GP_RANGE_POP && t->data_ns >= 0 &&
+		   r->range_pop.depth <= t->data_depth) {
+		for (unsigned k = 0; k <= GP_DEVICES; k++) {
+			struct device *d = &b->device[k];
+			if (d->idle_ns < 0)
+				continue;
+			int64_t from = t->data_ns > d->idle_ns ? t->data_ns : d->idle_ns;
+			d->data_ns += e->at_ns > from ? e->at_ns - from : 0;
+			d->data_stack = t->data_stack;
+		}
+		t->data_ns = -1;
+	}
+}
+
+static void see_event(struct building *b, const struct gp_event *e)
+{
+	const struct gp_record *r = &e->record;
+	struct thread *t = thread_of(b, e->thread);
+	const bool has_run =
+		gp_launched_as(r) == GP_LAUNCHED_KERNEL || gp_launched_as(r) == GP_LAUNCHED_GRAPH;
+	if (r->kind == GP_RANGE_PUSH || r->kind == GP_RANGE_POP) {
+		see_range(b, e, t);
+		return; /* a range may lie between a copy and its wait */
+	}
+	if (!has_run && r->kind != GP_COPY && r->kind != GP_WAIT) {
+		if (r->kind == GP_MODULE_LOAD && r->code == 0)
+			see_module(b, e);
+		return;
+	}
+	if (b->first_ns < 0 && is_inside(b, e->at_ns))
+		b->first_ns = e->at_ns;
+	if (is_inside(b, e->at_ns))
+		b->last_ns = e->at_ns;
+	if (r->kind == GP_WAIT) {
+		b->out->has_calls = true;
+		see_wait(b, e, t);
+		t->copy_bytes = 0;
+	} else if (r->kind == GP_COPY) {
+		b->out->has_calls = true;
+		t->copy_bytes = 0;
+		if ((r->aux & GP_CALL_CAPTURED) == 0 && r->code == 0)
+			see_copy(b, e, t);
+	} else {
+		t->copy_bytes = 0;
+		device_work(b, r->device,
+			    r->kind == GP_LAUNCH ? r->launch.stream : r->graph_launch.stream,
+			    e->at_ns);
+	}
+}
+
+/* ---- rows ---- */
+
+static int costliest_first(const void *left, const void *right)
+{
+	const struct gp_wait_row *a = left, *c = right;
+	if (a->is_repeated != c->is_repeated)
+		return a->is_repeated ? -1 : 1;
+	if (a->lost_ns != c->lost_ns)
+		return a->lost_ns < c->lost_ns ? 1 : -1;
+	if (a->blocked_ns != c->blocked_ns)
+		return a->blocked_ns < c->blocked_ns ? 1 : -1;
+	return strcmp(a->key, c->key);
+}
+
+static void row_merge(struct gp_wait_row *to, const struct gp_wait_row *from)
+{
+	to->count += from->count;
+	to->bytes += from->bytes;
+	to->blocked_ns += from->blocked_ns;
+	to->lost_ns += from->lost_ns;
+	if (from->longest_ns > to->longest_ns) {
+		to->longest_ns = from->longest_ns;
+		to->at_ns = from->at_ns;
+		to->stack = from->stack;
+	}
+}
+
+/* Names the places by their line; places of one line and reason become one row. */
+static enum gp_status list_rows(struct building *b, struct gp_waits *out)
+{
+	const struct gp_grouping how = { .by = GP_BY_LINE };
+	struct gp_read_stack *stack = malloc(sizeof *stack);
+	char key[GP_KEY_MAX];
+	out->row = calloc((size_t)b->places.rows + 1, sizeof *out->row);
+	if (stack == NULL || out->row == NULL) {
+		free(stack);
+		return GP_E_MEMORY;
+	}
+	for (uint32_t k = 0; k < b->places.rows; k++) {
+		const struct place *p = &((struct place *)b->places.row)[k];
+		if (p->sum.count == 0)
+			continue; /* before or after the interval */
+		struct gp_use use = { .stack = p->sum.stack, .at_ns = p->sum.at_ns };
+		use.without = p->sum.stack == 0 ? "no stack was recorded" : NULL;
+		const struct gp_use_place place = gp_use_place(b->recording, &use, &how, stack);
+		snprintf(key, sizeof key, "(%s)", place.without ? place.without : "");
+		if (place.without == NULL)
+			gp_group_key(GP_BY_LINE, &use, stack, key);
+		size_t at = 0;
+		while (at < out->rows &&
+		       (out->row[at].reason != p->sum.reason || strcmp(out->row[at].key, key) != 0))
+			at++;
+		if (at < out->rows) {
+			row_merge(&out->row[at], &p->sum);
+			continue;
+		}
+		out->row[out->rows] = p->sum;
+		out->row[out->rows].without = place.without;
+		if (place.without == NULL && stack->names.user != SIZE_MAX) {
+			out->row[out->rows].file = stack->frame[stack->names.user].file;
+			out->row[out->rows].line = stack->frame[stack->names.user].line;
+		}
+		out->row[out->rows].key = strdup(key);
+		if (out->row[out->rows++].key == NULL) {
+			free(stack);
+			return GP_E_MEMORY;
+		}
+	}
+	free(stack);
+	for (size_t k = 0; k < out->rows; k++) {
+		struct gp_wait_row *row = &out->row[k];
+		row->is_repeated = row->count >= GP_WAIT_REPEATED;
+		out->repeated_lost_ns += row->is_repeated ? row->lost_ns : 0;
+	}
+	qsort(out->row, out->rows, sizeof *out->row, costliest_first);
+	return GP_OK;
+}
+
+/* Where no interval is given, the steps after warm-up are it. */
+static enum gp_status find_steps(struct building *b)
+{
+	struct gp_steps steps;
+	struct gp_waits *out = b->out;
+	enum gp_status status = gp_steps_find(b->recording, &steps);
+	if (status != GP_OK)
+		return status;
+	if (steps.steps > steps.warmup && out->from_ns == INT64_MIN && out->to_ns == INT64_MAX) {
+		out->from_ns = steps.step[steps.warmup].begin_ns;
+		out->to_ns = steps.step[steps.steps - 1].end_ns;
+	}
+	for (size_t k = 0; k < steps.steps; k++)
+		out->steps += steps.step[k].begin_ns >= out->from_ns &&
+			      steps.step[k].begin_ns < out->to_ns;
+	gp_steps_free(&steps);
+	return gp_recording_rewind(b->recording);
+}
+
+enum gp_status gp_waits_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+			      struct gp_waits *out)
+{
+	struct building b = { .recording = recording, .out = out, .first_ns = -1 };
+	struct gp_event e;
+	*out = (struct gp_waits){ .from_ns = from_ns, .to_ns = to_ns };
+	b.device = calloc(GP_DEVICES + 1, sizeof *b.device);
+	enum gp_status status = b.device != NULL ? find_steps(&b) : GP_E_MEMORY;
+	for (unsigned k = 0; status == GP_OK && k <= GP_DEVICES; k++)
+		b.device[k].idle_ns = -1;
+	while (status == GP_OK && (status = gp_recording_next(recording, &e)) == GP_OK) {
+		see_event(&b, &e);
+		if (b.is_out_of_memory)
+			status = GP_E_MEMORY;
+	}
+	if (out->from_ns < b.first_ns)
+		out->from_ns = b.first_ns;
+	if (out->to_ns > b.last_ns)
+		out->to_ns = b.last_ns > out->from_ns ? b.last_ns : out->from_ns;
+	if (status == GP_END)
+		status = list_rows(&b, out);
+	gp_row_table_release(&b.places);
+	free(b.thread);
+	free(b.device);
+	if (status != GP_OK)
+		gp_waits_free(out);
+	return status;
+}
+
+void gp_waits_free(struct gp_waits *waits)
+{
+	for (size_t k = 0; k < waits->rows; k++)
+		free(waits->row[k].key);
+	free(waits->row);
+	*waits = (struct gp_waits){ 0 };
+}

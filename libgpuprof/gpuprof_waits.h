@@ -1,0 +1,82 @@
+/*
+ * Part of gpuprof.h, which includes it: calls in which the host waits for the GPU, and the time for
+ * which the GPU is idle after them. From COPY and WAIT events; no GPU times are needed.
+ */
+#ifndef GPUPROF_WAITS_H
+#define GPUPROF_WAITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/status.h"
+
+struct gp_recording;
+struct gp_record;
+
+enum gp_wait_reason {
+	GP_WAIT_ON_SYNCHRONIZE, /* a stream, event or context is waited for */
+	GP_WAIT_ON_ITEM,	/* at most GP_WAIT_ITEM_BYTES are read back: .item(), print */
+	GP_WAIT_ON_PAGEABLE,	/* a copy from or to memory that is not pinned, or synchronous */
+	GP_WAIT_ON_FREE,	/* cuMemFree, cuMemFreeHost, cuMemHostUnregister */
+	GP_WAIT_ON_DATA,	/* the host was in a data loader */
+	GP_WAIT_ON_RECOMPILE,	/* the host loaded a module after warm-up */
+	GP_WAIT_ON_OTHER,	/* a synchronous copy of pinned or device memory, or a fill */
+	GP_WAIT_REASONS,
+};
+extern const char *const gp_wait_reason_names[GP_WAIT_REASONS]; /* "synchronize", "item", ... */
+#define GP_WAIT_ITEM_BYTES 16u /* complex128 is the largest dtype of PyTorch */
+
+#define GP_WAIT_REPEATED 3u /* once or twice: before a loop, between a loop and its evaluation */
+
+/* Waits of one reason at one line of code. */
+struct gp_wait_row {
+	enum gp_wait_reason reason;
+	char *key;	     /* the line, a text for people */
+	const char *file;    /* of the line, of Python or the program; NULL: unknown */
+	uint32_t line;	     /* 0: unknown */
+	const char *without; /* why there is no line, a text that holds for ever; NULL: there is */
+	uint32_t stack;	     /* of the call that cost most; 0: none */
+	int64_t at_ns;	     /* of that call's return */
+	uint64_t count, bytes;
+	bool is_repeated;		/* GP_WAIT_REPEATED times or more: less is set-up */
+	int64_t blocked_ns, longest_ns; /* of the calling thread; sum, maximum */
+	/*
+	 * The GPU had no work of this process: from the return of a call that left nothing queued
+	 * until the next launch, copy or fill began. A lower bound of its idle time.
+	 */
+	int64_t lost_ns;
+};
+
+struct gp_waits {
+	bool has_calls; /* of an older recording, or with --launches off: false */
+	size_t rows;
+	/* the repeated first; of these most lost time first, then most blocked */
+	struct gp_wait_row *row;
+	/*
+	 * The interval that is reported on. Not given: the steps after warm-up; without steps, from
+	 * the first to the last launch, copy or wait.
+	 */
+	int64_t from_ns, to_ns;
+	size_t steps; /* in it; 0: rows have no count per step */
+	int64_t blocked_ns, lost_ns;
+	int64_t repeated_lost_ns; /* of repeated rows */
+	/* copies by direction, enum gp_call */
+	struct gp_wait_copies {
+		uint64_t count, bytes, pageable_count, pageable_bytes;
+		int64_t took_ns; /* of the calls, not of the transfers */
+	} copies[8];
+};
+
+/* Duration of a COPY or a WAIT. */
+int64_t gp_call_took_ns(const struct gp_recording *recording, const struct gp_record *record);
+
+/*
+ * From `from_ns` to `to_ns`; INT64_MIN and INT64_MAX: not given. Two replays. Free with
+ * gp_waits_free. GP_E_MEMORY, and what a replay returns.
+ */
+enum gp_status gp_waits_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+			      struct gp_waits *out);
+void gp_waits_free(struct gp_waits *waits);
+
+#endif

@@ -1,0 +1,330 @@
+/*
+ * Waits against recordings whose idle times are known: which call is blamed, what drains a device,
+ * and what is left out because the GPU may still have work.
+ */
+#include "recording_writer.h"
+
+#define DEVICE_MEMORY 0x7000000000ull
+#define PINNED 0x500000000ull
+#define PAGEABLE 0x400000000ull
+#define STREAM 0x11ull
+#define OTHER_STREAM 0x22ull
+#define US 1024u /* about a microsecond: a multiple of the ticks that are kept */
+
+static struct writer w;
+static struct gp_waits waits;
+
+/* The thread's next event is this much later. */
+static void pass(uint64_t us)
+{
+	w.time += us * US - 64;
+}
+
+static void launch(uint64_t stream)
+{
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_LAUNCH,
+				.launch = { .kernel = 0xabc, .stream = stream } });
+}
+
+static void copy(enum gp_call kind, uint32_t flags, uint64_t to, uint64_t from, uint64_t bytes,
+		 uint64_t took_us, uint32_t stack)
+{
+	pass(took_us);
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_COPY,
+				.stack = stack,
+				.aux = gp_call_pack(kind, flags, took_us * US),
+				.copy = { to, from, bytes, STREAM } });
+}
+
+static void await(enum gp_call kind, uint64_t handle, uint64_t took_us, uint32_t stack)
+{
+	pass(took_us);
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_WAIT,
+				.stack = stack,
+				.aux = gp_call_pack(kind, 0, took_us * US),
+				.wait.handle = handle });
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	writer_open(&w, "waits.gpr", 0, 0);
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_ALLOC,
+				.space = GP_SPACE_DEVICE,
+				.alloc = { .address = DEVICE_MEMORY, .bytes = 1 << 20 } });
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_ALLOC,
+				.space = GP_SPACE_HOST,
+				.alloc = { .address = PINNED, .bytes = 1 << 20 } });
+	return 0;
+}
+
+/* The rows of the recording as written so far; released by `end`. */
+static void build(void)
+{
+	struct gp_recording *r = fixture_read(&w);
+	assert_int_equal(gp_waits_build(r, INT64_MIN, INT64_MAX, &waits), GP_OK);
+	gp_recording_close(r);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	gp_waits_free(&waits);
+	return 0;
+}
+
+static const struct gp_wait_row *row_of(enum gp_wait_reason reason)
+{
+	const struct gp_wait_row *found = NULL;
+	for (size_t k = 0; k < waits.rows; k++)
+		if (waits.row[k].reason == reason) {
+			assert_null(found);
+			found = &waits.row[k];
+		}
+	assert_non_null(found);
+	return found;
+}
+
+static void idle_time_goes_from_a_wait_to_the_next_launch(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 4; k++) {
+		launch(STREAM);
+		await(GP_WAIT_STREAM, STREAM, 7, 1);
+		pass(50);
+	}
+	launch(STREAM);
+	build();
+	assert_int_equal(waits.rows, 1);
+	const struct gp_wait_row *row = row_of(GP_WAIT_ON_SYNCHRONIZE);
+	assert_int_equal(row->count, 4);
+	assert_true(row->is_repeated);
+	assert_int_equal(row->blocked_ns, 4 * 7 * US);
+	assert_int_equal(row->longest_ns, 7 * US);
+	assert_int_equal(row->lost_ns, 4 * 50 * US);
+	assert_int_equal(waits.lost_ns, row->lost_ns);
+	assert_int_equal(waits.repeated_lost_ns, row->lost_ns);
+}
+
+static void work_of_another_stream_keeps_the_device_busy(void **state)
+{
+	(void)state;
+	launch(OTHER_STREAM);
+	launch(STREAM);
+	await(GP_WAIT_STREAM, STREAM, 7, 1);
+	pass(50);
+	launch(STREAM);
+	await(GP_WAIT_CONTEXT, 0, 9, 2);
+	pass(30);
+	launch(STREAM);
+	build();
+	assert_int_equal(waits.lost_ns, 30 * US);
+	assert_int_equal(waits.blocked_ns, 16 * US);
+}
+
+static void event_wait_drains_no_stream(void **state)
+{
+	(void)state;
+	launch(STREAM);
+	await(GP_WAIT_EVENT, 0x33, 7, 1);
+	pass(50);
+	launch(STREAM);
+	build();
+	assert_int_equal(waits.lost_ns, 0);
+	assert_int_equal(row_of(GP_WAIT_ON_SYNCHRONIZE)->blocked_ns, 7 * US);
+}
+
+/* What .item() does: four bytes to pageable memory, and a wait on their stream. */
+static void small_copy_to_the_host_is_an_item(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		launch(STREAM);
+		copy(GP_COPY_TO_HOST, GP_CALL_ASYNC, PAGEABLE, DEVICE_MEMORY, 4, 5, 1);
+		await(GP_WAIT_STREAM, STREAM, 2, 1);
+		pass(20);
+	}
+	launch(STREAM);
+	build();
+	assert_int_equal(waits.rows, 1);
+	const struct gp_wait_row *row = row_of(GP_WAIT_ON_ITEM);
+	assert_int_equal(row->count, 3);
+	assert_int_equal(row->bytes, 12);
+	assert_int_equal(row->blocked_ns, 3 * 7 * US);
+	/* idle from the copy's return: it cannot return before the bytes are there */
+	assert_int_equal(row->lost_ns, 3 * (2 + 20) * US);
+}
+
+/* The same through pinned memory: the copy does not block, the wait does. */
+static void item_through_pinned_memory_is_one_too(void **state)
+{
+	(void)state;
+	launch(STREAM);
+	copy(GP_COPY_TO_HOST, GP_CALL_ASYNC, PINNED + 64, DEVICE_MEMORY, 8, 1, 1);
+	await(GP_WAIT_STREAM, STREAM, 6, 1);
+	pass(20);
+	launch(STREAM);
+	build();
+	const struct gp_wait_row *row = row_of(GP_WAIT_ON_ITEM);
+	assert_int_equal(row->count, 1);
+	assert_false(row->is_repeated);
+	assert_int_equal(row->blocked_ns, 6 * US);
+	assert_int_equal(row->lost_ns, 20 * US);
+	assert_int_equal(waits.repeated_lost_ns, 0);
+}
+
+static void pinned_copy_without_a_wait_has_no_row(void **state)
+{
+	(void)state;
+	launch(STREAM);
+	copy(GP_COPY_TO_DEVICE, GP_CALL_ASYNC, DEVICE_MEMORY, PINNED, 65536, 1, 1);
+	launch(STREAM);
+	build();
+	assert_int_equal(waits.rows, 0);
+	assert_int_equal(waits.copies[GP_COPY_TO_DEVICE].count, 1);
+	assert_int_equal(waits.copies[GP_COPY_TO_DEVICE].bytes, 65536);
+	assert_int_equal(waits.copies[GP_COPY_TO_DEVICE].pageable_count, 0);
+	assert_int_equal(waits.copies[GP_COPY_TO_DEVICE].took_ns, 1 * US);
+}
+
+/* Its bytes may still be on the way from the staging buffer: the device is busy. */
+static void pageable_copy_to_the_device_blocks_and_drains_nothing(void **state)
+{
+	(void)state;
+	launch(STREAM);
+	copy(GP_COPY_TO_DEVICE, GP_CALL_ASYNC, DEVICE_MEMORY, PAGEABLE, 65536, 12, 1);
+	pass(40);
+	launch(STREAM);
+	build();
+	const struct gp_wait_row *row = row_of(GP_WAIT_ON_PAGEABLE);
+	assert_int_equal(row->blocked_ns, 12 * US);
+	assert_int_equal(row->lost_ns, 0);
+	assert_int_equal(waits.copies[GP_COPY_TO_DEVICE].pageable_bytes, 65536);
+}
+
+static void unified_copy_gets_its_direction_from_addresses(void **state)
+{
+	(void)state;
+	launch(STREAM);
+	copy(GP_COPY_UNIFIED, GP_CALL_ASYNC, PAGEABLE, DEVICE_MEMORY + 128, 4096, 3, 1);
+	copy(GP_COPY_UNIFIED, GP_CALL_ASYNC, DEVICE_MEMORY, PINNED, 4096, 3, 1);
+	build();
+	assert_int_equal(waits.copies[GP_COPY_UNIFIED].count, 0);
+	assert_int_equal(waits.copies[GP_COPY_TO_HOST].pageable_count, 1);
+	assert_int_equal(waits.copies[GP_COPY_TO_DEVICE].pageable_count, 0);
+	assert_int_equal(waits.copies[GP_COPY_TO_DEVICE].count, 1);
+}
+
+static void free_of_device_memory_drains_the_device(void **state)
+{
+	(void)state;
+	launch(STREAM);
+	launch(OTHER_STREAM);
+	await(GP_WAIT_FREE, DEVICE_MEMORY, 8, 1);
+	pass(25);
+	launch(STREAM);
+	build();
+	const struct gp_wait_row *row = row_of(GP_WAIT_ON_FREE);
+	assert_int_equal(row->blocked_ns, 8 * US);
+	assert_int_equal(row->lost_ns, 25 * US);
+}
+
+static void refused_and_captured_calls_change_nothing(void **state)
+{
+	(void)state;
+	launch(STREAM);
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_WAIT, .code = 900, .wait.handle = STREAM, .stack = 1 });
+	pass(50);
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_COPY,
+				.stack = 1,
+				.aux = gp_call_pack(GP_COPY_TO_HOST, GP_CALL_CAPTURED, US),
+				.copy = { PAGEABLE, DEVICE_MEMORY, 4, STREAM } });
+	pass(50);
+	launch(STREAM);
+	build();
+	assert_int_equal(waits.lost_ns, 0);
+	assert_int_equal(waits.copies[GP_COPY_TO_HOST].count, 0);
+}
+
+/* A module that is loaded while the device is idle is blamed, not the wait before it. */
+static void load_in_the_idle_time_is_blamed(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		launch(STREAM);
+		await(GP_WAIT_CONTEXT, 0, 4, 1);
+		pass(60);
+		put(&w, 0, (struct gp_record){ .kind = GP_MODULE_LOAD, .stack = 2 });
+		pass(40);
+	}
+	launch(STREAM);
+	build();
+	const struct gp_wait_row *row = row_of(GP_WAIT_ON_RECOMPILE);
+	assert_int_equal(row->count, 3);
+	assert_int_equal(row->lost_ns, 3 * 100 * US);
+	assert_ptr_equal(row, &waits.row[0]);
+	assert_int_equal(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 0);
+}
+
+static void interval_cuts_idle_time(void **state)
+{
+	(void)state;
+	launch(STREAM);
+	await(GP_WAIT_CONTEXT, 0, 4, 1);
+	pass(100);
+	const int64_t cut_ns = (int64_t)w.time - 1024;
+	pass(100);
+	launch(STREAM);
+	struct gp_recording *r = fixture_read(&w);
+	assert_int_equal(gp_waits_build(r, cut_ns, INT64_MAX, &waits), GP_OK);
+	gp_recording_close(r);
+	assert_in_range(waits.lost_ns, 100 * US - 64, 100 * US + 64);
+	assert_int_equal(waits.blocked_ns, 0);
+}
+
+/* As FORMAT.md describes it: exact below 2^22 ticks, else to 1 in 2^21. */
+static void durations_survive_their_packing(void **state)
+{
+	(void)state;
+	for (unsigned bit = 0; bit < 53; bit++)
+		for (uint64_t more = 0; more <= 2; more++) {
+			const uint64_t took = (1ull << bit) - 1 + more;
+			const uint32_t call = gp_call_pack(GP_COPY_ON_HOST, GP_CALL_ASYNC, took);
+			const uint64_t back = gp_call_took(call);
+			assert_int_equal(gp_call_kind(call), GP_COPY_ON_HOST);
+			assert_true(call & GP_CALL_ASYNC && !(call & GP_CALL_CAPTURED));
+			assert_in_range(back, took - (took >> 21), took);
+			if (took < 1u << 22)
+				assert_int_equal(back, took);
+		}
+	assert_true(gp_call_took(gp_call_pack(GP_COPY_FILL, 0, UINT64_MAX)) > 1ull << 52);
+	assert_int_equal(gp_call_kind(gp_call_pack(GP_COPY_FILL, 0, UINT64_MAX)), GP_COPY_FILL);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(idle_time_goes_from_a_wait_to_the_next_launch),
+		TEST(work_of_another_stream_keeps_the_device_busy),
+		TEST(event_wait_drains_no_stream),
+		TEST(small_copy_to_the_host_is_an_item),
+		TEST(item_through_pinned_memory_is_one_too),
+		TEST(pinned_copy_without_a_wait_has_no_row),
+		TEST(pageable_copy_to_the_device_blocks_and_drains_nothing),
+		TEST(unified_copy_gets_its_direction_from_addresses),
+		TEST(free_of_device_memory_drains_the_device),
+		TEST(refused_and_captured_calls_change_nothing),
+		TEST(load_in_the_idle_time_is_blamed),
+		TEST(interval_cuts_idle_time),
+		cmocka_unit_test(durations_survive_their_packing),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}

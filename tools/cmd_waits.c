@@ -1,0 +1,259 @@
+/*
+ * `gpuprof waits`: which calls make the host wait for the GPU, by line, and for how long the GPU
+ * has nothing to do after them.
+ */
+#include <math.h>
+
+#include "io/amount.h"
+#include "report/again.h"
+#include "report/reading.h"
+#include "report/stack_print.h"
+#include "report/use_report.h"
+
+#define TOP_DEFAULT 10u
+#define WORTH_SHARE 0.01 /* of the time: less is not worth a change */
+
+struct waits {
+	struct gp_reading r;
+	bool has_stacks;
+	bool has_calls; /* in one of many recordings at least */
+};
+
+static const char *const words[GP_WAIT_REASONS] = {
+	"synchronize",	".item(), print", "pageable copy",    "free",
+	"data loading", "module load",	  "synchronous copy",
+};
+static const char *const advice[GP_WAIT_REASONS] = {
+	"remove the synchronize, or wait for an event that was recorded earlier",
+	"keep the value on the GPU, or read it every N-th step",
+	"pin the memory (pin_memory=True) and copy with non_blocking=True",
+	"keep the memory: allocate it once, and call empty_cache() outside of the loop",
+	"more workers or prefetching in the data loader",
+	"load or compile it before the loop; for torch.compile look for changing shapes",
+	"copy with non_blocking=True",
+};
+
+static size_t rows_shown(const struct waits *c, size_t rows)
+{
+	return c->r.top && rows > c->r.top ? (size_t)c->r.top : rows;
+}
+
+static double per_step(const struct gp_waits *w, uint64_t count)
+{
+	return (double)count / (double)w->steps;
+}
+
+static double lost_share(const struct gp_waits *w)
+{
+	const int64_t wall_ns = w->to_ns - w->from_ns;
+	return wall_ns > 0 ? (double)w->repeated_lost_ns / (double)wall_ns : 0;
+}
+
+/* ---- for a person ---- */
+
+static void print_answer(const struct waits *c, const struct gp_waits *w)
+{
+	FILE *out = c->r.out;
+	gp_name_print(out, c->r.path);
+	if (w->rows == 0) {
+		fprintf(out, ": no call waited for the GPU\n");
+		return;
+	}
+	if (lost_share(w) < WORTH_SHARE)
+		fputs(": no costly wait. ", out);
+	else
+		fputs(": waits leave the GPU without work. ", out);
+	fprintf(out, "It had none for at least %s (%.1f%%) after calls that wait for it.\n",
+		gp_ns_text(w->repeated_lost_ns).s, 100 * lost_share(w));
+	fprintf(out, "%s: the host waited %s of %s", w->steps ? "after warm-up" : "in all",
+		gp_ns_text(w->blocked_ns).s, gp_ns_text(w->to_ns - w->from_ns).s);
+	if (w->steps)
+		fprintf(out, "; %s", gp_plural(w->steps, "step").s);
+	fputs("\n\n", out);
+}
+
+static void print_rows(const struct waits *c, const struct gp_waits *w)
+{
+	FILE *out = c->r.out;
+	fprintf(out, "%11s %11s %8s %8s  %-16s %s\n", "no GPU work", "host waited", "calls",
+		w->steps ? "a step" : "", "kind", "line");
+	for (size_t k = 0; k < rows_shown(c, w->rows); k++) {
+		const struct gp_wait_row *row = &w->row[k];
+		char count[16] = "";
+		if (w->steps)
+			snprintf(count, sizeof count, "%.2f", per_step(w, row->count));
+		fprintf(out, "%11s %11s %8s %8s  %-16s ", gp_ns_text(row->lost_ns).s,
+			gp_ns_text(row->blocked_ns).s, gp_count_text(row->count).s, count,
+			words[row->reason]);
+		gp_name_print(out, row->key);
+		fputc('\n', out);
+		if (c->has_stacks && row->stack)
+			gp_stack_print(out, c->r.recording, row->stack, row->at_ns,
+				       GP_STACK_FOLDED);
+	}
+	if (w->rows > rows_shown(c, w->rows))
+		fprintf(out, "  %s; --top 0 shows all\n",
+			gp_plural(w->rows - rows_shown(c, w->rows), "more row").s);
+	if (lost_share(w) >= WORTH_SHARE)
+		fprintf(out, "\nfirst: %s\n", advice[w->row[0].reason]);
+}
+
+static void print_copies(const struct waits *c, const struct gp_waits *w)
+{
+	FILE *out = c->r.out;
+	bool is_first = true;
+	for (unsigned kind = 0; kind < GP_COPIES; kind++) {
+		const struct gp_wait_copies *sum = &w->copies[kind];
+		if (sum->count == 0)
+			continue;
+		if (is_first)
+			fprintf(out, "\n%-16s %8s %11s  %s\n", "copies", "calls", "bytes",
+				"of these pageable");
+		is_first = false;
+		fprintf(out, "%-16s %8s %11s  ", gp_copy_names[kind], gp_count_text(sum->count).s,
+			gp_bytes_text(sum->bytes).s);
+		if (sum->pageable_count)
+			fprintf(out, "%s, %s\n", gp_count_text(sum->pageable_count).s,
+				gp_bytes_text(sum->pageable_bytes).s);
+		else
+			fputs("-\n", out);
+	}
+}
+
+/* ---- for a program ---- */
+
+static void write_row(const struct waits *c, struct gp_json *json, const struct gp_waits *w,
+		      const struct gp_wait_row *row)
+{
+	gp_json_object(json, NULL);
+	gp_json_text(json, "kind", gp_wait_reason_names[row->reason]);
+	gp_json_text(json, "key", row->key);
+	gp_json_text(json, "why", row->without);
+	gp_json_text(json, "file", row->file);
+	gp_json_number_if(json, "line", row->line != 0, row->line);
+	gp_json_number(json, "count", row->count);
+	gp_json_real(json, "per_step", w->steps ? per_step(w, row->count) : NAN);
+	gp_json_bool(json, "repeated", row->is_repeated);
+	gp_json_number(json, "bytes", row->bytes);
+	gp_json_signed(json, "lost_ns", row->lost_ns);
+	gp_json_signed(json, "blocked_ns", row->blocked_ns);
+	gp_json_signed(json, "longest_ns", row->longest_ns);
+	gp_stack_write(json, c->r.recording, row->stack, row->at_ns, GP_STACK_FOLDED);
+	gp_json_end(json);
+}
+
+static void waits_write(const struct waits *c, struct gp_json *json, const struct gp_waits *w)
+{
+	gp_json_object(json, NULL);
+	gp_use_head_write(json, c->r.path, c->r.info);
+	gp_json_bool(json, "has_calls", w->has_calls);
+	gp_json_number(json, "steps", w->steps);
+	gp_json_signed(json, "from_ns", w->from_ns);
+	gp_json_signed(json, "to_ns", w->to_ns);
+	gp_json_signed(json, "lost_ns", w->lost_ns);
+	gp_json_signed(json, "repeated_lost_ns", w->repeated_lost_ns);
+	gp_json_signed(json, "blocked_ns", w->blocked_ns);
+	gp_json_array(json, "waits");
+	for (size_t k = 0; k < rows_shown(c, w->rows); k++)
+		write_row(c, json, w, &w->row[k]);
+	gp_json_end(json);
+	gp_json_array(json, "copies");
+	for (unsigned kind = 0; kind < GP_COPIES; kind++) {
+		const struct gp_wait_copies *sum = &w->copies[kind];
+		gp_json_object(json, NULL);
+		gp_json_text(json, "direction", gp_copy_names[kind]);
+		gp_json_number(json, "count", sum->count);
+		gp_json_number(json, "bytes", sum->bytes);
+		gp_json_number(json, "pageable_count", sum->pageable_count);
+		gp_json_number(json, "pageable_bytes", sum->pageable_bytes);
+		gp_json_signed(json, "took_ns", sum->took_ns);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+	gp_json_end(json);
+}
+
+/* ---- the command ---- */
+
+enum { LOST, SHARE, BLOCKED, COLUMNS };
+
+static bool row_add(struct waits *c, const struct gp_waits *w)
+{
+	char text[32];
+	if (!gp_report_table_begin(&c->r.table, c->r.path, c->r.info))
+		return false;
+	struct gp_report_row *row =
+		gp_report_table_add(&c->r.table, w->has_calls ? "" : "no waits recorded");
+	if (!row || !w->has_calls)
+		return row != NULL;
+	c->has_calls = true;
+	const double share = lost_share(w);
+	gp_cell_put(&row->cell[LOST], (double)w->lost_ns, gp_ns_text(w->lost_ns).s);
+	snprintf(text, sizeof text, "%.1f%%", 100 * share);
+	gp_cell_put(&row->cell[SHARE], share, text);
+	gp_cell_put(&row->cell[BLOCKED], (double)w->blocked_ns, gp_ns_text(w->blocked_ns).s);
+	return true;
+}
+
+static int waits_one(struct gp_reading *r)
+{
+	struct waits *c = (struct waits *)r;
+	struct gp_waits waits;
+	int exit_status = GP_EXIT_OK;
+	int64_t from_ns = INT64_MIN, to_ns = INT64_MAX;
+	if (!gp_span_find(r->recording, r->from, r->to, &from_ns, &to_ns))
+		return GP_EXIT_USAGE;
+	enum gp_status status = gp_waits_build(r->recording, from_ns, to_ns, &waits);
+	if (status)
+		return gp_report_failed("report on", r->path, status);
+	r->sink.has_report = true;
+	if (r->is_json) {
+		waits_write(c, &r->json, &waits);
+	} else if (r->is_many) {
+		exit_status = row_add(c, &waits) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
+	} else if (!waits.has_calls) {
+		gp_name_print(r->out, r->path);
+		fputs(": no copies or waits were recorded\n", r->out);
+	} else {
+		print_answer(c, &waits);
+		if (waits.rows)
+			print_rows(c, &waits);
+		print_copies(c, &waits);
+	}
+	gp_waits_free(&waits);
+	return exit_status;
+}
+
+static int waits_end(struct gp_reading *r, int worst)
+{
+	r->none = ((struct waits *)r)->has_calls ? NULL : "no copies or waits";
+	return worst;
+}
+
+static int waits_run(const struct gp_command *command, int argc, char **argv)
+{
+	struct waits c = { .r = { .command = command,
+				  .table = {
+					  .columns = COLUMNS,
+					  .title = { "no GPU work", "of the time", "host waited" },
+					  .next = "waits" } } };
+	const struct gp_flag flags[] = {
+		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
+		  "at most N rows, 0: all; default 10, with --json all" },
+		{ "stacks", 0, GP_FLAG_SWITCH, NULL, &c.has_stacks, "frames below each row" },
+		{ 0 },
+	};
+	return gp_reading_run(&c.r, flags, argc, argv);
+}
+
+const struct gp_command gp_command_waits = {
+	.name = "waits",
+	.synopsis = "waits [--json] [options] RECORDING...",
+	.text = "show calls that wait for the GPU, and idle time of the GPU after them",
+	.run = waits_run,
+	.options = GP_OPTIONS_REPORT | GP_OPTION_SPAN | GP_OPTION_NO_STACKS | GP_OPTION_STEPS,
+	.json_levels = 4,
+	.top = TOP_DEFAULT,
+	.one = waits_one,
+	.end = waits_end,
+};
