@@ -49,9 +49,12 @@ count_instructions() {
 	command -v valgrind >/dev/null || return 0
 	added launches launch 1
 	added pairs alloc 2
+	added copies copy 1
+	added waits wait 1
 	# with stacks, which cost nothing while no graph is captured
 	stacks=native
 	added pairs alloc_stack 2
+	added copies copy_stack 1
 	range=ctl
 	added launches outside_launch 1
 	added pairs outside_alloc 2
@@ -168,8 +171,13 @@ launch_contended_ns|ns added a launch, another thread allocating||clock_gettime 
 launch_instructions|instructions added a launch||bare call|launch_instructions_bare
 use_scan_ns|ns added a launch of 68 words by --track-access|150|the words copied|use_copy_ns
 alloc_ns|ns added an allocation or a free|20|clock_gettime and ring put|clock_ring_ns
+copy_ns|ns added a copy|30|clock_gettime and ring put|clock_ring_ns
+wait_ns|ns added a call that waits|30|clock_gettime and ring put|clock_ring_ns
 object_ns|ns added a driver object made or destroyed (events)||clock_gettime and ring put|clock_ring_ns
 alloc_instructions|instructions added an allocation or a free||bare call|alloc_instructions_bare
+copy_instructions|instructions added a copy||bare call|copy_instructions_bare
+wait_instructions|instructions added a call that waits||bare call|wait_instructions_bare
+copy_stack_instructions|a copy, with a native stack that repeats||bare call|copy_stack_instructions_bare
 nvtx_ns|ns added a push or a pop of NVTX|30|clock_gettime and ring put|clock_ring_ns
 registered_ns|ns added, likewise in a domain, with registered names and payloads|30|clock_gettime and ring put|clock_ring_ns
 range_ns|ns added a whole range whose names are written into one buffer in turn|60|no tool|range_ns_bare

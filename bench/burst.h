@@ -47,12 +47,15 @@ struct calls {
 	CUresult (*free)(CUdeviceptr);
 	CUresult (*create)(void **, unsigned);
 	CUresult (*destroy)(void *);
+	CUresult (*copy)(CUdeviceptr, const void *, size_t, CUstream);
+	CUresult (*wait)(void);
 };
 
 struct bench {
 	struct driver driver; /* wrapped */
 	struct calls wrapped, bare;
 	CUfunction kernel;
+	CUdeviceptr memory; /* 512 bytes */
 	const struct gp_control *control;
 	const unsigned char *rings;
 };
@@ -124,7 +127,9 @@ static inline void bench_open_driver(struct bench *b)
 	must(driver_open(&b->driver, FROM_DLSYM) && driver_use(&b->driver, 0));
 	b->wrapped = (struct calls){ .launch = b->driver.cuLaunchKernel,
 				     .alloc = b->driver.cuMemAlloc_v2,
-				     .free = b->driver.cuMemFree_v2 };
+				     .free = b->driver.cuMemFree_v2,
+				     .copy = b->driver.cuMemcpyHtoDAsync_v2,
+				     .wait = b->driver.cuCtxSynchronize };
 	*(void **)&b->wrapped.create = dlsym(library, "cuEventCreate");
 	*(void **)&b->wrapped.destroy = dlsym(library, "cuEventDestroy_v2");
 	*(void **)&b->bare.launch = past_the_preload(library, "cuLaunchKernel");
@@ -132,6 +137,8 @@ static inline void bench_open_driver(struct bench *b)
 	*(void **)&b->bare.free = past_the_preload(library, "cuMemFree_v2");
 	*(void **)&b->bare.create = past_the_preload(library, "cuEventCreate");
 	*(void **)&b->bare.destroy = past_the_preload(library, "cuEventDestroy_v2");
+	*(void **)&b->bare.copy = past_the_preload(library, "cuMemcpyHtoDAsync_v2");
+	*(void **)&b->bare.wait = past_the_preload(library, "cuCtxSynchronize");
 }
 
 /*
@@ -186,6 +193,7 @@ static inline void bench_open(struct bench *b)
 	must(b->driver.cuModuleGetFunction(&b->kernel, module, "gemm") == CUDA_SUCCESS);
 	must(b->wrapped.alloc(&first, 512) == CUDA_SUCCESS &&
 	     b->wrapped.free(first) == CUDA_SUCCESS);
+	must(b->wrapped.alloc(&b->memory, 512) == CUDA_SUCCESS);
 	map_rings(b);
 	const struct gp_ring *own =
 		(const struct gp_ring *)(const void *)(b->rings + gp_ring_offset(1));

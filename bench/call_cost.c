@@ -2,10 +2,10 @@
  * Measures what the recorder adds to a call. The same calls go through the wrapper and directly to
  * the driver, in turns, in one process.
  *	call_cost		prints launch_ns, launch_contended_ns, alloc_ns, object_ns,
- *				clock_ring_ns
- *	call_cost launches|pairs N wrapped|bare
- *				only launches N kernels, or allocates and frees N times: for
- *				counting instructions
+ *				copy_ns, wait_ns, clock_ring_ns
+ *	call_cost launches|pairs|copies|waits N wrapped|bare
+ *				only launches N kernels, allocates and frees, copies, or waits N
+ *				times: for counting instructions
  */
 #include <pthread.h>
 
@@ -32,6 +32,30 @@ static void objects(struct bench *b, const struct calls *calls)
 {
 	(void)b;
 	burst_events(calls, BURST / 2);
+}
+
+static void burst_copy(struct bench *b, const struct calls *calls, unsigned number)
+{
+	static const char from[64];
+	for (unsigned i = 0; i < number; i++)
+		must(calls->copy(b->memory, from, sizeof from, NULL) == CUDA_SUCCESS);
+}
+
+static void burst_wait(const struct calls *calls, unsigned number)
+{
+	for (unsigned i = 0; i < number; i++)
+		must(calls->wait() == CUDA_SUCCESS);
+}
+
+static void copies(struct bench *b, const struct calls *calls)
+{
+	burst_copy(b, calls, BURST);
+}
+
+static void waits(struct bench *b, const struct calls *calls)
+{
+	(void)b;
+	burst_wait(calls, BURST);
 }
 
 static double time_burst(const struct burst *burst, const struct calls *calls)
@@ -158,12 +182,16 @@ static void time_clock_ring(struct bench *b)
  * name: at its end the process writes the remaining events, whose number varies.
  */
 static __attribute__((noinline)) void counted_calls(struct bench *b, const struct calls *calls,
-						    bool is_launches, unsigned number)
+						    const char *kind, unsigned number)
 {
-	if (is_launches)
-		burst_launch(calls, b->kernel, number);
-	else
+	if (strcmp(kind, "pairs") == 0)
 		burst_alloc(calls, number);
+	else if (strcmp(kind, "copies") == 0)
+		burst_copy(b, calls, number);
+	else if (strcmp(kind, "waits") == 0)
+		burst_wait(calls, number);
+	else
+		burst_launch(calls, b->kernel, number);
 }
 
 int main(int argc, char **argv)
@@ -171,13 +199,15 @@ int main(int argc, char **argv)
 	static struct bench b;
 	bench_open(&b);
 	if (argc == 4) {
-		counted_calls(&b, strcmp(argv[3], "bare") ? &b.wrapped : &b.bare,
-			      strcmp(argv[1], "pairs") != 0, (unsigned)atoi(argv[2]));
+		counted_calls(&b, strcmp(argv[3], "bare") ? &b.wrapped : &b.bare, argv[1],
+			      (unsigned)atoi(argv[2]));
 		return 0;
 	}
 	compare(&(struct burst){ &b, launches, BURST }, "launch_ns");
 	compare(&(struct burst){ &b, allocations, BURST }, "alloc_ns");
 	compare(&(struct burst){ &b, objects, BURST }, "object_ns");
+	compare(&(struct burst){ &b, copies, BURST }, "copy_ns");
+	compare(&(struct burst){ &b, waits, BURST }, "wait_ns");
 	compare_contended(&b);
 	time_clock_ring(&b);
 	wait_for_quiet(&b);
