@@ -30,7 +30,7 @@ static uint64_t own_kib(void)
 static void work(const struct calls *calls)
 {
 	for (unsigned i = 0; i < LAPS; i++) {
-		burst_alloc(calls, BURST / 2);
+		burst_alloc(calls, BURST / 4);
 		if (calls == &bench.wrapped)
 			wait_for_room(&bench);
 	}

@@ -1,0 +1,80 @@
+"""Holds `gpuprof waits` of a job of wait_jobs.py against what was planted: judge_waits.py GPUPROF DIRECTORY.
+
+For each job NAME, DIRECTORY has NAME.gpr, and NAME.json of torch.profiler from the same run where it was profiled.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+KINDS = {"item": "item", "pageable": "pageable_copy", "free": "free", "loader": "data", "recompile": "recompile"}
+CLEAN = ("clean_async", "clean_pinned", "clean_read_rarely", "clean_event", "clean_workers")
+COSTLY = 0.01  # of the time, as in tools/cmd_waits.c
+
+
+def planted_line(name):
+    """Of the function that is the job, the line with the comment."""
+    is_inside = False
+    source = pathlib.Path(__file__).with_name("wait_jobs.py").read_text(encoding="utf-8")
+    for number, line in enumerate(source.split("\n"), 1):
+        if line.startswith("def "):
+            is_inside = line.startswith(f"def {name}(")
+        if is_inside and line.endswith("# planted"):
+            return number
+    raise ValueError(f"no planted line in {name}")
+
+
+def waits_of(gpuprof, path):
+    return json.loads(subprocess.run([gpuprof, "waits", "--json", "--no-stacks", path], check=True,
+                                     stdout=subprocess.PIPE).stdout)
+
+
+def idle_share(trace):
+    """Time without any GPU operation, of the time from the first to the last."""
+    events = json.loads(pathlib.Path(trace).read_text(encoding="utf-8"))["traceEvents"]
+    spans = sorted((float(e["ts"]), float(e["ts"]) + float(e["dur"])) for e in events
+                   if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"))
+    busy, end = 0.0, spans[0][0]
+    for begin, over in spans:
+        busy += max(0.0, over - max(begin, end))
+        end = max(end, over)
+    return 1 - busy / (end - spans[0][0])
+
+
+def claim(name, what, is_so):
+    print(f"{'PASS' if is_so else 'FAIL'} waits-{name}: {what}")
+
+
+def judge(gpuprof, directory, name):
+    found = waits_of(gpuprof, directory / f"{name}.gpr")
+    wall = found["to_ns"] - found["from_ns"]
+    share = found["repeated_lost_ns"] / wall
+    rows = found["waits"]
+    if name in CLEAN:
+        claim(name, f"no costly wait: {100 * share:.2f}% of {wall / 1e6:.0f} ms, {found['steps']} steps",
+              share < COSTLY)
+        return
+    first = rows[0] if rows else {"kind": None, "file": "", "line": None}
+    place = (first["kind"], pathlib.Path(first["file"] or "").name, first["line"])
+    line = planted_line(name)
+    claim(name, f"the costliest wait is {place}, planted was ({KINDS[name]!r}, 'wait_jobs.py', {line})",
+          place == (KINDS[name], "wait_jobs.py", line))
+    claim(name, f"it costs {100 * share:.1f}% of {wall / 1e6:.0f} ms, {first.get('per_step') or 0:.2f} times a step",
+          share >= COSTLY)
+    trace = directory / f"{name}.json"
+    if trace.exists():
+        idle = idle_share(trace)
+        all_lost = found["lost_ns"] / wall
+        claim(name, f"{100 * all_lost / idle:.1f}% of the idle time that torch.profiler shows is attributed "
+                    f"({100 * all_lost:.1f}% of {100 * idle:.1f}% of the time)", all_lost >= 0.95 * idle)
+
+
+def main():
+    gpuprof, directory = sys.argv[1], pathlib.Path(sys.argv[2])
+    for name in [*KINDS, *CLEAN]:
+        if (directory / f"{name}.gpr").exists():
+            judge(gpuprof, directory, name)
+
+
+if __name__ == "__main__":
+    main()
