@@ -22,8 +22,19 @@ const char *const gp_wait_reason_names[GP_WAIT_REASONS] = {
 
 int64_t gp_call_took_ns(const struct gp_recording *recording, const struct gp_record *r)
 {
-	return gp_tick_ns(&recording->tick, r->time) -
-	       gp_tick_ns(&recording->tick, r->time - gp_call_took(r->aux));
+	const uint64_t ticks = gp_call_took(r->aux), took = ticks < r->time ? ticks : r->time;
+	int64_t ns;
+	return __builtin_sub_overflow(gp_tick_ns(&recording->tick, r->time),
+				      gp_tick_ns(&recording->tick, r->time - took), &ns) ?
+		       INT64_MAX :
+		       ns;
+}
+
+/* Sums of a damaged recording may exceed any bound. */
+static void ns_add(int64_t *sum, int64_t ns)
+{
+	if (__builtin_add_overflow(*sum, ns, sum))
+		*sum = INT64_MAX;
 }
 
 /* A place that waits, by reason and stack. */
@@ -60,10 +71,11 @@ struct building {
 	struct gp_recording *recording;
 	struct gp_waits *out;
 	struct device *device; /* GP_DEVICES + 1 */
-	struct thread *thread;
+	struct thread *thread, no_thread;
 	size_t threads;
-	struct gp_row_table places;
-	int64_t first_ns, last_ns; /* of launches, copies and waits in the interval */
+	struct gp_row_table places; /* struct place */
+	struct gp_row_table lines;  /* struct line */
+	int64_t first_ns, last_ns;  /* of launches, copies and waits in the interval */
 	bool is_out_of_memory;
 };
 
@@ -99,8 +111,8 @@ static void place_add(struct building *b, size_t at, uint64_t count, uint64_t by
 	struct gp_wait_row *sum = &((struct place *)b->places.row)[at].sum;
 	sum->count += count;
 	sum->bytes += bytes;
-	sum->blocked_ns += blocked_ns;
-	b->out->blocked_ns += blocked_ns;
+	ns_add(&sum->blocked_ns, blocked_ns);
+	ns_add(&b->out->blocked_ns, blocked_ns);
 	if (blocked_ns >= sum->longest_ns) {
 		sum->longest_ns = blocked_ns;
 		sum->at_ns = at_ns;
@@ -142,8 +154,8 @@ static void device_end_idle(struct building *b, struct device *d, int64_t at_ns)
 	const size_t at = blame(b, d, idle_ns);
 	if (at != SIZE_MAX && idle_ns > 0) {
 		struct place *p = &((struct place *)b->places.row)[at];
-		p->sum.lost_ns += idle_ns;
-		b->out->lost_ns += idle_ns;
+		ns_add(&p->sum.lost_ns, idle_ns);
+		ns_add(&b->out->lost_ns, idle_ns);
 		if (at != d->blamed)
 			p->sum.count++;
 		if (at != d->blamed && idle_ns > p->most_ns) {
@@ -192,14 +204,13 @@ static void device_drained(struct building *b, unsigned device, uint64_t stream,
 
 static struct thread *thread_of(struct building *b, uint32_t thread)
 {
-	static struct thread none;
 	size_t had = b->threads;
 	if (thread >= had) {
 		size_t room = had;
 		if (!gp_array_reach(&b->thread, &room, thread, sizeof *b->thread)) {
 			b->is_out_of_memory = true;
-			none = (struct thread){ .data_ns = -1 };
-			return &none;
+			b->no_thread = (struct thread){ .data_ns = -1 };
+			return &b->no_thread;
 		}
 		b->threads = room;
 		for (size_t k = had; k < room; k++)
@@ -241,7 +252,7 @@ static void see_copy(struct building *b, const struct gp_event *e, struct thread
 	if (is_inside(b, e->at_ns)) {
 		sum->count++;
 		sum->bytes += r->copy.bytes;
-		sum->took_ns += took;
+		ns_add(&sum->took_ns, took);
 		sum->pageable_count += is_pageable;
 		sum->pageable_bytes += is_pageable ? r->copy.bytes : 0;
 	}
@@ -376,13 +387,24 @@ static void row_merge(struct gp_wait_row *to, const struct gp_wait_row *from)
 {
 	to->count += from->count;
 	to->bytes += from->bytes;
-	to->blocked_ns += from->blocked_ns;
-	to->lost_ns += from->lost_ns;
+	ns_add(&to->blocked_ns, from->blocked_ns);
+	ns_add(&to->lost_ns, from->lost_ns);
 	if (from->longest_ns > to->longest_ns) {
 		to->longest_ns = from->longest_ns;
 		to->at_ns = from->at_ns;
 		to->stack = from->stack;
 	}
+}
+
+/* A row by its reason and text. */
+struct line {
+	uint64_t key;
+	size_t row; /* 1 + index; 0: new */
+};
+static uint64_t line_key(const struct place *p, const char *text)
+{
+	return gp_identity_hash(
+		gp_text_identity((struct gp_identity){ p->sum.reason + 1u, 0 }, text));
 }
 
 /* Names the places by their line; places of one line and reason become one row. */
@@ -406,14 +428,16 @@ static enum gp_status list_rows(struct building *b, struct gp_waits *out)
 		snprintf(key, sizeof key, "(%s)", place.without ? place.without : "");
 		if (place.without == NULL)
 			gp_group_key(GP_BY_LINE, &use, stack, key);
-		size_t at = 0;
-		while (at < out->rows &&
-		       (out->row[at].reason != p->sum.reason || strcmp(out->row[at].key, key) != 0))
-			at++;
-		if (at < out->rows) {
-			row_merge(&out->row[at], &p->sum);
+		struct line *line = gp_row_get_key(&b->lines, sizeof *line, line_key(p, key));
+		if (line == NULL) {
+			free(stack);
+			return GP_E_MEMORY;
+		}
+		if (line->row != 0) {
+			row_merge(&out->row[line->row - 1], &p->sum);
 			continue;
 		}
+		line->row = out->rows + 1;
 		out->row[out->rows] = p->sum;
 		out->row[out->rows].without = place.without;
 		if (place.without == NULL && stack->names.user != SIZE_MAX) {
@@ -430,7 +454,8 @@ static enum gp_status list_rows(struct building *b, struct gp_waits *out)
 	for (size_t k = 0; k < out->rows; k++) {
 		struct gp_wait_row *row = &out->row[k];
 		row->is_repeated = row->count >= GP_WAIT_REPEATED;
-		out->repeated_lost_ns += row->is_repeated ? row->lost_ns : 0;
+		if (row->is_repeated)
+			ns_add(&out->repeated_lost_ns, row->lost_ns);
 	}
 	qsort(out->row, out->rows, sizeof *out->row, costliest_first);
 	return GP_OK;
@@ -477,6 +502,7 @@ enum gp_status gp_waits_build(struct gp_recording *recording, int64_t from_ns, i
 	if (status == GP_END)
 		status = list_rows(&b, out);
 	gp_row_table_release(&b.places);
+	gp_row_table_release(&b.lines);
 	free(b.thread);
 	free(b.device);
 	if (status != GP_OK)
