@@ -4,7 +4,7 @@ inside a field."""
 import re
 import sys
 
-# enum of event.h: the field that holds it
+# enum of event.h: the field that holds it, or the field of each prefix
 FIELDS = {
     "gp_fact": "FACT.key",
     "gp_how": "OWNER_GONE.how",
@@ -13,6 +13,8 @@ FIELDS = {
     "gp_scope_by": "SCOPE.by",
     "gp_alloc_flag": "ALLOC.flags",
     "gp_launch": "LAUNCH.block, variant",
+    "gp_call": {"GP_COPY": "COPY.call, kind", "GP_WAIT": "WAIT.call, kind"},
+    "gp_call_flag": "COPY.call",
     "gp_multicast": "MULTICAST.operation",
     "gp_node": "GRAPH_ADD_NODE.type",
     "gp_range_source": "RANGE_PUSH.source",
@@ -38,26 +40,28 @@ def kinds(events):
     yield "|---|---|---|---|---|---|---|"
     for number, name, fields in EVENT.findall(events):
         cells = [f"{field}: {meaning.lower()}" if field else "-" for field, meaning in FIELD.findall(fields)]
-        cells[0] = cells[0].split(":")[0]
+        cells[0] = cells[0].removesuffix(": number")
         yield f"| {number} | {name} | " + " | ".join(cells) + " |"
 
 
 def codes(header):
     yield "| field | value | name | meaning |"
     yield "|---|---|---|---|"
-    for enum, field in FIELDS.items():
+    for enum, fields in FIELDS.items():
         body = re.search(r"enum " + enum + r" \{(.*?)\};", header, re.S).group(1).strip()
         members = list(MEMBER.finditer(body))
         if "".join(m.group(0) for m in members) != body:
             sys.exit(f"{enum}: a member that is not understood")
         numbered = [m for m in members if m["value"]]
-        # GP_HOW_CONTEXT_DESTROY: what all of an enum begin with says nothing
-        shared = min((m["name"] for m in numbered), key=len)
-        while not all(m["name"].startswith(shared + "_") for m in numbered):
-            shared = shared.rpartition("_")[0]
-        for m in numbered:
-            name = m["name"][len(shared) + 1 :].lower()
-            yield f"| {field} | {m['value']} | {name} | {words(m['before'] or m['behind'])} |"
+        for prefix, field in fields.items() if isinstance(fields, dict) else [("", fields)]:
+            chosen = [m for m in numbered if m["name"].startswith(prefix)]
+            # GP_HOW_CONTEXT_DESTROY: what all of them begin with says nothing
+            shared = min((m["name"] for m in chosen), key=len)
+            while not all(m["name"].startswith(shared + "_") for m in chosen):
+                shared = shared.rpartition("_")[0]
+            for m in chosen:
+                name = m["name"][len(shared) + 1 :].lower()
+                yield f"| {field} | {m['value']} | {name} | {words(m['before'] or m['behind'])} |"
 
 
 def put(page, mark, table):

@@ -197,8 +197,8 @@ enum gp_call {
 };
 /* COPY.call: bits beside the kind */
 enum gp_call_flag {
-	GP_CALL_ASYNC = 1u << 28,    /* the function's name has "Async" */
-	GP_CALL_CAPTURED = 1u << 27, /* while a capture was under way: it may not have run */
+	GP_CALL_ASYNC = 0x10000000,    /* the function's name has "Async" */
+	GP_CALL_CAPTURED = 0x08000000, /* while a capture was under way: it may not have run */
 };
 
 /*

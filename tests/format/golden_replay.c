@@ -28,6 +28,7 @@ enum {
 	RESOURCE = 42,
 	RESOURCE_GONE,
 	LAUNCH = 64,
+	COPY = 97,
 	RANGE_NAME = 13,
 	RANGE_PUSH = 78,
 	RANGE_START = 80,
@@ -125,6 +126,24 @@ static void print_field(const char *name, const char *meaning, uint64_t v)
 		printf("%llu", x);
 }
 
+// A duration below 2^22 ticks is exact, others are mantissa << exponent.
+static void print_call(const struct record *r)
+{
+	static const char *const copies[8] = { "unified",	 "host_to_device",
+					       "device_to_host", "device_to_device",
+					       "peer",		 "fill",
+					       "host_to_host",	 "unknown" };
+	static const char *const waits[8] = { "stream",	   "event",	 "context", "free",
+					      "free_host", "unregister", "unknown", "unknown" };
+	uint64_t call = r->v[4], took = (call & 0x3fffff) << (call >> 22 & 31);
+	took = took < r->time ? took : r->time;
+	printf(", \"call\": \"%s\"", (r->kind == COPY ? copies : waits)[call >> 29 & 7]);
+	printf(", \"async\": %s", call >> 28 & 1 ? "true" : "false");
+	printf(", \"call_captured\": %s", call >> 27 & 1 ? "true" : "false");
+	printf(", \"took_ns\": %lld",
+	       (long long)(nanoseconds(r->time) - nanoseconds(r->time - took)));
+}
+
 static void print_record(const struct record *r)
 {
 	const struct kind *k = &kinds[r->kind < KINDS ? r->kind : 0];
@@ -141,8 +160,12 @@ static void print_record(const struct record *r)
 	else
 		printf(", \"space\": null");
 	printf(", \"code\": %d", r->code);
-	for (int i = 0; i < 5; i++)
-		print_field(k->fields[(i + 4) % 5], k->definitions[(i + 4) % 5], r->v[(i + 4) % 5]);
+	if (!strcmp(k->definitions[4], "call"))
+		print_call(r);
+	else
+		print_field(k->fields[4], k->definitions[4], r->v[4]);
+	for (int i = 0; i < 4; i++)
+		print_field(k->fields[i], k->definitions[i], r->v[i]);
 	print_name(r);
 	if (r->text) {
 		printf(", \"text\": ");
