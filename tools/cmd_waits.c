@@ -57,6 +57,7 @@ static void print_answer(const struct waits *c, const struct gp_waits *w)
 	gp_name_print(out, c->r.path);
 	if (w->rows == 0) {
 		fprintf(out, ": no call waited for the GPU\n");
+		gp_headline_print(out, c->r.info);
 		return;
 	}
 	if (lost_share(w) < WORTH_SHARE)
@@ -65,6 +66,7 @@ static void print_answer(const struct waits *c, const struct gp_waits *w)
 		fputs(": waits leave the GPU without work. ", out);
 	fprintf(out, "It had none for at least %s (%.1f%%) after calls that wait for it.\n",
 		gp_ns_text(w->repeated_lost_ns).s, 100 * lost_share(w));
+	gp_headline_print(out, c->r.info);
 	fprintf(out, "%s: the host waited %s of %s", w->steps ? "after warm-up" : "in all",
 		gp_ns_text(w->blocked_ns).s, gp_ns_text(w->to_ns - w->from_ns).s);
 	if (w->steps)
@@ -177,7 +179,7 @@ static void waits_write(const struct waits *c, struct gp_json *json, const struc
 
 enum { LOST, SHARE, BLOCKED, COLUMNS };
 
-static bool row_add(struct waits *c, const struct gp_waits *w)
+static bool waits_row_add(struct waits *c, const struct gp_waits *w)
 {
 	char text[32];
 	if (!gp_report_table_begin(&c->r.table, c->r.path, c->r.info))
@@ -210,15 +212,19 @@ static int waits_one(struct gp_reading *r)
 	if (r->is_json) {
 		waits_write(c, &r->json, &waits);
 	} else if (r->is_many) {
-		exit_status = row_add(c, &waits) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
+		exit_status = waits_row_add(c, &waits) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
 	} else if (!waits.has_calls) {
 		gp_name_print(r->out, r->path);
 		fputs(": no copies or waits were recorded\n", r->out);
+		gp_headline_print(r->out, r->info);
 	} else {
 		print_answer(c, &waits);
 		if (waits.rows)
 			print_rows(c, &waits);
 		print_copies(c, &waits);
+		const unsigned lacks = gp_again_lacks(r->info, GP_LACK_STACKS);
+		if (waits.rows && lacks)
+			gp_again_print(r->out, r->info, lacks);
 	}
 	gp_waits_free(&waits);
 	return exit_status;
