@@ -336,11 +336,10 @@ static void see_range(struct building *b, const struct gp_event *e, struct threa
 static void see_event(struct building *b, const struct gp_event *e)
 {
 	const struct gp_record *r = &e->record;
-	struct thread *t = thread_of(b, e->thread);
 	const bool has_run =
 		gp_launched_as(r) == GP_LAUNCHED_KERNEL || gp_launched_as(r) == GP_LAUNCHED_GRAPH;
 	if (r->kind == GP_RANGE_PUSH || r->kind == GP_RANGE_POP) {
-		see_range(b, e, t);
+		see_range(b, e, thread_of(b, e->thread));
 		return; /* a range may lie between a copy and its wait */
 	}
 	if (!has_run && r->kind != GP_COPY && r->kind != GP_WAIT) {
@@ -348,6 +347,7 @@ static void see_event(struct building *b, const struct gp_event *e)
 			see_module(b, e);
 		return;
 	}
+	struct thread *t = thread_of(b, e->thread); /* not that of a LOST from a repair */
 	if (b->first_ns < 0 && is_inside(b, e->at_ns))
 		b->first_ns = e->at_ns;
 	if (is_inside(b, e->at_ns))
