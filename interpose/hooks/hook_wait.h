@@ -1,7 +1,8 @@
 /*
  * Copies, fills and calls that block the calling thread: one COPY or WAIT each, recorded when the
- * call returns, with its duration. Nothing is entered while the call runs, since it may block for
- * as long as the GPU works. Left out like launches by `ctl stop` and GPUPROF_LAUNCHES=off.
+ * call returns, with its duration. The thread enters the recorder only then, since the call may
+ * block for as long as the GPU works. `ctl stop` and GPUPROF_LAUNCHES=off leave them out, like
+ * launches.
  */
 #ifndef GP_HOOK_WAIT_H
 #define GP_HOOK_WAIT_H
@@ -9,7 +10,7 @@
 #include "../driver/cuda_types.h"
 #include "use_scan.h"
 
-/* What a copy was asked for. */
+/* The arguments of a copy. */
 struct gp_copy {
 	enum gp_call kind;
 	uint32_t flags; /* GP_CALL_ASYNC */

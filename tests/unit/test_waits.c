@@ -139,7 +139,7 @@ static void event_wait_drains_no_stream(void **state)
 	assert_int_equal(row_of(GP_WAIT_ON_SYNCHRONIZE)->blocked_ns, 7 * US);
 }
 
-/* What .item() does: four bytes to pageable memory, and a wait on their stream. */
+/* As .item() does: four bytes to pageable memory, and a wait on their stream. */
 static void small_copy_to_the_host_is_an_item(void **state)
 {
 	(void)state;
