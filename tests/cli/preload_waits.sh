@@ -1,0 +1,28 @@
+export LD_LIBRARY_PATH=$BUILD/fake
+gpuprof run -q --stacks python -o r.gpr -- python3 -B $CLI/wait_job.py
+cat >show.py <<'END'
+import json, sys
+
+report = json.load(sys.stdin)
+print("calls recorded:", report["has_calls"], "steps:", report["steps"])
+waits, copies = report["waits"], report["copies"]
+for row in sorted(waits, key=lambda row: (row["kind"], row["line"])):
+    assert row["blocked_ns"] >= row["longest_ns"] >= 0 and row["lost_ns"] >= 0
+    functions = [frame["function"] for frame in row["stack"]]
+    print(row["kind"], row["count"], row["bytes"], row["repeated"], row["line"], *functions)
+for name in ("blocked_ns", "lost_ns"):
+    print(name, "adds up:", report[name] == sum(row[name] for row in waits))
+for total in copies:
+    print(*(value for key, value in total.items() if key != "took_ns"))
+END
+gpuprof waits --json r.gpr | python3 show.py
+# all but the order of the rows, which depends on the time without work
+gpuprof waits r.gpr >report
+sed -n 1,5p report | mask times blanks | sed 's/[0-9.]*%/N%/'
+sed -n 6,11p report | mask times blanks | sort
+sed -n '/^copies/,$p' report
+gpuprof waits --top 1 r.gpr | grep "more row"
+gpuprof waits r.gpr r.gpr | mask times blanks | sed 's/[0-9.]*%/N%/'
+# without stacks
+gpuprof run -q -o s.gpr -- python3 -B $CLI/wait_job.py
+gpuprof waits s.gpr | sed -n '/ free /p; $p' | mask times blanks | sed 's,-- .*,--,'
