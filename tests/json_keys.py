@@ -26,6 +26,7 @@ EACH = {
     "leaks": [()],
     "phases": [("--top", "3")],
     "idle": [("--top", "3")],
+    "waits": [("--top", "3")],
     "check": [LIMITS],
     "verify": [()],
     "dump": [("--limit", "4000")],
@@ -84,11 +85,13 @@ def runs(gpuprof, data, where):
     yield ("diff", "--json", cupy, one)
     yield ("phases", "--json", "--device", "0", one)
     yield from baselines(gpuprof, where, one, other)
-    expandable, captured = (recorded(gpuprof, where, victim) for victim in ("expandable", "graph_capture"))
+    expandable, captured, copied = (recorded(gpuprof, where, victim)
+                                    for victim in ("expandable", "graph_capture", "idle_buffers"))
     for file in (one, expandable):
         yield ("diff", "--json", "--from", "start", file)
     yield from ((command, "--json", expandable) for command in ("frag", "info", "timeline", "peak", "top"))
     yield ("dump", "--json", "--bare", captured)
+    yield from ((command, "--json", copied) for command in ("dump", "waits"))
     for command in ("info", "timeline", "verify", "oom"):
         yield from ((command, "--json", f) for f in damaged)
     yield from (("symbolize", "--json", f) for f in damaged + named)
