@@ -117,6 +117,7 @@ static void look_at_steps(struct gp_recording *recording)
 	struct gp_steps steps;
 	struct gp_leaks leaks;
 	struct gp_idle idle;
+	struct gp_waits waits;
 	if (gp_steps_find(recording, &steps) == GP_OK && steps.warmup > steps.steps)
 		abort();
 	gp_steps_free(&steps);
@@ -128,6 +129,11 @@ static void look_at_steps(struct gp_recording *recording)
 	if (gp_idle_build(recording, 10, &idle) == GP_OK && idle.resolved > idle.scanned)
 		abort();
 	gp_idle_free(&idle);
+	if (gp_waits_build(recording, INT64_MIN, INT64_MAX, &waits) == GP_OK)
+		for (size_t k = 0; k < waits.rows; k++)
+			if (waits.row[k].lost_ns < 0 || waits.row[k].count == 0)
+				abort();
+	gp_waits_free(&waits);
 }
 
 /* Blocks and gaps must tile their segments for any recording. */
