@@ -114,6 +114,25 @@ static void dense_callstacks(uint64_t count)
 	}
 }
 
+/* Waits at `count` lines. */
+static void dense_waits(uint64_t count)
+{
+	struct gp_record code = { .kind = GP_PYTHON_CODE, .aux = 1, .python_code.address = 1 };
+	define(code, "job.py");
+	for (uint32_t k = 1; k <= count; k++) {
+		struct gp_record frame = { .kind = GP_PYTHON_FRAME, .aux = 2 * k };
+		struct gp_record stack = { .kind = GP_CALL_STACK, .aux = 2 * k + 1 };
+		frame.python_frame.python_code = 1;
+		frame.python_frame.line = k;
+		stack.call_stack.python = 2 * k;
+		define(frame, NULL);
+		define(stack, NULL);
+	}
+	flush(GP_BLOCK_DEFINE);
+	for (uint32_t k = 1; k <= count; k++)
+		add((struct gp_record){ .kind = GP_WAIT, .stack = 2 * k + 1 });
+}
+
 static void dense_launches(uint64_t count)
 {
 	struct gp_record r = { .kind = GP_LAUNCH };

@@ -486,6 +486,7 @@ static const struct {
 	{ "dense_callstacks", dense_callstacks },
 	{ "dense_reservations", dense_reservations },
 	{ "dense_maps", dense_maps },
+	{ "dense_waits", dense_waits },
 	{ "dense_launches", dense_launches },
 	{ "dense_ranges", dense_ranges },
 	{ "dense_depths", dense_depths },
