@@ -55,8 +55,11 @@ GP_HOT_TEXT void gp_hook_waited(CUresult result, uint64_t began, enum gp_call ki
 	/* outside of captures frees are recorded, waits are not; NULL is not freed */
 	if (gp_thread.level < GP_LEVEL_ALL || (kind >= GP_WAIT_FREE && !handle))
 		return;
-	const unsigned device =
-		kind == GP_WAIT_STREAM ? gp_device_of_stream(handle) : gp_device_current();
+	unsigned device = gp_device_current();
+	if (kind == GP_WAIT_STREAM)
+		device = gp_device_of_stream(handle);
+	else if (kind == GP_WAIT_CONTEXT && handle)
+		device = (unsigned)gp_context_device(handle);
 	struct gp_record *r = wait_reserve(GP_WAIT, result, began, kind, 0, device);
 	if (gp_unlikely(!r))
 		return;

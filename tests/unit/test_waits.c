@@ -234,6 +234,20 @@ static void free_of_device_memory_drains_the_device(void **state)
 	assert_int_equal(row->lost_ns, 25 * US);
 }
 
+static void free_of_pinned_memory_drains_the_device(void **state)
+{
+	(void)state;
+	for (unsigned kind = GP_WAIT_FREE_HOST; kind < GP_WAITS; kind++) {
+		launch(STREAM);
+		launch(OTHER_STREAM);
+		await((enum gp_call)kind, PINNED, 8, 1);
+		pass(25);
+	}
+	launch(STREAM);
+	build();
+	assert_int_equal(row_of(GP_WAIT_ON_FREE)->lost_ns, 2 * 25 * US);
+}
+
 static void refused_and_captured_calls_change_nothing(void **state)
 {
 	(void)state;
@@ -321,6 +335,7 @@ int main(void)
 		TEST(pageable_copy_to_the_device_blocks_and_drains_nothing),
 		TEST(unified_copy_gets_its_direction_from_addresses),
 		TEST(free_of_device_memory_drains_the_device),
+		TEST(free_of_pinned_memory_drains_the_device),
 		TEST(refused_and_captured_calls_change_nothing),
 		TEST(load_in_the_idle_time_is_blamed),
 		TEST(interval_cuts_idle_time),

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "../../read/file/recording.h"
-#include "../../read/tables/array.h"
 #include "../../read/tables/row_table.h"
 #include "../../state/live.h"
 #include "../groups/group_key.h"
@@ -58,6 +57,7 @@ struct device {
 };
 
 struct thread {
+	uint64_t key; /* its number */
 	/* its last event was a copy: what it was; bytes 0: no copy */
 	uint64_t copy_bytes, copy_stream;
 	size_t copy_place; /* SIZE_MAX: it did not block */
@@ -70,9 +70,10 @@ struct thread {
 struct building {
 	struct gp_recording *recording;
 	struct gp_waits *out;
-	struct device *device; /* GP_DEVICES + 1 */
-	struct thread *thread, no_thread;
-	size_t threads;
+	struct device *device;	     /* GP_DEVICES + 1 */
+	struct gp_row_table threads; /* struct thread */
+	struct thread no_thread;
+	uint32_t loading;	    /* threads that are in a data loader */
 	struct gp_row_table places; /* struct place */
 	struct gp_row_table lines;  /* struct line */
 	int64_t first_ns, last_ns;  /* of launches, copies and waits in the interval */
@@ -144,12 +145,13 @@ static void device_end_idle(struct building *b, struct device *d, int64_t at_ns)
 	if (at_ns > b->out->to_ns)
 		at_ns = b->out->to_ns;
 	const int64_t idle_ns = at_ns > begin_ns ? at_ns - begin_ns : 0;
-	for (size_t k = 0; k < b->threads; k++) /* loaders that are still being waited for */
-		if (b->thread[k].data_ns >= 0 && at_ns > b->thread[k].data_ns) {
-			int64_t from = b->thread[k].data_ns > d->idle_ns ? b->thread[k].data_ns :
-									   d->idle_ns;
+	const struct thread *thread = b->threads.row;
+	for (uint32_t k = 0; b->loading != 0 && k < b->threads.rows; k++)
+		if (thread[k].data_ns >= 0 && at_ns > thread[k].data_ns) {
+			int64_t from =
+				thread[k].data_ns > d->idle_ns ? thread[k].data_ns : d->idle_ns;
 			d->data_ns += at_ns > from ? at_ns - from : 0;
-			d->data_stack = b->thread[k].data_stack;
+			d->data_stack = thread[k].data_stack;
 		}
 	const size_t at = blame(b, d, idle_ns);
 	if (at != SIZE_MAX && idle_ns > 0) {
@@ -202,21 +204,19 @@ static void device_drained(struct building *b, unsigned device, uint64_t stream,
 
 /* ---- events ---- */
 
+/* Valid until the next call. */
 static struct thread *thread_of(struct building *b, uint32_t thread)
 {
-	size_t had = b->threads;
-	if (thread >= had) {
-		size_t room = had;
-		if (!gp_array_reach(&b->thread, &room, thread, sizeof *b->thread)) {
-			b->is_out_of_memory = true;
-			b->no_thread = (struct thread){ .data_ns = -1 };
-			return &b->no_thread;
-		}
-		b->threads = room;
-		for (size_t k = had; k < room; k++)
-			b->thread[k].data_ns = -1;
+	struct thread *t = gp_row_of_key(&b->threads, sizeof *t, thread);
+	if (t != NULL)
+		return t;
+	t = gp_row_get_key(&b->threads, sizeof *t, thread);
+	if (t == NULL) {
+		b->is_out_of_memory = true;
+		t = &b->no_thread;
 	}
-	return &b->thread[thread];
+	t->data_ns = -1;
+	return t;
 }
 
 static bool is_pinned(const struct building *b, uint64_t address)
@@ -294,7 +294,7 @@ static void see_wait(struct building *b, const struct gp_event *e, struct thread
 		  e->at_ns);
 	if (r->code != 0)
 		return;
-	if (kind == GP_WAIT_STREAM || kind == GP_WAIT_CONTEXT || kind == GP_WAIT_FREE)
+	if (kind != GP_WAIT_EVENT)
 		device_drained(b, r->device, r->wait.handle, kind != GP_WAIT_STREAM, place,
 			       e->at_ns);
 }
@@ -317,6 +317,7 @@ static void see_range(struct building *b, const struct gp_event *e, struct threa
 		if (gp_phase_kind_of((unsigned)r->range_push.source, name) != GP_PHASE_DATA)
 			return;
 		t->data_ns = e->at_ns;
+		b->loading++;
 		t->data_depth = (uint32_t)r->range_push.depth;
 		t->data_stack = r->stack;
 	} else if (r->kind == GP_RANGE_POP && t->data_ns >= 0 &&
@@ -330,6 +331,7 @@ static void see_range(struct building *b, const struct gp_event *e, struct threa
 			d->data_stack = t->data_stack;
 		}
 		t->data_ns = -1;
+		b->loading--;
 	}
 }
 
@@ -503,7 +505,7 @@ enum gp_status gp_waits_build(struct gp_recording *recording, int64_t from_ns, i
 		status = list_rows(&b, out);
 	gp_row_table_release(&b.places);
 	gp_row_table_release(&b.lines);
-	free(b.thread);
+	gp_row_table_release(&b.threads);
 	free(b.device);
 	if (status != GP_OK)
 		gp_waits_free(out);
