@@ -255,7 +255,7 @@ static int waits_run(const struct gp_command *command, int argc, char **argv)
 const struct gp_command gp_command_waits = {
 	.name = "waits",
 	.synopsis = "waits [--json] [options] RECORDING...",
-	.text = "show calls that wait for the GPU, and idle time of the GPU after them",
+	.text = "show calls that wait for the GPU, and its idle time after them",
 	.run = waits_run,
 	.options = GP_OPTIONS_REPORT | GP_OPTION_SPAN | GP_OPTION_NO_STACKS | GP_OPTION_STEPS,
 	.json_levels = 4,
