@@ -9,7 +9,7 @@
 
 /*
  * Opens native stacks of at most `depth` frames, once. Later calls are free and return the same.
- * NULL, or why there are no native stacks.
+ * NULL, or the reason why native stacks are missing.
  */
 const char *gp_unwind_open(unsigned depth);
 

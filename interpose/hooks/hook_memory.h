@@ -59,7 +59,7 @@ GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocatio
 void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint64_t stream,
 			 CUmemoryPool pool);
 
-/* gp_thread.last_free_order if there is no FREE to undo */
+/* gp_thread.last_free_order when a refused call left no FREE record */
 #define GP_NOTHING_FREED UINT64_MAX
 #define GP_REFERENCE_FREED (UINT64_MAX - 1)
 

@@ -1,7 +1,7 @@
 /*
  * Fills gp_cuda and builds the routes: a hash table from each address under which a caller may get
  * a row's function, to the row. A thread that finds no routes builds its own, and the first ones
- * published stay. So there is no lock that a fork could leave held. Never loads the driver.
+ * published stay. A fork cannot leave a lock held, since none is used. Never loads the driver.
  */
 #include "resolver.h"
 

@@ -19,8 +19,8 @@ bool gp_resolve(void);
 bool gp_is_resolved(void);
 
 /*
- * Fills in the pointer in gp_cuda for a wrapper that finds it NULL. False: there is no such
- * function. With GPUPROF=off, it fills in only this pointer.
+ * Fills in the pointer in gp_cuda for a wrapper that finds it NULL. False: the driver lacks
+ * this function. With GPUPROF=off, it fills in only this pointer.
  */
 bool gp_resolve_call(const char *symbol, void **real);
 

@@ -18,7 +18,7 @@ bool gp_torch_version(char *out, size_t bytes);
 
 /*
  * The totals of the device's allocator in its last report, recorded or not; exact under its lock.
- * False: there was no report.
+ * False: it has not reported yet.
  */
 bool gp_torch_totals(unsigned device, uint64_t *allocated, uint64_t *reserved);
 

@@ -267,6 +267,32 @@ static void refused_and_captured_calls_change_nothing(void **state)
 	assert_int_equal(waits.copies[GP_COPY_TO_HOST].count, 0);
 }
 
+/* A launch that is lost, or not recorded, may have ended the idle time, on any stream. */
+static void unrecorded_work_ends_what_is_known(void **state)
+{
+	(void)state;
+	const struct gp_record unseen[] = {
+		{ .kind = GP_LOST, .lost.launch = 1 },
+		{ .kind = GP_GAP, .aux = GP_WHY_STOPPED },
+		{ .kind = GP_SCOPE, .aux = 1 },
+	};
+	for (unsigned k = 0; k < 3; k++) {
+		launch(STREAM);
+		await(GP_WAIT_CONTEXT, 0, 4, 1);
+		pass(50);
+		put(&w, 0, unseen[k]);
+		launch(STREAM);
+		await(GP_WAIT_STREAM, STREAM, 4, 1); /* another stream may have work */
+		pass(50);
+	}
+	launch(STREAM);
+	await(GP_WAIT_CONTEXT, 0, 4, 1);
+	pass(30);
+	launch(STREAM);
+	build();
+	assert_int_equal(waits.lost_ns, 30 * US);
+}
+
 /* A module that is loaded while the device is idle is blamed, not the wait before it. */
 static void load_in_the_idle_time_is_blamed(void **state)
 {
@@ -337,6 +363,7 @@ int main(void)
 		TEST(free_of_device_memory_drains_the_device),
 		TEST(free_of_pinned_memory_drains_the_device),
 		TEST(refused_and_captured_calls_change_nothing),
+		TEST(unrecorded_work_ends_what_is_known),
 		TEST(load_in_the_idle_time_is_blamed),
 		TEST(interval_cuts_idle_time),
 		cmocka_unit_test(durations_survive_their_packing),

@@ -59,7 +59,7 @@ enum gp_status gp_gap_map_cut(struct gp_gap_map *map, uint64_t address, uint64_t
 
 /* Marks a block as used. GP_END: no memory is known at its address. */
 enum gp_status gp_gap_map_take(struct gp_gap_map *map, uint64_t address, uint64_t bytes);
-/* Marks the block as free. False: there is no such block. */
+/* Marks the block as free. False: the map lacks this block. */
 bool gp_gap_map_give(struct gp_gap_map *map, uint64_t address);
 
 static inline uint64_t gp_gap_map_largest(const struct gp_gap_map *map)

@@ -64,7 +64,7 @@ static size_t add_frame(struct builder *b, size_t parent, struct gp_identity *id
 	return node;
 }
 
-/* A root with the reason why there is no frame, or no outer frame; NONE: out of memory. */
+/* A root with the reason why all or the outer frames are missing; NONE: out of memory. */
 static size_t add_reason(struct builder *b, const struct gp_use *use, const char *why,
 			 struct gp_identity *identity)
 {

@@ -46,7 +46,7 @@ struct place {
 struct device {
 	uint64_t stream[STREAMS_MOST]; /* that may have work */
 	unsigned streams;
-	bool is_beyond; /* more had */
+	bool is_beyond; /* others may have some, too */
 	/* it has had no work since; -1: it may have */
 	int64_t idle_ns;
 	size_t blamed; /* index of the place after whose call it is idle */
@@ -132,9 +132,19 @@ static size_t blame(struct building *b, const struct device *d, int64_t idle_ns)
 {
 	if (d->has_module)
 		return place_find(b, GP_WAIT_ON_RECOMPILE, d->module_stack);
-	if (d->data_ns * 2 > idle_ns)
+	if (d->data_ns > idle_ns / 2)
 		return place_find(b, GP_WAIT_ON_DATA, d->data_stack);
 	return d->blamed;
+}
+
+/* The part of the idle time so far in which the thread was in its data loader. */
+static void device_add_data(struct device *d, const struct thread *t, int64_t at_ns)
+{
+	const int64_t from = t->data_ns > d->idle_ns ? t->data_ns : d->idle_ns;
+	if (d->idle_ns < 0 || t->data_ns < 0 || at_ns <= from)
+		return;
+	ns_add(&d->data_ns, at_ns - from);
+	d->data_stack = t->data_stack;
 }
 
 static void device_end_idle(struct building *b, struct device *d, int64_t at_ns)
@@ -145,14 +155,8 @@ static void device_end_idle(struct building *b, struct device *d, int64_t at_ns)
 	if (at_ns > b->out->to_ns)
 		at_ns = b->out->to_ns;
 	const int64_t idle_ns = at_ns > begin_ns ? at_ns - begin_ns : 0;
-	const struct thread *thread = b->threads.row;
 	for (uint32_t k = 0; b->loading != 0 && k < b->threads.rows; k++)
-		if (thread[k].data_ns >= 0 && at_ns > thread[k].data_ns) {
-			int64_t from =
-				thread[k].data_ns > d->idle_ns ? thread[k].data_ns : d->idle_ns;
-			d->data_ns += at_ns > from ? at_ns - from : 0;
-			d->data_stack = thread[k].data_stack;
-		}
+		device_add_data(d, &((struct thread *)b->threads.row)[k], at_ns);
 	const size_t at = blame(b, d, idle_ns);
 	if (at != SIZE_MAX && idle_ns > 0) {
 		struct place *p = &((struct place *)b->places.row)[at];
@@ -200,6 +204,15 @@ static void device_drained(struct building *b, unsigned device, uint64_t stream,
 	d->data_ns = 0;
 	d->data_stack = d->module_stack = 0;
 	d->has_module = false;
+}
+
+/* Work was submitted that is not recorded: any stream of any device may have some. */
+static void devices_forget(struct building *b)
+{
+	for (unsigned k = 0; k <= GP_DEVICES; k++) {
+		b->device[k].idle_ns = -1;
+		b->device[k].is_beyond = true;
+	}
 }
 
 /* ---- events ---- */
@@ -322,14 +335,8 @@ static void see_range(struct building *b, const struct gp_event *e, struct threa
 		t->data_stack = r->stack;
 	} else if (r->kind == GP_RANGE_POP && t->data_ns >= 0 &&
 		   r->range_pop.depth <= t->data_depth) {
-		for (unsigned k = 0; k <= GP_DEVICES; k++) {
-			struct device *d = &b->device[k];
-			if (d->idle_ns < 0)
-				continue;
-			int64_t from = t->data_ns > d->idle_ns ? t->data_ns : d->idle_ns;
-			d->data_ns += e->at_ns > from ? e->at_ns - from : 0;
-			d->data_stack = t->data_stack;
-		}
+		for (unsigned k = 0; k <= GP_DEVICES; k++)
+			device_add_data(&b->device[k], t, e->at_ns);
 		t->data_ns = -1;
 		b->loading--;
 	}
@@ -347,6 +354,9 @@ static void see_event(struct building *b, const struct gp_event *e)
 	if (!has_run && r->kind != GP_COPY && r->kind != GP_WAIT) {
 		if (r->kind == GP_MODULE_LOAD && r->code == 0)
 			see_module(b, e);
+		else if (r->kind == GP_GAP || r->kind == GP_SCOPE ||
+			 (r->kind == GP_LOST && (r->lost.launch | r->lost.other) != 0))
+			devices_forget(b);
 		return;
 	}
 	struct thread *t = thread_of(b, e->thread); /* not that of a LOST from a repair */
