@@ -6,7 +6,7 @@
 
 #include "../victims/victim.h"
 
-#define THREADS 2
+#define THREADS 8
 
 static struct driver driver;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

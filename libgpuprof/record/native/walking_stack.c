@@ -72,12 +72,25 @@ __asm__(".text\n"
 	".cfi_endproc\n"
 	".size gp_walking_stack_call, . - gp_walking_stack_call\n");
 
+/*
+ * ThreadSanitizer's, if it is in the job: that it checks no access of this thread in between, read
+ * or written. It sees what libunwind's calls of libc access, but not that the exchanges above hand
+ * a stack from thread to thread.
+ */
+extern void AnnotateIgnoreWritesBegin(const char *file, int line) __attribute__((weak));
+extern void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((weak));
+
 bool gp_walking_stack_run(void (*body)(void *), void *argument)
 {
 	const int error = errno;
 	char *stack = stack_take();
 	if (stack) {
+		const bool is_ignored = AnnotateIgnoreWritesBegin && AnnotateIgnoreWritesEnd;
+		if (is_ignored)
+			AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
 		gp_walking_stack_call(body, argument, stack + MAPPED_BYTES);
+		if (is_ignored)
+			AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
 		stack_give(stack);
 	}
 	errno = error;
