@@ -95,6 +95,8 @@ enum gp_fact {
 	/* value: SCOPE.by of the end of the recording, if its process continued */
 	GP_FACT_ENDED = 33,
 	GP_FACT_NATIVE_FRAMES = 34, /* value: different native frames; beside stored names */
+	/* value: 1 GPU time is recorded, 0 requested but not; text: why, or CUPTI's version */
+	GP_FACT_GPU_TIME = 36,
 };
 
 /* RESOURCE.type */
@@ -228,6 +230,35 @@ static inline enum gp_call gp_call_kind(uint32_t call)
 }
 extern const char *const gp_copy_names[GP_COPIES];
 extern const char *const gp_wait_names[GP_WAITS];
+
+/* GPU_COPY.what: bits beside CUPTI's kinds */
+enum gp_gpu_flag {
+	GP_GPU_ASYNC = 0x01000000,
+	GP_GPU_IN_GRAPH = 0x02000000,
+};
+#define GP_GPU_COPY_KIND(what) ((what)&0xffu)
+#define GP_GPU_COPY_FROM(what) ((what) >> 8 & 0xffu)
+#define GP_GPU_COPY_TO(what) ((what) >> 16 & 0xffu)
+/* GPU_COPY.what, bits 0 to 7: CUpti_ActivityMemcpyKind; others are possible */
+enum gp_gpu_copy {
+	GP_GPU_SET = 0,
+	GP_GPU_TO_DEVICE = 1,
+	GP_GPU_TO_HOST = 2,
+	GP_GPU_ON_DEVICE = 8,
+	GP_GPU_ON_HOST = 9,
+	GP_GPU_PEER = 10,
+};
+/* GPU_TIME.what */
+enum gp_gpu_time {
+	GP_GPU_TIME_ON = 1,  /* number: of the window; operations launched from here on follow */
+	GP_GPU_TIME_OFF = 2, /* operations launched before it follow */
+	GP_GPU_TIME_DROPPED = 3, /* number: operations that CUPTI dropped since the last report */
+	GP_GPU_TIME_LOST = 4,	 /* number: operations that gpuprof lost since the last report */
+	GP_GPU_TIME_TAKEN = 5,	 /* another tool took CUPTI: no operations from here on */
+};
+/* Correlation id and stream id of GPU_KERNEL.launch and GPU_COPY.launch. */
+#define GP_GPU_CORRELATION(launch) ((uint32_t)(launch))
+#define GP_GPU_STREAM(launch) ((uint32_t)((launch) >> 32))
 
 /* MULTICAST.operation */
 enum gp_multicast {

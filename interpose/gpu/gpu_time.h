@@ -1,0 +1,86 @@
+/*
+ * GPU time: the interface between libgpuprof-cupti.so, which collects what CUPTI reports, and
+ * libgpuprof.so, which records it. Both come from one build; `bytes` detects two builds. The former
+ * is preloaded behind the latter, only with --gpu-time. Neither passes CUPTI's records on: these
+ * structs are independent of its version.
+ */
+#ifndef GP_GPU_TIME_H
+#define GP_GPU_TIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../libgpuprof/format/event.h"
+
+/* A kernel that has run. Times are CUPTI's, in nanoseconds. */
+struct gp_gpu_kernel {
+	const char *name; /* as in the binary; NULL unknown */
+	uint64_t began_ns, ended_ns;
+	uint64_t node; /* graph node; 0: launched without a graph */
+	uint32_t correlation, stream, context, device;
+	uint32_t grid[3], block[3];
+	uint32_t static_shared, dynamic_shared; /* bytes a block */
+	uint32_t registers, local_bytes;	/* a thread */
+};
+
+/* A copy or a set that has run. `what` is that of GP_GPU_COPY. */
+struct gp_gpu_copied {
+	uint64_t began_ns, ended_ns, bytes;
+	uint32_t correlation, stream, context, device;
+	uint32_t what;
+};
+
+/* Of libgpuprof-cupti.so. Members may be called by any thread of the job. */
+struct gp_gpu_source {
+	uint32_t bytes;
+	/*
+	 * The driver has just made the process's first context, so the caller holds no lock that an
+	 * allocator needs. Starts the collecting thread. Once a process; not in a forked child of a
+	 * process that has started.
+	 */
+	void (*start)(void);
+	/*
+	 * A window begins or ends now, on a thread of the job, in a hook. What that thread launches
+	 * after the return is collected, or not. `number` counts windows from 1. Not called with
+	 * --gpu-time=always, which begins at the start.
+	 */
+	void (*window)(bool is_open, uint32_t number);
+	/*
+	 * The recording ends: hands over what the GPU has done so far, waits at most 1 s for it, and
+	 * collects no more.
+	 */
+	void (*end)(void);
+};
+
+/* Of libgpuprof.so. */
+struct gp_gpu_sink {
+	uint32_t bytes;
+	bool is_always; /* no windows */
+	/*
+	 * Before and after records of one thread; nothing else may be called outside. False: nothing
+	 * is recorded now. begin() never nests. Between them the thread makes no CUDA call.
+	 */
+	bool (*begin)(void);
+	void (*end)(void);
+	/* These wait for room in the rings, within the recorder's bounds; then they count a loss. */
+	void (*kernel)(const struct gp_gpu_kernel *kernel);
+	void (*copy)(const struct gp_gpu_copied *copy);
+	/* CUPTI's clock was `gpu_ns` between `before` and `after`, from now(). Outside of begin(). */
+	void (*clock)(uint64_t gpu_ns, uint64_t before, uint64_t after);
+	/* gpuprof's clock, in ticks. */
+	uint64_t (*now)(void);
+	/* GPU_TIME: a window's edge, or operations dropped or lost. */
+	void (*state)(enum gp_gpu_time what, uint64_t number);
+	/* FACT GPU_TIME, once a process. `why` is CUPTI's version, or why there is no GPU time. */
+	void (*fact)(bool is_recorded, const char *why);
+	/* Prints a line on stderr once, as the library's other messages; only with --verbose. */
+	void (*log)(const char *text, const char *subject);
+};
+
+/*
+ * Exported by libgpuprof.so. For the constructor of libgpuprof-cupti.so, once. `source` must stay.
+ * NULL: GPU time was not requested, this process is not recorded, or the two files differ.
+ */
+const struct gp_gpu_sink *gpuprof_gpu_time_attach(const struct gp_gpu_source *source);
+
+#endif
