@@ -7,6 +7,7 @@
 #include "../libgpuprof/record/process/fork_gate.h"
 #include "../libgpuprof/record/record.h"
 #include "../libgpuprof/record/stacks/stack_take.h"
+#include "gpu/gpu_record.h"
 #include "hooks/deferred_call.h"
 #include "hooks/device_memory.h"
 #include "hooks/hook_context.h"
@@ -24,6 +25,7 @@ static void write_known(void)
 	gp_hooks_started();
 	gp_misses_write();
 	gp_nvtx_write();
+	gp_gpu_time_write();
 }
 
 static const struct gp_deferred_action deferred_actions[] = {
@@ -48,6 +50,14 @@ void gp_start(void)
 		return;
 	gp_fork_gate_open();
 	gp_lookups_open = true;
+}
+
+/* The loader runs that object's constructor before ours, since neither needs the other. */
+__attribute__((visibility("default"))) const struct gp_gpu_sink *
+gpuprof_gpu_time_attach(const struct gp_gpu_source *source)
+{
+	gp_start();
+	return gp_lookups_open ? gp_gpu_time_open(source) : NULL;
 }
 
 /*
@@ -76,5 +86,6 @@ __attribute__((constructor)) static void start(void)
 
 __attribute__((destructor)) static void end(void)
 {
+	gp_gpu_time_end();
 	gp_recorder_end();
 }

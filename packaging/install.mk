@@ -31,6 +31,7 @@ install: all $(READ_SO) $(MAN1) ## copy program, libraries, headers, manual page
 	install -m 755 $(BUILD)/gpuprof $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/libgpuprof.so $(READ_SO) $(DESTDIR)$(LIBDIR)
 	$(if $(UNWIND),[ ! -f $(BUILD)/libgpuprof-unwind.so ] || install -m 755 $(BUILD)/libgpuprof-unwind.so $(DESTDIR)$(LIBDIR)/gpuprof)
+	[ ! -f $(BUILD)/libgpuprof-cupti.so ] || install -m 755 $(BUILD)/libgpuprof-cupti.so $(DESTDIR)$(LIBDIR)/gpuprof
 	ln -sf $(notdir $(READ_SO)) $(DESTDIR)$(LIBDIR)/libgpuprof-read.so
 	for h in $(HEADERS:libgpuprof/%=%); do install -m 644 libgpuprof/$$h $(DESTDIR)$(PREFIX)/include/gpuprof/$$h || exit 1; done
 	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' packaging/gpuprof.pc.in \

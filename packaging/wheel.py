@@ -119,7 +119,7 @@ def main():
     version, build, inside = sys.argv[1], sys.argv[2], sys.argv[3:]
     folder = os.path.join(build, "wheel")
     program = os.path.join(folder, NAME)
-    ours = [os.path.join(build, name) for name in ("libgpuprof.so", "libgpuprof-unwind.so")]
+    ours = [os.path.join(build, name) for name in ("libgpuprof.so", "libgpuprof-unwind.so", "libgpuprof-cupti.so")]
     ours = [path for path in ours if os.path.exists(path)]
     libraries = needed_libraries(program)
     newest, path = max((newest_glibc(path), path) for path in [program] + ours + libraries)

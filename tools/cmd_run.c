@@ -28,6 +28,11 @@ struct choice {
 	char text[OPTIONS_MAX][400];	/* for --help, with the default */
 };
 
+static bool is_window(const struct gp_option *o)
+{
+	return o->value && strcmp(o->value, "WINDOW") == 0;
+}
+
 /* First the options of the table, then those of this command. */
 static void flags_fill(struct gp_flag *flags, struct choice *c)
 {
@@ -43,6 +48,7 @@ static void flags_fill(struct gp_flag *flags, struct choice *c)
 		*flags++ = (struct gp_flag){ option[k].flag,
 					     option[k].letter,
 					     is_on_off			   ? GP_FLAG_ON_OFF :
+					     is_window(&option[k])	   ? GP_FLAG_OPTIONAL :
 					     gp_is_choice(option[k].value) ? GP_FLAG_CHOICE :
 									     GP_FLAG_TEXT,
 					     is_on_off ? "on|off" : option[k].value,
@@ -245,6 +251,34 @@ static bool has_right_scope(struct choice *c)
 	return false;
 }
 
+static bool has_right_window(const struct choice *c)
+{
+	const char *text = value_of(c, "GPUPROF_GPU_TIME");
+	struct gp_gpu_rule rule;
+	const char *why = gp_gpu_rule_parse(text, &rule);
+	if (why) {
+		gp_error("bad value of '--gpu-time': '%s' %s", text, why);
+		gp_hint("--gpu-time=step:100-102 is three steps, step:2/100 is two of each "
+			"hundred");
+		return false;
+	}
+	if (rule.when == GP_GPU_STEPS && !rule.name[0] &&
+	    gp_on_off_parse(value_of(c, "GPUPROF_TORCH_RANGES")) == GP_OFF) {
+		gp_error("bad value of '--torch-ranges': steps are found by optimizer ranges");
+		gp_hint("--gpu-time=step:A-B@NAME counts ranges of that name");
+		return false;
+	}
+	return true;
+}
+
+/* Whether the second library is needed, too. */
+static bool has_gpu_time(const struct choice *c)
+{
+	struct gp_gpu_rule rule;
+	return !gp_gpu_rule_parse(value_of(c, "GPUPROF_GPU_TIME"), &rule) &&
+	       rule.when != GP_GPU_NEVER;
+}
+
 /*
  * Refuses a pattern without a percent sign if its file exists. The library would keep that file and
  * choose another name, and later commands would read the old file.
@@ -281,9 +315,11 @@ static int run(const struct gp_command *command, int argc, char **argv)
 		return gp_flags_exit(words);
 	if (words == 0)
 		return gp_usage(command, "no command given");
-	if (!has_right_values(&c) || !has_right_pattern(&c) || !has_right_scope(&c))
+	if (!has_right_values(&c) || !has_right_pattern(&c) || !has_right_scope(&c) ||
+	    !has_right_window(&c))
 		return GP_EXIT_USAGE;
-	if (!gp_library_find(c.library, library, sizeof library))
+	if (!gp_library_find(c.library, library, sizeof library) ||
+	    (has_gpu_time(&c) && !gp_library_add(library, sizeof library)))
 		return GP_EXIT_USAGE;
 	if (!is_place_free(&c))
 		return GP_EXIT_USAGE;

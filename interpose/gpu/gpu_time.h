@@ -40,14 +40,19 @@ struct gp_gpu_source {
 	 */
 	void (*start)(void);
 	/*
-	 * A window begins or ends now, on a thread of the job, in a hook. What that thread launches
-	 * after the return is collected, or not. `number` counts windows from 1. Not called with
-	 * --gpu-time=always, which begins at the start.
+	 * A window begins or ends now, on a thread of the job, in a hook. Later launches of that
+	 * thread are collected, or not. If the collecting thread is not ready yet, it opens the
+	 * window itself. `number` counts windows from 1; the one that is open at the start is 1.
 	 */
 	void (*window)(bool is_open, uint32_t number);
 	/*
-	 * The recording ends: hands over what the GPU has done so far, waits at most 1 s for it, and
-	 * collects no more.
+	 * For a look-up by dlsym that found `real`: the function that stands before it, or `real`
+	 * itself for other functions and for a caller inside libgpuprof-cupti.so.
+	 */
+	void *(*route)(void *real, const void *caller);
+	/*
+	 * The recording ends: hands over what the GPU has done so far, waits at most 1 s for it,
+	 * and collects no more.
 	 */
 	void (*end)(void);
 };
@@ -55,25 +60,27 @@ struct gp_gpu_source {
 /* Of libgpuprof.so. */
 struct gp_gpu_sink {
 	uint32_t bytes;
-	bool is_always; /* no windows */
+	bool begins_open; /* collect from the start on */
 	/*
-	 * Before and after records of one thread; nothing else may be called outside. False: nothing
-	 * is recorded now. begin() never nests. Between them the thread makes no CUDA call.
+	 * Before and after records of one thread. False: nothing is recorded now. begin() never
+	 * nests. Between them the thread makes no CUDA call.
 	 */
 	bool (*begin)(void);
 	void (*end)(void);
-	/* These wait for room in the rings, within the recorder's bounds; then they count a loss. */
+	/* Between begin() and end(). They wait for room in the rings, then they count a loss. */
 	void (*kernel)(const struct gp_gpu_kernel *kernel);
 	void (*copy)(const struct gp_gpu_copied *copy);
-	/* CUPTI's clock was `gpu_ns` between `before` and `after`, from now(). Outside of begin(). */
+	/* CUPTI's clock was `gpu_ns` between `before` and `after`, both from now(). */
 	void (*clock)(uint64_t gpu_ns, uint64_t before, uint64_t after);
 	/* gpuprof's clock, in ticks. */
 	uint64_t (*now)(void);
-	/* GPU_TIME: a window's edge, or operations dropped or lost. */
+	/* Operations that could not be handed over because begin() failed. */
+	void (*lost)(uint64_t count);
+	/* GPU_TIME: a window's edge, or operations that CUPTI dropped. */
 	void (*state)(enum gp_gpu_time what, uint64_t number);
 	/* FACT GPU_TIME, once a process. `why` is CUPTI's version, or why there is no GPU time. */
 	void (*fact)(bool is_recorded, const char *why);
-	/* Prints a line on stderr once, as the library's other messages; only with --verbose. */
+	/* Prints a line on stderr once; only with --verbose. */
 	void (*log)(const char *text, const char *subject);
 };
 

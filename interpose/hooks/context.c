@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../driver/cuda_api.h"
+#include "../gpu/gpu_record.h"
 #include "capture.h"
 #include "handle_table.h"
 
@@ -245,6 +246,7 @@ void gp_context_known(uint64_t context, unsigned device)
 	if (byte < 0 || device_of(byte) != device)
 		gp_handle_put(&contexts, context, byte_of(device));
 	gp_recorder_prepare();
+	gp_gpu_time_prepare();
 }
 
 int gp_context_device(uint64_t context)
@@ -260,8 +262,10 @@ void gp_context_set(CUcontext context)
 		t->context = (uint64_t)context;
 		t->device_epoch = 0;
 	}
-	if (context) /* the runtime may have created it through its private table */
+	if (context) { /* the runtime may have created it through its private table */
 		gp_recorder_prepare();
+		gp_gpu_time_prepare();
+	}
 }
 
 void gp_context_push(CUcontext context)

@@ -8,7 +8,9 @@
  * driver. The wrapper then returns CUDA_ERROR_NOT_INITIALIZED.
  */
 #include <dlfcn.h>
+#include <string.h>
 
+#include "../gpu/gpu_record.h"
 #include "elf_lookup.h"
 #include "find_python.h"
 #include "mapped_scope.h"
@@ -83,10 +85,20 @@ static void *route_answer(void *handle, const char *name, void *real)
 	return real;
 }
 
+/* RTLD_DEFAULT and RTLD_NEXT find what they find. */
+static void *answer_cupti(void *handle, const char *name, const void *caller)
+{
+	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
+		return NULL;
+	return gp_gpu_source->route(gp_next_dlsym(handle, name), caller);
+}
+
 void *gp_dlsym_answer(void *handle, const char *name, const void *caller)
 {
 	if (!gp_next_dlsym)
 		gp_dlsym_find();
+	if (gp_unlikely(gp_gpu_source != NULL) && name && strncmp(name, "cupti", 5) == 0)
+		return answer_cupti(handle, name, caller);
 	if (!is_driver_name(name))
 		return NULL;
 	gp_start();

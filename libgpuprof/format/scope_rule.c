@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "on_off.h"
+
 #define LONGEST_NS 3155760000000000000u /* a hundred years */
 
 bool gp_scope_time_parse(const char *text, uint64_t *out_ns)
@@ -80,25 +82,84 @@ static const char *nvtx_parse(const char *at, struct gp_scope_rule *rule)
 	return NULL;
 }
 
-static const char *steps_parse(const char *at, struct gp_scope_rule *rule)
+static const char no_steps[] = "is neither a step nor a range of steps, from 1 on";
+
+/* "A" or "A-B", and the "@NAME" behind it; "": none. */
+static const char *step_range_parse(const char **text, uint64_t *first, uint64_t *last)
 {
-	static const char no_steps[] = "is neither a step nor a range of steps, from 1 on";
-	rule->from = GP_SCOPE_STEPS;
-	if (!number_parse(&at, &rule->first_step))
+	if (!number_parse(text, first))
 		return no_steps;
-	rule->last_step = rule->first_step;
-	if (*at == '-' && (at++, !number_parse(&at, &rule->last_step)))
+	*last = *first;
+	if (**text == '-' && (++*text, !number_parse(text, last)))
 		return no_steps;
-	if (rule->last_step < rule->first_step)
-		return "ends before its first step";
+	return *last < *first ? "ends before its first step" : NULL;
+}
+
+static const char *step_name_parse(const char *at, char *name)
+{
+	name[0] = '\0';
 	if (*at == '\0')
 		return NULL;
 	if (*at++ != '@')
 		return no_steps;
-	if (!name_parse(&at, rule->name) || rule->name[0] == '\0' || *at != '\0')
-		return "has no name of a range after @";
-	strcpy(rule->domain, "*");
-	return NULL;
+	return !name_parse(&at, name) || name[0] == '\0' || *at != '\0' ?
+		       "has no name of a range after @" :
+		       NULL;
+}
+
+static const char *steps_parse(const char *at, struct gp_scope_rule *rule)
+{
+	rule->from = GP_SCOPE_STEPS;
+	const char *why = step_range_parse(&at, &rule->first_step, &rule->last_step);
+	if (!why)
+		why = step_name_parse(at, rule->name);
+	if (rule->name[0])
+		strcpy(rule->domain, "*");
+	return why;
+}
+
+/* "K/N": the last K of each N. */
+static bool share_parse(const char **text, struct gp_gpu_rule *rule)
+{
+	uint64_t count;
+	const char *at = *text;
+	if (!number_parse(&at, &count) || *at++ != '/' || !number_parse(&at, &rule->every) ||
+	    count > rule->every)
+		return false;
+	rule->first_step = rule->every - count + 1;
+	rule->last_step = rule->every;
+	*text = at;
+	return true;
+}
+
+const char *gp_gpu_rule_parse(const char *text, struct gp_gpu_rule *out)
+{
+	const char *why = "is not one of always, off, step:A-B, step:K/N", *at = text + 5;
+	*out = (struct gp_gpu_rule){ .when = GP_GPU_NEVER };
+	if (gp_on_off_parse(text) == GP_OFF)
+		return NULL;
+	if (gp_on_off_parse(text) == GP_ON || strcmp(text, "always") == 0) {
+		out->when = GP_GPU_ALWAYS;
+		return NULL;
+	}
+	if (strncmp(text, "step:", 5) != 0)
+		return why;
+	out->when = GP_GPU_STEPS;
+	why = share_parse(&at, out) ? NULL :
+				      step_range_parse(&at, &out->first_step, &out->last_step);
+	if (!why)
+		why = step_name_parse(at, out->name);
+	if (why)
+		*out = (struct gp_gpu_rule){ .when = GP_GPU_NEVER };
+	return why;
+}
+
+bool gp_gpu_rule_has(const struct gp_gpu_rule *rule, uint64_t step)
+{
+	if (rule->when != GP_GPU_STEPS)
+		return rule->when == GP_GPU_ALWAYS;
+	const uint64_t place = rule->every ? (step - 1) % rule->every + 1 : step;
+	return place >= rule->first_step && place <= rule->last_step;
 }
 
 static const char *range_parse(const char *text, struct gp_scope_rule *rule)

@@ -59,6 +59,23 @@ struct gp_scope_flaw {
 	const char *hint; /* NULL: none */
 };
 
+/* When GPU time is collected (--gpu-time). */
+enum gp_gpu_when { GP_GPU_NEVER, GP_GPU_ALWAYS, GP_GPU_STEPS };
+struct gp_gpu_rule {
+	enum gp_gpu_when when;
+	/* for steps: these, from 1; with `every`, these of each `every` steps */
+	uint64_t first_step, last_step, every;
+	char name[GP_SCOPE_NAME_MAX]; /* of the ranges that end a step; "": those of optimizers */
+};
+
+/*
+ * NULL: `out` is valid. Else why the text is not off, on, always, step:A[-B][@NAME] or
+ * step:K/N[@NAME].
+ */
+const char *gp_gpu_rule_parse(const char *text, struct gp_gpu_rule *out);
+/* True if that step belongs to a window. */
+bool gp_gpu_rule_has(const struct gp_gpu_rule *rule, uint64_t step);
+
 /*
  * False: `flaw` has the reason, and `out` captures everything. A range is none, cudaProfilerApi,
  * nvtx:NAME[@DOMAIN], step:A[-B][@NAME] or ctl. Write \@ for a @ in the name.

@@ -119,6 +119,7 @@ struct gp_local {
 	_Atomic uint32_t left;		      /* number of threads that left */
 	_Atomic uint32_t leavers[GP_LEAVERS]; /* the latest of them */
 	_Atomic uint32_t job_end;	      /* enum gp_job_end */
+	_Atomic uint32_t has_gpu_time;	      /* interpose's: this process collects GPU time */
 };
 /* The main thread ended alone. Then the last thread is about to end, or has ended unseen. */
 enum gp_job_end { GP_JOB_RUNS, GP_JOB_MAIN_ENDED, GP_JOB_LAST_ENDS, GP_JOB_ENDED };

@@ -107,6 +107,46 @@ static void steps_are_counted_from_one(void **state)
 		assert_false(parse("", "", wrong[k], "", &rule, &flaw));
 }
 
+static bool gpu_time(const char *text, struct gp_gpu_rule *rule)
+{
+	return gp_gpu_rule_parse(text, rule) == NULL;
+}
+
+static void gpu_time_has_windows_of_steps(void **state)
+{
+	struct gp_gpu_rule rule;
+	(void)state;
+	assert_true(gpu_time("off", &rule) && rule.when == GP_GPU_NEVER);
+	assert_false(gp_gpu_rule_has(&rule, 1));
+	assert_true(gpu_time("on", &rule) && rule.when == GP_GPU_ALWAYS);
+	assert_true(gpu_time("always", &rule) && rule.when == GP_GPU_ALWAYS);
+	assert_true(gp_gpu_rule_has(&rule, 1));
+
+	assert_true(gpu_time("step:3-4", &rule) && rule.when == GP_GPU_STEPS);
+	assert_false(gp_gpu_rule_has(&rule, 2));
+	assert_true(gp_gpu_rule_has(&rule, 3) && gp_gpu_rule_has(&rule, 4));
+	assert_false(gp_gpu_rule_has(&rule, 5) || gp_gpu_rule_has(&rule, 103));
+	assert_string_equal(rule.name, "");
+
+	assert_true(gpu_time("step:2/100@train", &rule));
+	assert_string_equal(rule.name, "train");
+	unsigned steps = 0;
+	for (uint64_t step = 1; step <= 1000; step++)
+		steps += gp_gpu_rule_has(&rule, step);
+	assert_int_equal(steps, 20);
+	assert_true(gp_gpu_rule_has(&rule, 99) && gp_gpu_rule_has(&rule, 1000));
+	assert_false(gp_gpu_rule_has(&rule, 1) || gp_gpu_rule_has(&rule, 101));
+	assert_true(gpu_time("step:5/5", &rule) && gp_gpu_rule_has(&rule, 1));
+
+	static const char *const wrong[] = { "",	  "sometimes", "step:",	     "step:0",
+					     "step:4-3",  "step:3/2",  "step:0/5",   "step:1/0",
+					     "step:1/5x", "step:1/5@", "step:1@a@b", "ALWAYS " };
+	for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+		assert_false(gpu_time(wrong[k], &rule));
+		assert_int_equal(rule.when, GP_GPU_NEVER);
+	}
+}
+
 static void contradictory_rules_are_refused(void **state)
 {
 	(void)state;
@@ -337,6 +377,7 @@ int main(void)
 		cmocka_unit_test(ranges_have_names_and_domains),
 		cmocka_unit_test(a_range_is_its_name_in_its_domain),
 		cmocka_unit_test(steps_are_counted_from_one),
+		cmocka_unit_test(gpu_time_has_windows_of_steps),
 		cmocka_unit_test(contradictory_rules_are_refused),
 		cmocka_unit_test(actions_after_the_last_span),
 		cmocka_unit_test(without_a_word_all_was_captured),

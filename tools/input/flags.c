@@ -100,7 +100,8 @@ static void flag_form(const struct gp_flag *f, char *out, size_t capacity)
 {
 	const char *value = f->value ? f->value : "";
 	const char *all = f->type == GP_FLAG_CHOICE ? choice_words(value) : value;
-	const bool is_on_off = f->type == GP_FLAG_ON_OFF, is_short = all != value && *f->text;
+	const bool is_on_off = f->type == GP_FLAG_ON_OFF || f->type == GP_FLAG_OPTIONAL;
+	const bool is_short = all != value && *f->text;
 	snprintf(out, capacity, "--%s%s%.*s%s", f->name,
 		 is_on_off	     ? "[=" :
 		 *value && !*f->text ? "=" :
@@ -254,6 +255,9 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 			gp_flags_hint(flag);
 			return GP_FLAGS_WRONG;
 		}
+		*(const char **)flag->out = value ? value : "on";
+		return 0;
+	case GP_FLAG_OPTIONAL:
 		*(const char **)flag->out = value ? value : "on";
 		return 0;
 	case GP_FLAG_TEXT:

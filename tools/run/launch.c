@@ -81,6 +81,31 @@ bool gp_library_find(const char *chosen, char *out, size_t capacity)
 	return true;
 }
 
+/* Beside the library, or in the folder that distributions use for private libraries. */
+bool gp_library_add(char *library, size_t capacity)
+{
+	static const char *const names[] = { "libgpuprof-cupti.so", "gpuprof/libgpuprof-cupti.so" };
+	char second[PATH_MAX];
+	const int folder = (int)(strrchr(library, '/') + 1 - library);
+	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+		if (snprintf(second, sizeof second, "%.*s%s", folder, library, names[k]) >=
+			    (int)sizeof second ||
+		    !is_readable(second))
+			continue;
+		const char *flaw = gp_library_flaw(second);
+		if (flaw) {
+			gp_error("cannot preload '%s': %s", second, flaw);
+			return false;
+		}
+		const size_t length = strlen(library);
+		return snprintf(library + length, capacity - length, ":%s", second) <
+		       (int)(capacity - length);
+	}
+	gp_error("cannot find 'libgpuprof-cupti.so' beside 'libgpuprof.so'");
+	gp_hint("--gpu-time needs both libraries");
+	return false;
+}
+
 /* VARIABLE=TEXT, placed before the user's value. */
 static bool prepended_set(const char *variable, const char *text)
 {

@@ -14,6 +14,12 @@
  */
 bool gp_library_find(const char *chosen, char *out, size_t capacity);
 
+/*
+ * Adds libgpuprof-cupti.so, which is beside `library`, as one more name behind it. False: the error
+ * is printed.
+ */
+bool gp_library_add(char *library, size_t capacity);
+
 /* An environment variable for the command only. */
 struct gp_setting {
 	const char *variable, *value;
@@ -26,8 +32,8 @@ struct gp_ending {
 };
 
 /*
- * Runs argv with the library first in LD_PRELOAD, forwards signals, and waits for it. After its
- * end, the first SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are each ignored. A second one ends
+ * Runs argv with `library` first in LD_PRELOAD, forwards signals, and waits for it. After its end,
+ * the first SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are each ignored. A second one ends
  * this process, as does the first SIGQUIT.
  */
 struct gp_ending gp_launch(char **argv, const char *library, const struct gp_setting *settings,

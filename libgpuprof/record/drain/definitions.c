@@ -27,8 +27,8 @@ void gp_definitions_close(struct gp_definitions *d)
 }
 
 /*
- * Keys. THREAD, MODULE, ARENA, RANGE_NAME and GPU_FUNCTION: their number. FACT: its key. GPU: its device.
- * OBJECT_NAME: the kind of object and its handle. Others: their handle.
+ * Keys. THREAD, MODULE, ARENA, RANGE_NAME and GPU_FUNCTION: their number. FACT: its key. GPU: its
+ * device. OBJECT_NAME: the kind of object and its handle. Others: their handle.
  */
 static uint64_t key_of(const struct gp_record *record)
 {

@@ -173,6 +173,9 @@ void gp_settings_read(void)
 	read_stacks(s);
 	read_scope(s);
 	gp_scope_follow = s->scope.from;
+	gp_gpu_rule_parse(option(OPTION_GPU_TIME), &s->gpu_time);
+	gp_scope_heeds = s->scope.from == GP_SCOPE_RANGE || s->scope.from == GP_SCOPE_STEPS ||
+			 s->gpu_time.when == GP_GPU_STEPS;
 	copy(s->output, sizeof s->output, option(OPTION_OUTPUT));
 	copy(s->ring_dir, sizeof s->ring_dir, option(OPTION_RING_DIR));
 	const char *list = getenv("GPUPROF_LIST");
@@ -240,12 +243,15 @@ static void judge_value(size_t k)
 	char words[120] = "";
 	uint64_t bytes;
 	struct gp_stack_events events;
+	struct gp_gpu_rule rule;
 	if (strcmp(options[k].value, "SIZE") == 0 && !gp_size_parse(text, &bytes))
 		cause = "is not a size";
 	else if (gp_is_choice(options[k].value) && !gp_is_chosen(options[k].value, text))
 		cause = "is not one of ", separated(options[k].value, words);
 	else if (strcmp(options[k].value, "EVENTS") == 0 && !gp_stack_events_parse(text, &events))
 		cause = "is not a list of alloc, memory, all, launch:N";
+	else if (strcmp(options[k].value, "WINDOW") == 0)
+		cause = gp_gpu_rule_parse(text, &rule);
 	else if (strcmp(options[k].value, "1..64") == 0 && !is_depth(text))
 		cause = "is not a number from 1 to 64";
 	else if (!gp_is_choice(options[k].value) && strstr(options[k].value, "off") &&

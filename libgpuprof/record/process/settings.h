@@ -34,6 +34,7 @@ struct gp_settings {
 	char ring_dir[200];
 	char list[512]; /* file that gets the recordings' names; "": none */
 
+	struct gp_gpu_rule gpu_time;
 	/* which spans are captured */
 	struct gp_scope_rule scope;
 	char scope_words[600]; /* the options behind the rule; "": captures everything */
@@ -44,6 +45,8 @@ struct gp_settings {
 extern struct gp_settings gp_settings __attribute__((visibility("hidden")));
 /* Its scope.from, for code that checks it with each range. */
 extern enum gp_scope_from gp_scope_follow GP_HOT_DATA __attribute__((visibility("hidden")));
+/* Ranges can end steps that open or close a span, or a window of GPU time. */
+extern bool gp_scope_heeds GP_HOT_DATA __attribute__((visibility("hidden")));
 /* enum gp_scope_by: what ended the recording; 0: it has not ended */
 extern _Atomic uint32_t gp_scope_ended_by __attribute__((visibility("hidden")));
 

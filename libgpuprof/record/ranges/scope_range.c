@@ -6,7 +6,11 @@
 
 #define OPTIMIZER "Optimizer.step#" /* of every optimizer of PyTorch, followed by its class */
 
-static _Atomic uint64_t steps; /* children inherit it: they continue the count */
+/* children inherit them: they continue the counts */
+static _Atomic uint64_t steps, gpu_steps;
+static _Atomic uint32_t gpu_windows;
+
+void (*gp_gpu_window)(bool is_open, uint32_t number);
 
 static size_t scope_range_text_of(const struct gp_range *range, const char **text)
 {
@@ -17,6 +21,11 @@ static size_t scope_range_text_of(const struct gp_range *range, const char **tex
 	return gp_range_name_text(range->name, text);
 }
 
+static bool is_optimizer(const char *text, size_t bytes)
+{
+	return bytes >= sizeof OPTIMIZER - 1 && memcmp(text, OPTIMIZER, sizeof OPTIMIZER - 1) == 0;
+}
+
 /* True if it is the selected range, or one that ends a step. */
 static bool is_heeded(const struct gp_range *range)
 {
@@ -24,8 +33,7 @@ static bool is_heeded(const struct gp_range *range)
 	const char *text, *domain = NULL;
 	const size_t bytes = scope_range_text_of(range, &text);
 	if (rule->name[0] == '\0')
-		return bytes >= sizeof OPTIMIZER - 1 &&
-		       memcmp(text, OPTIMIZER, sizeof OPTIMIZER - 1) == 0;
+		return is_optimizer(text, bytes);
 	const size_t domain_bytes = range->domain ? gp_range_name_text(range->domain, &domain) : 0;
 	return gp_scope_is_named(rule, text, bytes, domain, domain_bytes);
 }
@@ -78,6 +86,34 @@ static void end_step(void)
 		scope_range_open_span(GP_SCOPE_BY_STEP);
 }
 
+static bool ends_gpu_step(uint32_t name)
+{
+	const struct gp_gpu_rule *rule = &gp_settings.gpu_time;
+	const char *text;
+	const size_t bytes = gp_range_name_text(name, &text);
+	if (rule->name[0] == '\0')
+		return is_optimizer(text, bytes);
+	return strlen(rule->name) == bytes && memcmp(rule->name, text, bytes) == 0;
+}
+
+/* If threads end steps at once, each opens or closes the window of its own step. */
+static void end_gpu_step(void)
+{
+	const struct gp_gpu_rule *rule = &gp_settings.gpu_time;
+	const uint64_t ended = atomic_fetch_add(&gpu_steps, 1) + 1;
+	const bool was_open = gp_gpu_rule_has(rule, ended);
+	const bool is_open = gp_gpu_rule_has(rule, ended + 1);
+	if (was_open == is_open || !gp_gpu_window)
+		return;
+	const int kept = errno;
+	const uint32_t before =
+		gp_gpu_rule_has(rule, 1); /* its first window is open at the start */
+	const uint32_t number = before + (is_open ? atomic_fetch_add(&gpu_windows, 1) + 1 :
+						    atomic_load(&gpu_windows));
+	gp_gpu_window(is_open, number);
+	errno = kept;
+}
+
 uint64_t gp_scope_range_begins(const struct gp_range *range)
 {
 	return gp_settings.scope.from == GP_SCOPE_RANGE && is_heeded(range) ?
@@ -87,6 +123,8 @@ uint64_t gp_scope_range_begins(const struct gp_range *range)
 
 void gp_scope_range_ended(uint32_t name, uint64_t span)
 {
+	if (gp_settings.gpu_time.when == GP_GPU_STEPS && name && ends_gpu_step(name))
+		end_gpu_step();
 	if (span != 0)
 		close_span(GP_SCOPE_BY_RANGE, span);
 	else if (gp_settings.scope.from == GP_SCOPE_STEPS && name &&

@@ -266,7 +266,8 @@ static bool await_growth(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 /*
  * Memory events wait as long as the drain thread makes its turns, whatever lock the job holds: that
  * thread takes none of the job's. They wait until it has caught up: where it must share the job's
- * processor, one block's room would be used up at once, with no room for launches again.
+ * processor, one block's room would be used up at once, with no room for launches again. So do
+ * operations of the GPU, which come in buffers of thousands.
  */
 static bool await_drain(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
@@ -283,8 +284,9 @@ static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots
 {
 	if (thread_ring_has_room(t, kind, slots))
 		return true;
-	return gp_event_infos[kind].class == GP_CLASS_MEMORY ? await_drain(t, kind, slots) :
-							       await_growth(t, kind, slots);
+	const bool waits = gp_event_infos[kind].class == GP_CLASS_MEMORY || kind == GP_GPU_KERNEL ||
+			   kind == GP_GPU_COPY;
+	return waits ? await_drain(t, kind, slots) : await_growth(t, kind, slots);
 }
 
 struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
