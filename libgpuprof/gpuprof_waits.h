@@ -79,4 +79,25 @@ enum gp_status gp_waits_build(struct gp_recording *recording, int64_t from_ns, i
 			      struct gp_waits *out);
 void gp_waits_free(struct gp_waits *waits);
 
+/* Results of cudaEventElapsedTime that the job read at one line: its own timer. */
+struct gp_timer {
+	char *key;	     /* as gp_wait_row */
+	const char *file;    /* as gp_wait_row */
+	uint32_t line;	     /* as gp_wait_row */
+	const char *without; /* as gp_wait_row */
+	uint32_t stack;	     /* of one of its calls; 0: none */
+	int64_t at_ns;	     /* of that call */
+	uint64_t count;
+	uint64_t total_ns, least_ns, most_ns; /* of the results; intervals may overlap */
+};
+struct gp_timers {
+	size_t rows;
+	struct gp_timer *row; /* the greatest sum first */
+};
+
+/* Of results that were read from `from_ns` to `to_ns`. One replay. Errors as gp_waits_build. */
+enum gp_status gp_timers_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+			       struct gp_timers *out);
+void gp_timers_free(struct gp_timers *timers);
+
 #endif

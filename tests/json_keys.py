@@ -60,10 +60,12 @@ def baselines(gpuprof, where, one, other):
     return [("check", "--json", "--baseline", baseline, other) for baseline in (made, lacks)]
 
 
-def recorded(gpuprof, where, victim):
-    """A recording of that victim on the fake driver."""
-    build, output = os.path.dirname(gpuprof), os.path.join(where, victim + ".gpr")
-    subprocess.run([gpuprof, "run", "-q", "-o", output, "--", os.path.join(build, "victims", victim)], check=True,
+def recorded(gpuprof, where, job):
+    """A recording on the fake driver of that victim, or of a Python job of tests/cli."""
+    build, output = os.path.dirname(gpuprof), os.path.join(where, job + ".gpr")
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cli", job)
+    command = [sys.executable, "-B", script] if job.endswith(".py") else [os.path.join(build, "victims", job)]
+    subprocess.run([gpuprof, "run", "-q", "-o", output, "--", *command], check=True,
                    stdout=subprocess.DEVNULL, env={**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "fake")})
     return output
 
@@ -85,8 +87,8 @@ def runs(gpuprof, data, where):
     yield ("diff", "--json", cupy, one)
     yield ("phases", "--json", "--device", "0", one)
     yield from baselines(gpuprof, where, one, other)
-    expandable, captured, copied = (recorded(gpuprof, where, victim)
-                                    for victim in ("expandable", "graph_capture", "idle_buffers"))
+    expandable, captured, copied = (recorded(gpuprof, where, job)
+                                    for job in ("expandable", "graph_capture", "wait_job.py"))
     for file in (one, expandable):
         yield ("diff", "--json", "--from", "start", file)
     yield from ((command, "--json", expandable) for command in ("frag", "info", "timeline", "peak", "top"))

@@ -122,6 +122,23 @@ static void print_copies(const struct waits *c, const struct gp_waits *w)
 	}
 }
 
+static void print_timers(const struct waits *c, const struct gp_timers *t)
+{
+	FILE *out = c->r.out;
+	if (t->rows)
+		fprintf(out, "\n%-11s %8s %11s %11s  %s\n", "timers mean", "results", "least",
+			"most", "line that reads cudaEventElapsedTime");
+	for (size_t k = 0; k < rows_shown(c, t->rows); k++) {
+		const struct gp_timer *row = &t->row[k];
+		fprintf(out, "%11s %8s %11s %11s  ",
+			gp_ns_text((int64_t)(row->total_ns / row->count)).s,
+			gp_count_text(row->count).s, gp_ns_text((int64_t)row->least_ns).s,
+			gp_ns_text((int64_t)row->most_ns).s);
+		gp_name_print(out, row->key);
+		fputc('\n', out);
+	}
+}
+
 /* ---- for a program ---- */
 
 static void write_row(const struct waits *c, struct gp_json *json, const struct gp_waits *w,
@@ -144,7 +161,28 @@ static void write_row(const struct waits *c, struct gp_json *json, const struct 
 	gp_json_end(json);
 }
 
-static void waits_write(const struct waits *c, struct gp_json *json, const struct gp_waits *w)
+static void write_timers(const struct waits *c, struct gp_json *json, const struct gp_timers *t)
+{
+	gp_json_array(json, "timers");
+	for (size_t k = 0; k < rows_shown(c, t->rows); k++) {
+		const struct gp_timer *row = &t->row[k];
+		gp_json_object(json, NULL);
+		gp_json_text(json, "key", row->key);
+		gp_json_text(json, "why", row->without);
+		gp_json_text(json, "file", row->file);
+		gp_json_number_if(json, "line", row->line != 0, row->line);
+		gp_json_number(json, "count", row->count);
+		gp_json_number(json, "total_ns", row->total_ns);
+		gp_json_number(json, "least_ns", row->least_ns);
+		gp_json_number(json, "most_ns", row->most_ns);
+		gp_stack_write(json, c->r.recording, row->stack, row->at_ns, GP_STACK_FOLDED);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+}
+
+static void waits_write(const struct waits *c, struct gp_json *json, const struct gp_waits *w,
+			const struct gp_timers *t)
 {
 	gp_json_object(json, NULL);
 	gp_use_head_write(json, c->r.path, c->r.info);
@@ -172,6 +210,7 @@ static void waits_write(const struct waits *c, struct gp_json *json, const struc
 		gp_json_end(json);
 	}
 	gp_json_end(json);
+	write_timers(c, json, t);
 	gp_json_end(json);
 }
 
@@ -201,6 +240,7 @@ static int waits_one(struct gp_reading *r)
 {
 	struct waits *c = (struct waits *)r;
 	struct gp_waits waits;
+	struct gp_timers timers;
 	int exit_status = GP_EXIT_OK;
 	int64_t from_ns = INT64_MIN, to_ns = INT64_MAX;
 	if (!gp_span_find(r->recording, r->from, r->to, &from_ns, &to_ns))
@@ -208,9 +248,14 @@ static int waits_one(struct gp_reading *r)
 	enum gp_status status = gp_waits_build(r->recording, from_ns, to_ns, &waits);
 	if (status)
 		return gp_report_failed("report on", r->path, status);
+	status = gp_timers_build(r->recording, waits.from_ns, waits.to_ns, &timers);
+	if (status) {
+		gp_waits_free(&waits);
+		return gp_report_failed("report on", r->path, status);
+	}
 	r->sink.has_report = true;
 	if (r->is_json) {
-		waits_write(c, &r->json, &waits);
+		waits_write(c, &r->json, &waits, &timers);
 	} else if (r->is_many) {
 		exit_status = waits_row_add(c, &waits) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
 	} else if (!waits.has_calls) {
@@ -222,10 +267,12 @@ static int waits_one(struct gp_reading *r)
 		if (waits.rows)
 			print_rows(c, &waits);
 		print_copies(c, &waits);
+		print_timers(c, &timers);
 		const unsigned lacks = gp_again_lacks(r->info, GP_LACK_STACKS);
 		if (waits.rows && lacks)
 			gp_again_print(r->out, r->info, lacks);
 	}
+	gp_timers_free(&timers);
 	gp_waits_free(&waits);
 	return exit_status;
 }

@@ -139,6 +139,8 @@
 #define COPY_3D(how, copy, stream) \
 	TIMED(gp_hook_copy_3d(result, began, copy, CALL_##how, STREAM(stream)))
 #define WAIT(kind, handle) TIMED(gp_hook_wait(result, began, GP_WAIT_##kind, (uint64_t)(handle)))
+#define ELAPSED(ms, start, end) \
+	FOLLOW(, gp_hook_elapsed(result, ms, (uint64_t)(start), (uint64_t)(end)))
 
 /* captures, graphs, modules */
 #define CAPTURE_BEGIN(stream, mode, graph)                                                        \

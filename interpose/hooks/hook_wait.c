@@ -75,6 +75,24 @@ GP_HOT_TEXT void gp_hook_wait(CUresult result, uint64_t began, enum gp_call kind
 	gp_leave();
 }
 
+void gp_hook_elapsed(CUresult result, const float *ms, uint64_t start, uint64_t end)
+{
+	if (result != CUDA_SUCCESS || !ms || !(*ms >= 0) || !gp_enter_launch())
+		return;
+	const unsigned device = gp_device_current();
+	const uint32_t caller = gp_stack_of_alloc();
+	struct gp_record *r = gp_reserve(GP_ELAPSED);
+	if (r) {
+		r->stack = caller;
+		r->device = (uint8_t)device;
+		r->elapsed.start = start;
+		r->elapsed.end = end;
+		r->elapsed.elapsed_ns = (uint64_t)((double)*ms * 1e6 + 0.5);
+		gp_commit(r);
+	}
+	gp_leave();
+}
+
 /* ---- copies of rows and volumes: the first byte of either side ---- */
 
 static uint64_t wait_side(int type, const void *host, uint64_t device, uint64_t offset)

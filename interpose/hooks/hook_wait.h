@@ -25,7 +25,9 @@ void gp_hook_copy_2d(CUresult result, uint64_t began, const CUDA_MEMCPY2D *copy,
 void gp_hook_copy_3d(CUresult result, uint64_t began, const CUDA_MEMCPY3D *copy, uint32_t flags,
 		     uint64_t stream);
 void gp_hook_wait(CUresult result, uint64_t began, enum gp_call kind, uint64_t handle);
-/* The same inside gp_enter. */
+/* The job read the time between two events, in milliseconds. */
+void gp_hook_elapsed(CUresult result, const float *ms, uint64_t start, uint64_t end);
+/* As gp_hook_wait, inside gp_enter. */
 void gp_hook_waited(CUresult result, uint64_t began, enum gp_call kind, uint64_t handle);
 
 #endif

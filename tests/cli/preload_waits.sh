@@ -14,13 +14,17 @@ for name in ("blocked_ns", "lost_ns"):
     print(name, "adds up:", report[name] == sum(row[name] for row in waits))
 for total in copies:
     print(*(value for key, value in total.items() if key != "took_ns"))
+for row in report["timers"]:
+    assert 0 < row["least_ns"] <= row["total_ns"] / row["count"] <= row["most_ns"]
+    print("timer", row["count"], row["line"], *(frame["function"] for frame in row["stack"]))
 END
 gpuprof waits --json r.gpr | python3 show.py
 # all but the order of the rows, which depends on the time without work
 gpuprof waits r.gpr >report
 sed -n 1,5p report | mask times blanks | sed 's/[0-9.]*%/N%/'
 sed -n 6,11p report | mask times blanks | sort
-sed -n '/^copies/,$p' report
+sed -n '/^copies/,/^timers/p' report
+sed -n '/^timers/,$p' report | sed 1d | mask times blanks
 gpuprof waits --top 1 r.gpr | grep "more row"
 gpuprof waits r.gpr r.gpr | mask times blanks | sed 's/[0-9.]*%/N%/'
 # without stacks

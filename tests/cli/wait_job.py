@@ -34,11 +34,20 @@ def free():
     cuda.cuMemFree_v2(made(cuda.cuMemAlloc_v2, size(1 << 20)))
 
 
+def timed(work):
+    cuda.cuEventRecord(first, stream)
+    work()
+    cuda.cuEventRecord(last, stream)
+    took = ctypes.c_float()
+    cuda.cuEventElapsedTime(ctypes.byref(took), first, last)
+
+
 assert cuda.cuInit(0) == 0
 made(cuda.cuCtxCreate_v2, 0, 0)
 memory = made(cuda.cuMemAlloc_v2, size(1 << 20))
 pinned = made(cuda.cuMemAllocHost_v2, size(1 << 16))
 stream = made(cuda.cuStreamCreate, 0)
+first, last = made(cuda.cuEventCreate, 0), made(cuda.cuEventCreate, 0)
 pageable = ctypes.create_string_buffer(1 << 16)
 for step in range(5):
     pinned_copies()
@@ -47,5 +56,5 @@ for step in range(5):
     pageable_copy()
     free()
     synchronous_copy()
-    pinned_copies()
+    timed(pinned_copies)
 cuda.cuMemFreeHost(made(cuda.cuMemAllocHost_v2, size(4096)))

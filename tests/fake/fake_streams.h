@@ -451,7 +451,7 @@ static inline CUresult fake_cuEventSynchronize(CUevent event)
 	return GET(event, FAKE_EVENT) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static CUresult fake_elapsed(float *ms, CUevent start, CUevent end)
+static inline CUresult fake_cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 {
 	const struct fake_object *from = GET(start, FAKE_EVENT), *to = GET(end, FAKE_EVENT);
 	if (!from || !to || !from->bytes || !to->bytes)
@@ -460,16 +460,9 @@ static CUresult fake_elapsed(float *ms, CUevent start, CUevent end)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
+static inline CUresult fake_cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
 {
-	ENTER(cuEventElapsedTime);
-	return fake_elapsed(ms, start, end);
-}
-
-CUresult cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
-{
-	ENTER(cuEventElapsedTime_v2);
-	return fake_elapsed(ms, start, end);
+	return fake_cuEventElapsedTime(ms, start, end);
 }
 
 #endif

@@ -106,6 +106,26 @@ static void test_free_is_recorded_before(void **state)
 	assert_int_equal(wait->wait.handle, 0x7f1200000000);
 }
 
+static void test_elapsed_times_are_recorded(void **state)
+{
+	(void)state;
+	float ms = 1.5f;
+	assert_int_equal(wrap_cuEventElapsedTime(&ms, (CUevent)0x11, (CUevent)0x22), CUDA_SUCCESS);
+	const struct gp_record *r = only(GP_ELAPSED);
+	assert_int_equal(r->elapsed.start, 0x11);
+	assert_int_equal(r->elapsed.end, 0x22);
+	assert_int_equal(r->elapsed.elapsed_ns, 1500000);
+	ms = -1;
+	wrap_cuEventElapsedTime_v2(&ms, (CUevent)0x22, (CUevent)0x11);
+	ms = __builtin_nanf("");
+	wrap_cuEventElapsedTime_v2(&ms, (CUevent)0x22, (CUevent)0x11);
+	driver.result = 600; /* not ready: the result is not set */
+	ms = 1;
+	assert_int_equal(wrap_cuEventElapsedTime_v2(&ms, NULL, NULL), 600);
+	assert_int_equal(count(GP_ELAPSED), 1);
+	assert_int_equal(gp_thread.inside, 0);
+}
+
 static void test_copies_and_waits_are_recorded_after_the_call(void **state)
 {
 	(void)state;
@@ -550,6 +570,7 @@ int main(void)
 		TEST(test_no_driver),
 		TEST(test_alloc_is_recorded_after),
 		TEST(test_free_is_recorded_before),
+		TEST(test_elapsed_times_are_recorded),
 		TEST(test_copies_and_waits_are_recorded_after_the_call),
 		TEST(test_bytes_of_fills_and_volumes),
 		TEST(test_waits_are_left_out_with_launches),

@@ -329,6 +329,43 @@ static void interval_cuts_idle_time(void **state)
 	assert_int_equal(waits.blocked_ns, 0);
 }
 
+static void elapsed(uint64_t ns, uint32_t stack)
+{
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_ELAPSED,
+				.stack = stack,
+				.elapsed = { .start = 1, .end = 2, .elapsed_ns = ns } });
+}
+
+static void timers_are_summed_by_line(void **state)
+{
+	struct gp_timers timers;
+	(void)state;
+	elapsed(500, 0);
+	pass(100);
+	const int64_t from_ns = (int64_t)w.time - 1024;
+	for (unsigned k = 0; k < 3; k++)
+		elapsed(1000 * (k + 1), k); /* stacks 1 and 2 are not in the recording */
+	elapsed(UINT64_MAX, 0);
+	struct gp_recording *r = fixture_read(&w);
+	assert_int_equal(gp_timers_build(r, from_ns, INT64_MAX, &timers), GP_OK);
+	uint64_t results = 0;
+	for (size_t k = 0; k < timers.rows; k++) {
+		assert_non_null(timers.row[k].without);
+		assert_null(timers.row[k].file);
+		results += timers.row[k].count;
+	}
+	assert_int_equal(results, 4);
+	assert_int_equal(timers.row[0].total_ns, UINT64_MAX); /* of a damaged recording */
+	assert_int_equal(timers.row[0].least_ns, 1000);
+	gp_timers_free(&timers);
+	assert_int_equal(gp_timers_build(r, INT64_MIN, from_ns, &timers), GP_OK);
+	assert_int_equal(timers.rows, 1);
+	assert_int_equal(timers.row[0].total_ns, 500);
+	gp_timers_free(&timers);
+	gp_recording_close(r);
+}
+
 /* As FORMAT.md describes it: exact below 2^22 ticks, else to 1 in 2^21. */
 static void durations_survive_their_packing(void **state)
 {
@@ -366,6 +403,7 @@ int main(void)
 		TEST(unrecorded_work_ends_what_is_known),
 		TEST(load_in_the_idle_time_is_blamed),
 		TEST(interval_cuts_idle_time),
+		TEST(timers_are_summed_by_line),
 		cmocka_unit_test(durations_survive_their_packing),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

@@ -10,8 +10,8 @@
 #include "../../read/file/recording.h"
 #include "../../read/tables/row_table.h"
 #include "../../state/live.h"
-#include "../groups/group_key.h"
 #include "../phases/phase_kind.h"
+#include "line_name.h"
 
 #define STREAMS_MOST 256u /* of a device with work at once; with more it counts as busy */
 
@@ -422,9 +422,8 @@ static uint64_t line_key(const struct place *p, const char *text)
 /* Names the places by their line; places of one line and reason become one row. */
 static enum gp_status list_rows(struct building *b, struct gp_waits *out)
 {
-	const struct gp_grouping how = { .by = GP_BY_LINE };
 	struct gp_read_stack *stack = malloc(sizeof *stack);
-	char key[GP_KEY_MAX];
+	struct gp_line_name name;
 	out->row = calloc((size_t)b->places.rows + 1, sizeof *out->row);
 	if (stack == NULL || out->row == NULL) {
 		free(stack);
@@ -434,13 +433,8 @@ static enum gp_status list_rows(struct building *b, struct gp_waits *out)
 		const struct place *p = &((struct place *)b->places.row)[k];
 		if (p->sum.count == 0)
 			continue; /* before or after the interval */
-		struct gp_use use = { .stack = p->sum.stack, .at_ns = p->sum.at_ns };
-		use.without = p->sum.stack == 0 ? "no stack was recorded" : NULL;
-		const struct gp_use_place place = gp_use_place(b->recording, &use, &how, stack);
-		snprintf(key, sizeof key, "(%s)", place.without ? place.without : "");
-		if (place.without == NULL)
-			gp_group_key(GP_BY_LINE, &use, stack, key);
-		struct line *line = gp_row_get_key(&b->lines, sizeof *line, line_key(p, key));
+		gp_line_name(b->recording, p->sum.stack, p->sum.at_ns, stack, &name);
+		struct line *line = gp_row_get_key(&b->lines, sizeof *line, line_key(p, name.key));
 		if (line == NULL) {
 			free(stack);
 			return GP_E_MEMORY;
@@ -451,12 +445,10 @@ static enum gp_status list_rows(struct building *b, struct gp_waits *out)
 		}
 		line->row = out->rows + 1;
 		out->row[out->rows] = p->sum;
-		out->row[out->rows].without = place.without;
-		if (place.without == NULL && stack->names.user != SIZE_MAX) {
-			out->row[out->rows].file = stack->frame[stack->names.user].file;
-			out->row[out->rows].line = stack->frame[stack->names.user].line;
-		}
-		out->row[out->rows].key = strdup(key);
+		out->row[out->rows].without = name.without;
+		out->row[out->rows].file = name.file;
+		out->row[out->rows].line = name.line;
+		out->row[out->rows].key = strdup(name.key);
 		if (out->row[out->rows++].key == NULL) {
 			free(stack);
 			return GP_E_MEMORY;
