@@ -5,7 +5,7 @@ _gpuprof() {
 	for ((index = 1; index < COMP_CWORD; index++)); do
 		[[ ${COMP_WORDS[index]} == -* ]] || { command=${COMP_WORDS[index]}; break; }
 	done
-	if [[ -z $command ]]; then
+	if [[ -z $command || $command == help ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(gpuprof --help 2>/dev/null |
 			sed -n 's/^  *\([a-z]*\)  .*/\1/p') help" -- "$word")
 	elif [[ $word == -* ]]; then

@@ -69,6 +69,7 @@ complete_line() {
 		echo "${COMPREPLY[@]}"' - "$tree/share/bash-completion/completions/gpuprof" "$1"
 }
 [ "$(complete_line 'gpuprof lea')" = leaks ] &&
+	[ "$(complete_line 'gpuprof help lea')" = leaks ] &&
 	[ "$(complete_line 'gpuprof peak --tr')" = --tree ] &&
 	[ "$(complete_line 'gpuprof run --allocator-d')" = --allocator-details ]
 say $? completion "$(complete_line 'gpuprof lea') $(complete_line 'gpuprof peak --tr')"

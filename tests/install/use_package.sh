@@ -28,6 +28,7 @@ use_completion() {
 		COMP_WORDS=(gpuprof "") COMP_CWORD=1; _gpuprof; echo "${COMPREPLY[@]}"' >words
 	[ "$(cat words)" = "$(gpuprof --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | xargs)" ]
 	zsh -f press_tab.zsh 'gpuprof lea' 'gpuprof leaks'
+	zsh -f press_tab.zsh 'gpuprof help lea' 'gpuprof help leaks'
 	zsh -f press_tab.zsh 'gpuprof peak --tre' 'gpuprof peak --tree'
 }
 
