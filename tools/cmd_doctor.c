@@ -122,8 +122,8 @@ static void check_unwinder(struct doctor *d, const char *text)
 
 static void check_driver(struct doctor *d)
 {
-	char self[] = "/proc/self/exe", name[] = "doctor", option[] = "--probe";
-	char *words[] = { self, name, option, NULL };
+	char self[] = "/proc/self/exe", name[] = "doctor", option[] = "--probe-driver";
+	char *words[] = { self, name, option, d->library, NULL };
 	struct gp_captured heard;
 	char path[1024], error[512];
 	probe(words, NULL, &heard);
@@ -488,8 +488,10 @@ static int doctor_run(const struct gp_command *command, int argc, char **argv)
 		{ 0 },
 	};
 	/* for our own child processes; not an option for users */
-	if (argc >= 2 && strcmp(argv[1], "--probe") == 0)
-		return argc == 2 ? gp_driver_probe() : gp_lookup_probe(argv[2]);
+	if (argc == 3 && strcmp(argv[1], "--probe-driver") == 0)
+		return gp_driver_probe(argv[2]);
+	if (argc == 3 && strcmp(argv[1], "--probe") == 0)
+		return gp_lookup_probe(argv[2]);
 	int words = gp_flags_parse(command, flags, argc, argv, false);
 	if (words < 0)
 		return gp_flags_exit(words);

@@ -63,8 +63,8 @@ static void print_answer(const struct waits *c, const struct gp_waits *w)
 	if (lost_share(w) < WORTH_SHARE)
 		fputs(": no costly wait. ", out);
 	else
-		fputs(": waits leave the GPU without work. ", out);
-	fprintf(out, "It had none for at least %s (%.1f%%) after calls that wait for it.\n",
+		fputs(": waits leave the GPU idle. ", out);
+	fprintf(out, "The GPU had no work for at least %s (%.1f%%) after calls that wait for it.\n",
 		gp_ns_text(w->repeated_lost_ns).s, 100 * lost_share(w));
 	gp_headline_print(out, c->r.info);
 	fprintf(out, "%s: the host waited %s of %s", w->steps ? "after warm-up" : "in all",

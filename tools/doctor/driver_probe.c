@@ -47,14 +47,27 @@ static void print_init(void *driver)
 		printf("init_text %s\n", text);
 }
 
-int gp_driver_probe(void)
+/* As the library looks for it (interpose/open_unwind.c). */
+static void print_unwinder(const char *library)
 {
-	static const char *const names[] = { "libunwind.so.8", "libunwind.so.1", "libunwind.so" };
-	void *unwinder = NULL;
-	for (size_t k = 0; k < sizeof names / sizeof *names && !unwinder; k++)
-		unwinder = dlopen(names[k], RTLD_LAZY | RTLD_LOCAL);
-	if (unwinder)
-		print_path("libunwind", unwinder);
+	static const char *const beside[] = { "libgpuprof-unwind.so",
+					      "gpuprof/libgpuprof-unwind.so" };
+	const char *slash = strrchr(library, '/');
+	char path[4096];
+	void *found = NULL;
+	for (size_t k = 0; k < sizeof beside / sizeof *beside && slash && !found; k++)
+		if (snprintf(path, sizeof path, "%.*s%s", (int)(slash + 1 - library), library,
+			     beside[k]) < (int)sizeof path)
+			found = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	if (!found)
+		found = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
+	if (found)
+		print_path("libunwind", found);
+}
+
+int gp_driver_probe(const char *library)
+{
+	print_unwinder(library);
 	void *driver = dlopen(DRIVER, RTLD_NOW | RTLD_LOCAL);
 	if (!driver) {
 		printf("driver_error %s\n", dlerror());

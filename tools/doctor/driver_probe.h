@@ -7,10 +7,10 @@
 #define GP_DRIVER_PROBE_H
 
 /*
- * Keys: driver or driver_error, init, init_text, version, devices, libunwind. Returns the exit
- * status.
+ * Keys: driver or driver_error, init, init_text, version, devices; libunwind, which `library` would
+ * use, "" if it was not found. Returns the exit status.
  */
-int gp_driver_probe(void);
+int gp_driver_probe(const char *library);
 
 /*
  * Keys: preloaded; handle, global, address: the object to which each way of look-up leads. Needs no
