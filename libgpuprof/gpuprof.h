@@ -24,6 +24,7 @@
 #include "format/status.h"
 #include "gpuprof_diff.h"
 #include "gpuprof_frag.h"
+#include "gpuprof_gpu.h"
 #include "gpuprof_history.h"
 #include "gpuprof_idle.h"
 #include "gpuprof_leaks.h"

@@ -11,10 +11,10 @@
 #include "../tables/text_store.h"
 #include "recording.h"
 
-#define KINDS 16u /* those of definitions are below */
+#define KINDS 17u /* kinds of definitions are below 16; the last is GPU_FUNCTION's */
 /* A definition may take a single byte of a file, and 40 here: jobs have some 10,000 of a kind. */
 #define DEFINITIONS_MAX (1u << 21)
-/* Numbers of GPU, FACT and ARENA are less. Recorders need 16 bits at most. */
+/* Numbers of GPU, FACT, ARENA and GPU_FUNCTION are less. Recorders need 16 bits at most. */
 #define NUMBERS_MAX 65536u
 
 struct definition {
@@ -76,6 +76,12 @@ void gp_defined_close(struct gp_definitions_index *m)
 	free(m);
 }
 
+/* Its place in the arrays; KINDS: its definitions are not kept here. */
+static unsigned definitions_index_of(unsigned kind)
+{
+	return kind < KINDS - 1 ? kind : kind == GP_GPU_FUNCTION ? KINDS - 1 : KINDS;
+}
+
 /* ---- by key ---- */
 
 static uint64_t key_of(const struct gp_record *r)
@@ -121,13 +127,13 @@ static enum gp_status table_add(struct gp_definitions_index *index, const struct
 
 static bool definitions_index_is_whole(unsigned kind)
 {
-	return kind == GP_GPU || kind == GP_FACT || kind == GP_ARENA;
+	return kind == GP_GPU || kind == GP_FACT || kind == GP_ARENA || kind == GP_GPU_FUNCTION;
 }
 
 static enum gp_status numbered_add(struct gp_definitions_index *index, const struct gp_record *r,
 				   uint32_t text)
 {
-	struct numbered *n = &index->numbered[r->kind];
+	struct numbered *n = &index->numbered[definitions_index_of(r->kind)];
 	const uint32_t number = r->kind == GP_GPU ? r->device : r->aux;
 	if (number >= NUMBERS_MAX) {
 		index->has_left_out = true;
@@ -178,7 +184,7 @@ enum gp_status gp_defined_add(struct gp_definitions_index *m, const struct gp_re
 {
 	if (record->kind >= GP_PYTHON_CODE && record->kind <= GP_CALL_STACK)
 		return add_stack_part(m, record);
-	if (record->kind >= KINDS)
+	if (definitions_index_of(record->kind) == KINDS)
 		return GP_OK;
 	size_t n;
 	const char *letters = gp_record_text(record, &n);
@@ -201,7 +207,7 @@ bool gp_defined_has_left_out(const struct gp_definitions_index *m)
 const struct gp_record *gp_defined_record(const struct gp_definitions_index *m, enum gp_kind kind,
 					  uint64_t number)
 {
-	const struct numbered *n = &m->numbered[kind];
+	const struct numbered *n = &m->numbered[definitions_index_of(kind)];
 	return number < n->room && n->record[number].kind != 0 ? &n->record[number] : NULL;
 }
 
@@ -223,11 +229,12 @@ bool gp_defined_get(const struct gp_definitions_index *m, enum gp_kind kind, uin
 const char *gp_defined_text(const struct gp_definitions_index *m, enum gp_kind kind, uint64_t key)
 {
 	struct gp_named definition;
-	if (kind >= KINDS)
+	const unsigned at = definitions_index_of(kind);
+	if (at == KINDS)
 		return NULL;
 	if (definitions_index_is_whole(kind))
 		return gp_defined_record(m, kind, key) != NULL ?
-			       gp_text_store_get(&m->texts, m->numbered[kind].text[key]) :
+			       gp_text_store_get(&m->texts, m->numbered[at].text[key]) :
 			       NULL;
 	gp_defined_get(m, kind, key, &definition);
 	return definition.text;

@@ -174,10 +174,13 @@ enum gp_status gp_defined_add(struct gp_definitions_index *definitions,
 			      const struct gp_record *record);
 /* True: at some moment one kind had more definitions than its bound. Later ones were dropped. */
 bool gp_defined_has_left_out(const struct gp_definitions_index *definitions);
-/* Text of (kind, key); NULL: not defined. KERNEL: handle; FACT, THREAD: aux; GPU: device. */
+/*
+ * Text of (kind, key); NULL: not defined. KERNEL: handle; FACT, THREAD, GPU_FUNCTION: aux; GPU:
+ * device.
+ */
 const char *gp_defined_text(const struct gp_definitions_index *definitions, enum gp_kind kind,
 			    uint64_t key);
-/* The GPU, FACT or ARENA record with this number; NULL: not defined. */
+/* The GPU, FACT, ARENA or GPU_FUNCTION record with this number; NULL: not defined. */
 const struct gp_record *gp_defined_record(const struct gp_definitions_index *definitions,
 					  enum gp_kind kind, uint64_t number);
 struct gp_named {

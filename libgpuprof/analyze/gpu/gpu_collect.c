@@ -1,0 +1,452 @@
+/* What the recording has of GPU time. Launches outside of the windows are not kept. */
+#include "gpu_collect.h"
+
+#include "gpu_align.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../read/tables/row_table.h"
+#include "../../state/looks.h"
+
+#define EDGE_NS 1000000 /* around a window's edge, other threads' calls may be on either side */
+#define EDGE_LAUNCHES 64u
+#define NONE UINT32_MAX
+
+struct stream {
+	uint64_t key;
+	uint32_t number, generation; /* of its handle: changes when the stream ends */
+};
+
+/* Newest launch of a thread on a stream; older ones follow in the chain. */
+struct newest {
+	uint64_t key;
+	uint32_t thread, stream, launch; /* NONE: all older ones have ended */
+	uint8_t device;
+};
+
+struct thread {
+	uint64_t key;
+	int64_t call_ns;  /* begin of its last call */
+	int64_t event_ns; /* its last event but definitions */
+	bool has_defined; /* definitions since */
+};
+
+struct collecting {
+	struct gp_recording *recording;
+	struct gp_gpu *out;
+	struct gp_gpu_collected *collected;
+	size_t items_most;
+	size_t operation_room, launch_room, chain_room, function_room;
+	uint32_t *chain; /* of a launch: the one before it of its thread and stream */
+	struct gp_row_table streams, handles, newests, threads, functions;
+	struct thread no_thread;
+	struct gp_looks looks;
+	/* calls while no window was open */
+	struct gp_gpu_launch edge[EDGE_LAUNCHES];
+	uint64_t edges;
+	bool has_window, is_open;
+	uint32_t edge_thread; /* that closed the window */
+	int64_t closed_ns;
+	bool is_out_of_memory;
+};
+
+/* Room for one more: a quarter more at a time, since addresses are bounded, too. */
+static bool reserve(void *array, size_t *room, size_t count, size_t bytes)
+{
+	void **first = array;
+	if (count < *room)
+		return true;
+	const size_t more = count + count / 4 + 1024;
+	void *grown = realloc(*first, more * bytes);
+	if (grown == NULL)
+		return false;
+	*first = grown;
+	*room = more;
+	return true;
+}
+
+/* ---- streams and threads ---- */
+
+/* Default streams: one for each device, or for each thread of it. */
+static uint32_t stream_of(struct collecting *c, uint64_t handle, const struct gp_gpu_launch *l)
+{
+	uint64_t key = handle;
+	if (handle == 2)
+		key = gp_hash_pair(gp_hash_pair(handle, l->device), l->thread);
+	else if (handle < 2)
+		key = gp_hash_pair(0, l->device);
+	const struct stream *ended = gp_row_of_key(&c->handles, sizeof *ended, handle);
+	if (ended != NULL)
+		key = gp_hash_pair(key, ended->generation);
+	struct stream *s = gp_row_of_key(&c->streams, sizeof *s, key);
+	if (s == NULL && (s = gp_row_get_key(&c->streams, sizeof *s, key)) != NULL)
+		s->number = c->streams.rows - 1;
+	c->is_out_of_memory |= s == NULL;
+	return s != NULL ? s->number : 0;
+}
+
+static void stream_end(struct collecting *c, uint64_t handle)
+{
+	struct stream *ended = gp_row_get_key(&c->handles, sizeof *ended, handle);
+	c->is_out_of_memory |= ended == NULL;
+	if (ended != NULL)
+		ended->generation++;
+}
+
+static struct thread *thread_of(struct collecting *c, uint32_t thread)
+{
+	struct thread *t = gp_row_of_key(&c->threads, sizeof *t, thread);
+	if (t != NULL)
+		return t;
+	t = gp_row_get_key(&c->threads, sizeof *t, thread);
+	if (t == NULL) {
+		c->is_out_of_memory = true;
+		return &c->no_thread;
+	}
+	t->call_ns = t->event_ns = INT64_MIN / 2;
+	return t;
+}
+
+/* ---- launches ---- */
+
+static void launch_add(struct collecting *c, const struct gp_gpu_launch *l)
+{
+	struct gp_gpu *out = c->out;
+	if (out->launches == c->items_most) {
+		out->beyond++;
+		return;
+	}
+	const uint64_t key = (uint64_t)l->thread << 32 | l->stream;
+	struct newest *n = gp_row_of_key(&c->newests, sizeof *n, key);
+	if (n == NULL && (n = gp_row_get_key(&c->newests, sizeof *n, key)) != NULL)
+		*n = (struct newest){ key, l->thread, l->stream, NONE, l->device };
+	if (n == NULL ||
+	    !reserve(&out->launch, &c->launch_room, out->launches, sizeof *out->launch) ||
+	    !reserve(&c->chain, &c->chain_room, out->launches, sizeof *c->chain)) {
+		c->is_out_of_memory = true;
+		return;
+	}
+	c->chain[out->launches] = n->launch;
+	n->launch = (uint32_t)out->launches;
+	out->launch[out->launches++] = *l;
+}
+
+static void launch_see(struct collecting *c, struct gp_gpu_launch *l)
+{
+	if (c->is_open) {
+		launch_add(c, l);
+		return;
+	}
+	if (c->has_window && l->thread != c->edge_thread && l->at_ns <= c->closed_ns + EDGE_NS) {
+		l->is_optional = true;
+		launch_add(c, l);
+		return;
+	}
+	c->edge[c->edges++ % EDGE_LAUNCHES] = *l;
+}
+
+static void window_open(struct collecting *c, const struct gp_event *e)
+{
+	if (!c->has_window && c->out->operations == 0) { /* what came before it has no times */
+		c->out->launches = 0;
+		gp_row_table_clear(&c->newests);
+	}
+	c->out->windows++;
+	c->has_window = c->is_open = true;
+	const uint64_t first = c->edges > EDGE_LAUNCHES ? c->edges - EDGE_LAUNCHES : 0;
+	for (uint64_t k = first; k < c->edges; k++) {
+		struct gp_gpu_launch *l = &c->edge[k % EDGE_LAUNCHES];
+		l->is_optional = true;
+		if (l->thread != e->thread && l->at_ns >= e->at_ns - EDGE_NS)
+			launch_add(c, l);
+	}
+	c->edges = 0;
+}
+
+static void window_close(struct collecting *c, const struct gp_event *e)
+{
+	c->out->windows += !c->has_window; /* its begin was overwritten */
+	c->has_window = true;
+	c->is_open = false;
+	c->edge_thread = e->thread;
+	c->closed_ns = e->at_ns;
+}
+
+static void newest_done(struct collecting *c, struct newest *n, int64_t at_ns)
+{
+	for (; n->launch != NONE; n->launch = c->chain[n->launch])
+		c->out->launch[n->launch].done_ns = at_ns;
+}
+
+/* The thread waited for the stream: the work that it launched there had ended by then. */
+static void stream_done(struct collecting *c, const struct gp_event *e, uint32_t stream)
+{
+	struct newest *n;
+	const uint64_t key = (uint64_t)e->thread << 32 | stream;
+	if ((n = gp_row_of_key(&c->newests, sizeof *n, key)) != NULL)
+		newest_done(c, n, e->at_ns);
+}
+
+/* Without looks the assignment has less evidence, and is uncertain at worst. */
+static void device_done(struct collecting *c, const struct gp_event *e)
+{
+	struct newest *n = c->newests.row;
+	if (!gp_looks_take(&c->looks, c->newests.rows))
+		return;
+	for (uint32_t k = 0; k < c->newests.rows; k++)
+		if (n[k].thread == e->thread && n[k].device == e->record.device)
+			newest_done(c, &n[k], e->at_ns);
+}
+
+/* ---- events ---- */
+
+static struct gp_gpu_launch call_of(struct collecting *c, const struct gp_event *e, int64_t at_ns)
+{
+	struct thread *t = thread_of(c, e->thread);
+	struct gp_gpu_launch l = { .at_ns = at_ns,
+				   .done_ns = INT64_MAX,
+				   .thread = e->thread,
+				   .stack = e->record.stack,
+				   .device = e->record.device };
+	if (l.at_ns < t->call_ns) /* durations and ticks are rounded; a thread's calls are not */
+		l.at_ns = t->call_ns;
+	l.before_ns = t->has_defined && t->event_ns < l.at_ns ? t->event_ns : l.at_ns;
+	t->call_ns = l.at_ns;
+	if (c->out->ranges != NULL)
+		l.range = gp_range_paths_of(c->out->ranges, e->thread);
+	return l;
+}
+
+static const char *named(const char *name)
+{
+	return name != NULL && *name != 0 ? name : NULL;
+}
+
+static void see_launch(struct collecting *c, const struct gp_event *e)
+{
+	const struct gp_record *r = &e->record;
+	struct gp_gpu_launch l = call_of(c, e, e->at_ns);
+	if (r->kind == GP_GRAPH_LAUNCH) {
+		l.by = GP_GPU_BY_GRAPH;
+		l.stream = stream_of(c, r->graph_launch.stream, &l);
+	} else {
+		l.by = GP_GPU_BY_KERNEL;
+		l.name = named(gp_recording_kernel_name(c->recording, r->launch.kernel));
+		l.shape = gp_gpu_kernel_shape(r->launch.grid, r->launch.block);
+		l.stream = stream_of(c, r->launch.stream, &l);
+	}
+	launch_see(c, &l);
+}
+
+static void see_copy(struct collecting *c, const struct gp_event *e)
+{
+	const struct gp_record *r = &e->record;
+	const enum gp_call kind = gp_call_kind(r->aux);
+	const bool is_async = (r->aux & GP_CALL_ASYNC) != 0;
+	const uint64_t took = gp_call_took(r->aux);
+	struct gp_gpu_launch l =
+		call_of(c, e, gp_tick_ns(&c->recording->tick, took < r->time ? r->time - took : 0));
+	l.by = GP_GPU_BY_COPY;
+	l.shape = gp_gpu_copy_shape(r->copy.bytes, kind == GP_COPY_FILL);
+	l.is_optional = kind == GP_COPY_ON_HOST || kind == GP_COPY_UNIFIED || r->copy.bytes == 0 ||
+			(r->aux & GP_CALL_CAPTURED) != 0;
+	l.stream = stream_of(c, r->copy.stream, &l);
+	const uint32_t stream = l.stream;
+	if (kind != GP_COPY_ON_HOST || is_async)
+		launch_see(c, &l);
+	if (kind == GP_COPY_TO_HOST && !is_async)
+		stream_done(c, e, stream);
+}
+
+static void see_wait(struct collecting *c, const struct gp_event *e)
+{
+	const struct gp_record *r = &e->record;
+	const struct gp_gpu_launch l = { .device = r->device, .thread = e->thread };
+	if (r->code != 0)
+		return;
+	if (gp_call_kind(r->aux) == GP_WAIT_STREAM)
+		stream_done(c, e, stream_of(c, r->wait.handle, &l));
+	else if (gp_call_kind(r->aux) == GP_WAIT_CONTEXT)
+		device_done(c, e);
+}
+
+static uint32_t function_of(struct collecting *c, uint64_t id)
+{
+	struct function {
+		uint64_t key;
+		uint32_t number;
+	} * row;
+	const struct gp_record *r =
+		gp_defined_record(c->recording->definitions, GP_GPU_FUNCTION, id);
+	struct gp_gpu_function f = { 0 };
+	if (r != NULL)
+		f = (struct gp_gpu_function){
+			named(gp_recording_text(c->recording, GP_GPU_FUNCTION, id)),
+			r->gpu_function.grid,
+			r->gpu_function.block,
+			(uint32_t)r->gpu_function.shared,
+			(uint32_t)(r->gpu_function.shared >> 32),
+			(uint32_t)r->gpu_function.registers,
+			(uint32_t)(r->gpu_function.registers >> 32),
+		};
+	uint64_t key =
+		gp_hash_pair((uint64_t)(uintptr_t)f.name, gp_gpu_kernel_shape(f.grid, f.block));
+	if (r != NULL)
+		key = gp_hash_pair(key,
+				   gp_hash_pair(r->gpu_function.shared, r->gpu_function.registers));
+	row = gp_row_of_key(&c->functions, sizeof *row, key);
+	if (row != NULL)
+		return row->number;
+	row = gp_row_get_key(&c->functions, sizeof *row, key);
+	if (row == NULL || !reserve(&c->out->function, &c->function_room, c->out->functions,
+				    sizeof *c->out->function)) {
+		c->is_out_of_memory = true;
+		return 0;
+	}
+	row->number = (uint32_t)c->out->functions;
+	c->out->function[c->out->functions++] = f;
+	return row->number;
+}
+
+static void see_operation(struct collecting *c, const struct gp_record *r)
+{
+	struct gp_gpu *out = c->out;
+	const bool is_kernel = r->kind == GP_GPU_KERNEL;
+	if (out->operations == c->items_most) {
+		out->beyond++;
+		return;
+	}
+	const uint64_t launch = is_kernel ? r->gpu_kernel.launch : r->gpu_copy.launch;
+	struct gp_gpu_operation op = {
+		.began_ns = is_kernel ? r->gpu_kernel.began_ns : r->gpu_copy.began_ns,
+		.took_ns = is_kernel ? r->gpu_kernel.took_ns : r->gpu_copy.took_ns,
+		.launch = GP_GPU_NO_LAUNCH,
+		.correlation = GP_GPU_CORRELATION(launch),
+		.stream = GP_GPU_STREAM(launch),
+		.context = r->code,
+		.device = r->device,
+		.join = GP_GPU_UNJOINED,
+	};
+	if (op.took_ns > UINT64_MAX - op.began_ns)
+		op.took_ns = UINT64_MAX - op.began_ns;
+	if (is_kernel) {
+		op.function = function_of(c, r->aux);
+		op.is_in_graph = r->gpu_kernel.node != 0;
+	} else {
+		op.function = r->aux;
+		op.bytes = r->gpu_copy.bytes;
+		op.is_in_graph = (r->aux & GP_GPU_IN_GRAPH) != 0;
+		op.kind = GP_GPU_COPY_KIND(r->aux) == GP_GPU_SET ? GP_GPU_IS_SET : GP_GPU_IS_COPY;
+	}
+	if (!reserve(&out->operation, &c->operation_room, out->operations,
+		     sizeof *out->operation)) {
+		c->is_out_of_memory = true;
+		return;
+	}
+	out->operation[out->operations++] = op;
+}
+
+static void see_state(struct collecting *c, const struct gp_event *e)
+{
+	const struct gp_record *r = &e->record;
+	uint64_t *count = r->aux == GP_GPU_TIME_DROPPED ? &c->out->dropped : &c->out->lost;
+	switch (r->aux) {
+	case GP_GPU_TIME_ON:
+		window_open(c, e);
+		break;
+	case GP_GPU_TIME_OFF:
+	case GP_GPU_TIME_TAKEN:
+		window_close(c, e);
+		break;
+	case GP_GPU_TIME_DROPPED:
+	case GP_GPU_TIME_LOST:
+		if (__builtin_add_overflow(*count, r->gpu_time.number, count))
+			*count = UINT64_MAX;
+		break;
+	default:
+		break;
+	}
+}
+
+static void gpu_collect_see(struct collecting *c, const struct gp_event *e)
+{
+	const struct gp_record *r = &e->record;
+	gp_looks_add(&c->looks);
+	if (c->out->ranges != NULL)
+		gp_range_paths_see(c->out->ranges, e->thread, r);
+	if (r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_DEFINE) {
+		thread_of(c, e->thread)->has_defined = true;
+		return;
+	}
+	switch (r->kind) {
+	case GP_LAUNCH:
+	case GP_GRAPH_LAUNCH:
+		if (gp_launched_as(r) == GP_LAUNCHED_KERNEL ||
+		    gp_launched_as(r) == GP_LAUNCHED_GRAPH)
+			see_launch(c, e);
+		break;
+	case GP_COPY:
+		if (r->code == 0)
+			see_copy(c, e);
+		break;
+	case GP_WAIT:
+		see_wait(c, e);
+		break;
+	case GP_STREAM_DESTROY:
+		stream_end(c, r->stream_destroy.handle);
+		break;
+	case GP_GPU_KERNEL:
+	case GP_GPU_COPY:
+		see_operation(c, r);
+		break;
+	case GP_GPU_CLOCK:
+		c->is_out_of_memory |=
+			!gp_gpu_clock_add(&c->collected->clock, &c->recording->tick, r);
+		break;
+	case GP_GPU_TIME:
+		see_state(c, e);
+		break;
+	case GP_LOST:
+		if (__builtin_add_overflow(c->out->lost_launches, r->lost.launch,
+					   &c->out->lost_launches))
+			c->out->lost_launches = UINT64_MAX;
+		break;
+	default:
+		break;
+	}
+	struct thread *t = thread_of(c, e->thread);
+	t->event_ns = e->at_ns;
+	t->has_defined = false;
+}
+
+enum gp_status gp_gpu_collect(struct gp_recording *recording, struct gp_gpu *out,
+			      struct gp_gpu_collected *collected)
+{
+	struct collecting *c = calloc(1, sizeof *c);
+	struct gp_event e;
+	enum gp_status status = c != NULL ? GP_OK : GP_E_MEMORY;
+	if (c == NULL)
+		return status;
+	*c = (struct collecting){
+		.recording = recording, .out = out, .collected = collected, .is_open = true
+	};
+	gp_looks_open(&c->looks);
+	c->items_most = GP_GPU_ITEMS_FIRST + recording->file.bytes / 1024 * GP_GPU_ITEMS_A_KIB;
+	if (c->items_most > NONE / 2)
+		c->items_most = NONE / 2;
+	while ((status = gp_recording_next(recording, &e)) == GP_OK && !c->is_out_of_memory)
+		gpu_collect_see(c, &e);
+	collected->streams = c->streams.rows;
+	gp_gpu_clock_settle(&collected->clock);
+	if (status == GP_END || c->is_out_of_memory)
+		status = c->is_out_of_memory ? GP_E_MEMORY : GP_OK;
+	gp_row_table_release(&c->streams);
+	gp_row_table_release(&c->handles);
+	gp_row_table_release(&c->newests);
+	gp_row_table_release(&c->threads);
+	gp_row_table_release(&c->functions);
+	free(c->chain);
+	free(c);
+	return status;
+}

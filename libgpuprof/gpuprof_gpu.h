@@ -1,0 +1,107 @@
+/*
+ * Part of gpuprof.h, which includes it: operations that the GPU has done (--gpu-time), each with
+ * the launch, copy or set that the job called for it. CUPTI's correlation ids increase in the order
+ * of the calls; LAUNCH events have none. docs/ANALYSIS.md has the method and its limits.
+ */
+#ifndef GPUPROF_GPU_H
+#define GPUPROF_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/event.h"
+#include "format/status.h"
+
+struct gp_recording;
+struct gp_range_path;
+
+enum gp_gpu_kind { GP_GPU_IS_KERNEL, GP_GPU_IS_COPY, GP_GPU_IS_SET };
+
+/* The relation of an operation to the launches. */
+enum gp_gpu_join {
+	GP_GPU_JOINED, /* to the one launch that fits */
+	/*
+	 * Another launch of the same kernel and shape fits as well; or threads raced on one stream.
+	 */
+	GP_GPU_UNCERTAIN,
+	GP_GPU_UNJOINED, /* no launch fits: its event was lost or is not kept */
+	GP_GPU_JOINS,
+};
+
+#define GP_GPU_NO_LAUNCH UINT32_MAX
+
+/* A kernel, copy or set that the GPU has done. */
+struct gp_gpu_operation {
+	uint64_t began_ns, took_ns; /* on CUPTI's clock, unchanged */
+	/* of its begin on the recording's clock; INT64_MIN: there is no GPU_CLOCK */
+	int64_t at_ns;
+	uint64_t bytes;	   /* of a copy or set */
+	uint32_t function; /* of a kernel: index into gp_gpu.function; else GPU_COPY.what */
+	uint32_t launch;   /* index into gp_gpu.launch, or GP_GPU_NO_LAUNCH */
+	uint32_t correlation;
+	uint32_t stream; /* CUPTI's id */
+	uint16_t context;
+	uint8_t device;
+	uint8_t kind; /* enum gp_gpu_kind */
+	uint8_t join; /* enum gp_gpu_join */
+	bool is_in_graph;
+};
+
+enum gp_gpu_launched { GP_GPU_BY_KERNEL, GP_GPU_BY_GRAPH, GP_GPU_BY_COPY };
+
+/* A call of the job that starts work on the GPU, in a window of GPU time. */
+struct gp_gpu_launch {
+	int64_t at_ns;	   /* of the call's begin, on the recording's clock */
+	int64_t before_ns; /* not after its begin: a kernel's first launch is recorded late */
+	/* a synchronization had returned by then, so its work had ended; INT64_MAX: none */
+	int64_t done_ns;
+	const char *name;		   /* of the kernel, as in the binary; NULL unknown */
+	uint64_t shape;			   /* a hash; of a copy: of its bytes */
+	const struct gp_range_path *range; /* in force at the call; NULL: not requested */
+	uint32_t stream;		   /* index: one for each stream of the job */
+	uint32_t thread;
+	uint32_t stack; /* 0: none */
+	uint8_t by;	/* enum gp_gpu_launched */
+	uint8_t device;
+	bool is_optional; /* it may have no operation: an edge of the window, a copy on the host */
+	bool has_operation;
+};
+
+/* A kernel in one launch shape. */
+struct gp_gpu_function {
+	const char *name;			/* as in the binary; NULL unknown */
+	uint64_t grid, block;			/* as of LAUNCH */
+	uint32_t static_shared, dynamic_shared; /* bytes a block */
+	uint32_t registers, local_bytes;	/* a thread */
+};
+
+struct gp_gpu {
+	/* GPU time is recorded; else `why` has the reason, or is NULL: not requested */
+	bool has_operations;
+	const char *why;
+	size_t operations, launches, functions;
+	struct gp_gpu_operation *operation; /* by their begin on CUPTI's clock */
+	struct gp_gpu_launch *launch;	    /* by their begin */
+	struct gp_gpu_function *function;
+	uint64_t joined[GP_GPU_JOINS]; /* operations by enum gp_gpu_join */
+	uint64_t launches_alone; /* launches without an operation, optional ones not counted */
+	/* operations in another order than the events of racing threads */
+	uint64_t swapped;
+	uint64_t dropped, lost; /* operations, as CUPTI and the recorder count them */
+	uint64_t
+		beyond; /* operations and launches beyond the memory that a file of its size gets */
+	uint64_t lost_launches;	 /* LAUNCH events that the recorder lost */
+	uint64_t windows;	 /* 0: all of the recording */
+	int64_t clock_within_ns; /* largest uncertainty of the clock; -1: there is no GPU_CLOCK */
+	struct gp_range_paths *ranges; /* NULL: not requested */
+};
+
+/*
+ * Joins all operations of the recording to its launches. One replay. `has_ranges`: launches have
+ * their range. Free with gp_gpu_free, also after a failure. GP_E_MEMORY, and what a replay returns.
+ */
+enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, struct gp_gpu *out);
+void gp_gpu_free(struct gp_gpu *gpu);
+
+#endif

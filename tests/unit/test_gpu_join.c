@@ -1,0 +1,364 @@
+/*
+ * The join of operations and launches against jobs whose true join is known. A wrong launch may
+ * never be reported as certain.
+ */
+#include "gpu_records.h"
+
+static struct gp_gpu gpu;
+static uint64_t seed;
+
+static uint64_t draw(uint64_t below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (seed >> 20) % below;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	gpu_job_open("gpu.gpr");
+	gpu_clock_put();
+	seed = 88172645463325252u;
+	return 0;
+}
+
+static void build(void)
+{
+	gpu_clock_put();
+	struct gp_recording *r = fixture_read(&job.w);
+	assert_int_equal(gp_gpu_build(r, false, &gpu), GP_OK);
+	gp_recording_close(r);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	gp_gpu_free(&gpu);
+	return 0;
+}
+
+/* How many of the joined operations have another launch than the true one; at `join`. */
+static uint64_t wrong(enum gp_gpu_join join)
+{
+	uint64_t count = 0;
+	for (size_t k = 0; k < gpu.operations; k++) {
+		const struct gp_gpu_operation *o = &gpu.operation[k];
+		if (o->join == join && o->launch != GP_GPU_NO_LAUNCH)
+			count += gpu.launch[o->launch].stack != job.true_call[o->correlation];
+	}
+	return count;
+}
+
+static void assert_all_joined(size_t operations)
+{
+	assert_int_equal(gpu.operations, operations);
+	assert_int_equal(gpu.joined[GP_GPU_JOINED], operations);
+	assert_int_equal(wrong(GP_GPU_JOINED), 0);
+	assert_int_equal(gpu.launches_alone, 0);
+}
+
+/* Two threads in turn, as PyTorch's forward and backward, three streams. */
+static void put_steps(unsigned steps)
+{
+	for (unsigned step = 0; step < steps; step++)
+		for (unsigned k = 0; k < 60; k++) {
+			gpu_launch(k < 20 ? 0 : 1, (unsigned)draw(3), (unsigned)draw(12),
+				   1 + draw(30));
+			gpu_pass(1 + draw(9));
+			if (k == 19 || k == 59)
+				gpu_pass(200);
+		}
+}
+
+static void operations_of_three_streams_are_joined(void **state)
+{
+	(void)state;
+	put_steps(20);
+	gpu_report(NULL);
+	build();
+	assert_all_joined(1200);
+	assert_int_equal(gpu.swapped, 0);
+	assert_int_equal(gpu.clock_within_ns, 64);
+	for (size_t k = 1; k < gpu.operations; k++)
+		assert_true(gpu.operation[k].began_ns >= gpu.operation[k - 1].began_ns);
+	for (size_t k = 0; k < gpu.operations; k++)
+		assert_in_range(gpu.operation[k].at_ns - gpu.launch[gpu.operation[k].launch].at_ns,
+				0, 10000000);
+}
+
+static void copies_sets_and_graphs_are_joined(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 100; k++) {
+		gpu_copy(0, 1, GP_COPY_TO_DEVICE, 4096 + draw(4));
+		gpu_launch(0, 1, (unsigned)draw(6), 5);
+		gpu_copy(0, 1, GP_COPY_FILL, 4096);
+		gpu_graph(0, 1, 4);
+		gpu_launch(0, 0, (unsigned)draw(6), 5);
+		gpu_pass(30);
+	}
+	gpu_report(NULL);
+	build();
+	assert_all_joined(800);
+}
+
+static void captured_and_refused_launches_have_no_operation(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 50; k++) {
+		gpu_launch(0, 1, k % 3, 5);
+		put(&job.w, 0,
+		    (struct gp_record){ .kind = GP_LAUNCH,
+					.launch = { 0x1000, gpu_handle(1), 1,
+						    128 | (uint64_t)GP_LAUNCH_CAPTURED << 48 } });
+		put(&job.w, 0,
+		    (struct gp_record){ .kind = GP_LAUNCH,
+					.code = 700,
+					.launch = { 0x1000, gpu_handle(1), 1, 128 } });
+	}
+	gpu_report(NULL);
+	build();
+	assert_all_joined(50);
+}
+
+static void windows_hide_what_is_outside(void **state)
+{
+	(void)state;
+	job.is_hidden = true;
+	for (unsigned window = 1; window <= 4; window++) {
+		put_steps(1);
+		gpu_pass(3000);
+		gpu_window(GP_GPU_TIME_ON, window);
+		put_steps(2);
+		gpu_window(GP_GPU_TIME_OFF, window);
+		gpu_pass(3000);
+		put_steps(1);
+		gpu_report(NULL); /* later */
+	}
+	build();
+	assert_int_equal(gpu.windows, 4);
+	assert_all_joined(480);
+}
+
+static bool is_one_of_50(uint32_t done)
+{
+	(void)done;
+	return draw(50) == 0;
+}
+
+/* Each step has the same kernels: without a synchronization a lost one cannot be placed. */
+static void lost_operation_among_equal_ones_is_uncertain(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 200; k++) {
+		gpu_launch(0, 1, 2, 50);
+		gpu_pass(2);
+	}
+	const uint32_t lost = gpu_report(is_one_of_50);
+	build();
+	assert_true(lost > 0);
+	assert_int_equal(gpu.dropped, lost);
+	assert_int_equal(gpu.joined[GP_GPU_JOINED], 0);
+	assert_int_equal(gpu.joined[GP_GPU_UNCERTAIN], 200 - lost);
+	assert_int_equal(gpu.launches_alone, lost);
+}
+
+static void synchronization_places_lost_operations(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 400; k++) {
+		gpu_launch(0, 1, 2, 50);
+		gpu_pass(2);
+		gpu_wait(0, 1);
+		gpu_pass(40);
+	}
+	const uint32_t lost = gpu_report(is_one_of_50);
+	build();
+	assert_int_equal(gpu.joined[GP_GPU_JOINED], 400 - lost);
+	assert_int_equal(wrong(GP_GPU_JOINED), 0);
+	assert_int_equal(gpu.launches_alone, lost);
+}
+
+/* Two threads race on one stream: their events have one order, CUPTI another. */
+static void put_race(unsigned calls, unsigned kernels)
+{
+	for (unsigned k = 0; k < calls; k++) {
+		const unsigned kernel[2] = { (unsigned)draw(kernels), (unsigned)draw(kernels) };
+		const bool is_swapped = draw(20) == 0;
+		uint32_t call[2];
+		for (unsigned t = 0; t < 2; t++)
+			call[t] = gpu_call_kernel(t, 1, kernel[t]);
+		for (unsigned t = 0; t < 2; t++) {
+			const unsigned which = is_swapped ? 1 - t : t;
+			job.correlation++;
+			gpu_kernel(1, kernel[which], call[which], job.w.time, 3, 0);
+		}
+		gpu_pass(5 + draw(5));
+	}
+}
+
+static void swapped_neighbours_are_counted(void **state)
+{
+	(void)state;
+	put_race(500, 12);
+	gpu_report(NULL);
+	build();
+	assert_int_equal(gpu.operations, 1000);
+	assert_int_equal(gpu.joined[GP_GPU_UNJOINED], 0);
+	assert_true(gpu.swapped > 10 && gpu.swapped < 60);
+	assert_int_equal(wrong(GP_GPU_JOINED), 0);
+	assert_true(gpu.joined[GP_GPU_JOINED] > 100);
+}
+
+/* A stream that ends gives its handle to the next one. */
+static void handles_are_used_again(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 8; k++) {
+		for (unsigned n = 0; n < 30; n++) {
+			gpu_name(0, n % 5);
+			const uint32_t call =
+				gpu_call(0, (struct gp_record){ .kind = GP_LAUNCH,
+								.launch = { 0x1000 + n % 5, 0x9000,
+									    1 + n % 5, 128 } });
+			job.correlation++;
+			gpu_kernel(2 + k, n % 5, call, job.w.time, 4, 0);
+			gpu_launch(0, 1, (unsigned)draw(4), 5);
+			gpu_pass(4);
+		}
+		put(&job.w, 0,
+		    (struct gp_record){ .kind = GP_STREAM_DESTROY,
+					.stream_destroy.handle = 0x9000 });
+	}
+	gpu_report(NULL);
+	build();
+	assert_all_joined(480);
+}
+
+static void default_stream_of_each_thread_is_its_own(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n < 200; n++) {
+		const unsigned thread = n % 3;
+		gpu_name(thread, n % 5);
+		const uint32_t call = gpu_call(
+			thread,
+			(struct gp_record){ .kind = GP_LAUNCH,
+					    .launch = { 0x1000 + n % 5, 2, 1 + n % 5, 128 } });
+		job.correlation++;
+		gpu_kernel(thread, n % 5, call, job.w.time, 4, 0);
+		gpu_pass(150);
+	}
+	gpu_report(NULL);
+	build();
+	assert_all_joined(200);
+}
+
+static void graph_on_a_stream_of_the_driver_is_joined(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 40; k++) {
+		const uint32_t call =
+			gpu_call(0, (struct gp_record){ .kind = GP_GRAPH_LAUNCH,
+							.graph_launch = { 0x77, gpu_handle(1) } });
+		job.correlation++;
+		gpu_name(0, 3);
+		gpu_kernel(9, 3, call, job.w.time, 5, 55);
+		gpu_kernel(10, 3, call, job.w.time, 5, 56);
+		gpu_launch(0, 1, (unsigned)draw(4), 5);
+		gpu_pass(30);
+	}
+	gpu_report(NULL);
+	build();
+	assert_int_equal(gpu.joined[GP_GPU_UNJOINED], 0);
+	assert_int_equal(wrong(GP_GPU_JOINED) + wrong(GP_GPU_UNCERTAIN), 0);
+}
+
+static void recording_without_gpu_time_has_none(void **state)
+{
+	(void)state;
+	gpu_call_kernel(0, 1, 2);
+	build();
+	assert_false(gpu.has_operations);
+	assert_null(gpu.why);
+}
+
+enum {
+	LOST_LAUNCHES = 1,
+	COPIES = 2,
+	TWO_THREADS = 4,
+	RACES = 8,
+	LOST_OPERATIONS = 16,
+	FAULTS = 32
+};
+
+/* Jobs with faults of all kinds: what is reported as certain is true. */
+static void certain_is_never_wrong(void **state)
+{
+	(void)state;
+	uint64_t certain = 0, all = 0;
+	end(NULL);
+	writer_close(&job.w, true);
+	for (unsigned round = 0; round < 64; round++) {
+		begin(NULL);
+		seed = 0x9e3779b97f4a7c15u * (round + 1);
+		const unsigned fault = round % FAULTS, kernels = 1 + (unsigned)draw(12);
+		job.lead_us = 4 + (uint32_t)draw(300);
+		for (unsigned k = 0; k < 400; k++) {
+			gpu_launch((fault & TWO_THREADS) != 0 && k % 7 == 0, 1 + (unsigned)draw(2),
+				   (unsigned)draw(kernels), 1 + draw(20));
+			if (draw(30) == 0)
+				gpu_wait(0, 1);
+			if ((fault & LOST_LAUNCHES) != 0 &&
+			    draw(40) == 0) { /* the event of a launch is lost */
+				job.correlation++;
+				gpu_name(0, 1);
+				gpu_kernel(1, 1, 0, job.w.time, 3, 0);
+				put(&job.w, 0,
+				    (struct gp_record){ .kind = GP_LOST, .lost.launch = 1 });
+			}
+			if ((fault & COPIES) != 0 && draw(9) == 0)
+				gpu_copy(0, 1, draw(2) ? GP_COPY_UNIFIED : GP_COPY_TO_HOST, 8);
+			if ((fault & RACES) != 0 && draw(60) == 0)
+				put_race(3, kernels);
+			gpu_pass(draw(12));
+		}
+		gpu_report((fault & LOST_OPERATIONS) != 0 ? is_one_of_50 : NULL);
+		build();
+		certain += gpu.joined[GP_GPU_JOINED];
+		all += gpu.operations;
+		if (wrong(GP_GPU_JOINED) != 0)
+			print_message("round %u: %lu wrong\n", round,
+				      (unsigned long)wrong(GP_GPU_JOINED));
+		assert_int_equal(wrong(GP_GPU_JOINED), 0);
+		assert_int_equal(gpu.joined[GP_GPU_JOINED] + gpu.joined[GP_GPU_UNCERTAIN] +
+					 gpu.joined[GP_GPU_UNJOINED],
+				 gpu.operations);
+		end(NULL);
+	}
+	print_message("certain: %lu of %lu\n", (unsigned long)certain, (unsigned long)all);
+	assert_true(certain * 3 > all);
+	begin(NULL);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(operations_of_three_streams_are_joined),
+		TEST(copies_sets_and_graphs_are_joined),
+		TEST(captured_and_refused_launches_have_no_operation),
+		TEST(windows_hide_what_is_outside),
+		TEST(lost_operation_among_equal_ones_is_uncertain),
+		TEST(synchronization_places_lost_operations),
+		TEST(swapped_neighbours_are_counted),
+		TEST(handles_are_used_again),
+		TEST(default_stream_of_each_thread_is_its_own),
+		TEST(graph_on_a_stream_of_the_driver_is_joined),
+		TEST(recording_without_gpu_time_has_none),
+		TEST(certain_is_never_wrong),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
