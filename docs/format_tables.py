@@ -13,6 +13,7 @@ FIELDS = {
     "gp_scope_by": "SCOPE.by",
     "gp_alloc_flag": "ALLOC.flags",
     "gp_launch": "LAUNCH.block, variant",
+    "gp_module_flag": "MODULE_LOAD.flags",
     "gp_call": {"GP_COPY": "COPY.call, kind", "GP_WAIT": "WAIT.call, kind"},
     "gp_call_flag": "COPY.call",
     "gp_gpu_flag": "GPU_COPY.what",

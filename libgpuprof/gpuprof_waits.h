@@ -20,8 +20,8 @@ enum gp_wait_reason {
 	GP_WAIT_ON_PAGEABLE,	/* a copy from or to memory that is not pinned, or synchronous */
 	GP_WAIT_ON_FREE,	/* cuMemFree, cuMemFreeHost, cuMemHostUnregister */
 	GP_WAIT_ON_DATA,	/* the host was in a data loader */
-	GP_WAIT_ON_RECOMPILE,	/* the host loaded a module after warm-up */
-	GP_WAIT_ON_OTHER,	/* a synchronous copy of pinned or device memory, or a fill */
+	GP_WAIT_ON_RECOMPILE, /* cuModuleLoad*, cuLibraryLoad*, after warm-up if there are steps */
+	GP_WAIT_ON_OTHER,     /* a synchronous copy of pinned or device memory, or a fill */
 	GP_WAIT_REASONS,
 };
 extern const char *const gp_wait_reason_names[GP_WAIT_REASONS]; /* "synchronize", "item", ... */
@@ -68,6 +68,9 @@ struct gp_waits {
 	} copies[8];
 };
 
+/* Duration of a call of `ticks` that ended with the event; -1: unknown, 0 ticks. */
+int64_t gp_took_ns(const struct gp_recording *recording, const struct gp_record *record,
+		   uint64_t ticks);
 /* Duration of a COPY or a WAIT. */
 int64_t gp_call_took_ns(const struct gp_recording *recording, const struct gp_record *record);
 

@@ -50,6 +50,8 @@ static void print_value(struct dump *d, enum gp_defined meaning, uint64_t value)
 	case GP_CALL:
 		fprintf(d->r.out, "%" PRIu64, value);
 		break;
+	case GP_TICKS: /* print_took */
+		break;
 	}
 }
 
@@ -66,6 +68,14 @@ static void print_call(struct dump *d, const struct gp_record *r)
 	fprintf(d->r.out, " %s%s%s took=%s", call_name(r), r->aux & GP_CALL_ASYNC ? " async" : "",
 		r->aux & GP_CALL_CAPTURED ? " captured" : "",
 		gp_ns_text(gp_call_took_ns(d->r.recording, r)).s);
+}
+
+static void print_took(struct dump *d, const struct gp_record *r, const struct gp_field *field,
+		       uint64_t ticks)
+{
+	if (ticks != 0)
+		fprintf(d->r.out, " %s=%s", field->name,
+			gp_ns_text(gp_took_ns(d->r.recording, r, ticks)).s);
 }
 
 static void print_field(struct dump *d, const struct gp_field *field, uint64_t value)
@@ -133,6 +143,8 @@ static bool is_unknown(const struct gp_record *r, unsigned place)
 		return place == 3 && !r->aux;
 	case GP_DEVICE_MEMORY:
 		return place == 2 && !r->aux;
+	case GP_MODULE_LOAD:
+		return place == 1 && !r->v[1];
 	case GP_ALLOC_FAILED:
 		return place >= 2 && !r->v[3];
 	case GP_ARENA:
@@ -160,7 +172,9 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 	else
 		print_field(d, &info->aux, r->aux);
 	for (unsigned k = 0; k < 4; k++)
-		if (d->style.is_bare || !is_unknown(r, k))
+		if (info->v[k].meaning == GP_TICKS)
+			print_took(d, r, &info->v[k], r->v[k]);
+		else if (d->style.is_bare || !is_unknown(r, k))
 			print_field(d, &info->v[k], r->v[k]);
 	if (is_captured(r))
 		fputs(" captured", d->r.out);
@@ -212,7 +226,21 @@ static void write_field(struct gp_json *json, const struct gp_field *field, uint
 	case GP_CALL:
 		gp_json_number(json, field->name, v);
 		break;
+	case GP_TICKS: /* write_took */
+		break;
 	}
+}
+
+/* As "took_ns"; null: unknown. */
+static void write_took(struct dump *d, const struct gp_record *r, const struct gp_field *field,
+		       uint64_t ticks)
+{
+	char name[32];
+	snprintf(name, sizeof name, "%s_ns", field->name);
+	if (ticks != 0)
+		gp_json_signed(&d->r.json, name, gp_took_ns(d->r.recording, r, ticks));
+	else
+		gp_json_null(&d->r.json, name);
 }
 
 static void write_event(struct dump *d, const struct gp_event *e, const struct gp_event_info *info)
@@ -237,7 +265,9 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 		write_field(json, &info->aux, r->aux);
 	}
 	for (unsigned k = 0; k < 4; k++)
-		if (!d->style.is_bare && is_unknown(r, k))
+		if (info->v[k].meaning == GP_TICKS)
+			write_took(d, r, &info->v[k], r->v[k]);
+		else if (!d->style.is_bare && is_unknown(r, k))
 			gp_json_null(json, info->v[k].name);
 		else
 			write_field(json, &info->v[k], r->v[k]);

@@ -10,6 +10,7 @@
 #include "../hooks/hook_graph.h"
 #include "../hooks/hook_launch.h"
 #include "../hooks/hook_memory.h"
+#include "../hooks/hook_module.h"
 #include "../hooks/hook_resource.h"
 #include "../hooks/hook_wait.h"
 #include "../lookup/resolver.h"
@@ -22,7 +23,7 @@
  *   RECORD   runs only while recording
  *   LAUNCHED the same, but not with GPUPROF_LAUNCHES=off
  *   TRACK    runs always, records if is_recording; LAUNCH_TRACK likewise
- *   FOLLOW   runs always; hooks of copies and waits record themselves, after the call
+ *   FOLLOW   runs always; hooks of copies, waits and module loads record themselves, after the call
  */
 #define RECORD(before, after) 0, gp_enter, before, after
 #define LAUNCHED(before, after) 0, gp_enter_launch, before, after
@@ -148,8 +149,9 @@
 							graph, is_recording))
 #define CAPTURE_END(stream, graph) \
 	TRACK(, gp_hook_capture_ended(result, STREAM(stream), graph, is_recording))
-#define GRAPH_INSTANTIATE(exec, graph, flags) \
-	RECORD(, gp_hook_instantiate(result, (CUgraphExec)IF_OK(exec), graph, IF_OK(flags)))
+#define GRAPH_INSTANTIATE(exec, graph, flags)         \
+	RECORD(const uint64_t began = gp_clock_now(), \
+	       gp_hook_instantiate(result, began, (CUgraphExec)IF_OK(exec), graph, IF_OK(flags)))
 #define GRAPH_UPDATE(exec, graph) RECORD(, gp_hook_graph_update(result, exec, graph))
 #define EXEC_DESTROY(exec) RECORD(gp_hook_exec_destroy(exec), )
 #define GRAPH_DESTROY(graph) RECORD(gp_hook_graph_destroy(graph), )
@@ -162,8 +164,8 @@
 	RECORD(, gp_hook_alloc_node(result, graph, (CUgraphNode)IF_OK(node), params))
 #define GRAPH_ANY_NODE(graph, node, params) \
 	RECORD(, gp_hook_any_node(result, graph, (CUgraphNode)IF_OK(node), params))
-#define MODULE_LOAD(kind, handle) \
-	RECORD(, gp_hook_module_load(result, GP_MODULE_##kind, IF_OK(handle)))
+#define MODULE_LOAD(kind, handle, image) \
+	TIMED(gp_hook_module_load(result, began, GP_MODULE_##kind, IF_OK(handle), image))
 #define MODULE_UNLOAD(kind, handle) \
 	TRACK(, gp_hook_module_unload(result, GP_MODULE_##kind, (uint64_t)(handle), is_recording))
 
@@ -184,16 +186,17 @@
 				       (unsigned)gp_context_device((uint64_t)(green)), \
 				       is_recording))
 #define STREAM_DESTROY(stream) TRACK(gp_hook_stream_ending(STREAM(stream), is_recording), )
-#define CONTEXT_CREATE(context, flags, device)                                            \
-	TRACK(, gp_hook_context_created(result, (CUcontext)IF_OK(context), flags, device, \
-					is_recording))
+#define CONTEXT_CREATE(context, flags, device)                                                 \
+	TRACK(const uint64_t began = gp_clock_now(),                                           \
+	      gp_hook_context_created(result, began, (CUcontext)IF_OK(context), flags, device, \
+				      is_recording))
 #define CONTEXT_DESTROY(context) \
 	TRACK(gp_hook_context_ending(context, is_recording), gp_hook_context_ended(result, context))
 #define CONTEXT_SET(context) FOLLOW(, if (result == CUDA_SUCCESS) gp_context_set(context))
 #define CONTEXT_PUSH(context) FOLLOW(, if (result == CUDA_SUCCESS) gp_context_push(context))
 #define CONTEXT_POP() FOLLOW(, if (result == CUDA_SUCCESS) gp_context_pop())
 #define PRIMARY_RETAIN(context, device) \
-	FOLLOW(, if (result == CUDA_SUCCESS) gp_primary_retained(context, device))
+	TIMED(if (result == CUDA_SUCCESS) gp_primary_retained(context, device, began))
 #define PRIMARY_RELEASE(device) TRACK(, gp_hook_primary_released(result, device, is_recording))
 #define PRIMARY_RESET(device) \
 	TRACK(gp_hook_primary_ending(device, is_recording), gp_hook_primary_ended(result, device))

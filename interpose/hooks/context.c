@@ -28,6 +28,8 @@ GP_HANDLE_TABLE(pools, 7, GP_HANDLE_LEVELS);
 GP_HANDLE_TABLE(addresses, 13, GP_HANDLE_LEVELS);
 GP_HANDLE_TABLE(extras, 7, 1); /* references beyond the first */
 static _Atomic uint64_t primaries[GP_DEVICES];
+/* the call that made a primary context: its end and its duration in ticks; 0 unknown */
+static _Atomic uint64_t primaries_made[GP_DEVICES], primaries_took[GP_DEVICES];
 static _Atomic uint64_t devices_written;
 
 /* The contexts below the current one. Deeper ones are read again from the driver. */
@@ -104,8 +106,17 @@ static void write_device(unsigned device)
 	gp_calls_end();
 }
 
-/* True: all definitions are recorded. */
-static bool write_context(uint64_t context, int byte, unsigned flags)
+/* The primary context may be older than the recording. */
+static void fill_primary(struct gp_record *record, unsigned device)
+{
+	if (gp_primary_of((int)device) != record->context.handle)
+		return;
+	record->context.made = atomic_load(&primaries_made[device]);
+	record->context.took = atomic_load(&primaries_took[device]);
+}
+
+/* True: all definitions are recorded. `took`: 0 unless the context was made just now. */
+static bool write_context(uint64_t context, int byte, unsigned flags, uint64_t took)
 {
 	unsigned device = device_of(byte);
 	write_device(device);
@@ -114,6 +125,12 @@ static bool write_context(uint64_t context, int byte, unsigned flags)
 					    .device = (uint8_t)device,
 					    .aux = flags,
 					    .context.handle = context };
+		if (took == 0) {
+			fill_primary(&record, device);
+		} else {
+			record.context.made = gp_clock_now();
+			record.context.took = took;
+		}
 		if (!gp_define(&record, NULL, 0))
 			return false;
 		gp_handle_put(&contexts, context, (uint8_t)((unsigned)byte | DEFINED));
@@ -121,10 +138,10 @@ static bool write_context(uint64_t context, int byte, unsigned flags)
 	return device >= GP_DEVICES || atomic_load(&devices_written) >> device & 1;
 }
 
-void gp_context_define(uint64_t context, unsigned flags)
+void gp_context_define(uint64_t context, unsigned flags, uint64_t took)
 {
 	int kept = errno;
-	write_context(context, gp_handle_find(&contexts, context), flags);
+	write_context(context, gp_handle_find(&contexts, context), flags, took);
 	errno = kept;
 }
 
@@ -178,7 +195,7 @@ unsigned gp_device_current_slow(void)
 	int byte = t->context ? gp_handle_find(&contexts, t->context) : -1;
 	if (t->context && byte < 0)
 		byte = query_context_device(t->context);
-	if (byte >= 0 && write_context(t->context, byte, 0))
+	if (byte >= 0 && write_context(t->context, byte, 0, 0))
 		t->device_epoch = epoch << 8 | device_of(byte);
 	errno = kept;
 	return device_of(byte);
@@ -305,11 +322,19 @@ void gp_context_ended(uint64_t context, bool is_popped)
 		gp_context_set(NULL);
 }
 
-void gp_primary_retained(CUcontext context, CUdevice device)
+void gp_primary_retained(CUcontext context, CUdevice device, uint64_t began)
 {
-	gp_context_known((uint64_t)context, (unsigned)device);
-	if (device >= 0 && device < (int)GP_DEVICES)
+	const uint64_t ended = gp_clock_now();
+	/* a context that is retained again is not made again */
+	const bool is_made = gp_handle_find(&contexts, (uint64_t)context) < 0;
+	if (device >= 0 && device < (int)GP_DEVICES) {
 		atomic_store(&primaries[device], (uint64_t)context);
+		if (is_made) {
+			atomic_store(&primaries_took[device], gp_took(began, ended));
+			atomic_store(&primaries_made[device], ended);
+		}
+	}
+	gp_context_known((uint64_t)context, (unsigned)device);
 }
 
 uint64_t gp_primary_of(CUdevice device)

@@ -87,7 +87,8 @@ void gp_context_pop(void);
 void gp_context_ending(uint64_t context);
 void gp_context_ended(uint64_t context, bool is_popped);
 
-void gp_primary_retained(CUcontext context, CUdevice device);
+/* The call began at the time `began`; the first one makes the context. */
+void gp_primary_retained(CUcontext context, CUdevice device, uint64_t began);
 uint64_t gp_primary_of(CUdevice device); /* 0: unknown */
 
 void gp_stream_created(uint64_t stream, unsigned device);
@@ -95,7 +96,8 @@ void gp_stream_created(uint64_t stream, unsigned device);
 void gp_stream_ending(uint64_t stream);
 /* Records the STREAM definition, with values that are only known at its creation. */
 void gp_stream_define(uint64_t stream, unsigned flags, int priority);
-void gp_context_define(uint64_t context, unsigned flags);
+/* `took`: duration of the call that has made it, in ticks. */
+void gp_context_define(uint64_t context, unsigned flags, uint64_t took);
 
 void gp_pool_known(CUmemoryPool pool, unsigned device);
 unsigned gp_pool_device(CUmemoryPool pool);

@@ -43,14 +43,15 @@ void gp_hook_stream_ending(uint64_t stream, bool is_recording)
 
 /* ---- contexts ---- */
 
-void gp_hook_context_created(CUresult result, CUcontext context, unsigned flags, CUdevice device,
-			     bool is_recording)
+void gp_hook_context_created(CUresult result, uint64_t began, CUcontext context, unsigned flags,
+			     CUdevice device, bool is_recording)
 {
+	const uint64_t took = gp_took(began, gp_clock_now());
 	if (result != CUDA_SUCCESS)
 		return;
 	gp_context_created(context, device);
 	if (is_recording)
-		gp_context_define((uint64_t)context, flags);
+		gp_context_define((uint64_t)context, flags, took);
 }
 
 void gp_hook_context_ending(CUcontext context, bool is_recording)

@@ -13,8 +13,9 @@ void gp_hook_stream_created(CUresult result, uint64_t stream, unsigned flags, in
 			    unsigned device, bool is_recording);
 void gp_hook_stream_ending(uint64_t stream, bool is_recording);
 
-void gp_hook_context_created(CUresult result, CUcontext context, unsigned flags, CUdevice device,
-			     bool is_recording);
+/* After the call, which began at the time `began`. */
+void gp_hook_context_created(CUresult result, uint64_t began, CUcontext context, unsigned flags,
+			     CUdevice device, bool is_recording);
 void gp_hook_context_ending(CUcontext context, bool is_recording);
 void gp_hook_context_ended(CUresult result, CUcontext context);
 

@@ -1,5 +1,5 @@
 /*
- * Captures, graphs and modules. Owns the list of graphs with memory. An entry lives as long as the
+ * Captures and graphs. Owns the list of graphs with memory. An entry lives as long as the
  * graph or its executable graph.
  */
 #include "hook_graph.h"
@@ -94,17 +94,19 @@ void gp_graph_memory_launched(CUgraphExec exec)
 			atomic_store(&holders[k].is_launched, true);
 }
 
-void gp_hook_instantiate(CUresult result, CUgraphExec exec, CUgraph graph, uint64_t flags)
+void gp_hook_instantiate(CUresult result, uint64_t began, CUgraphExec exec, CUgraph graph,
+			 uint64_t flags)
 {
+	const uint64_t took = gp_took(began, gp_clock_now());
 	struct holder *holder = result == CUDA_SUCCESS ? find_graph((uint64_t)graph) : NULL;
 	if (holder)
 		atomic_store(&holder->exec, (uint64_t)exec);
-	const bool is_put = gp_put(
-		(struct gp_record){ .kind = GP_GRAPH_INSTANTIATE,
-				    .device = GP_DEVICE_UNKNOWN,
-				    .code = (uint16_t)result,
-				    .aux = (uint32_t)flags,
-				    .graph_instantiate = { (uint64_t)exec, (uint64_t)graph } });
+	const bool is_put = gp_put((struct gp_record){
+		.kind = GP_GRAPH_INSTANTIATE,
+		.device = GP_DEVICE_UNKNOWN,
+		.code = (uint16_t)result,
+		.aux = (uint32_t)flags,
+		.graph_instantiate = { (uint64_t)exec, (uint64_t)graph, took } });
 	if (is_put && result == CUDA_SUCCESS)
 		gp_hook_resource(GP_RESOURCE_EXEC, (uint64_t)exec, GP_DEVICE_UNKNOWN);
 }
@@ -210,40 +212,4 @@ void gp_hook_any_node(CUresult result, CUgraph graph, CUgraphNode node,
 		break;
 	}
 	gp_hook_node(result, (unsigned)params->type, graph, node, address, 0);
-}
-
-/* ---- modules ---- */
-
-static enum gp_resource resource_of(enum gp_module sort)
-{
-	return sort == GP_MODULE_LIBRARY ? GP_RESOURCE_LIBRARY : GP_RESOURCE_MODULE;
-}
-
-static void record_module(enum gp_kind kind, CUresult result, enum gp_module sort, uint64_t handle)
-{
-	unsigned device = sort == GP_MODULE_LIBRARY ? GP_DEVICE_UNKNOWN : gp_device_current();
-	gp_put((struct gp_record){ .kind = (uint16_t)kind,
-				   .device = (uint8_t)device,
-				   .code = (uint16_t)result,
-				   .aux = (uint32_t)sort,
-				   .stack = kind == GP_MODULE_LOAD ? gp_stack_of_alloc() : 0,
-				   /* module_unload has the field at the same offset */
-				   .module_load.handle = handle });
-}
-
-void gp_hook_module_load(CUresult result, enum gp_module kind, uint64_t handle)
-{
-	record_module(GP_MODULE_LOAD, result, kind, handle);
-	gp_hook_resource(resource_of(kind), handle, GP_DEVICE_UNKNOWN);
-}
-
-void gp_hook_module_unload(CUresult result, enum gp_module kind, uint64_t handle, bool is_recording)
-{
-	if (result != CUDA_SUCCESS)
-		return;
-	gp_kernel_forget();
-	if (!is_recording)
-		return;
-	gp_hook_resource_gone(resource_of(kind), handle);
-	record_module(GP_MODULE_UNLOAD, result, kind, handle);
 }

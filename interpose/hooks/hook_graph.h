@@ -1,5 +1,5 @@
 /*
- * Hooks of the rows of captures, graphs and modules, called by wrappers. Those with is_recording
+ * Hooks of the rows of captures and graphs, called by wrappers. Those with is_recording
  * update their own tables even while recording is off.
  */
 #ifndef GP_HOOK_GRAPH_H
@@ -13,7 +13,9 @@ void gp_hook_capture_began(CUresult result, uint64_t stream, unsigned mode, CUgr
 void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *graph,
 			   bool is_recording);
 
-void gp_hook_instantiate(CUresult result, CUgraphExec exec, CUgraph graph, uint64_t flags);
+/* After the call, which began at the time `began`. */
+void gp_hook_instantiate(CUresult result, uint64_t began, CUgraphExec exec, CUgraph graph,
+			 uint64_t flags);
 void gp_hook_graph_update(CUresult result, CUgraphExec exec, CUgraph graph);
 /* After a launch that the driver accepted. */
 void gp_graph_memory_launched(CUgraphExec exec);
@@ -31,11 +33,5 @@ void gp_hook_alloc_node(CUresult result, CUgraph graph, CUgraphNode node,
 			const CUDA_MEM_ALLOC_NODE_PARAMS *params);
 void gp_hook_any_node(CUresult result, CUgraph graph, CUgraphNode node,
 		      const CUgraphNodeParams *params);
-
-/* Flags of MODULE_LOAD and MODULE_UNLOAD. */
-enum gp_module { GP_MODULE_PLAIN = 0, GP_MODULE_LIBRARY = 1 };
-void gp_hook_module_load(CUresult result, enum gp_module kind, uint64_t handle);
-void gp_hook_module_unload(CUresult result, enum gp_module kind, uint64_t handle,
-			   bool is_recording);
 
 #endif

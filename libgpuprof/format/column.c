@@ -61,6 +61,7 @@ static enum gp_coding coding_of(unsigned kind, enum gp_defined meaning, bool is_
 	case GP_UNUSED:
 	case GP_NUMBER:
 	case GP_CALL:
+	case GP_TICKS:
 		break;
 	}
 	return GP_CODING_NUMBER;

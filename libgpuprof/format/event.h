@@ -23,6 +23,7 @@ enum gp_defined {
 	GP_GRID,  /* x | y << 32 | z << 48 */
 	GP_BLOCK, /* x | y << 16 | z << 32 | variant << 48 */
 	GP_CALL,  /* what a call did and how long it took: gp_call_pack */
+	GP_TICKS, /* duration of a call in clock ticks; 0 unknown */
 };
 
 enum gp_class {
@@ -171,6 +172,13 @@ enum gp_launched {
 struct gp_record;
 enum gp_launched gp_launched_as(const struct gp_record *record);
 
+/* MODULE_LOAD.flags and MODULE_UNLOAD.flags: bits */
+enum gp_module_flag {
+	GP_MODULE_PLAIN = 0,   /* cuModuleLoad* */
+	GP_MODULE_LIBRARY = 1, /* cuLibraryLoad* */
+	GP_MODULE_PTX = 2,     /* the image is PTX text, which the driver compiles; of loads only */
+};
+
 /* USE.what */
 enum gp_use_what {
 	GP_USE_LAUNCH = 0, /* parameters of the thread's last LAUNCH */
@@ -227,6 +235,11 @@ static inline uint64_t gp_call_took(uint32_t call)
 static inline enum gp_call gp_call_kind(uint32_t call)
 {
 	return (enum gp_call)(call >> 29);
+}
+/* Of a call: at least 1, since 0 is unknown. */
+static inline uint64_t gp_took(uint64_t began, uint64_t ended)
+{
+	return ended > began ? ended - began : 1;
 }
 extern const char *const gp_copy_names[GP_COPIES];
 extern const char *const gp_wait_names[GP_WAITS];

@@ -9,16 +9,17 @@
 /*
  *   0 magic 8       16 clock 4       32 slot_bytes 8     64 ticks_per_second 8   176 ring_path 256
  *   8 major 2       20 pid 4         40 start_ticks 8    72 boot_id 40           432 command 1024
- *  10 minor 2       24 slots 4       48 start_mono_ns 8  112 hostname 64        1520 zeros
+ *  10 minor 2       24 slots 4       48 start_mono_ns 8  112 hostname 64        1528 zeros
  *  12 bytes 4       28 zero 4        56 start_unix_ns 8                         4092 CRC-32C of all
  * 1456 flags 4    1460 zero 4      1464 lost 4 x 8        1496 failed_blocks 8
- * 1504 names_offset 8              1512 names_bytes 8
+ * 1504 names_offset 8              1512 names_bytes 8   1520 loaded_ticks 8
  */
 enum {
 	FLAGS_AT = 1456,
 	LOST_AT = 1464,
 	FAILED_AT = 1496,
 	NAMES_AT = 1504,
+	LOADED_AT = 1520,
 	CRC_AT = GP_FILE_HEADER - 4
 };
 
@@ -55,6 +56,7 @@ void gp_file_header_encode(const struct gp_file_header *header, unsigned char ou
 	gp_fixed_put(out + FAILED_AT, header->failed_blocks, 8);
 	gp_fixed_put(out + NAMES_AT, header->names_offset, 8);
 	gp_fixed_put(out + NAMES_AT + 8, header->names_bytes, 8);
+	gp_fixed_put(out + LOADED_AT, header->loaded_ticks, 8);
 	gp_fixed_put(out + CRC_AT, gp_crc32c(out, CRC_AT), 4);
 }
 
@@ -98,6 +100,7 @@ enum gp_status gp_file_header_decode(const unsigned char in[GP_FILE_HEADER],
 		.failed_blocks = gp_fixed_get(in + FAILED_AT, 8),
 		.names_offset = gp_fixed_get(in + NAMES_AT, 8),
 		.names_bytes = gp_fixed_get(in + NAMES_AT + 8, 8),
+		.loaded_ticks = gp_fixed_get(in + LOADED_AT, 8),
 	};
 	for (size_t n = 0; n < 4; n++)
 		out->lost[n] = gp_fixed_get(in + LOST_AT + 8 * n, 8);

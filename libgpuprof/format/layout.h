@@ -64,6 +64,8 @@ struct gp_file_header {
 	 * none
 	 */
 	uint64_t names_offset, names_bytes;
+	/* from minor 11 on: when the loader had loaded the recorder; 0 unknown, a forked child */
+	uint64_t loaded_ticks;
 };
 /* Blocks could not be written, and no complete checkpoint followed: figures are too low. */
 #define GP_FILE_HAS_HOLE 1u

@@ -87,6 +87,8 @@ bool gp_recorder_init(void)
 	if (!gp_settings.is_on)
 		return false;
 	gp_clock_init();
+	gp_recorder.loaded_ticks = gp_clock_now();
+	gp_recorder.loaded_pid = (uint32_t)getpid();
 	gp_drain_init(gp_drain_main);
 	gp_log_init();
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -122,6 +122,9 @@ struct gp_recorder {
 	char name[1024];       /* expanded GPUPROF_OUTPUT, once is_named */
 	_Atomic bool is_named;
 	struct gp_clock_triple start;
+	/* by the constructor, in this process; a forked child keeps the values of its parent */
+	uint64_t loaded_ticks;
+	uint32_t loaded_pid;
 	uint32_t generation; /* number of processes of this line of forks that recorded */
 	char ring_path[256];
 	int ring_fd, ring_dir_fd; /* -1: private, or closed */

@@ -126,6 +126,17 @@ static void print_field(const char *name, const char *meaning, uint64_t v)
 		printf("%llu", x);
 }
 
+// 0 is an unknown duration.
+static void print_took(const struct record *r, const char *name, uint64_t took)
+{
+	took = took < r->time ? took : r->time;
+	if (took)
+		printf(", \"%s_ns\": %lld", name,
+		       (long long)(nanoseconds(r->time) - nanoseconds(r->time - took)));
+	else
+		printf(", \"%s_ns\": null", name);
+}
+
 // A duration below 2^22 ticks is exact, others are mantissa << exponent.
 static void print_call(const struct record *r)
 {
@@ -165,7 +176,10 @@ static void print_record(const struct record *r)
 	else
 		print_field(k->fields[4], k->definitions[4], r->v[4]);
 	for (int i = 0; i < 4; i++)
-		print_field(k->fields[i], k->definitions[i], r->v[i]);
+		if (!strcmp(k->definitions[i], "ticks"))
+			print_took(r, k->fields[i], r->v[i]);
+		else
+			print_field(k->fields[i], k->definitions[i], r->v[i]);
 	print_name(r);
 	if (r->text) {
 		printf(", \"text\": ");

@@ -321,6 +321,8 @@ static bool open_file(struct gp_recorder *r)
 	h->start_mono_ns = r->start.mono_ns;
 	h->start_unix_ns = r->start.unix_ns;
 	h->ticks_per_second = gp_clock_ticks_per_second();
+	if (h->pid == r->loaded_pid)
+		h->loaded_ticks = r->loaded_ticks;
 	return gp_file_create(&r->writer, r->name);
 }
 
