@@ -293,7 +293,58 @@ static void unrecorded_work_ends_what_is_known(void **state)
 	assert_int_equal(waits.lost_ns, 30 * US);
 }
 
-/* A module that is loaded while the device is idle is blamed, not the wait before it. */
+static void load(uint64_t took_us)
+{
+	pass(took_us);
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_MODULE_LOAD,
+				.stack = 2,
+				.module_load = { .bytes = 1000, .took = took_us * US } });
+}
+
+/* Of the idle time, a load has what it took, the wait before it the rest. */
+static void load_is_blamed_for_its_duration(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		launch(STREAM);
+		load(500); /* the device has work */
+		await(GP_WAIT_CONTEXT, 0, 4, 1);
+		w.time += 20 * US;
+		load(60);
+		load(10);
+		pass(5);
+	}
+	launch(STREAM);
+	build();
+	const struct gp_wait_row *row = row_of(GP_WAIT_ON_RECOMPILE);
+	assert_int_equal(row->count, 9);
+	assert_int_equal(row->bytes, 9000);
+	assert_int_equal(row->blocked_ns, 3 * 570 * US);
+	assert_int_equal(row->longest_ns, 500 * US);
+	assert_int_equal(row->lost_ns, 3 * 70 * US);
+	assert_int_equal(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 3 * 25 * US);
+	assert_int_equal(waits.lost_ns, 3 * 95 * US);
+}
+
+/* A load that began before the device was idle, and one that ended behind the interval. */
+static void load_counts_within_the_idle_time_alone(void **state)
+{
+	(void)state;
+	launch(STREAM);
+	await(GP_WAIT_CONTEXT, 0, 4, 1);
+	pass(40);
+	put(&w, 1,
+	    (struct gp_record){
+		    .kind = GP_MODULE_LOAD, .stack = 2, .module_load = { .took = 100 * US } });
+	pass(10);
+	launch(STREAM);
+	build();
+	assert_int_equal(row_of(GP_WAIT_ON_RECOMPILE)->lost_ns, 40 * US);
+	assert_int_equal(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 10 * US);
+}
+
+/* Older recordings have no durations: all the idle time around a load is due to it. */
 static void load_in_the_idle_time_is_blamed(void **state)
 {
 	(void)state;
@@ -401,6 +452,8 @@ int main(void)
 		TEST(free_of_pinned_memory_drains_the_device),
 		TEST(refused_and_captured_calls_change_nothing),
 		TEST(unrecorded_work_ends_what_is_known),
+		TEST(load_is_blamed_for_its_duration),
+		TEST(load_counts_within_the_idle_time_alone),
 		TEST(load_in_the_idle_time_is_blamed),
 		TEST(interval_cuts_idle_time),
 		TEST(timers_are_summed_by_line),

@@ -58,9 +58,12 @@ struct device {
 	/* it has had no work since; -1: it may have */
 	int64_t idle_ns;
 	size_t blamed; /* index of the place after whose call it is idle */
-	/* of the time since: the host was in a data loader; the stack of the module it loaded */
+	/* of the time since: the host was in a data loader */
 	int64_t data_ns;
-	uint32_t data_stack, module_stack;
+	uint32_t data_stack;
+	/* of the time since: the host loaded modules, until when; the stack of an untimed load */
+	int64_t loads_ns, loaded_ns;
+	uint32_t module_stack;
 	bool has_module;
 };
 
@@ -166,11 +169,11 @@ static void device_end_idle(struct building *b, struct device *d, int64_t at_ns)
 	for (uint32_t k = 0; b->loading != 0 && k < b->threads.rows; k++)
 		device_add_data(d, &((struct thread *)b->threads.row)[k], at_ns);
 	const size_t at = blame(b, d, idle_ns);
-	if (at != SIZE_MAX && idle_ns > 0) {
+	if (at != SIZE_MAX && idle_ns > d->loads_ns) {
 		struct place *p = &((struct place *)b->places.row)[at];
-		ns_add(&p->sum.lost_ns, idle_ns);
-		ns_add(&b->out->lost_ns, idle_ns);
-		if (at != d->blamed)
+		ns_add(&p->sum.lost_ns, idle_ns - d->loads_ns);
+		ns_add(&b->out->lost_ns, idle_ns - d->loads_ns);
+		if (p->sum.reason == GP_WAIT_ON_DATA)
 			p->sum.count++;
 		if (at != d->blamed && idle_ns > p->most_ns) {
 			p->most_ns = idle_ns;
@@ -209,7 +212,8 @@ static void device_drained(struct building *b, unsigned device, uint64_t stream,
 		return;
 	d->idle_ns = at_ns;
 	d->blamed = place;
-	d->data_ns = 0;
+	d->data_ns = d->loads_ns = 0;
+	d->loaded_ns = at_ns;
 	d->data_stack = d->module_stack = 0;
 	d->has_module = false;
 }
@@ -320,13 +324,37 @@ static void see_wait(struct building *b, const struct gp_event *e, struct thread
 			       e->at_ns);
 }
 
+/* The part of the idle time in which the host was in the call. `took` -1: unknown. */
+static void device_add_load(struct building *b, struct device *d, size_t place, int64_t took,
+			    const struct gp_event *e)
+{
+	if (d->idle_ns < 0)
+		return;
+	if (took < 0) {
+		d->has_module = true;
+		d->module_stack = e->record.stack;
+		return;
+	}
+	int64_t from = e->at_ns - took > d->loaded_ns ? e->at_ns - took : d->loaded_ns;
+	from = from > b->out->from_ns ? from : b->out->from_ns;
+	const int64_t to = e->at_ns < b->out->to_ns ? e->at_ns : b->out->to_ns;
+	if (e->at_ns > d->loaded_ns)
+		d->loaded_ns = e->at_ns;
+	if (to <= from || place == SIZE_MAX)
+		return;
+	ns_add(&d->loads_ns, to - from);
+	ns_add(&((struct place *)b->places.row)[place].sum.lost_ns, to - from);
+	ns_add(&b->out->lost_ns, to - from);
+}
+
 static void see_module(struct building *b, const struct gp_event *e)
 {
+	const struct gp_record *r = &e->record;
+	const int64_t took = gp_took_ns(b->recording, r, r->module_load.took);
+	const size_t place = place_find(b, GP_WAIT_ON_RECOMPILE, r->stack);
+	place_add(b, place, 1, r->module_load.bytes, took > 0 ? took : 0, e->at_ns);
 	for (unsigned k = 0; k <= GP_DEVICES; k++)
-		if (b->device[k].idle_ns >= 0) {
-			b->device[k].has_module = true;
-			b->device[k].module_stack = e->record.stack;
-		}
+		device_add_load(b, &b->device[k], place, took, e);
 }
 
 /* Of the data loader's range alone, at whatever depth it lies. */
