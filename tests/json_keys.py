@@ -27,6 +27,7 @@ EACH = {
     "phases": [("--top", "3")],
     "idle": [("--top", "3")],
     "waits": [("--top", "3")],
+    "startup": [("--top", "3")],
     "check": [LIMITS],
     "verify": [()],
     "dump": [("--limit", "4000")],
@@ -93,7 +94,7 @@ def runs(gpuprof, data, where):
         yield ("diff", "--json", "--from", "start", file)
     yield from ((command, "--json", expandable) for command in ("frag", "info", "timeline", "peak", "top"))
     yield ("dump", "--json", "--bare", captured)
-    yield from ((command, "--json", copied) for command in ("dump", "waits"))
+    yield from ((command, "--json", copied) for command in ("dump", "waits", "startup"))
     for command in ("info", "timeline", "verify", "oom"):
         yield from ((command, "--json", f) for f in damaged)
     yield from (("symbolize", "--json", f) for f in damaged + named)

@@ -122,9 +122,6 @@ struct gp_recorder {
 	char name[1024];       /* expanded GPUPROF_OUTPUT, once is_named */
 	_Atomic bool is_named;
 	struct gp_clock_triple start;
-	/* by the constructor, in this process; a forked child keeps the values of its parent */
-	uint64_t loaded_ticks;
-	uint32_t loaded_pid;
 	uint32_t generation; /* number of processes of this line of forks that recorded */
 	char ring_path[256];
 	int ring_fd, ring_dir_fd; /* -1: private, or closed */
@@ -160,6 +157,9 @@ struct gp_recorder {
 	_Atomic uint64_t lost_early[3]; /* memory, launch, other: before the control page existed */
 	/* last, and not wiped in a forked child: its size is that of many rings */
 	struct gp_ring_view views[GP_RINGS_MAX];
+	/* neither is this: by the constructor, in the process that ran it */
+	uint64_t loaded_ticks;
+	uint32_t loaded_pid;
 };
 
 enum gp_recorder_state {

@@ -111,13 +111,17 @@ static void look_at_phases(struct gp_recording *recording, bool is_by_frames)
 	gp_phases_free(&phases);
 }
 
-/* Chances must be between 0 and 1; resolved launches must have been scanned. */
+/*
+ * Chances must be between 0 and 1; resolved launches must have been scanned; the parts of the start
+ * must add up.
+ */
 static void look_at_steps(struct gp_recording *recording)
 {
 	struct gp_steps steps;
 	struct gp_leaks leaks;
 	struct gp_idle idle;
 	struct gp_waits waits;
+	struct gp_startup startup;
 	if (gp_steps_find(recording, &steps) == GP_OK && steps.warmup > steps.steps)
 		abort();
 	gp_steps_free(&steps);
@@ -134,6 +138,15 @@ static void look_at_steps(struct gp_recording *recording)
 			if (waits.row[k].lost_ns < 0 || waits.row[k].count == 0)
 				abort();
 	gp_waits_free(&waits);
+	int64_t left_ns = 0;
+	if (gp_startup_build(recording, &startup) == GP_OK) {
+		left_ns = startup.to_ns - startup.from_ns;
+		for (size_t k = 0; k < startup.rows && startup.row[k].took_ns >= 0; k++)
+			left_ns -= startup.row[k].took_ns;
+	}
+	if (left_ns != 0)
+		abort();
+	gp_startup_free(&startup);
 }
 
 /* Blocks and gaps must tile their segments for any recording. */

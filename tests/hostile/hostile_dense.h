@@ -133,6 +133,27 @@ static void dense_waits(uint64_t count)
 		add((struct gp_record){ .kind = GP_WAIT, .stack = 2 * k + 1 });
 }
 
+/* Short calls of each part of the start, one after the other; each load has its own stack. */
+static void dense_starts(uint64_t count)
+{
+	for (uint32_t k = 1; k <= count; k++) {
+		const uint64_t at = START + 1024ull * k;
+		add((struct gp_record){ .kind = GP_CONTEXT, .context = { k, at, 100 } });
+		add((struct gp_record){ .kind = GP_MODULE_LOAD,
+					.stack = k,
+					.time = at + 200,
+					.module_load = { k, k, 100 } });
+		add((struct gp_record){ .kind = GP_COPY,
+					.time = at + 400,
+					.aux = gp_call_pack(GP_COPY_TO_DEVICE, 0, 100) });
+		add((struct gp_record){ .kind = GP_CAPTURE_BEGIN, .time = at + 500 });
+		add((struct gp_record){ .kind = GP_CAPTURE_END, .time = at + 600 });
+		add((struct gp_record){ .kind = GP_GRAPH_INSTANTIATE,
+					.time = at + 800,
+					.graph_instantiate.took = 100 });
+	}
+}
+
 static void dense_launches(uint64_t count)
 {
 	struct gp_record r = { .kind = GP_LAUNCH };

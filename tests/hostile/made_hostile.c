@@ -487,6 +487,7 @@ static const struct {
 	{ "dense_reservations", dense_reservations },
 	{ "dense_maps", dense_maps },
 	{ "dense_waits", dense_waits },
+	{ "dense_starts", dense_starts },
 	{ "dense_launches", dense_launches },
 	{ "dense_ranges", dense_ranges },
 	{ "dense_depths", dense_depths },

@@ -231,3 +231,22 @@ void gp_group_difference(const struct gp_read_stack *a, const struct gp_read_sta
 	else
 		gp_short_name(last_name(f->function), out + used, GP_KEY_MAX - used);
 }
+
+void gp_line_find(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+		  struct gp_read_stack *scratch, struct gp_line *out)
+{
+	const struct gp_grouping how = { .by = GP_BY_LINE };
+	struct gp_use use = { .stack = stack, .at_ns = at_ns };
+	use.without = stack == 0 ? "no stack was recorded" : NULL;
+	*out = (struct gp_line){ 0 };
+	out->without = gp_use_place(recording, &use, &how, scratch).without;
+	if (out->without != NULL) {
+		snprintf(out->key, sizeof out->key, "(%s)", out->without);
+		return;
+	}
+	gp_group_key(GP_BY_LINE, &use, scratch, out->key);
+	if (scratch->names.user == SIZE_MAX)
+		return;
+	out->file = scratch->frame[scratch->names.user].file;
+	out->line = scratch->frame[scratch->names.user].line;
+}

@@ -31,6 +31,16 @@ struct gp_use_place gp_use_place(struct gp_recording *recording, const struct gp
  */
 void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_stack *stack,
 		  char *out);
+/* The user's line in a stack, as GP_BY_LINE groups by it. */
+struct gp_line {
+	const char *without; /* why there is none, a static text; NULL: there is */
+	const char *file;    /* NULL: unknown */
+	uint32_t line;	     /* 0: unknown */
+	char key[GP_KEY_MAX];
+};
+/* `scratch`: of the caller, since it is large. */
+void gp_line_find(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
+		  struct gp_read_stack *scratch, struct gp_line *out);
 /*
  * "  via serve.py:12 answer": the nearest caller of the user's frame of `a` that differs from b's
  * in the same place. If all are equal: the outermost frame of `a` that differs from `b`,

@@ -4,7 +4,7 @@
 
 #include "../../read/file/recording.h"
 #include "../../read/tables/row_table.h"
-#include "line_name.h"
+#include "../groups/group_key.h"
 
 /* Results read with one stack; later the row of a line. */
 struct timer {
@@ -55,8 +55,7 @@ static int most_total_first(const void *left, const void *right)
 	return strcmp(a->key, b->key);
 }
 
-static bool timer_name(struct gp_timer *row, const struct gp_timer *sum,
-		       const struct gp_line_name *name)
+static bool timer_name(struct gp_timer *row, const struct gp_timer *sum, const struct gp_line *name)
 {
 	row->stack = sum->stack;
 	row->at_ns = sum->at_ns;
@@ -73,14 +72,14 @@ static enum gp_status timers_list(struct gp_recording *recording, const struct g
 {
 	struct gp_row_table lines = { 0 };
 	struct gp_read_stack *buffer = malloc(sizeof *buffer);
-	struct gp_line_name name;
+	struct gp_line name;
 	enum gp_status status = GP_OK;
 	out->row = calloc((size_t)stacks->rows + 1, sizeof *out->row);
 	if (buffer == NULL || out->row == NULL)
 		status = GP_E_MEMORY;
 	for (uint32_t k = 0; status == GP_OK && k < stacks->rows; k++) {
 		const struct gp_timer *sum = &((const struct timer *)stacks->row)[k].sum;
-		gp_line_name(recording, sum->stack, sum->at_ns, buffer, &name);
+		gp_line_find(recording, sum->stack, sum->at_ns, buffer, &name);
 		const struct gp_identity identity =
 			gp_text_identity((struct gp_identity){ 1, 0 }, name.key);
 		struct timer *line =

@@ -10,8 +10,8 @@
 #include "../../read/file/recording.h"
 #include "../../read/tables/row_table.h"
 #include "../../state/live.h"
+#include "../groups/group_key.h"
 #include "../phases/phase_kind.h"
-#include "line_name.h"
 
 #define STREAMS_MOST 256u /* of a device with work at once; with more it counts as busy */
 
@@ -86,7 +86,7 @@ struct building {
 	struct thread no_thread;
 	uint32_t loading;	    /* threads that are in a data loader */
 	struct gp_row_table places; /* struct place */
-	struct gp_row_table lines;  /* struct line */
+	struct gp_row_table lines;  /* struct wait_line */
 	int64_t first_ns, last_ns;  /* of launches, copies and waits in the interval */
 	bool is_out_of_memory;
 };
@@ -445,7 +445,7 @@ static void row_merge(struct gp_wait_row *to, const struct gp_wait_row *from)
 }
 
 /* A row by its reason and text. */
-struct line {
+struct wait_line {
 	uint64_t key;
 	size_t row; /* 1 + index; 0: new */
 };
@@ -459,7 +459,7 @@ static uint64_t line_key(const struct place *p, const char *text)
 static enum gp_status list_rows(struct building *b, struct gp_waits *out)
 {
 	struct gp_read_stack *stack = malloc(sizeof *stack);
-	struct gp_line_name name;
+	struct gp_line name;
 	out->row = calloc((size_t)b->places.rows + 1, sizeof *out->row);
 	if (stack == NULL || out->row == NULL) {
 		free(stack);
@@ -469,8 +469,9 @@ static enum gp_status list_rows(struct building *b, struct gp_waits *out)
 		const struct place *p = &((struct place *)b->places.row)[k];
 		if (p->sum.count == 0)
 			continue; /* before or after the interval */
-		gp_line_name(b->recording, p->sum.stack, p->sum.at_ns, stack, &name);
-		struct line *line = gp_row_get_key(&b->lines, sizeof *line, line_key(p, name.key));
+		gp_line_find(b->recording, p->sum.stack, p->sum.at_ns, stack, &name);
+		struct wait_line *line =
+			gp_row_get_key(&b->lines, sizeof *line, line_key(p, name.key));
 		if (line == NULL) {
 			free(stack);
 			return GP_E_MEMORY;

@@ -1,0 +1,1 @@
+gpuprof startup --json --no-stacks --top 2 $DATA/h200_calls.gpr
