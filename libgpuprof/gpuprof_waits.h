@@ -22,9 +22,15 @@ enum gp_wait_reason {
 	GP_WAIT_ON_DATA,	/* the host was in a data loader */
 	GP_WAIT_ON_RECOMPILE, /* cuModuleLoad*, cuLibraryLoad*, after warm-up if there are steps */
 	GP_WAIT_ON_OTHER,     /* a synchronous copy of pinned or device memory, or a fill */
+	/*
+	 * With GPU time: the host was late to launch, and nothing else is recorded of it. The line
+	 * is of the launch, if it has a stack.
+	 */
+	GP_WAIT_ON_HOST,
 	GP_WAIT_REASONS,
 };
-extern const char *const gp_wait_reason_names[GP_WAIT_REASONS]; /* "synchronize", "item", ... */
+/* "synchronize", "item", ...; GP_WAIT_ON_HOST: "other" */
+extern const char *const gp_wait_reason_names[GP_WAIT_REASONS];
 #define GP_WAIT_ITEM_BYTES 16u /* complex128 is the largest dtype of PyTorch */
 
 #define GP_WAIT_REPEATED 3u /* once or twice: before a loop, between a loop and its evaluation */
@@ -42,8 +48,9 @@ struct gp_wait_row {
 	bool is_repeated;		/* GP_WAIT_REPEATED times or more: less is set-up */
 	int64_t blocked_ns, longest_ns; /* of the calling thread; sum, maximum */
 	/*
-	 * The GPU had no work of this process: from the return of a call that left nothing queued
-	 * until the next launch, copy or fill began. A lower bound of its idle time.
+	 * The GPU had no work of this process. With GPU time: its gaps that are due to these calls.
+	 * Else from the return of a call that left nothing queued until the next launch, copy or
+	 * fill began. A lower bound of its idle time.
 	 */
 	int64_t lost_ns;
 };
@@ -61,6 +68,14 @@ struct gp_waits {
 	size_t steps; /* in it; 0: rows have no count per step */
 	int64_t blocked_ns, lost_ns;
 	int64_t repeated_lost_ns; /* of repeated rows */
+	/*
+	 * With GPU time: all gaps between operations of one GPU, summed over the GPUs; `lost_ns` is
+	 * a part of it. `pending_ns`: the other part, in which work was launched but had not
+	 * begun, for latency or a dependency.
+	 */
+	bool has_gpu_time;
+	int64_t idle_ns, pending_ns;
+	uint64_t lost_operations; /* by CUPTI or the recorder: gaps may be too long */
 	/* copies by direction, enum gp_call */
 	struct gp_wait_copies {
 		uint64_t count, bytes, pageable_count, pageable_bytes;

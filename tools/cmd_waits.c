@@ -21,7 +21,7 @@ struct waits {
 
 static const char *const words[GP_WAIT_REASONS] = {
 	"synchronize",	".item(), print", "pageable copy",    "free",
-	"data loading", "module load",	  "synchronous copy",
+	"data loading", "module load",	  "synchronous copy", "late launch",
 };
 static const char *const advice[GP_WAIT_REASONS] = {
 	"remove the synchronize, or wait for an event that was recorded earlier",
@@ -31,6 +31,7 @@ static const char *const advice[GP_WAIT_REASONS] = {
 	"more workers or prefetching in the data loader",
 	"load or compile it before the loop; for torch.compile look for changing shapes",
 	"copy with non_blocking=True",
+	"launch fewer and larger kernels: larger batches, torch.compile, CUDA graphs",
 };
 
 static size_t rows_shown(const struct waits *c, size_t rows)
@@ -51,6 +52,19 @@ static double lost_share(const struct gp_waits *w)
 
 /* ---- for a person ---- */
 
+/* From GPU time: exact. */
+static void print_idle(FILE *out, const struct gp_waits *w)
+{
+	const int64_t wall_ns = w->to_ns - w->from_ns;
+	fprintf(out, "The GPU was idle for %s", gp_ns_text(w->idle_ns).s);
+	if (wall_ns > 0)
+		fprintf(out, " (%.1f%%)", 100 * (double)w->idle_ns / (double)wall_ns);
+	fprintf(out, "; %s are due to the rows below", gp_ns_text(w->lost_ns).s);
+	if (w->pending_ns)
+		fprintf(out, ", in %s launched work had not begun", gp_ns_text(w->pending_ns).s);
+	fputs(".\n", out);
+}
+
 static void print_answer(const struct waits *c, const struct gp_waits *w)
 {
 	FILE *out = c->r.out;
@@ -62,11 +76,21 @@ static void print_answer(const struct waits *c, const struct gp_waits *w)
 	}
 	if (lost_share(w) < WORTH_SHARE)
 		fputs(": no costly wait. ", out);
+	else if (w->row[0].reason == GP_WAIT_ON_HOST)
+		fputs(": late launches leave the GPU idle. ", out);
 	else
 		fputs(": waits leave the GPU idle. ", out);
-	fprintf(out, "The GPU had no work for at least %s (%.1f%%) after calls that wait for it.\n",
-		gp_ns_text(w->repeated_lost_ns).s, 100 * lost_share(w));
+	if (w->has_gpu_time)
+		print_idle(out, w);
+	else
+		fprintf(out,
+			"The GPU had no work for at least %s (%.1f%%) after calls that wait for "
+			"it.\n",
+			gp_ns_text(w->repeated_lost_ns).s, 100 * lost_share(w));
 	gp_headline_print(out, c->r.info);
+	if (w->lost_operations)
+		fprintf(out, "%s of the GPU were lost: it was idle for less than shown\n",
+			gp_plural(w->lost_operations, "operation").s);
 	fprintf(out, "%s: the host waited %s of %s", w->steps ? "after warm-up" : "in all",
 		gp_ns_text(w->blocked_ns).s, gp_ns_text(w->to_ns - w->from_ns).s);
 	if (w->steps)
@@ -77,8 +101,8 @@ static void print_answer(const struct waits *c, const struct gp_waits *w)
 static void print_rows(const struct waits *c, const struct gp_waits *w)
 {
 	FILE *out = c->r.out;
-	fprintf(out, "%11s %11s %8s %8s  %-16s %s\n", "no GPU work", "host waited", "calls",
-		w->steps ? "a step" : "", "kind", "line");
+	fprintf(out, "%11s %11s %8s %8s  %-16s %s\n", w->has_gpu_time ? "GPU idle" : "no GPU work",
+		"host waited", "calls", w->steps ? "a step" : "", "kind", "line");
 	for (size_t k = 0; k < rows_shown(c, w->rows); k++) {
 		const struct gp_wait_row *row = &w->row[k];
 		char count[16] = "";
@@ -193,6 +217,10 @@ static void waits_write(const struct waits *c, struct gp_json *json, const struc
 	gp_json_signed(json, "lost_ns", w->lost_ns);
 	gp_json_signed(json, "repeated_lost_ns", w->repeated_lost_ns);
 	gp_json_signed(json, "blocked_ns", w->blocked_ns);
+	gp_json_bool(json, "has_gpu_time", w->has_gpu_time);
+	gp_json_signed_if(json, "idle_ns", w->has_gpu_time, w->idle_ns);
+	gp_json_signed_if(json, "pending_ns", w->has_gpu_time, w->pending_ns);
+	gp_json_number(json, "lost_operations", w->lost_operations);
 	gp_json_array(json, "waits");
 	for (size_t k = 0; k < rows_shown(c, w->rows); k++)
 		write_row(c, json, w, &w->row[k]);

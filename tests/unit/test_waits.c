@@ -302,8 +302,8 @@ static void load(uint64_t took_us)
 				.module_load = { .bytes = 1000, .took = took_us * US } });
 }
 
-/* Of the idle time, a load has what it took, the wait before it the rest. */
-static void load_is_blamed_for_its_duration(void **state)
+/* A compiler runs before it loads the module: the idle time around a load is due to it. */
+static void loads_have_their_durations(void **state)
 {
 	(void)state;
 	for (unsigned k = 0; k < 3; k++) {
@@ -322,29 +322,11 @@ static void load_is_blamed_for_its_duration(void **state)
 	assert_int_equal(row->bytes, 9000);
 	assert_int_equal(row->blocked_ns, 3 * 570 * US);
 	assert_int_equal(row->longest_ns, 500 * US);
-	assert_int_equal(row->lost_ns, 3 * 70 * US);
-	assert_int_equal(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 3 * 25 * US);
+	assert_int_equal(row->lost_ns, 3 * 95 * US);
 	assert_int_equal(waits.lost_ns, 3 * 95 * US);
 }
 
-/* A load that began before the device was idle, and one that ended behind the interval. */
-static void load_counts_within_the_idle_time_alone(void **state)
-{
-	(void)state;
-	launch(STREAM);
-	await(GP_WAIT_CONTEXT, 0, 4, 1);
-	pass(40);
-	put(&w, 1,
-	    (struct gp_record){
-		    .kind = GP_MODULE_LOAD, .stack = 2, .module_load = { .took = 100 * US } });
-	pass(10);
-	launch(STREAM);
-	build();
-	assert_int_equal(row_of(GP_WAIT_ON_RECOMPILE)->lost_ns, 40 * US);
-	assert_int_equal(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 10 * US);
-}
-
-/* Older recordings have no durations: all the idle time around a load is due to it. */
+/* Likewise of older recordings, which have no durations. */
 static void load_in_the_idle_time_is_blamed(void **state)
 {
 	(void)state;
@@ -378,6 +360,110 @@ static void interval_cuts_idle_time(void **state)
 	gp_recording_close(r);
 	assert_in_range(waits.lost_ns, 100 * US - 64, 100 * US + 64);
 	assert_int_equal(waits.blocked_ns, 0);
+}
+
+/* ---- with GPU time ---- */
+
+#define GPU_AHEAD 5000000ull /* CUPTI's clock minus the recording's */
+
+/* A kernel ran for `took_us` until `ago_us` before now; it is reported now. */
+static void ran(uint64_t ago_us, uint64_t took_us, uint32_t correlation)
+{
+	put(&w, 2,
+	    (struct gp_record){
+		    .kind = GP_GPU_KERNEL,
+		    .gpu_kernel = { .began_ns = w.time + GPU_AHEAD - (ago_us + took_us) * US,
+				    .took_ns = took_us * US,
+				    .launch = correlation } });
+}
+
+static void set_clock(void)
+{
+	put(&w, 2,
+	    (struct gp_record){ .kind = GP_GPU_CLOCK,
+				.gpu_clock.gpu_ns = w.time + 64 + GPU_AHEAD });
+}
+
+static void assert_us(int64_t ns, uint64_t us)
+{
+	assert_in_range(ns, us * US - US, us * US + US);
+}
+
+static void gaps_are_due_to_what_the_host_did(void **state)
+{
+	(void)state;
+	set_clock();
+	launch(STREAM);
+	pass(100);
+	ran(0, 90, 1);
+	/* the GPU ran dry in this wait of 30 us: 20 us before its end */
+	pass(20);
+	await(GP_WAIT_STREAM, STREAM, 30, 1);
+	pass(200); /* the host works on, and launches late */
+	launch(STREAM);
+	pass(100);
+	ran(0, 100, 2); /* gap of 150 us */
+	pass(300);	/* and again, without a wait */
+	launch(STREAM);
+	pass(50);
+	ran(0, 50, 3);
+	pass(400);
+	load(40);
+	pass(10);
+	launch(STREAM);
+	pass(60);
+	ran(0, 60, 4);
+	set_clock();
+	build();
+	assert_true(waits.has_gpu_time);
+	assert_us(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 250);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 300);
+	assert_int_equal(row_of(GP_WAIT_ON_HOST)->count, 1);
+	assert_us(row_of(GP_WAIT_ON_RECOMPILE)->lost_ns, 450);
+	assert_int_equal(waits.pending_ns, 0);
+	assert_int_equal(waits.idle_ns, waits.lost_ns);
+	assert_us(waits.idle_ns, 1000);
+	assert_string_equal(gp_wait_reason_names[GP_WAIT_ON_HOST], "other");
+}
+
+static void launched_work_waits_for_the_gpu(void **state)
+{
+	(void)state;
+	set_clock();
+	launch(STREAM);
+	launch(STREAM); /* long before its kernel begins */
+	pass(500);
+	ran(300, 200, 1);
+	ran(0, 250, 2); /* 50 us after the first ended */
+	set_clock();
+	build();
+	assert_us(waits.idle_ns, 50);
+	assert_us(waits.pending_ns, 50);
+	assert_int_equal(waits.lost_ns, 0);
+	assert_int_equal(waits.lost_operations, 0);
+}
+
+static void gaps_outside_of_windows_are_unknown(void **state)
+{
+	(void)state;
+	set_clock();
+	launch(STREAM);
+	pass(100);
+	ran(0, 90, 1);
+	put(&w, 2, (struct gp_record){ .kind = GP_GPU_TIME, .aux = GP_GPU_TIME_OFF });
+	pass(1000);
+	put(&w, 2, (struct gp_record){ .kind = GP_GPU_TIME, .aux = GP_GPU_TIME_ON });
+	launch(STREAM);
+	pass(100);
+	ran(0, 90, 2);
+	put(&w, 2,
+	    (struct gp_record){
+		    .kind = GP_GPU_TIME, .aux = GP_GPU_TIME_DROPPED, .gpu_time.number = 7 });
+	set_clock();
+	build();
+	assert_true(waits.has_gpu_time);
+	assert_int_equal(waits.idle_ns, 0);
+	assert_int_equal(waits.lost_operations, 7);
 }
 
 static void elapsed(uint64_t ns, uint32_t stack)
@@ -452,10 +538,12 @@ int main(void)
 		TEST(free_of_pinned_memory_drains_the_device),
 		TEST(refused_and_captured_calls_change_nothing),
 		TEST(unrecorded_work_ends_what_is_known),
-		TEST(load_is_blamed_for_its_duration),
-		TEST(load_counts_within_the_idle_time_alone),
+		TEST(loads_have_their_durations),
 		TEST(load_in_the_idle_time_is_blamed),
 		TEST(interval_cuts_idle_time),
+		TEST(gaps_are_due_to_what_the_host_did),
+		TEST(launched_work_waits_for_the_gpu),
+		TEST(gaps_outside_of_windows_are_unknown),
 		TEST(timers_are_summed_by_line),
 		cmocka_unit_test(durations_survive_their_packing),
 	};

@@ -12,11 +12,12 @@
 #include "../../state/live.h"
 #include "../groups/group_key.h"
 #include "../phases/phase_kind.h"
+#include "gpu_gaps.h"
 
 #define STREAMS_MOST 256u /* of a device with work at once; with more it counts as busy */
 
 const char *const gp_wait_reason_names[GP_WAIT_REASONS] = {
-	"synchronize", "item", "pageable_copy", "free", "data", "recompile", "other",
+	"synchronize", "item", "pageable_copy", "free", "data", "recompile", "other", "other",
 };
 
 int64_t gp_took_ns(const struct gp_recording *recording, const struct gp_record *r, uint64_t ticks)
@@ -58,12 +59,9 @@ struct device {
 	/* it has had no work since; -1: it may have */
 	int64_t idle_ns;
 	size_t blamed; /* index of the place after whose call it is idle */
-	/* of the time since: the host was in a data loader */
+	/* of the time since: the host was in a data loader; the stack of the module it loaded */
 	int64_t data_ns;
-	uint32_t data_stack;
-	/* of the time since: the host loaded modules, until when; the stack of an untimed load */
-	int64_t loads_ns, loaded_ns;
-	uint32_t module_stack;
+	uint32_t data_stack, module_stack;
 	bool has_module;
 };
 
@@ -88,6 +86,7 @@ struct building {
 	struct gp_row_table places; /* struct place */
 	struct gp_row_table lines;  /* struct wait_line */
 	int64_t first_ns, last_ns;  /* of launches, copies and waits in the interval */
+	struct gp_gpu_gaps gaps;
 	bool is_out_of_memory;
 };
 
@@ -131,6 +130,18 @@ static void place_add(struct building *b, size_t at, uint64_t count, uint64_t by
 	}
 }
 
+/* Something that a thread did, for the gaps of the GPU. */
+static void activity_add(struct building *b, enum gp_gpu_gap_doing doing, size_t place,
+			 int64_t took_ns, int64_t to_ns, unsigned device)
+{
+	const struct gp_gpu_gap_activity activity = { .from_ns = to_ns - took_ns,
+						      .to_ns = to_ns,
+						      .place = place,
+						      .doing = (uint8_t)doing,
+						      .device = (uint8_t)device };
+	b->is_out_of_memory |= !gp_gpu_gaps_add(&b->gaps, activity);
+}
+
 /* ---- devices ---- */
 
 static struct device *device_of(struct building *b, unsigned device)
@@ -169,10 +180,10 @@ static void device_end_idle(struct building *b, struct device *d, int64_t at_ns)
 	for (uint32_t k = 0; b->loading != 0 && k < b->threads.rows; k++)
 		device_add_data(d, &((struct thread *)b->threads.row)[k], at_ns);
 	const size_t at = blame(b, d, idle_ns);
-	if (at != SIZE_MAX && idle_ns > d->loads_ns) {
+	if (at != SIZE_MAX && idle_ns > 0) {
 		struct place *p = &((struct place *)b->places.row)[at];
-		ns_add(&p->sum.lost_ns, idle_ns - d->loads_ns);
-		ns_add(&b->out->lost_ns, idle_ns - d->loads_ns);
+		ns_add(&p->sum.lost_ns, idle_ns);
+		ns_add(&b->out->lost_ns, idle_ns);
 		if (p->sum.reason == GP_WAIT_ON_DATA)
 			p->sum.count++;
 		if (at != d->blamed && idle_ns > p->most_ns) {
@@ -208,12 +219,12 @@ static void device_drained(struct building *b, unsigned device, uint64_t stream,
 	const bool had_work = d->streams != 0 || d->is_beyond;
 	d->streams = left;
 	d->is_beyond &= !is_all;
-	if (!had_work || left != 0 || d->is_beyond)
+	/* with GPU time, the gaps show when it was idle */
+	if (!had_work || left != 0 || d->is_beyond || b->gaps.is_known)
 		return;
 	d->idle_ns = at_ns;
 	d->blamed = place;
-	d->data_ns = d->loads_ns = 0;
-	d->loaded_ns = at_ns;
+	d->data_ns = 0;
 	d->data_stack = d->module_stack = 0;
 	d->has_module = false;
 }
@@ -299,6 +310,7 @@ static void see_copy(struct building *b, const struct gp_event *e, struct thread
 		return; /* these are asynchronous to the host whatever their name */
 	t->copy_place = place_find(b, t->copy_reason, r->stack);
 	place_add(b, t->copy_place, 1, r->copy.bytes, took, e->at_ns);
+	activity_add(b, GP_GPU_GAP_WAITED, t->copy_place, took, e->at_ns, r->device);
 	if (kind == GP_COPY_TO_HOST) /* the bytes are there: all before it is done */
 		device_drained(b, r->device, r->copy.stream, false, t->copy_place, e->at_ns);
 }
@@ -317,34 +329,12 @@ static void see_wait(struct building *b, const struct gp_event *e, struct thread
 	const size_t place = is_counted ? t->copy_place : place_find(b, reason, r->stack);
 	place_add(b, place, !is_counted, is_of_copy && !is_counted ? t->copy_bytes : 0, took,
 		  e->at_ns);
+	activity_add(b, GP_GPU_GAP_WAITED, place, took, e->at_ns, r->device);
 	if (r->code != 0)
 		return;
 	if (kind != GP_WAIT_EVENT)
 		device_drained(b, r->device, r->wait.handle, kind != GP_WAIT_STREAM, place,
 			       e->at_ns);
-}
-
-/* The part of the idle time in which the host was in the call. `took` -1: unknown. */
-static void device_add_load(struct building *b, struct device *d, size_t place, int64_t took,
-			    const struct gp_event *e)
-{
-	if (d->idle_ns < 0)
-		return;
-	if (took < 0) {
-		d->has_module = true;
-		d->module_stack = e->record.stack;
-		return;
-	}
-	int64_t from = e->at_ns - took > d->loaded_ns ? e->at_ns - took : d->loaded_ns;
-	from = from > b->out->from_ns ? from : b->out->from_ns;
-	const int64_t to = e->at_ns < b->out->to_ns ? e->at_ns : b->out->to_ns;
-	if (e->at_ns > d->loaded_ns)
-		d->loaded_ns = e->at_ns;
-	if (to <= from || place == SIZE_MAX)
-		return;
-	ns_add(&d->loads_ns, to - from);
-	ns_add(&((struct place *)b->places.row)[place].sum.lost_ns, to - from);
-	ns_add(&b->out->lost_ns, to - from);
 }
 
 static void see_module(struct building *b, const struct gp_event *e)
@@ -353,8 +343,12 @@ static void see_module(struct building *b, const struct gp_event *e)
 	const int64_t took = gp_took_ns(b->recording, r, r->module_load.took);
 	const size_t place = place_find(b, GP_WAIT_ON_RECOMPILE, r->stack);
 	place_add(b, place, 1, r->module_load.bytes, took > 0 ? took : 0, e->at_ns);
+	activity_add(b, GP_GPU_GAP_LOADED, place, took > 0 ? took : 0, e->at_ns, GP_DEVICE_UNKNOWN);
 	for (unsigned k = 0; k <= GP_DEVICES; k++)
-		device_add_load(b, &b->device[k], place, took, e);
+		if (b->device[k].idle_ns >= 0) {
+			b->device[k].has_module = true;
+			b->device[k].module_stack = r->stack;
+		}
 }
 
 /* Of the data loader's range alone, at whatever depth it lies. */
@@ -373,6 +367,10 @@ static void see_range(struct building *b, const struct gp_event *e, struct threa
 		   r->range_pop.depth <= t->data_depth) {
 		for (unsigned k = 0; k <= GP_DEVICES; k++)
 			device_add_data(&b->device[k], t, e->at_ns);
+		if (b->gaps.is_known)
+			activity_add(b, GP_GPU_GAP_WORKED,
+				     place_find(b, GP_WAIT_ON_DATA, t->data_stack),
+				     e->at_ns - t->data_ns, e->at_ns, GP_DEVICE_UNKNOWN);
 		t->data_ns = -1;
 		b->loading--;
 	}
@@ -390,6 +388,8 @@ static void see_event(struct building *b, const struct gp_event *e)
 	if (!has_run && r->kind != GP_COPY && r->kind != GP_WAIT) {
 		if (r->kind == GP_MODULE_LOAD && r->code == 0)
 			see_module(b, e);
+		else if (r->kind == GP_GPU_TIME)
+			b->is_out_of_memory |= !gp_gpu_gaps_switch(&b->gaps, r, e->at_ns);
 		else if (r->kind == GP_GAP || r->kind == GP_SCOPE ||
 			 (r->kind == GP_LOST && (r->lost.launch | r->lost.other) != 0))
 			devices_forget(b);
@@ -521,6 +521,47 @@ static enum gp_status find_steps(struct building *b)
 	return gp_recording_rewind(b->recording);
 }
 
+static void see_gap(void *context, const struct gp_gpu_gap *gap, enum gp_gpu_gap_due due,
+		    struct gp_gpu_gap_activity *activity)
+{
+	struct building *b = context;
+	int64_t ns;
+	if (__builtin_sub_overflow(gap->to_ns, gap->from_ns, &ns))
+		ns = INT64_MAX;
+	if (due == GP_GPU_GAP_TO_NOTHING)
+		return;
+	ns_add(&b->out->idle_ns, ns);
+	if (due == GP_GPU_GAP_TO_GPU) {
+		ns_add(&b->out->pending_ns, ns);
+		return;
+	}
+	const size_t at = due == GP_GPU_GAP_TO_PLACE ? activity->place :
+						       place_find(b, GP_WAIT_ON_HOST, gap->stack);
+	if (at == SIZE_MAX)
+		return;
+	struct place *p = &((struct place *)b->places.row)[at];
+	ns_add(&p->sum.lost_ns, ns);
+	ns_add(&b->out->lost_ns, ns);
+	/* the calls are counted; of data loading and late launches, the times without work are */
+	if (due == GP_GPU_GAP_TO_HOST || (p->sum.reason == GP_WAIT_ON_DATA && !activity->has_gap))
+		p->sum.count++;
+	if (activity != NULL)
+		activity->has_gap = true;
+	if (ns > p->most_ns) {
+		p->most_ns = ns;
+		p->sum.at_ns = gap->to_ns;
+	}
+}
+
+static void explain_gaps(struct building *b)
+{
+	if (!b->gaps.is_known)
+		return;
+	b->out->has_gpu_time = true;
+	b->out->lost_operations = b->gaps.lost;
+	gp_gpu_gaps_explain(&b->gaps, see_gap, b);
+}
+
 enum gp_status gp_waits_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 			      struct gp_waits *out)
 {
@@ -529,6 +570,8 @@ enum gp_status gp_waits_build(struct gp_recording *recording, int64_t from_ns, i
 	*out = (struct gp_waits){ .from_ns = from_ns, .to_ns = to_ns };
 	b.device = calloc(GP_DEVICES + 1, sizeof *b.device);
 	enum gp_status status = b.device != NULL ? find_steps(&b) : GP_E_MEMORY;
+	if (status == GP_OK)
+		status = gp_gpu_gaps_find(recording, out->from_ns, out->to_ns, &b.gaps);
 	for (unsigned k = 0; status == GP_OK && k <= GP_DEVICES; k++)
 		b.device[k].idle_ns = -1;
 	while (status == GP_OK && (status = gp_recording_next(recording, &e)) == GP_OK) {
@@ -540,8 +583,11 @@ enum gp_status gp_waits_build(struct gp_recording *recording, int64_t from_ns, i
 		out->from_ns = b.first_ns;
 	if (out->to_ns > b.last_ns)
 		out->to_ns = b.last_ns > out->from_ns ? b.last_ns : out->from_ns;
-	if (status == GP_END)
-		status = list_rows(&b, out);
+	if (status == GP_END) {
+		explain_gaps(&b);
+		status = b.is_out_of_memory ? GP_E_MEMORY : list_rows(&b, out);
+	}
+	gp_gpu_gaps_release(&b.gaps);
 	gp_row_table_release(&b.places);
 	gp_row_table_release(&b.lines);
 	gp_row_table_release(&b.threads);

@@ -1,0 +1,74 @@
+/*
+ * Gaps between the operations of a GPU, from GPU time, and what the host did in them. Without GPU
+ * time there are none, and waits.c follows launches and waits instead.
+ */
+#ifndef GP_GPU_GAPS_H
+#define GP_GPU_GAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../gpuprof.h"
+#include "../../state/looks.h"
+
+#define GP_GPU_GAP_NOWHERE SIZE_MAX
+
+enum gp_gpu_gap_doing {
+	GP_GPU_GAP_WAITED,  /* a call blocked the host, or a synchronous copy */
+	GP_GPU_GAP_WORKED,  /* the host was in a data loader */
+	GP_GPU_GAP_LOADED,  /* the host loaded a module, and may have compiled it before */
+	GP_GPU_GAP_UNKNOWN, /* GPU time was not recorded */
+};
+/* An activity of a thread of the host. */
+struct gp_gpu_gap_activity {
+	int64_t from_ns, to_ns;
+	size_t place; /* of waits.c */
+	uint8_t doing;
+	uint8_t device;	 /* of a wait; GP_DEVICE_UNKNOWN: any */
+	bool has_gap;	 /* a gap is due to it */
+	int64_t last_ns; /* the last end of all activities up to this one */
+};
+
+struct gp_gpu_gap {
+	int64_t from_ns, to_ns;
+	int64_t launched_ns; /* the call of the kernel that ends it; INT64_MAX: unknown or a copy */
+	uint32_t stack;	     /* of that call; 0: none */
+	uint8_t device;
+};
+
+struct gp_gpu_gaps {
+	bool is_known; /* there are operations and their clock */
+	uint64_t lost; /* operations that CUPTI or the recorder lost: gaps may be too long */
+	struct gp_gpu_gap *gap;
+	size_t gaps;
+	struct gp_gpu_gap_activity *activity;
+	size_t activities, room;
+	int64_t slack_ns; /* moments of both clocks within this are not in a known order */
+	int64_t off_ns;	  /* GPU time is not recorded since; INT64_MAX: it is */
+	struct gp_looks looks;
+};
+
+/* One replay or two. GP_E_MEMORY, and what a replay returns. Release with gp_gpu_gaps_release. */
+enum gp_status gp_gpu_gaps_find(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+				struct gp_gpu_gaps *out);
+/* False: out of memory. */
+bool gp_gpu_gaps_add(struct gp_gpu_gaps *gaps, struct gp_gpu_gap_activity activity);
+/* A GPU_TIME event. False: out of memory. */
+bool gp_gpu_gaps_switch(struct gp_gpu_gaps *gaps, const struct gp_record *r, int64_t at_ns);
+
+/* The reason of a gap. */
+enum gp_gpu_gap_due {
+	GP_GPU_GAP_TO_PLACE,   /* `activity` */
+	GP_GPU_GAP_TO_HOST,    /* the host launched too late, and did nothing that is recorded */
+	GP_GPU_GAP_TO_GPU,     /* its work was launched before the gap: latency, dependencies */
+	GP_GPU_GAP_TO_NOTHING, /* not known: GPU time was not recorded, or too many activities */
+};
+/* After the last activity was added. Calls `see` for each gap, in order of time. */
+void gp_gpu_gaps_explain(struct gp_gpu_gaps *gaps,
+			 void (*see)(void *context, const struct gp_gpu_gap *gap,
+				     enum gp_gpu_gap_due due, struct gp_gpu_gap_activity *activity),
+			 void *context);
+void gp_gpu_gaps_release(struct gp_gpu_gaps *gaps);
+
+#endif
