@@ -52,8 +52,9 @@ enum gp_gpu_launched { GP_GPU_BY_KERNEL, GP_GPU_BY_GRAPH, GP_GPU_BY_COPY };
 
 /* A call of the job that starts work on the GPU, in a window of GPU time. */
 struct gp_gpu_launch {
-	int64_t at_ns;	   /* of the call's begin, on the recording's clock */
-	int64_t before_ns; /* not after its begin: a kernel's first launch is recorded late */
+	int64_t at_ns;	     /* of the call's begin, on the recording's clock */
+	int64_t before_ns;   /* not after its begin: a kernel's first launch is recorded late */
+	int64_t returned_ns; /* it had returned by then; INT64_MAX: unknown */
 	/* a synchronization had returned by then, so its work had ended; INT64_MAX: none */
 	int64_t done_ns;
 	const char *name;		   /* of the kernel, as in the binary; NULL unknown */
@@ -89,8 +90,8 @@ struct gp_gpu {
 	/* operations in another order than the events of racing threads */
 	uint64_t swapped;
 	uint64_t dropped, lost; /* operations, as CUPTI and the recorder count them */
-	uint64_t
-		beyond; /* operations and launches beyond the memory that a file of its size gets */
+	/* operations and launches beyond the memory that a file of its size may take */
+	uint64_t beyond;
 	uint64_t lost_launches;	 /* LAUNCH events that the recorder lost */
 	uint64_t windows;	 /* 0: all of the recording */
 	int64_t clock_within_ns; /* largest uncertainty of the clock; -1: there is no GPU_CLOCK */
@@ -103,5 +104,77 @@ struct gp_gpu {
  */
 enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, struct gp_gpu *out);
 void gp_gpu_free(struct gp_gpu *gpu);
+
+/* ---- occupancy ---- */
+
+/*
+ * Theoretical occupancy of a kernel: resident warps of a multiprocessor, of its largest number.
+ * Only for a GPU whose name shows compute capability 9.0; `gpu_name` may be NULL. With the largest
+ * carve-out of shared memory. -1: unknown.
+ */
+double gp_gpu_occupancy(const char *gpu_name, const struct gp_gpu_function *function);
+
+/* ---- kernels ---- */
+
+enum gp_kernels_by {
+	GP_KERNELS_BY_NAME, /* demangled, without parameters */
+	/* of the launch's stack, as in other reports */
+	GP_KERNELS_BY_LIBRARY,
+	GP_KERNELS_BY_OPERATOR,
+	GP_KERNELS_BY_LINE,
+	/* of the ranges in force at the launch: all; gp_range_path_phase */
+	GP_KERNELS_BY_RANGE,
+	GP_KERNELS_BY_PHASE,
+};
+
+/* Kernels with one key. */
+struct gp_kernel_row {
+	char *key;
+	const char *name; /* of `function`, as in the binary; NULL unknown */
+	bool is_rest;	  /* the key is the reason for a missing one: no launch, no stack */
+	uint64_t count, total_ns, longest_ns, median_ns, p99_ns;
+	uint64_t joined, in_graphs; /* of `count`; joined: with GP_GPU_JOINED */
+	/* median of the times from call to begin, of joined kernels without graphs; -1: none */
+	int64_t delay_ns;
+	uint32_t function; /* the launch shape with most time: index into gp_gpu.function */
+	uint8_t device;	   /* of the longest kernel */
+	double occupancy;  /* of `function`; -1 unknown */
+	/* the launches' stack with most time; 0: none, `without` is the reason */
+	uint32_t stack;
+	int64_t at_ns; /* of a launch with that stack */
+	const char *without;
+	char library[128]; /* of that stack; "": unknown */
+	/* operation of median duration, joined and without a graph; SIZE_MAX: none */
+	size_t typical;
+};
+
+struct gp_kernels {
+	struct gp_gpu gpu;
+	/* costliest first; then rows with is_rest */
+	size_t rows;
+	struct gp_kernel_row *row;
+	/* kernels; copies; sets, by enum gp_gpu_kind */
+	uint64_t count[3], total_ns[3];
+	uint64_t busy_ns; /* of all devices: the time in which one operation at least ran */
+	/* of them all, from the first begin to the last end, on CUPTI's clock */
+	uint64_t envelope_ns;
+	uint64_t launches_without_stack; /* launches of counted kernels */
+};
+
+/*
+ * Adds up the kernels that began from `from_ns` to `to_ns`, on `device` (GP_DEVICE_UNKNOWN: all).
+ * Kernels without a time on the recording's clock count only in the whole recording. Free with
+ * gp_kernels_free, also after a failure. As gp_gpu_build.
+ */
+enum gp_status gp_kernels_build(struct gp_recording *recording, enum gp_kernels_by by,
+				int64_t from_ns, int64_t to_ns, unsigned device,
+				struct gp_kernels *out);
+void gp_kernels_free(struct gp_kernels *kernels);
+/*
+ * How many launches of the kernel came before that of the row's typical one, in all of the
+ * recording. One replay. UINT64_MAX: the row has no typical one.
+ */
+enum gp_status gp_kernels_skip(struct gp_recording *recording, const struct gp_kernels *kernels,
+			       const struct gp_kernel_row *row, uint64_t *skip);
 
 #endif

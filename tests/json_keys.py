@@ -28,6 +28,7 @@ EACH = {
     "idle": [("--top", "3")],
     "waits": [("--top", "3")],
     "startup": [("--top", "3")],
+    "kernels": [()],
     "check": [LIMITS],
     "verify": [()],
     "dump": [("--limit", "4000")],
@@ -71,6 +72,13 @@ def recorded(gpuprof, where, job):
     return output
 
 
+def made(gpuprof, where, name, *kind):
+    """An invented recording that tests/frag writes."""
+    out = os.path.join(where, "-".join((name, *kind)) + ".gpr")
+    subprocess.run([os.path.join(os.path.dirname(gpuprof), "frag", name), out, *kind], check=True)
+    return out
+
+
 def runs(gpuprof, data, where):
     damaged, named = copies(data, where)
     files = sorted(glob.glob(os.path.join(data, "*.gpr")))
@@ -95,6 +103,8 @@ def runs(gpuprof, data, where):
     yield from ((command, "--json", expandable) for command in ("frag", "info", "timeline", "peak", "top"))
     yield ("dump", "--json", "--bare", captured)
     yield from ((command, "--json", copied) for command in ("dump", "waits", "startup"))
+    yield from (("kernels", "--json", made(gpuprof, where, "made_gpu_time", *kind))
+                for kind in ((), ("lost",), ("refused",), ("without-stacks",)))
     for command in ("info", "timeline", "verify", "oom"):
         yield from ((command, "--json", f) for f in damaged)
     yield from (("symbolize", "--json", f) for f in damaged + named)

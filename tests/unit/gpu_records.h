@@ -21,6 +21,7 @@ struct gpu_job {
 	struct gp_record done[2 * GPU_CALLS]; /* to be reported */
 	uint32_t dones;
 	uint64_t kernels_named;
+	uint32_t stack;	  /* of all calls; 0: the number of each; UINT32_MAX: none */
 	bool is_hidden;	  /* operations: outside of a window */
 	uint32_t lead_us; /* from the call to the GPU at least */
 };
@@ -123,7 +124,8 @@ static inline void gpu_kernel(unsigned stream, unsigned kernel, uint32_t call, u
 /* The recorder's part; returns the number of the call. */
 static inline uint32_t gpu_call(unsigned thread, struct gp_record r)
 {
-	r.stack = ++job.calls;
+	job.calls++;
+	r.stack = job.stack == 0 ? job.calls : job.stack == UINT32_MAX ? 0 : job.stack;
 	put(&job.w, thread, r);
 	return job.calls;
 }

@@ -10,12 +10,14 @@
 #include "gpuprof.h"
 
 enum gp_lack {
-	GP_LACK_STACKS = 1,  /* stacks, which name the allocating code */
-	GP_LACK_DETAILS = 2, /* of PyTorch's allocator */
-	GP_LACK_USES = 4,    /* of memory by launches, for `idle` */
+	GP_LACK_STACKS = 1,    /* stacks, which name the allocating code */
+	GP_LACK_DETAILS = 2,   /* of PyTorch's allocator */
+	GP_LACK_USES = 4,      /* of memory by launches, for `idle` */
+	GP_LACK_GPU_TIME = 8,  /* for `kernels`; the caller decides it */
+	GP_LACK_LAUNCHES = 16, /* stacks of launches; likewise */
 };
 
-#define GP_AGAIN_OPTIONS 96u
+#define GP_AGAIN_OPTIONS 128u
 #define GP_AGAIN_WHY 96u
 
 /*

@@ -48,9 +48,10 @@ static bool fits(const struct gp_gpu_align *a, size_t i, size_t j)
 /* True: both threads' calls may have reached the stream in either order. */
 static bool is_race(const struct gp_gpu_align *a, size_t i, size_t k)
 {
-	const struct gp_gpu_launch *l = launch_at(a, i), *m = launch_at(a, k);
-	const int64_t apart = m->at_ns > l->at_ns ? m->at_ns - l->at_ns : l->at_ns - m->at_ns;
-	return l->thread != m->thread && apart <= GP_GPU_RACE_NS;
+	const struct gp_gpu_launch *l = launch_at(a, i < k ? i : k);
+	const struct gp_gpu_launch *m = launch_at(a, i < k ? k : i);
+	return l->thread != m->thread && m->before_ns - l->at_ns <= GP_GPU_RACE_NS &&
+	       l->returned_ns > m->before_ns;
 }
 
 /* A later launch of another thread that operation j may be of; NONE. */
@@ -69,14 +70,30 @@ static size_t overtaking(const struct gp_gpu_align *a, const uint8_t *is_taken, 
 	return NONE;
 }
 
-/* Another thread's launch nearby may be the operation's: with `is_any`, whatever it launches. */
-static bool has_rival(const struct gp_gpu_align *a, size_t i, size_t j, bool is_any)
+/* Another thread's launch nearby is alike: which of both the operation is of is unknown. */
+static bool has_rival(const struct gp_gpu_align *a, size_t i, size_t j)
 {
 	const size_t from = i > SWAPS_MOST ? i - SWAPS_MOST : 0;
 	for (size_t k = from; k < a->launches && k <= i + SWAPS_MOST; k++)
-		if (is_race(a, i, k) && (is_any || is_alike(a, k, j)))
+		if (is_race(a, i, k) && is_alike(a, k, j))
 			return true;
 	return false;
+}
+
+/* Where operations are missing as well, a race leaves its neighbours uncertain. */
+static void find_races(struct gp_gpu_align *a)
+{
+	size_t end = 0; /* of the marked launches */
+	for (size_t i = 0; i < a->launches; i++) {
+		bool is_raced = false;
+		for (size_t k = i + 1; k < a->launches && k <= i + SWAPS_MOST && !is_raced; k++)
+			is_raced = is_race(a, i, k);
+		size_t at = i > SWAPS_MOST ? i - SWAPS_MOST : 0;
+		for (at = at > end ? at : end;
+		     is_raced && at < a->launches && at <= i + 2 * SWAPS_MOST; at++)
+			a->is_near_race[at] = 1;
+		end = is_raced ? at : end;
+	}
 }
 
 /* True: each operation has a launch. *left: launches without one. */
@@ -111,7 +128,7 @@ static bool align_pairs(struct gp_gpu_align *a, uint8_t *is_taken, size_t *left)
 	for (; i < a->launches; i++)
 		*left += !is_taken[i];
 	for (j = 0; j < a->groups; j++) {
-		const bool is_rivalled = has_rival(a, a->match[j], j, false);
+		const bool is_rivalled = has_rival(a, a->match[j], j);
 		a->is_sure[j] = !is_rivalled;
 		is_raced |= is_rivalled;
 	}
@@ -161,8 +178,7 @@ static bool align_between(struct gp_gpu_align *a, const uint32_t *match, uint32_
 	    !align_embed(a, match, false, true, right))
 		return false;
 	for (size_t j = 0; j < a->groups; j++)
-		a->is_sure[j] =
-			left[j] != NONE && left[j] == right[j] && !has_rival(a, left[j], j, true);
+		a->is_sure[j] = left[j] != NONE && left[j] == right[j] && !a->is_near_race[left[j]];
 	memcpy(a->match, left, a->groups * sizeof *left);
 	return true;
 }
@@ -378,7 +394,8 @@ enum gp_status gp_gpu_align(struct gp_gpu_align *a)
 	uint8_t *is_taken = calloc(a->launches + 1, 1);
 	uint32_t *left = malloc(a->groups * sizeof *left);
 	uint32_t *right = malloc(a->groups * sizeof *right);
-	enum gp_status status = is_taken && left && right ? GP_OK : GP_E_MEMORY;
+	a->is_near_race = calloc(a->launches + 1, 1);
+	enum gp_status status = is_taken && left && right && a->is_near_race ? GP_OK : GP_E_MEMORY;
 	size_t alone = 0;
 	if (status == GP_OK) {
 		const bool is_paired = align_pairs(a, is_taken, &alone);
@@ -386,11 +403,13 @@ enum gp_status gp_gpu_align(struct gp_gpu_align *a)
 		const bool has_swaps = a->swapped != 0;
 		if (!is_paired || (alone != 0 && !has_swaps)) {
 			a->swapped = 0;
+			find_races(a);
 			if (!align_between(a, NULL, left, right))
 				status = align_rest(a, left, right);
 		}
 	}
 	free(is_taken);
+	free(a->is_near_race);
 	free(left);
 	free(right);
 	return status;

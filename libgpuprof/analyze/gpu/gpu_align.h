@@ -24,12 +24,13 @@ struct gp_gpu_group {
  */
 #define GP_GPU_SLACK_NS 10000
 /*
- * Calls of two threads that begin within this time may have reached the stream in either order. On
- * an H100 two racing threads swapped 18 of 7,440 neighbours, all within some microseconds.
+ * Calls of two threads may have reached the stream in either order if they begin within this time
+ * and the earlier one is not known to have returned. On an H100 two racing threads swapped 18 of
+ * 7,440 neighbours.
  */
 #define GP_GPU_RACE_NS 100000
 
-/* What a launch and its operation have in common, as a hash. */
+/* The same of a launch and its operation: a hash. */
 static inline uint64_t gp_gpu_kernel_shape(uint64_t grid, uint64_t block)
 {
 	return gp_hash_pair(grid, block & 0xffffffffffffu); /* without LAUNCH's variant */
@@ -50,6 +51,7 @@ struct gp_gpu_align {
 	uint32_t *match;
 	uint8_t *is_sure;
 	uint64_t swapped;
+	uint8_t *is_near_race; /* of launches; its own */
 };
 
 /* GP_E_MEMORY. */

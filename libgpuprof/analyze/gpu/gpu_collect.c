@@ -1,4 +1,4 @@
-/* What the recording has of GPU time. Launches outside of the windows are not kept. */
+/* Collects GPU time from a recording. Launches outside of the windows are not kept. */
 #include "gpu_collect.h"
 
 #include "gpu_align.h"
@@ -29,6 +29,7 @@ struct thread {
 	uint64_t key;
 	int64_t call_ns;  /* begin of its last call */
 	int64_t event_ns; /* its last event but definitions */
+	uint32_t launch;  /* its newest, whose return is unknown yet; NONE */
 	bool has_defined; /* definitions since */
 };
 
@@ -105,7 +106,16 @@ static struct thread *thread_of(struct collecting *c, uint32_t thread)
 		return &c->no_thread;
 	}
 	t->call_ns = t->event_ns = INT64_MIN / 2;
+	t->launch = NONE;
 	return t;
+}
+
+/* An event of the thread came, so its newest launch had returned. */
+static void thread_returned(struct collecting *c, struct thread *t, int64_t at_ns)
+{
+	if (t->launch != NONE)
+		c->out->launch[t->launch].returned_ns = at_ns;
+	t->launch = NONE;
 }
 
 /* ---- launches ---- */
@@ -129,6 +139,8 @@ static void launch_add(struct collecting *c, const struct gp_gpu_launch *l)
 	}
 	c->chain[out->launches] = n->launch;
 	n->launch = (uint32_t)out->launches;
+	if (l->returned_ns == INT64_MAX)
+		thread_of(c, l->thread)->launch = (uint32_t)out->launches;
 	out->launch[out->launches++] = *l;
 }
 
@@ -150,6 +162,7 @@ static void window_open(struct collecting *c, const struct gp_event *e)
 {
 	if (!c->has_window && c->out->operations == 0) { /* what came before it has no times */
 		c->out->launches = 0;
+		gp_row_table_clear(&c->threads);
 		gp_row_table_clear(&c->newests);
 	}
 	c->out->windows++;
@@ -206,11 +219,13 @@ static struct gp_gpu_launch call_of(struct collecting *c, const struct gp_event 
 	struct thread *t = thread_of(c, e->thread);
 	struct gp_gpu_launch l = { .at_ns = at_ns,
 				   .done_ns = INT64_MAX,
+				   .returned_ns = INT64_MAX,
 				   .thread = e->thread,
 				   .stack = e->record.stack,
 				   .device = e->record.device };
 	if (l.at_ns < t->call_ns) /* durations and ticks are rounded; a thread's calls are not */
 		l.at_ns = t->call_ns;
+	thread_returned(c, t, l.at_ns);
 	l.before_ns = t->has_defined && t->event_ns < l.at_ns ? t->event_ns : l.at_ns;
 	t->call_ns = l.at_ns;
 	if (c->out->ranges != NULL)
@@ -248,6 +263,7 @@ static void see_copy(struct collecting *c, const struct gp_event *e)
 	struct gp_gpu_launch l =
 		call_of(c, e, gp_tick_ns(&c->recording->tick, took < r->time ? r->time - took : 0));
 	l.by = GP_GPU_BY_COPY;
+	l.returned_ns = e->at_ns;
 	l.shape = gp_gpu_copy_shape(r->copy.bytes, kind == GP_COPY_FILL);
 	l.is_optional = kind == GP_COPY_ON_HOST || kind == GP_COPY_UNIFIED || r->copy.bytes == 0 ||
 			(r->aux & GP_CALL_CAPTURED) != 0;
@@ -416,6 +432,8 @@ static void gpu_collect_see(struct collecting *c, const struct gp_event *e)
 		break;
 	}
 	struct thread *t = thread_of(c, e->thread);
+	if (r->kind != GP_LAUNCH && r->kind != GP_GRAPH_LAUNCH && r->kind != GP_COPY)
+		thread_returned(c, t, e->at_ns);
 	t->event_ns = e->at_ns;
 	t->has_defined = false;
 }

@@ -1,0 +1,160 @@
+/*
+ * Writes a recording with GPU time of an invented training: ten steps of forward, backward on a
+ * second thread, and optimizer, with copies, sets, and graph launches.
+ *	made_gpu_time FILE [without-stacks | lost | refused | none]
+ */
+#include "../unit/gpu_records.h"
+#include "../unit/stack_records.h"
+
+#define NO_STACK UINT32_MAX /* not defined */
+
+/* id: its handle is 0x1000 + id */
+static const struct kernel {
+	const char *name;
+	uint32_t grid, block, registers, shared, took_us;
+} kernels[] = {
+	{ "_Z17gemm_bf16_128x128PfS_S_", 264, 384, 168, 197632, 90 },
+	{ "_ZN2at6native6reduceILi512EEEvPf", 128, 512, 32, 16, 12 },
+	{ "_ZN2at6native4geluIfEEvPT_", 512, 128, 26, 0, 6 },
+	{ "_Z10adamw_stepPfS_S_", 160, 512, 64, 0, 25 },
+};
+
+static bool has_stacks;
+
+static void define_stack(uint32_t id, uint32_t line)
+{
+	static const char code[] = "/srv/job/train.py\0step";
+	put_text(&job.w, (struct gp_record){ .kind = GP_PYTHON_CODE, .aux = 1000 + id }, code,
+		 sizeof code - 1);
+	put(&job.w, 0,
+	    (struct gp_record){
+		    .kind = GP_PYTHON_FRAME,
+		    .aux = 2000 + id,
+		    .python_frame = { .python_code = 1000 + id, .line = line, .place = 1 } });
+	put(&job.w, 0,
+	    (struct gp_record){ .kind = GP_CALL_STACK,
+				.aux = id,
+				.call_stack = { .python = 2000 + id, .why_native = GP_WHY_OFF } });
+	flush(&job.w, 0);
+}
+
+static void define_all(void)
+{
+	struct gp_record gpu = { .kind = GP_GPU };
+	gpu.gpu.total_bytes = UINT64_C(80) << 30;
+	gpu_put_text(0, gpu, "NVIDIA H100 80GB HBM3");
+	static const char *const ranges[] = { "step", "forward", "backward", "optimizer" };
+	for (uint32_t k = 0; k < 4; k++)
+		gpu_put_text(0, (struct gp_record){ .kind = GP_RANGE_NAME, .aux = k + 1 },
+			     ranges[k]);
+	for (uint32_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+		const struct kernel *f = &kernels[k];
+		gpu_put_text(0,
+			     (struct gp_record){ .kind = GP_KERNEL, .kernel.handle = 0x1000 + k },
+			     f->name);
+		gpu_put_text(
+			3,
+			(struct gp_record){
+				.kind = GP_GPU_FUNCTION,
+				.aux = k,
+				.gpu_function = { f->grid | UINT64_C(1) << 32 | UINT64_C(1) << 48,
+						  f->block | UINT64_C(1) << 16 | UINT64_C(1) << 32,
+						  (uint64_t)f->shared << 32, f->registers } },
+			f->name);
+	}
+	for (uint32_t k = 0; has_stacks && k < 3; k++)
+		define_stack(k + 1, 10 + k);
+	job.kernels_named = UINT64_MAX;
+}
+
+static void push(unsigned thread, uint32_t name, uint32_t depth)
+{
+	put(&job.w, thread,
+	    (struct gp_record){ .kind = GP_RANGE_PUSH,
+				.device = GP_DEVICE_UNKNOWN,
+				.aux = name,
+				.range_push = { GP_RANGE_NVTX, 0, depth, 0 } });
+}
+
+static void pop(unsigned thread, uint32_t depth)
+{
+	put(&job.w, thread,
+	    (struct gp_record){ .kind = GP_RANGE_POP,
+				.device = GP_DEVICE_UNKNOWN,
+				.range_pop = { GP_RANGE_NVTX, 0, depth, 0 } });
+}
+
+static void run(unsigned thread, unsigned kernel, uint32_t stack)
+{
+	const struct kernel *f = &kernels[kernel];
+	job.stack = has_stacks ? stack : NO_STACK;
+	struct gp_record r = { .kind = GP_LAUNCH,
+			       .aux = f->shared,
+			       .launch = { 0x1000 + kernel, gpu_handle(1),
+					   f->grid | UINT64_C(1) << 32 | UINT64_C(1) << 48,
+					   f->block | UINT64_C(1) << 16 | UINT64_C(1) << 32 } };
+	const uint32_t call = gpu_call(thread, r);
+	job.correlation += 2;
+	gpu_kernel(1, kernel, call, job.w.time, f->took_us, 0);
+	gpu_pass(5);
+}
+
+static void step(void)
+{
+	push(0, 1, 0);
+	gpu_copy(0, 1, GP_COPY_TO_DEVICE, 1 << 20);
+	push(0, 2, 1);
+	for (unsigned k = 0; k < 4; k++) {
+		run(0, 0, 1);
+		run(0, 2, 1);
+	}
+	run(0, 1, 1);
+	pop(0, 1);
+	push(1, 3, 0);
+	for (unsigned k = 0; k < 8; k++)
+		run(1, k % 4 == 3 ? 2 : 0, 2);
+	pop(1, 0);
+	push(0, 4, 1);
+	gpu_copy(0, 1, GP_COPY_FILL, 4096);
+	run(0, 3, 3);
+	pop(0, 1);
+	pop(0, 0);
+	gpu_wait(0, 1);
+	gpu_pass(300);
+}
+
+static bool is_lost(uint32_t done)
+{
+	return done % 37 == 20;
+}
+
+int main(int argc, char **argv)
+{
+	char *slash = argc > 1 ? strrchr(argv[1], '/') : NULL;
+	const char *kind = argc > 2 ? argv[2] : "";
+	const bool is_none = strcmp(kind, "none") == 0, is_refused = strcmp(kind, "refused") == 0;
+	has_stacks = strcmp(kind, "without-stacks") != 0;
+	snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - argv[1]) : 1,
+		 slash ? argv[1] : ".");
+	gpu_job_open(slash ? slash + 1 : argc > 1 ? argv[1] : "made.gpr");
+	define_all();
+	if (!is_none)
+		gpu_put_text(0,
+			     (struct gp_record){ .kind = GP_FACT,
+						 .aux = GP_FACT_GPU_TIME,
+						 .fact.value = !is_refused },
+			     is_refused ? "libcupti.so.13 was not found" : "CUPTI 13.0");
+	gpu_clock_put();
+	for (unsigned k = 0; k < 10; k++)
+		step();
+	for (unsigned k = 0; k < 3; k++) {
+		job.stack = NO_STACK;
+		gpu_graph(0, 1, 3);
+		gpu_pass(100);
+	}
+	if (!is_none && !is_refused)
+		gpu_report(strcmp(kind, "lost") == 0 ? is_lost : NULL);
+	gpu_clock_put();
+	writer_close(&job.w, true);
+	return 0;
+}
