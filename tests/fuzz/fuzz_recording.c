@@ -122,6 +122,7 @@ static void look_at_steps(struct gp_recording *recording)
 	struct gp_idle idle;
 	struct gp_waits waits;
 	struct gp_startup startup;
+	struct gp_kernels kernels;
 	if (gp_steps_find(recording, &steps) == GP_OK && steps.warmup > steps.steps)
 		abort();
 	gp_steps_free(&steps);
@@ -147,6 +148,13 @@ static void look_at_steps(struct gp_recording *recording)
 	if (left_ns != 0)
 		abort();
 	gp_startup_free(&startup);
+	if (gp_kernels_build(recording, GP_KERNELS_BY_LINE, INT64_MIN, INT64_MAX, GP_DEVICE_UNKNOWN,
+			     &kernels) == GP_OK)
+		for (size_t k = 0; k < kernels.rows; k++)
+			if (kernels.row[k].count == 0 ||
+			    kernels.row[k].joined > kernels.row[k].count)
+				abort();
+	gp_kernels_free(&kernels);
 }
 
 /* Blocks and gaps must tile their segments for any recording. */

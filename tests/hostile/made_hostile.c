@@ -4,6 +4,7 @@
  *	made_hostile FAMILY COUNT FILE
  */
 #include "hostile_dense.h"
+#include "hostile_gpu.h"
 #include "hostile_graphs.h"
 #include "hostile_hashes.h"
 #include "hostile_writer.h"
@@ -404,6 +405,7 @@ static void texts(uint64_t count)
 	define(module, path);
 	define_harm(GP_GPU, 0, UINT64_C(1) << 37, harm);
 	define_harm(GP_KERNEL, 0, 100, harm);
+	define_harm(GP_GPU_FUNCTION, 0, 0, harm);
 	define_harm(GP_THREAD, 1, 77, harm);
 	define_harm(GP_CONTEXT, 0, 5, harm);
 	define_harm(GP_RANGE_NAME, 1, 0, harm);
@@ -426,6 +428,7 @@ static void texts(uint64_t count)
 		struct gp_record launch = { .kind = GP_LAUNCH };
 		launch.launch.kernel = 100;
 		add(launch);
+		add((struct gp_record){ .kind = GP_GPU_KERNEL, .gpu_kernel.launch = k });
 	}
 	struct gp_record oom = { .kind = GP_OOM };
 	oom.oom.bytes = 1 << 20;
@@ -499,6 +502,11 @@ static const struct {
 	{ "old_launches", old_launches },
 	{ "old_blocks", old_blocks },
 	{ "old_live", old_live },
+	{ "gpu_moved", gpu_moved },
+	{ "gpu_unlike", gpu_unlike },
+	{ "gpu_streams", gpu_streams },
+	{ "gpu_one_graph", gpu_one_graph },
+	{ "gpu_functions", gpu_functions },
 	{ "texts", texts },
 };
 

@@ -170,7 +170,7 @@ static void kernel_print_quoted(FILE *out, const char *text)
 		if (*text == '\'')
 			fputs("'\\''", out);
 		else
-			fputc(*text >= ' ' && *text != 0x7f ? *text : '?', out);
+			fputc(*text >= ' ' && *text < 0x7f ? *text : '?', out);
 	}
 	fputc('\'', out);
 }

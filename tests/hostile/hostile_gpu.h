@@ -1,0 +1,95 @@
+/* Families for made_hostile.c: operations of the GPU that are hard to join to launches. */
+#ifndef HOSTILE_GPU_H
+#define HOSTILE_GPU_H
+
+#include "hostile_writer.h"
+
+static void gpu_call(uint64_t kernel, uint64_t stream)
+{
+	struct gp_record r = { .kind = GP_LAUNCH };
+	r.launch.kernel = kernel;
+	r.launch.stream = stream;
+	r.launch.grid = kernel;
+	add(r);
+}
+
+/* `function` is not defined: shape 0, no name. */
+static void gpu_done(uint64_t correlation, uint64_t stream, uint64_t began_ns)
+{
+	struct gp_record r = { .kind = GP_GPU_KERNEL, .code = 1 };
+	r.gpu_kernel.began_ns = began_ns;
+	r.gpu_kernel.took_ns = 64;
+	r.gpu_kernel.launch = correlation | stream << 32;
+	add(r);
+}
+
+/* As many launches as operations, but one operation is missing in front: all may be moved. */
+static void gpu_moved(uint64_t count)
+{
+	for (uint64_t k = 0; k < count; k++)
+		gpu_call(0, 1);
+	for (uint64_t k = 1; k < count; k++)
+		gpu_done((uint32_t)k, 1, k << 8);
+}
+
+/* Few launches fit, so each edit script is long. */
+static void gpu_unlike(uint64_t count)
+{
+	uint64_t random = 88172645463325252u;
+	for (uint64_t k = 0; k < count; k++) {
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		gpu_call(random >> 40 & 1, 1);
+	}
+	for (uint64_t k = 0; k < count; k++)
+		gpu_done((uint32_t)k, 1, k << 8);
+}
+
+/* Each launch and each operation has a stream of its own, and waits are for all of them. */
+static void gpu_streams(uint64_t count)
+{
+	struct gp_record wait = { .kind = GP_WAIT };
+	wait.aux = gp_call_pack(GP_WAIT_CONTEXT, 0, 64);
+	for (uint64_t k = 0; k < count; k++) {
+		gpu_call(0, 16 + k);
+		gpu_done((uint32_t)k, k, k << 8);
+		add(wait);
+	}
+}
+
+/* One graph launch with all operations, some beyond the end of the clock. */
+static void gpu_one_graph(uint64_t count)
+{
+	struct gp_record clock = { .kind = GP_GPU_CLOCK, .aux = UINT32_MAX };
+	add((struct gp_record){ .kind = GP_GRAPH_LAUNCH });
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record r = { .kind = GP_GPU_KERNEL, .aux = (uint32_t)k };
+		r.gpu_kernel.began_ns = k % 2 ? k : UINT64_MAX - k;
+		r.gpu_kernel.took_ns = UINT64_MAX;
+		r.gpu_kernel.node = k;
+		add(r);
+		clock.gpu_clock.gpu_ns = k << 40 ^ k;
+		add(clock);
+	}
+}
+
+/* Each function is another kernel with a name of its own. */
+static void gpu_functions(uint64_t count)
+{
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record r = { .kind = GP_GPU_FUNCTION, .aux = (uint32_t)k };
+		char name[32];
+		snprintf(name, sizeof name, "_Z9kernel%06xPf", (unsigned)k);
+		r.gpu_function.grid = r.gpu_function.block = k;
+		define(r, name);
+	}
+	flush(GP_BLOCK_DEFINE);
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record r = { .kind = GP_GPU_KERNEL, .aux = (uint32_t)k };
+		r.gpu_kernel.launch = k;
+		add(r);
+	}
+}
+
+#endif
