@@ -15,6 +15,7 @@
 
 struct gp_recording;
 struct gp_range_path;
+struct gp_steps;
 
 enum gp_gpu_kind { GP_GPU_IS_KERNEL, GP_GPU_IS_COPY, GP_GPU_IS_SET };
 
@@ -63,6 +64,7 @@ struct gp_gpu_launch {
 	uint32_t stream;		   /* index: one for each stream of the job */
 	uint32_t thread;
 	uint32_t stack; /* 0: none */
+	uint32_t call;	/* the innermost call of a range that it is in; 0: none, or unknown */
 	uint8_t by;	/* enum gp_gpu_launched */
 	uint8_t device;
 	bool is_optional; /* it may have no operation: an edge of the window, a copy on the host */
@@ -176,5 +178,44 @@ void gp_kernels_free(struct gp_kernels *kernels);
  */
 enum gp_status gp_kernels_skip(struct gp_recording *recording, const struct gp_kernels *kernels,
 			       const struct gp_kernel_row *row, uint64_t *skip);
+
+/* ---- ranges and steps ---- */
+
+/*
+ * Operations that were launched in a range or a step. `envelope_ns`: from the first begin to the
+ * last end, as nsys projects ranges; of a range the sum over its calls. `busy_ns`: of that the time
+ * in which one operation at least ran. `sum_ns`: of the operations' times. All on CUPTI's clock.
+ */
+struct gp_gpu_sum {
+	uint64_t operations, envelope_ns, busy_ns, sum_ns;
+};
+
+/* A range with all that is inside it. Its path lives until gp_gpu_ranges_free. */
+struct gp_gpu_range {
+	const struct gp_range_path
+		*path;	/* known != GP_RANGE_IN: in no range, or unclear in which */
+	uint64_t calls; /* with operations */
+	struct gp_gpu_sum sum;
+};
+struct gp_gpu_ranges {
+	struct gp_gpu gpu;
+	size_t ranges;
+	struct gp_gpu_range *range; /* with operations; in no certain order */
+	uint64_t unjoined;	    /* operations without a launch: in no range */
+};
+/*
+ * Operations that were launched from `from_ns` to `to_ns`, on `device` (GP_DEVICE_UNKNOWN: all).
+ * Ranges are those of gp_peak_build_ranges. Two replays, or three. Free with gp_gpu_ranges_free,
+ * also after a failure. As gp_gpu_build.
+ */
+enum gp_status gp_gpu_ranges_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+				   unsigned device, struct gp_gpu_ranges *out);
+void gp_gpu_ranges_free(struct gp_gpu_ranges *ranges);
+/*
+ * Sums of operations that were launched in each step, one for each of steps->step: the caller frees
+ * the array. NULL: no GPU time was recorded. As gp_gpu_build.
+ */
+enum gp_status gp_gpu_steps_build(struct gp_recording *recording, const struct gp_steps *steps,
+				  struct gp_gpu_sum **out);
 
 #endif

@@ -105,6 +105,9 @@ def runs(gpuprof, data, where):
     yield from ((command, "--json", copied) for command in ("dump", "waits", "startup"))
     yield from (("kernels", "--json", made(gpuprof, where, "made_gpu_time", *kind))
                 for kind in ((), ("lost",), ("refused",), ("without-stacks",)))
+    timed = made(gpuprof, where, "made_gpu_time")
+    yield ("info", "--json", "--steps", timed)
+    yield from (("phases", "--json", "--gpu", f) for f in (timed, ranges))
     for command in ("info", "timeline", "verify", "oom"):
         yield from ((command, "--json", f) for f in damaged)
     yield from (("symbolize", "--json", f) for f in damaged + named)

@@ -2,6 +2,8 @@
  * `gpuprof info`: an overview of a recording and of the results of the other commands. One screen
  * for one recording, one row each for many.
  */
+#include <stdlib.h>
+
 #include <math.h>
 
 #include "info/info_report.h"
@@ -51,6 +53,7 @@ static int info_one(struct gp_reading *r)
 	int exit_status = GP_EXIT_OK;
 	r->sink.has_report = true;
 	struct gp_info_front front = { 0 };
+	struct gp_gpu_sum *gpu = NULL;
 	struct gp_info_report one = { .path = r->path,
 				      .recording = r->recording,
 				      .info = r->info,
@@ -64,12 +67,18 @@ static int info_one(struct gp_reading *r)
 		exit_status = gp_report_failed("analyze", r->path, status);
 	else
 		one.front = &front;
+	if (one.front && one.has_step_list && (r->is_json || !r->is_many))
+		status = gp_gpu_steps_build(r->recording, &front.leaks.leaks.steps, &gpu);
+	if (one.front && status)
+		exit_status = gp_report_failed("analyze", r->path, status);
+	one.gpu = gpu;
 	if (r->is_json)
 		gp_info_write(&one);
 	else if (!r->is_many)
 		gp_info_print(&one);
 	else if (!info_add_row(&r->table, &one))
 		exit_status = GP_EXIT_INTERNAL;
+	free(gpu);
 	gp_info_front_release(&front);
 	return exit_status;
 }
@@ -85,7 +94,7 @@ static int info_run(const struct gp_command *command, int argc, char **argv)
 					    .fault[LEAK] = { "leak", " a step", "leaks" } } } };
 	const struct gp_flag flags[] = {
 		{ "steps", 0, GP_FLAG_SWITCH, NULL, &i.has_steps,
-		  "with --json also the moments at which its steps begin" },
+		  "GPU time of each step; with --json also the moments at which steps begin" },
 		{ 0 },
 	};
 	return gp_reading_run(&i.r, flags, argc, argv);

@@ -79,6 +79,7 @@ struct phases {
 	const char *of;
 	int64_t device; /* -1: all */
 	uint64_t depth, fold;
+	bool has_gpu;
 };
 
 /* `next:` names the recording with the highest peak among those with phases. */
@@ -213,6 +214,8 @@ static int phases_show(struct phases *c)
 		status = gp_phases_build(p->recording, &p->requested, &p->phases);
 	if (!status)
 		status = gp_phases_hold(p);
+	if (!status)
+		status = gp_phases_project(p);
 	if (!status) {
 		c->r.sink.has_report = true;
 		status = c->r.is_json  ? gp_phases_write(p) :
@@ -235,6 +238,7 @@ static int phases_one(struct gp_reading *r)
 		.requested = c->requested,
 		.depth = c->depth,
 		.top = r->top,
+		.has_gpu = c->has_gpu,
 		.out = r->out,
 		.json = &r->json,
 	};
@@ -266,6 +270,9 @@ static int phases_check(struct gp_reading *r, int recordings)
 	(void)recordings;
 	if (c->requested.is_recorded_only && c->requested.is_by_frames)
 		return gp_usage(r->command, "'--recorded-only' with '--frames'");
+	if (c->has_gpu && (c->requested.is_recorded_only || c->requested.is_by_frames ||
+			   c->requested.is_own_thread))
+		return gp_usage(r->command, "'--gpu' with another attribution of ranges");
 	c->requested.of = of_choose(c->of);
 	c->requested.device = c->device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)c->device;
 	c->requested.fold = c->fold != UINT64_MAX ? c->fold : r->is_json ? 0 : FOLD_DEFAULT;
@@ -289,6 +296,8 @@ static int phases_run(const struct gp_command *command, int argc, char **argv)
 		{ "fold", 0, GP_FLAG_NUMBER, "N", &c.fold,
 		  "merge more than N numbered names into one row; 0: never. Default 5, with "
 		  "--json 0" },
+		{ "gpu", 0, GP_FLAG_SWITCH, NULL, &c.has_gpu,
+		  "time of the GPU for operations launched in each range" },
 		{ "own-thread", 0, GP_FLAG_SWITCH, NULL, &c.requested.is_own_thread,
 		  "work belongs to ranges of its own thread alone, that of autograd's too" },
 		{ "recorded-only", 0, GP_FLAG_SWITCH, NULL, &c.requested.is_recorded_only,
@@ -305,7 +314,7 @@ const struct gp_command gp_command_phases = {
 	.name = "phases",
 	.synopsis =
 		"phases [--json] [--device N] [--of CURVE] [--from TIME] [--to TIME] [--depth N] "
-		"[--top N] [--fold N] [--own-thread] [--recorded-only | --frames] [-o FILE "
+		"[--top N] [--fold N] [--gpu] [--own-thread] [--recorded-only | --frames] [-o FILE "
 		"[--force]] RECORDING...",
 	.text = "show memory, calls, time and launches of each phase of the job",
 	.run = phases_run,

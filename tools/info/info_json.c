@@ -1,5 +1,6 @@
 /* `gpuprof info --json`. */
 #include <math.h>
+#include <stddef.h>
 
 #include "../report/report.h"
 #include "../report/use_print.h"
@@ -128,6 +129,21 @@ static void write_damages(const struct gp_info *info, struct gp_json *json)
 	gp_json_end(json);
 }
 
+/* The member of each step's sum; null: no GPU time was recorded. */
+static void write_step_sums(const struct gp_info_report *r, const char *key, size_t member)
+{
+	const size_t steps = r->front->leaks.leaks.steps.steps;
+	if (!r->gpu) {
+		gp_json_null(r->json, key);
+		return;
+	}
+	gp_json_array(r->json, key);
+	for (size_t k = 0; k < steps; k++)
+		gp_json_number(r->json, NULL,
+			       *(const uint64_t *)((const char *)&r->gpu[k] + member));
+	gp_json_end(r->json);
+}
+
 /* A single step has no time from one to the next. */
 static void write_steps(const struct gp_info_report *r)
 {
@@ -148,6 +164,9 @@ static void write_steps(const struct gp_info_report *r)
 		for (size_t k = 0; k < steps->steps; k++)
 			gp_json_signed(json, NULL, steps->step[k].begin_ns);
 		gp_json_end(json);
+		write_step_sums(r, "gpu_envelope_ns", offsetof(struct gp_gpu_sum, envelope_ns));
+		write_step_sums(r, "gpu_busy_ns", offsetof(struct gp_gpu_sum, busy_ns));
+		write_step_sums(r, "gpu_sum_ns", offsetof(struct gp_gpu_sum, sum_ns));
 	}
 	gp_json_end(json);
 }

@@ -209,6 +209,22 @@ static bool has_times(const struct gp_steps *steps)
 	return steps->p50_ns >= 0;
 }
 
+/* With GPU time, one line for each step. */
+static void print_step_list(const struct gp_info_report *r)
+{
+	const struct gp_steps *steps = &r->front->leaks.leaks.steps;
+	fprintf(r->out, "%12s %10s %10s %9s %10s %10s %10s\n", "step", "begin", "time", "launches",
+		"envelope", "GPU busy", "GPU sum");
+	for (size_t k = 0; k < steps->steps; k++) {
+		const struct gp_step *step = &steps->step[k];
+		const struct gp_gpu_sum *sum = &r->gpu[k];
+		fprintf(r->out, "%12zu %10s %10s %9s %10s %10s %10s\n", k + 1,
+			gp_ns_text(step->begin_ns).s, gp_ns_text(step->end_ns - step->begin_ns).s,
+			gp_count_text(step->launches).s, gp_ns_text((int64_t)sum->envelope_ns).s,
+			gp_ns_text((int64_t)sum->busy_ns).s, gp_ns_text((int64_t)sum->sum_ns).s);
+	}
+}
+
 static void print_steps(const struct gp_info_report *r)
 {
 	const struct gp_steps *steps = &r->front->leaks.leaks.steps;
@@ -229,6 +245,8 @@ static void print_steps(const struct gp_info_report *r)
 	if (info->lost_memory + info->lost_launch + info->lost_other > 0)
 		fputs("; what was lost may hold more", r->out);
 	fputc('\n', r->out);
+	if (r->gpu)
+		print_step_list(r);
 }
 
 /* ---- the front page ---- */

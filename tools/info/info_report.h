@@ -31,6 +31,7 @@ struct gp_info_report {
 	const struct gp_info *info;
 	const struct gp_info_front *front; /* NULL: not available */
 	bool has_step_list;
+	const struct gp_gpu_sum *gpu; /* by step; NULL: no list, or no GPU time */
 	FILE *out;
 	struct gp_json *json;
 };

@@ -170,8 +170,54 @@ enum gp_status gp_phases_hold(struct gp_phases_report *r)
 	return status;
 }
 
+/* ---- time of the GPU ---- */
+
+/* The row of that range itself; SIZE_MAX: it has none. */
+static size_t gpu_row_of(const struct held *h, const struct gp_range_path *path)
+{
+	unsigned depth = 0;
+	const size_t at = row_find(h, path);
+	for (const struct gp_range_path *up = path->up; up; up = up->up)
+		depth++;
+	return at != SIZE_MAX && h->phases->phase[at].depth == depth ? at : SIZE_MAX;
+}
+
+static void gpu_add(struct gp_gpu_sum *to, const struct gp_gpu_sum *from)
+{
+	to->operations += from->operations;
+	to->envelope_ns += from->envelope_ns;
+	to->busy_ns += from->busy_ns;
+	to->sum_ns += from->sum_ns;
+}
+
+enum gp_status gp_phases_project(struct gp_phases_report *r)
+{
+	struct held h = { .phases = &r->phases };
+	if (!r->has_gpu)
+		return GP_OK;
+	enum gp_status status =
+		gp_gpu_ranges_build(r->recording, r->requested.from_ns, r->requested.to_ns,
+				    r->requested.device, &r->gpu);
+	if (status || !r->gpu.gpu.has_operations)
+		return status;
+	r->gpu_sum = calloc(r->phases.phases + 1, sizeof *r->gpu_sum);
+	if (!r->gpu_sum || !rows_list(&h))
+		status = GP_E_MEMORY;
+	for (size_t k = 0; k < r->gpu.ranges && !status; k++) {
+		const size_t at = gpu_row_of(&h, r->gpu.range[k].path);
+		if (at != SIZE_MAX)
+			gpu_add(&r->gpu_sum[at], &r->gpu.range[k].sum);
+	}
+	free(h.parent);
+	free(h.place);
+	return status;
+}
+
 void gp_phases_hold_free(struct gp_phases_report *r)
 {
+	free(r->gpu_sum);
+	r->gpu_sum = NULL;
+	gp_gpu_ranges_free(&r->gpu);
 	gp_phases_peaks_free(r);
 	gp_peak_free(&r->peak);
 	free(r->held);

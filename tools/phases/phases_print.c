@@ -71,6 +71,15 @@ static void print_count(FILE *out, uint64_t count)
 	fprintf(out, "%9s ", count ? gp_count_text(count).s : "-");
 }
 
+static void print_gpu(FILE *out, const struct gp_gpu_sum *sum, bool has_envelope)
+{
+	if (!is_narrow())
+		print_time(out, sum->envelope_ns, has_envelope && sum->operations);
+	print_time(out, sum->busy_ns, sum->operations);
+	if (!is_narrow())
+		print_time(out, sum->sum_ns, sum->operations);
+}
+
 static void print_phase(const struct gp_phases_report *r, size_t at)
 {
 	FILE *out = r->out;
@@ -93,6 +102,8 @@ static void print_phase(const struct gp_phases_report *r, size_t at)
 	print_count(out, p->launches);
 	if (r->phases.graph_launches)
 		print_count(out, p->graph_launches);
+	if (r->gpu_sum)
+		print_gpu(out, &r->gpu_sum[at], p->style == GP_PHASE_NESTED);
 	if (!is_narrow())
 		fprintf(out, " %-7s", source_of(p));
 	fprintf(out, " %*s", (int)(2 * p->depth), "");
@@ -126,6 +137,10 @@ static void print_titles(const struct gp_phases_report *r)
 		is_wide() ? "allocated, freed, retained, " : "",
 		r->phases.graph_launches ? ", launches and graphs" : " and launches");
 	print_mean(r);
+	if (r->gpu_sum)
+		fputs("GPU: operations launched in the range; envelope: first begin to last end of "
+		      "each call\n",
+		      out);
 	if (r->held)
 		fprintf(out, "%10s ", "held");
 	fprintf(out, "%10s %9s %9s %s", "peak", "calls", "time", is_narrow() ? "" : "     mean ");
@@ -134,6 +149,8 @@ static void print_titles(const struct gp_phases_report *r)
 	fprintf(out, "%9s ", "launches");
 	if (r->phases.graph_launches)
 		fprintf(out, "%9s ", "graphs");
+	if (r->gpu_sum)
+		fputs(is_narrow() ? " GPU busy " : " envelope  GPU busy   GPU sum ", out);
 	fprintf(out, " %srange\n", is_narrow() ? "" : "source  ");
 }
 
@@ -161,7 +178,10 @@ static void print_hidden(const struct gp_phases_report *r, const struct level *l
 				(is_wide()   ? 43 :
 				 is_narrow() ? -18 :
 					       0) +
-				(r->phases.graph_launches ? 10 : 0) + (int)(2 * depth),
+				(r->phases.graph_launches ? 10 : 0) + (int)(2 * depth) +
+				(!r->gpu_sum ? 0 :
+				 is_narrow() ? 10 :
+					       30),
 			"", gp_count_text(l->hidden).s);
 }
 
@@ -220,10 +240,30 @@ static void print_tree(const struct gp_phases_report *r)
 	print_hidden(r, &level[0], 0);
 }
 
+static void print_gpu_notes(const struct gp_phases_report *r)
+{
+	const struct gp_gpu *g = &r->gpu.gpu;
+	if (!g->has_operations)
+		fprintf(r->out,
+			"No GPU time was recorded%s%s; gpuprof run --gpu-time records it.\n",
+			g->why ? ": " : "", g->why ? g->why : "");
+	if (g->dropped | g->lost | g->beyond)
+		fprintf(r->out, "%s lost: figures of the GPU are too low\n",
+			gp_plural(g->dropped + g->lost + g->beyond, "operation").s);
+	if (r->gpu.unjoined)
+		fprintf(r->out, "%s without a launch, in no range\n",
+			gp_plural(r->gpu.unjoined, "operation").s);
+	if (g->joined[GP_GPU_UNCERTAIN])
+		fprintf(r->out, "%s may belong to another launch of the same kernel\n",
+			gp_plural(g->joined[GP_GPU_UNCERTAIN], "operation").s);
+}
+
 static void print_notes(const struct gp_phases_report *r)
 {
 	const struct gp_phases *p = &r->phases;
 	const struct gp_info *i = r->info;
+	if (r->has_gpu)
+		print_gpu_notes(r);
 	if (p->unbalanced)
 		fprintf(r->out, "%s of ranges that were not open\n",
 			gp_plural(p->unbalanced, "end").s);
@@ -348,6 +388,16 @@ static void write_phase(const struct gp_phases_report *r, size_t at)
 	gp_json_number(json, "launches", p->launches);
 	gp_json_number(json, "captured_launches", p->captured_launches);
 	gp_json_number(json, "graph_launches", p->graph_launches);
+	if (!r->has_gpu)
+		return;
+	const struct gp_gpu_sum none = { 0 }, *sum = r->gpu_sum ? &r->gpu_sum[at] : &none;
+	const bool has_sum =
+		r->gpu_sum && p->style != GP_PHASE_MARK && p->style != GP_PHASE_STARTED;
+	gp_json_number_if(json, "gpu_operations", has_sum, sum->operations);
+	gp_json_number_if(json, "gpu_envelope_ns", has_sum && p->style == GP_PHASE_NESTED,
+			  sum->envelope_ns);
+	gp_json_number_if(json, "gpu_busy_ns", has_sum, sum->busy_ns);
+	gp_json_number_if(json, "gpu_sum_ns", has_sum, sum->sum_ns);
 }
 
 /* Closes the levels below `depth`: each a list of children and its range. */

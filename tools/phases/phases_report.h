@@ -31,6 +31,9 @@ struct gp_phases_report {
 	struct gp_peak peak; /* by ranges; no holders: unknown */
 	size_t peaks;
 	struct gp_phases_peak *at_peak; /* by device; NULL: unknown */
+	struct gp_gpu_ranges gpu;	/* with --gpu */
+	struct gp_gpu_sum *gpu_sum;	/* by phase; NULL: not requested, or not recorded */
+	bool has_gpu;			/* requested */
 	size_t warmup_steps;		/* not part of any mean; they end at requested.warm_ns */
 	const char *no_steps;		/* why no steps were found; NULL: they were */
 	uint64_t depth, top;		/* levels; ranges of a level, 0: all */
@@ -49,6 +52,13 @@ enum gp_status gp_phases_hold(struct gp_phases_report *report);
 void gp_phases_hold_free(struct gp_phases_report *report);
 /* Whether the holders match the requested curve and device. */
 bool gp_phases_selects(const struct gp_phases_report *report, const struct gp_holders *holders);
+
+/*
+ * With `has_gpu`: fills in `gpu` and `gpu_sum`, operations of the GPU that were launched in each
+ * phase and its children. Needs the default attribution of ranges. Two or three replays. Freed by
+ * gp_phases_hold_free.
+ */
+enum gp_status gp_phases_project(struct gp_phases_report *report);
 
 /*
  * phases_peak.c: builds `at_peak` from `peak`; prints the first lines of the report; writes the key

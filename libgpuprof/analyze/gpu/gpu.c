@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../read/tables/row_table.h"
+#include "../phases/range_path.h"
 #include "gpu_align.h"
 #include "gpu_collect.h"
 
@@ -107,7 +108,8 @@ static enum gp_status find_groups(struct joining *j)
 	for (size_t k = 0; k < out->operations; k++)
 		out->operation[k].at_ns =
 			gp_gpu_clock_ns(&j->collected.clock, out->operation[k].began_ns);
-	qsort(out->operation, out->operations, sizeof *out->operation, by_call);
+	if (out->operations != 0)
+		qsort(out->operation, out->operations, sizeof *out->operation, by_call);
 	size_t count = 0;
 	for (size_t k = 0; k < out->operations; k++)
 		count += k == 0 ||
@@ -360,7 +362,8 @@ static void finish(struct joining *j, bool is_doubtful)
 	}
 	for (size_t k = 0; k < out->launches; k++)
 		out->launches_alone += !out->launch[k].has_operation && !out->launch[k].is_optional;
-	qsort(out->operation, out->operations, sizeof *out->operation, by_time);
+	if (out->operations != 0)
+		qsort(out->operation, out->operations, sizeof *out->operation, by_time);
 }
 
 enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, struct gp_gpu *out)
@@ -372,7 +375,9 @@ enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, str
 	if (status == GP_OK)
 		status = gp_recording_rewind(recording);
 	if (status == GP_OK && has_ranges)
-		status = gp_range_paths_open(recording, &out->ranges);
+		status = gp_range_paths_derive(recording, &out->ranges);
+	if (out->ranges != NULL)
+		gp_range_paths_keep_calls(out->ranges, gp_gpu_items_most(recording));
 	if (status == GP_OK)
 		status = gp_gpu_collect(recording, out, &j.collected);
 	if (status == GP_OK && has_ranges)

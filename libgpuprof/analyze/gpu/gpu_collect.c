@@ -8,6 +8,7 @@
 
 #include "../../read/tables/row_table.h"
 #include "../../state/looks.h"
+#include "../phases/range_path.h"
 
 #define EDGE_NS 1000000 /* around a window's edge, other threads' calls may be on either side */
 #define EDGE_LAUNCHES 64u
@@ -228,8 +229,10 @@ static struct gp_gpu_launch call_of(struct collecting *c, const struct gp_event 
 	thread_returned(c, t, l.at_ns);
 	l.before_ns = t->has_defined && t->event_ns < l.at_ns ? t->event_ns : l.at_ns;
 	t->call_ns = l.at_ns;
-	if (c->out->ranges != NULL)
+	if (c->out->ranges != NULL) {
 		l.range = gp_range_paths_of(c->out->ranges, e->thread);
+		l.call = gp_range_paths_call(c->out->ranges, e->thread);
+	}
 	return l;
 }
 
@@ -450,9 +453,7 @@ enum gp_status gp_gpu_collect(struct gp_recording *recording, struct gp_gpu *out
 		.recording = recording, .out = out, .collected = collected, .is_open = true
 	};
 	gp_looks_open(&c->looks);
-	c->items_most = GP_GPU_ITEMS_FIRST + recording->file.bytes / 1024 * GP_GPU_ITEMS_A_KIB;
-	if (c->items_most > NONE / 2)
-		c->items_most = NONE / 2;
+	c->items_most = gp_gpu_items_most(recording);
 	while ((status = gp_recording_next(recording, &e)) == GP_OK && !c->is_out_of_memory)
 		gpu_collect_see(c, &e);
 	collected->streams = c->streams.rows;

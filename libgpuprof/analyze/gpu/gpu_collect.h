@@ -14,6 +14,13 @@
 #define GP_GPU_ITEMS_FIRST 700000u
 #define GP_GPU_ITEMS_A_KIB 72u
 
+static inline size_t gp_gpu_items_most(const struct gp_recording *recording)
+{
+	const uint64_t most =
+		GP_GPU_ITEMS_FIRST + recording->file.bytes / 1024 * GP_GPU_ITEMS_A_KIB;
+	return most < UINT32_MAX / 2 ? (size_t)most : UINT32_MAX / 2;
+}
+
 struct gp_gpu_collected {
 	struct gp_gpu_clock clock;
 	uint32_t streams; /* of the job: gp_gpu_launch.stream is less */

@@ -373,7 +373,8 @@ static enum gp_status rows_build(struct summing *s, int64_t from_ns, int64_t to_
 	rows_parts(s);
 	for (size_t k = 0; k < out->rows; k++)
 		row_describe(s, &out->row[k]);
-	qsort(out->row, out->rows, sizeof *out->row, costliest_kernel);
+	if (out->rows != 0)
+		qsort(out->row, out->rows, sizeof *out->row, costliest_kernel);
 	return GP_OK;
 }
 

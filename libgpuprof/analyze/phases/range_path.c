@@ -39,7 +39,10 @@ struct gp_range_paths {
 	struct run *run;	   /* sorted by order */
 	size_t runs, room;
 	struct gp_looks looks; /* for moving runs when a late event comes between */
-	bool has_any;	       /* a range was opened */
+	/* calls by number, if requested; a mark has the number in its upper half */
+	struct gp_range_call *call;
+	size_t calls, call_room, calls_most;
+	bool has_any; /* a range was opened */
 	bool is_out_of_memory;
 };
 
@@ -68,6 +71,19 @@ static uint32_t node_of_mark(struct gp_range_paths *p, uint64_t mark, bool is_am
 	return (uint32_t)mark;
 }
 
+/* The mark of a range: its node, and the number of the call. */
+static uint64_t call_add(struct gp_range_paths *p, uint32_t up, uint32_t node)
+{
+	if (p->calls >= p->calls_most)
+		return node;
+	if (!gp_array_reserve(&p->call, &p->call_room, p->calls, 2, sizeof *p->call)) {
+		p->is_out_of_memory = true;
+		return node;
+	}
+	p->call[++p->calls] = (struct gp_range_call){ up, node };
+	return (uint64_t)p->calls << 32 | node;
+}
+
 static void see_opened(void *context, struct gp_open_range *range,
 		       const struct gp_range_stack *stack)
 {
@@ -78,7 +94,7 @@ static void see_opened(void *context, struct gp_open_range *range,
 	const uint64_t up = gp_phase_follow_up(&p->follow, range, &is_ambiguous);
 	const uint32_t node =
 		node_get(p, node_of_mark(p, up, is_ambiguous), range, GP_PHASE_NESTED);
-	range->mark = node;
+	range->mark = call_add(p, is_ambiguous ? 0 : (uint32_t)(up >> 32), node);
 	p->has_any = !p->is_out_of_memory;
 	if (p->has_any)
 		gp_phase_node_at(&p->tree, node)->own.calls++;
@@ -187,6 +203,30 @@ const struct gp_range_path *gp_range_paths_of(struct gp_range_paths *p, uint32_t
 	return path_of(p, node_of(p, thread));
 }
 
+void gp_range_paths_keep_calls(struct gp_range_paths *p, size_t most)
+{
+	p->calls_most = most;
+}
+
+uint32_t gp_range_paths_call(struct gp_range_paths *p, uint32_t thread)
+{
+	bool is_ambiguous;
+	const uint64_t mark =
+		p->has_any ? gp_phase_follow_mark(&p->follow, thread, &is_ambiguous) : 0;
+	return mark != 0 && !is_ambiguous ? (uint32_t)(mark >> 32) : 0;
+}
+
+const struct gp_range_call *gp_range_paths_calls(const struct gp_range_paths *p, size_t *calls)
+{
+	*calls = p->calls;
+	return p->call;
+}
+
+const struct gp_range_path *gp_range_paths_node(struct gp_range_paths *p, uint32_t node)
+{
+	return path_of(p, node);
+}
+
 const struct gp_range_path *gp_range_paths_at(struct gp_range_paths *p, uint64_t order)
 {
 	size_t behind = run_behind(p, order);
@@ -291,6 +331,7 @@ void gp_range_paths_close(struct gp_range_paths *p)
 	free(p->made);
 	gp_range_fold_release(&p->fold);
 	free(p->run);
+	free(p->call);
 	free(p);
 }
 
