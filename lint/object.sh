@@ -1,24 +1,28 @@
 #!/usr/bin/env bash
-# The effects of the preload object on the job: exports, needed libraries, symbol versions, size of
-# its TLS, and imports that could end the job or print into it. Takes the object from $BUILD
+# The effects of the preload objects on the job: exports, needed libraries, symbol versions, size of
+# their TLS, and imports that could end the job or print into it. Takes the objects from $BUILD
 # (default: build).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-object=${BUILD:-build}/libgpuprof.so
+build=${BUILD:-build}
 glibc_most=2.28
 tls_most=512
 
-if [ ! -f "$object" ]; then
-	echo "$object:1: missing, expected: built by make"
-	exit 1
-fi
-
-symbols=$(readelf -W --dyn-syms "$object")
-dynamic=$(readelf -W -d "$object")
 exports() { awk '$7 ~ /^[0-9]+$/ && $5 != "LOCAL" { sub(/@.*/, "", $8); print $8 }' <<<"$symbols"; }
 imports() { awk '$7 == "UND" && $8 != "" { sub(/@.*/, "", $8); print $8 }' <<<"$symbols"; }
 
-{
+# read_object FILE: sets the variables that the checks use
+read_object() {
+	object=$1
+	if [ ! -f "$object" ]; then
+		echo "$object:1: missing, expected: built by make"
+		exit 1
+	fi
+	symbols=$(readelf -W --dyn-syms "$object")
+	dynamic=$(readelf -W -d "$object")
+}
+
+exports_of_libgpuprof() {
 	torch='_ZN3c1027report(MemoryUsage|OutOfMemory)ToProfilerE.*'
 	torch="$torch|_ZN5torch8autograd6Engine7executeE.*"
 	ours='InitializeInjection.*|gpuprof_gpu_time_attach'
@@ -41,7 +45,21 @@ imports() { awk '$7 == "UND" && $8 != "" { sub(/@.*/, "", $8); print $8 }' <<<"$
 			grep -vE '^cuGetProcAddress(_v2)?$' |
 			sed "s#^#$table:1: #; s#\$# is exported, expected: a row for it#" || true
 	fi
+}
 
+# a version would keep references to CUPTI's own version from binding to ours
+exports_of_cupti() {
+	table=interpose/cupti/cupti_exports.def
+	rows=$(sed -nE 's/^EXPORT\(([A-Za-z0-9_]+),.*/\1/p' $table | LC_ALL=C sort -u)
+	LC_ALL=C comm -23 <(echo "$rows") <(exports | LC_ALL=C sort -u) |
+		sed "s#^#$table:1: row #; s#\$# is not exported, expected: every row is#"
+	LC_ALL=C comm -13 <(echo "$rows") <(exports | LC_ALL=C sort -u) |
+		sed "s#^#$table:1: #; s#\$# is exported, expected: a row for it#"
+	! grep -q VERDEF <<<"$dynamic" ||
+		echo "$object:1: exports have versions, expected: none"
+}
+
+both() {
 	sed -nE 's/.*\(NEEDED\).*\[(.*)\].*/\1/p' <<<"$dynamic" |
 		grep -vxE 'libc\.so\.6|libdl\.so\.2|libpthread\.so\.0|ld-linux.*' |
 		sed "s#^#$object:1: needs #; s#\$#, expected: only libc's own#" || true
@@ -87,4 +105,13 @@ imports() { awk '$7 == "UND" && $8 != "" { sub(/@.*/, "", $8); print $8 }' <<<"$
 	imports | grep -xE "$ends|$stdio" |
 		sed "s#^#$object:1: imports #; s#\$#, expected: nothing that ends or prints#" ||
 		true
+}
+
+{
+	read_object "$build/libgpuprof.so"
+	exports_of_libgpuprof
+	both
+	read_object "$build/libgpuprof-cupti.so"
+	exports_of_cupti
+	both
 } | { ! grep .; }

@@ -1,0 +1,289 @@
+/* The collecting thread, windows, and the end (cupti_collect.h). */
+#include "cupti_collect.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+#include "cupti_buffers.h"
+#include "cupti_holder.h"
+#include "cupti_kinds.h"
+#include "cupti_process.h"
+#include "cupti_records.h"
+
+#define TURN_US 100000u /* 100 ms: bounds the error of a clock that drifts */
+#define FLUSH_TURNS 10u
+#define END_MOST_MS 1000u
+/* turns in which operations from before the end of a window may still finish */
+#define AFTER_TURNS 600u
+/* a job's callback may run Python on this thread */
+#define STACK_BYTES (1u << 20)
+
+enum collect_phase { COLLECT_NONE, COLLECT_OPENING, COLLECT_READY, COLLECT_REFUSED, COLLECT_OVER };
+
+static struct {
+	_Atomic uint32_t phase, wake, is_done;
+	_Atomic bool is_registered, is_collecting, has_yielded;
+	_Atomic uint32_t window; /* the open one; 0: none */
+	_Atomic uint32_t after;	 /* turns since the last window */
+	_Atomic bool is_ending;
+} collect;
+
+bool gp_cupti_is_collecting(void)
+{
+	return atomic_load(&collect.is_collecting);
+}
+
+bool gp_cupti_has_yielded(void)
+{
+	return atomic_load(&collect.has_yielded);
+}
+
+static void collect_wake(void)
+{
+	atomic_fetch_add(&collect.wake, 1);
+	gp_cupti_wake(&collect.wake);
+}
+
+/* ---- registration ---- */
+
+uint32_t gp_cupti_register(const struct gp_cupti *cupti)
+{
+	if (atomic_load(&collect.is_registered))
+		return GP_CUPTI_SUCCESS;
+	const uint32_t result =
+		cupti->cuptiActivityRegisterCallbacks(gp_cupti_on_request, gp_cupti_on_complete);
+	if (result == GP_CUPTI_SUCCESS)
+		atomic_store(&collect.is_registered, true);
+	return result;
+}
+
+void gp_cupti_unregister(void)
+{
+	atomic_store(&collect.is_registered, false);
+}
+
+/* ---- collecting ---- */
+
+/* Of two threads that open or close at once, one does it. */
+static uint32_t collect_open(const struct gp_cupti *cupti, uint32_t number)
+{
+	if (atomic_exchange(&collect.is_collecting, true))
+		return GP_CUPTI_SUCCESS;
+	uint32_t result = gp_cupti_register(cupti);
+	if (result == GP_CUPTI_SUCCESS)
+		result = gp_cupti_kinds_open(cupti);
+	if (result != GP_CUPTI_SUCCESS) {
+		atomic_store(&collect.is_collecting, false);
+		return result;
+	}
+	gp_cupti_sink->state(GP_GPU_TIME_ON, number);
+	return result;
+}
+
+static void collect_close(const struct gp_cupti *cupti, uint32_t number)
+{
+	if (!atomic_exchange(&collect.is_collecting, false))
+		return;
+	gp_cupti_kinds_close(cupti);
+	gp_cupti_sink->state(GP_GPU_TIME_OFF, number);
+	atomic_store(&collect.after, 0);
+}
+
+void gp_cupti_yield_to_job(void)
+{
+	const struct gp_cupti *cupti = gp_cupti_found();
+	if (atomic_exchange(&collect.has_yielded, true))
+		return;
+	if (atomic_exchange(&collect.is_collecting, false)) {
+		gp_cupti_kinds_close(cupti);
+		gp_cupti_sink->state(GP_GPU_TIME_TAKEN, 0);
+	}
+	gp_cupti_records_end();
+	atomic_store(&collect.phase, COLLECT_OVER);
+	gp_cupti_prefer_job();
+}
+
+/* ---- the thread ---- */
+
+static const char *collect_refusal(uint32_t result, char *text, size_t bytes)
+{
+	const char *holder = gp_cupti_holder();
+	switch (result) {
+	case GP_CUPTI_MULTIPLE_SUBSCRIBERS:
+		snprintf(text, bytes, "%s uses CUPTI, which serves one tool at a time",
+			 holder ? holder : "another tool");
+		return text;
+	case GP_CUPTI_INSUFFICIENT_PRIVILEGES:
+	case GP_CUPTI_VIRTUAL_PRIVILEGES:
+		return "the driver allows profiling only to root";
+	default:
+		snprintf(text, bytes, "CUPTI returned error %u", result);
+		return text;
+	}
+}
+
+/*
+ * Opens CUPTI. NULL: done; else why not. Kernels are enabled once here: that initializes CUPTI, and
+ * shows whether it serves us.
+ */
+static const char *collect_prepare(uint32_t *version, char *text, size_t bytes)
+{
+	const unsigned count = gp_cupti_count();
+	if (count > 1)
+		return "the process has two CUPTI libraries";
+	if (!gp_cupti_load())
+		return count ? "CUPTI's library cannot be read" : "libcupti was not found";
+	const struct gp_cupti *cupti = gp_cupti_find();
+	const char *missing = gp_cupti_missing(cupti);
+	if (missing) {
+		snprintf(text, bytes, "libcupti lacks %s", missing);
+		return text;
+	}
+	if (cupti->cuptiGetVersion(version) != GP_CUPTI_SUCCESS ||
+	    *version < GP_CUPTI_VERSION_LEAST)
+		return "CUPTI is older than CUDA 11.1";
+	uint32_t result = gp_cupti_register(cupti);
+	if (result == GP_CUPTI_SUCCESS)
+		result = gp_cupti_kinds_open(cupti);
+	if (result != GP_CUPTI_SUCCESS)
+		return collect_refusal(result, text, bytes);
+	if (!gp_cupti_sink->is_always)
+		gp_cupti_kinds_close(cupti);
+	return NULL;
+}
+
+/* CUPTI is shut down by handlers of exit that were registered before, so ours runs first. */
+static void collect_at_exit(void)
+{
+	if (gp_cupti_is_attached())
+		gp_cupti_end();
+}
+
+static void collect_turn(const struct gp_cupti *cupti, uint32_t number)
+{
+	const uint32_t window = atomic_load(&collect.window);
+	if (window && !gp_cupti_is_collecting())
+		collect_open(cupti, window); /* it began before CUPTI was open */
+	gp_cupti_tell_clock(cupti);
+	if (number % FLUSH_TURNS == FLUSH_TURNS - 1)
+		cupti->cuptiActivityFlushAll(0);
+	if (!gp_cupti_is_collecting())
+		atomic_fetch_add(&collect.after, 1);
+}
+
+static bool collect_is_idle(void)
+{
+	return !gp_cupti_is_collecting() && !atomic_load(&collect.window) &&
+	       (atomic_load(&collect.after) >= AFTER_TURNS || gp_cupti_buffers_out() == 0);
+}
+
+static void collect_loop(const struct gp_cupti *cupti)
+{
+	for (uint32_t number = 0; !atomic_load(&collect.is_ending); number++) {
+		const uint32_t wake = atomic_load(&collect.wake);
+		if (atomic_load(&collect.has_yielded))
+			return;
+		if (!collect_is_idle())
+			collect_turn(cupti, number);
+		if (!atomic_load(&collect.is_ending))
+			gp_cupti_wait(&collect.wake, wake,
+				      collect_is_idle() ? UINT32_MAX : TURN_US);
+	}
+	collect_close(cupti, atomic_load(&collect.window));
+	cupti->cuptiActivityFlushAll(0);
+	gp_cupti_tell_clock(cupti);
+}
+
+static void *collect_main(void *unused)
+{
+	char text[160];
+	uint32_t version = 0;
+	(void)unused;
+	prctl(PR_SET_NAME, "gpuprof-cupti");
+	const char *why = collect_prepare(&version, text, sizeof text);
+	if (why) {
+		atomic_store(&collect.phase, COLLECT_REFUSED);
+		gp_cupti_sink->fact(false, why);
+	} else {
+		const struct gp_cupti *cupti = gp_cupti_find();
+		snprintf(text, sizeof text, "CUPTI %u", version);
+		gp_cupti_sink->fact(true, text);
+		gp_cupti_tell_clock(cupti);
+		if (gp_cupti_sink->is_always) {
+			atomic_store(&collect.is_collecting, true);
+			gp_cupti_sink->state(GP_GPU_TIME_ON, 0);
+		}
+		atexit(collect_at_exit);
+		atomic_store(&collect.phase, COLLECT_READY);
+		collect_loop(cupti);
+	}
+	atomic_store(&collect.is_done, 1);
+	gp_cupti_wake(&collect.is_done);
+	return NULL;
+}
+
+/* ---- the source ---- */
+
+void gp_cupti_start(void)
+{
+	uint32_t none = COLLECT_NONE;
+	const int error = errno;
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	if (!gp_cupti_is_attached() ||
+	    !atomic_compare_exchange_strong(&collect.phase, &none, COLLECT_OPENING))
+		return;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&thread, &attributes, collect_main, NULL) != 0) {
+		atomic_store(&collect.phase, COLLECT_REFUSED);
+		gp_cupti_sink->fact(false, "its thread could not be started");
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	errno = error;
+}
+
+void gp_cupti_window(bool is_open, uint32_t number)
+{
+	const int error = errno;
+	if (!gp_cupti_is_attached())
+		return;
+	atomic_store(&collect.window, is_open ? number : 0);
+	if (atomic_load(&collect.phase) == COLLECT_READY) {
+		const struct gp_cupti *cupti = gp_cupti_found();
+		if (is_open)
+			collect_open(cupti, number);
+		else
+			collect_close(cupti, number);
+		collect_wake();
+	}
+	errno = error;
+}
+
+void gp_cupti_end(void)
+{
+	const int error = errno;
+	const uint64_t until = gp_cupti_now_ms() + END_MOST_MS;
+	if (!gp_cupti_is_attached() || atomic_exchange(&collect.is_ending, true))
+		return;
+	const uint32_t phase = atomic_load(&collect.phase);
+	if (phase == COLLECT_OPENING || phase == COLLECT_READY) {
+		collect_wake();
+		for (uint64_t now;
+		     !atomic_load(&collect.is_done) && (now = gp_cupti_now_ms()) < until;)
+			gp_cupti_wait(&collect.is_done, 0, (uint32_t)(until - now) * 1000);
+	}
+	gp_cupti_records_end();
+	atomic_store(&collect.phase, COLLECT_OVER);
+	errno = error;
+}

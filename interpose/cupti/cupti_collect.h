@@ -1,0 +1,34 @@
+/*
+ * The collecting thread: it opens CUPTI, so that no thread of the job does, flushes finished
+ * records once a second, and relates its clock to ours.
+ */
+#ifndef GP_CUPTI_COLLECT_H
+#define GP_CUPTI_COLLECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cupti_library.h"
+
+/* The members of gp_gpu_source. */
+void gp_cupti_start(void);
+void gp_cupti_window(bool is_open, uint32_t number);
+void gp_cupti_end(void);
+
+/* Whether records are collected for us now. */
+bool gp_cupti_is_collecting(void);
+
+/*
+ * Registers our callbacks with CUPTI unless they are. For the collecting thread, and for the job's
+ * call of the same function.
+ */
+uint32_t gp_cupti_register(const struct gp_cupti *cupti);
+
+/* CUPTI has been finalized: it has no callbacks any more. */
+void gp_cupti_unregister(void);
+
+/* The job has loaded another CUPTI than ours: gives up, and leaves it to the job. */
+void gp_cupti_yield_to_job(void);
+bool gp_cupti_has_yielded(void);
+
+#endif

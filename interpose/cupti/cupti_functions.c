@@ -1,0 +1,179 @@
+/*
+ * The functions of CUPTI that we export (cupti_exports.def). Each forwards to CUPTI's own; between
+ * the job and CUPTI it stands only in a process that attached. Also the constructor.
+ */
+#include "cupti_buffers.h"
+#include "cupti_collect.h"
+#include "cupti_job.h"
+#include "cupti_kinds.h"
+#include "cupti_library.h"
+#include "cupti_process.h"
+#include "cupti_records.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* ---- what the job's calls do while we stand between ---- */
+
+static uint32_t job_cuptiActivityRegisterCallbacks(const struct gp_cupti *cupti,
+						   gp_cupti_request *request,
+						   gp_cupti_complete *complete)
+{
+	if (!request || !complete)
+		return cupti->cuptiActivityRegisterCallbacks(request, complete);
+	const uint32_t result = gp_cupti_register(cupti);
+	if (result == GP_CUPTI_SUCCESS)
+		gp_cupti_job_register(request, complete);
+	return result;
+}
+
+static uint32_t job_cuptiActivityRegisterTimestampCallback(const struct gp_cupti *cupti,
+							   gp_cupti_time *function)
+{
+	const uint32_t result = cupti->cuptiActivityRegisterTimestampCallback(function);
+	if (result == GP_CUPTI_SUCCESS)
+		gp_cupti_clock_register(function);
+	return result;
+}
+
+static uint32_t job_cuptiActivityEnable(const struct gp_cupti *cupti, uint32_t kind)
+{
+	const uint32_t result = gp_cupti_kind_enable(cupti, kind, false);
+	if (result == GP_CUPTI_SUCCESS)
+		gp_cupti_job_prepare();
+	return result;
+}
+
+static uint32_t job_cuptiActivityEnableAndDump(const struct gp_cupti *cupti, uint32_t kind)
+{
+	const uint32_t result = gp_cupti_kind_enable(cupti, kind, true);
+	if (result == GP_CUPTI_SUCCESS)
+		gp_cupti_job_prepare();
+	return result;
+}
+
+static uint32_t job_cuptiActivityEnableContext(const struct gp_cupti *cupti, void *context,
+					       uint32_t kind)
+{
+	const uint32_t result = gp_cupti_kind_enable_context(cupti, context, kind);
+	if (result == GP_CUPTI_SUCCESS)
+		gp_cupti_job_prepare();
+	return result;
+}
+
+static uint32_t job_cuptiActivityDisable(const struct gp_cupti *cupti, uint32_t kind)
+{
+	return gp_cupti_kind_disable(cupti, kind);
+}
+
+static uint32_t job_cuptiActivityDisableContext(const struct gp_cupti *cupti, void *context,
+						uint32_t kind)
+{
+	return gp_cupti_kind_disable_context(cupti, context, kind);
+}
+
+/* `disabled`: before CUPTI's flush. */
+static void job_flushed(uint32_t flag, uint64_t disabled)
+{
+	gp_cupti_job_deliver();
+	if (gp_cupti_job_collects())
+		gp_cupti_job_prepare();
+	if (flag & GP_CUPTI_FLUSH_FORCED || gp_cupti_buffers_out() == 0)
+		gp_cupti_kinds_flushed(disabled);
+}
+
+static uint32_t job_cuptiActivityFlush(const struct gp_cupti *cupti, void *context, uint32_t stream,
+				       uint32_t flag)
+{
+	const uint64_t disabled = gp_cupti_kinds_disabled();
+	const uint32_t result = cupti->cuptiActivityFlush(context, stream, flag);
+	job_flushed(flag, disabled);
+	return result;
+}
+
+static uint32_t job_cuptiActivityFlushAll(const struct gp_cupti *cupti, uint32_t flag)
+{
+	const uint64_t disabled = gp_cupti_kinds_disabled();
+	const uint32_t result = cupti->cuptiActivityFlushAll(flag);
+	job_flushed(flag, disabled);
+	return result;
+}
+
+static uint32_t job_cuptiActivityGetNumDroppedRecords(const struct gp_cupti *cupti, void *context,
+						      uint32_t stream, size_t *dropped)
+{
+	const uint32_t result = cupti->cuptiActivityGetNumDroppedRecords(context, stream, dropped);
+	if (result == GP_CUPTI_SUCCESS) {
+		gp_cupti_count_dropped(*dropped);
+		*dropped += gp_cupti_job_take_dropped();
+	}
+	return result;
+}
+
+/* The job's part ends as if CUPTI had been finalized, and CUPTI itself only without us. */
+static uint32_t job_cuptiFinalize(const struct gp_cupti *cupti)
+{
+	uint32_t result = GP_CUPTI_SUCCESS;
+	gp_cupti_kinds_forget_job(cupti);
+	if (gp_cupti_is_collecting()) {
+		cupti->cuptiActivityFlushAll(0);
+	} else {
+		result = cupti->cuptiFinalize();
+		gp_cupti_unregister();
+	}
+	gp_cupti_job_deliver();
+	gp_cupti_kinds_flushed(gp_cupti_kinds_disabled());
+	gp_cupti_job_register(NULL, NULL);
+	return result;
+}
+
+static uint32_t job_cuptiSubscribe(const struct gp_cupti *cupti, void **subscriber, void *callback,
+				   void *data)
+{
+	return cupti->cuptiSubscribe(subscriber, callback, data);
+}
+
+/* ---- exports ---- */
+
+/*
+ * We stand between if CUPTI has all that we need. If the job brings a second CUPTI beside the one
+ * that we loaded, it gets its own.
+ */
+static bool functions_stand_between(const struct gp_cupti **cupti)
+{
+	if (gp_cupti_is_attached() && gp_cupti_is_loaded_by_us() && gp_cupti_count() > 1) {
+		gp_cupti_yield_to_job();
+		*cupti = gp_cupti_find();
+	}
+	return gp_cupti_is_attached() && !gp_cupti_has_yielded() && !gp_cupti_missing(*cupti);
+}
+
+#define WITH_CUPTI(...) (cupti __VA_OPT__(, ) __VA_ARGS__)
+#define EXPORT(symbol, parameters, arguments)                                                \
+	EXPORTED uint32_t symbol parameters;                                                 \
+	uint32_t symbol parameters                                                           \
+	{                                                                                    \
+		const struct gp_cupti *cupti = gp_cupti_find();                              \
+		if (!cupti || !cupti->symbol)                                                \
+			return GP_CUPTI_NOT_INITIALIZED;                                     \
+		return functions_stand_between(&cupti) ? job_##symbol WITH_CUPTI arguments : \
+							 cupti->symbol arguments;            \
+	}
+#define CALL(symbol, parameters)
+#include "cupti_exports.def"
+#undef EXPORT
+#undef CALL
+#undef WITH_CUPTI
+
+/* ---- start ---- */
+
+static const struct gp_gpu_source source = {
+	.bytes = sizeof source,
+	.start = gp_cupti_start,
+	.window = gp_cupti_window,
+	.end = gp_cupti_end,
+};
+
+__attribute__((constructor)) static void start(void)
+{
+	gp_cupti_attach(&source);
+}

@@ -1,0 +1,305 @@
+/* Kinds by owner (cupti_kinds.h). */
+#include "cupti_kinds.h"
+
+#include <stdatomic.h>
+
+#include "cupti_process.h"
+
+#define KINDS 256u /* CUPTI 13.0 has 60 */
+/* operations that were launched before the job disabled their kind end within this time */
+#define LINGER_MS 10000u
+/* operations that the job's own kinds bring after our window: queues of launches are shorter */
+#define QUEUE_NS 1000000000u
+#define TURN_MOST_US 200000u
+#define NAP_US 50u
+#define DEFERRED 64u
+
+static struct {
+	_Atomic bool is_job, is_ours;
+	_Atomic uint32_t contexts;   /* for which the job has enabled it */
+	_Atomic uint64_t left_at_ms; /* when the job disabled it; 0: its records are all out */
+	_Atomic uint64_t left_as;    /* number of that disable */
+	_Atomic uint64_t enabled_at; /* CUPTI's time */
+} kinds[KINDS];
+
+/* our windows, in CUPTI's time; 0: none yet */
+static _Atomic uint64_t opened_at, closed_at;
+static _Atomic bool is_open;
+static gp_cupti_time *_Atomic job_clock;
+static const uint32_t own_kinds[] = { GP_CUPTI_CONCURRENT_KERNEL, GP_CUPTI_MEMCPY,
+				      GP_CUPTI_MEMSET };
+#define OWN_KINDS (sizeof own_kinds / sizeof *own_kinds)
+
+/* contexts that the job has disabled while we need the kind */
+static struct {
+	void *_Atomic context;
+	_Atomic uint32_t kind;
+} deferred[DEFERRED];
+
+/* ---- turns: enable and disable calls of CUPTI, one after the other ---- */
+
+static _Atomic uint32_t turn;
+
+/*
+ * Bounded, because the caller may hold a lock that another caller waits for. False: go on anyway.
+ */
+static bool kinds_enter(void)
+{
+	uint32_t open = 0;
+	for (unsigned us = 0; us < TURN_MOST_US; us += NAP_US, open = 0) {
+		if (atomic_compare_exchange_strong(&turn, &open, 1))
+			return true;
+		gp_cupti_sleep(NAP_US);
+	}
+	return false;
+}
+
+static void kinds_leave(bool has_turn)
+{
+	if (has_turn)
+		atomic_store(&turn, 0);
+}
+
+/* ---- clock ---- */
+
+void gp_cupti_clock_register(gp_cupti_time *function)
+{
+	atomic_store(&job_clock, function);
+}
+
+uint64_t gp_cupti_clock(const struct gp_cupti *cupti)
+{
+	gp_cupti_time *function = atomic_load(&job_clock);
+	uint64_t now = 0;
+	if (function)
+		return function();
+	return cupti->cuptiGetTimestamp && cupti->cuptiGetTimestamp(&now) == GP_CUPTI_SUCCESS ?
+		       now :
+		       0;
+}
+
+/* ---- the job ---- */
+
+static _Atomic uint64_t disables;
+
+static bool kind_is_job(uint32_t kind)
+{
+	return atomic_load(&kinds[kind].is_job) || atomic_load(&kinds[kind].contexts) != 0;
+}
+
+/* CUPTI refuses one kind of kernel records while it collects the other. */
+static bool kind_displaces_ours(uint32_t kind)
+{
+	return kind == GP_CUPTI_KERNEL && atomic_load(&kinds[GP_CUPTI_CONCURRENT_KERNEL].is_ours) &&
+	       !kind_is_job(GP_CUPTI_CONCURRENT_KERNEL);
+}
+
+static bool kind_lingers(uint32_t kind)
+{
+	const uint64_t left_at = atomic_load(&kinds[kind].left_at_ms);
+	return left_at && gp_cupti_now_ms() - left_at < LINGER_MS;
+}
+
+/* Whether CUPTI collects the kind for us. */
+static bool kind_is_kept(uint32_t kind)
+{
+	return atomic_load(&kinds[kind].is_ours) &&
+	       (kind != GP_CUPTI_CONCURRENT_KERNEL || !kind_is_job(GP_CUPTI_KERNEL));
+}
+
+static void kind_begin(const struct gp_cupti *cupti, uint32_t kind)
+{
+	if (!kind_is_job(kind) && !kind_lingers(kind))
+		atomic_store(&kinds[kind].enabled_at, gp_cupti_clock(cupti));
+}
+
+/*
+ * Before the job's mark goes: another thread that copies records meanwhile must find one of both.
+ */
+static void kind_leave(uint32_t kind)
+{
+	atomic_store(&kinds[kind].left_as, atomic_fetch_add(&disables, 1) + 1);
+	atomic_store(&kinds[kind].left_at_ms, gp_cupti_now_ms());
+}
+
+uint32_t gp_cupti_kind_enable(const struct gp_cupti *cupti, uint32_t kind, bool has_dump)
+{
+	uint32_t (*enable)(uint32_t) =
+		has_dump ? cupti->cuptiActivityEnableAndDump : cupti->cuptiActivityEnable;
+	if (kind >= KINDS)
+		return enable(kind);
+	const bool has_turn = kinds_enter(), is_displaced = kind_displaces_ours(kind);
+	if (is_displaced)
+		cupti->cuptiActivityDisable(GP_CUPTI_CONCURRENT_KERNEL);
+	kind_begin(cupti, kind);
+	const bool was = atomic_exchange(&kinds[kind].is_job, true);
+	const uint32_t result = enable(kind);
+	if (result != GP_CUPTI_SUCCESS) {
+		atomic_store(&kinds[kind].is_job, was);
+		if (is_displaced)
+			cupti->cuptiActivityEnable(GP_CUPTI_CONCURRENT_KERNEL);
+	}
+	kinds_leave(has_turn);
+	return result;
+}
+
+uint32_t gp_cupti_kind_disable(const struct gp_cupti *cupti, uint32_t kind)
+{
+	uint32_t result = GP_CUPTI_SUCCESS;
+	if (kind >= KINDS)
+		return cupti->cuptiActivityDisable(kind);
+	const bool has_turn = kinds_enter(), was = kind_is_job(kind);
+	if (was)
+		kind_leave(kind);
+	atomic_store(&kinds[kind].is_job, false);
+	if (!kind_is_kept(kind))
+		result = cupti->cuptiActivityDisable(kind);
+	if (was && kind_displaces_ours(kind))
+		cupti->cuptiActivityEnable(GP_CUPTI_CONCURRENT_KERNEL);
+	kinds_leave(has_turn);
+	return result;
+}
+
+uint32_t gp_cupti_kind_enable_context(const struct gp_cupti *cupti, void *context, uint32_t kind)
+{
+	if (kind >= KINDS)
+		return cupti->cuptiActivityEnableContext(context, kind);
+	const bool has_turn = kinds_enter();
+	kind_begin(cupti, kind);
+	atomic_fetch_add(&kinds[kind].contexts, 1);
+	const uint32_t result = cupti->cuptiActivityEnableContext(context, kind);
+	if (result != GP_CUPTI_SUCCESS)
+		atomic_fetch_sub(&kinds[kind].contexts, 1);
+	kinds_leave(has_turn);
+	return result;
+}
+
+/* Its disable would end our records of that context, so it comes with ours. */
+static bool kind_defer(void *context, uint32_t kind)
+{
+	for (unsigned k = 0; k < DEFERRED; k++) {
+		void *none = NULL;
+		if (!atomic_compare_exchange_strong(&deferred[k].context, &none, context))
+			continue;
+		atomic_store(&deferred[k].kind, kind);
+		return true;
+	}
+	return false;
+}
+
+uint32_t gp_cupti_kind_disable_context(const struct gp_cupti *cupti, void *context, uint32_t kind)
+{
+	uint32_t result = GP_CUPTI_SUCCESS;
+	if (kind >= KINDS)
+		return cupti->cuptiActivityDisableContext(context, kind);
+	const bool has_turn = kinds_enter();
+	if (atomic_load(&kinds[kind].contexts)) {
+		kind_leave(kind);
+		atomic_fetch_sub(&kinds[kind].contexts, 1);
+	}
+	if (!atomic_load(&kinds[kind].is_ours) || !context || !kind_defer(context, kind))
+		result = cupti->cuptiActivityDisableContext(context, kind);
+	kinds_leave(has_turn);
+	return result;
+}
+
+bool gp_cupti_job_collects(void)
+{
+	for (uint32_t kind = 0; kind < KINDS; kind++)
+		if (kind_is_job(kind))
+			return true;
+	return false;
+}
+
+bool gp_cupti_is_for_job(uint32_t kind, uint64_t ended_ns)
+{
+	if (kind >= KINDS)
+		return true;
+	if (ended_ns && ended_ns < atomic_load(&kinds[kind].enabled_at))
+		return false;
+	return kind_is_job(kind) || kind_lingers(kind);
+}
+
+uint64_t gp_cupti_kinds_disabled(void)
+{
+	return atomic_load(&disables);
+}
+
+void gp_cupti_kinds_flushed(uint64_t disabled)
+{
+	for (uint32_t kind = 0; kind < KINDS; kind++)
+		if (!kind_is_job(kind) && atomic_load(&kinds[kind].left_as) <= disabled)
+			atomic_store(&kinds[kind].left_at_ms, 0);
+}
+
+void gp_cupti_kinds_forget_job(const struct gp_cupti *cupti)
+{
+	for (uint32_t kind = 0; kind < KINDS; kind++)
+		if (kind_is_job(kind)) {
+			atomic_store(&kinds[kind].contexts, 0);
+			gp_cupti_kind_disable(cupti, kind);
+		}
+}
+
+/* ---- ours ---- */
+
+uint32_t gp_cupti_kinds_open(const struct gp_cupti *cupti)
+{
+	uint32_t result = GP_CUPTI_SUCCESS;
+	const bool has_turn = kinds_enter();
+	for (unsigned k = 0; k < OWN_KINDS && result == GP_CUPTI_SUCCESS; k++) {
+		const bool is_kernels = own_kinds[k] == GP_CUPTI_CONCURRENT_KERNEL;
+		atomic_store(&kinds[own_kinds[k]].is_ours, true);
+		if (is_kernels && kind_is_job(GP_CUPTI_KERNEL))
+			continue; /* the job's records of the other kind are ours, too */
+		const uint32_t enabled = cupti->cuptiActivityEnable(own_kinds[k]);
+		if (enabled != GP_CUPTI_SUCCESS)
+			atomic_store(&kinds[own_kinds[k]].is_ours, false);
+		if (is_kernels)
+			result = enabled;
+	}
+	if (result == GP_CUPTI_SUCCESS) {
+		atomic_store(&opened_at, gp_cupti_clock(cupti) | 1);
+		atomic_store(&is_open, true);
+	}
+	kinds_leave(has_turn);
+	return result;
+}
+
+static void kinds_disable_deferred(const struct gp_cupti *cupti)
+{
+	for (unsigned k = 0; k < DEFERRED; k++) {
+		void *context = atomic_load(&deferred[k].context);
+		if (context && cupti->cuptiActivityDisableContext)
+			cupti->cuptiActivityDisableContext(context, atomic_load(&deferred[k].kind));
+		atomic_store(&deferred[k].context, NULL);
+	}
+}
+
+void gp_cupti_kinds_close(const struct gp_cupti *cupti)
+{
+	const bool has_turn = kinds_enter();
+	for (unsigned k = 0; k < OWN_KINDS; k++) {
+		const uint32_t kind = own_kinds[k];
+		if (!atomic_exchange(&kinds[kind].is_ours, false) || kind_is_job(kind))
+			continue;
+		if (kind != GP_CUPTI_CONCURRENT_KERNEL || !kind_is_job(GP_CUPTI_KERNEL))
+			cupti->cuptiActivityDisable(kind);
+	}
+	if (atomic_exchange(&is_open, false)) {
+		atomic_store(&closed_at, gp_cupti_clock(cupti));
+		kinds_disable_deferred(cupti);
+	}
+	kinds_leave(has_turn);
+}
+
+bool gp_cupti_is_for_us(uint64_t began_ns, uint64_t ended_ns)
+{
+	const uint64_t opened = atomic_load(&opened_at), closed = atomic_load(&closed_at);
+	const bool is_after = closed && began_ns > closed + QUEUE_NS;
+	if (opened == 0)
+		return false;
+	if (!atomic_load(&is_open))
+		return !is_after;
+	return ended_ns == 0 || ended_ns >= opened || (closed && !is_after);
+}

@@ -1,0 +1,73 @@
+/* The sink, the mark that a fork removes, and waits (cupti_process.h). */
+#include "cupti_process.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+const struct gp_gpu_sink *gp_cupti_sink;
+
+/* 1 in the process that attached. The kernel clears the page in a forked child. */
+static _Atomic uint32_t *mark;
+
+extern __typeof__(gpuprof_gpu_time_attach) gpuprof_gpu_time_attach __attribute__((weak));
+
+void gp_cupti_attach(const struct gp_gpu_source *source)
+{
+	const int error = errno;
+	const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* Linux before 4.14 has no mark that a fork removes */
+	if (page != MAP_FAILED && madvise(page, bytes, MADV_WIPEONFORK) == 0 &&
+	    gpuprof_gpu_time_attach)
+		gp_cupti_sink = gpuprof_gpu_time_attach(source);
+	if (gp_cupti_sink && gp_cupti_sink->bytes == sizeof *gp_cupti_sink) {
+		mark = page;
+		atomic_store(mark, 1);
+	} else if (page != MAP_FAILED) {
+		gp_cupti_sink = NULL;
+		munmap(page, bytes);
+	}
+	errno = error;
+}
+
+bool gp_cupti_is_attached(void)
+{
+	return mark && atomic_load_explicit(mark, memory_order_relaxed) != 0;
+}
+
+void gp_cupti_wait(_Atomic uint32_t *word, uint32_t value, uint32_t us)
+{
+	const int error = errno;
+	const struct timespec time = { us / 1000000, (long)(us % 1000000) * 1000 };
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, us == UINT32_MAX ? NULL : &time, NULL,
+		0);
+	errno = error;
+}
+
+void gp_cupti_wake(_Atomic uint32_t *word)
+{
+	const int error = errno;
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	errno = error;
+}
+
+void gp_cupti_sleep(uint32_t us)
+{
+	const int error = errno;
+	const struct timespec time = { us / 1000000, (long)(us % 1000000) * 1000 };
+	nanosleep(&time, NULL);
+	errno = error;
+}
+
+uint64_t gp_cupti_now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}

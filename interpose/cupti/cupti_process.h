@@ -1,0 +1,33 @@
+/*
+ * What the whole object shares: the sink, and whether this is the process that attached to it. In a
+ * forked child nothing of ours runs: exported functions only forward.
+ */
+#ifndef GP_CUPTI_PROCESS_H
+#define GP_CUPTI_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../gpu/gpu_time.h"
+
+/* NULL: GPU time was not requested. */
+extern const struct gp_gpu_sink *gp_cupti_sink;
+
+/* Attaches to libgpuprof.so. For the constructor. */
+void gp_cupti_attach(const struct gp_gpu_source *source);
+
+/* Whether we attached, in this process and not in its parent. */
+bool gp_cupti_is_attached(void);
+
+/*
+ * While the word has that value, waits for a wake, at most `us` microseconds (UINT32_MAX: without
+ * end). These keep errno.
+ */
+void gp_cupti_wait(_Atomic uint32_t *word, uint32_t value, uint32_t us);
+void gp_cupti_wake(_Atomic uint32_t *word);
+void gp_cupti_sleep(uint32_t us);
+
+/* CLOCK_MONOTONIC, in milliseconds. */
+uint64_t gp_cupti_now_ms(void);
+
+#endif

@@ -1,0 +1,213 @@
+/* Completed buffers: records are copied for the job, and handed to the sink (cupti_records.h). */
+#include "cupti_records.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "cupti_buffers.h"
+#include "cupti_job.h"
+#include "cupti_kinds.h"
+#include "cupti_process.h"
+
+/* kernel_began(record) and so on */
+#define FIELD(record, type, name, theirs, at)                             \
+	static inline type record##_##name(const void *bytes)             \
+	{                                                                 \
+		type value;                                               \
+		memcpy(&value, (const char *)bytes + (at), sizeof value); \
+		return value;                                             \
+	}
+#include "cupti_layout.def"
+#undef FIELD
+
+static _Atomic size_t dropped;
+static _Atomic bool is_over;
+
+/* ---- one record ---- */
+
+static struct gp_gpu_kernel records_kernel(const void *r)
+{
+	return (struct gp_gpu_kernel){
+		.name = (const char *)(uintptr_t)kernel_name(r),
+		.began_ns = kernel_began(r),
+		.ended_ns = kernel_ended(r),
+		.node = kernel_node(r),
+		.correlation = kernel_correlation(r),
+		.stream = kernel_stream(r),
+		.context = kernel_context(r),
+		.device = kernel_device(r),
+		.grid = { kernel_grid_x(r), kernel_grid_y(r), kernel_grid_z(r) },
+		.block = { kernel_block_x(r), kernel_block_y(r), kernel_block_z(r) },
+		.static_shared = kernel_static_shared(r),
+		.dynamic_shared = kernel_dynamic_shared(r),
+		.registers = kernel_registers(r),
+		.local_bytes = kernel_local_bytes(r),
+	};
+}
+
+static uint32_t records_what(uint32_t kind, uint32_t from, uint32_t to, uint32_t flags,
+			     uint64_t node)
+{
+	return kind | from << 8 | (to & 0xff) << 16 |
+	       (flags & GP_CUPTI_ASYNC ? (uint32_t)GP_GPU_ASYNC : 0) |
+	       (node ? (uint32_t)GP_GPU_IN_GRAPH : 0);
+}
+
+#define COPIED(record, r, what_kind, what_from)                                               \
+	(struct gp_gpu_copied)                                                                \
+	{                                                                                     \
+		.began_ns = record##_began(r), .ended_ns = record##_ended(r),                 \
+		.bytes = record##_bytes(r), .correlation = record##_correlation(r),           \
+		.stream = record##_stream(r), .context = record##_context(r),                 \
+		.device = record##_device(r),                                                 \
+		.what = records_what(what_kind, what_from, record##_to(r), record##_flags(r), \
+				     record##_node(r)),                                       \
+	}
+
+static void records_hand(const void *r, uint32_t kind)
+{
+	struct gp_gpu_copied copied = { 0 };
+	struct gp_gpu_kernel kernel = { 0 };
+	switch (kind) {
+	case GP_CUPTI_CONCURRENT_KERNEL:
+	case GP_CUPTI_KERNEL:
+		kernel = records_kernel(r);
+		if (gp_cupti_is_for_us(kernel.began_ns, kernel.ended_ns))
+			gp_cupti_sink->kernel(&kernel);
+		return;
+	case GP_CUPTI_MEMCPY:
+		copied = COPIED(memcpy, r, memcpy_what(r), memcpy_from(r));
+		break;
+	case GP_CUPTI_MEMCPY2:
+		copied = COPIED(peer, r, peer_what(r), peer_from(r));
+		break;
+	case GP_CUPTI_MEMSET:
+		copied = COPIED(memset, r, GP_GPU_SET, 0);
+		break;
+	default:
+		return;
+	}
+	if (gp_cupti_is_for_us(copied.began_ns, copied.ended_ns))
+		gp_cupti_sink->copy(&copied);
+}
+
+/* 0: a record without a time */
+static uint64_t records_ended(const void *r, uint32_t kind)
+{
+	switch (kind) {
+	case GP_CUPTI_CONCURRENT_KERNEL:
+	case GP_CUPTI_KERNEL:
+		return kernel_ended(r);
+	case GP_CUPTI_MEMCPY:
+	case GP_CUPTI_MEMCPY2:
+	case GP_CUPTI_MEMSET:
+		return memcpy_ended(r);
+	default:
+		return 0;
+	}
+}
+
+/* ---- one buffer ---- */
+
+/*
+ * A record ends where the next one begins, so sizes need no table. The last one ends with the
+ * buffer. If unfinished records follow it, they are copied with it, as CUPTI would deliver them.
+ */
+static void records_copy(const struct gp_cupti *cupti, uint8_t *buffer, size_t valid)
+{
+	struct gp_cupti_desk *desk = gp_cupti_job_begin();
+	void *record = NULL;
+	uint32_t result = cupti->cuptiActivityGetNextRecord(buffer, valid, &record);
+	while (result == GP_CUPTI_SUCCESS) {
+		const uint8_t *const start = record;
+		const uint32_t kind = kernel_kind(start);
+		result = cupti->cuptiActivityGetNextRecord(buffer, valid, &record);
+		const bool has_next = result == GP_CUPTI_SUCCESS;
+		const uint8_t *const end = has_next ? record : buffer + valid;
+		if (!gp_cupti_is_for_job(kind, records_ended(start, kind)))
+			continue;
+		if (desk)
+			gp_cupti_job_copy(desk, start, (size_t)(end - start),
+					  !has_next && result != GP_CUPTI_LIMIT_REACHED);
+		else
+			gp_cupti_job_dropped(1);
+	}
+	if (desk)
+		gp_cupti_job_end(desk);
+}
+
+static void records_hand_all(const struct gp_cupti *cupti, uint8_t *buffer, size_t valid)
+{
+	void *record = NULL;
+	if (atomic_load(&is_over) || !gp_cupti_sink->begin())
+		return;
+	while (cupti->cuptiActivityGetNextRecord(buffer, valid, &record) == GP_CUPTI_SUCCESS)
+		records_hand(record, kernel_kind(record));
+	gp_cupti_sink->end();
+}
+
+static void records_tell_dropped(const struct gp_cupti *cupti)
+{
+	size_t number = 0;
+	if (cupti->cuptiActivityGetNumDroppedRecords(NULL, 0, &number) == GP_CUPTI_SUCCESS &&
+	    number) {
+		if (gp_cupti_job_is_registered())
+			gp_cupti_job_dropped(number);
+		gp_cupti_count_dropped(number);
+	}
+	number = atomic_load(&is_over) ? 0 : atomic_exchange(&dropped, 0);
+	if (number)
+		gp_cupti_sink->state(GP_GPU_TIME_DROPPED, number);
+}
+
+/* ---- CUPTI's callbacks ---- */
+
+void gp_cupti_on_request(uint8_t **buffer, size_t *bytes, size_t *records_most)
+{
+	*buffer = gp_cupti_is_attached() ? gp_cupti_buffer_take(gp_cupti_job_collects()) : NULL;
+	*bytes = *buffer ? GP_CUPTI_BUFFER_BYTES : 0;
+	*records_most = 0;
+}
+
+void gp_cupti_on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+			  size_t valid)
+{
+	const struct gp_cupti *cupti = gp_cupti_found();
+	const int error = errno;
+	(void)context, (void)stream, (void)bytes;
+	if (!gp_cupti_is_attached() || !gp_cupti_buffer_is_ours(buffer))
+		return;
+	if (cupti && valid) {
+		/* first the job, which may wait for its records in a flush */
+		if (gp_cupti_job_is_registered())
+			records_copy(cupti, buffer, valid);
+		records_hand_all(cupti, buffer, valid);
+	}
+	gp_cupti_buffer_give(buffer);
+	if (cupti) {
+		records_tell_dropped(cupti);
+		gp_cupti_tell_clock(cupti);
+	}
+	errno = error;
+}
+
+void gp_cupti_tell_clock(const struct gp_cupti *cupti)
+{
+	if (atomic_load(&is_over))
+		return;
+	const uint64_t before = gp_cupti_sink->now(), gpu_ns = gp_cupti_clock(cupti),
+		       after = gp_cupti_sink->now();
+	if (gpu_ns)
+		gp_cupti_sink->clock(gpu_ns, before, after);
+}
+
+void gp_cupti_count_dropped(size_t number)
+{
+	atomic_fetch_add(&dropped, number);
+}
+
+void gp_cupti_records_end(void)
+{
+	atomic_store(&is_over, true);
+}

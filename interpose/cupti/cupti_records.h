@@ -1,0 +1,24 @@
+/* Our callbacks for CUPTI: buffers out, records in. */
+#ifndef GP_CUPTI_RECORDS_H
+#define GP_CUPTI_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cupti_library.h"
+
+void gp_cupti_on_request(uint8_t **buffer, size_t *bytes, size_t *records_most);
+void gp_cupti_on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+			  size_t valid);
+
+/* A clock pair for the sink. Only outside of its begin(). */
+void gp_cupti_tell_clock(const struct gp_cupti *cupti);
+
+/* Counts records that a look at CUPTI's count has found. */
+void gp_cupti_count_dropped(size_t number);
+
+/* The sink takes no more records. */
+void gp_cupti_records_end(void);
+
+#endif
