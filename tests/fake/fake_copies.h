@@ -4,6 +4,7 @@
 
 #include "fake_contexts.h"
 #include "fake_memory.h"
+#include "fake_observe.h"
 #include "fake_streams.h"
 
 static CUresult copy_nothing(CUdeviceptr device, size_t bytes)
@@ -13,6 +14,7 @@ static CUresult copy_nothing(CUdeviceptr device, size_t bytes)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	fake_lock();
 	const struct fake_slot *slot = fake_slot_around(device, &start);
+	fake_observed.bytes = bytes;
 	bool fits = bytes == 0 || (slot && device + bytes <= start + slot->bytes);
 	fake_unlock();
 	return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -29,15 +31,22 @@ static CUresult copy_any_async(CUdeviceptr to, CUdeviceptr from, CUstream stream
 	return to && from && fake_stream_context(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* "_ptds" and "_ptsz" do the same. */
+static inline CUresult copied(CUresult result, const char *symbol)
+{
+	if (fake_is_observed() && result == CUDA_SUCCESS)
+		fake_report_copy(symbol, NULL);
+	return result;
+}
+
+/* "_ptds" and "_ptsz" do the same. All report the default stream. */
 #define BODY(symbol, suffix, parameters, result)                \
 	static inline CUresult fake_##symbol parameters         \
 	{                                                       \
-		return result;                                  \
+		return copied(result, #symbol);                 \
 	}                                                       \
 	static inline CUresult fake_##symbol##suffix parameters \
 	{                                                       \
-		return result;                                  \
+		return copied(result, #symbol);                 \
 	}
 BODY(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr to, const void *from, size_t bytes),
      ((void)from, copy_nothing(to, bytes)))

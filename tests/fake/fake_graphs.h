@@ -338,14 +338,33 @@ static inline CUresult fake_cuGraphExecDestroy(CUgraphExec handle)
 	return CUDA_SUCCESS;
 }
 
-static CUresult fake_graph_launch(CUgraphExec exec, CUstream handle)
+/* Its kernels; a fake node does not name its kernel. */
+static __attribute__((noinline)) void fake_graph_report(const struct fake_object *graph,
+							CUstream stream)
 {
-	struct fake_object *stream = GET(handle, FAKE_STREAM);
-	if (!GET(exec, FAKE_EXEC) || !fake_stream_context(handle))
+	struct fake_operation operation = {
+		.kind = 10, .name = "graph_kernel", .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }
+	};
+	fake_lock();
+	for (const struct fake_object *node = graph->first; node; node = node->next)
+		if (node->mode == FAKE_NODE_KERNEL && operation.nodes < FAKE_NODES)
+			operation.node[operation.nodes++] = node->number;
+	fake_unlock();
+	if (operation.nodes)
+		fake_report(&operation, stream);
+}
+
+static CUresult fake_graph_launch(CUgraphExec handle, CUstream stream_handle)
+{
+	struct fake_object *stream = GET(stream_handle, FAKE_STREAM),
+			   *exec = GET(handle, FAKE_EXEC);
+	if (!exec || !fake_stream_context(stream_handle))
 		return CUDA_ERROR_INVALID_HANDLE;
-	return stream && stream->status != FAKE_NOT_CAPTURING ?
-		       fake_capture_node(stream, FAKE_NODE_GRAPH, NULL) :
-		       CUDA_SUCCESS;
+	if (stream && stream->status != FAKE_NOT_CAPTURING)
+		return fake_capture_node(stream, FAKE_NODE_GRAPH, NULL);
+	if (fake_is_observed())
+		fake_graph_report(exec->owner, stream_handle);
+	return CUDA_SUCCESS;
 }
 
 static inline CUresult fake_cuGraphLaunch(CUgraphExec exec, CUstream stream)

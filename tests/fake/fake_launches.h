@@ -6,6 +6,7 @@
 #define FAKE_LAUNCHES_H
 
 #include "fake_contexts.h"
+#include "fake_observe.h"
 #include "fake_streams.h"
 
 static void fake_launch_wait(void)
@@ -19,23 +20,32 @@ static void fake_launch_wait(void)
 	while ((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec < end);
 }
 
+static __attribute__((noinline)) CUresult fake_launched(const struct fake_object *kernel,
+							CUstream stream)
+{
+	fake_report_kernel(kernel->name, stream);
+	return CUDA_SUCCESS;
+}
+
 static inline CUresult fake_launch(const void *function, CUstream handle)
 {
 	if (fake_unlikely(fake_setup.launch_ns != 0))
 		fake_launch_wait();
 	if (fake_unlikely(!fake_current()))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	if (fake_unlikely(!GET(function, FAKE_KERNEL)))
+	const struct fake_object *kernel = GET(function, FAKE_KERNEL);
+	if (fake_unlikely(!kernel))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if ((uintptr_t)handle <= (uintptr_t)CU_STREAM_PER_THREAD)
 		return fake_unlikely(fake_is_legacy_refused(handle)) ? fake_refuse_legacy() :
-								       CUDA_SUCCESS;
+		       fake_is_observed() ? fake_launched(kernel, handle) :
+					    CUDA_SUCCESS;
 	struct fake_object *stream = GET(handle, FAKE_STREAM);
 	if (fake_unlikely(!stream))
 		return CUDA_ERROR_INVALID_HANDLE;
-	return fake_unlikely(stream->status != FAKE_NOT_CAPTURING) ?
-		       fake_capture_node(stream, 0, function) :
-		       CUDA_SUCCESS;
+	if (fake_unlikely(stream->status != FAKE_NOT_CAPTURING))
+		return fake_capture_node(stream, 0, function);
+	return fake_is_observed() ? fake_launched(kernel, handle) : CUDA_SUCCESS;
 }
 
 #define LAUNCH_PARAMETERS                                                                       \
@@ -46,6 +56,11 @@ static inline CUresult fake_launch(const void *function, CUstream handle)
 static inline bool fake_is_shape(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
 				 unsigned bz)
 {
+	if (fake_is_observed()) {
+		fake_observed.grid[0] = gx, fake_observed.grid[1] = gy, fake_observed.grid[2] = gz;
+		fake_observed.block[0] = bx, fake_observed.block[1] = by,
+		fake_observed.block[2] = bz;
+	}
 	return gx && gy && gz && bx && by && bz && (uint64_t)bx * by * bz <= 1024;
 }
 

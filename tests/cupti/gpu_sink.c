@@ -1,0 +1,156 @@
+/*
+ * A stand-in for libgpuprof.so's side of GPU time: counts what libgpuprof-cupti.so hands over, and
+ * ends the process if a rule of gpu_time.h is broken. GPU_SINK=always or window; else nothing
+ * attaches.
+ */
+#include "gpu_sink.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define IDS (1u << 22)
+
+static _Atomic uint8_t seen[IDS];
+static _Atomic unsigned long operations, clocks, states[8];
+static char fact[200];
+static _Atomic bool has_fact;
+static _Thread_local bool is_between;
+
+static void sink_must(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "sink: %s\n", what);
+	abort();
+}
+
+static bool sink_begin(void)
+{
+	sink_must(!is_between, "begin() nests");
+	return is_between = true;
+}
+
+static void sink_end(void)
+{
+	sink_must(is_between, "end() without begin()");
+	is_between = false;
+}
+
+static void sink_count(uint32_t correlation)
+{
+	sink_must(is_between, "a record outside of begin()");
+	sink_must(correlation < IDS, "a correlation id that the fake does not give");
+	atomic_fetch_add(&seen[correlation], 1);
+	atomic_fetch_add(&operations, 1);
+}
+
+static void sink_kernel(const struct gp_gpu_kernel *k)
+{
+	sink_must(k->name && strstr(k->name, "kernel"), "a kernel without its name");
+	sink_must(k->began_ns && k->began_ns < k->ended_ns, "a kernel without times");
+	sink_must(k->grid[0] && k->block[0] && k->registers == 32, "a kernel without a shape");
+	sink_must(k->stream && k->context, "a kernel without a stream");
+	sink_count(k->correlation);
+}
+
+static void sink_copy(const struct gp_gpu_copied *c)
+{
+	sink_must(c->began_ns && c->began_ns < c->ended_ns, "a copy without times");
+	sink_must(c->bytes == 4096, "a copy without its bytes");
+	sink_count(c->correlation);
+}
+
+static uint64_t sink_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void sink_clock(uint64_t gpu_ns, uint64_t before, uint64_t after)
+{
+	sink_must(!is_between, "clock() inside of begin()");
+	sink_must(gpu_ns && before <= after, "a clock pair that goes backwards");
+	atomic_fetch_add(&clocks, 1);
+}
+
+static void sink_state(enum gp_gpu_time what, uint64_t number)
+{
+	const bool is_count = what == GP_GPU_TIME_DROPPED || what == GP_GPU_TIME_LOST;
+	sink_must(!is_between, "state() inside of begin()");
+	atomic_fetch_add(&states[what], is_count ? number : 1);
+}
+
+static void sink_fact(bool is_recorded, const char *why)
+{
+	sink_must(!atomic_load(&has_fact), "fact() twice");
+	snprintf(fact, sizeof fact, "%s %s", is_recorded ? "yes" : "no", why);
+	atomic_store(&has_fact, true);
+}
+
+static void sink_log(const char *text, const char *subject)
+{
+	(void)text, (void)subject;
+}
+
+static struct gp_gpu_sink sink = {
+	.bytes = sizeof sink,
+	.begin = sink_begin,
+	.end = sink_end,
+	.kernel = sink_kernel,
+	.copy = sink_copy,
+	.clock = sink_clock,
+	.now = sink_now,
+	.state = sink_state,
+	.fact = sink_fact,
+	.log = sink_log,
+};
+
+/* ---- for the test ---- */
+
+static unsigned sink_seen(uint32_t correlation)
+{
+	return atomic_load(&seen[correlation]);
+}
+
+static unsigned long sink_operations(void)
+{
+	return atomic_load(&operations);
+}
+
+static unsigned long sink_states(enum gp_gpu_time what)
+{
+	return atomic_load(&states[what]);
+}
+
+static unsigned long sink_clocks(void)
+{
+	return atomic_load(&clocks);
+}
+
+static const char *sink_fact_text(void)
+{
+	return atomic_load(&has_fact) ? fact : "";
+}
+
+struct gpu_sink gpu_sink = {
+	.seen = sink_seen,
+	.operations = sink_operations,
+	.states = sink_states,
+	.clocks = sink_clocks,
+	.fact = sink_fact_text,
+};
+
+const struct gp_gpu_sink *gpuprof_gpu_time_attach(const struct gp_gpu_source *source)
+{
+	const char *mode = getenv("GPU_SINK");
+	if (!mode || source->bytes != sizeof *source)
+		return NULL;
+	gpu_sink.source = source;
+	sink.is_always = strcmp(mode, "always") == 0;
+	return &sink;
+}

@@ -1,0 +1,60 @@
+#!/bin/sh
+# Runs each scenario of a job that uses CUPTI three times: alone, with libgpuprof-cupti.so that only
+# forwards ("unasked"), and with one that collects. tests/cupti/shared_cupti.c has the checks.
+#   run_cupti.sh BUILD [SCENARIO...]
+build=$(cd "$1" && pwd) || exit 2
+shift
+dir=$build/run/cupti
+results=${RESULTS:-$dir/results}
+failed=0
+rm -rf "$dir"
+mkdir -p "$dir"
+sink=$build/cupti/gpu_sink.so
+ours=$build/libgpuprof-cupti.so
+fake=$build/fake
+
+# run NAME VARIABLE=VALUE...: one run of a scenario, named NAME.WAY
+run() {
+	run=$1
+	shift
+	timeout -k 5 120 env LD_LIBRARY_PATH="$fake" "$@" \
+		"$build/cupti/shared_cupti" "${run%.*}" >"$dir/$run.out" 2>&1
+	status=$?
+	if [ $status = 0 ] && [ ! -s "$dir/$run.out" ]; then
+		echo "pass cupti/$run" >>"$results"
+	else
+		echo "fail cupti/$run ended with $status: $(tail -n 1 "$dir/$run.out")" |
+			tee -a "$results"
+		failed=1
+	fi
+}
+
+# scenario NAME MODE VARIABLE=VALUE...: MODE is that of the sink
+scenario() {
+	name=$1 mode=$2
+	shift 2
+	case " $wanted " in
+	"  " | *" $name "*) ;;
+	*) return ;;
+	esac
+	run "$name.bare" "$@"
+	run "$name.unasked" LD_PRELOAD="$sink:$ours" "$@"
+	run "$name.$mode" LD_PRELOAD="$sink:$ours" GPU_SINK="$mode" "$@"
+}
+
+wanted=$*
+for name in job_alone ours_alone ours_first job_first job_flushes tiny_buffers fills_buffers \
+	no_buffers finalizes kernel_kinds contexts own_clock forks exits two_libraries; do
+	scenario $name always
+done
+scenario ours_first always FAKE_CUPTI_VERSION=28
+scenario job_flushes always FAKE_CUPTI_LATE_US=20000
+scenario tiny_buffers always FAKE_CUPTI_BYTES=20000
+scenario windows window
+scenario windows window FAKE_CUPTI_BYTES=5000
+scenario threads window FAKE_CUPTI_NS=20
+scenario threads_always always FAKE_CUPTI_NS=20
+scenario held always FAKE_CUPTI_HELD=1
+scenario old_cupti always FAKE_CUPTI_VERSION=13
+scenario part_missing always LD_LIBRARY_PATH="$fake/cupti_part:$fake"
+exit $failed
