@@ -51,10 +51,24 @@ scenario ours_first always FAKE_CUPTI_VERSION=28
 scenario job_flushes always FAKE_CUPTI_LATE_US=20000
 scenario tiny_buffers always FAKE_CUPTI_BYTES=20000
 scenario windows window
+scenario periodic always FAKE_CUPTI_PERIOD_US=5000
 scenario windows window FAKE_CUPTI_BYTES=5000
 scenario threads window FAKE_CUPTI_NS=20
 scenario threads_always always FAKE_CUPTI_NS=20
 scenario held always FAKE_CUPTI_HELD=1
 scenario old_cupti always FAKE_CUPTI_VERSION=13
 scenario part_missing always LD_LIBRARY_PATH="$fake/cupti_part:$fake"
+
+# a CUPTI that the job loads after ours: the job gets its own, and we stop
+if [ -z "$wanted" ] || [ "$wanted" = late_cupti ]; then
+	mkdir -p "$dir/only"
+	ln -sf "$fake/libcuda.so.1" "$fake/libcupti.so.13" "$dir/only"
+	if LD_LIBRARY_PATH=$dir/only LD_PRELOAD=$sink:$ours GPU_SINK=always timeout -k 5 120 \
+		"$build/cupti/late_cupti" "$fake/libcupti.so.12" >"$dir/late_cupti.out" 2>&1; then
+		echo "pass cupti/late_cupti" >>"$results"
+	else
+		echo "fail cupti/late_cupti: $(tail -n 1 "$dir/late_cupti.out")" | tee -a "$results"
+		failed=1
+	fi
+fi
 exit $failed

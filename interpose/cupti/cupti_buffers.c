@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define ALONE_MOST 64u	 /* 64 MiB */
@@ -63,10 +64,11 @@ bool gp_cupti_buffer_is_ours(const uint8_t *buffer)
 	return buffer && buffer_find(buffer) < SHARED_MOST;
 }
 
-void gp_cupti_buffer_give(uint8_t *buffer)
+void gp_cupti_buffer_give(uint8_t *buffer, size_t used)
 {
 	uint32_t from = BUFFER_OUT;
 	const unsigned k = buffer_find(buffer);
+	memset(buffer, 0, used);
 	if (k < SHARED_MOST &&
 	    atomic_compare_exchange_strong(&buffers[k].state, &from, BUFFER_FREE))
 		atomic_fetch_sub(&out, 1);

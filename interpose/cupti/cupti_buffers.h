@@ -20,7 +20,11 @@ uint8_t *gp_cupti_buffer_take(bool is_shared);
 /* False: it is not one of ours. */
 bool gp_cupti_buffer_is_ours(const uint8_t *buffer);
 
-void gp_cupti_buffer_give(uint8_t *buffer);
+/*
+ * Back from CUPTI, with `used` bytes of records. Clears them: a job may have promised CUPTI cleared
+ * buffers, by an attribute.
+ */
+void gp_cupti_buffer_give(uint8_t *buffer, size_t used);
 
 /* The number that CUPTI has. */
 unsigned gp_cupti_buffers_out(void);

@@ -29,7 +29,9 @@ static struct {
 	_Atomic uint32_t phase, wake, is_done;
 	_Atomic bool is_registered, is_collecting, has_yielded;
 	_Atomic uint32_t window; /* the open one; 0: none */
-	_Atomic uint32_t after;	 /* turns since the last window */
+	_Atomic uint32_t number; /* of the window that is collected */
+	_Atomic uint32_t turn;
+	_Atomic uint32_t after; /* turns since the last window */
 	_Atomic bool is_ending;
 } collect;
 
@@ -69,29 +71,39 @@ void gp_cupti_unregister(void)
 
 /* ---- collecting ---- */
 
-/* Of two threads that open or close at once, one does it. */
-static uint32_t collect_open(const struct gp_cupti *cupti, uint32_t number)
+static void collect_open(const struct gp_cupti *cupti, uint32_t number)
 {
-	if (atomic_exchange(&collect.is_collecting, true))
-		return GP_CUPTI_SUCCESS;
 	uint32_t result = gp_cupti_register(cupti);
 	if (result == GP_CUPTI_SUCCESS)
-		result = gp_cupti_kinds_open(cupti);
+		result = gp_cupti_kinds_open(cupti, false);
 	if (result != GP_CUPTI_SUCCESS) {
-		atomic_store(&collect.is_collecting, false);
-		return result;
+		gp_cupti_sink->log("GPU time: CUPTI cannot be opened again", NULL);
+		return;
 	}
+	atomic_store(&collect.is_collecting, true);
+	atomic_store(&collect.number, number);
 	gp_cupti_sink->state(GP_GPU_TIME_ON, number);
-	return result;
 }
 
-static void collect_close(const struct gp_cupti *cupti, uint32_t number)
+static void collect_close(const struct gp_cupti *cupti)
 {
-	if (!atomic_exchange(&collect.is_collecting, false))
-		return;
 	gp_cupti_kinds_close(cupti);
-	gp_cupti_sink->state(GP_GPU_TIME_OFF, number);
+	atomic_store(&collect.is_collecting, false);
 	atomic_store(&collect.after, 0);
+	gp_cupti_sink->state(GP_GPU_TIME_OFF, atomic_load(&collect.number));
+}
+
+/* Does what the wish requires, on the thread of the job that changed it or on ours. */
+static void collect_settle(const struct gp_cupti *cupti)
+{
+	const bool has_turn = gp_cupti_turn_enter(&collect.turn);
+	const bool is_wanted = !atomic_load(&collect.is_ending) &&
+			       (gp_cupti_sink->is_always || atomic_load(&collect.window));
+	if (is_wanted && !gp_cupti_is_collecting())
+		collect_open(cupti, atomic_load(&collect.window));
+	else if (!is_wanted && gp_cupti_is_collecting())
+		collect_close(cupti);
+	gp_cupti_turn_leave(&collect.turn, has_turn);
 }
 
 void gp_cupti_yield_to_job(void)
@@ -149,11 +161,10 @@ static const char *collect_prepare(uint32_t *version, char *text, size_t bytes)
 		return "CUPTI is older than CUDA 11.1";
 	uint32_t result = gp_cupti_register(cupti);
 	if (result == GP_CUPTI_SUCCESS)
-		result = gp_cupti_kinds_open(cupti);
+		result = gp_cupti_kinds_open(cupti, true);
 	if (result != GP_CUPTI_SUCCESS)
 		return collect_refusal(result, text, bytes);
-	if (!gp_cupti_sink->is_always)
-		gp_cupti_kinds_close(cupti);
+	gp_cupti_kinds_close(cupti);
 	return NULL;
 }
 
@@ -166,12 +177,11 @@ static void collect_at_exit(void)
 
 static void collect_turn(const struct gp_cupti *cupti, uint32_t number)
 {
-	const uint32_t window = atomic_load(&collect.window);
-	if (window && !gp_cupti_is_collecting())
-		collect_open(cupti, window); /* it began before CUPTI was open */
+	collect_settle(cupti); /* a window may have begun before CUPTI was open */
 	gp_cupti_tell_clock(cupti);
-	if (number % FLUSH_TURNS == FLUSH_TURNS - 1)
-		cupti->cuptiActivityFlushAll(0);
+	/* a job may have finalized CUPTI, and a call would open it again */
+	if (number % FLUSH_TURNS == FLUSH_TURNS - 1 && atomic_load(&collect.is_registered))
+		gp_cupti_flush_all(cupti, 0);
 	if (!gp_cupti_is_collecting())
 		atomic_fetch_add(&collect.after, 1);
 }
@@ -194,8 +204,8 @@ static void collect_loop(const struct gp_cupti *cupti)
 			gp_cupti_wait(&collect.wake, wake,
 				      collect_is_idle() ? UINT32_MAX : TURN_US);
 	}
-	collect_close(cupti, atomic_load(&collect.window));
-	cupti->cuptiActivityFlushAll(0);
+	collect_settle(cupti);
+	gp_cupti_flush_all(cupti, 0);
 	gp_cupti_tell_clock(cupti);
 }
 
@@ -214,10 +224,7 @@ static void *collect_main(void *unused)
 		snprintf(text, sizeof text, "CUPTI %u", version);
 		gp_cupti_sink->fact(true, text);
 		gp_cupti_tell_clock(cupti);
-		if (gp_cupti_sink->is_always) {
-			atomic_store(&collect.is_collecting, true);
-			gp_cupti_sink->state(GP_GPU_TIME_ON, 0);
-		}
+		collect_settle(cupti);
 		atexit(collect_at_exit);
 		atomic_store(&collect.phase, COLLECT_READY);
 		collect_loop(cupti);
@@ -260,11 +267,7 @@ void gp_cupti_window(bool is_open, uint32_t number)
 		return;
 	atomic_store(&collect.window, is_open ? number : 0);
 	if (atomic_load(&collect.phase) == COLLECT_READY) {
-		const struct gp_cupti *cupti = gp_cupti_found();
-		if (is_open)
-			collect_open(cupti, number);
-		else
-			collect_close(cupti, number);
+		collect_settle(gp_cupti_found());
 		collect_wake();
 	}
 	errno = error;

@@ -74,8 +74,9 @@ static uint32_t job_cuptiActivityDisableContext(const struct gp_cupti *cupti, vo
 /* `disabled`: before CUPTI's flush. */
 static void job_flushed(uint32_t flag, uint64_t disabled)
 {
-	gp_cupti_job_deliver();
-	if (gp_cupti_job_collects())
+	const bool is_on = gp_cupti_job_collects();
+	gp_cupti_job_deliver(is_on);
+	if (is_on)
 		gp_cupti_job_prepare();
 	if (flag & GP_CUPTI_FLUSH_FORCED || gp_cupti_buffers_out() == 0)
 		gp_cupti_kinds_flushed(disabled);
@@ -93,7 +94,7 @@ static uint32_t job_cuptiActivityFlush(const struct gp_cupti *cupti, void *conte
 static uint32_t job_cuptiActivityFlushAll(const struct gp_cupti *cupti, uint32_t flag)
 {
 	const uint64_t disabled = gp_cupti_kinds_disabled();
-	const uint32_t result = cupti->cuptiActivityFlushAll(flag);
+	const uint32_t result = gp_cupti_flush_all(cupti, flag);
 	job_flushed(flag, disabled);
 	return result;
 }
@@ -115,12 +116,12 @@ static uint32_t job_cuptiFinalize(const struct gp_cupti *cupti)
 	uint32_t result = GP_CUPTI_SUCCESS;
 	gp_cupti_kinds_forget_job(cupti);
 	if (gp_cupti_is_collecting()) {
-		cupti->cuptiActivityFlushAll(0);
+		gp_cupti_flush_all(cupti, 0);
 	} else {
 		result = cupti->cuptiFinalize();
 		gp_cupti_unregister();
 	}
-	gp_cupti_job_deliver();
+	gp_cupti_job_deliver(false);
 	gp_cupti_kinds_flushed(gp_cupti_kinds_disabled());
 	gp_cupti_job_register(NULL, NULL);
 	return result;

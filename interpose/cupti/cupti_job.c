@@ -174,12 +174,19 @@ static bool desk_await(struct gp_cupti_desk *desk, uint64_t limit, uint64_t unti
 	}
 }
 
-void gp_cupti_job_deliver(void)
+void gp_cupti_job_hand_over(struct gp_cupti_desk *desk)
+{
+	if (desk->used)
+		desk_renew(desk, true);
+}
+
+void gp_cupti_job_deliver(bool keeps_empty)
 {
 	const uint64_t limit = atomic_load(&uses), until = gp_cupti_now_ms() + WAIT_MOST_MS;
 	for (unsigned k = 0; k < DESKS; k++)
 		if (desk_await(&desks[k], limit, until)) {
-			desk_renew(&desks[k], false);
+			if (desks[k].used || !keeps_empty)
+				desk_renew(&desks[k], false);
 			gp_cupti_job_end(&desks[k]);
 		}
 }
@@ -187,8 +194,8 @@ void gp_cupti_job_deliver(void)
 void gp_cupti_job_prepare(void)
 {
 	for (unsigned k = 0; k < DESKS; k++)
-		if (atomic_load(&desks[k].state) != DESK_EMPTY)
-			return;
+		if (atomic_load(&desks[k].state) == DESK_HOLDS)
+			return; /* one in use may have none */
 	struct gp_cupti_desk *desk = gp_cupti_job_begin();
 	if (desk) {
 		if (!desk->buffer)

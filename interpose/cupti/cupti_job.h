@@ -30,8 +30,14 @@ struct gp_cupti_desk *gp_cupti_job_begin(void);
 void gp_cupti_job_copy(struct gp_cupti_desk *desk, const void *record, size_t bytes, bool is_last);
 void gp_cupti_job_end(struct gp_cupti_desk *desk);
 
-/* Hands over all buffers, after copies that have begun before. */
-void gp_cupti_job_deliver(void);
+/* Hands the desk's buffer over although it is not full, and requests the next. */
+void gp_cupti_job_hand_over(struct gp_cupti_desk *desk);
+
+/*
+ * Hands over all buffers, after copies that have begun before. `keeps_empty`: a buffer without
+ * records stays.
+ */
+void gp_cupti_job_deliver(bool keeps_empty);
 
 /*
  * Requests a buffer if no desk has one. CUPTI alone holds one from the first record on, and

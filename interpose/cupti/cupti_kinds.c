@@ -10,8 +10,6 @@
 #define LINGER_MS 10000u
 /* operations that the job's own kinds bring after our window: queues of launches are shorter */
 #define QUEUE_NS 1000000000u
-#define TURN_MOST_US 200000u
-#define NAP_US 50u
 #define DEFERRED 64u
 
 static struct {
@@ -36,29 +34,8 @@ static struct {
 	_Atomic uint32_t kind;
 } deferred[DEFERRED];
 
-/* ---- turns: enable and disable calls of CUPTI, one after the other ---- */
-
+/* enable and disable calls of CUPTI, one after the other */
 static _Atomic uint32_t turn;
-
-/*
- * Bounded, because the caller may hold a lock that another caller waits for. False: go on anyway.
- */
-static bool kinds_enter(void)
-{
-	uint32_t open = 0;
-	for (unsigned us = 0; us < TURN_MOST_US; us += NAP_US, open = 0) {
-		if (atomic_compare_exchange_strong(&turn, &open, 1))
-			return true;
-		gp_cupti_sleep(NAP_US);
-	}
-	return false;
-}
-
-static void kinds_leave(bool has_turn)
-{
-	if (has_turn)
-		atomic_store(&turn, 0);
-}
 
 /* ---- clock ---- */
 
@@ -128,7 +105,7 @@ uint32_t gp_cupti_kind_enable(const struct gp_cupti *cupti, uint32_t kind, bool 
 		has_dump ? cupti->cuptiActivityEnableAndDump : cupti->cuptiActivityEnable;
 	if (kind >= KINDS)
 		return enable(kind);
-	const bool has_turn = kinds_enter(), is_displaced = kind_displaces_ours(kind);
+	const bool has_turn = gp_cupti_turn_enter(&turn), is_displaced = kind_displaces_ours(kind);
 	if (is_displaced)
 		cupti->cuptiActivityDisable(GP_CUPTI_CONCURRENT_KERNEL);
 	kind_begin(cupti, kind);
@@ -139,7 +116,7 @@ uint32_t gp_cupti_kind_enable(const struct gp_cupti *cupti, uint32_t kind, bool 
 		if (is_displaced)
 			cupti->cuptiActivityEnable(GP_CUPTI_CONCURRENT_KERNEL);
 	}
-	kinds_leave(has_turn);
+	gp_cupti_turn_leave(&turn, has_turn);
 	return result;
 }
 
@@ -148,7 +125,7 @@ uint32_t gp_cupti_kind_disable(const struct gp_cupti *cupti, uint32_t kind)
 	uint32_t result = GP_CUPTI_SUCCESS;
 	if (kind >= KINDS)
 		return cupti->cuptiActivityDisable(kind);
-	const bool has_turn = kinds_enter(), was = kind_is_job(kind);
+	const bool has_turn = gp_cupti_turn_enter(&turn), was = kind_is_job(kind);
 	if (was)
 		kind_leave(kind);
 	atomic_store(&kinds[kind].is_job, false);
@@ -156,7 +133,7 @@ uint32_t gp_cupti_kind_disable(const struct gp_cupti *cupti, uint32_t kind)
 		result = cupti->cuptiActivityDisable(kind);
 	if (was && kind_displaces_ours(kind))
 		cupti->cuptiActivityEnable(GP_CUPTI_CONCURRENT_KERNEL);
-	kinds_leave(has_turn);
+	gp_cupti_turn_leave(&turn, has_turn);
 	return result;
 }
 
@@ -164,13 +141,13 @@ uint32_t gp_cupti_kind_enable_context(const struct gp_cupti *cupti, void *contex
 {
 	if (kind >= KINDS)
 		return cupti->cuptiActivityEnableContext(context, kind);
-	const bool has_turn = kinds_enter();
+	const bool has_turn = gp_cupti_turn_enter(&turn);
 	kind_begin(cupti, kind);
 	atomic_fetch_add(&kinds[kind].contexts, 1);
 	const uint32_t result = cupti->cuptiActivityEnableContext(context, kind);
 	if (result != GP_CUPTI_SUCCESS)
 		atomic_fetch_sub(&kinds[kind].contexts, 1);
-	kinds_leave(has_turn);
+	gp_cupti_turn_leave(&turn, has_turn);
 	return result;
 }
 
@@ -192,14 +169,14 @@ uint32_t gp_cupti_kind_disable_context(const struct gp_cupti *cupti, void *conte
 	uint32_t result = GP_CUPTI_SUCCESS;
 	if (kind >= KINDS)
 		return cupti->cuptiActivityDisableContext(context, kind);
-	const bool has_turn = kinds_enter();
+	const bool has_turn = gp_cupti_turn_enter(&turn);
 	if (atomic_load(&kinds[kind].contexts)) {
 		kind_leave(kind);
 		atomic_fetch_sub(&kinds[kind].contexts, 1);
 	}
 	if (!atomic_load(&kinds[kind].is_ours) || !context || !kind_defer(context, kind))
 		result = cupti->cuptiActivityDisableContext(context, kind);
-	kinds_leave(has_turn);
+	gp_cupti_turn_leave(&turn, has_turn);
 	return result;
 }
 
@@ -243,10 +220,10 @@ void gp_cupti_kinds_forget_job(const struct gp_cupti *cupti)
 
 /* ---- ours ---- */
 
-uint32_t gp_cupti_kinds_open(const struct gp_cupti *cupti)
+uint32_t gp_cupti_kinds_open(const struct gp_cupti *cupti, bool is_trial)
 {
 	uint32_t result = GP_CUPTI_SUCCESS;
-	const bool has_turn = kinds_enter();
+	const bool has_turn = gp_cupti_turn_enter(&turn);
 	for (unsigned k = 0; k < OWN_KINDS && result == GP_CUPTI_SUCCESS; k++) {
 		const bool is_kernels = own_kinds[k] == GP_CUPTI_CONCURRENT_KERNEL;
 		atomic_store(&kinds[own_kinds[k]].is_ours, true);
@@ -258,11 +235,11 @@ uint32_t gp_cupti_kinds_open(const struct gp_cupti *cupti)
 		if (is_kernels)
 			result = enabled;
 	}
-	if (result == GP_CUPTI_SUCCESS) {
+	if (result == GP_CUPTI_SUCCESS && !is_trial) {
 		atomic_store(&opened_at, gp_cupti_clock(cupti) | 1);
 		atomic_store(&is_open, true);
 	}
-	kinds_leave(has_turn);
+	gp_cupti_turn_leave(&turn, has_turn);
 	return result;
 }
 
@@ -278,7 +255,7 @@ static void kinds_disable_deferred(const struct gp_cupti *cupti)
 
 void gp_cupti_kinds_close(const struct gp_cupti *cupti)
 {
-	const bool has_turn = kinds_enter();
+	const bool has_turn = gp_cupti_turn_enter(&turn);
 	for (unsigned k = 0; k < OWN_KINDS; k++) {
 		const uint32_t kind = own_kinds[k];
 		if (!atomic_exchange(&kinds[kind].is_ours, false) || kind_is_job(kind))
@@ -290,7 +267,7 @@ void gp_cupti_kinds_close(const struct gp_cupti *cupti)
 		atomic_store(&closed_at, gp_cupti_clock(cupti));
 		kinds_disable_deferred(cupti);
 	}
-	kinds_leave(has_turn);
+	gp_cupti_turn_leave(&turn, has_turn);
 }
 
 bool gp_cupti_is_for_us(uint64_t began_ns, uint64_t ended_ns)

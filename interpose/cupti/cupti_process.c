@@ -65,6 +65,26 @@ void gp_cupti_sleep(uint32_t us)
 	errno = error;
 }
 
+#define TURN_MOST_US 200000u
+#define NAP_US 50u
+
+bool gp_cupti_turn_enter(_Atomic uint32_t *turn)
+{
+	uint32_t open = 0;
+	for (unsigned us = 0; us < TURN_MOST_US; us += NAP_US, open = 0) {
+		if (atomic_compare_exchange_strong(turn, &open, 1))
+			return true;
+		gp_cupti_sleep(NAP_US);
+	}
+	return false;
+}
+
+void gp_cupti_turn_leave(_Atomic uint32_t *turn, bool has_turn)
+{
+	if (has_turn)
+		atomic_store(turn, 0);
+}
+
 uint64_t gp_cupti_now_ms(void)
 {
 	struct timespec now;

@@ -27,6 +27,13 @@ void gp_cupti_wait(_Atomic uint32_t *word, uint32_t value, uint32_t us);
 void gp_cupti_wake(_Atomic uint32_t *word);
 void gp_cupti_sleep(uint32_t us);
 
+/*
+ * A turn, for calls of CUPTI whose order matters. The wait is bounded, because the caller may hold
+ * a lock that the thread before it waits for. False: go on anyway, and do not leave.
+ */
+bool gp_cupti_turn_enter(_Atomic uint32_t *turn);
+void gp_cupti_turn_leave(_Atomic uint32_t *turn, bool has_turn);
+
 /* CLOCK_MONOTONIC, in milliseconds. */
 uint64_t gp_cupti_now_ms(void);
 

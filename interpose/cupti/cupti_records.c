@@ -23,6 +23,8 @@
 
 static _Atomic size_t dropped;
 static _Atomic bool is_over;
+static _Atomic unsigned flushes; /* in progress */
+#define RECORD_MOST 4096u	 /* less room than this: full */
 
 /* ---- one record ---- */
 
@@ -114,7 +116,7 @@ static uint64_t records_ended(const void *r, uint32_t kind)
  * A record ends where the next one begins, so sizes need no table. The last one ends with the
  * buffer. If unfinished records follow it, they are copied with it, as CUPTI would deliver them.
  */
-static void records_copy(const struct gp_cupti *cupti, uint8_t *buffer, size_t valid)
+static void records_copy(const struct gp_cupti *cupti, uint8_t *buffer, size_t valid, bool is_early)
 {
 	struct gp_cupti_desk *desk = gp_cupti_job_begin();
 	void *record = NULL;
@@ -133,6 +135,8 @@ static void records_copy(const struct gp_cupti *cupti, uint8_t *buffer, size_t v
 		else
 			gp_cupti_job_dropped(1);
 	}
+	if (desk && is_early)
+		gp_cupti_job_hand_over(desk);
 	if (desk)
 		gp_cupti_job_end(desk);
 }
@@ -152,7 +156,7 @@ static void records_tell_dropped(const struct gp_cupti *cupti)
 	size_t number = 0;
 	if (cupti->cuptiActivityGetNumDroppedRecords(NULL, 0, &number) == GP_CUPTI_SUCCESS &&
 	    number) {
-		if (gp_cupti_job_is_registered())
+		if (gp_cupti_job_collects())
 			gp_cupti_job_dropped(number);
 		gp_cupti_count_dropped(number);
 	}
@@ -175,21 +179,30 @@ void gp_cupti_on_complete(void *context, uint32_t stream, uint8_t *buffer, size_
 {
 	const struct gp_cupti *cupti = gp_cupti_found();
 	const int error = errno;
-	(void)context, (void)stream, (void)bytes;
+	const bool is_early = !atomic_load(&flushes) && valid + RECORD_MOST < bytes;
+	(void)context, (void)stream;
 	if (!gp_cupti_is_attached() || !gp_cupti_buffer_is_ours(buffer))
 		return;
 	if (cupti && valid) {
 		/* first the job, which may wait for its records in a flush */
 		if (gp_cupti_job_is_registered())
-			records_copy(cupti, buffer, valid);
+			records_copy(cupti, buffer, valid, is_early);
 		records_hand_all(cupti, buffer, valid);
 	}
-	gp_cupti_buffer_give(buffer);
+	gp_cupti_buffer_give(buffer, valid);
 	if (cupti) {
 		records_tell_dropped(cupti);
 		gp_cupti_tell_clock(cupti);
 	}
 	errno = error;
+}
+
+uint32_t gp_cupti_flush_all(const struct gp_cupti *cupti, uint32_t flag)
+{
+	atomic_fetch_add(&flushes, 1);
+	const uint32_t result = cupti->cuptiActivityFlushAll(flag);
+	atomic_fetch_sub(&flushes, 1);
+	return result;
 }
 
 void gp_cupti_tell_clock(const struct gp_cupti *cupti)

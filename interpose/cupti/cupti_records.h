@@ -12,6 +12,12 @@ void gp_cupti_on_request(uint8_t **buffer, size_t *bytes, size_t *records_most);
 void gp_cupti_on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
 			  size_t valid);
 
+/*
+ * CUPTI's flush. Buffers that are not full come because of it. At other times they come because the
+ * job has set a period, and then the job gets its own at once, too.
+ */
+uint32_t gp_cupti_flush_all(const struct gp_cupti *cupti, uint32_t flag);
+
 /* A clock pair for the sink. Only outside of its begin(). */
 void gp_cupti_tell_clock(const struct gp_cupti *cupti);
 

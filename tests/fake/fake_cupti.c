@@ -9,6 +9,7 @@
  *   FAKE_CUPTI_HELD      not empty: another tool is subscribed, so each call returns error 39
  *   FAKE_CUPTI_BYTES     at most so many bytes of each buffer are used
  *   FAKE_CUPTI_NS        duration of an operation (2,000)
+ *   FAKE_CUPTI_PERIOD_US completes all buffers that often, as after cuptiActivityFlushPeriod
  *   FAKE_CUPTI_LATE_US   after that time an operation counts as finished (300)
  *
  * Built with -DFAKE_CUPTI_PART it lacks cuptiActivityGetNumDroppedRecords.
@@ -300,12 +301,13 @@ static void operations_finish(uint64_t before)
 static void *work(void *unused)
 {
 	(void)unused;
-	for (;;) {
+	const unsigned long period = setting("FAKE_CUPTI_PERIOD_US", 0);
+	for (unsigned long us = 200;; us += 200) {
 		usleep(200);
 		pthread_mutex_lock(&lock);
 		operations_finish(now_ns() - setting("FAKE_CUPTI_LATE_US", 300) * 1000);
 		if (complete)
-			buffers_complete(false, false);
+			buffers_complete(period && us % period == 0, false);
 		pthread_mutex_unlock(&lock);
 	}
 	return NULL;
