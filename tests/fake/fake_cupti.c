@@ -7,6 +7,7 @@
  *
  *   FAKE_CUPTI_VERSION   of the interface (130001); up to 28, records are those of CUDA 12.9
  *   FAKE_CUPTI_HELD      not empty: another tool is subscribed, so each call returns error 39
+ *   FAKE_CUPTI_ERRNO     not 0: callbacks must keep errno
  *   FAKE_CUPTI_BYTES     at most so many bytes of each buffer are used
  *   FAKE_CUPTI_NS        duration of an operation (2,000)
  *   FAKE_CUPTI_PERIOD_US completes all buffers that often, as after cuptiActivityFlushPeriod
@@ -30,6 +31,7 @@
 enum { KIND_DRIVER = 4, KIND_RUNTIME = 5, KINDS = 64 };
 enum { INVALID_PARAMETER = 1, INVALID_OPERATION = 7, NOT_COMPATIBLE = 14, INVALID_KIND = 21 };
 #define BUFFERS 4096
+#define ERRNO 77
 #define NAMES 64
 #define PLACES 65536 /* operations on their way */
 
@@ -111,6 +113,12 @@ static void fail(const char *what)
 {
 	fprintf(stderr, "fake CUPTI: %s\n", what);
 	abort();
+}
+
+static void check_errno(void)
+{
+	if (errno != ERRNO && setting("FAKE_CUPTI_ERRNO", 0))
+		fail("a callback has changed errno");
 }
 
 static uint64_t now_ns(void)
@@ -199,7 +207,9 @@ static struct buffer *buffer_request(void)
 	uint8_t *start = NULL;
 	size_t bytes = 0, most = 0;
 	pthread_mutex_unlock(&lock);
+	errno = ERRNO;
 	request(&start, &bytes, &most);
+	check_errno();
 	pthread_mutex_lock(&lock);
 	struct buffer *place = NULL;
 	if (!start)
@@ -263,7 +273,9 @@ static void buffer_complete(struct buffer *b)
 	b->start = NULL; /* the callback may hand it in again */
 	pthread_mutex_unlock(&lock);
 	atomic_fetch_add(&completions, 1);
+	errno = ERRNO;
 	complete(NULL, 0, start, bytes, used);
+	check_errno();
 	pthread_mutex_lock(&lock);
 	completing--;
 	pthread_cond_broadcast(&changed);
