@@ -2,6 +2,8 @@
  * The functions of CUPTI that we export (cupti_exports.def). Each forwards to CUPTI's own; between
  * the job and CUPTI it stands only in a process that attached. Also the constructor.
  */
+#include <stdatomic.h>
+
 #include "cupti_buffers.h"
 #include "cupti_collect.h"
 #include "cupti_job.h"
@@ -110,27 +112,54 @@ static uint32_t job_cuptiActivityGetNumDroppedRecords(const struct gp_cupti *cup
 	return result;
 }
 
-/* The job's part ends as if CUPTI had been finalized, and CUPTI itself only without us. */
+/* CUPTI has one subscriber. */
+static void *_Atomic subscribed;
+
+static uint32_t job_cuptiSubscribe(const struct gp_cupti *cupti, void **subscriber, void *callback,
+				   void *data)
+{
+	const uint32_t result = cupti->cuptiSubscribe(subscriber, callback, data);
+	if (result == GP_CUPTI_SUCCESS)
+		atomic_store(&subscribed, *subscriber);
+	return result;
+}
+
+static uint32_t job_cuptiSubscribe_v2(const struct gp_cupti *cupti, void **subscriber,
+				      void *callback, void *data, void *parameters)
+{
+	const uint32_t result = cupti->cuptiSubscribe_v2(subscriber, callback, data, parameters);
+	if (result == GP_CUPTI_SUCCESS)
+		atomic_store(&subscribed, *subscriber);
+	return result;
+}
+
+static uint32_t job_cuptiUnsubscribe(const struct gp_cupti *cupti, void *subscriber)
+{
+	const uint32_t result = cupti->cuptiUnsubscribe(subscriber);
+	if (result == GP_CUPTI_SUCCESS)
+		atomic_store(&subscribed, NULL);
+	return result;
+}
+
+/*
+ * The job's part ends as if CUPTI had been finalized, and CUPTI itself only without us. The job has
+ * flushed before, as CUPTI's manual requires. It may subscribe again.
+ */
 static uint32_t job_cuptiFinalize(const struct gp_cupti *cupti)
 {
 	uint32_t result = GP_CUPTI_SUCCESS;
 	gp_cupti_kinds_forget_job(cupti);
-	if (gp_cupti_is_collecting()) {
-		gp_cupti_flush_all(cupti, 0);
-	} else {
+	void *subscriber = atomic_exchange(&subscribed, NULL);
+	if (!gp_cupti_is_collecting()) {
 		result = cupti->cuptiFinalize();
 		gp_cupti_unregister();
+	} else if (subscriber && cupti->cuptiUnsubscribe) {
+		cupti->cuptiUnsubscribe(subscriber);
 	}
 	gp_cupti_job_deliver(false);
 	gp_cupti_kinds_flushed(gp_cupti_kinds_disabled());
 	gp_cupti_job_register(NULL, NULL);
 	return result;
-}
-
-static uint32_t job_cuptiSubscribe(const struct gp_cupti *cupti, void **subscriber, void *callback,
-				   void *data)
-{
-	return cupti->cuptiSubscribe(subscriber, callback, data);
 }
 
 /* ---- exports ---- */

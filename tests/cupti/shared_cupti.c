@@ -244,15 +244,21 @@ static void two_libraries(void)
 	ours_end();
 }
 
+/* as torch.profiler with TEARDOWN_CUPTI=1 */
 static void finalizes(void)
 {
+	void *subscriber;
 	ours_start();
+	must(cuptiSubscribe(&subscriber, NULL, NULL) == GP_CUPTI_SUCCESS);
+	must(cuptiSubscribe(&subscriber, NULL, NULL) == GP_CUPTI_MULTIPLE_SUBSCRIBERS);
 	job_start();
 	struct span span = work(1000);
+	job_collect();
 	must(cuptiFinalize() == 0);
 	job_read();
 	job_has(span);
 	must(buffers_out == 0);
+	must(cuptiSubscribe(&subscriber, NULL, NULL) == GP_CUPTI_SUCCESS);
 	const struct span after = work(sink ? 500 : 0);
 	ours_end();
 	ours_have(sink ? both(span, after) : span);

@@ -61,6 +61,7 @@ static size_t dropped;
 static uint32_t correlation;
 static uint64_t stream_free_at;
 static char *names[NAMES];
+static _Atomic bool has_subscriber;
 static _Atomic unsigned long requests, completions;
 
 /* what the tests ask */
@@ -392,6 +393,7 @@ uint32_t cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_
 uint32_t cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record);
 uint32_t cuptiFinalize(void);
 uint32_t cuptiSubscribe(void **subscriber, void *callback, void *data);
+uint32_t cuptiUnsubscribe(void *subscriber);
 
 uint32_t cuptiGetVersion(uint32_t *version)
 {
@@ -540,14 +542,24 @@ uint32_t cuptiFinalize(void)
 	memset(enabled, 0, sizeof enabled);
 	request = NULL;
 	complete = NULL;
+	atomic_store(&has_subscriber, false);
 	pthread_mutex_unlock(&lock);
 	return GP_CUPTI_SUCCESS;
 }
 
 uint32_t cuptiSubscribe(void **subscriber, void *callback, void *data)
 {
-	static char only;
 	(void)callback, (void)data;
-	*subscriber = &only;
-	return is_held() ? GP_CUPTI_MULTIPLE_SUBSCRIBERS : GP_CUPTI_SUCCESS;
+	if (is_held() || atomic_exchange(&has_subscriber, true))
+		return GP_CUPTI_MULTIPLE_SUBSCRIBERS;
+	*subscriber = &has_subscriber;
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiUnsubscribe(void *subscriber)
+{
+	if (subscriber != &has_subscriber)
+		return INVALID_PARAMETER;
+	atomic_store(&has_subscriber, false);
+	return GP_CUPTI_SUCCESS;
 }
