@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "cupti_buffers.h"
+#include "cupti_clock.h"
 #include "cupti_collect.h"
 #include "cupti_job.h"
 #include "cupti_kinds.h"
@@ -31,6 +32,7 @@ static uint32_t job_cuptiActivityRegisterCallbacks(const struct gp_cupti *cupti,
 static uint32_t job_cuptiActivityRegisterTimestampCallback(const struct gp_cupti *cupti,
 							   gp_cupti_time *function)
 {
+	gp_cupti_clock_prepare(cupti);
 	const uint32_t result = cupti->cuptiActivityRegisterTimestampCallback(function);
 	if (result == GP_CUPTI_SUCCESS)
 		gp_cupti_clock_register(function);

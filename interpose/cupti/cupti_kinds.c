@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "cupti_clock.h"
 #include "cupti_process.h"
 
 #define KINDS 256u /* CUPTI 13.0 has 60 */
@@ -23,7 +24,6 @@ static struct {
 /* our windows, in CUPTI's time; 0: none yet */
 static _Atomic uint64_t opened_at, closed_at;
 static _Atomic bool is_open;
-static gp_cupti_time *_Atomic job_clock;
 static const uint32_t own_kinds[] = { GP_CUPTI_CONCURRENT_KERNEL, GP_CUPTI_MEMCPY,
 				      GP_CUPTI_MEMSET };
 #define OWN_KINDS (sizeof own_kinds / sizeof *own_kinds)
@@ -36,24 +36,6 @@ static struct {
 
 /* enable and disable calls of CUPTI, one after the other */
 static _Atomic uint32_t turn;
-
-/* ---- clock ---- */
-
-void gp_cupti_clock_register(gp_cupti_time *function)
-{
-	atomic_store(&job_clock, function);
-}
-
-uint64_t gp_cupti_clock(const struct gp_cupti *cupti)
-{
-	gp_cupti_time *function = atomic_load(&job_clock);
-	uint64_t now = 0;
-	if (function)
-		return function();
-	return cupti->cuptiGetTimestamp && cupti->cuptiGetTimestamp(&now) == GP_CUPTI_SUCCESS ?
-		       now :
-		       0;
-}
 
 /* ---- the job ---- */
 

@@ -43,8 +43,4 @@ void gp_cupti_kinds_forget_job(const struct gp_cupti *cupti);
 /* Whether a record between these times is for us. */
 bool gp_cupti_is_for_us(uint64_t began_ns, uint64_t ended_ns);
 
-/* CUPTI's clock: the job's own function if it has registered one. */
-void gp_cupti_clock_register(gp_cupti_time *function);
-uint64_t gp_cupti_clock(const struct gp_cupti *cupti);
-
 #endif

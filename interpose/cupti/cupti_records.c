@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cupti_buffers.h"
+#include "cupti_clock.h"
 #include "cupti_job.h"
 #include "cupti_kinds.h"
 #include "cupti_process.h"
@@ -21,7 +22,7 @@
 #include "cupti_layout.def"
 #undef FIELD
 
-static _Atomic size_t dropped;
+static _Atomic size_t dropped, lost;
 static _Atomic bool is_over;
 static _Atomic unsigned flushes; /* in progress */
 #define RECORD_MOST 4096u	 /* less room than this: full */
@@ -67,7 +68,25 @@ static uint32_t records_what(uint32_t kind, uint32_t from, uint32_t to, uint32_t
 				     record##_node(r)),                                       \
 	}
 
-static void records_hand(const void *r, uint32_t kind)
+/*
+ * Converts the times of an operation for us. False: it is not for us, or it has no times: CUPTI had
+ * no memory for them, or the job has flushed by force before its end.
+ */
+static bool records_convert(const struct gp_cupti_scale *scale, uint64_t *began, uint64_t *ended)
+{
+	const bool has_times = *began && *ended;
+	*began = gp_cupti_scale_ns(scale, *began);
+	*ended = gp_cupti_scale_ns(scale, *ended);
+	if (!gp_cupti_is_for_us(*began, *ended))
+		return false;
+	if (*began && *ended >= *began)
+		return true;
+	/* a time between both clocks, when the job has just changed them */
+	atomic_fetch_add(has_times ? &lost : &dropped, 1);
+	return false;
+}
+
+static void records_hand(const struct gp_cupti_scale *scale, const void *r, uint32_t kind)
 {
 	struct gp_gpu_copied copied = { 0 };
 	struct gp_gpu_kernel kernel = { 0 };
@@ -75,7 +94,7 @@ static void records_hand(const void *r, uint32_t kind)
 	case GP_CUPTI_CONCURRENT_KERNEL:
 	case GP_CUPTI_KERNEL:
 		kernel = records_kernel(r);
-		if (gp_cupti_is_for_us(kernel.began_ns, kernel.ended_ns))
+		if (records_convert(scale, &kernel.began_ns, &kernel.ended_ns))
 			gp_cupti_sink->kernel(&kernel);
 		return;
 	case GP_CUPTI_MEMCPY:
@@ -90,7 +109,7 @@ static void records_hand(const void *r, uint32_t kind)
 	default:
 		return;
 	}
-	if (gp_cupti_is_for_us(copied.began_ns, copied.ended_ns))
+	if (records_convert(scale, &copied.began_ns, &copied.ended_ns))
 		gp_cupti_sink->copy(&copied);
 }
 
@@ -119,6 +138,7 @@ static uint64_t records_ended(const void *r, uint32_t kind)
 static void records_copy(const struct gp_cupti *cupti, uint8_t *buffer, size_t valid, bool is_early)
 {
 	struct gp_cupti_desk *desk = gp_cupti_job_begin();
+	const struct gp_cupti_scale scale = gp_cupti_scale_get(cupti);
 	void *record = NULL;
 	uint32_t result = cupti->cuptiActivityGetNextRecord(buffer, valid, &record);
 	while (result == GP_CUPTI_SUCCESS) {
@@ -127,7 +147,8 @@ static void records_copy(const struct gp_cupti *cupti, uint8_t *buffer, size_t v
 		result = cupti->cuptiActivityGetNextRecord(buffer, valid, &record);
 		const bool has_next = result == GP_CUPTI_SUCCESS;
 		const uint8_t *const end = has_next ? record : buffer + valid;
-		if (!gp_cupti_is_for_job(kind, records_ended(start, kind)))
+		if (!gp_cupti_is_for_job(kind,
+					 gp_cupti_scale_ns(&scale, records_ended(start, kind))))
 			continue;
 		if (desk)
 			gp_cupti_job_copy(desk, start, (size_t)(end - start),
@@ -144,10 +165,11 @@ static void records_copy(const struct gp_cupti *cupti, uint8_t *buffer, size_t v
 static void records_hand_all(const struct gp_cupti *cupti, uint8_t *buffer, size_t valid)
 {
 	void *record = NULL;
+	const struct gp_cupti_scale scale = gp_cupti_scale_get(cupti);
 	if (atomic_load(&is_over) || !gp_cupti_sink->begin())
 		return;
 	while (cupti->cuptiActivityGetNextRecord(buffer, valid, &record) == GP_CUPTI_SUCCESS)
-		records_hand(record, kernel_kind(record));
+		records_hand(&scale, record, kernel_kind(record));
 	gp_cupti_sink->end();
 }
 
@@ -163,6 +185,9 @@ static void records_tell_dropped(const struct gp_cupti *cupti)
 	number = atomic_load(&is_over) ? 0 : atomic_exchange(&dropped, 0);
 	if (number)
 		gp_cupti_sink->state(GP_GPU_TIME_DROPPED, number);
+	number = atomic_load(&is_over) ? 0 : atomic_exchange(&lost, 0);
+	if (number)
+		gp_cupti_sink->state(GP_GPU_TIME_LOST, number);
 }
 
 /* ---- CUPTI's callbacks ---- */

@@ -422,7 +422,10 @@ uint32_t cuptiActivityRegisterCallbacks(gp_cupti_request *r, gp_cupti_complete *
 
 uint32_t cuptiActivityRegisterTimestampCallback(gp_cupti_time *function)
 {
+	pthread_mutex_lock(&lock);
 	clock_of_job = function;
+	stream_free_at = 0; /* of the other clock */
+	pthread_mutex_unlock(&lock);
 	return function ? GP_CUPTI_SUCCESS : INVALID_PARAMETER;
 }
 

@@ -1,0 +1,75 @@
+/* The default clock and the job's (cupti_clock.h). */
+#include "cupti_clock.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#define SECOND_NS 1000000000ull
+#define HOUR_NS (3600 * SECOND_NS)
+
+static gp_cupti_time *_Atomic job_clock;
+/* both clocks, when the job registered its own */
+static _Atomic uint64_t first_ns, first_job;
+/* CUPTI's default: CLOCK_REALTIME, but not on WSL (cupti_activity.h) */
+static _Atomic int default_clock = CLOCK_REALTIME;
+
+static uint64_t clock_read(int id)
+{
+	struct timespec now;
+	clock_gettime(id, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+void gp_cupti_clock_prepare(const struct gp_cupti *cupti)
+{
+	uint64_t now = 0;
+	if (atomic_load(&job_clock) || !cupti->cuptiGetTimestamp ||
+	    cupti->cuptiGetTimestamp(&now) != GP_CUPTI_SUCCESS)
+		return;
+	const uint64_t raw = clock_read(CLOCK_MONOTONIC_RAW);
+	if (raw - now < SECOND_NS)
+		atomic_store(&default_clock, CLOCK_MONOTONIC_RAW);
+}
+
+void gp_cupti_clock_register(gp_cupti_time *function)
+{
+	if (!function || atomic_load(&job_clock) == function)
+		return;
+	atomic_store(&first_ns, clock_read(atomic_load(&default_clock)));
+	atomic_store(&first_job, function());
+	atomic_store(&job_clock, function);
+}
+
+uint64_t gp_cupti_clock(const struct gp_cupti *cupti)
+{
+	uint64_t now = 0;
+	if (atomic_load(&job_clock))
+		return clock_read(atomic_load(&default_clock));
+	return cupti->cuptiGetTimestamp && cupti->cuptiGetTimestamp(&now) == GP_CUPTI_SUCCESS ?
+		       now :
+		       0;
+}
+
+struct gp_cupti_scale gp_cupti_scale_get(const struct gp_cupti *cupti)
+{
+	gp_cupti_time *function = atomic_load(&job_clock);
+	struct gp_cupti_scale scale = { .now_ns = gp_cupti_clock(cupti) };
+	if (!function)
+		return scale;
+	scale.job_now = function();
+	const uint64_t job = scale.job_now - atomic_load(&first_job),
+		       ns = scale.now_ns - atomic_load(&first_ns);
+	scale.ns = job && ns ? (double)ns / (double)job : 1;
+	return scale;
+}
+
+uint64_t gp_cupti_scale_ns(const struct gp_cupti_scale *scale, uint64_t time)
+{
+	/* a record may be from before the job's clock; a clock may be a little behind */
+	if (scale->now_ns + SECOND_NS - time < HOUR_NS)
+		return time;
+	const double past = (double)(int64_t)(scale->job_now - time) * scale->ns;
+	if (scale->ns == 0 || past > (double)HOUR_NS || past < -(double)SECOND_NS)
+		return 0;
+	return scale->now_ns - (uint64_t)(int64_t)past;
+}
