@@ -251,9 +251,10 @@ static bool waits_row_add(struct waits *c, const struct gp_waits *w)
 	char text[32];
 	if (!gp_report_table_begin(&c->r.table, c->r.path, c->r.info))
 		return false;
+	const bool has_any = w->has_calls || w->has_gpu_time;
 	struct gp_report_row *row =
-		gp_report_table_add(&c->r.table, w->has_calls ? "" : "no waits recorded");
-	if (!row || !w->has_calls)
+		gp_report_table_add(&c->r.table, has_any ? "" : "no waits recorded");
+	if (!row || !has_any)
 		return row != NULL;
 	c->has_calls = true;
 	const double share = lost_share(w);
@@ -286,7 +287,7 @@ static int waits_one(struct gp_reading *r)
 		waits_write(c, &r->json, &waits, &timers);
 	} else if (r->is_many) {
 		exit_status = waits_row_add(c, &waits) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
-	} else if (!waits.has_calls) {
+	} else if (!waits.has_calls && !waits.has_gpu_time) {
 		gp_name_print(r->out, r->path);
 		fputs(": no copies or waits were recorded\n", r->out);
 		gp_headline_print(r->out, r->info);

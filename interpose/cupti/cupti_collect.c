@@ -73,6 +73,7 @@ void gp_cupti_unregister(void)
 
 static void collect_open(const struct gp_cupti *cupti, uint32_t number)
 {
+	const uint64_t since = gp_cupti_sink->now();
 	uint32_t result = gp_cupti_register(cupti);
 	if (result == GP_CUPTI_SUCCESS)
 		result = gp_cupti_kinds_open(cupti, false);
@@ -82,23 +83,23 @@ static void collect_open(const struct gp_cupti *cupti, uint32_t number)
 	}
 	atomic_store(&collect.is_collecting, true);
 	atomic_store(&collect.number, number);
-	gp_cupti_sink->state(GP_GPU_TIME_ON, number);
+	gp_cupti_sink->state(GP_GPU_TIME_ON, number, since);
 }
 
 static void collect_close(const struct gp_cupti *cupti)
 {
+	const uint64_t since = gp_cupti_sink->now();
 	gp_cupti_kinds_close(cupti);
 	atomic_store(&collect.is_collecting, false);
 	atomic_store(&collect.after, 0);
-	gp_cupti_sink->state(GP_GPU_TIME_OFF, atomic_load(&collect.number));
+	gp_cupti_sink->state(GP_GPU_TIME_OFF, atomic_load(&collect.number), since);
 }
 
 /* Does what the wish requires, on the thread of the job that changed it or on ours. */
 static void collect_settle(const struct gp_cupti *cupti)
 {
 	const bool has_turn = gp_cupti_turn_enter(&collect.turn);
-	const bool is_wanted = !atomic_load(&collect.is_ending) &&
-			       (gp_cupti_sink->is_always || atomic_load(&collect.window));
+	const bool is_wanted = !atomic_load(&collect.is_ending) && atomic_load(&collect.window);
 	if (is_wanted && !gp_cupti_is_collecting())
 		collect_open(cupti, atomic_load(&collect.window));
 	else if (!is_wanted && gp_cupti_is_collecting())
@@ -112,8 +113,9 @@ void gp_cupti_yield_to_job(void)
 	if (atomic_exchange(&collect.has_yielded, true))
 		return;
 	if (atomic_exchange(&collect.is_collecting, false)) {
+		const uint64_t since = gp_cupti_sink->now();
 		gp_cupti_kinds_close(cupti);
-		gp_cupti_sink->state(GP_GPU_TIME_TAKEN, 0);
+		gp_cupti_sink->state(GP_GPU_TIME_TAKEN, 0, since);
 	}
 	gp_cupti_records_end();
 	atomic_store(&collect.phase, COLLECT_OVER);
@@ -246,6 +248,8 @@ void gp_cupti_start(void)
 	if (!gp_cupti_is_attached() ||
 	    !atomic_compare_exchange_strong(&collect.phase, &none, COLLECT_OPENING))
 		return;
+	if (gp_cupti_sink->begins_open)
+		atomic_store(&collect.window, 1);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

@@ -198,10 +198,27 @@ static bool functions_stand_between(const struct gp_cupti **cupti)
 
 /* ---- start ---- */
 
+/* A job may look CUPTI's functions up, as XLA does. */
+static void *functions_route(void *real)
+{
+	const struct gp_cupti *cupti = real ? gp_cupti_find() : NULL;
+	if (!cupti)
+		return real;
+#define EXPORT(symbol, parameters, arguments)         \
+	if (real == (void *)(uintptr_t)cupti->symbol) \
+		return (void *)(uintptr_t)symbol;
+#define CALL(symbol, parameters)
+#include "cupti_exports.def"
+#undef EXPORT
+#undef CALL
+	return real;
+}
+
 static const struct gp_gpu_source source = {
 	.bytes = sizeof source,
 	.start = gp_cupti_start,
 	.window = gp_cupti_window,
+	.route = functions_route,
 	.end = gp_cupti_end,
 };
 

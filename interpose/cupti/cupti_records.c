@@ -162,12 +162,30 @@ static void records_copy(const struct gp_cupti *cupti, uint8_t *buffer, size_t v
 		gp_cupti_job_end(desk);
 }
 
+/* Operations in a buffer that are for us. */
+static uint64_t records_count(const struct gp_cupti *cupti, const struct gp_cupti_scale *scale,
+			      uint8_t *buffer, size_t valid)
+{
+	uint64_t count = 0;
+	void *record = NULL;
+	while (cupti->cuptiActivityGetNextRecord(buffer, valid, &record) == GP_CUPTI_SUCCESS) {
+		const uint64_t ended = records_ended(record, kernel_kind(record));
+		count += ended && gp_cupti_is_for_us(gp_cupti_scale_ns(scale, ended),
+						     gp_cupti_scale_ns(scale, ended));
+	}
+	return count;
+}
+
 static void records_hand_all(const struct gp_cupti *cupti, uint8_t *buffer, size_t valid)
 {
 	void *record = NULL;
 	const struct gp_cupti_scale scale = gp_cupti_scale_get(cupti);
-	if (atomic_load(&is_over) || !gp_cupti_sink->begin())
+	if (atomic_load(&is_over))
 		return;
+	if (!gp_cupti_sink->begin()) {
+		gp_cupti_sink->lost(records_count(cupti, &scale, buffer, valid));
+		return;
+	}
 	while (cupti->cuptiActivityGetNextRecord(buffer, valid, &record) == GP_CUPTI_SUCCESS)
 		records_hand(&scale, record, kernel_kind(record));
 	gp_cupti_sink->end();
@@ -184,10 +202,10 @@ static void records_tell_dropped(const struct gp_cupti *cupti)
 	}
 	number = atomic_load(&is_over) ? 0 : atomic_exchange(&dropped, 0);
 	if (number)
-		gp_cupti_sink->state(GP_GPU_TIME_DROPPED, number);
+		gp_cupti_sink->state(GP_GPU_TIME_DROPPED, number, 0);
 	number = atomic_load(&is_over) ? 0 : atomic_exchange(&lost, 0);
 	if (number)
-		gp_cupti_sink->state(GP_GPU_TIME_LOST, number);
+		gp_cupti_sink->lost(number);
 }
 
 /* ---- CUPTI's callbacks ---- */

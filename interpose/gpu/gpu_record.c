@@ -2,6 +2,7 @@
 #include "gpu_record.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "../../libgpuprof/record/ranges/scope.h"
@@ -16,12 +17,12 @@ static _Atomic uint64_t unreported;
 
 /* ---- records ---- */
 
-static void put_state(enum gp_gpu_time what, uint64_t number)
+static void put_state(enum gp_gpu_time what, uint64_t number, uint64_t since)
 {
 	gp_put((struct gp_record){ .kind = GP_GPU_TIME,
 				   .device = GP_DEVICE_UNKNOWN,
 				   .aux = what,
-				   .gpu_time.number = number });
+				   .gpu_time = { .number = number, .since = since } });
 }
 
 static void report_lost(void)
@@ -30,7 +31,7 @@ static void report_lost(void)
 		return;
 	const uint64_t count = atomic_exchange(&unreported, 0);
 	if (count)
-		put_state(GP_GPU_TIME_LOST, count);
+		put_state(GP_GPU_TIME_LOST, count, 0);
 }
 
 static bool sink_begin(void)
@@ -125,11 +126,11 @@ static void sink_lost(uint64_t count)
 	atomic_fetch_add(&unreported, count);
 }
 
-static void sink_state(enum gp_gpu_time what, uint64_t number)
+static void sink_state(enum gp_gpu_time what, uint64_t number, uint64_t since)
 {
 	const int kept = errno;
 	if (sink_begin()) {
-		put_state(what, number);
+		put_state(what, number, since);
 		gp_leave();
 	}
 	errno = kept;
@@ -142,8 +143,9 @@ static void sink_fact(bool is_recorded, const char *why)
 		gp_define_fact(GP_FACT_GPU_TIME, is_recorded, why);
 		gp_leave();
 	}
-	if (!is_recorded)
-		gp_log(true, "GPU time is not recorded:", why);
+	static char line[200]; /* gp_log recognises a printed line by its address */
+	if (!is_recorded && snprintf(line, sizeof line, "GPU time is not recorded: %s", why) > 0)
+		gp_log(true, line, NULL);
 	errno = kept;
 }
 

@@ -45,11 +45,8 @@ struct gp_gpu_source {
 	 * window itself. `number` counts windows from 1; the one that is open at the start is 1.
 	 */
 	void (*window)(bool is_open, uint32_t number);
-	/*
-	 * For a look-up by dlsym that found `real`: the function that stands before it, or `real`
-	 * itself for other functions and for a caller inside libgpuprof-cupti.so.
-	 */
-	void *(*route)(void *real, const void *caller);
+	/* For a look-up by dlsym that found `real`: the function that stands before it, or `real`. */
+	void *(*route)(void *real);
 	/*
 	 * The recording ends: hands over what the GPU has done so far, waits at most 1 s for it,
 	 * and collects no more.
@@ -76,8 +73,11 @@ struct gp_gpu_sink {
 	uint64_t (*now)(void);
 	/* Operations that could not be handed over because begin() failed. */
 	void (*lost)(uint64_t count);
-	/* GPU_TIME: a window's edge, or operations that CUPTI dropped. */
-	void (*state)(enum gp_gpu_time what, uint64_t number);
+	/*
+	 * GPU_TIME: an edge of a window, whose switch began at `since`, from now(); or operations
+	 * that CUPTI dropped, with `since` 0.
+	 */
+	void (*state)(enum gp_gpu_time what, uint64_t number, uint64_t since);
 	/* FACT GPU_TIME, once a process. `why` is CUPTI's version, or why there is no GPU time. */
 	void (*fact)(bool is_recorded, const char *why);
 	/* Prints a line on stderr once; only with --verbose. */

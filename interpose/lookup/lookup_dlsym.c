@@ -86,11 +86,11 @@ static void *route_answer(void *handle, const char *name, void *real)
 }
 
 /* RTLD_DEFAULT and RTLD_NEXT find what they find. */
-static void *answer_cupti(void *handle, const char *name, const void *caller)
+static void *answer_cupti(void *handle, const char *name)
 {
 	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
 		return NULL;
-	return gp_gpu_source->route(gp_next_dlsym(handle, name), caller);
+	return gp_gpu_source->route(gp_next_dlsym(handle, name));
 }
 
 void *gp_dlsym_answer(void *handle, const char *name, const void *caller)
@@ -98,7 +98,7 @@ void *gp_dlsym_answer(void *handle, const char *name, const void *caller)
 	if (!gp_next_dlsym)
 		gp_dlsym_find();
 	if (gp_unlikely(gp_gpu_source != NULL) && name && strncmp(name, "cupti", 5) == 0)
-		return answer_cupti(handle, name, caller);
+		return answer_cupti(handle, name);
 	if (!is_driver_name(name))
 		return NULL;
 	gp_start();

@@ -87,8 +87,14 @@ static void sink_clock(uint64_t gpu_ns, uint64_t before, uint64_t after)
 	atomic_fetch_add(&clocks, 1);
 }
 
-static void sink_state(enum gp_gpu_time what, uint64_t number)
+static void sink_lost(uint64_t count)
 {
+	atomic_fetch_add(&states[GP_GPU_TIME_LOST], count);
+}
+
+static void sink_state(enum gp_gpu_time what, uint64_t number, uint64_t since)
+{
+	sink_must((since != 0) == (what != GP_GPU_TIME_DROPPED), "a switch without its begin");
 	const bool is_count = what == GP_GPU_TIME_DROPPED || what == GP_GPU_TIME_LOST;
 	sink_must(!is_between, "state() inside of begin()");
 	atomic_fetch_add(&states[what], is_count ? number : 1);
@@ -114,6 +120,7 @@ static struct gp_gpu_sink sink = {
 	.copy = sink_copy,
 	.clock = sink_clock,
 	.now = sink_now,
+	.lost = sink_lost,
 	.state = sink_state,
 	.fact = sink_fact,
 	.log = sink_log,
@@ -160,6 +167,6 @@ const struct gp_gpu_sink *gpuprof_gpu_time_attach(const struct gp_gpu_source *so
 	if (!mode || source->bytes != sizeof *source)
 		return NULL;
 	gpu_sink.source = source;
-	sink.is_always = strcmp(mode, "always") == 0;
+	sink.begins_open = strcmp(mode, "always") == 0;
 	return &sink;
 }

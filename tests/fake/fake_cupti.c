@@ -363,8 +363,21 @@ static void record_operation(const struct fake_operation *o, unsigned node, uint
 	buffer->unfinished++;
 }
 
+static void await_work(void)
+{
+	pthread_mutex_lock(&lock);
+	const uint64_t now = now_ns(), until = stream_free_at;
+	pthread_mutex_unlock(&lock);
+	const uint64_t ns = until > now && until - now < 1000000000 ? until - now : 0;
+	nanosleep(&(struct timespec){ 0, (long)ns }, NULL);
+}
+
 static void observe(const struct fake_operation *operation)
 {
+	if (operation->kind == 0) {
+		await_work();
+		return;
+	}
 	pthread_mutex_lock(&lock);
 	const uint32_t id = ++correlation; /* a request for a buffer leaves the lock */
 	if (request) {
@@ -442,6 +455,10 @@ static void start_work(void)
 	}
 }
 
+/* for a job that awaits it */
+extern _Atomic uint32_t fake_cupti_enables;
+_Atomic uint32_t fake_cupti_enables;
+
 uint32_t cuptiActivityEnable(uint32_t kind)
 {
 	const uint32_t other = kind == GP_CUPTI_KERNEL		  ? GP_CUPTI_CONCURRENT_KERNEL :
@@ -457,6 +474,7 @@ uint32_t cuptiActivityEnable(uint32_t kind)
 		enabled[kind] = true;
 	start_work();
 	pthread_mutex_unlock(&lock);
+	fake_cupti_enables += kind == GP_CUPTI_CONCURRENT_KERNEL;
 	return is_refused ? NOT_COMPATIBLE : GP_CUPTI_SUCCESS;
 }
 

@@ -42,6 +42,13 @@ static __attribute__((noinline)) void fake_report_kernel(const char *name, CUstr
 	fake_report(&operation, stream);
 }
 
+/* The host waits for the work that was reported. */
+static __attribute__((noinline)) void fake_report_wait(void)
+{
+	if (fake_is_observed())
+		fake_report(&(struct fake_operation){ .kind = 0 }, NULL);
+}
+
 /* By the symbol: cuMemcpyHtoDAsync_v2, cuMemsetD8Async... */
 static __attribute__((noinline)) void fake_report_copy(const char *symbol, CUstream stream)
 {

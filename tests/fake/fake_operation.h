@@ -11,7 +11,7 @@
 #define FAKE_NODES 64u
 
 struct fake_operation {
-	uint32_t kind; /* CUpti_ActivityKind: 1 copy, 2 set, 10 kernel */
+	uint32_t kind; /* CUpti_ActivityKind: 1 copy, 2 set, 10 kernel; 0: a wait for all work */
 	const char *name;
 	uint32_t stream, context, device;
 	uint32_t grid[3], block[3], shared;

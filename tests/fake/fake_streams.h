@@ -3,6 +3,7 @@
 #define FAKE_STREAMS_H
 
 #include "fake_contexts.h"
+#include "fake_observe.h"
 
 /* CUstreamCaptureStatus and CUstreamCaptureMode */
 enum { FAKE_NOT_CAPTURING, FAKE_CAPTURING, FAKE_INVALIDATED };
@@ -325,6 +326,7 @@ static struct fake_object *fake_stream_context(CUstream handle)
 	{                                                                                      \
 		if (fake_is_unsafe())                                                          \
 			return fake_refuse_unsafe();                                           \
+		fake_report_wait();                                                            \
 		return fake_stream_context(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; \
 	}                                                                                      \
 	CUresult cuStreamQuery##suffix(CUstream stream)                                        \
@@ -374,6 +376,7 @@ static inline CUresult fake_cuCtxSynchronize(void)
 {
 	if (fake_is_unsafe())
 		return fake_refuse_unsafe();
+	fake_report_wait();
 	return fake_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
@@ -381,6 +384,7 @@ static inline CUresult fake_cuCtxSynchronize_v2(CUcontext context)
 {
 	if (fake_is_unsafe())
 		return fake_refuse_unsafe();
+	fake_report_wait();
 	return GET(context, FAKE_CONTEXT) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
@@ -448,6 +452,7 @@ CUresult cuEventQuery(CUevent event)
 
 static inline CUresult fake_cuEventSynchronize(CUevent event)
 {
+	fake_report_wait();
 	return GET(event, FAKE_EVENT) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

@@ -36,9 +36,8 @@ static void keep_window(bool is_open, uint32_t number)
 	calls.number = number;
 }
 
-static void *no_route(void *real, const void *caller)
+static void *no_route(void *real)
 {
-	(void)caller;
 	return real;
 }
 
@@ -213,7 +212,7 @@ static void losses_are_reported_with_the_next_records(void **state)
 	sink_of->lost(5);
 	gp_thread.inside = 0;
 	assert_int_equal(count(GP_GPU_TIME), 0);
-	sink_of->state(GP_GPU_TIME_DROPPED, 3);
+	sink_of->state(GP_GPU_TIME_DROPPED, 3, 0);
 	assert_int_equal(count(GP_GPU_TIME), 2);
 	assert_int_equal(record(0)->aux, GP_GPU_TIME_LOST);
 	assert_int_equal(record(0)->gpu_time.number, 5);
