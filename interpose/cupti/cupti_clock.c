@@ -10,8 +10,9 @@
 static gp_cupti_time *_Atomic job_clock;
 /* both clocks, when the job registered its own */
 static _Atomic uint64_t first_ns, first_job;
-/* CUPTI's default: CLOCK_REALTIME, but not on WSL (cupti_activity.h) */
-static _Atomic int default_clock = CLOCK_REALTIME;
+/* CUPTI's default: CLOCK_REALTIME, but not on WSL (cupti_activity.h); UNKNOWN: none that we know */
+#define UNKNOWN -1
+static _Atomic int default_clock = UNKNOWN;
 
 static uint64_t clock_read(int id)
 {
@@ -20,34 +21,47 @@ static uint64_t clock_read(int id)
 	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
+static bool clock_is_near(uint64_t now, int id)
+{
+	return clock_read(id) + SECOND_NS - now < 2 * SECOND_NS;
+}
+
 void gp_cupti_clock_prepare(const struct gp_cupti *cupti)
 {
+	static const int known[] = { CLOCK_REALTIME, CLOCK_MONOTONIC_RAW };
 	uint64_t now = 0;
 	if (atomic_load(&job_clock) || !cupti->cuptiGetTimestamp ||
 	    cupti->cuptiGetTimestamp(&now) != GP_CUPTI_SUCCESS)
 		return;
-	const uint64_t raw = clock_read(CLOCK_MONOTONIC_RAW);
-	if (raw - now < SECOND_NS)
-		atomic_store(&default_clock, CLOCK_MONOTONIC_RAW);
+	for (unsigned k = 0; k < 2 && atomic_load(&default_clock) == UNKNOWN; k++)
+		if (clock_is_near(now, known[k]))
+			atomic_store(&default_clock, known[k]);
+}
+
+static uint64_t clock_read_default(void)
+{
+	const int id = atomic_load(&default_clock);
+	return clock_read(id == UNKNOWN ? CLOCK_REALTIME : id);
 }
 
 void gp_cupti_clock_register(gp_cupti_time *function)
 {
 	if (!function || atomic_load(&job_clock) == function)
 		return;
-	atomic_store(&first_ns, clock_read(atomic_load(&default_clock)));
+	atomic_store(&first_ns, clock_read_default());
 	atomic_store(&first_job, function());
 	atomic_store(&job_clock, function);
 }
 
 uint64_t gp_cupti_clock(const struct gp_cupti *cupti)
 {
+	const int id = atomic_load(&default_clock);
 	uint64_t now = 0;
-	if (atomic_load(&job_clock))
-		return clock_read(atomic_load(&default_clock));
-	return cupti->cuptiGetTimestamp && cupti->cuptiGetTimestamp(&now) == GP_CUPTI_SUCCESS ?
-		       now :
-		       0;
+	if (atomic_load(&job_clock) || !cupti->cuptiGetTimestamp ||
+	    cupti->cuptiGetTimestamp(&now) != GP_CUPTI_SUCCESS)
+		return clock_read_default();
+	/* far off: the job registers its clock at this moment */
+	return id == UNKNOWN || clock_is_near(now, id) ? now : clock_read(id);
 }
 
 struct gp_cupti_scale gp_cupti_scale_get(const struct gp_cupti *cupti)

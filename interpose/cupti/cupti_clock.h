@@ -10,13 +10,16 @@
 
 #include "cupti_library.h"
 
-/* Before the job's call of cuptiActivityRegisterTimestampCallback. */
+/*
+ * Learns which clock is the default. At the start, and before the job's call of
+ * cuptiActivityRegisterTimestampCallback.
+ */
 void gp_cupti_clock_prepare(const struct gp_cupti *cupti);
 
 /* After that call has succeeded. */
 void gp_cupti_clock_register(gp_cupti_time *function);
 
-/* Now, in nanoseconds of CUPTI's default clock; 0: unknown. */
+/* Now, in nanoseconds of CUPTI's default clock. */
 uint64_t gp_cupti_clock(const struct gp_cupti *cupti);
 
 /* Converts times of records. Valid for the records of one buffer. */

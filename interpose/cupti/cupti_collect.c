@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 
 #include "cupti_buffers.h"
+#include "cupti_clock.h"
 #include "cupti_holder.h"
 #include "cupti_kinds.h"
 #include "cupti_process.h"
@@ -161,6 +162,7 @@ static const char *collect_prepare(uint32_t *version, char *text, size_t bytes)
 	if (cupti->cuptiGetVersion(version) != GP_CUPTI_SUCCESS ||
 	    *version < GP_CUPTI_VERSION_LEAST)
 		return "CUPTI is older than CUDA 11.1";
+	gp_cupti_clock_prepare(cupti);
 	uint32_t result = gp_cupti_register(cupti);
 	if (result == GP_CUPTI_SUCCESS)
 		result = gp_cupti_kinds_open(cupti, true);

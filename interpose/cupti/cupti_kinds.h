@@ -17,7 +17,7 @@ uint32_t gp_cupti_kind_disable_context(const struct gp_cupti *cupti, void *conte
 
 /*
  * Ours: kernels, copies and sets. The result of enabling kernels; without that, none stays enabled.
- * A trial is no window: its records are not for us.
+ * Records of a trial are not for us.
  */
 uint32_t gp_cupti_kinds_open(const struct gp_cupti *cupti, bool is_trial);
 void gp_cupti_kinds_close(const struct gp_cupti *cupti);

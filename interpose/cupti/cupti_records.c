@@ -254,8 +254,7 @@ void gp_cupti_tell_clock(const struct gp_cupti *cupti)
 		return;
 	const uint64_t before = gp_cupti_sink->now(), gpu_ns = gp_cupti_clock(cupti),
 		       after = gp_cupti_sink->now();
-	if (gpu_ns)
-		gp_cupti_sink->clock(gpu_ns, before, after);
+	gp_cupti_sink->clock(gpu_ns, before, after);
 }
 
 void gp_cupti_count_dropped(size_t number)

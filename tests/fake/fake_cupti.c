@@ -56,7 +56,7 @@ static unsigned places_first, places_used, completing;
 static bool enabled[KINDS], has_worker;
 static gp_cupti_request *request;
 static gp_cupti_complete *complete;
-static gp_cupti_time *clock_of_job;
+static gp_cupti_time *_Atomic clock_of_job;
 static size_t dropped;
 static uint32_t correlation;
 static uint64_t stream_free_at;
@@ -125,8 +125,9 @@ static void check_errno(void)
 static uint64_t now_ns(void)
 {
 	struct timespec now;
-	if (clock_of_job)
-		return clock_of_job();
+	gp_cupti_time *own = atomic_load(&clock_of_job);
+	if (own)
+		return own();
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
