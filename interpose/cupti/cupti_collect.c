@@ -219,6 +219,7 @@ static void *collect_main(void *unused)
 	uint32_t version = 0;
 	(void)unused;
 	prctl(PR_SET_NAME, "gpuprof-cupti");
+	gp_cupti_leave_processor();
 	const char *why = collect_prepare(&version, text, sizeof text);
 	if (why) {
 		atomic_store(&collect.phase, COLLECT_REFUSED);

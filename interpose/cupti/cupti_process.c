@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -17,9 +18,21 @@ static _Atomic uint32_t *mark;
 
 extern __typeof__(gpuprof_gpu_time_attach) gpuprof_gpu_time_attach __attribute__((weak));
 
+#define CPUS_BYTES 1024u /* 8,192 processors, the maximum of Linux */
+static unsigned long cpus[CPUS_BYTES / sizeof(unsigned long)];
+static long cpus_bytes;
+
+void gp_cupti_leave_processor(void)
+{
+	if (cpus_bytes > 0)
+		syscall(SYS_sched_setaffinity, 0, (size_t)cpus_bytes, cpus);
+	syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &(struct sched_param){ 0 });
+}
+
 void gp_cupti_attach(const struct gp_gpu_source *source)
 {
 	const int error = errno;
+	cpus_bytes = syscall(SYS_sched_getaffinity, 0, sizeof cpus, cpus);
 	const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
 	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	/* Linux before 4.14 has no mark that a fork removes */

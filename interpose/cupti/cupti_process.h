@@ -16,6 +16,12 @@ extern const struct gp_gpu_sink *gp_cupti_sink;
 /* Attaches to libgpuprof.so. For the constructor. */
 void gp_cupti_attach(const struct gp_gpu_source *source);
 
+/*
+ * Gives the calling thread the processors of the constructor, and normal scheduling. Its creator may
+ * be bound to one processor, or be a real-time thread.
+ */
+void gp_cupti_leave_processor(void);
+
 /* Whether we attached, in this process and not in its parent. */
 bool gp_cupti_is_attached(void);
 
