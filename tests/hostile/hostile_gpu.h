@@ -74,6 +74,26 @@ static void gpu_one_graph(uint64_t count)
 	}
 }
 
+/* Each launch is in a range of its own, below as many as are followed. */
+static void gpu_ranges(uint64_t count)
+{
+	struct gp_record push = { .kind = GP_RANGE_PUSH, .device = GP_DEVICE_UNKNOWN };
+	struct gp_record pop = { .kind = GP_RANGE_POP, .device = GP_DEVICE_UNKNOWN };
+	push.range_push.source = pop.range_pop.source = GP_RANGE_NVTX;
+	for (uint64_t k = 0; k < 126; k++) {
+		push.range_push.depth = k;
+		add(push);
+	}
+	for (uint64_t k = 0; k < count; k++) {
+		push.range_push.depth = pop.range_pop.depth = 126;
+		add(push);
+		gpu_call(0, 1);
+		add(pop);
+	}
+	for (uint64_t k = 0; k < count; k++)
+		gpu_done((uint32_t)k, 1, k << 8);
+}
+
 /* Each function is another kernel with a name of its own. */
 static void gpu_functions(uint64_t count)
 {

@@ -507,6 +507,7 @@ static const struct {
 	{ "gpu_streams", gpu_streams },
 	{ "gpu_one_graph", gpu_one_graph },
 	{ "gpu_functions", gpu_functions },
+	{ "gpu_ranges", gpu_ranges },
 	{ "texts", texts },
 };
 

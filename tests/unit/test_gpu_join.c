@@ -104,6 +104,30 @@ static void copies_sets_and_graphs_are_joined(void **state)
 	assert_all_joined(800);
 }
 
+/* Should CUPTI count bytes in another way than the driver, kernels have their launches anyway. */
+static void odd_copies_leave_kernels_joined(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 700; k++) {
+		gpu_launch(0, 1, k % 4, 5);
+		gpu_copy(0, 1, GP_COPY_FILL, 64);
+		job.done[job.dones - 1].gpu_copy.bytes = 256;
+		gpu_copy(0, 1, GP_COPY_TO_DEVICE, 64 + k % 3);
+		if (k % 2)
+			gpu_launch(1, 2, k % 4, 5);
+		gpu_pass(100);
+	}
+	gpu_report(NULL);
+	build();
+	assert_int_equal(gpu.joined[GP_GPU_UNJOINED], 700);
+	assert_int_equal(gpu.launches_alone, 700);
+	assert_int_equal(gpu.joined[GP_GPU_JOINED] + gpu.joined[GP_GPU_UNCERTAIN], 1750);
+	assert_int_equal(wrong(GP_GPU_JOINED), 0);
+	for (size_t k = 0; k < gpu.operations; k++)
+		if (gpu.operation[k].kind == GP_GPU_IS_KERNEL)
+			assert_int_equal(gpu.operation[k].join, GP_GPU_JOINED);
+}
+
 static void captured_and_refused_launches_have_no_operation(void **state)
 {
 	(void)state;
@@ -349,6 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(operations_of_three_streams_are_joined),
 		TEST(copies_sets_and_graphs_are_joined),
+		TEST(odd_copies_leave_kernels_joined),
 		TEST(captured_and_refused_launches_have_no_operation),
 		TEST(windows_hide_what_is_outside),
 		TEST(lost_operation_among_equal_ones_is_uncertain),

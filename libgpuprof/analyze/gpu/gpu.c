@@ -1,6 +1,6 @@
 /*
- * The join of operations and launches. First all launches and all operations are aligned, each in
- * the order of the calls. Each pair is a vote for a stream of the job to be one of CUPTI's. Then
+ * The join of operations and launches. First launches and operations of kernels are aligned, each
+ * in the order of the calls. Each pair is a vote for a stream of the job to be one of CUPTI's. Then
  * the operations of each stream are aligned with its launches alone.
  */
 #include <stdlib.h>
@@ -18,6 +18,7 @@ struct cupti_stream {
 	uint64_t key;
 	uint32_t number, stream; /* of the job; NONE: unknown */
 	uint64_t votes, best;
+	bool is_settled; /* by an earlier vote */
 };
 struct vote {
 	uint64_t key; /* number of cupti_stream << 32 | stream */
@@ -34,7 +35,8 @@ struct joining {
 	int64_t slack_ns;
 	/* launches and groups by stream; starts: where those of a stream begin */
 	uint32_t *of, *with, *of_start, *with_start;
-	uint32_t *match, *joined; /* launches by group */
+	uint32_t *some_of, *some_with; /* a part of them */
+	uint32_t *match, *joined;      /* launches by group */
 	uint8_t *is_sure, *is_joined_sure;
 };
 
@@ -188,6 +190,21 @@ static enum gp_status align(struct joining *j, const uint32_t *of, size_t launch
 	return gp_gpu_align(a);
 }
 
+/* Aligns those with, or those without GP_GPU_BY_COPY alone. */
+static enum gp_status align_part(struct joining *j, const uint32_t *of, size_t launches,
+				 const uint32_t *with, size_t groups, bool is_copies,
+				 struct gp_gpu_align *a)
+{
+	size_t some_launches = 0, some_groups = 0;
+	for (size_t k = 0; k < launches; k++)
+		if ((j->out->launch[of[k]].by == GP_GPU_BY_COPY) == is_copies)
+			j->some_of[some_launches++] = of[k];
+	for (size_t k = 0; k < groups; k++)
+		if ((j->group[with[k]].by == GP_GPU_BY_COPY) == is_copies)
+			j->some_with[some_groups++] = with[k];
+	return align(j, j->some_of, some_launches, j->some_with, some_groups, a);
+}
+
 static enum gp_status vote(struct joining *j, const struct gp_gpu_align *a)
 {
 	struct gp_row_table votes = { 0 };
@@ -204,6 +221,8 @@ static enum gp_status vote(struct joining *j, const struct gp_gpu_align *a)
 			return GP_E_MEMORY;
 		}
 		struct cupti_stream *s = &streams[g->stream];
+		if (s->is_settled)
+			continue;
 		s->votes++;
 		if (++v->votes > s->best) {
 			s->best = v->votes;
@@ -211,9 +230,11 @@ static enum gp_status vote(struct joining *j, const struct gp_gpu_align *a)
 		}
 	}
 	gp_row_table_release(&votes);
-	for (uint32_t k = 0; k < j->streams.rows; k++)
+	for (uint32_t k = 0; k < j->streams.rows; k++) {
 		if (streams[k].best < VOTES_SHARE(streams[k].votes))
 			streams[k].stream = NONE;
+		streams[k].is_settled = streams[k].votes != 0;
+	}
 	return GP_OK;
 }
 
@@ -227,6 +248,28 @@ static void vote_graphs(struct joining *j, const struct gp_gpu_align *a)
 		    streams[g->stream].votes == 0)
 			streams[g->stream].stream = a->launch[a->of[a->match[k]]].stream;
 	}
+}
+
+/*
+ * Copies vote only for streams without kernels: kernels have names. A copy may have no operation,
+ * or several.
+ */
+static enum gp_status vote_all(struct joining *j, const uint32_t *of, const uint32_t *with)
+{
+	struct gp_gpu_align a;
+	bool is_settled = true;
+	enum gp_status status = align_part(j, of, j->out->launches, with, j->groups, false, &a);
+	if (status == GP_OK)
+		status = vote(j, &a);
+	if (status != GP_OK)
+		return status;
+	vote_graphs(j, &a);
+	for (uint32_t k = 0; k < j->streams.rows; k++)
+		is_settled &= ((struct cupti_stream *)j->streams.row)[k].is_settled;
+	if (is_settled)
+		return GP_OK;
+	status = align(j, of, j->out->launches, with, j->groups, &a);
+	return status == GP_OK ? vote(j, &a) : status;
 }
 
 static uint32_t stream_of_group(const struct joining *j, size_t k)
@@ -271,18 +314,53 @@ static void keep(struct joining *j, const struct gp_gpu_align *a, bool is_sure)
 	j->out->swapped += a->swapped;
 }
 
-static enum gp_status join_streams(struct joining *j)
+/* True: a copy or set has no partner on the other side, though it should. */
+static bool has_odd_copies(const struct gp_gpu_align *a)
+{
+	for (size_t k = 0; k < a->groups; k++)
+		if (a->match[k] == NONE && a->group[a->with[k]].by == GP_GPU_BY_COPY)
+			return true;
+	for (size_t k = 0; k < a->launches; k++) {
+		const struct gp_gpu_launch *l = &a->launch[a->of[k]];
+		if (l->by == GP_GPU_BY_COPY && !l->has_operation && !l->is_optional)
+			return true;
+	}
+	return false;
+}
+
+/* Copies that do not fit leave the alignment of kernels as it would be without copies. */
+static enum gp_status join_stream(struct joining *j, const uint32_t *of, size_t launches,
+				  const uint32_t *with, size_t groups)
 {
 	struct gp_gpu_align a;
+	enum gp_status status = align(j, of, launches, with, groups, &a);
+	for (size_t k = 0; status == GP_OK && k < launches; k++)
+		j->out->launch[of[k]].has_operation = false;
+	for (size_t k = 0; status == GP_OK && k < groups; k++)
+		if (a.match[k] != NONE)
+			j->out->launch[of[a.match[k]]].has_operation = true;
+	if (status != GP_OK || !has_odd_copies(&a)) {
+		if (status == GP_OK)
+			keep(j, &a, true);
+		return status;
+	}
+	for (size_t k = 0; k < launches; k++)
+		j->out->launch[of[k]].has_operation = false;
+	for (unsigned is_copies = 0; is_copies < 2 && status == GP_OK; is_copies++) {
+		status = align_part(j, of, launches, with, groups, is_copies != 0, &a);
+		if (status == GP_OK)
+			keep(j, &a, true);
+	}
+	return status;
+}
+
+static enum gp_status join_streams(struct joining *j)
+{
 	enum gp_status status = list_by_stream(j);
 	for (uint32_t s = 0; status == GP_OK && s < j->collected.streams; s++) {
 		const uint32_t first = j->of_start[s], with = j->with_start[s];
-		status = align(j, j->of + first, j->of_start[s + 1] - first, j->with + with,
-			       j->with_start[s + 1] - with, &a);
-		for (size_t k = 0; status == GP_OK && k < a.launches; k++)
-			a.launch[a.of[k]].has_operation = false;
-		if (status == GP_OK)
-			keep(j, &a, true);
+		status = join_stream(j, j->of + first, j->of_start[s + 1] - first, j->with + with,
+				     j->with_start[s + 1] - with);
 	}
 	return status;
 }
@@ -310,14 +388,16 @@ static enum gp_status join_graphs(struct joining *j)
 static enum gp_status join(struct joining *j)
 {
 	const size_t launches = j->out->launches, groups = j->groups;
-	struct gp_gpu_align a;
+	j->some_of = malloc((launches + 1) * sizeof *j->some_of);
+	j->some_with = malloc((groups + 1) * sizeof *j->some_with);
 	j->of = malloc((launches + 1) * sizeof *j->of);
 	j->with = malloc((groups + 1) * sizeof *j->with);
 	j->match = malloc((groups + 1) * sizeof *j->match);
 	j->joined = malloc((groups + 1) * sizeof *j->joined);
 	j->is_sure = calloc(groups + 1, 1);
 	j->is_joined_sure = calloc(groups + 1, 1);
-	if (!j->of || !j->with || !j->match || !j->joined || !j->is_sure || !j->is_joined_sure)
+	if (!j->some_of || !j->some_with || !j->of || !j->with || !j->match || !j->joined ||
+	    !j->is_sure || !j->is_joined_sure)
 		return GP_E_MEMORY;
 	for (size_t k = 0; k < launches; k++)
 		j->of[k] = (uint32_t)k;
@@ -325,13 +405,9 @@ static enum gp_status join(struct joining *j)
 		j->with[k] = (uint32_t)k;
 		j->joined[k] = NONE;
 	}
-	enum gp_status status = align(j, j->of, launches, j->with, groups, &a);
+	enum gp_status status = vote_all(j, j->of, j->with);
 	if (status == GP_OK)
-		status = vote(j, &a);
-	if (status == GP_OK) {
-		vote_graphs(j, &a);
 		status = join_streams(j);
-	}
 	return status == GP_OK ? join_graphs(j) : status;
 }
 
@@ -399,6 +475,8 @@ enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, str
 	gp_gpu_clock_release(&j.collected.clock);
 	gp_row_table_release(&j.streams);
 	free(j.group);
+	free(j.some_of);
+	free(j.some_with);
 	free(j.of);
 	free(j.with);
 	free(j.of_start);

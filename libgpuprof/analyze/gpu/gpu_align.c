@@ -295,16 +295,24 @@ static bool is_run(const struct gp_gpu_align *a, size_t i, size_t j)
 	return true;
 }
 
+/* The next launch that operation j may be of: one nearby, else the begin of a run; NONE. */
+static size_t next_fitting(const struct gp_gpu_align *a, size_t i, size_t j)
+{
+	for (size_t k = i; k < a->launches && k < i + RUN_SEARCH; k++) {
+		if (!gp_looks_take(a->looks, 1))
+			return NONE;
+		if (k < i + SWAPS_MOST ? fits(a, k, j) : is_run(a, k, j))
+			return k;
+	}
+	return NONE;
+}
+
 static void align_runs(struct gp_gpu_align *a)
 {
 	size_t i = 0;
 	for (size_t j = 0; j < a->groups; j++) {
-		size_t k = i;
-		if (k < a->launches && !fits(a, k, j))
-			for (; k < a->launches && k < i + RUN_SEARCH && !is_run(a, k, j); k++)
-				if (!gp_looks_take(a->looks, 1))
-					return;
-		if (k >= a->launches || k == i + RUN_SEARCH)
+		const size_t k = next_fitting(a, i, j);
+		if (k == NONE)
 			continue;
 		a->match[j] = (uint32_t)k;
 		i = k + 1;
