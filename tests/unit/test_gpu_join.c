@@ -166,6 +166,41 @@ static void windows_hide_what_is_outside(void **state)
 	assert_all_joined(480);
 }
 
+/* Calls of other threads near an edge: some are collected before ON and after OFF, some are not. */
+static void edges_of_other_threads_are_optional(void **state)
+{
+	(void)state;
+	for (unsigned window = 1; window <= 6; window++) {
+		job.is_hidden = window % 2 == 0;
+		gpu_launch(1, 2, 1, 5);
+		gpu_pass(20);
+		job.is_hidden = false;
+		gpu_window(GP_GPU_TIME_ON, window);
+		job.is_hidden = window % 3 == 0;
+		gpu_launch(1, 2, 2, 5);
+		job.is_hidden = false;
+		for (unsigned k = 0; k < 40; k++) {
+			gpu_pass(100);
+			gpu_launch(0, 1, (unsigned)draw(6), 5);
+		}
+		gpu_pass(20);
+		job.is_hidden = window % 2 == 0;
+		gpu_launch(1, 2, 3, 5);
+		gpu_pass(20);
+		gpu_window(GP_GPU_TIME_OFF, window);
+		job.is_hidden = window % 3 != 0;
+		gpu_launch(1, 2, 4, 5);
+		gpu_pass(5000);
+	}
+	gpu_report(NULL);
+	build();
+	assert_int_equal(gpu.windows, 6);
+	assert_int_equal(gpu.joined[GP_GPU_UNJOINED], 0);
+	assert_int_equal(wrong(GP_GPU_JOINED), 0);
+	assert_int_equal(gpu.launches_alone, 0);
+	assert_true(gpu.joined[GP_GPU_JOINED] >= 6 * 40);
+}
+
 static bool is_one_of_50(uint32_t done)
 {
 	(void)done;
@@ -376,6 +411,7 @@ int main(void)
 		TEST(odd_copies_leave_kernels_joined),
 		TEST(captured_and_refused_launches_have_no_operation),
 		TEST(windows_hide_what_is_outside),
+		TEST(edges_of_other_threads_are_optional),
 		TEST(lost_operation_among_equal_ones_is_uncertain),
 		TEST(synchronization_places_lost_operations),
 		TEST(swapped_neighbours_are_counted),

@@ -48,8 +48,8 @@ struct collecting {
 	struct gp_gpu_launch edge[EDGE_LAUNCHES];
 	uint64_t edges;
 	bool has_window, is_open;
-	uint32_t edge_thread; /* that closed the window */
-	int64_t closed_ns;
+	uint32_t edge_thread; /* that opened or closed the window last */
+	int64_t edge_ns;
 	bool is_out_of_memory;
 };
 
@@ -147,27 +147,36 @@ static void launch_add(struct collecting *c, const struct gp_gpu_launch *l)
 
 static void launch_see(struct collecting *c, struct gp_gpu_launch *l)
 {
-	if (c->is_open) {
-		launch_add(c, l);
-		return;
-	}
-	if (c->has_window && l->thread != c->edge_thread && l->at_ns <= c->closed_ns + EDGE_NS) {
-		l->is_optional = true;
+	const bool is_at_edge =
+		c->has_window && l->thread != c->edge_thread && l->at_ns <= c->edge_ns + EDGE_NS;
+	l->is_optional |= is_at_edge;
+	if (c->is_open || is_at_edge) {
 		launch_add(c, l);
 		return;
 	}
 	c->edge[c->edges++ % EDGE_LAUNCHES] = *l;
 }
 
+/* The first window begins now: earlier launches have no operation, but for those at its edge. */
+static void launches_forget(struct collecting *c)
+{
+	struct gp_gpu *out = c->out;
+	for (size_t k = out->launches > EDGE_LAUNCHES ? out->launches - EDGE_LAUNCHES : 0;
+	     k < out->launches; k++)
+		c->edge[c->edges++ % EDGE_LAUNCHES] = out->launch[k];
+	out->launches = 0;
+	gp_row_table_clear(&c->threads);
+	gp_row_table_clear(&c->newests);
+}
+
 static void window_open(struct collecting *c, const struct gp_event *e)
 {
-	if (!c->has_window && c->out->operations == 0) { /* what came before it has no times */
-		c->out->launches = 0;
-		gp_row_table_clear(&c->threads);
-		gp_row_table_clear(&c->newests);
-	}
+	if (!c->has_window && c->out->operations == 0)
+		launches_forget(c);
 	c->out->windows++;
 	c->has_window = c->is_open = true;
+	c->edge_thread = e->thread;
+	c->edge_ns = e->at_ns;
 	const uint64_t first = c->edges > EDGE_LAUNCHES ? c->edges - EDGE_LAUNCHES : 0;
 	for (uint64_t k = first; k < c->edges; k++) {
 		struct gp_gpu_launch *l = &c->edge[k % EDGE_LAUNCHES];
@@ -184,7 +193,14 @@ static void window_close(struct collecting *c, const struct gp_event *e)
 	c->has_window = true;
 	c->is_open = false;
 	c->edge_thread = e->thread;
-	c->closed_ns = e->at_ns;
+	c->edge_ns = e->at_ns;
+	/* CUPTI had stopped before this event was recorded */
+	for (size_t k = c->out->launches; k-- > 0 && gp_looks_take(&c->looks, 1);) {
+		struct gp_gpu_launch *l = &c->out->launch[k];
+		if (l->at_ns < e->at_ns - EDGE_NS)
+			break;
+		l->is_optional |= l->thread != e->thread;
+	}
 }
 
 static void newest_done(struct collecting *c, struct newest *n, int64_t at_ns)
