@@ -21,8 +21,8 @@ uint8_t *gp_cupti_buffer_take(bool is_shared);
 bool gp_cupti_buffer_is_ours(const uint8_t *buffer);
 
 /*
- * Back from CUPTI, with `used` bytes of records. Clears them: by an attribute, a job may have declared
- * its buffers as cleared.
+ * Back from CUPTI, with `used` bytes of records. Clears them: by an attribute, a job may have
+ * declared its buffers as cleared.
  */
 void gp_cupti_buffer_give(uint8_t *buffer, size_t used);
 

@@ -17,8 +17,8 @@ extern const struct gp_gpu_sink *gp_cupti_sink;
 void gp_cupti_attach(const struct gp_gpu_source *source);
 
 /*
- * Gives the calling thread the processors of the constructor, and normal scheduling. Its creator may
- * be bound to one processor, or be a real-time thread.
+ * Gives the calling thread the processors of the constructor, and normal scheduling. Its creator
+ * may be bound to one processor, or be a real-time thread.
  */
 void gp_cupti_leave_processor(void);
 

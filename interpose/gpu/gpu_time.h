@@ -45,7 +45,7 @@ struct gp_gpu_source {
 	 * window itself. `number` counts windows from 1; the one that is open at the start is 1.
 	 */
 	void (*window)(bool is_open, uint32_t number);
-	/* For a look-up by dlsym that found `real`: the function that stands before it, or `real`. */
+	/* For dlsym that found `real`: the function that stands before it, else `real`. */
 	void *(*route)(void *real);
 	/*
 	 * The recording ends: hands over what the GPU has done so far, waits at most 1 s for it,

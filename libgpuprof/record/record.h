@@ -133,6 +133,8 @@ extern _Atomic uint32_t gp_uses_requested GP_HOT_DATA __attribute__((visibility(
 /* Slow halves. All of them keep errno. */
 GP_COLD bool gp_enter_slow(enum gp_level least);
 GP_COLD struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots);
+/* One slot for a kind without an order number: it keeps `time`, however long it had to wait. */
+GP_COLD struct gp_record *gp_reserve_slow_at(enum gp_kind kind, uint64_t time);
 /*
  * left_behind.c: decides about a thread that is inside a wrapper already. True: a jump left that
  * wrapper. Its event counts as lost, and the new entry is the outermost. False: the new call is a
@@ -254,7 +256,8 @@ GP_HOT struct gp_record *gp_reserve_at(enum gp_kind kind, uint64_t time)
 {
 	struct gp_thread *t = &gp_thread;
 	if (gp_unlikely(t->head >= t->limit))
-		return gp_reserve_slow(kind, 1);
+		return gp_takes_order(kind) ? gp_reserve_slow(kind, 1) :
+					      gp_reserve_slow_at(kind, time);
 	struct gp_record *r = &t->slots[t->head & t->mask];
 	/*
 	 * The drain read this line a turn ago, so another core holds it. It is prefetched a few

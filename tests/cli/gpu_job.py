@@ -1,4 +1,4 @@
-"""Kernels, copies and waits on the fake driver, from the moment on at which GPU time is collected."""
+"""Kernels, copies and waits on the fake driver, once GPU time is collected."""
 import ctypes
 import os
 import sys
@@ -15,7 +15,7 @@ def made(call, *arguments):
 
 
 def await_collection():
-    """The collecting thread enables kernels twice: to find out whether CUPTI serves it, and to collect."""
+    """The collecting thread enables kernels twice: to try CUPTI, and to collect."""
     while True:
         try:
             cupti = ctypes.CDLL("libcupti.so.13", mode=os.RTLD_NOLOAD | os.RTLD_NOW)

@@ -13,8 +13,9 @@ gpuprof kernels r.gpr | grep -c "may belong\|without"
 gpuprof waits --json r.gpr | python3 -c 'import json, sys
 r = json.load(sys.stdin)
 print("exact:", r["has_gpu_time"], "lost:", r["lost_operations"])
-print("adds up:", r["idle_ns"] == r["lost_ns"] + r["pending_ns"], r["lost_ns"] == sum(w["lost_ns"] for w in r["waits"]))
-print(max(r["waits"], key=lambda w: w["lost_ns"] if w["kind"] == "item" else 0)["line"])'
+rows, lost = r["waits"], r["lost_ns"]
+print("adds up:", r["idle_ns"] == lost + r["pending_ns"], lost == sum(w["lost_ns"] for w in rows))
+print("item:", [w["line"] for w in rows if w["kind"] == "item"])'
 gpuprof dump r.gpr | grep -c " gpu_kernel "
 # another tool holds CUPTI
 FAKE_CUPTI_HELD=1 gpuprof run -q --gpu-time -o h.gpr -- python3 -B $CLI/gpu_job.py

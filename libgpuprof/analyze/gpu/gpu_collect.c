@@ -169,6 +169,15 @@ static void launches_forget(struct collecting *c)
 	gp_row_table_clear(&c->newests);
 }
 
+/* From here on, calls of other threads may be on either side of the edge. */
+static int64_t edge_from(const struct collecting *c, const struct gp_event *e)
+{
+	const uint64_t since = e->record.gpu_time.since;
+	const int64_t since_ns = gp_tick_ns(&c->recording->tick, since);
+	const int64_t from_ns = since != 0 && since_ns < e->at_ns ? since_ns : e->at_ns;
+	return from_ns < INT64_MIN + EDGE_NS ? INT64_MIN : from_ns - EDGE_NS;
+}
+
 static void window_open(struct collecting *c, const struct gp_event *e)
 {
 	if (!c->has_window && c->out->operations == 0)
@@ -181,7 +190,7 @@ static void window_open(struct collecting *c, const struct gp_event *e)
 	for (uint64_t k = first; k < c->edges; k++) {
 		struct gp_gpu_launch *l = &c->edge[k % EDGE_LAUNCHES];
 		l->is_optional = true;
-		if (l->thread != e->thread && l->at_ns >= e->at_ns - EDGE_NS)
+		if (l->thread != e->thread && l->at_ns >= edge_from(c, e))
 			launch_add(c, l);
 	}
 	c->edges = 0;
@@ -197,7 +206,7 @@ static void window_close(struct collecting *c, const struct gp_event *e)
 	/* CUPTI had stopped before this event was recorded */
 	for (size_t k = c->out->launches; k-- > 0 && gp_looks_take(&c->looks, 1);) {
 		struct gp_gpu_launch *l = &c->out->launch[k];
-		if (l->at_ns < e->at_ns - EDGE_NS)
+		if (l->at_ns < edge_from(c, e))
 			break;
 		l->is_optional |= l->thread != e->thread;
 	}

@@ -267,7 +267,7 @@ static bool await_growth(struct gp_thread *t, enum gp_kind kind, unsigned slots)
  * Memory events wait as long as the drain thread makes its turns, whatever lock the job holds: that
  * thread takes none of the job's. They wait until it has caught up: where it must share the job's
  * processor, one block's room would be used up at once, with no room for launches again. So do
- * operations of the GPU, which come in buffers of thousands.
+ * operations of the GPU, which come in buffers of thousands, and the edges of their windows.
  */
 static bool await_drain(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
@@ -284,9 +284,10 @@ static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots
 {
 	if (thread_ring_has_room(t, kind, slots))
 		return true;
-	const bool waits = gp_event_infos[kind].class == GP_CLASS_MEMORY || kind == GP_GPU_KERNEL ||
-			   kind == GP_GPU_COPY;
-	return waits ? await_drain(t, kind, slots) : await_growth(t, kind, slots);
+	const bool is_of_gpu = kind == GP_GPU_KERNEL || kind == GP_GPU_COPY || kind == GP_GPU_TIME;
+	return is_of_gpu || gp_event_infos[kind].class == GP_CLASS_MEMORY ?
+		       await_drain(t, kind, slots) :
+		       await_growth(t, kind, slots);
 }
 
 struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
@@ -308,6 +309,15 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 		t->limit = 0;
 	}
 	errno = kept;
+	return record;
+}
+
+struct gp_record *gp_reserve_slow_at(enum gp_kind kind, uint64_t time)
+{
+	const uint64_t head = gp_thread.head;
+	struct gp_record *record = gp_reserve_slow(kind, 1);
+	if (record && gp_thread.head == head) /* else a definition with a later time came first */
+		record->time = time;
 	return record;
 }
 
