@@ -24,7 +24,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots fits oom_kinds oom_advice leaks diff ranges phases spans number_line cost stack_cost default_cost no_launch idle waits compile reduce two-gpus ranks recipes compatibility fake rings"
+snapshots fits oom_kinds oom_advice leaks diff ranges phases spans number_line cost stack_cost default_cost no_launch idle waits gpu_time compile reduce two-gpus ranks recipes compatibility fake rings"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -443,6 +443,33 @@ section_waits() {
 		claim "waits-$job" "recorded job ends well" succeeded $?
 	done
 	"$python" "$here/judge_waits.py" "$gpuprof" "$work" 2>&1
+}
+
+# gpu_time_job NAME JOB WINDOW ARGUMENTS...: beside torch.profiler, and bare
+gpu_time_job() {
+	job=$1 what=$2 window=$3
+	shift 3
+	option=$window
+	[ "$window" = always ] || option=step:$window@step
+	timeout -k 10 200 "$python" "$here/gpu_time_jobs.py" "$what" "$@" --out "$work/$job.bare.json" >"$work/$job.bare"
+	PEAKS_OUT=$work/$job.peaks timeout -k 10 200 "$gpuprof" run -q "--gpu-time=$option" -o "$work/$job.gpr" -- \
+		"$python" "$here/gpu_time_jobs.py" "$what" "$@" --out "$work/$job.json" >"$work/$job.out" 2>"$work/$job.err"
+	claim "gpu-time-$job" "recorded job ends well (exit $?)" same "$work/$job.out" "$work/$job.bare"
+	"$python" "$here/judge_gpu_time.py" "$gpuprof" "$work" "$job" "$window" 2>&1
+}
+section_gpu_time() {
+	need_torch gpu_time || return 0
+	for what in eager compiled graph; do
+		gpu_time_job "whole_$what" $what always --profile 1-12
+	done
+	gpu_time_job profiler_first eager 8-10 --profile 2-4
+	gpu_time_job window_first eager 2-4 --profile 8-10
+	gpu_time_job window_inside eager 5-6 --profile 2-10
+	gpu_time_job profiler_inside eager 2-10 --profile 5-6
+	gpu_time_job overlap_begin eager 4-8 --profile 2-6
+	gpu_time_job overlap_end eager 2-6 --profile 4-8
+	gpu_time_job twice eager always --profile 2-3,6-7
+	gpu_time_job schedule eager always --schedule
 }
 
 section_spans() {
