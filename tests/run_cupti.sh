@@ -44,7 +44,7 @@ scenario() {
 
 wanted=$*
 for name in job_alone ours_alone ours_first job_first job_flushes tiny_buffers fills_buffers \
-	no_buffers finalizes kernel_kinds contexts own_clock forks exits two_libraries; do
+	no_buffers finalizes kernel_kinds contexts own_clock forks exits ends_early two_libraries; do
 	scenario $name always
 done
 scenario ours_first always FAKE_CUPTI_VERSION=28

@@ -19,6 +19,8 @@
 #define TURN_US 100000u /* 100 ms: bounds the error of a clock that drifts */
 #define FLUSH_TURNS 10u
 #define END_MOST_MS 1000u
+#define LAST_TURNS 10u
+#define LAST_TURN_US 10000u
 /* turns in which operations from before the end of a window may still finish */
 #define AFTER_TURNS 600u
 /* a job's callback may run Python on this thread */
@@ -196,6 +198,21 @@ static bool collect_is_idle(void)
 	       (atomic_load(&collect.after) >= AFTER_TURNS || gp_cupti_buffers_out() == 0);
 }
 
+/*
+ * CUPTI keeps a buffer in which one operation is unfinished. So the GPU gets some time. A forced
+ * flush would cost the job that operation's record, and comes only if the job does not collect.
+ */
+static void collect_last(const struct gp_cupti *cupti)
+{
+	gp_cupti_flush_all(cupti, 0);
+	for (unsigned k = 0; k < LAST_TURNS && gp_cupti_buffers_out(); k++) {
+		gp_cupti_sleep(LAST_TURN_US);
+		gp_cupti_flush_all(cupti, 0);
+	}
+	if (gp_cupti_buffers_out() && !gp_cupti_job_awaits())
+		gp_cupti_flush_all(cupti, GP_CUPTI_FLUSH_FORCED);
+}
+
 static void collect_loop(const struct gp_cupti *cupti)
 {
 	for (uint32_t number = 0; !atomic_load(&collect.is_ending); number++) {
@@ -209,7 +226,7 @@ static void collect_loop(const struct gp_cupti *cupti)
 				      collect_is_idle() ? UINT32_MAX : TURN_US);
 	}
 	collect_settle(cupti);
-	gp_cupti_flush_all(cupti, 0);
+	collect_last(cupti);
 	gp_cupti_tell_clock(cupti);
 }
 

@@ -170,6 +170,14 @@ bool gp_cupti_job_collects(void)
 	return false;
 }
 
+bool gp_cupti_job_awaits(void)
+{
+	for (uint32_t kind = 0; kind < KINDS; kind++)
+		if (kind_is_job(kind) || kind_lingers(kind))
+			return true;
+	return false;
+}
+
 bool gp_cupti_is_for_job(uint32_t kind, uint64_t ended_ns)
 {
 	if (kind >= KINDS)

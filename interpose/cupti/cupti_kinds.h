@@ -25,6 +25,9 @@ void gp_cupti_kinds_close(const struct gp_cupti *cupti);
 /* Whether the job has enabled any kind. */
 bool gp_cupti_job_collects(void);
 
+/* Whether it does, or has disabled a kind whose records may still come. */
+bool gp_cupti_job_awaits(void);
+
 /*
  * Whether a record is for the job. It has enabled the kind, or it had: CUPTI still delivers what
  * was launched before a disable. That ends with the flush that brings all records, or after ten

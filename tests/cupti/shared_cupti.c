@@ -356,6 +356,18 @@ static void exits(void)
 	exit(0);
 }
 
+/* the end comes while the last operations are under way */
+static void ends_early(void)
+{
+	ours_start();
+	const struct span first = work(sink ? 100 : 0);
+	launch(3000);
+	ours_end();
+	const uint32_t last = fake_cupti_last_correlation();
+	if (sink)
+		ours_have((struct span){ first.from, last - 500 });
+}
+
 static _Atomic bool is_stopping;
 
 static void *launch_some(void *number)
@@ -430,14 +442,14 @@ static const struct {
 	{                   \
 #name, name \
 	}
-	SCENARIO(job_alone),	  SCENARIO(ours_alone),	   SCENARIO(ours_first),
-	SCENARIO(job_first),	  SCENARIO(windows),	   SCENARIO(job_flushes),
-	SCENARIO(tiny_buffers),	  SCENARIO(fills_buffers), SCENARIO(no_buffers),
-	SCENARIO(held),		  SCENARIO(old_cupti),	   SCENARIO(part_missing),
-	SCENARIO(two_libraries),  SCENARIO(finalizes),	   SCENARIO(kernel_kinds),
-	SCENARIO(contexts),	  SCENARIO(own_clock),	   SCENARIO(forks),
-	SCENARIO(exits),	  SCENARIO(periodic),	   SCENARIO(threads),
-	SCENARIO(threads_always),
+	SCENARIO(job_alone),	 SCENARIO(ours_alone),	   SCENARIO(ours_first),
+	SCENARIO(job_first),	 SCENARIO(windows),	   SCENARIO(job_flushes),
+	SCENARIO(tiny_buffers),	 SCENARIO(fills_buffers),  SCENARIO(no_buffers),
+	SCENARIO(held),		 SCENARIO(old_cupti),	   SCENARIO(part_missing),
+	SCENARIO(two_libraries), SCENARIO(finalizes),	   SCENARIO(kernel_kinds),
+	SCENARIO(contexts),	 SCENARIO(own_clock),	   SCENARIO(forks),
+	SCENARIO(exits),	 SCENARIO(ends_early),	   SCENARIO(periodic),
+	SCENARIO(threads),	 SCENARIO(threads_always),
 };
 
 int main(int argc, char **argv)
