@@ -17,9 +17,14 @@ fake=$build/fake
 run() {
 	run=$1
 	shift
-	timeout -k 5 120 env LD_LIBRARY_PATH="$fake" "$@" \
-		"$build/cupti/shared_cupti" "${run%.*}" >"$dir/$run.out" 2>&1
-	status=$?
+	# our end waits at most a second for the collecting thread: a busy machine gets more attempts
+	for _ in 1 2 3; do
+		timeout -k 5 120 env LD_LIBRARY_PATH="$fake" "$@" \
+			"$build/cupti/shared_cupti" "${run%.*}" >"$dir/$run.out" 2>&1
+		status=$?
+		grep -q '^ours saw .* 0 times' "$dir/$run.out" || break
+		echo "again $run: $(cat "$dir/$run.out")"
+	done
 	if [ $status = 0 ] && [ ! -s "$dir/$run.out" ]; then
 		echo "pass cupti/$run" >>"$results"
 	else
