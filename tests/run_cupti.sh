@@ -17,7 +17,7 @@ fake=$build/fake
 run() {
 	run=$1
 	shift
-	# our end waits at most a second for the collecting thread: a busy machine gets more attempts
+	# our end waits a second at most for its thread, so a busy machine gets more attempts
 	for _ in 1 2 3; do
 		timeout -k 5 120 env LD_LIBRARY_PATH="$fake" "$@" \
 			"$build/cupti/shared_cupti" "${run%.*}" >"$dir/$run.out" 2>&1
@@ -44,12 +44,14 @@ scenario() {
 	esac
 	run "$name.bare" "$@"
 	run "$name.unasked" LD_PRELOAD="$sink:$ours" "$@"
-	run "$name.$mode" LD_PRELOAD="$sink:$ours" GPU_SINK="$mode" FAKE_CUPTI_ERRNO=1 "$@"
+	run "$name.$mode" LD_PRELOAD="$sink:$ours" GPU_SINK="$mode" \
+		FAKE_CUPTI_ERRNO=1 "$@"
 }
 
 wanted=$*
 for name in job_alone ours_alone ours_first job_first job_flushes tiny_buffers fills_buffers \
-	no_buffers finalizes kernel_kinds contexts own_clock forks exits ends_early two_libraries; do
+	no_buffers finalizes kernel_kinds contexts own_clock forks exits ends_early \
+	two_libraries; do
 	scenario $name always
 done
 scenario ours_first always FAKE_CUPTI_VERSION=28
