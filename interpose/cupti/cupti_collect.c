@@ -139,7 +139,8 @@ static const char *collect_refusal(uint32_t result, char *text, size_t bytes)
 	case GP_CUPTI_VIRTUAL_PRIVILEGES:
 		return "the driver allows profiling only to root";
 	default:
-		snprintf(text, bytes, "CUPTI returned error %u", result);
+		snprintf(text, bytes, "CUPTI returned error %u%s%s", result,
+			 holder ? " beside " : "", holder ? holder : "");
 		return text;
 	}
 }
@@ -164,6 +165,8 @@ static const char *collect_prepare(uint32_t *version, char *text, size_t bytes)
 	if (cupti->cuptiGetVersion(version) != GP_CUPTI_SUCCESS ||
 	    *version < GP_CUPTI_VERSION_LEAST)
 		return "CUPTI is older than CUDA 11.1";
+	if (atomic_load(&collect.is_ending)) /* CUPTI must not start while the driver ends */
+		return "the recording ended before CUPTI was open";
 	gp_cupti_clock_prepare(cupti);
 	uint32_t result = gp_cupti_register(cupti);
 	if (result == GP_CUPTI_SUCCESS)
@@ -226,7 +229,8 @@ static void collect_loop(const struct gp_cupti *cupti)
 				      collect_is_idle() ? UINT32_MAX : TURN_US);
 	}
 	collect_settle(cupti);
-	collect_last(cupti);
+	if (atomic_load(&collect.is_registered))
+		collect_last(cupti);
 	gp_cupti_tell_clock(cupti);
 }
 
