@@ -22,6 +22,5 @@ $(BUILD)/cupti/late_cupti: tests/cupti/late_cupti.c tests/cupti.mk
 tests: $(CUPTI_TESTS) $(FAKE_CUPTI)
 check-cupti: $(CUPTI_TESTS) $(FAKE_CUPTI) $(BUILD)/libgpuprof-cupti.so $(BUILD)/fake/libcuda.so.1 ## run jobs that share CUPTI with us (SCENARIOS="windows threads")
 	@tests/run_cupti.sh $(BUILD) $(SCENARIOS)
-SUITES += cupti
 
 .PHONY: check-cupti
