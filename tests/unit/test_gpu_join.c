@@ -224,6 +224,23 @@ static void lost_operation_among_equal_ones_is_uncertain(void **state)
 	assert_int_equal(gpu.launches_alone, lost);
 }
 
+/* Work that had not ended with the recording: without a report of drops, no others are missing. */
+static void last_operations_may_be_missing(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 200; k++) {
+		gpu_launch(0, 1, 2, 50);
+		gpu_pass(2);
+	}
+	gpu_clock_put();
+	for (uint32_t k = 0; k < 150; k++)
+		put(&job.w, 3, job.done[k]);
+	build();
+	assert_int_equal(gpu.joined[GP_GPU_JOINED], 150);
+	assert_int_equal(wrong(GP_GPU_JOINED), 0);
+	assert_int_equal(gpu.launches_alone, 50);
+}
+
 static void synchronization_places_lost_operations(void **state)
 {
 	(void)state;
@@ -413,6 +430,7 @@ int main(void)
 		TEST(windows_hide_what_is_outside),
 		TEST(edges_of_other_threads_are_optional),
 		TEST(lost_operation_among_equal_ones_is_uncertain),
+		TEST(last_operations_may_be_missing),
 		TEST(synchronization_places_lost_operations),
 		TEST(swapped_neighbours_are_counted),
 		TEST(handles_are_used_again),

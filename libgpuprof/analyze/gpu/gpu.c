@@ -33,6 +33,7 @@ struct joining {
 	struct gp_row_table streams; /* struct cupti_stream */
 	struct gp_looks looks;
 	int64_t slack_ns;
+	bool is_damaged;
 	/* launches and groups by stream; starts: where those of a stream begin */
 	uint32_t *of, *with, *of_start, *with_start;
 	uint32_t *some_of, *some_with; /* a part of them */
@@ -182,6 +183,8 @@ static enum gp_status align(struct joining *j, const uint32_t *of, size_t launch
 				    .launches = launches,
 				    .groups = groups,
 				    .slack_ns = j->slack_ns,
+				    .is_whole = (j->out->dropped | j->out->lost) == 0 &&
+						!j->is_damaged && j->out->beyond == 0,
 				    .looks = &j->looks,
 				    .match = j->match,
 				    .is_sure = j->is_sure };
@@ -458,6 +461,7 @@ enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, str
 		status = gp_gpu_collect(recording, out, &j.collected);
 	if (status == GP_OK && has_ranges)
 		status = gp_range_paths_status(out->ranges);
+	j.is_damaged = status == GP_OK && info->is_damaged;
 	gp_looks_open_bytes(&j.looks, recording->file.bytes);
 	out->clock_within_ns = j.collected.clock.within_ns;
 	j.slack_ns = GP_GPU_SLACK_NS + (out->clock_within_ns > 0 ? out->clock_within_ns : 0);

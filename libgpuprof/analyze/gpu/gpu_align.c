@@ -96,10 +96,10 @@ static void find_races(struct gp_gpu_align *a)
 	}
 }
 
-/* True: each operation has a launch. *left: launches without one. */
+/* True: each operation has a launch. *left: launches without one that prove it uncertain. */
 static bool align_pairs(struct gp_gpu_align *a, uint8_t *is_taken, size_t *left)
 {
-	size_t i = 0, j = 0;
+	size_t i = 0, j = 0, end = 0; /* behind the last launch with an operation */
 	uint64_t swapped = 0;
 	bool is_raced = false;
 	*left = 0;
@@ -123,9 +123,10 @@ static bool align_pairs(struct gp_gpu_align *a, uint8_t *is_taken, size_t *left)
 		swapped += k != i;
 		is_taken[k] = 1;
 		a->match[j] = (uint32_t)k;
+		end = k + 1 > end ? k + 1 : end;
 		j++;
 	}
-	for (; i < a->launches; i++)
+	for (; i < (a->is_whole ? end : a->launches); i++)
 		*left += !is_taken[i];
 	for (j = 0; j < a->groups; j++) {
 		const bool is_rivalled = has_rival(a, a->match[j], j);

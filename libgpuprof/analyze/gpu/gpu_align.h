@@ -46,6 +46,11 @@ struct gp_gpu_align {
 	const uint32_t *of, *with; /* indices of launches and groups, each in order of the calls */
 	size_t launches, groups;
 	int64_t slack_ns;
+	/*
+	 * No operation was dropped or lost. The GPU does the work of a stream in order, so only the
+	 * last operations can be missing: those that had not ended with the recording.
+	 */
+	bool is_whole;
 	struct gp_looks *looks;
 	/* results, one for each of `groups`: index into `of`, or GP_GPU_NO_LAUNCH */
 	uint32_t *match;

@@ -10,8 +10,9 @@
 bool gp_gpu_clock_add(struct gp_gpu_clock *clock, const struct gp_tick *tick,
 		      const struct gp_record *r)
 {
-	const int64_t at_ns = gp_tick_ns(tick, r->time);
-	const int64_t within_ns = gp_tick_ns(tick, r->time + r->aux) - at_ns;
+	const uint64_t within = r->aux < r->time ? r->aux : r->time;
+	const int64_t at_ns = gp_tick_ns(tick, r->time - within / 2);
+	const int64_t within_ns = gp_tick_ns(tick, r->time) - gp_tick_ns(tick, r->time - within);
 	if (clock->pairs == PAIRS_MOST)
 		clock->pairs--;
 	if (!gp_array_reserve(&clock->pair, &clock->room, clock->pairs, 1, sizeof *clock->pair))
