@@ -201,6 +201,34 @@ static void edges_of_other_threads_are_optional(void **state)
 	assert_true(gpu.joined[GP_GPU_JOINED] >= 6 * 40);
 }
 
+/* CUPTI takes 20 ms to begin, on a thread of its own, and 3 ms to end. */
+static void slow_switches_leave_launches_optional(void **state)
+{
+	(void)state;
+	uint64_t since = 0;
+	job.is_hidden = true;
+	for (unsigned k = 0; k < 900; k++) {
+		gpu_launch(0, 1, (unsigned)draw(6), 5);
+		gpu_pass(100);
+		if (k == 200 || k == 600)
+			since = job.w.time;
+		if (k == 300 || k == 620)
+			job.is_hidden = !job.is_hidden;
+		if (k == 400 || k == 630)
+			put(&job.w, 3,
+			    (struct gp_record){ .kind = GP_GPU_TIME,
+						.aux = k == 400 ? GP_GPU_TIME_ON : GP_GPU_TIME_OFF,
+						.gpu_time = { .number = 1, .since = since } });
+	}
+	gpu_report(NULL);
+	build();
+	assert_int_equal(gpu.operations, 320);
+	assert_int_equal(gpu.joined[GP_GPU_UNJOINED], 0);
+	assert_int_equal(wrong(GP_GPU_JOINED), 0);
+	assert_int_equal(gpu.launches_alone, 0);
+	assert_true(gpu.joined[GP_GPU_JOINED] > 250);
+}
+
 static bool is_one_of_50(uint32_t done)
 {
 	(void)done;
@@ -429,6 +457,7 @@ int main(void)
 		TEST(captured_and_refused_launches_have_no_operation),
 		TEST(windows_hide_what_is_outside),
 		TEST(edges_of_other_threads_are_optional),
+		TEST(slow_switches_leave_launches_optional),
 		TEST(lost_operation_among_equal_ones_is_uncertain),
 		TEST(last_operations_may_be_missing),
 		TEST(synchronization_places_lost_operations),

@@ -30,7 +30,10 @@ static void kernels_print_answer(const struct gp_kernels_report *r)
 	const struct gp_kernels *k = &r->kernels;
 	gp_name_print(r->out, r->path);
 	if (k->rows == 0) {
-		fputs(": the GPU ran no kernel\n", r->out);
+		fputs(k->gpu.operations == 0 && k->gpu.windows == 0 ?
+			      ": no window of GPU time began\n" :
+			      ": the GPU ran no kernel\n",
+		      r->out);
 		gp_headline_print(r->out, r->info);
 		return;
 	}

@@ -10,8 +10,9 @@
 #include "../../state/looks.h"
 #include "../phases/range_path.h"
 
-#define EDGE_NS 1000000 /* around a window's edge, other threads' calls may be on either side */
-#define EDGE_LAUNCHES 64u
+#define EDGE_NS 1000000	    /* around a window's edge, other threads' calls may be on either side */
+#define EDGE_LAUNCHES 4096u /* kept before a window begins */
+#define NOT_KEPT UINT8_MAX  /* by: before the first window */
 #define NONE UINT32_MAX
 
 struct stream {
@@ -124,6 +125,12 @@ static void thread_returned(struct collecting *c, struct thread *t, int64_t at_n
 static void launch_add(struct collecting *c, const struct gp_gpu_launch *l)
 {
 	struct gp_gpu *out = c->out;
+	/* a window whose begin was overwritten would have operations by now */
+	if (out->launches == c->items_most && !c->has_window && out->operations == 0) {
+		out->launches = 0;
+		gp_row_table_clear(&c->threads);
+		gp_row_table_clear(&c->newests);
+	}
 	if (out->launches == c->items_most) {
 		out->beyond++;
 		return;
@@ -157,31 +164,36 @@ static void launch_see(struct collecting *c, struct gp_gpu_launch *l)
 	c->edge[c->edges++ % EDGE_LAUNCHES] = *l;
 }
 
-/* The first window begins now: earlier launches have no operation, but for those at its edge. */
-static void launches_forget(struct collecting *c)
-{
-	struct gp_gpu *out = c->out;
-	for (size_t k = out->launches > EDGE_LAUNCHES ? out->launches - EDGE_LAUNCHES : 0;
-	     k < out->launches; k++)
-		c->edge[c->edges++ % EDGE_LAUNCHES] = out->launch[k];
-	out->launches = 0;
-	gp_row_table_clear(&c->threads);
-	gp_row_table_clear(&c->newests);
-}
-
-/* From here on, calls of other threads may be on either side of the edge. */
-static int64_t edge_from(const struct collecting *c, const struct gp_event *e)
+/* When CUPTI began to switch. From there to the event, operations may be there or not. */
+static int64_t switch_ns(const struct collecting *c, const struct gp_event *e)
 {
 	const uint64_t since = e->record.gpu_time.since;
-	const int64_t since_ns = gp_tick_ns(&c->recording->tick, since);
-	const int64_t from_ns = since != 0 && since_ns < e->at_ns ? since_ns : e->at_ns;
-	return from_ns < INT64_MIN + EDGE_NS ? INT64_MIN : from_ns - EDGE_NS;
+	const int64_t ns = since != 0 ? gp_tick_ns(&c->recording->tick, since) : e->at_ns;
+	return ns < e->at_ns ? ns : e->at_ns;
+}
+
+/* True: whether it has an operation is not known. Calls of other threads may be under way. */
+static bool is_at_switch(const struct gp_gpu_launch *l, const struct gp_event *e, int64_t since_ns)
+{
+	return l->at_ns >= since_ns - (l->thread != e->thread ? EDGE_NS : 0);
+}
+
+/* The first window begins now: earlier launches have no operation. */
+static void launches_forget(struct collecting *c, const struct gp_event *e, int64_t since_ns)
+{
+	for (size_t k = 0; k < c->out->launches; k++) {
+		struct gp_gpu_launch *l = &c->out->launch[k];
+		l->is_optional = true;
+		if (!is_at_switch(l, e, since_ns))
+			l->by = NOT_KEPT;
+	}
 }
 
 static void window_open(struct collecting *c, const struct gp_event *e)
 {
+	const int64_t since_ns = switch_ns(c, e);
 	if (!c->has_window && c->out->operations == 0)
-		launches_forget(c);
+		launches_forget(c, e, since_ns);
 	c->out->windows++;
 	c->has_window = c->is_open = true;
 	c->edge_thread = e->thread;
@@ -190,7 +202,7 @@ static void window_open(struct collecting *c, const struct gp_event *e)
 	for (uint64_t k = first; k < c->edges; k++) {
 		struct gp_gpu_launch *l = &c->edge[k % EDGE_LAUNCHES];
 		l->is_optional = true;
-		if (l->thread != e->thread && l->at_ns >= edge_from(c, e))
+		if (is_at_switch(l, e, since_ns))
 			launch_add(c, l);
 	}
 	c->edges = 0;
@@ -198,17 +210,17 @@ static void window_open(struct collecting *c, const struct gp_event *e)
 
 static void window_close(struct collecting *c, const struct gp_event *e)
 {
+	const int64_t since_ns = switch_ns(c, e);
 	c->out->windows += !c->has_window; /* its begin was overwritten */
 	c->has_window = true;
 	c->is_open = false;
 	c->edge_thread = e->thread;
 	c->edge_ns = e->at_ns;
-	/* CUPTI had stopped before this event was recorded */
 	for (size_t k = c->out->launches; k-- > 0 && gp_looks_take(&c->looks, 1);) {
 		struct gp_gpu_launch *l = &c->out->launch[k];
-		if (l->at_ns < edge_from(c, e))
+		if (l->at_ns < since_ns - EDGE_NS)
 			break;
-		l->is_optional |= l->thread != e->thread;
+		l->is_optional |= is_at_switch(l, e, since_ns);
 	}
 }
 
@@ -481,6 +493,12 @@ enum gp_status gp_gpu_collect(struct gp_recording *recording, struct gp_gpu *out
 	c->items_most = gp_gpu_items_most(recording);
 	while ((status = gp_recording_next(recording, &e)) == GP_OK && !c->is_out_of_memory)
 		gpu_collect_see(c, &e);
+	const bool has_none = !c->has_window && out->operations == 0;
+	size_t kept = 0;
+	for (size_t k = 0; k < out->launches && !has_none; k++)
+		if (out->launch[k].by != NOT_KEPT)
+			out->launch[kept++] = out->launch[k];
+	out->launches = kept;
 	collected->streams = c->streams.rows;
 	gp_gpu_clock_settle(&collected->clock);
 	if (status == GP_END || c->is_out_of_memory)
