@@ -86,6 +86,5 @@ __attribute__((constructor)) static void start(void)
 
 __attribute__((destructor)) static void end(void)
 {
-	gp_gpu_time_end();
 	gp_recorder_end();
 }

@@ -239,6 +239,7 @@ static void *collect_main(void *unused)
 	char text[160];
 	uint32_t version = 0;
 	(void)unused;
+	gp_cupti_sink->thread();
 	prctl(PR_SET_NAME, "gpuprof-cupti");
 	gp_cupti_leave_processor();
 	const char *why = collect_prepare(&version, text, sizeof text);

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "../../libgpuprof/record/ranges/scope.h"
 #include "../../libgpuprof/record/ranges/scope_range.h"
@@ -154,6 +156,11 @@ static uint64_t sink_now(void)
 	return gp_clock_now();
 }
 
+static void sink_thread(void)
+{
+	atomic_store(&gp_local->gpu_tid, (uint32_t)syscall(SYS_gettid));
+}
+
 static void sink_log(const char *text, const char *subject)
 {
 	gp_log(false, text, subject);
@@ -170,6 +177,7 @@ static struct gp_gpu_sink sink = {
 	.lost = sink_lost,
 	.state = sink_state,
 	.fact = sink_fact,
+	.thread = sink_thread,
 	.log = sink_log,
 };
 
@@ -188,6 +196,7 @@ const struct gp_gpu_sink *gp_gpu_time_open(const struct gp_gpu_source *source)
 	sink.begins_open = gp_gpu_rule_has(&gp_settings.gpu_time, 1);
 	gp_gpu_source = source;
 	gp_gpu_window = pass_window;
+	gp_recorder_ending = gp_gpu_time_end;
 	return &sink;
 }
 

@@ -120,6 +120,7 @@ struct gp_local {
 	_Atomic uint32_t leavers[GP_LEAVERS]; /* the latest of them */
 	_Atomic uint32_t job_end;	      /* enum gp_job_end */
 	_Atomic uint32_t has_gpu_time;	      /* interpose's: this process collects GPU time */
+	_Atomic uint32_t gpu_tid;	      /* of the thread that collects it; 0: none */
 };
 /* The main thread ended alone. Then the last thread is about to end, or has ended unseen. */
 enum gp_job_end { GP_JOB_RUNS, GP_JOB_MAIN_ENDED, GP_JOB_LAST_ENDS, GP_JOB_ENDED };
@@ -365,6 +366,11 @@ void gp_recorder_end(void);
  * which is inside.
  */
 extern void (*gp_recorder_started)(void);
+/*
+ * Called before the recorder ends, by the destructor, or by the last thread of the job or the drain
+ * thread if no other thread lives. Ends the thread `gp_local->gpu_tid`. NULL: there is none.
+ */
+extern void (*gp_recorder_ending)(void);
 /*
  * Prints a line on stderr at most once (GPUPROF_VERBOSE, or is_important). Signal-safe, keeps
  * errno.

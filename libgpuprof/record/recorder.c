@@ -76,6 +76,7 @@ static void wipe_in_child(void)
 	atomic_store(&gp_local->leaver, 0);
 	atomic_store(&gp_local->job_end, GP_JOB_RUNS);
 	atomic_store(&gp_local->has_gpu_time, 0);
+	atomic_store(&gp_local->gpu_tid, 0);
 	/* the child's own word may be equal: another thread may be its first to record */
 	gp_thread.word = GP_WORD_NEVER;
 }
@@ -135,6 +136,8 @@ static void recorder_end(void)
 void gp_recorder_end(void)
 {
 	const int kept = errno;
+	if (gp_recorder_is_initialised && gp_recorder_ending)
+		gp_recorder_ending();
 	if (gp_recorder_is_initialised)
 		recorder_end();
 	errno = kept;

@@ -6,6 +6,7 @@
 struct gp_settings gp_settings;
 enum gp_scope_from gp_scope_follow GP_HOT_DATA;
 bool gp_scope_heeds GP_HOT_DATA;
+void (*gp_recorder_ending)(void);
 _Atomic uint32_t gp_scope_ended_by;
 struct gp_recorder gp_recorder;
 struct gp_control *gp_control GP_HOT_DATA;

@@ -107,6 +107,10 @@ static void sink_fact(bool is_recorded, const char *why)
 	atomic_store(&has_fact, true);
 }
 
+static void sink_thread(void)
+{
+}
+
 static void sink_log(const char *text, const char *subject)
 {
 	(void)text, (void)subject;
@@ -123,6 +127,7 @@ static struct gp_gpu_sink sink = {
 	.lost = sink_lost,
 	.state = sink_state,
 	.fact = sink_fact,
+	.thread = sink_thread,
 	.log = sink_log,
 };
 

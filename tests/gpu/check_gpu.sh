@@ -445,33 +445,6 @@ section_waits() {
 	"$python" "$here/judge_waits.py" "$gpuprof" "$work" 2>&1
 }
 
-# gpu_time_job NAME JOB WINDOW ARGUMENTS...: beside torch.profiler, and bare
-gpu_time_job() {
-	job=$1 what=$2 window=$3
-	shift 3
-	option=$window
-	[ "$window" = always ] || option=step:$window@step
-	timeout -k 10 200 "$python" "$here/gpu_time_jobs.py" "$what" "$@" --out "$work/$job.bare.json" >"$work/$job.bare"
-	PEAKS_OUT=$work/$job.peaks timeout -k 10 200 "$gpuprof" run -q "--gpu-time=$option" -o "$work/$job.gpr" -- \
-		"$python" "$here/gpu_time_jobs.py" "$what" "$@" --out "$work/$job.json" >"$work/$job.out" 2>"$work/$job.err"
-	claim "gpu-time-$job" "recorded job ends well (exit $?)" same "$work/$job.out" "$work/$job.bare"
-	"$python" "$here/judge_gpu_time.py" "$gpuprof" "$work" "$job" "$window" 2>&1
-}
-section_gpu_time() {
-	need_torch gpu_time || return 0
-	for what in eager compiled graph; do
-		gpu_time_job "whole_$what" $what always --profile 1-12
-	done
-	gpu_time_job profiler_first eager 8-10 --profile 2-4
-	gpu_time_job window_first eager 2-4 --profile 8-10
-	gpu_time_job window_inside eager 5-6 --profile 2-10
-	gpu_time_job profiler_inside eager 2-10 --profile 5-6
-	gpu_time_job overlap_begin eager 4-8 --profile 2-6
-	gpu_time_job overlap_end eager 2-6 --profile 4-8
-	gpu_time_job twice eager always --profile 2-3,6-7
-	gpu_time_job schedule eager always --schedule
-}
-
 section_spans() {
 	need_torch spans || return 0
 	mkdir -p "$work/spans"
@@ -492,6 +465,8 @@ section_number_line() {
 }
 # shellcheck source=tests/gpu/cost_sections.sh
 . "$here/cost_sections.sh"
+# shellcheck source=tests/gpu/gpu_time_sections.sh
+. "$here/gpu_time_sections.sh"
 # the same job with and without gradient checkpointing: the difference is the memory of the blocks; and a gate for CI
 section_diff() {
 	need_torch diff || return 0

@@ -64,6 +64,7 @@ enum company { COMPANY_OTHERS, COMPANY_NONE, COMPANY_UNKNOWN };
 
 static enum company look_for_company(uint32_t own, uint32_t other)
 {
+	const uint32_t gpu = atomic_load(&gp_local->gpu_tid);
 	struct gp_listing listing;
 	bool has_others = false, has_own = false;
 	const int directory = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -71,7 +72,7 @@ static enum company look_for_company(uint32_t own, uint32_t other)
 	for (const char *name; !has_others && (name = gp_listing_next(&listing));) {
 		const uint32_t tid = (uint32_t)gp_listing_number(name);
 		has_own |= tid == own;
-		has_others = *name != '.' && tid != own && tid != other && lives(tid);
+		has_others = *name != '.' && tid != own && tid != other && tid != gpu && lives(tid);
 	}
 	if (directory >= 0)
 		close(directory);
@@ -90,8 +91,8 @@ static void rest(uint64_t ns)
 }
 
 /*
- * Which threads of the process live besides these two. Unknown if /proc cannot be read; a job may
- * also lack descriptors for a moment.
+ * Which threads of the process live besides these two and the one that collects GPU time. Unknown
+ * if /proc cannot be read; a job may also lack descriptors for a moment.
  */
 static enum company company_of(uint32_t own, uint32_t other)
 {
@@ -117,6 +118,15 @@ static void await_earlier(uint32_t own, bool is_main, uint32_t before)
 		if (tid != 0 && tid != own)
 			await_end(tid, &waited_ns);
 	}
+}
+
+/* It has been ended before. */
+static void await_gpu_thread(void)
+{
+	const uint32_t gpu = atomic_load(&gp_local->gpu_tid);
+	uint64_t waited_ns = 0;
+	if (gpu)
+		await_end(gpu, &waited_ns);
 }
 
 static void leave(void (*end)(void))
@@ -151,6 +161,7 @@ static void leave(void (*end)(void))
 	end();
 	uint64_t waited_ns = 0;
 	await_end(drain, &waited_ns);
+	await_gpu_thread();
 }
 
 void gp_last_thread_leave(void (*end)(void))
@@ -168,6 +179,10 @@ bool gp_job_is_over(void)
 	const enum company company = company_of((uint32_t)syscall(SYS_gettid), 0);
 	if (company == COMPANY_UNKNOWN)
 		gp_scope_end(GP_SCOPE_BY_MAIN);
+	if (company != COMPANY_OTHERS && gp_recorder_ending) {
+		gp_recorder_ending();
+		await_gpu_thread();
+	}
 	/* with other threads alive, signals remain theirs */
 	if (company != COMPANY_OTHERS)
 		atomic_store(&gp_local->job_end,

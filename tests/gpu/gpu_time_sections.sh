@@ -1,0 +1,30 @@
+# GPU time beside torch.profiler: sections of check_gpu.sh, which reads this file.
+# shellcheck shell=sh disable=SC2154 # its variables
+# gpu_time_job NAME JOB WINDOW ARGUMENTS...: beside torch.profiler, and bare
+gpu_time_job() {
+	job=$1 what=$2 window=$3
+	shift 3
+	option=$window
+	[ "$window" = always ] || option=step:$window@step
+	timeout -k 10 200 "$python" "$here/gpu_time_jobs.py" "$what" "$@" \
+		--out "$work/$job.bare.json" >"$work/$job.bare" 2>"$work/$job.bare-err"
+	timeout -k 10 200 "$gpuprof" run -q "--gpu-time=$option" -o "$work/$job.gpr" -- \
+		"$python" "$here/gpu_time_jobs.py" "$what" "$@" \
+		--out "$work/$job.json" >"$work/$job.out" 2>"$work/$job.err"
+	claim "gpu-time-$job" "recorded job ends well (exit $?)" same "$work/$job.out" "$work/$job.bare"
+	"$python" "$here/judge_gpu_time.py" "$gpuprof" "$work" "$job" "$window" 2>&1
+}
+section_gpu_time() {
+	need_torch gpu_time || return 0
+	for what in eager compiled graph; do
+		gpu_time_job "whole_$what" $what always --profile 1-12
+	done
+	gpu_time_job profiler_first eager 8-10 --profile 2-4
+	gpu_time_job window_first eager 2-4 --profile 8-10
+	gpu_time_job window_inside eager 5-6 --profile 2-10
+	gpu_time_job profiler_inside eager 2-10 --profile 5-6
+	gpu_time_job overlap_begin eager 4-8 --profile 2-6
+	gpu_time_job overlap_end eager 2-6 --profile 4-8
+	gpu_time_job twice eager always --profile 2-3,6-7
+	gpu_time_job schedule eager always --schedule
+}
