@@ -11,7 +11,8 @@ gpu_time_job() {
 	timeout -k 10 200 "$gpuprof" run -q "--gpu-time=$option" -o "$work/$job.gpr" -- \
 		"$python" "$here/gpu_time_jobs.py" "$what" "$@" \
 		--out "$work/$job.json" >"$work/$job.out" 2>"$work/$job.err"
-	claim "gpu-time-$job" "recorded job ends well (exit $?)" same "$work/$job.out" "$work/$job.bare"
+	claim "gpu-time-$job" "recorded job ends well (exit $?)" \
+		same "$work/$job.out" "$work/$job.bare"
 	"$python" "$here/judge_gpu_time.py" "$gpuprof" "$work" "$job" "$window" 2>&1
 }
 section_gpu_time() {
