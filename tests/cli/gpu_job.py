@@ -14,15 +14,27 @@ def made(call, *arguments):
     return handle
 
 
+def has_collecting_thread():
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{task}/comm", encoding="ascii") as name:
+                if name.read() == "gpuprof-cupti\n":
+                    return True
+        except OSError:
+            pass  # it has just ended
+    return False
+
+
 def await_collection():
-    """The collecting thread enables kernels twice: to try CUPTI, and to collect."""
+    """The thread enables kernels twice: to try CUPTI, and to collect. If refused, it ends."""
     while True:
         try:
             cupti = ctypes.CDLL("libcupti.so.13", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
         except OSError:
             time.sleep(0.001)
             continue
-        while ctypes.c_uint32.in_dll(cupti, "fake_cupti_enables").value < 2:
+        enables = ctypes.c_uint32.in_dll(cupti, "fake_cupti_enables")
+        while enables.value < 2 and has_collecting_thread():
             time.sleep(0.001)
         return
 

@@ -18,7 +18,7 @@ print("adds up:", r["idle_ns"] == lost + r["pending_ns"], lost == sum(w["lost_ns
 print("item:", [w["line"] for w in rows if w["kind"] == "item"])'
 gpuprof dump r.gpr | grep -c " gpu_kernel "
 # another tool holds CUPTI
-FAKE_CUPTI_HELD=1 gpuprof run -q --gpu-time -o h.gpr -- python3 -B $CLI/gpu_job.py
+FAKE_CUPTI_HELD=1 gpuprof run -q --gpu-time -o h.gpr -- python3 -B $CLI/gpu_job.py await
 gpuprof kernels h.gpr | sed 1q
 # the second library is missing
 gpuprof run -q -o m.gpr -- env GPUPROF_GPU_TIME=always python3 -B $CLI/gpu_job.py
