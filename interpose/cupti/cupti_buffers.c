@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define ALONE_MOST 64u	 /* 64 MiB */
+#define ALONE_MOST 64u /* 64 MiB */
+#define KEPT 8u
 #define SHARED_MOST 256u /* torch.profiler takes up to 128 MiB, we take twice that */
 
 enum buffer_state { BUFFER_NONE, BUFFER_FREE, BUFFER_OUT };
@@ -68,7 +69,9 @@ void gp_cupti_buffer_give(uint8_t *buffer, size_t used)
 {
 	uint32_t from = BUFFER_OUT;
 	const unsigned k = buffer_find(buffer);
-	memset(buffer, 0, used);
+	/* those of a burst go back to the kernel, which also clears them */
+	if (k < KEPT || madvise(buffer, GP_CUPTI_BUFFER_BYTES, MADV_DONTNEED) != 0)
+		memset(buffer, 0, used);
 	if (k < SHARED_MOST &&
 	    atomic_compare_exchange_strong(&buffers[k].state, &from, BUFFER_FREE))
 		atomic_fetch_sub(&out, 1);

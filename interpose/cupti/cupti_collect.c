@@ -12,12 +12,14 @@
 #include "cupti_buffers.h"
 #include "cupti_clock.h"
 #include "cupti_holder.h"
+#include "cupti_job.h"
 #include "cupti_kinds.h"
 #include "cupti_process.h"
 #include "cupti_records.h"
 
 #define TURN_US 100000u /* 100 ms: bounds the error of a clock that drifts */
 #define FLUSH_TURNS 10u
+#define CAPTURE_NAP_US 1000u
 #define END_MOST_MS 1000u
 #define LAST_TURNS 10u
 #define LAST_TURN_US 10000u
@@ -41,6 +43,11 @@ static struct {
 bool gp_cupti_is_collecting(void)
 {
 	return atomic_load(&collect.is_collecting);
+}
+
+bool gp_cupti_is_ending(void)
+{
+	return atomic_load(&collect.is_ending);
 }
 
 bool gp_cupti_has_yielded(void)
@@ -101,8 +108,12 @@ static void collect_close(const struct gp_cupti *cupti)
 /* Does what the wish requires, on the thread of the job that changed it or on ours. */
 static void collect_settle(const struct gp_cupti *cupti)
 {
+	/* a call of ours could end the capture; the collecting thread tries again */
+	if (!gp_cupti_sink->may_switch())
+		return;
 	const bool has_turn = gp_cupti_turn_enter(&collect.turn);
-	const bool is_wanted = !atomic_load(&collect.is_ending) && atomic_load(&collect.window);
+	const bool is_wanted = !atomic_load(&collect.is_ending) && atomic_load(&collect.window) &&
+			       gp_cupti_sink->is_recording();
 	if (is_wanted && !gp_cupti_is_collecting())
 		collect_open(cupti, atomic_load(&collect.window));
 	else if (!is_wanted && gp_cupti_is_collecting())
@@ -167,6 +178,8 @@ static const char *collect_prepare(uint32_t *version, char *text, size_t bytes)
 		return "CUPTI is older than CUDA 11.1";
 	if (atomic_load(&collect.is_ending)) /* CUPTI must not start while the driver ends */
 		return "the recording ended before CUPTI was open";
+	while (!gp_cupti_sink->may_switch() && !atomic_load(&collect.is_ending))
+		gp_cupti_sleep(CAPTURE_NAP_US);
 	gp_cupti_clock_prepare(cupti);
 	uint32_t result = gp_cupti_register(cupti);
 	if (result == GP_CUPTI_SUCCESS)
@@ -187,10 +200,12 @@ static void collect_at_exit(void)
 static void collect_turn(const struct gp_cupti *cupti, uint32_t number)
 {
 	collect_settle(cupti); /* a window may have begun before CUPTI was open */
-	gp_cupti_tell_clock(cupti);
 	/* a job may have finalized CUPTI, and a call would open it again */
-	if (number % FLUSH_TURNS == FLUSH_TURNS - 1 && atomic_load(&collect.is_registered))
-		gp_cupti_flush_all(cupti, 0);
+	if (atomic_load(&collect.is_registered)) {
+		gp_cupti_tell_clock(cupti);
+		if (number % FLUSH_TURNS == FLUSH_TURNS - 1)
+			gp_cupti_flush_own(cupti, 0);
+	}
 	if (!gp_cupti_is_collecting())
 		atomic_fetch_add(&collect.after, 1);
 }
@@ -207,13 +222,13 @@ static bool collect_is_idle(void)
  */
 static void collect_last(const struct gp_cupti *cupti)
 {
-	gp_cupti_flush_all(cupti, 0);
+	gp_cupti_flush_own(cupti, 0);
 	for (unsigned k = 0; k < LAST_TURNS && gp_cupti_buffers_out(); k++) {
 		gp_cupti_sleep(LAST_TURN_US);
-		gp_cupti_flush_all(cupti, 0);
+		gp_cupti_flush_own(cupti, 0);
 	}
 	if (gp_cupti_buffers_out() && !gp_cupti_job_awaits())
-		gp_cupti_flush_all(cupti, GP_CUPTI_FLUSH_FORCED);
+		gp_cupti_flush_own(cupti, GP_CUPTI_FLUSH_FORCED);
 }
 
 static void collect_loop(const struct gp_cupti *cupti)
@@ -270,8 +285,13 @@ void gp_cupti_start(void)
 	sigset_t all, before;
 	pthread_attr_t attributes;
 	pthread_t thread;
-	if (!gp_cupti_is_attached() ||
-	    !atomic_compare_exchange_strong(&collect.phase, &none, COLLECT_OPENING))
+	/* in a forked child, nothing of CUPTI's state of its parent is known to be usable */
+	if (!gp_cupti_is_attached() && (atomic_load(&collect.phase) != COLLECT_NONE ||
+					gp_cupti_job_is_registered() || !gp_cupti_attach_child())) {
+		gp_cupti_sink->fact(false, "the process was forked from one that used CUPTI");
+		return;
+	}
+	if (!atomic_compare_exchange_strong(&collect.phase, &none, COLLECT_OPENING))
 		return;
 	if (gp_cupti_sink->begins_open)
 		atomic_store(&collect.window, 1);
@@ -296,7 +316,12 @@ void gp_cupti_window(bool is_open, uint32_t number)
 		return;
 	atomic_store(&collect.window, is_open ? number : 0);
 	if (atomic_load(&collect.phase) == COLLECT_READY) {
-		collect_settle(gp_cupti_found());
+		/*
+		 * a callback of the job may need a lock that this thread holds, while CUPTI holds
+		 * its own and the switch waits for that
+		 */
+		if (!gp_cupti_job_is_registered())
+			collect_settle(gp_cupti_found());
 		collect_wake();
 	}
 	errno = error;

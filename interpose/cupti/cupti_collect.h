@@ -18,6 +18,9 @@ void gp_cupti_end(void);
 /* Whether records are collected for us now. */
 bool gp_cupti_is_collecting(void);
 
+/* The process or its recording ends. */
+bool gp_cupti_is_ending(void);
+
 /*
  * Registers our callbacks with CUPTI unless they are. For the collecting thread, and for the job's
  * call of the same function.

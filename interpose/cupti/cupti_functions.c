@@ -79,6 +79,7 @@ static uint32_t job_cuptiActivityDisableContext(const struct gp_cupti *cupti, vo
 static void job_flushed(uint32_t flag, uint64_t disabled)
 {
 	const bool is_on = gp_cupti_job_collects();
+	gp_cupti_await_own_flush();
 	gp_cupti_job_deliver(is_on);
 	if (is_on)
 		gp_cupti_job_prepare();

@@ -68,6 +68,11 @@ void gp_cupti_job_register(gp_cupti_request *request, gp_cupti_complete *complet
 	atomic_store_explicit(&current, now, memory_order_release);
 }
 
+bool gp_cupti_job_is_called(void)
+{
+	return own_desks != 0;
+}
+
 bool gp_cupti_job_is_registered(void)
 {
 	return job_callbacks() != NULL;

@@ -20,6 +20,9 @@ struct gp_cupti_desk;
 void gp_cupti_job_register(gp_cupti_request *request, gp_cupti_complete *complete);
 bool gp_cupti_job_is_registered(void);
 
+/* Whether the calling thread may be in a callback of the job. */
+bool gp_cupti_job_is_called(void);
+
 /* NULL: all desks stay in use, or the job has no callbacks. */
 struct gp_cupti_desk *gp_cupti_job_begin(void);
 

@@ -24,7 +24,7 @@ static struct {
 /* our windows, in CUPTI's time; 0: none yet */
 static _Atomic uint64_t opened_at, closed_at;
 static _Atomic bool is_open;
-static const uint32_t own_kinds[] = { GP_CUPTI_CONCURRENT_KERNEL, GP_CUPTI_MEMCPY,
+static const uint32_t own_kinds[] = { GP_CUPTI_CONCURRENT_KERNEL, GP_CUPTI_MEMCPY, GP_CUPTI_MEMCPY2,
 				      GP_CUPTI_MEMSET };
 #define OWN_KINDS (sizeof own_kinds / sizeof *own_kinds)
 
@@ -260,10 +260,19 @@ void gp_cupti_kinds_close(const struct gp_cupti *cupti)
 	gp_cupti_turn_leave(&turn, has_turn);
 }
 
+static bool kinds_are_shared(void)
+{
+	for (unsigned k = 0; k < OWN_KINDS; k++)
+		if (kind_is_job(own_kinds[k]) || kind_lingers(own_kinds[k]))
+			return true;
+	return kind_is_job(GP_CUPTI_KERNEL) || kind_lingers(GP_CUPTI_KERNEL);
+}
+
 bool gp_cupti_is_for_us(uint64_t began_ns, uint64_t ended_ns)
 {
 	const uint64_t opened = atomic_load(&opened_at), closed = atomic_load(&closed_at);
-	const bool is_after = closed && began_ns > closed + QUEUE_NS;
+	/* without the job, CUPTI has no record of a later launch */
+	const bool is_after = closed && began_ns > closed + QUEUE_NS && kinds_are_shared();
 	if (opened == 0)
 		return false;
 	if (!atomic_load(&is_open))

@@ -49,6 +49,12 @@ void gp_cupti_attach(const struct gp_gpu_source *source)
 	errno = error;
 }
 
+bool gp_cupti_attach_child(void)
+{
+	uint32_t wiped = 0;
+	return mark && atomic_compare_exchange_strong(mark, &wiped, 1);
+}
+
 bool gp_cupti_is_attached(void)
 {
 	return mark && atomic_load_explicit(mark, memory_order_relaxed) != 0;

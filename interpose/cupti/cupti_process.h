@@ -25,6 +25,9 @@ void gp_cupti_leave_processor(void);
 /* Whether we attached, in this process and not in its parent. */
 bool gp_cupti_is_attached(void);
 
+/* A forked child, whose parent had not started, collects itself. False: none has attached. */
+bool gp_cupti_attach_child(void);
+
 /*
  * While the word has that value, waits for a wake, at most `us` microseconds (UINT32_MAX: without
  * end). These keep errno.

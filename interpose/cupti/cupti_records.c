@@ -7,6 +7,7 @@
 
 #include "cupti_buffers.h"
 #include "cupti_clock.h"
+#include "cupti_collect.h"
 #include "cupti_job.h"
 #include "cupti_kinds.h"
 #include "cupti_process.h"
@@ -24,8 +25,11 @@
 
 static _Atomic size_t dropped, lost;
 static _Atomic bool is_over;
-static _Atomic unsigned flushes; /* in progress */
-#define RECORD_MOST 4096u	 /* less room than this: full */
+static _Atomic unsigned flushes;     /* in progress */
+static _Atomic unsigned own_flushes; /* of these, by the collecting thread */
+#define OWN_FLUSH_MOST_MS 5000u	     /* so that a deadlock ends */
+#define OWN_FLUSH_NAP_US 100u
+#define RECORD_MOST 4096u /* less room than this: full */
 
 /* ---- one record ---- */
 
@@ -180,9 +184,7 @@ static void records_hand_all(const struct gp_cupti *cupti, uint8_t *buffer, size
 {
 	void *record = NULL;
 	const struct gp_cupti_scale scale = gp_cupti_scale_get(cupti);
-	if (atomic_load(&is_over))
-		return;
-	if (!gp_cupti_sink->begin()) {
+	if (atomic_load(&is_over) || !gp_cupti_sink->begin()) {
 		gp_cupti_sink->lost(records_count(cupti, &scale, buffer, valid));
 		return;
 	}
@@ -217,6 +219,12 @@ void gp_cupti_on_request(uint8_t **buffer, size_t *bytes, size_t *records_most)
 	*records_most = 0;
 }
 
+/* While the process ends, the job's buffers and callbacks may be gone, unless it flushes itself. */
+static bool is_too_late_for_job(void)
+{
+	return gp_cupti_is_ending() && atomic_load(&flushes) == atomic_load(&own_flushes);
+}
+
 void gp_cupti_on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
 			  size_t valid)
 {
@@ -228,7 +236,7 @@ void gp_cupti_on_complete(void *context, uint32_t stream, uint8_t *buffer, size_
 		return;
 	if (cupti && valid) {
 		/* first the job, which may wait for its records in a flush */
-		if (gp_cupti_job_is_registered())
+		if (gp_cupti_job_is_registered() && !is_too_late_for_job())
 			records_copy(cupti, buffer, valid, is_early);
 		records_hand_all(cupti, buffer, valid);
 	}
@@ -246,6 +254,21 @@ uint32_t gp_cupti_flush_all(const struct gp_cupti *cupti, uint32_t flag)
 	const uint32_t result = cupti->cuptiActivityFlushAll(flag);
 	atomic_fetch_sub(&flushes, 1);
 	return result;
+}
+
+uint32_t gp_cupti_flush_own(const struct gp_cupti *cupti, uint32_t flag)
+{
+	atomic_fetch_add(&own_flushes, 1);
+	const uint32_t result = gp_cupti_flush_all(cupti, flag);
+	atomic_fetch_sub(&own_flushes, 1);
+	return result;
+}
+
+void gp_cupti_await_own_flush(void)
+{
+	const uint64_t until = gp_cupti_now_ms() + OWN_FLUSH_MOST_MS;
+	while (atomic_load(&own_flushes) && !gp_cupti_job_is_called() && gp_cupti_now_ms() < until)
+		gp_cupti_sleep(OWN_FLUSH_NAP_US);
 }
 
 void gp_cupti_tell_clock(const struct gp_cupti *cupti)

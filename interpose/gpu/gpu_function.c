@@ -20,6 +20,7 @@ struct function {
 };
 
 struct functions {
+	uint32_t generation; /* of the recording that has its definitions */
 	_Atomic uint32_t count, text_bytes;
 	_Atomic uint32_t index[INDEX_PLACES]; /* 1 + place in `function`; 0: free */
 	struct function function[GP_GPU_FUNCTIONS];
@@ -27,26 +28,23 @@ struct functions {
 };
 
 static _Atomic(struct functions *) functions;
-static _Atomic uint32_t functions_generation; /* of the recording that has its definitions */
 
 /* Its pages are provided as they are used. */
 static struct functions *functions_of(void)
 {
 	struct functions *f = atomic_load_explicit(&functions, memory_order_acquire);
 	const uint32_t generation = gp_thread.generation;
-	if (gp_likely(f && atomic_load_explicit(&functions_generation, memory_order_relaxed) ==
-				   generation))
+	if (gp_likely(f && f->generation == generation))
 		return f;
 	struct functions *fresh = gp_pages_inherited(sizeof *fresh);
 	if (!fresh)
 		return NULL;
+	fresh->generation = generation;
 	/* a forked child's recording has no definitions; the parent's table stays mapped */
-	if (!atomic_compare_exchange_strong(&functions, &f, fresh)) {
-		munmap(fresh, sizeof *fresh);
-		return f;
-	}
-	atomic_store(&functions_generation, generation);
-	return fresh;
+	if (atomic_compare_exchange_strong(&functions, &f, fresh))
+		return fresh;
+	munmap(fresh, sizeof *fresh);
+	return f;
 }
 
 static struct gp_record definition_of(const struct gp_gpu_kernel *k)

@@ -9,6 +9,7 @@
 
 #include "../../libgpuprof/record/ranges/scope.h"
 #include "../../libgpuprof/record/ranges/scope_range.h"
+#include "../hooks/capture.h"
 #include "gpu_function.h"
 
 const struct gp_gpu_source *gp_gpu_source GP_HOT_DATA;
@@ -156,6 +157,17 @@ static uint64_t sink_now(void)
 	return gp_clock_now();
 }
 
+static bool sink_is_recording(void)
+{
+	const uint32_t word = atomic_load(&gp_local->word);
+	return word == 0 || gp_word_level(word) > GP_LEVEL_OFF; /* 0: before the first event */
+}
+
+static bool sink_may_switch(void)
+{
+	return !gp_is_capturing();
+}
+
 static void sink_thread(void)
 {
 	atomic_store(&gp_local->gpu_tid, (uint32_t)syscall(SYS_gettid));
@@ -177,6 +189,8 @@ static struct gp_gpu_sink sink = {
 	.lost = sink_lost,
 	.state = sink_state,
 	.fact = sink_fact,
+	.is_recording = sink_is_recording,
+	.may_switch = sink_may_switch,
 	.thread = sink_thread,
 	.log = sink_log,
 };
@@ -193,7 +207,6 @@ const struct gp_gpu_sink *gp_gpu_time_open(const struct gp_gpu_source *source)
 {
 	if (gp_settings.gpu_time.when == GP_GPU_NEVER || source->bytes != sizeof *source)
 		return NULL;
-	sink.begins_open = gp_gpu_rule_has(&gp_settings.gpu_time, 1);
 	gp_gpu_source = source;
 	gp_gpu_window = pass_window;
 	gp_recorder_ending = gp_gpu_time_end;
@@ -209,6 +222,7 @@ void gp_gpu_time_start(void)
 	atomic_store(&gp_local->has_gpu_time, 1);
 	/* before the driver ends: its own handler was registered earlier, and so runs later */
 	atexit(gp_gpu_time_end);
+	sink.begins_open = gp_gpu_window_is_open();
 	gp_gpu_source->start();
 	errno = kept;
 }
@@ -219,13 +233,19 @@ void gp_gpu_time_write(void)
 		return;
 	if (gp_gpu_source)
 		gp_gpu_time_start();
-	else
+	if (gp_gpu_source && !atomic_load(&gp_local->has_gpu_time))
+		gp_define_fact(GP_FACT_GPU_TIME, 0,
+			       "the process was forked from one that used CUPTI");
+	if (!gp_gpu_source)
 		gp_define_fact(GP_FACT_GPU_TIME, 0, "libgpuprof-cupti.so is not preloaded");
 }
 
 void gp_gpu_time_end(void)
 {
 	uint32_t has = 1;
-	if (gp_local && atomic_compare_exchange_strong(&gp_local->has_gpu_time, &has, 0))
-		gp_gpu_source->end();
+	if (!gp_local || !atomic_compare_exchange_strong(&gp_local->has_gpu_time, &has, 0))
+		return;
+	gp_gpu_source->end();
+	if (sink_begin()) /* reports the last losses */
+		sink_end();
 }

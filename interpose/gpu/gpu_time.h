@@ -80,6 +80,10 @@ struct gp_gpu_sink {
 	void (*state)(enum gp_gpu_time what, uint64_t number, uint64_t since);
 	/* FACT GPU_TIME, once a process. `why` is CUPTI's version, or why there is no GPU time. */
 	void (*fact)(bool is_recorded, const char *why);
+	/* The recording goes on: neither stopped nor ended. */
+	bool (*is_recording)(void);
+	/* CUPTI may be switched: no capture of a stream is in progress. */
+	bool (*may_switch)(void);
 	/* The calling thread collects. It ends soon after the source's end(). */
 	void (*thread)(void);
 	/* Prints a line on stderr once; only with --verbose. */

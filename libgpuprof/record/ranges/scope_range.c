@@ -96,6 +96,11 @@ static bool ends_gpu_step(uint32_t name)
 	return strlen(rule->name) == bytes && memcmp(rule->name, text, bytes) == 0;
 }
 
+bool gp_gpu_window_is_open(void)
+{
+	return gp_gpu_rule_has(&gp_settings.gpu_time, atomic_load(&gpu_steps) + 1);
+}
+
 /* If threads end steps at once, each opens or closes the window of its own step. */
 static void end_gpu_step(void)
 {

@@ -19,6 +19,8 @@ GP_HOT bool gp_scope_heeds_ranges(void)
  * which is not inside. `number` counts windows from 1.
  */
 extern void (*gp_gpu_window)(bool is_open, uint32_t number);
+/* The step that runs now belongs to a window. */
+bool gp_gpu_window_is_open(void);
 
 /* A range is about to begin. Not 0: the span that it opened, which its end must close. */
 GP_COLD uint64_t gp_scope_range_begins(const struct gp_range *range);
