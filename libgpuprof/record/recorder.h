@@ -230,6 +230,11 @@ void gp_rings_hand_out(struct gp_recorder *recorder);
  * threads may. False: they may not wait now; no system call was made.
  */
 bool gp_wait_for_drain(_Atomic uint32_t *word, uint32_t seen);
+/*
+ * The same for one turn, without a share in that time. After a turn that does not come in a second,
+ * no thread waits so for ten.
+ */
+bool gp_wait_apart(_Atomic uint32_t *word, uint32_t seen);
 /* Waits until `is_done` or for `timeout_ns`; checks after each turn. Wakes the drain thread. */
 bool gp_wait_for_turns(bool (*is_done)(void), uint64_t timeout_ns);
 /* At a turn's end: wakes the threads that wait for it, and counts their time. */

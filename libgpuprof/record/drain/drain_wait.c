@@ -42,6 +42,22 @@ bool gp_wait_for_drain(_Atomic uint32_t *word, uint32_t seen)
 	return true;
 }
 
+bool gp_wait_apart(_Atomic uint32_t *word, uint32_t seen)
+{
+	static _Atomic int64_t refused_until_ns;
+	struct gp_recorder *r = &gp_recorder;
+	const int64_t now = (int64_t)gp_now_ns();
+	if (now < atomic_load_explicit(&refused_until_ns, memory_order_relaxed) ||
+	    atomic_load(&r->state) != GP_RECORDER_RUNNING)
+		return false;
+	gp_futex_wake(&r->wake);
+	gp_futex_wait(word, seen, HUNG_NS);
+	if (atomic_load(word) != seen)
+		return true;
+	atomic_store_explicit(&refused_until_ns, now + WAIT_MOST_NS, memory_order_relaxed);
+	return false;
+}
+
 void gp_wait_end(struct gp_recorder *r)
 {
 	/* partner: the store in gp_wait_for_drain: later threads wait for the next turn */

@@ -266,16 +266,20 @@ static bool await_growth(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 /*
  * Memory events wait as long as the drain thread makes its turns, whatever lock the job holds: that
  * thread takes none of the job's. They wait until it has caught up: where it must share the job's
- * processor, one block's room would be used up at once, with no room for launches again. So do
- * operations of the GPU, which come in buffers of thousands, and the edges of their windows.
+ * processor, one block's room would be used up at once, with no room for launches again.
+ *
+ * So do operations of the GPU, which come in buffers of thousands, and the edges of their windows.
+ * They do not use up the time for which memory events may wait.
  */
-static bool await_drain(struct gp_thread *t, enum gp_kind kind, unsigned slots)
+static bool await_drain(struct gp_thread *t, enum gp_kind kind, unsigned slots, bool is_memory)
 {
+	bool (*await_turn)(_Atomic uint32_t *, uint32_t) =
+		is_memory ? gp_wait_for_drain : gp_wait_apart;
 	for (;;) {
 		const uint32_t seen = atomic_load(&gp_recorder.progress);
 		const bool is_room = thread_ring_has_room(t, kind, slots);
 		if ((is_room && slots_used(t) < gp_region_much(t->region)) ||
-		    !gp_wait_for_drain(&gp_recorder.progress, seen))
+		    !await_turn(&gp_recorder.progress, seen))
 			return is_room;
 	}
 }
@@ -285,9 +289,9 @@ static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots
 	if (thread_ring_has_room(t, kind, slots))
 		return true;
 	const bool is_of_gpu = kind == GP_GPU_KERNEL || kind == GP_GPU_COPY || kind == GP_GPU_TIME;
-	return is_of_gpu || gp_event_infos[kind].class == GP_CLASS_MEMORY ?
-		       await_drain(t, kind, slots) :
-		       await_growth(t, kind, slots);
+	const bool is_memory = gp_event_infos[kind].class == GP_CLASS_MEMORY;
+	return is_of_gpu || is_memory ? await_drain(t, kind, slots, is_memory) :
+					await_growth(t, kind, slots);
 }
 
 struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
