@@ -35,7 +35,7 @@ enum gp_gpu_join {
 /* A kernel, copy or set that the GPU has done. */
 struct gp_gpu_operation {
 	uint64_t began_ns, took_ns; /* on CUPTI's clock, unchanged */
-	/* of its begin on the recording's clock; INT64_MIN: there is no GPU_CLOCK */
+	/* of its begin on the recording's clock; INT64_MIN: no GPU_CLOCK */
 	int64_t at_ns;
 	uint64_t bytes;	   /* of a copy or set */
 	uint32_t function; /* of a kernel: index into gp_gpu.function; else GPU_COPY.what */
@@ -94,9 +94,9 @@ struct gp_gpu {
 	uint64_t dropped, lost; /* operations, as CUPTI and the recorder count them */
 	/* operations and launches beyond the memory that a file of its size may take */
 	uint64_t beyond;
-	uint64_t lost_launches;	 /* LAUNCH events that the recorder lost */
-	uint64_t windows;	 /* 0: all of the recording */
-	int64_t clock_within_ns; /* largest uncertainty of the clock; -1: there is no GPU_CLOCK */
+	uint64_t lost_launches;	       /* LAUNCH events that the recorder lost */
+	uint64_t windows;	       /* 0: all of the recording */
+	int64_t clock_within_ns;       /* largest uncertainty of the clock; -1: no GPU_CLOCK */
 	struct gp_range_paths *ranges; /* NULL: not requested */
 };
 

@@ -42,7 +42,7 @@ struct gp_startup_line {
 	char *key;	     /* the line, a text for people */
 	const char *file;    /* NULL: unknown */
 	uint32_t line;	     /* 0: unknown */
-	const char *without; /* why there is no line, a static text; NULL: there is */
+	const char *without; /* the reason for a missing line, a static text; NULL: not missing */
 	uint32_t stack;	     /* of the call that took longest; 0: none */
 	int64_t at_ns;	     /* of that call's return */
 	int64_t longest_ns;  /* of that call; -1: no duration is known */
@@ -52,12 +52,12 @@ struct gp_startup_line {
 };
 
 struct gp_startup {
-	const char *why; /* why there is no report, a static text; NULL: there is one */
+	const char *why; /* the reason for a missing report, a static text; NULL: not missing */
 	/* from the program's start, or from the first recorded call */
 	int64_t from_ns, to_ns;
 	bool has_program_start;
 	bool has_first_step; /* false: to_ns is the end of the recording */
-	const char *no_step; /* why; NULL: there is a step */
+	const char *no_step; /* the reason for no step; NULL: a step was found */
 	bool is_cut;	     /* some calls are not in the times: more than 2^18 of one part */
 	size_t rows;
 	struct gp_startup_row row[GP_STARTUP_PARTS]; /* by at_ns; parts that happened */

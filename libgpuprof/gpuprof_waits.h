@@ -41,7 +41,7 @@ struct gp_wait_row {
 	char *key;	     /* the line, a text for people */
 	const char *file;    /* of the line, of Python or the program; NULL: unknown */
 	uint32_t line;	     /* 0: unknown */
-	const char *without; /* why there is no line, a text that holds for ever; NULL: there is */
+	const char *without; /* the reason for a missing line, a static text; NULL: not missing */
 	uint32_t stack;	     /* of the call that cost most; 0: none */
 	int64_t at_ns;	     /* of that call's return */
 	uint64_t count, bytes;

@@ -368,7 +368,7 @@ void gp_recorder_end(void);
 extern void (*gp_recorder_started)(void);
 /*
  * Called before the recorder ends, by the destructor, or by the last thread of the job or the drain
- * thread if no other thread lives. Ends the thread `gp_local->gpu_tid`. NULL: there is none.
+ * thread if no other thread lives. Ends the thread `gp_local->gpu_tid`. NULL: nothing collects.
  */
 extern void (*gp_recorder_ending)(void);
 /*

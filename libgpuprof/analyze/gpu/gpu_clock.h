@@ -11,7 +11,7 @@ struct gp_gpu_clock_pair {
 struct gp_gpu_clock {
 	struct gp_gpu_clock_pair *pair;
 	size_t pairs, room;
-	int64_t within_ns; /* largest of the pairs; -1: there is none */
+	int64_t within_ns; /* largest of the pairs; -1: no pair */
 };
 
 /* Adds a GPU_CLOCK. Of too many, the newest replaces the last one. False: out of memory. */
@@ -19,7 +19,7 @@ bool gp_gpu_clock_add(struct gp_gpu_clock *clock, const struct gp_tick *tick,
 		      const struct gp_record *r);
 /* Call it before gp_gpu_clock_ns: sorts the pairs, and drops those that contradict earlier ones. */
 void gp_gpu_clock_settle(struct gp_gpu_clock *clock);
-/* INT64_MIN: there is no pair. Outside of the pairs both clocks have the same rate. */
+/* INT64_MIN: no pair. Outside of the pairs both clocks have the same rate. */
 int64_t gp_gpu_clock_ns(const struct gp_gpu_clock *clock, uint64_t gpu_ns);
 void gp_gpu_clock_release(struct gp_gpu_clock *clock);
 

@@ -33,7 +33,7 @@ void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_
 		  char *out);
 /* The user's line in a stack, as GP_BY_LINE groups by it. */
 struct gp_line {
-	const char *without; /* why there is none, a static text; NULL: there is */
+	const char *without; /* the reason for a missing line, a static text; NULL: not missing */
 	const char *file;    /* NULL: unknown */
 	uint32_t line;	     /* 0: unknown */
 	char key[GP_KEY_MAX];
