@@ -78,7 +78,7 @@ struct gp_gpu_sink {
 	 * that CUPTI dropped, with `since` 0.
 	 */
 	void (*state)(enum gp_gpu_time what, uint64_t number, uint64_t since);
-	/* FACT GPU_TIME, once a process. `why` is CUPTI's version, or the reason for no GPU time. */
+	/* FACT GPU_TIME, once a process. `why`: CUPTI's version, or the reason for no GPU time. */
 	void (*fact)(bool is_recorded, const char *why);
 	/* The recording goes on: neither stopped nor ended. */
 	bool (*is_recording)(void);
