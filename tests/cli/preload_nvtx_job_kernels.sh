@@ -1,6 +1,6 @@
 # from the fake CUPTI to the lines of a report: each kernel has a launch, in ranges and outside
 LD_LIBRARY_PATH=$BUILD/fake gpuprof run -q --gpu-time -o r.gpr -- \
-	$BUILD/victims/training_ranges >/dev/null
+	$BUILD/victims/training_ranges 20 >/dev/null
 gpuprof kernels --json --by phase r.gpr | python3 -c '
 import json, sys
 
