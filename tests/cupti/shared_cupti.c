@@ -24,6 +24,14 @@ static void ours_window(bool is_open, uint32_t number)
 		sink->source->window(is_open, number);
 }
 
+/* Beside a job that uses CUPTI, the collecting thread opens and closes windows. */
+static void ours_switch(bool is_open, uint32_t number)
+{
+	ours_window(is_open, number);
+	while (sink && sink->states(is_open ? GP_GPU_TIME_ON : GP_GPU_TIME_OFF) < number)
+		usleep(1000);
+}
+
 static void ours_end(void)
 {
 	if (sink)
@@ -108,19 +116,19 @@ static void windows(void)
 	profile(300);
 	work(100);
 	ours_are(0);
-	ours_window(true, 1);
+	ours_switch(true, 1);
 	const struct span first = work(sink ? 100 : 0), second = profile(1000);
 	work(100);
 	profile(1000);
 	const struct span last = work(sink ? 100 : 0);
-	ours_window(false, 1);
+	ours_switch(false, 1);
 	work(100);
 	profile(1000);
 	job_start();
 	const struct span before = work(1000);
-	ours_window(true, 2);
+	ours_switch(true, 2);
 	const struct span inside = work(1000);
-	ours_window(false, 2);
+	ours_switch(false, 2);
 	const struct span after = work(1000);
 	job_stop();
 	job_collect();
