@@ -36,6 +36,7 @@ static struct {
 	_Atomic uint32_t window; /* the open one; 0: none */
 	_Atomic uint32_t number; /* of the window that is collected */
 	_Atomic uint32_t turn;
+	_Atomic uint32_t calls; /* turns of the collecting thread and cuptiFinalize */
 	_Atomic uint32_t after; /* turns since the last window */
 	_Atomic bool is_ending;
 } collect;
@@ -74,9 +75,13 @@ uint32_t gp_cupti_register(const struct gp_cupti *cupti)
 	return result;
 }
 
-void gp_cupti_unregister(void)
+uint32_t gp_cupti_finalize(const struct gp_cupti *cupti)
 {
+	const bool has_turn = gp_cupti_turn_enter(&collect.calls);
+	const uint32_t result = cupti->cuptiFinalize();
 	atomic_store(&collect.is_registered, false);
+	gp_cupti_turn_leave(&collect.calls, has_turn);
+	return result;
 }
 
 /* ---- collecting ---- */
@@ -200,12 +205,14 @@ static void collect_at_exit(void)
 static void collect_turn(const struct gp_cupti *cupti, uint32_t number)
 {
 	collect_settle(cupti); /* a window may have begun before CUPTI was open */
+	const bool has_turn = gp_cupti_turn_enter(&collect.calls);
 	/* a job may have finalized CUPTI, and a call would open it again */
-	if (atomic_load(&collect.is_registered)) {
+	if (has_turn && atomic_load(&collect.is_registered)) {
 		gp_cupti_tell_clock(cupti);
 		if (number % FLUSH_TURNS == FLUSH_TURNS - 1)
 			gp_cupti_flush_own(cupti, 0);
 	}
+	gp_cupti_turn_leave(&collect.calls, has_turn);
 	if (!gp_cupti_is_collecting())
 		atomic_fetch_add(&collect.after, 1);
 }

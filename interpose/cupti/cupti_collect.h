@@ -27,8 +27,8 @@ bool gp_cupti_is_ending(void);
  */
 uint32_t gp_cupti_register(const struct gp_cupti *cupti);
 
-/* CUPTI has been finalized: it has no callbacks any more. */
-void gp_cupti_unregister(void);
+/* Finalizes CUPTI, which then has no callbacks, while the collecting thread does not call it. */
+uint32_t gp_cupti_finalize(const struct gp_cupti *cupti);
 
 /* The job has loaded another CUPTI than ours: gives up, and leaves it to the job. */
 void gp_cupti_yield_to_job(void);

@@ -154,8 +154,7 @@ static uint32_t job_cuptiFinalize(const struct gp_cupti *cupti)
 	gp_cupti_kinds_forget_job(cupti);
 	void *subscriber = atomic_exchange(&subscribed, NULL);
 	if (!gp_cupti_is_collecting()) {
-		result = cupti->cuptiFinalize();
-		gp_cupti_unregister();
+		result = gp_cupti_finalize(cupti);
 	} else if (subscriber && cupti->cuptiUnsubscribe) {
 		cupti->cuptiUnsubscribe(subscriber);
 	}
@@ -199,10 +198,13 @@ static bool functions_stand_between(const struct gp_cupti **cupti)
 
 /* ---- start ---- */
 
-/* A job may look CUPTI's functions up, as XLA does. */
+/* A job may look CUPTI's functions up, as XLA does: also those of a second CUPTI. */
 static void *functions_route(void *real)
 {
 	const struct gp_cupti *cupti = real ? gp_cupti_find() : NULL;
+	if (!cupti)
+		return real;
+	functions_stand_between(&cupti);
 	if (!cupti)
 		return real;
 #define EXPORT(symbol, parameters, arguments)         \

@@ -180,17 +180,27 @@ static uint64_t records_count(const struct gp_cupti *cupti, const struct gp_cupt
 	return count;
 }
 
+struct completed {
+	const struct gp_cupti *cupti;
+	struct gp_cupti_scale scale;
+	uint8_t *buffer;
+	size_t valid;
+};
+
+static void records_hand_each(void *context)
+{
+	const struct completed *c = context;
+	void *record = NULL;
+	while (c->cupti->cuptiActivityGetNextRecord(c->buffer, c->valid, &record) ==
+	       GP_CUPTI_SUCCESS)
+		records_hand(&c->scale, record, kernel_kind(record));
+}
+
 static void records_hand_all(const struct gp_cupti *cupti, uint8_t *buffer, size_t valid)
 {
-	void *record = NULL;
-	const struct gp_cupti_scale scale = gp_cupti_scale_get(cupti);
-	if (atomic_load(&is_over) || !gp_cupti_sink->begin()) {
-		gp_cupti_sink->lost(records_count(cupti, &scale, buffer, valid));
-		return;
-	}
-	while (cupti->cuptiActivityGetNextRecord(buffer, valid, &record) == GP_CUPTI_SUCCESS)
-		records_hand(&scale, record, kernel_kind(record));
-	gp_cupti_sink->end();
+	struct completed completed = { cupti, gp_cupti_scale_get(cupti), buffer, valid };
+	if (atomic_load(&is_over) || !gp_cupti_sink->record(records_hand_each, &completed))
+		gp_cupti_sink->lost(records_count(cupti, &completed.scale, buffer, valid));
 }
 
 static void records_tell_dropped(const struct gp_cupti *cupti)

@@ -18,7 +18,7 @@ void gp_cupti_on_complete(void *context, uint32_t stream, uint8_t *buffer, size_
  */
 uint32_t gp_cupti_flush_all(const struct gp_cupti *cupti, uint32_t flag);
 
-/* A clock pair for the sink. Only outside of its begin(). */
+/* A clock pair for the sink. Only outside of its record(). */
 /* The same by the collecting thread. */
 uint32_t gp_cupti_flush_own(const struct gp_cupti *cupti, uint32_t flag);
 /*

@@ -37,19 +37,25 @@ static void report_lost(void)
 		put_state(GP_GPU_TIME_LOST, count, 0);
 }
 
-static bool sink_begin(void)
+/* In its caller's frame, which lives until gp_leave(). */
+GP_HOT bool enter(void)
 {
-	const int kept = errno;
 	const bool is_on = gp_enter();
 	if (is_on)
 		report_lost();
-	errno = kept;
 	return is_on;
 }
 
-static void sink_end(void)
+static bool sink_record(void (*hand)(void *context), void *context)
 {
-	gp_leave();
+	const int kept = errno;
+	const bool is_on = enter();
+	if (is_on) {
+		hand(context);
+		gp_leave();
+	}
+	errno = kept;
+	return is_on;
 }
 
 static uint64_t launch_of(uint32_t correlation, uint32_t stream)
@@ -110,7 +116,7 @@ static void sink_clock(uint64_t gpu_ns, uint64_t before, uint64_t after)
 {
 	const int kept = errno;
 	const uint64_t head = gp_thread.head;
-	if (sink_begin()) {
+	if (enter()) {
 		const bool is_first = gp_thread.head != head;
 		struct gp_record *r = is_first ? NULL : gp_reserve_at(GP_GPU_CLOCK, after);
 		if (r && r->time == after) {
@@ -132,7 +138,7 @@ static void sink_lost(uint64_t count)
 static void sink_state(enum gp_gpu_time what, uint64_t number, uint64_t since)
 {
 	const int kept = errno;
-	if (sink_begin()) {
+	if (enter()) {
 		put_state(what, number, since);
 		gp_leave();
 	}
@@ -142,7 +148,7 @@ static void sink_state(enum gp_gpu_time what, uint64_t number, uint64_t since)
 static void sink_fact(bool is_recorded, const char *why)
 {
 	const int kept = errno;
-	if (sink_begin()) {
+	if (enter()) {
 		gp_define_fact(GP_FACT_GPU_TIME, is_recorded, why);
 		gp_leave();
 	}
@@ -180,8 +186,7 @@ static void sink_log(const char *text, const char *subject)
 
 static struct gp_gpu_sink sink = {
 	.bytes = sizeof sink,
-	.begin = sink_begin,
-	.end = sink_end,
+	.record = sink_record,
 	.kernel = sink_kernel,
 	.copy = sink_copy,
 	.clock = sink_clock,
@@ -246,6 +251,6 @@ void gp_gpu_time_end(void)
 	if (!gp_local || !atomic_compare_exchange_strong(&gp_local->has_gpu_time, &has, 0))
 		return;
 	gp_gpu_source->end();
-	if (sink_begin()) /* reports the last losses */
-		sink_end();
+	if (enter()) /* reports the last losses */
+		gp_leave();
 }

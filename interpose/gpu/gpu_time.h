@@ -59,19 +59,18 @@ struct gp_gpu_sink {
 	uint32_t bytes;
 	bool begins_open; /* collect from the start on */
 	/*
-	 * Before and after records of one thread. False: nothing is recorded now. begin() never
-	 * nests. Between them the thread makes no CUDA call.
+	 * Calls `hand`, in which this thread records operations and makes no CUDA call. False:
+	 * nothing is recorded now, and `hand` was not called. Never nests.
 	 */
-	bool (*begin)(void);
-	void (*end)(void);
-	/* Between begin() and end(). They wait for room in the rings, then they count a loss. */
+	bool (*record)(void (*hand)(void *context), void *context);
+	/* Inside of record(). They wait for room in the rings, then they count a loss. */
 	void (*kernel)(const struct gp_gpu_kernel *kernel);
 	void (*copy)(const struct gp_gpu_copied *copy);
 	/* CUPTI's clock was `gpu_ns` between `before` and `after`, both from now(). */
 	void (*clock)(uint64_t gpu_ns, uint64_t before, uint64_t after);
 	/* gpuprof's clock, in ticks. */
 	uint64_t (*now)(void);
-	/* Operations that could not be handed over because begin() failed. */
+	/* Operations that record() refused. */
 	void (*lost)(uint64_t count);
 	/*
 	 * GPU_TIME: an edge of a window, whose switch began at `since`, from now(); or operations

@@ -28,21 +28,18 @@ static void sink_must(bool holds, const char *what)
 	abort();
 }
 
-static bool sink_begin(void)
+static bool sink_record(void (*hand)(void *context), void *context)
 {
-	sink_must(!is_between, "begin() nests");
-	return is_between = true;
-}
-
-static void sink_end(void)
-{
-	sink_must(is_between, "end() without begin()");
+	sink_must(!is_between, "record() nests");
+	is_between = true;
+	hand(context);
 	is_between = false;
+	return true;
 }
 
 static void sink_count(uint32_t correlation)
 {
-	sink_must(is_between, "a record outside of begin()");
+	sink_must(is_between, "an operation outside of record()");
 	sink_must(correlation < IDS, "a correlation id that the fake does not give");
 	atomic_fetch_add(&seen[correlation], 1);
 	atomic_fetch_add(&operations, 1);
@@ -82,7 +79,7 @@ static uint64_t sink_now(void)
 
 static void sink_clock(uint64_t gpu_ns, uint64_t before, uint64_t after)
 {
-	sink_must(!is_between, "clock() inside of begin()");
+	sink_must(!is_between, "clock() inside of record()");
 	sink_must(sink_is_now(gpu_ns) && before <= after, "a clock pair that goes backwards");
 	atomic_fetch_add(&clocks, 1);
 }
@@ -96,7 +93,7 @@ static void sink_state(enum gp_gpu_time what, uint64_t number, uint64_t since)
 {
 	sink_must((since != 0) == (what != GP_GPU_TIME_DROPPED), "a switch without its begin");
 	const bool is_count = what == GP_GPU_TIME_DROPPED || what == GP_GPU_TIME_LOST;
-	sink_must(!is_between, "state() inside of begin()");
+	sink_must(!is_between, "state() inside of record()");
 	atomic_fetch_add(&states[what], is_count ? number : 1);
 }
 
@@ -123,8 +120,7 @@ static void sink_log(const char *text, const char *subject)
 
 static struct gp_gpu_sink sink = {
 	.bytes = sizeof sink,
-	.begin = sink_begin,
-	.end = sink_end,
+	.record = sink_record,
 	.kernel = sink_kernel,
 	.copy = sink_copy,
 	.clock = sink_clock,
