@@ -1,19 +1,22 @@
 """A training loop of STEPS steps, each a range "step", with torch.profiler in some of them:
-gpu_time_jobs.py JOB [--profile A-B[,C-D]] [--schedule] [--out FILE].
+gpu_time_jobs.py JOB [--profile A-B[,C-D]] [--schedule] [--out FILE] [--await GPUPROF RECORDING].
 
 JOB is eager, compiled or graph. Steps count from 1 and end with a synchronize, so each operation belongs to its step.
 FILE gets the operations of each profile: name, category, correlation id, begin and duration in ns, and the calls on
-the host with the same ids.
+the host with the same ids. The steps begin once RECORDING states whether GPU time is recorded.
 """
 import argparse
 import json
 import os
+import subprocess
 import tempfile
+import time
 
 import torch
 from torch.profiler import ProfilerActivity, profile, schedule
 
 STEPS = 12
+FACT_GPU_TIME = 36
 OPERATIONS = ("kernel", "gpu_memcpy", "gpu_memset")
 CALLS = ("cuda_runtime", "cuda_driver")
 
@@ -22,9 +25,23 @@ parser.add_argument("job", choices=["eager", "compiled", "graph"])
 parser.add_argument("--profile", default="")
 parser.add_argument("--schedule", action="store_true")
 parser.add_argument("--out")
+parser.add_argument("--await", nargs=2, dest="awaited", metavar=("GPUPROF", "RECORDING"))
 arguments = parser.parse_args()
 spans = [tuple(int(word) for word in span.split("-")) for span in arguments.profile.split(",") if span]
 found = []
+
+
+def await_gpu_time(gpuprof, recording):
+    """CUPTI opens beside the job. The reader sees what the job's recorder has written so far."""
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        facts = subprocess.run([gpuprof, "dump", "--json", "--bare", "--kind", "fact", recording], env=environment,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
+        if any(json.loads(line)["key"] == FACT_GPU_TIME for line in facts.splitlines()):
+            return
+        time.sleep(0.05)
+    raise SystemExit("gpuprof has not recorded whether it collects GPU time")
 
 
 def nanoseconds(us):
@@ -90,6 +107,8 @@ def warmed_up():
 
 
 run = warmed_up()
+if arguments.awaited:
+    await_gpu_time(*arguments.awaited)
 profiler = None
 if arguments.schedule:
     profiler = profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], on_trace_ready=keep,

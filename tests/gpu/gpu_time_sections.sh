@@ -10,7 +10,8 @@ gpu_time_job() {
 		--out "$work/$job.bare.json" >"$work/$job.bare" 2>"$work/$job.bare-err"
 	timeout -k 10 200 "$gpuprof" run -q "--gpu-time=$option" -o "$work/$job.gpr" -- \
 		"$python" "$here/gpu_time_jobs.py" "$what" "$@" \
-		--out "$work/$job.json" >"$work/$job.out" 2>"$work/$job.err"
+		--out "$work/$job.json" --await "$gpuprof" "$work/$job.gpr" \
+		>"$work/$job.out" 2>"$work/$job.err"
 	claim "gpu-time-$job" "recorded job ends well (exit $?)" \
 		same "$work/$job.out" "$work/$job.bare"
 	"$python" "$here/judge_gpu_time.py" "$gpuprof" "$work" "$job" "$window" 2>&1

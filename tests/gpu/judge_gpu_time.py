@@ -10,6 +10,8 @@ import subprocess
 import sys
 
 STEPS = 12
+# torch.profiler and gpuprof each convert a begin and an end from the processor's counter, by their own fits
+ROUNDING_NS = 2
 gpuprof, directory, name, window = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
 recording = directory / f"{name}.gpr"
 
@@ -64,7 +66,7 @@ share = join["joined"] / max(1, total)
 claim(f"{100 * share:.1f}% of {total} operations are joined to their launch", share > 0.99)
 
 # each operation of a profile in a step in which we collected is ours, too, with the same duration
-missing = differs = seen = 0
+missing = differs = seen = furthest = 0
 ours_ns = theirs_ns = 0
 for p in with_us:
     by_id = collections.defaultdict(list)
@@ -76,11 +78,13 @@ for p in with_us:
             continue
         seen += len(operations)
         mine = sorted(event["took_ns"] for event in ours[number])
-        differs += mine != sorted(operation["took_ns"] for operation in operations)
+        off = max(abs(a - b) for a, b in zip(mine, sorted(operation["took_ns"] for operation in operations)))
+        differs += len(mine) != len(operations) or off > ROUNDING_NS
+        furthest = max(furthest, off)
         ours_ns += sum(mine)
         theirs_ns += sum(operation["took_ns"] for operation in operations)
 claim(f"{missing} operations of torch.profiler are not ours", missing == 0)
-claim(f"{differs} of {seen} common operations differ in duration", differs == 0)
+claim(f"{differs} of {seen} common operations differ in duration, the others by {furthest} ns at most", differs == 0)
 if theirs_ns:
     claim(f"sum {ours_ns / 1e6:.3f} ms, torch.profiler {theirs_ns / 1e6:.3f} ms", abs(ours_ns / theirs_ns - 1) <= 0.01)
 
@@ -89,6 +93,7 @@ if window == "always" and len(with_us) == 1 and len(with_us[0]["steps"]) == STEP
     trace = with_us[0]
     calls = {call["correlation"]: call["begin_ns"] for call in trace["calls"]}
     expected = [0, 0, 0]
+    limit = 0
     for step in trace["steps"]:
         until = step["begin_ns"] + step["took_ns"]
         spans = [(o["begin_ns"], o["begin_ns"] + o["took_ns"]) for o in trace["operations"]
@@ -97,11 +102,13 @@ if window == "always" and len(with_us) == 1 and len(with_us[0]["steps"]) == STEP
             expected[0] += max(over for _, over in spans) - min(begin for begin, _ in spans)
             expected[1] += union_ns(spans)
             expected[2] += sum(over - begin for begin, over in spans)
+            limit += ROUNDING_NS * len(spans)
     phases = report("phases", "--gpu", "--json")["phases"]
     rows = [row for row in phases if row["name"] == "step"]
     for key, value in zip(("gpu_envelope_ns", "gpu_busy_ns", "gpu_sum_ns"), expected):
         found = sum(row[key] for row in rows)
-        claim(f"{key} {found}, by the trace {value}", found == value)
+        claim(f"{key} {found}, by the trace {value}, {found - value:+} ns of {limit} allowed",
+              abs(found - value) <= limit)
     whole = info["total_ns"] + info["copies"]["total_ns"] + info["sets"]["total_ns"]
     parts = sum(row["gpu_sum_ns"] or 0 for row in phases)
     claim(f"phases add up to {parts} ns of {whole}", parts == whole)
