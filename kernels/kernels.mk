@@ -5,7 +5,8 @@ NVCC_FLAGS ?= -O2 -std=c++17 -lineinfo -cudart static -gencode arch=compute_90,c
 KERNELS := $(if $(NVCC),$(patsubst kernels/%.cu,$(BUILD)/kernels/%,$(wildcard kernels/*.cu)))
 CUPTI_INCLUDE ?= $(patsubst %/cupti.h,%,$(firstword $(wildcard /usr/local/cuda/include/cupti.h \
 	/usr/local/cuda/extras/CUPTI/include/cupti.h)))
-GPU_TOOLS := $(BUILD)/gpu/control_level $(BUILD)/gpu/libtold_trackers.so $(if $(CUPTI_INCLUDE),$(BUILD)/gpu/libcupti_count.so)
+GPU_TOOLS := $(BUILD)/gpu/control_level $(BUILD)/gpu/libtold_trackers.so $(if $(CUPTI_INCLUDE),$(BUILD)/gpu/libcupti_count.so) \
+	$(if $(CUDA_INCLUDE),$(BUILD)/gpu/launch_cost)
 
 kernels: $(KERNELS) ## build the CUDA training job (with nvcc)
 	@$(if $(NVCC),:,echo "kernels: no nvcc here: skipped")
@@ -13,9 +14,12 @@ $(BUILD)/kernels/%: kernels/%.cu $(wildcard kernels/*.cuh)
 	@mkdir -p $(@D)
 	$(SAY_LD)$(NVCC) $(NVCC_FLAGS) -o $@ $<
 
-$(BUILD)/gpu/control_level: tests/gpu/control_level.c libgpuprof/format/layout.h
+$(BUILD)/gpu/control_level: tests/gpu/control_level.c tests/gpu/control_page.h libgpuprof/format/layout.h
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -o $@ $<
+$(BUILD)/gpu/launch_cost: tests/gpu/launch_cost.c tests/gpu/control_page.h libgpuprof/format/layout.h
+	@mkdir -p $(@D)
+	$(SAY_LD)$(CC) $(BASE) -isystem $(CUDA_INCLUDE) -o $@ $< -lpthread -ldl
 $(BUILD)/gpu/libtold_trackers.so: tests/gpu/told_trackers.c
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -o $@ $< -ldl

@@ -76,8 +76,8 @@ if [ -z "$wanted" ] || [ "$wanted" = late_cupti ]; then
 			>"$dir/late_cupti.out" 2>&1; then
 			echo "pass cupti/late_cupti${how:+.$how}" >>"$results"
 		else
-			echo "fail cupti/late_cupti${how:+.$how}: $(tail -n 1 "$dir/late_cupti.out")" |
-				tee -a "$results"
+			why=$(tail -n 1 "$dir/late_cupti.out")
+			echo "fail cupti/late_cupti${how:+.$how}: $why" | tee -a "$results"
 			failed=1
 		fi
 	done

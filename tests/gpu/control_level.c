@@ -5,30 +5,9 @@
  * uses, 4 uses too, where the job runs with GPUPROF_TRACK_ACCESS. For measurements that switch
  * recording on and off many times. Works only with the page layout of the same version.
  */
-#include <fcntl.h>
-#include <stdio.h>
+#include "control_page.h"
+
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "../../libgpuprof/format/layout.h"
-
-/* The drain thread looks every few milliseconds, so after ten seconds it must be gone. */
-static bool set_level(struct gp_control *control, uint32_t level)
-{
-	const uint32_t uses = level > GP_LEVEL_ALL;
-	level -= uses;
-	atomic_store(&control->requested_uses, uses);
-	atomic_store(&control->requested_level, level);
-	for (int i = 0; i < 100000; i++) {
-		if (atomic_load(&control->level) == level && atomic_load(&control->uses) == uses)
-			return true;
-		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
-	}
-	fprintf(stderr, "control_level: level %u did not come into force\n", level);
-	return false;
-}
 
 int main(int argc, char **argv)
 {
@@ -36,26 +15,17 @@ int main(int argc, char **argv)
 		fputs("usage: control_level RING_FILE, then a level from 1 to 4 a line\n", stderr);
 		return 2;
 	}
-	int file = open(argv[1], O_RDWR | O_CLOEXEC);
-	if (file < 0) {
-		perror(argv[1]);
+	struct gp_control *control = control_open(argv[1]);
+	if (!control)
 		return 3;
-	}
-	struct gp_control *control =
-		mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	if (control == MAP_FAILED || control->magic != GP_CONTROL_MAGIC ||
-	    control->version != GP_CONTROL_VERSION) {
-		fprintf(stderr, "control_level: '%s' is no ring file of this version\n", argv[1]);
-		return 3;
-	}
 	char line[16];
 	while (fgets(line, sizeof line, stdin)) {
-		uint32_t level = (uint32_t)atoi(line);
+		uint32_t level = (uint32_t)atoi(line), uses = level > GP_LEVEL_ALL;
 		if (level < GP_LEVEL_OFF || level > GP_LEVEL_ALL + 1) {
 			fprintf(stderr, "control_level: no level: %s", line);
 			return 2;
 		}
-		if (!set_level(control, level))
+		if (!control_set(control, level - uses, uses))
 			return 4;
 		printf("%u\n", level);
 		fflush(stdout);

@@ -30,3 +30,20 @@ section_gpu_time() {
 	gpu_time_job twice eager always --profile 2-3,6-7
 	gpu_time_job schedule eager always --schedule
 }
+# what GPU time costs a launch beside CUPTI's own cost, and a window of 2% of the steps
+section_gpu_time_cost() {
+	if [ -x "$build/gpu/launch_cost" ]; then
+		GPUPROF_LIGHT=on timeout -k 10 200 "$gpuprof" run -q --gpu-time=step:1/2@window \
+			-o "$work/launch_cost.gpr" -- \
+			"$build/gpu/launch_cost" "$gpuprof" "$work/launch_cost.gpr" \
+			2>"$work/launch_cost.err"
+		ended=$?
+		claim gpu_time_cost "launches are measured (exit $ended)" succeeded "$ended"
+		[ "$ended" -eq 0 ] || tail -n 5 "$work/launch_cost.err"
+	else
+		skip "gpu_time_cost: launch_cost was not built (no NVTX headers)"
+	fi
+	need_torch gpu_time_cost || return 0
+	timeout -k 10 400 "$python" "$here/gpu_time_cost.py" --gpuprof "$gpuprof" \
+		--directory "$work" 2>&1
+}

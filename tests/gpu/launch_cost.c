@@ -1,0 +1,219 @@
+/*
+ * Measures what --gpu-time adds to a kernel launch beside CUPTI's own cost, and what recording adds
+ * to a copy and to a synchronization, in one process under the preload:
+ *	launch_cost GPUPROF RECORDING
+ * Runs with GPUPROF_GPU_TIME=step:1/2@window, so that each end of a range "window" opens or closes
+ * our window. Arms alternate in rounds; a figure is the median over rounds of the difference of
+ * medians of bursts, with its 95% interval by order statistics. "CUPTI alone": nothing is recorded,
+ * and the process itself collects kernels.
+ */
+#include "control_page.h"
+
+#include <glob.h>
+#include <nvtx3/nvToolsExt.h>
+
+#include "../../interpose/cupti/cupti_abi.h"
+#include "../victims/victim.h"
+
+#define LAUNCHES 200u /* in one burst: the queue of a stream has room for 1,024 */
+#define BURSTS 9u
+#define ROUNDS 60u
+
+enum arm { ARM_OFF, ARM_RECORDED, ARM_COLLECTED, ARM_CUPTI, ARMS };
+
+static struct driver driver;
+static struct gp_control *control;
+static CUfunction kernel;
+static CUdeviceptr memory;
+static void *pinned;
+static bool is_window_open;
+static uint32_t (*cupti_register)(gp_cupti_request *, gp_cupti_complete *);
+static uint32_t (*cupti_enable)(uint32_t), (*cupti_disable)(uint32_t), (*cupti_flush)(uint32_t);
+
+/* ---- what is measured ---- */
+
+static void launch(void)
+{
+	must(driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) == 0);
+}
+
+static void copy(void)
+{
+	must(driver.cuMemcpyHtoDAsync_v2(memory, pinned, 64, NULL) == 0);
+}
+
+static void synchronize(void)
+{
+	must(driver.cuCtxSynchronize() == 0);
+}
+
+static double now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static double burst(void (*call)(void))
+{
+	const double from = now_ns();
+	for (unsigned k = 0; k < LAUNCHES; k++)
+		call();
+	const double each = (now_ns() - from) / LAUNCHES;
+	synchronize();
+	return each;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* ---- arms ---- */
+
+static void request(uint8_t **buffer, size_t *bytes, size_t *records_most)
+{
+	*bytes = 4 << 20;
+	*buffer = aligned_alloc(8, *bytes);
+	*records_most = 0;
+}
+
+static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
+{
+	(void)context, (void)stream, (void)bytes, (void)valid;
+	free(buffer);
+}
+
+static void toggle_window(void)
+{
+	nvtxRangePushA("window");
+	nvtxRangePop();
+	is_window_open = !is_window_open;
+}
+
+static void begin(enum arm arm)
+{
+	const bool is_recorded = arm == ARM_RECORDED || arm == ARM_COLLECTED;
+	must(control_set(control, is_recorded ? GP_LEVEL_ALL : GP_LEVEL_OFF, 0));
+	if (arm == ARM_COLLECTED)
+		toggle_window();
+	if (arm == ARM_CUPTI)
+		must(cupti_enable(GP_CUPTI_CONCURRENT_KERNEL) == 0);
+}
+
+static void end(enum arm arm)
+{
+	if (arm == ARM_COLLECTED)
+		toggle_window();
+	if (arm == ARM_CUPTI)
+		must(cupti_disable(GP_CUPTI_CONCURRENT_KERNEL) == 0);
+	if (arm == ARM_CUPTI || arm == ARM_COLLECTED)
+		must(cupti_flush(0) == 0);
+}
+
+static double measure(enum arm arm, void (*call)(void))
+{
+	double each[BURSTS];
+	begin(arm);
+	burst(call);
+	burst(call);
+	for (unsigned k = 0; k < BURSTS; k++)
+		each[k] = burst(call);
+	end(arm);
+	qsort(each, BURSTS, sizeof *each, compare);
+	return each[BURSTS / 2];
+}
+
+struct figure {
+	double off, low, added, high; /* ns a call */
+};
+
+/* The difference of the arm and of no recording. Both lead in turn. */
+static struct figure compare_arms(const char *name, enum arm arm, void (*call)(void))
+{
+	double off[ROUNDS], added[ROUNDS];
+	for (unsigned k = 0; k < ROUNDS; k++) {
+		const double first = measure(k % 2 ? arm : ARM_OFF, call),
+			     second = measure(k % 2 ? ARM_OFF : arm, call);
+		off[k] = k % 2 ? second : first;
+		added[k] = k % 2 ? first - second : second - first;
+	}
+	qsort(off, ROUNDS, sizeof *off, compare);
+	qsort(added, ROUNDS, sizeof *added, compare);
+	/* of 60: the 22nd and the 39th */
+	const struct figure figure = { off[ROUNDS / 2], added[21], added[ROUNDS / 2], added[38] };
+	printf("     %s: %.0f ns + %.1f ns (%.1f to %.1f)\n", name, figure.off, figure.added,
+	       figure.low, figure.high);
+	fflush(stdout);
+	return figure;
+}
+
+static void limit(const char *what, double value, double most)
+{
+	printf("%s gpu_time_cost: %s %.1f ns (limit %.0f ns)\n", value <= most ? "PASS" : "FAIL",
+	       what, value, most);
+}
+
+/* ---- start ---- */
+
+static void find_control(void)
+{
+	char pattern[256];
+	glob_t found;
+	const char *folder = getenv("GPUPROF_RING_DIR");
+	snprintf(pattern, sizeof pattern, "%s/gpuprof-ring-%u-%d-*", folder ? folder : "/dev/shm",
+		 getuid(), (int)getpid());
+	must(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1);
+	must(control = control_open(found.gl_pathv[0]));
+	globfree(&found);
+}
+
+/* CUPTI opens on a thread of its own. Its result is in the recording. */
+static void await_gpu_time(const char *gpuprof, const char *recording)
+{
+	char command[4096];
+	snprintf(command, sizeof command,
+		 "unset LD_PRELOAD; %s dump --json --bare --kind fact '%s' 2>/dev/null | "
+		 "grep '\"key\": %d,' | grep -q '\"value\": 1,'",
+		 gpuprof, recording, GP_FACT_GPU_TIME);
+	for (unsigned k = 0; system(command) != 0; k++) {
+		must(k < 600);
+		usleep(100000);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const char image[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+				    ".visible .entry empty() { ret; }\n";
+	CUmodule module;
+	must(argc == 3);
+	driver = need_driver(FROM_PROC_ADDRESS);
+	must(driver.cuModuleLoadData(&module, image) == 0);
+	must(driver.cuModuleGetFunction(&kernel, module, "empty") == 0);
+	must(driver.cuMemAllocHost_v2(&pinned, 4096) == 0);
+	memory = must_alloc(&driver, 4096);
+	find_control();
+	await_gpu_time(argv[1], argv[2]);
+	*(void **)&cupti_register = dlsym(RTLD_DEFAULT, "cuptiActivityRegisterCallbacks");
+	*(void **)&cupti_enable = dlsym(RTLD_DEFAULT, "cuptiActivityEnable");
+	*(void **)&cupti_disable = dlsym(RTLD_DEFAULT, "cuptiActivityDisable");
+	*(void **)&cupti_flush = dlsym(RTLD_DEFAULT, "cuptiActivityFlushAll");
+	must(cupti_register && cupti_enable && cupti_disable && cupti_flush);
+
+	const struct figure plain = compare_arms("launch, recorded", ARM_RECORDED, launch);
+	const struct figure copied = compare_arms("copy, recorded", ARM_RECORDED, copy);
+	const struct figure waited =
+		compare_arms("synchronization, recorded", ARM_RECORDED, synchronize);
+	const struct figure ours = compare_arms("launch with GPU time", ARM_COLLECTED, launch);
+	must(cupti_register(request, complete) ==
+	     0); /* last: windows are then opened by a thread */
+	const struct figure cupti = compare_arms("launch, CUPTI alone", ARM_CUPTI, launch);
+	must(control_set(control, GP_LEVEL_ALL, 0));
+	limit("a launch, beside CUPTI's own cost", ours.added - cupti.added, 50);
+	limit("a copy", copied.added, 30);
+	limit("a synchronization", waited.added, 30);
+	(void)plain;
+	return 0;
+}
