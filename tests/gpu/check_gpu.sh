@@ -432,19 +432,6 @@ section_phases() {
 	judge phases
 }
 # compares spans chosen by profiler calls, ranges and steps with a run that captures all
-section_waits() {
-	need_torch waits || return 0
-	for job in item pageable free loader recompile; do
-		PROFILE=$work/$job.json record "$job" 120 "$python" "$here/wait_jobs.py" "$job"
-		claim "waits-$job" "recorded job ends well (exit $?)" [ -f "$work/$job.json" ]
-	done
-	for job in clean_async clean_pinned clean_read_rarely clean_event clean_workers; do
-		record "$job" 120 "$python" "$here/wait_jobs.py" "$job"
-		claim "waits-$job" "recorded job ends well" succeeded $?
-	done
-	"$python" "$here/judge_waits.py" "$gpuprof" "$work" 2>&1
-}
-
 section_spans() {
 	need_torch spans || return 0
 	mkdir -p "$work/spans"

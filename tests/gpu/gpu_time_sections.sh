@@ -1,4 +1,4 @@
-# GPU time beside torch.profiler: sections of check_gpu.sh, which reads this file.
+# GPU time and waits: sections of check_gpu.sh, which reads this file.
 # shellcheck shell=sh disable=SC2154 # its variables
 # gpu_time_job NAME JOB WINDOW ARGUMENTS...: beside torch.profiler, and bare
 gpu_time_job() {
@@ -46,4 +46,25 @@ section_gpu_time_cost() {
 	need_torch gpu_time_cost || return 0
 	timeout -k 10 400 "$python" "$here/gpu_time_cost.py" --gpuprof "$gpuprof" \
 		--directory "$work" 2>&1
+}
+# wait_job NAME OPTION TRACE FOLDER
+wait_job() {
+	PROFILE=$3 timeout -k 10 120 "$gpuprof" run -q ${2:+"$2"} -o "$work/$4$1.gpr" -- \
+		"$python" "$here/wait_jobs.py" "$1" >"$work/$4$1.out" 2>"$work/$4$1.err"
+	claim "waits-$1" "recorded job ends well${2:+, $2}" succeeded $?
+}
+# from the driver's calls alone, then with exact gaps
+section_waits() {
+	need_torch waits || return 0
+	mkdir -p "$work/exact"
+	for job in item pageable free loader recompile; do
+		wait_job "$job" "" "$work/$job.json" ""
+		wait_job "$job" --gpu-time "$work/exact/$job.json" exact/
+	done
+	for job in clean_async clean_pinned clean_read_rarely clean_event clean_workers; do
+		wait_job "$job" "" "" ""
+		wait_job "$job" --gpu-time "" exact/
+	done
+	"$python" "$here/judge_waits.py" "$gpuprof" "$work" 2>&1
+	"$python" "$here/judge_waits.py" "$gpuprof" "$work/exact" 2>&1
 }

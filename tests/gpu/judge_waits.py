@@ -1,6 +1,7 @@
 """Holds `gpuprof waits` of a job of wait_jobs.py against what was planted: judge_waits.py GPUPROF DIRECTORY.
 
 For each job NAME, DIRECTORY has NAME.gpr, and NAME.json of torch.profiler from the same run where it was profiled.
+Gaps of recordings with GPU time are exact.
 """
 import json
 import pathlib
@@ -46,8 +47,23 @@ def claim(name, what, is_so):
     print(f"{'PASS' if is_so else 'FAIL'} waits-{name}: {what}")
 
 
+def judge_exact(name, found, idle):
+    wall = found["to_ns"] - found["from_ns"]
+    ours = found["idle_ns"] / wall
+    claim(name, f"idle {100 * ours:.1f}% of the time, torch.profiler {100 * idle:.1f}%", abs(ours - idle) <= TOLERANCE)
+    by_kind = {}
+    for row in found["waits"]:
+        by_kind[row["kind"]] = by_kind.get(row["kind"], 0) + row["lost_ns"]
+    share = sum(ns for kind, ns in by_kind.items() if kind != "other") / max(1, found["lost_ns"])
+    shares = {kind: f"{100 * ns / max(1, found['lost_ns']):.1f}%" for kind, ns in by_kind.items()}
+    claim(name, f"{100 * share:.1f}% of the lost time has a cause: {shares}, "
+                f"{found['pending_ns'] / 1e6:.2f} ms before work that was launched earlier", share >= ATTRIBUTED)
+
+
 def judge(gpuprof, directory, name):
     found = waits_of(gpuprof, directory / f"{name}.gpr")
+    if directory.name == "exact":
+        claim(name, "GPU time is recorded", found["has_gpu_time"])
     wall = found["to_ns"] - found["from_ns"]
     share = found["repeated_lost_ns"] / wall
     rows = found["waits"]
@@ -66,6 +82,9 @@ def judge(gpuprof, directory, name):
     if trace.exists():
         idle = idle_share(trace)
         all_lost = found["lost_ns"] / wall
+        if found["has_gpu_time"]:
+            judge_exact(name, found, idle)
+            return
         claim(name, f"a lower bound of the idle time that torch.profiler shows: {100 * all_lost:.1f}% of the time, "
                     f"truly {100 * idle:.1f}%", all_lost <= idle + TOLERANCE)
 

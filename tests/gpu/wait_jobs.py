@@ -126,7 +126,7 @@ def main():
         loop.step()
     torch.cuda.synchronize()
     run = JOBS[sys.argv[1]]
-    if "PROFILE" not in os.environ:
+    if not os.environ.get("PROFILE"):
         run(loop)
         torch.cuda.synchronize()
         return
