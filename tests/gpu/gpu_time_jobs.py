@@ -1,7 +1,7 @@
 """A training loop of STEPS steps, each a range "step", with torch.profiler in some of them:
 gpu_time_jobs.py JOB [--profile A-B[,C-D]] [--schedule] [--out FILE] [--await GPUPROF RECORDING].
 
-JOB is eager, compiled or graph. Steps count from 1 and end with a synchronize, so each operation belongs to its step.
+JOB is eager, compiled, graph, or ddp: a rank of torchrun, whose number then replaces %r in FILE and RECORDING. Steps count from 1 and end with a synchronize, so each operation belongs to its step.
 FILE gets the operations of each profile: name, category, correlation id, begin and duration in ns, and the calls on
 the host with the same ids. The steps begin once RECORDING states whether GPU time is recorded.
 """
@@ -21,7 +21,7 @@ OPERATIONS = ("kernel", "gpu_memcpy", "gpu_memset")
 CALLS = ("cuda_runtime", "cuda_driver")
 
 parser = argparse.ArgumentParser()
-parser.add_argument("job", choices=["eager", "compiled", "graph"])
+parser.add_argument("job", choices=["eager", "compiled", "graph", "ddp"])
 parser.add_argument("--profile", default="")
 parser.add_argument("--schedule", action="store_true")
 parser.add_argument("--out")
@@ -70,8 +70,13 @@ def keep(profiler):
     found.append(rows)
 
 
+rank = os.environ.get("LOCAL_RANK", "0")
+torch.cuda.set_device(int(rank))
 torch.manual_seed(1)
 model = torch.nn.Sequential(*(torch.nn.Linear(512, 512) for _ in range(8)), torch.nn.Linear(512, 1)).cuda()
+if arguments.job == "ddp":
+    torch.distributed.init_process_group("nccl", device_id=torch.device("cuda", int(rank)))
+    model = torch.nn.parallel.DistributedDataParallel(model)
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
 inputs = torch.randn(256, 512, device="cuda")
 pinned = torch.zeros(512, pin_memory=True)
@@ -108,7 +113,7 @@ def warmed_up():
 
 run = warmed_up()
 if arguments.awaited:
-    await_gpu_time(*arguments.awaited)
+    await_gpu_time(*(word.replace("%r", rank) for word in arguments.awaited))
 profiler = None
 if arguments.schedule:
     profiler = profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], on_trace_ready=keep,
@@ -131,6 +136,8 @@ for step in range(1, STEPS + 1):
 if arguments.schedule:
     profiler.stop()
 print("steps", STEPS)
+if arguments.job == "ddp":
+    torch.distributed.destroy_process_group()
 if arguments.out:
-    with open(arguments.out, "w", encoding="utf-8") as file:
+    with open(arguments.out.replace("%r", rank), "w", encoding="utf-8") as file:
         json.dump(found, file)

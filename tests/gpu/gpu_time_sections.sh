@@ -1,20 +1,34 @@
 # GPU time and waits: sections of check_gpu.sh, which reads this file.
 # shellcheck shell=sh disable=SC2154 # its variables
 # gpu_time_job NAME JOB WINDOW ARGUMENTS...: beside torch.profiler, and bare
+# $launcher: Python's options that start two ranks; empty: one process
+launcher=
 gpu_time_job() {
 	job=$1 what=$2 window=$3
 	shift 3
 	option=$window
 	[ "$window" = always ] || option=step:$window@step
-	timeout -k 10 200 "$python" "$here/gpu_time_jobs.py" "$what" "$@" \
-		--out "$work/$job.bare.json" >"$work/$job.bare" 2>"$work/$job.bare-err"
-	timeout -k 10 200 "$gpuprof" run -q "--gpu-time=$option" -o "$work/$job.gpr" -- \
-		"$python" "$here/gpu_time_jobs.py" "$what" "$@" \
-		--out "$work/$job.json" --await "$gpuprof" "$work/$job.gpr" \
+	rank=${launcher:+-%r}
+	# shellcheck disable=SC2086 # words of the launcher
+	timeout -k 10 200 "$python" $launcher "$here/gpu_time_jobs.py" "$what" "$@" \
+		--out "$work/$job$rank.bare.json" >"$work/$job.bare" 2>"$work/$job.bare-err"
+	# shellcheck disable=SC2086
+	timeout -k 10 200 "$gpuprof" run -q "--gpu-time=$option" -o "$work/$job$rank.gpr" -- \
+		"$python" $launcher "$here/gpu_time_jobs.py" "$what" "$@" \
+		--out "$work/$job$rank.json" --await "$gpuprof" "$work/$job$rank.gpr" \
 		>"$work/$job.out" 2>"$work/$job.err"
 	claim "gpu-time-$job" "recorded job ends well (exit $?)" \
 		same "$work/$job.out" "$work/$job.bare"
-	"$python" "$here/judge_gpu_time.py" "$gpuprof" "$work" "$job" "$window" 2>&1
+	for one in $job${launcher:+-0} ${launcher:+$job-1}; do
+		"$python" "$here/judge_gpu_time.py" "$gpuprof" "$work" "$one" "$window" 2>&1
+	done
+}
+section_gpu_time_ranks() {
+	need_gpus gpu_time_ranks 2 && need_torch gpu_time_ranks || return 0
+	launcher="-m torch.distributed.run --nproc-per-node=2"
+	launcher="$launcher --master-addr=127.0.0.1 --master-port=29512"
+	gpu_time_job ranks ddp always --profile 1-12
+	launcher=
 }
 section_gpu_time() {
 	need_torch gpu_time || return 0
