@@ -1,7 +1,7 @@
 # The object for --gpu-time beside a job that uses CUPTI itself, with a fake CUPTI over the fake driver.
 FAKE_CUPTI := $(addprefix $(BUILD)/fake/,libcupti.so.13 libcupti.so.12 cupti_part/libcupti.so.13)
 FAKE_CUPTI_NEEDS := tests/fake/fake_cupti.c tests/fake/fake_operation.h interpose/cupti/cupti_abi.h tests/cupti.mk
-CUPTI_TESTS := $(addprefix $(BUILD)/cupti/,shared_cupti late_cupti gpu_sink.so)
+CUPTI_TESTS := $(addprefix $(BUILD)/cupti/,shared_cupti late_cupti real_records gpu_sink.so)
 
 $(filter $(BUILD)/fake/libcupti%,$(FAKE_CUPTI)): $(FAKE_CUPTI_NEEDS)
 	@mkdir -p $(@D)
@@ -15,7 +15,7 @@ $(BUILD)/cupti/gpu_sink.so: tests/cupti/gpu_sink.c tests/cupti.mk
 $(BUILD)/cupti/shared_cupti: tests/cupti/shared_cupti.c $(BUILD)/fake/libcupti.so.13 tests/cupti.mk
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) $(SAN) -o $@ $< -L$(BUILD)/fake -l:libcupti.so.13 -lpthread -ldl
-$(BUILD)/cupti/late_cupti: tests/cupti/late_cupti.c tests/cupti.mk
+$(BUILD)/cupti/late_cupti $(BUILD)/cupti/real_records: $(BUILD)/cupti/%: tests/cupti/%.c tests/cupti.mk
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) $(SAN) -o $@ $< -lpthread -ldl
 

@@ -82,4 +82,23 @@ if [ -z "$wanted" ] || [ "$wanted" = late_cupti ]; then
 		fi
 	done
 fi
+
+# what sharing relies on, with NVIDIA's CUPTI
+if [ -z "$wanted" ] || [ "$wanted" = real_records ]; then
+	status=77 out=$dir/real_records.out
+	for folder in lib64 lib extras/CUPTI/lib64; do
+		real=/usr/local/cuda/$folder/libcupti.so.13
+		[ -e "$real" ] || continue
+		timeout -k 5 120 "$build/cupti/real_records" "$real" >"$out" 2>&1
+		status=$?
+	done
+	case $status in
+	0) echo "pass cupti/real_records" >>"$results" ;;
+	77) echo "skip cupti/real_records no CUPTI of CUDA 13.0 here" >>"$results" ;;
+	*)
+		echo "fail cupti/real_records: $(tail -n 1 "$out")" | tee -a "$results"
+		failed=1
+		;;
+	esac
+fi
 exit $failed
