@@ -199,7 +199,9 @@ static void records_hand_each(void *context)
 static void records_hand_all(const struct gp_cupti *cupti, uint8_t *buffer, size_t valid)
 {
 	struct completed completed = { cupti, gp_cupti_scale_get(cupti), buffer, valid };
-	if (atomic_load(&is_over) || !gp_cupti_sink->record(records_hand_each, &completed))
+	if (!atomic_load(&is_over) && gp_cupti_sink->record(records_hand_each, &completed))
+		return;
+	if (gp_cupti_sink->is_recording()) /* else they are not part of the recording */
 		gp_cupti_sink->lost(records_count(cupti, &completed.scale, buffer, valid));
 }
 
