@@ -417,7 +417,8 @@ enum gp_by {
 	GP_BY_LIBRARY,
 	GP_BY_LINE,
 	GP_BY_KIND,
-	GP_BY_RANGE
+	GP_BY_RANGE,
+	GP_BY_MODULE
 };
 
 /* Uses with one key. */

@@ -124,6 +124,7 @@ enum gp_kernels_by {
 	GP_KERNELS_BY_LIBRARY,
 	GP_KERNELS_BY_OPERATOR,
 	GP_KERNELS_BY_LINE,
+	GP_KERNELS_BY_MODULE,
 	/* of the ranges in force at the launch: all; gp_range_path_phase */
 	GP_KERNELS_BY_RANGE,
 	GP_KERNELS_BY_PHASE,

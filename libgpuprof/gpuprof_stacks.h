@@ -57,6 +57,7 @@ bool gp_recording_stack(struct gp_recording *recording, uint32_t id, int64_t at_
 			size_t most);
 
 #define GP_NAME_MAX 128u
+#define GP_MODULES_MAX 512u
 /* Names are "" if unknown. A name that does not fit is left out, never cut. */
 struct gp_names {
 	/*
@@ -78,6 +79,12 @@ struct gp_names {
 	 * engine's own step allocates: "validate_outputs (engine)", else "autograd engine".
 	 */
 	char node[GP_NAME_MAX];
+	/*
+	 * "GPT > Block > Linear": the classes of the modules (torch.nn.Module) whose forward is
+	 * running, outermost first. A class that inherits its forward has the name of the class
+	 * with the forward. If they do not fit, the outermost are left out: "... > Linear".
+	 */
+	char modules[GP_MODULES_MAX];
 	/* no frame is of autograd's engine, and no such frame can be missing */
 	bool is_outside_backward;
 	/*

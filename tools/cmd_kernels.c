@@ -19,11 +19,12 @@ struct kernels {
 	bool has_times; /* in one of many recordings at least */
 };
 
-#define BY_WORDS "name|library|operator|line|range|phase"
+#define BY_WORDS "name|library|operator|line|module|range|phase"
 static const char *const by_words[] = {
 	[GP_KERNELS_BY_NAME] = "name",	       [GP_KERNELS_BY_LIBRARY] = "library",
 	[GP_KERNELS_BY_OPERATOR] = "operator", [GP_KERNELS_BY_LINE] = "line",
-	[GP_KERNELS_BY_RANGE] = "range",       [GP_KERNELS_BY_PHASE] = "phase",
+	[GP_KERNELS_BY_MODULE] = "module",     [GP_KERNELS_BY_RANGE] = "range",
+	[GP_KERNELS_BY_PHASE] = "phase",
 };
 
 enum { TOTAL, BUSY, SHARE, COLUMNS };
@@ -112,8 +113,8 @@ static int kernels_run(const struct gp_command *command, int argc, char **argv)
 					       .next = "kernels" } } };
 	const struct gp_flag flags[] = {
 		{ "by", 0, GP_FLAG_CHOICE, "WHAT=" BY_WORDS, &c.by,
-		  "one row for each; default name. library, operator and line need stacks of "
-		  "launches" },
+		  "one row for each; default name. library, operator, line and module need "
+		  "stacks of launches" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "at most N rows, 0: all; default 20, with --json all" },
 		{ "stacks", 0, GP_FLAG_SWITCH, NULL, &c.report.has_stacks,

@@ -91,9 +91,6 @@ static void kernels_print_doubts(const struct gp_kernels_report *r)
 
 static void kernels_print_rows(const struct gp_kernels_report *r)
 {
-	static const char *const title[] = {
-		"name", "library", "operator", "line", "range", "phase"
-	};
 	const bool is_narrow = gp_screen_is_below(ALL_COLUMNS);
 	FILE *out = r->out;
 	bool has_occupancy = false;
@@ -104,7 +101,7 @@ static void kernels_print_rows(const struct gp_kernels_report *r)
 		fprintf(out, " %9s %9s %9s", "mean", "p99", "delay");
 	if (!is_narrow && has_occupancy)
 		fprintf(out, " %9s", "occupancy");
-	fprintf(out, "  %s\n", title[r->by]);
+	fprintf(out, "  %s\n", r->by_word);
 	for (size_t k = 0; k < rows_shown(r); k++) {
 		const struct gp_kernel_row *row = &r->kernels.row[k];
 		fprintf(out, "%5.1f%% %10s %8s", 100 * gp_kernel_share(&r->kernels, row),

@@ -8,7 +8,7 @@
 
 #include "../io/message.h"
 
-#define BY_WORDS "stack|operator|node|library|line|kind|range" /* enum gp_by */
+#define BY_WORDS "stack|operator|node|library|line|kind|range|module" /* enum gp_by */
 
 void gp_use_report_read(struct gp_use_report *u)
 {

@@ -47,6 +47,7 @@ static const enum gp_by group_by[] = {
 	[GP_KERNELS_BY_LIBRARY] = GP_BY_LIBRARY,
 	[GP_KERNELS_BY_OPERATOR] = GP_BY_OPERATOR,
 	[GP_KERNELS_BY_LINE] = GP_BY_LINE,
+	[GP_KERNELS_BY_MODULE] = GP_BY_MODULE,
 };
 
 /* ---- keys ---- */

@@ -137,6 +137,13 @@ void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_
 	case GP_BY_NODE:
 		write_node(out, room, s);
 		break;
+	case GP_BY_MODULE:
+		if (s->names.modules[0])
+			snprintf(out, room, "%s", s->names.modules);
+		else
+			snprintf(out, room, "no module%s%s", s->names.node[0] ? ": " : "",
+				 s->names.node[0] ? "in backward" : "");
+		break;
 	case GP_BY_LIBRARY:
 		if (use->space == GP_SPACE_BLOCK && s->names.workspace[0])
 			snprintf(out, room, "%s, workspace for %s", s->names.library,

@@ -411,6 +411,7 @@ void gp_names_of(const struct gp_name_frame *frame, size_t count, const char *pr
 	find_engine_calls(frame, count, out);
 	find_library(frame, count, program, out);
 	find_workspace(frame, count, out);
+	gp_modules_of(frame, count, out->modules);
 }
 
 bool gp_frame_is_folded(const struct gp_name_frame *f)

@@ -21,6 +21,9 @@ struct gp_name_frame {
 void gp_names_of(const struct gp_name_frame *frame, size_t count, const char *program,
 		 struct gp_names *out);
 
+/* Writes gp_names.modules. */
+void gp_modules_of(const struct gp_name_frame *frame, size_t count, char out[GP_MODULES_MAX]);
+
 /* The role of a frame in PyTorch. */
 enum gp_frame_role {
 	GP_ROLE_OTHER,
