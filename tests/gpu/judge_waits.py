@@ -11,6 +11,7 @@ import sys
 KINDS = {"item": "item", "pageable": "pageable_copy", "free": "free", "loader": "data", "recompile": "recompile"}
 CLEAN = ("clean_async", "clean_pinned", "clean_read_rarely", "clean_event", "clean_workers")
 COSTLY = 0.01  # of the time, as in tools/cmd_waits.c
+ATTRIBUTED = 0.95  # of the lost time
 TOLERANCE = 0.03  # of the time: the profile has all steps, the report those after warm-up
 
 
