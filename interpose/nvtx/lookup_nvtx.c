@@ -16,16 +16,18 @@
 #include "../../libgpuprof/record/ranges/range_mark.h"
 #include "../lookup/elf_lookup.h"
 #include "../lookup/resolver.h"
+#include "nccl_payload.h"
 #include "nvtx_calls.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define VARIABLE "NVTX_INJECTION64_PATH"
 
 EXPORT int InitializeInjectionNvtx2(gp_nvtx_get_table *get);
-EXPORT int InitializeInjectionNvtxExtension(void *module);
+EXPORT int InitializeInjectionNvtxExtension(const struct gp_nvtx_extension *extension);
 
 /* The tool that has NVTX instead; "": none. */
 static char taken_by[PATH_MAX];
+static bool is_nccl_silent; /* NCCL_NVTX_DISABLE */
 
 /*
  * Whether this object comes before the C library, as a preload does. Objects opened later come
@@ -62,6 +64,8 @@ static void offer(void)
 void gp_nvtx_offer(void)
 {
 	int kept = errno;
+	const char *silent = getenv("NCCL_NVTX_DISABLE");
+	is_nccl_silent = silent && strtoll(silent, NULL, 0) != 0; /* as NCCL reads it */
 	if (gp_settings.has_nvtx && is_in_front())
 		offer();
 	errno = kept;
@@ -71,6 +75,9 @@ void gp_nvtx_write(void)
 {
 	static char text[PATH_MAX + 16] = "taken by ";
 	gp_range_objects_write();
+	gp_nccl_write();
+	if (is_nccl_silent)
+		gp_define_fact(GP_FACT_NCCL_SILENT, 1, NULL);
 	if (!taken_by[0])
 		return;
 	strcpy(text + strlen("taken by "), taken_by);
@@ -108,9 +115,18 @@ int InitializeInjectionNvtx2(gp_nvtx_get_table *get)
 	return 1;
 }
 
-/* Payload schemas, counters, heaps: none are recorded. */
-int InitializeInjectionNvtxExtension(void *module)
+/* Payloads, as far as the table has room. Counters and heaps are not recorded. */
+int InitializeInjectionNvtxExtension(const struct gp_nvtx_extension *extension)
 {
-	(void)module;
-	return 0;
+	if (!gp_lookups_open || !gp_settings.has_nvtx || !extension || !is_in_front() ||
+	    extension->bytes < sizeof *extension || extension->module != GP_NVTX_PAYLOAD_MODULE ||
+	    extension->compatible >> 8 != GP_NVTX_PAYLOAD_COMPATIBLE || extension->segments == 0 ||
+	    !extension->segment || !extension->segment->slot)
+		return 0;
+	for (unsigned k = 0; k < GP_NVTX_PAYLOAD_ROWS; k++) {
+		const struct gp_nvtx_payload_row *row = &gp_nvtx_payload_rows[k];
+		if (row->slot < extension->segment->slots)
+			extension->segment->slot[row->slot] = (intptr_t)row->function;
+	}
+	return 1;
 }

@@ -50,13 +50,17 @@ union gp_nvtx_message {
 	void *registered;
 };
 
-/* Payload types 1 to 6 are enum gp_payload. Other types are pointers that need a schema. */
+/*
+ * Payload types 1 to 6 are enum gp_payload. With GP_NVTX_PAYLOAD_SCHEMA `payload` is the address of
+ * `payloads` structs gp_nvtx_payload.
+ */
+#define GP_NVTX_PAYLOAD_SCHEMA ((int32_t)0xdfbd0009)
 struct gp_nvtx_attributes {
 	uint16_t version, bytes;
 	uint32_t category;
 	int32_t color_type;
 	uint32_t color;
-	int32_t payload_type, zero;
+	int32_t payload_type, payloads;
 	uint64_t payload;
 	int32_t message_type;
 	union gp_nvtx_message message;
@@ -68,6 +72,72 @@ struct gp_nvtx_resource {
 	uint64_t handle;
 	int32_t message_type;
 	union gp_nvtx_message message;
+};
+
+/* ---- the payload extension ---- */
+
+#define GP_NVTX_PAYLOAD_MODULE 2u
+#define GP_NVTX_PAYLOAD_COMPATIBLE 1u /* the high byte of `compatible`; 1.3 and 1.4 exist */
+
+struct gp_nvtx_segment {
+	size_t id, slots;
+	intptr_t *slot; /* functions, to be filled in */
+};
+struct gp_nvtx_extension {
+	uint16_t version, bytes, module, compatible;
+	size_t segments;
+	struct gp_nvtx_segment *segment;
+	intptr_t (*get_export)(uint32_t number);
+	const void *info;
+};
+enum gp_nvtx_payload_slot {
+	GP_NVTX_SCHEMA_REGISTER = 0,
+	GP_NVTX_ENUM_REGISTER = 1,
+	GP_NVTX_PUSH_PAYLOAD = 3,
+	GP_NVTX_POP_PAYLOAD = 4,
+};
+
+/* Types of entries: up to 23 they are C's; from here on ids of schemas and enums. */
+#define GP_NVTX_STATIC_ID (UINT64_C(1) << 24)
+struct gp_nvtx_entry {
+	uint64_t flags; /* 0: a plain value */
+	uint64_t type;
+	const char *name, *description;
+	uint64_t detail, offset; /* offset 0, but not the first: after the entry before, aligned */
+	const void *semantics, *reserved;
+};
+
+/* Bits of `fields`: the members that are set. */
+enum gp_nvtx_schema_field {
+	GP_NVTX_SCHEMA_TYPE = 1 << 2,
+	GP_NVTX_SCHEMA_ENTRIES = 1 << 4,
+	GP_NVTX_SCHEMA_COUNT = 1 << 5,
+	GP_NVTX_SCHEMA_BYTES = 1 << 6,
+	GP_NVTX_SCHEMA_ID = 1 << 8,
+};
+#define GP_NVTX_SCHEMA_STATIC 1u /* type: a struct of fixed layout */
+struct gp_nvtx_schema {
+	uint64_t fields;
+	const char *name;
+	uint64_t type, flags;
+	const struct gp_nvtx_entry *entry;
+	size_t entries, bytes, alignment;
+	uint64_t id;
+};
+
+enum gp_nvtx_enum_field { GP_NVTX_ENUM_BYTES = 1 << 4, GP_NVTX_ENUM_ID = 1 << 5 };
+struct gp_nvtx_enum {
+	uint64_t fields;
+	const char *name;
+	const void *entry;
+	size_t entries, bytes;
+	uint64_t id;
+};
+
+struct gp_nvtx_payload {
+	uint64_t schema;
+	size_t bytes; /* SIZE_MAX: that of the schema */
+	const void *data;
 };
 
 #endif

@@ -6,6 +6,7 @@
 #include "nvtx_calls.h"
 
 #include "../../libgpuprof/record/ranges/range_mark.h"
+#include "nccl_payload.h"
 
 /* Handles are never NULL and never aligned, so that any other pointer is rejected. */
 enum handle_of { OF_DOMAIN = 1, OF_STRING = 3, OF_RESOURCE = 5 };
@@ -123,11 +124,23 @@ static int push_w(const wchar_t *text)
 	return (int)gp_range_push(&range);
 }
 
+/* After the push, so that the event lies in the range. */
+static GP_COLD void take_schema_payload(uint32_t domain, const struct gp_nvtx_attributes *a)
+{
+	const int32_t payloads = a->payloads;
+	if (a->bytes >= sizeof *a && payloads > 0)
+		gp_nccl_payload_see(domain, (const struct gp_nvtx_payload *)(uintptr_t)a->payload,
+				    (uint64_t)payloads);
+}
+
 GP_HOT_TEXT static int domain_push(void *domain, const struct gp_nvtx_attributes *a)
 {
 	struct narrow n;
 	const struct gp_range range = of_attributes(domain_in(domain), a, &n);
-	return (int)gp_range_push(&range);
+	const int level = (int)gp_range_push(&range);
+	if (gp_unlikely(a && a->payload_type == GP_NVTX_PAYLOAD_SCHEMA))
+		take_schema_payload(range.domain, a);
+	return level;
 }
 
 GP_HOT_TEXT static int push_ex(const struct gp_nvtx_attributes *a)
@@ -204,6 +217,35 @@ static void domain_mark(void *domain, const struct gp_nvtx_attributes *a)
 static void mark_ex(const struct gp_nvtx_attributes *a)
 {
 	domain_mark(NULL, a);
+}
+
+/* ---- ranges with payloads alone ---- */
+
+static int push_payload(void *domain, const struct gp_nvtx_payload *payload, size_t payloads)
+{
+	const struct gp_range range = of_text(domain_in(domain), NULL, 0);
+	const int level = (int)gp_range_push(&range);
+	gp_nccl_payload_see(range.domain, payload, payloads);
+	return level;
+}
+
+static int pop_payload(void *domain, const struct gp_nvtx_payload *payload, size_t payloads)
+{
+	gp_nccl_payload_see(domain_in(domain), payload, payloads);
+	return domain_pop(domain);
+}
+
+/* Ids that a tool would choose are not given out: 0. */
+static uint64_t schema_register(void *domain, const struct gp_nvtx_schema *schema)
+{
+	gp_nccl_schema_learn(domain_in(domain), schema);
+	return schema && schema->fields & GP_NVTX_SCHEMA_ID ? schema->id : 0;
+}
+
+static uint64_t enum_register(void *domain, const struct gp_nvtx_enum *attributes)
+{
+	gp_nccl_enum_learn(domain_in(domain), attributes);
+	return attributes && attributes->fields & GP_NVTX_ENUM_ID ? attributes->id : 0;
 }
 
 /* ---- domains and strings ---- */
@@ -333,4 +375,10 @@ const struct gp_nvtx_row gp_nvtx_rows[GP_NVTX_ROWS] = {
 	ROW(GP_NVTX_CUDART, 4, name_stream_w),
 	ROW(GP_NVTX_CUDART, 5, name_event_a),
 	ROW(GP_NVTX_CUDART, 6, name_event_w),
+};
+const struct gp_nvtx_payload_row gp_nvtx_payload_rows[GP_NVTX_PAYLOAD_ROWS] = {
+	{ GP_NVTX_SCHEMA_REGISTER, (gp_nvtx_function *)schema_register },
+	{ GP_NVTX_ENUM_REGISTER, (gp_nvtx_function *)enum_register },
+	{ GP_NVTX_PUSH_PAYLOAD, (gp_nvtx_function *)push_payload },
+	{ GP_NVTX_POP_PAYLOAD, (gp_nvtx_function *)pop_payload },
 };

@@ -98,6 +98,7 @@ enum gp_fact {
 	GP_FACT_NATIVE_FRAMES = 34, /* value: different native frames; beside stored names */
 	/* value: 1 GPU time is recorded, 0 requested but not; text: why, or CUPTI's version */
 	GP_FACT_GPU_TIME = 36,
+	GP_FACT_NCCL_SILENT = 37, /* value: 1 NCCL_NVTX_DISABLE is set: NCCL reports no calls */
 };
 
 /* RESOURCE.type */
@@ -317,6 +318,20 @@ enum gp_payload {
 	GP_PAYLOAD_UINT32 = 4,
 	GP_PAYLOAD_INT32 = 5,
 	GP_PAYLOAD_FLOAT = 6,
+};
+
+/* COLLECTIVE.operation: the number that NCCL gives its kinds of calls. Others may come. */
+enum gp_collective {
+	GP_ALL_GATHER = 4,
+	GP_ALL_REDUCE = 5,
+	GP_BROADCAST = 6,
+	GP_REDUCE_SCATTER = 7,
+	GP_REDUCE = 8,
+	GP_SEND = 9,
+	GP_RECV = 10,
+	GP_ALL_TO_ALL = 16,
+	GP_GATHER = 17,
+	GP_SCATTER = 18,
 };
 
 /* OBJECT_NAME.what: kind of the named object; `handle` is */

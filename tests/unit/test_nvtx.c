@@ -3,6 +3,7 @@
  * and wrong ones. The recorder's functions are replaced: they only note their calls.
  */
 #include "../../interpose/nvtx/lookup_nvtx.c"
+#include "../../interpose/nvtx/nccl_payload.c"
 #include "../../interpose/nvtx/nvtx_calls.c"
 
 #include <setjmp.h>
@@ -16,6 +17,12 @@
 #define HAVE_NVTX 1
 #else
 #define HAVE_NVTX 0
+#endif
+#if HAVE_NVTX && __has_include(<nvtx3/nvToolsExtPayload.h>)
+#include <nvtx3/nvToolsExtPayload.h>
+#define HAVE_PAYLOADS 1
+#else
+#define HAVE_PAYLOADS 0
 #endif
 
 /* ---- replacements for the recorder ---- */
@@ -139,6 +146,41 @@ static void useless_tables_are_refused(void **state)
 	assert_int_equal(InitializeInjectionNvtxExtension(NULL), 0);
 }
 
+/* NCCL up to 2.21 has two slots. */
+static void payload_slots_are_filled_as_far_as_they_go(void **state)
+{
+	(void)state;
+	intptr_t slot[6] = { 0 };
+	struct gp_nvtx_segment segment = { .slots = 6, .slot = slot };
+	struct gp_nvtx_extension e = { .bytes = sizeof e,
+				       .module = GP_NVTX_PAYLOAD_MODULE,
+				       .compatible = 0x0103,
+				       .segments = 1,
+				       .segment = &segment };
+	assert_int_equal(InitializeInjectionNvtxExtension(&e), 1);
+	for (unsigned k = 0; k < GP_NVTX_PAYLOAD_ROWS; k++)
+		assert_true(slot[gp_nvtx_payload_rows[k].slot] ==
+			    (intptr_t)gp_nvtx_payload_rows[k].function);
+	assert_int_equal(slot[2], 0);
+	memset(slot, 0, sizeof slot);
+	segment.slots = 2;
+	assert_int_equal(InitializeInjectionNvtxExtension(&e), 1);
+	assert_true(slot[0] != 0 && slot[1] != 0 && slot[3] == 0 && slot[4] == 0);
+	memset(slot, 0, sizeof slot);
+	segment.slot = NULL;
+	assert_int_equal(InitializeInjectionNvtxExtension(&e), 0);
+	segment.slot = slot;
+	e.module = 3; /* counters */
+	assert_int_equal(InitializeInjectionNvtxExtension(&e), 0);
+	e.module = GP_NVTX_PAYLOAD_MODULE;
+	e.compatible = 0x0200;
+	assert_int_equal(InitializeInjectionNvtxExtension(&e), 0);
+	e.compatible = 0x0104;
+	e.bytes = sizeof e - 1;
+	assert_int_equal(InitializeInjectionNvtxExtension(&e), 0);
+	assert_int_equal(slot[0], 0);
+}
+
 static void wide_texts_become_utf8(void **state)
 {
 	(void)state;
@@ -253,6 +295,162 @@ static void our_layout_is_its_own(void **state)
 #endif
 }
 
+static void our_payloads_are_its_own(void **state)
+{
+	(void)state;
+#if HAVE_PAYLOADS
+#undef SAME
+#define SAME(ours, theirs, our, their)                         \
+	assert_int_equal(offsetof(struct gp_nvtx_##ours, our), \
+			 offsetof(nvtxPayload##theirs##_t, their))
+	assert_int_equal(GP_NVTX_PAYLOAD_SCHEMA, NVTX_PAYLOAD_TYPE_EXT);
+	assert_int_equal(GP_NVTX_PAYLOAD_MODULE, NVTX_EXT_PAYLOAD_MODULEID);
+	assert_int_equal(GP_NVTX_PAYLOAD_COMPATIBLE, NVTX_EXT_PAYLOAD_COMPATID >> 8);
+	assert_int_equal(GP_NVTX_STATIC_ID, NVTX_PAYLOAD_SCHEMA_ID_STATIC_START);
+	assert_int_equal(offsetof(struct gp_nvtx_attributes, payloads),
+			 offsetof(nvtxEventAttributes_t, reserved0));
+	assert_int_equal(sizeof(struct gp_nvtx_extension), sizeof(nvtxExtModuleInfo_t));
+	assert_int_equal(offsetof(struct gp_nvtx_extension, compatible),
+			 offsetof(nvtxExtModuleInfo_t, compatId));
+	assert_int_equal(offsetof(struct gp_nvtx_extension, segment),
+			 offsetof(nvtxExtModuleInfo_t, segments));
+	assert_int_equal(offsetof(struct gp_nvtx_segment, slot),
+			 offsetof(nvtxExtModuleSegment_t, functionSlots));
+	assert_int_equal(sizeof(struct gp_nvtx_payload), sizeof(nvtxPayloadData_t));
+	SAME(payload, Data, bytes, size);
+	SAME(payload, Data, data, payload);
+	assert_int_equal(sizeof(struct gp_nvtx_entry), sizeof(nvtxPayloadSchemaEntry_t));
+	SAME(entry, SchemaEntry, type, type);
+	SAME(entry, SchemaEntry, name, name);
+	SAME(entry, SchemaEntry, offset, offset);
+	SAME(schema, SchemaAttr, type, type);
+	SAME(schema, SchemaAttr, entry, entries);
+	SAME(schema, SchemaAttr, entries, numEntries);
+	SAME(schema, SchemaAttr, bytes, payloadStaticSize);
+	SAME(schema, SchemaAttr, id, schemaId);
+	SAME(enum, EnumAttr, bytes, sizeOfEnum);
+	SAME(enum, EnumAttr, id, schemaId);
+	assert_int_equal(GP_NVTX_SCHEMA_BYTES, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE);
+	assert_int_equal(GP_NVTX_SCHEMA_ID, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID);
+	assert_int_equal(GP_NVTX_ENUM_BYTES, NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE);
+	assert_int_equal(GP_NVTX_ENUM_ID, NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID);
+	assert_int_equal(GP_NVTX_PUSH_PAYLOAD, NVTX3EXT_CBID_nvtxRangePushPayload);
+	assert_int_equal(GP_NVTX_POP_PAYLOAD, NVTX3EXT_CBID_nvtxRangePopPayload);
+	/* sizes of the types */
+	const nvtxPayloadEntryTypeInfo_t *info =
+		NVTX_EXT_PAYLOAD_VERSIONED_ID(nvtxExtPayloadTypeInfo);
+	for (uint64_t type = 1; type <= NVTX_PAYLOAD_ENTRY_TYPE_ADDRESS; type++)
+		assert_int_equal(type_bytes(type), info[type].size);
+#else
+	skip();
+#endif
+}
+
+/* ---- payloads ---- */
+
+static const struct gp_nvtx_entry *entries_of(struct gp_nvtx_entry out[2], uint64_t type,
+					      const char *name, uint64_t flags)
+{
+	out[0] = (struct gp_nvtx_entry){ .type = 5, .name = "Root" };
+	out[1] = (struct gp_nvtx_entry){ .flags = flags, .type = type, .name = name };
+	return out;
+}
+
+static struct gp_nvtx_schema schema_of(const struct gp_nvtx_entry *entry, size_t entries,
+				       uint64_t number)
+{
+	return (struct gp_nvtx_schema){ .fields = GP_NVTX_SCHEMA_TYPE | GP_NVTX_SCHEMA_ENTRIES |
+						  GP_NVTX_SCHEMA_COUNT | GP_NVTX_SCHEMA_ID,
+					.type = GP_NVTX_SCHEMA_STATIC,
+					.entry = entry,
+					.entries = entries,
+					.id = GP_NVTX_STATIC_ID + number };
+}
+
+/* As NCCL 2.21 describes a broadcast: no communicator, and the offset of the first entry only. */
+static void fields_are_found_by_their_names(void **state)
+{
+	(void)state;
+	const uint32_t nccl = domain_in(create_a("NCCL")), other = domain_in(create_a("MPI"));
+	static const struct {
+		uint64_t bytes;
+		int root;
+	} data = { 123456789012, -1 };
+	const struct gp_nvtx_entry entry[] = { { .type = 22, .name = "Bytes" },
+					       { .type = 5, .name = "Root" } };
+	struct gp_nvtx_schema schema = schema_of(entry, 2, GP_BROADCAST);
+	struct gp_nvtx_payload payload = { schema.id, sizeof data, &data };
+	struct values v;
+	gp_nccl_schema_learn(other, &schema);
+	gp_nccl_schema_learn(0, &schema);
+	assert_false(payload_read(&v, &payload));
+	gp_nccl_schema_learn(nccl, &schema);
+	assert_true(payload_read(&v, &payload));
+	assert_true(v.has[BYTES] && v.has[PEER] && !v.has[COMMUNICATOR]);
+	assert_int_equal(v.of[BYTES], 123456789012);
+	assert_int_equal(v.of[PEER], -1);
+	assert_int_equal(one_more(&v, PEER), 0);
+	assert_int_equal(v.operation, GP_BROADCAST);
+	/* values that do not lie in the payload are missing */
+	payload.bytes = 11;
+	assert_true(payload_read(&v, &payload));
+	assert_true(v.has[BYTES] && !v.has[PEER]);
+	payload.bytes = SIZE_MAX; /* that of the schema */
+	assert_true(payload_read(&v, &payload));
+	assert_true(v.has[PEER]);
+	payload.data = NULL;
+	assert_false(payload_read(&v, &payload));
+	/* another NCCL in the process has another layout */
+	payload.data = &data;
+	gp_nccl_schema_learn(nccl, &schema);
+	assert_true(payload_read(&v, &payload));
+	schema.entries = 1;
+	gp_nccl_schema_learn(nccl, &schema);
+	assert_false(payload_read(&v, &payload));
+}
+
+static void wrong_schemas_are_refused(void **state)
+{
+	(void)state;
+	struct gp_nvtx_entry entry[2];
+	struct layout layout;
+	struct gp_nvtx_schema s = schema_of(entries_of(entry, 22, "Bytes", 0), 2, 20);
+	assert_true(layout_read(&layout, &s));
+	assert_int_equal(layout.of[BYTES].offset, 8); /* aligned */
+	assert_int_equal(layout.bytes, 16);
+	entries_of(entry, 22, "Bytes", 2); /* a pointer */
+	assert_true(layout_read(&layout, &s));
+	assert_int_equal(layout.of[BYTES].bytes, 0);
+	entries_of(entry, 20, "Bytes", 0); /* a double */
+	assert_true(layout_read(&layout, &s));
+	assert_int_equal(layout.of[BYTES].bytes, 0);
+	entries_of(entry, 22, "Bytes", 0);
+	entry[1].offset = UINT64_MAX - 3;
+	assert_true(layout_read(&layout, &s));
+	assert_int_equal(layout.of[BYTES].bytes, 0);
+	entries_of(entry, GP_NVTX_STATIC_ID + 30, "Reduction operation", 0); /* an unknown enum */
+	assert_true(layout_read(&layout, &s));
+	assert_int_equal(layout.of[REDUCTION].bytes, 0);
+	gp_nccl_enum_learn(domain_in(create_a("NCCL")),
+			   &(struct gp_nvtx_enum){ .fields = GP_NVTX_ENUM_BYTES | GP_NVTX_ENUM_ID,
+						   .bytes = 4,
+						   .id = GP_NVTX_STATIC_ID + 30 });
+	assert_true(layout_read(&layout, &s));
+	assert_int_equal(layout.of[REDUCTION].offset, 4);
+	s.entries = SIZE_MAX;
+	assert_false(layout_read(&layout, &s));
+	s.entries = 0;
+	assert_false(layout_read(&layout, &s));
+	s.entries = 2;
+	s.entry = NULL;
+	assert_false(layout_read(&layout, &s));
+	s.entry = entry;
+	s.type = 2; /* dynamic */
+	assert_false(layout_read(&layout, &s));
+	/* a number that no domain has */
+	assert_false(is_nccl(GP_RANGE_NAMES));
+}
+
 /* Another tool's name stays; our own name, and that of a copy, are replaced. */
 static void another_tool_is_left_alone(void **state)
 {
@@ -294,7 +492,11 @@ int main(void)
 		TEST(wide_texts_become_utf8),
 		TEST(handles_of_others_have_no_names),
 		TEST(attributes_are_read_as_far_as_they_are_known),
+		TEST(payload_slots_are_filled_as_far_as_they_go),
 		TEST(our_layout_is_its_own),
+		TEST(our_payloads_are_its_own),
+		TEST(fields_are_found_by_their_names),
+		TEST(wrong_schemas_are_refused),
 		TEST(another_tool_is_left_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

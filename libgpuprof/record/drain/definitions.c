@@ -27,14 +27,15 @@ void gp_definitions_close(struct gp_definitions *d)
 }
 
 /*
- * Keys. THREAD, MODULE, ARENA, RANGE_NAME and GPU_FUNCTION: their number. FACT: its key. GPU: its
- * device. OBJECT_NAME: the kind of object and its handle. Others: their handle.
+ * Keys. THREAD, MODULE, ARENA, RANGE_NAME, GPU_FUNCTION and COMMUNICATOR: their number. FACT: its
+ * key. GPU: its device. OBJECT_NAME: the kind of object and its handle. Others: their handle.
  */
 static uint64_t key_of(const struct gp_record *record)
 {
 	bool is_numbered = record->kind == GP_THREAD || record->kind == GP_FACT ||
 			   record->kind == GP_MODULE || record->kind == GP_ARENA ||
-			   record->kind == GP_RANGE_NAME || record->kind == GP_GPU_FUNCTION;
+			   record->kind == GP_RANGE_NAME || record->kind == GP_GPU_FUNCTION ||
+			   record->kind == GP_COMMUNICATOR;
 	uint64_t own = is_numbered ? record->aux : record->v[0];
 	if (record->kind == GP_GPU)
 		own = record->device;
