@@ -22,6 +22,7 @@
 #include "format/stack_entry.h"
 #include "format/stack_events.h"
 #include "format/status.h"
+#include "gpuprof_collectives.h"
 #include "gpuprof_diff.h"
 #include "gpuprof_frag.h"
 #include "gpuprof_gpu.h"

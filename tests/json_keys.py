@@ -29,6 +29,7 @@ EACH = {
     "waits": [("--top", "3")],
     "startup": [("--top", "3")],
     "kernels": [()],
+    "collectives": [()],
     "check": [LIMITS],
     "verify": [()],
     "dump": [("--limit", "4000")],
@@ -105,6 +106,7 @@ def runs(gpuprof, data, where):
     yield from ((command, "--json", copied) for command in ("dump", "waits", "startup"))
     yield from (("kernels", "--json", made(gpuprof, where, "made_gpu_time", *kind))
                 for kind in ((), ("lost",), ("refused",), ("without-stacks",)))
+    yield ("collectives", "--json", made(gpuprof, where, "made_gpu_time", "nccl"))
     timed = made(gpuprof, where, "made_gpu_time")
     yield ("info", "--json", "--steps", timed)
     yield from (("phases", "--json", "--gpu", f) for f in (timed, ranges))

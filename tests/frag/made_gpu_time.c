@@ -1,7 +1,8 @@
 /*
  * Writes a recording with GPU time of an invented training: ten steps of forward, backward on a
  * second thread, and optimizer, with copies, sets, and graph launches.
- *	made_gpu_time FILE [without-stacks | lost | refused | none]
+ *	made_gpu_time FILE [without-stacks | lost | refused | none | nccl | slow-nccl]
+ * nccl: each step has calls of NCCL, two of them in one group.
  */
 #include "../unit/gpu_records.h"
 #include "../unit/stack_records.h"
@@ -17,9 +18,13 @@ static const struct kernel {
 	{ "_ZN2at6native6reduceILi512EEEvPf", 128, 512, 32, 16, 12 },
 	{ "_ZN2at6native4geluIfEEvPT_", 512, 128, 26, 0, 6 },
 	{ "_Z10adamw_stepPfS_S_", 160, 512, 64, 0, 25 },
+	{ "_Z38ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE", 24, 512,
+	  96, 0, 64 },
 };
+#define NCCL 4u /* of kernels */
 
 static bool has_stacks;
+static unsigned nccl_us; /* 0: no calls of NCCL */
 
 static void define_stack(uint32_t id, uint32_t line)
 {
@@ -47,7 +52,7 @@ static void define_all(void)
 	for (uint32_t k = 0; k < 4; k++)
 		gpu_put_text(0, (struct gp_record){ .kind = GP_RANGE_NAME, .aux = k + 1 },
 			     ranges[k]);
-	for (uint32_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+	for (uint32_t k = 0; k < (nccl_us != 0 ? NCCL + 1 : NCCL); k++) {
 		const struct kernel *f = &kernels[k];
 		gpu_put_text(0,
 			     (struct gp_record){ .kind = GP_KERNEL, .kernel.handle = 0x1000 + k },
@@ -64,6 +69,19 @@ static void define_all(void)
 	}
 	for (uint32_t k = 0; has_stacks && k < 3; k++)
 		define_stack(k + 1, 10 + k);
+	static const char *const calls[] = { "NCCL", "ncclGroupStart", "ncclGroupEnd",
+					     "ncclAllReduce", "ncclAllGather" };
+	for (uint32_t k = 0; nccl_us != 0 && k < 5; k++)
+		gpu_put_text(0,
+			     (struct gp_record){ .kind = GP_RANGE_NAME,
+						 .aux = 5 + k,
+						 .range_name.domain = k != 0 ? 5 : 0 },
+			     calls[k]);
+	if (nccl_us != 0)
+		put(&job.w, 0,
+		    (struct gp_record){ .kind = GP_COMMUNICATOR,
+					.aux = 1,
+					.communicator = { 0xc0ffee, 8, 1 + 3, 0 } });
 	job.kernels_named = UINT64_MAX;
 }
 
@@ -99,6 +117,61 @@ static void run(unsigned thread, unsigned kernel, uint32_t stack)
 	gpu_pass(5);
 }
 
+/* ---- NCCL: ranges 6 to 9 are of its domain, 5 ---- */
+
+static void nccl_push(uint32_t name)
+{
+	put(&job.w, 1,
+	    (struct gp_record){ .kind = GP_RANGE_PUSH,
+				.device = GP_DEVICE_UNKNOWN,
+				.aux = name,
+				.range_push = { GP_RANGE_NVTX, 5, 1, 0 } });
+}
+
+static void nccl_pop(void)
+{
+	put(&job.w, 1,
+	    (struct gp_record){ .kind = GP_RANGE_POP,
+				.device = GP_DEVICE_UNKNOWN,
+				.range_pop = { GP_RANGE_NVTX, 5, 1, 0 } });
+}
+
+static void nccl_launch(void)
+{
+	const uint32_t call = gpu_call(
+		1, (struct gp_record){ .kind = GP_LAUNCH,
+				       .launch = { 0x1000 + NCCL, gpu_handle(2),
+						   24 | UINT64_C(1) << 32 | UINT64_C(1) << 48,
+						   512 | UINT64_C(1) << 16 | UINT64_C(1) << 32 } });
+	job.correlation += 2;
+	gpu_kernel(2, NCCL, call, job.w.time, nccl_us, 0);
+	gpu_pass(5);
+}
+
+static void nccl_call(uint32_t name, enum gp_collective operation, uint64_t bytes)
+{
+	nccl_push(name);
+	put(&job.w, 1,
+	    (struct gp_record){ .kind = GP_COLLECTIVE,
+				.device = GP_DEVICE_UNKNOWN,
+				.aux = operation,
+				.collective = { 0xc0ffee, bytes } });
+	nccl_pop();
+}
+
+/* As PyTorch calls: each kernel is launched by the end of a group. */
+static void nccl_group(bool has_both)
+{
+	nccl_push(6);
+	nccl_pop();
+	nccl_call(8, GP_ALL_REDUCE, has_both ? 4096 : 64 << 20);
+	if (has_both)
+		nccl_call(9, GP_ALL_GATHER, 1 << 20);
+	nccl_push(7);
+	nccl_launch();
+	nccl_pop();
+}
+
 static void step(void)
 {
 	push(0, 1, 0);
@@ -113,6 +186,8 @@ static void step(void)
 	push(1, 3, 0);
 	for (unsigned k = 0; k < 8; k++)
 		run(1, k % 4 == 3 ? 2 : 0, 2);
+	for (unsigned k = 0; nccl_us != 0 && k < 3; k++)
+		nccl_group(k == 2);
 	pop(1, 0);
 	push(0, 4, 1);
 	gpu_copy(0, 1, GP_COPY_FILL, 4096);
@@ -134,6 +209,7 @@ int main(int argc, char **argv)
 	const char *kind = argc > 2 ? argv[2] : "";
 	const bool is_none = strcmp(kind, "none") == 0, is_refused = strcmp(kind, "refused") == 0;
 	has_stacks = strcmp(kind, "without-stacks") != 0;
+	nccl_us = strcmp(kind, "nccl") == 0 ? 64 : strcmp(kind, "slow-nccl") == 0 ? 256 : 0;
 	snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - argv[1]) : 1,
 		 slash ? argv[1] : ".");
 	gpu_job_open(slash ? slash + 1 : argc > 1 ? argv[1] : "made.gpr");

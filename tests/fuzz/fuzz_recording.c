@@ -123,6 +123,7 @@ static void look_at_steps(struct gp_recording *recording)
 	struct gp_waits waits;
 	struct gp_startup startup;
 	struct gp_kernels kernels;
+	struct gp_collectives collectives;
 	if (gp_steps_find(recording, &steps) == GP_OK && steps.warmup > steps.steps)
 		abort();
 	gp_steps_free(&steps);
@@ -155,6 +156,12 @@ static void look_at_steps(struct gp_recording *recording)
 			    kernels.row[k].joined > kernels.row[k].count)
 				abort();
 	gp_kernels_free(&kernels);
+	if (gp_collectives_build(recording, INT64_MIN, INT64_MAX, &collectives) == GP_OK)
+		for (size_t k = 0; k < collectives.rows; k++)
+			if (collectives.row[k].timed > collectives.row[k].count ||
+			    collectives.row[k].overlapped_ns > collectives.row[k].kernel_ns)
+				abort();
+	gp_collectives_free(&collectives);
 }
 
 /* Blocks and gaps must tile their segments for any recording. */

@@ -112,4 +112,39 @@ static void gpu_functions(uint64_t count)
 	}
 }
 
+/*
+ * Calls of NCCL: each in a row of its own, in one group that never ends, with all kernels, and each
+ * also with a communicator of its own.
+ */
+static void nccl_calls(uint64_t count)
+{
+	struct gp_record function = { .kind = GP_GPU_FUNCTION };
+	function.gpu_function.grid = 7;
+	define((struct gp_record){ .kind = GP_RANGE_NAME, .aux = 1 }, "NCCL");
+	define((struct gp_record){ .kind = GP_RANGE_NAME, .aux = 2 }, "ncclGroupStart");
+	define((struct gp_record){ .kind = GP_KERNEL, .kernel.handle = 7 }, "ncclKernel_");
+	define(function, "ncclKernel_");
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record c = { .kind = GP_COMMUNICATOR, .aux = (uint32_t)k };
+		c.communicator.communicator = k;
+		c.communicator.ranks = UINT64_MAX - k % 2;
+		define(c, NULL);
+	}
+	flush(GP_BLOCK_DEFINE);
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record push = { .kind = GP_RANGE_PUSH, .aux = 2 };
+		push.range_push.source = GP_RANGE_NVTX;
+		push.range_push.domain = k % 4 == 0;
+		push.range_push.depth = k % 3;
+		add(push);
+		struct gp_record call = { .kind = GP_COLLECTIVE, .aux = (uint32_t)k };
+		call.collective.communicator = k % 5000;
+		call.collective.bytes = UINT64_MAX - k;
+		call.collective.peer = UINT64_MAX - k;
+		add(call);
+		gpu_call(7, 1);
+		gpu_done((uint32_t)k, 1, k << 8);
+	}
+}
+
 #endif

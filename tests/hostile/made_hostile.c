@@ -508,6 +508,7 @@ static const struct {
 	{ "gpu_one_graph", gpu_one_graph },
 	{ "gpu_functions", gpu_functions },
 	{ "gpu_ranges", gpu_ranges },
+	{ "nccl_calls", nccl_calls },
 	{ "texts", texts },
 };
 

@@ -1,0 +1,21 @@
+# from NCCL's payloads and the fake CUPTI, each kernel 2 us, to bytes and rates
+export LD_LIBRARY_PATH=$BUILD/fake FAKE_CUPTI_NS=2000
+cat >show.py <<'END'
+import json, sys
+
+report = json.load(sys.stdin)
+for row in sorted(report["collectives"], key=lambda r: (r["communicator"], r["message_bytes"])):
+    print(*(row[k] for k in ("operation", "communicator", "message_bytes", "count", "timed",
+                             "total_ns", "algorithm_gb_s", "bus_gb_s", "why")))
+print(report["calls"], "calls", report["bytes"], "bytes", report["unsized"], "unsized")
+print(report["kernels"], report["no_calls"])
+print(report["communicators"])
+END
+gpuprof run -q --gpu-time -o r.gpr -- $BUILD/victims/nccl_calls await >out
+gpuprof collectives --json r.gpr | python3 show.py
+# without GPU time
+gpuprof run -q -o n.gpr -- $BUILD/victims/nccl_calls >out
+gpuprof collectives n.gpr | sed 2d
+# NCCL is silent
+gpuprof run -q -o s.gpr -- env NCCL_NVTX_DISABLE=1 $BUILD/victims/launch_from_threads 1 >/dev/null
+gpuprof collectives $(ls s.gpr* | head -n 1) | sed 2d
