@@ -82,3 +82,35 @@ section_waits() {
 	"$python" "$here/judge_waits.py" "$gpuprof" "$work" 2>&1
 	"$python" "$here/judge_waits.py" "$gpuprof" "$work/exact" 2>&1
 }
+# two_ranks NAME PORT SECONDS SCRIPT ARGUMENTS...: leaves $work/NAME-RANK.gpr
+two_ranks() {
+	job=$1 port=$2 limit=$3
+	shift 3
+	timeout -k 10 "$limit" "$gpuprof" run -q --gpu-time=always -o "$work/$job-%r.gpr" -- \
+		"$python" -m torch.distributed.run --nproc-per-node=2 \
+		--master-addr=127.0.0.1 --master-port="$port" "$@" \
+		>"$work/$job.out" 2>"$work/$job.err"
+	status=$?
+	claim "$job" "two ranks end well (exit $status)" succeeded "$status"
+	[ "$status" -eq 0 ] || tail -n 15 "$work/$job.err"
+}
+# calls of NCCL: their number and bytes; bandwidth and overlap against torch.profiler
+section_collectives() {
+	need_gpus collectives 2 && need_torch collectives || return 0
+	two_ranks collectives 29517 300 \
+		"$here/collective_jobs.py" "$work/collectives.json"
+	for rank in 0 1; do
+		"$python" "$here/judge_collectives.py" "$gpuprof" \
+			"$work/collectives-$rank.gpr" "$work/collectives.json.$rank" 2>&1
+		cp "$work/collectives-$rank.gpr" "$out"
+	done
+	"$gpuprof" collectives "$work/collectives-0.gpr" "$work/collectives-1.gpr"
+	"$gpuprof" collectives "$work/collectives-0.gpr"
+	(
+		export NCCL_NVTX_DISABLE=1
+		two_ranks silent 29519 150 "$here/gpt_train.py" --steps 2 --layers 2 --ddp
+	)
+	"$gpuprof" collectives "$work/silent-0.gpr" >"$work/silent.txt"
+	claim collectives "a silent NCCL is reported" \
+		grep -q 'without a call.*NCCL_NVTX_DISABLE' "$work/silent.txt"
+}
