@@ -24,7 +24,8 @@ for made in late_time-1 odd_segments-3 odd_spaces-1000 remapped-1000 same_hash_e
 	false_magic-5000 dense_names-100000 texts-1 piled_ranges-500 piled_segments-200 \
 	unmapped_holes-500 owners_gone-500 owners_gone_in_turn-200 segments_in_front-300 \
 	late_halves-500 same_hash_stacks-300 unseen_uses-1000 unseen_launches-1000 \
-	refused_unmaps-1000 modules_between-300 gpu_moved-500 gpu_unlike-500 gpu_one_graph-200; do
+	refused_unmaps-1000 modules_between-300 gpu_moved-500 gpu_unlike-500 gpu_one_graph-200 \
+	nccl_calls-500; do
 	"$build/hostile/made_hostile" "${made%-*}" "${made#*-}" "$dir/made/$made.gpr" || failed=1
 done
 

@@ -294,8 +294,10 @@ static void await_collection(void)
 int main(int argc, char **argv)
 {
 	CUmodule module;
-	driver = need_driver(FROM_PROC_ADDRESS);
 	domain = nvtxDomainCreateA("NCCL");
+	schemas();
+	communicators(); /* they are recorded when recording begins */
+	driver = need_driver(FROM_PROC_ADDRESS);
 	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(
 		     &nccl, module,
@@ -303,9 +305,8 @@ int main(int argc, char **argv)
 	     CUDA_SUCCESS);
 	must(driver.cuModuleGetFunction(&symmetric, module,
 					"ncclSymkDevKernel_ReduceScatter_LD_f32") == CUDA_SUCCESS);
-	schemas();
-	communicators(); /* before the recording begins, as it may be with --delay */
 	must_alloc(&driver, 4096);
+	communicators(); /* once more, as by their ends */
 	if (argc > 1 && strcmp(argv[1], "await") == 0)
 		await_collection();
 	collectives();
