@@ -22,11 +22,19 @@ struct gp_communicator {
 	uint8_t device;	 /* GP_DEVICE_UNKNOWN: likewise */
 };
 
-/* Calls of one operation, communicator and size. */
+enum gp_collectives_by {
+	GP_COLLECTIVES_BY_CALL,
+	GP_COLLECTIVES_BY_STEP,	  /* of the first call of the group */
+	GP_COLLECTIVES_BY_STREAM, /* of the first kernel of the group */
+};
+
+/* Calls of one operation, communicator and size, and of one step or stream. */
 struct gp_collective_row {
 	uint32_t operation;    /* enum gp_collective, or a newer number of NCCL's */
 	uint32_t communicator; /* index */
 	uint64_t bytes;	       /* of a call, as of COLLECTIVE */
+	/* number of the step, from 1; or 1 + CUPTI's id of the stream; 0: none */
+	uint64_t part;
 	uint64_t count;
 	uint64_t in_steps; /* of `count`: in the steps of gp_collectives.steps */
 	/*
@@ -53,7 +61,7 @@ struct gp_collective_row {
 struct gp_collectives {
 	struct gp_gpu gpu;
 	size_t rows;
-	struct gp_collective_row *row; /* most time first, then most bytes */
+	struct gp_collective_row *row; /* by step, most time first, then most bytes */
 	size_t communicators;
 	struct gp_communicator *communicator;
 	uint64_t calls, bytes; /* of all rows */
@@ -71,8 +79,8 @@ struct gp_collectives {
  * Calls from `from_ns` to `to_ns`. Up to four replays. Free with gp_collectives_free, also after a
  * failure. As gp_gpu_build.
  */
-enum gp_status gp_collectives_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-				    struct gp_collectives *out);
+enum gp_status gp_collectives_build(struct gp_recording *recording, enum gp_collectives_by by,
+				    int64_t from_ns, int64_t to_ns, struct gp_collectives *out);
 void gp_collectives_free(struct gp_collectives *collectives);
 
 #endif

@@ -59,6 +59,8 @@ enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *ou
  * recording. The text must live as long; NULL: as gp_steps_find finds them.
  */
 void gp_steps_name(struct gp_recording *recording, const char *name);
+/* Index of the step that has the moment; steps->steps: none. */
+size_t gp_step_at(const struct gp_steps *steps, int64_t at_ns);
 void gp_steps_free(struct gp_steps *steps);
 
 #endif

@@ -2,6 +2,8 @@
  * `gpuprof collectives`: calls of NCCL by operation, communicator and size. Times and rates need
  * GPU time.
  */
+#include <string.h>
+
 #include "collectives/collectives_report.h"
 #include "io/amount.h"
 #include "report/reading.h"
@@ -11,7 +13,15 @@
 struct collectives {
 	struct gp_reading r;
 	struct gp_collectives_report report;
+	const char *by;
 	bool has_calls; /* in one of many recordings at least */
+};
+
+#define BY_WORDS "call|step|stream"
+static const char *const by_words[] = {
+	[GP_COLLECTIVES_BY_CALL] = "call",
+	[GP_COLLECTIVES_BY_STEP] = "step",
+	[GP_COLLECTIVES_BY_STREAM] = "stream",
 };
 
 enum { CALLS, BYTES, TIME, OVERLAP, COLUMNS };
@@ -57,8 +67,8 @@ static int collectives_one(struct gp_reading *r)
 	report->top = r->top;
 	report->out = r->out;
 	report->json = &r->json;
-	enum gp_status status =
-		gp_collectives_build(r->recording, from_ns, to_ns, &report->collectives);
+	enum gp_status status = gp_collectives_build(r->recording, report->by, from_ns, to_ns,
+						     &report->collectives);
 	if (status)
 		return gp_report_failed("report on", r->path, status);
 	r->sink.has_report = true;
@@ -78,6 +88,17 @@ static int collectives_end(struct gp_reading *r, int worst)
 	return worst;
 }
 
+static int collectives_check(struct gp_reading *r, int recordings)
+{
+	struct collectives *c = (struct collectives *)r;
+	(void)recordings;
+	for (unsigned k = 0; c->by != NULL && k < sizeof by_words / sizeof *by_words; k++)
+		if (strcmp(c->by, by_words[k]) == 0)
+			c->report.by = (enum gp_collectives_by)k;
+	c->report.by_word = by_words[c->report.by];
+	return GP_EXIT_OK;
+}
+
 static int collectives_run(const struct gp_command *command, int argc, char **argv)
 {
 	struct collectives c = { .r = { .command = command,
@@ -86,6 +107,9 @@ static int collectives_run(const struct gp_command *command, int argc, char **ar
 						.title = { "calls", "bytes", "kernels", "overlap" },
 						.next = "collectives" } } };
 	const struct gp_flag flags[] = {
+		{ "by", 0, GP_FLAG_CHOICE, "WHAT=" BY_WORDS, &c.by,
+		  "a row for each operation, communicator and size; for each of its steps, or "
+		  "streams. Default call" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "at most N rows, 0: all; default 20, with --json all" },
 		{ 0 },
@@ -95,12 +119,13 @@ static int collectives_run(const struct gp_command *command, int argc, char **ar
 
 const struct gp_command gp_command_collectives = {
 	.name = "collectives",
-	.synopsis = "collectives [--json] [options] RECORDING...",
+	.synopsis = "collectives [--by WHAT] [--json] [options] RECORDING...",
 	.text = "show the calls of NCCL: number, bytes, bandwidth",
 	.run = collectives_run,
 	.options = GP_OPTIONS_REPORT | GP_OPTION_SPAN | GP_OPTION_STEPS,
 	.json_levels = 4,
 	.top = TOP_DEFAULT,
+	.check = collectives_check,
 	.one = collectives_one,
 	.end = collectives_end,
 };

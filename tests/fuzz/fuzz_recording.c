@@ -156,7 +156,8 @@ static void look_at_steps(struct gp_recording *recording)
 			    kernels.row[k].joined > kernels.row[k].count)
 				abort();
 	gp_kernels_free(&kernels);
-	if (gp_collectives_build(recording, INT64_MIN, INT64_MAX, &collectives) == GP_OK)
+	if (gp_collectives_build(recording, GP_COLLECTIVES_BY_STREAM, INT64_MIN, INT64_MAX,
+				 &collectives) == GP_OK)
 		for (size_t k = 0; k < collectives.rows; k++)
 			if (collectives.row[k].timed > collectives.row[k].count ||
 			    collectives.row[k].overlapped_ns > collectives.row[k].kernel_ns)

@@ -110,7 +110,9 @@ static struct gp_collectives job_end(void)
 	struct gp_collectives c;
 	gpu_report(NULL);
 	recording = fixture_read(&job.w);
-	assert_int_equal(gp_collectives_build(recording, INT64_MIN, INT64_MAX, &c), GP_OK);
+	assert_int_equal(
+		gp_collectives_build(recording, GP_COLLECTIVES_BY_CALL, INT64_MIN, INT64_MAX, &c),
+		GP_OK);
 	return c;
 }
 

@@ -16,6 +16,10 @@ static void collective_write(const struct gp_collectives_report *r,
 	gp_json_object(json, NULL);
 	gp_json_text(json, "operation", gp_collective_text(row).s);
 	gp_json_number(json, "communicator", row->communicator + UINT64_C(1));
+	gp_json_number_if(json, "step", r->by == GP_COLLECTIVES_BY_STEP && row->part != 0,
+			  row->part);
+	gp_json_number_if(json, "stream", r->by == GP_COLLECTIVES_BY_STREAM && row->part != 0,
+			  row->part - 1);
 	gp_json_number(json, "message_bytes", row->bytes);
 	gp_json_number(json, "count", row->count);
 	gp_json_real(json, "per_step",
@@ -58,6 +62,7 @@ void gp_collectives_write(const struct gp_collectives_report *r)
 	gp_json_bool(json, "has_gpu_time", c->gpu.has_operations);
 	gp_json_text(json, "no_gpu_time", c->gpu.why);
 	gp_json_text(json, "no_calls", c->why);
+	gp_json_text(json, "by", r->by_word);
 	gp_json_number(json, "calls", c->calls);
 	gp_json_number(json, "bytes", c->bytes);
 	gp_json_number(json, "unsized", c->unsized);

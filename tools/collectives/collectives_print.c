@@ -90,6 +90,11 @@ static void collectives_print_doubts(const struct gp_collectives_report *r)
 			gp_plural(g->dropped + g->lost + g->beyond, "operation").s);
 }
 
+static bool has_step_column(const struct gp_collectives_report *r)
+{
+	return r->collectives.steps != 0 && r->by != GP_COLLECTIVES_BY_STEP;
+}
+
 static void rate_print(FILE *out, double rate)
 {
 	fprintf(out, " %7s", rate >= 0 ? gp_rate_text(rate, 3).s : "-");
@@ -113,7 +118,7 @@ static void row_print(const struct gp_collectives_report *r, const struct gp_col
 	if (has_times)
 		row_print_times(out, row, is_narrow);
 	fprintf(out, "%7s ", gp_count_text(row->count).s);
-	if (c->steps != 0)
+	if (has_step_column(r))
 		fprintf(out, "%7.2f ", (double)row->in_steps / (double)c->steps);
 	fprintf(out, "%9s", gp_bytes_text(row->bytes).s);
 	if (has_times) {
@@ -131,6 +136,11 @@ static void row_print(const struct gp_collectives_report *r, const struct gp_col
 	fprintf(out, "  %s", gp_collective_text(row).s);
 	if (c->communicators > 1)
 		fprintf(out, ", communicator %u", row->communicator + 1);
+	if (row->part == 0 && r->by != GP_COLLECTIVES_BY_CALL)
+		fprintf(out, ", no %s", r->by_word);
+	else if (r->by != GP_COLLECTIVES_BY_CALL)
+		fprintf(out, ", %s %llu", r->by_word,
+			(unsigned long long)row->part - (r->by == GP_COLLECTIVES_BY_STREAM));
 	if (row->exchanged != 0)
 		fputs(" (sends and receives)", out);
 	fputc('\n', out);
@@ -149,7 +159,7 @@ static void collectives_print_rows(const struct gp_collectives_report *r)
 	if (has_times && !is_narrow)
 		fprintf(out, "%9s ", "median");
 	fprintf(out, "%7s ", "calls");
-	if (c->steps != 0)
+	if (has_step_column(r))
 		fprintf(out, "%7s ", "a step");
 	fprintf(out, "%9s", "size");
 	if (has_times)

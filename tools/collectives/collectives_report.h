@@ -8,7 +8,9 @@ struct gp_collectives_report {
 	const char *path;
 	const struct gp_info *info;
 	struct gp_collectives collectives;
-	uint64_t top; /* rows, 0: all */
+	enum gp_collectives_by by;
+	const char *by_word; /* the value of --by */
+	uint64_t top;	     /* rows, 0: all */
 	FILE *out;
 	struct gp_json *json;
 };

@@ -33,6 +33,11 @@ struct lasted {
 	uint64_t took_ns;
 	uint32_t row;
 };
+struct group_rows {
+	uint32_t exchanged;
+	bool is_shared;
+	uint64_t part, part_hash;
+};
 struct group_time {
 	const struct gp_nccl_kernel *kernel;
 	size_t kernels; /* each belongs to one group only */
@@ -41,7 +46,9 @@ struct group_time {
 
 struct summing {
 	struct gp_collectives *out;
+	enum gp_collectives_by by;
 	int64_t from_ns, to_ns, steps_from_ns, steps_to_ns;
+	struct gp_steps steps;
 	struct gp_nccl_kernels kernels;
 	struct gp_nccl_groups groups;
 	struct gp_row_table rows, communicators, streams;
@@ -107,6 +114,11 @@ static void see_communicator(struct summing *s, const struct gp_record *r)
 
 /* ---- groups ---- */
 
+static uint64_t stream_key(const struct gp_gpu_operation *op)
+{
+	return gp_hash_pair((uint64_t)op->context << 8 | op->device, op->stream);
+}
+
 /*
  * PyTorch makes an all-to-all of a send to and a receive from each rank. Returns the number of
  * these ranks; 0: the group is not one.
@@ -139,12 +151,31 @@ static bool is_of_one_row(const struct gp_nccl_group *g)
 	return g->is_whole;
 }
 
-static struct row *collective_row_of(struct summing *s, const struct gp_nccl_call *c,
-				     uint32_t exchanged, bool is_shared)
+/* Where the rows are of steps or streams: as gp_collective_row.part, and the same as a hash. */
+static uint64_t part_of(const struct summing *s, const struct gp_nccl_group *g,
+			const struct group_time *t, uint64_t *hash)
 {
-	const uint64_t key = gp_hash_pair(
-		gp_hash_pair((uint64_t)c->operation << 32 | exchanged, c->communicator),
-		gp_hash_pair(c->bytes, is_shared));
+	uint64_t part = 0;
+	*hash = 0;
+	if (s->by == GP_COLLECTIVES_BY_STEP) {
+		const size_t step = gp_step_at(&s->steps, g->call->at_ns);
+		part = step < s->steps.steps ? step + 1 : 0;
+		*hash = part;
+	} else if (s->by == GP_COLLECTIVES_BY_STREAM && t->kernels != 0) {
+		const struct gp_gpu_operation *op = &s->out->gpu.operation[t->kernel->operation];
+		part = op->stream + UINT64_C(1);
+		*hash = stream_key(op);
+	}
+	return part;
+}
+
+static struct row *collective_row_of(struct summing *s, const struct gp_nccl_call *c,
+				     const struct group_rows *of)
+{
+	const uint64_t key =
+		gp_hash_pair(gp_hash_pair((uint64_t)c->operation << 32 | of->exchanged,
+					  gp_hash_pair(c->communicator, of->part_hash)),
+			     gp_hash_pair(c->bytes, of->is_shared));
 	struct row *row = gp_row_of_key(&s->rows, sizeof *row, key);
 	if (row != NULL)
 		return row;
@@ -156,16 +187,16 @@ static struct row *collective_row_of(struct summing *s, const struct gp_nccl_cal
 		row->communicator = c->communicator;
 		row->sum = (struct gp_collective_row){ .operation = c->operation,
 						       .bytes = c->bytes,
-						       .exchanged = exchanged,
-						       .is_shared = is_shared };
+						       .part = of->part,
+						       .exchanged = of->exchanged,
+						       .is_shared = of->is_shared };
 	}
 	return row;
 }
 
 static void stream_count(struct summing *s, struct row *row, const struct gp_gpu_operation *op)
 {
-	const uint64_t key = gp_hash_pair(
-		row->key, gp_hash_pair((uint64_t)op->context << 8 | op->device, op->stream));
+	const uint64_t key = gp_hash_pair(row->key, stream_key(op));
 	if (gp_row_of_key(&s->streams, sizeof(struct stream), key) != NULL ||
 	    s->streams.rows == STREAMS_MOST)
 		return;
@@ -228,13 +259,14 @@ static void see_group(void *context, const struct gp_nccl_group *g)
 	struct gp_nccl_kernel *kernel = gp_nccl_kernels_find(&s->kernels, g, &kernels);
 	const struct group_time time = group_time_of(s, kernel, kernels);
 	s->group++;
-	const uint32_t exchanged = exchanged_ranks(g);
+	struct group_rows of = { .exchanged = exchanged_ranks(g) };
 	struct gp_nccl_call whole = *g->call;
 	whole.operation = GP_ALL_TO_ALL;
-	const bool is_shared = exchanged == 0 && !is_of_one_row(g);
-	for (size_t k = 0; k < (exchanged != 0 ? 1 : g->calls); k++) {
-		const struct gp_nccl_call *c = exchanged != 0 ? &whole : &g->call[k];
-		struct row *row = collective_row_of(s, c, exchanged, is_shared);
+	of.is_shared = of.exchanged == 0 && !is_of_one_row(g);
+	of.part = part_of(s, g, &time, &of.part_hash);
+	for (size_t k = 0; k < (of.exchanged != 0 ? 1 : g->calls); k++) {
+		const struct gp_nccl_call *c = of.exchanged != 0 ? &whole : &g->call[k];
+		struct row *row = collective_row_of(s, c, &of);
 		if (row == NULL) {
 			s->out->beyond++;
 			continue;
@@ -338,7 +370,17 @@ static int costliest_row(const void *left, const void *right)
 		return a->operation < b->operation ? -1 : 1;
 	if (a->communicator != b->communicator)
 		return a->communicator < b->communicator ? -1 : 1;
+	if (a->part != b->part)
+		return a->part < b->part ? -1 : 1;
 	return (a->is_shared > b->is_shared) - (a->is_shared < b->is_shared);
+}
+
+static int earliest_row(const void *left, const void *right)
+{
+	const struct gp_collective_row *a = left, *b = right;
+	if (a->part != b->part)
+		return a->part < b->part ? -1 : 1;
+	return costliest_row(left, right);
 }
 
 static enum gp_status rows_list(struct summing *s)
@@ -366,7 +408,8 @@ static enum gp_status rows_list(struct summing *s)
 		rates_fill(s, to, row[k].timed_bytes, out->communicator[to->communicator].ranks);
 	}
 	if (out->rows != 0)
-		qsort(out->row, out->rows, sizeof *out->row, costliest_row);
+		qsort(out->row, out->rows, sizeof *out->row,
+		      s->by == GP_COLLECTIVES_BY_STEP ? earliest_row : costliest_row);
 	return GP_OK;
 }
 
@@ -394,21 +437,18 @@ static void kernels_count(struct summing *s)
 
 static enum gp_status steps_find(struct summing *s, struct gp_recording *recording)
 {
-	struct gp_steps steps;
+	struct gp_steps *steps = &s->steps;
 	s->steps_from_ns = INT64_MAX;
 	s->steps_to_ns = INT64_MIN;
-	enum gp_status status = gp_steps_find(recording, &steps);
-	if (status != GP_OK)
-		return status;
-	for (size_t k = steps.warmup; k < steps.steps; k++) {
-		if (!is_chosen(steps.step[k].begin_ns, s->from_ns, s->to_ns))
+	enum gp_status status = gp_steps_find(recording, steps);
+	for (size_t k = steps->warmup; status == GP_OK && k < steps->steps; k++) {
+		if (!is_chosen(steps->step[k].begin_ns, s->from_ns, s->to_ns))
 			continue;
 		if (s->out->steps++ == 0)
-			s->steps_from_ns = steps.step[k].begin_ns;
-		s->steps_to_ns = steps.step[k].end_ns;
+			s->steps_from_ns = steps->step[k].begin_ns;
+		s->steps_to_ns = steps->step[k].end_ns;
 	}
-	gp_steps_free(&steps);
-	return gp_recording_rewind(recording);
+	return status == GP_OK ? gp_recording_rewind(recording) : status;
 }
 
 static enum gp_status calls_sum(struct summing *s, struct gp_recording *recording)
@@ -441,10 +481,10 @@ static const char *silence(struct gp_recording *recording)
 	return recording->info.nvtx_why;
 }
 
-enum gp_status gp_collectives_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-				    struct gp_collectives *out)
+enum gp_status gp_collectives_build(struct gp_recording *recording, enum gp_collectives_by by,
+				    int64_t from_ns, int64_t to_ns, struct gp_collectives *out)
 {
-	struct summing s = { .out = out, .from_ns = from_ns, .to_ns = to_ns };
+	struct summing s = { .out = out, .by = by, .from_ns = from_ns, .to_ns = to_ns };
 	*out = (struct gp_collectives){ 0 };
 	enum gp_status status = steps_find(&s, recording);
 	if (status == GP_OK)
@@ -466,6 +506,7 @@ enum gp_status gp_collectives_build(struct gp_recording *recording, int64_t from
 		kernels_count(&s);
 		out->why = silence(recording);
 	}
+	gp_steps_free(&s.steps);
 	gp_nccl_kernels_release(&s.kernels);
 	gp_nccl_groups_release(&s.groups);
 	gp_row_table_release(&s.rows);

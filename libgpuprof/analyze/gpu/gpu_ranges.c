@@ -146,20 +146,6 @@ void gp_gpu_ranges_free(struct gp_gpu_ranges *ranges)
 
 /* ---- steps ---- */
 
-/* The step that has the moment; steps->steps: none. */
-static size_t step_at(const struct gp_steps *steps, int64_t at_ns)
-{
-	size_t low = 0, high = steps->steps; /* the number of steps that began by then */
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		if (steps->step[middle].begin_ns <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low == 0 || at_ns > steps->step[low - 1].end_ns ? steps->steps : low - 1;
-}
-
 enum gp_status gp_gpu_steps_build(struct gp_recording *recording, const struct gp_steps *steps,
 				  struct gp_gpu_sum **out)
 {
@@ -173,9 +159,9 @@ enum gp_status gp_gpu_steps_build(struct gp_recording *recording, const struct g
 		*out = calloc(steps->steps + 1, sizeof **out);
 	for (size_t k = 0; k < gpu.operations && *out != NULL; k++)
 		if (gpu.operation[k].launch != GP_GPU_NO_LAUNCH)
-			spread_add(
-				&spread[step_at(steps, gpu.launch[gpu.operation[k].launch].at_ns)],
-				&gpu.operation[k]);
+			spread_add(&spread[gp_step_at(steps,
+						      gpu.launch[gpu.operation[k].launch].at_ns)],
+				   &gpu.operation[k]);
 	for (size_t k = 0; k < steps->steps && *out != NULL; k++)
 		sum_add(&(*out)[k], &spread[k]);
 	if (spread == NULL || (gpu.has_operations && *out == NULL))

@@ -285,3 +285,16 @@ void gp_steps_free(struct gp_steps *steps)
 	free(steps->step);
 	*steps = (struct gp_steps){ .p50_ns = -1, .p99_ns = -1 };
 }
+
+size_t gp_step_at(const struct gp_steps *steps, int64_t at_ns)
+{
+	size_t low = 0, high = steps->steps; /* the number of steps that began by then */
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		if (steps->step[middle].begin_ns <= at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low == 0 || at_ns > steps->step[low - 1].end_ns ? steps->steps : low - 1;
+}
