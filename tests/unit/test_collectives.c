@@ -293,6 +293,62 @@ static void lost_events_end_with_later_ranges(void **state)
 	job_close(&c);
 }
 
+/* One process with two ranks of one communicator: each has its kernel. */
+static void ranks_of_one_process_are_not_added(void **state)
+{
+	(void)state;
+	job_begin("devices.gpr");
+	communicator(1, WORLD, 2, 1);
+	communicator(2, WORLD, 2, 2);
+	group_start(0);
+	for (unsigned k = 0; k < 2; k++)
+		call(0, REDUCE, GP_ALL_REDUCE, 1000, 0, 0);
+	push(0, END);
+	gpu_launch(0, 1, NCCL_KERNEL, 10);
+	const uint32_t second =
+		gpu_call(0, (struct gp_record){ .kind = GP_LAUNCH,
+						.device = 1,
+						.launch = { .kernel = 0x1000 + NCCL_KERNEL,
+							    .stream = gpu_handle(2),
+							    .grid = 1 + NCCL_KERNEL,
+							    .block = 128 } });
+	job.correlation += 3;
+	gpu_kernel(2, NCCL_KERNEL, second, job.w.time, 10, 0);
+	job.done[job.dones - 1].device = 1;
+	pop_of(0, END);
+	const uint64_t first = job.done[0].gpu_kernel.began_ns;
+	const uint64_t last = job.done[1].gpu_kernel.began_ns + 10 * GPU_US;
+	struct gp_collectives c = job_end();
+	const struct gp_collective_row *row = row_of(&c, GP_ALL_REDUCE, 1000);
+	assert_int_equal(row->count, 2);
+	assert_int_equal(row->total_ns, last - first);
+	assert_rate(row->algorithm_rate, 1000.0 / (double)(last - first));
+	assert_int_equal(row->streams, 2);
+	assert_int_equal(c.communicator[row->communicator].rank, 0);
+	job_close(&c);
+}
+
+static void intervals_have_whole_groups(void **state)
+{
+	(void)state;
+	struct gp_collectives c;
+	job_begin("interval.gpr");
+	communicator(1, WORLD, 2, 1);
+	call(0, REDUCE, GP_ALL_REDUCE, 1000, 0, 500); /* its kernel runs on into the interval */
+	const int64_t from_ns = (int64_t)job.w.time - 1024;
+	call(0, GATHER, GP_ALL_GATHER, 1000, 0, 20);
+	gpu_report(NULL);
+	recording = fixture_read(&job.w);
+	assert_int_equal(
+		gp_collectives_build(recording, GP_COLLECTIVES_BY_CALL, from_ns, INT64_MAX, &c),
+		GP_OK);
+	assert_int_equal(c.rows, 1);
+	assert_row(&c, GP_ALL_GATHER, 1000, 1, 20);
+	assert_int_equal(c.kernels, 1);
+	assert_int_equal(c.kernels_alone, 0);
+	job_close(&c);
+}
+
 /* A tick is 25 ns, so a launch may have the time of a push or pop next to it. */
 static void kernels_of_one_tick_stay_on_their_side(void **state)
 {
@@ -434,6 +490,8 @@ int main(void)
 		cmocka_unit_test(a_group_launches_at_its_end),
 		cmocka_unit_test(sends_and_receives_of_all_are_an_all_to_all),
 		cmocka_unit_test(lost_events_end_with_later_ranges),
+		cmocka_unit_test(ranks_of_one_process_are_not_added),
+		cmocka_unit_test(intervals_have_whole_groups),
 		cmocka_unit_test(kernels_of_one_tick_stay_on_their_side),
 		cmocka_unit_test(ranks_are_those_that_all_reports_agree_on),
 		cmocka_unit_test(overlap_is_with_the_union_of_other_kernels),

@@ -18,8 +18,8 @@ struct row {
 	uint64_t key;
 	struct gp_collective_row sum;
 	uint64_t communicator;
-	uint64_t timed_bytes;
-	uint64_t group; /* the newest that it has time of */
+	double timed_bytes; /* of a rank */
+	uint64_t group;	    /* the newest that it has time of */
 };
 struct communicator {
 	uint64_t key;
@@ -42,6 +42,7 @@ struct group_time {
 	const struct gp_nccl_kernel *kernel;
 	size_t kernels; /* each belongs to one group only */
 	uint64_t first_ns, last_ns, kernel_ns, overlapped_ns;
+	uint64_t devices; /* bits */
 };
 
 struct summing {
@@ -215,6 +216,7 @@ static struct group_time group_time_of(const struct summing *s, struct gp_nccl_k
 		kernel[t.kernels].is_found = true;
 		t.first_ns = op->began_ns < t.first_ns ? op->began_ns : t.first_ns;
 		t.last_ns = end_ns > t.last_ns ? end_ns : t.last_ns;
+		t.devices |= UINT64_C(1) << op->device % 64;
 		add(&t.kernel_ns, op->took_ns);
 		add(&t.overlapped_ns, gp_nccl_overlapped_ns(&s->kernels, op));
 	}
@@ -238,14 +240,15 @@ static void time_add(struct summing *s, struct row *row, const struct group_time
 					 (uint32_t)(row - (struct row *)s->rows.row) };
 }
 
+/* With several devices in one group, each is a rank that calls the same. */
 static void call_add(struct summing *s, const struct gp_nccl_call *c, struct row *row,
-		     bool has_kernels)
+		     unsigned devices)
 {
 	row->sum.count++;
 	row->sum.in_steps += is_chosen(c->at_ns, s->steps_from_ns, s->steps_to_ns);
-	row->sum.timed += has_kernels;
-	if (has_kernels)
-		add(&row->timed_bytes, c->bytes);
+	row->sum.timed += devices != 0;
+	if (devices != 0)
+		row->timed_bytes += (double)c->bytes / devices;
 	s->out->calls++;
 	add(&s->out->bytes, c->bytes);
 }
@@ -254,15 +257,20 @@ static void see_group(void *context, const struct gp_nccl_group *g)
 {
 	struct summing *s = context;
 	size_t kernels;
-	if (!is_chosen(g->call->at_ns, s->from_ns, s->to_ns))
-		return;
 	struct gp_nccl_kernel *kernel = gp_nccl_kernels_find(&s->kernels, g, &kernels);
 	const struct group_time time = group_time_of(s, kernel, kernels);
+	if (!is_chosen(g->call->at_ns, s->from_ns, s->to_ns)) {
+		for (size_t k = 0; k < time.kernels; k++)
+			kernel[k].is_outside = true;
+		return;
+	}
+	const unsigned devices = (unsigned)__builtin_popcountll(time.devices);
 	s->group++;
 	struct group_rows of = { .exchanged = exchanged_ranks(g) };
 	struct gp_nccl_call whole = *g->call;
 	whole.operation = GP_ALL_TO_ALL;
-	of.is_shared = of.exchanged == 0 && !is_of_one_row(g);
+	of.is_shared = of.exchanged == 0 &&
+		       (!is_of_one_row(g) || (devices != 0 && g->calls % devices != 0));
 	of.part = part_of(s, g, &time, &of.part_hash);
 	for (size_t k = 0; k < (of.exchanged != 0 ? 1 : g->calls); k++) {
 		const struct gp_nccl_call *c = of.exchanged != 0 ? &whole : &g->call[k];
@@ -271,7 +279,7 @@ static void see_group(void *context, const struct gp_nccl_group *g)
 			s->out->beyond++;
 			continue;
 		}
-		call_add(s, c, row, time.kernels != 0);
+		call_add(s, c, row, devices);
 		if (time.kernels != 0)
 			time_add(s, row, &time);
 	}
@@ -316,7 +324,7 @@ static bool needs_ranks(uint32_t operation)
 	return bus_factor(operation, 3) != 1;
 }
 
-static void rates_fill(const struct summing *s, struct gp_collective_row *r, uint64_t timed_bytes,
+static void rates_fill(const struct summing *s, struct gp_collective_row *r, double timed_bytes,
 		       uint32_t ranks)
 {
 	r->algorithm_rate = r->bus_rate = -1;
@@ -332,7 +340,7 @@ static void rates_fill(const struct summing *s, struct gp_collective_row *r, uin
 	if (r->total_ns == 0 || r->is_shared || !gp_collective_name(r->operation) ||
 	    (ranks == 0 && !is_simple))
 		return;
-	const double rate = (double)timed_bytes / (double)r->total_ns;
+	const double rate = timed_bytes / (double)r->total_ns;
 	r->algorithm_rate = rate * bytes_factor(r->operation, ranks);
 	if (r->without == NULL)
 		r->bus_rate = r->algorithm_rate * bus_factor(r->operation, ranks);
@@ -420,7 +428,8 @@ static void kernels_count(struct summing *s)
 	for (size_t k = 0; k < s->kernels.kernels; k++) {
 		const struct gp_nccl_kernel *kernel = &s->kernels.kernel[k];
 		const struct gp_gpu_operation *op = &out->gpu.operation[kernel->operation];
-		if (!is_all && !kernel->is_found && !is_chosen(op->at_ns, s->from_ns, s->to_ns))
+		const bool is_in = is_all || is_chosen(op->at_ns, s->from_ns, s->to_ns);
+		if (kernel->is_outside || (!kernel->is_found && !is_in))
 			continue;
 		out->kernels++;
 		add(&out->kernel_ns, op->took_ns);

@@ -96,10 +96,11 @@ static enum gp_status kernels_list(struct gp_nccl_kernels *k, const bool *is_ncc
 		if (!is_nccl[op->function])
 			other_add(k, newest, op);
 		else if (is_joined(op))
-			k->kernel[k->joined++] = (struct gp_nccl_kernel){ (uint32_t)n, false };
+			k->kernel[k->joined++] =
+				(struct gp_nccl_kernel){ .operation = (uint32_t)n };
 		else
 			k->kernel[nccl - ++k->kernels] =
-				(struct gp_nccl_kernel){ (uint32_t)n, false };
+				(struct gp_nccl_kernel){ .operation = (uint32_t)n };
 	}
 	k->kernels = nccl;
 	return GP_OK;

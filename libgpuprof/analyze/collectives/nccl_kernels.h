@@ -6,7 +6,8 @@
 
 struct gp_nccl_kernel {
 	uint32_t operation; /* index of gp_gpu.operation */
-	bool is_found;	    /* by gp_nccl_kernels_find */
+	bool is_found;	    /* its group is known */
+	bool is_outside;    /* of the interval of the report: its group is */
 };
 
 /* Time of a device in which a kernel that is not NCCL's ran. */
