@@ -13,7 +13,6 @@
 
 #define SCHEMAS 64u /* ids of NCCL 2.30 are below 25 */
 #define ENTRIES 32u /* of a schema; NCCL's have 7 at most */
-#define PAYLOADS 4u /* of a range; NCCL's have one */
 #define COMMUNICATORS 1024u
 #define COMMUNICATOR_SPLIT 13u /* its ranks are those of the parent */
 
@@ -334,14 +333,10 @@ GP_COLD void gp_nccl_payload_see(uint32_t domain, const struct gp_nvtx_payload *
 				 uint64_t payloads)
 {
 	struct values v;
-	if (payload == NULL || !is_nccl(domain))
+	if (payload == NULL || payloads == 0 || !is_nccl(domain) || !payload_read(&v, payload))
 		return;
-	for (uint64_t k = 0; k < payloads && k < PAYLOADS; k++) {
-		if (!payload_read(&v, &payload[k]))
-			continue;
-		if (v.has[BYTES])
-			collective_record(&v);
-		else if (v.has[RANKS])
-			communicator_read(&v);
-	}
+	if (v.has[BYTES])
+		collective_record(&v);
+	else if (v.has[RANKS])
+		communicator_read(&v);
 }

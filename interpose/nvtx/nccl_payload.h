@@ -14,7 +14,8 @@ void gp_nccl_schema_learn(uint32_t domain, const struct gp_nvtx_schema *schema);
 void gp_nccl_enum_learn(uint32_t domain, const struct gp_nvtx_enum *attributes);
 /*
  * Records the payload of a range of the calling thread: COLLECTIVE just after its push, or
- * COMMUNICATOR. Payloads of other domains, without a schema, or too short are ignored.
+ * COMMUNICATOR. Only the first payload is read: NCCL has one. Payloads of other domains,
+ * without a schema, or too short are ignored.
  */
 void gp_nccl_payload_see(uint32_t domain, const struct gp_nvtx_payload *payload, uint64_t payloads);
 /* Records all communicators so far, when recording begins. Inside gp_enter. */
