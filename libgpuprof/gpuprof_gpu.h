@@ -49,6 +49,18 @@ struct gp_gpu_operation {
 	bool is_in_graph;
 };
 
+/*
+ * Whether it began from `from_ns` to `to_ns`, on `device` (GP_DEVICE_UNKNOWN: all). Without a time
+ * on the recording's clock it counts only in the whole recording.
+ */
+static inline bool gp_gpu_is_chosen(const struct gp_gpu_operation *op, int64_t from_ns,
+				    int64_t to_ns, unsigned device)
+{
+	const bool is_all = from_ns == INT64_MIN && to_ns == INT64_MAX;
+	return (is_all || (op->at_ns != INT64_MIN && op->at_ns >= from_ns && op->at_ns <= to_ns)) &&
+	       (device == GP_DEVICE_UNKNOWN || op->device == device);
+}
+
 enum gp_gpu_launched { GP_GPU_BY_KERNEL, GP_GPU_BY_GRAPH, GP_GPU_BY_COPY };
 
 /* A call of the job that starts work on the GPU, in a window of GPU time. */
@@ -63,9 +75,10 @@ struct gp_gpu_launch {
 	const struct gp_range_path *range; /* in force at the call; NULL: not requested */
 	uint32_t stream;		   /* index: one for each stream of the job */
 	uint32_t thread;
-	uint32_t stack; /* 0: none */
-	uint32_t call;	/* the innermost call of a range that it is in; 0: none, or unknown */
-	uint8_t by;	/* enum gp_gpu_launched */
+	uint32_t stack;	 /* 0: none */
+	uint32_t call;	 /* the innermost call of a range that it is in; 0: none, or unknown */
+	uint8_t by;	 /* enum gp_gpu_launched */
+	uint8_t variant; /* of a kernel: enum gp_launch */
 	uint8_t device;
 	bool is_optional; /* it may have no operation: an edge of the window, a copy on the host */
 	bool has_operation;
@@ -180,7 +193,7 @@ void gp_kernels_free(struct gp_kernels *kernels);
 enum gp_status gp_kernels_skip(struct gp_recording *recording, const struct gp_kernels *kernels,
 			       const struct gp_kernel_row *row, uint64_t *skip);
 
-/* ---- ranges and steps ---- */
+/* ---- calls of ranges, ranges and steps ---- */
 
 /*
  * Operations that were launched in a range or a step. `envelope_ns`: from the first begin to the
@@ -190,6 +203,32 @@ enum gp_status gp_kernels_skip(struct gp_recording *recording, const struct gp_k
 struct gp_gpu_sum {
 	uint64_t operations, envelope_ns, busy_ns, sum_ns;
 };
+
+/* A call of a range, with the operations that were launched in it and in calls inside it. */
+struct gp_gpu_call {
+	const struct gp_range_call *call;
+	const struct gp_range_path *path;
+	uint32_t depth;		    /* 0: outermost */
+	uint32_t children;	    /* calls directly inside it */
+	struct gp_gpu_sum sum;	    /* envelope_ns: 0 */
+	uint64_t first_ns, last_ns; /* the envelope, on CUPTI's clock */
+	int64_t at_ns;		    /* of first_ns, on the recording's clock; as of an operation */
+};
+struct gp_gpu_calls {
+	size_t calls;
+	struct gp_gpu_call *call; /* by their begin, the first at index 1 */
+	/* of operations in no range, and in an unclear one; their `call` is NULL */
+	struct gp_gpu_call outside[2];
+	uint64_t unjoined; /* operations without a launch: in no range */
+};
+/*
+ * Operations that were launched from `from_ns` to `to_ns`, on `device` (GP_DEVICE_UNKNOWN: all), in
+ * each call of a range. `gpu` has ranges and must outlive *out. Free with gp_gpu_calls_free, also
+ * after a failure. GP_E_MEMORY.
+ */
+enum gp_status gp_gpu_calls_build(struct gp_gpu *gpu, int64_t from_ns, int64_t to_ns,
+				  unsigned device, struct gp_gpu_calls *out);
+void gp_gpu_calls_free(struct gp_gpu_calls *calls);
 
 /* A range with all that is inside it. Its path lives until gp_gpu_ranges_free. */
 struct gp_gpu_range {

@@ -34,6 +34,14 @@ struct gp_range_path {
 	const struct gp_range_path *folded;
 };
 
+/* One call of a range. */
+struct gp_range_call {
+	uint32_t up;   /* the call around it; 0: none */
+	uint32_t node; /* of its path */
+	uint32_t thread;
+	int64_t begin_ns, end_ns; /* end: of the recording if it was still open */
+};
+
 /*
  * Follows ranges during a replay. Open it after a rewind, show it each event that gp_recording_next
  * returned, and close it, also after a failure. Paths live until then. GP_E_MEMORY.
@@ -61,6 +69,8 @@ enum gp_status gp_range_paths_status(const struct gp_range_paths *paths);
  * small, it leaves out the outermost ranges: "... > attention".
  */
 void gp_range_path_text(const struct gp_range_path *path, char *out, size_t room);
+/* Only the innermost range: "domain:name", ":name" in the default domain. */
+void gp_range_path_own_text(const struct gp_range_path *path, char *out, size_t room);
 /*
  * True if one of its ranges is called `name`, as the job named it or folded. `name` may be a shell
  * pattern, "layer*". It may include the domain, "job:forward", and the range right around it, "step

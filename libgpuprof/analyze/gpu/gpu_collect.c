@@ -288,6 +288,7 @@ static void see_launch(struct collecting *c, const struct gp_event *e)
 	} else {
 		l.by = GP_GPU_BY_KERNEL;
 		l.name = named(gp_recording_kernel_name(c->recording, r->launch.kernel));
+		l.variant = r->launch.block >> 48 & GP_LAUNCH_OLD;
 		l.shape = gp_gpu_kernel_shape(r->launch.grid, r->launch.block);
 		l.stream = stream_of(c, r->launch.stream, &l);
 	}

@@ -211,14 +211,6 @@ static void see_busy(struct gp_kernels *out, const struct gp_gpu_operation *op, 
 	out->envelope_ns = *last_ns - *first_ns;
 }
 
-static bool is_chosen(const struct gp_gpu_operation *op, int64_t from_ns, int64_t to_ns,
-		      unsigned device)
-{
-	const bool is_all = from_ns == INT64_MIN && to_ns == INT64_MAX;
-	return (is_all || (op->at_ns != INT64_MIN && op->at_ns >= from_ns && op->at_ns <= to_ns)) &&
-	       (device == GP_DEVICE_UNKNOWN || op->device == device);
-}
-
 /* ---- rows ---- */
 
 static int by_row(const void *left, const void *right)
@@ -362,7 +354,7 @@ static enum gp_status rows_build(struct summing *s, int64_t from_ns, int64_t to_
 		return GP_E_MEMORY;
 	for (size_t k = 0; k < gpu->operations; k++) {
 		const struct gp_gpu_operation *op = &gpu->operation[k];
-		if (!is_chosen(op, from_ns, to_ns, device))
+		if (!gp_gpu_is_chosen(op, from_ns, to_ns, device))
 			continue;
 		out->count[op->kind]++;
 		time_add(&out->total_ns[op->kind], op->took_ns);

@@ -71,8 +71,14 @@ static uint32_t node_of_mark(struct gp_range_paths *p, uint64_t mark, bool is_am
 	return (uint32_t)mark;
 }
 
+static void call_end(struct gp_range_call *call, int64_t at_ns)
+{
+	call->end_ns = at_ns > call->begin_ns ? at_ns : call->begin_ns;
+}
+
 /* The mark of a range: its node, and the number of the call. */
-static uint64_t call_add(struct gp_range_paths *p, uint32_t up, uint32_t node)
+static uint64_t call_add(struct gp_range_paths *p, uint32_t up, uint32_t node,
+			 const struct gp_open_range *range)
 {
 	if (p->calls >= p->calls_most)
 		return node;
@@ -80,7 +86,13 @@ static uint64_t call_add(struct gp_range_paths *p, uint32_t up, uint32_t node)
 		p->is_out_of_memory = true;
 		return node;
 	}
-	p->call[++p->calls] = (struct gp_range_call){ up, node };
+	p->call[++p->calls] = (struct gp_range_call){
+		.up = up,
+		.node = node,
+		.thread = range->thread,
+		.begin_ns = gp_tick_ns(&p->recording->tick, range->time),
+	};
+	call_end(&p->call[p->calls], (int64_t)p->recording->info.duration_ns);
 	return (uint64_t)p->calls << 32 | node;
 }
 
@@ -94,10 +106,19 @@ static void see_opened(void *context, struct gp_open_range *range,
 	const uint64_t up = gp_phase_follow_up(&p->follow, range, &is_ambiguous);
 	const uint32_t node =
 		node_get(p, node_of_mark(p, up, is_ambiguous), range, GP_PHASE_NESTED);
-	range->mark = call_add(p, is_ambiguous ? 0 : (uint32_t)(up >> 32), node);
+	range->mark = call_add(p, is_ambiguous ? 0 : (uint32_t)(up >> 32), node, range);
 	p->has_any = !p->is_out_of_memory;
 	if (p->has_any)
 		gp_phase_node_at(&p->tree, node)->own.calls++;
+}
+
+static void range_path_closed(void *context, const struct gp_open_range *range,
+			      enum gp_range_end how, const struct gp_record *by)
+{
+	struct gp_range_paths *p = context;
+	(void)how;
+	if (range->mark >> 32 != 0)
+		call_end(&p->call[range->mark >> 32], gp_tick_ns(&p->recording->tick, by->time));
 }
 
 static uint32_t node_of(struct gp_range_paths *p, uint32_t thread)
@@ -298,7 +319,9 @@ static struct gp_range_paths *make(struct gp_recording *recording)
 		return NULL;
 	p->recording = recording;
 	gp_looks_open(&p->looks);
-	p->watch = (struct gp_range_watch){ .opened = see_opened, .context = p };
+	p->watch = (struct gp_range_watch){ .opened = see_opened,
+					    .closed = range_path_closed,
+					    .context = p };
 	return p;
 }
 
@@ -382,6 +405,11 @@ void gp_range_path_text(const struct gp_range_path *path, char *out, size_t room
 		used += (size_t)snprintf(out + used, room - used, "%s%s%s%s", domain_of(chain[k]),
 					 chain[k]->domain != NULL ? ":" : "", name_of(chain[k]),
 					 k > 0 ? between : label);
+}
+
+void gp_range_path_own_text(const struct gp_range_path *path, char *out, size_t room)
+{
+	snprintf(out, room, "%s:%s%s", domain_of(path), name_of(path), label_of(path));
 }
 
 struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_range_path *path)

@@ -10,10 +10,6 @@
  */
 enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_range_paths **out);
 
-/* One call of a range, and the call around it; 0: none. */
-struct gp_range_call {
-	uint32_t up, node;
-};
 /* Numbers each call from here on, from 1. Beyond `most` calls have no number. */
 void gp_range_paths_keep_calls(struct gp_range_paths *paths, size_t most);
 /* The innermost call that the thread's work belongs to; 0: none, or it is not known which. */
