@@ -35,6 +35,7 @@
 #include "gpuprof_ranges.h"
 #include "gpuprof_stacks.h"
 #include "gpuprof_startup.h"
+#include "gpuprof_stats.h"
 #include "gpuprof_steps.h"
 #include "gpuprof_waits.h"
 

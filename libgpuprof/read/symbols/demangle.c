@@ -27,34 +27,34 @@ static void append(const char *piece, size_t bytes, void *context)
 	text->used += bytes;
 }
 
-static int print(const char *name, struct text *text)
+static int print(const char *name, int options, struct text *text)
 {
 	/* Rust's older names are C++ names with a hash at their end */
 	bool is_old_rust = strncmp(name, "_ZN", 3) == 0 && strstr(name, "17h") != NULL;
 	if (strncmp(name, "_R", 2) == 0 || is_old_rust) {
-		if (rust_demangle_callback(name, 0, append, text))
+		if (rust_demangle_callback(name, options, append, text))
 			return 1;
 	}
 	if (strncmp(name, "_Z", 2) == 0)
-		return cplus_demangle_v3_callback(name, 0, append, text);
+		return cplus_demangle_v3_callback(name, options, append, text);
 	return 0;
 }
 
 /* The length; 0: not mangled, damaged, or longer than fits. */
-static size_t plain_form(const char *name, char *out, size_t room)
+static size_t plain_form(const char *name, int options, char *out, size_t room)
 {
 	struct text text = { .out = out, .room = room };
 	/* libiberty holds no memory while it prints to a callback, so longjmp leaks none */
-	if (setjmp(text.full) != 0 || !print(name, &text))
+	if (setjmp(text.full) != 0 || !print(name, options, &text))
 		return 0;
 	out[text.used] = 0;
 	return text.used;
 }
 
-size_t gp_demangle(const char *name, char *out, size_t room)
+static size_t demangle(const char *name, int options, char *out, size_t room)
 {
 	size_t bytes = strlen(name);
-	size_t plain = bytes < MANGLED_MAX ? plain_form(name, out, room) : 0;
+	size_t plain = bytes < MANGLED_MAX ? plain_form(name, options, out, room) : 0;
 	if (plain != 0)
 		return plain;
 	if (bytes >= room)
@@ -62,4 +62,14 @@ size_t gp_demangle(const char *name, char *out, size_t room)
 	memcpy(out, name, bytes);
 	out[bytes] = 0;
 	return bytes;
+}
+
+size_t gp_demangle(const char *name, char *out, size_t room)
+{
+	return demangle(name, 0, out, room);
+}
+
+size_t gp_demangle_whole(const char *name, char *out, size_t room)
+{
+	return demangle(name, DMGL_PARAMS, out, room);
 }

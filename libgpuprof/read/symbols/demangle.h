@@ -1,6 +1,6 @@
 /*
- * Converts mangled names of C++ and Rust to source form, without parameters: file and line
- * distinguish overloads. Contains libiberty, so it runs in the program, never in the job.
+ * Converts mangled names of C++ and Rust to source form. Contains libiberty, so it runs in the
+ * program, never in the job.
  */
 #ifndef GP_DEMANGLE_H
 #define GP_DEMANGLE_H
@@ -10,10 +10,12 @@
 #define GP_DEMANGLED_MAX 8192u
 
 /*
- * Writes the source form of `name` to `out` (`room` bytes with the zero). It copies a name that is
- * not mangled or invalid, or whose source form does not fit, and cuts it at `room`. Returns the
- * length written.
+ * Writes the source form of `name` to `out` (`room` bytes with the zero), without parameters: file
+ * and line distinguish overloads. It copies a name that is not mangled or invalid, or whose source
+ * form does not fit, and cuts it at `room`. Returns the length written.
  */
 size_t gp_demangle(const char *name, char *out, size_t room);
+/* The same with parameters. */
+size_t gp_demangle_whole(const char *name, char *out, size_t room);
 
 #endif
