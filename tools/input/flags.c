@@ -227,6 +227,17 @@ static int store_choice(const struct gp_flag *flag, const char *value)
 	return 0;
 }
 
+/* The joined text lives until the program ends. */
+static int store_list(const struct gp_flag *flag, const char *value)
+{
+	const char **list = flag->out;
+	char *joined;
+	if (asprintf(&joined, "%s%s%s", *list ? *list : "", *list ? "," : "", value) < 0)
+		return GP_FLAGS_FAILED;
+	*list = joined;
+	return 0;
+}
+
 /* Accepts fewer words than after '=': `run -v no` runs a command of that name. */
 static bool is_on_off(const char *word)
 {
@@ -261,6 +272,7 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 		*(const char **)flag->out = value ? value : "on";
 		return 0;
 	case GP_FLAG_TEXT:
+	case GP_FLAG_LIST:
 	case GP_FLAG_NUMBER:
 	case GP_FLAG_DEVICE:
 	case GP_FLAG_CHOICE:
@@ -281,6 +293,8 @@ static int store(struct parse *p, const struct gp_flag *flag, const char *value)
 		return store_device(flag, value);
 	if (flag->type == GP_FLAG_CHOICE)
 		return store_choice(flag, value);
+	if (flag->type == GP_FLAG_LIST)
+		return store_list(flag, value);
 	*(const char **)flag->out = value;
 	return 0;
 }
@@ -310,8 +324,9 @@ static int parse_letters(struct parse *p, const char *letters)
 			gp_hint("usage: gpuprof %s", p->command->synopsis);
 			return GP_FLAGS_WRONG;
 		}
-		bool takes_rest =
-			(f->type == GP_FLAG_TEXT || f->type == GP_FLAG_NUMBER) && letters[1];
+		bool takes_rest = (f->type == GP_FLAG_TEXT || f->type == GP_FLAG_LIST ||
+				   f->type == GP_FLAG_NUMBER) &&
+				  letters[1];
 		int result = store(p, f, takes_rest ? letters + 1 : NULL);
 		if (result || takes_rest)
 			return result;

@@ -81,7 +81,7 @@ void gp_json_object(struct gp_json *json, const char *key)
 {
 	const bool is_listed = json->depth == 1 && json->closer[1] == ']';
 	json_enter(json, key, '{', '}');
-	if (!is_listed && (json->depth > 1 || json->has_schema))
+	if (json->is_foreign || (!is_listed && (json->depth > 1 || json->has_schema)))
 		return;
 	gp_json_number(json, "schema", GP_JSON_SCHEMA);
 	json->has_schema = true;
@@ -136,6 +136,12 @@ void gp_json_real(struct gp_json *json, const char *key, double number)
 		fprintf(json->out, "%.6g", number);
 	else
 		fputs("null", json->out);
+}
+
+void gp_json_decimal(struct gp_json *json, const char *key, double number, int decimals)
+{
+	place(json, key);
+	fprintf(json->out, "%.*f", decimals, number);
 }
 
 void gp_json_bool(struct gp_json *json, const char *key, bool is_true)

@@ -14,6 +14,7 @@ struct gp_json {
 	unsigned depth;
 	unsigned flat_from; /* containers from this depth on stay on one line */
 	bool has_schema;    /* written, or not part of this file's format */
+	bool is_foreign;    /* the format of another program: no "schema" */
 	bool has_member[GP_JSON_DEEP];
 	char closer[GP_JSON_DEEP];
 };
@@ -37,6 +38,7 @@ void gp_json_bytes(struct gp_json *json, const char *key, const char *text, size
 void gp_json_number(struct gp_json *json, const char *key, uint64_t number);
 void gp_json_signed(struct gp_json *json, const char *key, int64_t number);
 void gp_json_real(struct gp_json *json, const char *key, double number); /* not finite: null */
+void gp_json_decimal(struct gp_json *json, const char *key, double number, int decimals);
 void gp_json_bool(struct gp_json *json, const char *key, bool is_true);
 void gp_json_null(struct gp_json *json, const char *key);
 /* null unless `is_known` */

@@ -63,10 +63,8 @@ static void kernels_print_answer(const struct gp_kernels_report *r)
 	fprintf(r->out, "; busy %s of %s\n", duration(k->busy_ns).s, duration(k->envelope_ns).s);
 }
 
-/* Only what is not as it should be. */
-static void kernels_print_doubts(const struct gp_kernels_report *r)
+void gp_gpu_doubts_print(FILE *out, const struct gp_gpu *g)
 {
-	const struct gp_gpu *g = &r->kernels.gpu;
 	const struct {
 		uint64_t count;
 		const char *noun, *text;
@@ -82,7 +80,7 @@ static void kernels_print_doubts(const struct gp_kernels_report *r)
 	};
 	for (size_t k = 0; k < sizeof doubt / sizeof *doubt; k++)
 		if (doubt[k].count != 0)
-			fprintf(r->out, "%s %s\n",
+			fprintf(out, "%s %s\n",
 				doubt[k].noun[0] == 'l' && doubt[k].count != 1 ?
 					gp_plural(doubt[k].count, "launche").s :
 					gp_plural(doubt[k].count, doubt[k].noun).s,
@@ -149,7 +147,7 @@ void gp_kernels_print(const struct gp_kernels_report *r)
 		return;
 	}
 	kernels_print_answer(r);
-	kernels_print_doubts(r);
+	gp_gpu_doubts_print(r->out, g);
 	if (r->kernels.rows != 0)
 		kernels_print_rows(r);
 	const uint64_t bare = r->kernels.launches_without_stack;

@@ -22,6 +22,9 @@ void gp_kernels_write(const struct gp_kernels_report *report);
 /* The command line of Nsight Compute for row `number`, from 1. Returns the exit status. */
 int gp_kernels_ncu(const struct gp_kernels_report *report, uint64_t number);
 
+/* Counts operations that are missing or uncertain, a line for each kind that is not 0. */
+void gp_gpu_doubts_print(FILE *out, const struct gp_gpu *gpu);
+
 /* Of the sum of the kernels' times; 0 without kernels. */
 double gp_kernel_share(const struct gp_kernels *kernels, const struct gp_kernel_row *row);
 

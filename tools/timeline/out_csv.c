@@ -1,24 +1,8 @@
 /* Points as comma-separated values, one header line, for spreadsheets and pandas. */
 #include <inttypes.h>
-#include <string.h>
 
+#include "../io/csv.h"
 #include "chart.h"
-
-/* RFC 4180: quoted when necessary, quotes doubled. */
-static void put_field(FILE *out, const char *text)
-{
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
 
 static void out_csv_begin(const struct gp_canvas *canvas)
 {
@@ -32,7 +16,7 @@ static void put_points(FILE *out, const char *path, const struct gp_timeline_dev
 {
 	for (size_t k = 0; k < d->points; k++) {
 		const struct gp_point *p = &d->point[k];
-		put_field(out, path);
+		gp_csv_put(out, path);
 		fprintf(out, ",%u,%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",,", d->device,
 			p->at_ns, p->bytes[GP_CURVE_DRIVER], p->bytes[GP_CURVE_RESERVED],
 			p->bytes[GP_CURVE_ALLOCATED]);
@@ -48,7 +32,7 @@ static void put_host(const struct gp_canvas *canvas, const struct gp_chart *char
 {
 	const struct gp_timeline_device *h = chart->host;
 	for (size_t k = 0; h && k < h->points; k++) {
-		put_field(canvas->out, chart->path);
+		gp_csv_put(canvas->out, chart->path);
 		fprintf(canvas->out, ",host,%" PRId64 ",,,,%" PRIu64 ",%" PRIu64 "%s\n",
 			h->point[k].at_ns, h->point[k].bytes[GP_HOST_PINNED],
 			h->point[k].bytes[GP_HOST_REGISTERED], canvas->has_gaps ? ",," : "");

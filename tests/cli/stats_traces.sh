@@ -1,0 +1,12 @@
+narrow() { cut -c1-98 | sed 's/ *$//'; }
+$BUILD/frag/made_gpu_time made.gpr
+for report in cuda_gpu_trace nvtx_gpu_proj_trace cuda_kern_exec_sum; do
+	gpuprof stats -r $report --format csv --to 300us made.gpr |
+		sed -n '1{s/,\([A-Z]*StdDev (ns)\|BlkX\|PID\),/,\n\1,/g; p}; 2,4p' |
+		sed 's/PushPop,[0-9]*/PushPop,PID/
+			s/^[0-9]\{4,\},\([01]\),0/PID,\1,0/; s/NVIDIA H100 80GB HBM3/H100/' |
+		narrow
+done
+# a kernel of a graph, a span, and another GPU
+gpuprof stats -r cuda_gpu_kern_sum --format csv --from step:2 --to step:3 made.gpr
+gpuprof stats -r cuda_gpu_kern_sum --device 1 made.gpr | narrow

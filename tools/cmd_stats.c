@@ -1,0 +1,219 @@
+/* `gpuprof stats`: the reports of Nsight Systems on kernels, copies and ranges of a recording. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/amount.h"
+#include "io/message.h"
+#include "kernels/kernels_report.h"
+#include "report/again.h"
+#include "report/reading.h"
+#include "stats/stats_report.h"
+
+#define REPORTS_MOST 32u
+
+struct stats {
+	struct gp_reading r;
+	const char *names, *format;
+	enum gp_stat_format as;
+	const struct gp_stat_report *report[REPORTS_MOST];
+	unsigned reports;
+	bool has_written; /* a report was written before */
+	uint64_t beyond;  /* as of struct gp_sums, of the recording's reports */
+};
+
+static void reports_list(FILE *out)
+{
+	for (const struct gp_stat_report *r = gp_stat_reports; r->name; r++)
+		fprintf(out, "  %-22s %s\n", r->name, r->title);
+}
+
+static int wrong_name(const char *name)
+{
+	const char *known[REPORTS_MOST];
+	unsigned count = 0;
+	for (const struct gp_stat_report *r = gp_stat_reports; r->name; r++)
+		known[count++] = r->name;
+	if (strncmp(name, "um_", 3) == 0) {
+		gp_error("no report '%s': counters of unified memory are not recorded", name);
+		return GP_EXIT_USAGE;
+	}
+	gp_error("no report '%s'", name);
+	const char *near = gp_nearest(name, known, count);
+	if (near)
+		gp_hint("did you mean '%s'?", near);
+	else
+		gp_hint("gpuprof stats lists the reports");
+	return GP_EXIT_USAGE;
+}
+
+static int names_read(struct stats *c)
+{
+	int exit_status = GP_EXIT_OK;
+	char *names = strdup(c->names), *rest = names;
+	for (char *name; exit_status == GP_EXIT_OK && (name = strsep(&rest, ",")) != NULL;) {
+		const struct gp_stat_report *r = gp_stat_reports;
+		while (r->name && strcmp(r->name, name) != 0)
+			r++;
+		if (r->name == NULL)
+			exit_status = wrong_name(name);
+		else if (c->reports < REPORTS_MOST)
+			c->report[c->reports++] = r;
+	}
+	free(names);
+	return exit_status;
+}
+
+static int stats_check(struct gp_reading *r, int recordings)
+{
+	struct stats *c = (struct stats *)r;
+	if (c->format != NULL)
+		c->as = *c->format == 't' ? GP_STAT_TABLE :
+			*c->format == 'c' ? GP_STAT_CSV :
+					    GP_STAT_JSON;
+	r->is_text = c->as == GP_STAT_TABLE;
+	if (!r->is_text && !gp_inputs_is_one(r->command, "--format csv or json", recordings))
+		return GP_EXIT_USAGE;
+	return names_read(c);
+}
+
+static void missing_print(struct stats *c, const struct gp_gpu *gpu)
+{
+	struct gp_reading *r = &c->r;
+	const char *colon = gpu->why ? ": " : "", *why = gpu->why ? gpu->why : "";
+	if (!r->is_text) {
+		gp_error("no GPU time was recorded in '%s'%s%s", r->path, colon, why);
+		return;
+	}
+	gp_name_print(r->out, r->path);
+	fprintf(r->out, ": no GPU time was recorded%s%s\n", colon, why);
+	gp_headline_print(r->out, r->info);
+	if (gpu->why == NULL)
+		gp_again_print(r->out, r->info, GP_LACK_GPU_TIME);
+}
+
+static void losses_print(struct stats *c, const struct gp_stats *s)
+{
+	const uint64_t missing = s->gpu.dropped + s->gpu.lost + s->gpu.beyond + c->beyond;
+	if (c->r.is_text) {
+		gp_gpu_doubts_print(c->r.out, &s->gpu);
+		if (c->beyond != 0)
+			fprintf(c->r.out, "%s in ranges beyond the memory for a report\n",
+				gp_plural(c->beyond, "kernel").s);
+	} else if (missing != 0) {
+		gp_error("sums of '%s' are too low: %s missing", c->r.path,
+			 gp_plural(missing, "operation").s);
+	}
+}
+
+static enum gp_status report_write(struct stats *c, struct gp_stats *s,
+				   const struct gp_stat_report *report)
+{
+	if (c->has_written && c->as != GP_STAT_JSON)
+		fputc('\n', c->r.out);
+	c->has_written = true;
+	enum gp_status status = gp_stat_begin(s, report);
+	if (status == GP_OK) {
+		gp_stat_write(s, report, c->as, c->r.out);
+		c->beyond += s->sums.beyond;
+		if (s->rows == 0 && c->r.is_text)
+			fputs("no rows\n", c->r.out);
+		if (s->rows == 0 && c->r.is_text && report->needs & GP_STAT_NEEDS_RANGES)
+			gp_no_ranges_print(c->r.out, "", s->info);
+		c->r.sink.has_report = true;
+	}
+	gp_stat_end(s);
+	return status;
+}
+
+static enum gp_status recording_read(struct stats *c, struct gp_stats *s)
+{
+	bool has_ranges = false;
+	for (unsigned k = 0; k < c->reports; k++)
+		has_ranges |= (c->report[k]->needs & GP_STAT_NEEDS_RANGES) != 0;
+	enum gp_status status = gp_gpu_build(s->recording, has_ranges, &s->gpu);
+	if (status == GP_OK && has_ranges)
+		status = gp_gpu_calls_build(&s->gpu, s->from_ns, s->to_ns, s->device, &s->calls);
+	return status;
+}
+
+static int stats_one(struct gp_reading *r)
+{
+	struct stats *c = (struct stats *)r;
+	struct gp_stats *s = calloc(1, sizeof *s);
+	int exit_status = GP_EXIT_OK;
+	bool has_missing = false;
+	if (s == NULL)
+		return gp_report_failed("report on", r->path, GP_E_MEMORY);
+	s->recording = r->recording;
+	s->info = r->info;
+	s->device = r->device >= 0 ? (unsigned)r->device : GP_DEVICE_UNKNOWN;
+	s->from_ns = INT64_MIN;
+	s->to_ns = INT64_MAX;
+	if (!gp_span_find(r->recording, r->from, r->to, &s->from_ns, &s->to_ns)) {
+		free(s);
+		return GP_EXIT_USAGE;
+	}
+	if (r->is_many) {
+		fputs(c->has_written ? "\n" : "", r->out);
+		gp_name_print(r->out, r->path);
+		fputc('\n', r->out);
+		c->has_written = false;
+	}
+	c->beyond = 0;
+	enum gp_status status = recording_read(c, s);
+	for (unsigned k = 0; k < c->reports && status == GP_OK; k++) {
+		if (c->report[k]->needs & GP_STAT_NEEDS_TIME && !s->gpu.has_operations)
+			has_missing = true;
+		else
+			status = report_write(c, s, c->report[k]);
+	}
+	if (status == GP_OK && has_missing)
+		missing_print(c, &s->gpu);
+	else if (status == GP_OK)
+		losses_print(c, s);
+	if (status != GP_OK)
+		exit_status = gp_report_failed("report on", r->path, status);
+	r->sink.has_report |= status == GP_OK;
+	gp_gpu_calls_free(&s->calls);
+	gp_gpu_free(&s->gpu);
+	free(s);
+	return exit_status;
+}
+
+static int stats_run(const struct gp_command *command, int argc, char **argv)
+{
+	struct stats c = { .r = { .command = command } };
+	const struct gp_flag own[] = {
+		{ "report", 'r', GP_FLAG_LIST, "NAME[,NAME...]", &c.names,
+		  "these reports; without it a list of all" },
+		{ "format", 0, GP_FLAG_CHOICE, "FORMAT=table|csv|json", &c.format,
+		  "default table" },
+		{ 0 },
+	};
+	struct gp_flag flags[GP_READING_FLAGS];
+	gp_reading_flags(&c.r, own, flags);
+	if (argc == 1) {
+		reports_list(stdout);
+		return GP_EXIT_OK;
+	}
+	int recordings = gp_inputs_parse(command, flags, argc, &argv);
+	if (recordings < 0)
+		return gp_flags_exit(recordings);
+	if (c.names == NULL) {
+		reports_list(stdout);
+		return GP_EXIT_OK;
+	}
+	int exit_status = gp_reading_check(&c.r, recordings);
+	return exit_status ? exit_status : gp_reading_show(&c.r, recordings, argv);
+}
+
+const struct gp_command gp_command_stats = {
+	.name = "stats",
+	.synopsis = "stats [-r NAME[,NAME...]] [--format FORMAT] [options] RECORDING...",
+	.text = "print reports of Nsight Systems, from a recording with GPU time",
+	.run = stats_run,
+	.options = GP_OPTION_OUTPUT | GP_OPTION_SCREEN | GP_OPTION_SPAN | GP_OPTION_DEVICE |
+		   GP_OPTION_STEPS,
+	.check = stats_check,
+	.one = stats_one,
+};
