@@ -1,7 +1,7 @@
 """Checks the keys of gpuprof's JSON output against docs/JSON.md, in both directions: json_keys.py GPUPROF DATA JSON.md
 
 Fails for a key that the page lacks, and for a type or a null that the page does not allow. Also fails for a key of the
-page that no run below printed, unless it is in NEVER.
+page that no run below printed, unless it is in NEVER. The keys of `stats` are compared with its manual page.
 """
 import concurrent.futures
 import glob
@@ -209,11 +209,33 @@ class Page:
         return None
 
 
+FIGURE = re.compile(r"\w* ?(Avg|Med|Min|Max|StdDev) \(\w+\)")  # the page has them once for all reports
+
+
+def stats_faults(gpuprof, where, page):
+    """Each report has the columns of its row in the manual page, in that order, and is in the page."""
+    file, described, faults = made(gpuprof, where, "made_gpu_time"), {}, []
+    for line in open(page, encoding="utf-8"):
+        if re.match(r"\| `(cuda|nvtx)_", line):
+            name, _, columns = line.strip().strip("|").split(" | ")
+            described[name.strip(" `")] = re.findall("`([^`]+)`", columns)
+    listed = subprocess.run([gpuprof, "stats"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    if sorted(line.split()[0] for line in listed.splitlines()) != sorted(described):
+        faults.append("stats: the reports are not those of the manual page")
+    for name, columns in described.items():
+        text = subprocess.run([gpuprof, "stats", "-r", name, "--format", "json", file], check=True,
+                              stdout=subprocess.PIPE, text=True).stdout
+        if any([key for key in row if not FIGURE.fullmatch(key)] != columns for row in json.loads(text)):
+            faults.append(f"stats: {name} has other keys than the manual page")
+    return faults
+
+
 def main():
     gpuprof, data, document = sys.argv[1:]
     page, faults, used = Page(document), [], set()
     with tempfile.TemporaryDirectory() as where:
         found = printed(gpuprof, data, where)
+        faults += stats_faults(gpuprof, where, os.path.join(os.path.dirname(document), "man", "gpuprof-stats.1.md"))
     for command, paths in found.items():
         for path, types in sorted(paths.items()):
             row = page.find(command, path)

@@ -1,4 +1,5 @@
 """Functions that read a figure from a command's output: figure_table.py has the figures."""
+import json
 import random
 import re
 
@@ -365,4 +366,31 @@ def defaults_of_run(text):
         flag = re.search(r"--([\w-]+)", option)[1]
         words = re.search(r"; default (\S+)$", " ".join(option.split("\n\n")[0].split()))
         out["GPUPROF_" + flag.replace("-", "_").upper()] = words[1] if words else "unset"
+    return out
+
+
+def rows_of_stats(text):
+    """Rows of a report that `stats --format json` prints; none without GPU time."""
+    return json.loads(text) if text else []
+
+
+def phases_by_name(d, *keys):
+    """Sums over all ranges of each name, as reports of Nsight Systems call it."""
+    out, open_phases = {}, list(d["phases"])
+    while open_phases:
+        phase = open_phases.pop()
+        open_phases += phase["children"]
+        if phase["style"] == "nested" and phase["name"] is not None:
+            name = f"{phase['domain'] or ''}:{phase['name']}"
+            for key in keys:
+                out[name, key] = out.get((name, key), 0) + (phase.get(key) or 0)
+    return out
+
+
+def sums_by_name(rows, name, columns):
+    """{(name, key): sum of the column} of rows of `stats`."""
+    out = {}
+    for row in rows:
+        for key, column in columns.items():
+            out[row[name], key] = out.get((row[name], key), 0) + (row[column] if column else 1)
     return out

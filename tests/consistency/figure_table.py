@@ -12,8 +12,9 @@ from figure_readers import (
     frag_at_peak, gaps_of_frag, gaps_of_pools, gaps_of_timeline, groups_of, head, held_of_phases, held_of_ranges,
     highest_of, holders_of_check, last_event, launches, launches_of_dump, launches_of_info, launches_of_phases,
     most_unused, most_unused_of_ooms, named_frames, names_of_groups, numbers, of_thread, ooms_of_check,
-    peaks_of_span, pins, point_of_timeline, rates_of_leaks, reserved_of_frag, suspects, total, unused_of_causes,
-    unused_of_culprits, unused_of_frag, unused_of_timeline, verdict_of_check,
+    peaks_of_span, phases_by_name, pins, point_of_timeline, rates_of_leaks, reserved_of_frag, rows_of_stats,
+    sums_by_name, suspects, total, unused_of_causes, unused_of_culprits, unused_of_frag, unused_of_timeline,
+    verdict_of_check,
 )
 
 LIMITS = ("--max-peak 1G --max-reserved 1G --max-allocated 1G --max-growth 0 --max-frag 10% "
@@ -23,6 +24,7 @@ OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 # kinds of records that define names and numbers, not events (docs/FORMAT.md)
 DEFINITIONS = {"gpu", "kernel", "stream", "thread", "module", "fact", "context", "python_code", "native_frame",
                "python_frame", "call_stack", "arena", "range_name", "object_name", "communicator"}
+               "python_frame", "call_stack", "arena", "range_name", "object_name", "gpu_function"}
 
 
 def moments(name):
@@ -297,6 +299,38 @@ FIGURES = {
         ("diff", DIFF, lambda d: launches(d["sides"][0])),
         ("idle", "idle --json --no-stacks", lambda d: launches(d["uses"]) if d["has_uses"] else {}),
         ("dump", "dump --json --no-stacks --kind launch,graph_launch", launches_of_dump),
+    ],
+    "GPU time of kernels": [
+        ("kernels", "kernels --json --no-stacks", lambda d: {key: d[key] for key in ("total_ns", "total_count")}
+            if d["total_count"] else {}),
+        ("stats, kernels", "stats -r cuda_gpu_kern_sum --format json", lambda text: {
+            key: sum(row[head] for row in rows_of_stats(text))
+            for key, head in (("total_ns", "Total Time (ns)"), ("total_count", "Instances"))}),
+        ("stats, trace", "stats -r cuda_gpu_trace --format json", lambda text: {
+            key: sum(row["Duration (ns)"] if key == "total_ns" else 1 for row in rows_of_stats(text)
+                     if row["GrdX"] is not None) for key in ("total_ns", "total_count")}),
+    ],
+    "GPU time of copies": [
+        ("kernels", "kernels --json --no-stacks", lambda d: {
+            key: d["copies"][key] + d["sets"][key] for key in ("count", "total_ns")} if d["has_gpu_time"] else {}),
+        ("stats", "stats -r cuda_gpu_mem_time_sum --format json", lambda text: {
+            key: sum(row[head] for row in rows_of_stats(text))
+            for key, head in (("count", "Count"), ("total_ns", "Total Time (ns)"))}),
+    ],
+    "envelope of each range": [
+        ("phases --gpu", "phases --json --gpu --top 0 --fold 1000", lambda d: {
+            key: value for key, value in phases_by_name(d, "gpu_envelope_ns", "gpu_operations").items() if value}),
+        ("stats", "stats -r nvtx_gpu_proj_sum --format json", lambda text: sums_by_name(
+            rows_of_stats(text), "Range", {"gpu_envelope_ns": "Total Proj Time (ns)",
+                                           "gpu_operations": "Total GPU Ops"})),
+        ("stats, trace", "stats -r nvtx_gpu_proj_trace --format json", lambda text: sums_by_name(
+            rows_of_stats(text), "Name", {"gpu_envelope_ns": "Projected Duration (ns)",
+                                          "gpu_operations": "NumGPUOps"})),
+    ],
+    "time of each range": [
+        ("phases", "phases --json --top 0 --fold 1000", lambda d: phases_by_name(d, "time_ns", "calls")),
+        ("stats", "stats -r nvtx_pushpop_trace --format json", lambda text: sums_by_name(
+            rows_of_stats(text), "Name", {"time_ns": "Duration (ns)", "calls": None})),
     ],
     "recording": [
         *((command.split()[0], command, head) for command in EACH),

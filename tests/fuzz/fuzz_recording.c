@@ -165,6 +165,38 @@ static void look_at_steps(struct gp_recording *recording)
 	gp_collectives_free(&collectives);
 }
 
+/* Each row has values, the median is one of their range, and no kernel is lost. */
+static void look_at_sums(struct gp_recording *recording)
+{
+	struct gp_gpu gpu;
+	struct gp_gpu_calls calls = { 0 };
+	struct gp_sums sums;
+	if (gp_gpu_build(recording, true, &gpu) != GP_OK)
+		return;
+	if (gp_gpu_calls_build(&gpu, INT64_MIN, INT64_MAX, GP_DEVICE_UNKNOWN, &calls) != GP_OK)
+		gp_gpu_calls_free(&calls);
+	for (unsigned of = 0; of <= GP_SUMS_OF_RANGE_KERNELS && calls.call != NULL; of++) {
+		uint64_t counted = 0, kernels = 0;
+		if (gp_sums_build(&gpu, &calls, (enum gp_sums_of)of, INT64_MIN, INT64_MAX,
+				  GP_DEVICE_UNKNOWN, &sums) != GP_OK)
+			continue;
+		for (size_t k = 0; k < sums.rows; k++) {
+			const struct gp_spread *s = &sums.row[k].time;
+			counted += s->count;
+			if (s->count == 0 || !(s->deviation >= 0) ||
+			    !(s->median >= (double)s->least && s->median <= (double)s->most))
+				abort();
+		}
+		for (size_t k = 0; k < gpu.operations; k++)
+			kernels += gpu.operation[k].kind == GP_GPU_IS_KERNEL;
+		if (of == GP_SUMS_OF_KERNELS && counted != kernels)
+			abort();
+		gp_sums_free(&sums);
+	}
+	gp_gpu_calls_free(&calls);
+	gp_gpu_free(&gpu);
+}
+
 /* Blocks and gaps must tile their segments for any recording. */
 static void assert_tiles(const struct gp_memory *memory)
 {
@@ -228,6 +260,7 @@ static void read_all(const char *path, FILE *report)
 	look_at_phases(recording, false);
 	look_at_phases(recording, true);
 	look_at_steps(recording);
+	look_at_sums(recording);
 	look_at_memory(recording, (int64_t)info->duration_ns);
 	gp_recording_close(recording);
 	(void)gp_verify(path, NULL, report);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Quoted when necessary, quotes doubled. */
+/* Quoted when necessary, quotes doubled, unprintable bytes as \xNN. */
 void gp_csv_put(FILE *out, const char *text);
 
 #endif
