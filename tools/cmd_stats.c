@@ -13,7 +13,8 @@
 
 struct stats {
 	struct gp_reading r;
-	const char *names, *format;
+	char *names;
+	const char *format;
 	enum gp_stat_format as;
 	const struct gp_stat_report *report[REPORTS_MOST];
 	unsigned reports;
@@ -49,7 +50,7 @@ static int wrong_name(const char *name)
 static int names_read(struct stats *c)
 {
 	int exit_status = GP_EXIT_OK;
-	char *names = strdup(c->names), *rest = names;
+	char *rest = c->names;
 	for (char *name; exit_status == GP_EXIT_OK && (name = strsep(&rest, ",")) != NULL;) {
 		const struct gp_stat_report *r = gp_stat_reports;
 		while (r->name && strcmp(r->name, name) != 0)
@@ -59,7 +60,6 @@ static int names_read(struct stats *c)
 		else if (c->reports < REPORTS_MOST)
 			c->report[c->reports++] = r;
 	}
-	free(names);
 	return exit_status;
 }
 
@@ -192,19 +192,16 @@ static int stats_run(const struct gp_command *command, int argc, char **argv)
 	};
 	struct gp_flag flags[GP_READING_FLAGS];
 	gp_reading_flags(&c.r, own, flags);
-	if (argc == 1) {
-		reports_list(stdout);
-		return GP_EXIT_OK;
-	}
-	int recordings = gp_inputs_parse(command, flags, argc, &argv);
+	const int recordings = argc > 1 ? gp_inputs_parse(command, flags, argc, &argv) : 0;
+	int exit_status = GP_EXIT_OK;
 	if (recordings < 0)
-		return gp_flags_exit(recordings);
-	if (c.names == NULL) {
+		exit_status = gp_flags_exit(recordings);
+	else if (c.names == NULL)
 		reports_list(stdout);
-		return GP_EXIT_OK;
-	}
-	int exit_status = gp_reading_check(&c.r, recordings);
-	return exit_status ? exit_status : gp_reading_show(&c.r, recordings, argv);
+	else if ((exit_status = gp_reading_check(&c.r, recordings)) == GP_EXIT_OK)
+		exit_status = gp_reading_show(&c.r, recordings, argv);
+	free(c.names);
+	return exit_status;
 }
 
 const struct gp_command gp_command_stats = {

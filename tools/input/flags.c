@@ -227,13 +227,12 @@ static int store_choice(const struct gp_flag *flag, const char *value)
 	return 0;
 }
 
-/* The joined text lives until the program ends. */
 static int store_list(const struct gp_flag *flag, const char *value)
 {
-	const char **list = flag->out;
-	char *joined;
+	char **list = flag->out, *joined;
 	if (asprintf(&joined, "%s%s%s", *list ? *list : "", *list ? "," : "", value) < 0)
 		return GP_FLAGS_FAILED;
+	free(*list);
 	*list = joined;
 	return 0;
 }

@@ -15,7 +15,7 @@
 enum gp_flag_type {
 	GP_FLAG_SWITCH,	  /* bool *: --name sets it */
 	GP_FLAG_TEXT,	  /* const char ** */
-	GP_FLAG_LIST,	  /* const char **: all its values, joined by commas */
+	GP_FLAG_LIST,	  /* char **: all its values, joined by commas; the caller frees it */
 	GP_FLAG_NUMBER,	  /* uint64_t *: decimal; within the range in `value`, "6..100" or "1..N" */
 	GP_FLAG_DEVICE,	  /* int64_t *: a GPU's number; -1, all, if not given */
 	GP_FLAG_ON_OFF,	  /* const char **: --name, --name=off, --name off */
