@@ -204,13 +204,16 @@ struct gp_gpu_sum {
 	uint64_t operations, envelope_ns, busy_ns, sum_ns;
 };
 
-/* A call of a range, with the operations that were launched in it and in calls inside it. */
+/*
+ * A call of a range, with the operations that were launched in it and in calls inside it. Those of
+ * a started range: launched by its thread meanwhile; if another thread ended it, by any thread.
+ */
 struct gp_gpu_call {
 	const struct gp_range_call *call;
 	const struct gp_range_path *path;
 	uint32_t depth;		    /* 0: outermost */
 	uint32_t children;	    /* calls directly inside it */
-	struct gp_gpu_sum sum;	    /* envelope_ns: 0 */
+	struct gp_gpu_sum sum;	    /* envelope_ns: 0; of a started range also busy_ns */
 	uint64_t first_ns, last_ns; /* the envelope, on CUPTI's clock */
 	int64_t at_ns;		    /* of first_ns, on the recording's clock; as of an operation */
 };
@@ -220,6 +223,7 @@ struct gp_gpu_calls {
 	/* of operations in no range, and in an unclear one; their `call` is NULL */
 	struct gp_gpu_call outside[2];
 	uint64_t unjoined; /* operations without a launch: in no range */
+	uint64_t unread;   /* launches not looked for in started ranges: too many were open */
 };
 /*
  * Operations that were launched from `from_ns` to `to_ns`, on `device` (GP_DEVICE_UNKNOWN: all), in

@@ -22,7 +22,7 @@ enum gp_sums_of {
 	GP_SUMS_OF_COPIES,   /* copies and sets by GPU_COPY.what's kind */
 	GP_SUMS_OF_LAUNCHES, /* kernels with a launch, by thread, device, function and kernel */
 	GP_SUMS_OF_RANGES,   /* calls of ranges with operations, by name */
-	/* kernels by each range that they were launched in, its thread, and kernel */
+	/* kernels by each pushed range that they were launched in, its thread, and kernel */
 	GP_SUMS_OF_RANGE_KERNELS,
 };
 
@@ -33,6 +33,7 @@ struct gp_sum_row {
 	uint8_t device;
 	uint8_t copy;	       /* GP_GPU_COPY_KIND */
 	uint8_t api;	       /* of the launches: enum gp_launch, or GP_SUM_BY_GRAPH */
+	bool is_started;       /* started ranges, not pushed ones */
 	uint64_t calls;	       /* of ranges */
 	struct gp_spread time; /* in ns: of the operations; of ranges of their envelopes */
 	/*

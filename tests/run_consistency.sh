@@ -23,7 +23,7 @@ make_recordings()
 		"$build/frag/made_oom" "$kind" "oom_$kind.gpr" \
 			PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 || return 1
 	done
-	"$build/frag/made_gpu_time" gpu_time.gpr || return 1
+	"$build/frag/made_gpu_time" gpu_time.gpr started || return 1
 	LD_LIBRARY_PATH=$build/fake GPUPROF_STACKS=off "$build/gpuprof" run -o ran.gpr -- \
 		python3 -B "$here/cli/leak_until_oom.py" 2>ran.run
 }

@@ -93,12 +93,16 @@ static void missing_print(struct stats *c, const struct gp_gpu *gpu)
 
 static void losses_print(struct stats *c, const struct gp_stats *s)
 {
-	const uint64_t missing = s->gpu.dropped + s->gpu.lost + s->gpu.beyond + c->beyond;
+	const uint64_t missing =
+		s->gpu.dropped + s->gpu.lost + s->gpu.beyond + c->beyond + s->calls.unread;
 	if (c->r.is_text) {
 		gp_gpu_doubts_print(c->r.out, &s->gpu);
 		if (c->beyond != 0)
 			fprintf(c->r.out, "%s in ranges beyond the memory for a report\n",
 				gp_plural(c->beyond, "kernel").s);
+		if (s->calls.unread != 0)
+			fprintf(c->r.out, "%s not looked for in started ranges\n",
+				gp_plural(s->calls.unread, "launche").s);
 	} else if (missing != 0) {
 		gp_error("sums of '%s' are too low: %s missing", c->r.path,
 			 gp_plural(missing, "operation").s);

@@ -391,6 +391,8 @@ def sums_by_name(rows, name, columns):
     """{(name, key): sum of the column} of rows of `stats`."""
     out = {}
     for row in rows:
+        if row.get("Style") == "StartEnd":
+            continue  # phases do not have their GPU time
         for key, column in columns.items():
             out[row[name], key] = out.get((row[name], key), 0) + (row[column] if column else 1)
     return out

@@ -1,8 +1,9 @@
 /*
  * Writes a recording with GPU time of an invented training: ten steps of forward, backward on a
  * second thread, and optimizer, with copies, sets, and graph launches.
- *	made_gpu_time FILE [without-stacks | lost | refused | none | nccl | slow-nccl]
- * nccl: each step has calls of NCCL, two of them in one group.
+ *	made_gpu_time FILE [without-stacks | lost | refused | none | nccl | slow-nccl | started]
+ * nccl: each step has calls of NCCL, two of them in one group. started: the first five steps are in
+ * a started range, and all of them in one that ends on the second thread.
  */
 #include "../unit/gpu_records.h"
 #include "../unit/stack_records.h"
@@ -198,6 +199,25 @@ static void step(void)
 	gpu_pass(300);
 }
 
+static void start(uint32_t name, uint64_t number)
+{
+	put(&job.w, 0,
+	    (struct gp_record){ .kind = GP_RANGE_START,
+				.device = GP_DEVICE_UNKNOWN,
+				.aux = name,
+				.range_start = { GP_RANGE_NVTX, 0, number, 0 } });
+	gpu_pass(1); /* longer than a copy's call */
+}
+
+static void end(unsigned thread, uint64_t number)
+{
+	put(&job.w, thread,
+	    (struct gp_record){ .kind = GP_RANGE_END,
+				.device = GP_DEVICE_UNKNOWN,
+				.range_end = { .source = GP_RANGE_NVTX, .range = number } });
+	gpu_pass(1);
+}
+
 static bool is_lost(uint32_t done)
 {
 	return done % 37 == 20;
@@ -221,8 +241,18 @@ int main(int argc, char **argv)
 						 .fact.value = !is_refused },
 			     is_refused ? "libcupti.so.13 was not found" : "CUPTI 13.0");
 	gpu_clock_put();
-	for (unsigned k = 0; k < 10; k++)
+	const bool has_started = strcmp(kind, "started") == 0;
+	if (has_started) {
+		start(2, 1);
+		start(3, 2);
+	}
+	for (unsigned k = 0; k < 10; k++) {
 		step();
+		if (k == 4 && has_started)
+			end(0, 1);
+	}
+	if (has_started)
+		end(1, 2);
 	for (unsigned k = 0; k < 3; k++) {
 		job.stack = NO_STACK;
 		gpu_graph(0, 1, 3);

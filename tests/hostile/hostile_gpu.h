@@ -94,6 +94,21 @@ static void gpu_ranges(uint64_t count)
 		gpu_done((uint32_t)k, 1, k << 8);
 }
 
+/* Each launch is in as many started ranges as are followed. */
+static void gpu_started(uint64_t count)
+{
+	struct gp_record start = { .kind = GP_RANGE_START, .device = GP_DEVICE_UNKNOWN };
+	start.range_start.source = GP_RANGE_NVTX;
+	for (uint64_t k = 1; k <= 4096; k++) {
+		start.range_start.range = k;
+		add(start);
+	}
+	for (uint64_t k = 0; k < count; k++)
+		gpu_call(0, 1);
+	for (uint64_t k = 0; k < count; k++)
+		gpu_done((uint32_t)k, 1, k << 8);
+}
+
 /* Each function is another kernel with a name of its own. */
 static void gpu_functions(uint64_t count)
 {

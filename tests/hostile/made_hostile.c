@@ -509,6 +509,7 @@ static const struct {
 	{ "gpu_functions", gpu_functions },
 	{ "gpu_ranges", gpu_ranges },
 	{ "nccl_calls", nccl_calls },
+	{ "gpu_started", gpu_started },
 	{ "texts", texts },
 };
 

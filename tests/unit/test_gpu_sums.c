@@ -220,6 +220,65 @@ static void ranges_are_projected_onto_their_operations(void **state)
 	gp_gpu_calls_free(&calls);
 }
 
+static void put_started(unsigned thread, enum gp_kind kind, uint32_t name, uint64_t range)
+{
+	struct gp_record r = { .kind = kind, .device = GP_DEVICE_UNKNOWN };
+	if (kind == GP_RANGE_START) {
+		r.aux = name;
+		r.range_start.source = GP_RANGE_NVTX;
+		r.range_start.range = range;
+	} else {
+		r.range_end.source = GP_RANGE_NVTX;
+		r.range_end.range = range;
+	}
+	put(&job.w, thread, r);
+}
+
+/* Range 1 starts and ends on thread 0; range 2 starts there and ends on thread 1. */
+static void started_ranges_own_launches_meanwhile(void **state)
+{
+	(void)state;
+	struct gp_gpu_calls calls;
+	gpu_put_text(0, (struct gp_record){ .kind = GP_RANGE_NAME, .aux = 1 }, "own");
+	gpu_put_text(0, (struct gp_record){ .kind = GP_RANGE_NAME, .aux = 2 }, "across");
+	gpu_name(0, 0);
+	gpu_name(0, 2);
+	put_started(0, GP_RANGE_START, 1, 1);
+	gpu_launch(0, 1, 0, 10);
+	put_started(0, GP_RANGE_START, 2, 2);
+	gpu_pass(100);
+	gpu_launch(1, 2, 2, 20); /* of another thread: in range 2 alone */
+	gpu_pass(100);
+	gpu_launch(0, 1, 0, 10);
+	put_started(0, GP_RANGE_END, 0, 1);
+	gpu_pass(100);
+	put_started(1, GP_RANGE_END, 0, 2);
+	gpu_launch(0, 1, 0, 10); /* after both */
+	build(true);
+	assert_int_equal(gp_gpu_calls_build(&gpu, INT64_MIN, INT64_MAX, GP_DEVICE_UNKNOWN, &calls),
+			 GP_OK);
+	assert_int_equal(calls.calls, 2);
+	assert_true(calls.call[1].call->is_started);
+	assert_int_equal(calls.call[1].call->end_thread, 0);
+	assert_int_equal(calls.call[1].sum.operations, 2);
+	assert_int_equal(calls.call[1].sum.sum_ns, 20 * US);
+	/* 64 ticks from each event to the next, then 100 us twice and a kernel of 10 us */
+	assert_int_equal(calls.call[1].last_ns - calls.call[1].first_ns, 210 * US + 3 * 64);
+	assert_int_equal(calls.call[2].call->end_thread, 1);
+	assert_int_equal(calls.call[2].sum.operations, 2);
+	assert_int_equal(calls.call[2].sum.sum_ns, 30 * US);
+	assert_int_equal(calls.call[2].last_ns - calls.call[2].first_ns, 110 * US + 64);
+	assert_int_equal(gp_sums_build(&gpu, &calls, GP_SUMS_OF_RANGES, INT64_MIN, INT64_MAX,
+				       GP_DEVICE_UNKNOWN, &sums),
+			 GP_OK);
+	assert_int_equal(sums.rows, 2);
+	assert_string_equal(sums.row[0].range, ":own");
+	assert_true(sums.row[0].is_started);
+	/* no work of phases is theirs */
+	assert_int_equal(calls.outside[0].sum.operations, 4);
+	gp_gpu_calls_free(&calls);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
@@ -228,6 +287,7 @@ int main(void)
 		TEST(copies_have_times_and_bytes),
 		TEST(launches_have_the_time_to_the_end_of_the_kernel),
 		TEST(ranges_are_projected_onto_their_operations),
+		TEST(started_ranges_own_launches_meanwhile),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -249,14 +249,17 @@ static void kern_exec_row(struct gp_stats *s, size_t n, struct gp_stat_cell *cel
 
 /* ---- ranges ---- */
 
-static const char style[] = "PushPop";
+static const char *style_of(bool is_started)
+{
+	return is_started ? "StartEnd" : "PushPop";
+}
 
 static void proj_sum_row(struct gp_stats *s, size_t n, struct gp_stat_cell *cell)
 {
 	const struct gp_sum_row *row = &s->sums.row[n];
 	const double calls = (double)row->calls;
 	cell = put_text(cell, row->range);
-	cell = put_text(cell, style);
+	cell = put_text(cell, style_of(row->is_started));
 	cell = put_integer(cell, row->time.total);
 	cell = put_integer(cell, row->range_ns);
 	cell = put_integer(cell, row->calls);
@@ -271,7 +274,7 @@ static void range_kern_row(struct gp_stats *s, size_t n, struct gp_stat_cell *ce
 {
 	const struct gp_sum_row *row = &s->sums.row[n];
 	cell = put_text(cell, row->range);
-	cell = put_text(cell, style);
+	cell = put_text(cell, style_of(false));
 	cell = put_integer(cell, s->info->pid);
 	cell = put_integer(cell, row->thread);
 	cell = put_integer(cell, row->calls);
@@ -344,7 +347,7 @@ static void proj_trace_row(struct gp_stats *s, size_t n, struct gp_stat_cell *ce
 	cell = put_integer(cell, c->last_ns - c->first_ns);
 	cell = put_moment(cell, c->call->begin_ns);
 	cell = put_integer(cell, (uint64_t)(c->call->end_ns - c->call->begin_ns));
-	cell = put_text(cell, style);
+	cell = put_text(cell, style_of(c->call->is_started));
 	cell = put_integer(cell, s->info->pid);
 	cell = put_integer(cell, c->call->thread);
 	cell = put_integer(cell, c->sum.operations);
@@ -360,7 +363,7 @@ static enum gp_status pushpop_begin(struct gp_stats *s)
 	for (size_t k = 1; k <= s->calls.calls; k++) {
 		const struct gp_range_call *call = s->calls.call[k].call;
 		s->child_ns[call->up] += (uint64_t)(call->end_ns - call->begin_ns);
-		if (call->begin_ns >= s->from_ns && call->begin_ns <= s->to_ns)
+		if (!call->is_started && call->begin_ns >= s->from_ns && call->begin_ns <= s->to_ns)
 			s->index[s->rows++] = k;
 	}
 	return GP_OK;

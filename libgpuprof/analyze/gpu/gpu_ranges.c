@@ -4,6 +4,7 @@
 
 #include "../../read/file/recording.h"
 #include "../../read/tables/row_table.h"
+#include "../../state/looks.h"
 #include "../phases/range_path.h"
 
 static void ns_sum(uint64_t *sum, uint64_t ns)
@@ -56,14 +57,89 @@ static void operation_project(struct gp_gpu_calls *out, const struct gp_gpu_oper
 	c->path = l->range;
 }
 
+/* ---- started ranges ---- */
+
+/* The operations of each launch, in any order. */
+static void launch_add(struct gp_gpu_call *c, const struct gp_gpu_call *launched)
+{
+	if (c->sum.operations == 0 || launched->first_ns < c->first_ns) {
+		c->first_ns = launched->first_ns;
+		c->at_ns = launched->at_ns;
+	}
+	if (launched->last_ns > c->last_ns)
+		c->last_ns = launched->last_ns;
+	c->sum.operations += launched->sum.operations;
+	ns_sum(&c->sum.sum_ns, launched->sum.sum_ns);
+}
+
+static int by_begin(const void *left, const void *right, void *context)
+{
+	const struct gp_gpu_call *call = context;
+	const int64_t a = call[*(const uint32_t *)left].call->begin_ns;
+	const int64_t b = call[*(const uint32_t *)right].call->begin_ns;
+	return (a > b) - (a < b);
+}
+
+/* The launch belongs to those of the open ranges that have not ended. Returns their number. */
+static size_t launch_project(struct gp_gpu_calls *out, uint32_t *open, size_t opens,
+			     const struct gp_gpu_launch *l, const struct gp_gpu_call *launched)
+{
+	for (size_t k = 0; k < opens;) {
+		struct gp_gpu_call *c = &out->call[open[k]];
+		if (c->call->end_ns < l->at_ns) {
+			open[k] = open[--opens];
+			continue;
+		}
+		if (c->call->end_thread != c->call->thread || c->call->thread == l->thread)
+			launch_add(c, launched);
+		k++;
+	}
+	return opens;
+}
+
+/* `launched`: the operations of each launch. */
+static bool started_project(struct gp_gpu_calls *out, const struct gp_gpu *gpu, size_t started,
+			    const struct gp_gpu_call *launched)
+{
+	uint32_t *range = malloc(2 * (started + 1) * sizeof *range), *open = range + started;
+	size_t ranges = 0, opens = 0, next = 0;
+	struct gp_looks looks;
+	gp_looks_open(&looks);
+	if (range == NULL)
+		return false;
+	for (size_t k = 1; k <= out->calls; k++)
+		if (out->call[k].call->is_started)
+			range[ranges++] = (uint32_t)k;
+	qsort_r(range, ranges, sizeof *range, by_begin, out->call);
+	for (size_t k = 0; k < gpu->launches; k++) {
+		const struct gp_gpu_launch *l = &gpu->launch[k];
+		for (; next < ranges && out->call[range[next]].call->begin_ns <= l->at_ns; next++)
+			open[opens++] = range[next];
+		gp_looks_add(&looks);
+		if (launched[k].sum.operations != 0 && gp_looks_take(&looks, opens))
+			opens = launch_project(out, open, opens, l, &launched[k]);
+	}
+	out->unread = looks.refused;
+	free(range);
+	return true;
+}
+
 enum gp_status gp_gpu_calls_build(struct gp_gpu *gpu, int64_t from_ns, int64_t to_ns,
 				  unsigned device, struct gp_gpu_calls *out)
 {
 	*out = (struct gp_gpu_calls){ 0 };
 	const struct gp_range_call *call = gp_range_paths_calls(gpu->ranges, &out->calls);
+	struct gp_gpu_call *launched = NULL;
+	size_t started = 0;
 	out->call = calloc(out->calls + 1, sizeof *out->call);
-	if (out->call == NULL)
+	for (size_t k = 1; k <= out->calls; k++)
+		started += call[k].is_started;
+	if (started != 0)
+		launched = calloc(gpu->launches + 1, sizeof *launched);
+	if (out->call == NULL || (started != 0 && launched == NULL)) {
+		free(launched);
 		return GP_E_MEMORY;
+	}
 	for (size_t k = 1; k <= out->calls; k++) {
 		struct gp_gpu_call *c = &out->call[k];
 		c->call = &call[k];
@@ -82,10 +158,15 @@ enum gp_status gp_gpu_calls_build(struct gp_gpu *gpu, int64_t from_ns, int64_t t
 			continue;
 		}
 		const struct gp_gpu_launch *l = &gpu->launch[op->launch];
-		if (l->at_ns >= from_ns && l->at_ns <= to_ns)
-			operation_project(out, op, l);
+		if (l->at_ns < from_ns || l->at_ns > to_ns)
+			continue;
+		operation_project(out, op, l);
+		if (launched != NULL)
+			call_add(&launched[op->launch], op);
 	}
-	return gp_range_paths_status(gpu->ranges);
+	const bool is_fine = started == 0 || started_project(out, gpu, started, launched);
+	free(launched);
+	return is_fine ? gp_range_paths_status(gpu->ranges) : GP_E_MEMORY;
 }
 
 void gp_gpu_calls_free(struct gp_gpu_calls *calls)
@@ -110,7 +191,7 @@ struct projecting {
 static bool range_add(struct projecting *p, const struct gp_gpu_call *call)
 {
 	struct gp_gpu_ranges *out = p->out;
-	if (call->sum.operations == 0)
+	if (call->sum.operations == 0 || (call->call != NULL && call->call->is_started))
 		return true;
 	struct by_path *by = gp_row_get_key(&p->paths, sizeof *by, (uint64_t)(uintptr_t)call->path);
 	if (by == NULL)

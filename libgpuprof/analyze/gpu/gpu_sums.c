@@ -32,6 +32,7 @@ struct sum_key {
 	uint32_t name, range; /* texts; NONE */
 	uint32_t thread;
 	uint8_t device, copy, api;
+	bool is_started;
 };
 
 struct sums {
@@ -115,7 +116,8 @@ static uint32_t sums_row_of(struct sums *s, const struct sum_key *key)
 	struct gp_sums *out = s->out;
 	const uint64_t first = gp_hash_pair(key->name, key->range);
 	const uint64_t second =
-		gp_hash_pair(key->thread, key->device | key->copy << 8 | (uint64_t)key->api << 16);
+		gp_hash_pair(key->thread, key->device | key->copy << 8 | key->is_started << 16 |
+						  (uint64_t)key->api << 24);
 	struct numbered *n = gp_row_get_key(&s->keys, sizeof *n, gp_hash_pair(first, second));
 	if (n == NULL)
 		return NONE;
@@ -127,6 +129,7 @@ static uint32_t sums_row_of(struct sums *s, const struct sum_key *key)
 							   .thread = key->thread,
 							   .device = key->device,
 							   .copy = key->copy,
+							   .is_started = key->is_started,
 							   .api = key->api };
 		n->number = (uint32_t)++out->rows;
 	}
@@ -195,7 +198,9 @@ static bool operation_add(struct sums *s, size_t index)
 static bool call_sum(struct sums *s, size_t index)
 {
 	const struct gp_gpu_call *c = &s->calls->call[index];
-	struct sum_key key = { .name = NONE, .range = sums_range_of(s, c->path) };
+	struct sum_key key = { .name = NONE,
+			       .range = sums_range_of(s, c->path),
+			       .is_started = c->call->is_started };
 	const uint32_t row = key.range != NONE ? sums_row_of(s, &key) : NONE;
 	if (row == NONE)
 		return false;
@@ -321,7 +326,8 @@ static int sums_row_order(const void *left, const void *right)
 	if (order == 0)
 		order = (a->thread > b->thread) - (a->thread < b->thread);
 	if (order == 0)
-		order = a->device + a->copy + a->api - b->device - b->copy - b->api;
+		order = a->device + a->copy + a->api + a->is_started - b->device - b->copy -
+			b->api - b->is_started;
 	return order;
 }
 

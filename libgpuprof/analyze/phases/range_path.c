@@ -42,7 +42,8 @@ struct gp_range_paths {
 	/* calls by number, if requested; a mark has the number in its upper half */
 	struct gp_range_call *call;
 	size_t calls, call_room, calls_most;
-	bool has_any; /* a range was opened */
+	uint32_t thread; /* of the event that is seen */
+	bool has_any;	 /* a range was opened */
 	bool is_out_of_memory;
 };
 
@@ -90,6 +91,8 @@ static uint64_t call_add(struct gp_range_paths *p, uint32_t up, uint32_t node,
 		.up = up,
 		.node = node,
 		.thread = range->thread,
+		.end_thread = range->thread,
+		.is_started = range->number != 0,
 		.begin_ns = gp_tick_ns(&p->recording->tick, range->time),
 	};
 	call_end(&p->call[p->calls], (int64_t)p->recording->info.duration_ns);
@@ -101,8 +104,12 @@ static void see_opened(void *context, struct gp_open_range *range,
 {
 	struct gp_range_paths *p = context;
 	bool is_ambiguous;
-	if (stack == NULL && range->source != GP_RANGE_DERIVED)
-		return; /* it is a started range */
+	if (stack == NULL && range->source != GP_RANGE_DERIVED) { /* it is a started range */
+		if (p->calls_most != 0)
+			range->mark =
+				call_add(p, 0, node_get(p, 0, range, GP_PHASE_STARTED), range);
+		return;
+	}
 	const uint64_t up = gp_phase_follow_up(&p->follow, range, &is_ambiguous);
 	const uint32_t node =
 		node_get(p, node_of_mark(p, up, is_ambiguous), range, GP_PHASE_NESTED);
@@ -117,8 +124,11 @@ static void range_path_closed(void *context, const struct gp_open_range *range,
 {
 	struct gp_range_paths *p = context;
 	(void)how;
-	if (range->mark >> 32 != 0)
-		call_end(&p->call[range->mark >> 32], gp_tick_ns(&p->recording->tick, by->time));
+	if (range->mark >> 32 == 0)
+		return;
+	struct gp_range_call *call = &p->call[range->mark >> 32];
+	call_end(call, gp_tick_ns(&p->recording->tick, by->time));
+	call->end_thread = call->is_started ? p->thread : call->thread;
 }
 
 static uint32_t node_of(struct gp_range_paths *p, uint32_t thread)
@@ -173,6 +183,7 @@ static void keep_order(struct gp_range_paths *p, uint32_t thread, const struct g
 
 void gp_range_paths_see(struct gp_range_paths *p, uint32_t thread, const struct gp_record *r)
 {
+	p->thread = thread;
 	gp_phase_follow_end(&p->follow);
 	gp_phase_follow_before(&p->follow, r);
 	gp_phase_follow_apply(&p->follow, thread, r);
@@ -198,7 +209,7 @@ static const struct gp_range_path *path_of(struct gp_range_paths *p, uint32_t nu
 	if (number == 0 || p->is_out_of_memory)
 		return &outside;
 	const struct gp_phase_node *node = gp_phase_node_at(&p->tree, number);
-	if (node->style != GP_PHASE_NESTED)
+	if (node->style != GP_PHASE_NESTED && node->style != GP_PHASE_STARTED)
 		return node->style == GP_PHASE_AMBIGUOUS ? &ambiguous : &beyond;
 	struct made *made = made_get(p, number);
 	if (made == NULL) {
