@@ -30,14 +30,19 @@ static void reports_list(FILE *out)
 
 static int wrong_name(const char *name)
 {
+	static const char *const missing[][2] = {
+		{ "um_", "counters of unified memory are not recorded" },
+		{ "cuda_api_", "durations of launches, allocations and frees are not recorded" },
+	};
 	const char *known[REPORTS_MOST];
 	unsigned count = 0;
 	for (const struct gp_stat_report *r = gp_stat_reports; r->name; r++)
 		known[count++] = r->name;
-	if (strncmp(name, "um_", 3) == 0) {
-		gp_error("no report '%s': counters of unified memory are not recorded", name);
-		return GP_EXIT_USAGE;
-	}
+	for (size_t k = 0; k < sizeof missing / sizeof *missing; k++)
+		if (strncmp(name, missing[k][0], strlen(missing[k][0])) == 0) {
+			gp_error("no report '%s': %s", name, missing[k][1]);
+			return GP_EXIT_USAGE;
+		}
 	gp_error("no report '%s'", name);
 	const char *near = gp_nearest(name, known, count);
 	if (near)
@@ -190,7 +195,7 @@ static int stats_run(const struct gp_command *command, int argc, char **argv)
 	const struct gp_flag own[] = {
 		{ "report", 'r', GP_FLAG_LIST, "NAME[,NAME...]", &c.names,
 		  "these reports; without it a list of all" },
-		{ "format", 0, GP_FLAG_CHOICE, "FORMAT=table|csv|json", &c.format,
+		{ "format", 'f', GP_FLAG_CHOICE, "FORMAT=table|csv|json", &c.format,
 		  "default table" },
 		{ 0 },
 	};

@@ -1,6 +1,8 @@
 $BUILD/frag/made_gpu_time made.gpr
 gpuprof stats -r cuda_gpu_kern_sun made.gpr
 gpuprof stats -r um_sum made.gpr
+gpuprof stats -r cuda_gpu_kern_sum -r cuda_api_sum made.gpr
+gpuprof stats -r cuda_gpu_kern_sum --format csv made.gpr made.gpr
 gpuprof stats -r cuda_gpu_kern_sum --format xml made.gpr
 gpuprof stats -r cuda_gpu_kern_sum
 gpuprof stats -r cuda_gpu_kern_sum missing.gpr
@@ -8,3 +10,8 @@ gpuprof stats -r cuda_gpu_kern_sum missing.gpr
 $BUILD/frag/made_gpu_time none.gpr none
 gpuprof stats -r cuda_gpu_kern_sum none.gpr
 gpuprof stats -r cuda_gpu_kern_sum --format csv none.gpr
+# two recordings; operations that are missing
+$BUILD/frag/made_gpu_time lost.gpr lost
+gpuprof stats -r cuda_gpu_mem_time_sum,nvtx_pushpop_trace lost.gpr none.gpr |
+	sed -n 's/ *$//; /^ *[0-9,]*  /d; /^[^-]*$/p' | cut -c1-76
+gpuprof stats -r cuda_gpu_mem_time_sum -f csv lost.gpr

@@ -5,6 +5,7 @@
 
 #include "../io/csv.h"
 #include "../io/message.h"
+#include "../io/screen.h"
 #include "stats_report.h"
 
 struct writing {
@@ -67,10 +68,11 @@ static void table_cell(struct writing *w, unsigned k, bool is_last)
 {
 	const struct gp_stat_cell *c = &w->cell[k];
 	char text[80];
-	if (c->kind == GP_STAT_TEXT) {
+	if (c->kind == GP_STAT_TEXT && is_last) {
+		gp_name_print(w->out, c->text);
+	} else if (c->kind == GP_STAT_TEXT) {
 		gp_mask(w->out, c->text, strlen(c->text));
-		if (!is_last)
-			spaces(w->out, w->width[k] - text_width(c->text));
+		spaces(w->out, w->width[k] - text_width(c->text));
 	} else if (c->kind != GP_STAT_EMPTY) {
 		number_text(c, true, text);
 		fprintf(w->out, "%*s", (int)w->width[k], text);
