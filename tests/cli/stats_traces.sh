@@ -12,6 +12,7 @@ gpuprof stats -r cuda_gpu_kern_sum --format csv --from step:2 --to step:3 made.g
 gpuprof stats -r cuda_gpu_kern_sum --device 1 made.gpr | narrow
 # a started range has the work of its thread, of all threads if another thread ended it
 $BUILD/frag/made_gpu_time started.gpr started
-gpuprof stats -r nvtx_gpu_proj_sum --format csv started.gpr | cut -d, -f1-7,11-14
+gpuprof stats -r nvtx_gpu_proj_sum --format csv started.gpr | cut -d, -f1-5,11
 gpuprof stats -r nvtx_gpu_proj_trace --format csv started.gpr | grep StartEnd | cut -d, -f1-6,9-
 gpuprof stats -r nvtx_pushpop_trace,nvtx_kern_sum --format csv started.gpr | grep StartEnd | wc -l
+python3 -B $CLI/stats_formats.py started.gpr | grep proj

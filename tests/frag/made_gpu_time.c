@@ -244,7 +244,9 @@ int main(int argc, char **argv)
 	const bool has_started = strcmp(kind, "started") == 0;
 	if (has_started) {
 		start(2, 1);
-		start(3, 2);
+		gpu_put_text(0, (struct gp_record){ .kind = GP_RANGE_NAME, .aux = 5 },
+			     "all \"10\", twice");
+		start(5, 2);
 	}
 	for (unsigned k = 0; k < 10; k++) {
 		step();
