@@ -37,7 +37,7 @@ struct gp_range_path {
 /* One call of a range. */
 struct gp_range_call {
 	uint32_t up;		     /* the call around it; 0: none */
-	uint32_t node;		     /* of its path */
+	uint32_t node;		     /* of its path, for the library */
 	uint32_t thread, end_thread; /* that opened and that ended it */
 	bool is_started;	     /* it owns no work, and no other call is inside it */
 	int64_t begin_ns, end_ns;    /* end: of the recording if it was still open */

@@ -143,7 +143,7 @@ enum gp_status gp_gpu_calls_build(struct gp_gpu *gpu, int64_t from_ns, int64_t t
 	for (size_t k = 1; k <= out->calls; k++) {
 		struct gp_gpu_call *c = &out->call[k];
 		c->call = &call[k];
-		c->path = gp_range_paths_node(gpu->ranges, call[k].node);
+		c->path = gp_range_paths_called(gpu->ranges, &call[k]);
 		if (call[k].up == 0)
 			continue;
 		c->depth = out->call[call[k].up].depth + 1;

@@ -28,6 +28,12 @@ struct made {
 	uint32_t node;
 };
 
+struct started_path {
+	uint64_t key;
+	uint32_t name, domain;
+	struct gp_range_path path; /* its texts when it is requested */
+};
+
 struct gp_range_paths {
 	struct gp_recording *recording;
 	struct gp_phase_follow follow;
@@ -42,8 +48,9 @@ struct gp_range_paths {
 	/* calls by number, if requested; a mark has the number in its upper half */
 	struct gp_range_call *call;
 	size_t calls, call_room, calls_most;
-	uint32_t thread; /* of the event that is seen */
-	bool has_any;	 /* a range was opened */
+	struct gp_row_table started; /* struct started_path */
+	uint32_t thread;	     /* of the event that is seen */
+	bool has_any;		     /* a range was opened */
 	bool is_out_of_memory;
 };
 
@@ -99,6 +106,20 @@ static uint64_t call_add(struct gp_range_paths *p, uint32_t up, uint32_t node,
 	return (uint64_t)p->calls << 32 | node;
 }
 
+/* Not in the tree: their names may be as many as the requests of a server. */
+static uint32_t started_get(struct gp_range_paths *p, const struct gp_open_range *range)
+{
+	const uint64_t key = gp_hash_pair(gp_hash_pair(range->name, range->domain), range->source);
+	struct started_path *s = gp_row_get_key(&p->started, sizeof *s, key);
+	p->is_out_of_memory |= s == NULL;
+	if (s == NULL)
+		return 0;
+	s->name = range->name;
+	s->domain = range->domain;
+	s->path.source = range->source;
+	return (uint32_t)(s - (struct started_path *)p->started.row);
+}
+
 static void see_opened(void *context, struct gp_open_range *range,
 		       const struct gp_range_stack *stack)
 {
@@ -106,8 +127,7 @@ static void see_opened(void *context, struct gp_open_range *range,
 	bool is_ambiguous;
 	if (stack == NULL && range->source != GP_RANGE_DERIVED) { /* it is a started range */
 		if (p->calls_most != 0)
-			range->mark =
-				call_add(p, 0, node_get(p, 0, range, GP_PHASE_STARTED), range);
+			range->mark = call_add(p, 0, started_get(p, range), range);
 		return;
 	}
 	const uint64_t up = gp_phase_follow_up(&p->follow, range, &is_ambiguous);
@@ -209,7 +229,7 @@ static const struct gp_range_path *path_of(struct gp_range_paths *p, uint32_t nu
 	if (number == 0 || p->is_out_of_memory)
 		return &outside;
 	const struct gp_phase_node *node = gp_phase_node_at(&p->tree, number);
-	if (node->style != GP_PHASE_NESTED && node->style != GP_PHASE_STARTED)
+	if (node->style != GP_PHASE_NESTED)
 		return node->style == GP_PHASE_AMBIGUOUS ? &ambiguous : &beyond;
 	struct made *made = made_get(p, number);
 	if (made == NULL) {
@@ -254,9 +274,18 @@ const struct gp_range_call *gp_range_paths_calls(const struct gp_range_paths *p,
 	return p->call;
 }
 
-const struct gp_range_path *gp_range_paths_node(struct gp_range_paths *p, uint32_t node)
+const struct gp_range_path *gp_range_paths_called(struct gp_range_paths *p,
+						  const struct gp_range_call *call)
 {
-	return path_of(p, node);
+	if (!call->is_started || p->is_out_of_memory)
+		return path_of(p, call->node);
+	struct started_path *s = (struct started_path *)p->started.row + call->node;
+	const struct gp_phase_node node = { .name = s->name,
+					    .domain = s->domain,
+					    .source = s->path.source };
+	s->path.name = gp_phase_node_text(&node, p->recording);
+	s->path.domain = gp_phase_node_domain(&node, p->recording);
+	return &s->path;
 }
 
 const struct gp_range_path *gp_range_paths_at(struct gp_range_paths *p, uint64_t order)
@@ -366,6 +395,7 @@ void gp_range_paths_close(struct gp_range_paths *p)
 	gp_range_fold_release(&p->fold);
 	free(p->run);
 	free(p->call);
+	gp_row_table_release(&p->started);
 	free(p);
 }
 

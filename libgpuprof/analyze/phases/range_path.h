@@ -14,9 +14,10 @@ enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_r
 void gp_range_paths_keep_calls(struct gp_range_paths *paths, size_t most);
 /* The innermost call that the thread's work belongs to; 0: none, or it is not known which. */
 uint32_t gp_range_paths_call(struct gp_range_paths *paths, uint32_t thread);
-/* All calls, the first at index 1; and the path of a call's node. */
+/* After the replay: all calls, the first at index 1; and the path of a call. */
 const struct gp_range_call *gp_range_paths_calls(const struct gp_range_paths *paths, size_t *calls);
-const struct gp_range_path *gp_range_paths_node(struct gp_range_paths *paths, uint32_t node);
+const struct gp_range_path *gp_range_paths_called(struct gp_range_paths *paths,
+						  const struct gp_range_call *call);
 
 /* The identity of a path across recordings: its domains and names. */
 struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_range_path *path);
