@@ -112,7 +112,7 @@ $(BUILD)/tool/%.o: $(BUILD)/tool/%.c $(FLAGS)
 $(BUILD)/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a
 	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) -Wl,-rpath,'$$ORIGIN/lib'
 
-$(BUILD)/fake/libcuda.so.1: tests/fake/fake_cuda.c interpose/driver/cuda_api.def interpose/driver/cuda_types.h
+$(BUILD)/fake/libcuda.so.1: tests/fake/fake_cuda.c interpose/driver/cuda_api.def interpose/driver/cuda_copies.def interpose/driver/cuda_types.h
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $< -lpthread -ldl
 $(BUILD)/fake/libc10.so: tests/fake/fake_c10.c tests/fake/fake_blocks.h

@@ -37,7 +37,8 @@ exports_of_libgpuprof() {
 	# each row is an export and each driver export is a row
 	table=interpose/driver/cuda_api.def
 	if [ -f $table ]; then
-		rows=$(sed -nE 's/^CUDA\(([A-Za-z0-9_]+),.*/\1/p' $table | sort -u)
+		rows=$(sed -nE 's/^CUDA\(([A-Za-z0-9_]+),.*/\1/p' $table \
+			interpose/driver/cuda_copies.def | sort -u)
 		LC_ALL=C comm -23 <(LC_ALL=C sort <<<"$rows") <(exports | LC_ALL=C sort -u) |
 			sed "s#^#$table:1: row #; s#\$# is not exported, expected: every row is#"
 		LC_ALL=C comm -13 <(LC_ALL=C sort <<<"$rows") <(exports | grep '^cu' |

@@ -78,7 +78,7 @@ $(BUILD)/entry_points/libentry_malloc.so: tests/entry_points/entry_malloc.c
 $(BUILD)/entry_points/libentry_stubs.so: tests/entry_points/entry_stubs.c
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -Wl,-Bsymbolic,-soname,libentry_stubs.so -o $@ $< -ldl
-$(BUILD)/entry_points/echo/libcuda.so.1: tests/entry_points/echo_driver.c interpose/driver/cuda_api.def
+$(BUILD)/entry_points/echo/libcuda.so.1: tests/entry_points/echo_driver.c interpose/driver/cuda_api.def interpose/driver/cuda_copies.def
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
 $(BUILD)/entry_points/entry_echo: tests/entry_points/entry_echo.c

@@ -70,6 +70,7 @@ enum { CU_MEM_LOCATION_TYPE_DEVICE = 1, CU_MEM_LOCATION_TYPE_HOST = 2 };
 /* passed through only */
 typedef struct CUlaunchAttribute_st CUlaunchAttribute;
 typedef struct CUctxCreateParams_st CUctxCreateParams;
+typedef struct CUmemcpyAttributes_st CUmemcpyAttributes;
 typedef struct CUexecAffinityParam_st CUexecAffinityParam;
 typedef struct CUgraphEdgeData_st CUgraphEdgeData;
 typedef struct CUgraphExecUpdateResultInfo_st CUgraphExecUpdateResultInfo;
@@ -125,10 +126,39 @@ typedef struct CUDA_MEMCPY3D_st {
 	size_t WidthInBytes, Height, Depth;
 } CUDA_MEMCPY3D;
 
+/* has the contexts in the reserved fields */
+typedef CUDA_MEMCPY3D CUDA_MEMCPY3D_PEER;
+
 typedef struct CUmemLocation_st {
 	CUmemLocationType type;
 	int id;
 } CUmemLocation;
+
+enum { CU_MEMCPY_OPERAND_TYPE_POINTER = 1, CU_MEMCPY_OPERAND_TYPE_ARRAY = 2 };
+typedef struct CUmemcpy3DOperand_st {
+	int type;
+	union {
+		struct {
+			CUdeviceptr ptr;
+			size_t rowLength, layerHeight;
+			CUmemLocation locHint;
+		} ptr;
+		struct {
+			CUarray array;
+			size_t offset[3];
+		} array;
+	} op;
+} CUmemcpy3DOperand;
+
+/* an array of these is read, so its size matters */
+typedef struct CUDA_MEMCPY3D_BATCH_OP_st {
+	CUmemcpy3DOperand src, dst;
+	struct {
+		size_t width, height, depth;
+	} extent;
+	int srcAccessOrder;
+	unsigned int flags;
+} CUDA_MEMCPY3D_BATCH_OP;
 
 typedef struct CUmemAllocationProp_st {
 	CUmemAllocationType type;

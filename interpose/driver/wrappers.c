@@ -139,6 +139,13 @@
 	TIMED(gp_hook_copy_2d(result, began, copy, CALL_##how, STREAM(stream)))
 #define COPY_3D(how, copy, stream) \
 	TIMED(gp_hook_copy_3d(result, began, copy, CALL_##how, STREAM(stream)))
+#define COPY_3D_PEER(how, copy, stream) \
+	TIMED(gp_hook_copy_3d_peer(result, began, copy, CALL_##how, STREAM(stream)))
+#define COPY_3D_LIST(list, count, stream) \
+	TIMED(gp_hook_copy_3d_list(result, began, list, count, STREAM(stream)))
+#define COPY_BATCH(what, to, from, bytes, count, stream)                                \
+	TIMED(gp_hook_copy_batch(result, began, GP_COPY_##what, to, from, bytes, count, \
+				 STREAM(stream)))
 #define WAIT(kind, handle) TIMED(gp_hook_wait(result, began, GP_WAIT_##kind, (uint64_t)(handle)))
 #define ELAPSED(ms, start, end) \
 	FOLLOW(, gp_hook_elapsed(result, ms, (uint64_t)(start), (uint64_t)(end)))

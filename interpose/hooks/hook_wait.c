@@ -44,7 +44,7 @@ GP_HOT_TEXT void gp_hook_copy(CUresult result, uint64_t began, struct gp_copy c)
 		gp_commit(r);
 	}
 	if (gp_unlikely(atomic_load_explicit(&gp_uses_requested, memory_order_relaxed) != 0) &&
-	    result == CUDA_SUCCESS)
+	    result == CUDA_SUCCESS && c.kind != GP_COPY_PREFETCH)
 		gp_uses_of_copy(c.kind == GP_COPY_FILL ? GP_USE_FILL : GP_USE_COPY, c.to, c.from);
 	gp_deferred_moment(result);
 	gp_leave();
@@ -126,8 +126,8 @@ void gp_hook_copy_2d(CUresult result, uint64_t began, const CUDA_MEMCPY2D *c, ui
 	gp_hook_copy(result, began, copy);
 }
 
-void gp_hook_copy_3d(CUresult result, uint64_t began, const CUDA_MEMCPY3D *c, uint32_t flags,
-		     uint64_t stream)
+static struct gp_copy wait_volume(CUresult result, const CUDA_MEMCPY3D *c, uint32_t flags,
+				  uint64_t stream)
 {
 	struct gp_copy copy = { .flags = flags, .stream = stream };
 	if (c && result == CUDA_SUCCESS) {
@@ -140,5 +140,61 @@ void gp_hook_copy_3d(CUresult result, uint64_t began, const CUDA_MEMCPY3D *c, ui
 				      (c->srcZ * c->srcHeight + c->srcY) * c->srcPitch +
 					      c->srcXInBytes);
 	}
+	return copy;
+}
+
+void gp_hook_copy_3d(CUresult result, uint64_t began, const CUDA_MEMCPY3D *c, uint32_t flags,
+		     uint64_t stream)
+{
+	gp_hook_copy(result, began, wait_volume(result, c, flags, stream));
+}
+
+void gp_hook_copy_3d_peer(CUresult result, uint64_t began, const CUDA_MEMCPY3D_PEER *c,
+			  uint32_t flags, uint64_t stream)
+{
+	struct gp_copy copy = wait_volume(result, c, flags, stream);
+	if (copy.kind == GP_COPY_ON_DEVICE)
+		copy.kind = GP_COPY_PEER;
 	gp_hook_copy(result, began, copy);
+}
+
+/* ---- several copies by one call, which the driver has read ---- */
+
+#define WAIT_COUNTED UINT64_MAX /* `began` of an element whose call has its duration already */
+
+void gp_hook_copy_batch(CUresult result, uint64_t began, enum gp_call kind, const CUdeviceptr *to,
+			const CUdeviceptr *from, const size_t *bytes, size_t count, uint64_t stream)
+{
+	struct gp_copy copy = { .kind = kind, .flags = GP_CALL_ASYNC, .stream = stream };
+	if (result != CUDA_SUCCESS || count == 0)
+		gp_hook_copy(result, began, copy);
+	else
+		for (size_t k = 0; k < count; k++, began = WAIT_COUNTED) {
+			copy.to = to[k];
+			copy.from = from ? from[k] : 0;
+			copy.bytes = bytes[k];
+			gp_hook_copy(result, began, copy);
+		}
+}
+
+void gp_hook_copy_3d_list(CUresult result, uint64_t began, const CUDA_MEMCPY3D_BATCH_OP *list,
+			  size_t count, uint64_t stream)
+{
+	struct gp_copy copy = { .flags = GP_CALL_ASYNC, .stream = stream };
+	if (result != CUDA_SUCCESS || count == 0)
+		gp_hook_copy(result, began, copy);
+	else
+		for (size_t k = 0; k < count; k++, began = WAIT_COUNTED) {
+			const CUDA_MEMCPY3D_BATCH_OP *c = &list[k];
+			const bool has_to = c->dst.type == CU_MEMCPY_OPERAND_TYPE_POINTER;
+			const bool has_from = c->src.type == CU_MEMCPY_OPERAND_TYPE_POINTER;
+			copy.to = has_to ? c->dst.op.ptr.ptr : 0;
+			copy.from = has_from ? c->src.op.ptr.ptr : 0;
+			/* beside an array the unit is its element, whose size the call lacks */
+			copy.bytes = has_to && has_from ?
+					     (uint64_t)c->extent.width * c->extent.height *
+						     c->extent.depth :
+					     0;
+			gp_hook_copy(result, began, copy);
+		}
 }

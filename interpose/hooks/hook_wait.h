@@ -24,6 +24,14 @@ void gp_hook_copy_2d(CUresult result, uint64_t began, const CUDA_MEMCPY2D *copy,
 		     uint64_t stream);
 void gp_hook_copy_3d(CUresult result, uint64_t began, const CUDA_MEMCPY3D *copy, uint32_t flags,
 		     uint64_t stream);
+void gp_hook_copy_3d_peer(CUresult result, uint64_t began, const CUDA_MEMCPY3D_PEER *copy,
+			  uint32_t flags, uint64_t stream);
+/* One COPY an element; the first has the call's duration. `from` NULL: a prefetch. */
+void gp_hook_copy_batch(CUresult result, uint64_t began, enum gp_call kind, const CUdeviceptr *to,
+			const CUdeviceptr *from, const size_t *bytes, size_t count,
+			uint64_t stream);
+void gp_hook_copy_3d_list(CUresult result, uint64_t began, const CUDA_MEMCPY3D_BATCH_OP *list,
+			  size_t count, uint64_t stream);
 void gp_hook_wait(CUresult result, uint64_t began, enum gp_call kind, uint64_t handle);
 /* The job read the time between two events, in milliseconds. */
 void gp_hook_elapsed(CUresult result, const float *ms, uint64_t start, uint64_t end);

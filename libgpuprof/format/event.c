@@ -61,6 +61,7 @@ const char *const gp_copy_names[GP_COPIES] = {
 	[GP_COPY_PEER] = "peer",
 	[GP_COPY_FILL] = "fill",
 	[GP_COPY_ON_HOST] = "host_to_host",
+	[GP_COPY_PREFETCH] = "prefetch",
 };
 const char *const gp_wait_names[GP_WAITS] = {
 	[GP_WAIT_STREAM] = "stream",	   [GP_WAIT_EVENT] = "event",

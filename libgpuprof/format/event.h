@@ -190,13 +190,14 @@ enum gp_use_what {
 
 /* COPY.call and WAIT.call, bits 29 to 31 */
 enum gp_call {
-	GP_COPY_UNIFIED = 0, /* cuMemcpy, cuMemcpyAsync: the addresses decide */
+	GP_COPY_UNIFIED = 0, /* cuMemcpy, cuMemcpyAsync, batches: the addresses decide */
 	GP_COPY_TO_DEVICE = 1,
 	GP_COPY_TO_HOST = 2,
 	GP_COPY_ON_DEVICE = 3,
 	GP_COPY_PEER = 4, /* between devices */
 	GP_COPY_FILL = 5, /* cuMemset*: `from` is 0 */
 	GP_COPY_ON_HOST = 6,
+	GP_COPY_PREFETCH = 7, /* cuMemPrefetch*: pages of managed memory; `from` is 0 */
 	GP_COPIES,
 	GP_WAIT_STREAM = 0,  /* cuStreamSynchronize; handle: the stream */
 	GP_WAIT_EVENT = 1,   /* cuEventSynchronize; handle: the event */

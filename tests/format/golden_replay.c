@@ -143,7 +143,7 @@ static void print_call(const struct record *r)
 	static const char *const copies[8] = { "unified",	 "host_to_device",
 					       "device_to_host", "device_to_device",
 					       "peer",		 "fill",
-					       "host_to_host",	 "unknown" };
+					       "host_to_host",	 "prefetch" };
 	static const char *const waits[8] = { "stream",	   "event",	 "context", "free",
 					      "free_host", "unregister", "unknown", "unknown" };
 	uint64_t call = r->v[4], took = (call & 0x3fffff) << (call >> 22 & 31);

@@ -106,92 +106,6 @@ static void test_free_is_recorded_before(void **state)
 	assert_int_equal(wait->wait.handle, 0x7f1200000000);
 }
 
-static void test_elapsed_times_are_recorded(void **state)
-{
-	(void)state;
-	float ms = 1.5f;
-	assert_int_equal(wrap_cuEventElapsedTime(&ms, (CUevent)0x11, (CUevent)0x22), CUDA_SUCCESS);
-	const struct gp_record *r = only(GP_ELAPSED);
-	assert_int_equal(r->elapsed.start, 0x11);
-	assert_int_equal(r->elapsed.end, 0x22);
-	assert_int_equal(r->elapsed.elapsed_ns, 1500000);
-	ms = -1;
-	wrap_cuEventElapsedTime_v2(&ms, (CUevent)0x22, (CUevent)0x11);
-	ms = __builtin_nanf("");
-	wrap_cuEventElapsedTime_v2(&ms, (CUevent)0x22, (CUevent)0x11);
-	driver.result = 600; /* not ready: the result is not set */
-	ms = 1;
-	assert_int_equal(wrap_cuEventElapsedTime_v2(&ms, NULL, NULL), 600);
-	assert_int_equal(count(GP_ELAPSED), 1);
-	assert_int_equal(gp_thread.inside, 0);
-}
-
-static void test_copies_and_waits_are_recorded_after_the_call(void **state)
-{
-	(void)state;
-	char here[16] = "";
-	size_t before = committed();
-	wrap_cuMemcpyHtoDAsync_v2(0x7f1200000000, here, 8, (CUstream)0x55);
-	assert_int_equal(driver.seen_at_call, before);
-	const struct gp_record *copy = only(GP_COPY);
-	assert_int_equal(gp_call_kind(copy->aux), GP_COPY_TO_DEVICE);
-	assert_true(copy->aux & GP_CALL_ASYNC);
-	assert_int_equal(copy->copy.to, 0x7f1200000000);
-	assert_int_equal(copy->copy.from, here);
-	assert_int_equal(copy->copy.bytes, 8);
-	assert_int_equal(copy->copy.stream, 0x55);
-	driver.result = 700;
-	before = committed();
-	wrap_cuStreamSynchronize((CUstream)0x55);
-	assert_int_equal(driver.seen_at_call, before);
-	const struct gp_record *wait = only(GP_WAIT);
-	assert_int_equal(gp_call_kind(wait->aux), GP_WAIT_STREAM);
-	assert_int_equal(wait->wait.handle, 0x55);
-	assert_int_equal(wait->code, 700);
-	assert_true(wait->time >= copy->time);
-	errno = 0;
-	wrap_cuCtxSynchronize();
-	assert_int_equal(errno, EPIPE); /* the driver's, not ours */
-	assert_int_equal(count(GP_WAIT), 2);
-}
-
-/* Fills count in bytes, volumes in bytes of all rows. */
-static void test_bytes_of_fills_and_volumes(void **state)
-{
-	(void)state;
-	wrap_cuMemsetD16_v2(0x7f1200000000, 1, 100);
-	assert_int_equal(only(GP_COPY)->copy.bytes, 200);
-	gp_thread.head = 0;
-	wrap_cuMemsetD2D32Async(0x7f1200000000, 512, 1, 10, 3, NULL);
-	assert_int_equal(only(GP_COPY)->copy.bytes, 120);
-	assert_int_equal(gp_call_kind(only(GP_COPY)->aux), GP_COPY_FILL);
-	gp_thread.head = 0;
-	const CUDA_MEMCPY3D volume = { .srcMemoryType = MEMORY_HOST,
-				       .dstMemoryType = MEMORY_DEVICE,
-				       .WidthInBytes = 16,
-				       .Height = 4,
-				       .Depth = 2 };
-	wrap_cuMemcpy3D_v2(&volume);
-	assert_int_equal(only(GP_COPY)->copy.bytes, 128);
-	assert_int_equal(gp_call_kind(only(GP_COPY)->aux), GP_COPY_TO_DEVICE);
-	gp_thread.head = 0;
-	wrap_cuMemcpy2D_v2(NULL);
-	assert_int_equal(count(GP_COPY), 1);
-}
-
-/* Outside of captures, and with launches off, memory alone is recorded. */
-static void test_waits_are_left_out_with_launches(void **state)
-{
-	(void)state;
-	alloc(0x7f1200000000);
-	gp_thread.level = GP_LEVEL_MEMORY;
-	wrap_cuCtxSynchronize();
-	wrap_cuMemcpyDtoD_v2(0x7f1200000000, 0x7f1200000100, 8);
-	wrap_cuMemFree_v2(0x7f1200000000);
-	assert_int_equal(count(GP_WAIT) + count(GP_COPY), 0);
-	assert_int_equal(count(GP_FREE), 1);
-}
-
 static void test_refused_free_is_undone(void **state)
 {
 	(void)state;
@@ -570,10 +484,6 @@ int main(void)
 		TEST(test_no_driver),
 		TEST(test_alloc_is_recorded_after),
 		TEST(test_free_is_recorded_before),
-		TEST(test_elapsed_times_are_recorded),
-		TEST(test_copies_and_waits_are_recorded_after_the_call),
-		TEST(test_bytes_of_fills_and_volumes),
-		TEST(test_waits_are_left_out_with_launches),
 		TEST(test_refused_free_is_undone),
 		TEST(test_frees_of_null_are_not_recorded),
 		TEST(test_other_failures_are_not_urgent),

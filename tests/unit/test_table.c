@@ -169,6 +169,21 @@ static void test_passes_have_reasons(void **state)
 			fail_msg("%s passes without a reason", entries[k].symbol);
 }
 
+/* Each copy and fill with 64-bit addresses is a row. */
+static void test_copies_are_rows(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < ENTRIES; k++) {
+		char newer[128];
+		snprintf(newer, sizeof newer, "%s_v2", entries[k].symbol);
+		const bool is_copy = !strncmp(entries[k].symbol, "cuMemcpy", 8) ||
+				     !strncmp(entries[k].symbol, "cuMemset", 8);
+		if (is_copy && entries[k].sort != ROW &&
+		    (strstr(entries[k].reason, "32-bit") == NULL || find_entry(newer) == NULL))
+			fail_msg("%s passes", entries[k].symbol);
+	}
+}
+
 /*
  * A stream-ordered function without its variant for per-thread streams would miss every caller that
  * was built for these.
@@ -297,6 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_symbol_once),
 		cmocka_unit_test(test_passes_have_reasons),
+		cmocka_unit_test(test_copies_are_rows),
 		cmocka_unit_test(test_twins_are_rows),
 		cmocka_unit_test(test_arguments_are_parameters),
 		cmocka_unit_test(test_driver_is_covered),

@@ -220,6 +220,23 @@ static void unified_copy_gets_its_direction_from_addresses(void **state)
 	assert_int_equal(waits.copies[GP_COPY_TO_DEVICE].count, 1);
 }
 
+/* An array has no address; the size of a copy of a batch from an array is unknown. */
+static void copy_of_an_array_is_on_the_device(void **state)
+{
+	(void)state;
+	launch(STREAM);
+	copy(GP_COPY_UNIFIED, GP_CALL_ASYNC, 0, DEVICE_MEMORY, 64, 1, 1);
+	copy(GP_COPY_UNIFIED, GP_CALL_ASYNC, PINNED, 0, 0, 1, 1);
+	copy(GP_COPY_UNIFIED, GP_CALL_ASYNC, 0, PINNED, 4096, 1, 1);
+	copy(GP_COPY_PREFETCH, GP_CALL_ASYNC, DEVICE_MEMORY, 0, 8192, 1, 1);
+	build();
+	assert_int_equal(waits.rows, 0);
+	assert_int_equal(waits.copies[GP_COPY_ON_DEVICE].count, 1);
+	assert_int_equal(waits.copies[GP_COPY_TO_HOST].count, 1);
+	assert_int_equal(waits.copies[GP_COPY_TO_DEVICE].bytes, 4096);
+	assert_int_equal(waits.copies[GP_COPY_PREFETCH].bytes, 8192);
+}
+
 static void free_of_device_memory_drains_the_device(void **state)
 {
 	(void)state;
@@ -534,6 +551,7 @@ int main(void)
 		TEST(pinned_copy_without_a_wait_has_no_row),
 		TEST(pageable_copy_to_the_device_blocks_and_drains_nothing),
 		TEST(unified_copy_gets_its_direction_from_addresses),
+		TEST(copy_of_an_array_is_on_the_device),
 		TEST(free_of_device_memory_drains_the_device),
 		TEST(free_of_pinned_memory_drains_the_device),
 		TEST(refused_and_captured_calls_change_nothing),

@@ -299,6 +299,8 @@ static void see_copy(struct collecting *c, const struct gp_event *e)
 {
 	const struct gp_record *r = &e->record;
 	const enum gp_call kind = gp_call_kind(r->aux);
+	if (kind == GP_COPY_PREFETCH)
+		return; /* not an operation of CUPTI's */
 	const bool is_async = (r->aux & GP_CALL_ASYNC) != 0;
 	const uint64_t took = gp_call_took(r->aux);
 	struct gp_gpu_launch l =

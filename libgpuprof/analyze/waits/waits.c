@@ -250,8 +250,10 @@ static enum gp_call direction(const struct building *b, const struct gp_record *
 	const enum gp_call kind = gp_call_kind(r->aux);
 	if (kind != GP_COPY_UNIFIED)
 		return kind;
-	const bool to = gp_live_find_holder(b->recording->live, r->copy.to) != NULL;
-	const bool from = gp_live_find_holder(b->recording->live, r->copy.from) != NULL;
+	/* an array has no address, and lies on a device */
+	const struct gp_live *live = b->recording->live;
+	const bool to = r->copy.to == 0 || gp_live_find_holder(live, r->copy.to) != NULL;
+	const bool from = r->copy.from == 0 || gp_live_find_holder(live, r->copy.from) != NULL;
 	if (to == from)
 		return to ? GP_COPY_ON_DEVICE : GP_COPY_UNIFIED;
 	return to ? GP_COPY_TO_DEVICE : GP_COPY_TO_HOST;
@@ -280,7 +282,7 @@ static void see_copy(struct building *b, const struct gp_event *e, struct thread
 	t->copy_stream = r->copy.stream;
 	t->copy_place = SIZE_MAX;
 	t->copy_reason = GP_WAIT_ON_SYNCHRONIZE;
-	if (kind == GP_COPY_TO_HOST && r->copy.bytes <= GP_WAIT_ITEM_BYTES)
+	if (kind == GP_COPY_TO_HOST && r->copy.bytes != 0 && r->copy.bytes <= GP_WAIT_ITEM_BYTES)
 		t->copy_reason = GP_WAIT_ON_ITEM;
 	else if (is_pageable)
 		t->copy_reason = GP_WAIT_ON_PAGEABLE;
