@@ -51,6 +51,7 @@ count_instructions() {
 	added pairs alloc 2
 	added copies copy 1
 	added waits wait 1
+	added queries query 1
 	# with stacks, which cost nothing while no graph is captured
 	stacks=native
 	added pairs alloc_stack 2
@@ -177,6 +178,7 @@ object_ns|ns added a driver object made or destroyed (events)||clock_gettime and
 alloc_instructions|instructions added an allocation or a free||bare call|alloc_instructions_bare
 copy_instructions|instructions added a copy||bare call|copy_instructions_bare
 wait_instructions|instructions added a call that waits||bare call|wait_instructions_bare
+query_instructions|instructions added a query that is ready||bare call|query_instructions_bare
 copy_stack_instructions|a copy, with a native stack that repeats||bare call|copy_stack_instructions_bare
 nvtx_ns|ns added a push or a pop of NVTX|30|clock_gettime and ring put|clock_ring_ns
 registered_ns|ns added, likewise in a domain, with registered names and payloads|30|clock_gettime and ring put|clock_ring_ns

@@ -49,6 +49,7 @@ struct calls {
 	CUresult (*destroy)(void *);
 	CUresult (*copy)(CUdeviceptr, const void *, size_t, CUstream);
 	CUresult (*wait)(void);
+	CUresult (*query)(CUstream);
 };
 
 struct bench {
@@ -132,6 +133,8 @@ static inline void bench_open_driver(struct bench *b)
 				     .wait = b->driver.cuCtxSynchronize };
 	*(void **)&b->wrapped.create = dlsym(library, "cuEventCreate");
 	*(void **)&b->wrapped.destroy = dlsym(library, "cuEventDestroy_v2");
+	*(void **)&b->wrapped.query = dlsym(library, "cuStreamQuery");
+	*(void **)&b->bare.query = past_the_preload(library, "cuStreamQuery");
 	*(void **)&b->bare.launch = past_the_preload(library, "cuLaunchKernel");
 	*(void **)&b->bare.alloc = past_the_preload(library, "cuMemAlloc_v2");
 	*(void **)&b->bare.free = past_the_preload(library, "cuMemFree_v2");

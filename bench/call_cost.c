@@ -3,9 +3,9 @@
  * the driver, in turns, in one process.
  *	call_cost		prints launch_ns, launch_contended_ns, alloc_ns, object_ns,
  *				copy_ns, wait_ns, clock_ring_ns
- *	call_cost launches|pairs|copies|waits N wrapped|bare
- *				only launches N kernels, allocates and frees, copies, or waits N
- *				times: for counting instructions
+ *	call_cost launches|pairs|copies|waits|queries N wrapped|bare
+ *				only launches N kernels, allocates and frees, copies, waits or
+ *				queries an idle stream N times: for counting instructions
  */
 #include <pthread.h>
 
@@ -45,6 +45,12 @@ static void burst_wait(const struct calls *calls, unsigned number)
 {
 	for (unsigned i = 0; i < number; i++)
 		must(calls->wait() == CUDA_SUCCESS);
+}
+
+static void burst_query(const struct calls *calls, unsigned number)
+{
+	for (unsigned i = 0; i < number; i++)
+		must(calls->query(NULL) == CUDA_SUCCESS);
 }
 
 static void copies(struct bench *b, const struct calls *calls)
@@ -190,6 +196,8 @@ static __attribute__((noinline)) void counted_calls(struct bench *b, const struc
 		burst_copy(b, calls, number);
 	else if (strcmp(kind, "waits") == 0)
 		burst_wait(calls, number);
+	else if (strcmp(kind, "queries") == 0)
+		burst_query(calls, number);
 	else
 		burst_launch(calls, b->kernel, number);
 }

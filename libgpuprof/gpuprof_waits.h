@@ -22,6 +22,8 @@ enum gp_wait_reason {
 	GP_WAIT_ON_DATA,	/* the host was in a data loader */
 	GP_WAIT_ON_RECOMPILE, /* cuModuleLoad*, cuLibraryLoad*, after warm-up if there are steps */
 	GP_WAIT_ON_OTHER,     /* a synchronous copy of pinned or device memory, or a fill */
+	GP_WAIT_ON_EVENT_QUERY, /* a loop of cuEventQuery, cuStreamQuery */
+	GP_WAIT_ON_STREAM_QUERY,
 	/*
 	 * With GPU time: the host was late to launch, and nothing else is recorded of it. The line
 	 * is of the launch, if it has a stack.

@@ -20,8 +20,8 @@ struct waits {
 };
 
 static const char *const words[GP_WAIT_REASONS] = {
-	"synchronize",	".item(), print", "pageable copy",    "free",
-	"data loading", "module load",	  "synchronous copy", "late launch",
+	"synchronize", ".item(), print",   "pageable copy", "free",	     "data loading",
+	"module load", "synchronous copy", "cuEventQuery",  "cuStreamQuery", "late launch",
 };
 static const char *const advice[GP_WAIT_REASONS] = {
 	"remove the synchronize, or wait for an event that was recorded earlier",
@@ -31,6 +31,8 @@ static const char *const advice[GP_WAIT_REASONS] = {
 	"more workers or prefetching in the data loader",
 	"load or compile it before the loop; for torch.compile look for changing shapes",
 	"copy with non_blocking=True",
+	"do other work between the queries, or query an event that was recorded earlier",
+	"do other work between the queries, or query an event that was recorded earlier",
 	"launch fewer and larger kernels: larger batches, torch.compile, CUDA graphs",
 };
 
@@ -169,7 +171,10 @@ static void write_row(const struct waits *c, struct gp_json *json, const struct 
 		      const struct gp_wait_row *row)
 {
 	gp_json_object(json, NULL);
+	const bool is_query =
+		row->reason == GP_WAIT_ON_EVENT_QUERY || row->reason == GP_WAIT_ON_STREAM_QUERY;
 	gp_json_text(json, "kind", gp_wait_reason_names[row->reason]);
+	gp_json_text(json, "queried", is_query ? words[row->reason] : NULL);
 	gp_json_text(json, "key", row->key);
 	gp_json_text(json, "why", row->without);
 	gp_json_text(json, "file", row->file);

@@ -147,6 +147,9 @@
 	TIMED(gp_hook_copy_batch(result, began, GP_COPY_##what, to, from, bytes, count, \
 				 STREAM(stream)))
 #define WAIT(kind, handle) TIMED(gp_hook_wait(result, began, GP_WAIT_##kind, (uint64_t)(handle)))
+#define QUERY(kind, handle)                                                              \
+	FOLLOW(, if (gp_unlikely(result != CUDA_SUCCESS || gp_thread.poll.queries != 0)) \
+			 gp_hook_query(result, GP_WAIT_##kind##_QUERY, (uint64_t)(handle)))
 #define ELAPSED(ms, start, end) \
 	FOLLOW(, gp_hook_elapsed(result, ms, (uint64_t)(start), (uint64_t)(end)))
 

@@ -1,6 +1,7 @@
 /* COPY and WAIT. The record has the time of the return: a thread's times only grow. */
 #include "hook_wait.h"
 
+#include "../../libgpuprof/record/poll_loop.h"
 #include "../../libgpuprof/record/stacks/stack_take.h"
 #include "capture.h"
 #include "context.h"
@@ -73,6 +74,74 @@ GP_HOT_TEXT void gp_hook_wait(CUresult result, uint64_t began, enum gp_call kind
 		return;
 	gp_hook_waited(result, began, kind, handle);
 	gp_leave();
+}
+
+/* ---- loops of queries ---- */
+
+/* A TSC counts at 2 to 5 GHz; the thresholds need not be closer. */
+#define POLL_US(us) (gp_clock_is_tsc ? (us)*2500u : (us)*1000u)
+#define POLL_LEAST 3u		   /* queries */
+#define POLL_LONG POLL_US(50u)	   /* shorter loops cost the job less than most waits */
+#define POLL_PAUSE POLL_US(10000u) /* ends a loop: two turns of Python's lock are 10 ms */
+/*
+ * Of a busy loop most queries follow at once: each takes about 1 us, and a loop of Python less than
+ * that. A thread that works between its queries, as PyTorch's cache of pinned memory does, takes
+ * longer between most of them.
+ */
+#define POLL_QUICK POLL_US(5u)
+
+static bool poll_is_busy(const struct gp_poll *p)
+{
+	return p->queries >= POLL_LEAST && p->quick >= p->queries / 2;
+}
+
+/* The thread's next event then ends the loop, since it finds no room in the fast half. */
+static void poll_grew_long(struct gp_poll *p)
+{
+	if (!gp_enter_launch())
+		return;
+	p->stack = gp_stack_of_alloc();
+	p->device = (uint8_t)(p->kind == GP_WAIT_STREAM_QUERY ? gp_device_of_stream(p->handle) :
+								gp_device_current());
+	if (gp_thread.head != p->head) { /* definitions, later than the last answer */
+		p->head = gp_thread.head;
+		p->last = gp_clock_now();
+	}
+	p->is_long = true;
+	gp_thread.limit = 0;
+	gp_leave();
+}
+
+static void poll_answered(CUresult result, enum gp_call kind, uint64_t handle, uint64_t now)
+{
+	struct gp_poll *p = &gp_thread.poll;
+	const bool goes_on = p->queries != 0 && p->handle == handle && p->kind == kind &&
+			     p->head == gp_thread.head && now - p->last <= POLL_PAUSE;
+	if (goes_on) {
+		p->queries++;
+		p->quick += now - p->last <= POLL_QUICK;
+		p->last = now;
+	}
+	if (result == CUDA_ERROR_NOT_READY && goes_on) {
+		if (!p->is_long && now - p->began >= POLL_LONG && poll_is_busy(p))
+			poll_grew_long(p);
+		return;
+	}
+	if (p->is_long && gp_enter_launch()) {
+		gp_poll_close(goes_on ? (uint16_t)result : GP_CODE_NOT_READY);
+		gp_leave();
+	}
+	*p = (struct gp_poll){ .handle = handle,
+			       .began = now,
+			       .last = now,
+			       .head = gp_thread.head,
+			       .queries = result == CUDA_ERROR_NOT_READY,
+			       .kind = (uint8_t)kind };
+}
+
+void gp_hook_query(CUresult result, enum gp_call kind, uint64_t handle)
+{
+	poll_answered(result, kind, handle, gp_clock_now());
 }
 
 void gp_hook_elapsed(CUresult result, const float *ms, uint64_t start, uint64_t end)

@@ -33,6 +33,8 @@ void gp_hook_copy_batch(CUresult result, uint64_t began, enum gp_call kind, cons
 void gp_hook_copy_3d_list(CUresult result, uint64_t began, const CUDA_MEMCPY3D_BATCH_OP *list,
 			  size_t count, uint64_t stream);
 void gp_hook_wait(CUresult result, uint64_t began, enum gp_call kind, uint64_t handle);
+/* After a query that was not answered "ready", and after each while a loop of queries is open. */
+void gp_hook_query(CUresult result, enum gp_call kind, uint64_t handle);
 /* The job read the time between two events, in milliseconds. */
 void gp_hook_elapsed(CUresult result, const float *ms, uint64_t start, uint64_t end);
 /* As gp_hook_wait, inside gp_enter. */

@@ -64,9 +64,10 @@ const char *const gp_copy_names[GP_COPIES] = {
 	[GP_COPY_PREFETCH] = "prefetch",
 };
 const char *const gp_wait_names[GP_WAITS] = {
-	[GP_WAIT_STREAM] = "stream",	   [GP_WAIT_EVENT] = "event",
-	[GP_WAIT_CONTEXT] = "context",	   [GP_WAIT_FREE] = "free",
-	[GP_WAIT_FREE_HOST] = "free_host", [GP_WAIT_UNREGISTER] = "unregister",
+	[GP_WAIT_STREAM] = "stream",	       [GP_WAIT_EVENT] = "event",
+	[GP_WAIT_CONTEXT] = "context",	       [GP_WAIT_FREE] = "free",
+	[GP_WAIT_FREE_HOST] = "free_host",     [GP_WAIT_UNREGISTER] = "unregister",
+	[GP_WAIT_EVENT_QUERY] = "event_query", [GP_WAIT_STREAM_QUERY] = "stream_query",
 };
 
 const char *const gp_resource_names[GP_RESOURCES] = {

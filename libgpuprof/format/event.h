@@ -204,9 +204,14 @@ enum gp_call {
 	GP_WAIT_CONTEXT = 2, /* cuCtxSynchronize; handle: the context, 0 the current one */
 	GP_WAIT_FREE = 3,    /* cuMemFree; handle: the address */
 	GP_WAIT_FREE_HOST = 4,
-	GP_WAIT_UNREGISTER = 5, /* cuMemHostUnregister; handle: the address */
+	GP_WAIT_UNREGISTER = 5,	  /* cuMemHostUnregister; handle: the address */
+	GP_WAIT_EVENT_QUERY = 6,  /* a loop of cuEventQuery; handle: the event */
+	GP_WAIT_STREAM_QUERY = 7, /* a loop of cuStreamQuery; handle: the stream */
 	GP_WAITS,
 };
+/* WAIT.code of a loop of queries that ended without another answer: CUDA_ERROR_NOT_READY */
+#define GP_CODE_NOT_READY 600u
+
 /* COPY.call: bits beside the kind */
 enum gp_call_flag {
 	GP_CALL_ASYNC = 0x10000000,    /* the function's name has "Async" */

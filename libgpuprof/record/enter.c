@@ -79,6 +79,8 @@ static bool enter(struct gp_thread *t, enum gp_level least)
 		t->ring = NULL;
 		t->head = t->limit = 0;
 		t->launches_bare = 0;
+		t->poll.queries = 0;
+		t->poll.is_long = false;
 	}
 	if (t->level <= GP_LEVEL_OFF)
 		return true; /* the fast half decides by level */

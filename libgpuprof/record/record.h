@@ -33,6 +33,18 @@
  */
 #define GP_SLOTS_AHEAD 16u
 
+/* Queries of one object that follow each other and were all answered "not ready". */
+struct gp_poll {
+	uint64_t handle;
+	uint64_t began, last; /* moments of the first and the last answer */
+	uint64_t head;	      /* the thread's: another event came in between if it differs */
+	uint32_t queries;     /* 0: no loop */
+	uint32_t quick;	      /* of these, made at once after the one before */
+	uint32_t stack;
+	uint8_t kind, device; /* enum gp_call */
+	bool is_long;	      /* will be recorded; stack and device are set */
+};
+
 /*
  * A thread's own state: initial-exec TLS, at most 512 bytes in all. The first line has all that a
  * recorded event needs.
@@ -64,6 +76,7 @@ struct gp_thread {
 	uint16_t is_end_reported;   /* recorder.c's: glibc has room for the value of our key */
 	uint32_t launches_bare;	    /* how many of the next launches get no stack: stack_take.h */
 	uint64_t retry_ns;	    /* without a ring: when to request one again */
+	struct gp_poll poll;	    /* see poll_loop.h */
 	struct gp_stack_memo *memo; /* stack_take.c's */
 	struct gp_thread_pieces pieces; /* for its memos of stacks */
 	struct gp_range_thread *ranges; /* range_mark.c's; a forked child keeps it */

@@ -59,7 +59,7 @@ static struct {
 	int devices;
 	int version;
 	uint64_t device_bytes;
-	unsigned long launch_ns;
+	unsigned long launch_ns, ready_ns;
 	_Atomic unsigned free_us;
 } fake_setup = { .devices = 2, .version = 13000, .device_bytes = 8ull << 30 };
 
@@ -116,7 +116,7 @@ struct fake_object {
 	int device;
 	unsigned references, flags;
 	struct fake_object *owner, *next, *first; /* of a list that the kind gives a meaning */
-	uint64_t address, bytes, number;
+	uint64_t address, bytes, number, recorded_ns;
 	int mode, status, priority;
 	bool is_registered;
 	char name[136];

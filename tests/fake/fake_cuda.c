@@ -11,6 +11,7 @@
  *   FAKE_CUDA_FAILED     file to which each such failure adds a line, the symbol
  *   FAKE_CUDA_LAUNCH_NS  duration of a launch
  *   FAKE_CUDA_FREE_US    duration of a free
+ *   FAKE_CUDA_READY_NS   for so long after cuEventRecord event and stream are not ready
  *
  * Each row has a body fake_SYMBOL in one of the headers: a new row without one does not compile. Of
  * gpuprof it may include only the table and its types.
@@ -223,6 +224,7 @@ static void read_environment(void)
 	fake_setup.version = (int)number("FAKE_CUDA_VERSION", 13000);
 	fake_setup.device_bytes = number("FAKE_CUDA_BYTES", 8ull << 30);
 	fake_setup.launch_ns = number("FAKE_CUDA_LAUNCH_NS", 0);
+	fake_setup.ready_ns = number("FAKE_CUDA_READY_NS", 0);
 	atomic_store(&fake_setup.free_us, (unsigned)number("FAKE_CUDA_FREE_US", 0));
 	for (unsigned row = 0; row < FAKE_ROWS; row++) {
 		struct fake_function *f = &fake_functions[row];

@@ -308,6 +308,22 @@ static struct fake_object *fake_stream_context(CUstream handle)
 	return stream ? stream->owner : NULL;
 }
 
+static uint64_t fake_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Of an event or a stream. */
+static CUresult fake_query(const struct fake_object *object)
+{
+	if (fake_setup.ready_ns == 0 || !object || object->recorded_ns == 0)
+		return CUDA_SUCCESS;
+	return fake_now_ns() - object->recorded_ns < fake_setup.ready_ns ? CUDA_ERROR_NOT_READY :
+									   CUDA_SUCCESS;
+}
+
 #define STREAM_QUERIES(suffix)                                                                 \
 	CUresult cuStreamGetCtx##suffix(CUstream stream, CUcontext *context)                   \
 	{                                                                                      \
@@ -329,12 +345,12 @@ static struct fake_object *fake_stream_context(CUstream handle)
 		fake_report_wait();                                                            \
 		return fake_stream_context(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; \
 	}                                                                                      \
-	CUresult cuStreamQuery##suffix(CUstream stream)                                        \
+	static inline CUresult fake_cuStreamQuery##suffix(CUstream stream)                     \
 	{                                                                                      \
-		ENTER(cuStreamQuery##suffix);                                                  \
 		if (fake_is_unsafe())                                                          \
 			return fake_refuse_unsafe();                                           \
-		return fake_stream_context(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; \
+		return fake_stream_context(stream) ? fake_query(GET(stream, FAKE_STREAM)) :    \
+						     CUDA_ERROR_INVALID_HANDLE;                \
 	}                                                                                      \
 	CUresult cuStreamWaitEvent##suffix(CUstream stream, CUevent event, unsigned int flags) \
 	{                                                                                      \
@@ -424,11 +440,12 @@ static inline CUresult fake_cuEventDestroy_v2(CUevent event)
 static CUresult fake_event_record(CUevent event, CUstream stream)
 {
 	struct fake_object *object = GET(event, FAKE_EVENT);
-	struct timespec now;
+	struct fake_object *queue = GET(stream, FAKE_STREAM);
 	if (!object || !fake_stream_context(stream))
 		return CUDA_ERROR_INVALID_HANDLE;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	object->bytes = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	object->recorded_ns = fake_now_ns();
+	if (queue)
+		queue->recorded_ns = object->recorded_ns;
 	return CUDA_SUCCESS;
 }
 
@@ -444,10 +461,10 @@ CUresult cuEventRecord_ptsz(CUevent event, CUstream stream)
 	return fake_event_record(event, stream);
 }
 
-CUresult cuEventQuery(CUevent event)
+static inline CUresult fake_cuEventQuery(CUevent event)
 {
-	ENTER(cuEventQuery);
-	return GET(event, FAKE_EVENT) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	const struct fake_object *object = GET(event, FAKE_EVENT);
+	return object ? fake_query(object) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 static inline CUresult fake_cuEventSynchronize(CUevent event)
@@ -459,9 +476,9 @@ static inline CUresult fake_cuEventSynchronize(CUevent event)
 static inline CUresult fake_cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 {
 	const struct fake_object *from = GET(start, FAKE_EVENT), *to = GET(end, FAKE_EVENT);
-	if (!from || !to || !from->bytes || !to->bytes)
+	if (!from || !to || !from->recorded_ns || !to->recorded_ns)
 		return CUDA_ERROR_INVALID_HANDLE;
-	*ms = (float)((double)(int64_t)(to->bytes - from->bytes) * 1e-6);
+	*ms = (float)((double)(int64_t)(to->recorded_ns - from->recorded_ns) * 1e-6);
 	return CUDA_SUCCESS;
 }
 

@@ -144,8 +144,9 @@ static void print_call(const struct record *r)
 					       "device_to_host", "device_to_device",
 					       "peer",		 "fill",
 					       "host_to_host",	 "prefetch" };
-	static const char *const waits[8] = { "stream",	   "event",	 "context", "free",
-					      "free_host", "unregister", "unknown", "unknown" };
+	static const char *const waits[8] = { "stream",	     "event",	    "context",
+					      "free",	     "free_host",   "unregister",
+					      "event_query", "stream_query" };
 	uint64_t call = r->v[4], took = (call & 0x3fffff) << (call >> 22 & 31);
 	took = took < r->time ? took : r->time;
 	printf(", \"call\": \"%s\"", (r->kind == COPY ? copies : waits)[call >> 29 & 7]);

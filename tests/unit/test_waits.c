@@ -254,7 +254,7 @@ static void free_of_device_memory_drains_the_device(void **state)
 static void free_of_pinned_memory_drains_the_device(void **state)
 {
 	(void)state;
-	for (unsigned kind = GP_WAIT_FREE_HOST; kind < GP_WAITS; kind++) {
+	for (unsigned kind = GP_WAIT_FREE_HOST; kind <= GP_WAIT_UNREGISTER; kind++) {
 		launch(STREAM);
 		launch(OTHER_STREAM);
 		await((enum gp_call)kind, PINNED, 8, 1);
@@ -263,6 +263,34 @@ static void free_of_pinned_memory_drains_the_device(void **state)
 	launch(STREAM);
 	build();
 	assert_int_equal(row_of(GP_WAIT_ON_FREE)->lost_ns, 2 * 25 * US);
+}
+
+/* The host waits in each; only a stream that answered "ready" has no work. */
+static void loops_of_queries_wait(void **state)
+{
+	(void)state;
+	launch(STREAM);
+	await(GP_WAIT_EVENT_QUERY, 0x99, 100, 1);
+	pass(25);
+	launch(STREAM);
+	await(GP_WAIT_STREAM_QUERY, STREAM, 200, 2);
+	pass(30);
+	launch(STREAM);
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_WAIT,
+				.code = GP_CODE_NOT_READY,
+				.stack = 2,
+				.aux = gp_call_pack(GP_WAIT_STREAM_QUERY, 0, 0),
+				.wait.handle = STREAM });
+	pass(50);
+	launch(STREAM);
+	build();
+	assert_int_equal(row_of(GP_WAIT_ON_EVENT_QUERY)->blocked_ns, 100 * US);
+	assert_int_equal(row_of(GP_WAIT_ON_EVENT_QUERY)->lost_ns, 0);
+	assert_int_equal(row_of(GP_WAIT_ON_STREAM_QUERY)->blocked_ns, 200 * US);
+	assert_int_equal(row_of(GP_WAIT_ON_STREAM_QUERY)->lost_ns, 30 * US);
+	assert_int_equal(row_of(GP_WAIT_ON_STREAM_QUERY)->count, 2);
+	assert_string_equal(gp_wait_reason_names[GP_WAIT_ON_EVENT_QUERY], "synchronize");
 }
 
 static void refused_and_captured_calls_change_nothing(void **state)
@@ -555,6 +583,7 @@ int main(void)
 		TEST(free_of_device_memory_drains_the_device),
 		TEST(free_of_pinned_memory_drains_the_device),
 		TEST(refused_and_captured_calls_change_nothing),
+		TEST(loops_of_queries_wait),
 		TEST(unrecorded_work_ends_what_is_known),
 		TEST(loads_have_their_durations),
 		TEST(load_in_the_idle_time_is_blamed),

@@ -324,9 +324,10 @@ static void see_wait(struct collecting *c, const struct gp_event *e)
 	const struct gp_gpu_launch l = { .device = r->device, .thread = e->thread };
 	if (r->code != 0)
 		return;
-	if (gp_call_kind(r->aux) == GP_WAIT_STREAM)
+	const enum gp_call kind = gp_call_kind(r->aux);
+	if (kind == GP_WAIT_STREAM || kind == GP_WAIT_STREAM_QUERY)
 		stream_done(c, e, stream_of(c, r->wait.handle, &l));
-	else if (gp_call_kind(r->aux) == GP_WAIT_CONTEXT)
+	else if (kind == GP_WAIT_CONTEXT)
 		device_done(c, e);
 }
 

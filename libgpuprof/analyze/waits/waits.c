@@ -17,7 +17,8 @@
 #define STREAMS_MOST 256u /* of a device with work at once; with more it counts as busy */
 
 const char *const gp_wait_reason_names[GP_WAIT_REASONS] = {
-	"synchronize", "item", "pageable_copy", "free", "data", "recompile", "other", "other",
+	"synchronize", "item",	"pageable_copy", "free",	"data",
+	"recompile",   "other", "synchronize",	 "synchronize", "other",
 };
 
 /* Sums of a damaged recording may exceed any bound. */
@@ -306,9 +307,11 @@ static void see_wait(struct building *b, const struct gp_event *e, struct thread
 	const int64_t took = gp_call_took_ns(b->recording, r);
 	const bool is_of_copy =
 		t->copy_bytes != 0 && kind == GP_WAIT_STREAM && t->copy_stream == r->wait.handle;
-	enum gp_wait_reason reason = kind >= GP_WAIT_FREE ? GP_WAIT_ON_FREE :
-				     is_of_copy		  ? t->copy_reason :
-							    GP_WAIT_ON_SYNCHRONIZE;
+	enum gp_wait_reason reason = kind == GP_WAIT_EVENT_QUERY  ? GP_WAIT_ON_EVENT_QUERY :
+				     kind == GP_WAIT_STREAM_QUERY ? GP_WAIT_ON_STREAM_QUERY :
+				     kind >= GP_WAIT_FREE	  ? GP_WAIT_ON_FREE :
+				     is_of_copy			  ? t->copy_reason :
+								    GP_WAIT_ON_SYNCHRONIZE;
 	const bool is_counted = is_of_copy && t->copy_place != SIZE_MAX;
 	const size_t place = is_counted ? t->copy_place : place_find(b, reason, r->stack);
 	place_add(b, place, !is_counted, is_of_copy && !is_counted ? t->copy_bytes : 0, took,
@@ -316,9 +319,9 @@ static void see_wait(struct building *b, const struct gp_event *e, struct thread
 	activity_add(b, GP_GPU_GAP_WAITED, place, took, e->at_ns, r->device);
 	if (r->code != 0)
 		return;
-	if (kind != GP_WAIT_EVENT)
-		device_drained(b, r->device, r->wait.handle, kind != GP_WAIT_STREAM, place,
-			       e->at_ns);
+	const bool is_stream = kind == GP_WAIT_STREAM || kind == GP_WAIT_STREAM_QUERY;
+	if (kind != GP_WAIT_EVENT && kind != GP_WAIT_EVENT_QUERY)
+		device_drained(b, r->device, r->wait.handle, !is_stream, place, e->at_ns);
 }
 
 static void see_module(struct building *b, const struct gp_event *e)

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../poll_loop.h"
 #include "../process/held_signals.h"
 #include "../ranges/scope.h"
 #include "../recorder.h"
@@ -299,6 +300,8 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 	int kept = errno;
 	struct gp_thread *t = &gp_thread;
 	struct gp_record *record = NULL;
+	if (t->poll.is_long)
+		gp_poll_close(GP_CODE_NOT_READY);
 	if (!t->ring && gp_now_ns() >= t->retry_ns)
 		gp_thread_join(t, false);
 	if (t->ring && wait_for_room(t, kind, slots)) {
@@ -318,6 +321,8 @@ struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
 
 struct gp_record *gp_reserve_slow_at(enum gp_kind kind, uint64_t time)
 {
+	if (gp_thread.poll.is_long)
+		gp_poll_close(GP_CODE_NOT_READY);
 	const uint64_t head = gp_thread.head;
 	struct gp_record *record = gp_reserve_slow(kind, 1);
 	if (record && gp_thread.head == head) /* else a definition with a later time came first */
