@@ -84,13 +84,17 @@ struct gp_gpu_launch {
 	bool has_operation;
 };
 
-/* A kernel in one launch shape. */
+/* A kernel in one launch shape. Beyond the recorder's room for shapes it has its name alone. */
 struct gp_gpu_function {
-	const char *name;			/* as in the binary; NULL unknown */
-	uint64_t grid, block;			/* as of LAUNCH */
+	const char *name;     /* as in the binary; NULL unknown */
+	uint64_t grid, block; /* as of LAUNCH; both 0: all but the name is unknown */
 	uint32_t static_shared, dynamic_shared; /* bytes a block */
 	uint32_t registers, local_bytes;	/* a thread */
 };
+static inline bool gp_gpu_has_shape(const struct gp_gpu_function *function)
+{
+	return (function->grid | function->block) != 0;
+}
 
 struct gp_gpu {
 	/* GPU time is recorded; else `why` has the reason, or is NULL: not requested */

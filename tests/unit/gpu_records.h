@@ -21,9 +21,10 @@ struct gpu_job {
 	struct gp_record done[2 * GPU_CALLS]; /* to be reported */
 	uint32_t dones;
 	uint64_t kernels_named;
-	uint32_t stack;	  /* of all calls; 0: the number of each; UINT32_MAX: none */
-	bool is_hidden;	  /* operations: outside of a window */
-	uint32_t lead_us; /* from the call to the GPU at least */
+	uint32_t stack;	   /* of all calls; 0: the number of each; UINT32_MAX: none */
+	bool is_hidden;	   /* operations: outside of a window */
+	bool is_shapeless; /* kernels: the recorder had room for their name alone */
+	uint32_t lead_us;  /* from the call to the GPU at least */
 };
 
 static struct gpu_job job;
@@ -86,6 +87,8 @@ static inline void gpu_name(unsigned thread, unsigned kernel)
 							   .shared = 1024,
 							   .registers = 32 } },
 		     name);
+	gpu_put_text(3, (struct gp_record){ .kind = GP_GPU_FUNCTION, .aux = 64 + kernel / 2 },
+		     name);
 }
 
 static inline uint64_t gpu_run(unsigned stream, uint64_t called, uint64_t took)
@@ -117,7 +120,7 @@ static inline void gpu_kernel(unsigned stream, unsigned kernel, uint32_t call, u
 	gpu_done((struct gp_record){
 		.kind = GP_GPU_KERNEL,
 		.code = 1,
-		.aux = kernel,
+		.aux = job.is_shapeless ? 64 + kernel / 2 : kernel,
 		.gpu_kernel = { began, took_us * GPU_US, gpu_launch_bits(stream), node } });
 }
 

@@ -389,13 +389,68 @@ static void recording_without_gpu_time_has_none(void **state)
 	assert_null(gpu.why);
 }
 
+/* All kernels have one name: the order decides, and a lost operation leaves no certainty. */
+static void kernels_without_a_shape_are_joined_by_name(void **state)
+{
+	(void)state;
+	job.is_shapeless = true;
+	for (unsigned k = 0; k < 100; k++) {
+		job.is_shapeless = k % 3 != 0;
+		gpu_launch(0, 1, (unsigned)draw(4), 5);
+		gpu_pass(5);
+	}
+	gpu_report(NULL);
+	build();
+	assert_all_joined(100);
+	bool has_shapeless = false;
+	for (size_t k = 0; k < gpu.functions; k++)
+		has_shapeless |= !gp_gpu_has_shape(&gpu.function[k]);
+	assert_true(has_shapeless);
+}
+
+static bool is_number_50(uint32_t done)
+{
+	return done == 50;
+}
+
+static void lost_operation_among_shapeless_ones_is_uncertain(void **state)
+{
+	(void)state;
+	job.is_shapeless = true;
+	for (unsigned k = 0; k < 100; k++) {
+		gpu_launch(0, 1, k % 2, 5); /* two shapes of one name */
+		gpu_pass(1);
+	}
+	gpu_report(is_number_50);
+	build();
+	assert_int_equal(gpu.joined[GP_GPU_UNJOINED], 0);
+	assert_int_equal(wrong(GP_GPU_JOINED), 0);
+	assert_true(gpu.joined[GP_GPU_UNCERTAIN] >= 49);
+}
+
+/* A number without a definition has neither name nor shape: it is of no launch. */
+static void unknown_kernels_are_not_joined(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 20; k++) {
+		gpu_launch(0, 1, 0, 5);
+		if (k % 2)
+			job.done[job.dones - 1].aux = 1000; /* not defined */
+	}
+	gpu_report(NULL);
+	build();
+	assert_int_equal(gpu.joined[GP_GPU_UNJOINED], 10);
+	assert_int_equal(wrong(GP_GPU_JOINED), 0);
+}
+
 enum {
 	LOST_LAUNCHES = 1,
 	COPIES = 2,
 	TWO_THREADS = 4,
 	RACES = 8,
 	LOST_OPERATIONS = 16,
-	FAULTS = 32
+	SHAPELESS = 32,
+	FAULTS = 64
 };
 
 /* Jobs with faults of all kinds: what is reported as certain is true. */
@@ -405,21 +460,24 @@ static void certain_is_never_wrong(void **state)
 	uint64_t certain = 0, all = 0;
 	end(NULL);
 	writer_close(&job.w, true);
-	for (unsigned round = 0; round < 64; round++) {
+	for (unsigned round = 0; round < 2 * FAULTS; round++) {
 		begin(NULL);
 		seed = 0x9e3779b97f4a7c15u * (round + 1);
 		const unsigned fault = round % FAULTS, kernels = 1 + (unsigned)draw(12);
 		job.lead_us = 4 + (uint32_t)draw(300);
 		for (unsigned k = 0; k < 400; k++) {
+			/* kernels with room for their shape, seen before, lie in between */
+			job.is_shapeless = (fault & SHAPELESS) != 0 && k > 100 && draw(3) != 0;
 			gpu_launch((fault & TWO_THREADS) != 0 && k % 7 == 0, 1 + (unsigned)draw(2),
 				   (unsigned)draw(kernels), 1 + draw(20));
 			if (draw(30) == 0)
 				gpu_wait(0, 1);
 			if ((fault & LOST_LAUNCHES) != 0 &&
 			    draw(40) == 0) { /* the event of a launch is lost */
+				const unsigned kernel = (unsigned)draw(kernels);
 				job.correlation++;
-				gpu_name(0, 1);
-				gpu_kernel(1, 1, 0, job.w.time, 3, 0);
+				gpu_name(0, kernel);
+				gpu_kernel(1, kernel, 0, job.w.time, 3, 0);
 				put(&job.w, 0,
 				    (struct gp_record){ .kind = GP_LOST, .lost.launch = 1 });
 			}
@@ -466,6 +524,9 @@ int main(void)
 		TEST(default_stream_of_each_thread_is_its_own),
 		TEST(graph_on_a_stream_of_the_driver_is_joined),
 		TEST(recording_without_gpu_time_has_none),
+		TEST(kernels_without_a_shape_are_joined_by_name),
+		TEST(lost_operation_among_shapeless_ones_is_uncertain),
+		TEST(unknown_kernels_are_not_joined),
 		TEST(certain_is_never_wrong),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

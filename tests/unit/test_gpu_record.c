@@ -151,7 +151,8 @@ static void each_shape_has_a_number(void **state)
 	assert_int_equal(count(GP_GPU_FUNCTION), 5);
 }
 
-static void a_full_table_gives_number_0(void **state)
+/* Beyond the room for shapes a kernel has its name alone, and beyond that for names nothing. */
+static void a_full_table_keeps_names(void **state)
 {
 	(void)state;
 	struct gp_gpu_kernel other = kernel;
@@ -162,10 +163,82 @@ static void a_full_table_gives_number_0(void **state)
 		other.grid[0] = k + 1;
 		assert_int_equal(gp_gpu_function(&other), k + 1);
 	}
-	other.grid[0]++;
-	assert_int_equal(gp_gpu_function(&other), 0);
+	for (unsigned k = 1; k <= 3; k++) {
+		other.grid[0]++;
+		gp_thread.head = 0;
+		assert_int_equal(gp_gpu_function(&other), GP_GPU_FUNCTIONS + 1);
+		assert_int_equal(count(GP_GPU_FUNCTION), k == 1);
+		if (k != 1)
+			continue;
+		const struct gp_record *define = only(GP_GPU_FUNCTION);
+		size_t bytes;
+		assert_memory_equal(gp_record_text(define, &bytes), "scale_rows", 10);
+		assert_int_equal(define->aux, GP_GPU_FUNCTIONS + 1);
+		for (unsigned v = 0; v < 4; v++)
+			assert_int_equal(define->v[v], 0);
+	}
+	const struct gp_gpu_kernel unnamed = { .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } };
+	assert_int_equal(gp_gpu_function(&unnamed), 0);
+	for (uint32_t k = 1; k <= GP_GPU_NAMES; k++) {
+		char name[32];
+		gp_thread.head = 0;
+		snprintf(name, sizeof name, "kernel_%u", k);
+		other.name = name;
+		assert_int_equal(gp_gpu_function(&other),
+				 k < GP_GPU_NAMES ? GP_GPU_FUNCTIONS + 1 + k : 0);
+	}
+	other.name = kernel.name;
+	assert_int_equal(gp_gpu_function(&other), GP_GPU_FUNCTIONS + 1);
 	other.grid[0] = 5;
 	assert_int_equal(gp_gpu_function(&other), 5);
+	gp_leave();
+}
+
+/* Long names use up the text before the numbers; names alone have text of their own. */
+static void text_of_shapes_leaves_text_for_names(void **state)
+{
+	(void)state;
+	static char name[GP_TEXT_MAX + 1];
+	struct gp_gpu_kernel other = kernel;
+	uint32_t number = 0;
+	memset(name, 'x', GP_TEXT_MAX);
+	other.name = name;
+	attached_sink("always");
+	assert_true(gp_enter());
+	for (uint32_t k = 1; k <= TEXT_BYTES / GP_TEXT_MAX; k++) {
+		gp_thread.head = 0;
+		other.grid[0] = k;
+		assert_int_equal(gp_gpu_function(&other), k);
+	}
+	other.grid[0] = 0x10000;
+	for (unsigned k = 0; k < 3; k++) {
+		gp_thread.head = 0;
+		other.grid[1] = k;
+		number = gp_gpu_function(&other);
+		assert_int_equal(number, GP_GPU_FUNCTIONS + 1);
+	}
+	gp_leave();
+}
+
+/* Without room in the ring a kernel has number 0 for now, and uses up no number. */
+static void lost_definitions_are_made_up_for(void **state)
+{
+	(void)state;
+	struct gp_gpu_kernel other = kernel;
+	attached_sink("always");
+	assert_true(gp_enter());
+	gp_thread.region = GP_RING_REGIONS - 1; /* of no further growth */
+	for (unsigned k = 0; k < 3; k++) {
+		gp_thread.head = GP_RING_SLOTS;
+		gp_thread.limit = 0;
+		assert_int_equal(gp_gpu_function(&kernel), 0);
+	}
+	gp_thread.head = 0;
+	for (unsigned k = 0; k < 3; k++)
+		assert_int_equal(gp_gpu_function(&kernel), 1);
+	assert_int_equal(only(GP_GPU_FUNCTION)->aux, 1);
+	other.grid[0]++;
+	assert_int_equal(gp_gpu_function(&other), 2);
 	gp_leave();
 }
 
@@ -251,7 +324,9 @@ int main(void)
 		TEST(a_source_is_taken_only_on_request),
 		TEST(kernels_are_recorded_as_reported),
 		TEST(each_shape_has_a_number),
-		TEST(a_full_table_gives_number_0),
+		TEST(a_full_table_keeps_names),
+		TEST(text_of_shapes_leaves_text_for_names),
+		TEST(lost_definitions_are_made_up_for),
 		TEST(copies_and_sets_are_recorded),
 		TEST(clocks_have_the_time_of_the_pair),
 		TEST(losses_are_reported_with_the_next_records),

@@ -7,19 +7,22 @@
 
 static void kernel_write_shape(struct gp_json *json, const struct gp_gpu_function *f)
 {
+	const bool is_known = gp_gpu_has_shape(f);
 	gp_json_array(json, "grid");
-	gp_json_number(json, NULL, f->grid & 0xffffffffu);
-	gp_json_number(json, NULL, f->grid >> 32 & 0xffff);
-	gp_json_number(json, NULL, f->grid >> 48);
+	if (is_known) {
+		gp_json_number(json, NULL, f->grid & 0xffffffffu);
+		gp_json_number(json, NULL, f->grid >> 32 & 0xffff);
+		gp_json_number(json, NULL, f->grid >> 48);
+	}
 	gp_json_end(json);
 	gp_json_array(json, "block");
-	for (unsigned k = 0; k < 48; k += 16)
+	for (unsigned k = 0; k < 48 && is_known; k += 16)
 		gp_json_number(json, NULL, f->block >> k & 0xffff);
 	gp_json_end(json);
-	gp_json_number(json, "registers", f->registers);
-	gp_json_number(json, "static_shared_bytes", f->static_shared);
-	gp_json_number(json, "dynamic_shared_bytes", f->dynamic_shared);
-	gp_json_number(json, "local_bytes", f->local_bytes);
+	gp_json_number_if(json, "registers", is_known, f->registers);
+	gp_json_number_if(json, "static_shared_bytes", is_known, f->static_shared);
+	gp_json_number_if(json, "dynamic_shared_bytes", is_known, f->dynamic_shared);
+	gp_json_number_if(json, "local_bytes", is_known, f->local_bytes);
 }
 
 static void kernel_write(const struct gp_kernels_report *r, const struct gp_kernel_row *row)

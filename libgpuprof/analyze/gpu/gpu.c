@@ -98,6 +98,7 @@ static bool group_add(struct joining *j, size_t first, size_t end)
 		g->by = GP_GPU_BY_KERNEL;
 		g->name = f->name;
 		g->shape = gp_gpu_kernel_shape(f->grid, f->block);
+		g->is_shapeless = f->name != NULL && !gp_gpu_has_shape(f);
 	} else {
 		g->by = GP_GPU_BY_COPY;
 		g->shape = gp_gpu_copy_shape(bytes, op->kind == GP_GPU_IS_SET);

@@ -24,8 +24,9 @@ static bool is_alike(const struct gp_gpu_align *a, size_t i, size_t j)
 {
 	const struct gp_gpu_launch *l = launch_at(a, i);
 	const struct gp_gpu_group *g = &a->group[a->with[j]];
-	if (l->by != g->by || l->shape != g->shape ||
-	    (l->name != g->name && l->name != NULL && g->name != NULL))
+	const bool is_unnamed = (l->name == NULL || g->name == NULL) && !g->is_shapeless;
+	if (l->by != g->by || (l->shape != g->shape && !g->is_shapeless) ||
+	    (l->name != g->name && !is_unnamed))
 		return false;
 	return l->device == g->device || l->device == GP_DEVICE_UNKNOWN ||
 	       g->device == GP_DEVICE_UNKNOWN;
