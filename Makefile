@@ -46,7 +46,7 @@ CUDA_CHECK := $(if $(CUDA_INCLUDE),-DGP_HAVE_CUDA_HEADERS -isystem $(CUDA_INCLUD
 sources = $(foreach room,$(1),$(wildcard $(room)/*.c $(room)/*/*.c))
 
 # The preload object: libc only, hidden by default, zstd inside.
-PRELOAD_SRC := $(filter-out interpose/cupti/%,$(call sources,interpose $(addprefix libgpuprof/,record format state))) $(wildcard interpose/*/*.S)
+PRELOAD_SRC := $(filter-out interpose/cupti/% interpose/counters/%,$(call sources,interpose $(addprefix libgpuprof/,record format state))) $(wildcard interpose/*/*.S)
 PRELOAD_OBJ := $(patsubst %,$(BUILD)/preload/%.o,$(PRELOAD_SRC))
 PRELOAD_FLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -DGP_PRELOAD \
 	-include libgpuprof/record/process/glibc_floor.h $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mprfchw)

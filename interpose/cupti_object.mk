@@ -1,6 +1,6 @@
-# The object for --gpu-time, preloaded behind libgpuprof.so: libc only, hidden by default. Its exports have no version,
-# so that references to each version of CUPTI bind to them.
-CUPTI_SRC := $(wildcard interpose/cupti/*.c) interpose/lookup/elf_tables.c
+# The object for --gpu-time and --metrics, preloaded behind libgpuprof.so: libc only, hidden by default. Its
+# exports have no version, so that references to each version of CUPTI bind to them.
+CUPTI_SRC := $(wildcard interpose/cupti/*.c interpose/counters/*.c) interpose/lookup/elf_tables.c
 CUPTI_OBJ := $(patsubst %,$(BUILD)/preload_cupti/%.o,$(CUPTI_SRC))
 
 $(BUILD)/libgpuprof-cupti.so: $(CUPTI_OBJ) interpose/cupti/cupti.map interpose/cupti_object.mk

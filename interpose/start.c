@@ -7,6 +7,7 @@
 #include "../libgpuprof/record/process/fork_gate.h"
 #include "../libgpuprof/record/record.h"
 #include "../libgpuprof/record/stacks/stack_take.h"
+#include "gpu/counter_record.h"
 #include "gpu/gpu_record.h"
 #include "hooks/deferred_call.h"
 #include "hooks/device_memory.h"
@@ -26,6 +27,7 @@ static void write_known(void)
 	gp_misses_write();
 	gp_nvtx_write();
 	gp_gpu_time_write();
+	gp_counters_write();
 }
 
 static const struct gp_deferred_action deferred_actions[] = {
@@ -58,6 +60,14 @@ gpuprof_gpu_time_attach(const struct gp_gpu_source *source)
 {
 	gp_start();
 	return gp_lookups_open ? gp_gpu_time_open(source) : NULL;
+}
+
+/* As above. */
+__attribute__((visibility("default"))) const struct gp_counters_sink *
+gpuprof_counters_attach(const struct gp_counters_source *source)
+{
+	gp_start();
+	return gp_lookups_open ? gp_counters_open(source, gp_resolve_call) : NULL;
 }
 
 /*

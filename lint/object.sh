@@ -25,7 +25,7 @@ read_object() {
 exports_of_libgpuprof() {
 	torch='_ZN3c1027report(MemoryUsage|OutOfMemory)ToProfilerE.*'
 	torch="$torch|_ZN5torch8autograd6Engine7executeE.*"
-	ours='InitializeInjection.*|gpuprof_gpu_time_attach'
+	ours='InitializeInjection.*|gpuprof_(gpu_time|counters)_attach'
 	exports | grep -vE "^(dlsym|cu[A-Z][A-Za-z0-9_]*|$torch|$ours)\$" |
 		sed "s#^#$object:1: exports #; s#\$#, expected: dlsym, cu*, c10, ours#" ||
 		true

@@ -3,6 +3,7 @@
  * recordings.
  */
 #include <errno.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,7 +17,7 @@
 #include "run/launch.h"
 #include "run/run_summary.h"
 
-enum { OPTIONS_MAX = 24, STARTED_BYTES = 40 };
+enum { OPTIONS_MAX = 28, STARTED_BYTES = 40 };
 #define RING_LEAST (1u << 20) /* the library rounds smaller values up to this */
 
 struct choice {
@@ -271,12 +272,50 @@ static bool has_right_window(const struct choice *c)
 	return true;
 }
 
-/* Whether the second library is needed, too. */
 static bool has_gpu_time(const struct choice *c)
 {
 	struct gp_gpu_rule rule;
 	return !gp_gpu_rule_parse(value_of(c, "GPUPROF_GPU_TIME"), &rule) &&
 	       rule.when != GP_GPU_NEVER;
+}
+
+static bool has_metrics(const struct choice *c)
+{
+	return *value_of(c, "GPUPROF_METRICS") != '\0';
+}
+
+/* Counters: the pattern, and what they exclude. */
+static bool has_right_metrics(const struct choice *c)
+{
+	const char *text = value_of(c, "GPUPROF_KERNEL");
+	char cause[160];
+	regex_t pattern;
+	if (!has_metrics(c) && *text) {
+		gp_error("'--kernel' chooses what '--metrics' measures, and needs it");
+		gp_hint("--metrics roofline measures the usual metrics");
+		return false;
+	}
+	if (!has_metrics(c))
+		return true;
+	if (has_gpu_time(c)) {
+		gp_error("'--metrics' and '--gpu-time' exclude each other: the measured kernels "
+			 "wait");
+		gp_hint("record GPU time in one run and counters in another");
+		return false;
+	}
+	if (gp_on_off_parse(value_of(c, "GPUPROF_LAUNCHES")) == GP_OFF) {
+		gp_error("bad value of '--launches': counters need launches");
+		return false;
+	}
+	const int flaw = regcomp(&pattern, text, REG_EXTENDED | REG_NOSUB);
+	if (flaw == 0) {
+		regfree(&pattern);
+		return true;
+	}
+	regerror(flaw, &pattern, cause, sizeof cause);
+	gp_error("bad value of '--kernel': '%s' is not an extended regular expression: %s", text,
+		 cause);
+	return false;
 }
 
 /*
@@ -316,10 +355,10 @@ static int run(const struct gp_command *command, int argc, char **argv)
 	if (words == 0)
 		return gp_usage(command, "no command given");
 	if (!has_right_values(&c) || !has_right_pattern(&c) || !has_right_scope(&c) ||
-	    !has_right_window(&c))
+	    !has_right_window(&c) || !has_right_metrics(&c))
 		return GP_EXIT_USAGE;
 	if (!gp_library_find(c.library, library, sizeof library) ||
-	    (has_gpu_time(&c) && !gp_library_add(library, sizeof library)))
+	    ((has_gpu_time(&c) || has_metrics(&c)) && !gp_library_add(library, sizeof library)))
 		return GP_EXIT_USAGE;
 	if (!is_place_free(&c))
 		return GP_EXIT_USAGE;

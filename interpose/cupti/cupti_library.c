@@ -42,6 +42,10 @@ static void library_read(const struct gp_elf_tables *tables, struct library *lib
 #include "cupti_exports.def"
 #undef EXPORT
 #undef CALL
+#define CALL(symbol) \
+	library->functions.symbol = (uint32_t(*)(void *))library_symbol(tables, #symbol);
+#include "../counters/range_profiler.def"
+#undef CALL
 }
 
 static int library_visit(struct dl_phdr_info *object, size_t bytes, void *context)
@@ -159,6 +163,44 @@ bool gp_cupti_load(void)
 	dlerror(); /* hide our failure from the program */
 	atomic_store(&is_ours, handle != NULL);
 	return handle && gp_cupti_find();
+}
+
+bool gp_cupti_load_beside(const char *name)
+{
+	char path[4096 + 64];
+	void *handle = NULL;
+	if (dl_iterate_phdr(library_path, path)) {
+		char *slash = strrchr(path, '/');
+		strcpy(slash ? slash + 1 : path, name);
+		handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	}
+	if (!handle)
+		handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+	dlerror();
+	return handle != NULL;
+}
+
+struct wanted {
+	const char *file, *symbol;
+	void *found;
+};
+
+static int wanted_visit(struct dl_phdr_info *object, size_t bytes, void *context)
+{
+	(void)bytes;
+	struct wanted *wanted = context;
+	struct gp_elf_tables tables;
+	if (strncmp(gp_elf_file_name(object), wanted->file, strlen(wanted->file)) == 0 &&
+	    gp_elf_tables_read(object, &tables))
+		wanted->found = library_symbol(&tables, wanted->symbol);
+	return wanted->found != NULL;
+}
+
+void *gp_mapped_function(const char *file, const char *symbol)
+{
+	struct wanted wanted = { .file = file, .symbol = symbol };
+	dl_iterate_phdr(wanted_visit, &wanted);
+	return wanted.found;
 }
 
 bool gp_cupti_is_loaded_by_us(void)

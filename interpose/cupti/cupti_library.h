@@ -16,6 +16,9 @@ struct gp_cupti {
 #include "cupti_exports.def"
 #undef EXPORT
 #undef CALL
+#define CALL(symbol) uint32_t (*symbol)(void *parameters);
+#include "../counters/range_profiler.def"
+#undef CALL
 };
 
 /*
@@ -38,6 +41,15 @@ const char *gp_cupti_missing(const struct gp_cupti *cupti);
  * lock of the job. False: none was found.
  */
 bool gp_cupti_load(void);
+
+/* Loads the file of this name in CUPTI's folder, else as the loader finds it. As gp_cupti_load. */
+bool gp_cupti_load_beside(const char *name);
+
+/*
+ * A function of the first mapped object that defines it and whose file name begins with `file`.
+ * NULL: none. Walks the list of objects.
+ */
+void *gp_mapped_function(const char *file, const char *symbol);
 
 /* Whether gp_cupti_load brought it into the process, and not the job. */
 bool gp_cupti_is_loaded_by_us(void);

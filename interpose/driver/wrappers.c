@@ -4,6 +4,7 @@
  * the call, in the terms below. Owns the tables of the resolvers.
  */
 #include "../../libgpuprof/record/ranges/scope.h"
+#include "../gpu/counter_record.h"
 #include "../hooks/capture.h"
 #include "../hooks/deferred_call.h"
 #include "../hooks/hook_context.h"
@@ -105,16 +106,27 @@
 				   bytes, device))
 
 /* launches */
-#define LAUNCH(kind, f, gx, gy, gz, bx, by, bz, bytes, stream, parameters, extra)                \
-	LAUNCHED(const uint64_t time = gp_clock_now(),                                           \
-		 gp_hook_launch(result, time,                                                    \
-				(struct gp_launch_shape){ (uint64_t)(f), (uint32_t)(gx),         \
-							  (uint32_t)(gy), gz, bx, by, bz, bytes, \
-							  GP_LAUNCH_##kind, parameters, extra }, \
-				STREAM(stream)))
-#define LAUNCH_EX(f, config, parameters, extra)        \
-	LAUNCHED(const uint64_t time = gp_clock_now(), \
-		 gp_hook_launch_ex(result, time, f, config, is_per_thread, parameters, extra))
+#define COUNTED(is_counted, hook)               \
+	do {                                    \
+		hook;                           \
+		if (is_counted)                 \
+			gp_counted_end(result); \
+	} while (0)
+#define LAUNCH(kind, f, gx, gy, gz, bx, by, bz, bytes, stream, parameters, extra)                  \
+	LAUNCHED(const bool is_counted = gp_counted((uint64_t)(f), (uint32_t)(gx), (uint32_t)(gy), \
+						    gz, bx, by, bz, bytes);                        \
+		 const uint64_t time = gp_clock_now(),                                             \
+		 COUNTED(is_counted, gp_hook_launch(result, time,                                  \
+						    (struct gp_launch_shape){                      \
+							    (uint64_t)(f), (uint32_t)(gx),         \
+							    (uint32_t)(gy), gz, bx, by, bz, bytes, \
+							    GP_LAUNCH_##kind, parameters, extra }, \
+						    STREAM(stream))))
+#define LAUNCH_EX(f, config, parameters, extra)                                                \
+	LAUNCHED(const bool is_counted = gp_counted_ex((uint64_t)(f), config);                 \
+		 const uint64_t time = gp_clock_now(),                                         \
+		 COUNTED(is_counted, gp_hook_launch_ex(result, time, f, config, is_per_thread, \
+						       parameters, extra)))
 #define LAUNCH_LIST(list, count)                       \
 	LAUNCHED(const uint64_t time = gp_clock_now(), \
 		 gp_hook_launch_list(result, time, list, count))

@@ -40,8 +40,8 @@ bool gp_kernel_is_named_slow(uint64_t function)
 	return true;
 }
 
-/* Inside the gate. The runtime passes a CUkernel where a CUfunction is expected. */
-static const char *query_name(uint64_t function)
+/* The runtime passes a CUkernel where a CUfunction is expected. */
+const char *gp_kernel_name_query(uint64_t function)
 {
 	const char *name = NULL;
 	if (gp_cuda.cuFuncGetName &&
@@ -62,7 +62,7 @@ void gp_kernel_name(uint64_t function, unsigned device)
 		return;
 	}
 	uint8_t generation = atomic_load(&gp_kernel_generation);
-	const char *name = query_name(function);
+	const char *name = gp_kernel_name_query(function);
 	gp_device_memory_changed(device); /* its module may have been loaded at this launch */
 	struct gp_record record = { .kind = GP_KERNEL,
 				    .device = (uint8_t)device,

@@ -22,6 +22,8 @@ extern _Atomic uint64_t gp_kernels_recent[GP_KERNELS_RECENT] GP_HOT_DATA
 
 /* Records the name of `function`, or postpones it during a capture. */
 GP_COLD void gp_kernel_name(uint64_t function, unsigned device);
+/* The driver's name for it; "": unknown. Only between gp_calls_begin and gp_calls_end. */
+const char *gp_kernel_name_query(uint64_t function);
 /* Records the names that were postponed until the end of a capture. */
 void gp_kernel_name_waiting(void);
 /* Functions were unloaded, so every name will be recorded again. */

@@ -99,6 +99,10 @@ enum gp_fact {
 	/* value: 1 GPU time is recorded, 0 requested but not; text: why, or CUPTI's version */
 	GP_FACT_GPU_TIME = 36,
 	GP_FACT_NCCL_SILENT = 37, /* value: 1 NCCL_NVTX_DISABLE is set: NCCL reports no calls */
+	/* value: 1 counters are recorded, 0 requested but not; text: why, or CUPTI and passes */
+	GP_FACT_COUNTERS = 38,
+	/* this key and the 63 after it: text: the metric with that number, from 0 */
+	GP_FACT_METRIC = 64,
 };
 
 /* RESOURCE.type */

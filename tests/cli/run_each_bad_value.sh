@@ -1,6 +1,6 @@
 gpuprof run --help |
 	sed -n 's/^ *\(-., \)*--\([a-z-]*\)\(\[=\| \)[^ ]*.*/\2/p' |
-	grep -vx "only\|ring-dir\|library" |
+	grep -vx "only\|ring-dir\|library\|metrics" |
 	while read o; do
 		gpuprof run --$o=x% -- touch started 2>&1 | head -1
 	done

@@ -102,7 +102,7 @@ bool gp_library_add(char *library, size_t capacity)
 		       (int)(capacity - length);
 	}
 	gp_error("cannot find 'libgpuprof-cupti.so' beside 'libgpuprof.so'");
-	gp_hint("--gpu-time needs both libraries");
+	gp_hint("--gpu-time and --metrics need both libraries");
 	return false;
 }
 

@@ -18,6 +18,8 @@
 #include "../record.h"
 
 #define DEPTH_MOST 64u
+#define COUNT_MOST 1000u
+#define COUNT_USUAL 3u
 
 extern char **environ;
 extern char *program_invocation_short_name;
@@ -56,11 +58,11 @@ static bool is_no(const char *text)
 	return gp_on_off_parse(text) == GP_OFF;
 }
 
-static bool is_depth(const char *text)
+static bool is_from_1(const char *text, unsigned long most)
 {
 	char *end;
-	unsigned long depth = strtoul(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && depth >= 1 && depth <= DEPTH_MOST;
+	unsigned long number = strtoul(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && number >= 1 && number <= most;
 }
 
 static bool is_in_list(const char *list, const char *name)
@@ -99,7 +101,8 @@ static void read_stacks(struct gp_settings *s)
 		s->no_stacks = s->are_stacks_requested ? "--stacks=off" : "--light";
 	s->launch_every = s->stacks ? events.every : 0;
 	const char *depth = option(OPTION_STACK_DEPTH);
-	s->stack_depth = is_depth(depth) ? (uint32_t)strtoul(depth, NULL, 10) : DEPTH_MOST;
+	s->stack_depth =
+		is_from_1(depth, DEPTH_MOST) ? (uint32_t)strtoul(depth, NULL, 10) : DEPTH_MOST;
 	s->stacks_most = 16u * GP_STACK_CHUNK; /* 32 MiB, provided as they are used */
 }
 
@@ -174,6 +177,10 @@ void gp_settings_read(void)
 	read_scope(s);
 	gp_scope_follow = s->scope.from;
 	gp_gpu_rule_parse(option(OPTION_GPU_TIME), &s->gpu_time);
+	copy(s->metrics, sizeof s->metrics, option(OPTION_METRICS));
+	copy(s->kernel, sizeof s->kernel, option(OPTION_KERNEL));
+	const char *count = option(OPTION_COUNT);
+	s->count = is_from_1(count, COUNT_MOST) ? (uint32_t)strtoul(count, NULL, 10) : COUNT_USUAL;
 	gp_scope_heeds = s->scope.from == GP_SCOPE_RANGE || s->scope.from == GP_SCOPE_STEPS ||
 			 s->gpu_time.when == GP_GPU_STEPS;
 	copy(s->output, sizeof s->output, option(OPTION_OUTPUT));
@@ -252,8 +259,10 @@ static void judge_value(size_t k)
 		cause = "is not a list of alloc, memory, all, launch:N";
 	else if (strcmp(options[k].value, "WINDOW") == 0)
 		cause = gp_gpu_rule_parse(text, &rule);
-	else if (strcmp(options[k].value, "1..64") == 0 && !is_depth(text))
+	else if (strcmp(options[k].value, "1..64") == 0 && !is_from_1(text, DEPTH_MOST))
 		cause = "is not a number from 1 to 64";
+	else if (strcmp(options[k].value, "1..1000") == 0 && !is_from_1(text, COUNT_MOST))
+		cause = "is not a number from 1 to 1000";
 	else if (!gp_is_choice(options[k].value) && strstr(options[k].value, "off") &&
 		 gp_on_off_parse(text) == GP_NEITHER)
 		cause = "is neither on nor off";

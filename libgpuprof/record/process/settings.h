@@ -35,6 +35,9 @@ struct gp_settings {
 	char list[512]; /* file that gets the recordings' names; "": none */
 
 	struct gp_gpu_rule gpu_time;
+	/* counters: names of metrics, "": none; which kernels; measurements of each */
+	char metrics[2048], kernel[512];
+	uint32_t count;
 	/* which spans are captured */
 	struct gp_scope_rule scope;
 	char scope_words[600]; /* the options behind the rule; "": captures everything */

@@ -1,0 +1,412 @@
+/*
+ * Chooses launches to measure, and records their values (counters.h). One launch at a time is
+ * measured, of one kernel and launch shape after the other. A measurement takes as many launches as
+ * the metrics need passes. The job's launches are only delayed: never repeated, never changed.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <regex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "../cupti/cupti_process.h"
+#include "../gpu/counters.h"
+#include "range_profiler.h"
+
+#define AWAIT_MOST_MS 2000u
+#define STACK_BYTES (1u << 20)
+#define CHOICES 4096u	 /* functions, by address: a power of 2 */
+#define SHAPES 1024u	 /* kernels and launch shapes, a power of 2 */
+#define CONTEXTS 16u	 /* with a range profiler: a context each GPU of a host */
+#define PATIENCE 1000u	 /* chosen launches of others, until a kernel that rests is given up */
+#define SPOILED_MOST 20u /* measurements of a kernel into which other launches came */
+
+/* The value roofline of --metrics. The reader finds them by their names (counters_roofline.c). */
+static const char *const usual[] = {
+	"gpu__time_duration.sum",
+	"sm__throughput.avg.pct_of_peak_sustained_elapsed",
+	"dram__throughput.avg.pct_of_peak_sustained_elapsed",
+	"lts__throughput.avg.pct_of_peak_sustained_elapsed",
+	"sm__warps_active.avg.pct_of_peak_sustained_active",
+	"dram__bytes.sum",
+	/* operations: an FMA is two */
+	"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
+	"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
+	"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+	"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum",
+	"smsp__sass_thread_inst_executed_op_hmul_pred_on.sum",
+	"smsp__sass_thread_inst_executed_op_hfma_pred_on.sum",
+	"smsp__sass_thread_inst_executed_op_dadd_pred_on.sum",
+	"smsp__sass_thread_inst_executed_op_dmul_pred_on.sum",
+	"smsp__sass_thread_inst_executed_op_dfma_pred_on.sum",
+	"sm__ops_path_tensor_src_bf16_dst_fp32.sum",
+	"sm__ops_path_tensor_src_fp16.sum",
+	"sm__ops_path_tensor_src_fp16_dst_fp16.sum",
+	"sm__ops_path_tensor_src_fp16_dst_fp32.sum",
+	"sm__ops_path_tensor_src_tf32_dst_fp32.sum",
+	"sm__ops_path_tensor_src_fp8.sum",
+	"sm__ops_path_tensor_src_fp64.sum",
+};
+
+enum phase { PHASE_NONE, PHASE_OPENING, PHASE_READY, PHASE_REFUSED };
+
+/* A kernel in one launch shape, in one context. */
+struct shape {
+	uint64_t key; /* 0: free */
+	uint32_t launches, measured, spoiled;
+	bool is_over; /* measured often enough, or given up */
+};
+
+static const struct gp_counters_sink *sink;
+static struct {
+	_Atomic uint32_t phase;
+	_Atomic uint32_t turn;	   /* 1: a thread is between begin() and end() */
+	_Atomic uint32_t launches; /* that came by: another thread's spoils a measurement */
+	pid_t owner;
+	uint32_t version; /* of CUPTI */
+	bool has_pattern;
+	regex_t pattern;
+	char *(*demangle)(const char *name, char *out, size_t *bytes, int *status);
+	void (*release)(void *text);
+	char names[2048];
+	struct gp_metrics metrics;
+	/* function << 9 | generation << 1 | is chosen; a collision only costs a second look */
+	_Atomic uint64_t choice[CHOICES];
+	/* the rest is of the thread that has the turn */
+	struct gp_range_profiler profiler[CONTEXTS], *current;
+	unsigned profilers;
+	struct shape shape[SHAPES], *measuring;
+	uint32_t shapes, passed_by, pass, launches_before;
+	struct gp_gpu_kernel kernel;
+	char name[1024];
+	bool has_names; /* of metrics, in the recording */
+} counters;
+
+/* ---- the thread ---- */
+
+static void counters_names(void)
+{
+	struct gp_metrics *m = &counters.metrics;
+	m->is_usual = strcmp(sink->metrics, "roofline") == 0;
+	for (size_t k = 0; m->is_usual && k < sizeof usual / sizeof *usual; k++)
+		m->name[m->count++] = usual[k];
+	if (m->is_usual)
+		return;
+	char *rest;
+	snprintf(counters.names, sizeof counters.names, "%s", sink->metrics);
+	for (char *name = strtok_r(counters.names, ",", &rest); name && m->count < GP_METRICS_MOST;
+	     name = strtok_r(NULL, ",", &rest))
+		m->name[m->count++] = name;
+}
+
+/* NULL: done, else why not. */
+static const char *counters_prepare(char *why)
+{
+	counters_names();
+	if (counters.metrics.count == 0)
+		return "no metric is named";
+	counters.has_pattern = *sink->kernel != '\0';
+	if (counters.has_pattern &&
+	    regcomp(&counters.pattern, sink->kernel, REG_EXTENDED | REG_NOSUB) != 0)
+		return "the value of --kernel is not an extended regular expression";
+	if (gp_cupti_count() > 1)
+		return "the process has two CUPTI libraries";
+	if (!gp_cupti_load())
+		return "libcupti was not found";
+	const struct gp_cupti *cupti = gp_cupti_find();
+	const char *missing = gp_profiler_missing(cupti);
+	if (missing) {
+		snprintf(why, GP_PROFILER_WHY,
+			 "libcupti lacks %s: counters need that of CUDA 12.6 or newer", missing);
+		return why;
+	}
+	cupti->cuptiGetVersion(&counters.version);
+	/* the job's own, if it has one, and the free() that belongs to its malloc() */
+	*(void **)&counters.release = gp_mapped_function("", "free");
+	if (counters.release)
+		*(void **)&counters.demangle = gp_mapped_function("libstdc++.so", "__cxa_demangle");
+	return gp_profiler_init(cupti, why);
+}
+
+/* False: another thread was faster. */
+static bool counters_settle(enum phase phase)
+{
+	uint32_t opening = PHASE_OPENING;
+	const bool is_first = atomic_compare_exchange_strong(&counters.phase, &opening, phase);
+	gp_cupti_wake(&counters.phase);
+	return is_first;
+}
+
+static void *counters_main(void *unused)
+{
+	char text[GP_PROFILER_WHY];
+	(void)unused;
+	prctl(PR_SET_NAME, "gpuprof-counter");
+	const char *why = counters_prepare(text);
+	if (counters_settle(why ? PHASE_REFUSED : PHASE_READY) && why && sink->enter()) {
+		sink->fact(false, why);
+		sink->leave();
+	}
+	return NULL;
+}
+
+static void counters_start(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	counters.owner = getpid();
+	atomic_store(&counters.phase, PHASE_OPENING);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&thread, &attributes, counters_main, NULL) != 0) {
+		sink->fact(false, "its thread could not be started");
+		counters_settle(PHASE_REFUSED);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+}
+
+static bool counters_await(void)
+{
+	if (atomic_load(&counters.phase) == PHASE_READY)
+		return true;
+	const uint64_t until = gp_cupti_now_ms() + AWAIT_MOST_MS;
+	for (uint64_t now; atomic_load(&counters.phase) == PHASE_OPENING &&
+			   getpid() == counters.owner && (now = gp_cupti_now_ms()) < until;)
+		gp_cupti_wait(&counters.phase, PHASE_OPENING, (uint32_t)(until - now) * 1000);
+	/* the thread may wait for a lock of the loader that this one holds */
+	if (getpid() == counters.owner && counters_settle(PHASE_REFUSED))
+		sink->fact(false, "CUPTI was not loaded in 2 s");
+	return atomic_load(&counters.phase) == PHASE_READY;
+}
+
+/* ---- the choice ---- */
+
+static bool name_matches(const char *name)
+{
+	int status = 0;
+	if (!counters.has_pattern || regexec(&counters.pattern, name, 0, NULL, 0) == 0)
+		return true;
+	char *plain = counters.demangle ? counters.demangle(name, NULL, NULL, &status) : NULL;
+	const bool matches = plain && regexec(&counters.pattern, plain, 0, NULL, 0) == 0;
+	if (plain)
+		counters.release(plain);
+	return matches;
+}
+
+/* Once a function and generation, as long as no other one takes its place. */
+static bool is_chosen(uint64_t function, uint32_t generation)
+{
+	const uint64_t key = function << 9 | (generation & 0xff) << 1;
+	_Atomic uint64_t *place =
+		&counters.choice[function * 0x9e3779b97f4a7c15u / (UINT64_MAX / CHOICES + 1)];
+	const uint64_t seen = atomic_load_explicit(place, memory_order_relaxed);
+	if ((seen & ~1ull) == key && seen)
+		return seen & 1;
+	const char *name = sink->name(function);
+	const bool chosen = *name && name_matches(name);
+	atomic_store_explicit(place, key | chosen, memory_order_relaxed);
+	return chosen;
+}
+
+static uint64_t mixed(uint64_t h, uint64_t word)
+{
+	h = (h ^ word) * 0xbf58476d1ce4e5b9u;
+	return h ^ h >> 29;
+}
+
+/* NULL: the table is full. */
+static struct shape *shape_of(uint64_t function, uint32_t generation, const void *context,
+			      const struct gp_gpu_kernel *k)
+{
+	uint64_t key = mixed(mixed(generation, function), (uint64_t)(uintptr_t)context);
+	for (unsigned at = 0; at < 3; at++)
+		key = mixed(key, k->grid[at] | (uint64_t)k->block[at] << 32);
+	key = mixed(key, k->dynamic_shared) | 1;
+	for (uint64_t at = key; counters.shapes < SHAPES / 2; at++) {
+		struct shape *s = &counters.shape[at & (SHAPES - 1)];
+		if (s->key == 0)
+			counters.shapes++, s->key = key;
+		if (s->key == key)
+			return s;
+	}
+	return NULL;
+}
+
+/* ---- measurements; the turn is held ---- */
+
+static void counters_refuse(const char *why)
+{
+	sink->fact(false, why);
+	counters.measuring = NULL;
+	atomic_store(&counters.phase, PHASE_REFUSED);
+}
+
+/* False: refused. */
+static bool profiler_find(const struct gp_cupti *cupti, void *context, int device)
+{
+	char text[GP_PROFILER_WHY];
+	for (unsigned k = 0; k < counters.profilers; k++) {
+		counters.current = &counters.profiler[k];
+		if (counters.current->context == context)
+			return true;
+	}
+	if (counters.profilers == CONTEXTS)
+		return false;
+	counters.current = &counters.profiler[counters.profilers++];
+	const char *why =
+		gp_profiler_open(cupti, counters.current, context, device, &counters.metrics, text);
+	if (why) {
+		counters_refuse(why);
+		return false;
+	}
+	snprintf(text, sizeof text, "CUPTI %u; a measurement takes %zu launch%s", counters.version,
+		 counters.current->passes, counters.current->passes == 1 ? "" : "es");
+	sink->fact(true, text);
+	return true;
+}
+
+/* True: this launch is the next pass of the kernel that is measured. */
+static bool shape_take(struct shape *s)
+{
+	/* one that may never come again cannot be measured in several passes */
+	if (!s || s->is_over || (s->launches++ == 0 && counters.current->passes > 1))
+		return false;
+	if (counters.measuring && counters.measuring != s) {
+		if (++counters.passed_by < PATIENCE)
+			return false;
+		counters.measuring->is_over = true;
+		counters.measuring = NULL;
+	}
+	counters.passed_by = 0;
+	if (!counters.measuring)
+		counters.pass = 0;
+	counters.measuring = s;
+	return true;
+}
+
+static bool pass_begin(uint64_t function, uint32_t generation, const struct gp_gpu_kernel *kernel)
+{
+	const struct gp_cupti *cupti = gp_cupti_found();
+	void *context = NULL;
+	int device = 0;
+	char text[GP_PROFILER_WHY];
+	if (!sink->context(&context, &device) || !profiler_find(cupti, context, device) ||
+	    !shape_take(shape_of(function, generation, context, kernel)))
+		return false;
+	if (!sink->synchronize()) /* the job will meet the error itself */
+		return false;
+	const char *why =
+		counters.pass == 0 ? gp_profiler_restart(cupti, counters.current, text) : NULL;
+	if (!why)
+		why = gp_profiler_start(cupti, counters.current, text);
+	if (why) {
+		counters_refuse(why);
+		return false;
+	}
+	counters.kernel = *kernel;
+	snprintf(counters.name, sizeof counters.name, "%s", sink->name(function));
+	counters.kernel.name = counters.name;
+	counters.launches_before = atomic_load(&counters.launches);
+	return true;
+}
+
+static void values_record(const double *values)
+{
+	const uint32_t function = sink->function(&counters.kernel);
+	for (uint32_t k = 0; !counters.has_names && k < counters.metrics.count; k++)
+		sink->metric(k, counters.metrics.name[k]);
+	counters.has_names = true;
+	for (uint32_t k = 0; k < counters.metrics.count; k++)
+		sink->value(function, k, counters.measuring->measured, values[k],
+			    counters.current->passes);
+}
+
+/* A launch that failed, or those of other threads beside it: the measurement begins again. */
+static void pass_spoiled(void)
+{
+	counters.measuring->is_over = ++counters.measuring->spoiled == SPOILED_MOST;
+	counters.measuring = NULL;
+}
+
+static void measurement_end(const struct gp_cupti *cupti)
+{
+	double values[GP_METRICS_MOST] = { 0 };
+	char text[GP_PROFILER_WHY];
+	bool is_clean = false;
+	const char *why = gp_profiler_values(cupti, counters.current, &counters.metrics, values,
+					     &is_clean, text);
+	if (why) {
+		counters_refuse(why);
+	} else if (!is_clean) {
+		pass_spoiled();
+	} else {
+		counters.measuring->measured++;
+		values_record(values);
+		counters.measuring->is_over = counters.measuring->measured == sink->count;
+		counters.measuring = NULL;
+	}
+}
+
+/* ---- the source ---- */
+
+static bool counters_begin(uint64_t function, uint32_t generation,
+			   const struct gp_gpu_kernel *kernel)
+{
+	uint32_t none = 0;
+	atomic_fetch_add(&counters.launches, 1);
+	if (getpid() != counters.owner || !is_chosen(function, generation) ||
+	    !atomic_compare_exchange_strong(&counters.turn, &none, 1))
+		return false;
+	const bool is_begun = atomic_load(&counters.phase) == PHASE_READY &&
+			      pass_begin(function, generation, kernel);
+	if (!is_begun)
+		atomic_store(&counters.turn, 0);
+	return is_begun;
+}
+
+static void counters_end(bool is_accepted)
+{
+	const struct gp_cupti *cupti = gp_cupti_found();
+	char text[GP_PROFILER_WHY];
+	bool is_complete = false;
+	if (getpid() != counters.owner) /* forked by a handler inside the launch */
+		return;
+	const bool is_alone = atomic_load(&counters.launches) == counters.launches_before;
+	const char *why = gp_profiler_stop(cupti, counters.current, &is_complete, text);
+	counters.pass++;
+	if (why)
+		counters_refuse(why);
+	else if (!is_accepted || !is_alone)
+		pass_spoiled();
+	else if (is_complete)
+		measurement_end(cupti);
+	atomic_store(&counters.turn, 0);
+}
+
+static const struct gp_counters_source source = {
+	.bytes = sizeof source,
+	.start = counters_start,
+	.await = counters_await,
+	.begin = counters_begin,
+	.end = counters_end,
+};
+
+extern __typeof__(gpuprof_counters_attach) gpuprof_counters_attach __attribute__((weak));
+
+__attribute__((constructor)) static void start(void)
+{
+	const int error = errno;
+	sink = gpuprof_counters_attach ? gpuprof_counters_attach(&source) : NULL;
+	if (sink && sink->bytes != sizeof *sink)
+		sink = NULL;
+	errno = error;
+}

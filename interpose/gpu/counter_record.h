@@ -1,0 +1,43 @@
+/* Counters of launches (--metrics): calls of libgpuprof-cupti.so before and after each launch. */
+#ifndef GP_COUNTER_RECORD_H
+#define GP_COUNTER_RECORD_H
+
+#include "../../libgpuprof/record/hot.h"
+#include "../driver/cuda_types.h"
+#include "counters.h"
+
+/* NULL: counters were not requested. Set before the first thread. */
+extern const struct gp_counters_source *gp_counters_source GP_HOT_DATA
+	__attribute__((visibility("hidden")));
+
+/*
+ * The sink for this source. NULL: counters were not requested, or the two files differ. `resolve`:
+ * gp_resolve_call.
+ */
+const struct gp_counters_sink *gp_counters_open(const struct gp_counters_source *source,
+						bool (*resolve)(const char *symbol, void **real));
+/* Before the first event of the process: starts the source, or records why nothing is measured. */
+void gp_counters_write(void);
+
+GP_COLD bool gp_counted_slow(uint64_t function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
+			     uint32_t block_x, uint32_t block_y, uint32_t block_z,
+			     uint32_t shared_bytes);
+GP_COLD void gp_counted_end(CUresult result);
+
+/* Before the launch, inside gp_enter. True: it is measured, and gp_counted_end follows it. */
+GP_HOT bool gp_counted(uint64_t function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
+		       uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes)
+{
+	return gp_unlikely(gp_counters_source != NULL) &&
+	       gp_counted_slow(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+			       shared_bytes);
+}
+/* The same for a configuration; NULL: the driver will refuse the launch. */
+GP_HOT bool gp_counted_ex(uint64_t function, const CUlaunchConfig *c)
+{
+	return gp_unlikely(gp_counters_source != NULL) && c &&
+	       gp_counted_slow(function, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX,
+			       c->blockDimY, c->blockDimZ, c->sharedMemBytes);
+}
+
+#endif

@@ -1,0 +1,359 @@
+/*
+ * The range profiler of the fake CUPTI: automatic ranges and user replay, one range a pass. It
+ * checks the size of each struct, which is that of CUDA 13.0, and ends the process on calls in an
+ * order that the real one does not allow. Values depend on the kernel's name and grid (value_of);
+ * all are -1 if the passes saw different kernels.
+ * Environment:
+ *
+ *   FAKE_PROFILER_REFUSED  error that the driver returns for counters, as 35
+ *   FAKE_PROFILER_FAILS    name of a function that returns error 999
+ *   FAKE_PROFILER_PASSES   passes of all metrics together (3)
+ *   FAKE_PROFILER_SUPPORT  CUpti_Profiler_Support_Level of the GPU (3)
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../interpose/counters/range_profiler_abi.h"
+#include "../../interpose/cupti/cupti_abi.h"
+#include "fake_operation.h"
+
+#define PASSES 16u
+#define METRICS 64u
+enum { UNKNOWN_ERROR = 999, INVALID_OPERATION = 7 };
+
+struct host {
+	size_t metrics;
+};
+struct pass {
+	unsigned ranges;
+	char name[64];
+	uint32_t grid;
+};
+/* The counter data image. */
+struct data {
+	uint64_t magic;
+	struct pass pass[PASSES];
+	size_t passes, ranges;
+};
+#define MAGIC 0x6b61666567616d69u
+
+static struct {
+	void *context; /* NULL: not enabled */
+	struct data *data;
+	size_t pass, passes;
+	bool is_configured, is_started, is_complete;
+	unsigned ranges;
+	struct pass seen;
+} object;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool is_initialized;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "fake range profiler: %s\n", what);
+	abort();
+}
+
+static unsigned long setting(const char *name, unsigned long standard)
+{
+	const char *text = getenv(name);
+	return text && *text ? strtoul(text, NULL, 0) : standard;
+}
+
+static bool is_failing(const char *function)
+{
+	const char *name = getenv("FAKE_PROFILER_FAILS");
+	return name && strcmp(name, function) == 0;
+}
+
+#define CALLED(bytes)                                                        \
+	do {                                                                 \
+		if (p->size != (bytes))                                      \
+			fail("a struct has another size than in CUDA 13.0"); \
+		if (p->unused)                                               \
+			fail("pPriv is not NULL");                           \
+		if (is_failing(__func__))                                    \
+			return UNKNOWN_ERROR;                                \
+	} while (0)
+
+static void observe(const struct fake_operation *operation)
+{
+	pthread_mutex_lock(&lock);
+	if (object.is_started && operation->kind == GP_CUPTI_CONCURRENT_KERNEL &&
+	    object.ranges++ == 0) {
+		snprintf(object.seen.name, sizeof object.seen.name, "%s", operation->name);
+		object.seen.grid = operation->grid[0];
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- the host's side ---- */
+
+uint32_t cuptiProfilerInitialize(struct gp_profiler_init *p);
+uint32_t cuptiProfilerDeviceSupported(struct gp_profiler_support *p);
+uint32_t cuptiDeviceGetChipName(struct gp_profiler_chip *p);
+uint32_t cuptiProfilerGetCounterAvailability(struct gp_profiler_available *p);
+uint32_t cuptiProfilerHostInitialize(struct gp_host_init *p);
+uint32_t cuptiProfilerHostDeinitialize(struct gp_host_end *p);
+uint32_t cuptiProfilerHostConfigAddMetrics(struct gp_host_metrics *p);
+uint32_t cuptiProfilerHostGetConfigImageSize(struct gp_host_config_size *p);
+uint32_t cuptiProfilerHostGetConfigImage(struct gp_host_config *p);
+uint32_t cuptiProfilerHostGetNumOfPasses(struct gp_host_passes *p);
+uint32_t cuptiProfilerHostEvaluateToGpuValues(struct gp_host_values *p);
+uint32_t cuptiRangeProfilerEnable(struct gp_range_enable *p);
+uint32_t cuptiRangeProfilerDisable(struct gp_range_object *p);
+uint32_t cuptiRangeProfilerGetCounterDataSize(struct gp_range_data_size *p);
+uint32_t cuptiRangeProfilerCounterDataImageInitialize(struct gp_range_data *p);
+uint32_t cuptiRangeProfilerSetConfig(struct gp_range_config *p);
+uint32_t cuptiRangeProfilerStart(struct gp_range_object *p);
+uint32_t cuptiRangeProfilerStop(struct gp_range_stop *p);
+uint32_t cuptiRangeProfilerDecodeData(struct gp_range_decode *p);
+uint32_t cuptiRangeProfilerGetCounterDataInfo(struct gp_range_info *p);
+
+uint32_t cuptiProfilerInitialize(struct gp_profiler_init *p)
+{
+	CALLED(16);
+	is_initialized = true;
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiProfilerDeviceSupported(struct gp_profiler_support *p)
+{
+	CALLED(52);
+	p->supported = (int)setting("FAKE_PROFILER_SUPPORT", GP_CUPTI_SUPPORTED);
+	p->architecture = p->sli = p->vgpu = p->mining = p->wsl = GP_CUPTI_SUPPORTED;
+	p->confidential = p->supported;
+	return is_initialized ? GP_CUPTI_SUCCESS : GP_CUPTI_NOT_INITIALIZED;
+}
+
+uint32_t cuptiDeviceGetChipName(struct gp_profiler_chip *p)
+{
+	CALLED(32);
+	p->name = "FK100";
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiProfilerGetCounterAvailability(struct gp_profiler_available *p)
+{
+	CALLED(40);
+	const unsigned long refused = setting("FAKE_PROFILER_REFUSED", 0);
+	if (refused)
+		return (uint32_t)refused;
+	if (!p->context)
+		return GP_CUPTI_INVALID_PARAMETER;
+	if (p->image)
+		memset(p->image, 1, p->bytes);
+	p->bytes = 8;
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiProfilerHostInitialize(struct gp_host_init *p)
+{
+	CALLED(48);
+	if (p->type != GP_CUPTI_RANGE_PROFILER || strcmp(p->chip, "FK100") != 0 || !p->available ||
+	    p->available[7] != 1)
+		return GP_CUPTI_INVALID_PARAMETER;
+	p->host = calloc(1, sizeof(struct host));
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiProfilerHostDeinitialize(struct gp_host_end *p)
+{
+	CALLED(24);
+	free(p->host);
+	return GP_CUPTI_SUCCESS;
+}
+
+/* This GPU has no tensor cores for fp64. */
+static bool is_metric(const char *name)
+{
+	return strstr(name, "__") && strchr(name, '.') && !strstr(name, "fp64");
+}
+
+uint32_t cuptiProfilerHostConfigAddMetrics(struct gp_host_metrics *p)
+{
+	CALLED(40);
+	struct host *host = p->host;
+	for (size_t k = 0; k < p->count; k++)
+		if (!is_metric(p->names[k]))
+			return GP_CUPTI_INVALID_PARAMETER;
+	host->metrics += p->count;
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiProfilerHostGetConfigImageSize(struct gp_host_config_size *p)
+{
+	CALLED(32);
+	p->bytes = sizeof(size_t);
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiProfilerHostGetConfigImage(struct gp_host_config *p)
+{
+	CALLED(40);
+	if (p->bytes != sizeof(size_t))
+		return GP_CUPTI_INVALID_PARAMETER;
+	const size_t passes = setting("FAKE_PROFILER_PASSES", 3);
+	memcpy(p->image, &passes, sizeof passes);
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiProfilerHostGetNumOfPasses(struct gp_host_passes *p)
+{
+	CALLED(40);
+	memcpy(&p->passes, p->image, sizeof p->passes);
+	return GP_CUPTI_SUCCESS;
+}
+
+/* A copy of memory, a multiplication, or else. */
+static double value_of(const char *metric, const struct pass *pass)
+{
+	const bool is_copy = strstr(pass->name, "copy"), is_gemm = strstr(pass->name, "gemm");
+	if (strcmp(metric, "gpu__time_duration.sum") == 0)
+		return 1000.0 * pass->grid;
+	if (strcmp(metric, "dram__bytes.sum") == 0)
+		return (is_gemm ? 100.0 : 1000.0) * pass->grid;
+	if (strncmp(metric, "sm__throughput", 14) == 0)
+		return is_gemm ? 85.5 : is_copy ? 20.25 : 30;
+	if (strncmp(metric, "dram__throughput", 16) == 0)
+		return is_gemm ? 35 : is_copy ? 91.5 : 25;
+	if (strncmp(metric, "lts__throughput", 15) == 0)
+		return 40;
+	if (strstr(metric, "_ffma_"))
+		return is_gemm ? 50000.0 * pass->grid : 0;
+	return strstr(metric, "_fadd_") ? 250.0 * pass->grid : strstr(metric, "pct") ? 50 : 0;
+}
+
+uint32_t cuptiProfilerHostEvaluateToGpuValues(struct gp_host_values *p)
+{
+	CALLED(72);
+	const struct data *data = (const struct data *)p->data;
+	const struct host *host = p->host;
+	if (data->magic != MAGIC || p->range != 0 || data->ranges != 1 || p->count != host->metrics)
+		return GP_CUPTI_INVALID_PARAMETER;
+	bool is_mixed = false;
+	for (size_t k = 1; k < data->passes; k++)
+		is_mixed |= memcmp(&data->pass[k], &data->pass[0], sizeof data->pass[0]) != 0;
+	for (size_t k = 0; k < p->count; k++)
+		p->values[k] = is_mixed ? -1 : value_of(p->names[k], &data->pass[0]);
+	return GP_CUPTI_SUCCESS;
+}
+
+/* ---- the GPU's side ---- */
+
+uint32_t cuptiRangeProfilerEnable(struct gp_range_enable *p)
+{
+	CALLED(32);
+	void *driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+	fake_observer *_Atomic *observer = driver ? dlsym(driver, "fake_cuda_observer") : NULL;
+	if (object.context)
+		fail("enabled twice");
+	object.context = p->context;
+	p->object = &object;
+	if (observer)
+		atomic_store(observer, observe);
+	return p->context ? GP_CUPTI_SUCCESS : GP_CUPTI_INVALID_PARAMETER;
+}
+
+uint32_t cuptiRangeProfilerDisable(struct gp_range_object *p)
+{
+	CALLED(24);
+	object.context = NULL;
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiRangeProfilerGetCounterDataSize(struct gp_range_data_size *p)
+{
+	CALLED(64);
+	p->bytes = sizeof(struct data);
+	return p->object == &object && p->count && p->ranges == 1 && p->nodes == 1 ?
+		       GP_CUPTI_SUCCESS :
+		       GP_CUPTI_INVALID_PARAMETER;
+}
+
+uint32_t cuptiRangeProfilerCounterDataImageInitialize(struct gp_range_data *p)
+{
+	CALLED(40);
+	if (p->bytes != sizeof(struct data))
+		return GP_CUPTI_INVALID_PARAMETER;
+	struct data *data = (struct data *)p->data;
+	*data = (struct data){ .magic = MAGIC };
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiRangeProfilerSetConfig(struct gp_range_config *p)
+{
+	CALLED(90);
+	struct data *data = (struct data *)p->data;
+	if (object.is_started)
+		fail("configured while it is started");
+	if (p->range != GP_CUPTI_AUTO_RANGE || p->replay != GP_CUPTI_USER_REPLAY ||
+	    p->ranges != 1 || p->levels != 1 || p->level_least != 1 || p->pass != 0 ||
+	    data->magic != MAGIC || data->passes != 0)
+		return GP_CUPTI_INVALID_PARAMETER;
+	memcpy(&object.passes, p->config, sizeof object.passes);
+	object.data = data;
+	object.pass = 0;
+	object.is_configured = true;
+	object.is_complete = false;
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiRangeProfilerStart(struct gp_range_object *p)
+{
+	CALLED(24);
+	pthread_mutex_lock(&lock);
+	if (!object.context || !object.is_configured || object.is_started || object.is_complete)
+		fail("started in a wrong state");
+	object.is_started = true;
+	object.ranges = 0;
+	memset(&object.seen, 0, sizeof object.seen);
+	pthread_mutex_unlock(&lock);
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiRangeProfilerStop(struct gp_range_stop *p)
+{
+	CALLED(41);
+	pthread_mutex_lock(&lock);
+	if (!object.is_started)
+		fail("stopped before it was started");
+	object.is_started = false;
+	object.seen.ranges = object.ranges;
+	object.data->pass[object.pass++ % PASSES] = object.seen;
+	object.is_complete = object.pass == object.passes;
+	p->pass = object.pass;
+	p->is_complete = object.is_complete;
+	pthread_mutex_unlock(&lock);
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiRangeProfilerDecodeData(struct gp_range_decode *p)
+{
+	CALLED(32);
+	if (!object.is_complete || object.is_started)
+		return INVALID_OPERATION;
+	p->dropped = 0;
+	object.data->passes = object.pass;
+	object.data->ranges = 1;
+	for (size_t k = 0; k < object.pass; k++) {
+		if (object.data->pass[k].ranges == 0)
+			object.data->ranges = 0;
+		else
+			p->dropped += object.data->pass[k].ranges - 1;
+	}
+	return GP_CUPTI_SUCCESS;
+}
+
+uint32_t cuptiRangeProfilerGetCounterDataInfo(struct gp_range_info *p)
+{
+	CALLED(40);
+	const struct data *data = (const struct data *)p->data;
+	p->ranges = data->ranges;
+	return data->magic == MAGIC ? GP_CUPTI_SUCCESS : GP_CUPTI_INVALID_PARAMETER;
+}
