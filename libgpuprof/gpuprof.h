@@ -23,6 +23,7 @@
 #include "format/stack_events.h"
 #include "format/status.h"
 #include "gpuprof_collectives.h"
+#include "gpuprof_counters.h"
 #include "gpuprof_diff.h"
 #include "gpuprof_frag.h"
 #include "gpuprof_gpu.h"

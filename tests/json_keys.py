@@ -30,6 +30,7 @@ EACH = {
     "startup": [("--top", "3")],
     "kernels": [()],
     "collectives": [()],
+    "counters": [()],
     "check": [LIMITS],
     "verify": [()],
     "dump": [("--limit", "4000")],
@@ -63,12 +64,12 @@ def baselines(gpuprof, where, one, other):
     return [("check", "--json", "--baseline", baseline, other) for baseline in (made, lacks)]
 
 
-def recorded(gpuprof, where, job):
+def recorded(gpuprof, where, job, *options):
     """A recording on the fake driver of that victim, or of a Python job of tests/cli."""
     build, output = os.path.dirname(gpuprof), os.path.join(where, job + ".gpr")
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cli", job)
     command = [sys.executable, "-B", script] if job.endswith(".py") else [os.path.join(build, "victims", job)]
-    subprocess.run([gpuprof, "run", "-q", "-o", output, "--", *command], check=True,
+    subprocess.run([gpuprof, "run", "-q", *options, "-o", output, "--", *command], check=True,
                    stdout=subprocess.DEVNULL, env={**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "fake")})
     return output
 
@@ -109,6 +110,7 @@ def runs(gpuprof, data, where):
     yield from (("collectives", "--json", "--by", by, made(gpuprof, where, "made_gpu_time", "nccl"))
                 for by in ("step", "stream"))
     timed = made(gpuprof, where, "made_gpu_time")
+    yield ("counters", "--json", recorded(gpuprof, where, "counter_job.py", "--metrics", "roofline"))
     yield ("info", "--json", "--steps", timed)
     yield from (("phases", "--json", "--gpu", f) for f in (timed, ranges))
     for command in ("info", "timeline", "verify", "oom"):

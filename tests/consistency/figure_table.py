@@ -516,4 +516,4 @@ OF_PROGRAM = {
 # reports on many files: each result must equal that of the file alone
 MANY = ["info --json", TIMELINE, PEAK, LEAKS, CHECK, "top --json --no-stacks", "oom --json --no-stacks",
         "frag --json --no-stacks", "phases --json", "idle --json --no-stacks", "waits --json",
-        "startup --json", "verify --json"]
+        "startup --json", "counters --json", "verify --json"]

@@ -124,6 +124,7 @@ static void look_at_steps(struct gp_recording *recording)
 	struct gp_startup startup;
 	struct gp_kernels kernels;
 	struct gp_collectives collectives;
+	struct gp_counters counters;
 	if (gp_steps_find(recording, &steps) == GP_OK && steps.warmup > steps.steps)
 		abort();
 	gp_steps_free(&steps);
@@ -163,6 +164,11 @@ static void look_at_steps(struct gp_recording *recording)
 			    collectives.row[k].overlapped_ns > collectives.row[k].kernel_ns)
 				abort();
 	gp_collectives_free(&collectives);
+	if (gp_counters_build(recording, &counters) == GP_OK)
+		for (size_t k = 0; k < counters.rows; k++)
+			if (counters.row[k].count == 0 || counters.metrics > GP_COUNTER_METRICS)
+				abort();
+	gp_counters_free(&counters);
 }
 
 /* Each row has values, the median is one of their range, and no kernel is lost. */

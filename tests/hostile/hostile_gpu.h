@@ -162,4 +162,23 @@ static void nccl_calls(uint64_t count)
 	}
 }
 
+/* Counters of many kernels, and more values than a report takes. */
+static void gpu_counters(uint64_t count)
+{
+	for (uint64_t k = 0; k < 65535; k++) {
+		struct gp_record r = { .kind = GP_GPU_FUNCTION, .aux = (uint32_t)k };
+		define(r, "kernel");
+	}
+	for (uint64_t k = 0; k < 64; k++)
+		define((struct gp_record){ .kind = GP_FACT, .aux = (uint32_t)(GP_FACT_METRIC + k) },
+		       "sm__throughput.avg.pct_of_peak_sustained_elapsed");
+	flush(GP_BLOCK_DEFINE);
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record r = { .kind = GP_COUNTER, .aux = (uint32_t)(k * 40503 % 65536) };
+		r.counter.metric = k % 65;
+		r.counter.value = k * 0x9e3779b97f4a7c15u;
+		add(r);
+	}
+}
+
 #endif

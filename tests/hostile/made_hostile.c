@@ -510,6 +510,7 @@ static const struct {
 	{ "gpu_ranges", gpu_ranges },
 	{ "nccl_calls", nccl_calls },
 	{ "gpu_started", gpu_started },
+	{ "gpu_counters", gpu_counters },
 	{ "texts", texts },
 };
 

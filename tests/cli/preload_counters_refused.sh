@@ -1,0 +1,34 @@
+export LD_LIBRARY_PATH=$BUILD/fake
+# refused VARIABLE=VALUE... -- OPTION...: the job runs, and the recording has the reason
+refused() {
+	rm -f r.gpr
+	settings=
+	while [ "$1" != -- ]; do
+		settings="$settings $1"
+		shift
+	done
+	shift
+	env $settings gpuprof run -q -o r.gpr "$@" -- python3 -B $CLI/counter_job.py 20 2>&1 |
+		sed 's/^gpuprof: counters are not recorded: //'
+	gpuprof counters r.gpr | grep -c "no counters were recorded: "
+}
+refused FAKE_PROFILER_REFUSED=35 -- --metrics roofline
+refused FAKE_PROFILER_REFUSED=40 -- --metrics roofline
+refused FAKE_PROFILER_REFUSED=39 -- --metrics roofline
+refused FAKE_PROFILER_SUPPORT=1 -- --metrics roofline
+refused FAKE_PROFILER_FAILS=cuptiProfilerInitialize -- --metrics roofline
+refused FAKE_PROFILER_FAILS=cuptiRangeProfilerSetConfig -- --metrics roofline
+refused FAKE_PROFILER_FAILS=cuptiRangeProfilerStart -- --metrics roofline
+refused FAKE_PROFILER_FAILS=cuptiRangeProfilerStop -- --metrics roofline
+refused FAKE_PROFILER_FAILS=cuptiProfilerHostEvaluateToGpuValues -- --metrics roofline
+refused FAKE_PROFILER_PASSES=3 -- --metrics dram__bytes.sum,no_such_metric.sum
+refused FAKE_PROFILER_PASSES=3 -- --metrics ,
+refused LD_LIBRARY_PATH=$BUILD/fake/cupti_part:$BUILD/fake -- --metrics roofline
+# the second library is missing
+gpuprof run -q -o m.gpr -- env GPUPROF_METRICS=roofline python3 -B $CLI/counter_job.py
+gpuprof counters m.gpr | sed 2d
+# options that exclude each other, and bad ones
+gpuprof run --metrics roofline --gpu-time -- true
+gpuprof run --metrics roofline --launches=off -- true
+gpuprof run --metrics roofline --kernel 'gemm(' -- true
+gpuprof run --metrics roofline --count 0 -- true

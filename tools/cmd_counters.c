@@ -1,0 +1,250 @@
+/*
+ * `gpuprof counters`: hardware counters of kernels, a row for each kernel and launch shape, and
+ * what limits it.
+ */
+#include <math.h>
+
+#include "io/amount.h"
+#include "report/reading.h"
+#include "report/use_report.h"
+
+#define TOP_DEFAULT 20u
+
+struct counters {
+	struct gp_reading r;
+	bool has_all;	 /* print each metric below its row */
+	bool has_values; /* in one of many recordings at least */
+};
+
+static size_t rows_shown(const struct counters *c, size_t rows)
+{
+	return c->r.top && rows > c->r.top ? (size_t)c->r.top : rows;
+}
+
+/* ---- for a person ---- */
+
+static void share_print(FILE *out, double share, unsigned width)
+{
+	if (isnan(share))
+		fprintf(out, "%*s ", (int)width, "-");
+	else
+		fprintf(out, "%*.1f%% ", (int)width - 1, 100 * share);
+}
+
+static void answer_print(const struct counters *c, const struct gp_counters *k)
+{
+	FILE *out = c->r.out;
+	gp_name_print(out, c->r.path);
+	if (!k->has_values) {
+		fputs(": no counters were recorded", out);
+		if (k->why) {
+			fputs(": ", out);
+			gp_name_print(out, k->why);
+		}
+		fputc('\n', out);
+		gp_headline_print(out, c->r.info);
+		return;
+	}
+	const struct gp_counter_row *first = &k->row[0];
+	if (first->bound == GP_BOUND_UNKNOWN)
+		fprintf(out, ": counters of %s\n", gp_plural(k->rows, "kernel").s);
+	else if (first->bound == GP_BOUND_NEITHER)
+		fprintf(out, ": the longest kernel is limited by latency (%.0f%% of the roof)\n",
+			100 * first->roof);
+	else
+		fprintf(out, ": the longest kernel is limited by %s (%.0f%% of the roof)\n",
+			gp_bound_names[first->bound], 100 * first->roof);
+	gp_headline_print(out, c->r.info);
+	if (k->why) {
+		gp_name_print(out, k->why);
+		fputc('\n', out);
+	}
+	if (k->beyond)
+		fprintf(out, "%s beyond the memory for a report\n",
+			gp_plural(k->beyond, "value").s);
+}
+
+static void shape_print(FILE *out, const struct gp_counter_row *row)
+{
+	fprintf(out, "%llux%llux%llu, %llux%llux%llu", (unsigned long long)(row->grid & 0xffffffff),
+		(unsigned long long)(row->grid >> 32 & 0xffff),
+		(unsigned long long)(row->grid >> 48), (unsigned long long)(row->block & 0xffff),
+		(unsigned long long)(row->block >> 16 & 0xffff),
+		(unsigned long long)(row->block >> 32 & 0xffff));
+}
+
+static void rows_print(const struct counters *c, const struct gp_counters *k)
+{
+	FILE *out = c->r.out;
+	fprintf(out, "\n%10s %5s %6s %6s %6s %6s %9s %-8s %6s  %s\n", "time", "count", "SM", "DRAM",
+		"L2", "warps", "flop/byte", "bound by", "roof", "kernel");
+	for (size_t n = 0; n < rows_shown(c, k->rows); n++) {
+		const struct gp_counter_row *row = &k->row[n];
+		fprintf(out, "%10s %5s ",
+			isnan(row->time_ns) ?
+				"-" :
+				gp_ns_text((int64_t)fmin(fmax(row->time_ns, 0), 9e18)).s,
+			gp_count_text(row->count).s);
+		share_print(out, row->compute, 6);
+		share_print(out, row->memory, 6);
+		share_print(out, row->l2, 6);
+		share_print(out, row->active_warps, 6);
+		if (isnan(row->intensity))
+			fprintf(out, "%9s ", "-");
+		else
+			fprintf(out, "%9.2f ", row->intensity);
+		fprintf(out, "%-8s ", gp_bound_names[row->bound]);
+		share_print(out, row->roof, 6);
+		fputc(' ', out);
+		gp_name_print(out, row->key);
+		fputs(" (", out);
+		shape_print(out, row);
+		fputs(")\n", out);
+		for (size_t m = 0; c->has_all && m < k->metrics; m++) {
+			if (!k->metric[m] || isnan(row->value[m]))
+				continue;
+			fprintf(out, "    %16.6g  ", row->value[m]);
+			gp_name_print(out, k->metric[m]);
+			fputc('\n', out);
+		}
+	}
+	if (k->rows > rows_shown(c, k->rows))
+		fprintf(out, "  %s; --top 0 shows all\n",
+			gp_plural(k->rows - rows_shown(c, k->rows), "more row").s);
+}
+
+/* ---- for a program ---- */
+
+static void row_write(struct gp_json *json, const struct gp_counters *k,
+		      const struct gp_counter_row *row)
+{
+	gp_json_object(json, NULL);
+	gp_json_text(json, "name", row->key);
+	gp_json_text(json, "symbol", row->name);
+	gp_json_array(json, "grid");
+	gp_json_number(json, NULL, row->grid & 0xffffffff);
+	gp_json_number(json, NULL, row->grid >> 32 & 0xffff);
+	gp_json_number(json, NULL, row->grid >> 48);
+	gp_json_end(json);
+	gp_json_array(json, "block");
+	for (unsigned at = 0; at < 48; at += 16)
+		gp_json_number(json, NULL, row->block >> at & 0xffff);
+	gp_json_end(json);
+	gp_json_number(json, "dynamic_shared_bytes", row->shared_bytes);
+	gp_json_number(json, "count", row->count);
+	gp_json_number(json, "passes", row->passes);
+	gp_json_real(json, "time_ns", row->time_ns);
+	gp_json_real(json, "compute", row->compute);
+	gp_json_real(json, "memory", row->memory);
+	gp_json_real(json, "l2", row->l2);
+	gp_json_real(json, "active_warps", row->active_warps);
+	gp_json_real(json, "dram_bytes", row->bytes);
+	gp_json_real(json, "operations", row->operations);
+	gp_json_real(json, "intensity", row->intensity);
+	gp_json_real(json, "roof", row->roof);
+	gp_json_text(json, "bound", row->bound ? gp_bound_names[row->bound] : NULL);
+	gp_json_array(json, "metrics");
+	for (size_t m = 0; m < k->metrics; m++) {
+		if (!k->metric[m])
+			continue;
+		gp_json_object(json, NULL);
+		gp_json_text(json, "name", k->metric[m]);
+		gp_json_real(json, "value", row->value[m]);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+	gp_json_end(json);
+}
+
+static void counters_write(struct counters *c, const struct gp_counters *k)
+{
+	struct gp_json *json = &c->r.json;
+	gp_json_object(json, NULL);
+	gp_use_head_write(json, c->r.path, c->r.info);
+	gp_json_bool(json, "has_counters", k->has_values);
+	gp_json_text(json, "why", k->why);
+	gp_json_number(json, "beyond", k->beyond);
+	gp_json_array(json, "kernels");
+	for (size_t n = 0; n < rows_shown(c, k->rows); n++)
+		row_write(json, k, &k->row[n]);
+	gp_json_end(json);
+	gp_json_end(json);
+}
+
+/* ---- the command ---- */
+
+enum { KERNELS, ROOF, COLUMNS };
+
+static bool counters_row_add(struct counters *c, const struct gp_counters *k)
+{
+	char text[32];
+	if (!gp_report_table_begin(&c->r.table, c->r.path, c->r.info))
+		return false;
+	struct gp_report_row *row =
+		gp_report_table_add(&c->r.table, k->has_values ? "" : "no counters recorded");
+	if (!row || !k->has_values)
+		return row != NULL;
+	c->has_values = true;
+	gp_cell_put(&row->cell[KERNELS], (double)k->rows, gp_count_text(k->rows).s);
+	if (k->row[0].bound == GP_BOUND_UNKNOWN)
+		return true;
+	snprintf(text, sizeof text, "%.1f%%", 100 * k->row[0].roof);
+	gp_cell_put(&row->cell[ROOF], k->row[0].roof, text);
+	return gp_report_table_note(row, k->row[0].key);
+}
+
+static int counters_one(struct gp_reading *r)
+{
+	struct counters *c = (struct counters *)r;
+	struct gp_counters counters;
+	int exit_status = GP_EXIT_OK;
+	enum gp_status status = gp_counters_build(r->recording, &counters);
+	if (status)
+		return gp_report_failed("report on", r->path, status);
+	r->sink.has_report = true;
+	if (r->is_json) {
+		counters_write(c, &counters);
+	} else if (r->is_many) {
+		exit_status = counters_row_add(c, &counters) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
+	} else {
+		answer_print(c, &counters);
+		if (counters.has_values)
+			rows_print(c, &counters);
+	}
+	gp_counters_free(&counters);
+	return exit_status;
+}
+
+static int counters_end(struct gp_reading *r, int worst)
+{
+	r->none = ((struct counters *)r)->has_values ? NULL : "no counters";
+	r->none_tail = "; gpuprof run --metrics roofline measures them";
+	return worst;
+}
+
+static int counters_run(const struct gp_command *command, int argc, char **argv)
+{
+	struct counters c = { .r = { .command = command,
+				     .table = { .columns = COLUMNS,
+						.title = { "kernels", "roof", "longest" },
+						.next = "counters" } } };
+	const struct gp_flag flags[] = {
+		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
+		  "at most N rows, 0: all; default 20, with --json all" },
+		{ "all", 0, GP_FLAG_SWITCH, NULL, &c.has_all, "each metric below its kernel" },
+		{ 0 },
+	};
+	return gp_reading_run(&c.r, flags, argc, argv);
+}
+
+const struct gp_command gp_command_counters = {
+	.name = "counters",
+	.synopsis = "counters [--all] [--json] [options] RECORDING...",
+	.text = "show hardware counters of kernels, and what limits each",
+	.run = counters_run,
+	.options = GP_OPTIONS_REPORT,
+	.json_levels = 5,
+	.top = TOP_DEFAULT,
+	.one = counters_one,
+	.end = counters_end,
+};
