@@ -1,4 +1,6 @@
 # GPU time and waits: sections of check_gpu.sh, which reads this file.
+}
+# GPU time beside torch.profiler, counters beside ncu: sections of check_gpu.sh, which reads it.
 # shellcheck shell=sh disable=SC2154 # its variables
 # gpu_time_job NAME JOB WINDOW ARGUMENTS...: beside torch.profiler, and bare
 # $launcher: Python's options that start two ranks; empty: one process
@@ -113,4 +115,40 @@ section_collectives() {
 	"$gpuprof" collectives "$work/silent-0.gpr" >"$work/silent.txt"
 	claim collectives "a silent NCCL is reported" \
 		grep -q 'without a call.*NCCL_NVTX_DISABLE' "$work/silent.txt"
+}
+# Counters of three kernels, in turn with Nsight Compute: the driver must allow both.
+section_counters() {
+	need_torch counters || return 0
+	ncu=${NCU:-$(command -v ncu || echo /usr/local/cuda/bin/ncu)}
+	kernels='elementwise|gemm|nvjet|cutlass'
+	timeout -k 10 300 "$gpuprof" run -q --metrics roofline --kernel "$kernels" --count 5 \
+		-o "$work/counters.gpr" -- "$python" "$here/counter_jobs.py" 400 \
+		>"$work/counters.out" 2>"$work/counters.err"
+	recorded=$?
+	timeout -k 10 100 "$python" "$here/counter_jobs.py" 400 \
+		>"$work/counters.bare" 2>/dev/null
+	claim counters "recorded job ends well (exit $recorded)" \
+		same "$work/counters.out" "$work/counters.bare"
+	"$gpuprof" counters "$work/counters.gpr" >"$work/counters.report" 2>&1
+	why=$(sed -n 's/.*no counters were recorded: //p' "$work/counters.report")
+	case $why in
+	*NVreg_RestrictProfilingToAdminUsers*) skip "counters: $why"; return 0 ;;
+	esac
+	sed 's/^/     /' "$work/counters.report" | head -n 12
+	if ! "$ncu" --version >/dev/null 2>&1; then
+		skip "counters: no ncu to compare with (NCU names it)"
+		return 0
+	fi
+	metrics=$("$gpuprof" counters --json "$work/counters.gpr" | "$python" -c 'import json, sys
+report = json.load(sys.stdin)
+print(",".join(m["name"] for m in report["kernels"][0]["metrics"]))')
+	timeout -k 10 500 "$ncu" --metrics "$metrics" --clock-control none --cache-control none \
+		--kernel-name-base mangled --kernel-name "regex:$kernels" \
+		--launch-skip 9 --launch-count 15 \
+		--csv --page raw --print-units base --print-kernel-base mangled \
+		--log-file "$work/counters.csv" \
+		"$python" "$here/counter_jobs.py" 10 >/dev/null 2>&1
+	claim counters "ncu ends well (exit $?)" [ -s "$work/counters.csv" ]
+	"$python" "$here/judge_counters.py" \
+		"$gpuprof" "$work/counters.gpr" "$work/counters.csv" 2>&1
 }
