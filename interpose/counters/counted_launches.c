@@ -65,7 +65,8 @@ static const struct gp_counters_sink *sink;
 static struct {
 	_Atomic uint32_t phase;
 	_Atomic uint32_t turn;	   /* 1: a thread is between begin() and end() */
-	_Atomic uint32_t launches; /* that came by: another thread's spoils a measurement */
+	_Atomic uint32_t launches; /* of other threads in that context: they spoil the pass */
+	void *_Atomic context;	   /* of the launch that is measured */
 	pid_t owner;
 	uint32_t version; /* of CUPTI */
 	bool has_pattern;
@@ -80,7 +81,7 @@ static struct {
 	struct gp_range_profiler profiler[CONTEXTS], *current;
 	unsigned profilers;
 	struct shape shape[SHAPES], *measuring;
-	uint32_t shapes, passed_by, pass, launches_before;
+	uint32_t shapes, passed_by, pass;
 	struct gp_gpu_kernel kernel;
 	char name[1024];
 	bool has_names; /* of metrics, in the recording */
@@ -302,6 +303,8 @@ static bool pass_begin(uint64_t function, uint32_t generation, const struct gp_g
 	if (!sink->context(&context, &device) || !profiler_find(cupti, context, device) ||
 	    !shape_take(shape_of(function, generation, context, kernel)))
 		return false;
+	atomic_store(&counters.launches, 0);
+	atomic_store(&counters.context, context);
 	if (!sink->synchronize()) /* the job will meet the error itself */
 		return false;
 	const char *why =
@@ -315,7 +318,6 @@ static bool pass_begin(uint64_t function, uint32_t generation, const struct gp_g
 	counters.kernel = *kernel;
 	snprintf(counters.name, sizeof counters.name, "%s", sink->name(function));
 	counters.kernel.name = counters.name;
-	counters.launches_before = atomic_load(&counters.launches);
 	return true;
 }
 
@@ -358,12 +360,24 @@ static void measurement_end(const struct gp_cupti *cupti)
 
 /* ---- the source ---- */
 
+/* A launch beside the one that is measured. CUPTI counts those that come after this look. */
+static void counters_disturb(void)
+{
+	void *context = NULL;
+	int device;
+	if (sink->context(&context, &device) && context == atomic_load(&counters.context))
+		atomic_fetch_add(&counters.launches, 1);
+}
+
 static bool counters_begin(uint64_t function, uint32_t generation,
 			   const struct gp_gpu_kernel *kernel)
 {
 	uint32_t none = 0;
-	atomic_fetch_add(&counters.launches, 1);
-	if (getpid() != counters.owner || !is_chosen(function, generation) ||
+	if (getpid() != counters.owner)
+		return false;
+	if (atomic_load(&counters.turn) != 0)
+		counters_disturb();
+	if (!is_chosen(function, generation) ||
 	    !atomic_compare_exchange_strong(&counters.turn, &none, 1))
 		return false;
 	const bool is_begun = atomic_load(&counters.phase) == PHASE_READY &&
@@ -380,7 +394,7 @@ static void counters_end(bool is_accepted)
 	bool is_complete = false;
 	if (getpid() != counters.owner) /* forked by a handler inside the launch */
 		return;
-	const bool is_alone = atomic_load(&counters.launches) == counters.launches_before;
+	const bool is_alone = atomic_load(&counters.launches) == 0;
 	const char *why = gp_profiler_stop(cupti, counters.current, &is_complete, text);
 	counters.pass++;
 	if (why)
