@@ -148,10 +148,12 @@ static void *counters_main(void *unused)
 	(void)unused;
 	prctl(PR_SET_NAME, "gpuprof-counter");
 	const char *why = counters_prepare(text);
-	if (counters_settle(why ? PHASE_REFUSED : PHASE_READY) && why && sink->enter()) {
+	/* first, since a short job ends soon after its first launch went on */
+	if (why && sink->enter()) {
 		sink->fact(false, why);
 		sink->leave();
 	}
+	counters_settle(why ? PHASE_REFUSED : PHASE_READY);
 	return NULL;
 }
 
