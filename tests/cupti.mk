@@ -4,6 +4,7 @@ FAKE_CUPTI := $(addprefix $(BUILD)/fake/,libcupti.so.13 libcupti.so.12 cupti_par
 FAKE_CUPTI_NEEDS := tests/fake/fake_cupti.c tests/fake/fake_profiler.c tests/fake/fake_operation.h \
 	interpose/cupti/cupti_abi.h interpose/counters/range_profiler_abi.h tests/cupti.mk
 CUPTI_TESTS := $(addprefix $(BUILD)/cupti/,shared_cupti late_cupti real_records gpu_sink.so)
+CUPTI_TESTS := $(addprefix $(BUILD)/cupti/,shared_cupti late_cupti gpu_sink.so usual_metrics)
 
 $(filter $(BUILD)/fake/libcupti%,$(FAKE_CUPTI)): $(FAKE_CUPTI_NEEDS)
 	@mkdir -p $(@D)
@@ -22,6 +23,11 @@ $(BUILD)/cupti/range_profiler_check.o: tests/cupti/range_profiler_check.cc inter
 $(BUILD)/cupti/gpu_sink.so: tests/cupti/gpu_sink.c tests/cupti.mk
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) $(SAN) -fPIC -shared -o $@ $< -lpthread
+USUAL_METRICS := tests/cupti/usual_metrics.c interpose/cupti/cupti_library.c interpose/cupti/cupti_holder.c \
+	interpose/lookup/elf_tables.c
+$(BUILD)/cupti/usual_metrics: $(USUAL_METRICS) $(wildcard interpose/counters/*) libgpuprof/format/usual_metrics.def tests/cupti.mk
+	@mkdir -p $(@D)
+	$(SAY_LD)$(CC) $(BASE) $(SAN) -o $@ $(USUAL_METRICS) -ldl
 $(BUILD)/cupti/shared_cupti: tests/cupti/shared_cupti.c $(BUILD)/fake/libcupti.so.13 tests/cupti.mk
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) $(SAN) -o $@ $< -L$(BUILD)/fake -l:libcupti.so.13 -lpthread -ldl

@@ -101,4 +101,18 @@ if [ -z "$wanted" ] || [ "$wanted" = real_records ]; then
 		;;
 	esac
 fi
+
+# the host interface of the real CUPTI needs no GPU
+if [ -z "$wanted" ] || [ "$wanted" = usual_metrics ]; then
+	real=/usr/local/cuda/lib64/libcupti.so.13
+	if [ ! -e "$real" ]; then
+		echo "skip cupti/usual_metrics no CUPTI of CUDA 13" >>"$results"
+	elif "$build/cupti/usual_metrics" "$real" >"$dir/usual_metrics.out" 2>&1; then
+		echo "pass cupti/usual_metrics" >>"$results"
+	else
+		echo "fail cupti/usual_metrics: $(tail -n 1 "$dir/usual_metrics.out")" |
+			tee -a "$results"
+		failed=1
+	fi
+fi
 exit $failed

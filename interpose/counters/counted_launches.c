@@ -25,31 +25,10 @@
 #define PATIENCE 1000u	 /* chosen launches of others, until a kernel that rests is given up */
 #define SPOILED_MOST 20u /* measurements of a kernel into which other launches came */
 
-/* The value roofline of --metrics. The reader finds them by their names (counters_roofline.c). */
 static const char *const usual[] = {
-	"gpu__time_duration.sum",
-	"sm__throughput.avg.pct_of_peak_sustained_elapsed",
-	"dram__throughput.avg.pct_of_peak_sustained_elapsed",
-	"lts__throughput.avg.pct_of_peak_sustained_elapsed",
-	"sm__warps_active.avg.pct_of_peak_sustained_active",
-	"dram__bytes.sum",
-	/* operations: an FMA is two */
-	"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
-	"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
-	"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
-	"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum",
-	"smsp__sass_thread_inst_executed_op_hmul_pred_on.sum",
-	"smsp__sass_thread_inst_executed_op_hfma_pred_on.sum",
-	"smsp__sass_thread_inst_executed_op_dadd_pred_on.sum",
-	"smsp__sass_thread_inst_executed_op_dmul_pred_on.sum",
-	"smsp__sass_thread_inst_executed_op_dfma_pred_on.sum",
-	"sm__ops_path_tensor_src_bf16_dst_fp32.sum",
-	"sm__ops_path_tensor_src_fp16.sum",
-	"sm__ops_path_tensor_src_fp16_dst_fp16.sum",
-	"sm__ops_path_tensor_src_fp16_dst_fp32.sum",
-	"sm__ops_path_tensor_src_tf32_dst_fp32.sum",
-	"sm__ops_path_tensor_src_fp8.sum",
-	"sm__ops_path_tensor_src_fp64.sum",
+#define METRIC(NAME, text, operations) text,
+#include "../../libgpuprof/format/usual_metrics.def"
+#undef METRIC
 };
 
 enum phase { PHASE_NONE, PHASE_OPENING, PHASE_READY, PHASE_REFUSED };

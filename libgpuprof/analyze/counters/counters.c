@@ -64,42 +64,41 @@ static int by_kernel_and_size(const void *left, const void *right)
 
 /* ---- rows ---- */
 
-/* The value of the metric of this name; NAN: it was not measured. */
-static double metric_value(const struct gp_counters *c, const struct gp_counter_row *row,
-			   const char *metric)
+enum usual {
+#define METRIC(NAME, text, operations) USUAL_##NAME,
+#include "../../format/usual_metrics.def"
+#undef METRIC
+	USUALS,
+};
+
+static const struct {
+	const char *name;
+	unsigned operations;
+} usual[USUALS] = {
+#define METRIC(NAME, text, operations) { text, operations },
+#include "../../format/usual_metrics.def"
+#undef METRIC
+};
+
+/* NAN: it was not measured. */
+static double usual_value(const struct gp_counters *c, const struct gp_counter_row *row,
+			  enum usual metric)
 {
 	for (size_t k = 0; k < c->metrics; k++)
-		if (c->metric[k] && strcmp(c->metric[k], metric) == 0)
+		if (c->metric[k] && strcmp(c->metric[k], usual[metric].name) == 0)
 			return row->value[k];
 	return NAN;
 }
 
-/* Instructions of one thread of a precision, an FMA as two; and operations of tensor cores. */
 static double operations_of(const struct gp_counters *c, const struct gp_counter_row *row)
 {
-	static const char precisions[] = "fhd";
-	static const char *const kinds[] = { "add", "mul", "fma" };
-	double sum = 0;
-	bool has_any = false;
-	char name[128];
-	for (size_t k = 0; k < 9; k++) {
-		snprintf(name, sizeof name, "smsp__sass_thread_inst_executed_op_%c%s_pred_on.sum",
-			 precisions[k / 3], kinds[k % 3]);
-		const double value = metric_value(c, row, name);
-		has_any |= !isnan(value);
-		sum += isnan(value) ? 0 : k % 3 == 2 ? 2 * value : value;
+	double sum = NAN;
+	for (enum usual k = 0; k < USUALS; k++) {
+		const double value = usual[k].operations ? usual_value(c, row, k) : NAN;
+		if (!isnan(value))
+			sum = (isnan(sum) ? 0 : sum) + usual[k].operations * value;
 	}
-	for (size_t k = 0; k < c->metrics; k++)
-		if (c->metric[k] && strncmp(c->metric[k], "sm__ops_path_tensor_src_", 24) == 0 &&
-		    !isnan(row->value[k]))
-			has_any = true, sum += row->value[k];
-	return has_any ? sum : NAN;
-}
-
-static double share_of(const struct gp_counters *c, const struct gp_counter_row *row,
-		       const char *metric)
-{
-	return metric_value(c, row, metric) / 100;
+	return sum;
 }
 
 static enum gp_bound bound_of(const struct gp_counter_row *row)
@@ -113,12 +112,12 @@ static enum gp_bound bound_of(const struct gp_counter_row *row)
 
 static void row_judge(const struct gp_counters *c, struct gp_counter_row *row)
 {
-	row->time_ns = metric_value(c, row, "gpu__time_duration.sum");
-	row->compute = share_of(c, row, "sm__throughput.avg.pct_of_peak_sustained_elapsed");
-	row->memory = share_of(c, row, "dram__throughput.avg.pct_of_peak_sustained_elapsed");
-	row->l2 = share_of(c, row, "lts__throughput.avg.pct_of_peak_sustained_elapsed");
-	row->active_warps = share_of(c, row, "sm__warps_active.avg.pct_of_peak_sustained_active");
-	row->bytes = metric_value(c, row, "dram__bytes.sum");
+	row->time_ns = usual_value(c, row, USUAL_TIME);
+	row->compute = usual_value(c, row, USUAL_COMPUTE) / 100;
+	row->memory = usual_value(c, row, USUAL_MEMORY) / 100;
+	row->l2 = usual_value(c, row, USUAL_L2) / 100;
+	row->active_warps = usual_value(c, row, USUAL_WARPS) / 100;
+	row->bytes = usual_value(c, row, USUAL_BYTES);
 	row->operations = operations_of(c, row);
 	row->intensity = row->bytes > 0 ? row->operations / row->bytes : NAN;
 	row->roof =
