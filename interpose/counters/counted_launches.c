@@ -241,9 +241,13 @@ static bool profiler_find(const struct gp_cupti *cupti, void *context, int devic
 		if (counters.current->context == context)
 			return true;
 	}
-	if (counters.profilers == CONTEXTS)
+	unsigned place = 0; /* that of an ended context, or a new one */
+	while (place < counters.profilers && counters.profiler[place].context)
+		place++;
+	if (place == CONTEXTS)
 		return false;
-	counters.current = &counters.profiler[counters.profilers++];
+	counters.profilers += place == counters.profilers;
+	counters.current = &counters.profiler[place];
 	const char *why =
 		gp_profiler_open(cupti, counters.current, context, device, &counters.metrics, text);
 	if (why) {
@@ -387,12 +391,31 @@ static void counters_end(bool is_accepted)
 	atomic_store(&counters.turn, 0);
 }
 
+/* A job that ends a context during a launch in it is at fault: then the turn is not awaited. */
+static void counters_context_end(void *context, bool has_ended)
+{
+	uint32_t none = 0;
+	if (getpid() != counters.owner || atomic_load(&counters.phase) != PHASE_READY ||
+	    !atomic_compare_exchange_strong(&counters.turn, &none, 1))
+		return;
+	for (unsigned k = 0; k < counters.profilers; k++) {
+		if (counters.profiler[k].context != context)
+			continue;
+		if (!has_ended)
+			gp_profiler_close(gp_cupti_found(), &counters.profiler[k]);
+		counters.profiler[k].context = NULL;
+		counters.measuring = NULL;
+	}
+	atomic_store(&counters.turn, 0);
+}
+
 static const struct gp_counters_source source = {
 	.bytes = sizeof source,
 	.start = counters_start,
 	.await = counters_await,
 	.begin = counters_begin,
 	.end = counters_end,
+	.context_end = counters_context_end,
 };
 
 extern __typeof__(gpuprof_counters_attach) gpuprof_counters_attach __attribute__((weak));

@@ -227,6 +227,11 @@ const char *gp_profiler_open(const struct gp_cupti *cupti, struct gp_range_profi
 	return refusal;
 }
 
+void gp_profiler_close(const struct gp_cupti *cupti, struct gp_range_profiler *p)
+{
+	cupti->cuptiRangeProfilerDisable(GP_PARAMS(gp_range_object, object, .object = p->object));
+}
+
 /* ---- measurements ---- */
 
 const char *gp_profiler_restart(const struct gp_cupti *cupti, struct gp_range_profiler *p,

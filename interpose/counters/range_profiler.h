@@ -46,6 +46,8 @@ const char *gp_profiler_start(const struct gp_cupti *cupti, struct gp_range_prof
 			      char *why);
 const char *gp_profiler_stop(const struct gp_cupti *cupti, struct gp_range_profiler *profiler,
 			     bool *is_complete, char *why);
+/* The context ends. */
+void gp_profiler_close(const struct gp_cupti *cupti, struct gp_range_profiler *profiler);
 /* After the last pass. `is_clean`: one range, as expected; else `values` is unchanged. */
 const char *gp_profiler_values(const struct gp_cupti *cupti, struct gp_range_profiler *profiler,
 			       const struct gp_metrics *metrics, double *values, bool *is_clean,

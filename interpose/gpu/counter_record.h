@@ -33,6 +33,12 @@ GP_HOT bool gp_counted(uint64_t function, uint32_t grid_x, uint32_t grid_y, uint
 	       gp_counted_slow(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
 			       shared_bytes);
 }
+/* Before the driver ends a context, or after it did. */
+GP_HOT void gp_counted_context_end(uint64_t context, bool has_ended)
+{
+	if (gp_unlikely(gp_counters_source != NULL))
+		gp_counters_source->context_end((void *)(uintptr_t)context, has_ended);
+}
 /* The same for a configuration; NULL: the driver will refuse the launch. */
 GP_HOT bool gp_counted_ex(uint64_t function, const CUlaunchConfig *c)
 {

@@ -8,7 +8,7 @@
 
 #include "gpu_time.h"
 
-/* Of libgpuprof-cupti.so. All but start() run on a thread of the job, in the hook of a launch. */
+/* Of libgpuprof-cupti.so. They run on threads of the job, in hooks. */
 struct gp_counters_source {
 	uint32_t bytes;
 	/* Starts the thread that loads CUPTI. Once a process, with its first event. */
@@ -21,6 +21,8 @@ struct gp_counters_source {
 	 */
 	bool (*begin)(uint64_t function, uint32_t generation, const struct gp_gpu_kernel *kernel);
 	void (*end)(bool is_accepted);
+	/* A context ends now, or has ended: its profiler with it. */
+	void (*context_end)(void *context, bool has_ended);
 };
 
 /* Of libgpuprof.so. */

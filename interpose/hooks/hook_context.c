@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../driver/cuda_api.h"
+#include "../gpu/counter_record.h"
 #include "../torch/hook_trace.h"
 #include "capture.h"
 #include "hook_launch.h"
@@ -61,6 +62,7 @@ void gp_hook_context_ending(CUcontext context, bool is_recording)
 		gp_hook_owner_gone(GP_HOW_CONTEXT_DESTROY, (uint64_t)context,
 				   device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)device);
 	gp_context_ending((uint64_t)context);
+	gp_counted_context_end((uint64_t)context, false);
 }
 
 void gp_hook_context_ended(CUresult result, CUcontext context)
@@ -98,6 +100,7 @@ void gp_hook_primary_released(CUresult result, CUdevice device, bool is_recordin
 			gp_hook_owner_gone(GP_HOW_PRIMARY_RELEASE, primary, known_device(device));
 		gp_context_ending(primary);
 		gp_context_ended(primary, false);
+		gp_counted_context_end(primary, true);
 		gp_kernel_forget();
 	}
 	errno = kept;
@@ -111,6 +114,7 @@ void gp_hook_primary_ending(CUdevice device, bool is_recording)
 	if (is_recording)
 		gp_hook_owner_gone(GP_HOW_PRIMARY_RESET, primary, known_device(device));
 	gp_context_ending(primary);
+	gp_counted_context_end(primary, false);
 }
 
 void gp_hook_primary_ended(CUresult result, CUdevice device)

@@ -31,6 +31,13 @@ for turn in range(turns):
         launch(function, grid)
         if "refused" in sys.argv:
             launch(function, 0, 1)
+if "again" in sys.argv:  # in another context
+    assert cuda.cuCtxDestroy_v2(context) == 0
+    context = made(cuda.cuCtxCreate_v2, 0, 0)
+    module = made(cuda.cuModuleLoadData, b"")
+    kernels = [made(cuda.cuModuleGetFunction, module, name) for name in names]
+    for turn in range(turns):
+        launch(kernels[1], 7)
 if "threads" in sys.argv:
     def storm():
         cuda.cuCtxSetCurrent(context)
