@@ -3,8 +3,7 @@ FAKE_CUPTI := $(addprefix $(BUILD)/fake/,libcupti.so.13 libcupti.so.12 cupti_par
 	libnvperf_host.so libnvperf_target.so)
 FAKE_CUPTI_NEEDS := tests/fake/fake_cupti.c tests/fake/fake_profiler.c tests/fake/fake_operation.h \
 	interpose/cupti/cupti_abi.h interpose/counters/range_profiler_abi.h tests/cupti.mk
-CUPTI_TESTS := $(addprefix $(BUILD)/cupti/,shared_cupti late_cupti real_records gpu_sink.so)
-CUPTI_TESTS := $(addprefix $(BUILD)/cupti/,shared_cupti late_cupti gpu_sink.so usual_metrics)
+CUPTI_TESTS := $(addprefix $(BUILD)/cupti/,shared_cupti late_cupti real_records gpu_sink.so usual_metrics)
 
 $(filter $(BUILD)/fake/libcupti%,$(FAKE_CUPTI)): $(FAKE_CUPTI_NEEDS)
 	@mkdir -p $(@D)

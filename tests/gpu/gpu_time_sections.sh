@@ -1,6 +1,4 @@
-# GPU time and waits: sections of check_gpu.sh, which reads this file.
-}
-# GPU time beside torch.profiler, counters beside ncu: sections of check_gpu.sh, which reads it.
+# GPU time, waits, calls of NCCL and counters: sections of check_gpu.sh, which reads this file.
 # shellcheck shell=sh disable=SC2154 # its variables
 # gpu_time_job NAME JOB WINDOW ARGUMENTS...: beside torch.profiler, and bare
 # $launcher: Python's options that start two ranks; empty: one process
