@@ -112,3 +112,7 @@ if window == "always" and len(with_us) == 1 and len(with_us[0]["steps"]) == STEP
     whole = info["total_ns"] + info["copies"]["total_ns"] + info["sets"]["total_ns"]
     parts = sum(row["gpu_sum_ns"] or 0 for row in phases)
     claim(f"phases add up to {parts} ns of {whole}", parts == whole)
+    stats = report("stats", "-r", "nvtx_gpu_proj_sum", "--format", "json")
+    found = sum(row["Total Proj Time (ns)"] for row in stats if row["Range"] == ":step")
+    envelope = sum(row["gpu_envelope_ns"] for row in rows)
+    claim(f"nvtx_gpu_proj_sum has {found} ns of the steps, phases {envelope}", found == envelope)
