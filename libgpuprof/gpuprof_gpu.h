@@ -70,6 +70,7 @@ struct gp_gpu_launch {
 	int64_t returned_ns; /* it had returned by then; INT64_MAX: unknown */
 	/* a synchronization had returned by then, so its work had ended; INT64_MAX: none */
 	int64_t done_ns;
+	uint64_t event;			   /* its number in the recording */
 	const char *name;		   /* of the kernel, as in the binary; NULL unknown */
 	uint64_t shape;			   /* a hash; of a copy: of its bytes */
 	const struct gp_range_path *range; /* in force at the call; NULL: not requested */
@@ -159,6 +160,11 @@ struct gp_kernel_row {
 	uint32_t function; /* the launch shape with most time: index into gp_gpu.function */
 	uint8_t device;	   /* of the longest kernel */
 	double occupancy;  /* of `function`; -1 unknown */
+	/*
+	 * Median of the bytes of live allocations that the arguments point to, of joined kernels
+	 * without graphs; UINT64_MAX: none
+	 */
+	uint64_t argument_bytes;
 	/* the launches' stack with most time; 0: none, `without` is the reason */
 	uint32_t stack;
 	int64_t at_ns; /* of a launch with that stack */
@@ -179,6 +185,7 @@ struct gp_kernels {
 	/* of them all, from the first begin to the last end, on CUPTI's clock */
 	uint64_t envelope_ns;
 	uint64_t launches_without_stack; /* launches of counted kernels */
+	bool has_arguments;		 /* the recording has uses of launches */
 };
 
 /*

@@ -109,6 +109,27 @@ static void gpu_started(uint64_t count)
 		gpu_done((uint32_t)k, 1, k << 8);
 }
 
+/* One launch that passes the same 4,000 allocations again and again, and an operation. */
+static void gpu_uses(uint64_t count)
+{
+	struct gp_record launch = { .kind = GP_LAUNCH };
+	launch.launch.block = (uint64_t)GP_LAUNCH_SCANNED << 48;
+	for (uint64_t k = 1; k <= 4000; k++) {
+		struct gp_record r = { .kind = GP_ALLOC, .space = GP_SPACE_DEVICE };
+		r.alloc.address = k << 21;
+		r.alloc.bytes = 4096;
+		add(r);
+	}
+	gpu_done(1, 1, 1 << 8);
+	add(launch);
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record r = { .kind = GP_USE, .aux = GP_USE_LAUNCH };
+		for (unsigned v = 0; v < 4; v++)
+			r.v[v] = (1 + (4 * k + v) % 4000) << 21;
+		add(r);
+	}
+}
+
 /* Each function is another kernel with a name of its own. */
 static void gpu_functions(uint64_t count)
 {

@@ -507,6 +507,7 @@ static const struct {
 	{ "gpu_streams", gpu_streams },
 	{ "gpu_one_graph", gpu_one_graph },
 	{ "gpu_functions", gpu_functions },
+	{ "gpu_uses", gpu_uses },
 	{ "gpu_ranges", gpu_ranges },
 	{ "nccl_calls", nccl_calls },
 	{ "gpu_started", gpu_started },

@@ -25,6 +25,7 @@ struct gpu_job {
 	bool is_hidden;	   /* operations: outside of a window */
 	bool is_shapeless; /* kernels: the recorder had room for their name alone */
 	uint32_t lead_us;  /* from the call to the GPU at least */
+	bool is_scanned;   /* launches: their uses follow */
 };
 
 static struct gpu_job job;
@@ -140,12 +141,13 @@ static inline uint64_t gpu_handle(unsigned stream)
 
 static inline uint32_t gpu_call_kernel(unsigned thread, unsigned stream, unsigned kernel)
 {
+	const uint64_t scanned = job.is_scanned ? (uint64_t)GP_LAUNCH_SCANNED << 48 : 0;
 	gpu_name(thread, kernel);
 	return gpu_call(thread, (struct gp_record){ .kind = GP_LAUNCH,
 						    .launch = { .kernel = 0x1000 + kernel,
 								.stream = gpu_handle(stream),
 								.grid = 1 + kernel,
-								.block = 128 } });
+								.block = 128 | scanned } });
 }
 
 static inline void gpu_launch(unsigned thread, unsigned stream, unsigned kernel, uint64_t took_us)

@@ -42,6 +42,8 @@ static void kernel_write(const struct gp_kernels_report *r, const struct gp_kern
 	gp_json_number(json, "longest_ns", row->longest_ns);
 	gp_json_signed_if(json, "delay_ns", row->delay_ns >= 0, row->delay_ns);
 	gp_json_real(json, "occupancy", row->occupancy >= 0 ? row->occupancy : NAN);
+	gp_json_number_if(json, "argument_bytes", row->argument_bytes != UINT64_MAX,
+			  row->argument_bytes);
 	kernel_write_shape(json, &r->kernels.gpu.function[row->function]);
 	gp_json_number(json, "joined", row->joined);
 	gp_json_number(json, "in_graphs", row->in_graphs);

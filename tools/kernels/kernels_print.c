@@ -99,6 +99,8 @@ static void kernels_print_rows(const struct gp_kernels_report *r)
 		fprintf(out, " %9s %9s %9s", "mean", "p99", "delay");
 	if (!is_narrow && has_occupancy)
 		fprintf(out, " %9s", "occupancy");
+	if (!is_narrow && r->kernels.has_arguments)
+		fprintf(out, " %10s", "arguments");
 	fprintf(out, "  %s\n", r->by_word);
 	for (size_t k = 0; k < rows_shown(r); k++) {
 		const struct gp_kernel_row *row = &r->kernels.row[k];
@@ -112,6 +114,11 @@ static void kernels_print_rows(const struct gp_kernels_report *r)
 			fprintf(out, " %8.0f%%", 100 * row->occupancy);
 		else if (!is_narrow && has_occupancy)
 			fprintf(out, " %9s", "-");
+		if (!is_narrow && r->kernels.has_arguments)
+			fprintf(out, " %10s",
+				row->argument_bytes != UINT64_MAX ?
+					gp_bytes_text(row->argument_bytes).s :
+					"-");
 		fputs("  ", out);
 		gp_name_print(out, row->key);
 		fputc('\n', out);
@@ -127,6 +134,9 @@ static void kernels_print_rows(const struct gp_kernels_report *r)
 	fputc('\n', out);
 	if (!is_narrow && has_occupancy)
 		fputs("occupancy: theoretical, of the launch shape with most time\n", out);
+	if (!is_narrow && r->kernels.has_arguments)
+		fputs("arguments: median of the live memory that a launch's arguments point to\n",
+		      out);
 }
 
 static bool needs_stacks(const struct gp_kernels_report *r)

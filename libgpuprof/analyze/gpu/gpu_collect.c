@@ -256,6 +256,7 @@ static struct gp_gpu_launch call_of(struct collecting *c, const struct gp_event 
 {
 	struct thread *t = thread_of(c, e->thread);
 	struct gp_gpu_launch l = { .at_ns = at_ns,
+				   .event = c->recording->seen,
 				   .done_ns = INT64_MAX,
 				   .returned_ns = INT64_MAX,
 				   .thread = e->thread,

@@ -9,6 +9,7 @@
 #include "../../read/symbols/demangle.h"
 #include "../../read/tables/row_table.h"
 #include "../groups/group_key.h"
+#include "kernel_arguments.h"
 
 #define ROW_NAME_MAX 4096u
 
@@ -41,6 +42,7 @@ struct summing {
 	struct gp_row_table stacks, functions; /* struct part */
 	struct lasted *lasted;
 	size_t lasteds;
+	uint64_t *argument_bytes; /* by launch; NULL: not recorded */
 };
 
 static const enum gp_by group_by[] = {
@@ -137,11 +139,13 @@ static uint32_t row_of(struct summing *s, const struct gp_gpu_operation *op,
 			out->row = grown;
 			s->room = room;
 		}
-		out->row[out->rows] = (struct gp_kernel_row){ .key = strdup(text),
-							      .is_rest = is_rest,
-							      .delay_ns = -1,
-							      .occupancy = -1,
-							      .typical = SIZE_MAX };
+		out->row[out->rows] =
+			(struct gp_kernel_row){ .key = strdup(text),
+						.is_rest = is_rest,
+						.delay_ns = -1,
+						.occupancy = -1,
+						.argument_bytes = GP_ARGUMENTS_UNKNOWN,
+						.typical = SIZE_MAX };
 		if (out->row[out->rows].key == NULL)
 			return UINT32_MAX;
 		name->row = (uint32_t)++out->rows;
@@ -238,6 +242,48 @@ static size_t quantile_at(size_t count, unsigned percent)
 	return rank == 0 ? 0 : rank - 1;
 }
 
+/* The median of the first `count`; each has a row. */
+static void rows_medians(struct summing *s, size_t count,
+			 void (*set)(struct gp_kernel_row *, uint64_t))
+{
+	qsort(s->lasted, count, sizeof *s->lasted, by_row);
+	for (size_t k = 0, end; k < count; k = end) {
+		for (end = k; end < count && s->lasted[end].row == s->lasted[k].row; end++)
+			;
+		set(&s->out->row[s->lasted[k].row],
+		    s->lasted[k + quantile_at(end - k, 50)].took_ns);
+	}
+}
+
+static void delay_set(struct gp_kernel_row *row, uint64_t ns)
+{
+	row->delay_ns = (int64_t)ns;
+}
+
+static void arguments_set(struct gp_kernel_row *row, uint64_t bytes)
+{
+	row->argument_bytes = bytes;
+}
+
+static void rows_arguments(struct summing *s)
+{
+	const struct gp_gpu *gpu = &s->out->gpu;
+	size_t known = 0;
+	for (size_t k = 0; k < s->lasteds; k++) {
+		const struct gp_gpu_operation *op = &gpu->operation[s->lasted[k].operation];
+		const bool is_single = op->join == GP_GPU_JOINED && !op->is_in_graph;
+		if (!is_single || s->argument_bytes[op->launch] == GP_ARGUMENTS_UNKNOWN)
+			continue;
+		struct lasted swapped = s->lasted[k]; /* the rest is needed again */
+		s->lasted[k] = s->lasted[known];
+		swapped.took_ns = s->argument_bytes[op->launch];
+		s->lasted[known++] = swapped;
+	}
+	rows_medians(s, known, arguments_set);
+	for (size_t k = 0; k < known; k++)
+		s->lasted[k].took_ns = gpu->operation[s->lasted[k].operation].took_ns;
+}
+
 static void rows_quantiles(struct summing *s)
 {
 	struct gp_gpu *gpu = &s->out->gpu;
@@ -269,13 +315,7 @@ static void rows_quantiles(struct summing *s)
 		s->lasted[delays] = s->lasted[k];
 		s->lasted[delays++].took_ns = delay_ns > 0 ? (uint64_t)delay_ns : 0;
 	}
-	qsort(s->lasted, delays, sizeof *s->lasted, by_row);
-	for (size_t k = 0, end; k < delays; k = end) {
-		for (end = k; end < delays && s->lasted[end].row == s->lasted[k].row; end++)
-			;
-		s->out->row[s->lasted[k].row].delay_ns =
-			(int64_t)s->lasted[k + quantile_at(end - k, 50)].took_ns;
-	}
+	rows_medians(s, delays, delay_set);
 }
 
 static const char *gpu_name(const struct summing *s, unsigned device)
@@ -362,6 +402,8 @@ static enum gp_status rows_build(struct summing *s, int64_t from_ns, int64_t to_
 		if (op->kind == GP_GPU_IS_KERNEL && !kernel_add(s, k))
 			return GP_E_MEMORY;
 	}
+	if (s->argument_bytes != NULL)
+		rows_arguments(s);
 	rows_quantiles(s);
 	rows_parts(s);
 	for (size_t k = 0; k < out->rows; k++)
@@ -381,6 +423,9 @@ enum gp_status gp_kernels_build(struct gp_recording *recording, enum gp_kernels_
 	if (status == GP_OK && out->gpu.ranges != NULL)
 		status = gp_range_paths_fold(&out->gpu.ranges, 1);
 	if (status == GP_OK)
+		status = gp_kernel_arguments(recording, &out->gpu, &s.argument_bytes);
+	out->has_arguments = s.argument_bytes != NULL;
+	if (status == GP_OK)
 		status = rows_build(&s, from_ns, to_ns, device);
 	gp_row_table_release(&s.names);
 	gp_row_table_release(&s.sources);
@@ -388,6 +433,7 @@ enum gp_status gp_kernels_build(struct gp_recording *recording, enum gp_kernels_
 	gp_row_table_release(&s.functions);
 	free(s.stack);
 	free(s.lasted);
+	free(s.argument_bytes);
 	if (status != GP_OK)
 		gp_kernels_free(out);
 	return status;

@@ -208,9 +208,11 @@ static bool use_resolved(struct gp_touch_replay *t, uint32_t slot)
 	return true;
 }
 
-static bool use(struct gp_touch_replay *t, uint64_t address)
+static void report_use(struct gp_touch_replay *t, uint32_t thread,
+		       const struct gp_live_entry *entry)
 {
-	return use_resolved(t, resolve(t, address));
+	if (t->use != NULL)
+		t->is_out_of_memory |= !t->use(t->context, t->recording->seen, thread, entry);
 }
 
 /* Unseen work may have used each live allocation: all of them count as used now. */
@@ -250,6 +252,8 @@ static void see_launch(struct gp_touch_replay *t, const struct gp_record *r, uin
 	if (launched == GP_LAUNCHED_CAPTURED)
 		return;
 	t->launches++;
+	if ((variant & GP_LAUNCH_SCANNED) != 0)
+		report_use(t, thread, NULL);
 	/* with more of them, the report calls no memory unused */
 	uint64_t unseen = t->counts->launches + t->counts->captured_launches - t->counts->scanned;
 	if ((variant & GP_LAUNCH_SCANNED) == 0 &&
@@ -261,9 +265,14 @@ static void see_use(struct gp_touch_replay *t, const struct gp_record *r, uint32
 {
 	bool is_launch = (r->aux & 0xffu) == GP_USE_LAUNCH, is_resolved = false;
 	bool *is_awaited = awaiting_by(t, thread);
-	for (unsigned v = 0; v < 4; v++)
-		if (r->v[v] != 0)
-			is_resolved |= use(t, r->v[v]);
+	for (unsigned v = 0; v < 4; v++) {
+		if (r->v[v] == 0)
+			continue;
+		const uint32_t slot = resolve(t, r->v[v]);
+		is_resolved |= use_resolved(t, slot);
+		if (slot != 0 && r->aux == GP_USE_LAUNCH)
+			report_use(t, thread, gp_touch_entry(&t->table, slot));
+	}
 	if (!is_launch) {
 		t->counts->copies++;
 		t->counts->copies_resolved += is_resolved;

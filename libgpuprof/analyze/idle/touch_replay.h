@@ -56,6 +56,12 @@ struct gp_touch_replay {
 	struct gp_recording *recording;
 	/* returns true to continue; false: out of memory */
 	bool (*end)(void *context, const struct gp_touch_end *end);
+	/*
+	 * NULL, or called for each launch that runs and was scanned, with the number of its event
+	 * and `entry` NULL; then for the allocation of each of its uses. Returns as `end`.
+	 */
+	bool (*use)(void *context, uint64_t event, uint32_t thread,
+		    const struct gp_live_entry *entry);
 	void *context;
 	struct gp_idle *counts; /* receives the counts of the replay */
 	/* by device, the event of its peak; GP_NO_EVENT: none */
