@@ -76,11 +76,11 @@ struct gp_thread {
 	uint16_t is_end_reported;   /* recorder.c's: glibc has room for the value of our key */
 	uint32_t launches_bare;	    /* how many of the next launches get no stack: stack_take.h */
 	uint64_t retry_ns;	    /* without a ring: when to request one again */
-	struct gp_poll poll;	    /* see poll_loop.h */
 	struct gp_stack_memo *memo; /* stack_take.c's */
 	struct gp_thread_pieces pieces; /* for its memos of stacks */
 	struct gp_range_thread *ranges; /* range_mark.c's; a forked child keeps it */
 	struct gp_native_bounds bounds; /* left_behind.c's: bounds of the thread's own stack */
+	struct gp_poll poll;		/* poll_loop.h's */
 };
 extern _Thread_local struct gp_thread gp_thread
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
