@@ -58,9 +58,10 @@ static struct {
 	_Atomic uint64_t choice[CHOICES];
 	/* the rest is of the thread that has the turn */
 	struct gp_range_profiler profiler[CONTEXTS], *current;
+	struct gp_range_profiler *enabled; /* of the kernel that is measured; NULL: none */
 	unsigned profilers;
 	struct shape shape[SHAPES], *measuring;
-	uint32_t shapes, passed_by, pass;
+	uint32_t shapes, passed_by;
 	struct gp_gpu_kernel kernel;
 	char name[1024];
 	bool has_names; /* of metrics, in the recording */
@@ -229,7 +230,17 @@ static void counters_refuse(const char *why)
 {
 	sink->fact(false, why);
 	counters.measuring = NULL;
+	counters.enabled = NULL;
 	atomic_store(&counters.phase, PHASE_REFUSED);
+}
+
+/* No kernel is measured from here on. */
+static void measurement_drop(const struct gp_cupti *cupti)
+{
+	if (counters.enabled)
+		gp_profiler_disable(cupti, counters.enabled);
+	counters.enabled = NULL;
+	counters.measuring = NULL;
 }
 
 /* False: refused. */
@@ -261,7 +272,7 @@ static bool profiler_find(const struct gp_cupti *cupti, void *context, int devic
 }
 
 /* True: this launch is the next pass of the kernel that is measured. */
-static bool shape_take(struct shape *s)
+static bool shape_take(const struct gp_cupti *cupti, struct shape *s)
 {
 	/* one that may never come again cannot be measured in several passes */
 	if (!s || s->is_over || (s->launches++ == 0 && counters.current->passes > 1))
@@ -270,11 +281,9 @@ static bool shape_take(struct shape *s)
 		if (++counters.passed_by < PATIENCE)
 			return false;
 		counters.measuring->is_over = true;
-		counters.measuring = NULL;
+		measurement_drop(cupti);
 	}
 	counters.passed_by = 0;
-	if (!counters.measuring)
-		counters.pass = 0;
 	counters.measuring = s;
 	return true;
 }
@@ -286,14 +295,17 @@ static bool pass_begin(uint64_t function, uint32_t generation, const struct gp_g
 	int device = 0;
 	char text[GP_PROFILER_WHY];
 	if (!sink->context(&context, &device) || !profiler_find(cupti, context, device) ||
-	    !shape_take(shape_of(function, generation, context, kernel)))
+	    !shape_take(cupti, shape_of(function, generation, context, kernel)))
 		return false;
 	atomic_store(&counters.launches, 0);
 	atomic_store(&counters.context, context);
 	if (!sink->synchronize()) /* the job will meet the error itself */
 		return false;
-	const char *why =
-		counters.pass == 0 ? gp_profiler_restart(cupti, counters.current, text) : NULL;
+	const char *why = NULL;
+	if (!counters.enabled) {
+		counters.enabled = counters.current;
+		why = gp_profiler_enable(cupti, counters.enabled, &counters.metrics, text);
+	}
 	if (!why)
 		why = gp_profiler_start(cupti, counters.current, text);
 	if (why) {
@@ -318,10 +330,10 @@ static void values_record(const double *values)
 }
 
 /* A launch that failed, or those of other threads beside it: the measurement begins again. */
-static void pass_spoiled(void)
+static void pass_spoiled(const struct gp_cupti *cupti)
 {
 	counters.measuring->is_over = ++counters.measuring->spoiled == SPOILED_MOST;
-	counters.measuring = NULL;
+	measurement_drop(cupti);
 }
 
 static void measurement_end(const struct gp_cupti *cupti)
@@ -334,12 +346,12 @@ static void measurement_end(const struct gp_cupti *cupti)
 	if (why) {
 		counters_refuse(why);
 	} else if (!is_clean) {
-		pass_spoiled();
+		pass_spoiled(cupti);
 	} else {
 		counters.measuring->measured++;
 		values_record(values);
 		counters.measuring->is_over = counters.measuring->measured == sink->count;
-		counters.measuring = NULL;
+		measurement_drop(cupti);
 	}
 }
 
@@ -381,11 +393,10 @@ static void counters_end(bool is_accepted)
 		return;
 	const bool is_alone = atomic_load(&counters.launches) == 0;
 	const char *why = gp_profiler_stop(cupti, counters.current, &is_complete, text);
-	counters.pass++;
 	if (why)
 		counters_refuse(why);
 	else if (!is_accepted || !is_alone)
-		pass_spoiled();
+		pass_spoiled(cupti);
 	else if (is_complete)
 		measurement_end(cupti);
 	atomic_store(&counters.turn, 0);
@@ -398,14 +409,14 @@ static void counters_context_end(void *context, bool has_ended)
 	if (getpid() != counters.owner || atomic_load(&counters.phase) != PHASE_READY ||
 	    !atomic_compare_exchange_strong(&counters.turn, &none, 1))
 		return;
-	for (unsigned k = 0; k < counters.profilers; k++) {
-		if (counters.profiler[k].context != context)
-			continue;
-		if (!has_ended)
-			gp_profiler_close(gp_cupti_found(), &counters.profiler[k]);
-		counters.profiler[k].context = NULL;
-		counters.measuring = NULL;
+	if (counters.enabled && counters.enabled->context == context) {
+		if (has_ended)
+			counters.enabled = NULL; /* it has ended, too */
+		measurement_drop(gp_cupti_found());
 	}
+	for (unsigned k = 0; k < counters.profilers; k++)
+		if (counters.profiler[k].context == context)
+			counters.profiler[k].context = NULL;
 	atomic_store(&counters.turn, 0);
 }
 

@@ -187,21 +187,6 @@ static const char *profiler_config(const struct gp_cupti *cupti, struct gp_range
 	return NULL;
 }
 
-static const char *profiler_enable(const struct gp_cupti *cupti, struct gp_range_profiler *p,
-				   const struct gp_metrics *metrics, char *why)
-{
-	struct gp_range_enable *enable = GP_PARAMS(gp_range_enable, object, .context = p->context);
-	TRY(cuptiRangeProfilerEnable, enable);
-	p->object = enable->object;
-	struct gp_range_data_size *size =
-		GP_PARAMS(gp_range_data_size, bytes, .object = p->object, .names = metrics->name,
-			  .count = metrics->count, .ranges = 1, .nodes = 1);
-	TRY(cuptiRangeProfilerGetCounterDataSize, size);
-	p->data_bytes = size->bytes;
-	p->data = image_make(p->data_bytes);
-	return p->data ? NULL : "no memory for counters";
-}
-
 const char *gp_profiler_open(const struct gp_cupti *cupti, struct gp_range_profiler *p,
 			     void *context, int device, struct gp_metrics *metrics, char *why)
 {
@@ -220,23 +205,28 @@ const char *gp_profiler_open(const struct gp_cupti *cupti, struct gp_range_profi
 		refusal = profiler_host(cupti, chip->name, available, &p->host, why);
 	if (!refusal)
 		refusal = profiler_config(cupti, p, metrics, why);
-	if (!refusal)
-		refusal = profiler_enable(cupti, p, metrics, why);
 	if (available)
 		munmap(available, bytes + 1);
 	return refusal;
 }
 
-void gp_profiler_close(const struct gp_cupti *cupti, struct gp_range_profiler *p)
-{
-	cupti->cuptiRangeProfilerDisable(GP_PARAMS(gp_range_object, object, .object = p->object));
-}
-
 /* ---- measurements ---- */
 
-const char *gp_profiler_restart(const struct gp_cupti *cupti, struct gp_range_profiler *p,
-				char *why)
+const char *gp_profiler_enable(const struct gp_cupti *cupti, struct gp_range_profiler *p,
+			       const struct gp_metrics *metrics, char *why)
 {
+	struct gp_range_enable *enable = GP_PARAMS(gp_range_enable, object, .context = p->context);
+	TRY(cuptiRangeProfilerEnable, enable);
+	p->object = enable->object;
+	struct gp_range_data_size *size =
+		GP_PARAMS(gp_range_data_size, bytes, .object = p->object, .names = metrics->name,
+			  .count = metrics->count, .ranges = 1, .nodes = 1);
+	TRY(cuptiRangeProfilerGetCounterDataSize, size);
+	if (!p->data || p->data_bytes < size->bytes)
+		p->data = image_make(size->bytes);
+	p->data_bytes = size->bytes;
+	if (!p->data)
+		return "no memory for counters";
 	TRY(cuptiRangeProfilerCounterDataImageInitialize,
 	    GP_PARAMS(gp_range_data, data, .object = p->object, .bytes = p->data_bytes,
 		      .data = p->data));
@@ -246,6 +236,12 @@ const char *gp_profiler_restart(const struct gp_cupti *cupti, struct gp_range_pr
 		      .range = GP_CUPTI_AUTO_RANGE, .replay = GP_CUPTI_USER_REPLAY, .ranges = 1,
 		      .levels = NESTING, .level_least = NESTING, .level = NESTING));
 	return NULL;
+}
+
+void gp_profiler_disable(const struct gp_cupti *cupti, struct gp_range_profiler *p)
+{
+	cupti->cuptiRangeProfilerDisable(GP_PARAMS(gp_range_object, object, .object = p->object));
+	p->object = NULL;
 }
 
 const char *gp_profiler_start(const struct gp_cupti *cupti, struct gp_range_profiler *p, char *why)

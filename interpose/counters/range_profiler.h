@@ -38,16 +38,15 @@ const char *gp_profiler_init(const struct gp_cupti *cupti, char *why);
 /* The caller's current context, of this device. Removes the metrics that the GPU lacks. */
 const char *gp_profiler_open(const struct gp_cupti *cupti, struct gp_range_profiler *profiler,
 			     void *context, int device, struct gp_metrics *metrics, char *why);
-/* Begins with the first pass. */
-const char *gp_profiler_restart(const struct gp_cupti *cupti, struct gp_range_profiler *profiler,
-				char *why);
+/* Around a measurement: enables the profiler of the context, which only one may be at a time. */
+const char *gp_profiler_enable(const struct gp_cupti *cupti, struct gp_range_profiler *profiler,
+			       const struct gp_metrics *metrics, char *why);
+void gp_profiler_disable(const struct gp_cupti *cupti, struct gp_range_profiler *profiler);
 /* Around one launch. */
 const char *gp_profiler_start(const struct gp_cupti *cupti, struct gp_range_profiler *profiler,
 			      char *why);
 const char *gp_profiler_stop(const struct gp_cupti *cupti, struct gp_range_profiler *profiler,
 			     bool *is_complete, char *why);
-/* The context ends. */
-void gp_profiler_close(const struct gp_cupti *cupti, struct gp_range_profiler *profiler);
 /* After the last pass. `is_clean`: one range, as expected; else `values` is unchanged. */
 const char *gp_profiler_values(const struct gp_cupti *cupti, struct gp_range_profiler *profiler,
 			       const struct gp_metrics *metrics, double *values, bool *is_clean,

@@ -11,9 +11,9 @@ print(r["why"], sorted(values))'
 gpuprof run -q --metrics dram__bytes.sum --kernel copy -o e.gpr -- \
 	python3 -B $CLI/counter_job.py 3 leave
 shown e.gpr
-# a context that ends, and a kernel in the next one
+# a context that ends in the middle of a measurement, and a kernel in the next one
 gpuprof run -q --metrics dram__bytes.sum --kernel gemm -o c.gpr -- \
-	python3 -B $CLI/counter_job.py 14 again
+	python3 -B $CLI/counter_job.py 6 again
 shown c.gpr
 # launches that the driver refuses, between those that it accepts
 FAKE_PROFILER_PASSES=1 gpuprof run -q --metrics dram__bytes.sum -o s.gpr -- \

@@ -263,7 +263,10 @@ uint32_t cuptiRangeProfilerEnable(struct gp_range_enable *p)
 uint32_t cuptiRangeProfilerDisable(struct gp_range_object *p)
 {
 	CALLED(24);
+	if (!object.context || object.is_started || p->object != &object)
+		fail("disabled in a wrong state");
 	object.context = NULL;
+	object.is_configured = false;
 	return GP_CUPTI_SUCCESS;
 }
 
