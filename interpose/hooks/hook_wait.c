@@ -100,6 +100,11 @@ static void poll_grew_long(struct gp_poll *p)
 {
 	if (!gp_enter_launch())
 		return;
+	/* a forked child has begun its own recording: the loop is its parent's */
+	if (p->queries == 0) {
+		gp_leave();
+		return;
+	}
 	p->stack = gp_stack_of_alloc();
 	p->device = (uint8_t)(p->kind == GP_WAIT_STREAM_QUERY ? gp_device_of_stream(p->handle) :
 								gp_device_current());

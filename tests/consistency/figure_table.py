@@ -23,8 +23,8 @@ CHECK = "check --json " + LIMITS
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 # kinds of records that define names and numbers, not events (docs/FORMAT.md)
 DEFINITIONS = {"gpu", "kernel", "stream", "thread", "module", "fact", "context", "python_code", "native_frame",
-               "python_frame", "call_stack", "arena", "range_name", "object_name", "communicator"}
-               "python_frame", "call_stack", "arena", "range_name", "object_name", "gpu_function"}
+               "python_frame", "call_stack", "arena", "range_name", "object_name", "communicator",
+               "gpu_function"}
 
 
 def moments(name):
