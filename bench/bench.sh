@@ -182,6 +182,7 @@ query_instructions|instructions added a query that is ready||bare call|query_ins
 copy_stack_instructions|a copy, with a native stack that repeats||bare call|copy_stack_instructions_bare
 nvtx_ns|ns added a push or a pop of NVTX|30|clock_gettime and ring put|clock_ring_ns
 registered_ns|ns added, likewise in a domain, with registered names and payloads|30|clock_gettime and ring put|clock_ring_ns
+nccl_ns|ns added a whole range of a call of NCCL, with its payload||no tool|nccl_ns_bare
 range_ns|ns added a whole range whose names are written into one buffer in turn|60|no tool|range_ns_bare
 alloc_stack_instructions|likewise, with a native stack that repeats||bare call|alloc_stack_instructions_bare
 outside_launch_instructions|a launch, outside of what is captured||bare call|outside_launch_instructions_bare

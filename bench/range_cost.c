@@ -3,6 +3,7 @@
  *	nvtx_ns		a push or a pop; names stay at one address
  *	range_ns	a push and a pop; names are written into one buffer, as Python does
  *	registered_ns	a push or a pop in a domain, registered names and payloads
+ *	nccl_ns		a push and a pop of a call of NCCL, with its payload
  * Each is also measured without the recorder (_bare), where NVTX has no tool and only checks a
  * pointer.
  */
@@ -28,6 +29,8 @@ static const void *get_table(uint32_t number)
 	return number == GP_NVTX_CALLBACKS ? &callbacks : NULL;
 }
 
+static intptr_t schema_slot;
+
 static void nvtx_open(void)
 {
 	const char *path = getenv("NVTX_INJECTION64_PATH");
@@ -37,6 +40,15 @@ static void nvtx_open(void)
 	int (*begin)(gp_nvtx_get_table *);
 	*(void **)&begin = dlsym(library, "InitializeInjectionNvtx2");
 	must(begin && begin(get_table) == 1);
+	int (*extend)(const struct gp_nvtx_extension *);
+	*(void **)&extend = dlsym(library, "InitializeInjectionNvtxExtension");
+	struct gp_nvtx_segment segment = { .slots = GP_NVTX_ENUM_REGISTER, .slot = &schema_slot };
+	const struct gp_nvtx_extension extension = { .bytes = sizeof extension,
+						     .module = GP_NVTX_PAYLOAD_MODULE,
+						     .compatible = GP_NVTX_PAYLOAD_COMPATIBLE << 8,
+						     .segments = 1,
+						     .segment = &segment };
+	must(extend && extend(&extension) == 1);
 }
 
 /* As NVTX's headers do it. */
@@ -101,6 +113,50 @@ static void in_domain(void)
 	}
 }
 
+static void *nccl, *all_reduce;
+static const struct {
+	uint64_t communicator, bytes;
+} call = { 0xc0ffee, 1 << 20 };
+#define ALL_REDUCE (GP_NVTX_STATIC_ID + 5)
+
+static void nccl_open(void)
+{
+	static const struct gp_nvtx_entry entry[] = {
+		{ .type = 18, .name = "NCCL communicator ID" },
+		{ .type = 22, .name = "Message size [bytes]", .offset = 8 },
+	};
+	const struct gp_nvtx_schema schema = { .fields = GP_NVTX_SCHEMA_TYPE |
+							 GP_NVTX_SCHEMA_ENTRIES |
+							 GP_NVTX_SCHEMA_COUNT | GP_NVTX_SCHEMA_ID,
+					       .type = GP_NVTX_SCHEMA_STATIC,
+					       .entry = entry,
+					       .entries = 2,
+					       .id = ALL_REDUCE };
+	void *(*create)(const char *) = (void *(*)(const char *))word[GP_NVTX_CORE2][12];
+	void *(*keep)(void *, const char *) =
+		(void *(*)(void *, const char *))word[GP_NVTX_CORE2][10];
+	nccl = create("NCCL");
+	all_reduce = keep(nccl, "ncclAllReduce");
+	must(((uint64_t(*)(void *, const struct gp_nvtx_schema *))schema_slot)(nccl, &schema) ==
+	     ALL_REDUCE);
+}
+
+static void of_nccl(void)
+{
+	const struct gp_nvtx_payload payload = { ALL_REDUCE, sizeof call, &call };
+	const struct gp_nvtx_attributes a = { .version = 3,
+					      .bytes = sizeof a,
+					      .payload_type = GP_NVTX_PAYLOAD_SCHEMA,
+					      .payloads = 1,
+					      .payload = (uintptr_t)&payload,
+					      .message_type = GP_NVTX_MESSAGE_REGISTERED,
+					      .message = { .registered = all_reduce } };
+	for (unsigned i = 0; i < RANGES; i++) {
+		domain_push(nccl, &a);
+		domain_pop(nccl);
+	}
+}
+
 static gp_nvtx_function *kept[GP_NVTX_MODULES][PLACES];
 static double time_once(const struct bench *b, void (*run)(void), bool is_bare)
 {
@@ -141,6 +197,7 @@ int main(int argc, char **argv)
 		snprintf(text[k], sizeof text[k], "layer.%u.self_attention.forward", k);
 		registered[k] = keep(domain, text[k]);
 	}
+	nccl_open();
 	memcpy(kept, word, sizeof word);
 	/* for counting instructions: this number of ranges, or none */
 	if (argc == 2) {
@@ -151,6 +208,7 @@ int main(int argc, char **argv)
 	compare(&b, "nvtx_ns", plain, 2 * RANGES);
 	compare(&b, "range_ns", rewritten, RANGES);
 	compare(&b, "registered_ns", in_domain, 2 * RANGES);
+	compare(&b, "nccl_ns", of_nccl, RANGES);
 	wait_for_quiet(&b);
 	printf("range_cost_lost %llu\n", (unsigned long long)lost_events(&b));
 	return 0;

@@ -124,23 +124,28 @@ static int push_w(const wchar_t *text)
 	return (int)gp_range_push(&range);
 }
 
-/* After the push, so that the event lies in the range. */
-static GP_COLD void take_schema_payload(uint32_t domain, const struct gp_nvtx_attributes *a)
-{
-	const int32_t payloads = a->payloads;
-	if (a->bytes >= sizeof *a && payloads > 0)
-		gp_nccl_payload_see(domain, (const struct gp_nvtx_payload *)(uintptr_t)a->payload,
-				    (uint64_t)payloads);
-}
-
-GP_HOT_TEXT static int domain_push(void *domain, const struct gp_nvtx_attributes *a)
+/* The payload after the push, so that its event lies in the range. */
+static GP_COLD int push_other(void *domain, const struct gp_nvtx_attributes *a)
 {
 	struct narrow n;
 	const struct gp_range range = of_attributes(domain_in(domain), a, &n);
 	const int level = (int)gp_range_push(&range);
-	if (gp_unlikely(a && a->payload_type == GP_NVTX_PAYLOAD_SCHEMA))
-		take_schema_payload(range.domain, a);
+	if (a && a->bytes >= sizeof *a && a->payload_type == GP_NVTX_PAYLOAD_SCHEMA &&
+	    a->payloads > 0)
+		gp_nccl_payload_see(range.domain,
+				    (const struct gp_nvtx_payload *)(uintptr_t)a->payload,
+				    (uint64_t)a->payloads);
 	return level;
+}
+
+GP_HOT_TEXT static int domain_push(void *domain, const struct gp_nvtx_attributes *a)
+{
+	/* one comparison also for take_payload */
+	if (gp_unlikely(!a || (uint32_t)a->payload_type > GP_PAYLOAD_FLOAT))
+		return push_other(domain, a);
+	struct narrow n;
+	const struct gp_range range = of_attributes(domain_in(domain), a, &n);
+	return (int)gp_range_push(&range);
 }
 
 GP_HOT_TEXT static int push_ex(const struct gp_nvtx_attributes *a)
