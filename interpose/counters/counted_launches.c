@@ -255,7 +255,8 @@ static bool profiler_find(const struct gp_cupti *cupti, void *context, int devic
 	unsigned place = 0; /* that of an ended context, or a new one */
 	while (place < counters.profilers && counters.profiler[place].context)
 		place++;
-	if (place == CONTEXTS)
+	/* CUPTI does not show the counters of a GPU whose profiler is enabled */
+	if (place == CONTEXTS || counters.enabled)
 		return false;
 	counters.profilers += place == counters.profilers;
 	counters.current = &counters.profiler[place];
