@@ -149,9 +149,10 @@ static void counters_start(void)
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, &attributes, counters_main, NULL) != 0) {
+	if (pthread_create(&thread, &attributes, counters_main, NULL) != 0 &&
+	    counters_settle(PHASE_REFUSED) && sink->enter()) {
 		sink->fact(false, "its thread could not be started");
-		counters_settle(PHASE_REFUSED);
+		sink->leave();
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../../libgpuprof/record/record.h"
 #include "../driver/cuda_api.h"
@@ -13,7 +12,6 @@
 #include "../hooks/hook_launch.h"
 #include "gpu_function.h"
 
-const struct gp_counters_source *gp_counters_source GP_HOT_DATA;
 static bool (*counter_resolve)(const char *symbol, void **real);
 
 static bool counter_enter(void)
@@ -94,16 +92,13 @@ const struct gp_counters_sink *gp_counters_open(const struct gp_counters_source 
 
 void gp_counters_write(void)
 {
-	static _Atomic int
-		starter; /* a forked child keeps it: the parent's CUDA is useless there */
-	int none = 0;
 	if (!*gp_settings.metrics)
 		return;
+	if (gp_counters_source)
+		gp_counters_start();
 	if (!gp_counters_source)
 		counter_fact(false, "libgpuprof-cupti.so is not preloaded");
-	else if (atomic_compare_exchange_strong(&starter, &none, getpid()))
-		gp_counters_source->start();
-	else if (none != getpid())
+	else if (!gp_counters_are_started())
 		counter_fact(false, "the process was forked from one that used CUPTI");
 }
 

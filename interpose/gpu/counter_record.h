@@ -2,13 +2,8 @@
 #ifndef GP_COUNTER_RECORD_H
 #define GP_COUNTER_RECORD_H
 
-#include "../../libgpuprof/record/hot.h"
 #include "../driver/cuda_types.h"
-#include "counters.h"
-
-/* NULL: counters were not requested. Set before the first thread. */
-extern const struct gp_counters_source *gp_counters_source GP_HOT_DATA
-	__attribute__((visibility("hidden")));
+#include "counter_start.h"
 
 /*
  * The sink for this source. NULL: counters were not requested, or the two files differ. `resolve`:

@@ -11,7 +11,10 @@
 /* Of libgpuprof-cupti.so. They run on threads of the job, in hooks. */
 struct gp_counters_source {
 	uint32_t bytes;
-	/* Starts the thread that loads CUPTI. Once a process, with its first event. */
+	/*
+	 * Starts the thread that loads CUPTI, once a process. The driver has just made the first
+	 * context, so the caller holds no lock that an allocator needs.
+	 */
 	void (*start)(void);
 	/* Waits for that thread, at most 2 s. False: launches are not measured. */
 	bool (*await)(void);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../driver/cuda_api.h"
+#include "../gpu/counter_start.h"
 #include "../gpu/gpu_record.h"
 #include "capture.h"
 #include "handle_table.h"
@@ -264,6 +265,7 @@ void gp_context_known(uint64_t context, unsigned device)
 		gp_handle_put(&contexts, context, byte_of(device));
 	gp_recorder_prepare();
 	gp_gpu_time_prepare();
+	gp_counters_prepare();
 }
 
 int gp_context_device(uint64_t context)
@@ -282,6 +284,7 @@ void gp_context_set(CUcontext context)
 	if (context) { /* the runtime may have created it through its private table */
 		gp_recorder_prepare();
 		gp_gpu_time_prepare();
+		gp_counters_prepare();
 	}
 }
 

@@ -30,3 +30,6 @@ print("wrong:", [k for k in kernels if k["metrics"][0]["value"] != own[k["symbol
 gpuprof run -q --metrics dram__bytes.sum --kernel copy -o f-%p.gpr -- \
 	python3 -B $CLI/counter_job.py 40 fork 2>&1 | sed 's/^gpuprof: //'
 shown f-*.gpr | sort
+# a malloc that calls the driver under its lock: our thread must not start inside it
+timeout -k 5 60 gpuprof run -q --metrics roofline -o l-%p.gpr -- \
+	$BUILD/victims/malloc_asks_driver >l.out 2>l.err && echo ended

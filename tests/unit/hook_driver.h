@@ -13,6 +13,7 @@
 						    __typeof__(*gp_cuda.symbol)), \
 		       #symbol)
 #include "../../interpose/gpu/counter_record.c"
+#include "../../interpose/gpu/counter_start.c"
 #include "../../interpose/gpu/gpu_function.c"
 #include "../../interpose/gpu/gpu_record.c"
 #include "../../interpose/hooks/capture.c"

@@ -1,0 +1,28 @@
+/* Starts the source of counters, once a process (counter_start.h). */
+#include "counter_start.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "../../libgpuprof/record/ranges/scope.h"
+
+const struct gp_counters_source *gp_counters_source GP_HOT_DATA;
+
+/* A forked child keeps it: the parent's CUDA is useless there. */
+static _Atomic int starter;
+
+void gp_counters_start(void)
+{
+	int none = 0;
+	const int kept = errno;
+	if (atomic_load_explicit(&starter, memory_order_relaxed) == 0 &&
+	    gp_recorder_is_requested() && atomic_compare_exchange_strong(&starter, &none, getpid()))
+		gp_counters_source->start();
+	errno = kept;
+}
+
+bool gp_counters_are_started(void)
+{
+	return atomic_load(&starter) == getpid();
+}
