@@ -51,6 +51,7 @@ void gp_start(void)
 	if (!gp_recorder_init())
 		return;
 	gp_fork_gate_open();
+	gp_launch_is_plain = gp_clock_is_tsc;
 	gp_lookups_open = true;
 }
 

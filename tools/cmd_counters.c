@@ -16,7 +16,7 @@ struct counters {
 	bool has_values; /* in one of many recordings at least */
 };
 
-static size_t rows_shown(const struct counters *c, size_t rows)
+static size_t counters_shown(const struct counters *c, size_t rows)
 {
 	return c->r.top && rows > c->r.top ? (size_t)c->r.top : rows;
 }
@@ -78,7 +78,7 @@ static void rows_print(const struct counters *c, const struct gp_counters *k)
 	FILE *out = c->r.out;
 	fprintf(out, "\n%10s %5s %6s %6s %6s %6s %9s %-8s %6s  %s\n", "time", "count", "SM", "DRAM",
 		"L2", "warps", "flop/byte", "bound by", "roof", "kernel");
-	for (size_t n = 0; n < rows_shown(c, k->rows); n++) {
+	for (size_t n = 0; n < counters_shown(c, k->rows); n++) {
 		const struct gp_counter_row *row = &k->row[n];
 		fprintf(out, "%10s %5s ",
 			isnan(row->time_ns) ?
@@ -108,9 +108,9 @@ static void rows_print(const struct counters *c, const struct gp_counters *k)
 			fputc('\n', out);
 		}
 	}
-	if (k->rows > rows_shown(c, k->rows))
+	if (k->rows > counters_shown(c, k->rows))
 		fprintf(out, "  %s; --top 0 shows all\n",
-			gp_plural(k->rows - rows_shown(c, k->rows), "more row").s);
+			gp_plural(k->rows - counters_shown(c, k->rows), "more row").s);
 }
 
 /* ---- for a program ---- */
@@ -165,7 +165,7 @@ static void counters_write(struct counters *c, const struct gp_counters *k)
 	gp_json_text(json, "why", k->why);
 	gp_json_number(json, "beyond", k->beyond);
 	gp_json_array(json, "kernels");
-	for (size_t n = 0; n < rows_shown(c, k->rows); n++)
+	for (size_t n = 0; n < counters_shown(c, k->rows); n++)
 		row_write(json, k, &k->row[n]);
 	gp_json_end(json);
 	gp_json_end(json);

@@ -106,27 +106,17 @@
 				   bytes, device))
 
 /* launches */
-#define COUNTED(is_counted, hook)               \
-	do {                                    \
-		hook;                           \
-		if (is_counted)                 \
-			gp_counted_end(result); \
-	} while (0)
-#define LAUNCH(kind, f, gx, gy, gz, bx, by, bz, bytes, stream, parameters, extra)                  \
-	LAUNCHED(const bool is_counted = gp_counted((uint64_t)(f), (uint32_t)(gx), (uint32_t)(gy), \
-						    gz, bx, by, bz, bytes);                        \
-		 const uint64_t time = gp_clock_now(),                                             \
-		 COUNTED(is_counted, gp_hook_launch(result, time,                                  \
-						    (struct gp_launch_shape){                      \
-							    (uint64_t)(f), (uint32_t)(gx),         \
-							    (uint32_t)(gy), gz, bx, by, bz, bytes, \
-							    GP_LAUNCH_##kind, parameters, extra }, \
-						    STREAM(stream))))
-#define LAUNCH_EX(f, config, parameters, extra)                                                \
-	LAUNCHED(const bool is_counted = gp_counted_ex((uint64_t)(f), config);                 \
-		 const uint64_t time = gp_clock_now(),                                         \
-		 COUNTED(is_counted, gp_hook_launch_ex(result, time, f, config, is_per_thread, \
-						       parameters, extra)))
+#define LAUNCH(kind, f, gx, gy, gz, bx, by, bz, bytes, stream, parameters, extra)                \
+	LAUNCHED(const uint64_t time = gp_launch_time((uint64_t)(f), (uint32_t)(gx),             \
+						      (uint32_t)(gy), gz, bx, by, bz, bytes),    \
+		 gp_hook_launch(result, time,                                                    \
+				(struct gp_launch_shape){ (uint64_t)(f), (uint32_t)(gx),         \
+							  (uint32_t)(gy), gz, bx, by, bz, bytes, \
+							  GP_LAUNCH_##kind, parameters, extra }, \
+				STREAM(stream)))
+#define LAUNCH_EX(f, config, parameters, extra)                                  \
+	LAUNCHED(const uint64_t time = gp_launch_time_ex((uint64_t)(f), config), \
+		 gp_hook_launch_ex(result, time, f, config, is_per_thread, parameters, extra))
 #define LAUNCH_LIST(list, count)                       \
 	LAUNCHED(const uint64_t time = gp_clock_now(), \
 		 gp_hook_launch_list(result, time, list, count))

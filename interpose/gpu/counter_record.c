@@ -9,10 +9,13 @@
 #include "../driver/cuda_api.h"
 #include "../hooks/capture.h"
 #include "../hooks/context.h"
+#include "../hooks/deferred_call.h"
 #include "../hooks/hook_launch.h"
 #include "gpu_function.h"
 
+bool gp_launch_is_plain GP_HOT_DATA;
 static bool (*counter_resolve)(const char *symbol, void **real);
+static _Thread_local bool is_measured; /* the launch that this thread is in */
 
 static bool counter_enter(void)
 {
@@ -76,6 +79,15 @@ static struct gp_counters_sink counter_sink = {
 	.name = gp_kernel_name_query,
 };
 
+static void counter_launch_ended(CUresult result)
+{
+	if (!is_measured)
+		return;
+	is_measured = false;
+	gp_counters_source->end(result == CUDA_SUCCESS);
+	gp_calls_end();
+}
+
 const struct gp_counters_sink *gp_counters_open(const struct gp_counters_source *source,
 						bool (*resolve_call)(const char *symbol,
 								     void **real))
@@ -87,6 +99,9 @@ const struct gp_counters_sink *gp_counters_open(const struct gp_counters_source 
 	counter_sink.count = gp_settings.count;
 	gp_counters_source = source;
 	counter_resolve = resolve_call;
+	gp_launch_is_plain = false;
+	gp_launch_ended = counter_launch_ended;
+	gp_is_due(GP_DUE_ENDED);
 	return &counter_sink;
 }
 
@@ -102,28 +117,20 @@ void gp_counters_write(void)
 		counter_fact(false, "the process was forked from one that used CUPTI");
 }
 
-bool gp_counted_slow(uint64_t function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
-		     uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes)
+uint64_t gp_launch_time_slow(uint64_t function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
+			     uint32_t block_x, uint32_t block_y, uint32_t block_z,
+			     uint32_t shared_bytes)
 {
 	const int kept = errno;
 	const struct gp_gpu_kernel kernel = { .grid = { grid_x, grid_y, grid_z },
 					      .block = { block_x, block_y, block_z },
 					      .dynamic_shared = shared_bytes };
-	bool is_begun = false;
-	if (gp_counters_source->await() && gp_calls_begin()) {
-		is_begun = gp_counters_source->begin(function, atomic_load(&gp_kernel_generation),
-						     &kernel);
-		if (!is_begun)
+	if (gp_counters_source && gp_counters_source->await() && gp_calls_begin()) {
+		is_measured = gp_counters_source->begin(
+			function, atomic_load(&gp_kernel_generation), &kernel);
+		if (!is_measured)
 			gp_calls_end();
 	}
 	errno = kept;
-	return is_begun;
-}
-
-void gp_counted_end(CUresult result)
-{
-	const int kept = errno;
-	gp_counters_source->end(result == CUDA_SUCCESS);
-	gp_calls_end();
-	errno = kept;
+	return gp_clock_now();
 }

@@ -9,6 +9,7 @@
 
 _Atomic uint32_t gp_due GP_HOT_DATA;
 const struct gp_deferred_action *gp_deferred_actions;
+void (*gp_launch_ended)(CUresult result);
 
 /* If several threads see a due action at once, only one of them gets true. */
 static bool deferred_call_take(const struct gp_deferred_action *action)
@@ -19,10 +20,12 @@ static bool deferred_call_take(const struct gp_deferred_action *action)
 	return action->ends_itself || (atomic_fetch_and(&gp_due, ~what) & what) != 0;
 }
 
-void gp_deferred_moment_slow(void)
+void gp_deferred_moment_slow(CUresult result)
 {
 	int kept = errno;
-	if (!gp_is_capturing())
+	if (gp_launch_ended)
+		gp_launch_ended(result);
+	if (result == CUDA_SUCCESS && !gp_is_capturing())
 		for (const struct gp_deferred_action *a = gp_deferred_actions; a && a->act; a++)
 			if (deferred_call_take(a))
 				a->act();
@@ -33,6 +36,6 @@ void gp_deferred_call_slow(void)
 {
 	if (!gp_enter())
 		return;
-	gp_deferred_moment_slow();
+	gp_deferred_moment_slow(CUDA_SUCCESS);
 	gp_leave();
 }

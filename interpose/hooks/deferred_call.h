@@ -16,6 +16,7 @@ enum gp_due {
 	GP_DUE_MEMORY = 2, /* device_memory.c */
 	GP_DUE_JOIN = 4,   /* trace_join.c */
 	GP_DUE_RANGES = 8, /* torch_ranges.c */
+	GP_DUE_ENDED = 16, /* always, while gp_launch_ended is set */
 };
 extern _Atomic uint32_t gp_due GP_HOT_DATA __attribute__((visibility("hidden")));
 
@@ -33,14 +34,22 @@ GP_HOT void gp_is_due(enum gp_due what)
 		atomic_fetch_or(&gp_due, (uint32_t)what);
 }
 
+/* After each launch, whatever the driver answered; NULL: none. For counters. */
+extern void (*gp_launch_ended)(CUresult result) __attribute__((visibility("hidden")));
+
 /* Inside gp_enter, with no record reserved. Keeps errno. */
-GP_COLD void gp_deferred_moment_slow(void);
+GP_COLD void gp_deferred_moment_slow(CUresult result);
 
 GP_HOT void gp_deferred_moment(CUresult result)
 {
 	if (gp_unlikely(atomic_load_explicit(&gp_due, memory_order_relaxed) != 0) &&
 	    result == CUDA_SUCCESS)
-		gp_deferred_moment_slow();
+		gp_deferred_moment_slow(CUDA_SUCCESS);
+}
+GP_HOT void gp_deferred_launch(CUresult result)
+{
+	if (gp_unlikely(atomic_load_explicit(&gp_due, memory_order_relaxed) != 0))
+		gp_deferred_moment_slow(result);
 }
 
 /* After a call that is not itself recorded. */

@@ -109,7 +109,7 @@ GP_HOT void gp_hook_launch(CUresult result, uint64_t time, struct gp_launch_shap
 				       s.variant, s.parameters, s.extra);
 	else
 		gp_launch_record(result, time, s, stream, NULL);
-	gp_deferred_moment(result);
+	gp_deferred_launch(result);
 }
 
 void gp_hook_launch_ex(CUresult result, uint64_t time, CUfunction function,

@@ -27,7 +27,7 @@ static struct gp_text duration(uint64_t ns)
 	return gp_ns_text(ns > INT64_MAX ? INT64_MAX : (int64_t)ns);
 }
 
-static size_t rows_shown(const struct gp_collectives_report *r)
+static size_t collectives_shown(const struct gp_collectives_report *r)
 {
 	return r->top && r->collectives.rows > r->top ? (size_t)r->top : r->collectives.rows;
 }
@@ -167,13 +167,13 @@ static void collectives_print_rows(const struct gp_collectives_report *r)
 			is_narrow ? "busbw" : "algbw", is_narrow ? "overlap" : "busbw", "overlap",
 			"streams");
 	fputs("  operation\n", out);
-	for (size_t k = 0; k < rows_shown(r); k++) {
+	for (size_t k = 0; k < collectives_shown(r); k++) {
 		row_print(r, &c->row[k], is_narrow);
 		has_shared |= c->row[k].is_shared && c->row[k].timed != 0;
 	}
-	if (c->rows > rows_shown(r))
+	if (c->rows > collectives_shown(r))
 		fprintf(out, "  %s; --top 0 shows all\n",
-			gp_plural(c->rows - rows_shown(r), "more row").s);
+			gp_plural(c->rows - collectives_shown(r), "more row").s);
 	if (has_shared)
 		fputs("*: of groups of different calls, whose kernels do the work of all of them\n",
 		      out);
