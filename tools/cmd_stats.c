@@ -107,7 +107,7 @@ static void losses_print(struct stats *c, const struct gp_stats *s)
 				gp_plural(c->beyond, "kernel").s);
 		if (s->calls.unread != 0)
 			fprintf(c->r.out, "%s not looked for in started ranges\n",
-				gp_plural(s->calls.unread, "launche").s);
+				gp_plural(s->calls.unread, "launch").s);
 	} else if (missing != 0) {
 		gp_error("sums of '%s' are too low: %s missing", c->r.path,
 			 gp_plural(missing, "operation").s);

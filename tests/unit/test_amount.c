@@ -73,6 +73,7 @@ static void nouns_are_whole(void **state)
 	assert_string_equal(gp_plural(0, "device").s, "no devices");
 	assert_string_equal(gp_plural(1, "physical allocation").s, "1 physical allocation");
 	assert_string_equal(gp_plural(1234, "physical allocation").s, "1,234 physical allocations");
+	assert_string_equal(gp_plural(2, "launch").s, "2 launches");
 	assert_string_equal(gp_plural(UINT64_MAX, "address reservation").s,
 			    "18,446,744,073,709,551,615 address reservations");
 }

@@ -80,10 +80,7 @@ void gp_gpu_doubts_print(FILE *out, const struct gp_gpu *g)
 	};
 	for (size_t k = 0; k < sizeof doubt / sizeof *doubt; k++)
 		if (doubt[k].count != 0)
-			fprintf(out, "%s %s\n",
-				doubt[k].noun[0] == 'l' && doubt[k].count != 1 ?
-					gp_plural(doubt[k].count, "launche").s :
-					gp_plural(doubt[k].count, doubt[k].noun).s,
+			fprintf(out, "%s %s\n", gp_plural(doubt[k].count, doubt[k].noun).s,
 				doubt[k].text);
 }
 
