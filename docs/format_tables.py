@@ -8,6 +8,7 @@ import sys
 FIELDS = {
     "gp_fact": "FACT.key",
     "gp_how": "OWNER_GONE.how",
+    "gp_collective": "COLLECTIVE.operation",
     "gp_resource": "RESOURCE.type",
     "gp_why": "GAP.why",
     "gp_scope_by": "SCOPE.by",

@@ -179,7 +179,7 @@ void gp_hook_graph_launch(CUresult result, uint64_t time, CUgraphExec exec, uint
 		return;
 	r->stack = caller;
 	if (gp_thread.head != head)
-		r->time = gp_clock_now();
+		r->time = gp_poll_time(head, time);
 	r->graph_launch.exec = (uint64_t)exec;
 	r->graph_launch.stream = stream;
 	r->device = (uint8_t)device;

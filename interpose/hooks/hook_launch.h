@@ -5,6 +5,7 @@
 #ifndef GP_HOOK_LAUNCH_H
 #define GP_HOOK_LAUNCH_H
 
+#include "../../libgpuprof/record/poll_loop.h"
 #include "../../libgpuprof/record/stacks/stack_take.h"
 #include "capture.h"
 #include "context.h"
@@ -70,7 +71,7 @@ GP_HOT void gp_launch_record(CUresult result, uint64_t time, struct gp_launch_sh
 	r->stack = caller;
 	if (gp_unlikely(gp_thread.head !=
 			head)) /* definitions came in between, and a thread's times must increase */
-		r->time = gp_clock_now();
+		r->time = gp_poll_time(head, time);
 	uint64_t variant =
 		gp_unlikely(gp_is_capturing()) ? shape.variant | GP_LAUNCH_CAPTURED : shape.variant;
 	if (source)

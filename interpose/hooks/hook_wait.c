@@ -19,7 +19,7 @@ GP_HOT struct gp_record *wait_reserve(enum gp_kind kind, CUresult result, uint64
 	if (gp_unlikely(!r))
 		return NULL;
 	if (gp_unlikely(gp_thread.head != head)) /* definitions of the stack came in between */
-		r->time = gp_clock_now();
+		r->time = gp_poll_time(head, ended);
 	if (gp_unlikely(gp_is_capturing()))
 		flags |= GP_CALL_CAPTURED;
 	r->stack = caller;

@@ -21,4 +21,11 @@ void gp_poll_close(uint16_t code)
 	r->aux = gp_call_pack((enum gp_call)p->kind, 0, p->last - p->began);
 	r->wait.handle = p->handle;
 	gp_commit(r);
+	p->closed = gp_thread.head;
+}
+
+uint64_t gp_poll_time(uint64_t head, uint64_t time)
+{
+	const uint64_t now = gp_thread.head;
+	return now == head + 1 && now == gp_thread.poll.closed ? time : gp_clock_now();
 }

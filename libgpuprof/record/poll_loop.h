@@ -11,4 +11,10 @@
 /* Ends the loop and records it, if it lasted. `code`: the driver's last answer. Inside. */
 GP_COLD void gp_poll_close(uint16_t code);
 
+/*
+ * For an event of `time`, which is reserved and found that the thread's head was `head` before: the
+ * time that it may have. A loop that ended here leaves `time`; definitions are later.
+ */
+GP_COLD uint64_t gp_poll_time(uint64_t head, uint64_t time);
+
 #endif

@@ -38,6 +38,7 @@ struct gp_poll {
 	uint64_t handle;
 	uint64_t began, last; /* moments of the first and the last answer */
 	uint64_t head;	      /* the thread's: another event came in between if it differs */
+	uint64_t closed;      /* the thread's head after the WAIT of the last loop; 0: none */
 	uint32_t queries;     /* 0: no loop */
 	uint32_t quick;	      /* of these, made at once after the one before */
 	uint32_t stack;

@@ -168,6 +168,24 @@ static void test_another_event_ends_the_loop(void **state)
 	assert_int_equal(only(GP_WAIT)->wait.handle, EVENT_AT);
 }
 
+static void test_a_launch_after_a_loop_keeps_its_time(void **state)
+{
+	(void)state;
+	const struct gp_launch_shape shape = { .function = 0x5000, .grid_x = 1, .block_x = 1 };
+	assert_true(gp_enter_launch()); /* the kernel is named now */
+	gp_hook_launch(CUDA_SUCCESS, gp_clock_now(), shape, 0x5001);
+	gp_leave();
+	gp_thread.head = 0;
+	spin(EVENT_AT, 60, 1);
+	const uint64_t called = at + POLL_US(10u);
+	assert_true(gp_enter_launch());
+	gp_hook_launch(CUDA_SUCCESS, called, shape, 0x5001);
+	gp_leave();
+	assert_int_equal(record(0)->kind, GP_WAIT);
+	assert_int_equal(record(1)->kind, GP_LAUNCH);
+	assert_int_equal(record(1)->time, called);
+}
+
 static void test_not_recorded_without_launches(void **state)
 {
 	(void)state;
@@ -195,6 +213,7 @@ int main(void)
 		TEST(test_what_is_no_busy_loop),
 		TEST(test_pauses),
 		TEST(test_another_event_ends_the_loop),
+		TEST(test_a_launch_after_a_loop_keeps_its_time),
 		TEST(test_not_recorded_without_launches),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -178,8 +178,8 @@ static void collectives_print_rows(const struct gp_collectives_report *r)
 		fputs("*: of groups of different calls, whose kernels do the work of all of them\n",
 		      out);
 	if (has_times)
-		fputs("algbw, busbw: GB/s as nccl-tests counts them; overlap: with other kernels\n",
-		      out);
+		fprintf(out, "%s: GB/s as nccl-tests counts them; overlap: with other kernels\n",
+			is_narrow ? "busbw" : "algbw, busbw");
 }
 
 static void communicator_print(FILE *out, size_t number, const struct gp_communicator *c)

@@ -177,8 +177,9 @@ struct gp_text gp_plural(uint64_t count, const char *noun)
 	struct gp_text t, number = gp_count_text(count);
 	if (count == 0)
 		snprintf(number.s, sizeof number.s, "no");
-	const size_t bytes = strlen(noun), room = sizeof t.s - strlen(number.s) - sizeof " es";
+	const size_t bytes = strlen(noun);
 	const char *more = bytes > 2 && strcmp(noun + bytes - 2, "ch") == 0 ? "es" : "s";
+	const size_t room = sizeof t.s - strlen(number.s) - strlen(more) - sizeof " ";
 	snprintf(t.s, sizeof t.s, "%s %.*s%s", number.s, (int)room, noun, count == 1 ? "" : more);
 	return t;
 }

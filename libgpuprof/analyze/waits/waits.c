@@ -383,8 +383,13 @@ static void see_event(struct building *b, const struct gp_event *e)
 		return;
 	}
 	struct thread *t = thread_of(b, e->thread); /* not that of a LOST from a repair */
-	if (b->first_ns < 0 && is_inside(b, e->at_ns))
-		b->first_ns = e->at_ns;
+	if (b->first_ns < 0 && is_inside(b, e->at_ns)) {
+		/* a copy or a wait has the time of its return */
+		const int64_t took_ns = r->kind == GP_WAIT || r->kind == GP_COPY ?
+						gp_call_took_ns(b->recording, r) :
+						0;
+		b->first_ns = took_ns < e->at_ns ? e->at_ns - took_ns : 0;
+	}
 	if (is_inside(b, e->at_ns))
 		b->last_ns = e->at_ns;
 	if (r->kind == GP_WAIT) {
