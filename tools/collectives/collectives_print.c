@@ -182,13 +182,14 @@ static void collectives_print_rows(const struct gp_collectives_report *r)
 			is_narrow ? "busbw" : "algbw, busbw");
 }
 
-static void communicator_print(FILE *out, size_t number, const struct gp_communicator *c)
+static void communicator_print(FILE *out, size_t number, const struct gp_communicator *c,
+			       bool has_times)
 {
 	fprintf(out, "communicator %zu: ", number);
 	if (c->id != 0)
 		fprintf(out, "%#llx, ", (unsigned long long)c->id);
 	if (c->ranks == 0)
-		fputs("ranks not known: no busbw of most operations", out);
+		fprintf(out, "ranks not known%s", has_times ? ": no busbw of most operations" : "");
 	else if (c->rank != 0)
 		fprintf(out, "rank %u of %u", c->rank - 1, c->ranks);
 	else
@@ -206,7 +207,7 @@ void gp_collectives_print(const struct gp_collectives_report *r)
 	if (c->rows != 0)
 		collectives_print_rows(r);
 	for (size_t k = 0; k < c->communicators && (r->top == 0 || k < r->top); k++)
-		communicator_print(r->out, k + 1, &c->communicator[k]);
+		communicator_print(r->out, k + 1, &c->communicator[k], c->gpu.has_operations);
 	if (c->calls != 0 && !c->gpu.has_operations && c->gpu.why != NULL)
 		fprintf(r->out, "no GPU time was recorded: %s\n", c->gpu.why);
 	else if (c->calls != 0 && !c->gpu.has_operations)
