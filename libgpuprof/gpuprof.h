@@ -224,6 +224,8 @@ bool gp_recording_curves(const struct gp_recording *recording, unsigned device,
 
 /* Name of a kernel handle at the current moment; NULL unknown. */
 const char *gp_recording_kernel_name(const struct gp_recording *recording, uint64_t handle);
+/* The system's id of a thread at the current moment; 0 unknown. */
+uint32_t gp_recording_tid(const struct gp_recording *recording, uint32_t thread);
 /*
  * Text that a definition gave to a key at the current moment. Keys: the handle of KERNEL, STREAM
  * and CONTEXT; aux of FACT, THREAD, MODULE and RANGE_NAME; GP_OBJECT_KEY of OBJECT_NAME; the device

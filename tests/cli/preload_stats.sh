@@ -8,3 +8,6 @@ gpuprof stats -r cuda_kern_exec_sum --format csv r.gpr | cut -d, -f3,4,26,27
 gpuprof stats -r cuda_gpu_trace --format csv r.gpr | sed 1d |
 	cut -d, -f5-10,13,15-21 | sort | uniq -c
 gpuprof stats -r nvtx_kern_sum r.gpr | tail -n 1
+# the job calls in its main thread, whose id is that of the process
+gpuprof stats -r cuda_kern_exec_sum --format csv r.gpr |
+	awk -F, 'NR > 1 { print $2 == $1 ? "main thread" : "thread " $2 " of " $1 }'

@@ -3,7 +3,7 @@
  * second thread, and optimizer, with copies, sets, and graph launches.
  *	made_gpu_time FILE [without-stacks | lost | refused | none | nccl | slow-nccl | started]
  * nccl: each step has calls of NCCL, two of them in one group. started: the first five steps are in
- * a started range, and all of them in one that ends on the second thread.
+ * a started range, and all of them in one that ends on the second thread. Threads have a tid.
  */
 #include "../unit/gpu_records.h"
 #include "../unit/stack_records.h"
@@ -243,6 +243,11 @@ int main(int argc, char **argv)
 	gpu_clock_put();
 	const bool has_started = strcmp(kind, "started") == 0;
 	if (has_started) {
+		for (uint32_t k = 0; k < 2; k++)
+			gpu_put_text(0,
+				     (struct gp_record){
+					     .kind = GP_THREAD, .aux = k, .thread.tid = 4711 + k },
+				     "python");
 		start(2, 1);
 		gpu_put_text(0, (struct gp_record){ .kind = GP_RANGE_NAME, .aux = 5 },
 			     "all \"10\", twice");

@@ -87,6 +87,17 @@ static struct gp_stat_cell *put_share(const struct gp_stats *s, struct gp_stat_c
 	return put_integer(cell, row->time.count);
 }
 
+/* PID, TID; the definitions are those of the end of the recording, which was replayed. */
+static struct gp_stat_cell *put_thread(const struct gp_stats *s, struct gp_stat_cell *cell,
+				       uint32_t thread)
+{
+	const uint32_t tid = gp_recording_tid(s->recording, thread);
+	cell = put_integer(cell, s->info->pid);
+	if (tid != 0)
+		put_integer(cell, tid);
+	return cell + 1;
+}
+
 /* ---- sums of kernels and copies ---- */
 
 static void kern_sum_row(struct gp_stats *s, size_t n, struct gp_stat_cell *cell)
@@ -237,8 +248,7 @@ static void kern_exec_row(struct gp_stats *s, size_t n, struct gp_stat_cell *cel
 	static const char *const names[] = { "cuLaunchKernel", "cuLaunchKernelEx",
 					     "cuLaunchCooperativeKernel", "cuLaunchGrid" };
 	const struct gp_sum_row *row = &s->sums.row[n];
-	cell = put_integer(cell, s->info->pid);
-	cell = put_integer(cell, row->thread);
+	cell = put_thread(s, cell, row->thread);
 	cell = put_integer(cell, row->device);
 	cell = put_integer(cell, row->time.count) + 1;
 	cell = put_spread(cell, &row->other) + 10;
@@ -275,8 +285,7 @@ static void range_kern_row(struct gp_stats *s, size_t n, struct gp_stat_cell *ce
 	const struct gp_sum_row *row = &s->sums.row[n];
 	cell = put_text(cell, row->range);
 	cell = put_text(cell, style_of(false));
-	cell = put_integer(cell, s->info->pid);
-	cell = put_integer(cell, row->thread);
+	cell = put_thread(s, cell, row->thread);
 	cell = put_integer(cell, row->calls);
 	cell = put_integer(cell, row->time.count);
 	cell = put_integer(cell, row->time.total);
@@ -348,8 +357,7 @@ static void proj_trace_row(struct gp_stats *s, size_t n, struct gp_stat_cell *ce
 	cell = put_moment(cell, c->call->begin_ns);
 	cell = put_integer(cell, (uint64_t)(c->call->end_ns - c->call->begin_ns));
 	cell = put_text(cell, style_of(c->call->is_started));
-	cell = put_integer(cell, s->info->pid);
-	cell = put_integer(cell, c->call->thread);
+	cell = put_thread(s, cell, c->call->thread);
 	cell = put_integer(cell, c->sum.operations);
 	put_place(s, cell, s->index[n]);
 }
@@ -380,8 +388,7 @@ static void pushpop_row(struct gp_stats *s, size_t n, struct gp_stat_cell *cell)
 	cell = put_integer(cell, s->child_ns[s->index[n]]);
 	cell = put_moment(cell, took_ns - (int64_t)s->child_ns[s->index[n]]);
 	cell = put_text(cell, name);
-	cell = put_integer(cell, s->info->pid);
-	cell = put_integer(cell, c->call->thread);
+	cell = put_thread(s, cell, c->call->thread);
 	cell = put_place(s, cell, s->index[n]);
 	char *tree = scratch(s, "%s", "");
 	for (uint32_t k = 0; k < c->depth && k < STACK_MOST; k++) {

@@ -385,11 +385,16 @@ enum gp_status gp_recording_next(struct gp_recording *r, struct gp_event *out)
 		out->record.device = (uint8_t)gp_live_ended_device(r->live, record);
 	out->at_ns = gp_tick_ns(&r->tick, record->time);
 	out->thread = thread;
-	struct gp_named known;
-	gp_defined_get(r->definitions, GP_THREAD, thread, &known);
-	out->tid = known.value;
+	out->tid = gp_recording_tid(r, thread);
 	out->text = gp_record_text(record, &out->text_bytes);
 	return GP_OK;
+}
+
+uint32_t gp_recording_tid(const struct gp_recording *r, uint32_t thread)
+{
+	struct gp_named known;
+	gp_defined_get(r->definitions, GP_THREAD, thread, &known);
+	return known.value;
 }
 
 const char *gp_recording_kernel_name(const struct gp_recording *r, uint64_t handle)
