@@ -70,8 +70,11 @@ static int kernels_one(struct gp_reading *r)
 		r->device >= 0 ? (unsigned)r->device : GP_DEVICE_UNKNOWN, &report->kernels);
 	if (status)
 		return gp_report_failed("report on", r->path, status);
-	r->sink.has_report = true;
-	if (r->is_json)
+	const bool has_device = gp_gpu_has_device(r->path, &report->kernels.gpu, r->device);
+	r->sink.has_report |= has_device;
+	if (!has_device)
+		exit_status = GP_EXIT_USAGE;
+	else if (r->is_json)
 		gp_kernels_write(report);
 	else if (r->is_many)
 		exit_status = kernels_row_add(c) ? GP_EXIT_OK : GP_EXIT_DAMAGED;

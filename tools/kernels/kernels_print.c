@@ -84,6 +84,24 @@ void gp_gpu_doubts_print(FILE *out, const struct gp_gpu *g)
 				doubt[k].text);
 }
 
+bool gp_gpu_has_device(const char *path, const struct gp_gpu *g, int64_t device)
+{
+	bool is_there[UINT8_MAX + 1] = { false };
+	char list[GP_DEVICES_TEXT] = "";
+	for (size_t k = 0; k < g->operations; k++)
+		is_there[g->operation[k].device] = true;
+	if (device < 0 || g->operations == 0 || (device <= UINT8_MAX && is_there[device]))
+		return true;
+	gp_error("cannot show GPU %lld of '%s': no operation was recorded", (long long)device,
+		 path);
+	for (size_t k = 0, used = 0; k < GP_DEVICES && used + 16 < sizeof list; k++)
+		if (is_there[k])
+			used += (size_t)sprintf(list + used, "%s%zu", used != 0 ? ", " : "", k);
+	if (list[0] != '\0')
+		gp_hint("GPUs of the recording: %s", list);
+	return false;
+}
+
 static void kernels_print_rows(const struct gp_kernels_report *r)
 {
 	const bool is_narrow = gp_screen_is_below(ALL_COLUMNS);

@@ -25,6 +25,12 @@ int gp_kernels_ncu(const struct gp_kernels_report *report, uint64_t number);
 /* Counts operations that are missing or uncertain, a line for each kind that is not 0. */
 void gp_gpu_doubts_print(FILE *out, const struct gp_gpu *gpu);
 
+/*
+ * Whether the recording has operations of that device, or -1 (all). If not, prints an error. True
+ * if it has no operations at all.
+ */
+bool gp_gpu_has_device(const char *path, const struct gp_gpu *gpu, int64_t device);
+
 /* Of the sum of the kernels' times; 0 without kernels. */
 double gp_kernel_share(const struct gp_kernels *kernels, const struct gp_kernel_row *row);
 
