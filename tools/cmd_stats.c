@@ -24,6 +24,7 @@ struct stats {
 
 static void reports_list(FILE *out)
 {
+	fputs("reports; gpuprof stats -r NAME RECORDING prints one:\n", out);
 	for (const struct gp_stat_report *r = gp_stat_reports; r->name; r++)
 		fprintf(out, "  %-22s %s\n", r->name, r->title);
 }
@@ -43,6 +44,10 @@ static int wrong_name(const char *name)
 			gp_error("no report '%s': %s", name, missing[k][1]);
 			return GP_EXIT_USAGE;
 		}
+	if (strchr(name, ':') != NULL) {
+		gp_error("no report '%s': reports take no arguments", name);
+		return GP_EXIT_USAGE;
+	}
 	gp_error("no report '%s'", name);
 	const char *near = gp_nearest(name, known, count);
 	if (near)
@@ -71,12 +76,14 @@ static int names_read(struct stats *c)
 static int stats_check(struct gp_reading *r, int recordings)
 {
 	struct stats *c = (struct stats *)r;
+	char option[32];
 	if (c->format != NULL)
 		c->as = *c->format == 't' ? GP_STAT_TABLE :
 			*c->format == 'c' ? GP_STAT_CSV :
 					    GP_STAT_JSON;
 	r->is_text = c->as == GP_STAT_TABLE;
-	if (!r->is_text && !gp_inputs_is_one(r->command, "--format csv or json", recordings))
+	snprintf(option, sizeof option, "--format %s", c->format ? c->format : "");
+	if (!r->is_text && !gp_inputs_is_one(r->command, option, recordings))
 		return GP_EXIT_USAGE;
 	return names_read(c);
 }
@@ -145,6 +152,13 @@ static enum gp_status recording_read(struct stats *c, struct gp_stats *s)
 	return status;
 }
 
+static void stats_release(struct gp_stats *s)
+{
+	gp_gpu_calls_free(&s->calls);
+	gp_gpu_free(&s->gpu);
+	free(s);
+}
+
 static int stats_one(struct gp_reading *r)
 {
 	struct stats *c = (struct stats *)r;
@@ -162,18 +176,24 @@ static int stats_one(struct gp_reading *r)
 		free(s);
 		return GP_EXIT_USAGE;
 	}
+	c->beyond = 0;
+	enum gp_status status = recording_read(c, s);
+	if (status == GP_OK && !gp_gpu_has_device(r->path, &s->gpu, r->device)) {
+		stats_release(s);
+		return GP_EXIT_USAGE;
+	}
 	if (r->is_many) {
 		fputs(c->has_written ? "\n" : "", r->out);
 		gp_name_print(r->out, r->path);
 		fputc('\n', r->out);
 		c->has_written = false;
 	}
-	c->beyond = 0;
-	enum gp_status status = recording_read(c, s);
 	for (unsigned k = 0; k < c->reports && status == GP_OK; k++) {
-		if (c->report[k]->needs & GP_STAT_NEEDS_TIME && !s->gpu.has_operations)
-			has_missing = true;
-		else
+		const bool is_missing =
+			c->report[k]->needs & GP_STAT_NEEDS_TIME && !s->gpu.has_operations;
+		has_missing |= is_missing;
+		/* a program gets the report without rows */
+		if (!is_missing || !r->is_text)
 			status = report_write(c, s, c->report[k]);
 	}
 	if (status == GP_OK && has_missing)
@@ -183,9 +203,7 @@ static int stats_one(struct gp_reading *r)
 	if (status != GP_OK)
 		exit_status = gp_report_failed("report on", r->path, status);
 	r->sink.has_report |= status == GP_OK;
-	gp_gpu_calls_free(&s->calls);
-	gp_gpu_free(&s->gpu);
-	free(s);
+	stats_release(s);
 	return exit_status;
 }
 
@@ -201,14 +219,27 @@ static int stats_run(const struct gp_command *command, int argc, char **argv)
 	};
 	struct gp_flag flags[GP_READING_FLAGS];
 	gp_reading_flags(&c.r, own, flags);
-	const int recordings = argc > 1 ? gp_inputs_parse(command, flags, argc, &argv) : 0;
 	int exit_status = GP_EXIT_OK;
-	if (recordings < 0)
+	for (int k = 1; k < argc && strcmp(argv[k], "--") != 0; k++)
+		if (strcmp(argv[k], "--json") == 0) {
+			gp_error("unknown option '--json' of 'stats'");
+			gp_hint("--format json");
+			return GP_EXIT_USAGE;
+		}
+	const int recordings = gp_inputs_parse(command, flags, argc, &argv);
+	if (recordings < 0) {
 		exit_status = gp_flags_exit(recordings);
-	else if (c.names == NULL)
+	} else if (c.names == NULL && recordings == 0) {
 		reports_list(stdout);
-	else if ((exit_status = gp_reading_check(&c.r, recordings)) == GP_EXIT_OK)
+	} else if (recordings == 0) {
+		exit_status = gp_usage(command, "no recording given");
+	} else if (c.names == NULL) {
+		gp_error("no report given");
+		gp_hint("'-r NAME' prints a report; gpuprof stats lists them");
+		exit_status = GP_EXIT_USAGE;
+	} else if ((exit_status = gp_reading_check(&c.r, recordings)) == GP_EXIT_OK) {
 		exit_status = gp_reading_show(&c.r, recordings, argv);
+	}
 	free(c.names);
 	return exit_status;
 }
@@ -218,6 +249,7 @@ const struct gp_command gp_command_stats = {
 	.synopsis = "stats [-r NAME[,NAME...]] [--format FORMAT] [options] RECORDING...",
 	.text = "print reports of Nsight Systems, from a recording with GPU time",
 	.run = stats_run,
+	.inputs = GP_INPUTS_DIRECTORIES | GP_INPUTS_STDIN | GP_INPUTS_NONE,
 	.options = GP_OPTION_OUTPUT | GP_OPTION_SCREEN | GP_OPTION_SPAN | GP_OPTION_DEVICE |
 		   GP_OPTION_STEPS,
 	.check = stats_check,

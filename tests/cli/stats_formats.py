@@ -36,7 +36,7 @@ def plain(cell):
         return str(cell).strip()
 
 
-for line in stats(None, None).splitlines():
+for line in stats(None, None).splitlines()[1:]:
     name = line.split()[0]
     head, *rows = csv.reader(stats(name, "csv").splitlines())
     documents = json.loads(stats(name, "json"))

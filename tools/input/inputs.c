@@ -131,7 +131,7 @@ int gp_inputs_parse(const struct gp_command *command, const struct gp_flag *flag
 		command->inputs ? command->inputs : GP_INPUTS_DIRECTORIES | GP_INPUTS_STDIN;
 	int words = gp_flags_parse(command, flags, argc, *argv, false);
 	inputs.count = 0; /* a program may run commands in turn: tests/fuzz does */
-	if (words < 0)
+	if (words < 0 || (words == 0 && takes & GP_INPUTS_NONE))
 		return words;
 	if (words == 0) {
 		gp_usage(command, "no recording given");

@@ -7,14 +7,19 @@
 
 #include "flags.h"
 
-enum { GP_INPUTS_DIRECTORIES = 1, GP_INPUTS_STDIN = 2 };
+enum {
+	GP_INPUTS_DIRECTORIES = 1,
+	GP_INPUTS_STDIN = 2,
+	GP_INPUTS_NONE = 4, /* no recording is not an error */
+};
 
 /*
  * Parses the options like gp_flags_parse. Replaces each directory by its files NAME.gpr, in natural
  * order (rank-2 before rank-10), without those of subdirectories. The word `-` stays and stands for
  * stdin (stdin_recording.h). The `inputs` of a command may exclude directories and stdin. Returns
- * the number of recordings, at least 1, and sets *argv to them; they live until the program ends.
- * Or returns a negative value for gp_flags_exit, after printing the error.
+ * the number of recordings, and sets *argv to them; they live until the program ends. Without
+ * GP_INPUTS_NONE the number is at least 1. Or returns a negative value for gp_flags_exit, after
+ * printing the error.
  */
 int gp_inputs_parse(const struct gp_command *command, const struct gp_flag *flags, int argc,
 		    char ***argv);
