@@ -85,6 +85,9 @@ static int stats_check(struct gp_reading *r, int recordings)
 	snprintf(option, sizeof option, "--format %s", c->format ? c->format : "");
 	if (!r->is_text && !gp_inputs_is_one(r->command, option, recordings))
 		return GP_EXIT_USAGE;
+	/* folded rows of so many columns are unreadable: the pager scrolls sideways */
+	gp_screen_options.is_wide = true;
+	setenv("LESS", "RSX", 0);
 	return names_read(c);
 }
 

@@ -1,6 +1,8 @@
 narrow() { cut -c1-98 | sed 's/ *$//'; }
 $BUILD/frag/made_gpu_time made.gpr
 gpuprof stats
+# rows are not folded on a terminal
+python3 -B $CLI/drive_terminal.py 60 40 gpuprof stats -r cuda_gpu_kern_sum made.gpr | narrow
 for report in cuda_gpu_kern_sum nvtx_gpu_proj_sum; do
 	gpuprof stats -r $report made.gpr | narrow
 done
