@@ -20,7 +20,8 @@ enum gp_bound {
 	GP_BOUND_UNKNOWN, /* a throughput is missing */
 	GP_BOUND_MEMORY,
 	GP_BOUND_COMPUTE,
-	GP_BOUND_NEITHER, /* latency: no unit is busy enough */
+	GP_BOUND_L2,
+	GP_BOUND_NEITHER, /* all three are below that */
 };
 extern const char *const gp_bound_names[];
 
@@ -37,7 +38,7 @@ struct gp_counter_row {
 	double compute, memory, l2, active_warps; /* 0 to 1 of the peak */
 	double bytes, operations;		  /* of DRAM; floating point, an FMA is two */
 	double intensity;			  /* operations a byte */
-	double roof;				  /* the larger of compute and memory */
+	double roof;				  /* the largest of compute, memory and l2 */
 	enum gp_bound bound;
 };
 

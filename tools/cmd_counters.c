@@ -31,6 +31,12 @@ static void share_print(FILE *out, double share, unsigned width)
 		fprintf(out, "%*.1f%% ", (int)width - 1, 100 * share);
 }
 
+/* Whether the first row is the kernel with the longest launch, and its limit is known. */
+static bool is_answer(const struct gp_counter_row *first)
+{
+	return first->bound != GP_BOUND_UNKNOWN && !isnan(first->time_ns);
+}
+
 static void answer_print(const struct counters *c, const struct gp_counters *k)
 {
 	FILE *out = c->r.out;
@@ -46,14 +52,16 @@ static void answer_print(const struct counters *c, const struct gp_counters *k)
 		return;
 	}
 	const struct gp_counter_row *first = &k->row[0];
-	if (first->bound == GP_BOUND_UNKNOWN)
+	if (is_answer(first)) {
+		const bool is_bound = first->bound != GP_BOUND_NEITHER;
+		fputs(": ", out);
+		gp_name_print(out, first->key);
+		fprintf(out, " takes longest a launch: %s%s, %.0f%% of its roof\n",
+			is_bound ? "bound by " : "not bound by SM, DRAM or L2",
+			is_bound ? gp_bound_names[first->bound] : "", 100 * first->roof);
+	} else {
 		fprintf(out, ": counters of %s\n", gp_plural(k->rows, "kernel").s);
-	else if (first->bound == GP_BOUND_NEITHER)
-		fprintf(out, ": the longest kernel is limited by latency (%.0f%% of the roof)\n",
-			100 * first->roof);
-	else
-		fprintf(out, ": the longest kernel is limited by %s (%.0f%% of the roof)\n",
-			gp_bound_names[first->bound], 100 * first->roof);
+	}
 	gp_headline_print(out, c->r.info);
 	if (k->why) {
 		gp_name_print(out, k->why);
@@ -186,7 +194,7 @@ static bool counters_row_add(struct counters *c, const struct gp_counters *k)
 		return row != NULL;
 	c->has_values = true;
 	gp_cell_put(&row->cell[KERNELS], (double)k->rows, gp_count_text(k->rows).s);
-	if (k->row[0].bound == GP_BOUND_UNKNOWN)
+	if (!is_answer(&k->row[0]))
 		return true;
 	snprintf(text, sizeof text, "%.1f%%", 100 * k->row[0].roof);
 	gp_cell_put(&row->cell[ROOF], k->row[0].roof, text);
@@ -226,7 +234,7 @@ static int counters_run(const struct gp_command *command, int argc, char **argv)
 {
 	struct counters c = { .r = { .command = command,
 				     .table = { .columns = COLUMNS,
-						.title = { "kernels", "roof", "longest" },
+						.title = { "kernels", "roof" },
 						.next = "counters" } } };
 	const struct gp_flag flags[] = {
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,

@@ -1,5 +1,5 @@
 export LD_LIBRARY_PATH=$BUILD/fake
-gpuprof run -q --metrics roofline -o r.gpr -- python3 -B $CLI/counter_job.py 40
+gpuprof run -q --metrics roofline --kernel . -o r.gpr -- python3 -B $CLI/counter_job.py 40
 gpuprof counters r.gpr | sed 2d
 gpuprof counters --json r.gpr | python3 -c 'import json, sys
 for row in json.load(sys.stdin)["kernels"]:

@@ -3,11 +3,12 @@
 
 #include "gpu_records.h"
 
-enum { TIME, COMPUTE, MEMORY, BYTES, FADD, HFMA, TENSOR, METRICS };
+enum { TIME, COMPUTE, MEMORY, L2, BYTES, FADD, HFMA, TENSOR, METRICS };
 static const char *const names[METRICS] = {
 	"gpu__time_duration.sum",
 	"sm__throughput.avg.pct_of_peak_sustained_elapsed",
 	"dram__throughput.avg.pct_of_peak_sustained_elapsed",
+	"lts__throughput.avg.pct_of_peak_sustained_elapsed",
 	"dram__bytes.sum",
 	"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
 	"smsp__sass_thread_inst_executed_op_hfma_pred_on.sum",
@@ -79,13 +80,20 @@ static void values_become_medians_of_each_kernel(void **state)
 static void a_unit_limits_from_60_percent_on(void **state)
 {
 	static const struct {
-		double compute, memory;
+		double compute, memory, l2, roof;
 		enum gp_bound bound;
 	} cases[] = {
-		{ 59.9, 59.9, GP_BOUND_NEITHER }, { 60, 59.9, GP_BOUND_COMPUTE },
-		{ 59.9, 60, GP_BOUND_MEMORY },	  { 60, 60, GP_BOUND_MEMORY },
-		{ 90, 80, GP_BOUND_COMPUTE },	  { NAN, 80, GP_BOUND_UNKNOWN },
-		{ 80, NAN, GP_BOUND_UNKNOWN },
+		{ 59.9, 59.9, 59.9, 0.599, GP_BOUND_NEITHER },
+		{ 60, 59.9, 59.9, 0.6, GP_BOUND_COMPUTE },
+		{ 59.9, 60, 59.9, 0.6, GP_BOUND_MEMORY },
+		{ 59.9, 59.9, 60, 0.6, GP_BOUND_L2 },
+		{ 60, 60, 60, 0.6, GP_BOUND_MEMORY },
+		{ 90, 80, 70, 0.9, GP_BOUND_COMPUTE },
+		{ 70, 80, 90, 0.9, GP_BOUND_L2 },
+		{ 80, 60, NAN, 0.8, GP_BOUND_COMPUTE },
+		{ 59.9, 50, NAN, 0.599, GP_BOUND_UNKNOWN },
+		{ NAN, 80, 50, NAN, GP_BOUND_UNKNOWN },
+		{ 80, NAN, 50, NAN, GP_BOUND_UNKNOWN },
 	};
 	struct gp_counters c;
 	(void)state;
@@ -94,10 +102,15 @@ static void a_unit_limits_from_60_percent_on(void **state)
 		gpu_name(0, 1);
 		put_value(1, COMPUTE, 1, cases[k].compute);
 		put_value(1, MEMORY, 1, cases[k].memory);
+		put_value(1, L2, 1, cases[k].l2);
 		struct gp_recording *r = fixture_read(&job.w);
 		assert_int_equal(gp_counters_build(r, &c), GP_OK);
 		assert_int_equal(c.rows, 1);
 		assert_int_equal(c.row[0].bound, cases[k].bound);
+		if (isnan(cases[k].roof))
+			assert_true(isnan(c.row[0].roof));
+		else
+			assert_float_equal(c.row[0].roof, cases[k].roof, 1e-9);
 		gp_counters_free(&c);
 		gp_recording_close(r);
 	}

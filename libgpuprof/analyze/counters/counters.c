@@ -12,7 +12,7 @@
 /* Share of a unit's peak from which on it limits a kernel: Nsight Compute's rule SOLBottleneck. */
 #define BOUND_LEAST 0.6
 
-const char *const gp_bound_names[] = { "unknown", "memory", "compute", "neither" };
+const char *const gp_bound_names[] = { "unknown", "memory", "compute", "L2", "neither" };
 
 struct value {
 	uint32_t function, metric;
@@ -105,8 +105,10 @@ static enum gp_bound bound_of(const struct gp_counter_row *row)
 {
 	if (isnan(row->compute) || isnan(row->memory))
 		return GP_BOUND_UNKNOWN;
-	if (!(row->roof >= BOUND_LEAST))
-		return GP_BOUND_NEITHER;
+	if (row->roof < BOUND_LEAST)
+		return isnan(row->l2) ? GP_BOUND_UNKNOWN : GP_BOUND_NEITHER;
+	if (row->l2 > fmax(row->memory, row->compute))
+		return GP_BOUND_L2;
 	return row->memory >= row->compute ? GP_BOUND_MEMORY : GP_BOUND_COMPUTE;
 }
 
@@ -120,8 +122,9 @@ static void row_judge(const struct gp_counters *c, struct gp_counter_row *row)
 	row->bytes = usual_value(c, row, USUAL_BYTES);
 	row->operations = operations_of(c, row);
 	row->intensity = row->bytes > 0 ? row->operations / row->bytes : NAN;
-	row->roof =
-		isnan(row->compute) || isnan(row->memory) ? NAN : fmax(row->compute, row->memory);
+	row->roof = isnan(row->compute) || isnan(row->memory) ?
+			    NAN :
+			    fmax(fmax(row->compute, row->memory), row->l2);
 	row->bound = bound_of(row);
 }
 
