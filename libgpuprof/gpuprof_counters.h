@@ -43,9 +43,10 @@ struct gp_counter_row {
 };
 
 struct gp_counters {
-	/* the recording has values; else `why` has the reason, or is NULL: not requested */
 	bool has_values;
-	const char *why; /* with values: CUPTI's version and the launches of a measurement */
+	bool is_accepted; /* by CUPTI; without values, no kernel was launched often enough */
+	/* accepted: CUPTI's version and the launches of a measurement; else the reason, or NULL */
+	const char *why;
 	size_t metrics;
 	const char *metric[GP_COUNTER_METRICS]; /* NULL: unknown */
 	size_t rows;

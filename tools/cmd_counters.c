@@ -3,8 +3,10 @@
  * what limits it.
  */
 #include <math.h>
+#include <string.h>
 
 #include "io/amount.h"
+#include "report/again.h"
 #include "report/reading.h"
 #include "report/use_report.h"
 
@@ -37,18 +39,29 @@ static bool is_answer(const struct gp_counter_row *first)
 	return first->bound != GP_BOUND_UNKNOWN && !isnan(first->time_ns);
 }
 
+/* The first line without values, and with no reason for that the command which records them. */
+static void lack_print(const struct counters *c, const struct gp_counters *k)
+{
+	FILE *out = c->r.out;
+	fputs(k->is_accepted ? ": no kernel was measured" : ": no counters were recorded", out);
+	if (k->why) {
+		const char *launches = k->is_accepted ? strstr(k->why, "; ") : NULL;
+		fputs(": ", out);
+		gp_name_print(out, launches ? launches + 2 : k->why);
+		fputs(k->is_accepted ? " of one kernel and launch shape" : "", out);
+	}
+	fputc('\n', out);
+	gp_headline_print(out, c->r.info);
+	if (!k->why)
+		gp_again_print(out, c->r.info, GP_LACK_COUNTERS);
+}
+
 static void answer_print(const struct counters *c, const struct gp_counters *k)
 {
 	FILE *out = c->r.out;
 	gp_name_print(out, c->r.path);
 	if (!k->has_values) {
-		fputs(": no counters were recorded", out);
-		if (k->why) {
-			fputs(": ", out);
-			gp_name_print(out, k->why);
-		}
-		fputc('\n', out);
-		gp_headline_print(out, c->r.info);
+		lack_print(c, k);
 		return;
 	}
 	const struct gp_counter_row *first = &k->row[0];

@@ -12,23 +12,27 @@ refused() {
 		sed 's/^gpuprof: counters are not recorded: //'
 	gpuprof counters r.gpr | grep -c "no counters were recorded: "
 }
-refused FAKE_PROFILER_REFUSED=35 -- --metrics roofline
-refused FAKE_PROFILER_REFUSED=40 -- --metrics roofline
-refused FAKE_PROFILER_REFUSED=39 -- --metrics roofline
-refused FAKE_PROFILER_SUPPORT=1 -- --metrics roofline
-refused FAKE_PROFILER_FAILS=cuptiProfilerInitialize -- --metrics roofline
-refused FAKE_PROFILER_FAILS=cuptiRangeProfilerSetConfig -- --metrics roofline
-refused FAKE_PROFILER_FAILS=cuptiRangeProfilerStart -- --metrics roofline
-refused FAKE_PROFILER_FAILS=cuptiRangeProfilerStop -- --metrics roofline
-refused FAKE_PROFILER_FAILS=cuptiProfilerHostEvaluateToGpuValues -- --metrics roofline
-refused FAKE_PROFILER_PASSES=3 -- --metrics dram__bytes.sum,no_such_metric.sum
+refused FAKE_PROFILER_REFUSED=35 -- --metrics roofline --kernel .
+refused FAKE_PROFILER_REFUSED=40 -- --metrics roofline --kernel .
+refused FAKE_PROFILER_REFUSED=39 -- --metrics roofline --kernel .
+refused FAKE_PROFILER_SUPPORT=1 -- --metrics roofline --kernel .
+refused FAKE_PROFILER_FAILS=cuptiProfilerInitialize -- --metrics roofline --kernel .
+refused FAKE_PROFILER_FAILS=cuptiRangeProfilerSetConfig -- --metrics roofline --kernel .
+refused FAKE_PROFILER_FAILS=cuptiRangeProfilerStart -- --metrics roofline --kernel .
+refused FAKE_PROFILER_FAILS=cuptiRangeProfilerStop -- --metrics roofline --kernel .
+refused FAKE_PROFILER_FAILS=cuptiProfilerHostEvaluateToGpuValues -- --metrics roofline --kernel .
+refused FAKE_PROFILER_PASSES=3 -- --metrics dram__bytes.sum,no_such_metric.sum --kernel .
 refused FAKE_PROFILER_PASSES=3 -- --metrics ,
-refused LD_LIBRARY_PATH=$BUILD/fake/cupti_part:$BUILD/fake -- --metrics roofline
+refused LD_LIBRARY_PATH=$BUILD/fake/cupti_part:$BUILD/fake -- --metrics roofline --kernel .
 # the second library is missing
 gpuprof run -q -o m.gpr -- env GPUPROF_METRICS=roofline python3 -B $CLI/counter_job.py
 gpuprof counters m.gpr | sed 2d
+# CUPTI accepts, but too few launches follow; and no request
+gpuprof run -q --metrics roofline --kernel . -o f.gpr -- python3 -B $CLI/counter_job.py 2
+gpuprof counters f.gpr | sed 2d
+gpuprof counters $DATA/fake-held.gpr
 # options that exclude each other, and bad ones
-gpuprof run --metrics roofline --gpu-time -- true
-gpuprof run --metrics roofline --launches=off -- true
+gpuprof run --metrics roofline --kernel . --gpu-time -- true
+gpuprof run --metrics roofline --kernel . --launches=off -- true
 gpuprof run --metrics roofline --kernel 'gemm(' -- true
-gpuprof run --metrics roofline --count 0 -- true
+gpuprof run --metrics roofline --kernel . --count 0 -- true

@@ -58,6 +58,7 @@ static void values_become_medians_of_each_kernel(void **state)
 	struct gp_recording *r = fixture_read(&job.w);
 	assert_int_equal(gp_counters_build(r, &c), GP_OK);
 	assert_true(c.has_values);
+	assert_true(c.is_accepted);
 	assert_string_equal(c.why, "CUPTI 130001");
 	assert_int_equal(c.metrics, METRICS);
 	assert_int_equal(c.rows, 2);
@@ -125,6 +126,7 @@ static void without_values_there_is_a_reason(void **state)
 	struct gp_recording *r = fixture_read(&job.w);
 	assert_int_equal(gp_counters_build(r, &c), GP_OK);
 	assert_false(c.has_values);
+	assert_false(c.is_accepted);
 	assert_string_equal(c.why, "no");
 	gp_counters_free(&c);
 	gp_recording_close(r);

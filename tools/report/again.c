@@ -43,8 +43,9 @@ const char *gp_again_run(const struct gp_info *info, unsigned lacks, char *out)
 	bool is_stacks = lacks & GP_LACK_STACKS;
 	bool is_details = lacks & GP_LACK_DETAILS && info->allocator_why &&
 			  strstr(info->allocator_why, DETAILS_OPTION);
-	snprintf(out, GP_AGAIN_OPTIONS, "gpuprof run%s%s%s%s%s%s",
+	snprintf(out, GP_AGAIN_OPTIONS, "gpuprof run%s%s%s%s%s%s%s",
 		 lacks & GP_LACK_GPU_TIME ? " --gpu-time" : "",
+		 lacks & GP_LACK_COUNTERS ? " --metrics roofline --kernel REGEX" : "",
 		 lacks & GP_LACK_LAUNCHES ? " --stack-events=all" : "",
 		 lacks & GP_LACK_USES || info->has_uses ? " --track-access" : "",
 		 is_stacks && info->stacks_cut ? " " MEMORY_OPTION : "",

@@ -15,9 +15,10 @@ enum gp_lack {
 	GP_LACK_USES = 4,      /* of memory by launches, for `idle` */
 	GP_LACK_GPU_TIME = 8,  /* for `kernels`; the caller decides it */
 	GP_LACK_LAUNCHES = 16, /* stacks of launches; likewise */
+	GP_LACK_COUNTERS = 32, /* for `counters`; likewise */
 };
 
-#define GP_AGAIN_OPTIONS 128u
+#define GP_AGAIN_OPTIONS 160u
 #define GP_AGAIN_WHY 96u
 
 /*

@@ -232,6 +232,9 @@ enum gp_status gp_counters_build(struct gp_recording *recording, struct gp_count
 		status = rows_make(recording, &in, out);
 	out->has_values = out->rows != 0;
 	out->beyond = in.beyond;
+	const struct gp_record *fact =
+		gp_defined_record(recording->definitions, GP_FACT, GP_FACT_COUNTERS);
+	out->is_accepted = fact && fact->fact.value != 0;
 	out->why = gp_recording_text(recording, GP_FACT, GP_FACT_COUNTERS);
 	free(in.value);
 	free(in.passes);
