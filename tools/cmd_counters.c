@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "io/amount.h"
+#include "io/screen.h"
 #include "report/again.h"
 #include "report/reading.h"
 #include "report/use_report.h"
 
 #define TOP_DEFAULT 20u
+#define ALL_COLUMNS 100u /* with a short name */
 
 struct counters {
 	struct gp_reading r;
@@ -94,40 +96,60 @@ static void shape_print(FILE *out, const struct gp_counter_row *row)
 		(unsigned long long)(row->block >> 32 & 0xffff));
 }
 
-static void rows_print(const struct counters *c, const struct gp_counters *k)
+/* Whether a column of the table has a value, apart from count and roof. */
+static bool has_figure(const struct gp_counter_row *row)
 {
-	FILE *out = c->r.out;
-	fprintf(out, "\n%10s %5s %6s %6s %6s %6s %9s %-8s %6s  %s\n", "time", "count", "SM", "DRAM",
-		"L2", "warps", "flop/byte", "bound by", "roof", "kernel");
-	for (size_t n = 0; n < counters_shown(c, k->rows); n++) {
-		const struct gp_counter_row *row = &k->row[n];
-		fprintf(out, "%10s %5s ",
-			isnan(row->time_ns) ?
-				"-" :
-				gp_ns_text((int64_t)fmin(fmax(row->time_ns, 0), 9e18)).s,
-			gp_count_text(row->count).s);
-		share_print(out, row->compute, 6);
-		share_print(out, row->memory, 6);
+	return !isnan(row->time_ns) || !isnan(row->compute) || !isnan(row->memory) ||
+	       !isnan(row->l2) || !isnan(row->active_warps) || !isnan(row->intensity);
+}
+
+static void metrics_print(FILE *out, const struct gp_counters *k, const struct gp_counter_row *row)
+{
+	for (size_t m = 0; m < k->metrics; m++) {
+		if (!k->metric[m] || isnan(row->value[m]))
+			continue;
+		fprintf(out, "    %16.6g  ", row->value[m]);
+		gp_name_print(out, k->metric[m]);
+		fputc('\n', out);
+	}
+}
+
+static void row_print(FILE *out, const struct gp_counter_row *row, bool is_narrow)
+{
+	fprintf(out, "%10s ",
+		isnan(row->time_ns) ? "-" :
+				      gp_ns_text((int64_t)fmin(fmax(row->time_ns, 0), 9e18)).s);
+	if (!is_narrow)
+		fprintf(out, "%5s ", gp_count_text(row->count).s);
+	share_print(out, row->compute, 6);
+	share_print(out, row->memory, 6);
+	if (!is_narrow) {
 		share_print(out, row->l2, 6);
 		share_print(out, row->active_warps, 6);
-		if (isnan(row->intensity))
-			fprintf(out, "%9s ", "-");
-		else
-			fprintf(out, "%9.2f ", row->intensity);
-		fprintf(out, "%-8s ", gp_bound_names[row->bound]);
-		share_print(out, row->roof, 6);
-		fputc(' ', out);
-		gp_name_print(out, row->key);
-		fputs(" (", out);
-		shape_print(out, row);
-		fputs(")\n", out);
-		for (size_t m = 0; c->has_all && m < k->metrics; m++) {
-			if (!k->metric[m] || isnan(row->value[m]))
-				continue;
-			fprintf(out, "    %16.6g  ", row->value[m]);
-			gp_name_print(out, k->metric[m]);
-			fputc('\n', out);
-		}
+	}
+	if (!is_narrow && isnan(row->intensity))
+		fprintf(out, "%9s ", "-");
+	else if (!is_narrow)
+		fprintf(out, "%9.2f ", row->intensity);
+	fprintf(out, "%-8s ", gp_bound_names[row->bound]);
+	share_print(out, row->roof, 6);
+	fputc(' ', out);
+	gp_name_print(out, row->key);
+	fputs(" (", out);
+	shape_print(out, row);
+	fputs(")\n", out);
+}
+
+static void rows_print(const struct counters *c, const struct gp_counters *k)
+{
+	const bool is_narrow = gp_screen_is_below(ALL_COLUMNS);
+	FILE *out = c->r.out;
+	fprintf(out, "\n      time %s    SM   DRAM %sbound by   roof  kernel\n",
+		is_narrow ? "" : "count ", is_narrow ? "" : "    L2  warps flop/byte ");
+	for (size_t n = 0; n < counters_shown(c, k->rows); n++) {
+		row_print(out, &k->row[n], is_narrow);
+		if (c->has_all || !has_figure(&k->row[n]))
+			metrics_print(out, k, &k->row[n]);
 	}
 	if (k->rows > counters_shown(c, k->rows))
 		fprintf(out, "  %s; --top 0 shows all\n",
@@ -238,8 +260,11 @@ static int counters_one(struct gp_reading *r)
 
 static int counters_end(struct gp_reading *r, int worst)
 {
-	r->none = ((struct counters *)r)->has_values ? NULL : "no counters";
-	r->none_tail = "; gpuprof run --metrics roofline measures them";
+	if (((struct counters *)r)->has_values)
+		return worst;
+	r->none = "no counters";
+	r->none_tail = "; gpuprof run --metrics roofline --kernel REGEX measures them";
+	r->table.next = NULL;
 	return worst;
 }
 

@@ -1,6 +1,8 @@
 export LD_LIBRARY_PATH=$BUILD/fake
 gpuprof run -q --metrics roofline --kernel . -o r.gpr -- python3 -B $CLI/counter_job.py 40
 gpuprof counters r.gpr | sed 2d
+GPUPROF_PAGER=cat python3 -B $CLI/drive_terminal.py 80 40 \
+	gpuprof counters --color never r.gpr | sed '1,/^$/d'
 gpuprof counters --json r.gpr | python3 -c 'import json, sys
 for row in json.load(sys.stdin)["kernels"]:
     print(row["symbol"], row["count"], row["passes"], row["dram_bytes"], row["operations"])'
@@ -13,4 +15,5 @@ gpuprof run -q --metrics dram__bytes.sum --kernel 'gemm<128>|^add' --count 2 -o 
 	python3 -B $CLI/counter_job.py 2 demangler
 gpuprof counters --top 1 d.gpr | sed 2d
 gpuprof counters r.gpr m.gpr
+gpuprof counters $DATA/fake-held.gpr $DATA/leak_pinned.gpr
 gpuprof verify r.gpr | grep -c "nothing damaged; complete"

@@ -98,7 +98,8 @@ static void reading_print_table(struct gp_reading *r)
 	if (!r->none)
 		gp_report_table_print(table, r->out);
 	else if (!gp_report_table_none_print(table, r->none, r->none_tail ? r->none_tail : "",
-					     r->out))
+					     r->out) &&
+		 table->next)
 		gp_next_print(r->out, table->next, table->first);
 }
 

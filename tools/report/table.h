@@ -52,7 +52,7 @@ struct gp_report_table {
 	const char *title[GP_TABLE_COLUMNS];
 	bool is_text[GP_TABLE_COLUMNS]; /* left-aligned */
 	struct gp_fault fault[GP_TABLE_COLUMNS];
-	const char *next; /* the command for details */
+	const char *next; /* the command for details; NULL: none without figures */
 	/*
 	 * and its recording, if there are no flaws; NULL: an outlier, or the highest number of a
 	 * column
