@@ -84,6 +84,11 @@ static const char *value_of(const struct choice *c, const char *variable)
 	return "";
 }
 
+static bool has_metrics(const struct choice *c)
+{
+	return *value_of(c, "GPUPROF_METRICS") != '\0';
+}
+
 /* Makes a relative name absolute: the job may change its directory before it uses the GPU. */
 static void pattern_anchor(const struct choice *c, char *out, size_t capacity)
 {
@@ -162,6 +167,25 @@ static bool is_right_events(const struct gp_option *o, const char *text)
 	return false;
 }
 
+/* Names with commas between them, or `roofline` alone. */
+static bool is_right_names(const struct gp_option *o, const char *text)
+{
+	static const char usual[] = "roofline";
+	size_t names = 0, n;
+	bool has_usual = false;
+	for (const char *at = text; *at; at += n + (at[n] == ',')) {
+		n = strcspn(at, ",");
+		names += n > 0;
+		has_usual |= n == strlen(usual) && strncmp(at, usual, n) == 0;
+	}
+	if (names > 0 && !(has_usual && strcmp(text, usual) != 0))
+		return true;
+	gp_error("bad value of '--%s': %s", o->flag,
+		 names ? "'roofline' stands alone" : "no metric is named");
+	gp_hint("'--metrics roofline' measures the usual metrics");
+	return false;
+}
+
 /* Checked here, because the library would repeat the message in each process of the job. */
 static bool has_right_values(const struct choice *c)
 {
@@ -176,8 +200,14 @@ static bool has_right_values(const struct choice *c)
 			return false;
 		if (strcmp(o->value, "EVENTS") == 0 && !is_right_events(o, text))
 			return false;
+		if (strcmp(o->value, "NAMES") == 0 && !is_right_names(o, text))
+			return false;
 		if (strstr(o->value, "..") && !is_right_number(o, text))
 			return false;
+		if (strcmp(o->flag, "count") == 0 && !has_metrics(c)) {
+			gp_error("'--count' needs '--metrics'");
+			return false;
+		}
 	}
 	return true;
 }
@@ -277,11 +307,6 @@ static bool has_gpu_time(const struct choice *c)
 	struct gp_gpu_rule rule;
 	return !gp_gpu_rule_parse(value_of(c, "GPUPROF_GPU_TIME"), &rule) &&
 	       rule.when != GP_GPU_NEVER;
-}
-
-static bool has_metrics(const struct choice *c)
-{
-	return *value_of(c, "GPUPROF_METRICS") != '\0';
 }
 
 /* Counters: the pattern, and what they exclude. */

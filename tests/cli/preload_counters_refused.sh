@@ -22,11 +22,14 @@ refused FAKE_PROFILER_FAILS=cuptiRangeProfilerStart -- --metrics roofline --kern
 refused FAKE_PROFILER_FAILS=cuptiRangeProfilerStop -- --metrics roofline --kernel .
 refused FAKE_PROFILER_FAILS=cuptiProfilerHostEvaluateToGpuValues -- --metrics roofline --kernel .
 refused FAKE_PROFILER_PASSES=3 -- --metrics dram__bytes.sum,no_such_metric.sum --kernel .
-refused FAKE_PROFILER_PASSES=3 -- --metrics ,
 refused LD_LIBRARY_PATH=$BUILD/fake/cupti_part:$BUILD/fake -- --metrics roofline --kernel .
 # the second library is missing
 gpuprof run -q -o m.gpr -- env GPUPROF_METRICS=roofline python3 -B $CLI/counter_job.py
 gpuprof counters m.gpr | sed 2d
+# the job itself sets a list without a name
+gpuprof run -q --metrics roofline --kernel . -o n.gpr -- \
+	env GPUPROF_METRICS=, python3 -B $CLI/counter_job.py
+gpuprof counters n.gpr | sed 2d
 # CUPTI accepts, but too few launches follow; and no request
 gpuprof run -q --metrics roofline --kernel . -o f.gpr -- python3 -B $CLI/counter_job.py 2
 gpuprof counters f.gpr | sed 2d
@@ -36,3 +39,7 @@ gpuprof run --metrics roofline --kernel . --gpu-time -- true
 gpuprof run --metrics roofline --kernel . --launches=off -- true
 gpuprof run --metrics roofline --kernel 'gemm(' -- true
 gpuprof run --metrics roofline --kernel . --count 0 -- true
+gpuprof run --count 3 -- true
+for names in "" ',' 'roofline,' dram__bytes.sum,,roofline; do
+	gpuprof run --metrics "$names" --kernel . -- true
+done
