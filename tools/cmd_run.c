@@ -399,6 +399,9 @@ static int run(const struct gp_command *command, int argc, char **argv)
 							 .only = value_of(&c, "GPUPROF_ONLY"),
 							 .pattern = value_of(&c, "GPUPROF_OUTPUT"),
 							 .scope = &c.scope,
+							 .next = has_metrics(&c)  ? "counters" :
+								 has_gpu_time(&c) ? "kernels" :
+										    NULL,
 							 .keep = c.keep,
 							 .is_quiet = c.is_quiet,
 							 .is_verbose = is_verbose(&c),

@@ -277,13 +277,13 @@ static void print_nothing(const struct sum *s, const struct gp_run_summary *h)
 			    "'gpuprof doctor' finds the cause");
 }
 
-static void run_summary_print_next(const struct sum *s, const char *path)
+static void run_summary_print_next(const struct sum *s, const char *next, const char *path)
 {
 	fputs("gpuprof: ", stderr);
 	if (s->ooms)
 		gp_next_print(stderr, "oom", s->oom_path);
 	else
-		gp_next_print(stderr, s->has_stacks ? "peak" : "timeline", path);
+		gp_next_print(stderr, next ? next : s->has_stacks ? "peak" : "timeline", path);
 }
 
 /* True: the last line is printed, with the command for the missing names. */
@@ -324,7 +324,8 @@ void gp_run_summary(const struct gp_run_summary *h)
 		gp_error("removed %s: --keep %llu", removed, (unsigned long long)h->keep);
 	bool is_last = store_names(&s, h);
 	if (s.recordings && !h->is_quiet && !is_last)
-		run_summary_print_next(&s, s.has_peak && s.recordings > 1 ? s.peak_path : s.first);
+		run_summary_print_next(&s, h->next,
+				       s.has_peak && s.recordings > 1 ? s.peak_path : s.first);
 	for (size_t k = 0; k < s.recordings; k++) {
 		free(s.made[k].path);
 		free(s.made[k].command);

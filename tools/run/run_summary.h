@@ -17,7 +17,8 @@ struct gp_run_summary {
 	const char *only;		   /* record only processes with these names; "": all */
 	const char *pattern;		   /* of the recordings' names */
 	const struct gp_scope_rule *scope; /* what to capture */
-	uint64_t keep;			   /* 0: remove nothing */
+	const char *next; /* command for the last line, unless OOMs; NULL: peak or timeline */
+	uint64_t keep;	  /* 0: remove nothing */
 	bool is_quiet, is_verbose;
 	bool is_symbolizing; /* store names of native frames in the recordings */
 };
