@@ -32,4 +32,4 @@ gpuprof run -q --metrics dram__bytes.sum --kernel copy -o f-%p.gpr -- \
 shown f-*.gpr | sort
 # a malloc that calls the driver under its lock: our thread must not start inside it
 timeout -k 5 60 gpuprof run -q --metrics roofline -o l-%p.gpr -- \
-	$BUILD/victims/malloc_asks_driver >l.out 2>l.err && echo ended
+	$BUILD/victims/malloc_asks_driver alone >l.out 2>l.err && echo ended

@@ -88,8 +88,10 @@ static void again_with_keys(void)
 
 int main(int argc, char **argv)
 {
-	(void)argv;
 	grow_in_threads();
+	/* a child may find this malloc's lock held by a thread that its parent had */
+	if (argc > 1 && strcmp(argv[1], "alone") == 0)
+		return 0;
 	const pid_t child = fork();
 	if (child == 0) {
 		grow();
