@@ -364,9 +364,9 @@ static void check_container(struct doctor *d)
 /* Reports misspelt variables. */
 static void check_variables(struct doctor *d)
 {
-	const char *names[64] = { "GPUPROF_LIB", "GPUPROF_LIST" };
+	const char *names[64] = { "GPUPROF_LIB", "GPUPROF_LIST", "GPUPROF_PAGER" };
 	const struct gp_option *option;
-	size_t options = gp_options(&option), count = 2;
+	size_t options = gp_options(&option), count = 3;
 	for (size_t k = 0; k < options && count < 64; k++)
 		names[count++] = option[k].variable;
 	for (char **entry = environ; *entry; entry++) {

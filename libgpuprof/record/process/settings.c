@@ -197,7 +197,8 @@ void gp_settings_read(void)
 
 static bool is_known(const char *entry, size_t name)
 {
-	static const char *const internal[] = { "GPUPROF_LIST", "GPUPROF_LIB", "GPUPROF_STARTED" };
+	static const char *const internal[] = { "GPUPROF_LIST", "GPUPROF_LIB", "GPUPROF_STARTED",
+						"GPUPROF_PAGER" };
 	for (size_t k = 0; k < sizeof internal / sizeof *internal; k++)
 		if (strlen(internal[k]) == name && memcmp(entry, internal[k], name) == 0)
 			return true;
