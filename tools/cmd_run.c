@@ -322,6 +322,12 @@ static bool has_right_metrics(const struct choice *c)
 	}
 	if (!has_metrics(c))
 		return true;
+	if (!*text) {
+		gp_error("'--metrics' needs '--kernel': the job waits for each kernel that is "
+			 "measured");
+		gp_hint("--kernel . measures all but those that wait for other processes");
+		return false;
+	}
 	if (has_gpu_time(c)) {
 		gp_error("'--metrics' and '--gpu-time' exclude each other: the measured kernels "
 			 "wait");

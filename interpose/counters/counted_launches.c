@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -18,11 +19,14 @@
 #include "range_profiler.h"
 
 #define AWAIT_MOST_MS 2000u
+#define END_MOST_MS 1000u
 #define STACK_BYTES (1u << 20)
-#define CHOICES 4096u	 /* functions, by address: a power of 2 */
-#define SHAPES 1024u	 /* kernels and launch shapes, a power of 2 */
-#define CONTEXTS 16u	 /* with a range profiler: a context each GPU of a host */
-#define PATIENCE 1000u	 /* chosen launches of others, until a kernel that rests is given up */
+#define CHOICES 4096u  /* functions, by address: a power of 2 */
+#define SHAPES 1024u   /* kernels and launch shapes, a power of 2 */
+#define CONTEXTS 16u   /* with a range profiler: a context each GPU of a host */
+#define PATIENCE 1000u /* chosen launches of others, until a kernel that rests is given up */
+#define WAIT_LEAST_MS 50u
+#define WAITS_MOST 100u	 /* in vain, 100 ms each */
 #define SPOILED_MOST 20u /* measurements of a kernel into which other launches came */
 
 static const char *const usual[] = {
@@ -45,15 +49,16 @@ static struct {
 	_Atomic uint32_t phase;
 	_Atomic uint32_t turn;	   /* 1: a thread is between begin() and end() */
 	_Atomic uint32_t launches; /* of other threads in that context: they spoil the pass */
-	void *_Atomic context;	   /* of the launch that is measured */
+	_Atomic bool is_ending;
+	void *_Atomic context; /* of the launch that is measured */
 	pid_t owner;
-	uint32_t version; /* of CUPTI */
-	bool has_pattern;
+	const struct gp_cupti *cupti; /* constant from PHASE_READY on */
+	uint32_t version;	      /* of CUPTI */
 	regex_t pattern;
 	char *(*demangle)(const char *name, char *out, size_t *bytes, int *status);
 	void (*release)(void *text);
 	char names[2048];
-	struct gp_metrics metrics;
+	struct gp_metrics requested, metrics; /* the latter: those that the first GPU has */
 	/* function << 9 | generation << 1 | is chosen; a collision only costs a second look */
 	_Atomic uint64_t choice[CHOICES];
 	/* the rest is of the thread that has the turn */
@@ -61,17 +66,17 @@ static struct {
 	struct gp_range_profiler *enabled; /* of the kernel that is measured; NULL: none */
 	unsigned profilers;
 	struct shape shape[SHAPES], *measuring;
-	uint32_t shapes, passed_by;
+	uint32_t shapes, passed_by, waits;
 	struct gp_gpu_kernel kernel;
 	char name[1024];
-	bool has_names; /* of metrics, in the recording */
+	bool is_full, has_names; /* of metrics, in the recording */
 } counters;
 
 /* ---- the thread ---- */
 
 static void counters_names(void)
 {
-	struct gp_metrics *m = &counters.metrics;
+	struct gp_metrics *m = &counters.requested;
 	m->is_usual = strcmp(sink->metrics, "roofline") == 0;
 	for (size_t k = 0; m->is_usual && k < sizeof usual / sizeof *usual; k++)
 		m->name[m->count++] = usual[k];
@@ -88,17 +93,17 @@ static void counters_names(void)
 static const char *counters_prepare(char *why)
 {
 	counters_names();
-	if (counters.metrics.count == 0)
+	if (counters.requested.count == 0)
 		return "no metric is named";
-	counters.has_pattern = *sink->kernel != '\0';
-	if (counters.has_pattern &&
-	    regcomp(&counters.pattern, sink->kernel, REG_EXTENDED | REG_NOSUB) != 0)
+	if (!*sink->kernel)
+		return "--kernel names no kernel";
+	if (regcomp(&counters.pattern, sink->kernel, REG_EXTENDED | REG_NOSUB) != 0)
 		return "the value of --kernel is not an extended regular expression";
 	if (gp_cupti_count() > 1)
 		return "the process has two CUPTI libraries";
 	if (!gp_cupti_load())
 		return "libcupti was not found";
-	const struct gp_cupti *cupti = gp_cupti_find();
+	const struct gp_cupti *cupti = counters.cupti = gp_cupti_find();
 	const char *missing = gp_profiler_missing(cupti);
 	if (missing) {
 		snprintf(why, GP_PROFILER_WHY,
@@ -110,6 +115,8 @@ static const char *counters_prepare(char *why)
 	*(void **)&counters.release = gp_mapped_function("", "free");
 	if (counters.release)
 		*(void **)&counters.demangle = gp_mapped_function("libstdc++.so", "__cxa_demangle");
+	if (atomic_load(&counters.is_ending)) /* CUPTI must not start while the driver ends */
+		return "the recording ended before CUPTI was open";
 	return gp_profiler_init(cupti, why);
 }
 
@@ -118,21 +125,31 @@ static bool counters_settle(enum phase phase)
 {
 	uint32_t opening = PHASE_OPENING;
 	const bool is_first = atomic_compare_exchange_strong(&counters.phase, &opening, phase);
-	gp_cupti_wake(&counters.phase);
+	if (is_first && phase == PHASE_REFUSED)
+		sink->refused();
+	if (is_first)
+		gp_cupti_wake(&counters.phase);
 	return is_first;
 }
+
+static void counters_at_exit(void);
 
 static void *counters_main(void *unused)
 {
 	char text[GP_PROFILER_WHY];
 	(void)unused;
+	sink->thread();
 	prctl(PR_SET_NAME, "gpuprof-counter");
+	gp_cupti_leave_processor();
 	const char *why = counters_prepare(text);
 	/* first, since a short job ends soon after its first launch went on */
 	if (why && sink->enter()) {
 		sink->fact(false, why);
 		sink->leave();
 	}
+	/* CUPTI is shut down by handlers of exit that were registered before, so ours runs first */
+	if (!why)
+		atexit(counters_at_exit);
 	counters_settle(why ? PHASE_REFUSED : PHASE_READY);
 	return NULL;
 }
@@ -160,8 +177,9 @@ static void counters_start(void)
 
 static bool counters_await(void)
 {
-	if (atomic_load(&counters.phase) == PHASE_READY)
-		return true;
+	const uint32_t phase = atomic_load(&counters.phase);
+	if (phase != PHASE_OPENING)
+		return phase == PHASE_READY;
 	const uint64_t until = gp_cupti_now_ms() + AWAIT_MOST_MS;
 	for (uint64_t now; atomic_load(&counters.phase) == PHASE_OPENING &&
 			   getpid() == counters.owner && (now = gp_cupti_now_ms()) < until;)
@@ -177,7 +195,10 @@ static bool counters_await(void)
 static bool name_matches(const char *name)
 {
 	int status = 0;
-	if (!counters.has_pattern || regexec(&counters.pattern, name, 0, NULL, 0) == 0)
+	/* they wait for other processes, whose launch may come only after ours returned */
+	if (strstr(name, "nccl") || strstr(name, "nvshmem"))
+		return false;
+	if (regexec(&counters.pattern, name, 0, NULL, 0) == 0)
 		return true;
 	char *plain = counters.demangle ? counters.demangle(name, NULL, NULL, &status) : NULL;
 	const bool matches = plain && regexec(&counters.pattern, plain, 0, NULL, 0) == 0;
@@ -215,43 +236,87 @@ static struct shape *shape_of(uint64_t function, uint32_t generation, const void
 	for (unsigned at = 0; at < 3; at++)
 		key = mixed(key, k->grid[at] | (uint64_t)k->block[at] << 32);
 	key = mixed(key, k->dynamic_shared) | 1;
-	for (uint64_t at = key; counters.shapes < SHAPES / 2; at++) {
-		struct shape *s = &counters.shape[at & (SHAPES - 1)];
-		if (s->key == 0)
-			counters.shapes++, s->key = key;
-		if (s->key == key)
-			return s;
+	uint64_t at = key;
+	struct shape *s = &counters.shape[at & (SHAPES - 1)];
+	while (s->key != 0 && s->key != key)
+		s = &counters.shape[++at & (SHAPES - 1)];
+	if (s->key == 0 && counters.shapes == SHAPES / 2) {
+		char text[GP_PROFILER_WHY];
+		snprintf(text, sizeof text, "CUPTI %u; of all launch shapes, the first %u",
+			 counters.version, SHAPES / 2);
+		if (!counters.is_full)
+			sink->fact(true, text);
+		counters.is_full = true;
+		return NULL;
 	}
-	return NULL;
+	counters.shapes += s->key == 0;
+	s->key = key;
+	return s;
 }
 
 /* ---- measurements; the turn is held ---- */
 
-static void counters_refuse(const char *why)
-{
-	sink->fact(false, why);
-	counters.measuring = NULL;
-	counters.enabled = NULL;
-	atomic_store(&counters.phase, PHASE_REFUSED);
-}
-
 /* No kernel is measured from here on. */
-static void measurement_drop(const struct gp_cupti *cupti)
+static void measurement_drop(void)
 {
 	if (counters.enabled)
-		gp_profiler_disable(cupti, counters.enabled);
+		gp_profiler_disable(counters.cupti, counters.enabled);
 	counters.enabled = NULL;
 	counters.measuring = NULL;
+}
+
+static void counters_close(void)
+{
+	atomic_store(&counters.phase, PHASE_REFUSED);
+	sink->refused();
+}
+
+static void counters_refuse(const char *why)
+{
+	measurement_drop();
+	sink->fact(false, why);
+	counters_close();
+}
+
+static bool metrics_are_equal(const struct gp_metrics *a, const struct gp_metrics *b)
+{
+	bool equal = a->count == b->count;
+	for (size_t k = 0; equal && k < a->count; k++)
+		equal = strcmp(a->name[k], b->name[k]) == 0;
+	return equal;
 }
 
 /* False: refused. */
-static bool profiler_find(const struct gp_cupti *cupti, void *context, int device)
+static bool profiler_make(struct gp_range_profiler *p, void *context, int device)
 {
 	char text[GP_PROFILER_WHY];
+	struct gp_metrics metrics = counters.requested;
+	gp_profiler_close(counters.cupti, p);
+	const char *why = gp_profiler_open(counters.cupti, p, context, device, &metrics, text);
+	if (why) {
+		counters_refuse(why);
+		return false;
+	}
+	if (counters.metrics.count == 0)
+		counters.metrics = metrics;
+	/* numbers of metrics are those of the first GPU */
+	if (!metrics_are_equal(&metrics, &counters.metrics)) {
+		p->passes = 0;
+		return false;
+	}
+	snprintf(text, sizeof text, "CUPTI %u; a measurement takes %zu launch%s", counters.version,
+		 p->passes, p->passes == 1 ? "" : "es");
+	sink->fact(true, text);
+	return true;
+}
+
+/* False: this context cannot be measured, or not now. */
+static bool profiler_find(void *context, int device)
+{
 	for (unsigned k = 0; k < counters.profilers; k++) {
 		counters.current = &counters.profiler[k];
 		if (counters.current->context == context)
-			return true;
+			return counters.current->passes > 0;
 	}
 	unsigned place = 0; /* that of an ended context, or a new one */
 	while (place < counters.profilers && counters.profiler[place].context)
@@ -261,57 +326,79 @@ static bool profiler_find(const struct gp_cupti *cupti, void *context, int devic
 		return false;
 	counters.profilers += place == counters.profilers;
 	counters.current = &counters.profiler[place];
-	const char *why =
-		gp_profiler_open(cupti, counters.current, context, device, &counters.metrics, text);
-	if (why) {
-		counters_refuse(why);
-		return false;
+	return profiler_make(counters.current, context, device);
+}
+
+/* False: another kernel is measured, and this launch of `s` does not end that. */
+static bool measurement_passes_to(const struct shape *s)
+{
+	if (!counters.measuring || counters.measuring == s) {
+		counters.passed_by = 0;
+		return true;
 	}
-	snprintf(text, sizeof text, "CUPTI %u; a measurement takes %zu launch%s", counters.version,
-		 counters.current->passes, counters.current->passes == 1 ? "" : "es");
-	sink->fact(true, text);
+	if (++counters.passed_by < PATIENCE)
+		return false;
+	counters.passed_by = 0;
+	counters.measuring->is_over = true;
+	measurement_drop();
 	return true;
+}
+
+/* NULL: started; else why not. "": a capture has begun. */
+static const char *pass_start(char *why)
+{
+	const char *refusal = NULL;
+	if (!counters.enabled) {
+		counters.enabled = counters.current;
+		refusal = gp_profiler_enable(counters.cupti, counters.enabled, &counters.metrics,
+					     why);
+	}
+	if (!refusal && !sink->may_call())
+		return "";
+	return refusal ? refusal : gp_profiler_start(counters.cupti, counters.current, why);
+}
+
+/* Each such wait delays the job by 100 ms. */
+static void pass_was_awaited_in_vain(struct shape *s)
+{
+	if (++s->spoiled == SPOILED_MOST) {
+		s->is_over = true;
+		if (counters.measuring == s)
+			measurement_drop();
+	}
+	if (++counters.waits == WAITS_MOST)
+		counters_refuse("the job's streams are never idle");
 }
 
 /* True: this launch is the next pass of the kernel that is measured. */
-static bool shape_take(const struct gp_cupti *cupti, struct shape *s)
-{
-	/* one that may never come again cannot be measured in several passes */
-	if (!s || s->is_over || (s->launches++ == 0 && counters.current->passes > 1))
-		return false;
-	if (counters.measuring && counters.measuring != s) {
-		if (++counters.passed_by < PATIENCE)
-			return false;
-		counters.measuring->is_over = true;
-		measurement_drop(cupti);
-	}
-	counters.passed_by = 0;
-	counters.measuring = s;
-	return true;
-}
-
 static bool pass_begin(uint64_t function, uint32_t generation, const struct gp_gpu_kernel *kernel)
 {
-	const struct gp_cupti *cupti = gp_cupti_found();
 	void *context = NULL;
 	int device = 0;
 	char text[GP_PROFILER_WHY];
-	if (!sink->context(&context, &device) || !profiler_find(cupti, context, device) ||
-	    !shape_take(cupti, shape_of(function, generation, context, kernel)))
+	if (!sink->context(&context, &device))
+		return false;
+	struct shape *s = shape_of(function, generation, context, kernel);
+	if (!measurement_passes_to(s) || !s || s->is_over || !profiler_find(context, device))
+		return false;
+	/* one that may never come again cannot be measured in several passes */
+	if ((s->launches++ == 0 && counters.current->passes > 1) || !sink->may_call())
 		return false;
 	atomic_store(&counters.launches, 0);
 	atomic_store(&counters.context, context);
-	if (!sink->synchronize()) /* the job will meet the error itself */
+	const uint64_t began = gp_cupti_now_ms();
+	if (!sink->await_idle(context)) {
+		if (gp_cupti_now_ms() - began >= WAIT_LEAST_MS)
+			pass_was_awaited_in_vain(s);
 		return false;
-	const char *why = NULL;
-	if (!counters.enabled) {
-		counters.enabled = counters.current;
-		why = gp_profiler_enable(cupti, counters.enabled, &counters.metrics, text);
 	}
-	if (!why)
-		why = gp_profiler_start(cupti, counters.current, text);
+	if (!sink->may_call())
+		return false;
+	counters.measuring = s;
+	const char *why = pass_start(text);
 	if (why) {
-		counters_refuse(why);
+		if (*why)
+			counters_refuse(why);
 		return false;
 	}
 	counters.kernel = *kernel;
@@ -332,28 +419,28 @@ static void values_record(const double *values)
 }
 
 /* A launch that failed, or those of other threads beside it: the measurement begins again. */
-static void pass_spoiled(const struct gp_cupti *cupti)
+static void pass_spoiled(void)
 {
-	counters.measuring->is_over = ++counters.measuring->spoiled == SPOILED_MOST;
-	measurement_drop(cupti);
+	counters.measuring->is_over = ++counters.measuring->spoiled >= SPOILED_MOST;
+	measurement_drop();
 }
 
-static void measurement_end(const struct gp_cupti *cupti)
+static void measurement_end(void)
 {
 	double values[GP_METRICS_MOST] = { 0 };
 	char text[GP_PROFILER_WHY];
 	bool is_clean = false;
-	const char *why = gp_profiler_values(cupti, counters.current, &counters.metrics, values,
-					     &is_clean, text);
+	const char *why = gp_profiler_values(counters.cupti, counters.current, &counters.metrics,
+					     values, &is_clean, text);
 	if (why) {
 		counters_refuse(why);
 	} else if (!is_clean) {
-		pass_spoiled(cupti);
+		pass_spoiled();
 	} else {
 		counters.measuring->measured++;
 		values_record(values);
 		counters.measuring->is_over = counters.measuring->measured == sink->count;
-		measurement_drop(cupti);
+		measurement_drop();
 	}
 }
 
@@ -380,6 +467,7 @@ static bool counters_begin(uint64_t function, uint32_t generation,
 	    !atomic_compare_exchange_strong(&counters.turn, &none, 1))
 		return false;
 	const bool is_begun = atomic_load(&counters.phase) == PHASE_READY &&
+			      !atomic_load(&counters.is_ending) &&
 			      pass_begin(function, generation, kernel);
 	if (!is_begun)
 		atomic_store(&counters.turn, 0);
@@ -388,38 +476,69 @@ static bool counters_begin(uint64_t function, uint32_t generation,
 
 static void counters_end(bool is_accepted)
 {
-	const struct gp_cupti *cupti = gp_cupti_found();
 	char text[GP_PROFILER_WHY];
 	bool is_complete = false;
 	if (getpid() != counters.owner) /* forked by a handler inside the launch */
 		return;
 	const bool is_alone = atomic_load(&counters.launches) == 0;
-	const char *why = gp_profiler_stop(cupti, counters.current, &is_complete, text);
+	const char *why = gp_profiler_stop(counters.cupti, counters.current, &is_complete, text);
 	if (why)
 		counters_refuse(why);
 	else if (!is_accepted || !is_alone)
-		pass_spoiled(cupti);
+		pass_spoiled();
 	else if (is_complete)
-		measurement_end(cupti);
+		measurement_end();
 	atomic_store(&counters.turn, 0);
 }
 
-/* A job that ends a context during a launch in it is at fault: then the turn is not awaited. */
-static void counters_context_end(void *context, bool has_ended)
+/* Without the calls that a capture forbids, the profiler ends with its context. */
+static void measurement_forget(bool may_call)
 {
-	uint32_t none = 0;
+	if (!may_call)
+		counters.enabled = NULL;
+	measurement_drop();
+}
+
+/* A job that ends a context during a launch in it is at fault: then the wait is in vain. */
+static void counters_context_end(void *context, bool may_call)
+{
 	if (getpid() != counters.owner || atomic_load(&counters.phase) != PHASE_READY ||
-	    !atomic_compare_exchange_strong(&counters.turn, &none, 1))
+	    !gp_cupti_turn_enter(&counters.turn))
 		return;
-	if (counters.enabled && counters.enabled->context == context) {
-		if (has_ended)
-			counters.enabled = NULL; /* it has ended, too */
-		measurement_drop(gp_cupti_found());
-	}
+	if (counters.enabled && counters.enabled->context == context)
+		measurement_forget(may_call);
 	for (unsigned k = 0; k < counters.profilers; k++)
 		if (counters.profiler[k].context == context)
 			counters.profiler[k].context = NULL;
-	atomic_store(&counters.turn, 0);
+	gp_cupti_turn_leave(&counters.turn, true);
+}
+
+static void counters_give_up(bool may_call)
+{
+	const uint64_t until = gp_cupti_now_ms() + END_MOST_MS;
+	if (getpid() != counters.owner || atomic_exchange(&counters.is_ending, true))
+		return;
+	for (uint64_t now;
+	     atomic_load(&counters.phase) == PHASE_OPENING && (now = gp_cupti_now_ms()) < until;)
+		gp_cupti_wait(&counters.phase, PHASE_OPENING, (uint32_t)(until - now) * 1000);
+	if (!gp_cupti_turn_enter(&counters.turn))
+		return;
+	if (atomic_load(&counters.phase) == PHASE_READY) {
+		measurement_forget(may_call);
+		counters_close();
+	}
+	gp_cupti_turn_leave(&counters.turn, true);
+}
+
+static void counters_at_exit(void)
+{
+	counters_give_up(sink->may_call());
+}
+
+void gp_counters_finalizing(void)
+{
+	if (sink)
+		counters_give_up(sink->may_call());
 }
 
 static const struct gp_counters_source source = {
@@ -429,6 +548,7 @@ static const struct gp_counters_source source = {
 	.begin = counters_begin,
 	.end = counters_end,
 	.context_end = counters_context_end,
+	.give_up = counters_give_up,
 };
 
 extern __typeof__(gpuprof_counters_attach) gpuprof_counters_attach __attribute__((weak));

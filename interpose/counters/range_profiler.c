@@ -210,6 +210,17 @@ const char *gp_profiler_open(const struct gp_cupti *cupti, struct gp_range_profi
 	return refusal;
 }
 
+void gp_profiler_close(const struct gp_cupti *cupti, struct gp_range_profiler *p)
+{
+	if (p->host)
+		profiler_host_end(cupti, p->host);
+	if (p->config)
+		munmap(p->config, p->config_bytes + 1);
+	if (p->data)
+		munmap(p->data, p->data_bytes + 1);
+	*p = (struct gp_range_profiler){ 0 };
+}
+
 /* ---- measurements ---- */
 
 const char *gp_profiler_enable(const struct gp_cupti *cupti, struct gp_range_profiler *p,
@@ -222,7 +233,11 @@ const char *gp_profiler_enable(const struct gp_cupti *cupti, struct gp_range_pro
 		GP_PARAMS(gp_range_data_size, bytes, .object = p->object, .names = metrics->name,
 			  .count = metrics->count, .ranges = 1, .nodes = 1);
 	TRY(cuptiRangeProfilerGetCounterDataSize, size);
-	if (!p->data || p->data_bytes < size->bytes)
+	if (p->data && p->data_bytes != size->bytes) {
+		munmap(p->data, p->data_bytes + 1);
+		p->data = NULL;
+	}
+	if (!p->data)
 		p->data = image_make(size->bytes);
 	p->data_bytes = size->bytes;
 	if (!p->data)
@@ -240,6 +255,12 @@ const char *gp_profiler_enable(const struct gp_cupti *cupti, struct gp_range_pro
 
 void gp_profiler_disable(const struct gp_cupti *cupti, struct gp_range_profiler *p)
 {
+	if (!p->object)
+		return;
+	if (p->is_started)
+		cupti->cuptiRangeProfilerStop(
+			GP_PARAMS(gp_range_stop, is_complete, .object = p->object));
+	p->is_started = false;
 	cupti->cuptiRangeProfilerDisable(GP_PARAMS(gp_range_object, object, .object = p->object));
 	p->object = NULL;
 }
@@ -247,6 +268,7 @@ void gp_profiler_disable(const struct gp_cupti *cupti, struct gp_range_profiler 
 const char *gp_profiler_start(const struct gp_cupti *cupti, struct gp_range_profiler *p, char *why)
 {
 	TRY(cuptiRangeProfilerStart, GP_PARAMS(gp_range_object, object, .object = p->object));
+	p->is_started = true;
 	return NULL;
 }
 
@@ -255,6 +277,7 @@ const char *gp_profiler_stop(const struct gp_cupti *cupti, struct gp_range_profi
 {
 	struct gp_range_stop *stop = GP_PARAMS(gp_range_stop, is_complete, .object = p->object);
 	TRY(cuptiRangeProfilerStop, stop);
+	p->is_started = false;
 	*is_complete = stop->is_complete != 0;
 	return NULL;
 }

@@ -3,7 +3,9 @@
  * the job and CUPTI it stands only in a process that attached. Also the constructor.
  */
 #include <stdatomic.h>
+#include <string.h>
 
+#include "../counters/range_profiler.h"
 #include "cupti_buffers.h"
 #include "cupti_clock.h"
 #include "cupti_collect.h"
@@ -172,8 +174,12 @@ static uint32_t job_cuptiFinalize(const struct gp_cupti *cupti)
  */
 static bool functions_stand_between(const struct gp_cupti **cupti)
 {
-	if (gp_cupti_is_attached() && gp_cupti_is_loaded_by_us() && gp_cupti_count() > 1) {
-		gp_cupti_yield_to_job();
+	if (gp_cupti_is_loaded_by_us() && gp_cupti_count() > 1) {
+		gp_counters_finalizing();
+		if (gp_cupti_is_attached())
+			gp_cupti_yield_to_job();
+		else
+			gp_cupti_prefer_job();
 		*cupti = gp_cupti_find();
 	}
 	return gp_cupti_is_attached() && !gp_cupti_has_yielded() && !gp_cupti_missing(*cupti);
@@ -187,6 +193,8 @@ static bool functions_stand_between(const struct gp_cupti **cupti)
 		const struct gp_cupti *cupti = gp_cupti_find();                              \
 		if (!cupti || !cupti->symbol)                                                \
 			return GP_CUPTI_NOT_INITIALIZED;                                     \
+		if (strcmp(#symbol, "cuptiFinalize") == 0)                                   \
+			gp_counters_finalizing();                                            \
 		return functions_stand_between(&cupti) ? job_##symbol WITH_CUPTI arguments : \
 							 cupti->symbol arguments;            \
 	}

@@ -222,11 +222,24 @@ typedef struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st {
 	unsigned long long size;
 } CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
 
+#define CU_LAUNCH_ATTRIBUTE_COOPERATIVE 2
+
+typedef struct CUlaunchAttribute_st {
+	int id;
+	char pad[4];
+	union {
+		char bytes[64];
+		int cooperative;
+	} value;
+} CUlaunchAttribute;
+
 typedef struct CUlaunchConfig_st {
 	unsigned int gridDimX, gridDimY, gridDimZ;
 	unsigned int blockDimX, blockDimY, blockDimZ;
 	unsigned int sharedMemBytes;
 	CUstream hStream;
+	const CUlaunchAttribute *attrs;
+	unsigned int numAttrs;
 } CUlaunchConfig;
 
 /* an array of these is read, so its size matters */

@@ -106,16 +106,17 @@
 				   bytes, device))
 
 /* launches */
-#define LAUNCH(kind, f, gx, gy, gz, bx, by, bz, bytes, stream, parameters, extra)                \
-	LAUNCHED(const uint64_t time = gp_launch_time((uint64_t)(f), (uint32_t)(gx),             \
-						      (uint32_t)(gy), gz, bx, by, bz, bytes),    \
-		 gp_hook_launch(result, time,                                                    \
-				(struct gp_launch_shape){ (uint64_t)(f), (uint32_t)(gx),         \
-							  (uint32_t)(gy), gz, bx, by, bz, bytes, \
-							  GP_LAUNCH_##kind, parameters, extra }, \
+#define LAUNCH(kind, f, gx, gy, gz, bx, by, bz, bytes, stream, parameters, extra)                  \
+	LAUNCHED(const uint64_t time = gp_launch_time(                                             \
+			 GP_LAUNCH_##kind == GP_LAUNCH_COOPERATIVE, (uint64_t)(f), (uint32_t)(gx), \
+			 (uint32_t)(gy), gz, bx, by, bz, bytes, stream, is_per_thread),            \
+		 gp_hook_launch(result, time,                                                      \
+				(struct gp_launch_shape){ (uint64_t)(f), (uint32_t)(gx),           \
+							  (uint32_t)(gy), gz, bx, by, bz, bytes,   \
+							  GP_LAUNCH_##kind, parameters, extra },   \
 				STREAM(stream)))
-#define LAUNCH_EX(f, config, parameters, extra)                                  \
-	LAUNCHED(const uint64_t time = gp_launch_time_ex((uint64_t)(f), config), \
+#define LAUNCH_EX(f, config, parameters, extra)                                                 \
+	LAUNCHED(const uint64_t time = gp_launch_time_ex((uint64_t)(f), config, is_per_thread), \
 		 gp_hook_launch_ex(result, time, f, config, is_per_thread, parameters, extra))
 #define LAUNCH_LIST(list, count)                       \
 	LAUNCHED(const uint64_t time = gp_clock_now(), \
@@ -209,7 +210,9 @@
 #define CONTEXT_POP() FOLLOW(, if (result == CUDA_SUCCESS) gp_context_pop())
 #define PRIMARY_RETAIN(context, device) \
 	TIMED(if (result == CUDA_SUCCESS) gp_primary_retained(context, device, began))
-#define PRIMARY_RELEASE(device) TRACK(, gp_hook_primary_released(result, device, is_recording))
+#define PRIMARY_RELEASE(device)                  \
+	TRACK(gp_hook_primary_releasing(device), \
+	      gp_hook_primary_released(result, device, is_recording))
 #define PRIMARY_RESET(device) \
 	TRACK(gp_hook_primary_ending(device, is_recording), gp_hook_primary_ended(result, device))
 #define GREEN_CREATE(green, device)          \

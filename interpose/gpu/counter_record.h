@@ -17,7 +17,8 @@ void gp_counters_write(void);
 
 /*
  * Set at the start: the clock is the TSC, and no launch is measured. One variable, so that counters
- * cost a launch nothing without --metrics.
+ * cost a launch nothing without --metrics. Not atomic, as gcc does not compare an atomic in memory;
+ * a late look at its one change is harmless.
  */
 extern bool gp_launch_is_plain GP_HOT_DATA __attribute__((visibility("hidden")));
 
@@ -25,35 +26,50 @@ extern bool gp_launch_is_plain GP_HOT_DATA __attribute__((visibility("hidden")))
 __attribute__((noinline)) uint64_t gp_launch_time_slow(uint64_t function, uint32_t grid_x,
 						       uint32_t grid_y, uint32_t grid_z,
 						       uint32_t block_x, uint32_t block_y,
-						       uint32_t block_z, uint32_t shared_bytes);
+						       uint32_t block_z, uint32_t shared_bytes,
+						       CUstream stream, bool is_per_thread);
+__attribute__((noinline)) uint64_t
+gp_launch_time_ex_slow(uint64_t function, const CUlaunchConfig *config, bool is_per_thread);
 
 /*
  * The time before a launch, inside gp_enter. If the launch is to be measured, the measurement
- * begins here; gp_deferred_launch ends it.
+ * begins here; gp_deferred_launch ends it. Cooperative launches are never measured: such a kernel
+ * may wait for that of another process.
  */
-GP_HOT uint64_t gp_launch_time(uint64_t function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
-			       uint32_t block_x, uint32_t block_y, uint32_t block_z,
-			       uint32_t shared_bytes)
+GP_HOT uint64_t gp_launch_time(bool is_cooperative, uint64_t function, uint32_t grid_x,
+			       uint32_t grid_y, uint32_t grid_z, uint32_t block_x, uint32_t block_y,
+			       uint32_t block_z, uint32_t shared_bytes, CUstream stream,
+			       bool is_per_thread)
 {
 	if (gp_likely(gp_launch_is_plain))
 		return __rdtsc();
-	return gp_launch_time_slow(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-				   shared_bytes);
+	return is_cooperative ?
+		       gp_clock_now() :
+		       gp_launch_time_slow(function, grid_x, grid_y, grid_z, block_x, block_y,
+					   block_z, shared_bytes, stream, is_per_thread);
 }
 /* The same for a configuration; NULL: the driver will refuse the launch. */
-GP_HOT uint64_t gp_launch_time_ex(uint64_t function, const CUlaunchConfig *c)
+GP_HOT uint64_t gp_launch_time_ex(uint64_t function, const CUlaunchConfig *config,
+				  bool is_per_thread)
 {
-	if (gp_likely(gp_launch_is_plain))
-		return __rdtsc();
-	return !c ? gp_clock_now() :
-		    gp_launch_time_slow(function, c->gridDimX, c->gridDimY, c->gridDimZ,
-					c->blockDimX, c->blockDimY, c->blockDimZ,
-					c->sharedMemBytes);
+	return gp_likely(gp_launch_is_plain) ?
+		       __rdtsc() :
+		       gp_launch_time_ex_slow(function, config, is_per_thread);
 }
-/* Before the driver ends a context, or after it did. */
-GP_HOT void gp_counted_context_end(uint64_t context, bool has_ended)
+
+/* These keep errno. */
+GP_COLD void gp_counted_context_end_slow(uint64_t context);
+GP_COLD void gp_counted_stream_slow(uint64_t stream, bool is_ending);
+/* Before the driver ends a context. */
+GP_HOT void gp_counted_context_end(uint64_t context)
 {
 	if (gp_unlikely(gp_counters_source != NULL))
-		gp_counters_source->context_end((void *)(uintptr_t)context, has_ended);
+		gp_counted_context_end_slow(context);
+}
+/* After the driver made a stream, or before it ends one. */
+GP_HOT void gp_counted_stream(uint64_t stream, bool is_ending)
+{
+	if (gp_unlikely(gp_counters_source != NULL))
+		gp_counted_stream_slow(stream, is_ending);
 }
 #endif

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "../../libgpuprof/record/ranges/scope.h"
+#include "../hooks/capture.h"
 
 const struct gp_counters_source *gp_counters_source GP_HOT_DATA;
 
@@ -17,8 +19,23 @@ void gp_counters_start(void)
 	int none = 0;
 	const int kept = errno;
 	if (atomic_load_explicit(&starter, memory_order_relaxed) == 0 &&
-	    gp_recorder_is_requested() && atomic_compare_exchange_strong(&starter, &none, getpid()))
+	    gp_recorder_is_requested() &&
+	    atomic_compare_exchange_strong(&starter, &none, getpid())) {
+		/* before the driver ends: its handler was registered earlier, and runs later */
+		atexit(gp_counters_end);
 		gp_counters_source->start();
+	}
+	errno = kept;
+}
+
+void gp_counters_end(void)
+{
+	const int kept = errno;
+	const bool may_call = gp_counters_are_started() && gp_calls_begin();
+	if (gp_counters_are_started())
+		gp_counters_source->give_up(may_call);
+	if (may_call)
+		gp_calls_end();
 	errno = kept;
 }
 

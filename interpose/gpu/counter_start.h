@@ -10,6 +10,8 @@ extern const struct gp_counters_source *gp_counters_source GP_HOT_DATA
 	__attribute__((visibility("hidden")));
 
 GP_COLD void gp_counters_start(void);
+/* The recording ends, or the process, before its driver does. */
+void gp_counters_end(void);
 /* False in a forked child of a process that has started them. */
 bool gp_counters_are_started(void);
 /*

@@ -24,8 +24,10 @@ struct gp_counters_source {
 	 */
 	bool (*begin)(uint64_t function, uint32_t generation, const struct gp_gpu_kernel *kernel);
 	void (*end)(bool is_accepted);
-	/* A context ends now, or has ended: its profiler with it. */
-	void (*context_end)(void *context, bool has_ended);
+	/* A context ends now. `may_call`: CUPTI may be called. */
+	void (*context_end)(void *context, bool may_call);
+	/* The recording or the process ends. Waits at most 1 s for the thread. */
+	void (*give_up)(bool may_call);
 };
 
 /* Of libgpuprof.so. */
@@ -43,9 +45,20 @@ struct gp_counters_sink {
 	uint32_t (*function)(const struct gp_gpu_kernel *kernel);
 	void (*value)(uint32_t function, uint32_t metric, uint64_t number, double value,
 		      uint64_t passes);
+	/* No launch is measured from here on: launches of the job need not call us. */
+	void (*refused)(void);
+	/* The calling thread loads CUPTI, and ends then. */
+	void (*thread)(void);
+	/* A call of CUPTI or of the driver would be outside of captures. */
+	bool (*may_call)(void);
 	/* In begin(): calls of the driver. False: it refused, or there is no context. */
 	bool (*context)(void **context, int *device);
-	bool (*synchronize)(void);
+	/*
+	 * Waits at most 100 ms until the context's known streams and that of the launch are idle,
+	 * and no other thread is in a launch. False: they are not. Never blocks in the driver,
+	 * since work may wait for a lock of the caller, or for its next launch.
+	 */
+	bool (*await_idle)(void *context);
 	const char *(*name)(uint64_t function); /* as in the binary; "": unknown */
 };
 

@@ -174,7 +174,7 @@ static bool sink_may_switch(void)
 	return !gp_is_capturing();
 }
 
-static void sink_thread(void)
+void gp_gpu_thread(void)
 {
 	atomic_store(&gp_local->gpu_tid, (uint32_t)syscall(SYS_gettid));
 }
@@ -196,7 +196,7 @@ static struct gp_gpu_sink sink = {
 	.fact = sink_fact,
 	.is_recording = sink_is_recording,
 	.may_switch = sink_may_switch,
-	.thread = sink_thread,
+	.thread = gp_gpu_thread,
 	.log = sink_log,
 };
 

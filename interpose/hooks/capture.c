@@ -5,15 +5,18 @@
  */
 #include "capture.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <time.h>
 
 #include "../../libgpuprof/record/record.h"
 
 #define CAPTURES_KNOWN 64u
 #define WAIT_TURNS 10000u
+#define LONG_TURN_NS 200000
 
 _Atomic uint32_t gp_captures GP_HOT_DATA;
-static _Atomic uint32_t calling;
+static _Atomic uint32_t calling, calling_long;
 /* Calls for which a capture waited in vain. A longjmp may have skipped their end. */
 static _Atomic uint32_t overdue;
 static _Atomic uint64_t origins[CAPTURES_KNOWN];
@@ -38,6 +41,14 @@ void gp_calls_end(void)
 	uint32_t seen = atomic_load(&overdue);
 	if (gp_unlikely(seen > left)) /* one of the overdue calls returned */
 		atomic_compare_exchange_strong(&overdue, &seen, left);
+}
+
+void gp_calls_are_long(bool are)
+{
+	if (are)
+		atomic_fetch_add(&calling_long, 1);
+	else
+		atomic_fetch_sub(&calling_long, 1);
 }
 
 /* Each thread has its own default stream behind the same per-thread handle. */
@@ -66,9 +77,14 @@ void gp_capture_begin(void)
 	 * Our calls are short. The wait is bounded, so that a call that never returns cannot hang
 	 * the job. Only one capture waits in vain for such a call.
 	 */
+	const int kept = errno;
 	unsigned turn = 0;
 	for (; atomic_load(&calling) > atomic_load(&overdue) && turn < WAIT_TURNS; turn++)
-		sched_yield();
+		if (atomic_load(&calling_long))
+			nanosleep(&(struct timespec){ .tv_nsec = LONG_TURN_NS }, NULL);
+		else
+			sched_yield();
+	errno = kept;
 	if (turn == WAIT_TURNS)
 		atomic_store(&overdue, atomic_load(&calling));
 }
@@ -125,5 +141,6 @@ void gp_capture_reset(void)
 	atomic_store(&unplaced, 0);
 	atomic_store(&gp_captures, 0);
 	atomic_store(&calling, 0);
+	atomic_store(&calling_long, 0);
 	atomic_store(&overdue, 0);
 }

@@ -26,6 +26,8 @@ static inline bool gp_is_capturing(void)
  */
 bool gp_calls_begin(void);
 void gp_calls_end(void);
+/* Between them: a call that takes up to 2 s. A capture waits that long for it. */
+void gp_calls_are_long(bool are);
 
 /*
  * gp_capture_begin: before the driver call that begins a capture; waits for calls inside the gate.

@@ -24,6 +24,7 @@ void gp_hook_stream_created(CUresult result, uint64_t stream, unsigned flags, in
 	if (device == GP_DEVICE_UNKNOWN)
 		device = is_recording ? gp_device_current() : gp_stream_device_known(0);
 	gp_stream_created(stream, device);
+	gp_counted_stream(stream, false);
 	if (!is_recording)
 		return;
 	gp_stream_define(stream, flags, priority);
@@ -34,6 +35,7 @@ void gp_hook_stream_ending(uint64_t stream, bool is_recording)
 {
 	unsigned device = gp_stream_device_known(stream);
 	gp_stream_ending(stream);
+	gp_counted_stream(stream, true);
 	if (is_recording)
 		gp_hook_resource_gone(GP_RESOURCE_STREAM, stream);
 	if (is_recording && stream)
@@ -62,7 +64,7 @@ void gp_hook_context_ending(CUcontext context, bool is_recording)
 		gp_hook_owner_gone(GP_HOW_CONTEXT_DESTROY, (uint64_t)context,
 				   device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)device);
 	gp_context_ending((uint64_t)context);
-	gp_counted_context_end((uint64_t)context, false);
+	gp_counted_context_end((uint64_t)context);
 }
 
 void gp_hook_context_ended(CUresult result, CUcontext context)
@@ -91,6 +93,13 @@ static bool is_primary_gone(CUdevice device)
 	return result == CUDA_SUCCESS && !is_active;
 }
 
+void gp_hook_primary_releasing(CUdevice device)
+{
+	const uint64_t primary = gp_primary_of(device);
+	if (primary)
+		gp_counted_context_end(primary);
+}
+
 void gp_hook_primary_released(CUresult result, CUdevice device, bool is_recording)
 {
 	int kept = errno;
@@ -100,7 +109,6 @@ void gp_hook_primary_released(CUresult result, CUdevice device, bool is_recordin
 			gp_hook_owner_gone(GP_HOW_PRIMARY_RELEASE, primary, known_device(device));
 		gp_context_ending(primary);
 		gp_context_ended(primary, false);
-		gp_counted_context_end(primary, true);
 		gp_kernel_forget();
 	}
 	errno = kept;
@@ -114,7 +122,7 @@ void gp_hook_primary_ending(CUdevice device, bool is_recording)
 	if (is_recording)
 		gp_hook_owner_gone(GP_HOW_PRIMARY_RESET, primary, known_device(device));
 	gp_context_ending(primary);
-	gp_counted_context_end(primary, false);
+	gp_counted_context_end(primary);
 }
 
 void gp_hook_primary_ended(CUresult result, CUdevice device)

@@ -19,6 +19,8 @@ void gp_hook_context_created(CUresult result, uint64_t began, CUcontext context,
 void gp_hook_context_ending(CUcontext context, bool is_recording);
 void gp_hook_context_ended(CUresult result, CUcontext context);
 
+/* Before the driver's call, which may end the context. */
+void gp_hook_primary_releasing(CUdevice device);
 void gp_hook_primary_released(CUresult result, CUdevice device, bool is_recording);
 void gp_hook_primary_ending(CUdevice device, bool is_recording);
 void gp_hook_primary_ended(CUresult result, CUdevice device);

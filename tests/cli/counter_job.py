@@ -26,6 +26,19 @@ context = made(cuda.cuCtxCreate_v2, 0, 0)
 module = made(cuda.cuModuleLoadData, b"")
 names = b"copy_rows", b"_Z4gemmILi128EEvPKfPf", b"add_rows"
 kernels = [made(cuda.cuModuleGetFunction, module, name) for name in names]
+if "waiting" in sys.argv:  # kernels that wait for other processes, and one that does not
+    names = b"ncclDevKernel_AllReduce_Sum_f32", b"_ZN12nvshmem_wait", b"add_rows"
+    kernels = [made(cuda.cuModuleGetFunction, module, name) for name in names]
+    for turn in range(turns):
+        cuda.cuLaunchCooperativeKernel(kernels[2], 9, 1, 1, 128, 1, 1, 0, None, None)
+if "shapes" in sys.argv:
+    for turn in range(turns):
+        for grid in range(1, 601):
+            launch(kernels[2], grid)
+    sys.exit()
+if "busy" in sys.argv:  # another stream has work
+    stream, event = made(cuda.cuStreamCreate, 1), made(cuda.cuEventCreate, 0)
+    assert cuda.cuEventRecord(event, stream) == 0
 for turn in range(turns):
     for grid, function in enumerate(kernels, 4):
         launch(function, grid)

@@ -16,11 +16,11 @@ gpuprof run -q --metrics dram__bytes.sum --kernel gemm -o c.gpr -- \
 	python3 -B $CLI/counter_job.py 6 again
 shown c.gpr
 # launches that the driver refuses, between those that it accepts
-FAKE_PROFILER_PASSES=1 gpuprof run -q --metrics dram__bytes.sum -o s.gpr -- \
+FAKE_PROFILER_PASSES=1 gpuprof run -q --metrics dram__bytes.sum --kernel . -o s.gpr -- \
 	python3 -B $CLI/counter_job.py 40 refused
 shown s.gpr
 # threads that launch at once: no value is of two launches, and the job ends well
-FAKE_PROFILER_PASSES=2 gpuprof run -q --metrics dram__bytes.sum -o t.gpr -- \
+FAKE_PROFILER_PASSES=2 gpuprof run -q --metrics dram__bytes.sum --kernel . -o t.gpr -- \
 	python3 -B $CLI/counter_job.py 0 threads && echo ended
 gpuprof counters --json t.gpr | python3 -c 'import json, sys
 own = {"copy_rows": 4000, "_Z4gemmILi128EEvPKfPf": 500, "add_rows": 6000}
@@ -31,5 +31,5 @@ gpuprof run -q --metrics dram__bytes.sum --kernel copy -o f-%p.gpr -- \
 	python3 -B $CLI/counter_job.py 40 fork 2>&1 | sed 's/^gpuprof: //'
 shown f-*.gpr | sort
 # a malloc that calls the driver under its lock: our thread must not start inside it
-timeout -k 5 60 gpuprof run -q --metrics roofline -o l-%p.gpr -- \
+timeout -k 5 60 gpuprof run -q --metrics roofline --kernel . -o l-%p.gpr -- \
 	$BUILD/victims/malloc_asks_driver alone >l.out 2>l.err && echo ended

@@ -8,7 +8,8 @@ refused() {
 		shift
 	done
 	shift
-	env $settings gpuprof run -q -o r.gpr "$@" -- python3 -B $CLI/counter_job.py 20 2>&1 |
+	env $settings gpuprof run -q -o r.gpr --kernel . "$@" -- \
+		python3 -B $CLI/counter_job.py 20 2>&1 |
 		sed 's/^gpuprof: counters are not recorded: //'
 	gpuprof counters r.gpr | grep -c "no counters were recorded: "
 }
@@ -24,7 +25,8 @@ refused FAKE_PROFILER_FAILS=cuptiProfilerHostEvaluateToGpuValues -- --metrics ro
 refused FAKE_PROFILER_PASSES=3 -- --metrics dram__bytes.sum,no_such_metric.sum --kernel .
 refused LD_LIBRARY_PATH=$BUILD/fake/cupti_part:$BUILD/fake -- --metrics roofline --kernel .
 # the second library is missing
-gpuprof run -q -o m.gpr -- env GPUPROF_METRICS=roofline python3 -B $CLI/counter_job.py
+gpuprof run -q -o m.gpr -- env GPUPROF_METRICS=roofline GPUPROF_KERNEL=. \
+	python3 -B $CLI/counter_job.py
 gpuprof counters m.gpr | sed 2d
 # the job itself sets a list without a name
 gpuprof run -q --metrics roofline --kernel . -o n.gpr -- \
@@ -43,3 +45,4 @@ gpuprof run --count 3 -- true
 for names in "" ',' 'roofline,' dram__bytes.sum,,roofline; do
 	gpuprof run --metrics "$names" --kernel . -- true
 done
+gpuprof run --metrics roofline -- true

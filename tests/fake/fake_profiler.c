@@ -8,6 +8,7 @@
  *   FAKE_PROFILER_REFUSED  error that the driver returns for counters, as 35
  *   FAKE_PROFILER_FAILS    name of a function that returns error 999
  *   FAKE_PROFILER_PASSES   passes of all metrics together (3)
+ *   FAKE_PROFILER_SLOW     cuptiProfilerInitialize takes 300 ms
  *   FAKE_PROFILER_SUPPORT  CUpti_Profiler_Support_Level of the GPU (3)
  */
 #include <dlfcn.h>
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../interpose/counters/range_profiler_abi.h"
 #include "../../interpose/cupti/cupti_abi.h"
@@ -51,12 +53,20 @@ static struct {
 	struct pass seen;
 } object;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic bool is_initialized;
+static _Atomic bool is_initialized, is_initializing;
 
 static void fail(const char *what)
 {
 	fprintf(stderr, "fake range profiler: %s\n", what);
 	abort();
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	if (object.context)
+		fail("enabled at the end of the process");
+	if (is_initializing)
+		fail("the process ended while it initialized");
 }
 
 static unsigned long setting(const char *name, unsigned long standard)
@@ -118,6 +128,10 @@ uint32_t cuptiRangeProfilerGetCounterDataInfo(struct gp_range_info *p);
 uint32_t cuptiProfilerInitialize(struct gp_profiler_init *p)
 {
 	CALLED(16);
+	is_initializing = true;
+	if (getenv("FAKE_PROFILER_SLOW"))
+		usleep(300000);
+	is_initializing = false;
 	is_initialized = true;
 	return GP_CUPTI_SUCCESS;
 }
@@ -263,9 +277,11 @@ uint32_t cuptiRangeProfilerEnable(struct gp_range_enable *p)
 uint32_t cuptiRangeProfilerDisable(struct gp_range_object *p)
 {
 	CALLED(24);
-	if (!object.context || object.is_started || p->object != &object)
+	if (!object.context || p->object != &object ||
+	    (object.is_started && !is_failing("cuptiRangeProfilerStop")))
 		fail("disabled in a wrong state");
 	object.context = NULL;
+	object.is_started = false;
 	object.is_configured = false;
 	return GP_CUPTI_SUCCESS;
 }

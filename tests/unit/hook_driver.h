@@ -12,6 +12,7 @@
 	_Static_assert(__builtin_types_compatible_p(__typeof__(implementation),   \
 						    __typeof__(*gp_cuda.symbol)), \
 		       #symbol)
+#include "../../interpose/gpu/counter_idle.c"
 #include "../../interpose/gpu/counter_record.c"
 #include "../../interpose/gpu/counter_start.c"
 #include "../../interpose/gpu/gpu_function.c"
