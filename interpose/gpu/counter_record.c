@@ -204,11 +204,12 @@ uint64_t gp_launch_time_ex_slow(uint64_t function, const CUlaunchConfig *c, bool
 					   c->sharedMemBytes, c->hStream, is_per_thread);
 }
 
-void gp_counted_context_end_slow(uint64_t context)
+void gp_counted_context_end_slow(uint64_t context, bool is_certain)
 {
 	const int kept = errno;
 	const bool may_call = gp_calls_begin();
-	gp_idle_remove(0, context);
+	if (is_certain)
+		gp_idle_remove(0, context);
 	gp_counters_source->context_end((void *)(uintptr_t)context, may_call);
 	if (may_call)
 		gp_calls_end();

@@ -58,13 +58,13 @@ GP_HOT uint64_t gp_launch_time_ex(uint64_t function, const CUlaunchConfig *confi
 }
 
 /* These keep errno. */
-GP_COLD void gp_counted_context_end_slow(uint64_t context);
+GP_COLD void gp_counted_context_end_slow(uint64_t context, bool is_certain);
 GP_COLD void gp_counted_stream_slow(uint64_t stream, bool is_ending);
-/* Before the driver ends a context. */
-GP_HOT void gp_counted_context_end(uint64_t context)
+/* Before the driver ends a context. Not `is_certain`: it may live on, and keep its streams. */
+GP_HOT void gp_counted_context_end(uint64_t context, bool is_certain)
 {
 	if (gp_unlikely(gp_counters_source != NULL))
-		gp_counted_context_end_slow(context);
+		gp_counted_context_end_slow(context, is_certain);
 }
 /* After the driver made a stream, or before it ends one. */
 GP_HOT void gp_counted_stream(uint64_t stream, bool is_ending)

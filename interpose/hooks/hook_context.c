@@ -64,7 +64,7 @@ void gp_hook_context_ending(CUcontext context, bool is_recording)
 		gp_hook_owner_gone(GP_HOW_CONTEXT_DESTROY, (uint64_t)context,
 				   device < 0 ? GP_DEVICE_UNKNOWN : (unsigned)device);
 	gp_context_ending((uint64_t)context);
-	gp_counted_context_end((uint64_t)context);
+	gp_counted_context_end((uint64_t)context, true);
 }
 
 void gp_hook_context_ended(CUresult result, CUcontext context)
@@ -97,7 +97,7 @@ void gp_hook_primary_releasing(CUdevice device)
 {
 	const uint64_t primary = gp_primary_of(device);
 	if (primary)
-		gp_counted_context_end(primary);
+		gp_counted_context_end(primary, false);
 }
 
 void gp_hook_primary_released(CUresult result, CUdevice device, bool is_recording)
@@ -109,6 +109,7 @@ void gp_hook_primary_released(CUresult result, CUdevice device, bool is_recordin
 			gp_hook_owner_gone(GP_HOW_PRIMARY_RELEASE, primary, known_device(device));
 		gp_context_ending(primary);
 		gp_context_ended(primary, false);
+		gp_counted_context_end(primary, true);
 		gp_kernel_forget();
 	}
 	errno = kept;
@@ -122,7 +123,7 @@ void gp_hook_primary_ending(CUdevice device, bool is_recording)
 	if (is_recording)
 		gp_hook_owner_gone(GP_HOW_PRIMARY_RESET, primary, known_device(device));
 	gp_context_ending(primary);
-	gp_counted_context_end(primary);
+	gp_counted_context_end(primary, true);
 }
 
 void gp_hook_primary_ended(CUresult result, CUdevice device)

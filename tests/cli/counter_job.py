@@ -44,6 +44,14 @@ for turn in range(turns):
         launch(function, grid)
         if "refused" in sys.argv:
             launch(function, 0, 1)
+if "finalize" in sys.argv:  # as a job does that is linked with CUPTI
+    assert ctypes.CDLL(None).cuptiFinalize() == 0
+if "second" in sys.argv:  # the job brings a CUPTI of its own
+    ctypes.CDLL("libcupti.so.12")
+    ctypes.CDLL(None).cuptiActivityFlushAll(0)
+if "finalize" in sys.argv or "second" in sys.argv:
+    for turn in range(turns):
+        launch(kernels[0], 4)
 if "again" in sys.argv:  # in another context
     assert cuda.cuCtxDestroy_v2(context) == 0
     context = made(cuda.cuCtxCreate_v2, 0, 0)

@@ -19,6 +19,19 @@ echo $?
 FAKE_PROFILER_PASSES=3 gpuprof run -q --metrics dram__bytes.sum --kernel copy -o e.gpr -- \
 	python3 -B $CLI/counter_job.py 3
 echo $?
+# CUPTI is finalized in the middle of a measurement, by a job that is linked with it
+FAKE_PROFILER_PASSES=3 gpuprof run -q --metrics dram__bytes.sum --kernel copy -o z.gpr -- \
+	python3 -B $CLI/counter_job.py 3 finalize
+counted z.gpr
+# the job brings a second CUPTI, and calls it
+FAKE_PROFILER_PASSES=3 gpuprof run -q --metrics dram__bytes.sum --kernel copy -o t.gpr -- \
+	python3 -B $CLI/counter_job.py 3 second
+counted t.gpr
+# both settings in the environment: counters win
+gpuprof run -q --metrics dram__bytes.sum --kernel copy -o g.gpr -- \
+	env GPUPROF_GPU_TIME=always python3 -B $CLI/counter_job.py 3
+counted g.gpr
+gpuprof kernels g.gpr | grep -c "run --gpu-time"
 # a stream that stays busy: no launch is measured, and the job goes on
 FAKE_CUDA_READY_NS=600000000000 timeout -k 5 60 gpuprof run -q -o b.gpr \
 	--metrics dram__bytes.sum --kernel copy -- python3 -B $CLI/counter_job.py 30 busy

@@ -557,8 +557,13 @@ uint32_t cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record
 	return GP_CUPTI_SUCCESS;
 }
 
+/* In fake_profiler.c, which a CUPTI without the range profiler lacks. */
+void fake_profiler_finalize(void) __attribute__((weak));
+
 uint32_t cuptiFinalize(void)
 {
+	if (fake_profiler_finalize)
+		fake_profiler_finalize();
 	cuptiActivityFlushAll(GP_CUPTI_FLUSH_FORCED);
 	pthread_mutex_lock(&lock);
 	memset(enabled, 0, sizeof enabled);

@@ -69,6 +69,14 @@ __attribute__((destructor)) static void end(void)
 		fail("the process ended while it initialized");
 }
 
+void fake_profiler_finalize(void);
+
+void fake_profiler_finalize(void)
+{
+	if (object.context)
+		fail("enabled while CUPTI is finalized");
+}
+
 static unsigned long setting(const char *name, unsigned long standard)
 {
 	const char *text = getenv(name);
