@@ -175,15 +175,26 @@ static void counters_start(void)
 	pthread_attr_destroy(&attributes);
 }
 
+static void opening_await(uint32_t most_ms)
+{
+	const uint64_t until = gp_cupti_now_ms() + most_ms;
+	for (uint64_t now; atomic_load(&counters.phase) == PHASE_OPENING &&
+			   getpid() == counters.owner && (now = gp_cupti_now_ms()) < until;)
+		gp_cupti_wait(&counters.phase, PHASE_OPENING, (uint32_t)(until - now) * 1000);
+}
+
+/* The thread may hold a lock of the job's allocator, which a child would find taken. */
+static void opening_await_before_fork(void)
+{
+	opening_await(END_MOST_MS);
+}
+
 static bool counters_await(void)
 {
 	const uint32_t phase = atomic_load(&counters.phase);
 	if (phase != PHASE_OPENING)
 		return phase == PHASE_READY;
-	const uint64_t until = gp_cupti_now_ms() + AWAIT_MOST_MS;
-	for (uint64_t now; atomic_load(&counters.phase) == PHASE_OPENING &&
-			   getpid() == counters.owner && (now = gp_cupti_now_ms()) < until;)
-		gp_cupti_wait(&counters.phase, PHASE_OPENING, (uint32_t)(until - now) * 1000);
+	opening_await(AWAIT_MOST_MS);
 	/* the thread may wait for a lock of the loader that this one holds */
 	if (getpid() == counters.owner && counters_settle(PHASE_REFUSED))
 		sink->fact(false, "CUPTI was not loaded in 2 s");
@@ -515,12 +526,9 @@ static void counters_context_end(void *context, bool may_call)
 
 static void counters_give_up(bool may_call)
 {
-	const uint64_t until = gp_cupti_now_ms() + END_MOST_MS;
 	if (getpid() != counters.owner || atomic_exchange(&counters.is_ending, true))
 		return;
-	for (uint64_t now;
-	     atomic_load(&counters.phase) == PHASE_OPENING && (now = gp_cupti_now_ms()) < until;)
-		gp_cupti_wait(&counters.phase, PHASE_OPENING, (uint32_t)(until - now) * 1000);
+	opening_await(END_MOST_MS);
 	if (!gp_cupti_turn_enter(&counters.turn))
 		return;
 	if (atomic_load(&counters.phase) == PHASE_READY) {
@@ -559,5 +567,7 @@ __attribute__((constructor)) static void start(void)
 	sink = gpuprof_counters_attach ? gpuprof_counters_attach(&source) : NULL;
 	if (sink && sink->bytes != sizeof *sink)
 		sink = NULL;
+	if (sink) /* after those of libgpuprof.so, so it runs before them */
+		pthread_atfork(opening_await_before_fork, NULL, NULL);
 	errno = error;
 }
