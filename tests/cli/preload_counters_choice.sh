@@ -14,8 +14,9 @@ gpuprof run -q --metrics dram__bytes.sum --kernel . -o s.gpr -- \
 counted s.gpr
 # a process that ends while CUPTI is opened, and one in the middle of a measurement
 FAKE_PROFILER_SLOW=1 gpuprof run -q --metrics dram__bytes.sum --kernel . -o o.gpr -- \
-	python3 -B $CLI/counter_job.py 0
+	python3 -B $CLI/counter_job.py 0 2>o.err
 echo $?
+grep "fake range profiler" o.err
 FAKE_PROFILER_PASSES=3 gpuprof run -q --metrics dram__bytes.sum --kernel copy -o e.gpr -- \
 	python3 -B $CLI/counter_job.py 3
 echo $?
