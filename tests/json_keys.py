@@ -110,7 +110,7 @@ def runs(gpuprof, data, where):
     yield from (("collectives", "--json", "--by", by, made(gpuprof, where, "made_gpu_time", "nccl"))
                 for by in ("step", "stream"))
     timed = made(gpuprof, where, "made_gpu_time")
-    yield ("counters", "--json", recorded(gpuprof, where, "counter_job.py", "--metrics", "roofline"))
+    yield ("counters", "--json", recorded(gpuprof, where, "counter_job.py", "--metrics", "roofline", "--kernel", "."))
     yield ("info", "--json", "--steps", timed)
     yield from (("phases", "--json", "--gpu", f) for f in (timed, ranges))
     for command in ("info", "timeline", "verify", "oom"):
