@@ -267,6 +267,7 @@ static void *collect_main(void *unused)
 	const char *why = collect_prepare(&version, text, sizeof text);
 	if (why) {
 		atomic_store(&collect.phase, COLLECT_REFUSED);
+		gp_cupti_wake(&collect.phase);
 		gp_cupti_sink->fact(false, why);
 	} else {
 		const struct gp_cupti *cupti = gp_cupti_find();
@@ -276,11 +277,22 @@ static void *collect_main(void *unused)
 		collect_settle(cupti);
 		atexit(collect_at_exit);
 		atomic_store(&collect.phase, COLLECT_READY);
+		gp_cupti_wake(&collect.phase);
 		collect_loop(cupti);
 	}
 	atomic_store(&collect.is_done, 1);
 	gp_cupti_wake(&collect.is_done);
 	return NULL;
+}
+
+/* The thread may hold a lock of the job's allocator, which a child would find taken. */
+static void collect_await_before_fork(void)
+{
+	const uint64_t until = gp_cupti_now_ms() + END_MOST_MS;
+	for (uint64_t now; gp_cupti_is_attached() &&
+			   atomic_load(&collect.phase) == COLLECT_OPENING &&
+			   (now = gp_cupti_now_ms()) < until;)
+		gp_cupti_wait(&collect.phase, COLLECT_OPENING, (uint32_t)(until - now) * 1000);
 }
 
 /* ---- the source ---- */
@@ -302,6 +314,7 @@ void gp_cupti_start(void)
 		return;
 	if (gp_cupti_sink->begins_open)
 		atomic_store(&collect.window, 1);
+	pthread_atfork(collect_await_before_fork, NULL, NULL);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
