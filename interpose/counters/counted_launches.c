@@ -143,10 +143,8 @@ static void *counters_main(void *unused)
 	gp_cupti_leave_processor();
 	const char *why = counters_prepare(text);
 	/* first, since a short job ends soon after its first launch went on */
-	if (why && sink->enter()) {
+	if (why)
 		sink->fact(false, why);
-		sink->leave();
-	}
 	/* CUPTI is shut down by handlers of exit that were registered before, so ours runs first */
 	if (!why)
 		atexit(counters_at_exit);
@@ -167,10 +165,8 @@ static void counters_start(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&thread, &attributes, counters_main, NULL) != 0 &&
-	    counters_settle(PHASE_REFUSED) && sink->enter()) {
+	    counters_settle(PHASE_REFUSED))
 		sink->fact(false, "its thread could not be started");
-		sink->leave();
-	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 }

@@ -23,22 +23,17 @@ static _Thread_local bool is_measured, is_launching;
 static _Thread_local uint64_t launch_stream;
 static _Atomic uint32_t launching; /* threads that are in one, with and without the turn */
 
-static bool counter_enter(void)
-{
-	return gp_enter();
-}
-
-static void counter_leave(void)
-{
-	gp_leave();
-}
-
 static void counter_fact(bool is_recorded, const char *why)
 {
 	static char line[400]; /* gp_log recognises a printed line by its address */
+	const bool is_outermost = gp_thread.inside == 0;
+	if (is_outermost && !gp_enter())
+		return;
 	gp_define_fact(GP_FACT_COUNTERS, is_recorded, why);
 	if (!is_recorded && snprintf(line, sizeof line, "counters are not recorded: %s", why) > 0)
 		gp_log(true, line, NULL);
+	if (is_outermost)
+		gp_leave();
 }
 
 static void counter_metric(uint32_t number, const char *name)
@@ -91,8 +86,6 @@ static bool counter_may_call(void)
 
 static struct gp_counters_sink counter_sink = {
 	.bytes = sizeof counter_sink,
-	.enter = counter_enter,
-	.leave = counter_leave,
 	.fact = counter_fact,
 	.metric = counter_metric,
 	.function = gp_gpu_function,

@@ -35,10 +35,10 @@ struct gp_counters_sink {
 	uint32_t bytes;
 	uint32_t count;		      /* measurements of each kernel */
 	const char *metrics, *kernel; /* the values of --metrics and --kernel */
-	/* Around facts of a thread that is not in a hook. False: nothing is recorded now. */
-	bool (*enter)(void);
-	void (*leave)(void);
-	/* FACT COUNTERS. `why`: CUPTI's version and the passes, or the reason for no counters. */
+	/*
+	 * FACT COUNTERS, in a hook or outside of hooks. `why`: CUPTI's version and the passes, or
+	 * the reason for no counters.
+	 */
 	void (*fact)(bool is_recorded, const char *why);
 	/* In end(): a metric's name, and a value. `function` is that of GPU_FUNCTION; 0: no room */
 	void (*metric)(uint32_t number, const char *name);
@@ -51,7 +51,7 @@ struct gp_counters_sink {
 	void (*thread)(void);
 	/* A call of CUPTI or of the driver would be outside of captures. */
 	bool (*may_call)(void);
-	/* In begin(): calls of the driver. False: it refused, or there is no context. */
+	/* In begin(): the calling thread's context and its device. False: it has none. */
 	bool (*context)(void **context, int *device);
 	/*
 	 * Waits at most 100 ms until the context's known streams and that of the launch are idle,
