@@ -3,9 +3,10 @@
 #
 #	check_gpu.sh [SECTION...]	the default is all sections, the most important ones first
 #
-# BUILD (or BUNDLE) names the build to test, OUT the folder for results.txt and the recordings (default
-# $BUILD/check-gpu). Prints one PASS, FAIL or SKIP line a claim; exit 1 when one failed. Tests that cannot run here
-# (no torch, one GPU) are skipped.
+# BUILD (or BUNDLE) names the build to test, OUT the folder for results.txt and the recordings
+# (default $BUILD/check-gpu), WORK a folder for the jobs' files that stays (default: a temporary
+# one). Prints one PASS, FAIL or SKIP line a claim; exit 1 when one failed. Tests that cannot run
+# here (no torch, one GPU) are skipped.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # in a bundle the build is two folders up
@@ -14,8 +15,12 @@ build=$(cd "${BUNDLE:-${BUILD:-build}}" && pwd) || exit 2
 out=${OUT:-$build/check-gpu}
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 gpuprof=$build/gpuprof
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+if [ -n "${WORK-}" ]; then
+	mkdir -p "$WORK" && work=$(cd "$WORK" && pwd) || exit 2
+else
+	work=$(mktemp -d) || exit 2
+	trap 'rm -rf "$work"' EXIT
+fi
 python=${PYTHON:-python3}
 export NCCL_NVLS_ENABLE="${NCCL_NVLS_ENABLE:-0}"
 # the recorded job compiles first and fills these caches, so that its bare twin is not slower
@@ -28,11 +33,13 @@ snapshots fits oom_kinds oom_advice leaks diff ranges phases spans number_line c
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
-# claim NAME WHAT COMMAND...: PASS when the command succeeds
+# claim NAME WHAT COMMAND...: PASS when the command succeeds; returns 1 when it fails
 claim() {
 	name=$1 what=$2
 	shift 2
-	if "$@"; then say "PASS $name: $what"; else say "FAIL $name: $what"; fi
+	if "$@"; then say "PASS $name: $what"; return 0; fi
+	say "FAIL $name: $what"
+	return 1
 }
 same() { cmp -s "$1" "$2"; }
 is_one() { [ "$(find "$work" -name "$1.gpr" -o -name "$1.*.gpr" | wc -l)" -eq 1 ]; }

@@ -18,7 +18,7 @@ gpu_time_job() {
 		--out "$work/$job$rank.json" --await "$gpuprof" "$work/$job$rank.gpr" \
 		>"$work/$job.out" 2>"$work/$job.err"
 	claim "gpu-time-$job" "recorded job ends well (exit $?)" \
-		same "$work/$job.out" "$work/$job.bare"
+		same "$work/$job.out" "$work/$job.bare" || tail -n 5 "$work/$job.err"
 	for one in $job${launcher:+-0} ${launcher:+$job-1}; do
 		"$python" "$here/judge_gpu_time.py" "$gpuprof" "$work" "$one" "$window" 2>&1
 	done
@@ -65,7 +65,8 @@ section_gpu_time_cost() {
 wait_job() {
 	PROFILE=$3 timeout -k 10 120 "$gpuprof" run -q ${2:+"$2"} -o "$work/$4$1.gpr" -- \
 		"$python" "$here/wait_jobs.py" "$1" >"$work/$4$1.out" 2>"$work/$4$1.err"
-	claim "waits-$1" "recorded job ends well${2:+, $2}" succeeded $?
+	claim "waits-$1" "recorded job ends well${2:+, $2}" succeeded $? ||
+		tail -n 5 "$work/$4$1.err"
 }
 # from the driver's calls alone, then with exact gaps
 section_waits() {
@@ -126,7 +127,7 @@ section_counters() {
 	timeout -k 10 100 "$python" "$here/counter_jobs.py" 400 \
 		>"$work/counters.bare" 2>/dev/null
 	claim counters "recorded job ends well (exit $recorded)" \
-		same "$work/counters.out" "$work/counters.bare"
+		same "$work/counters.out" "$work/counters.bare" || tail -n 5 "$work/counters.err"
 	"$gpuprof" counters "$work/counters.gpr" >"$work/counters.report" 2>&1
 	why=$(sed -n 's/.*no counters were recorded: //p' "$work/counters.report")
 	case $why in
