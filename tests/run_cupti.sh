@@ -58,6 +58,7 @@ scenario ours_first always FAKE_CUPTI_VERSION=28
 scenario job_flushes always FAKE_CUPTI_LATE_US=20000
 scenario tiny_buffers always FAKE_CUPTI_BYTES=20000
 scenario windows window
+scenario window_within window
 scenario periodic always FAKE_CUPTI_PERIOD_US=5000
 scenario windows window FAKE_CUPTI_BYTES=5000
 scenario threads window FAKE_CUPTI_NS=20

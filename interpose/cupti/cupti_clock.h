@@ -30,7 +30,7 @@ struct gp_cupti_scale {
 
 struct gp_cupti_scale gp_cupti_scale_get(const struct gp_cupti *cupti);
 
-/* 0: not a time of the last hour in one of both clocks. */
+/* 0: no time, or not one of the last hour in one of both clocks. */
 uint64_t gp_cupti_scale_ns(const struct gp_cupti_scale *scale, uint64_t time);
 
 #endif

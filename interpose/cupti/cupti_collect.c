@@ -21,8 +21,7 @@
 #define FLUSH_TURNS 10u
 #define CAPTURE_NAP_US 1000u
 #define END_MOST_MS 1000u
-#define LAST_TURNS 10u
-#define LAST_TURN_US 10000u
+#define LAST_NAP_US 10000u
 /* turns in which operations from before the end of a window may still finish */
 #define AFTER_TURNS 600u
 /* a job's callback may run Python on this thread */
@@ -223,21 +222,6 @@ static bool collect_is_idle(void)
 	       (atomic_load(&collect.after) >= AFTER_TURNS || gp_cupti_buffers_out() == 0);
 }
 
-/*
- * CUPTI keeps a buffer in which one operation is unfinished. So the GPU gets some time. A forced
- * flush would cost the job that operation's record, and comes only if the job does not collect.
- */
-static void collect_last(const struct gp_cupti *cupti)
-{
-	gp_cupti_flush_own(cupti, 0);
-	for (unsigned k = 0; k < LAST_TURNS && gp_cupti_buffers_out(); k++) {
-		gp_cupti_sleep(LAST_TURN_US);
-		gp_cupti_flush_own(cupti, 0);
-	}
-	if (gp_cupti_buffers_out() && !gp_cupti_job_awaits())
-		gp_cupti_flush_own(cupti, GP_CUPTI_FLUSH_FORCED);
-}
-
 static void collect_loop(const struct gp_cupti *cupti)
 {
 	for (uint32_t number = 0; !atomic_load(&collect.is_ending); number++) {
@@ -252,7 +236,7 @@ static void collect_loop(const struct gp_cupti *cupti)
 	}
 	collect_settle(cupti);
 	if (atomic_load(&collect.is_registered))
-		collect_last(cupti);
+		gp_cupti_drain(cupti, LAST_NAP_US);
 	gp_cupti_tell_clock(cupti);
 }
 

@@ -31,10 +31,17 @@ static uint32_t job_cuptiActivityRegisterCallbacks(const struct gp_cupti *cupti,
 	return result;
 }
 
+#define CLOCK_NAP_US 1000u
+
+/*
+ * CUPTI loses the times of all records that it has when a clock is registered, also when it is the
+ * same again. torch.profiler does that at each start. So ours must be out before.
+ */
 static uint32_t job_cuptiActivityRegisterTimestampCallback(const struct gp_cupti *cupti,
 							   gp_cupti_time *function)
 {
 	gp_cupti_clock_prepare(cupti);
+	gp_cupti_drain(cupti, CLOCK_NAP_US);
 	const uint32_t result = cupti->cuptiActivityRegisterTimestampCallback(function);
 	if (result == GP_CUPTI_SUCCESS)
 		gp_cupti_clock_register(function);

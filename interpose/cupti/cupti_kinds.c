@@ -21,8 +21,12 @@ static struct {
 	_Atomic uint64_t enabled_at; /* CUPTI's time */
 } kinds[KINDS];
 
-/* our windows, in CUPTI's time; 0: none yet */
-static _Atomic uint64_t opened_at, closed_at;
+/* our last windows, in CUPTI's time. Buffers come within seconds, so this is the past of one. */
+#define WINDOWS 256u
+static struct {
+	_Atomic uint64_t opened_at, closed_at; /* closed_at 0: open */
+} windows[WINDOWS];
+static _Atomic uint32_t windows_opened;
 static _Atomic bool is_open;
 static const uint32_t own_kinds[] = { GP_CUPTI_CONCURRENT_KERNEL, GP_CUPTI_MEMCPY, GP_CUPTI_MEMCPY2,
 				      GP_CUPTI_MEMSET };
@@ -226,7 +230,10 @@ uint32_t gp_cupti_kinds_open(const struct gp_cupti *cupti, bool is_trial)
 			result = enabled;
 	}
 	if (result == GP_CUPTI_SUCCESS && !is_trial) {
-		atomic_store(&opened_at, gp_cupti_clock(cupti) | 1);
+		const uint32_t number = atomic_load(&windows_opened);
+		atomic_store(&windows[number % WINDOWS].closed_at, 0);
+		atomic_store(&windows[number % WINDOWS].opened_at, gp_cupti_clock(cupti));
+		atomic_store(&windows_opened, number + 1);
 		atomic_store(&is_open, true);
 	}
 	gp_cupti_turn_leave(&turn, has_turn);
@@ -254,7 +261,8 @@ void gp_cupti_kinds_close(const struct gp_cupti *cupti)
 			cupti->cuptiActivityDisable(kind);
 	}
 	if (atomic_exchange(&is_open, false)) {
-		atomic_store(&closed_at, gp_cupti_clock(cupti));
+		const uint32_t number = atomic_load(&windows_opened) - 1;
+		atomic_store(&windows[number % WINDOWS].closed_at, gp_cupti_clock(cupti));
 		kinds_disable_deferred(cupti);
 	}
 	gp_cupti_turn_leave(&turn, has_turn);
@@ -270,12 +278,16 @@ static bool kinds_are_shared(void)
 
 bool gp_cupti_is_for_us(uint64_t began_ns, uint64_t ended_ns)
 {
-	const uint64_t opened = atomic_load(&opened_at), closed = atomic_load(&closed_at);
-	/* without the job, CUPTI has no record of a later launch */
-	const bool is_after = closed && began_ns > closed + QUEUE_NS && kinds_are_shared();
-	if (opened == 0)
-		return false;
-	if (!atomic_load(&is_open))
-		return !is_after;
-	return ended_ns == 0 || ended_ns >= opened || (closed && !is_after);
+	const uint32_t number = atomic_load(&windows_opened);
+	if (ended_ns == 0)
+		return atomic_load(&is_open) || (number != 0 && !kinds_are_shared());
+	for (uint32_t k = 1; k <= number && k <= WINDOWS; k++) {
+		const uint32_t place = (number - k) % WINDOWS;
+		const uint64_t closed_at = atomic_load(&windows[place].closed_at);
+		if (ended_ns >= atomic_load(&windows[place].opened_at))
+			/* without the job, CUPTI has no record of a launch after the window */
+			return closed_at == 0 || began_ns <= closed_at + QUEUE_NS ||
+			       !kinds_are_shared();
+	}
+	return false;
 }

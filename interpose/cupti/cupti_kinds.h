@@ -43,7 +43,10 @@ void gp_cupti_kinds_flushed(uint64_t disabled);
 /* The job's part ends: disables all of its kinds. */
 void gp_cupti_kinds_forget_job(const struct gp_cupti *cupti);
 
-/* Whether a record between these times is for us. */
+/*
+ * Whether a record between these times is for us: a part of it lies in one of our windows, or it
+ * began in the second after one. Reports leave those out whose launch was outside of the window.
+ */
 bool gp_cupti_is_for_us(uint64_t began_ns, uint64_t ended_ns);
 
 #endif

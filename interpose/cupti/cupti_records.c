@@ -30,6 +30,7 @@ static _Atomic unsigned own_flushes; /* of these, by the collecting thread */
 #define OWN_FLUSH_MOST_MS 5000u	     /* so that a deadlock ends */
 #define OWN_FLUSH_NAP_US 100u
 #define RECORD_MOST 4096u /* less room than this: full */
+#define DRAIN_TURNS 11u
 
 /* ---- one record ---- */
 
@@ -274,6 +275,17 @@ uint32_t gp_cupti_flush_own(const struct gp_cupti *cupti, uint32_t flag)
 	const uint32_t result = gp_cupti_flush_all(cupti, flag);
 	atomic_fetch_sub(&own_flushes, 1);
 	return result;
+}
+
+void gp_cupti_drain(const struct gp_cupti *cupti, uint32_t nap_us)
+{
+	for (unsigned k = 0; k < DRAIN_TURNS && gp_cupti_buffers_out(); k++) {
+		if (k != 0)
+			gp_cupti_sleep(nap_us);
+		gp_cupti_flush_own(cupti, 0);
+	}
+	if (gp_cupti_buffers_out() && !gp_cupti_job_awaits())
+		gp_cupti_flush_own(cupti, GP_CUPTI_FLUSH_FORCED);
 }
 
 void gp_cupti_await_own_flush(void)

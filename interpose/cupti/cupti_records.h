@@ -18,15 +18,21 @@ void gp_cupti_on_complete(void *context, uint32_t stream, uint8_t *buffer, size_
  */
 uint32_t gp_cupti_flush_all(const struct gp_cupti *cupti, uint32_t flag);
 
-/* A clock pair for the sink. Only outside of its record(). */
-/* The same by the collecting thread. */
+/* The same for us. */
 uint32_t gp_cupti_flush_own(const struct gp_cupti *cupti, uint32_t flag);
+/*
+ * Brings all records of operations that end within ten naps. CUPTI keeps a buffer in which one is
+ * unfinished. A forced flush would cost the job that operation's record, and comes only if the job
+ * does not collect.
+ */
+void gp_cupti_drain(const struct gp_cupti *cupti, uint32_t nap_us);
 /*
  * Waits until it has ended: it may have taken a buffer whose records the job's own flush must
  * bring. Not in a callback of the job, which it may be waiting for.
  */
 void gp_cupti_await_own_flush(void);
 
+/* A clock pair for the sink. Only outside of its record(). */
 void gp_cupti_tell_clock(const struct gp_cupti *cupti);
 
 /* Counts records that a look at CUPTI's count has found. */

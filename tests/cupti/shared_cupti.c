@@ -309,25 +309,56 @@ static void contexts(void)
 	must(!fake_cupti_is_enabled(GP_CUPTI_CONCURRENT_KERNEL));
 }
 
+/* begins with the process: a machine may have been up for less than an hour */
 static uint64_t count_up(void)
 {
+	static uint64_t first;
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) * 3;
+	const uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	first = first ? first : ns - 1;
+	return (ns - first) * 3;
 }
 
-/* the second profile has another clock than the first, as torch.profiler's TSC */
+/*
+ * The second profile has another clock than the first, as torch.profiler's TSC, and registers it
+ * while our records wait for a flush.
+ */
 static void own_clock(void)
 {
 	ours_start();
-	const struct span first = profile(1000);
+	const struct span first = profile(1000), second = work(sink ? 300 : 0);
 	must(cuptiActivityRegisterTimestampCallback(count_up) == 0);
 	profile(1000);
+	work(sink ? 300 : 0);
 	must(cuptiActivityRegisterTimestampCallback(count_up) == 0);
 	const struct span last = profile(1000);
 	ours_end();
 	ours_have(both(first, last));
-	must(!sink || sink->states(GP_GPU_TIME_LOST) == 0);
+	must(!sink || (sink->states(GP_GPU_TIME_LOST) == 0 &&
+		       sink->states(GP_GPU_TIME_DROPPED) == 0 && second.to));
+}
+
+/* A profile from before our window to after it: only the window's second reaches us. */
+static void window_within(void)
+{
+	ours_start();
+	must(cuptiActivityRegisterTimestampCallback(count_up) == 0);
+	for (uint32_t k = 1; k <= 3; k++) {
+		job_start();
+		const struct span before = work(500);
+		ours_switch(true, k);
+		const struct span inside = work(500);
+		ours_switch(false, k);
+		usleep(1100000);
+		const struct span after = work(500);
+		job_stop();
+		job_collect();
+		job_has(both(before, after));
+		ours_have(inside);
+		ours_are(k * length(inside));
+	}
+	ours_end();
 }
 
 static void forks(void)
@@ -457,7 +488,7 @@ static const struct {
 	SCENARIO(two_libraries), SCENARIO(finalizes),	   SCENARIO(kernel_kinds),
 	SCENARIO(contexts),	 SCENARIO(own_clock),	   SCENARIO(forks),
 	SCENARIO(exits),	 SCENARIO(ends_early),	   SCENARIO(periodic),
-	SCENARIO(threads),	 SCENARIO(threads_always),
+	SCENARIO(threads),	 SCENARIO(threads_always), SCENARIO(window_within),
 };
 
 int main(int argc, char **argv)

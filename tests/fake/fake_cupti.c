@@ -434,9 +434,26 @@ uint32_t cuptiActivityRegisterCallbacks(gp_cupti_request *r, gp_cupti_complete *
 	return GP_CUPTI_SUCCESS;
 }
 
+/* Records that are in buffers lose their times, as with the real one. */
+static void times_lose(void)
+{
+	for (unsigned n = 0; n < places_used; n++)
+		places[(places_first + n) % PLACES].began =
+			places[(places_first + n) % PLACES].ended = 0;
+	for (unsigned k = 0; k < BUFFERS; k++)
+		for (size_t at = 0; buffers[k].start && at < buffers[k].used;) {
+			uint32_t kind;
+			memcpy(&kind, buffers[k].start + at, sizeof kind);
+			if (kind != KIND_DRIVER && kind != KIND_RUNTIME)
+				memset(buffers[k].start + at + 16, 0, 16);
+			at += record_bytes(kind);
+		}
+}
+
 uint32_t cuptiActivityRegisterTimestampCallback(gp_cupti_time *function)
 {
 	pthread_mutex_lock(&lock);
+	times_lose();
 	clock_of_job = function;
 	stream_free_at = 0; /* of the other clock */
 	pthread_mutex_unlock(&lock);

@@ -1,33 +1,53 @@
 # GPU time, waits, calls of NCCL and counters: sections of check_gpu.sh, which reads this file.
 # shellcheck shell=sh disable=SC2154 # its variables
-# gpu_time_job NAME JOB WINDOW ARGUMENTS...: beside torch.profiler, and bare
+# gpu_time_job NAME JOB WINDOW ARGUMENTS...: beside torch.profiler, and bare. They need no quiet
+# machine, so all jobs run at once; gpu_time_judge awaits and judges them.
 # $launcher: Python's options that start two ranks; empty: one process
 launcher=
-gpu_time_job() {
-	job=$1 what=$2 window=$3
+gpu_time_bare() {
+	job=$1 what=$2 rank=${launcher:+-%r}
 	shift 3
-	option=$window
-	[ "$window" = always ] || option=step:$window@step
-	rank=${launcher:+-%r}
 	# shellcheck disable=SC2086 # words of the launcher
 	timeout -k 10 200 "$python" $launcher "$here/gpu_time_jobs.py" "$what" "$@" \
 		--out "$work/$job$rank.bare.json" >"$work/$job.bare" 2>"$work/$job.bare-err"
+}
+gpu_time_recorded() {
+	job=$1 what=$2 option=$3 rank=${launcher:+-%r}
+	[ "$option" = always ] || option=step:$option@step
+	shift 3
 	# shellcheck disable=SC2086
 	timeout -k 10 200 "$gpuprof" run -q "--gpu-time=$option" -o "$work/$job$rank.gpr" -- \
 		"$python" $launcher "$here/gpu_time_jobs.py" "$what" "$@" \
 		--out "$work/$job$rank.json" --await "$gpuprof" "$work/$job$rank.gpr" \
 		>"$work/$job.out" 2>"$work/$job.err"
-	claim "gpu-time-$job" "recorded job ends well (exit $?)" \
-		same "$work/$job.out" "$work/$job.bare" || tail -n 5 "$work/$job.err"
-	for one in $job${launcher:+-0} ${launcher:+$job-1}; do
-		"$python" "$here/judge_gpu_time.py" "$gpuprof" "$work" "$one" "$window" 2>&1
+	echo $? >"$work/$job.status"
+}
+gpu_time_jobs=
+gpu_time_job() {
+	gpu_time_bare "$@" &
+	gpu_time_recorded "$@" &
+	gpu_time_jobs="$gpu_time_jobs $1/$3"
+}
+gpu_time_judge() {
+	wait
+	for job in $gpu_time_jobs; do
+		window=${job#*/} job=${job%/*}
+		claim "gpu-time-$job" "recorded job ends well (exit $(cat "$work/$job.status"))" \
+			same "$work/$job.out" "$work/$job.bare" || tail -n 5 "$work/$job.err"
+		for one in $job${launcher:+-0} ${launcher:+$job-1}; do
+			"$python" "$here/judge_gpu_time.py" "$gpuprof" "$work" "$one" "$window" 2>&1
+		done
 	done
+	gpu_time_jobs=
 }
 section_gpu_time_ranks() {
 	need_gpus gpu_time_ranks 2 && need_torch gpu_time_ranks || return 0
 	launcher="-m torch.distributed.run --nproc-per-node=2"
 	launcher="$launcher --master-addr=127.0.0.1 --master-port=29512"
-	gpu_time_job ranks ddp always --profile 1-12
+	gpu_time_bare ranks ddp always --profile 1-12
+	gpu_time_recorded ranks ddp always --profile 1-12
+	gpu_time_jobs=ranks/always
+	gpu_time_judge
 	launcher=
 }
 section_gpu_time() {
@@ -43,6 +63,7 @@ section_gpu_time() {
 	gpu_time_job overlap_end eager 2-6 --profile 4-8
 	gpu_time_job twice eager always --profile 2-3,6-7
 	gpu_time_job schedule eager always --schedule
+	gpu_time_judge
 }
 # what GPU time costs a launch beside CUPTI's own cost, and a window of 2% of the steps
 section_gpu_time_cost() {
