@@ -44,12 +44,31 @@ static uint64_t clock_read_default(void)
 	return clock_read(id == UNKNOWN ? CLOCK_REALTIME : id);
 }
 
+#define READINGS 5u
+
+/* One moment of both clocks: the best of some readings. A scale over milliseconds needs that. */
+static void clock_read_both(gp_cupti_time *function, uint64_t *ns, uint64_t *job)
+{
+	uint64_t best = UINT64_MAX;
+	for (unsigned k = 0; k < READINGS; k++) {
+		const uint64_t before = clock_read_default(), now = function(),
+			       within = clock_read_default() - before;
+		if (within >= best)
+			continue;
+		best = within;
+		*ns = before + within / 2;
+		*job = now;
+	}
+}
+
 void gp_cupti_clock_register(gp_cupti_time *function)
 {
+	uint64_t ns = 0, job = 0;
 	if (!function || atomic_load(&job_clock) == function)
 		return;
-	atomic_store(&first_ns, clock_read_default());
-	atomic_store(&first_job, function());
+	clock_read_both(function, &ns, &job);
+	atomic_store(&first_ns, ns);
+	atomic_store(&first_job, job);
 	atomic_store(&job_clock, function);
 }
 
@@ -70,7 +89,7 @@ struct gp_cupti_scale gp_cupti_scale_get(const struct gp_cupti *cupti)
 	struct gp_cupti_scale scale = { .now_ns = gp_cupti_clock(cupti) };
 	if (!function)
 		return scale;
-	scale.job_now = function();
+	clock_read_both(function, &scale.now_ns, &scale.job_now);
 	const uint64_t job = scale.job_now - atomic_load(&first_job),
 		       ns = scale.now_ns - atomic_load(&first_ns);
 	scale.ns = job && ns ? (double)ns / (double)job : 1;

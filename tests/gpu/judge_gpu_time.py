@@ -10,8 +10,10 @@ import subprocess
 import sys
 
 STEPS = 12
-# torch.profiler and gpuprof each convert a begin and an end from the processor's counter, by their own fits
+# torch.profiler and gpuprof each convert a begin and an end from the processor's counter, by their own fits of its
+# rate
 ROUNDING_NS = 2
+RATE = 1e-6
 gpuprof, directory, name, window = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
 recording = directory / f"{name}.gpr"
 
@@ -84,8 +86,9 @@ for p in with_us:
             continue
         seen += len(operations)
         mine = sorted(event["took_ns"] for event in ours[number])
-        off = max(abs(a - b) for a, b in zip(mine, sorted(operation["took_ns"] for operation in operations)))
-        differs += len(mine) != len(operations) or off > ROUNDING_NS
+        pairs = list(zip(mine, sorted(operation["took_ns"] for operation in operations)))
+        off = max(abs(a - b) for a, b in pairs)
+        differs += len(mine) != len(operations) or any(abs(a - b) > ROUNDING_NS + RATE * b for a, b in pairs)
         furthest = max(furthest, off)
         ours_ns += sum(mine)
         theirs_ns += sum(operation["took_ns"] for operation in operations)
