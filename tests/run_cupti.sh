@@ -64,6 +64,7 @@ scenario windows window FAKE_CUPTI_BYTES=5000
 scenario threads window FAKE_CUPTI_NS=20
 scenario threads_always always FAKE_CUPTI_NS=20
 scenario held always FAKE_CUPTI_HELD=1
+scenario held_window window FAKE_CUPTI_HELD=1
 scenario old_cupti always FAKE_CUPTI_VERSION=13
 scenario part_missing always LD_LIBRARY_PATH="$fake/cupti_part:$fake"
 

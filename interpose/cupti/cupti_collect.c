@@ -85,14 +85,46 @@ uint32_t gp_cupti_finalize(const struct gp_cupti *cupti)
 
 /* ---- collecting ---- */
 
-static void collect_open(const struct gp_cupti *cupti, uint32_t number)
+static const char *collect_refusal(uint32_t result, char *text, size_t bytes)
 {
-	const uint64_t since = gp_cupti_sink->now();
+	const char *holder = gp_cupti_holder();
+	switch (result) {
+	case GP_CUPTI_MULTIPLE_SUBSCRIBERS:
+		snprintf(text, bytes, "%s uses CUPTI, which serves one tool at a time",
+			 holder ? holder : "another tool");
+		return text;
+	case GP_CUPTI_INSUFFICIENT_PRIVILEGES:
+	case GP_CUPTI_VIRTUAL_PRIVILEGES:
+		return "the driver allows profiling only to root";
+	default:
+		snprintf(text, bytes, "CUPTI returned error %u%s%s", result,
+			 holder ? " beside " : "", holder ? holder : "");
+		return text;
+	}
+}
+
+/* NULL: CUPTI collects for us; else why not. `is_trial`: records are not for us yet. */
+static const char *collect_enable(const struct gp_cupti *cupti, bool is_trial, char *text,
+				  size_t bytes)
+{
+	gp_cupti_clock_prepare(cupti);
 	uint32_t result = gp_cupti_register(cupti);
 	if (result == GP_CUPTI_SUCCESS)
-		result = gp_cupti_kinds_open(cupti, false);
-	if (result != GP_CUPTI_SUCCESS) {
-		gp_cupti_sink->log("GPU time: CUPTI cannot be opened again", NULL);
+		result = gp_cupti_kinds_open(cupti, is_trial);
+	return result == GP_CUPTI_SUCCESS ? NULL : collect_refusal(result, text, bytes);
+}
+
+static void collect_open(const struct gp_cupti *cupti, uint32_t number)
+{
+	char text[160];
+	const uint64_t since = gp_cupti_sink->now();
+	const char *why = collect_enable(cupti, false, text, sizeof text);
+	if (why) {
+		atomic_store(&collect.phase, COLLECT_REFUSED);
+		if (atomic_load(&collect.number) == 0)
+			gp_cupti_sink->fact(false, why);
+		else
+			gp_cupti_sink->log("GPU time ended: ", why);
 		return;
 	}
 	atomic_store(&collect.is_collecting, true);
@@ -142,27 +174,11 @@ void gp_cupti_yield_to_job(void)
 
 /* ---- the thread ---- */
 
-static const char *collect_refusal(uint32_t result, char *text, size_t bytes)
-{
-	const char *holder = gp_cupti_holder();
-	switch (result) {
-	case GP_CUPTI_MULTIPLE_SUBSCRIBERS:
-		snprintf(text, bytes, "%s uses CUPTI, which serves one tool at a time",
-			 holder ? holder : "another tool");
-		return text;
-	case GP_CUPTI_INSUFFICIENT_PRIVILEGES:
-	case GP_CUPTI_VIRTUAL_PRIVILEGES:
-		return "the driver allows profiling only to root";
-	default:
-		snprintf(text, bytes, "CUPTI returned error %u%s%s", result,
-			 holder ? " beside " : "", holder ? holder : "");
-		return text;
-	}
-}
-
 /*
- * Opens CUPTI. NULL: done; else why not. Kernels are enabled once here: that initializes CUPTI, and
- * shows whether it serves us.
+ * Finds CUPTI. NULL: done; else why not. If the recording begins with a window, CUPTI is opened and
+ * kernels are enabled once, which shows whether it serves us. Else that waits for the first window:
+ * once callbacks are registered, each launch takes longer, and a part of the GPU's memory is
+ * CUPTI's.
  */
 static const char *collect_prepare(uint32_t *version, char *text, size_t bytes)
 {
@@ -184,14 +200,12 @@ static const char *collect_prepare(uint32_t *version, char *text, size_t bytes)
 		return "the recording ended before CUPTI was open";
 	while (!gp_cupti_sink->may_switch() && !atomic_load(&collect.is_ending))
 		gp_cupti_sleep(CAPTURE_NAP_US);
-	gp_cupti_clock_prepare(cupti);
-	uint32_t result = gp_cupti_register(cupti);
-	if (result == GP_CUPTI_SUCCESS)
-		result = gp_cupti_kinds_open(cupti, true);
-	if (result != GP_CUPTI_SUCCESS)
-		return collect_refusal(result, text, bytes);
-	gp_cupti_kinds_close(cupti);
-	return NULL;
+	if (!gp_cupti_sink->begins_open)
+		return NULL;
+	const char *why = collect_enable(cupti, true, text, bytes);
+	if (!why)
+		gp_cupti_kinds_close(cupti);
+	return why;
 }
 
 /* CUPTI is shut down by handlers of exit that were registered before, so ours runs first. */
@@ -226,7 +240,8 @@ static void collect_loop(const struct gp_cupti *cupti)
 {
 	for (uint32_t number = 0; !atomic_load(&collect.is_ending); number++) {
 		const uint32_t wake = atomic_load(&collect.wake);
-		if (atomic_load(&collect.has_yielded))
+		if (atomic_load(&collect.has_yielded) ||
+		    atomic_load(&collect.phase) == COLLECT_REFUSED)
 			return;
 		if (!collect_is_idle())
 			collect_turn(cupti, number);
@@ -235,8 +250,9 @@ static void collect_loop(const struct gp_cupti *cupti)
 				      collect_is_idle() ? UINT32_MAX : TURN_US);
 	}
 	collect_settle(cupti);
-	if (atomic_load(&collect.is_registered))
-		gp_cupti_drain(cupti, LAST_NAP_US);
+	if (!atomic_load(&collect.is_registered))
+		return;
+	gp_cupti_drain(cupti, LAST_NAP_US);
 	gp_cupti_tell_clock(cupti);
 }
 
@@ -257,10 +273,12 @@ static void *collect_main(void *unused)
 		const struct gp_cupti *cupti = gp_cupti_find();
 		snprintf(text, sizeof text, "CUPTI %u", version);
 		gp_cupti_sink->fact(true, text);
-		gp_cupti_tell_clock(cupti);
+		if (atomic_load(&collect.is_registered))
+			gp_cupti_tell_clock(cupti);
 		collect_settle(cupti);
 		atexit(collect_at_exit);
-		atomic_store(&collect.phase, COLLECT_READY);
+		uint32_t opening = COLLECT_OPENING;
+		atomic_compare_exchange_strong(&collect.phase, &opening, COLLECT_READY);
 		gp_cupti_wake(&collect.phase);
 		collect_loop(cupti);
 	}

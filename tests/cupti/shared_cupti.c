@@ -228,6 +228,23 @@ static void held(void)
 	ours_end();
 }
 
+/* CUPTI is opened with the first window, and refuses then */
+static void held_window(void)
+{
+	void *subscriber;
+	ours_start();
+	must_collect();
+	ours_window(true, 1);
+	must(is_refused_for("serves one tool at a time"));
+	ours_window(false, 1);
+	must(cuptiSubscribe(&subscriber, NULL, NULL) == GP_CUPTI_MULTIPLE_SUBSCRIBERS);
+	work(10);
+	ours_window(true, 2);
+	ours_end();
+	ours_are(0);
+	must(!sink || sink->states(GP_GPU_TIME_ON) == 0);
+}
+
 static void old_cupti(void)
 {
 	ours_start();
@@ -489,6 +506,7 @@ static const struct {
 	SCENARIO(contexts),	 SCENARIO(own_clock),	   SCENARIO(forks),
 	SCENARIO(exits),	 SCENARIO(ends_early),	   SCENARIO(periodic),
 	SCENARIO(threads),	 SCENARIO(threads_always), SCENARIO(window_within),
+	SCENARIO(held_window),
 };
 
 int main(int argc, char **argv)
