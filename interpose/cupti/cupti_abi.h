@@ -27,6 +27,13 @@ enum gp_cupti_kind {
 	GP_CUPTI_MEMCPY2 = 22, /* between devices */
 };
 
+/* CUpti_ActivityAttribute; each value is a size_t but the last, a uint8_t */
+enum gp_cupti_attribute {
+	GP_CUPTI_BUFFER_BYTES_OF_DEVICE = 0,
+	GP_CUPTI_BUFFERS_OF_DEVICE = 6, /* that each context has from the start */
+	GP_CUPTI_BUFFERS_ON_HOST = 8,
+};
+
 #define GP_CUPTI_FLUSH_FORCED 1u
 /* CUpti_ActivityMemcpy.flags, CUpti_ActivityMemset.flags */
 #define GP_CUPTI_ASYNC 1u

@@ -158,6 +158,16 @@ static void sink_fact(bool is_recorded, const char *why)
 	errno = kept;
 }
 
+static void sink_memory(uint64_t bytes)
+{
+	const int kept = errno;
+	if (enter()) {
+		gp_define_fact(GP_FACT_CUPTI_MEMORY, bytes, NULL);
+		gp_leave();
+	}
+	errno = kept;
+}
+
 static uint64_t sink_now(void)
 {
 	return gp_clock_now();
@@ -194,6 +204,7 @@ static struct gp_gpu_sink sink = {
 	.lost = sink_lost,
 	.state = sink_state,
 	.fact = sink_fact,
+	.memory = sink_memory,
 	.is_recording = sink_is_recording,
 	.may_switch = sink_may_switch,
 	.thread = gp_gpu_thread,

@@ -79,6 +79,8 @@ struct gp_gpu_sink {
 	void (*state)(enum gp_gpu_time what, uint64_t number, uint64_t since);
 	/* FACT GPU_TIME, once a process. `why`: CUPTI's version, or the reason for no GPU time. */
 	void (*fact)(bool is_recorded, const char *why);
+	/* FACT CUPTI_MEMORY: bytes of a device that CUPTI takes in each context. */
+	void (*memory)(uint64_t bytes);
 	/* The recording goes on: neither stopped nor ended. */
 	bool (*is_recording)(void);
 	/* CUPTI may be switched: no capture of a stream is in progress. */

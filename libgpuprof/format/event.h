@@ -101,6 +101,8 @@ enum gp_fact {
 	GP_FACT_NCCL_SILENT = 37, /* value: 1 NCCL_NVTX_DISABLE is set: NCCL reports no calls */
 	/* value: 1 counters are recorded, 0 requested but not; text: why, or CUPTI and passes */
 	GP_FACT_COUNTERS = 38,
+	/* value: bytes of a device that CUPTI takes in each context, from this moment on */
+	GP_FACT_CUPTI_MEMORY = 40,
 	/* this key and the 63 after it: text: the metric with that number, from 0 */
 	GP_FACT_METRIC = 64,
 };

@@ -105,6 +105,11 @@ static void sink_fact(bool is_recorded, const char *why)
 	atomic_store(&has_fact, true);
 }
 
+static void sink_memory(uint64_t bytes)
+{
+	sink_must(bytes == 12 << 20, "memory that is not CUPTI's default");
+}
+
 static bool sink_yes(void)
 {
 	return true;
@@ -129,6 +134,7 @@ static struct gp_gpu_sink sink = {
 	.lost = sink_lost,
 	.state = sink_state,
 	.fact = sink_fact,
+	.memory = sink_memory,
 	.is_recording = sink_yes,
 	.may_switch = sink_yes,
 	.thread = sink_thread,

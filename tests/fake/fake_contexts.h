@@ -157,16 +157,21 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id)
 	return CUDA_SUCCESS;
 }
 
+/* of each device, that the fake CUPTI has taken below the driver's interface */
+extern _Atomic size_t fake_cuda_tool_bytes;
+_Atomic size_t fake_cuda_tool_bytes;
+
 static CUresult fake_memory_info(size_t *free_bytes, size_t *total_bytes)
 {
 	const struct fake_object *context = fake_current();
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	fake_lock();
-	uint64_t used = fake_device_memory[context->device].used_bytes;
+	uint64_t used =
+		fake_device_memory[context->device].used_bytes + atomic_load(&fake_cuda_tool_bytes);
 	fake_unlock();
 	if (free_bytes)
-		*free_bytes = fake_setup.device_bytes - used;
+		*free_bytes = used < fake_setup.device_bytes ? fake_setup.device_bytes - used : 0;
 	if (total_bytes)
 		*total_bytes = fake_setup.device_bytes;
 	return CUDA_SUCCESS;

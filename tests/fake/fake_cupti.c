@@ -316,6 +316,7 @@ static void observe(const struct fake_operation *operation)
 
 uint32_t cuptiGetVersion(uint32_t *version);
 uint32_t cuptiGetTimestamp(uint64_t *now);
+uint32_t cuptiActivityGetAttribute(int attribute, size_t *bytes, void *value);
 uint32_t cuptiActivityRegisterCallbacks(gp_cupti_request *r, gp_cupti_complete *c);
 uint32_t cuptiActivityRegisterTimestampCallback(gp_cupti_time *function);
 uint32_t cuptiActivityEnable(uint32_t kind);
@@ -337,10 +338,32 @@ uint32_t cuptiGetVersion(uint32_t *version)
 	return GP_CUPTI_SUCCESS;
 }
 
+/* the defaults of the real one */
+uint32_t cuptiActivityGetAttribute(int attribute, size_t *bytes, void *value)
+{
+	const size_t number = attribute == 0 ? 3200000 : attribute == 6 ? 3 : 0;
+	if (attribute == 8 && *bytes == 1)
+		*(uint8_t *)value = 0;
+	else if (*bytes == sizeof number && number)
+		memcpy(value, &number, sizeof number);
+	else
+		return INVALID_PARAMETER;
+	return GP_CUPTI_SUCCESS;
+}
+
 uint32_t cuptiGetTimestamp(uint64_t *now)
 {
 	*now = now_ns();
 	return GP_CUPTI_SUCCESS;
+}
+
+/* Three buffers of two pages each in a context, as the real one. */
+static void memory_take(size_t bytes)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+	_Atomic size_t *taken = driver ? dlsym(driver, "fake_cuda_tool_bytes") : NULL;
+	if (taken)
+		atomic_store(taken, bytes);
 }
 
 uint32_t cuptiActivityRegisterCallbacks(gp_cupti_request *r, gp_cupti_complete *c)
@@ -353,6 +376,7 @@ uint32_t cuptiActivityRegisterCallbacks(gp_cupti_request *r, gp_cupti_complete *
 	request = r;
 	complete = c;
 	pthread_mutex_unlock(&lock);
+	memory_take(12 << 20);
 	return GP_CUPTI_SUCCESS;
 }
 
@@ -504,6 +528,7 @@ uint32_t cuptiFinalize(void)
 	if (fake_profiler_finalize)
 		fake_profiler_finalize();
 	cuptiActivityFlushAll(GP_CUPTI_FLUSH_FORCED);
+	memory_take(0);
 	pthread_mutex_lock(&lock);
 	memset(enabled, 0, sizeof enabled);
 	request = NULL;

@@ -1,12 +1,14 @@
 /*
  * The owner of the driver's memory outside of the framework: the library whose call is nearest in
- * the allocation's stack, else the kind of memory.
+ * the allocation's stack, else the kind of memory. CUPTI's memory is not requested by calls that we
+ * see; its settings give the size.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../gpuprof.h"
+#include "../../read/file/recording.h"
 #include "../../read/tables/array.h"
 
 const char *gp_space_owner(uint8_t space)
@@ -112,6 +114,18 @@ static enum gp_status add_outsides(struct gp_recording *recording, const struct 
 	return status;
 }
 
+/* Each device that has memory of the job has a context. */
+static enum gp_status add_cupti(const struct gp_recording *recording, const struct gp_frag *frag,
+				struct gp_owners *out)
+{
+	const struct gp_record *fact =
+		gp_defined_record(recording->definitions, GP_FACT, GP_FACT_CUPTI_MEMORY);
+	if (out->owners == 0 || fact == NULL || fact->fact.value == 0 ||
+	    gp_tick_ns(&recording->tick, fact->time) > frag->memory->at_ns)
+		return GP_OK;
+	return frag_owner_add(out, "CUPTI", fact->fact.value);
+}
+
 enum gp_status gp_owners_build(struct gp_recording *recording, const struct gp_frag *frag,
 			       struct gp_owners *out)
 {
@@ -121,6 +135,8 @@ enum gp_status gp_owners_build(struct gp_recording *recording, const struct gp_f
 		status = frag_owner_add(out, "PyTorch", frag->reserved_bytes);
 	if (status == GP_OK)
 		status = add_outsides(recording, frag, out);
+	if (status == GP_OK)
+		status = add_cupti(recording, frag, out);
 	for (size_t k = 0; k < out->owners; k++)
 		out->known_bytes += out->owner[k].bytes;
 	if (out->owners > 1)
