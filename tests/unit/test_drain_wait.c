@@ -1,7 +1,7 @@
 /*
- * The waits of all the job's threads for the drain thread have one bound for the process. An idle
- * drain thread makes fewer than 20 turns a second. The recorder's disk and system calls go through
- * functions of this file.
+ * The waits of all the job's threads for the drain thread have one bound for the process, and leave
+ * room for launches. An idle drain thread makes fewer than 20 turns a second. The recorder's disk
+ * and system calls go through functions of this file.
  */
 /* ThreadSanitizer calls `syscall` before the function of this file can run. */
 #if !defined(__SANITIZE_THREAD__)
@@ -89,9 +89,16 @@ static void allocate_often(unsigned times)
 {
 	for (unsigned k = 0; k < times; k++) {
 		CHECK(gp_enter());
-		struct gp_record *r = gp_reserve(GP_ALLOC);
-		if (r)
-			gp_commit_memory(r);
+		gp_put((struct gp_record){ .kind = GP_ALLOC });
+		gp_leave();
+	}
+}
+
+static void launch_often(unsigned times)
+{
+	for (unsigned k = 0; k < times; k++) {
+		CHECK(gp_enter_launch());
+		gp_put((struct gp_record){ .kind = GP_LAUNCH });
 		gp_leave();
 	}
 }
@@ -132,6 +139,43 @@ static void lose_without_credit(void)
 	CHECK(lost_memory() == lost + 1000);
 	CHECK(futex_calls == calls);
 	repair_disk();
+}
+
+/* The last eighth of a ring is left to memory events. */
+static void fill_with_launches(void)
+{
+	const struct gp_thread *t = &gp_thread;
+	allocate_often(1);
+	while (t->region + 1u < GP_RING_REGIONS)
+		launch_often(1);
+	launch_often(1000); /* so that no look at the tail comes just where launches end */
+	gp_flush_soon();
+	while (atomic_load(&t->ring->tail) != t->head)
+		sched_yield();
+	hang_disk();
+	atomic_store(&gp_recorder.waits_paid_ns, NEVER);
+	while (atomic_load(&t->ring->lost_launch) == 0)
+		launch_often(1);
+	CHECK(t->head - atomic_load(&t->ring->tail) == GP_RING_SLOTS / 8 * 7);
+	allocate_often(GP_RING_SLOTS / 8);
+	CHECK(lost_memory() == 0);
+	allocate_often(1);
+	CHECK(lost_memory() == 1);
+	repair_disk();
+}
+
+/* A thread that outruns the disk waits at its memory events, so its launches find room. */
+static void launch_between_allocations(void)
+{
+	allocate_often(1);
+	atomic_store(&is_disk_slow, true);
+	for (unsigned k = 0; k < 3 * GP_RING_SLOTS / 1000; k++) {
+		allocate_often(1);
+		launch_often(1000);
+	}
+	CHECK(lost_memory() == 0);
+	CHECK(atomic_load(&gp_thread.ring->lost_launch) == 0);
+	atomic_store(&is_disk_slow, false);
 }
 
 static pthread_barrier_t barrier;
@@ -209,6 +253,18 @@ static void threads_without_credit_make_no_system_call(void **state)
 	assert_int_equal(in_child("refused.gpr", "0", lose_without_credit), 0);
 }
 
+static void launches_leave_an_eighth_of_a_ring(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("eighth.gpr", "0", fill_with_launches), 0);
+}
+
+static void launches_between_memory_events_find_room(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child("between.gpr", "0", launch_between_allocations), 0);
+}
+
 static void waits_at_the_same_time_count_once(void **state)
 {
 	(void)state;
@@ -231,6 +287,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_without_credit_make_no_system_call),
+		cmocka_unit_test(launches_leave_an_eighth_of_a_ring),
+		cmocka_unit_test(launches_between_memory_events_find_room),
 		cmocka_unit_test(waits_at_the_same_time_count_once),
 		cmocka_unit_test(a_new_thread_has_no_credit_of_its_own),
 		cmocka_unit_test(an_idle_recorder_turns_fewer_than_20_times_a_second),

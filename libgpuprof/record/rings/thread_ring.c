@@ -227,13 +227,19 @@ static uint64_t slots_used(const struct gp_thread *t)
 	return t->head - (tail > grown ? tail : grown);
 }
 
+/* A quarter of the region is free, or less. */
+static bool is_tight(const struct gp_thread *t)
+{
+	return slots_used(t) >= (t->mask + 1ull) / 4 * 3;
+}
+
 static bool thread_ring_has_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
 	go_on_in_next_region(t);
 	const uint64_t used = slots_used(t), size = t->mask + 1ull;
-	const uint64_t end = t->head - used + size - (slots - 1), look_again = t->head + size / 8;
-	const bool is_tight = end < look_again + size / 8;
-	t->limit = is_tight ? t->head + 1 : look_again;
+	const uint64_t end = t->head - used + size - (slots - 1), tight = end - size / 4;
+	const uint64_t look_again = t->head + size / 8;
+	t->limit = look_again < tight ? look_again : t->head < tight ? tight : t->head + 1;
 	/*
 	 * a quarter full and the drain thread sleeps: it need not wait for its time; a hint only,
 	 * so relaxed: who misses it is served at the next turn
@@ -245,7 +251,7 @@ static bool thread_ring_has_room(struct gp_thread *t, enum gp_kind kind, unsigne
 		    atomic_exchange(&gp_recorder.is_asleep, 0)) /* one call, not one an event */
 			gp_futex_wake(&gp_recorder.wake);
 	}
-	return t->head < end && !(is_tight && is_flood(kind));
+	return t->head + (is_flood(kind) ? size / 8 : 0) < end;
 }
 
 /*
@@ -266,8 +272,9 @@ static bool await_growth(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 
 /*
  * Memory events wait as long as the drain thread makes its turns, whatever lock the job holds: that
- * thread takes none of the job's. They wait until it has caught up: where it must share the job's
- * processor, one block's room would be used up at once, with no room for launches again.
+ * thread takes none of the job's. They begin while the ring still has room for the launches between
+ * them, and end when it has caught up: where it must share the job's processor, one block's room
+ * would be used up at once.
  *
  * So do operations of the GPU, which come in buffers of thousands, and the edges of their windows.
  * They do not use up the time for which memory events may wait.
@@ -287,12 +294,12 @@ static bool await_drain(struct gp_thread *t, enum gp_kind kind, unsigned slots, 
 
 static bool wait_for_room(struct gp_thread *t, enum gp_kind kind, unsigned slots)
 {
-	if (thread_ring_has_room(t, kind, slots))
-		return true;
 	const bool is_of_gpu = kind == GP_GPU_KERNEL || kind == GP_GPU_COPY || kind == GP_GPU_TIME;
 	const bool is_memory = gp_event_infos[kind].class == GP_CLASS_MEMORY;
-	return is_of_gpu || is_memory ? await_drain(t, kind, slots, is_memory) :
-					await_growth(t, kind, slots);
+	const bool is_room = thread_ring_has_room(t, kind, slots);
+	if (!is_of_gpu && !is_memory)
+		return is_room || await_growth(t, kind, slots);
+	return (is_room && !is_tight(t)) || await_drain(t, kind, slots, is_memory);
 }
 
 struct gp_record *gp_reserve_slow(enum gp_kind kind, unsigned slots)
