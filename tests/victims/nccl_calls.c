@@ -278,19 +278,6 @@ static void wrong_payloads(void)
 	nvtxRangePopPayload(NULL, payload, 1);
 }
 
-/* The thread of libgpuprof-cupti.so enables kernels twice: to try CUPTI, and to collect. */
-static void await_collection(void)
-{
-	const _Atomic uint32_t *enables = NULL;
-	while (enables == NULL) {
-		void *cupti = dlopen("libcupti.so.13", RTLD_NOLOAD | RTLD_NOW);
-		enables = cupti ? dlsym(cupti, "fake_cupti_enables") : NULL;
-		usleep(1000);
-	}
-	while (*enables < 2)
-		usleep(1000);
-}
-
 int main(int argc, char **argv)
 {
 	CUmodule module;
@@ -307,8 +294,7 @@ int main(int argc, char **argv)
 					"ncclSymkDevKernel_ReduceScatter_LD_f32") == CUDA_SUCCESS);
 	must_alloc(&driver, 4096);
 	communicators(); /* once more, as by their ends */
-	if (argc > 1 && strcmp(argv[1], "await") == 0)
-		await_collection();
+	await_collection(argc, argv);
 	collectives();
 	wrong_schemas();
 	wrong_payloads();

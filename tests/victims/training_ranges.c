@@ -2,7 +2,8 @@
  * A training loop that marks its work through NVTX: phases of its steps, layers in a domain of
  * their own, a checkpoint that starts on one thread and ends on another, a mark. It has one pop too
  * many, and leaves the last epoch open.
- *	training_ranges [STEPS]
+ *	training_ranges [STEPS [await]]
+ * await: first for the collection of GPU time.
  */
 #include "nvtx_client.h"
 
@@ -80,6 +81,7 @@ int main(int argc, char **argv)
 	must(driver.cuModuleGetFunction(&kernel, module, "gemm") == CUDA_SUCCESS);
 	model = nvtxDomainCreateA("model");
 	layer = nvtxDomainRegisterStringA(model, "layer");
+	await_collection(argc, argv);
 	nvtxRangePushA("epoch");
 	for (unsigned long i = 0; i < steps; i++)
 		step(&t);
