@@ -50,7 +50,8 @@ struct gp_wait_row {
 	bool is_repeated;		/* GP_WAIT_REPEATED times or more: less is set-up */
 	int64_t blocked_ns, longest_ns; /* of the calling thread; sum, maximum */
 	/*
-	 * The GPU had no work of this process. With GPU time: its gaps that are due to these calls.
+	 * The GPU had no work of this process. With GPU time: its gaps that are due to these calls,
+	 * also where these lie before the interval.
 	 * Else from the return of a call that left nothing queued until the next launch, copy or
 	 * fill began. A lower bound of its idle time.
 	 */
@@ -73,7 +74,7 @@ struct gp_waits {
 	/*
 	 * With GPU time: all gaps between operations of one GPU, summed over the GPUs; `lost_ns` is
 	 * a part of it. `pending_ns`: the other part, in which work was launched but had not
-	 * begun, for latency or a dependency.
+	 * begun, for latency or a dependency. Gaps in which operations were lost are in neither.
 	 */
 	bool has_gpu_time;
 	int64_t idle_ns, pending_ns;

@@ -1,7 +1,8 @@
 """Holds `gpuprof waits` of a job of wait_jobs.py against what was planted: judge_waits.py GPUPROF DIRECTORY.
 
 For each job NAME, DIRECTORY has NAME.gpr, and NAME.json of torch.profiler from the same run where it was profiled.
-Gaps of recordings with GPU time are exact.
+Gaps of recordings with GPU time are exact. The profile begins after the job's own warm-up, and takes milliseconds to
+begin: the report of a profiled run is on the steps after that.
 """
 import json
 import pathlib
@@ -10,9 +11,10 @@ import sys
 
 KINDS = {"item": "item", "pageable": "pageable_copy", "free": "free", "loader": "data", "recompile": "recompile"}
 CLEAN = ("clean_async", "clean_pinned", "clean_read_rarely", "clean_event", "clean_workers")
+WARM_UP = 5  # steps before the profile, as in wait_jobs.py
 COSTLY = 0.01  # of the time, as in tools/cmd_waits.c
 ATTRIBUTED = 0.95  # of the lost time
-TOLERANCE = 0.03  # of the time: the profile has all steps, the report those after warm-up
+TOLERANCE = 0.01  # of the time: the profile has a step more
 
 
 def planted_line(name):
@@ -27,8 +29,9 @@ def planted_line(name):
     raise ValueError(f"no planted line in {name}")
 
 
-def waits_of(gpuprof, path):
-    return json.loads(subprocess.run([gpuprof, "waits", "--json", "--no-stacks", path], check=True,
+def waits_of(gpuprof, path, is_profiled):
+    interval = ["--from", f"step:{WARM_UP + 1}"] if is_profiled else []
+    return json.loads(subprocess.run([gpuprof, "waits", "--json", "--no-stacks", *interval, path], check=True,
                                      stdout=subprocess.PIPE).stdout)
 
 
@@ -62,7 +65,8 @@ def judge_exact(name, found, idle):
 
 
 def judge(gpuprof, directory, name):
-    found = waits_of(gpuprof, directory / f"{name}.gpr")
+    trace = directory / f"{name}.json"
+    found = waits_of(gpuprof, directory / f"{name}.gpr", trace.exists())
     if directory.name == "exact":
         claim(name, "GPU time is recorded", found["has_gpu_time"])
     wall = found["to_ns"] - found["from_ns"]
@@ -79,7 +83,6 @@ def judge(gpuprof, directory, name):
           place == (KINDS[name], "wait_jobs.py", line))
     claim(name, f"it costs {100 * share:.1f}% of {wall / 1e6:.0f} ms, {first.get('per_step') or 0:.2f} times a step",
           share >= COSTLY)
-    trace = directory / f"{name}.json"
     if trace.exists():
         idle = idle_share(trace)
         all_lost = found["lost_ns"] / wall

@@ -1,6 +1,7 @@
 """Training loops with one planted wait each, and clean ones: wait_jobs.py NAME [STEPS].
 
-The line that waits ends with `# planted`. With PROFILE set, torch.profiler writes its trace there.
+The line that waits ends with `# planted`. Work of the host, a sleep, comes after the wait: the GPU is idle in it because
+the wait has emptied its queue. With PROFILE set, torch.profiler writes its trace there.
 """
 import os
 import sys
@@ -10,6 +11,7 @@ import torch
 from torch import nn
 
 STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 60
+WARM_UP = 5  # steps before the job's own, and before the profile
 WIDTH = 2048
 
 
@@ -54,8 +56,8 @@ def pageable(loop):
     batch = torch.randn(512, WIDTH)
     for _ in range(STEPS):
         x = batch.cuda()  # planted
-        loop.step(x)
         time.sleep(0.002)
+        loop.step(x)
 
 
 def free(loop):
@@ -122,7 +124,7 @@ JOBS = {f.__name__: f for f in (item, pageable, free, loader, recompile, clean_a
 
 def main():
     loop = Loop()
-    for _ in range(5):
+    for _ in range(WARM_UP):
         loop.step()
     torch.cuda.synchronize()
     run = JOBS[sys.argv[1]]

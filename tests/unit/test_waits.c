@@ -2,93 +2,7 @@
  * Waits against recordings whose idle times are known: which call is blamed, what drains a device,
  * and what is left out because the GPU may still have work.
  */
-#include "recording_writer.h"
-
-#define DEVICE_MEMORY 0x7000000000ull
-#define PINNED 0x500000000ull
-#define PAGEABLE 0x400000000ull
-#define STREAM 0x11ull
-#define OTHER_STREAM 0x22ull
-#define US 1024u /* about a microsecond: a multiple of the ticks that are kept */
-
-static struct writer w;
-static struct gp_waits waits;
-
-/* The thread's next event is this much later. */
-static void pass(uint64_t us)
-{
-	w.time += us * US - 64;
-}
-
-static void launch(uint64_t stream)
-{
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_LAUNCH,
-				.launch = { .kernel = 0xabc, .stream = stream } });
-}
-
-static void copy(enum gp_call kind, uint32_t flags, uint64_t to, uint64_t from, uint64_t bytes,
-		 uint64_t took_us, uint32_t stack)
-{
-	pass(took_us);
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_COPY,
-				.stack = stack,
-				.aux = gp_call_pack(kind, flags, took_us * US),
-				.copy = { to, from, bytes, STREAM } });
-}
-
-static void await(enum gp_call kind, uint64_t handle, uint64_t took_us, uint32_t stack)
-{
-	pass(took_us);
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_WAIT,
-				.stack = stack,
-				.aux = gp_call_pack(kind, 0, took_us * US),
-				.wait.handle = handle });
-}
-
-static int begin(void **state)
-{
-	(void)state;
-	writer_open(&w, "waits.gpr", 0, 0);
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_ALLOC,
-				.space = GP_SPACE_DEVICE,
-				.alloc = { .address = DEVICE_MEMORY, .bytes = 1 << 20 } });
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_ALLOC,
-				.space = GP_SPACE_HOST,
-				.alloc = { .address = PINNED, .bytes = 1 << 20 } });
-	return 0;
-}
-
-/* The rows of the recording as written so far; released by `end`. */
-static void build(void)
-{
-	struct gp_recording *r = fixture_read(&w);
-	assert_int_equal(gp_waits_build(r, INT64_MIN, INT64_MAX, &waits), GP_OK);
-	gp_recording_close(r);
-}
-
-static int end(void **state)
-{
-	(void)state;
-	gp_waits_free(&waits);
-	return 0;
-}
-
-static const struct gp_wait_row *row_of(enum gp_wait_reason reason)
-{
-	const struct gp_wait_row *found = NULL;
-	for (size_t k = 0; k < waits.rows; k++)
-		if (waits.row[k].reason == reason) {
-			assert_null(found);
-			found = &waits.row[k];
-		}
-	assert_non_null(found);
-	return found;
-}
+#include "wait_records.h"
 
 static void idle_time_goes_from_a_wait_to_the_next_launch(void **state)
 {
@@ -99,7 +13,7 @@ static void idle_time_goes_from_a_wait_to_the_next_launch(void **state)
 		pass(50);
 	}
 	launch(STREAM);
-	build();
+	build_waits();
 	assert_int_equal(waits.rows, 1);
 	const struct gp_wait_row *row = row_of(GP_WAIT_ON_SYNCHRONIZE);
 	assert_int_equal(row->count, 4);
@@ -122,7 +36,7 @@ static void work_of_another_stream_keeps_the_device_busy(void **state)
 	await(GP_WAIT_CONTEXT, 0, 9, 2);
 	pass(30);
 	launch(STREAM);
-	build();
+	build_waits();
 	assert_int_equal(waits.lost_ns, 30 * US);
 	assert_int_equal(waits.blocked_ns, 16 * US);
 }
@@ -134,7 +48,7 @@ static void event_wait_drains_no_stream(void **state)
 	await(GP_WAIT_EVENT, 0x33, 7, 1);
 	pass(50);
 	launch(STREAM);
-	build();
+	build_waits();
 	assert_int_equal(waits.lost_ns, 0);
 	assert_int_equal(row_of(GP_WAIT_ON_SYNCHRONIZE)->blocked_ns, 7 * US);
 }
@@ -150,7 +64,7 @@ static void small_copy_to_the_host_is_an_item(void **state)
 		pass(20);
 	}
 	launch(STREAM);
-	build();
+	build_waits();
 	assert_int_equal(waits.rows, 1);
 	const struct gp_wait_row *row = row_of(GP_WAIT_ON_ITEM);
 	assert_int_equal(row->count, 3);
@@ -169,7 +83,7 @@ static void item_through_pinned_memory_is_one_too(void **state)
 	await(GP_WAIT_STREAM, STREAM, 6, 1);
 	pass(20);
 	launch(STREAM);
-	build();
+	build_waits();
 	const struct gp_wait_row *row = row_of(GP_WAIT_ON_ITEM);
 	assert_int_equal(row->count, 1);
 	assert_false(row->is_repeated);
@@ -184,7 +98,7 @@ static void pinned_copy_without_a_wait_has_no_row(void **state)
 	launch(STREAM);
 	copy(GP_COPY_TO_DEVICE, GP_CALL_ASYNC, DEVICE_MEMORY, PINNED, 65536, 1, 1);
 	launch(STREAM);
-	build();
+	build_waits();
 	assert_int_equal(waits.rows, 0);
 	assert_int_equal(waits.copies[GP_COPY_TO_DEVICE].count, 1);
 	assert_int_equal(waits.copies[GP_COPY_TO_DEVICE].bytes, 65536);
@@ -200,7 +114,7 @@ static void pageable_copy_to_the_device_blocks_and_drains_nothing(void **state)
 	copy(GP_COPY_TO_DEVICE, GP_CALL_ASYNC, DEVICE_MEMORY, PAGEABLE, 65536, 12, 1);
 	pass(40);
 	launch(STREAM);
-	build();
+	build_waits();
 	const struct gp_wait_row *row = row_of(GP_WAIT_ON_PAGEABLE);
 	assert_int_equal(row->blocked_ns, 12 * US);
 	assert_int_equal(row->lost_ns, 0);
@@ -213,7 +127,7 @@ static void unified_copy_gets_its_direction_from_addresses(void **state)
 	launch(STREAM);
 	copy(GP_COPY_UNIFIED, GP_CALL_ASYNC, PAGEABLE, DEVICE_MEMORY + 128, 4096, 3, 1);
 	copy(GP_COPY_UNIFIED, GP_CALL_ASYNC, DEVICE_MEMORY, PINNED, 4096, 3, 1);
-	build();
+	build_waits();
 	assert_int_equal(waits.copies[GP_COPY_UNIFIED].count, 0);
 	assert_int_equal(waits.copies[GP_COPY_TO_HOST].pageable_count, 1);
 	assert_int_equal(waits.copies[GP_COPY_TO_DEVICE].pageable_count, 0);
@@ -229,7 +143,7 @@ static void copy_of_an_array_is_on_the_device(void **state)
 	copy(GP_COPY_UNIFIED, GP_CALL_ASYNC, PINNED, 0, 0, 1, 1);
 	copy(GP_COPY_UNIFIED, GP_CALL_ASYNC, 0, PINNED, 4096, 1, 1);
 	copy(GP_COPY_PREFETCH, GP_CALL_ASYNC, DEVICE_MEMORY, 0, 8192, 1, 1);
-	build();
+	build_waits();
 	assert_int_equal(waits.rows, 0);
 	assert_int_equal(waits.copies[GP_COPY_ON_DEVICE].count, 1);
 	assert_int_equal(waits.copies[GP_COPY_TO_HOST].count, 1);
@@ -245,7 +159,7 @@ static void free_of_device_memory_drains_the_device(void **state)
 	await(GP_WAIT_FREE, DEVICE_MEMORY, 8, 1);
 	pass(25);
 	launch(STREAM);
-	build();
+	build_waits();
 	const struct gp_wait_row *row = row_of(GP_WAIT_ON_FREE);
 	assert_int_equal(row->blocked_ns, 8 * US);
 	assert_int_equal(row->lost_ns, 25 * US);
@@ -261,7 +175,7 @@ static void free_of_pinned_memory_drains_the_device(void **state)
 		pass(25);
 	}
 	launch(STREAM);
-	build();
+	build_waits();
 	assert_int_equal(row_of(GP_WAIT_ON_FREE)->lost_ns, 2 * 25 * US);
 }
 
@@ -284,7 +198,7 @@ static void loops_of_queries_wait(void **state)
 				.wait.handle = STREAM });
 	pass(50);
 	launch(STREAM);
-	build();
+	build_waits();
 	assert_int_equal(row_of(GP_WAIT_ON_EVENT_QUERY)->blocked_ns, 100 * US);
 	assert_int_equal(row_of(GP_WAIT_ON_EVENT_QUERY)->lost_ns, 0);
 	assert_int_equal(row_of(GP_WAIT_ON_STREAM_QUERY)->blocked_ns, 200 * US);
@@ -307,7 +221,7 @@ static void refused_and_captured_calls_change_nothing(void **state)
 				.copy = { PAGEABLE, DEVICE_MEMORY, 4, STREAM } });
 	pass(50);
 	launch(STREAM);
-	build();
+	build_waits();
 	assert_int_equal(waits.lost_ns, 0);
 	assert_int_equal(waits.copies[GP_COPY_TO_HOST].count, 0);
 }
@@ -334,17 +248,8 @@ static void unrecorded_work_ends_what_is_known(void **state)
 	await(GP_WAIT_CONTEXT, 0, 4, 1);
 	pass(30);
 	launch(STREAM);
-	build();
+	build_waits();
 	assert_int_equal(waits.lost_ns, 30 * US);
-}
-
-static void load(uint64_t took_us)
-{
-	pass(took_us);
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_MODULE_LOAD,
-				.stack = 2,
-				.module_load = { .bytes = 1000, .took = took_us * US } });
 }
 
 /* A compiler runs before it loads the module: the idle time around a load is due to it. */
@@ -361,7 +266,7 @@ static void loads_have_their_durations(void **state)
 		pass(5);
 	}
 	launch(STREAM);
-	build();
+	build_waits();
 	const struct gp_wait_row *row = row_of(GP_WAIT_ON_RECOMPILE);
 	assert_int_equal(row->count, 9);
 	assert_int_equal(row->bytes, 9000);
@@ -383,7 +288,7 @@ static void load_in_the_idle_time_is_blamed(void **state)
 		pass(40);
 	}
 	launch(STREAM);
-	build();
+	build_waits();
 	const struct gp_wait_row *row = row_of(GP_WAIT_ON_RECOMPILE);
 	assert_int_equal(row->count, 3);
 	assert_int_equal(row->lost_ns, 3 * 100 * US);
@@ -405,110 +310,6 @@ static void interval_cuts_idle_time(void **state)
 	gp_recording_close(r);
 	assert_in_range(waits.lost_ns, 100 * US - 64, 100 * US + 64);
 	assert_int_equal(waits.blocked_ns, 0);
-}
-
-/* ---- with GPU time ---- */
-
-#define GPU_AHEAD 5000000ull /* CUPTI's clock minus the recording's */
-
-/* A kernel ran for `took_us` until `ago_us` before now; it is reported now. */
-static void ran(uint64_t ago_us, uint64_t took_us, uint32_t correlation)
-{
-	put(&w, 2,
-	    (struct gp_record){
-		    .kind = GP_GPU_KERNEL,
-		    .gpu_kernel = { .began_ns = w.time + GPU_AHEAD - (ago_us + took_us) * US,
-				    .took_ns = took_us * US,
-				    .launch = correlation } });
-}
-
-static void set_clock(void)
-{
-	put(&w, 2,
-	    (struct gp_record){ .kind = GP_GPU_CLOCK,
-				.gpu_clock.gpu_ns = w.time + 64 + GPU_AHEAD });
-}
-
-static void assert_us(int64_t ns, uint64_t us)
-{
-	assert_in_range(ns, us * US - US, us * US + US);
-}
-
-static void gaps_are_due_to_what_the_host_did(void **state)
-{
-	(void)state;
-	set_clock();
-	launch(STREAM);
-	pass(100);
-	ran(0, 90, 1);
-	/* the GPU ran dry in this wait of 30 us: 20 us before its end */
-	pass(20);
-	await(GP_WAIT_STREAM, STREAM, 30, 1);
-	pass(200); /* the host works on, and launches late */
-	launch(STREAM);
-	pass(100);
-	ran(0, 100, 2); /* gap of 150 us */
-	pass(300);	/* and again, without a wait */
-	launch(STREAM);
-	pass(50);
-	ran(0, 50, 3);
-	pass(400);
-	load(40);
-	pass(10);
-	launch(STREAM);
-	pass(60);
-	ran(0, 60, 4);
-	set_clock();
-	build();
-	assert_true(waits.has_gpu_time);
-	assert_us(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 250);
-	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 300);
-	assert_int_equal(row_of(GP_WAIT_ON_HOST)->count, 1);
-	assert_us(row_of(GP_WAIT_ON_RECOMPILE)->lost_ns, 450);
-	assert_int_equal(waits.pending_ns, 0);
-	assert_int_equal(waits.idle_ns, waits.lost_ns);
-	assert_us(waits.idle_ns, 1000);
-	assert_string_equal(gp_wait_reason_names[GP_WAIT_ON_HOST], "other");
-}
-
-static void launched_work_waits_for_the_gpu(void **state)
-{
-	(void)state;
-	set_clock();
-	launch(STREAM);
-	launch(STREAM); /* long before its kernel begins */
-	pass(500);
-	ran(300, 200, 1);
-	ran(0, 250, 2); /* 50 us after the first ended */
-	set_clock();
-	build();
-	assert_us(waits.idle_ns, 50);
-	assert_us(waits.pending_ns, 50);
-	assert_int_equal(waits.lost_ns, 0);
-	assert_int_equal(waits.lost_operations, 0);
-}
-
-static void gaps_outside_of_windows_are_unknown(void **state)
-{
-	(void)state;
-	set_clock();
-	launch(STREAM);
-	pass(100);
-	ran(0, 90, 1);
-	put(&w, 2, (struct gp_record){ .kind = GP_GPU_TIME, .aux = GP_GPU_TIME_OFF });
-	pass(1000);
-	put(&w, 2, (struct gp_record){ .kind = GP_GPU_TIME, .aux = GP_GPU_TIME_ON });
-	launch(STREAM);
-	pass(100);
-	ran(0, 90, 2);
-	put(&w, 2,
-	    (struct gp_record){
-		    .kind = GP_GPU_TIME, .aux = GP_GPU_TIME_DROPPED, .gpu_time.number = 7 });
-	set_clock();
-	build();
-	assert_true(waits.has_gpu_time);
-	assert_int_equal(waits.idle_ns, 0);
-	assert_int_equal(waits.lost_operations, 7);
 }
 
 static void elapsed(uint64_t ns, uint32_t stack)
@@ -569,7 +370,7 @@ static void durations_survive_their_packing(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin_waits, end_waits)
 	const struct CMUnitTest tests[] = {
 		TEST(idle_time_goes_from_a_wait_to_the_next_launch),
 		TEST(work_of_another_stream_keeps_the_device_busy),
@@ -588,9 +389,6 @@ int main(void)
 		TEST(loads_have_their_durations),
 		TEST(load_in_the_idle_time_is_blamed),
 		TEST(interval_cuts_idle_time),
-		TEST(gaps_are_due_to_what_the_host_did),
-		TEST(launched_work_waits_for_the_gpu),
-		TEST(gaps_outside_of_windows_are_unknown),
 		TEST(timers_are_summed_by_line),
 		cmocka_unit_test(durations_survive_their_packing),
 	};

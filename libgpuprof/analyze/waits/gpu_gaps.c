@@ -1,8 +1,11 @@
 /*
  * A gap begins when the last operation of a device so far has ended, and ends with the next one. It
  * is due to what the host did in it: a module that it loaded, as a compiler runs before the load;
- * data that it loaded for more than half of it; else a wait in which the GPU ran out of work; else
- * another wait.
+ * data that it loaded for more than half of it; else a wait in which the GPU ran out of work. Of
+ * other gaps, each activity has the part that it took, and late launches have the rest.
+ *
+ * A host that is ahead of the GPU can pause without a gap. An activity in which the GPU runs out of
+ * work takes that lead. Late launches after it are due to it as well, for as long as the lead was.
  */
 #include "gpu_gaps.h"
 
@@ -34,43 +37,69 @@ static int64_t clipped(int64_t ns, int64_t from_ns, int64_t to_ns)
 }
 
 static void gap_add(struct gp_gpu_gaps *out, const struct gp_gpu *gpu,
-		    const struct gp_gpu_operation *op, int64_t from_ns, int64_t to_ns)
+		    const struct gp_gpu_operation *op, int64_t from_ns, int64_t to_ns,
+		    bool is_unknown)
 {
 	struct gp_gpu_gap *gap = &out->gap[out->gaps++];
-	*gap = (struct gp_gpu_gap){
-		.from_ns = from_ns, .to_ns = to_ns, .launched_ns = INT64_MAX, .device = op->device
-	};
+	*gap = (struct gp_gpu_gap){ .from_ns = from_ns,
+				    .to_ns = to_ns,
+				    .launched_ns = INT64_MAX,
+				    .device = op->device,
+				    .is_unknown = is_unknown };
 	if (op->launch == GP_GPU_NO_LAUNCH)
 		return;
 	const struct gp_gpu_launch *launch = &gpu->launch[op->launch];
 	gap->stack = launch->stack;
-	if (op->join == GP_GPU_JOINED && op->kind == GP_GPU_IS_KERNEL)
-		gap->launched_ns = launch->at_ns;
+	/* a copy may block the host until it has begun: its call must have returned */
+	if (op->join == GP_GPU_JOINED)
+		gap->launched_ns =
+			op->kind == GP_GPU_IS_KERNEL ? launch->at_ns : launch->returned_ns;
 }
 
-static bool gaps_list(struct gp_gpu_gaps *out, const struct gp_gpu *gpu, int64_t from_ns,
-		      int64_t to_ns)
+/* For each launch, how many up to it have no operation: it was lost. NULL: out of memory. */
+static uint32_t *alone_count(const struct gp_gpu *gpu)
 {
-	int64_t busy_ns[GP_DEVICES + 1];
+	uint32_t *alone = malloc((gpu->launches + 1) * sizeof *alone);
+	uint32_t count = 0;
+	for (size_t k = 0; alone != NULL && k < gpu->launches; k++) {
+		count += !gpu->launch[k].has_operation && !gpu->launch[k].is_optional;
+		alone[k] = count;
+	}
+	return alone;
+}
+
+/* A device's operations so far. */
+struct busy {
+	int64_t end_ns;	 /* INT64_MAX: there was none */
+	uint32_t launch; /* of the operation that ended last */
+};
+
+static bool gaps_list(struct gp_gpu_gaps *out, const struct gp_gpu *gpu)
+{
+	struct busy busy[GP_DEVICES + 1];
+	uint32_t *alone = alone_count(gpu);
 	out->gap = malloc((gpu->operations + 1) * sizeof *out->gap);
-	if (out->gap == NULL)
+	if (out->gap == NULL || alone == NULL) {
+		free(alone);
 		return false;
+	}
 	for (unsigned k = 0; k <= GP_DEVICES; k++)
-		busy_ns[k] = INT64_MAX; /* nothing is known before the first operation */
+		busy[k] = (struct busy){ INT64_MAX, GP_GPU_NO_LAUNCH };
 	for (size_t k = 0; k < gpu->operations; k++) {
 		const struct gp_gpu_operation *op = &gpu->operation[k];
-		int64_t *busy = &busy_ns[op->device < GP_DEVICES ? op->device : GP_DEVICES];
+		struct busy *d = &busy[op->device < GP_DEVICES ? op->device : GP_DEVICES];
 		int64_t end_ns;
 		if (op->took_ns > INT64_MAX ||
 		    __builtin_add_overflow(op->at_ns, (int64_t)op->took_ns, &end_ns))
 			end_ns = INT64_MAX;
-		const int64_t begin_ns = clipped(*busy, from_ns, to_ns);
-		const int64_t next_ns = clipped(op->at_ns, from_ns, to_ns);
-		if (next_ns > begin_ns)
-			gap_add(out, gpu, op, begin_ns, next_ns);
-		if (*busy == INT64_MAX || end_ns > *busy)
-			*busy = end_ns;
+		if (op->at_ns > d->end_ns && d->end_ns < out->to_ns)
+			gap_add(out, gpu, op, d->end_ns, op->at_ns,
+				op->launch != GP_GPU_NO_LAUNCH && d->launch != GP_GPU_NO_LAUNCH &&
+					alone[op->launch] != alone[d->launch]);
+		if (d->end_ns == INT64_MAX || end_ns > d->end_ns)
+			*d = (struct busy){ end_ns, op->launch };
 	}
+	free(alone);
 	return true;
 }
 
@@ -78,7 +107,7 @@ enum gp_status gp_gpu_gaps_find(struct gp_recording *recording, int64_t from_ns,
 				struct gp_gpu_gaps *out)
 {
 	struct gp_gpu gpu;
-	*out = (struct gp_gpu_gaps){ .off_ns = INT64_MAX };
+	*out = (struct gp_gpu_gaps){ .from_ns = from_ns, .to_ns = to_ns, .off_ns = INT64_MAX };
 	enum gp_status status = gp_gpu_build(recording, false, &gpu);
 	if (status != GP_OK)
 		return status;
@@ -86,7 +115,7 @@ enum gp_status gp_gpu_gaps_find(struct gp_recording *recording, int64_t from_ns,
 	out->lost = gpu.dropped + gpu.lost;
 	out->slack_ns = SLACK_NS + (gpu.clock_within_ns > 0 ? gpu.clock_within_ns : 0);
 	gp_looks_open_bytes(&out->looks, recording->file.bytes);
-	if (out->is_known && !gaps_list(out, &gpu, from_ns, to_ns))
+	if (out->is_known && !gaps_list(out, &gpu))
 		status = GP_E_MEMORY;
 	gp_gpu_free(&gpu);
 	return status == GP_OK ? gp_recording_rewind(recording) : status;
@@ -170,17 +199,29 @@ static size_t gaps_before(const struct gp_gpu_gaps *gaps, int64_t ns)
 
 /* The activities around a gap: of each kind the one that explains most. */
 struct around {
-	struct gp_gpu_gap_activity *loaded, *worked, *drained, *waited;
-	int64_t worked_ns, waited_ns; /* in the gap */
+	struct gp_gpu_gap_activity *loaded, *worked, *drained;
+	int64_t worked_ns; /* in the gap */
+	size_t first;	   /* index of the first of them */
 	bool is_unknown;
 };
+
+/* The part of a gap from `since_ns` on that lies in an activity. */
+static int64_t part_ns(const struct gp_gpu_gap *gap, int64_t since_ns,
+		       const struct gp_gpu_gap_activity *t)
+{
+	return span_ns(t->from_ns > since_ns ? t->from_ns : since_ns,
+		       t->to_ns < gap->to_ns ? t->to_ns : gap->to_ns);
+}
+
+static bool is_on(const struct gp_gpu_gap *gap, const struct gp_gpu_gap_activity *t)
+{
+	return t->device == gap->device || t->device == GP_DEVICE_UNKNOWN;
+}
 
 static void around_add(struct around *a, const struct gp_gpu_gaps *gaps,
 		       const struct gp_gpu_gap *gap, struct gp_gpu_gap_activity *t)
 {
-	const int64_t from_ns = t->from_ns > gap->from_ns ? t->from_ns : gap->from_ns;
-	const int64_t to_ns = t->to_ns < gap->to_ns ? t->to_ns : gap->to_ns;
-	const int64_t in_ns = span_ns(from_ns, to_ns);
+	const int64_t in_ns = part_ns(gap, gap->from_ns, t);
 	if (t->doing == GP_GPU_GAP_UNKNOWN) {
 		a->is_unknown |= in_ns > 0;
 	} else if (t->doing == GP_GPU_GAP_LOADED) {
@@ -193,14 +234,9 @@ static void around_add(struct around *a, const struct gp_gpu_gaps *gaps,
 			a->worked = t;
 			a->worked_ns = in_ns;
 		}
-	} else if (t->device == gap->device || t->device == GP_DEVICE_UNKNOWN) {
-		if (earlier(t->from_ns, gaps->slack_ns) <= gap->from_ns &&
-		    (a->drained == NULL || t->to_ns > a->drained->to_ns))
-			a->drained = t;
-		if (in_ns > a->waited_ns) {
-			a->waited = t;
-			a->waited_ns = in_ns;
-		}
+	} else if (is_on(gap, t) && earlier(t->from_ns, gaps->slack_ns) <= gap->from_ns &&
+		   (a->drained == NULL || t->to_ns > a->drained->to_ns)) {
+		a->drained = t;
 	}
 }
 
@@ -208,45 +244,125 @@ static void around_add(struct around *a, const struct gp_gpu_gaps *gaps,
 static bool look_around(struct gp_gpu_gaps *gaps, const struct gp_gpu_gap *gap, struct around *out)
 {
 	const int64_t since_ns = earlier(gap->from_ns, gaps->slack_ns);
-	*out = (struct around){ 0 };
-	for (size_t k = gaps_before(gaps, gap->to_ns); k-- > 0;) {
-		struct gp_gpu_gap_activity *t = &gaps->activity[k];
+	*out = (struct around){ .first = gaps_before(gaps, gap->to_ns) };
+	while (out->first > 0) {
+		struct gp_gpu_gap_activity *t = &gaps->activity[out->first - 1];
 		if (t->last_ns < since_ns)
 			break;
-		if (!gp_looks_take(&gaps->looks, 1))
+		if (!gp_looks_take(&gaps->looks, 2)) /* gap_divide looks again */
 			return false;
 		if (t->to_ns >= since_ns)
 			around_add(out, gaps, gap, t);
+		out->first--;
 	}
 	return true;
 }
 
-static enum gp_gpu_gap_due gap_due(struct gp_gpu_gaps *gaps, const struct gp_gpu_gap *gap,
-				   struct gp_gpu_gap_activity **activity)
+/* Work that the host had launched ahead of the GPU, and that a device finished in an activity. */
+struct lead {
+	struct gp_gpu_gap_activity *activity;
+	int64_t left_ns; /* no gap is due to this part yet */
+	bool is_past;	 /* the host has been ahead again */
+};
+
+struct explaining {
+	struct gp_gpu_gaps *gaps;
+	void (*see)(void *context, const struct gp_gpu_gap *gap, int64_t ns,
+		    enum gp_gpu_gap_due due, struct gp_gpu_gap_activity *activity);
+	void *context;
+	struct lead lead[GP_DEVICES + 1];
+};
+
+/* A gap before the interval counts only for the lead. */
+static void part_see(struct explaining *x, const struct gp_gpu_gap *gap, int64_t ns,
+		     enum gp_gpu_gap_due due, struct gp_gpu_gap_activity *activity)
 {
+	if (ns > 0 && gap->to_ns > x->gaps->from_ns)
+		x->see(x->context, gap, ns, due, activity);
+}
+
+static void activity_see(struct explaining *x, const struct gp_gpu_gap *gap, int64_t ns,
+			 struct gp_gpu_gap_activity *activity)
+{
+	part_see(x, gap, ns,
+		 activity->place == GP_GPU_GAP_NOWHERE ? GP_GPU_GAP_TO_NOTHING :
+							 GP_GPU_GAP_TO_PLACE,
+		 activity);
+}
+
+/* Until the host is ahead again, an earlier lead is missing as well: the greater one counts. */
+static void lead_take(struct lead *lead, const struct gp_gpu_gap *gap,
+		      struct gp_gpu_gap_activity *activity)
+{
+	const int64_t ns = span_ns(activity->from_ns, gap->from_ns);
+	if (lead->is_past || ns > lead->left_ns)
+		*lead = (struct lead){ activity, ns, false };
+}
+
+/* A gap that began in no wait: parts of activities, and a late launch. */
+static void gap_divide(struct explaining *x, const struct gp_gpu_gap *gap, size_t first,
+		       struct lead *lead)
+{
+	const struct gp_gpu_gaps *gaps = x->gaps;
+	int64_t since_ns = gap->from_ns, late_ns = span_ns(gap->from_ns, gap->to_ns);
+	for (size_t k = first; k < gaps->activities && gaps->activity[k].from_ns < gap->to_ns;
+	     k++) {
+		struct gp_gpu_gap_activity *t = &gaps->activity[k];
+		const int64_t ns = is_on(gap, t) ? part_ns(gap, since_ns, t) : 0;
+		if (ns == 0)
+			continue;
+		since_ns = t->to_ns;
+		late_ns -= ns;
+		activity_see(x, gap, ns, t);
+	}
+	const int64_t ns = late_ns < lead->left_ns ? late_ns : lead->left_ns;
+	lead->left_ns -= ns;
+	if (ns > 0)
+		activity_see(x, gap, ns, lead->activity);
+	part_see(x, gap, late_ns - ns, GP_GPU_GAP_TO_HOST, NULL);
+}
+
+static void gap_explain(struct explaining *x, const struct gp_gpu_gap *gap)
+{
+	struct gp_gpu_gaps *gaps = x->gaps;
+	struct gp_gpu_gap part = *gap; /* in the interval, unless all of it lies before */
+	struct lead *lead = &x->lead[gap->device < GP_DEVICES ? gap->device : GP_DEVICES];
 	struct around a;
-	*activity = NULL;
-	if (!look_around(gaps, gap, &a) || a.is_unknown)
-		return GP_GPU_GAP_TO_NOTHING;
-	if (gap->launched_ns < earlier(gap->from_ns, gaps->slack_ns))
-		return GP_GPU_GAP_TO_GPU;
+	if (gap->to_ns > gaps->from_ns) {
+		part.from_ns = clipped(gap->from_ns, gaps->from_ns, gaps->to_ns);
+		part.to_ns = clipped(gap->to_ns, gaps->from_ns, gaps->to_ns);
+	}
+	const int64_t ns = span_ns(part.from_ns, part.to_ns);
+	if (gap->is_unknown || !look_around(gaps, gap, &a) || a.is_unknown) {
+		*lead = (struct lead){ 0 };
+		part_see(x, &part, ns, GP_GPU_GAP_TO_NOTHING, NULL);
+		return;
+	}
+	if (gap->launched_ns < earlier(gap->from_ns, gaps->slack_ns)) {
+		lead->is_past = true;
+		part_see(x, &part, ns, GP_GPU_GAP_TO_GPU, NULL);
+		return;
+	}
+	struct gp_gpu_gap_activity *activity = a.drained;
 	if (a.loaded != NULL)
-		*activity = a.loaded;
+		activity = a.loaded;
 	else if (a.worked_ns > span_ns(gap->from_ns, gap->to_ns) / 2)
-		*activity = a.worked;
-	else
-		*activity = a.drained != NULL ? a.drained : a.waited;
-	if (*activity == NULL)
-		return GP_GPU_GAP_TO_HOST;
-	return (*activity)->place == GP_GPU_GAP_NOWHERE ? GP_GPU_GAP_TO_NOTHING :
-							  GP_GPU_GAP_TO_PLACE;
+		activity = a.worked;
+	if (activity == NULL) {
+		gap_divide(x, &part, a.first, lead);
+		return;
+	}
+	const bool has_drained = activity->from_ns < gap->from_ns || a.drained == NULL;
+	lead_take(lead, gap, has_drained ? activity : a.drained);
+	activity_see(x, &part, ns, activity);
 }
 
 void gp_gpu_gaps_explain(struct gp_gpu_gaps *gaps,
-			 void (*see)(void *context, const struct gp_gpu_gap *gap,
+			 void (*see)(void *context, const struct gp_gpu_gap *gap, int64_t ns,
 				     enum gp_gpu_gap_due due, struct gp_gpu_gap_activity *activity),
 			 void *context)
 {
+	struct explaining x = { .gaps = gaps, .see = see, .context = context };
 	int64_t last_ns = INT64_MIN;
 	if (gaps->activities)
 		qsort(gaps->activity, gaps->activities, sizeof *gaps->activity, by_begin);
@@ -257,9 +373,6 @@ void gp_gpu_gaps_explain(struct gp_gpu_gaps *gaps,
 	}
 	if (gaps->gaps)
 		qsort(gaps->gap, gaps->gaps, sizeof *gaps->gap, gap_by_begin);
-	for (size_t k = 0; k < gaps->gaps; k++) {
-		struct gp_gpu_gap_activity *activity;
-		const enum gp_gpu_gap_due due = gap_due(gaps, &gaps->gap[k], &activity);
-		see(context, &gaps->gap[k], due, activity);
-	}
+	for (size_t k = 0; k < gaps->gaps; k++)
+		gap_explain(&x, &gaps->gap[k]);
 }

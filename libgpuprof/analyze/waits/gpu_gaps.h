@@ -32,15 +32,18 @@ struct gp_gpu_gap_activity {
 
 struct gp_gpu_gap {
 	int64_t from_ns, to_ns;
-	int64_t launched_ns; /* the call of the kernel that ends it; INT64_MAX: unknown or a copy */
-	uint32_t stack;	     /* of that call; 0: none */
+	/* the host had launched the operation that ends it by then; INT64_MAX: unknown */
+	int64_t launched_ns;
+	uint32_t stack; /* of that call; 0: none */
 	uint8_t device;
+	bool is_unknown; /* an operation that was launched in between was lost */
 };
 
 struct gp_gpu_gaps {
-	bool is_known; /* there are operations and their clock */
+	int64_t from_ns, to_ns; /* the interval that is reported on */
+	bool is_known;		/* there are operations and their clock */
 	uint64_t lost; /* operations that CUPTI or the recorder lost: gaps may be too long */
-	struct gp_gpu_gap *gap;
+	struct gp_gpu_gap *gap; /* also before the interval, for what they lead to in it */
 	size_t gaps;
 	struct gp_gpu_gap_activity *activity;
 	size_t activities, room;
@@ -64,9 +67,12 @@ enum gp_gpu_gap_due {
 	GP_GPU_GAP_TO_GPU,     /* its work was launched before the gap: latency, dependencies */
 	GP_GPU_GAP_TO_NOTHING, /* not known: GPU time was not recorded, or too many activities */
 };
-/* After the last activity was added. Calls `see` for each gap, in order of time. */
+/*
+ * After the last activity was added. Calls `see` for each part of `ns` of each gap in the interval,
+ * in order of the gaps. `activity` is NULL but of GP_GPU_GAP_TO_PLACE.
+ */
 void gp_gpu_gaps_explain(struct gp_gpu_gaps *gaps,
-			 void (*see)(void *context, const struct gp_gpu_gap *gap,
+			 void (*see)(void *context, const struct gp_gpu_gap *gap, int64_t ns,
 				     enum gp_gpu_gap_due due, struct gp_gpu_gap_activity *activity),
 			 void *context);
 void gp_gpu_gaps_release(struct gp_gpu_gaps *gaps);

@@ -53,6 +53,7 @@ struct thread {
 	/* its last event was a copy: what it was; bytes 0: no copy */
 	uint64_t copy_bytes, copy_stream;
 	size_t copy_place; /* SIZE_MAX: it did not block */
+	int64_t copy_ns;   /* its begin */
 	enum gp_wait_reason copy_reason;
 	/* since when it is in a data loader; -1: it is not */
 	int64_t data_ns;
@@ -281,6 +282,7 @@ static void see_copy(struct building *b, const struct gp_event *e, struct thread
 	device_work(b, r->device, r->copy.stream, e->at_ns - took);
 	t->copy_bytes = r->copy.bytes;
 	t->copy_stream = r->copy.stream;
+	t->copy_ns = e->at_ns - took;
 	t->copy_place = SIZE_MAX;
 	t->copy_reason = GP_WAIT_ON_SYNCHRONIZE;
 	if (kind == GP_COPY_TO_HOST && r->copy.bytes != 0 && r->copy.bytes <= GP_WAIT_ITEM_BYTES)
@@ -316,7 +318,9 @@ static void see_wait(struct building *b, const struct gp_event *e, struct thread
 	const size_t place = is_counted ? t->copy_place : place_find(b, reason, r->stack);
 	place_add(b, place, !is_counted, is_of_copy && !is_counted ? t->copy_bytes : 0, took,
 		  e->at_ns);
-	activity_add(b, GP_GPU_GAP_WAITED, place, took, e->at_ns, r->device);
+	/* the copy and its wait block the host as one */
+	activity_add(b, GP_GPU_GAP_WAITED, place, is_counted ? e->at_ns - t->copy_ns : took,
+		     e->at_ns, r->device);
 	if (r->code != 0)
 		return;
 	const bool is_stream = kind == GP_WAIT_STREAM || kind == GP_WAIT_STREAM_QUERY;
@@ -459,7 +463,7 @@ static enum gp_status list_rows(struct building *b, struct gp_waits *out)
 	}
 	for (uint32_t k = 0; k < b->places.rows; k++) {
 		const struct place *p = &((struct place *)b->places.row)[k];
-		if (p->sum.count == 0)
+		if (p->sum.count == 0 && p->sum.lost_ns == 0)
 			continue; /* before or after the interval */
 		gp_line_find(b->recording, p->sum.stack, p->sum.at_ns, stack, &name);
 		struct wait_line *line =
@@ -513,13 +517,10 @@ static enum gp_status find_steps(struct building *b)
 	return gp_recording_rewind(b->recording);
 }
 
-static void see_gap(void *context, const struct gp_gpu_gap *gap, enum gp_gpu_gap_due due,
-		    struct gp_gpu_gap_activity *activity)
+static void see_gap(void *context, const struct gp_gpu_gap *gap, int64_t ns,
+		    enum gp_gpu_gap_due due, struct gp_gpu_gap_activity *activity)
 {
 	struct building *b = context;
-	int64_t ns;
-	if (__builtin_sub_overflow(gap->to_ns, gap->from_ns, &ns))
-		ns = INT64_MAX;
 	if (due == GP_GPU_GAP_TO_NOTHING)
 		return;
 	ns_add(&b->out->idle_ns, ns);

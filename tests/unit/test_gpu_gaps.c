@@ -1,0 +1,354 @@
+/* Gaps between the operations of a GPU: which wait, load or late launch each is due to. */
+#include "range_records.h"
+#include "wait_records.h"
+
+static uint32_t launched;    /* correlation ids so far */
+#define GPU_AHEAD 5000000ull /* CUPTI's clock minus the recording's */
+
+/* A kernel ran for `took_us` until `ago_us` before now; it is reported now. */
+static void ran(uint64_t ago_us, uint64_t took_us, uint32_t correlation)
+{
+	put(&w, 2,
+	    (struct gp_record){
+		    .kind = GP_GPU_KERNEL,
+		    .gpu_kernel = { .began_ns = w.time + GPU_AHEAD - (ago_us + took_us) * US,
+				    .took_ns = took_us * US,
+				    .launch = correlation } });
+}
+
+static void ran_copy(uint64_t ago_us, uint64_t took_us, uint32_t correlation, uint64_t bytes)
+{
+	put(&w, 2,
+	    (struct gp_record){
+		    .kind = GP_GPU_COPY,
+		    .aux = 1,
+		    .gpu_copy = { .began_ns = w.time + GPU_AHEAD - (ago_us + took_us) * US,
+				  .took_ns = took_us * US,
+				  .launch = correlation,
+				  .bytes = bytes } });
+}
+
+static void set_clock(void)
+{
+	put(&w, 2,
+	    (struct gp_record){ .kind = GP_GPU_CLOCK,
+				.gpu_clock.gpu_ns = w.time + 64 + GPU_AHEAD });
+}
+
+static void assert_us(int64_t ns, uint64_t us)
+{
+	assert_in_range(ns, us * US - US, us * US + US);
+}
+
+/* A kernel runs from its launch on. */
+static void run(uint64_t took_us)
+{
+	launch(STREAM);
+	pass(took_us);
+	ran(0, took_us, ++launched);
+}
+
+/* The host waits for it: it was ahead by as much. */
+static void run_and_await(uint64_t took_us, uint32_t stack)
+{
+	launch(STREAM);
+	await(GP_WAIT_STREAM, STREAM, took_us, stack);
+	ran(0, took_us, ++launched);
+}
+
+static void gaps_are_due_to_what_the_host_did(void **state)
+{
+	(void)state;
+	set_clock();
+	run_and_await(100, 1);
+	pass(150); /* the host works on, and launches late */
+	run(100);
+	pass(400);
+	load(40);
+	pass(10);
+	run(60);
+	set_clock();
+	build_waits();
+	assert_true(waits.has_gpu_time);
+	assert_us(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 150);
+	assert_us(row_of(GP_WAIT_ON_RECOMPILE)->lost_ns, 450);
+	assert_int_equal(waits.pending_ns, 0);
+	assert_int_equal(waits.idle_ns, waits.lost_ns);
+	assert_us(waits.idle_ns, 600);
+}
+
+/* The kernel ended before the host waited: the wait has only the time that it took. */
+static void wait_for_an_idle_gpu_has_its_own_time(void **state)
+{
+	(void)state;
+	set_clock();
+	run(100);
+	pass(500);
+	await(GP_WAIT_STREAM, STREAM, 70, 1);
+	put(&w, 1, /* another thread waited, too, and began earlier */
+	    (struct gp_record){ .kind = GP_WAIT,
+				.stack = 1,
+				.aux = gp_call_pack(GP_WAIT_STREAM, 0, 90 * US),
+				.wait.handle = STREAM });
+	pass(200);
+	await(GP_WAIT_CONTEXT, 0, 30, 2);
+	run(100);
+	set_clock();
+	build_waits();
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 680);
+	assert_int_equal(row_of(GP_WAIT_ON_HOST)->count, 1);
+	assert_us(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 90 + 30);
+	assert_us(waits.lost_ns, 800);
+	assert_string_equal(gp_wait_reason_names[GP_WAIT_ON_HOST], "other");
+}
+
+/* Without the wait, the host would have launched 100 us earlier. */
+static void late_launches_are_due_to_a_lost_lead(void **state)
+{
+	(void)state;
+	set_clock();
+	run_and_await(100, 1);
+	pass(50);
+	run(20);
+	for (unsigned k = 0; k < 5; k++) {
+		pass(30);
+		run(20);
+	}
+	set_clock();
+	build_waits();
+	assert_us(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 50 + 100);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 50);
+	assert_int_equal(row_of(GP_WAIT_ON_HOST)->count, 2);
+}
+
+/* As run_and_await, in a free. */
+static void run_and_free(uint64_t took_us)
+{
+	launch(STREAM);
+	await(GP_WAIT_FREE, DEVICE_MEMORY, took_us, 2);
+	ran(0, took_us, ++launched);
+}
+
+/* The next longer wait takes the lead over, and any wait once the host has been ahead again. */
+static void greater_lost_lead_counts(void **state)
+{
+	(void)state;
+	set_clock();
+	run_and_await(300, 1);
+	pass(50);
+	run_and_free(20);
+	pass(30);
+	run(40);
+	pass(150); /* late, due to the first */
+	run(40);
+	run_and_free(400);
+	pass(10);
+	run(40);
+	pass(200); /* late, due to the second free */
+	launch(STREAM);
+	launch(STREAM);
+	pass(100);
+	ran(65, 35, ++launched);
+	ran(0, 50, ++launched); /* the host was ahead */
+	copy(GP_COPY_TO_HOST, 0, PAGEABLE, DEVICE_MEMORY, 4, 20, 3);
+	ran_copy(0, 20, ++launched, 4);
+	pass(100); /* late, due to the item */
+	run(40);
+	pass(70);
+	run(40);
+	set_clock();
+	build_waits();
+	assert_us(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 50 + 150);
+	assert_us(row_of(GP_WAIT_ON_FREE)->lost_ns, 30 + 10 + 200);
+	assert_us(waits.pending_ns, 15);
+	assert_us(row_of(GP_WAIT_ON_ITEM)->lost_ns, 100 + 20);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 50);
+}
+
+/* A copy and the wait for it block the host as one: so long was the lead. */
+static void lead_of_a_copy_includes_its_call(void **state)
+{
+	(void)state;
+	set_clock();
+	copy(GP_COPY_TO_DEVICE, GP_CALL_ASYNC, DEVICE_MEMORY, PAGEABLE, 65536, 200, 1);
+	ran_copy(0, 200, ++launched, 65536);
+	await(GP_WAIT_STREAM, STREAM, 5, 1);
+	pass(10);
+	run(20);
+	pass(190);
+	run(20);
+	set_clock();
+	build_waits();
+	assert_us(row_of(GP_WAIT_ON_PAGEABLE)->lost_ns, 15 + 190);
+	assert_int_equal(waits.rows, 1);
+}
+
+/* The host had gone on when the GPU became idle: it is not late. */
+static void copy_launched_earlier_waits_for_the_gpu(void **state)
+{
+	(void)state;
+	set_clock();
+	launch(STREAM);
+	copy(GP_COPY_TO_DEVICE, GP_CALL_ASYNC, DEVICE_MEMORY, PINNED, 65536, 1, 1);
+	pass(300);
+	ran(200, 99, ++launched);
+	ran_copy(0, 150, ++launched, 65536);
+	set_clock();
+	build_waits();
+	assert_us(waits.pending_ns, 50);
+	assert_int_equal(waits.lost_ns, 0);
+}
+
+/* The driver stages pageable memory in the call: the host's time. */
+static void blocking_copy_has_the_gap_before_it(void **state)
+{
+	(void)state;
+	set_clock();
+	launch(STREAM);
+	copy(GP_COPY_TO_DEVICE, GP_CALL_ASYNC, DEVICE_MEMORY, PAGEABLE, 65536, 300, 1);
+	ran(200, 99, ++launched);
+	ran_copy(0, 150, ++launched, 65536);
+	set_clock();
+	build_waits();
+	assert_int_equal(waits.pending_ns, 0);
+	assert_us(row_of(GP_WAIT_ON_PAGEABLE)->lost_ns, 50);
+}
+
+/* Of the wait before the interval, the lead and a part of the gap count. */
+static void wait_before_the_interval_explains_gaps(void **state)
+{
+	(void)state;
+	set_clock();
+	run(30);
+	pass(60);
+	run_and_await(100, 1);
+	pass(50);
+	const int64_t cut_ns = (int64_t)w.time - 512;
+	pass(70);
+	run(20);
+	pass(80);
+	run(20);
+	pass(40);
+	run(20);
+	set_clock();
+	struct gp_recording *r = fixture_read(&w);
+	assert_int_equal(gp_waits_build(r, cut_ns, INT64_MAX, &waits), GP_OK);
+	gp_recording_close(r);
+	assert_us(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 70 + 80 + 20);
+	assert_int_equal(row_of(GP_WAIT_ON_SYNCHRONIZE)->count, 0);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 20);
+	assert_us(waits.idle_ns, 70 + 80 + 40);
+}
+
+/* The GPU was busy in it, with work of which there is no record. The lead after it is unknown. */
+static void gap_with_a_lost_operation_is_unknown(void **state)
+{
+	(void)state;
+	set_clock();
+	run_and_await(100, 1);
+	pass(40);
+	run(20);
+	pass(10);
+	copy(GP_COPY_ON_DEVICE, GP_CALL_ASYNC, DEVICE_MEMORY, DEVICE_MEMORY + 4096, 64, 1, 1);
+	pass(600);
+	++launched;
+	run(100);
+	pass(30);
+	run(50);
+	set_clock();
+	build_waits();
+	assert_us(waits.idle_ns, 40 + 30);
+	assert_us(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 40);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 30);
+}
+
+/* In the second half the loader takes less than half of the gap, and has its part. */
+static void gap_in_a_data_loader_is_due_to_it(void **state)
+{
+	(void)state;
+	define_name(&w, 1, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+	set_clock();
+	launch(STREAM);
+	put_push(&w, 0, 1, GP_RANGE_TORCH);
+	pass(400);
+	put_pop(&w, 0, GP_RANGE_TORCH);
+	ran(300, 99, ++launched);
+	run(50);
+	pass(70); /* the loader took a lead of 100 us */
+	run(50);
+	pass(130);
+	put_push(&w, 0, 1, GP_RANGE_TORCH);
+	pass(40);
+	put_pop(&w, 0, GP_RANGE_TORCH);
+	run(50);
+	set_clock();
+	build_waits();
+	assert_us(row_of(GP_WAIT_ON_DATA)->lost_ns, 300 + 70 + 30 + 40);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 100);
+}
+
+static void launched_work_waits_for_the_gpu(void **state)
+{
+	(void)state;
+	set_clock();
+	launch(STREAM);
+	launch(STREAM); /* long before its kernel begins */
+	pass(500);
+	ran(300, 200, 1);
+	ran(0, 250, 2); /* 50 us after the first ended */
+	set_clock();
+	build_waits();
+	assert_us(waits.idle_ns, 50);
+	assert_us(waits.pending_ns, 50);
+	assert_int_equal(waits.lost_ns, 0);
+	assert_int_equal(waits.lost_operations, 0);
+}
+
+static void gaps_outside_of_windows_are_unknown(void **state)
+{
+	(void)state;
+	set_clock();
+	launch(STREAM);
+	pass(100);
+	ran(0, 90, 1);
+	put(&w, 2, (struct gp_record){ .kind = GP_GPU_TIME, .aux = GP_GPU_TIME_OFF });
+	pass(1000);
+	put(&w, 2, (struct gp_record){ .kind = GP_GPU_TIME, .aux = GP_GPU_TIME_ON });
+	launch(STREAM);
+	pass(100);
+	ran(0, 90, 2);
+	put(&w, 2,
+	    (struct gp_record){
+		    .kind = GP_GPU_TIME, .aux = GP_GPU_TIME_DROPPED, .gpu_time.number = 7 });
+	set_clock();
+	build_waits();
+	assert_true(waits.has_gpu_time);
+	assert_int_equal(waits.idle_ns, 0);
+	assert_int_equal(waits.lost_operations, 7);
+}
+
+static int begin_gaps(void **state)
+{
+	launched = 0;
+	return begin_waits(state);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin_gaps, end_waits)
+	const struct CMUnitTest tests[] = {
+		TEST(gaps_are_due_to_what_the_host_did),
+		TEST(wait_for_an_idle_gpu_has_its_own_time),
+		TEST(late_launches_are_due_to_a_lost_lead),
+		TEST(greater_lost_lead_counts),
+		TEST(lead_of_a_copy_includes_its_call),
+		TEST(copy_launched_earlier_waits_for_the_gpu),
+		TEST(blocking_copy_has_the_gap_before_it),
+		TEST(wait_before_the_interval_explains_gaps),
+		TEST(gap_with_a_lost_operation_is_unknown),
+		TEST(gap_in_a_data_loader_is_due_to_it),
+		TEST(launched_work_waits_for_the_gpu),
+		TEST(gaps_outside_of_windows_are_unknown),
+	};
+	return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
