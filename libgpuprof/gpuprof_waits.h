@@ -78,7 +78,7 @@ struct gp_waits {
 	 */
 	bool has_gpu_time;
 	int64_t idle_ns, pending_ns;
-	uint64_t lost_operations; /* by CUPTI or the recorder: gaps may be too long */
+	uint64_t lost_operations; /* by CUPTI or the recorder: gaps are not exact */
 	/* copies by direction, enum gp_call */
 	struct gp_wait_copies {
 		uint64_t count, bytes, pageable_count, pageable_bytes;

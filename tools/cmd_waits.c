@@ -91,7 +91,7 @@ static void print_answer(const struct waits *c, const struct gp_waits *w)
 			gp_ns_text(w->repeated_lost_ns).s, 100 * lost_share(w));
 	gp_headline_print(out, c->r.info);
 	if (w->lost_operations)
-		fprintf(out, "%s of the GPU were lost: it was idle for less than shown\n",
+		fprintf(out, "%s of the GPU were lost: its idle time is not exact\n",
 			gp_plural(w->lost_operations, "operation").s);
 	fprintf(out, "%s: the host waited %s of %s", w->steps ? "after warm-up" : "in all",
 		gp_ns_text(w->blocked_ns).s, gp_ns_text(w->to_ns - w->from_ns).s);

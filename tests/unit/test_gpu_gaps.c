@@ -183,6 +183,23 @@ static void lead_of_a_copy_includes_its_call(void **state)
 	assert_int_equal(waits.rows, 1);
 }
 
+/* Through pinned memory, an item's copy may end before the host begins to wait for it. */
+static void gap_between_a_copy_and_its_wait_is_the_copys(void **state)
+{
+	(void)state;
+	set_clock();
+	copy(GP_COPY_TO_HOST, GP_CALL_ASYNC, PINNED, DEVICE_MEMORY, 4, 5, 1);
+	ran_copy(0, 3, ++launched, 4);
+	pass(60);
+	await(GP_WAIT_STREAM, STREAM, 5, 1);
+	pass(200);
+	run(20);
+	set_clock();
+	build_waits();
+	assert_us(row_of(GP_WAIT_ON_ITEM)->lost_ns, 265);
+	assert_int_equal(waits.rows, 1);
+}
+
 /* The host had gone on when the GPU became idle: it is not late. */
 static void copy_launched_earlier_waits_for_the_gpu(void **state)
 {
@@ -260,6 +277,7 @@ static void gap_with_a_lost_operation_is_unknown(void **state)
 	assert_us(waits.idle_ns, 40 + 30);
 	assert_us(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 40);
 	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 30);
+	assert_int_equal(waits.lost_operations, 1);
 }
 
 /* In the second half the loader takes less than half of the gap, and has its part. */
@@ -342,6 +360,7 @@ int main(void)
 		TEST(late_launches_are_due_to_a_lost_lead),
 		TEST(greater_lost_lead_counts),
 		TEST(lead_of_a_copy_includes_its_call),
+		TEST(gap_between_a_copy_and_its_wait_is_the_copys),
 		TEST(copy_launched_earlier_waits_for_the_gpu),
 		TEST(blocking_copy_has_the_gap_before_it),
 		TEST(wait_before_the_interval_explains_gaps),

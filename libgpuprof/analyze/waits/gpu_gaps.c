@@ -113,6 +113,8 @@ enum gp_status gp_gpu_gaps_find(struct gp_recording *recording, int64_t from_ns,
 		return status;
 	out->is_known = gpu.operations != 0 && gpu.clock_within_ns >= 0 && gpu.beyond == 0;
 	out->lost = gpu.dropped + gpu.lost;
+	if (gpu.launches_alone > out->lost) /* lost, and not counted */
+		out->lost = gpu.launches_alone;
 	out->slack_ns = SLACK_NS + (gpu.clock_within_ns > 0 ? gpu.clock_within_ns : 0);
 	gp_looks_open_bytes(&out->looks, recording->file.bytes);
 	if (out->is_known && !gaps_list(out, &gpu))

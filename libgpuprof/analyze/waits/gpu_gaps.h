@@ -42,7 +42,7 @@ struct gp_gpu_gap {
 struct gp_gpu_gaps {
 	int64_t from_ns, to_ns; /* the interval that is reported on */
 	bool is_known;		/* there are operations and their clock */
-	uint64_t lost; /* operations that CUPTI or the recorder lost: gaps may be too long */
+	uint64_t lost;		/* operations that CUPTI or the recorder lost: gaps are not exact */
 	struct gp_gpu_gap *gap; /* also before the interval, for what they lead to in it */
 	size_t gaps;
 	struct gp_gpu_gap_activity *activity;

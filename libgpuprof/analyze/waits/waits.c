@@ -116,9 +116,9 @@ static void place_add(struct building *b, size_t at, uint64_t count, uint64_t by
 
 /* Something that a thread did, for the gaps of the GPU. */
 static void activity_add(struct building *b, enum gp_gpu_gap_doing doing, size_t place,
-			 int64_t took_ns, int64_t to_ns, unsigned device)
+			 int64_t from_ns, int64_t to_ns, unsigned device)
 {
-	const struct gp_gpu_gap_activity activity = { .from_ns = to_ns - took_ns,
+	const struct gp_gpu_gap_activity activity = { .from_ns = from_ns,
 						      .to_ns = to_ns,
 						      .place = place,
 						      .doing = (uint8_t)doing,
@@ -297,7 +297,7 @@ static void see_copy(struct building *b, const struct gp_event *e, struct thread
 		return; /* these are asynchronous to the host whatever their name */
 	t->copy_place = place_find(b, t->copy_reason, r->stack);
 	place_add(b, t->copy_place, 1, r->copy.bytes, took, e->at_ns);
-	activity_add(b, GP_GPU_GAP_WAITED, t->copy_place, took, e->at_ns, r->device);
+	activity_add(b, GP_GPU_GAP_WAITED, t->copy_place, t->copy_ns, e->at_ns, r->device);
 	if (kind == GP_COPY_TO_HOST) /* the bytes are there: all before it is done */
 		device_drained(b, r->device, r->copy.stream, false, t->copy_place, e->at_ns);
 }
@@ -318,8 +318,8 @@ static void see_wait(struct building *b, const struct gp_event *e, struct thread
 	const size_t place = is_counted ? t->copy_place : place_find(b, reason, r->stack);
 	place_add(b, place, !is_counted, is_of_copy && !is_counted ? t->copy_bytes : 0, took,
 		  e->at_ns);
-	/* the copy and its wait block the host as one */
-	activity_add(b, GP_GPU_GAP_WAITED, place, is_counted ? e->at_ns - t->copy_ns : took,
+	/* a copy and its wait are one: the copy may end before the wait begins */
+	activity_add(b, GP_GPU_GAP_WAITED, place, is_of_copy ? t->copy_ns : e->at_ns - took,
 		     e->at_ns, r->device);
 	if (r->code != 0)
 		return;
@@ -334,7 +334,8 @@ static void see_module(struct building *b, const struct gp_event *e)
 	const int64_t took = gp_took_ns(b->recording, r, r->module_load.took);
 	const size_t place = place_find(b, GP_WAIT_ON_RECOMPILE, r->stack);
 	place_add(b, place, 1, r->module_load.bytes, took > 0 ? took : 0, e->at_ns);
-	activity_add(b, GP_GPU_GAP_LOADED, place, took > 0 ? took : 0, e->at_ns, GP_DEVICE_UNKNOWN);
+	activity_add(b, GP_GPU_GAP_LOADED, place, e->at_ns - (took > 0 ? took : 0), e->at_ns,
+		     GP_DEVICE_UNKNOWN);
 	for (unsigned k = 0; k <= GP_DEVICES; k++)
 		if (b->device[k].idle_ns >= 0) {
 			b->device[k].has_module = true;
@@ -360,8 +361,8 @@ static void see_range(struct building *b, const struct gp_event *e, struct threa
 			device_add_data(&b->device[k], t, e->at_ns);
 		if (b->gaps.is_known)
 			activity_add(b, GP_GPU_GAP_WORKED,
-				     place_find(b, GP_WAIT_ON_DATA, t->data_stack),
-				     e->at_ns - t->data_ns, e->at_ns, GP_DEVICE_UNKNOWN);
+				     place_find(b, GP_WAIT_ON_DATA, t->data_stack), t->data_ns,
+				     e->at_ns, GP_DEVICE_UNKNOWN);
 		t->data_ns = -1;
 		b->loading--;
 	}
