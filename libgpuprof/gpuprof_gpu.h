@@ -106,6 +106,7 @@ struct gp_gpu {
 	struct gp_gpu_launch *launch;	    /* by their begin */
 	struct gp_gpu_function *function;
 	uint64_t joined[GP_GPU_JOINS]; /* operations by enum gp_gpu_join */
+	uint64_t outside; /* further operations, not of the windows: of a profiler of the job */
 	uint64_t launches_alone; /* launches without an operation, optional ones not counted */
 	/* operations in another order than the events of racing threads */
 	uint64_t swapped;

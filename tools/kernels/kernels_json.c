@@ -81,6 +81,7 @@ void gp_kernels_write(const struct gp_kernels_report *r)
 	gp_json_number(json, "joined", g->joined[GP_GPU_JOINED]);
 	gp_json_number(json, "uncertain", g->joined[GP_GPU_UNCERTAIN]);
 	gp_json_number(json, "unjoined", g->joined[GP_GPU_UNJOINED]);
+	gp_json_number(json, "outside", g->outside);
 	gp_json_number(json, "launches_alone", g->launches_alone);
 	gp_json_number(json, "swapped", g->swapped);
 	gp_json_number(json, "dropped", g->dropped);

@@ -6,20 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../read/tables/row_table.h"
 #include "../phases/range_path.h"
-#include "gpu_align.h"
 #include "gpu_collect.h"
+#include "gpu_groups.h"
 
 #define NONE GP_GPU_NO_LAUNCH
+#define OUTSIDE (NONE - 1)			   /* of a call outside of the windows */
 #define VOTES_SHARE(votes) ((votes) - (votes) / 3) /* two thirds name a stream */
 
-struct cupti_stream {
-	uint64_t key;
-	uint32_t number, stream; /* of the job; NONE: unknown */
-	uint64_t votes, best;
-	bool is_settled; /* by an earlier vote */
-};
 struct vote {
 	uint64_t key; /* number of cupti_stream << 32 | stream */
 	uint64_t votes;
@@ -30,10 +24,10 @@ struct joining {
 	struct gp_gpu_collected collected;
 	struct gp_gpu_group *group;
 	size_t groups;
-	struct gp_row_table streams; /* struct cupti_stream */
+	struct gp_row_table streams; /* struct gp_gpu_stream: CUPTI's */
 	struct gp_looks looks;
 	int64_t slack_ns;
-	bool is_damaged;
+	bool is_damaged, has_all_launches;
 	/* launches and groups by stream; starts: where those of a stream begin */
 	uint32_t *of, *with, *of_start, *with_start;
 	uint32_t *some_of, *some_with; /* a part of them */
@@ -41,141 +35,16 @@ struct joining {
 	uint8_t *is_sure, *is_joined_sure;
 };
 
-/* ---- groups ---- */
-
-static int by_call(const void *left, const void *right)
-{
-	const struct gp_gpu_operation *a = left, *b = right;
-	if (a->correlation != b->correlation)
-		return a->correlation < b->correlation ? -1 : 1;
-	if (a->began_ns != b->began_ns)
-		return a->began_ns < b->began_ns ? -1 : 1;
-	return (a->function > b->function) - (a->function < b->function);
-}
-
-static uint32_t cupti_stream_of(struct joining *j, const struct gp_gpu_operation *op)
-{
-	const uint64_t key = gp_hash_pair((uint64_t)op->context << 8 | op->device, op->stream);
-	struct cupti_stream *s = gp_row_of_key(&j->streams, sizeof *s, key);
-	if (s != NULL)
-		return s->number;
-	s = gp_row_get_key(&j->streams, sizeof *s, key);
-	if (s == NULL)
-		return NONE;
-	s->number = j->streams.rows - 1;
-	s->stream = NONE;
-	return s->number;
-}
-
-static bool group_add(struct joining *j, size_t first, size_t end)
-{
-	const struct gp_gpu *out = j->out;
-	const struct gp_gpu_operation *op = &out->operation[first], *kernel = NULL;
-	struct gp_gpu_group *g = &j->group[j->groups++];
-	uint64_t bytes = 0;
-	bool is_graph = false;
-	*g = (struct gp_gpu_group){ .first = (uint32_t)first,
-				    .count = (uint32_t)(end - first),
-				    .stream = cupti_stream_of(j, op),
-				    .at_ns = op->at_ns,
-				    .end_ns = INT64_MIN,
-				    .device = op->device };
-	for (size_t k = first; k < end; k++) {
-		const struct gp_gpu_operation *o = &out->operation[k];
-		const int64_t end_ns =
-			gp_gpu_clock_ns(&j->collected.clock, o->began_ns + o->took_ns);
-		is_graph |= o->is_in_graph;
-		bytes += o->bytes;
-		if (end_ns > g->end_ns)
-			g->end_ns = end_ns;
-		if (kernel == NULL && o->kind == GP_GPU_IS_KERNEL)
-			kernel = o;
-	}
-	if (is_graph) {
-		g->by = GP_GPU_BY_GRAPH;
-	} else if (kernel != NULL) {
-		const struct gp_gpu_function *f = &out->function[kernel->function];
-		g->by = GP_GPU_BY_KERNEL;
-		g->name = f->name;
-		g->shape = gp_gpu_kernel_shape(f->grid, f->block);
-		g->is_shapeless = f->name != NULL && !gp_gpu_has_shape(f);
-	} else {
-		g->by = GP_GPU_BY_COPY;
-		g->shape = gp_gpu_copy_shape(bytes, op->kind == GP_GPU_IS_SET);
-	}
-	return g->stream != NONE;
-}
-
-static enum gp_status find_groups(struct joining *j)
-{
-	struct gp_gpu *out = j->out;
-	for (size_t k = 0; k < out->operations; k++)
-		out->operation[k].at_ns =
-			gp_gpu_clock_ns(&j->collected.clock, out->operation[k].began_ns);
-	if (out->operations != 0)
-		qsort(out->operation, out->operations, sizeof *out->operation, by_call);
-	size_t count = 0;
-	for (size_t k = 0; k < out->operations; k++)
-		count += k == 0 ||
-			 out->operation[k].correlation != out->operation[k - 1].correlation;
-	j->group = malloc((count + 1) * sizeof *j->group);
-	if (j->group == NULL)
-		return GP_E_MEMORY;
-	for (size_t k = 0, end; k < out->operations; k = end) {
-		for (end = k + 1; end < out->operations &&
-				  out->operation[end].correlation == out->operation[k].correlation;
-		     end++)
-			;
-		if (!group_add(j, k, end))
-			return GP_E_MEMORY;
-	}
-	return GP_OK;
-}
-
-/* ---- the launches in the order of their begin ---- */
-
-struct begun {
-	int64_t at_ns;
-	uint32_t launch;
-};
-
-static int by_begin(const void *left, const void *right)
-{
-	const struct begun *a = left, *b = right;
-	if (a->at_ns != b->at_ns)
-		return a->at_ns < b->at_ns ? -1 : 1;
-	return (a->launch > b->launch) - (a->launch < b->launch);
-}
-
-/* A copy is recorded at its end, and may have begun before another thread's launch. */
-static enum gp_status sort_launches(struct gp_gpu *out)
-{
-	size_t k = 1;
-	while (k < out->launches && out->launch[k - 1].at_ns <= out->launch[k].at_ns)
-		k++;
-	if (k >= out->launches)
-		return GP_OK;
-	struct begun *begun = malloc(out->launches * sizeof *begun);
-	struct gp_gpu_launch *sorted = malloc(out->launches * sizeof *sorted);
-	if (begun != NULL && sorted != NULL) {
-		for (k = 0; k < out->launches; k++)
-			begun[k] = (struct begun){ out->launch[k].at_ns, (uint32_t)k };
-		qsort(begun, out->launches, sizeof *begun, by_begin);
-		for (k = 0; k < out->launches; k++)
-			sorted[k] = out->launch[begun[k].launch];
-		free(out->launch);
-		out->launch = sorted;
-	} else {
-		free(sorted);
-	}
-	free(begun);
-	return begun != NULL && sorted != NULL ? GP_OK : GP_E_MEMORY;
-}
-
 /* ---- alignments ---- */
 
+static bool is_whole(const struct joining *j)
+{
+	return (j->out->dropped | j->out->lost | j->out->beyond) == 0 && !j->is_damaged;
+}
+
 static enum gp_status align(struct joining *j, const uint32_t *of, size_t launches,
-			    const uint32_t *with, size_t groups, struct gp_gpu_align *a)
+			    const uint32_t *with, size_t groups, bool has_outside,
+			    struct gp_gpu_align *a)
 {
 	*a = (struct gp_gpu_align){ .launch = j->out->launch,
 				    .group = j->group,
@@ -184,8 +53,8 @@ static enum gp_status align(struct joining *j, const uint32_t *of, size_t launch
 				    .launches = launches,
 				    .groups = groups,
 				    .slack_ns = j->slack_ns,
-				    .is_whole = (j->out->dropped | j->out->lost) == 0 &&
-						!j->is_damaged && j->out->beyond == 0,
+				    .is_whole = is_whole(j),
+				    .has_outside = has_outside,
 				    .looks = &j->looks,
 				    .match = j->match,
 				    .is_sure = j->is_sure };
@@ -194,37 +63,112 @@ static enum gp_status align(struct joining *j, const uint32_t *of, size_t launch
 	return gp_gpu_align(a);
 }
 
-/* Aligns those with, or those without GP_GPU_BY_COPY alone. */
-static enum gp_status align_part(struct joining *j, const uint32_t *of, size_t launches,
-				 const uint32_t *with, size_t groups, bool is_copies,
-				 struct gp_gpu_align *a)
+/* Lists those with, or those without GP_GPU_BY_COPY alone: to `some_of` and `some_with`. */
+static void list_part(struct joining *j, const uint32_t *of, size_t *launches, const uint32_t *with,
+		      size_t *groups, bool is_copies)
 {
 	size_t some_launches = 0, some_groups = 0;
-	for (size_t k = 0; k < launches; k++)
+	for (size_t k = 0; k < *launches; k++)
 		if ((j->out->launch[of[k]].by == GP_GPU_BY_COPY) == is_copies)
 			j->some_of[some_launches++] = of[k];
-	for (size_t k = 0; k < groups; k++)
+	for (size_t k = 0; k < *groups; k++)
 		if ((j->group[with[k]].by == GP_GPU_BY_COPY) == is_copies)
 			j->some_with[some_groups++] = with[k];
-	return align(j, j->some_of, some_launches, j->some_with, some_groups, a);
+	*launches = some_launches;
+	*groups = some_groups;
 }
 
-static enum gp_status vote(struct joining *j, const struct gp_gpu_align *a)
+static void keep(struct joining *j, const struct gp_gpu_align *a, bool is_sure)
+{
+	for (size_t k = 0; k < a->groups; k++) {
+		if (a->match[k] == NONE)
+			continue;
+		j->joined[a->with[k]] = a->of[a->match[k]];
+		j->is_joined_sure[a->with[k]] = is_sure && a->is_sure[k];
+		j->out->launch[a->of[a->match[k]]].has_operation = true;
+	}
+	j->out->swapped += a->swapped;
+}
+
+static void forget(struct joining *j, const uint32_t *of, size_t launches, const uint32_t *with,
+		   size_t groups)
+{
+	for (size_t k = 0; k < launches; k++)
+		j->out->launch[of[k]].has_operation = false;
+	for (size_t k = 0; k < groups; k++)
+		j->joined[with[k]] = NONE;
+}
+
+/* Finds the groups of each window's launches. *has_all false: those of one do not fit. */
+static enum gp_status join_windows(struct joining *j, const uint32_t *of, size_t launches,
+				   const uint32_t *with, size_t groups, bool *has_all)
+{
+	struct gp_gpu_align a;
+	enum gp_status status = GP_OK;
+	*has_all = true;
+	for (size_t k = 0; k < groups; k++)
+		j->joined[with[k]] = OUTSIDE;
+	for (size_t k = 0, end; k < launches && *has_all && status == GP_OK; k = end) {
+		const int64_t at_ns = j->out->launch[of[k]].at_ns;
+		bool is_optional = true;
+		end = k + 1;
+		if (!gp_gpu_is_in_window(&j->collected, at_ns))
+			continue;
+		const struct gp_gpu_window *w = gp_gpu_window_by(&j->collected, at_ns);
+		for (end = k; end < launches && j->out->launch[of[end]].at_ns <= w->close_ns; end++)
+			is_optional &= j->out->launch[of[end]].is_optional;
+		status = align(j, of + k, end - k, with, groups, true, &a);
+		*has_all = a.with != NULL || is_optional;
+		if (status != GP_OK || a.with == NULL)
+			continue;
+		keep(j, &a, true);
+		groups -= (size_t)(a.with - with) + a.groups;
+		with = a.with + a.groups;
+	}
+	return status;
+}
+
+static enum gp_status join_list(struct joining *j, const uint32_t *of, size_t launches,
+				const uint32_t *with, size_t groups)
+{
+	struct gp_gpu_align a;
+	const uint64_t swapped = j->out->swapped;
+	bool has_all = false;
+	enum gp_status status = align(j, of, launches, with, groups, false, &a);
+	size_t left = 0;
+	for (size_t k = 0; status == GP_OK && k < groups; k++)
+		left += a.match[k] == NONE;
+	if (left != 0 && j->collected.windows != 0 && is_whole(j) && j->has_all_launches) {
+		status = join_windows(j, of, launches, with, groups, &has_all);
+		if (status != GP_OK || has_all)
+			return status;
+		forget(j, of, launches, with, groups);
+		j->out->swapped = swapped;
+		status = align(j, of, launches, with, groups, false, &a);
+	}
+	if (status == GP_OK)
+		keep(j, &a, true);
+	return status;
+}
+
+/* ---- votes ---- */
+
+static enum gp_status vote(struct joining *j, const uint32_t *with, size_t groups)
 {
 	struct gp_row_table votes = { 0 };
-	struct cupti_stream *streams = j->streams.row;
-	for (size_t k = 0; k < a->groups; k++) {
-		const struct gp_gpu_group *g = &j->group[a->with[k]];
-		if (a->match[k] == NONE || g->by == GP_GPU_BY_GRAPH)
+	struct gp_gpu_stream *streams = j->streams.row;
+	for (size_t k = 0; k < groups; k++) {
+		const struct gp_gpu_group *g = &j->group[with[k]];
+		if (j->joined[with[k]] >= OUTSIDE || g->by == GP_GPU_BY_GRAPH)
 			continue;
-		const uint32_t stream = a->launch[a->of[a->match[k]]].stream;
+		const uint32_t stream = j->out->launch[j->joined[with[k]]].stream;
 		struct vote *v =
 			gp_row_get_key(&votes, sizeof *v, (uint64_t)g->stream << 32 | stream);
 		if (v == NULL) {
 			gp_row_table_release(&votes);
 			return GP_E_MEMORY;
 		}
-		struct cupti_stream *s = &streams[g->stream];
+		struct gp_gpu_stream *s = &streams[g->stream];
 		if (s->is_settled)
 			continue;
 		s->votes++;
@@ -243,14 +187,14 @@ static enum gp_status vote(struct joining *j, const struct gp_gpu_align *a)
 }
 
 /* The same from graph launches alone, for streams that have no other votes. */
-static void vote_graphs(struct joining *j, const struct gp_gpu_align *a)
+static void vote_graphs(struct joining *j)
 {
-	struct cupti_stream *streams = j->streams.row;
-	for (size_t k = 0; k < a->groups; k++) {
-		const struct gp_gpu_group *g = &j->group[a->with[k]];
-		if (a->match[k] != NONE && g->by == GP_GPU_BY_GRAPH &&
+	struct gp_gpu_stream *streams = j->streams.row;
+	for (size_t k = 0; k < j->groups; k++) {
+		const struct gp_gpu_group *g = &j->group[k];
+		if (j->joined[k] < OUTSIDE && g->by == GP_GPU_BY_GRAPH &&
 		    streams[g->stream].votes == 0)
-			streams[g->stream].stream = a->launch[a->of[a->match[k]]].stream;
+			streams[g->stream].stream = j->out->launch[j->joined[k]].stream;
 	}
 }
 
@@ -260,25 +204,31 @@ static void vote_graphs(struct joining *j, const struct gp_gpu_align *a)
  */
 static enum gp_status vote_all(struct joining *j, const uint32_t *of, const uint32_t *with)
 {
-	struct gp_gpu_align a;
 	bool is_settled = true;
-	enum gp_status status = align_part(j, of, j->out->launches, with, j->groups, false, &a);
+	size_t launches = j->out->launches, groups = j->groups;
+	list_part(j, of, &launches, with, &groups, false);
+	enum gp_status status = join_list(j, j->some_of, launches, j->some_with, groups);
 	if (status == GP_OK)
-		status = vote(j, &a);
+		status = vote(j, j->some_with, groups);
 	if (status != GP_OK)
 		return status;
-	vote_graphs(j, &a);
+	vote_graphs(j);
 	for (uint32_t k = 0; k < j->streams.rows; k++)
-		is_settled &= ((struct cupti_stream *)j->streams.row)[k].is_settled;
-	if (is_settled)
-		return GP_OK;
-	status = align(j, of, j->out->launches, with, j->groups, &a);
-	return status == GP_OK ? vote(j, &a) : status;
+		is_settled &= ((struct gp_gpu_stream *)j->streams.row)[k].is_settled;
+	if (!is_settled)
+		status = join_list(j, of, j->out->launches, with, j->groups);
+	if (!is_settled && status == GP_OK)
+		status = vote(j, with, j->groups);
+	forget(j, of, j->out->launches, with, j->groups);
+	j->out->swapped = 0;
+	return status;
 }
+
+/* ---- streams ---- */
 
 static uint32_t stream_of_group(const struct joining *j, size_t k)
 {
-	return ((const struct cupti_stream *)j->streams.row)[j->group[k].stream].stream;
+	return ((const struct gp_gpu_stream *)j->streams.row)[j->group[k].stream].stream;
 }
 
 /* Lists launches and groups by stream, each in its order. */
@@ -306,26 +256,44 @@ static enum gp_status list_by_stream(struct joining *j)
 	return GP_OK;
 }
 
-static void keep(struct joining *j, const struct gp_gpu_align *a, bool is_sure)
+/* Leaves out groups of calls outside of windows, if the clock shows it. Returns what is left. */
+static size_t leave_outside(struct joining *j, const uint32_t *of, size_t launches, uint32_t *with,
+			    size_t groups)
 {
-	for (size_t k = 0; k < a->groups; k++) {
-		if (a->match[k] == NONE)
-			continue;
-		j->joined[a->with[k]] = a->of[a->match[k]];
-		j->is_joined_sure[a->with[k]] = is_sure && a->is_sure[k];
-		j->out->launch[a->of[a->match[k]]].has_operation = true;
+	size_t kept = 0;
+	if (j->collected.windows == 0 || !j->has_all_launches)
+		return groups;
+	for (size_t k = 0; k < groups; k++) {
+		const struct gp_gpu_group *g = &j->group[with[k]];
+		const struct gp_gpu_window *w =
+			gp_gpu_window_by(&j->collected, g->at_ns + j->slack_ns);
+		size_t low = 0, high = w != NULL ? launches : 0; /* the launches by its end */
+		while (low < high) {
+			const size_t middle = low + (high - low) / 2;
+			if (j->out->launch[of[middle]].at_ns <= w->close_ns)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		const int64_t done_ns = low != 0 ? j->out->launch[of[low - 1]].done_ns : INT64_MIN;
+		if (g->at_ns == INT64_MIN || done_ns == INT64_MAX ||
+		    (low != 0 && g->end_ns <= done_ns + j->slack_ns))
+			with[kept++] = with[k];
+		else
+			j->joined[with[k]] = OUTSIDE;
 	}
-	j->out->swapped += a->swapped;
+	return kept;
 }
 
 /* True: a copy or set has no partner on the other side, though it should. */
-static bool has_odd_copies(const struct gp_gpu_align *a)
+static bool has_odd_copies(const struct joining *j, const uint32_t *of, size_t launches,
+			   const uint32_t *with, size_t groups)
 {
-	for (size_t k = 0; k < a->groups; k++)
-		if (a->match[k] == NONE && a->group[a->with[k]].by == GP_GPU_BY_COPY)
+	for (size_t k = 0; k < groups; k++)
+		if (j->joined[with[k]] == NONE && j->group[with[k]].by == GP_GPU_BY_COPY)
 			return true;
-	for (size_t k = 0; k < a->launches; k++) {
-		const struct gp_gpu_launch *l = &a->launch[a->of[k]];
+	for (size_t k = 0; k < launches; k++) {
+		const struct gp_gpu_launch *l = &j->out->launch[of[k]];
 		if (l->by == GP_GPU_BY_COPY && !l->has_operation && !l->is_optional)
 			return true;
 	}
@@ -334,26 +302,19 @@ static bool has_odd_copies(const struct gp_gpu_align *a)
 
 /* Copies that do not fit leave the alignment of kernels as it would be without copies. */
 static enum gp_status join_stream(struct joining *j, const uint32_t *of, size_t launches,
-				  const uint32_t *with, size_t groups)
+				  uint32_t *with, size_t groups)
 {
-	struct gp_gpu_align a;
-	enum gp_status status = align(j, of, launches, with, groups, &a);
-	for (size_t k = 0; status == GP_OK && k < launches; k++)
-		j->out->launch[of[k]].has_operation = false;
-	for (size_t k = 0; status == GP_OK && k < groups; k++)
-		if (a.match[k] != NONE)
-			j->out->launch[of[a.match[k]]].has_operation = true;
-	if (status != GP_OK || !has_odd_copies(&a)) {
-		if (status == GP_OK)
-			keep(j, &a, true);
+	const uint64_t swapped = j->out->swapped;
+	groups = leave_outside(j, of, launches, with, groups);
+	enum gp_status status = join_list(j, of, launches, with, groups);
+	if (status != GP_OK || !has_odd_copies(j, of, launches, with, groups))
 		return status;
-	}
-	for (size_t k = 0; k < launches; k++)
-		j->out->launch[of[k]].has_operation = false;
+	forget(j, of, launches, with, groups);
+	j->out->swapped = swapped;
 	for (unsigned is_copies = 0; is_copies < 2 && status == GP_OK; is_copies++) {
-		status = align_part(j, of, launches, with, groups, is_copies != 0, &a);
-		if (status == GP_OK)
-			keep(j, &a, true);
+		size_t some_launches = launches, some_groups = groups;
+		list_part(j, of, &some_launches, with, &some_groups, is_copies != 0);
+		status = join_list(j, j->some_of, some_launches, j->some_with, some_groups);
 	}
 	return status;
 }
@@ -383,7 +344,7 @@ static enum gp_status join_graphs(struct joining *j)
 	for (size_t k = 0; k < j->groups; k++)
 		if (j->group[k].by == GP_GPU_BY_GRAPH && j->joined[k] == NONE)
 			j->with[groups++] = (uint32_t)k;
-	enum gp_status status = align(j, j->of, launches, j->with, groups, &a);
+	enum gp_status status = align(j, j->of, launches, j->with, groups, false, &a);
 	if (status == GP_OK)
 		keep(j, &a, launches == groups);
 	return status;
@@ -422,24 +383,61 @@ static int by_time(const void *left, const void *right)
 	const struct gp_gpu_operation *a = left, *b = right;
 	if (a->began_ns != b->began_ns)
 		return a->began_ns < b->began_ns ? -1 : 1;
-	return by_call(left, right);
+	return gp_gpu_by_call(left, right);
+}
+
+/* The group is of a call outside of the windows. If its launch is uncertain, its time decides. */
+static bool group_is_outside(const struct joining *j, size_t group, enum gp_gpu_join how)
+{
+	const struct gp_gpu_group *g = &j->group[group];
+	if (j->joined[group] == OUTSIDE)
+		return true;
+	if (how != GP_GPU_UNJOINED &&
+	    gp_gpu_is_in_window(&j->collected, j->out->launch[j->joined[group]].at_ns))
+		return false;
+	if (how == GP_GPU_JOINED)
+		return true;
+	return j->has_all_launches && g->at_ns != INT64_MIN &&
+	       !gp_gpu_is_in_window(&j->collected, g->at_ns);
+}
+
+/* The job's own profiler has collected, too. */
+static bool is_shared(const struct joining *j)
+{
+	for (size_t k = 0; k < j->groups; k++)
+		if ((j->joined[k] == NONE || j->joined[k] == OUTSIDE) &&
+		    group_is_outside(j, k, GP_GPU_UNJOINED))
+			return true;
+	return false;
 }
 
 static void finish(struct joining *j, bool is_doubtful)
 {
 	struct gp_gpu *out = j->out;
+	size_t kept = 0;
 	for (size_t k = 0; k < j->groups; k++) {
 		const struct gp_gpu_group *g = &j->group[k];
 		const enum gp_gpu_join how = j->joined[k] == NONE ? GP_GPU_UNJOINED :
 					     is_doubtful || !j->is_joined_sure[k] ?
 								    GP_GPU_UNCERTAIN :
 								    GP_GPU_JOINED;
-		out->joined[how] += g->count;
+		if (group_is_outside(j, k, how)) {
+			out->outside += g->count;
+			continue;
+		}
 		for (uint32_t n = 0; n < g->count; n++) {
-			out->operation[g->first + n].launch = j->joined[k];
-			out->operation[g->first + n].join = (uint8_t)how;
+			struct gp_gpu_operation op = out->operation[g->first + n];
+			if (!gp_gpu_has_time(&op)) {
+				out->dropped++;
+				continue;
+			}
+			op.launch = j->joined[k];
+			op.join = (uint8_t)how;
+			out->joined[how]++;
+			out->operation[kept++] = op;
 		}
 	}
+	out->operations = kept;
 	for (size_t k = 0; k < out->launches; k++)
 		out->launches_alone += !out->launch[k].has_operation && !out->launch[k].is_optional;
 	if (out->operations != 0)
@@ -463,21 +461,20 @@ enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, str
 	if (status == GP_OK && has_ranges)
 		status = gp_range_paths_status(out->ranges);
 	j.is_damaged = status == GP_OK && info->is_damaged;
+	j.has_all_launches = !j.is_damaged && (out->lost_launches | out->beyond) == 0;
 	gp_looks_open_bytes(&j.looks, recording->file.bytes);
 	out->clock_within_ns = j.collected.clock.within_ns;
 	j.slack_ns = GP_GPU_SLACK_NS + (out->clock_within_ns > 0 ? out->clock_within_ns : 0);
 	if (status == GP_OK)
-		status = sort_launches(out);
-	if (status == GP_OK)
-		status = find_groups(&j);
+		status = gp_gpu_groups_find(out, &j.collected.clock, &j.streams, &j.group,
+					    &j.groups);
 	if (status == GP_OK)
 		status = join(&j);
-	/* events of both sides are missing: equal keys prove nothing then */
-	const bool has_lost_launches = out->lost_launches != 0 || info->is_damaged;
-	const bool has_lost_operations = (out->dropped | out->lost) != 0 || info->is_damaged;
+	/* some of both sides have no counterpart: equal keys prove nothing then */
 	if (status == GP_OK)
-		finish(&j, (has_lost_launches && has_lost_operations) || out->beyond != 0);
+		finish(&j, !is_whole(&j) && (!j.has_all_launches || is_shared(&j)));
 	gp_gpu_clock_release(&j.collected.clock);
+	free(j.collected.window);
 	gp_row_table_release(&j.streams);
 	free(j.group);
 	free(j.some_of);

@@ -32,6 +32,13 @@ static bool is_alike(const struct gp_gpu_align *a, size_t i, size_t j)
 	       g->device == GP_DEVICE_UNKNOWN;
 }
 
+/* The operation began before the call. */
+static bool is_early(const struct gp_gpu_align *a, size_t i, size_t j)
+{
+	const struct gp_gpu_group *g = &a->group[a->with[j]];
+	return g->at_ns != INT64_MIN && g->at_ns < launch_at(a, i)->before_ns - a->slack_ns;
+}
+
 /* They are alike, and the operation began after the call and ended before its synchronization. */
 static bool fits(const struct gp_gpu_align *a, size_t i, size_t j)
 {
@@ -40,7 +47,7 @@ static bool fits(const struct gp_gpu_align *a, size_t i, size_t j)
 	if (!is_alike(a, i, j))
 		return false;
 	return g->at_ns == INT64_MIN ||
-	       (g->at_ns >= l->before_ns - a->slack_ns &&
+	       (!is_early(a, i, j) &&
 		(l->done_ns == INT64_MAX || g->end_ns <= l->done_ns + a->slack_ns));
 }
 
@@ -97,6 +104,18 @@ static void find_races(struct gp_gpu_align *a)
 	}
 }
 
+/* All launches before `i` and groups before `j` are paired. False: that is not enough. */
+static bool pairs_end(struct gp_gpu_align *a, const uint8_t *is_taken, size_t i, size_t j)
+{
+	if (!a->has_outside)
+		return j == a->groups;
+	a->groups = j;
+	for (; i < a->launches; i++)
+		if (!is_taken[i] && !launch_at(a, i)->is_optional)
+			return false;
+	return j != 0;
+}
+
 /* True: each operation has a launch. *left: launches without one that prove it uncertain. */
 static bool align_pairs(struct gp_gpu_align *a, uint8_t *is_taken, size_t *left)
 {
@@ -109,7 +128,7 @@ static bool align_pairs(struct gp_gpu_align *a, uint8_t *is_taken, size_t *left)
 		for (; i < a->launches && is_taken[i]; i++)
 			;
 		if (i == a->launches)
-			return false;
+			break;
 		if (fits(a, i, j))
 			k = i;
 		else if (gp_looks_take(a->looks, SWAPS_MOST))
@@ -120,13 +139,15 @@ static bool align_pairs(struct gp_gpu_align *a, uint8_t *is_taken, size_t *left)
 			continue;
 		}
 		if (k == NONE)
-			return false;
+			break;
 		swapped += k != i;
 		is_taken[k] = 1;
 		a->match[j] = (uint32_t)k;
 		end = k + 1 > end ? k + 1 : end;
 		j++;
 	}
+	if (!pairs_end(a, is_taken, i, j))
+		return false;
 	for (; i < (a->is_whole ? end : a->launches); i++)
 		*left += !is_taken[i];
 	for (j = 0; j < a->groups; j++) {
@@ -139,6 +160,35 @@ static bool align_pairs(struct gp_gpu_align *a, uint8_t *is_taken, size_t *left)
 		memset(a->is_sure, 0, a->groups);
 	a->swapped = swapped;
 	return true;
+}
+
+/* Finds the groups of the launches for `has_outside`. False: they fit at another place as well. */
+static bool align_within(struct gp_gpu_align *a, uint8_t *is_taken)
+{
+	const uint32_t *with = a->with, *found = NULL;
+	const size_t groups = a->groups;
+	const uint64_t refused = a->looks->refused;
+	size_t alone = 0, least = 0;
+	bool is_only = true;
+	for (size_t i = 0; i < a->launches; i++)
+		least += !launch_at(a, i)->is_optional;
+	for (size_t k = 0; k < groups && k + least <= groups && is_only; k++) {
+		a->with = with + k;
+		a->groups = groups - k;
+		if (is_early(a, 0, 0))
+			continue;
+		if (!gp_looks_take(a->looks, 1 + a->launches / 256))
+			break;
+		if (align_pairs(a, is_taken, &alone)) {
+			is_only = found == NULL;
+			found = found != NULL ? found : a->with;
+		}
+		gp_looks_take(a->looks, a->groups);
+		memset(is_taken, 0, a->launches);
+	}
+	a->with = found;
+	a->groups = found != NULL ? groups - (size_t)(found - with) : 0;
+	return is_only && a->looks->refused == refused;
 }
 
 /* ---- as a subsequence ---- */
@@ -305,6 +355,8 @@ static size_t next_fitting(const struct gp_gpu_align *a, size_t i, size_t j)
 			return NONE;
 		if (k < i + SWAPS_MOST ? fits(a, k, j) : is_run(a, k, j))
 			return k;
+		if (is_early(a, k, j))
+			return NONE;
 	}
 	return NONE;
 }
@@ -407,8 +459,10 @@ enum gp_status gp_gpu_align(struct gp_gpu_align *a)
 	a->is_near_race = calloc(a->launches + 1, 1);
 	enum gp_status status = is_taken && left && right && a->is_near_race ? GP_OK : GP_E_MEMORY;
 	size_t alone = 0;
-	if (status == GP_OK) {
+	bool is_only = status != GP_OK || !a->has_outside || align_within(a, is_taken);
+	if (status == GP_OK && a->groups != 0) {
 		const bool is_paired = align_pairs(a, is_taken, &alone);
+		is_only &= is_paired || !a->has_outside;
 		/* some launches have no operation: is there another assignment? */
 		const bool has_swaps = a->swapped != 0;
 		if (!is_paired || (alone != 0 && !has_swaps)) {
@@ -418,6 +472,8 @@ enum gp_status gp_gpu_align(struct gp_gpu_align *a)
 				status = align_rest(a, left, right);
 		}
 	}
+	if (!is_only)
+		memset(a->is_sure, 0, a->groups);
 	free(is_taken);
 	free(a->is_near_race);
 	free(left);

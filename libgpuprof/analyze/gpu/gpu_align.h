@@ -52,6 +52,12 @@ struct gp_gpu_align {
 	 * last operations can be missing: those that had not ended with the recording.
 	 */
 	bool is_whole;
+	/*
+	 * `groups` has operations of calls before and after the launches, too, and each launch that
+	 * is not optional has one. `with` and `groups` become those of the launches alone; `with`
+	 * NULL: not found.
+	 */
+	bool has_outside;
 	struct gp_looks *looks;
 	/* results, one for each of `groups`: index into `of`, or GP_GPU_NO_LAUNCH */
 	uint32_t *match;

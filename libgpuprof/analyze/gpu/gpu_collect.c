@@ -40,7 +40,7 @@ struct collecting {
 	struct gp_gpu *out;
 	struct gp_gpu_collected *collected;
 	size_t items_most;
-	size_t operation_room, launch_room, chain_room, function_room;
+	size_t operation_room, launch_room, chain_room, function_room, window_room;
 	uint32_t *chain; /* of a launch: the one before it of its thread and stream */
 	struct gp_row_table streams, handles, newests, threads, functions;
 	struct thread no_thread;
@@ -189,12 +189,39 @@ static void launches_forget(struct collecting *c, const struct gp_event *e, int6
 	}
 }
 
+const struct gp_gpu_window *gp_gpu_window_by(const struct gp_gpu_collected *c, int64_t at_ns)
+{
+	size_t low = 0, high = c->windows; /* the number of windows that opened by then */
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		if (c->window[middle].open_ns <= at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low != 0 ? &c->window[low - 1] : NULL;
+}
+
+static void window_add(struct collecting *c, int64_t open_ns)
+{
+	struct gp_gpu_collected *out = c->collected;
+	if (!reserve(&out->window, &c->window_room, out->windows, sizeof *out->window)) {
+		c->is_out_of_memory = true;
+		return;
+	}
+	if (out->windows != 0 && out->window[out->windows - 1].close_ns > open_ns)
+		open_ns = out->window[out->windows - 1].close_ns;
+	out->window[out->windows++] = (struct gp_gpu_window){ open_ns, INT64_MAX };
+}
+
 static void window_open(struct collecting *c, const struct gp_event *e)
 {
 	const int64_t since_ns = switch_ns(c, e);
 	if (!c->has_window && c->out->operations == 0)
 		launches_forget(c, e, since_ns);
 	c->out->windows++;
+	if (!c->has_window || !c->is_open)
+		window_add(c, since_ns);
 	c->has_window = c->is_open = true;
 	c->edge_thread = e->thread;
 	c->edge_ns = e->at_ns;
@@ -211,7 +238,14 @@ static void window_open(struct collecting *c, const struct gp_event *e)
 static void window_close(struct collecting *c, const struct gp_event *e)
 {
 	const int64_t since_ns = switch_ns(c, e);
-	c->out->windows += !c->has_window; /* its begin was overwritten */
+	if (!c->has_window) { /* its begin was overwritten */
+		c->out->windows++;
+		window_add(c, INT64_MIN);
+	}
+	if (c->is_open && c->collected->windows != 0) {
+		struct gp_gpu_window *w = &c->collected->window[c->collected->windows - 1];
+		w->close_ns = since_ns > w->open_ns ? since_ns : w->open_ns;
+	}
 	c->has_window = true;
 	c->is_open = false;
 	c->edge_thread = e->thread;
@@ -483,6 +517,44 @@ static void gpu_collect_see(struct collecting *c, const struct gp_event *e)
 	t->has_defined = false;
 }
 
+struct begun {
+	int64_t at_ns;
+	uint32_t launch;
+};
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct begun *a = left, *b = right;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return (a->launch > b->launch) - (a->launch < b->launch);
+}
+
+/* A copy is recorded at its end, and may have begun before another thread's launch. */
+static enum gp_status sort_launches(struct gp_gpu *out)
+{
+	size_t k = 1;
+	while (k < out->launches && out->launch[k - 1].at_ns <= out->launch[k].at_ns)
+		k++;
+	if (k >= out->launches)
+		return GP_OK;
+	struct begun *begun = malloc(out->launches * sizeof *begun);
+	struct gp_gpu_launch *sorted = malloc(out->launches * sizeof *sorted);
+	if (begun != NULL && sorted != NULL) {
+		for (k = 0; k < out->launches; k++)
+			begun[k] = (struct begun){ out->launch[k].at_ns, (uint32_t)k };
+		qsort(begun, out->launches, sizeof *begun, by_begin);
+		for (k = 0; k < out->launches; k++)
+			sorted[k] = out->launch[begun[k].launch];
+		free(out->launch);
+		out->launch = sorted;
+	} else {
+		free(sorted);
+	}
+	free(begun);
+	return begun != NULL && sorted != NULL ? GP_OK : GP_E_MEMORY;
+}
+
 enum gp_status gp_gpu_collect(struct gp_recording *recording, struct gp_gpu *out,
 			      struct gp_gpu_collected *collected)
 {
@@ -507,7 +579,7 @@ enum gp_status gp_gpu_collect(struct gp_recording *recording, struct gp_gpu *out
 	collected->streams = c->streams.rows;
 	gp_gpu_clock_settle(&collected->clock);
 	if (status == GP_END || c->is_out_of_memory)
-		status = c->is_out_of_memory ? GP_E_MEMORY : GP_OK;
+		status = c->is_out_of_memory ? GP_E_MEMORY : sort_launches(out);
 	gp_row_table_release(&c->streams);
 	gp_row_table_release(&c->handles);
 	gp_row_table_release(&c->newests);

@@ -21,10 +21,26 @@ static inline size_t gp_gpu_items_most(const struct gp_recording *recording)
 	return most < UINT32_MAX / 2 ? (size_t)most : UINT32_MAX / 2;
 }
 
+/* A call belongs to it if it began between them: when CUPTI began to open and to close it. */
+struct gp_gpu_window {
+	int64_t open_ns, close_ns;
+};
+
 struct gp_gpu_collected {
 	struct gp_gpu_clock clock;
-	uint32_t streams; /* of the job: gp_gpu_launch.stream is less */
+	struct gp_gpu_window *window; /* in their order, without overlap; free it */
+	size_t windows;		      /* 0: all of the recording */
+	uint32_t streams;	      /* of the job: gp_gpu_launch.stream is less */
 };
+
+/* The last window that opened by then; NULL: none. */
+const struct gp_gpu_window *gp_gpu_window_by(const struct gp_gpu_collected *c, int64_t at_ns);
+/* True: also if the recording has no windows. */
+static inline bool gp_gpu_is_in_window(const struct gp_gpu_collected *c, int64_t at_ns)
+{
+	const struct gp_gpu_window *w = gp_gpu_window_by(c, at_ns);
+	return c->windows == 0 || (w != NULL && at_ns <= w->close_ns);
+}
 
 /* Fills operations, launches, functions and counters of `out`; nothing is joined. */
 enum gp_status gp_gpu_collect(struct gp_recording *recording, struct gp_gpu *out,
