@@ -3,7 +3,7 @@ FAKE_CUPTI := $(addprefix $(BUILD)/fake/,libcupti.so.13 libcupti.so.12 cupti_par
 	libnvperf_host.so libnvperf_target.so)
 FAKE_CUPTI_NEEDS := tests/fake/fake_cupti.c tests/fake/fake_profiler.c tests/fake/fake_operation.h \
 	interpose/cupti/cupti_abi.h interpose/counters/range_profiler_abi.h tests/cupti.mk
-CUPTI_TESTS := $(addprefix $(BUILD)/cupti/,shared_cupti late_cupti real_records gpu_sink.so usual_metrics)
+CUPTI_TESTS := $(addprefix $(BUILD)/cupti/,shared_cupti profiled_steps late_cupti real_records gpu_sink.so usual_metrics)
 
 $(filter $(BUILD)/fake/libcupti%,$(FAKE_CUPTI)): $(FAKE_CUPTI_NEEDS)
 	@mkdir -p $(@D)
@@ -27,9 +27,9 @@ USUAL_METRICS := tests/cupti/usual_metrics.c interpose/cupti/cupti_library.c int
 $(BUILD)/cupti/usual_metrics: $(USUAL_METRICS) $(wildcard interpose/counters/*) libgpuprof/format/usual_metrics.def tests/cupti.mk
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) $(SAN) -o $@ $(USUAL_METRICS) -ldl
-$(BUILD)/cupti/shared_cupti: tests/cupti/shared_cupti.c $(BUILD)/fake/libcupti.so.13 tests/cupti.mk
+$(BUILD)/cupti/shared_cupti $(BUILD)/cupti/profiled_steps: $(BUILD)/cupti/%: tests/cupti/%.c $(BUILD)/fake/libcupti.so.13 tests/cupti.mk
 	@mkdir -p $(@D)
-	$(SAY_LD)$(CC) $(BASE) $(SAN) -o $@ $< -L$(BUILD)/fake -l:libcupti.so.13 -lpthread -ldl
+	$(SAY_LD)$(CC) $(BASE) $(SAN) $(CUDA_CHECK) -o $@ $< -L$(BUILD)/fake -l:libcupti.so.13 -lpthread -ldl
 $(BUILD)/cupti/late_cupti $(BUILD)/cupti/real_records: $(BUILD)/cupti/%: tests/cupti/%.c tests/cupti.mk
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) $(SAN) -o $@ $< -lpthread -ldl

@@ -211,7 +211,7 @@ static void job_has(struct span span)
 	memset(calls, 0, sizeof calls);
 }
 
-static void ours_have(struct span span)
+static inline void ours_have(struct span span)
 {
 	for (uint32_t id = span.from; sink && id <= span.to; id++)
 		if (sink->seen(id) != 1) {
@@ -221,12 +221,12 @@ static void ours_have(struct span span)
 		}
 }
 
-static void ours_are(unsigned long number)
+static inline void ours_are(unsigned long number)
 {
 	must(!sink || sink->operations() == number);
 }
 
-static unsigned long length(struct span span)
+static inline unsigned long length(struct span span)
 {
 	return span.to - span.from + 1;
 }
