@@ -46,6 +46,22 @@ static void gpu_unlike(uint64_t count)
 		gpu_done((uint32_t)k, 1, k << 8);
 }
 
+/* Short windows of equal launches, and operations of calls outside of them. */
+static void gpu_windows(uint64_t count)
+{
+	struct gp_record window = { .kind = GP_GPU_TIME, .device = GP_DEVICE_UNKNOWN };
+	struct gp_record clock = { .kind = GP_GPU_CLOCK, .device = GP_DEVICE_UNKNOWN };
+	add(clock);
+	for (uint64_t k = 0; k < count; k++) {
+		window.aux = k % 2 ? GP_GPU_TIME_OFF : GP_GPU_TIME_ON;
+		if (k % 4 < 2)
+			add(window);
+		gpu_call(k % 8 == 7, 1 + k % 3);
+	}
+	for (uint64_t k = 0; k < count; k++)
+		gpu_done((uint32_t)k, 1 + k % 3, k << 8);
+}
+
 /* Each launch and each operation has a stream of its own, and waits are for all of them. */
 static void gpu_streams(uint64_t count)
 {

@@ -504,6 +504,7 @@ static const struct {
 	{ "old_live", old_live },
 	{ "gpu_moved", gpu_moved },
 	{ "gpu_unlike", gpu_unlike },
+	{ "gpu_windows", gpu_windows },
 	{ "gpu_streams", gpu_streams },
 	{ "gpu_one_graph", gpu_one_graph },
 	{ "gpu_functions", gpu_functions },

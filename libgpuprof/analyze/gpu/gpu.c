@@ -58,7 +58,7 @@ static enum gp_status align(struct joining *j, const uint32_t *of, size_t launch
 				    .looks = &j->looks,
 				    .match = j->match,
 				    .is_sure = j->is_sure };
-	for (size_t k = 0; k < groups; k++)
+	for (size_t k = 0; k < groups && !has_outside; k++)
 		j->match[k] = NONE;
 	return gp_gpu_align(a);
 }
@@ -99,12 +99,19 @@ static void forget(struct joining *j, const uint32_t *of, size_t launches, const
 		j->joined[with[k]] = NONE;
 }
 
+/* Too late for the first launch of a window. */
+static bool begins_late(const struct gp_gpu_group *g, const struct gp_gpu_window *w)
+{
+	return g->at_ns > w->close_ns && g->at_ns - w->close_ns > GP_GPU_QUEUE_NS;
+}
+
 /* Finds the groups of each window's launches. *has_all false: those of one do not fit. */
 static enum gp_status join_windows(struct joining *j, const uint32_t *of, size_t launches,
 				   const uint32_t *with, size_t groups, bool *has_all)
 {
 	struct gp_gpu_align a;
 	enum gp_status status = GP_OK;
+	size_t in_time = 0;
 	*has_all = true;
 	for (size_t k = 0; k < groups; k++)
 		j->joined[with[k]] = OUTSIDE;
@@ -117,13 +124,18 @@ static enum gp_status join_windows(struct joining *j, const uint32_t *of, size_t
 		const struct gp_gpu_window *w = gp_gpu_window_by(&j->collected, at_ns);
 		for (end = k; end < launches && j->out->launch[of[end]].at_ns <= w->close_ns; end++)
 			is_optional &= j->out->launch[of[end]].is_optional;
-		status = align(j, of + k, end - k, with, groups, true, &a);
+		for (; in_time < groups && !begins_late(&j->group[with[in_time]], w); in_time++)
+			;
+		const size_t some = groups - in_time < end - k ? groups : in_time + (end - k);
+		status = align(j, of + k, end - k, with, some, true, &a);
 		*has_all = a.with != NULL || is_optional;
 		if (status != GP_OK || a.with == NULL)
 			continue;
 		keep(j, &a, true);
-		groups -= (size_t)(a.with - with) + a.groups;
-		with = a.with + a.groups;
+		const size_t passed = (size_t)(a.with - with) + a.groups;
+		groups -= passed;
+		in_time = in_time > passed ? in_time - passed : 0;
+		with += passed;
 	}
 	return status;
 }

@@ -175,15 +175,15 @@ static bool align_within(struct gp_gpu_align *a, uint8_t *is_taken)
 	for (size_t k = 0; k < groups && k + least <= groups && is_only; k++) {
 		a->with = with + k;
 		a->groups = groups - k;
+		if (!gp_looks_take(a->looks, 1))
+			break;
 		if (is_early(a, 0, 0))
 			continue;
-		if (!gp_looks_take(a->looks, 1 + a->launches / 256))
-			break;
 		if (align_pairs(a, is_taken, &alone)) {
 			is_only = found == NULL;
 			found = found != NULL ? found : a->with;
 		}
-		gp_looks_take(a->looks, a->groups);
+		gp_looks_take(a->looks, a->groups + a->launches / 256);
 		memset(is_taken, 0, a->launches);
 	}
 	a->with = found;

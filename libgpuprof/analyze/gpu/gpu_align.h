@@ -31,6 +31,9 @@ struct gp_gpu_group {
  */
 #define GP_GPU_RACE_NS 100000
 
+/* Operations begin within this time after the window of their launch: queues are shorter. */
+#define GP_GPU_QUEUE_NS 1000000000
+
 /* The same of a launch and its operation: a hash. */
 static inline uint64_t gp_gpu_kernel_shape(uint64_t grid, uint64_t block)
 {
