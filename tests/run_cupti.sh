@@ -50,8 +50,8 @@ scenario() {
 
 wanted=$*
 for name in job_alone ours_alone ours_first job_first job_flushes tiny_buffers fills_buffers \
-	no_buffers finalizes kernel_kinds contexts own_clock forks exits ends_early \
-	two_libraries; do
+	no_buffers finalizes kernel_kinds contexts own_clock locked_clock clock_after_end forks \
+	exits ends_early two_libraries; do
 	scenario $name always
 done
 scenario ours_first always FAKE_CUPTI_VERSION=28
@@ -65,6 +65,8 @@ scenario threads window FAKE_CUPTI_NS=20
 scenario threads_always always FAKE_CUPTI_NS=20
 scenario held always FAKE_CUPTI_HELD=1
 scenario held_window window FAKE_CUPTI_HELD=1
+scenario held_between window
+scenario exits_window window
 scenario old_cupti always FAKE_CUPTI_VERSION=13
 scenario part_missing always LD_LIBRARY_PATH="$fake/cupti_part:$fake"
 

@@ -98,8 +98,8 @@ struct gp_cupti_scale gp_cupti_scale_get(const struct gp_cupti *cupti)
 
 uint64_t gp_cupti_scale_ns(const struct gp_cupti_scale *scale, uint64_t time)
 {
-	if (time ==
-	    0) /* a clock that began an hour ago or less would make it one of the last hour */
+	/* a clock that began less than an hour ago would make it a moment of the last hour */
+	if (time == 0)
 		return 0;
 	/* a record may be from before the job's clock; a clock may be a little behind */
 	if (scale->now_ns + SECOND_NS - time < HOUR_NS)

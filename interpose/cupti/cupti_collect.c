@@ -31,7 +31,7 @@ enum collect_phase { COLLECT_NONE, COLLECT_OPENING, COLLECT_READY, COLLECT_REFUS
 
 static struct {
 	_Atomic uint32_t phase, wake, is_done;
-	_Atomic bool is_registered, is_collecting, has_yielded;
+	_Atomic bool is_registered, is_collecting, has_yielded, has_refused;
 	_Atomic uint32_t window; /* the open one; 0: none */
 	_Atomic uint32_t number; /* of the window that is collected */
 	_Atomic uint32_t turn;
@@ -69,7 +69,7 @@ static void collect_wake(void)
  * Registered callbacks give each context its buffers: 3 of 3,200,000 bytes by default. On an H100,
  * the free memory fell by 12 MiB then.
  */
-static void collect_tell_memory(const struct gp_cupti *cupti)
+static void collect_report_memory(const struct gp_cupti *cupti)
 {
 	size_t each = 0, buffers = 0, bytes = sizeof each, total = 0;
 	uint8_t is_on_host = 0;
@@ -79,10 +79,11 @@ static void collect_tell_memory(const struct gp_cupti *cupti)
 		return;
 	bytes = sizeof is_on_host;
 	cupti->cuptiActivityGetAttribute(GP_CUPTI_BUFFERS_ON_HOST, &bytes, &is_on_host);
-	if (!is_on_host && each < SIZE_MAX - PAGE_BYTES &&
-	    !__builtin_mul_overflow((each + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES, buffers,
-				    &total))
-		gp_cupti_sink->memory(total);
+	if (is_on_host || each > SIZE_MAX - PAGE_BYTES ||
+	    __builtin_mul_overflow((each + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES, buffers,
+				   &total))
+		return;
+	gp_cupti_sink->memory(total);
 }
 
 uint32_t gp_cupti_register(const struct gp_cupti *cupti)
@@ -94,7 +95,7 @@ uint32_t gp_cupti_register(const struct gp_cupti *cupti)
 	if (result != GP_CUPTI_SUCCESS)
 		return result;
 	atomic_store(&collect.is_registered, true);
-	collect_tell_memory(cupti);
+	collect_report_memory(cupti);
 	return result;
 }
 
@@ -102,7 +103,8 @@ uint32_t gp_cupti_finalize(const struct gp_cupti *cupti)
 {
 	const bool has_turn = gp_cupti_turn_enter(&collect.calls);
 	const uint32_t result = cupti->cuptiFinalize();
-	atomic_store(&collect.is_registered, false);
+	if (atomic_exchange(&collect.is_registered, false))
+		gp_cupti_sink->memory(0);
 	gp_cupti_turn_leave(&collect.calls, has_turn);
 	return result;
 }
@@ -143,12 +145,9 @@ static void collect_open(const struct gp_cupti *cupti, uint32_t number)
 	char text[160];
 	const uint64_t since = gp_cupti_sink->now();
 	const char *why = collect_enable(cupti, false, text, sizeof text);
-	if (why) {
-		atomic_store(&collect.phase, COLLECT_REFUSED);
-		if (atomic_load(&collect.number) == 0)
+	if (why) { /* the next turn tries again, as long as the window is open */
+		if (!atomic_exchange(&collect.has_refused, true))
 			gp_cupti_sink->fact(false, why);
-		else
-			gp_cupti_sink->log("GPU time ended: ", why);
 		return;
 	}
 	atomic_store(&collect.is_collecting, true);
@@ -200,7 +199,7 @@ void gp_cupti_yield_to_job(void)
 
 /*
  * Finds CUPTI. NULL: done; else why not. If the recording begins with a window, CUPTI is opened and
- * kernels are enabled once, which shows whether it serves us. Else that waits for the first window:
+ * kernels are enabled once, which shows whether it serves us. Else CUPTI is opened with the first window:
  * once callbacks are registered, each launch takes longer, and a part of the GPU's memory is
  * CUPTI's.
  */
@@ -232,7 +231,10 @@ static const char *collect_prepare(uint32_t *version, char *text, size_t bytes)
 	return why;
 }
 
-/* CUPTI is shut down by handlers of exit that were registered before, so ours runs first. */
+/*
+ * CUPTI has handlers of exit. Those that it registered before run after ours; those of a CUPTI that
+ * a later window opened may run first, and then brought all records on an H100.
+ */
 static void collect_at_exit(void)
 {
 	if (gp_cupti_is_attached())
@@ -264,8 +266,7 @@ static void collect_loop(const struct gp_cupti *cupti)
 {
 	for (uint32_t number = 0; !atomic_load(&collect.is_ending); number++) {
 		const uint32_t wake = atomic_load(&collect.wake);
-		if (atomic_load(&collect.has_yielded) ||
-		    atomic_load(&collect.phase) == COLLECT_REFUSED)
+		if (atomic_load(&collect.has_yielded))
 			return;
 		if (!collect_is_idle())
 			collect_turn(cupti, number);
@@ -301,8 +302,7 @@ static void *collect_main(void *unused)
 			gp_cupti_tell_clock(cupti);
 		collect_settle(cupti);
 		atexit(collect_at_exit);
-		uint32_t opening = COLLECT_OPENING;
-		atomic_compare_exchange_strong(&collect.phase, &opening, COLLECT_READY);
+		atomic_store(&collect.phase, COLLECT_READY);
 		gp_cupti_wake(&collect.phase);
 		collect_loop(cupti);
 	}
@@ -311,14 +311,29 @@ static void *collect_main(void *unused)
 	return NULL;
 }
 
-/* The thread may hold a lock of the job's allocator, which a child would find taken. */
-static void collect_await_before_fork(void)
+/*
+ * A thread in CUPTI may hold a lock of the job's allocator, which a child would find taken. So a
+ * fork waits until CUPTI is loaded, and until no call of ours is in it.
+ */
+static _Thread_local bool has_settle_turn, has_call_turn;
+
+static void collect_before_fork(void)
 {
 	const uint64_t until = gp_cupti_now_ms() + END_MOST_MS;
-	for (uint64_t now; gp_cupti_is_attached() &&
-			   atomic_load(&collect.phase) == COLLECT_OPENING &&
-			   (now = gp_cupti_now_ms()) < until;)
+	if (!gp_cupti_is_attached())
+		return;
+	for (uint64_t now;
+	     atomic_load(&collect.phase) == COLLECT_OPENING && (now = gp_cupti_now_ms()) < until;)
 		gp_cupti_wait(&collect.phase, COLLECT_OPENING, (uint32_t)(until - now) * 1000);
+	has_settle_turn = gp_cupti_turn_enter(&collect.turn);
+	has_call_turn = gp_cupti_turn_enter(&collect.calls);
+}
+
+static void collect_after_fork(void)
+{
+	gp_cupti_turn_leave(&collect.calls, has_call_turn);
+	gp_cupti_turn_leave(&collect.turn, has_settle_turn);
+	has_settle_turn = has_call_turn = false;
 }
 
 /* ---- the source ---- */
@@ -340,7 +355,7 @@ void gp_cupti_start(void)
 		return;
 	if (gp_cupti_sink->begins_open)
 		atomic_store(&collect.window, 1);
-	pthread_atfork(collect_await_before_fork, NULL, NULL);
+	pthread_atfork(collect_before_fork, collect_after_fork, collect_after_fork);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

@@ -1,6 +1,7 @@
 /*
- * The collecting thread: it opens CUPTI, so that no thread of the job does, flushes finished
- * records once a second, and relates its clock to ours.
+ * The collecting thread: it loads CUPTI, flushes finished records once a second, and relates its
+ * clock to ours. It opens CUPTI as well, unless a window begins later: then the thread of the job
+ * that begins it does.
  */
 #ifndef GP_CUPTI_COLLECT_H
 #define GP_CUPTI_COLLECT_H

@@ -35,13 +35,15 @@ static uint32_t job_cuptiActivityRegisterCallbacks(const struct gp_cupti *cupti,
 
 /*
  * CUPTI loses the times of all records that it has when a clock is registered, also when it is the
- * same again. torch.profiler does that at each start. So ours must be out before.
+ * same again. torch.profiler does that at each start. So ours must be out before. Not if the job's
+ * records are among them: its callbacks may need a lock that this thread holds.
  */
 static uint32_t job_cuptiActivityRegisterTimestampCallback(const struct gp_cupti *cupti,
 							   gp_cupti_time *function)
 {
 	gp_cupti_clock_prepare(cupti);
-	gp_cupti_drain(cupti, CLOCK_NAP_US);
+	if (!gp_cupti_job_awaits() && !gp_cupti_is_ending())
+		gp_cupti_drain(cupti, CLOCK_NAP_US);
 	const uint32_t result = cupti->cuptiActivityRegisterTimestampCallback(function);
 	if (result == GP_CUPTI_SUCCESS)
 		gp_cupti_clock_register(function);

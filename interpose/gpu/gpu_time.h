@@ -77,7 +77,10 @@ struct gp_gpu_sink {
 	 * that CUPTI dropped, with `since` 0.
 	 */
 	void (*state)(enum gp_gpu_time what, uint64_t number, uint64_t since);
-	/* FACT GPU_TIME, once a process. `why`: CUPTI's version, or the reason for no GPU time. */
+	/*
+	 * FACT GPU_TIME. `why`: CUPTI's version, or the reason for no GPU time. At most one of each
+	 * in a process: CUPTI may be there, and refuse a window.
+	 */
 	void (*fact)(bool is_recorded, const char *why);
 	/* FACT CUPTI_MEMORY: bytes of a device that CUPTI takes in each context. */
 	void (*memory)(uint64_t bytes);

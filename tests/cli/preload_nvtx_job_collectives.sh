@@ -11,7 +11,10 @@ print(report["calls"], "calls", report["bytes"], "bytes", report["unsized"], "un
 print(report["kernels"], report["no_calls"])
 print(report["communicators"])
 END
-gpuprof run -q --gpu-time -o r.gpr -- $BUILD/victims/nccl_calls await >out
+cat >is_recorded.sh <<'END'
+env -u LD_PRELOAD gpuprof dump r.gpr | grep -q ' gpu_time what='
+END
+gpuprof run -q --gpu-time -o r.gpr -- $BUILD/victims/nccl_calls await "sh is_recorded.sh" >out
 gpuprof collectives --json r.gpr | python3 show.py
 # without GPU time
 gpuprof run -q -o n.gpr -- $BUILD/victims/nccl_calls >out

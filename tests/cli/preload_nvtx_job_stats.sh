@@ -1,6 +1,9 @@
 # ranges of a job from the fake CUPTI to each report
+cat >is_recorded.sh <<'END'
+env -u LD_PRELOAD gpuprof dump r.gpr | grep -q ' gpu_time what='
+END
 LD_LIBRARY_PATH=$BUILD/fake gpuprof run -q --gpu-time -o r.gpr -- \
-	$BUILD/victims/training_ranges 10 await >/dev/null
+	$BUILD/victims/training_ranges 10 await "sh is_recorded.sh" >/dev/null
 python3 -B $CLI/stats_formats.py r.gpr
 python3 -B $CLI/stats_recount.py r.gpr
 gpuprof stats -r nvtx_gpu_proj_sum --format csv r.gpr | cut -d, -f1,2,13,14 | sort
