@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <regex.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@
 
 #define AWAIT_MOST_MS 2000u
 #define END_MOST_MS 1000u
-#define STACK_BYTES (1u << 20)
 #define CHOICES 4096u  /* functions, by address: a power of 2 */
 #define SHAPES 1024u   /* kernels and launch shapes, a power of 2 */
 #define CONTEXTS 16u   /* with a range profiler: a context each GPU of a host */
@@ -57,7 +55,7 @@ static struct {
 	regex_t pattern;
 	char *(*demangle)(const char *name, char *out, size_t *bytes, int *status);
 	void (*release)(void *text);
-	char names[2048];
+	char names[GP_METRICS_BYTES];
 	struct gp_metrics requested, metrics; /* the latter: those that the first GPU has */
 	/* function << 9 | generation << 1 | is chosen; a collision only costs a second look */
 	_Atomic uint64_t choice[CHOICES];
@@ -74,50 +72,25 @@ static struct {
 
 /* ---- the thread ---- */
 
-static void counters_names(void)
-{
-	struct gp_metrics *m = &counters.requested;
-	m->is_usual = strcmp(sink->metrics, "roofline") == 0;
-	for (size_t k = 0; m->is_usual && k < sizeof usual / sizeof *usual; k++)
-		m->name[m->count++] = usual[k];
-	if (m->is_usual)
-		return;
-	char *rest;
-	snprintf(counters.names, sizeof counters.names, "%s", sink->metrics);
-	for (char *name = strtok_r(counters.names, ",", &rest); name && m->count < GP_METRICS_MOST;
-	     name = strtok_r(NULL, ",", &rest))
-		m->name[m->count++] = name;
-}
-
 /* NULL: done, else why not. */
 static const char *counters_prepare(char *why)
 {
-	counters_names();
+	static const struct gp_metric_set set = { "roofline", usual, sizeof usual / sizeof *usual };
+	gp_metrics_parse(&counters.requested, sink->metrics, &set, counters.names);
 	if (counters.requested.count == 0)
 		return "no metric is named";
-	if (!*sink->kernel)
-		return "--kernel names no kernel";
 	if (regcomp(&counters.pattern, sink->kernel, REG_EXTENDED | REG_NOSUB) != 0)
 		return "the value of --kernel is not an extended regular expression";
-	if (gp_cupti_count() > 1)
-		return "the process has two CUPTI libraries";
-	if (!gp_cupti_load())
-		return "libcupti was not found";
-	const struct gp_cupti *cupti = counters.cupti = gp_cupti_find();
-	const char *missing = gp_profiler_missing(cupti);
-	if (missing) {
-		snprintf(why, GP_PROFILER_WHY,
-			 "libcupti lacks %s: counters need that of CUDA 12.6 or newer", missing);
-		return why;
-	}
-	cupti->cuptiGetVersion(&counters.version);
+	const char *refusal = gp_profiler_load(&counters.cupti, &counters.version, why);
+	if (refusal)
+		return refusal;
 	/* the job's own, if it has one, and the free() that belongs to its malloc() */
 	*(void **)&counters.release = gp_mapped_function("", "free");
 	if (counters.release)
 		*(void **)&counters.demangle = gp_mapped_function("libstdc++.so", "__cxa_demangle");
 	if (atomic_load(&counters.is_ending)) /* CUPTI must not start while the driver ends */
 		return "the recording ended before CUPTI was open";
-	return gp_profiler_init(cupti, why);
+	return gp_profiler_init(counters.cupti, why);
 }
 
 /* False: another thread was faster. */
@@ -154,21 +127,10 @@ static void *counters_main(void *unused)
 
 static void counters_start(void)
 {
-	sigset_t all, before;
-	pthread_attr_t attributes;
-	pthread_t thread;
 	counters.owner = getpid();
 	atomic_store(&counters.phase, PHASE_OPENING);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, &attributes, counters_main, NULL) != 0 &&
-	    counters_settle(PHASE_REFUSED))
+	if (!gp_cupti_thread_start(counters_main) && counters_settle(PHASE_REFUSED))
 		sink->fact(false, "its thread could not be started");
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
 }
 
 static void opening_await(uint32_t most_ms)
@@ -308,11 +270,11 @@ static bool profiler_make(struct gp_range_profiler *p, void *context, int device
 		counters.metrics = metrics;
 	/* numbers of metrics are those of the first GPU */
 	if (!metrics_are_equal(&metrics, &counters.metrics)) {
-		p->passes = 0;
+		p->config.passes = 0;
 		return false;
 	}
 	snprintf(text, sizeof text, "CUPTI %u; a measurement takes %zu launch%s", counters.version,
-		 p->passes, p->passes == 1 ? "" : "es");
+		 p->config.passes, p->config.passes == 1 ? "" : "es");
 	sink->fact(true, text);
 	return true;
 }
@@ -323,7 +285,7 @@ static bool profiler_find(void *context, int device)
 	for (unsigned k = 0; k < counters.profilers; k++) {
 		counters.current = &counters.profiler[k];
 		if (counters.current->context == context)
-			return counters.current->passes > 0;
+			return counters.current->config.passes > 0;
 	}
 	unsigned place = 0; /* that of an ended context, or a new one */
 	while (place < counters.profilers && counters.profiler[place].context)
@@ -389,7 +351,7 @@ static bool pass_begin(uint64_t function, uint32_t generation, const struct gp_g
 	if (!measurement_passes_to(s) || !s || s->is_over || !profiler_find(context, device))
 		return false;
 	/* one that may never come again cannot be measured in several passes */
-	if ((s->launches++ == 0 && counters.current->passes > 1) || !sink->may_call())
+	if ((s->launches++ == 0 && counters.current->config.passes > 1) || !sink->may_call())
 		return false;
 	atomic_store(&counters.launches, 0);
 	atomic_store(&counters.context, context);
@@ -422,7 +384,7 @@ static void values_record(const double *values)
 	counters.has_names = true;
 	for (uint32_t k = 0; k < counters.metrics.count; k++)
 		sink->value(function, k, counters.measuring->measured, values[k],
-			    counters.current->passes);
+			    counters.current->config.passes);
 }
 
 /* A launch that failed, or those of other threads beside it: the measurement begins again. */

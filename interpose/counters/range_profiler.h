@@ -6,39 +6,23 @@
 #ifndef GP_RANGE_PROFILER_H
 #define GP_RANGE_PROFILER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "../cupti/cupti_library.h"
+#include "profiler_host.h"
 
 /* The job finalizes CUPTI, or brings its own: no launch is measured from here on. */
 void gp_counters_finalizing(void);
 
-#define GP_METRICS_MOST 64u
-#define GP_PROFILER_WHY 320u /* bytes of a reason */
-
-/* The requested metrics. */
-struct gp_metrics {
-	const char *name[GP_METRICS_MOST];
-	size_t count;
-	bool is_usual; /* drop those that the GPU lacks, instead of refusing all */
-};
-
 struct gp_range_profiler {
-	void *context, *host, *object;
-	uint8_t *config, *data;
-	size_t config_bytes, data_bytes, passes;
+	void *context, *object;
+	struct gp_metric_config config;
+	uint8_t *data;
+	size_t data_bytes;
 	bool is_started;
 };
-
-/* The first function that we need and that the library lacks; NULL: it has all. */
-const char *gp_profiler_missing(const struct gp_cupti *cupti);
 
 /*
  * Each returns NULL, or a reason in English in `why` (GP_PROFILER_WHY bytes). After a reason, only
  * gp_profiler_disable is called.
  */
-const char *gp_profiler_init(const struct gp_cupti *cupti, char *why);
 /* The caller's current context, of this device. Removes the metrics that the GPU lacks. */
 const char *gp_profiler_open(const struct gp_cupti *cupti, struct gp_range_profiler *profiler,
 			     void *context, int device, struct gp_metrics *metrics, char *why);

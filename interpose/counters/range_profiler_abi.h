@@ -17,9 +17,10 @@
 enum { GP_CUPTI_INVALID_PARAMETER = 1, GP_CUPTI_INVALID_METRIC = 17, GP_CUPTI_INVALID_CHIP = 46 };
 /* CUpti_Profiler_Support_Level: profiling works only at the last */
 enum { GP_CUPTI_UNSUPPORTED = 1, GP_CUPTI_DISABLED = 2, GP_CUPTI_SUPPORTED = 3 };
-enum { GP_CUPTI_RANGE_PROFILER = 0 }; /* CUpti_ProfilerType */
-enum { GP_CUPTI_AUTO_RANGE = 1 };     /* CUpti_ProfilerRange */
-enum { GP_CUPTI_USER_REPLAY = 3 };    /* CUpti_ProfilerReplayMode */
+enum { GP_CUPTI_RANGE_PROFILER = 0, GP_CUPTI_PM_SAMPLING = 1 }; /* CUpti_ProfilerType */
+enum { GP_CUPTI_API_RANGES = 0, GP_CUPTI_API_SAMPLES = 3 };	/* CUpti_Profiler_API */
+enum { GP_CUPTI_AUTO_RANGE = 1 };				/* CUpti_ProfilerRange */
+enum { GP_CUPTI_USER_REPLAY = 3 };				/* CUpti_ProfilerReplayMode */
 
 #define GP_PARAMS_SIZE(type, last) (offsetof(struct type, last) + sizeof(((struct type *)0)->last))
 /* A struct with its size, for a call. */

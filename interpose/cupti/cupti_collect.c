@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +23,6 @@
 #define LAST_NAP_US 10000u
 /* turns in which operations from before the end of a window may still finish */
 #define AFTER_TURNS 600u
-/* a job's callback may run Python on this thread */
-#define STACK_BYTES (1u << 20)
 
 enum collect_phase { COLLECT_NONE, COLLECT_OPENING, COLLECT_READY, COLLECT_REFUSED, COLLECT_OVER };
 
@@ -342,9 +339,6 @@ void gp_cupti_start(void)
 {
 	uint32_t none = COLLECT_NONE;
 	const int error = errno;
-	sigset_t all, before;
-	pthread_attr_t attributes;
-	pthread_t thread;
 	/* in a forked child, nothing of CUPTI's state of its parent is known to be usable */
 	if (!gp_cupti_is_attached() && (atomic_load(&collect.phase) != COLLECT_NONE ||
 					gp_cupti_job_is_registered() || !gp_cupti_attach_child())) {
@@ -356,17 +350,10 @@ void gp_cupti_start(void)
 	if (gp_cupti_sink->begins_open)
 		atomic_store(&collect.window, 1);
 	pthread_atfork(collect_before_fork, collect_after_fork, collect_after_fork);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, &attributes, collect_main, NULL) != 0) {
+	if (!gp_cupti_thread_start(collect_main)) {
 		atomic_store(&collect.phase, COLLECT_REFUSED);
 		gp_cupti_sink->fact(false, "its thread could not be started");
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
 	errno = error;
 }
 

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -27,6 +29,25 @@ void gp_cupti_leave_processor(void)
 	if (cpus_bytes > 0)
 		syscall(SYS_sched_setaffinity, 0, (size_t)cpus_bytes, cpus);
 	syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &(struct sched_param){ 0 });
+}
+
+/* a job's callback may run Python on this thread */
+#define STACK_BYTES (1u << 20)
+
+bool gp_cupti_thread_start(void *(*main)(void *unused))
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	const bool is_started = pthread_create(&thread, &attributes, main, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return is_started;
 }
 
 void gp_cupti_attach(const struct gp_gpu_source *source)

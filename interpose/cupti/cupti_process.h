@@ -22,6 +22,9 @@ void gp_cupti_attach(const struct gp_gpu_source *source);
  */
 void gp_cupti_leave_processor(void);
 
+/* A detached thread that takes no signals of the job. False: it could not be started. */
+bool gp_cupti_thread_start(void *(*main)(void *unused));
+
 /* Whether we attached, in this process and not in its parent. */
 bool gp_cupti_is_attached(void);
 

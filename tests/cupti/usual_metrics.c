@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../interpose/counters/range_profiler.c"
+#include "../../interpose/counters/profiler_host.c"
 
 #define EXPECT(what)                                     \
 	do {                                             \
@@ -29,16 +29,16 @@ static int chip_has_them(const struct gp_cupti *cupti, const char *chip, size_t 
 {
 	char why[GP_PROFILER_WHY] = "";
 	struct gp_metrics metrics = { .count = USUALS, .is_usual = true };
-	struct gp_range_profiler profiler = { 0 };
+	struct gp_metric_config config;
+	const struct gp_chip of = { chip, NULL, GP_CUPTI_RANGE_PROFILER };
 	memcpy(metrics.name, usual, sizeof usual);
-	EXPECT(profiler_select(cupti, chip, NULL, &metrics, why) == NULL);
+	EXPECT(gp_metrics_select(cupti, &of, &metrics, why) == NULL);
 	EXPECT(metrics.count == USUALS - lacked);
-	EXPECT(profiler_host(cupti, chip, NULL, &profiler.host, why) == NULL);
-	EXPECT(profiler_config(cupti, &profiler, &metrics, why) == NULL);
-	EXPECT(profiler.passes >= 2 && profiler.passes <= most);
-	profiler_host_end(cupti, profiler.host);
+	EXPECT(gp_metric_config_open(cupti, &of, &metrics, &config, why) == NULL);
+	EXPECT(config.passes >= 2 && config.passes <= most);
+	gp_metric_config_close(cupti, &config);
 	metrics = (struct gp_metrics){ .name = { usual[0], "no_such__metric.sum" }, .count = 2 };
-	const char *refusal = profiler_select(cupti, chip, NULL, &metrics, why);
+	const char *refusal = gp_metrics_select(cupti, &of, &metrics, why);
 	EXPECT(refusal && strstr(refusal, "no_such__metric.sum"));
 	return 0;
 }
@@ -51,9 +51,9 @@ int main(int argc, char **argv)
 	if (argc != 2 || !dlopen(argv[1], RTLD_NOW))
 		return 2;
 	const struct gp_cupti *cupti = gp_cupti_find();
-	EXPECT(cupti && gp_profiler_missing(cupti) == NULL);
+	EXPECT(cupti && profiler_missing(cupti) == NULL);
 	EXPECT(gp_cupti_load_beside("libnvperf_host.so"));
-	const char *refusal = profiler_host(cupti, chip, NULL, &host, why);
+	const char *refusal = host_open(cupti, &(struct gp_chip){ .name = chip }, &host, why);
 	EXPECT(refusal && strstr(refusal, "does not know the GPU"));
 	/* CUPTI 13.0 schedules 13, 10, 13 and 12 passes */
 	return chip_has_them(cupti, "GH100", 2, 16) || chip_has_them(cupti, "GA100", 2, 16) ||
