@@ -167,22 +167,35 @@ static bool is_right_events(const struct gp_option *o, const char *text)
 	return false;
 }
 
-/* Names with commas between them, or `roofline` alone. */
-static bool is_right_names(const struct gp_option *o, const char *text)
+static bool has_kernel(const struct choice *c)
 {
-	static const char usual[] = "roofline";
+	return *value_of(c, "GPUPROF_KERNEL") != '\0';
+}
+
+/* Names with commas between them, or one of two words alone. */
+static bool is_right_names(const struct choice *c, const struct gp_option *o, const char *text)
+{
+	const char *const word = has_kernel(c) ? "roofline" : "utilization";
+	const char *const other = has_kernel(c) ? "utilization" : "roofline";
 	size_t names = 0, n;
-	bool has_usual = false;
+	bool has_word = false;
 	for (const char *at = text; *at; at += n + (at[n] == ',')) {
 		n = strcspn(at, ",");
 		names += n > 0;
-		has_usual |= n == strlen(usual) && strncmp(at, usual, n) == 0;
+		has_word |= n == strlen(word) && strncmp(at, word, n) == 0;
 	}
-	if (names > 0 && !(has_usual && strcmp(text, usual) != 0))
+	const bool is_other = strcmp(text, other) == 0;
+	if (names > 0 && !is_other && !(has_word && strcmp(text, word) != 0))
 		return true;
-	gp_error("bad value of '--%s': %s", o->flag,
-		 names ? "'roofline' stands alone" : "no metric is named");
-	gp_hint("'--metrics roofline' measures the usual metrics");
+	if (is_other)
+		gp_error("'--metrics %s' %s '--kernel'", other,
+			 has_kernel(c) ? "samples the whole GPU, without" :
+					 "measures kernels, and needs");
+	else
+		gp_error("bad value of '--%s': %s%s%s", o->flag, names ? "'" : "",
+			 names ? word : "no metric is named", names ? "' stands alone" : "");
+	gp_hint("'--metrics utilization' samples the GPU, '--metrics roofline --kernel .' measures "
+		"kernels");
 	return false;
 }
 
@@ -191,6 +204,7 @@ static bool has_right_values(const struct choice *c)
 {
 	const struct gp_option *option;
 	size_t n = gp_options(&option);
+	uint64_t interval_ns;
 	for (size_t k = 0; k < n && k < OPTIONS_MAX; k++) {
 		const struct gp_option *o = &option[k];
 		const char *text = c->value[k];
@@ -200,12 +214,19 @@ static bool has_right_values(const struct choice *c)
 			return false;
 		if (strcmp(o->value, "EVENTS") == 0 && !is_right_events(o, text))
 			return false;
-		if (strcmp(o->value, "NAMES") == 0 && !is_right_names(o, text))
+		if (strcmp(o->value, "NAMES") == 0 && !is_right_names(c, o, text))
 			return false;
 		if (strstr(o->value, "..") && !is_right_number(o, text))
 			return false;
-		if (strcmp(o->flag, "count") == 0 && !has_metrics(c)) {
-			gp_error("'--count' needs '--metrics'");
+		if (strcmp(o->value, "TIME") == 0 && !gp_interval_parse(text, &interval_ns))
+			return gp_flags_wrong_value(o->flag, text, "time from 1ms to 1s",
+						    "a time is 10ms or 0.5");
+		if (strcmp(o->flag, "count") == 0 && !(has_metrics(c) && has_kernel(c))) {
+			gp_error("'--count' needs '--metrics' and '--kernel'");
+			return false;
+		}
+		if (strcmp(o->flag, "interval") == 0 && (!has_metrics(c) || has_kernel(c))) {
+			gp_error("'--interval' needs '--metrics' without '--kernel'");
 			return false;
 		}
 	}
@@ -322,12 +343,6 @@ static bool has_right_metrics(const struct choice *c)
 	}
 	if (!has_metrics(c))
 		return true;
-	if (!*text) {
-		gp_error("'--metrics' needs '--kernel': the job waits for each kernel that is "
-			 "measured");
-		gp_hint("--kernel . measures all but those that wait for other processes");
-		return false;
-	}
 	if (has_gpu_time(c)) {
 		gp_error("'--metrics' and '--gpu-time' exclude each other: the measured kernels "
 			 "wait");
@@ -338,6 +353,8 @@ static bool has_right_metrics(const struct choice *c)
 		gp_error("bad value of '--launches': counters need launches");
 		return false;
 	}
+	if (!has_kernel(c))
+		return true;
 	const int flaw = regcomp(&pattern, text, REG_EXTENDED | REG_NOSUB);
 	if (flaw == 0) {
 		regfree(&pattern);

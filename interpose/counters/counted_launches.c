@@ -15,6 +15,7 @@
 
 #include "../cupti/cupti_process.h"
 #include "../gpu/counters.h"
+#include "device_samples.h"
 #include "range_profiler.h"
 
 #define AWAIT_MOST_MS 2000u
@@ -81,7 +82,8 @@ static const char *counters_prepare(char *why)
 		return "no metric is named";
 	if (regcomp(&counters.pattern, sink->kernel, REG_EXTENDED | REG_NOSUB) != 0)
 		return "the value of --kernel is not an extended regular expression";
-	const char *refusal = gp_profiler_load(&counters.cupti, &counters.version, why);
+	const char *refusal =
+		gp_profiler_load(&counters.cupti, GP_CUPTI_API_RANGES, &counters.version, why);
 	if (refusal)
 		return refusal;
 	/* the job's own, if it has one, and the free() that belongs to its malloc() */
@@ -127,6 +129,10 @@ static void *counters_main(void *unused)
 
 static void counters_start(void)
 {
+	if (!*sink->kernel) {
+		gp_samples_start(sink);
+		return;
+	}
 	counters.owner = getpid();
 	atomic_store(&counters.phase, PHASE_OPENING);
 	if (!gp_cupti_thread_start(counters_main) && counters_settle(PHASE_REFUSED))
@@ -144,6 +150,7 @@ static void opening_await(uint32_t most_ms)
 /* The thread may hold a lock of the job's allocator, which a child would find taken. */
 static void opening_await_before_fork(void)
 {
+	gp_samples_await_before_fork();
 	opening_await(END_MOST_MS);
 }
 
@@ -484,6 +491,7 @@ static void counters_context_end(void *context, bool may_call)
 
 static void counters_give_up(bool may_call)
 {
+	gp_samples_end();
 	if (getpid() != counters.owner || atomic_exchange(&counters.is_ending, true))
 		return;
 	opening_await(END_MOST_MS);

@@ -16,6 +16,10 @@ const char *gp_profiler_refusal(const char *function, uint32_t result, char *why
 		       "NVreg_RestrictProfilingToAdminUsers=0 allows them to all";
 	case GP_CUPTI_VIRTUAL_PRIVILEGES:
 		return "the host of this virtual GPU does not allow counters";
+	case GP_CUPTI_MIG_NOT_SUPPORTED:
+		return "CUPTI does not support counters on an instance of MIG";
+	case GP_CUPTI_HARDWARE_BUSY:
+		return "another tool or process uses the GPU's counters";
 	case GP_CUPTI_INVALID_CHIP:
 		return "this version of CUPTI does not know the GPU";
 	case GP_CUPTI_MULTIPLE_SUBSCRIBERS:
@@ -43,7 +47,7 @@ void gp_image_free(uint8_t *image, size_t bytes)
 }
 
 /* The first function that counters need and that the library lacks; NULL: it has all. */
-static const char *profiler_missing(const struct gp_cupti *cupti)
+static const char *profiler_missing(const struct gp_cupti *cupti, int api)
 {
 #define CALL(symbol)        \
 	if (!cupti->symbol) \
@@ -51,17 +55,22 @@ static const char *profiler_missing(const struct gp_cupti *cupti)
 	CALL(cuptiGetVersion)
 #include "range_profiler.def"
 #undef CALL
+#define CALL(symbol)                                       \
+	if (api == GP_CUPTI_API_SAMPLES && !cupti->symbol) \
+		return #symbol;
+#include "pm_sampling.def"
+#undef CALL
 	return NULL;
 }
 
-const char *gp_profiler_load(const struct gp_cupti **cupti, uint32_t *version, char *why)
+const char *gp_profiler_load(const struct gp_cupti **cupti, int api, uint32_t *version, char *why)
 {
 	if (gp_cupti_count() > 1)
 		return "the process has two CUPTI libraries";
 	if (!gp_cupti_load())
 		return "libcupti was not found";
 	*cupti = gp_cupti_find();
-	const char *missing = profiler_missing(*cupti);
+	const char *missing = profiler_missing(*cupti, api);
 	if (missing) {
 		snprintf(why, GP_PROFILER_WHY,
 			 "libcupti lacks %s: counters need that of CUDA 12.6 or newer", missing);
@@ -211,4 +220,42 @@ void gp_metric_config_close(const struct gp_cupti *cupti, struct gp_metric_confi
 		host_close(cupti, config->host);
 	gp_image_free(config->image, config->bytes);
 	*config = (struct gp_metric_config){ 0 };
+}
+
+/* Whether they fit one pass. */
+static const char *metrics_try(const struct gp_cupti *cupti, const struct gp_chip *chip,
+			       const struct gp_metrics *metrics, bool *fit, char *why)
+{
+	struct gp_metric_config config;
+	const char *refusal = gp_metric_config_open(cupti, chip, metrics, &config, why);
+	*fit = config.passes == 1;
+	gp_metric_config_close(cupti, &config);
+	return refusal;
+}
+
+const char *gp_metrics_fit(const struct gp_cupti *cupti, const struct gp_chip *chip,
+			   struct gp_metrics *metrics, char *why)
+{
+	struct gp_metrics kept = { .is_usual = metrics->is_usual };
+	bool fit;
+	const char *refusal = metrics_try(cupti, chip, metrics, &fit, why);
+	if (refusal || fit)
+		return refusal;
+	for (size_t k = 0; k < metrics->count && !refusal; k++) {
+		kept.name[kept.count++] = metrics->name[k];
+		refusal = metrics_try(cupti, chip, &kept, &fit, why);
+		kept.count -= !fit;
+	}
+	if (refusal)
+		return refusal;
+	if (metrics->is_usual && kept.count) {
+		*metrics = kept;
+		return NULL;
+	}
+	int used = snprintf(why, GP_PROFILER_WHY, "the metrics do not fit one pass; %s",
+			    kept.count ? "these do:" : "none does");
+	for (size_t k = 0; k < kept.count && used < (int)GP_PROFILER_WHY; k++)
+		used += snprintf(why + used, GP_PROFILER_WHY - (size_t)used, "%s%s", k ? "," : " ",
+				 kept.name[k]);
+	return why;
 }

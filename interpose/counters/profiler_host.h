@@ -13,7 +13,7 @@
 
 #define GP_METRICS_MOST 64u
 #define GP_METRICS_BYTES 2048u /* of their names */
-#define GP_PROFILER_WHY 320u   /* bytes of a reason */
+#define GP_PROFILER_WHY 640u   /* bytes of a reason */
 
 /* The requested metrics. */
 struct gp_metrics {
@@ -62,8 +62,8 @@ uint8_t *gp_image_make(size_t bytes);
 void gp_image_free(uint8_t *image, size_t bytes);
 
 /* Each returns NULL, or a reason in English in `why` (GP_PROFILER_WHY bytes). */
-/* Loads CUPTI. Only for a thread of ours, as gp_cupti_load. */
-const char *gp_profiler_load(const struct gp_cupti **cupti, uint32_t *version, char *why);
+/* Loads CUPTI, for this `api`. Only for a thread of ours, as gp_cupti_load. */
+const char *gp_profiler_load(const struct gp_cupti **cupti, int api, uint32_t *version, char *why);
 /* Loads and initializes its profiling libraries. */
 const char *gp_profiler_init(const struct gp_cupti *cupti, char *why);
 /* `api`: GP_CUPTI_API_RANGES or GP_CUPTI_API_SAMPLES. */
@@ -71,6 +71,12 @@ const char *gp_profiler_support(const struct gp_cupti *cupti, int device, int ap
 /* Removes the metrics that the chip lacks. */
 const char *gp_metrics_select(const struct gp_cupti *cupti, const struct gp_chip *chip,
 			      struct gp_metrics *metrics, char *why);
+/*
+ * Removes the metrics that do not fit one pass with those before them. Named ones are refused
+ * instead, and the reason has those that fit.
+ */
+const char *gp_metrics_fit(const struct gp_cupti *cupti, const struct gp_chip *chip,
+			   struct gp_metrics *metrics, char *why);
 /* After a reason, too, gp_metric_config_close is called. */
 const char *gp_metric_config_open(const struct gp_cupti *cupti, const struct gp_chip *chip,
 				  const struct gp_metrics *metrics, struct gp_metric_config *config,

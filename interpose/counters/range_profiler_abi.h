@@ -1,8 +1,9 @@
 /*
- * The part of CUPTI's range profiler and of its host interface that we use, written down here
+ * The part of CUPTI's range profiler, PM sampling and host interface that we use, written down here
  * because users have no CUDA headers. tests/cupti/range_profiler_check.cc compares it. Sources:
- * cupti_range_profiler.h, cupti_profiler_host.h, cupti_profiler_target.h, cupti_target.h of CUDA
- * 12.6 to 13.0. Each struct begins with its own size, up to the last field that the caller has.
+ * cupti_range_profiler.h, cupti_pmsampling.h, cupti_profiler_host.h, cupti_profiler_target.h,
+ * cupti_target.h of CUDA 12.6 to 13.0. Each struct begins with its own size, up to the last field
+ * that the caller has.
  */
 #ifndef GP_RANGE_PROFILER_ABI_H
 #define GP_RANGE_PROFILER_ABI_H
@@ -15,6 +16,13 @@
  * that the GPU lacks, and its documentation the second.
  */
 enum { GP_CUPTI_INVALID_PARAMETER = 1, GP_CUPTI_INVALID_METRIC = 17, GP_CUPTI_INVALID_CHIP = 46 };
+enum {
+	GP_CUPTI_INVALID_OPERATION = 7,
+	GP_CUPTI_OUT_OF_MEMORY = 8,
+	GP_CUPTI_HARDWARE_BUSY = 26,
+	GP_CUPTI_NOT_SUPPORTED = 27,
+	GP_CUPTI_MIG_NOT_SUPPORTED = 43,
+};
 /* CUpti_Profiler_Support_Level: profiling works only at the last */
 enum { GP_CUPTI_UNSUPPORTED = 1, GP_CUPTI_DISABLED = 2, GP_CUPTI_SUPPORTED = 3 };
 enum { GP_CUPTI_RANGE_PROFILER = 0, GP_CUPTI_PM_SAMPLING = 1 }; /* CUpti_ProfilerType */
@@ -160,6 +168,73 @@ struct gp_range_info {
 	const uint8_t *data;
 	size_t bytes;
 	size_t ranges; /* out */
+};
+
+/* cuptiPmSamplingGetCounterAvailability: image NULL only returns the size */
+struct gp_pm_available {
+	HEAD;
+	size_t device, bytes;
+	uint8_t *image;
+};
+/* cuptiPmSamplingEnable */
+struct gp_pm_enable {
+	HEAD;
+	size_t device;
+	void *object; /* out */
+};
+/* cuptiPmSamplingDisable, cuptiPmSamplingStart, cuptiPmSamplingStop */
+struct gp_pm_object {
+	OF_OBJECT;
+};
+/* CUpti_PmSampling_TriggerMode: the interval in cycles of the system clock, or nanoseconds */
+enum { GP_CUPTI_EVERY_CYCLES = 0, GP_CUPTI_EVERY_NS = 1 };
+/* cuptiPmSamplingSetConfig */
+struct gp_pm_config {
+	OF_OBJECT;
+	size_t config_bytes;
+	const uint8_t *config;
+	size_t hardware_bytes;
+	uint64_t interval;
+	int trigger;
+	int append; /* 0: a full buffer keeps the oldest samples */
+};
+/* cuptiPmSamplingGetCounterDataSize */
+struct gp_pm_data_size {
+	OF_OBJECT;
+	const char *const *names;
+	size_t count;
+	uint32_t samples;
+	size_t bytes; /* out */
+};
+/* cuptiPmSamplingCounterDataImageInitialize */
+struct gp_pm_data {
+	OF_OBJECT;
+	size_t bytes;
+	uint8_t *data;
+};
+/* CUpti_PmSampling_DecodeStopReason */
+enum { GP_CUPTI_DATA_FULL = 1, GP_CUPTI_END_OF_RECORDS = 2 };
+/* cuptiPmSamplingDecodeData */
+struct gp_pm_decode {
+	OF_OBJECT;
+	uint8_t *data;
+	size_t bytes;
+	int reason;	  /* out */
+	uint8_t overflow; /* out: the hardware buffer was full */
+};
+/* cuptiPmSamplingGetCounterDataInfo */
+struct gp_pm_info {
+	HEAD;
+	const uint8_t *data;
+	size_t bytes;
+	size_t room, begun, completed; /* out */
+};
+/* cuptiPmSamplingCounterDataGetSampleInfo */
+struct gp_pm_sample {
+	OF_OBJECT;
+	const uint8_t *data;
+	size_t bytes, index;
+	uint64_t began, ended; /* out */
 };
 #undef HEAD
 #undef OF_OBJECT

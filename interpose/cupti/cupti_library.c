@@ -44,6 +44,7 @@ static void library_read(const struct gp_elf_tables *tables, struct library *lib
 #undef CALL
 #define CALL(symbol) \
 	library->functions.symbol = (uint32_t(*)(void *))library_symbol(tables, #symbol);
+#include "../counters/pm_sampling.def"
 #include "../counters/range_profiler.def"
 #undef CALL
 }

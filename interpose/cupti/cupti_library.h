@@ -17,6 +17,7 @@ struct gp_cupti {
 #undef EXPORT
 #undef CALL
 #define CALL(symbol) uint32_t (*symbol)(void *parameters);
+#include "../counters/pm_sampling.def"
 #include "../counters/range_profiler.def"
 #undef CALL
 };

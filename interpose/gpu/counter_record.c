@@ -23,22 +23,57 @@ static _Thread_local bool is_measured, is_launching;
 static _Thread_local uint64_t launch_stream;
 static _Atomic uint32_t launching; /* threads that are in one, with and without the turn */
 
-static void counter_fact(bool is_recorded, const char *why)
+/* In a hook or outside of hooks. False: it is not recorded now. */
+static bool counter_define(enum gp_fact key, uint64_t value, const char *text)
 {
-	static char line[400]; /* gp_log recognises a printed line by its address */
 	const bool is_outermost = gp_thread.inside == 0;
 	if (is_outermost && !gp_enter())
-		return;
-	gp_define_fact(GP_FACT_COUNTERS, is_recorded, why);
-	if (!is_recorded && snprintf(line, sizeof line, "counters are not recorded: %s", why) > 0)
-		gp_log(true, line, NULL);
+		return false;
+	gp_define_fact(key, value, text);
 	if (is_outermost)
 		gp_leave();
+	return true;
+}
+
+static void counter_fact(bool is_recorded, const char *why)
+{
+	static char line[720]; /* gp_log recognises a printed line by its address */
+	if (counter_define(GP_FACT_COUNTERS, is_recorded, why) && !is_recorded &&
+	    snprintf(line, sizeof line, "counters are not recorded: %s", why) > 0)
+		gp_log(true, line, NULL);
 }
 
 static void counter_metric(uint32_t number, const char *name)
 {
-	gp_define_fact(GP_FACT_METRIC + number, 0, name);
+	counter_define(GP_FACT_METRIC + number, 0, name);
+}
+
+/* ---- samples, on a thread of ours; as launches, they are not recorded outside of captures ---- */
+
+static void counter_sample(unsigned device, uint64_t began_ns, uint64_t took_ns,
+			   const double *values, size_t count)
+{
+	if (!gp_enter_launch())
+		return;
+	for (uint32_t k = 0; k < count; k++) {
+		struct gp_record r = { .kind = GP_SAMPLE,
+				       .device = (uint8_t)device,
+				       .aux = k,
+				       .sample = { .began_ns = began_ns, .took_ns = took_ns } };
+		memcpy(&r.sample.value, &values[k], sizeof values[k]);
+		gp_put(r);
+	}
+	gp_leave();
+}
+
+static void counter_samples_lost(unsigned device, uint64_t count)
+{
+	if (!gp_enter_launch())
+		return;
+	gp_put((struct gp_record){ .kind = GP_SAMPLES_LOST,
+				   .device = (uint8_t)device,
+				   .samples_lost = { .number = count } });
+	gp_leave();
 }
 
 static void counter_value(uint32_t function, uint32_t metric, uint64_t number, double value,
@@ -90,6 +125,9 @@ static struct gp_counters_sink counter_sink = {
 	.metric = counter_metric,
 	.function = gp_gpu_function,
 	.value = counter_value,
+	.devices = gp_counters_devices,
+	.sample = counter_sample,
+	.samples_lost = counter_samples_lost,
 	.context = counter_context,
 	.await_idle = counter_await_idle,
 	.refused = counter_refused,
@@ -120,11 +158,14 @@ const struct gp_counters_sink *gp_counters_open(const struct gp_counters_source 
 	counter_sink.metrics = gp_settings.metrics;
 	counter_sink.kernel = gp_settings.kernel;
 	counter_sink.count = gp_settings.count;
+	counter_sink.interval_ns = gp_settings.interval_ns;
 	gp_counters_source = source;
 	counter_resolve = resolve_call;
+	gp_recorder_ending = gp_counters_end;
+	if (!*gp_settings.kernel) /* samples need no hook of launches */
+		return &counter_sink;
 	gp_launch_is_plain = false;
 	gp_launch_ended = counter_launch_ended;
-	gp_recorder_ending = gp_counters_end;
 	gp_is_due(GP_DUE_ENDED);
 	return &counter_sink;
 }
@@ -134,7 +175,7 @@ void gp_counters_write(void)
 	if (!*gp_settings.metrics)
 		return;
 	if (gp_counters_source)
-		gp_counters_start();
+		gp_counters_start(gp_thread.context);
 	if (!gp_counters_source)
 		counter_fact(false, "libgpuprof-cupti.so is not preloaded");
 	else if (!gp_counters_are_started()) {

@@ -8,16 +8,33 @@
 
 #include "../../libgpuprof/record/ranges/scope.h"
 #include "../hooks/capture.h"
+#include "../hooks/context.h"
 
 const struct gp_counters_source *gp_counters_source GP_HOT_DATA;
 
 /* A forked child keeps it: the parent's CUDA is useless there. */
 static _Atomic int starter;
+static _Atomic uint64_t counted_devices;
 
-void gp_counters_start(void)
+uint64_t gp_counters_devices(void)
+{
+	return atomic_load_explicit(&counted_devices, memory_order_relaxed);
+}
+
+static void device_add(uint64_t context)
+{
+	const int known = gp_context_device(context);
+	const unsigned device = known >= 0 ? (unsigned)known : gp_device_current();
+	if (device < GP_DEVICES && !(gp_counters_devices() >> device & 1))
+		atomic_fetch_or(&counted_devices, 1ull << device);
+}
+
+void gp_counters_start(uint64_t context)
 {
 	int none = 0;
 	const int kept = errno;
+	if (context)
+		device_add(context);
 	if (atomic_load_explicit(&starter, memory_order_relaxed) == 0 &&
 	    gp_recorder_is_requested() &&
 	    atomic_compare_exchange_strong(&starter, &none, getpid())) {

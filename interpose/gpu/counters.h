@@ -1,7 +1,7 @@
 /*
- * Hardware counters of kernels (--metrics): the interface between libgpuprof-cupti.so, which
- * measures launches with CUPTI's range profiler, and libgpuprof.so, which records the values. Both
- * come from one build; `bytes` detects two builds.
+ * Hardware counters (--metrics): the interface between libgpuprof-cupti.so and libgpuprof.so. The
+ * former measures launches with CUPTI's range profiler, or samples GPUs with its PM sampling. The
+ * latter records the values. Both come from one build; `bytes` detects two builds.
  */
 #ifndef GP_COUNTERS_H
 #define GP_COUNTERS_H
@@ -34,20 +34,29 @@ struct gp_counters_source {
 struct gp_counters_sink {
 	uint32_t bytes;
 	uint32_t count;		      /* measurements of each kernel */
-	const char *metrics, *kernel; /* the values of --metrics and --kernel */
+	const char *metrics, *kernel; /* the values of --metrics and --kernel; "": sample GPUs */
+	uint64_t interval_ns;	      /* of samples */
 	/*
 	 * FACT COUNTERS, in a hook or outside of hooks. `why`: CUPTI's version and the passes, or
 	 * the reason for no counters.
 	 */
 	void (*fact)(bool is_recorded, const char *why);
-	/* In end(): a metric's name, and a value. `function` is that of GPU_FUNCTION; 0: no room */
+	/* A metric's name, in a hook or outside of hooks. */
 	void (*metric)(uint32_t number, const char *name);
+	/* GPUs on which the process has made a context: bits. */
+	uint64_t (*devices)(void);
+	/* A sample, with the values of the metrics from 0 on. Times are the GPU's. */
+	void (*sample)(unsigned device, uint64_t began_ns, uint64_t took_ns, const double *values,
+		       size_t count);
+	/* Samples that are missing before the next one. */
+	void (*samples_lost)(unsigned device, uint64_t count);
+	/* In end(): a value. `function` is that of GPU_FUNCTION; 0: no room */
 	uint32_t (*function)(const struct gp_gpu_kernel *kernel);
 	void (*value)(uint32_t function, uint32_t metric, uint64_t number, double value,
 		      uint64_t passes);
 	/* No launch is measured from here on: launches of the job need not call us. */
 	void (*refused)(void);
-	/* The calling thread loads CUPTI, and ends then. */
+	/* The calling thread uses CUPTI. It ends soon after give_up(). */
 	void (*thread)(void);
 	/* A call of CUPTI or of the driver would be outside of captures. */
 	bool (*may_call)(void);

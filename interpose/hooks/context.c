@@ -265,7 +265,7 @@ void gp_context_known(uint64_t context, unsigned device)
 		gp_handle_put(&contexts, context, byte_of(device));
 	gp_recorder_prepare();
 	gp_gpu_time_prepare();
-	gp_counters_prepare();
+	gp_counters_prepare(context);
 }
 
 int gp_context_device(uint64_t context)
@@ -284,7 +284,7 @@ void gp_context_set(CUcontext context)
 	if (context) { /* the runtime may have created it through its private table */
 		gp_recorder_prepare();
 		gp_gpu_time_prepare();
-		gp_counters_prepare();
+		gp_counters_prepare((uint64_t)context);
 	}
 }
 

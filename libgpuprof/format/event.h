@@ -99,7 +99,7 @@ enum gp_fact {
 	/* value: 1 GPU time is recorded, 0 requested but not; text: why, or CUPTI's version */
 	GP_FACT_GPU_TIME = 36,
 	GP_FACT_NCCL_SILENT = 37, /* value: 1 NCCL_NVTX_DISABLE is set: NCCL reports no calls */
-	/* value: 1 counters are recorded, 0 requested but not; text: why, or CUPTI and passes */
+	/* value: 1 counters are recorded, 0 requested but not; text: why, or how */
 	GP_FACT_COUNTERS = 38,
 	/* value: bytes of a device that CUPTI takes in each context, from this moment on */
 	GP_FACT_CUPTI_MEMORY = 40,

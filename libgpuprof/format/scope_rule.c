@@ -39,6 +39,11 @@ bool gp_scope_time_parse(const char *text, uint64_t *out_ns)
 	return true;
 }
 
+bool gp_interval_parse(const char *text, uint64_t *out_ns)
+{
+	return gp_scope_time_parse(text, out_ns) && *out_ns >= 1000000 && *out_ns <= 1000000000;
+}
+
 /* A number from 1 to 10^15; leaves `*text` after it. */
 static bool number_parse(const char **text, uint64_t *out)
 {

@@ -84,6 +84,8 @@ bool gp_scope_parse(const struct gp_scope_words *words, struct gp_scope_rule *ou
 		    struct gp_scope_flaw *flaw);
 /* "1.5" seconds, "1.5s", "20ms". False: not a time, or longer than a hundred years. */
 bool gp_scope_time_parse(const char *text, uint64_t *out_ns);
+/* The interval of samples: such a time from 1 ms to 1 s. */
+bool gp_interval_parse(const char *text, uint64_t *out_ns);
 /* True if some spans are not captured. */
 bool gp_scope_is_limited(const struct gp_scope_rule *rule);
 

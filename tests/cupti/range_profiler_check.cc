@@ -3,6 +3,7 @@
  * CUDA 13.0 and newer. C++, since cupti_profiler_host.h of CUDA 13.0 includes <string>.
  */
 #include <cupti.h>
+#include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -87,6 +88,51 @@ SAME(gp_range_stop, is_complete, CUpti_RangeProfiler_Stop_Params, isAllPassSubmi
 SAME(gp_range_decode, dropped, CUpti_RangeProfiler_DecodeData_Params, numOfRangeDropped)
 SAME(gp_range_info, data, CUpti_RangeProfiler_GetCounterDataInfo_Params, pCounterDataImage)
 SAME(gp_range_info, ranges, CUpti_RangeProfiler_GetCounterDataInfo_Params, numTotalRanges)
+#define THEIRS CUpti_PmSampling_GetCounterAvailability_Params
+SAME(gp_pm_available, device, THEIRS, deviceIndex)
+SAME(gp_pm_available, bytes, THEIRS, counterAvailabilityImageSize)
+SAME(gp_pm_available, image, THEIRS, pCounterAvailabilityImage)
+#undef THEIRS
+SAME(gp_pm_enable, device, CUpti_PmSampling_Enable_Params, deviceIndex)
+SAME(gp_pm_enable, object, CUpti_PmSampling_Enable_Params, pPmSamplingObject)
+#define THEIRS CUpti_PmSampling_SetConfig_Params
+SAME(gp_pm_config, object, THEIRS, pPmSamplingObject)
+SAME(gp_pm_config, config_bytes, THEIRS, configSize)
+SAME(gp_pm_config, config, THEIRS, pConfig)
+SAME(gp_pm_config, hardware_bytes, THEIRS, hardwareBufferSize)
+SAME(gp_pm_config, interval, THEIRS, samplingInterval)
+SAME(gp_pm_config, trigger, THEIRS, triggerMode)
+SAME(gp_pm_config, append, THEIRS, hwBufferAppendMode)
+#undef THEIRS
+#define THEIRS CUpti_PmSampling_GetCounterDataSize_Params
+SAME(gp_pm_data_size, names, THEIRS, pMetricNames)
+SAME(gp_pm_data_size, count, THEIRS, numMetrics)
+SAME(gp_pm_data_size, samples, THEIRS, maxSamples)
+SAME(gp_pm_data_size, bytes, THEIRS, counterDataSize)
+#undef THEIRS
+SAME(gp_pm_data, bytes, CUpti_PmSampling_CounterDataImage_Initialize_Params, counterDataSize)
+SAME(gp_pm_data, data, CUpti_PmSampling_CounterDataImage_Initialize_Params, pCounterData)
+#define THEIRS CUpti_PmSampling_DecodeData_Params
+SAME(gp_pm_decode, data, THEIRS, pCounterDataImage)
+SAME(gp_pm_decode, bytes, THEIRS, counterDataImageSize)
+SAME(gp_pm_decode, reason, THEIRS, decodeStopReason)
+SAME(gp_pm_decode, overflow, THEIRS, overflow)
+#undef THEIRS
+#define THEIRS CUpti_PmSampling_GetCounterDataInfo_Params
+SAME(gp_pm_info, data, THEIRS, pCounterDataImage)
+SAME(gp_pm_info, bytes, THEIRS, counterDataImageSize)
+SAME(gp_pm_info, room, THEIRS, numTotalSamples)
+SAME(gp_pm_info, begun, THEIRS, numPopulatedSamples)
+SAME(gp_pm_info, completed, THEIRS, numCompletedSamples)
+#undef THEIRS
+#define THEIRS CUpti_PmSampling_CounterData_GetSampleInfo_Params
+SAME(gp_pm_sample, object, THEIRS, pPmSamplingObject)
+SAME(gp_pm_sample, data, THEIRS, pCounterDataImage)
+SAME(gp_pm_sample, bytes, THEIRS, counterDataImageSize)
+SAME(gp_pm_sample, index, THEIRS, sampleIndex)
+SAME(gp_pm_sample, began, THEIRS, startTimestamp)
+SAME(gp_pm_sample, ended, THEIRS, endTimestamp)
+#undef THEIRS
 
 #define SAME_NUMBER(ours, theirs) static_assert((int)(ours) == (int)(theirs), #ours);
 SAME_NUMBER(GP_CUPTI_INVALID_PARAMETER, CUPTI_ERROR_INVALID_PARAMETER)
@@ -95,7 +141,19 @@ SAME_NUMBER(GP_CUPTI_INVALID_METRIC, CUPTI_ERROR_INVALID_METRIC_NAME)
 SAME_NUMBER(GP_CUPTI_UNSUPPORTED, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED)
 SAME_NUMBER(GP_CUPTI_DISABLED, CUPTI_PROFILER_CONFIGURATION_DISABLED)
 SAME_NUMBER(GP_CUPTI_SUPPORTED, CUPTI_PROFILER_CONFIGURATION_SUPPORTED)
-SAME_NUMBER(0, CUPTI_PROFILER_RANGE_PROFILING)
+SAME_NUMBER(GP_CUPTI_INVALID_OPERATION, CUPTI_ERROR_INVALID_OPERATION)
+SAME_NUMBER(GP_CUPTI_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY)
+SAME_NUMBER(GP_CUPTI_HARDWARE_BUSY, CUPTI_ERROR_HARDWARE_BUSY)
+SAME_NUMBER(GP_CUPTI_NOT_SUPPORTED, CUPTI_ERROR_NOT_SUPPORTED)
+SAME_NUMBER(GP_CUPTI_MIG_NOT_SUPPORTED, CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED)
+SAME_NUMBER(GP_CUPTI_API_RANGES, CUPTI_PROFILER_RANGE_PROFILING)
+SAME_NUMBER(GP_CUPTI_API_SAMPLES, CUPTI_PROFILER_PM_SAMPLING)
+SAME_NUMBER(GP_CUPTI_PM_SAMPLING, CUPTI_PROFILER_TYPE_PM_SAMPLING)
+SAME_NUMBER(GP_CUPTI_EVERY_CYCLES, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL)
+SAME_NUMBER(GP_CUPTI_EVERY_NS, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL)
+SAME_NUMBER(GP_CUPTI_DATA_FULL, CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL)
+SAME_NUMBER(GP_CUPTI_END_OF_RECORDS, CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS)
+SAME_NUMBER(0, CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST)
 SAME_NUMBER(GP_CUPTI_RANGE_PROFILER, CUPTI_PROFILER_TYPE_RANGE_PROFILER)
 SAME_NUMBER(GP_CUPTI_AUTO_RANGE, CUPTI_AutoRange)
 SAME_NUMBER(GP_CUPTI_USER_REPLAY, CUPTI_UserReplay)
@@ -122,8 +180,20 @@ SAME_SIZE(gp_range_config, level, CUpti_RangeProfiler_SetConfig_Params)
 SAME_SIZE(gp_range_stop, is_complete, CUpti_RangeProfiler_Stop_Params)
 SAME_SIZE(gp_range_decode, dropped, CUpti_RangeProfiler_DecodeData_Params)
 SAME_SIZE(gp_range_info, ranges, CUpti_RangeProfiler_GetCounterDataInfo_Params)
+SAME_SIZE(gp_pm_available, image, CUpti_PmSampling_GetCounterAvailability_Params)
+SAME_SIZE(gp_pm_enable, object, CUpti_PmSampling_Enable_Params)
+SAME_SIZE(gp_pm_object, object, CUpti_PmSampling_Disable_Params)
+SAME_SIZE(gp_pm_object, object, CUpti_PmSampling_Start_Params)
+SAME_SIZE(gp_pm_object, object, CUpti_PmSampling_Stop_Params)
+SAME_SIZE(gp_pm_config, append, CUpti_PmSampling_SetConfig_Params)
+SAME_SIZE(gp_pm_data_size, bytes, CUpti_PmSampling_GetCounterDataSize_Params)
+SAME_SIZE(gp_pm_data, data, CUpti_PmSampling_CounterDataImage_Initialize_Params)
+SAME_SIZE(gp_pm_decode, overflow, CUpti_PmSampling_DecodeData_Params)
+SAME_SIZE(gp_pm_info, completed, CUpti_PmSampling_GetCounterDataInfo_Params)
+SAME_SIZE(gp_pm_sample, ended, CUpti_PmSampling_CounterData_GetSampleInfo_Params)
 
 /* our names of their functions */
 #define CALL(symbol) static_assert(sizeof(&(symbol)) != 0, #symbol);
+#include "../../interpose/counters/pm_sampling.def"
 #include "../../interpose/counters/range_profiler.def"
 #undef CALL

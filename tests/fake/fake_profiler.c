@@ -14,22 +14,17 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "../../interpose/counters/range_profiler_abi.h"
-#include "../../interpose/cupti/cupti_abi.h"
 #include "fake_operation.h"
+#include "fake_profiler.h"
 
 #define PASSES 16u
 #define METRICS 64u
-enum { UNKNOWN_ERROR = 999, INVALID_OPERATION = 7 };
 
 struct host {
-	size_t metrics;
+	int type;
+	size_t metrics, passes; /* the latter of samples */
 };
 struct pass {
 	unsigned ranges;
@@ -55,18 +50,12 @@ static struct {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool is_initialized, is_initializing;
 
-static void fail(const char *what)
-{
-	fprintf(stderr, "fake range profiler: %s\n", what);
-	abort();
-}
-
 __attribute__((destructor)) static void end(void)
 {
 	if (object.context)
-		fail("enabled at the end of the process");
+		fake_fail("enabled at the end of the process");
 	if (is_initializing)
-		fail("the process ended while it initialized");
+		fake_fail("the process ended while it initialized");
 }
 
 void fake_profiler_finalize(void);
@@ -74,30 +63,9 @@ void fake_profiler_finalize(void);
 void fake_profiler_finalize(void)
 {
 	if (object.context)
-		fail("enabled while CUPTI is finalized");
+		fake_fail("enabled while CUPTI is finalized");
+	fake_pm_finalize();
 }
-
-static unsigned long setting(const char *name, unsigned long standard)
-{
-	const char *text = getenv(name);
-	return text && *text ? strtoul(text, NULL, 0) : standard;
-}
-
-static bool is_failing(const char *function)
-{
-	const char *name = getenv("FAKE_PROFILER_FAILS");
-	return name && strcmp(name, function) == 0;
-}
-
-#define CALLED(bytes)                                                        \
-	do {                                                                 \
-		if (p->size != (bytes))                                      \
-			fail("a struct has another size than in CUDA 13.0"); \
-		if (p->unused)                                               \
-			fail("pPriv is not NULL");                           \
-		if (is_failing(__func__))                                    \
-			return UNKNOWN_ERROR;                                \
-	} while (0)
 
 static void observe(const struct fake_operation *operation)
 {
@@ -147,7 +115,7 @@ uint32_t cuptiProfilerInitialize(struct gp_profiler_init *p)
 uint32_t cuptiProfilerDeviceSupported(struct gp_profiler_support *p)
 {
 	CALLED(52);
-	p->supported = (int)setting("FAKE_PROFILER_SUPPORT", GP_CUPTI_SUPPORTED);
+	p->supported = (int)fake_setting("FAKE_PROFILER_SUPPORT", GP_CUPTI_SUPPORTED);
 	p->architecture = p->sli = p->vgpu = p->mining = p->wsl = GP_CUPTI_SUPPORTED;
 	p->confidential = p->supported;
 	return is_initialized ? GP_CUPTI_SUCCESS : GP_CUPTI_NOT_INITIALIZED;
@@ -163,7 +131,7 @@ uint32_t cuptiDeviceGetChipName(struct gp_profiler_chip *p)
 uint32_t cuptiProfilerGetCounterAvailability(struct gp_profiler_available *p)
 {
 	CALLED(40);
-	const unsigned long refused = setting("FAKE_PROFILER_REFUSED", 0);
+	const unsigned long refused = fake_setting("FAKE_PROFILER_REFUSED", 0);
 	if (refused)
 		return (uint32_t)refused;
 	if (!p->context)
@@ -177,10 +145,12 @@ uint32_t cuptiProfilerGetCounterAvailability(struct gp_profiler_available *p)
 uint32_t cuptiProfilerHostInitialize(struct gp_host_init *p)
 {
 	CALLED(48);
-	if (p->type != GP_CUPTI_RANGE_PROFILER || strcmp(p->chip, "FK100") != 0 || !p->available ||
+	if (p->type > GP_CUPTI_PM_SAMPLING || strcmp(p->chip, "FK100") != 0 || !p->available ||
 	    p->available[7] != 1)
 		return GP_CUPTI_INVALID_PARAMETER;
-	p->host = calloc(1, sizeof(struct host));
+	struct host *host = p->host = calloc(1, sizeof(struct host));
+	host->type = p->type;
+	host->passes = 1;
 	return GP_CUPTI_SUCCESS;
 }
 
@@ -191,10 +161,11 @@ uint32_t cuptiProfilerHostDeinitialize(struct gp_host_end *p)
 	return GP_CUPTI_SUCCESS;
 }
 
-/* This GPU has no tensor cores for fp64. */
+/* This GPU has no tensor cores for fp64, and no NVLink. */
 static bool is_metric(const char *name)
 {
-	return strstr(name, "__") && strchr(name, '.') && !strstr(name, "fp64");
+	return strstr(name, "__") && strchr(name, '.') && !strstr(name, "fp64") &&
+	       !strstr(name, "nvl");
 }
 
 uint32_t cuptiProfilerHostConfigAddMetrics(struct gp_host_metrics *p)
@@ -205,6 +176,8 @@ uint32_t cuptiProfilerHostConfigAddMetrics(struct gp_host_metrics *p)
 		if (!is_metric(p->names[k]))
 			return GP_CUPTI_INVALID_PARAMETER;
 	host->metrics += p->count;
+	for (size_t k = 0; k < p->count; k++) /* samples of L2 need a pass of their own */
+		host->passes += strncmp(p->names[k], "lts__", 5) == 0;
 	return GP_CUPTI_SUCCESS;
 }
 
@@ -220,7 +193,10 @@ uint32_t cuptiProfilerHostGetConfigImage(struct gp_host_config *p)
 	CALLED(40);
 	if (p->bytes != sizeof(size_t))
 		return GP_CUPTI_INVALID_PARAMETER;
-	const size_t passes = setting("FAKE_PROFILER_PASSES", 3);
+	const struct host *host = p->host;
+	const size_t passes = host->type == GP_CUPTI_PM_SAMPLING ?
+				      host->passes :
+				      fake_setting("FAKE_PROFILER_PASSES", 3);
 	memcpy(p->image, &passes, sizeof passes);
 	return GP_CUPTI_SUCCESS;
 }
@@ -256,6 +232,8 @@ uint32_t cuptiProfilerHostEvaluateToGpuValues(struct gp_host_values *p)
 	CALLED(72);
 	const struct data *data = (const struct data *)p->data;
 	const struct host *host = p->host;
+	if (fake_pm_has_image(p) && p->count == host->metrics)
+		return fake_pm_values(p);
 	if (data->magic != MAGIC || p->range != 0 || data->ranges != 1 || p->count != host->metrics)
 		return GP_CUPTI_INVALID_PARAMETER;
 	bool is_mixed = false;
@@ -274,7 +252,7 @@ uint32_t cuptiRangeProfilerEnable(struct gp_range_enable *p)
 	void *driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
 	fake_observer *_Atomic *observer = driver ? dlsym(driver, "fake_cuda_observer") : NULL;
 	if (object.context)
-		fail("enabled twice");
+		fake_fail("enabled twice");
 	object.context = p->context;
 	p->object = &object;
 	if (observer)
@@ -286,8 +264,8 @@ uint32_t cuptiRangeProfilerDisable(struct gp_range_object *p)
 {
 	CALLED(24);
 	if (!object.context || p->object != &object ||
-	    (object.is_started && !is_failing("cuptiRangeProfilerStop")))
-		fail("disabled in a wrong state");
+	    (object.is_started && !fake_is_failing("cuptiRangeProfilerStop")))
+		fake_fail("disabled in a wrong state");
 	object.context = NULL;
 	object.is_started = false;
 	object.is_configured = false;
@@ -318,7 +296,7 @@ uint32_t cuptiRangeProfilerSetConfig(struct gp_range_config *p)
 	CALLED(90);
 	struct data *data = (struct data *)p->data;
 	if (object.is_started)
-		fail("configured while it is started");
+		fake_fail("configured while it is started");
 	if (p->range != GP_CUPTI_AUTO_RANGE || p->replay != GP_CUPTI_USER_REPLAY ||
 	    p->ranges != 1 || p->levels != 1 || p->level_least != 1 || p->pass != 0 ||
 	    data->magic != MAGIC || data->passes != 0)
@@ -336,7 +314,7 @@ uint32_t cuptiRangeProfilerStart(struct gp_range_object *p)
 	CALLED(24);
 	pthread_mutex_lock(&lock);
 	if (!object.context || !object.is_configured || object.is_started || object.is_complete)
-		fail("started in a wrong state");
+		fake_fail("started in a wrong state");
 	object.is_started = true;
 	object.ranges = 0;
 	memset(&object.seen, 0, sizeof object.seen);
@@ -349,7 +327,7 @@ uint32_t cuptiRangeProfilerStop(struct gp_range_stop *p)
 	CALLED(41);
 	pthread_mutex_lock(&lock);
 	if (!object.is_started)
-		fail("stopped before it was started");
+		fake_fail("stopped before it was started");
 	object.is_started = false;
 	object.seen.ranges = object.ranges;
 	object.data->pass[object.pass++ % PASSES] = object.seen;
@@ -364,7 +342,7 @@ uint32_t cuptiRangeProfilerDecodeData(struct gp_range_decode *p)
 {
 	CALLED(32);
 	if (!object.is_complete || object.is_started)
-		return INVALID_OPERATION;
+		return GP_CUPTI_INVALID_OPERATION;
 	p->dropped = 0;
 	object.data->passes = object.pass;
 	object.data->ranges = 1;

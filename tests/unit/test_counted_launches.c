@@ -96,6 +96,7 @@ static int fresh_counted(void **state)
 	busy = NULL;
 	busy_answers = 0;
 	strcpy(gp_settings.metrics, "dram__bytes.sum");
+	strcpy(gp_settings.kernel, ".");
 	counters_sink = gp_counters_open(&source, gp_resolve_call);
 	gp_cuda.cuStreamQuery = query_stream;
 	gp_cuda.cuLaunchKernel = launch_looking;

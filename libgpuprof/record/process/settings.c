@@ -20,6 +20,7 @@
 #define DEPTH_MOST 64u
 #define COUNT_MOST 1000u
 #define COUNT_USUAL 3u
+#define INTERVAL_USUAL_NS 10000000u
 
 extern char **environ;
 extern char *program_invocation_short_name;
@@ -183,6 +184,8 @@ void gp_settings_read(void)
 	copy(s->kernel, sizeof s->kernel, option(OPTION_KERNEL));
 	const char *count = option(OPTION_COUNT);
 	s->count = is_from_1(count, COUNT_MOST) ? (uint32_t)strtoul(count, NULL, 10) : COUNT_USUAL;
+	if (!gp_interval_parse(option(OPTION_INTERVAL), &s->interval_ns))
+		s->interval_ns = INTERVAL_USUAL_NS;
 	gp_scope_heeds = s->scope.from == GP_SCOPE_RANGE || s->scope.from == GP_SCOPE_STEPS ||
 			 s->gpu_time.when == GP_GPU_STEPS;
 	copy(s->output, sizeof s->output, option(OPTION_OUTPUT));
@@ -262,6 +265,8 @@ static void judge_value(size_t k)
 		cause = "is not a list of alloc, memory, all, launch:N";
 	else if (strcmp(options[k].value, "WINDOW") == 0)
 		cause = gp_gpu_rule_parse(text, &rule);
+	else if (strcmp(options[k].value, "TIME") == 0 && !gp_interval_parse(text, &bytes))
+		cause = "is not a time from 1ms to 1s";
 	else if (strcmp(options[k].value, "1..64") == 0 && !is_from_1(text, DEPTH_MOST))
 		cause = "is not a number from 1 to 64";
 	else if (strcmp(options[k].value, "1..1000") == 0 && !is_from_1(text, COUNT_MOST))

@@ -37,6 +37,7 @@ struct gp_settings {
 	struct gp_gpu_rule gpu_time;
 	/* counters: names of metrics, "": none; which kernels; measurements of each */
 	char metrics[2048], kernel[512];
+	uint64_t interval_ns; /* of samples; without a kernel */
 	uint32_t count;
 	/* which spans are captured */
 	struct gp_scope_rule scope;
