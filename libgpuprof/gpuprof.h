@@ -34,6 +34,7 @@
 #include "gpuprof_oom.h"
 #include "gpuprof_phases.h"
 #include "gpuprof_ranges.h"
+#include "gpuprof_samples.h"
 #include "gpuprof_stacks.h"
 #include "gpuprof_startup.h"
 #include "gpuprof_stats.h"

@@ -111,6 +111,7 @@ def runs(gpuprof, data, where):
                 for by in ("step", "stream"))
     timed = made(gpuprof, where, "made_gpu_time")
     yield ("counters", "--json", recorded(gpuprof, where, "counter_job.py", "--metrics", "roofline", "--kernel", "."))
+    yield ("counters", "--json", recorded(gpuprof, where, "sample_job.py", "--metrics", "utilization"))
     yield ("info", "--json", "--steps", timed)
     yield from (("phases", "--json", "--gpu", f) for f in (timed, ranges))
     for command in ("info", "timeline", "verify", "oom"):

@@ -1,10 +1,11 @@
 /*
  * `gpuprof counters`: hardware counters of kernels, a row for each kernel and launch shape, and
- * what limits it.
+ * what limits it; or counters of a GPU over time.
  */
 #include <math.h>
 #include <string.h>
 
+#include "counters/samples_report.h"
 #include "io/amount.h"
 #include "io/screen.h"
 #include "report/again.h"
@@ -16,6 +17,9 @@
 
 struct counters {
 	struct gp_reading r;
+	struct gp_samples samples; /* of the recording, if it has no kernels */
+	int64_t from_ns, to_ns;
+	bool is_csv;
 	bool has_all;	 /* print each metric below its row */
 	bool has_values; /* in one of many recordings at least */
 };
@@ -45,8 +49,12 @@ static bool is_answer(const struct gp_counter_row *first)
 static void lack_print(const struct counters *c, const struct gp_counters *k)
 {
 	FILE *out = c->r.out;
-	fputs(k->is_accepted ? ": no kernel was measured" : ": no counters were recorded", out);
-	if (k->why) {
+	const bool is_sampled = k->is_accepted && k->why && strstr(k->why, "; a sample every ");
+	fputs(is_sampled     ? ": no sample was recorded" :
+	      k->is_accepted ? ": no kernel was measured" :
+			       ": no counters were recorded",
+	      out);
+	if (k->why && !is_sampled) {
 		const char *launches = k->is_accepted ? strstr(k->why, "; ") : NULL;
 		fputs(": ", out);
 		gp_name_print(out, launches ? launches + 2 : k->why);
@@ -156,6 +164,30 @@ static void rows_print(const struct counters *c, const struct gp_counters *k)
 			gp_plural(k->rows - counters_shown(c, k->rows), "more row").s);
 }
 
+static void samples_show(const struct counters *c, const struct gp_counters *k)
+{
+	FILE *out = c->r.out;
+	const struct gp_samples *s = &c->samples;
+	const int64_t end_ns = (int64_t)c->r.info->duration_ns;
+	char brief[GP_SAMPLES_BRIEF];
+	gp_samples_brief(s, &s->device[0], brief);
+	gp_name_print(out, c->r.path);
+	fputs(": on average ", out);
+	gp_name_print(out, brief);
+	fputc('\n', out);
+	gp_headline_print(out, c->r.info);
+	if (k->why) {
+		gp_name_print(out, k->why);
+		fputc('\n', out);
+	}
+	if (s->beyond)
+		fprintf(out, "%s beyond the memory for a report\n",
+			gp_plural(s->beyond, "sample").s);
+	for (size_t n = 0; n < s->devices; n++)
+		gp_samples_print(out, s, &s->device[n], c->from_ns > 0 ? c->from_ns : 0,
+				 c->to_ns < end_ns ? c->to_ns : end_ns);
+}
+
 /* ---- for a program ---- */
 
 static void row_write(struct gp_json *json, const struct gp_counters *k,
@@ -206,7 +238,8 @@ static void counters_write(struct counters *c, const struct gp_counters *k)
 	gp_use_head_write(json, c->r.path, c->r.info);
 	gp_json_bool(json, "has_counters", k->has_values);
 	gp_json_text(json, "why", k->why);
-	gp_json_number(json, "beyond", k->beyond);
+	gp_json_number(json, "beyond", k->has_values ? k->beyond : c->samples.beyond);
+	gp_samples_write(json, &c->samples);
 	gp_json_array(json, "kernels");
 	for (size_t n = 0; n < counters_shown(c, k->rows); n++)
 		row_write(json, k, &k->row[n]);
@@ -223,8 +256,15 @@ static bool counters_row_add(struct counters *c, const struct gp_counters *k)
 	char text[32];
 	if (!gp_report_table_begin(&c->r.table, c->r.path, c->r.info))
 		return false;
-	struct gp_report_row *row =
-		gp_report_table_add(&c->r.table, k->has_values ? "" : "no counters recorded");
+	const bool is_sampled = c->samples.devices != 0;
+	struct gp_report_row *row = gp_report_table_add(
+		&c->r.table, k->has_values || is_sampled ? "" : "no counters recorded");
+	if (row && is_sampled) {
+		char brief[GP_SAMPLES_BRIEF];
+		c->has_values = true;
+		gp_samples_brief(&c->samples, &c->samples.device[0], brief);
+		return gp_report_table_note(row, brief);
+	}
 	if (!row || !k->has_values)
 		return row != NULL;
 	c->has_values = true;
@@ -241,21 +281,50 @@ static int counters_one(struct gp_reading *r)
 	struct counters *c = (struct counters *)r;
 	struct gp_counters counters;
 	int exit_status = GP_EXIT_OK;
+	c->from_ns = INT64_MIN;
+	c->to_ns = INT64_MAX;
+	if (!gp_span_find(r->recording, r->from, r->to, &c->from_ns, &c->to_ns))
+		return GP_EXIT_USAGE;
 	enum gp_status status = gp_counters_build(r->recording, &counters);
-	if (status)
+	if (status == GP_OK && !counters.has_values)
+		status = gp_samples_build(r->recording, c->from_ns, c->to_ns, &c->samples);
+	if (status) {
+		gp_counters_free(&counters);
 		return gp_report_failed("report on", r->path, status);
+	}
 	r->sink.has_report = true;
 	if (r->is_json) {
 		counters_write(c, &counters);
+	} else if (c->is_csv) {
+		gp_samples_csv(r->out, r->path, &c->samples);
 	} else if (r->is_many) {
 		exit_status = counters_row_add(c, &counters) ? GP_EXIT_OK : GP_EXIT_DAMAGED;
+	} else if (c->samples.devices) {
+		samples_show(c, &counters);
 	} else {
 		answer_print(c, &counters);
 		if (counters.has_values)
 			rows_print(c, &counters);
 	}
 	gp_counters_free(&counters);
+	gp_samples_free(&c->samples);
 	return exit_status;
+}
+
+static int counters_check(struct gp_reading *r, int recordings)
+{
+	const struct counters *c = (struct counters *)r;
+	(void)recordings;
+	if (c->is_csv && r->is_json)
+		return gp_usage(r->command, "'--csv' and '--json' exclude each other");
+	r->is_text &= !c->is_csv;
+	return GP_EXIT_OK;
+}
+
+static void counters_open(struct gp_reading *r)
+{
+	if (((struct counters *)r)->is_csv)
+		fputs(GP_SAMPLES_CSV "\n", r->out);
 }
 
 static int counters_end(struct gp_reading *r, int worst)
@@ -277,6 +346,8 @@ static int counters_run(const struct gp_command *command, int argc, char **argv)
 	const struct gp_flag flags[] = {
 		{ "top", 0, GP_FLAG_NUMBER, "N", &c.r.top,
 		  "at most N rows, 0: all; default 20, with --json all" },
+		{ "csv", 0, GP_FLAG_SWITCH, NULL, &c.is_csv,
+		  "samples of a GPU as comma-separated values, a row each" },
 		{ "all", 0, GP_FLAG_SWITCH, NULL, &c.has_all, "each metric below its kernel" },
 		{ 0 },
 	};
@@ -285,10 +356,12 @@ static int counters_run(const struct gp_command *command, int argc, char **argv)
 
 const struct gp_command gp_command_counters = {
 	.name = "counters",
-	.synopsis = "counters [--all] [--json] [options] RECORDING...",
-	.text = "show hardware counters of kernels, and what limits each",
+	.synopsis = "counters [--all] [--csv|--json] [options] RECORDING...",
+	.text = "show hardware counters of kernels and their limits, or of a GPU over time",
 	.run = counters_run,
-	.options = GP_OPTIONS_REPORT,
+	.options = GP_OPTIONS_REPORT | GP_OPTION_SPAN | GP_OPTION_STEPS,
+	.check = counters_check,
+	.begin = counters_open,
 	.json_levels = 5,
 	.top = TOP_DEFAULT,
 	.one = counters_one,

@@ -125,6 +125,7 @@ static void look_at_steps(struct gp_recording *recording)
 	struct gp_kernels kernels;
 	struct gp_collectives collectives;
 	struct gp_counters counters;
+	struct gp_samples samples;
 	if (gp_steps_find(recording, &steps) == GP_OK && steps.warmup > steps.steps)
 		abort();
 	gp_steps_free(&steps);
@@ -169,6 +170,11 @@ static void look_at_steps(struct gp_recording *recording)
 			if (counters.row[k].count == 0 || counters.metrics > GP_COUNTER_METRICS)
 				abort();
 	gp_counters_free(&counters);
+	if (gp_samples_build(recording, INT64_MIN, INT64_MAX, &samples) == GP_OK)
+		for (size_t k = 0; k < samples.devices; k++)
+			if (samples.device[k].figures[0].median > samples.device[k].figures[0].most)
+				abort();
+	gp_samples_free(&samples);
 }
 
 /* Each row has values, the median is one of their range, and no kernel is lost. */

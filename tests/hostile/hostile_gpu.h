@@ -218,4 +218,22 @@ static void gpu_counters(uint64_t count)
 	}
 }
 
+/* Samples in no order of more GPUs and metrics than there are, with all values of 64 bits. */
+static void gpu_samples(uint64_t count)
+{
+	for (uint64_t k = 0; k < 64; k++)
+		define((struct gp_record){ .kind = GP_FACT, .aux = (uint32_t)(GP_FACT_METRIC + k) },
+		       "sm__cycles_active.avg.pct_of_peak_sustained_elapsed");
+	flush(GP_BLOCK_DEFINE);
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record r = { .kind = k % 100 ? GP_SAMPLE : GP_SAMPLES_LOST,
+				       .device = (uint8_t)(k % 70),
+				       .aux = (uint32_t)(k % 65) };
+		r.sample.began_ns = k * 0x9e3779b97f4a7c15u;
+		r.sample.took_ns = k * 0xbf58476d1ce4e5b9u;
+		r.sample.value = k * 0x94d049bb133111ebu;
+		add(r);
+	}
+}
+
 #endif

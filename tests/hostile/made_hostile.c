@@ -513,6 +513,7 @@ static const struct {
 	{ "nccl_calls", nccl_calls },
 	{ "gpu_started", gpu_started },
 	{ "gpu_counters", gpu_counters },
+	{ "gpu_samples", gpu_samples },
 	{ "texts", texts },
 };
 

@@ -251,10 +251,15 @@ static void print_time_axis(const struct gp_plot *plot, FILE *out, unsigned colu
 	fprintf(out, "\n%*s%.*s\n", LABEL + 2, "", (int)(used ? used - 1 : 0), line);
 }
 
+const char *gp_plot_height(bool is_ascii, double part)
+{
+	part = part < 1 ? part : 1;
+	return heights[is_ascii][part > 0 ? 1 + (unsigned)(part * (HEIGHTS - 2) + 0.5) : 0];
+}
+
 static void print_height(const struct gp_plot *plot, FILE *out, double part)
 {
-	unsigned height = part > 0 ? 1 + (unsigned)(part * (HEIGHTS - 2) + 0.5) : 0;
-	fputs(heights[plot->is_ascii][height < HEIGHTS ? height : HEIGHTS - 1], out);
+	fputs(gp_plot_height(plot->is_ascii, part), out);
 }
 
 /* In each column the smallest value of the largest gap, and the worst ratio. */

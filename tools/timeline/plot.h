@@ -21,6 +21,8 @@ struct gp_plot {
 	const bool *is_at_least; /* of each curve: its peak may have been higher; NULL: none */
 };
 
+/* A height of one line, of eight. `part`: 0 to 1. */
+const char *gp_plot_height(bool is_ascii, double part);
 void gp_plot_print(const struct gp_plot *plot, FILE *out);
 /*
  * Pinned host memory as a line of eight heights and its peak. `device` is gp_timeline.host,
