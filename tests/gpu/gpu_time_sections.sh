@@ -136,6 +136,23 @@ section_collectives() {
 	claim collectives "a silent NCCL is reported" \
 		grep -q 'without a call.*NCCL_NVTX_DISABLE' "$work/silent.txt"
 }
+# Samples of a GPU whose work is known; about 20 s.
+section_pm_sampling() {
+	need_torch pm_sampling || return 0
+	timeout -k 5 60 "$gpuprof" run -q --metrics utilization --interval 5ms \
+		-o "$work/samples.gpr" -- "$python" "$here/sample_jobs.py" \
+		>"$work/samples.json" 2>"$work/samples.err"
+	claim pm_sampling "sampled job ends well (exit $?)" grep -q copy "$work/samples.json" ||
+		tail -n 5 "$work/samples.err"
+	"$gpuprof" counters "$work/samples.gpr" >"$work/samples.report" 2>&1
+	why=$(sed -n 's/.*no counters were recorded: //p' "$work/samples.report")
+	case $why in
+	*NVreg_RestrictProfilingToAdminUsers*) skip "pm_sampling: $why"; return 0 ;;
+	esac
+	sed 's/^/     /' "$work/samples.report" | head -n 16
+	"$python" "$here/judge_samples.py" \
+		"$gpuprof" "$work/samples.gpr" "$work/samples.json" 5 2>&1
+}
 # Counters of three kernels, in turn with Nsight Compute: the driver must allow both.
 section_counters() {
 	need_torch counters || return 0
