@@ -30,6 +30,13 @@ static void write_known(void)
 	gp_counters_write();
 }
 
+/* GPU time first: CUPTI may finalize itself when its PM sampling ends. */
+static void end_collecting(void)
+{
+	gp_gpu_time_end();
+	gp_counters_end();
+}
+
 static const struct gp_deferred_action deferred_actions[] = {
 	{ GP_DUE_RANGES, false, gp_torch_ranges_attach },
 	{ GP_DUE_ATTACH, false, gp_trace_attach },
@@ -47,6 +54,7 @@ void gp_start(void)
 	gp_dlsym_find();
 	gp_objects_at_start = gp_elf_position(NULL);
 	gp_recorder_started = write_known;
+	gp_recorder_ending = end_collecting;
 	gp_deferred_actions = deferred_actions;
 	if (!gp_recorder_init())
 		return;

@@ -343,7 +343,7 @@ static bool has_right_metrics(const struct choice *c)
 	}
 	if (!has_metrics(c))
 		return true;
-	if (has_gpu_time(c)) {
+	if (has_kernel(c) && has_gpu_time(c)) {
 		gp_error("'--metrics' and '--gpu-time' exclude each other: the measured kernels "
 			 "wait");
 		gp_hint("record GPU time in one run and counters in another");

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "../cupti/cupti_collect.h"
 #include "../cupti/cupti_process.h"
 #include "../gpu/counters.h"
 #include "device_samples.h"
@@ -491,7 +492,6 @@ static void counters_context_end(void *context, bool may_call)
 
 static void counters_give_up(bool may_call)
 {
-	gp_samples_end();
 	if (getpid() != counters.owner || atomic_exchange(&counters.is_ending, true))
 		return;
 	opening_await(END_MOST_MS);
@@ -504,6 +504,14 @@ static void counters_give_up(bool may_call)
 	gp_cupti_turn_leave(&counters.turn, true);
 }
 
+/* GPU time ends first: CUPTI may finalize itself when its PM sampling ends. */
+static void counters_end_all(bool may_call)
+{
+	gp_cupti_end();
+	gp_samples_end();
+	counters_give_up(may_call);
+}
+
 static void counters_at_exit(void)
 {
 	counters_give_up(sink->may_call());
@@ -511,8 +519,10 @@ static void counters_at_exit(void)
 
 void gp_counters_finalizing(void)
 {
-	if (sink)
-		counters_give_up(sink->may_call());
+	if (!sink)
+		return;
+	gp_samples_end();
+	counters_give_up(sink->may_call());
 }
 
 static const struct gp_counters_source source = {
@@ -522,7 +532,7 @@ static const struct gp_counters_source source = {
 	.begin = counters_begin,
 	.end = counters_end,
 	.context_end = counters_context_end,
-	.give_up = counters_give_up,
+	.give_up = counters_end_all,
 };
 
 extern __typeof__(gpuprof_counters_attach) gpuprof_counters_attach __attribute__((weak));

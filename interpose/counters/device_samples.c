@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "../cupti/cupti_collect.h"
 #include "../cupti/cupti_process.h"
 #include "pm_sampler.h"
 
@@ -82,8 +83,6 @@ static void device_open(struct gp_pm_sampler *s, unsigned device)
 	metrics.is_usual &= !samples.is_open; /* numbers of metrics are those of the first GPU */
 	const char *refusal =
 		gp_pm_open(samples.cupti, s, device, &metrics, sink->interval_ns, text);
-	if (refusal)
-		gp_pm_close(samples.cupti, s);
 	if (refusal && !samples.is_open) {
 		sink->fact(false, refusal);
 		return;
@@ -95,12 +94,12 @@ static void device_open(struct gp_pm_sampler *s, unsigned device)
 
 static void device_decode(struct gp_pm_sampler *s)
 {
-	char text[GP_PROFILER_WHY];
+	char text[GP_PROFILER_WHY], other[GP_PROFILER_WHY];
 	const struct gp_pm_hand hand = { sink->sample, sink->samples_lost };
 	const char *refusal = gp_pm_decode(samples.cupti, s, &samples.metrics, &hand, text);
 	if (!refusal)
 		return;
-	gp_pm_close(samples.cupti, s);
+	gp_pm_stop(samples.cupti, s, other);
 	device_is_open(s, refusal);
 }
 
@@ -113,7 +112,7 @@ static void samples_turn(void)
 		if (!(samples.devices >> device & 1) && known >> device & 1) {
 			samples.devices |= 1ull << device;
 			device_open(s, device);
-		} else if (s->object) {
+		} else if (s->is_started) {
 			device_decode(s);
 		}
 	}
@@ -124,7 +123,7 @@ static void samples_close(void)
 	char text[GP_PROFILER_WHY];
 	for (unsigned device = 0; device < GP_DEVICES && sink->may_call(); device++) {
 		struct gp_pm_sampler *s = &samples.sampler[device];
-		if (s->object && !gp_pm_stop(samples.cupti, s, text))
+		if (s->is_started && !gp_pm_stop(samples.cupti, s, text))
 			device_decode(s);
 		gp_pm_close(samples.cupti, s);
 	}
@@ -132,6 +131,7 @@ static void samples_close(void)
 
 static void samples_at_exit(void)
 {
+	gp_cupti_end();
 	gp_samples_end();
 }
 

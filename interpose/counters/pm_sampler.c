@@ -185,6 +185,8 @@ const char *gp_pm_decode(const struct gp_cupti *cupti, struct gp_pm_sampler *p,
 
 const char *gp_pm_stop(const struct gp_cupti *cupti, struct gp_pm_sampler *p, char *why)
 {
+	if (!p->is_started)
+		return NULL;
 	p->is_started = false;
 	GP_TRY(cuptiPmSamplingStop, GP_PARAMS(gp_pm_object, object, .object = p->object));
 	return NULL;
@@ -193,8 +195,7 @@ const char *gp_pm_stop(const struct gp_cupti *cupti, struct gp_pm_sampler *p, ch
 void gp_pm_close(const struct gp_cupti *cupti, struct gp_pm_sampler *p)
 {
 	char why[GP_PROFILER_WHY];
-	if (p->is_started)
-		gp_pm_stop(cupti, p, why);
+	gp_pm_stop(cupti, p, why);
 	if (p->object)
 		cupti->cuptiPmSamplingDisable(GP_PARAMS(gp_pm_object, object, .object = p->object));
 	gp_metric_config_close(cupti, &p->config);

@@ -26,10 +26,7 @@ struct gp_pm_hand {
 	void (*lost)(unsigned device, uint64_t count);
 };
 
-/*
- * Each returns NULL, or a reason in English in `why` (GP_PROFILER_WHY bytes). After a reason,
- * gp_pm_close is called.
- */
+/* Each returns NULL, or a reason in English in `why` (GP_PROFILER_WHY bytes). */
 /* Starts. Removes the metrics that the GPU lacks, or that do not fit one pass. */
 const char *gp_pm_open(const struct gp_cupti *cupti, struct gp_pm_sampler *sampler, unsigned device,
 		       struct gp_metrics *metrics, uint64_t interval_ns, char *why);
@@ -37,8 +34,12 @@ const char *gp_pm_open(const struct gp_cupti *cupti, struct gp_pm_sampler *sampl
 const char *gp_pm_decode(const struct gp_cupti *cupti, struct gp_pm_sampler *sampler,
 			 const struct gp_metrics *metrics, const struct gp_pm_hand *hand,
 			 char *why);
-/* Stops; what was counted so far can be decoded. */
+/* Stops, if it is started. Samples so far can still be decoded. */
 const char *gp_pm_stop(const struct gp_cupti *cupti, struct gp_pm_sampler *sampler, char *why);
+/*
+ * Releases all, also after a reason. Only at the end: a CUPTI may finalize itself when PM sampling
+ * is disabled, and GPU time and the job's own profiler use it, too.
+ */
 void gp_pm_close(const struct gp_cupti *cupti, struct gp_pm_sampler *sampler);
 
 #endif

@@ -114,6 +114,11 @@ static void counter_refused(void)
 	atomic_fetch_and(&gp_due, ~(uint32_t)GP_DUE_ENDED);
 }
 
+static void counter_thread(void)
+{
+	gp_gpu_thread(GP_THREAD_COUNTERS);
+}
+
 static bool counter_may_call(void)
 {
 	return !gp_is_capturing();
@@ -131,7 +136,7 @@ static struct gp_counters_sink counter_sink = {
 	.context = counter_context,
 	.await_idle = counter_await_idle,
 	.refused = counter_refused,
-	.thread = gp_gpu_thread,
+	.thread = counter_thread,
 	.may_call = counter_may_call,
 	.name = gp_kernel_name_query,
 };
@@ -161,7 +166,6 @@ const struct gp_counters_sink *gp_counters_open(const struct gp_counters_source 
 	counter_sink.interval_ns = gp_settings.interval_ns;
 	gp_counters_source = source;
 	counter_resolve = resolve_call;
-	gp_recorder_ending = gp_counters_end;
 	if (!*gp_settings.kernel) /* samples need no hook of launches */
 		return &counter_sink;
 	gp_launch_is_plain = false;

@@ -26,7 +26,7 @@ struct gp_counters_source {
 	void (*end)(bool is_accepted);
 	/* A context ends now. `may_call`: CUPTI may be called. */
 	void (*context_end)(void *context, bool may_call);
-	/* The recording or the process ends. Waits at most 1 s for the thread. */
+	/* The end of the recording or process, also of GPU time. Waits at most 1 s for each. */
 	void (*give_up)(bool may_call);
 };
 
@@ -34,7 +34,7 @@ struct gp_counters_source {
 struct gp_counters_sink {
 	uint32_t bytes;
 	uint32_t count;		      /* measurements of each kernel */
-	const char *metrics, *kernel; /* the values of --metrics and --kernel; "": sample GPUs */
+	const char *metrics, *kernel; /* values of options; no kernel: GPUs are sampled */
 	uint64_t interval_ns;	      /* of samples */
 	/*
 	 * FACT COUNTERS, in a hook or outside of hooks. `why`: CUPTI's version and the passes, or

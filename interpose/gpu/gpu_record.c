@@ -184,9 +184,14 @@ static bool sink_may_switch(void)
 	return !gp_is_capturing();
 }
 
-void gp_gpu_thread(void)
+void gp_gpu_thread(enum gp_gpu_thread which)
 {
-	atomic_store(&gp_local->gpu_tid, (uint32_t)syscall(SYS_gettid));
+	atomic_store(&gp_local->gpu_tid[which], (uint32_t)syscall(SYS_gettid));
+}
+
+static void sink_thread(void)
+{
+	gp_gpu_thread(GP_THREAD_GPU_TIME);
 }
 
 static void sink_log(const char *text, const char *subject)
@@ -207,7 +212,7 @@ static struct gp_gpu_sink sink = {
 	.memory = sink_memory,
 	.is_recording = sink_is_recording,
 	.may_switch = sink_may_switch,
-	.thread = gp_gpu_thread,
+	.thread = sink_thread,
 	.log = sink_log,
 };
 
@@ -225,7 +230,6 @@ const struct gp_gpu_sink *gp_gpu_time_open(const struct gp_gpu_source *source)
 		return NULL;
 	gp_gpu_source = source;
 	gp_gpu_window = pass_window;
-	gp_recorder_ending = gp_gpu_time_end;
 	return &sink;
 }
 

@@ -30,6 +30,6 @@ void gp_gpu_time_write(void);
 /* The process or its recording ends: takes what the GPU has done so far, waits at most 1 s. */
 void gp_gpu_time_end(void);
 /* The calling thread uses CUPTI for us. It ends soon after gp_recorder_ending. */
-void gp_gpu_thread(void);
+void gp_gpu_thread(enum gp_gpu_thread which);
 
 #endif

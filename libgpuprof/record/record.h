@@ -116,6 +116,8 @@ GP_HOT uint32_t gp_word_next(uint32_t word, uint32_t level, bool is_outside)
  * of level.
  */
 #define GP_LEAVERS 64u
+/* gp_local.gpu_tid */
+enum gp_gpu_thread { GP_THREAD_GPU_TIME, GP_THREAD_COUNTERS, GP_GPU_THREADS };
 struct gp_local {
 	_Atomic uint32_t word;
 	_Atomic uint32_t is_starting; /* a thread starts, or has started, this process's recorder */
@@ -134,7 +136,8 @@ struct gp_local {
 	_Atomic uint32_t leavers[GP_LEAVERS]; /* the latest of them */
 	_Atomic uint32_t job_end;	      /* enum gp_job_end */
 	_Atomic uint32_t has_gpu_time;	      /* interpose's: this process collects GPU time */
-	_Atomic uint32_t gpu_tid;	      /* of the thread that collects it; 0: none */
+	/* threads that collect GPU time and counters; 0: none */
+	_Atomic uint32_t gpu_tid[GP_GPU_THREADS];
 };
 /* The main thread ended alone. Then the last thread is about to end, or has ended unseen. */
 enum gp_job_end { GP_JOB_RUNS, GP_JOB_MAIN_ENDED, GP_JOB_LAST_ENDS, GP_JOB_ENDED };
@@ -382,7 +385,7 @@ void gp_recorder_end(void);
 extern void (*gp_recorder_started)(void);
 /*
  * Called before the recorder ends, by the destructor, or by the last thread of the job or the drain
- * thread if no other thread lives. Ends the thread `gp_local->gpu_tid`. NULL: nothing collects.
+ * thread if no other thread lives. Ends the threads `gp_local->gpu_tid`. NULL: nothing collects.
  */
 extern void (*gp_recorder_ending)(void);
 /*

@@ -76,7 +76,8 @@ static void wipe_in_child(void)
 	atomic_store(&gp_local->leaver, 0);
 	atomic_store(&gp_local->job_end, GP_JOB_RUNS);
 	atomic_store(&gp_local->has_gpu_time, 0);
-	atomic_store(&gp_local->gpu_tid, 0);
+	for (unsigned k = 0; k < GP_GPU_THREADS; k++)
+		atomic_store(&gp_local->gpu_tid[k], 0);
 	/* the child's own word may be equal: another thread may be its first to record */
 	gp_thread.word = GP_WORD_NEVER;
 }

@@ -13,4 +13,9 @@ gpuprof counters --from 100ms --to 400ms u.gpr | sed -n 's/.* samples of/samples
 		s/ *[▂▃█]\{45,\}/ WHOLE/p'
 gpuprof counters --csv u.gpr | head -n 1
 gpuprof counters d.gpr u.gpr | sed 's/[0-9.]*%/%/g; s/end.*/end/'
+# GPU time in the same run
+gpuprof run -q --metrics utilization --gpu-time -o b.gpr -- python3 -B $CLI/sample_job.py 2 0.3
+gpuprof kernels --json b.gpr | python3 -c 'import json, sys
+print(sorted(k["name"] for k in json.load(sys.stdin)["kernels"]))'
+gpuprof counters b.gpr | grep -c "^GPU 0: "
 gpuprof counters --csv --json u.gpr

@@ -57,10 +57,12 @@ sampled -- -- python3 -B $CLI/sample_job.py 1 0.3 both
 sampled -- -- python3 -B $CLI/sample_job.py 1 0.3 finalize
 # samples of a long capture are read after it
 sampled -- -- python3 -B $CLI/sample_job.py 1 0.3 capture
+# processes whose main thread ends first: our thread and the last one do not wait for each other
+timeout -k 5 60 gpuprof run -q --metrics utilization -o v-%p.gpr -- \
+	$BUILD/victims/ends_without_main >v.out 2>&1 && echo ended
 # options
 gpuprof run --metrics utilization --kernel . -- true
 gpuprof run --metrics utilization,$active -- true
-gpuprof run --metrics utilization --gpu-time -- true
 gpuprof run --interval 5ms -- true
 gpuprof run --metrics roofline --kernel . --interval 5ms -- true
 for interval in 0.1ms 2 5m; do

@@ -60,11 +60,18 @@ static void await_end(uint32_t tid, uint64_t *waited_ns)
 		gp_futex_wait(&never, 0, GONE_LOOK_NS);
 }
 
+static bool is_collecting(uint32_t tid)
+{
+	bool is = false;
+	for (unsigned k = 0; k < GP_GPU_THREADS; k++)
+		is |= atomic_load(&gp_local->gpu_tid[k]) == tid;
+	return is;
+}
+
 enum company { COMPANY_OTHERS, COMPANY_NONE, COMPANY_UNKNOWN };
 
 static enum company look_for_company(uint32_t own, uint32_t other)
 {
-	const uint32_t gpu = atomic_load(&gp_local->gpu_tid);
 	struct gp_listing listing;
 	bool has_others = false, has_own = false;
 	const int directory = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -72,7 +79,8 @@ static enum company look_for_company(uint32_t own, uint32_t other)
 	for (const char *name; !has_others && (name = gp_listing_next(&listing));) {
 		const uint32_t tid = (uint32_t)gp_listing_number(name);
 		has_own |= tid == own;
-		has_others = *name != '.' && tid != own && tid != other && tid != gpu && lives(tid);
+		has_others = *name != '.' && tid != own && tid != other && !is_collecting(tid) &&
+			     lives(tid);
 	}
 	if (directory >= 0)
 		close(directory);
@@ -120,13 +128,13 @@ static void await_earlier(uint32_t own, bool is_main, uint32_t before)
 	}
 }
 
-/* It has been ended before. */
-static void await_gpu_thread(void)
+/* They have been ended before. */
+static void await_gpu_threads(void)
 {
-	const uint32_t gpu = atomic_load(&gp_local->gpu_tid);
 	uint64_t waited_ns = 0;
-	if (gpu)
-		await_end(gpu, &waited_ns);
+	for (unsigned k = 0; k < GP_GPU_THREADS; k++)
+		if (atomic_load(&gp_local->gpu_tid[k]))
+			await_end(atomic_load(&gp_local->gpu_tid[k]), &waited_ns);
 }
 
 static void leave(void (*end)(void))
@@ -161,13 +169,15 @@ static void leave(void (*end)(void))
 	end();
 	uint64_t waited_ns = 0;
 	await_end(drain, &waited_ns);
-	await_gpu_thread();
+	await_gpu_threads();
 }
 
 void gp_last_thread_leave(void (*end)(void))
 {
 	const int kept = errno;
-	leave(end);
+	/* the last thread of the job waits for these, so they wait for none */
+	if (!is_collecting((uint32_t)syscall(SYS_gettid)))
+		leave(end);
 	errno = kept;
 }
 
@@ -181,7 +191,7 @@ bool gp_job_is_over(void)
 		gp_scope_end(GP_SCOPE_BY_MAIN);
 	if (company != COMPANY_OTHERS && gp_recorder_ending) {
 		gp_recorder_ending();
-		await_gpu_thread();
+		await_gpu_threads();
 	}
 	/* with other threads alive, signals remain theirs */
 	if (company != COMPANY_OTHERS)

@@ -179,9 +179,10 @@ void gp_settings_read(void)
 	gp_scope_follow = s->scope.from;
 	gp_gpu_rule_parse(option(OPTION_GPU_TIME), &s->gpu_time);
 	copy(s->metrics, sizeof s->metrics, option(OPTION_METRICS));
-	if (*s->metrics) /* they exclude each other: run refuses both, counters win here */
-		s->gpu_time.when = GP_GPU_NEVER;
 	copy(s->kernel, sizeof s->kernel, option(OPTION_KERNEL));
+	/* they exclude each other: run refuses both, counters win here */
+	if (*s->metrics && *s->kernel)
+		s->gpu_time.when = GP_GPU_NEVER;
 	const char *count = option(OPTION_COUNT);
 	s->count = is_from_1(count, COUNT_MOST) ? (uint32_t)strtoul(count, NULL, 10) : COUNT_USUAL;
 	if (!gp_interval_parse(option(OPTION_INTERVAL), &s->interval_ns))
