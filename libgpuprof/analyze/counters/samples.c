@@ -12,6 +12,8 @@
 #define SAMPLED_VALUES_MOST (1u << 22) /* 32 MiB */
 /* Crystals of both clocks are good to 50 ppm each. */
 #define DRIFT_PARTS 10000u /* a 10,000th */
+/* A sample is read after its end: at once, or after a capture. Longer ones cost the span's end. */
+#define READ_LATE_NS 60000000000
 
 struct device_samples {
 	size_t samples, room;
@@ -71,7 +73,8 @@ static enum gp_status sample_add(struct samples_reading *in, const struct gp_eve
 {
 	const struct gp_record *r = &e->record;
 	const size_t metrics = in->out->metrics;
-	if (r->device >= GP_DEVICES || r->aux >= metrics)
+	if (r->device >= GP_DEVICES || r->aux >= metrics || e->at_ns < in->from_ns ||
+	    (in->to_ns < INT64_MAX - READ_LATE_NS && e->at_ns > in->to_ns + READ_LATE_NS))
 		return GP_OK;
 	struct device_samples *d = &in->device[r->device];
 	if (d->samples == 0 || d->began[d->samples - 1] != r->sample.began_ns) {
