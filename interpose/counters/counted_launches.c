@@ -521,7 +521,7 @@ void gp_counters_finalizing(void)
 {
 	if (!sink)
 		return;
-	gp_samples_end();
+	gp_samples_finalizing();
 	counters_give_up(sink->may_call());
 }
 

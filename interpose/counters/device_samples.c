@@ -62,18 +62,25 @@ static const char *samples_prepare(char *why)
 	return gp_profiler_init(samples.cupti, why);
 }
 
-static void device_is_open(const struct gp_pm_sampler *s, const char *refusal)
+/* `more`: a limit of what is sampled. */
+static void samples_fact(const char *more)
 {
 	char text[GP_PROFILER_WHY + 100];
-	const int used = snprintf(text, sizeof text, "CUPTI %u; a sample every %g ms",
-				  samples.version, (double)sink->interval_ns / 1e6);
-	if (refusal)
-		snprintf(text + used, sizeof text - (size_t)used, "; GPU %u: %s", s->device,
-			 refusal);
+	snprintf(text, sizeof text, "CUPTI %u; a sample every %g ms%s", samples.version,
+		 (double)sink->interval_ns / 1e6, more);
 	for (uint32_t k = 0; !samples.is_open && k < samples.metrics.count; k++)
 		sink->metric(k, samples.metrics.name[k]);
 	samples.is_open = true;
 	sink->fact(true, text);
+}
+
+/* `refusal`: NULL: it is sampled. */
+static void device_fact(unsigned device, const char *refusal)
+{
+	char more[GP_PROFILER_WHY + 20] = "";
+	if (refusal)
+		snprintf(more, sizeof more, "; GPU %u: %s", device, refusal);
+	samples_fact(more);
 }
 
 static void device_open(struct gp_pm_sampler *s, unsigned device)
@@ -89,7 +96,7 @@ static void device_open(struct gp_pm_sampler *s, unsigned device)
 	}
 	if (!refusal)
 		samples.metrics = metrics;
-	device_is_open(s, refusal);
+	device_fact(s->device, refusal);
 }
 
 static void device_decode(struct gp_pm_sampler *s)
@@ -100,7 +107,7 @@ static void device_decode(struct gp_pm_sampler *s)
 	if (!refusal)
 		return;
 	gp_pm_stop(samples.cupti, s, other);
-	device_is_open(s, refusal);
+	device_fact(s->device, refusal);
 }
 
 /* CUPTI might make a call that a capture forbids; the GPU's buffer bridges that time. */
@@ -196,4 +203,13 @@ void gp_samples_end(void)
 		gp_cupti_wake(&samples.wake);
 	}
 	samples_await(PHASE_OPEN);
+}
+
+void gp_samples_finalizing(void)
+{
+	const bool was_open = atomic_load(&samples.phase) == PHASE_OPEN;
+	gp_samples_end();
+	/* the thread is over, so this one may read what it left */
+	if (was_open && atomic_load(&samples.phase) == PHASE_OVER && samples.is_open)
+		samples_fact("; ended, since the job finalized CUPTI or loaded its own");
 }

@@ -37,8 +37,9 @@ sampled() {
 	for file in s-*.gpr; do
 		gpuprof counters --json $file | python3 -c 'import json, sys
 r = json.load(sys.stdin)
-print(r["why"], [(g["device"], len(g["samples"]) > 1, g["lost"] > 0, round(g["took_ns"] / 1e6))
-                 for g in r["gpus"]])'
+gpus = [(g["device"], len(g["samples"]) > 1, g["lost"] > 0, round(g["took_ns"] / 1e6))
+        for g in r["gpus"]]
+print(r["why"].replace("CUPTI 130001; ", ""), gpus)'
 	done | sort
 }
 # CUPTI of CUDA 12.6, and a GPU that counts cycles
