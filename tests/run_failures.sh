@@ -1,8 +1,8 @@
 #!/bin/sh
 # Lets the N-th system call of the library fail, for each possible N; then all from the N-th on;
 # then lets its writes and its file opening hang. The job's own output and exit status must stay the
-# same. With slow writes, no memory event is lost, and launches are recorded or counted as lost. On a
-# full disk memory events are lost, too. Rings that it cannot remove lie in a directory of their
+# same. With slow writes, no memory event is lost, and each launch is recorded or counted as lost.
+# On a full disk memory events are lost, too. Rings that it cannot remove lie in a directory of their
 # own, where a later process of the same number cannot find them.
 #   run_failures.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
@@ -63,14 +63,15 @@ for function in pwrite write open posix_fallocate fstatfs; do
 	job $recorded FAILING_HANG=$function
 	judge "hang_$function"
 done
-# the disk is too slow: the job waits; each of its 560 launches a step is recorded or counted as lost
+# the disk is too slow, and the job waits: it has 560 launches a step
 steps=1000
 job LD_PRELOAD="$preload" GPUPROF_OUTPUT="$dir/slow.gpr" GPUPROF_RING=0 FAILING_SLOW=pwrite
 info=$("$build/gpuprof" info --json slow.gpr | tr -d ' \n')
 launches=$(echo "$info" | sed 's/.*"launches":\([0-9]*\),"captured.*/\1/')
 lost=$(echo "$info" | sed 's/.*"lost":{"memory":[0-9]*,"launch":\([0-9]*\).*/\1/')
 case $((launches + lost)),$info in
-560000,*'"lost":{"memory":0,'*'"mismatches":0,"anomalies":0'*) verdict="pass failures/slow_pwrite" ;;
+560000,*'"lost":{"memory":0,'*'"mismatches":0,"anomalies":0'*)
+	verdict="pass failures/slow_pwrite" ;;
 *) verdict="fail failures/slow_pwrite more than launches is lost or wrong: $info" ;;
 esac
 echo "$verdict" >>"$results"

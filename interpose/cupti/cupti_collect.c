@@ -196,9 +196,9 @@ void gp_cupti_yield_to_job(void)
 
 /*
  * Finds CUPTI. NULL: done; else why not. If the recording begins with a window, CUPTI is opened and
- * kernels are enabled once, which shows whether it serves us. Else CUPTI is opened with the first window:
- * once callbacks are registered, each launch takes longer, and a part of the GPU's memory is
- * CUPTI's.
+ * kernels are enabled once, which shows whether it serves us. Else CUPTI is opened with the first
+ * window: once callbacks are registered, each launch takes longer, and a part of the GPU's memory
+ * is CUPTI's.
  */
 static const char *collect_prepare(uint32_t *version, char *text, size_t bytes)
 {
