@@ -2,8 +2,8 @@
 # Lets the N-th system call of the library fail, for each possible N; then all from the N-th on;
 # then lets its writes and its file opening hang. The job's own output and exit status must stay the
 # same. With slow writes, no memory event is lost, and each launch is recorded or counted as lost.
-# On a full disk memory events are lost, too. Rings that it cannot remove lie in a directory of their
-# own, where a later process of the same number cannot find them.
+# On a full disk memory events are lost, too. Rings that it cannot remove lie in a directory of
+# their own, where a later process of the same number cannot find them.
 #   run_failures.sh BUILD
 build=$(cd "$1" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)

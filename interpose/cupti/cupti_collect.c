@@ -62,10 +62,7 @@ static void collect_wake(void)
 
 #define PAGE_BYTES 2097152u /* the driver allocates device memory in such pages */
 
-/*
- * Registered callbacks give each context its buffers: 3 of 3,200,000 bytes by default. On an H100,
- * the free memory fell by 12 MiB then.
- */
+/* Registered callbacks give each context its buffers: 3 of 3,200,000 bytes by default. */
 static void collect_report_memory(const struct gp_cupti *cupti)
 {
 	size_t each = 0, buffers = 0, bytes = sizeof each, total = 0;
