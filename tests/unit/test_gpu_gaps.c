@@ -183,21 +183,53 @@ static void lead_of_a_copy_includes_its_call(void **state)
 	assert_int_equal(waits.rows, 1);
 }
 
-/* Through pinned memory, an item's copy may end before the host begins to wait for it. */
-static void gap_between_a_copy_and_its_wait_is_the_copys(void **state)
+/* An item through pinned memory ends; the host works on for `us`, and then waits for it. */
+static void item_and_late_wait(uint64_t us)
 {
-	(void)state;
 	set_clock();
 	copy(GP_COPY_TO_HOST, GP_CALL_ASYNC, PINNED, DEVICE_MEMORY, 4, 5, 1);
 	ran_copy(0, 3, ++launched, 4);
-	pass(60);
+	w.time += us * US - 64; /* from its return */
 	await(GP_WAIT_STREAM, STREAM, 5, 1);
 	pass(200);
 	run(20);
 	set_clock();
 	build_waits();
-	assert_us(row_of(GP_WAIT_ON_ITEM)->lost_ns, 265);
+	assert_int_equal(row_of(GP_WAIT_ON_ITEM)->count, 1);
+	assert_us(row_of(GP_WAIT_ON_ITEM)->blocked_ns, 5);
+}
+
+/* Within 100 us, as at the limit here, both are one call, in which the gap began. */
+static void gap_between_a_copy_and_its_wait_is_the_copys(void **state)
+{
+	(void)state;
+	item_and_late_wait(97);
+	assert_us(row_of(GP_WAIT_ON_ITEM)->lost_ns, 97 + 5 + 200);
 	assert_int_equal(waits.rows, 1);
+}
+
+static void host_work_between_a_copy_and_its_wait_is_not_a_wait(void **state)
+{
+	(void)state;
+	item_and_late_wait(98);
+	assert_us(row_of(GP_WAIT_ON_ITEM)->lost_ns, 5);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 98 + 200);
+}
+
+/* As `x.to("cpu", non_blocking=True)`, work of the host, and synchronize(). */
+static void late_wait_after_a_pinned_copy_has_its_own_time(void **state)
+{
+	(void)state;
+	set_clock();
+	copy(GP_COPY_TO_HOST, GP_CALL_ASYNC, PINNED, DEVICE_MEMORY, 65536, 5, 1);
+	ran_copy(0, 3, ++launched, 65536);
+	pass(50000);
+	await(GP_WAIT_STREAM, STREAM, 5, 1);
+	run(20);
+	set_clock();
+	build_waits();
+	assert_us(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 5);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 50000);
 }
 
 /* The host had gone on when the GPU became idle: it is not late. */
@@ -361,6 +393,8 @@ int main(void)
 		TEST(greater_lost_lead_counts),
 		TEST(lead_of_a_copy_includes_its_call),
 		TEST(gap_between_a_copy_and_its_wait_is_the_copys),
+		TEST(host_work_between_a_copy_and_its_wait_is_not_a_wait),
+		TEST(late_wait_after_a_pinned_copy_has_its_own_time),
 		TEST(copy_launched_earlier_waits_for_the_gpu),
 		TEST(blocking_copy_has_the_gap_before_it),
 		TEST(wait_before_the_interval_explains_gaps),

@@ -14,7 +14,8 @@
 #include "../phases/phase_kind.h"
 #include "gpu_gaps.h"
 
-#define STREAMS_MOST 256u /* of a device with work at once; with more it counts as busy */
+#define STREAMS_MOST 256u    /* of a device with work at once; with more it counts as busy */
+#define COPY_JOINS_NS 100000 /* a wait that begins so soon after a copy's return is one with it */
 
 const char *const gp_wait_reason_names[GP_WAIT_REASONS] = {
 	"synchronize", "item",	"pageable_copy", "free",	"data",
@@ -52,8 +53,8 @@ struct thread {
 	uint64_t key; /* its number */
 	/* its last event was a copy: what it was; bytes 0: no copy */
 	uint64_t copy_bytes, copy_stream;
-	size_t copy_place; /* SIZE_MAX: it did not block */
-	int64_t copy_ns;   /* its begin */
+	size_t copy_place;		/* SIZE_MAX: it did not block */
+	int64_t copy_ns, copy_joins_ns; /* its begin; a wait that begins by then is one with it */
 	enum gp_wait_reason copy_reason;
 	/* since when it is in a data loader; -1: it is not */
 	int64_t data_ns;
@@ -278,11 +279,12 @@ static void see_copy(struct building *b, const struct gp_event *e, struct thread
 		sum->pageable_count += is_pageable;
 		sum->pageable_bytes += is_pageable ? r->copy.bytes : 0;
 	}
-
 	device_work(b, r->device, r->copy.stream, e->at_ns - took);
 	t->copy_bytes = r->copy.bytes;
 	t->copy_stream = r->copy.stream;
 	t->copy_ns = e->at_ns - took;
+	t->copy_joins_ns = e->at_ns;
+	ns_add(&t->copy_joins_ns, COPY_JOINS_NS);
 	t->copy_place = SIZE_MAX;
 	t->copy_reason = GP_WAIT_ON_SYNCHRONIZE;
 	if (kind == GP_COPY_TO_HOST && r->copy.bytes != 0 && r->copy.bytes <= GP_WAIT_ITEM_BYTES)
@@ -306,7 +308,7 @@ static void see_wait(struct building *b, const struct gp_event *e, struct thread
 {
 	const struct gp_record *r = &e->record;
 	const enum gp_call kind = gp_call_kind(r->aux);
-	const int64_t took = gp_call_took_ns(b->recording, r);
+	const int64_t took = gp_call_took_ns(b->recording, r), begin_ns = e->at_ns - took;
 	const bool is_of_copy =
 		t->copy_bytes != 0 && kind == GP_WAIT_STREAM && t->copy_stream == r->wait.handle;
 	enum gp_wait_reason reason = kind == GP_WAIT_EVENT_QUERY  ? GP_WAIT_ON_EVENT_QUERY :
@@ -318,13 +320,12 @@ static void see_wait(struct building *b, const struct gp_event *e, struct thread
 	const size_t place = is_counted ? t->copy_place : place_find(b, reason, r->stack);
 	place_add(b, place, !is_counted, is_of_copy && !is_counted ? t->copy_bytes : 0, took,
 		  e->at_ns);
-	/* a copy and its wait are one: the copy may end before the wait begins */
-	activity_add(b, GP_GPU_GAP_WAITED, place, is_of_copy ? t->copy_ns : e->at_ns - took,
-		     e->at_ns, r->device);
-	if (r->code != 0)
-		return;
+	/* a copy may end before its wait begins; longer work of the host in between is not a wait */
+	activity_add(b, GP_GPU_GAP_WAITED, place,
+		     is_of_copy && begin_ns <= t->copy_joins_ns ? t->copy_ns : begin_ns, e->at_ns,
+		     r->device);
 	const bool is_stream = kind == GP_WAIT_STREAM || kind == GP_WAIT_STREAM_QUERY;
-	if (kind != GP_WAIT_EVENT && kind != GP_WAIT_EVENT_QUERY)
+	if (r->code == 0 && kind != GP_WAIT_EVENT && kind != GP_WAIT_EVENT_QUERY)
 		device_drained(b, r->device, r->wait.handle, !is_stream, place, e->at_ns);
 }
 
@@ -462,7 +463,7 @@ static enum gp_status list_rows(struct building *b, struct gp_waits *out)
 		free(stack);
 		return GP_E_MEMORY;
 	}
-	for (uint32_t k = 0; k < b->places.rows; k++) {
+	for (uint32_t k = 0; k < b->places.rows && !b->is_out_of_memory; k++) {
 		const struct place *p = &((struct place *)b->places.row)[k];
 		if (p->sum.count == 0 && p->sum.lost_ns == 0)
 			continue; /* before or after the interval */
@@ -470,25 +471,23 @@ static enum gp_status list_rows(struct building *b, struct gp_waits *out)
 		struct wait_line *line =
 			gp_row_get_key(&b->lines, sizeof *line, line_key(p, name.key));
 		if (line == NULL) {
-			free(stack);
-			return GP_E_MEMORY;
-		}
-		if (line->row != 0) {
+			b->is_out_of_memory = true;
+		} else if (line->row != 0) {
 			row_merge(&out->row[line->row - 1], &p->sum);
-			continue;
-		}
-		line->row = out->rows + 1;
-		out->row[out->rows] = p->sum;
-		out->row[out->rows].without = name.without;
-		out->row[out->rows].file = name.file;
-		out->row[out->rows].line = name.line;
-		out->row[out->rows].key = strdup(name.key);
-		if (out->row[out->rows++].key == NULL) {
-			free(stack);
-			return GP_E_MEMORY;
+		} else {
+			struct gp_wait_row *row = &out->row[out->rows++];
+			line->row = out->rows;
+			*row = p->sum;
+			row->without = name.without;
+			row->file = name.file;
+			row->line = name.line;
+			row->key = strdup(name.key);
+			b->is_out_of_memory = row->key == NULL;
 		}
 	}
 	free(stack);
+	if (b->is_out_of_memory)
+		return GP_E_MEMORY;
 	for (size_t k = 0; k < out->rows; k++) {
 		struct gp_wait_row *row = &out->row[k];
 		row->is_repeated = row->count >= GP_WAIT_REPEATED;
