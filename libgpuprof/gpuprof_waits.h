@@ -74,11 +74,13 @@ struct gp_waits {
 	/*
 	 * With GPU time: all gaps between operations of one GPU, summed over the GPUs; `lost_ns` is
 	 * a part of it. `pending_ns`: the other part, in which work was launched but had not
-	 * begun, for latency or a dependency. Gaps in which operations were lost are in neither.
+	 * begun, for latency or a dependency. Gaps around launches without an operation are in
+	 * neither.
 	 */
 	bool has_gpu_time;
 	int64_t idle_ns, pending_ns;
 	uint64_t lost_operations; /* by CUPTI or the recorder: gaps are not exact */
+	uint64_t launches_alone;  /* launches without an operation: gaps are not exact */
 	/* copies by direction, enum gp_call */
 	struct gp_wait_copies {
 		uint64_t count, bytes, pageable_count, pageable_bytes;

@@ -93,6 +93,9 @@ static void print_answer(const struct waits *c, const struct gp_waits *w)
 	if (w->lost_operations)
 		fprintf(out, "%s of the GPU were lost: its idle time is not exact\n",
 			gp_plural(w->lost_operations, "operation").s);
+	if (w->launches_alone > w->lost_operations)
+		fprintf(out, "%s without an operation: the GPU's idle time is not exact\n",
+			gp_plural(w->launches_alone, "launch").s);
 	fprintf(out, "%s: the host waited %s of %s", w->steps ? "after warm-up" : "in all",
 		gp_ns_text(w->blocked_ns).s, gp_ns_text(w->to_ns - w->from_ns).s);
 	if (w->steps)
@@ -226,6 +229,7 @@ static void waits_write(const struct waits *c, struct gp_json *json, const struc
 	gp_json_signed_if(json, "idle_ns", w->has_gpu_time, w->idle_ns);
 	gp_json_signed_if(json, "pending_ns", w->has_gpu_time, w->pending_ns);
 	gp_json_number(json, "lost_operations", w->lost_operations);
+	gp_json_number(json, "launches_alone", w->launches_alone);
 	gp_json_array(json, "waits");
 	for (size_t k = 0; k < rows_shown(c, w->rows); k++)
 		write_row(c, json, w, &w->row[k]);

@@ -1,7 +1,9 @@
 /*
  * Writes a recording with GPU time of an invented training: ten steps of forward, backward on a
  * second thread, and optimizer, with copies, sets, and graph launches.
- *	made_gpu_time FILE [without-stacks | lost | refused | none | nccl | slow-nccl | started]
+ *	made_gpu_time FILE [without-stacks | lost | alone | refused | none | nccl | slow-nccl |
+ *		started]
+ * alone: the work of the last two launches was not reported.
  * nccl: each step has calls of NCCL, two of them in one group. started: the first five steps are in
  * a started range, and all of them in one that ends on the second thread. Threads have a tid.
  */
@@ -265,6 +267,8 @@ int main(int argc, char **argv)
 		gpu_graph(0, 1, 3);
 		gpu_pass(100);
 	}
+	for (unsigned k = 0; k < 2 && strcmp(kind, "alone") == 0; k++)
+		gpu_call_kernel(0, 0, 0);
 	if (!is_none && !is_refused)
 		gpu_report(strcmp(kind, "lost") == 0 ? is_lost : NULL);
 	gpu_clock_put();

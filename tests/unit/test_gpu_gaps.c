@@ -309,7 +309,43 @@ static void gap_with_a_lost_operation_is_unknown(void **state)
 	assert_us(waits.idle_ns, 40 + 30);
 	assert_us(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 40);
 	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 30);
-	assert_int_equal(waits.lost_operations, 1);
+	assert_int_equal(waits.lost_operations, 0); /* none was counted */
+	assert_int_equal(waits.launches_alone, 1);
+}
+
+/* The device is idle for 40 us, and for 400 us in which a copy without an operation is launched. */
+static void lose_a_copy_of(unsigned device)
+{
+	set_clock();
+	run_and_await(100, 1);
+	pass(40);
+	run(20);
+	pass(150);
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_COPY,
+				.device = (uint8_t)device,
+				.aux = gp_call_pack(GP_COPY_ON_DEVICE, GP_CALL_ASYNC, US),
+				.copy = { DEVICE_MEMORY, DEVICE_MEMORY + 4096, 64, STREAM } });
+	++launched;
+	pass(250);
+	run(100);
+	set_clock();
+	build_waits();
+	assert_int_equal(waits.launches_alone, 1);
+}
+
+static void lost_operation_removes_no_gap_of_another_gpu(void **state)
+{
+	(void)state;
+	lose_a_copy_of(1);
+	assert_us(waits.idle_ns, 40 + 400);
+}
+
+static void lost_operation_of_an_unknown_gpu_removes_gaps(void **state)
+{
+	(void)state;
+	lose_a_copy_of(GP_DEVICE_UNKNOWN);
+	assert_us(waits.idle_ns, 40);
 }
 
 /* In the second half the loader takes less than half of the gap, and has its part. */
@@ -399,6 +435,8 @@ int main(void)
 		TEST(blocking_copy_has_the_gap_before_it),
 		TEST(wait_before_the_interval_explains_gaps),
 		TEST(gap_with_a_lost_operation_is_unknown),
+		TEST(lost_operation_removes_no_gap_of_another_gpu),
+		TEST(lost_operation_of_an_unknown_gpu_removes_gaps),
 		TEST(gap_in_a_data_loader_is_due_to_it),
 		TEST(launched_work_waits_for_the_gpu),
 		TEST(gaps_outside_of_windows_are_unknown),

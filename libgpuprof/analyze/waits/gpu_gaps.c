@@ -56,16 +56,37 @@ static void gap_add(struct gp_gpu_gaps *out, const struct gp_gpu *gpu,
 			op->kind == GP_GPU_IS_KERNEL ? launch->at_ns : launch->returned_ns;
 }
 
-/* For each launch, how many up to it have no operation: it was lost. NULL: out of memory. */
-static uint32_t *alone_count(const struct gp_gpu *gpu)
+/* Up to a launch: how many have no operation, and of these how many may be of its device. */
+struct alone {
+	uint32_t all, of_device;
+};
+
+/* One for each launch. NULL: out of memory. */
+static struct alone *alone_count(const struct gp_gpu *gpu)
 {
-	uint32_t *alone = malloc((gpu->launches + 1) * sizeof *alone);
-	uint32_t count = 0;
+	struct alone *alone = malloc((gpu->launches + 1) * sizeof *alone);
+	uint32_t all = 0, of_device[GP_DEVICES] = { 0 }, unknown = 0;
 	for (size_t k = 0; alone != NULL && k < gpu->launches; k++) {
-		count += !gpu->launch[k].has_operation && !gpu->launch[k].is_optional;
-		alone[k] = count;
+		const struct gp_gpu_launch *l = &gpu->launch[k];
+		const bool is_known = l->device < GP_DEVICES;
+		uint32_t *count = is_known ? &of_device[l->device] : &unknown;
+		const bool is_alone = !l->has_operation && !l->is_optional;
+		all += is_alone;
+		*count += is_alone;
+		alone[k] = (struct alone){ all, *count + (is_known ? unknown : 0) };
 	}
 	return alone;
+}
+
+/* A launch between those of two operations of a device has none, and may be of the device. */
+static bool is_one_lost(const struct gp_gpu *gpu, const struct alone *alone, unsigned device,
+			uint32_t before, uint32_t after)
+{
+	if (before == GP_GPU_NO_LAUNCH || after == GP_GPU_NO_LAUNCH)
+		return false;
+	if (gpu->launch[before].device != device || gpu->launch[after].device != device)
+		return alone[before].all != alone[after].all;
+	return alone[before].of_device != alone[after].of_device;
 }
 
 /* A device's operations so far. */
@@ -77,7 +98,7 @@ struct busy {
 static bool gaps_list(struct gp_gpu_gaps *out, const struct gp_gpu *gpu)
 {
 	struct busy busy[GP_DEVICES + 1];
-	uint32_t *alone = alone_count(gpu);
+	struct alone *alone = alone_count(gpu);
 	out->gap = malloc((gpu->operations + 1) * sizeof *out->gap);
 	if (out->gap == NULL || alone == NULL) {
 		free(alone);
@@ -94,8 +115,7 @@ static bool gaps_list(struct gp_gpu_gaps *out, const struct gp_gpu *gpu)
 			end_ns = INT64_MAX;
 		if (op->at_ns > d->end_ns && d->end_ns < out->to_ns)
 			gap_add(out, gpu, op, d->end_ns, op->at_ns,
-				op->launch != GP_GPU_NO_LAUNCH && d->launch != GP_GPU_NO_LAUNCH &&
-					alone[op->launch] != alone[d->launch]);
+				is_one_lost(gpu, alone, op->device, d->launch, op->launch));
 		if (d->end_ns == INT64_MAX || end_ns > d->end_ns)
 			*d = (struct busy){ end_ns, op->launch };
 	}
@@ -113,8 +133,7 @@ enum gp_status gp_gpu_gaps_find(struct gp_recording *recording, int64_t from_ns,
 		return status;
 	out->is_known = gpu.operations != 0 && gpu.clock_within_ns >= 0 && gpu.beyond == 0;
 	out->lost = gpu.dropped + gpu.lost;
-	if (gpu.launches_alone > out->lost) /* lost, and not counted */
-		out->lost = gpu.launches_alone;
+	out->launches_alone = gpu.launches_alone;
 	out->slack_ns = SLACK_NS + (gpu.clock_within_ns > 0 ? gpu.clock_within_ns : 0);
 	gp_looks_open_bytes(&out->looks, recording->file.bytes);
 	if (out->is_known && !gaps_list(out, &gpu))

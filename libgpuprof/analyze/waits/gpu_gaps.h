@@ -36,13 +36,14 @@ struct gp_gpu_gap {
 	int64_t launched_ns;
 	uint32_t stack; /* of that call; 0: none */
 	uint8_t device;
-	bool is_unknown; /* an operation that was launched in between was lost */
+	bool is_unknown; /* a launch in between has no operation, and may be of the device */
 };
 
 struct gp_gpu_gaps {
 	int64_t from_ns, to_ns; /* the interval that is reported on */
 	bool is_known;		/* there are operations and their clock */
-	uint64_t lost;		/* operations that CUPTI or the recorder lost: gaps are not exact */
+	/* operations that CUPTI or the recorder lost; launches without one: gaps are not exact */
+	uint64_t lost, launches_alone;
 	struct gp_gpu_gap *gap; /* also before the interval, for what they lead to in it */
 	size_t gaps;
 	struct gp_gpu_gap_activity *activity;

@@ -320,7 +320,7 @@ static void see_wait(struct building *b, const struct gp_event *e, struct thread
 	const size_t place = is_counted ? t->copy_place : place_find(b, reason, r->stack);
 	place_add(b, place, !is_counted, is_of_copy && !is_counted ? t->copy_bytes : 0, took,
 		  e->at_ns);
-	/* a copy may end before its wait begins; longer work of the host in between is not a wait */
+	/* a copy may end before its wait begins; longer host work in between is not a wait */
 	activity_add(b, GP_GPU_GAP_WAITED, place,
 		     is_of_copy && begin_ns <= t->copy_joins_ns ? t->copy_ns : begin_ns, e->at_ns,
 		     r->device);
@@ -552,6 +552,7 @@ static void explain_gaps(struct building *b)
 		return;
 	b->out->has_gpu_time = true;
 	b->out->lost_operations = b->gaps.lost;
+	b->out->launches_alone = b->gaps.launches_alone;
 	gp_gpu_gaps_explain(&b->gaps, see_gap, b);
 }
 
