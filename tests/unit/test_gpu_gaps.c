@@ -103,7 +103,7 @@ static void wait_for_an_idle_gpu_has_its_own_time(void **state)
 }
 
 /* Without the wait, the host would have launched 100 us earlier. */
-static void late_launches_are_due_to_a_lost_lead(void **state)
+static void late_launches_are_due_to_a_lost_advance(void **state)
 {
 	(void)state;
 	set_clock();
@@ -129,8 +129,8 @@ static void run_and_free(uint64_t took_us)
 	ran(0, took_us, ++launched);
 }
 
-/* The next longer wait takes the lead over, and any wait once the host has been ahead again. */
-static void greater_lost_lead_counts(void **state)
+/* A longer wait has the greater advance, and any wait has one after the host was ahead again. */
+static void greater_lost_advance_counts(void **state)
 {
 	(void)state;
 	set_clock();
@@ -165,8 +165,8 @@ static void greater_lost_lead_counts(void **state)
 	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 50);
 }
 
-/* A copy and the wait for it block the host as one: so long was the lead. */
-static void lead_of_a_copy_includes_its_call(void **state)
+/* A copy and the wait for it block the host as one: so long was the advance. */
+static void advance_of_a_copy_includes_its_call(void **state)
 {
 	(void)state;
 	set_clock();
@@ -263,7 +263,7 @@ static void blocking_copy_has_the_gap_before_it(void **state)
 	assert_us(row_of(GP_WAIT_ON_PAGEABLE)->lost_ns, 50);
 }
 
-/* Of the wait before the interval, the lead and a part of the gap count. */
+/* Of the wait before the interval, the advance and a part of the gap count. */
 static void wait_before_the_interval_explains_gaps(void **state)
 {
 	(void)state;
@@ -289,7 +289,7 @@ static void wait_before_the_interval_explains_gaps(void **state)
 	assert_us(waits.idle_ns, 70 + 80 + 40);
 }
 
-/* The GPU was busy in it, with work of which there is no record. The lead after it is unknown. */
+/* The GPU was busy in it, with work that has no record. The advance after it is unknown. */
 static void gap_with_a_lost_operation_is_unknown(void **state)
 {
 	(void)state;
@@ -360,7 +360,7 @@ static void gap_in_a_data_loader_is_due_to_it(void **state)
 	put_pop(&w, 0, GP_RANGE_TORCH);
 	ran(300, 99, ++launched);
 	run(50);
-	pass(70); /* the loader took a lead of 100 us */
+	pass(70); /* an advance of 100 us was lost in the loader */
 	run(50);
 	pass(130);
 	put_push(&w, 0, 1, GP_RANGE_TORCH);
@@ -425,9 +425,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(gaps_are_due_to_what_the_host_did),
 		TEST(wait_for_an_idle_gpu_has_its_own_time),
-		TEST(late_launches_are_due_to_a_lost_lead),
-		TEST(greater_lost_lead_counts),
-		TEST(lead_of_a_copy_includes_its_call),
+		TEST(late_launches_are_due_to_a_lost_advance),
+		TEST(greater_lost_advance_counts),
+		TEST(advance_of_a_copy_includes_its_call),
 		TEST(gap_between_a_copy_and_its_wait_is_the_copys),
 		TEST(host_work_between_a_copy_and_its_wait_is_not_a_wait),
 		TEST(late_wait_after_a_pinned_copy_has_its_own_time),

@@ -4,8 +4,9 @@
  * data that it loaded for more than half of it; else a wait in which the GPU ran out of work. Of
  * other gaps, each activity has the part that it took, and late launches have the rest.
  *
- * A host that is ahead of the GPU can pause without a gap. An activity in which the GPU runs out of
- * work takes that lead. Late launches after it are due to it as well, for as long as the lead was.
+ * The host may have launched work ahead of the GPU. If the GPU finishes that work in an activity,
+ * the host has lost this advance. Late launches after it are due to the activity as well, up to the
+ * advance in sum.
  */
 #include "gpu_gaps.h"
 
@@ -280,7 +281,7 @@ static bool look_around(struct gp_gpu_gaps *gaps, const struct gp_gpu_gap *gap, 
 }
 
 /* Work that the host had launched ahead of the GPU, and that a device finished in an activity. */
-struct lead {
+struct advance {
 	struct gp_gpu_gap_activity *activity;
 	int64_t left_ns; /* no gap is due to this part yet */
 	bool is_past;	 /* the host has been ahead again */
@@ -291,10 +292,10 @@ struct explaining {
 	void (*see)(void *context, const struct gp_gpu_gap *gap, int64_t ns,
 		    enum gp_gpu_gap_due due, struct gp_gpu_gap_activity *activity);
 	void *context;
-	struct lead lead[GP_DEVICES + 1];
+	struct advance advance[GP_DEVICES + 1];
 };
 
-/* A gap before the interval counts only for the lead. */
+/* A gap before the interval counts only for the advance. */
 static void part_see(struct explaining *x, const struct gp_gpu_gap *gap, int64_t ns,
 		     enum gp_gpu_gap_due due, struct gp_gpu_gap_activity *activity)
 {
@@ -311,18 +312,18 @@ static void activity_see(struct explaining *x, const struct gp_gpu_gap *gap, int
 		 activity);
 }
 
-/* Until the host is ahead again, an earlier lead is missing as well: the greater one counts. */
-static void lead_take(struct lead *lead, const struct gp_gpu_gap *gap,
-		      struct gp_gpu_gap_activity *activity)
+/* Until the host is ahead again, an earlier advance is missing, too: the greater one counts. */
+static void advance_lose(struct advance *advance, const struct gp_gpu_gap *gap,
+			 struct gp_gpu_gap_activity *activity)
 {
 	const int64_t ns = span_ns(activity->from_ns, gap->from_ns);
-	if (lead->is_past || ns > lead->left_ns)
-		*lead = (struct lead){ activity, ns, false };
+	if (advance->is_past || ns > advance->left_ns)
+		*advance = (struct advance){ activity, ns, false };
 }
 
 /* A gap that began in no wait: parts of activities, and a late launch. */
 static void gap_divide(struct explaining *x, const struct gp_gpu_gap *gap, size_t first,
-		       struct lead *lead)
+		       struct advance *advance)
 {
 	const struct gp_gpu_gaps *gaps = x->gaps;
 	int64_t since_ns = gap->from_ns, late_ns = span_ns(gap->from_ns, gap->to_ns);
@@ -336,10 +337,10 @@ static void gap_divide(struct explaining *x, const struct gp_gpu_gap *gap, size_
 		late_ns -= ns;
 		activity_see(x, gap, ns, t);
 	}
-	const int64_t ns = late_ns < lead->left_ns ? late_ns : lead->left_ns;
-	lead->left_ns -= ns;
+	const int64_t ns = late_ns < advance->left_ns ? late_ns : advance->left_ns;
+	advance->left_ns -= ns;
 	if (ns > 0)
-		activity_see(x, gap, ns, lead->activity);
+		activity_see(x, gap, ns, advance->activity);
 	part_see(x, gap, late_ns - ns, GP_GPU_GAP_TO_HOST, NULL);
 }
 
@@ -347,7 +348,7 @@ static void gap_explain(struct explaining *x, const struct gp_gpu_gap *gap)
 {
 	struct gp_gpu_gaps *gaps = x->gaps;
 	struct gp_gpu_gap part = *gap; /* in the interval, unless all of it lies before */
-	struct lead *lead = &x->lead[gap->device < GP_DEVICES ? gap->device : GP_DEVICES];
+	struct advance *advance = &x->advance[gap->device < GP_DEVICES ? gap->device : GP_DEVICES];
 	struct around a;
 	if (gap->to_ns > gaps->from_ns) {
 		part.from_ns = clipped(gap->from_ns, gaps->from_ns, gaps->to_ns);
@@ -355,12 +356,12 @@ static void gap_explain(struct explaining *x, const struct gp_gpu_gap *gap)
 	}
 	const int64_t ns = span_ns(part.from_ns, part.to_ns);
 	if (gap->is_unknown || !look_around(gaps, gap, &a) || a.is_unknown) {
-		*lead = (struct lead){ 0 };
+		*advance = (struct advance){ 0 };
 		part_see(x, &part, ns, GP_GPU_GAP_TO_NOTHING, NULL);
 		return;
 	}
 	if (gap->launched_ns < earlier(gap->from_ns, gaps->slack_ns)) {
-		lead->is_past = true;
+		advance->is_past = true;
 		part_see(x, &part, ns, GP_GPU_GAP_TO_GPU, NULL);
 		return;
 	}
@@ -370,11 +371,11 @@ static void gap_explain(struct explaining *x, const struct gp_gpu_gap *gap)
 	else if (a.worked_ns > span_ns(gap->from_ns, gap->to_ns) / 2)
 		activity = a.worked;
 	if (activity == NULL) {
-		gap_divide(x, &part, a.first, lead);
+		gap_divide(x, &part, a.first, advance);
 		return;
 	}
 	const bool has_drained = activity->from_ns < gap->from_ns || a.drained == NULL;
-	lead_take(lead, gap, has_drained ? activity : a.drained);
+	advance_lose(advance, gap, has_drained ? activity : a.drained);
 	activity_see(x, &part, ns, activity);
 }
 
