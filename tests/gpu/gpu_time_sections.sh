@@ -93,7 +93,7 @@ wait_job() {
 section_waits() {
 	need_torch waits || return 0
 	mkdir -p "$work/exact"
-	for job in item pageable free loader recompile; do
+	for job in item pageable pageable_behind free loader recompile; do
 		wait_job "$job" "" "$work/$job.json" ""
 		wait_job "$job" --gpu-time "$work/exact/$job.json" exact/
 	done

@@ -9,7 +9,11 @@ import pathlib
 import subprocess
 import sys
 
-KINDS = {"item": "item", "pageable": "pageable_copy", "free": "free", "loader": "data", "recompile": "recompile"}
+KINDS = {"item": "item", "pageable": "pageable_copy", "pageable_behind": "pageable_copy", "free": "free",
+         "loader": "data", "recompile": "recompile"}
+# The GPU runs out of work in the sleep, which is not recorded. The next launch after it is the planted copy, so that
+# part of the gap is a late launch of the same line, and has no cause: only the line and the idle time are certain.
+LATE = ("pageable_behind",)
 CLEAN = ("clean_async", "clean_pinned", "clean_read_rarely", "clean_event", "clean_workers")
 WARM_UP = 5  # steps before the profile, as in wait_jobs.py
 COSTLY = 0.01  # of the time, as in tools/cmd_waits.c
@@ -58,6 +62,8 @@ def judge_exact(name, found, idle):
     by_kind = {}
     for row in found["waits"]:
         by_kind[row["kind"]] = by_kind.get(row["kind"], 0) + row["lost_ns"]
+    if name in LATE:
+        return
     share = sum(ns for kind, ns in by_kind.items() if kind != "other") / max(1, found["lost_ns"])
     shares = {kind: f"{100 * ns / max(1, found['lost_ns']):.1f}%" for kind, ns in by_kind.items()}
     claim(name, f"{100 * share:.1f}% of the lost time has a cause: {shares}, "
@@ -80,7 +86,7 @@ def judge(gpuprof, directory, name):
     place = (first["kind"], pathlib.Path(first["file"] or "").name, first["line"])
     line = planted_line(name)
     claim(name, f"the costliest wait is {place}, planted was ({KINDS[name]!r}, 'wait_jobs.py', {line})",
-          place == (KINDS[name], "wait_jobs.py", line))
+          place[1:] == ("wait_jobs.py", line) and place[0] in (KINDS[name], *(["other"] if name in LATE else [])))
     claim(name, f"it costs {100 * share:.1f}% of {wall / 1e6:.0f} ms, {first.get('per_step') or 0:.2f} times a step",
           share >= COSTLY)
     if trace.exists():

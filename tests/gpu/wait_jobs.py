@@ -1,7 +1,8 @@
 """Training loops with one planted wait each, and clean ones: wait_jobs.py NAME [STEPS].
 
 The line that waits ends with `# planted`. Work of the host, a sleep, comes after the wait: the GPU is idle in it because
-the wait has emptied its queue. With PROFILE set, torch.profiler writes its trace there.
+the wait has emptied its queue. Only in pageable_behind, the step is launched before the sleep. With PROFILE set,
+torch.profiler writes its trace there.
 """
 import os
 import sys
@@ -58,6 +59,14 @@ def pageable(loop):
         x = batch.cuda()  # planted
         time.sleep(0.002)
         loop.step(x)
+
+
+def pageable_behind(loop):
+    batch = torch.randn(512, WIDTH)
+    for _ in range(STEPS):
+        x = batch.cuda()  # planted
+        loop.step(x)
+        time.sleep(0.002)
 
 
 def free(loop):
@@ -118,8 +127,8 @@ def clean_workers(loop):
         loop.total += loop.step(batch.to("cuda", non_blocking=True).mean(0, keepdim=True).expand(512, -1))
 
 
-JOBS = {f.__name__: f for f in (item, pageable, free, loader, recompile, clean_async, clean_pinned,
-                                clean_read_rarely, clean_event, clean_workers)}
+JOBS = {f.__name__: f for f in (item, pageable, pageable_behind, free, loader, recompile, clean_async,
+                                clean_pinned, clean_read_rarely, clean_event, clean_workers)}
 
 
 def main():
