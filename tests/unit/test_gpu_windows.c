@@ -173,6 +173,34 @@ static void equal_steps_of_windows_alone_are_certain(void **state)
 	assert_int_equal(gpu.outside, 0);
 }
 
+/* A call is slow: meanwhile another thread launches on the stream, and waits for that alone. */
+static void slow_call_stays_in_its_window(void **state)
+{
+	(void)state;
+	gpu_window(GP_GPU_TIME_ON, 1);
+	for (unsigned k = 0; k < 20; k++) {
+		gpu_launch(0, 1, k % 4, 5);
+		gpu_pass(2);
+	}
+	const uint32_t call = gpu_call_kernel(0, 1, 5), slow = job.correlation += 3;
+	gpu_pass(200);
+	gpu_launch(1, 1, 4, 5);
+	gpu_wait(1, 1);
+	gpu_pass(300);
+	const uint32_t last = job.correlation;
+	job.correlation = slow;
+	gpu_kernel(1, 5, call, job.w.time, 5, 0);
+	job.correlation = last;
+	gpu_pass(100);
+	gpu_window(GP_GPU_TIME_OFF, 1);
+	gpu_report(NULL);
+	build();
+	assert_int_equal(gpu.outside, 0);
+	assert_int_equal(gpu.operations, 22);
+	assert_int_equal(gpu.launches_alone, 0);
+	assert_int_equal(wrong(GP_GPU_JOINED), 0);
+}
+
 /* CUPTI had no clock of the job's profiler yet. */
 static void operations_without_a_time_are_dropped(void **state)
 {
@@ -203,6 +231,7 @@ int main(void)
 		TEST(order_tells_what_a_shared_profiler_adds),
 		TEST(equal_steps_of_a_shared_profiler_are_uncertain),
 		TEST(equal_steps_of_windows_alone_are_certain),
+		TEST(slow_call_stays_in_its_window),
 		TEST(operations_without_a_time_are_dropped),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

@@ -268,14 +268,50 @@ static enum gp_status list_by_stream(struct joining *j)
 	return GP_OK;
 }
 
-/* Leaves out groups of calls outside of windows, if the clock shows it. Returns what is left. */
-static size_t leave_outside(struct joining *j, const uint32_t *of, size_t launches, uint32_t *with,
-			    size_t groups)
+/*
+ * By when the work of the first k + 1 launches of a stream had ended. A call that had returned is
+ * before later ones in the stream. One that had not may reach it after another thread's wait.
+ */
+static int64_t *find_done(const struct joining *j, const uint32_t *of, size_t launches)
+{
+	int64_t *done = malloc((launches + 1) * 2 * sizeof *done);
+	int64_t *before = done + launches + 1; /* of this launch and all later ones: the least */
+	if (done == NULL)
+		return NULL;
+	done[launches] = before[launches] = INT64_MAX;
+	for (size_t k = launches; k-- > 0;) {
+		const struct gp_gpu_launch *l = &j->out->launch[of[k]];
+		done[k] = l->done_ns < done[k + 1] ? l->done_ns : done[k + 1];
+		before[k] = l->before_ns < before[k + 1] ? l->before_ns : before[k + 1];
+	}
+	for (size_t k = 0; k < launches; k++) {
+		const struct gp_gpu_launch *l = &j->out->launch[of[k]];
+		size_t low = k + 1, high = launches; /* the first launch after its return */
+		while (low < high) {
+			const size_t middle = low + (high - low) / 2;
+			if (before[middle] < l->returned_ns)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		done[k] = l->done_ns < done[low] ? l->done_ns : done[low];
+	}
+	for (size_t k = 1; k < launches; k++)
+		done[k] = done[k] > done[k - 1] ? done[k] : done[k - 1];
+	return done;
+}
+
+/* Leaves out groups of calls outside of windows, if the clock shows it. `groups`: what is left. */
+static enum gp_status leave_outside(struct joining *j, const uint32_t *of, size_t launches,
+				    uint32_t *with, size_t *groups)
 {
 	size_t kept = 0;
-	if (j->collected.windows == 0 || !j->has_all_launches)
-		return groups;
-	for (size_t k = 0; k < groups; k++) {
+	if (j->collected.windows == 0 || !j->has_all_launches || *groups == 0)
+		return GP_OK;
+	int64_t *done = find_done(j, of, launches);
+	if (done == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < *groups; k++) {
 		const struct gp_gpu_group *g = &j->group[with[k]];
 		const struct gp_gpu_window *w =
 			gp_gpu_window_by(&j->collected, g->at_ns + j->slack_ns);
@@ -287,14 +323,16 @@ static size_t leave_outside(struct joining *j, const uint32_t *of, size_t launch
 			else
 				high = middle;
 		}
-		const int64_t done_ns = low != 0 ? j->out->launch[of[low - 1]].done_ns : INT64_MIN;
+		const int64_t done_ns = low != 0 ? done[low - 1] : INT64_MIN;
 		if (g->at_ns == INT64_MIN || done_ns == INT64_MAX ||
 		    (low != 0 && g->end_ns <= done_ns + j->slack_ns))
 			with[kept++] = with[k];
 		else
 			j->joined[with[k]] = OUTSIDE;
 	}
-	return kept;
+	*groups = kept;
+	free(done);
+	return GP_OK;
 }
 
 /* True: a copy or set has no partner on the other side, though it should. */
@@ -317,8 +355,9 @@ static enum gp_status join_stream(struct joining *j, const uint32_t *of, size_t 
 				  uint32_t *with, size_t groups)
 {
 	const uint64_t swapped = j->out->swapped;
-	groups = leave_outside(j, of, launches, with, groups);
-	enum gp_status status = join_list(j, of, launches, with, groups);
+	enum gp_status status = leave_outside(j, of, launches, with, &groups);
+	if (status == GP_OK)
+		status = join_list(j, of, launches, with, groups);
 	if (status != GP_OK || !has_odd_copies(j, of, launches, with, groups))
 		return status;
 	forget(j, of, launches, with, groups);
