@@ -62,6 +62,31 @@ static void gpu_windows(uint64_t count)
 		gpu_done((uint32_t)k, 1 + k % 3, k << 8);
 }
 
+static void gpu_copied(uint64_t correlation, uint64_t bytes)
+{
+	struct gp_record r = { .kind = GP_GPU_COPY, .code = 1, .aux = GP_GPU_TO_DEVICE };
+	r.gpu_copy.began_ns = correlation << 10;
+	r.gpu_copy.took_ns = 64;
+	r.gpu_copy.launch = correlation | (uint64_t)1 << 32;
+	r.gpu_copy.bytes = bytes;
+	add(r);
+}
+
+/* Copies that may have no operation, then a launch that has none: many places fit but for it. */
+static void gpu_optional(uint64_t count)
+{
+	struct gp_record copy = { .kind = GP_COPY, .aux = gp_call_pack(GP_COPY_UNIFIED, 0, 0) };
+	copy.copy = (__typeof__(copy.copy)){ .bytes = 64, .stream = 1 };
+	add((struct gp_record){ .kind = GP_GPU_CLOCK, .device = GP_DEVICE_UNKNOWN });
+	add((struct gp_record){ .kind = GP_GPU_TIME, .aux = GP_GPU_TIME_ON });
+	for (uint64_t k = 0; k < count; k++)
+		add(copy);
+	gpu_call(1, 1);
+	gpu_copied(1, 17);
+	for (uint64_t k = 0; k < 4000; k++)
+		gpu_copied(2 + k, 64);
+}
+
 /* Each launch and each operation has a stream of its own, and waits are for all of them. */
 static void gpu_streams(uint64_t count)
 {

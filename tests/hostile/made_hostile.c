@@ -505,6 +505,7 @@ static const struct {
 	{ "gpu_moved", gpu_moved },
 	{ "gpu_unlike", gpu_unlike },
 	{ "gpu_windows", gpu_windows },
+	{ "gpu_optional", gpu_optional },
 	{ "gpu_streams", gpu_streams },
 	{ "gpu_one_graph", gpu_one_graph },
 	{ "gpu_functions", gpu_functions },

@@ -110,19 +110,19 @@ static bool pairs_end(struct gp_gpu_align *a, const uint8_t *is_taken, size_t i,
 	if (!a->has_outside)
 		return j == a->groups;
 	a->groups = j;
-	for (; i < a->launches; i++)
+	/* launches further on are not taken */
+	for (size_t end = i + SWAPS_MOST; i < a->required && i < end; i++)
 		if (!is_taken[i] && !launch_at(a, i)->is_optional)
 			return false;
-	return j != 0;
+	return j != 0 && i >= a->required;
 }
 
 /* True: each operation has a launch. *left: launches without one that prove it uncertain. */
-static bool align_pairs(struct gp_gpu_align *a, uint8_t *is_taken, size_t *left)
+static bool find_pairs(struct gp_gpu_align *a, uint8_t *is_taken, size_t *left)
 {
 	size_t i = 0, j = 0, end = 0; /* behind the last launch with an operation */
-	uint64_t swapped = 0;
-	bool is_raced = false;
 	*left = 0;
+	a->pairs_swapped = 0;
 	while (j < a->groups) {
 		size_t k = NONE;
 		for (; i < a->launches && is_taken[i]; i++)
@@ -140,25 +140,35 @@ static bool align_pairs(struct gp_gpu_align *a, uint8_t *is_taken, size_t *left)
 		}
 		if (k == NONE)
 			break;
-		swapped += k != i;
+		a->pairs_swapped += k != i;
 		is_taken[k] = 1;
 		a->match[j] = (uint32_t)k;
 		end = k + 1 > end ? k + 1 : end;
 		j++;
 	}
+	a->visited = i > end ? i : end;
 	if (!pairs_end(a, is_taken, i, j))
 		return false;
 	for (; i < (a->is_whole ? end : a->launches); i++)
 		*left += !is_taken[i];
-	for (j = 0; j < a->groups; j++) {
+	return true;
+}
+
+/* The same, and finds which are sure. */
+static bool align_pairs(struct gp_gpu_align *a, uint8_t *is_taken, size_t *left)
+{
+	bool is_raced = false;
+	if (!find_pairs(a, is_taken, left))
+		return false;
+	for (size_t j = 0; j < a->groups; j++) {
 		const bool is_rivalled = has_rival(a, a->match[j], j);
 		a->is_sure[j] = !is_rivalled;
 		is_raced |= is_rivalled;
 	}
 	/* with launches left and an order that is unknown, the other tests prove nothing */
-	if (*left != 0 && (is_raced || swapped != 0))
+	if (*left != 0 && (is_raced || a->pairs_swapped != 0))
 		memset(a->is_sure, 0, a->groups);
-	a->swapped = swapped;
+	a->swapped = a->pairs_swapped;
 	return true;
 }
 
@@ -170,8 +180,11 @@ static bool align_within(struct gp_gpu_align *a, uint8_t *is_taken)
 	const uint64_t refused = a->looks->refused;
 	size_t alone = 0, least = 0;
 	bool is_only = true;
-	for (size_t i = 0; i < a->launches; i++)
+	a->required = 0;
+	for (size_t i = 0; i < a->launches; i++) {
 		least += !launch_at(a, i)->is_optional;
+		a->required = launch_at(a, i)->is_optional ? a->required : i + 1;
+	}
 	for (size_t k = 0; k < groups && k + least <= groups && is_only; k++) {
 		a->with = with + k;
 		a->groups = groups - k;
@@ -179,12 +192,13 @@ static bool align_within(struct gp_gpu_align *a, uint8_t *is_taken)
 			break;
 		if (is_early(a, 0, 0))
 			continue;
-		if (align_pairs(a, is_taken, &alone)) {
+		if (find_pairs(a, is_taken, &alone)) {
 			is_only = found == NULL;
 			found = found != NULL ? found : a->with;
 		}
-		gp_looks_take(a->looks, a->groups + a->launches / 256);
-		memset(is_taken, 0, a->launches);
+		memset(is_taken, 0, a->visited);
+		if (!gp_looks_take(a->looks, a->visited))
+			break;
 	}
 	a->with = found;
 	a->groups = found != NULL ? groups - (size_t)(found - with) : 0;

@@ -66,7 +66,11 @@ struct gp_gpu_align {
 	uint32_t *match;
 	uint8_t *is_sure;
 	uint64_t swapped;
-	uint8_t *is_near_race; /* of launches; its own */
+	/* its own */
+	uint8_t *is_near_race; /* of launches */
+	size_t required;       /* index behind the last launch that is not optional */
+	size_t visited;	       /* launches that the last search for pairs went through */
+	uint64_t pairs_swapped;
 };
 
 /* GP_E_MEMORY. */
