@@ -201,6 +201,34 @@ static void slow_call_stays_in_its_window(void **state)
 	assert_int_equal(wrong(GP_GPU_JOINED), 0);
 }
 
+/* The GPU is behind the host, so they run after the window. Kernel 9 has no launch event. */
+static void operations_of_unseen_calls_are_kept(void **state)
+{
+	(void)state;
+	for (unsigned window = 1; window <= 2; window++) {
+		gpu_window(GP_GPU_TIME_ON, window);
+		for (unsigned k = 0; k < 20; k++) {
+			gpu_launch(0, 1, k % 4, 20);
+			gpu_name(0, 9);
+			job.correlation++;
+			gpu_kernel(1, 9, 0, job.w.time, 20, 0);
+			gpu_pass(2);
+		}
+		if (window == 2)
+			gpu_wait(0, 1);
+		gpu_window(GP_GPU_TIME_OFF, window);
+		gpu_launch(0, 1, 8, 5);
+		gpu_pass(5000);
+	}
+	gpu_report(NULL);
+	build();
+	assert_int_equal(gpu.outside, 0);
+	assert_int_equal(gpu.operations, 80);
+	assert_int_equal(gpu.joined[GP_GPU_UNJOINED], 40);
+	assert_int_equal(gpu.launches_alone, 0);
+	assert_int_equal(wrong(GP_GPU_JOINED), 0);
+}
+
 /* CUPTI had no clock of the job's profiler yet. */
 static void operations_without_a_time_are_dropped(void **state)
 {
@@ -232,6 +260,7 @@ int main(void)
 		TEST(equal_steps_of_a_shared_profiler_are_uncertain),
 		TEST(equal_steps_of_windows_alone_are_certain),
 		TEST(slow_call_stays_in_its_window),
+		TEST(operations_of_unseen_calls_are_kept),
 		TEST(operations_without_a_time_are_dropped),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

@@ -76,6 +76,7 @@ void gp_gpu_doubts_print(FILE *out, const struct gp_gpu *g)
 		  "may belong to another launch of the same kernel" },
 		{ g->joined[GP_GPU_UNJOINED], "operation", "without a launch" },
 		{ g->launches_alone, "launch", "without an operation" },
+		{ g->outside, "operation", "of calls outside of the windows: not in this report" },
 		{ g->swapped, "operation", "in another order than the calls of racing threads" },
 	};
 	for (size_t k = 0; k < sizeof doubt / sizeof *doubt; k++)

@@ -114,7 +114,7 @@ static enum gp_status join_windows(struct joining *j, const uint32_t *of, size_t
 	size_t in_time = 0;
 	*has_all = true;
 	for (size_t k = 0; k < groups; k++)
-		j->joined[with[k]] = OUTSIDE;
+		j->joined[with[k]] = j->group[with[k]].may_be_outside ? OUTSIDE : NONE;
 	for (size_t k = 0, end; k < launches && *has_all && status == GP_OK; k = end) {
 		const int64_t at_ns = j->out->launch[of[k]].at_ns;
 		bool is_optional = true;
@@ -325,6 +325,7 @@ static enum gp_status leave_outside(struct joining *j, const uint32_t *of, size_
 		}
 		const int64_t done_ns = low != 0 ? done[low - 1] : INT64_MIN;
 		if (g->at_ns == INT64_MIN || done_ns == INT64_MAX ||
+		    (w != NULL && !g->may_be_outside) ||
 		    (low != 0 && g->end_ns <= done_ns + j->slack_ns))
 			with[kept++] = with[k];
 		else
@@ -449,6 +450,7 @@ static bool group_is_outside(const struct joining *j, size_t group, enum gp_gpu_
 	if (how == GP_GPU_JOINED)
 		return true;
 	return j->has_all_launches && g->at_ns != INT64_MIN &&
+	       (how != GP_GPU_UNJOINED || g->may_be_outside) &&
 	       !gp_gpu_is_in_window(&j->collected, g->at_ns);
 }
 
@@ -519,6 +521,8 @@ enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, str
 	if (status == GP_OK)
 		status = gp_gpu_groups_find(out, &j.collected.clock, &j.streams, &j.group,
 					    &j.groups);
+	for (size_t k = 0; status == GP_OK && k < j.groups; k++)
+		j.group[k].may_be_outside = gp_gpu_kinds_have(&j.collected.outside, &j.group[k]);
 	if (status == GP_OK)
 		status = join(&j);
 	/* some of both sides have no counterpart: equal keys prove nothing then */
@@ -526,6 +530,7 @@ enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, str
 		finish(&j, !is_whole(&j) && (!j.has_all_launches || is_shared(&j)));
 	gp_gpu_clock_release(&j.collected.clock);
 	free(j.collected.window);
+	gp_row_table_release(&j.collected.outside);
 	gp_row_table_release(&j.streams);
 	free(j.group);
 	free(j.some_of);
@@ -538,7 +543,7 @@ enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, str
 	free(j.joined);
 	free(j.is_sure);
 	free(j.is_joined_sure);
-	out->has_operations = out->operations != 0;
+	out->has_operations = out->operations != 0 || out->outside != 0;
 	const struct gp_record *fact =
 		gp_defined_record(recording->definitions, GP_FACT, GP_FACT_GPU_TIME);
 	if (fact != NULL)

@@ -16,7 +16,8 @@ struct gp_gpu_group {
 	uint32_t first, count; /* operations */
 	uint32_t stream;       /* index of CUPTI's stream */
 	uint8_t by, device;
-	bool is_shapeless; /* of a kernel whose name alone was recorded: `name` is known */
+	bool is_shapeless;   /* of a kernel whose name alone was recorded: `name` is known */
+	bool may_be_outside; /* a launch outside of the windows has its name and shape */
 };
 
 /*

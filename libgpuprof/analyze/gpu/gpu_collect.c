@@ -1,7 +1,7 @@
 /* Collects GPU time from a recording. Launches outside of the windows are not kept. */
 #include "gpu_collect.h"
 
-#include "gpu_align.h"
+#include "gpu_groups.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +161,7 @@ static void launch_see(struct collecting *c, struct gp_gpu_launch *l)
 		launch_add(c, l);
 		return;
 	}
+	c->is_out_of_memory |= !gp_gpu_kinds_add(&c->collected->outside, l);
 	c->edge[c->edges++ % EDGE_LAUNCHES] = *l;
 }
 
@@ -184,8 +185,10 @@ static void launches_forget(struct collecting *c, const struct gp_event *e, int6
 	for (size_t k = 0; k < c->out->launches; k++) {
 		struct gp_gpu_launch *l = &c->out->launch[k];
 		l->is_optional = true;
-		if (!is_at_switch(l, e, since_ns))
-			l->by = NOT_KEPT;
+		if (is_at_switch(l, e, since_ns))
+			continue;
+		c->is_out_of_memory |= !gp_gpu_kinds_add(&c->collected->outside, l);
+		l->by = NOT_KEPT;
 	}
 }
 

@@ -5,6 +5,7 @@
 #ifndef GP_GPU_COLLECT_H
 #define GP_GPU_COLLECT_H
 
+#include "../../read/tables/row_table.h"
 #include "gpu_clock.h"
 
 /*
@@ -31,6 +32,7 @@ struct gp_gpu_collected {
 	struct gp_gpu_window *window; /* in their order, without overlap; free it */
 	size_t windows;		      /* 0: all of the recording */
 	uint32_t streams;	      /* of the job: gp_gpu_launch.stream is less */
+	struct gp_row_table outside;  /* kinds of launches outside of windows: gpu_groups.h */
 };
 
 /* The last window that opened by then; NULL: none. */

@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+#define KINDS_MOST 65536u    /* operations of others have no launch */
+#define ANY_SHAPE UINT64_MAX /* the shape is a hash */
+
 int gp_gpu_by_call(const void *left, const void *right)
 {
 	const struct gp_gpu_operation *a = left, *b = right;
@@ -11,6 +14,27 @@ int gp_gpu_by_call(const void *left, const void *right)
 	if (a->began_ns != b->began_ns)
 		return a->began_ns < b->began_ns ? -1 : 1;
 	return (a->function > b->function) - (a->function < b->function);
+}
+
+static uint64_t kind_key(uint8_t by, const char *name, uint64_t shape)
+{
+	return gp_hash_pair(gp_hash_pair(by, (uint64_t)(uintptr_t)name), shape);
+}
+
+bool gp_gpu_kinds_add(struct gp_row_table *kinds, const struct gp_gpu_launch *l)
+{
+	if (kinds->rows >= KINDS_MOST)
+		return true;
+	return gp_row_get_key(kinds, sizeof(uint64_t), kind_key(l->by, l->name, l->shape)) &&
+	       gp_row_get_key(kinds, sizeof(uint64_t), kind_key(l->by, l->name, ANY_SHAPE));
+}
+
+bool gp_gpu_kinds_have(const struct gp_row_table *kinds, const struct gp_gpu_group *g)
+{
+	const uint64_t shape = g->is_shapeless ? ANY_SHAPE : g->shape;
+	return gp_row_of_key(kinds, sizeof(uint64_t), kind_key(g->by, g->name, shape)) != NULL ||
+	       (!g->is_shapeless &&
+		gp_row_of_key(kinds, sizeof(uint64_t), kind_key(g->by, NULL, shape)) != NULL);
 }
 
 static uint32_t stream_of(struct gp_row_table *streams, const struct gp_gpu_operation *op)

@@ -31,4 +31,9 @@ enum gp_status gp_gpu_groups_find(struct gp_gpu *gpu, const struct gp_gpu_clock 
 				  struct gp_row_table *streams, struct gp_gpu_group **group,
 				  size_t *groups);
 
+/* Launches by name and shape. False: out of memory. */
+bool gp_gpu_kinds_add(struct gp_row_table *kinds, const struct gp_gpu_launch *launch);
+/* One of the launches may have started the group. */
+bool gp_gpu_kinds_have(const struct gp_row_table *kinds, const struct gp_gpu_group *group);
+
 #endif
