@@ -8,6 +8,9 @@
 
 static struct gp_gpu gpu;
 static uint64_t seed;
+/* By number of the call: it was in a window. */
+static bool is_inside[GPU_CALLS];
+static uint32_t is_inside_known;
 
 static inline uint64_t draw(uint64_t below)
 {
@@ -23,6 +26,7 @@ static int begin(void **state)
 	gpu_job_open("gpu.gpr");
 	gpu_clock_put();
 	seed = 88172645463325252u;
+	is_inside_known = 0;
 	return 0;
 }
 
@@ -50,6 +54,22 @@ static uint64_t wrong(enum gp_gpu_join join)
 		if (o->join == join && o->launch != GP_GPU_NO_LAUNCH)
 			count += gpu.launch[o->launch].stack != job.true_call[o->correlation];
 	}
+	return count;
+}
+
+/* Of calls since the last time. */
+static inline void set_inside(bool inside)
+{
+	while (is_inside_known < job.calls)
+		is_inside[++is_inside_known] = inside;
+}
+
+/* Operations in the report whose call was in a window. */
+static inline uint64_t of_windows(void)
+{
+	uint64_t count = 0;
+	for (size_t k = 0; k < gpu.operations; k++)
+		count += is_inside[job.true_call[gpu.operation[k].correlation]];
 	return count;
 }
 

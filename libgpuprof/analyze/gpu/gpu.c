@@ -25,6 +25,7 @@ struct joining {
 	struct gp_gpu_group *group;
 	size_t groups;
 	struct gp_row_table streams; /* struct gp_gpu_stream: CUPTI's */
+	struct gp_row_table alone;   /* kinds of launches that have no operation */
 	struct gp_looks looks;
 	int64_t slack_ns;
 	bool is_damaged, has_all_launches;
@@ -105,12 +106,16 @@ static bool begins_late(const struct gp_gpu_group *g, const struct gp_gpu_window
 	return g->at_ns > w->close_ns && g->at_ns - w->close_ns > GP_GPU_QUEUE_NS;
 }
 
-/* Finds the groups of each window's launches. *has_all false: those of one do not fit. */
+/*
+ * Finds the groups of each window's launches, at all places where they fit. *has_all false: those
+ * of one do not fit.
+ */
 static enum gp_status join_windows(struct joining *j, const uint32_t *of, size_t launches,
 				   const uint32_t *with, size_t groups, bool *has_all)
 {
 	struct gp_gpu_align a;
 	enum gp_status status = GP_OK;
+	const uint64_t refused = j->looks.refused;
 	size_t in_time = 0;
 	*has_all = true;
 	for (size_t k = 0; k < groups; k++)
@@ -128,11 +133,11 @@ static enum gp_status join_windows(struct joining *j, const uint32_t *of, size_t
 			;
 		const size_t some = groups - in_time < end - k ? groups : in_time + (end - k);
 		status = align(j, of + k, end - k, with, some, true, &a);
-		*has_all = a.with != NULL || is_optional;
+		*has_all = a.with != NULL || (is_optional && j->looks.refused == refused);
 		if (status != GP_OK || a.with == NULL)
 			continue;
 		keep(j, &a, true);
-		const size_t passed = (size_t)(a.with - with) + a.groups;
+		const size_t passed = (size_t)(a.with - with) + a.passed;
 		groups -= passed;
 		in_time = in_time > passed ? in_time - passed : 0;
 		with += passed;
@@ -450,8 +455,19 @@ static bool group_is_outside(const struct joining *j, size_t group, enum gp_gpu_
 	if (how == GP_GPU_JOINED)
 		return true;
 	return j->has_all_launches && g->at_ns != INT64_MIN &&
-	       (how != GP_GPU_UNJOINED || g->may_be_outside) &&
+	       (how != GP_GPU_UNJOINED || g->may_be_outside) && !gp_gpu_kinds_have(&j->alone, g) &&
 	       !gp_gpu_is_in_window(&j->collected, g->at_ns);
+}
+
+/* Operations that ran after a window may be of launches in it that have none. */
+static enum gp_status find_alone(struct joining *j)
+{
+	for (size_t k = 0; k < j->out->launches && is_whole(j); k++) {
+		const struct gp_gpu_launch *l = &j->out->launch[k];
+		if (!l->has_operation && !l->is_optional && !gp_gpu_kinds_add(&j->alone, l))
+			return GP_E_MEMORY;
+	}
+	return GP_OK;
 }
 
 /* The job's own profiler has collected, too. */
@@ -525,12 +541,15 @@ enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, str
 		j.group[k].may_be_outside = gp_gpu_kinds_have(&j.collected.outside, &j.group[k]);
 	if (status == GP_OK)
 		status = join(&j);
+	if (status == GP_OK)
+		status = find_alone(&j);
 	/* some of both sides have no counterpart: equal keys prove nothing then */
 	if (status == GP_OK)
 		finish(&j, !is_whole(&j) && (!j.has_all_launches || is_shared(&j)));
 	gp_gpu_clock_release(&j.collected.clock);
 	free(j.collected.window);
 	gp_row_table_release(&j.collected.outside);
+	gp_row_table_release(&j.alone);
 	gp_row_table_release(&j.streams);
 	free(j.group);
 	free(j.some_of);

@@ -172,20 +172,31 @@ static bool align_pairs(struct gp_gpu_align *a, uint8_t *is_taken, size_t *left)
 	return true;
 }
 
-/* Finds the groups of the launches for `has_outside`. False: they fit at another place as well. */
-static bool align_within(struct gp_gpu_align *a, uint8_t *is_taken)
+/* Adds the groups from `at` on that were paired, but those that another place has. */
+static size_t place_add(const struct gp_gpu_align *a, uint32_t *match, size_t end, size_t at)
+{
+	for (; end < at; end++)
+		match[end] = NONE;
+	for (; end < at + a->groups; end++)
+		match[end] = a->match[end - at];
+	return end;
+}
+
+/* Finds the groups of the launches for `has_outside`. True: they fit at this place alone. */
+static bool align_within(struct gp_gpu_align *a, uint8_t *is_taken, uint32_t *place_match)
 {
 	const uint32_t *with = a->with, *found = NULL;
+	uint32_t *match = a->match;
 	const size_t groups = a->groups;
 	const uint64_t refused = a->looks->refused;
-	size_t alone = 0, least = 0;
-	bool is_only = true;
+	size_t alone = 0, least = 0, end = 0, places = 0;
 	a->required = 0;
 	for (size_t i = 0; i < a->launches; i++) {
 		least += !launch_at(a, i)->is_optional;
 		a->required = launch_at(a, i)->is_optional ? a->required : i + 1;
 	}
-	for (size_t k = 0; k < groups && k + least <= groups && is_only; k++) {
+	a->match = place_match;
+	for (size_t k = 0; k < groups && k + least <= groups; k++) {
 		a->with = with + k;
 		a->groups = groups - k;
 		if (!gp_looks_take(a->looks, 1))
@@ -193,16 +204,20 @@ static bool align_within(struct gp_gpu_align *a, uint8_t *is_taken)
 		if (is_early(a, 0, 0))
 			continue;
 		if (find_pairs(a, is_taken, &alone)) {
-			is_only = found == NULL;
-			found = found != NULL ? found : a->with;
+			if (places++ == 0) {
+				found = a->with;
+				a->passed = a->groups;
+			}
+			end = place_add(a, match, end, (size_t)(a->with - found));
 		}
 		memset(is_taken, 0, a->visited);
 		if (!gp_looks_take(a->looks, a->visited))
 			break;
 	}
-	a->with = found;
-	a->groups = found != NULL ? groups - (size_t)(found - with) : 0;
-	return is_only && a->looks->refused == refused;
+	a->match = match;
+	a->with = a->looks->refused == refused ? found : NULL;
+	a->groups = a->with == NULL ? 0 : places > 1 ? end : groups - (size_t)(found - with);
+	return places == 1;
 }
 
 /* ---- as a subsequence ---- */
@@ -473,8 +488,8 @@ enum gp_status gp_gpu_align(struct gp_gpu_align *a)
 	a->is_near_race = calloc(a->launches + 1, 1);
 	enum gp_status status = is_taken && left && right && a->is_near_race ? GP_OK : GP_E_MEMORY;
 	size_t alone = 0;
-	bool is_only = status != GP_OK || !a->has_outside || align_within(a, is_taken);
-	if (status == GP_OK && a->groups != 0) {
+	bool is_only = status != GP_OK || !a->has_outside || align_within(a, is_taken, left);
+	if (status == GP_OK && is_only && a->groups != 0) {
 		const bool is_paired = align_pairs(a, is_taken, &alone);
 		is_only &= is_paired || !a->has_outside;
 		/* some launches have no operation: is there another assignment? */

@@ -58,10 +58,11 @@ struct gp_gpu_align {
 	bool is_whole;
 	/*
 	 * `groups` has operations of calls before and after the launches, too, and each launch that
-	 * is not optional has one. `with` and `groups` become those of the launches alone; `with`
-	 * NULL: not found.
+	 * is not optional has one. `with` and `groups` become those of the launches alone, or of
+	 * all places where these fit; `passed`: those of the first place. `with` NULL: not found.
 	 */
 	bool has_outside;
+	size_t passed;
 	struct gp_looks *looks;
 	/* results, one for each of `groups`: index into `of`, or GP_GPU_NO_LAUNCH */
 	uint32_t *match;
