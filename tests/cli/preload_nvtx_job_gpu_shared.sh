@@ -18,5 +18,6 @@ sums = [report["total_count"], report["copies"]["count"], report["sets"]["count"
 print("all:", sum(sums) == int(open("all").read()), "outside:", join["outside"] > 0)
 print(join["uncertain"], join["unjoined"], "launches alone", join["launches_alone"])
 '
+gpuprof kernels w.gpr | sed -n "s/^[0-9,]* \(operations\? of calls outside\)/N \1/p"
 gpuprof waits --json w.gpr | python3 -c 'import json, sys
 print("exact:", json.load(sys.stdin)["has_gpu_time"])'
