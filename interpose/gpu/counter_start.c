@@ -21,11 +21,11 @@ uint64_t gp_counters_devices(void)
 	return atomic_load_explicit(&counted_devices, memory_order_relaxed);
 }
 
+/* The device may be unknown yet, and cannot be asked for here: gp_context_known comes once it is. */
 static void device_add(uint64_t context)
 {
-	const int known = gp_context_device(context);
-	const unsigned device = known >= 0 ? (unsigned)known : gp_device_current();
-	if (device < GP_DEVICES && !(gp_counters_devices() >> device & 1))
+	const int device = gp_context_device(context);
+	if (device >= 0 && (unsigned)device < GP_DEVICES && !(gp_counters_devices() >> device & 1))
 		atomic_fetch_or(&counted_devices, 1ull << device);
 }
 

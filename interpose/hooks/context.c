@@ -183,6 +183,7 @@ static int query_context_device(uint64_t context)
 	if (result != CUDA_SUCCESS || device < 0 || device >= (int)GP_DEVICES)
 		return -1;
 	gp_handle_put(&contexts, context, (uint8_t)device);
+	gp_counters_prepare(context);
 	return device;
 }
 

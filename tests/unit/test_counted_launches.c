@@ -213,6 +213,22 @@ static void the_end_of_a_context_respects_captures(void **state)
 	assert_true(seen.may_call);
 }
 
+/* The CUDA runtime makes contexts through a table of its own: their first hook may be any. */
+static void a_context_without_a_device_waits_for_one(void **state)
+{
+	(void)state;
+	CUdeviceptr memory;
+	const size_t records = committed();
+	const unsigned calls = driver.own_calls;
+	driver.current = (CUcontext)0x7003;
+	gp_context_set(driver.current);
+	assert_int_equal(driver.own_calls, calls);
+	assert_int_equal(committed(), records);
+	assert_false(gp_counters_devices() >> 3 & 1);
+	wrap_cuMemAlloc_v2(&memory, 4096);
+	assert_true(gp_counters_devices() >> 3 & 1);
+}
+
 int main(void)
 {
 	ring = mmap(NULL, GP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -229,6 +245,7 @@ int main(void)
 		TEST(a_launch_that_a_jump_left_ends_at_the_next),
 		TEST(after_a_refusal_no_launch_is_offered),
 		TEST(the_end_of_a_context_respects_captures),
+		TEST(a_context_without_a_device_waits_for_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
