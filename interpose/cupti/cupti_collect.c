@@ -27,7 +27,7 @@
 enum collect_phase { COLLECT_NONE, COLLECT_OPENING, COLLECT_READY, COLLECT_REFUSED, COLLECT_OVER };
 
 static struct {
-	_Atomic uint32_t phase, wake, is_done;
+	_Atomic uint32_t phase, wake, is_done, settled;
 	_Atomic bool is_registered, is_collecting, has_yielded, has_refused;
 	_Atomic uint32_t window; /* the open one; 0: none */
 	_Atomic uint32_t number; /* of the window that is collected */
@@ -172,6 +172,28 @@ static void collect_settle(const struct gp_cupti *cupti)
 	else if (!is_wanted && gp_cupti_is_collecting())
 		collect_close(cupti);
 	gp_cupti_turn_leave(&collect.turn, has_turn);
+	atomic_fetch_add(&collect.settled, 1);
+	gp_cupti_wake(&collect.settled);
+}
+
+#define SWITCH_NAPS 10u
+#define SWITCH_NAP_US 200u
+
+/*
+ * On a thread of the job: the collecting thread is to switch, which takes it 0.1 ms. Launches that
+ * come earlier would not be in the window. The wait ends, since a callback of the job may need a
+ * lock that this thread holds.
+ */
+static void collect_await_switch(bool is_open)
+{
+	if (!gp_cupti_sink->may_switch() || !gp_cupti_sink->is_recording())
+		return;
+	for (unsigned k = 0; k < SWITCH_NAPS; k++) {
+		const uint32_t seen = atomic_load(&collect.settled);
+		if (gp_cupti_is_collecting() == is_open)
+			return;
+		gp_cupti_wait(&collect.settled, seen, SWITCH_NAP_US);
+	}
 }
 
 void gp_cupti_yield_to_job(void)
@@ -365,9 +387,12 @@ void gp_cupti_window(bool is_open, uint32_t number)
 		 * a callback of the job may need a lock that this thread holds, while CUPTI holds
 		 * its own and the switch waits for that
 		 */
-		if (!gp_cupti_job_is_registered())
+		const bool is_shared = gp_cupti_job_is_registered();
+		if (!is_shared)
 			collect_settle(gp_cupti_found());
 		collect_wake();
+		if (is_shared && !gp_cupti_job_is_called())
+			collect_await_switch(is_open);
 	}
 	errno = error;
 }

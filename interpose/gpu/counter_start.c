@@ -21,7 +21,7 @@ uint64_t gp_counters_devices(void)
 	return atomic_load_explicit(&counted_devices, memory_order_relaxed);
 }
 
-/* The device may be unknown yet, and cannot be asked for here: gp_context_known comes once it is. */
+/* The device may be unknown here. Once a record has found it, this is called again. */
 static void device_add(uint64_t context)
 {
 	const int device = gp_context_device(context);

@@ -13,7 +13,7 @@ import time
 
 WARM_UP, LIMIT = 50, 0.005
 # width, batch, tokens, steps
-SHAPES = {"gpu": (2048, 8, 1024, 150), "host": (512, 4, 256, 500)}
+SHAPES = {"gpu": (1024, 8, 512, 200), "host": (512, 4, 256, 500)}
 
 
 def parse():

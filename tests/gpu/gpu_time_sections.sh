@@ -44,9 +44,9 @@ section_gpu_time_ranks() {
 	need_gpus gpu_time_ranks 2 && need_torch gpu_time_ranks || return 0
 	launcher="-m torch.distributed.run --nproc-per-node=2"
 	launcher="$launcher --master-addr=127.0.0.1 --master-port=29512"
-	gpu_time_bare ranks ddp always --profile 1-12
-	gpu_time_recorded ranks ddp always --profile 1-12
-	gpu_time_jobs=ranks/always
+	gpu_time_bare profiled_ranks ddp always --profile 1-12
+	gpu_time_recorded profiled_ranks ddp always --profile 1-12
+	gpu_time_jobs=profiled_ranks/always
 	gpu_time_judge
 	launcher=
 }
