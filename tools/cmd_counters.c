@@ -357,7 +357,7 @@ static int counters_run(const struct gp_command *command, int argc, char **argv)
 const struct gp_command gp_command_counters = {
 	.name = "counters",
 	.synopsis = "counters [--all] [--csv|--json] [options] RECORDING...",
-	.text = "show hardware counters of kernels and their limits, or of a GPU over time",
+	.text = "show hardware counters of kernels, or of a GPU over time",
 	.run = counters_run,
 	.options = GP_OPTIONS_REPORT | GP_OPTION_SPAN | GP_OPTION_STEPS,
 	.check = counters_check,
