@@ -18,7 +18,7 @@ struct gp_sample {
 	uint64_t took_ns;
 };
 
-/* Of the samples in the span; NAN: there is no value. */
+/* Figures of the samples in the span; NAN if none has a value. */
 struct gp_sample_figures {
 	double mean; /* weighted by time */
 	double median, most;

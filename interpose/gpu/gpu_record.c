@@ -194,11 +194,6 @@ static void sink_thread(void)
 	gp_gpu_thread(GP_THREAD_GPU_TIME);
 }
 
-static void sink_log(const char *text, const char *subject)
-{
-	gp_log(false, text, subject);
-}
-
 static struct gp_gpu_sink sink = {
 	.bytes = sizeof sink,
 	.record = sink_record,
@@ -213,7 +208,6 @@ static struct gp_gpu_sink sink = {
 	.is_recording = sink_is_recording,
 	.may_switch = sink_may_switch,
 	.thread = sink_thread,
-	.log = sink_log,
 };
 
 /* ---- start and end ---- */

@@ -90,8 +90,6 @@ struct gp_gpu_sink {
 	bool (*may_switch)(void);
 	/* The calling thread collects. It ends soon after the source's end(). */
 	void (*thread)(void);
-	/* Prints a line on stderr once; only with --verbose. */
-	void (*log)(const char *text, const char *subject);
 };
 
 /*

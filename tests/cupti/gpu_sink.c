@@ -120,11 +120,6 @@ static void sink_thread(void)
 {
 }
 
-static void sink_log(const char *text, const char *subject)
-{
-	(void)text, (void)subject;
-}
-
 static struct gp_gpu_sink sink = {
 	.bytes = sizeof sink,
 	.record = sink_record,
@@ -139,7 +134,6 @@ static struct gp_gpu_sink sink = {
 	.is_recording = sink_yes,
 	.may_switch = sink_yes,
 	.thread = sink_thread,
-	.log = sink_log,
 };
 
 /* ---- for the test ---- */
