@@ -154,11 +154,16 @@ static void host_close(const struct gp_cupti *cupti, void *host)
 	cupti->cuptiProfilerHostDeinitialize(GP_PARAMS(gp_host_end, host, .host = host));
 }
 
-/* A host object of its own for each metric, since a refused list does not name its fault. */
+/*
+ * A host object of its own for each metric, since a refused list does not name its fault. CUPTI
+ * 13.0 returns INVALID_PARAMETER for a name that it does not know, and UNKNOWN for NVLink's metrics
+ * on an H100 without links.
+ */
 const char *gp_metrics_select(const struct gp_cupti *cupti, const struct gp_chip *chip,
 			      struct gp_metrics *metrics, char *why)
 {
 	size_t kept = 0;
+	uint32_t refused = GP_CUPTI_SUCCESS;
 	for (size_t k = 0; k < metrics->count; k++) {
 		void *host;
 		const char *refusal = host_open(cupti, chip, &host, why);
@@ -170,18 +175,16 @@ const char *gp_metrics_select(const struct gp_cupti *cupti, const struct gp_chip
 		host_close(cupti, host);
 		if (result == GP_CUPTI_SUCCESS) {
 			metrics->name[kept++] = metrics->name[k];
-		} else if (result != GP_CUPTI_INVALID_METRIC &&
-			   result != GP_CUPTI_INVALID_PARAMETER) {
-			return gp_profiler_refusal("cuptiProfilerHostConfigAddMetrics", result,
-						   why);
 		} else if (!metrics->is_usual) {
-			snprintf(why, GP_PROFILER_WHY, "GPU %s has no metric '%.120s'", chip->name,
-				 metrics->name[k]);
+			snprintf(why, GP_PROFILER_WHY, "GPU %s has no metric '%.120s' (error %u)",
+				 chip->name, metrics->name[k], result);
 			return why;
+		} else {
+			refused = result;
 		}
 	}
 	metrics->count = kept;
-	return kept ? NULL : "the GPU has none of the metrics";
+	return kept ? NULL : gp_profiler_refusal("cuptiProfilerHostConfigAddMetrics", refused, why);
 }
 
 static const char *config_fill(const struct gp_cupti *cupti, struct gp_metric_config *c,

@@ -11,11 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * CUptiResult, beside those of cupti_abi.h. CUPTI 13.0 returns the first for the name of a metric
- * that the GPU lacks, and its documentation the second.
- */
-enum { GP_CUPTI_INVALID_PARAMETER = 1, GP_CUPTI_INVALID_METRIC = 17, GP_CUPTI_INVALID_CHIP = 46 };
+/* CUptiResult, beside those of cupti_abi.h */
+enum { GP_CUPTI_INVALID_PARAMETER = 1, GP_CUPTI_INVALID_CHIP = 46 };
 enum {
 	GP_CUPTI_INVALID_OPERATION = 7,
 	GP_CUPTI_OUT_OF_MEMORY = 8,

@@ -1,7 +1,8 @@
 """Three kernels that differ in what limits them, TURNS times in turn: counter_jobs.py TURNS.
 
-A copy with a conversion of 1 GiB is limited by DRAM, a product of two matrices by compute, and an addition of 64 MiB
-reads and writes little. All tensors are larger than the L2 cache, so what ran before matters little.
+A copy with a conversion of 1 GiB is limited by DRAM, a product of two matrices by compute, and an addition of 256 MiB
+reads more than it writes. Tensors are much larger than the L2 cache, so what ran before matters little. TURNS are more
+than are measured: until gpuprof is ready, the first launches fill the stream's queue.
 """
 import sys
 
@@ -13,7 +14,7 @@ source = torch.rand(1 << 28, device="cuda")
 target = torch.empty_like(source, dtype=torch.float16)
 left, right = (torch.rand(8192, 8192, device="cuda").to(torch.bfloat16) for _ in range(2))
 product = torch.empty_like(left)
-one, other = (torch.rand(1 << 24, device="cuda") for _ in range(2))
+one, other = (torch.rand(1 << 26, device="cuda") for _ in range(2))
 total = torch.empty_like(one)
 for _ in range(turns):
     target.copy_(source)

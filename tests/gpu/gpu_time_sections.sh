@@ -159,10 +159,10 @@ section_counters() {
 	ncu=${NCU:-$(command -v ncu || echo /usr/local/cuda/bin/ncu)}
 	kernels='elementwise|gemm|nvjet|cutlass'
 	timeout -k 10 300 "$gpuprof" run -q --metrics roofline --kernel "$kernels" --count 5 \
-		-o "$work/counters.gpr" -- "$python" "$here/counter_jobs.py" 400 \
+		-o "$work/counters.gpr" -- "$python" "$here/counter_jobs.py" 1500 \
 		>"$work/counters.out" 2>"$work/counters.err"
 	recorded=$?
-	timeout -k 10 100 "$python" "$here/counter_jobs.py" 400 \
+	timeout -k 10 100 "$python" "$here/counter_jobs.py" 1500 \
 		>"$work/counters.bare" 2>/dev/null
 	claim counters "recorded job ends well (exit $recorded)" \
 		same "$work/counters.out" "$work/counters.bare" || tail -n 5 "$work/counters.err"
