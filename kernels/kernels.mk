@@ -6,7 +6,7 @@ KERNELS := $(if $(NVCC),$(patsubst kernels/%.cu,$(BUILD)/kernels/%,$(wildcard ke
 CUPTI_INCLUDE ?= $(patsubst %/cupti.h,%,$(firstword $(wildcard /usr/local/cuda/include/cupti.h \
 	/usr/local/cuda/extras/CUPTI/include/cupti.h)))
 GPU_TOOLS := $(BUILD)/gpu/control_level $(BUILD)/gpu/libtold_trackers.so $(if $(CUPTI_INCLUDE),$(BUILD)/gpu/libcupti_count.so) \
-	$(if $(CUDA_INCLUDE),$(BUILD)/gpu/launch_cost)
+	$(if $(CUDA_INCLUDE),$(BUILD)/gpu/launch_cost $(BUILD)/gpu/libsleeping_pool.so)
 
 kernels: $(KERNELS) ## build the CUDA training job (with nvcc)
 	@$(if $(NVCC),:,echo "kernels: no nvcc here: skipped")
@@ -20,6 +20,9 @@ $(BUILD)/gpu/control_level: tests/gpu/control_level.c tests/gpu/control_page.h l
 $(BUILD)/gpu/launch_cost: tests/gpu/launch_cost.c tests/gpu/control_page.h libgpuprof/format/layout.h
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -isystem $(CUDA_INCLUDE) -o $@ $< -lpthread -ldl
+$(BUILD)/gpu/libsleeping_pool.so: tests/gpu/sleeping_pool.c
+	@mkdir -p $(@D)
+	$(SAY_LD)$(CC) $(BASE) -isystem $(CUDA_INCLUDE) -fPIC -shared -o $@ $< -ldl
 $(BUILD)/gpu/libtold_trackers.so: tests/gpu/told_trackers.c
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -o $@ $< -ldl

@@ -1,0 +1,39 @@
+"""Holds a recording of paged_server.py against the server's bookkeeping: judge_paged.py GPUPROF RECORDING OUTPUT.
+
+At each moment the curves must be PyTorch's figures. While the server sleeps, the driver must map less by as much as the
+server released.
+"""
+import json
+import subprocess
+import sys
+
+TOLERANCE = 0.01
+gpuprof, recording, output = sys.argv[1:4]
+
+
+def claim(what, is_so):
+    print(f"{'PASS' if is_so else 'FAIL'} serving: {what}")
+
+
+def report(*words):
+    return json.loads(subprocess.run([gpuprof, *words, "--json", recording], check=True, stdout=subprocess.PIPE).stdout)
+
+
+with open(output, encoding="utf-8") as file:
+    job = json.loads(file.read().splitlines()[-1])
+start_ns = report("info")["start_unix_ns"]
+live = {}
+for moment in job["moments"]:
+    at = (moment["at_ns"] - start_ns) / 1e9
+    for curve in ("allocated", "reserved", "driver"):
+        found = report("peak", "--no-stacks", "--at", f"{at:.6f}s", "--of", curve)["curves"][0]["live_bytes"]
+        live[moment["name"], curve] = found
+        if curve in moment:
+            claim(f"{moment['name']}: {curve} {found}, PyTorch {moment[curve]}", found == moment[curve])
+asleep = job["terms"]["asleep"]
+fell = live["served", "driver"] - live["asleep", "driver"]
+claim(f"asleep: the driver maps {fell} bytes less, the server released {asleep}", fell == asleep)
+claim("asleep: PyTorch reserves what it reserved before",
+      live["asleep", "reserved"] == live["served", "reserved"])
+rose = live["awake", "driver"] - live["asleep", "driver"]
+claim(f"awake: the driver maps {rose} bytes more", rose == asleep)
