@@ -34,6 +34,7 @@
 #include "gpuprof_oom.h"
 #include "gpuprof_phases.h"
 #include "gpuprof_ranges.h"
+#include "gpuprof_roles.h"
 #include "gpuprof_samples.h"
 #include "gpuprof_stacks.h"
 #include "gpuprof_startup.h"
@@ -367,6 +368,7 @@ struct gp_use {
 	const char *without; /* static text; NULL: there is a stack */
 	uint8_t space;	     /* enum gp_space; GP_SPACE_NONE: unknown */
 	bool is_segment;     /* holds the framework's blocks */
+	uint8_t rule;	     /* 1 + the number of the rule for its role; 0: not requested */
 	const struct gp_range_path *range; /* range of the allocation; NULL: not requested */
 	uint64_t bytes, count;
 	uint64_t live_bytes, live_count;  /* the part live at the end of the span */
@@ -407,13 +409,9 @@ struct gp_peak {
  */
 enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
 			     struct gp_peak *out);
-/*
- * The same, with the range of each use. Includes forwards that the job does not name; this takes
- * one more replay if the job has ranges. Names that count up become one: "step #". Uses without a
- * `range` are those that no event accounts for.
- */
-enum gp_status gp_peak_build_ranges(struct gp_recording *recording, enum gp_moment moment,
-				    int64_t at_ns, struct gp_peak *out);
+/* The same, with what `with` (bits of enum gp_with) requests. */
+enum gp_status gp_peak_build_with(struct gp_recording *recording, enum gp_moment moment,
+				  int64_t at_ns, unsigned with, struct gp_peak *out);
 void gp_peak_free(struct gp_peak *peak);
 
 enum gp_by {
@@ -424,7 +422,8 @@ enum gp_by {
 	GP_BY_LINE,
 	GP_BY_KIND,
 	GP_BY_RANGE,
-	GP_BY_MODULE
+	GP_BY_MODULE,
+	GP_BY_ROLE
 };
 
 /* Uses with one key. */
@@ -435,6 +434,7 @@ struct gp_group {
 	bool is_rest;	   /* rejected by the filter, or without a stack */
 	bool is_selected;  /* accepted by the filter */
 	const char *cut;   /* GP_BY_STACK: why the outermost frames are missing; NULL: none are */
+	struct gp_rule_sum *rule; /* GP_BY_ROLE: by number, as many as rules; else NULL */
 };
 struct gp_groups {
 	size_t groups;
@@ -497,9 +497,9 @@ struct gp_top {
  */
 enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 			    int64_t short_ns, struct gp_top *out);
-/* The same, with ranges as in gp_peak_build_ranges. */
-enum gp_status gp_top_build_ranges(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-				   int64_t short_ns, struct gp_top *out);
+/* The same, with what `with` (bits of enum gp_with) requests. */
+enum gp_status gp_top_build_with(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+				 int64_t short_ns, unsigned with, struct gp_top *out);
 void gp_top_free(struct gp_top *top);
 /* Median lifetime of the freed memory, within an eighth; -1: none was freed. */
 int64_t gp_use_median_ns(const struct gp_use *use);

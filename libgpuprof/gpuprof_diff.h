@@ -92,11 +92,11 @@ struct gp_figure_list {
 	struct gp_figures *device; /* by number */
 };
 /*
- * Figures at the peaks, or at one moment. Builds `peak` in the same replay: with ranges as
- * gp_peak_build_ranges, else as gp_peak_build. Free with gp_figures_free and gp_peak_free.
+ * Figures at the peaks, or at one moment. Builds `peak` in the same replay, as gp_peak_build_with.
+ * Free with gp_figures_free and gp_peak_free.
  */
 enum gp_status gp_figures_build(struct gp_recording *recording, bool is_peak, int64_t at_ns,
-				bool has_ranges, struct gp_peak *peak, struct gp_figure_list *out);
+				unsigned with, struct gp_peak *peak, struct gp_figure_list *out);
 void gp_figures_free(struct gp_figure_list *figures);
 
 #endif

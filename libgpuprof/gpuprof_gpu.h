@@ -261,7 +261,7 @@ struct gp_gpu_ranges {
 };
 /*
  * Operations that were launched from `from_ns` to `to_ns`, on `device` (GP_DEVICE_UNKNOWN: all).
- * Ranges are those of gp_peak_build_ranges. Two replays, or three. Free with gp_gpu_ranges_free,
+ * Ranges are those of GP_WITH_RANGES. Two replays, or three. Free with gp_gpu_ranges_free,
  * also after a failure. As gp_gpu_build.
  */
 enum gp_status gp_gpu_ranges_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,

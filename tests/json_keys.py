@@ -19,8 +19,8 @@ LIMITS = ("--max-peak", "1G", "--max-growth", "0", "--max-frag", "10%", "--min-h
 EACH = {
     "info": [("--steps",)],
     "timeline": [("--points", "16", "--fragmentation")],
-    "peak": [("--top", "3"), ("--top", "3", "--by", "range"), ("--tree",)],
-    "top": [("--top", "3"), ("--top", "3", "--by", "range")],
+    "peak": [("--top", "3"), ("--top", "3", "--by", "range"), ("--by", "role"), ("--tree",)],
+    "top": [("--top", "3"), ("--top", "3", "--by", "range"), ("--by", "role")],
     "frag": [(), ("--fit", "64M")],
     "oom": [("--top", "3")],
     "leaks": [()],

@@ -78,7 +78,7 @@ static int look_at(const struct diff *f, struct gp_diff_source *s)
 		status = gp_leak_answer_build(s->recording, s->info, s->path, &s->leak);
 	if (!status)
 		status = gp_figures_build(s->recording, s->is_peak, s->at_ns,
-					  gp_use_has_ranges(&f->d.style), &s->peak, &s->figures);
+					  gp_use_with(&f->d.style), &s->peak, &s->figures);
 	return status ? gp_report_failed("report on", s->path, status) : GP_EXIT_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "io/message.h"
 #include "io/terminal_width.h"
+#include "report/role_print.h"
 #include "report/stack_print.h"
 #include "report/tree_print.h"
 #include "report/use_report.h"
@@ -67,8 +68,9 @@ static enum gp_status report_tree(struct peak *p, const struct gp_holders *h)
 static void print_groups(struct peak *p, const struct gp_holders *h, const struct gp_groups *groups)
 {
 	const struct gp_use_style *style = &p->u.style;
-	const bool by_stacks =
-		style->grouping.by != GP_BY_KIND && style->grouping.by != GP_BY_RANGE;
+	const bool by_stacks = style->grouping.by != GP_BY_KIND &&
+			       style->grouping.by != GP_BY_RANGE &&
+			       style->grouping.by != GP_BY_ROLE;
 	if (p->is_tree)
 		return;
 	if (by_stacks && !p->u.r.info->has_stacks && !gp_use_has_names(groups)) {
@@ -233,6 +235,8 @@ static void print_end(const struct peak *p)
 	if (p->u.style.grouping.by == GP_BY_LIBRARY && p->u.shown)
 		fputs("Not included: what the driver takes for itself (contexts, modules).\n", out);
 	gp_use_no_ranges_print(out, "", info, &p->u.style);
+	if (p->u.style.grouping.by == GP_BY_ROLE)
+		gp_no_roles_print(out, info);
 	gp_unnamed_print(out, p->u.r.recording);
 	gp_use_next_print(out, p->u.r.recording, info, next, p->u.r.path);
 }
@@ -258,9 +262,7 @@ static enum gp_status peak_show(struct peak *p)
 	struct gp_recording *recording = u->r.recording;
 	struct gp_peak peak;
 	enum gp_status status =
-		gp_use_has_ranges(&u->style) ?
-			gp_peak_build_ranges(recording, p->moment, p->at_ns, &peak) :
-			gp_peak_build(recording, p->moment, p->at_ns, &peak);
+		gp_peak_build_with(recording, p->moment, p->at_ns, gp_use_with(&u->style), &peak);
 	if (status)
 		return status;
 	status = u->r.is_json ? write_all(p, &peak) :
@@ -296,6 +298,8 @@ static int peak_check(struct gp_reading *r, int recordings)
 			     s->has_stacks		  ? "--stacks" :
 			     s->has_of[GP_CURVE_RESERVED] ? "--of reserved" :
 							    NULL;
+	if (!gp_use_report_may_explain(&p->u))
+		return GP_EXIT_USAGE;
 	if (r->is_json)
 		return GP_EXIT_OK;
 	if (p->is_tree && of_tables)
@@ -311,15 +315,17 @@ static int peak_run(const struct gp_command *command, int argc, char **argv)
 					      .next = "peak",
 					      .title = { "allocated", "driver", "outside", "pinned",
 							 "largest" } } } };
-	struct gp_flag flags[3 + GP_USE_FLAGS] = {
+	struct gp_flag flags[4 + GP_USE_FLAGS] = {
 		{ "tree", 0, GP_FLAG_SWITCH, NULL, &p.is_tree,
 		  "as a call tree, outermost frame first" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &p.at,
 		  "at this moment, default peak: " GP_FLAGS_MOMENTS },
 		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|reserved|driver|pinned",
 		  &p.u.style.of_text, "only memory of this curve" },
+		{ "why", 0, GP_FLAG_SWITCH, NULL, &p.u.style.has_why,
+		  "with --by role: the rules that decided" },
 	};
-	gp_use_report_flags(&p.u, &flags[3]);
+	gp_use_report_flags(&p.u, &flags[4]);
 	return gp_reading_run(&p.u.r, flags, argc, argv);
 }
 
@@ -327,7 +333,7 @@ const struct gp_command gp_command_peak = {
 	.name = "peak",
 	.synopsis = "peak [--by WHAT] [--tree] [--at TIME] [--of CURVE] [--library NAME] [--range "
 		    "NAME] "
-		    "[--json] [options] RECORDING...",
+		    "[--why] [--json] [options] RECORDING...",
 	.text = "show live memory at the peak, and the code that allocated it",
 	.run = peak_run,
 	.options = GP_USE_OPTIONS,

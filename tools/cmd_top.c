@@ -7,6 +7,7 @@
 
 #include "io/message.h"
 #include "io/screen.h"
+#include "report/role_print.h"
 #include "report/stack_print.h"
 #include "report/use_report.h"
 
@@ -229,6 +230,8 @@ static void top_finish(struct top *t)
 	else if (gp_screen_is_below(ALL_COLUMNS))
 		fputs("--wide adds share and life\n", t->u.r.out);
 	gp_use_no_ranges_print(t->u.r.out, "", t->u.r.info, &t->u.style);
+	if (t->u.style.grouping.by == GP_BY_ROLE)
+		gp_no_roles_print(t->u.r.out, t->u.r.info);
 	gp_unnamed_print(t->u.r.out, t->u.r.recording);
 	gp_use_next_print(t->u.r.out, t->u.r.recording, t->u.r.info, "peak", t->u.r.path);
 }
@@ -256,10 +259,8 @@ static enum gp_status top_show(struct top *t)
 	struct gp_use_report *u = &t->u;
 	struct gp_recording *recording = u->r.recording;
 	struct gp_top top;
-	enum gp_status status =
-		gp_use_has_ranges(&u->style) ?
-			gp_top_build_ranges(recording, t->from_ns, t->to_ns, t->short_ns, &top) :
-			gp_top_build(recording, t->from_ns, t->to_ns, t->short_ns, &top);
+	enum gp_status status = gp_top_build_with(recording, t->from_ns, t->to_ns, t->short_ns,
+						  gp_use_with(&u->style), &top);
 	if (status)
 		return status;
 	if (u->r.is_json)
@@ -296,6 +297,8 @@ static int top_check(struct gp_reading *r, int recordings)
 {
 	struct top *t = (struct top *)r;
 	gp_use_report_read(&t->u);
+	if (!gp_use_report_may_explain(&t->u))
+		return GP_EXIT_USAGE;
 	if (t->u.style.has_stacks && !r->is_json &&
 	    !gp_inputs_is_one(r->command, "--stacks", recordings))
 		return GP_EXIT_USAGE;
@@ -316,23 +319,25 @@ static int top_run(const struct gp_command *command, int argc, char **argv)
 				    .title = { "bytes", "live", "count", "churn" } } },
 		.short_ns = SHORT_NS,
 	};
-	struct gp_flag flags[3 + GP_USE_FLAGS] = {
+	struct gp_flag flags[4 + GP_USE_FLAGS] = {
 		{ "sort", 0, GP_FLAG_CHOICE, "WHAT=" ORDER_WORDS, &t.sort,
 		  "order, default bytes (churn: freed soon; live: left at the end)" },
 		{ "within", 0, GP_FLAG_TEXT, "SECONDS", &t.within,
 		  "memory freed within this time is churn; default 1ms" },
 		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|driver|pinned", &t.u.style.of_text,
 		  "only memory of this curve" },
+		{ "why", 0, GP_FLAG_SWITCH, NULL, &t.u.style.has_why,
+		  "with --by role: the rules that decided" },
 	};
-	gp_use_report_flags(&t.u, &flags[3]);
+	gp_use_report_flags(&t.u, &flags[4]);
 	return gp_reading_run(&t.u.r, flags, argc, argv);
 }
 
 const struct gp_command gp_command_top = {
 	.name = "top",
 	.synopsis =
-		"top [--sort WHAT] [--by WHAT] [--library NAME] [--range NAME] [--json] [options] "
-		"RECORDING...",
+		"top [--sort WHAT] [--by WHAT] [--library NAME] [--range NAME] [--why] [--json] "
+		"[options] RECORDING...",
 	.text = "show the code that allocates most, and short-lived memory",
 	.run = top_run,
 	.options = GP_USE_OPTIONS | GP_OPTION_SPAN,

@@ -233,6 +233,7 @@ FIGURES = {
         ("top", "top --json --no-stacks", curves("bytes")),
         ("top, sum of the groups", "top --json --no-stacks --top 0", groups_of("bytes")),
         ("top --by kind", "top --json --no-stacks --top 0 --by kind", groups_of("bytes")),
+        ("top --by role", "top --json --no-stacks --top 0 --by role", groups_of("bytes")),
         ("phases", "phases --json --device 0 --depth 1 --top 0", allocated_of_phases),
     ],
     "bytes of each phase held at the peak": [

@@ -61,8 +61,10 @@ static void look_at_peaks(struct gp_recording *recording)
 	struct gp_peak peak;
 	struct gp_groups groups;
 	struct gp_tree tree;
-	const struct gp_grouping how = { .by = GP_BY_LINE }, by_range = { .by = GP_BY_RANGE };
-	if (gp_peak_build_ranges(recording, GP_AT_PEAK, 0, &peak) != GP_OK)
+	const struct gp_grouping how = { .by = GP_BY_LINE }, by_range = { .by = GP_BY_RANGE },
+				 by_role = { .by = GP_BY_ROLE };
+	if (gp_peak_build_with(recording, GP_AT_PEAK, 0, GP_WITH_RANGES | GP_WITH_ROLES, &peak) !=
+	    GP_OK)
 		return;
 	for (size_t k = 0; k < peak.holders; k++) {
 		const struct gp_holders *h = &peak.holder[k];
@@ -75,6 +77,8 @@ static void look_at_peaks(struct gp_recording *recording)
 			gp_groups_free(&groups);
 		if (gp_groups_build(recording, h->use, h->uses, &by_range, &groups) == GP_OK)
 			gp_groups_free(&groups);
+		if (gp_groups_build(recording, h->use, h->uses, &by_role, &groups) == GP_OK)
+			gp_groups_free(&groups);
 		if (gp_tree_build(recording, h->use, h->uses, &how, &tree) == GP_OK)
 			gp_tree_free(&tree);
 	}
@@ -84,7 +88,8 @@ static void look_at_peaks(struct gp_recording *recording)
 static void look_at_top(struct gp_recording *recording)
 {
 	struct gp_top top;
-	if (gp_top_build_ranges(recording, INT64_MIN, INT64_MAX, 1000000, &top) == GP_OK)
+	if (gp_top_build_with(recording, INT64_MIN, INT64_MAX, 1000000,
+			      GP_WITH_RANGES | GP_WITH_ROLES, &top) == GP_OK)
 		gp_top_free(&top);
 }
 

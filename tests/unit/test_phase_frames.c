@@ -564,7 +564,7 @@ static void range_stacks_see_them_too(void **state)
 	play(&w, "f b E Ef o u");
 	struct gp_recording *r = fixture_read(&w);
 	struct gp_peak peak;
-	assert_int_equal(gp_peak_build_ranges(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	assert_int_equal(gp_peak_build_with(r, GP_AT_PEAK, 0, GP_WITH_RANGES, &peak), GP_OK);
 	const struct gp_grouping how = { .by = GP_BY_RANGE };
 	assert_int_equal(gp_groups_build(r, peak.holder[0].use, peak.holder[0].uses, &how, &groups),
 			 GP_OK);

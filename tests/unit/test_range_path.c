@@ -224,12 +224,14 @@ static void compare_live(struct gp_recording *r, const struct model *m)
 {
 	struct gp_peak peak;
 	struct gp_top top;
-	assert_int_equal(gp_peak_build_ranges(r, GP_AT_TIME, INT64_MAX, &peak), GP_OK);
+	assert_int_equal(gp_peak_build_with(r, GP_AT_TIME, INT64_MAX, GP_WITH_RANGES, &peak),
+			 GP_OK);
 	assert_int_equal(peak.holders, 1);
 	assert_int_equal(peak.holder[0].uncertain_bytes, 0);
 	compare_uses(r, peak.holder[0].use, peak.holder[0].uses, false, m);
 	gp_peak_free(&peak);
-	assert_int_equal(gp_top_build_ranges(r, INT64_MIN, INT64_MAX, 0, &top), GP_OK);
+	assert_int_equal(gp_top_build_with(r, INT64_MIN, INT64_MAX, 0, GP_WITH_RANGES, &top),
+			 GP_OK);
 	assert_int_equal(top.curves, 1);
 	compare_uses(r, top.curve[0].use, top.curve[0].uses, true, m);
 	gp_top_free(&top);
@@ -290,7 +292,7 @@ static void names_that_count_up_are_one(void **state)
 	struct gp_groups groups;
 	const struct gp_grouping by_range = { .by = GP_BY_RANGE };
 	write_numbered("count_up.gpr", "step", 0, 9, 1, &r);
-	assert_int_equal(gp_peak_build_ranges(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	assert_int_equal(gp_peak_build_with(r, GP_AT_PEAK, 0, GP_WITH_RANGES, &peak), GP_OK);
 	assert_int_equal(
 		gp_groups_build(r, peak.holder[0].use, peak.holder[0].uses, &by_range, &groups),
 		GP_OK);
@@ -329,7 +331,7 @@ static void one_numbered_range_can_be_requested(void **state)
 	struct gp_recording *r;
 	struct gp_peak peak;
 	write_numbered("one_of_them.gpr", "step", 0, 20, 1, &r);
-	assert_int_equal(gp_peak_build_ranges(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	assert_int_equal(gp_peak_build_with(r, GP_AT_PEAK, 0, GP_WITH_RANGES, &peak), GP_OK);
 	assert_first(r, &peak, "step 17", "step 17 > forward", 100, 2);
 	assert_first(r, &peak, "step 17 > forward", "step 17 > forward", 100, 2);
 	assert_first(r, &peak, "step 1?", "step 10 > forward", 100, 11);
@@ -354,7 +356,8 @@ static void assert_compared(struct gp_recording *const *r, size_t changed, size_
 	const struct gp_grouping by_range = { .by = GP_BY_RANGE };
 	const struct gp_diff_how how = { .grouping = &by_range };
 	for (unsigned k = 0; k < 2; k++) {
-		assert_int_equal(gp_peak_build_ranges(r[k], GP_AT_PEAK, 0, &peak[k]), GP_OK);
+		assert_int_equal(gp_peak_build_with(r[k], GP_AT_PEAK, 0, GP_WITH_RANGES, &peak[k]),
+				 GP_OK);
 		paths[k] = peak[k].ranges;
 		side[k] = (struct gp_diff_side){ r[k], peak[k].holder[0].uses,
 						 peak[k].holder[0].use };
@@ -408,7 +411,7 @@ static void ranges_can_be_requested(void **state)
 	put_pop(&w, 1, GP_RANGE_NVTX);
 	put_alloc(&w, 1, 0x3000, 1000);
 	struct gp_recording *r = fixture_read(&w);
-	assert_int_equal(gp_peak_build_ranges(r, GP_AT_PEAK, 0, &peak), GP_OK);
+	assert_int_equal(gp_peak_build_with(r, GP_AT_PEAK, 0, GP_WITH_RANGES, &peak), GP_OK);
 	for (unsigned k = 0; k < 4; k++) {
 		const struct gp_grouping how = { .by = GP_BY_KIND, .range = asked[k] };
 		uint64_t in = 0, all = 0;

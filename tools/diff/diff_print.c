@@ -338,7 +338,8 @@ static const struct gp_diff_table *first_changed(const struct gp_diff_report *r)
 static bool lacks_stacks(const struct gp_diff_report *r)
 {
 	const enum gp_by by = r->style.grouping.by;
-	for (size_t k = 1; k < r->sides && by != GP_BY_KIND && by != GP_BY_RANGE; k++)
+	for (size_t k = 1;
+	     k < r->sides && by != GP_BY_KIND && by != GP_BY_RANGE && by != GP_BY_ROLE; k++)
 		if (r->side[k].info->has_stacks != r->side[0].info->has_stacks)
 			return true;
 	return false;

@@ -162,7 +162,8 @@ enum gp_status gp_phases_hold(struct gp_phases_report *r)
 {
 	if (!is_as_peak(&r->requested))
 		return GP_OK;
-	enum gp_status status = gp_peak_build_ranges(r->recording, GP_AT_PEAK, 0, &r->peak);
+	enum gp_status status =
+		gp_peak_build_with(r->recording, GP_AT_PEAK, 0, GP_WITH_RANGES, &r->peak);
 	if (!status)
 		status = rows_hold(r);
 	if (!status)

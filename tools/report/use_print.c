@@ -12,6 +12,7 @@
 #include "../io/screen.h"
 #include "again.h"
 #include "report.h"
+#include "role_print.h"
 #include "stack_print.h"
 #include "tree_print.h"
 
@@ -215,6 +216,8 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
 		if (g->cut)
 			fprintf(out, "  (%s)", g->cut);
 		fputc('\n', out);
+		if (style->has_why && g->rule)
+			gp_role_rules_print(out, g);
 		if (style->has_stacks || style->is_native || (k < GP_USE_WITH_FRAMES && has_stacks))
 			gp_use_frames_print(out, recording, &g->use, style,
 					    (int)strlen(shape->titles) + 4);
@@ -497,6 +500,8 @@ void gp_use_groups_write(struct gp_json *json, struct gp_recording *recording,
 		gp_json_text(json, "key", is_rest ? gp_plural(left, "more group").s : g->key);
 		if (style->grouping.by == GP_BY_RANGE)
 			write_range(json, g->is_rest ? NULL : g->use.range);
+		if (g->rule)
+			gp_role_rules_write(json, g);
 		shape->write_sums(json, &g->use);
 		gp_use_stack_write(json, recording, &g->use, g->stacks, style);
 		gp_json_end(json);

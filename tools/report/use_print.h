@@ -22,12 +22,20 @@ struct gp_use_style {
 	struct gp_grouping grouping;
 	bool has_of[GP_CURVE_KEYS];
 	bool is_native, has_stacks, is_json;
+	bool has_why; /* the rules under each group of a role */
 };
 
 /* Whether the uses must have ranges. */
 static inline bool gp_use_has_ranges(const struct gp_use_style *style)
 {
 	return style->grouping.by == GP_BY_RANGE || style->grouping.range;
+}
+
+/* enum gp_with: what the uses must have. */
+static inline unsigned gp_use_with(const struct gp_use_style *style)
+{
+	return (gp_use_has_ranges(style) ? GP_WITH_RANGES : 0) |
+	       (style->grouping.by == GP_BY_ROLE ? GP_WITH_ROLES : 0);
 }
 
 /* Writes "phases_by", the source of the ranges, if ranges are requested. */

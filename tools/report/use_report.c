@@ -8,7 +8,7 @@
 
 #include "../io/message.h"
 
-#define BY_WORDS "stack|operator|node|library|line|kind|range|module" /* enum gp_by */
+#define BY_WORDS "stack|operator|node|library|line|kind|range|module|role" /* enum gp_by */
 
 void gp_use_report_read(struct gp_use_report *u)
 {
@@ -25,6 +25,14 @@ void gp_use_report_read(struct gp_use_report *u)
 	s->top = u->r.top;
 	/* an error about missing items replaces the report */
 	u->r.is_held = s->library || s->range || s->device >= 0;
+}
+
+bool gp_use_report_may_explain(const struct gp_use_report *u)
+{
+	if (!u->style.has_why || u->style.grouping.by == GP_BY_ROLE)
+		return true;
+	gp_usage(u->r.command, "'--why' needs '--by role'");
+	return false;
 }
 
 bool gp_use_report_selects(const struct gp_use_report *r, unsigned device, enum gp_curve of,
@@ -202,7 +210,7 @@ void gp_use_report_flags(struct gp_use_report *u, struct gp_flag flags[GP_USE_FL
 	struct gp_use_style *s = &u->style;
 	const struct gp_flag shared[GP_USE_FLAGS] = {
 		{ "by", 0, GP_FLAG_CHOICE, "WHAT=" BY_WORDS, &s->by,
-		  "group by, default stack; range groups by phase" },
+		  "group by, default stack; range: by phase; role: by what it holds" },
 		{ "stacks", 0, GP_FLAG_SWITCH, NULL, &s->has_stacks,
 		  "the whole stack under each group" },
 		{ "native", 0, GP_FLAG_SWITCH, NULL, &s->is_native,

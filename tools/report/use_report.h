@@ -34,6 +34,8 @@ struct gp_use_report {
 void gp_use_report_flags(struct gp_use_report *report, struct gp_flag flags[GP_USE_FLAGS]);
 /* Applies the options. Call it in `check`. */
 void gp_use_report_read(struct gp_use_report *report);
+/* False: prints that --why needs --by role. */
+bool gp_use_report_may_explain(const struct gp_use_report *report);
 /* Call these around the report on an open recording, in `one`; the second returns its status. */
 void gp_use_report_begin(struct gp_use_report *report);
 int gp_use_report_done(struct gp_use_report *report, enum gp_status status);

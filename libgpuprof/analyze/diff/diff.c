@@ -81,8 +81,8 @@ static bool diff_add(struct matcher *m, const struct known *known)
 	}
 	part->bytes += known->use->bytes;
 	part->count += known->use->count;
-	/* uses with ranges arrive ordered by stack */
-	part->stacks += part->stacks == 0 || known->use->range == NULL ||
+	/* uses with ranges or roles arrive ordered by stack */
+	part->stacks += part->stacks == 0 || (known->use->range == NULL && known->use->rule == 0) ||
 			known->use->stack != found->newest;
 	found->newest = known->use->stack;
 	return true;
@@ -162,11 +162,12 @@ static bool add_side(struct matcher *m, size_t side, const struct gp_use *use)
 static bool add_all(struct matcher *m)
 {
 	const struct gp_grouping *how = m->how->grouping;
-	bool has_ranges = how->by == GP_BY_RANGE || how->range != NULL, is_fine = true;
+	const bool is_split = gp_is_split(how);
+	bool is_fine = true;
 	for (size_t side = 0; side < m->sides && is_fine; side++) {
 		const struct gp_diff_side *from = &m->side[side];
-		struct gp_use *sorted = has_ranges ? gp_uses_by_stack(from->use, from->uses) : NULL;
-		is_fine = (sorted != NULL || !has_ranges) &&
+		struct gp_use *sorted = is_split ? gp_uses_by_stack(from->use, from->uses) : NULL;
+		is_fine = (sorted != NULL || !is_split) &&
 			  add_side(m, side, sorted != NULL ? sorted : from->use);
 		free(sorted);
 	}

@@ -21,7 +21,8 @@ struct gp_use_place gp_use_place(struct gp_recording *recording, const struct gp
 	const bool has_names = gp_by_stacks(how->by) || how->library != NULL;
 	const bool has_any_library = how->library == NULL;
 	memset(&stack->names, 0, sizeof stack->names);
-	if (use->without != NULL && use->space == GP_SPACE_NONE)
+	const bool has_role = how->by == GP_BY_ROLE && use->rule != 0;
+	if (use->without != NULL && use->space == GP_SPACE_NONE && !has_role)
 		return (struct gp_use_place){ use->without, has_any_library && how->range == NULL,
 					      false };
 	if (how->range != NULL && !gp_range_path_has(use->range, how->range))
@@ -105,6 +106,15 @@ static void write_kind(char *out, size_t room, const struct gp_use *use)
 			 use->is_segment ? ", PyTorch segment" : "");
 }
 
+static void write_role(char *out, size_t room, const struct gp_use *use)
+{
+	const struct gp_role_rule *rules;
+	const size_t count = gp_role_rules(&rules);
+	const bool is_known = use->rule > 0 && use->rule <= count;
+	snprintf(out, room, "%s",
+		 gp_role_keys[is_known ? rules[use->rule - 1].role : GP_HOLDS_UNKNOWN]);
+}
+
 void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_stack *s, char *out)
 {
 	const size_t room = GP_KEY_MAX;
@@ -127,6 +137,9 @@ void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_
 		break;
 	case GP_BY_KIND:
 		write_kind(out, room, use);
+		break;
+	case GP_BY_ROLE:
+		write_role(out, room, use);
 		break;
 	case GP_BY_RANGE:
 		gp_range_path_text(use->range, out, room);

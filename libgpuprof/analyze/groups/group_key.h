@@ -12,7 +12,13 @@
 /* True: groups are made by stack, so a use without a stack needs a reason. */
 static inline bool gp_by_stacks(enum gp_by by)
 {
-	return by != GP_BY_KIND && by != GP_BY_RANGE;
+	return by != GP_BY_KIND && by != GP_BY_RANGE && by != GP_BY_ROLE;
+}
+
+/* True: uses of one stack may differ in range or rule, so they are sorted to count stacks. */
+static inline bool gp_is_split(const struct gp_grouping *how)
+{
+	return how->by == GP_BY_RANGE || how->by == GP_BY_ROLE || how->range != NULL;
 }
 
 /* The relation of a use to the requested grouping. */

@@ -9,6 +9,7 @@
 
 #include "../../read/tables/array.h"
 #include "../../read/tables/row_rank.h"
+#include "../roles/roles.h"
 
 static const char without_stack[] = "no stack was recorded";
 static const char outside_captured[] = "allocated outside of what was captured";
@@ -99,10 +100,11 @@ static void list_mapped(void *context, const struct gp_live_entry *e)
 		*mapped = e->stream;
 }
 
-static void live_uses_add(struct collection *c, const struct gp_use *like, uint64_t bytes,
-			  uint64_t order)
+static void live_uses_add(struct collection *c, struct gp_use *like, const struct gp_live_entry *e)
 {
-	bool is_stale = order < c->gap;
+	const uint64_t bytes = e->bytes;
+	bool is_stale = e->order < c->gap;
+	like->rule = gp_roles_rule(c->table.roles, e, like->is_segment);
 	struct gp_use *use = gp_use_table_get(is_stale ? &c->stale : &c->table, like);
 	if (use == NULL) {
 		c->is_out_of_memory = true;
@@ -124,27 +126,27 @@ static void collect(void *context, const struct gp_live_entry *e)
 	switch (c->holders->of) {
 	case GP_CURVE_ALLOCATED:
 		if (is_own && e->space == GP_SPACE_BLOCK && (e->flags & GP_LIVE_PENDING) == 0)
-			live_uses_add(c, &like, e->bytes, e->order);
+			live_uses_add(c, &like, e);
 		break;
 	case GP_CURVE_DRIVER:
 		like.is_segment =
 			is_segment || (e->space == GP_SPACE_PHYSICAL && is_mapped(c, e->order));
 		if (is_own && gp_live_is_driver(e))
-			live_uses_add(c, &like, e->bytes, e->order);
+			live_uses_add(c, &like, e);
 		break;
 	case GP_CURVE_RESERVED:
 		like.is_segment = true;
 		if (is_own && is_segment && e->space != GP_SPACE_RESERVATION)
-			live_uses_add(c, &like, e->bytes, e->order);
+			live_uses_add(c, &like, e);
 		in = e->space == GP_SPACE_MAPPED ? reservation_of(c, e->address) : NULL;
 		if (in == NULL || in->device != c->holders->device)
 			break;
 		in->counted += e->bytes;
-		live_uses_add(c, &like, e->bytes, e->order);
+		live_uses_add(c, &like, e);
 		break;
 	case GP_CURVE_PINNED:
 		if (gp_live_is_pinned(e))
-			live_uses_add(c, &like, e->bytes, e->order);
+			live_uses_add(c, &like, e);
 		break;
 	case GP_CURVES:
 	case GP_CURVE_REGISTERED:
@@ -178,6 +180,7 @@ static void admit_stale(struct collection *c)
 static void explain(struct collection *c, const char *without, uint64_t bytes)
 {
 	struct gp_use like = { .without = without, .at_ns = c->holders->at_ns };
+	like.rule = gp_roles_rule(c->table.roles, NULL, false);
 	struct gp_use *use = gp_use_table_get(&c->table, &like);
 	c->is_out_of_memory |= use == NULL;
 	if (use != NULL)
@@ -209,11 +212,13 @@ static void balance(struct collection *c)
 enum gp_status gp_live_uses_take(struct gp_recording *recording, struct gp_holders *h,
 				 struct gp_use_table *out)
 {
-	struct collection c = { .recording = recording,
-				.holders = h,
-				.table = { .epochs = out->epochs, .ranges = out->ranges },
-				.stale.epochs = out->epochs,
-				.gap = gp_live_count(recording->live, GP_COUNT_GAP_ORDER) };
+	struct collection c = {
+		.recording = recording,
+		.holders = h,
+		.table = { .epochs = out->epochs, .ranges = out->ranges, .roles = out->roles },
+		.stale.epochs = out->epochs,
+		.gap = gp_live_count(recording->live, GP_COUNT_GAP_ORDER)
+	};
 	if (h->of == GP_CURVE_DRIVER || h->of == GP_CURVE_RESERVED) {
 		live_uses_walk(&c, list_reservation);
 		if (c.reservations > 1)

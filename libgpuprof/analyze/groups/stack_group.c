@@ -51,6 +51,19 @@ static void add_lives(struct member *m, const struct gp_lifetimes *lives)
 	m->group.use.lives = m->lives;
 }
 
+static bool add_rule(struct member *m, const struct gp_use *use)
+{
+	const struct gp_role_rule *rules;
+	const size_t count = gp_role_rules(&rules);
+	if (m->group.rule == NULL)
+		m->group.rule = calloc(count, sizeof *m->group.rule);
+	if (m->group.rule == NULL || use->rule > count)
+		return false;
+	m->group.rule[use->rule - 1].bytes += use->bytes;
+	m->group.rule[use->rule - 1].count += use->count;
+	return true;
+}
+
 static bool stack_group_add(struct grouper *g, const struct gp_use *use,
 			    struct gp_identity identity, const char *key,
 			    const struct gp_use_place *place)
@@ -80,11 +93,14 @@ static bool stack_group_add(struct grouper *g, const struct gp_use *use,
 				       gp_read_stack_cut(g->stack, g->how->is_native) :
 				       NULL;
 	}
-	/* uses with ranges arrive ordered by stack */
-	m->group.stacks += m->group.stacks == 0 || use->range == NULL || use->stack != m->newest;
+	/* uses with ranges or roles arrive ordered by stack */
+	m->group.stacks += m->group.stacks == 0 || (use->range == NULL && use->rule == 0) ||
+			   use->stack != m->newest;
 	m->newest = use->stack;
 	sum->bytes += use->bytes;
 	sum->count += use->count;
+	if (use->rule != 0 && !add_rule(m, use))
+		return false;
 	sum->live_bytes += use->live_bytes;
 	sum->live_count += use->live_count;
 	sum->freed += use->freed;
@@ -180,9 +196,9 @@ enum gp_status gp_groups_build(struct gp_recording *recording, const struct gp_u
 	*out = (struct gp_groups){ 0 };
 	struct grouper g = { .recording = recording, .how = how, .out = out };
 	g.stack = calloc(1, sizeof *g.stack);
-	bool has_ranges = how->by == GP_BY_RANGE || how->range != NULL;
-	struct gp_use *sorted = has_ranges ? gp_uses_by_stack(use, uses) : NULL;
-	bool is_fine = g.stack != NULL && (sorted != NULL || !has_ranges);
+	const bool is_split = gp_is_split(how);
+	struct gp_use *sorted = is_split ? gp_uses_by_stack(use, uses) : NULL;
+	bool is_fine = g.stack != NULL && (sorted != NULL || !is_split);
 	for (size_t k = 0; k < uses && is_fine; k++)
 		is_fine = add_use(&g, sorted != NULL ? &sorted[k] : &use[k]);
 	free(sorted);
@@ -196,6 +212,7 @@ enum gp_status gp_groups_build(struct gp_recording *recording, const struct gp_u
 	for (size_t k = 0; k < g.members.rows && !is_fine; k++) {
 		free(member[k].group.key);
 		free(member[k].lives);
+		free(member[k].group.rule);
 	}
 	if (out->groups > 1)
 		qsort(out->group, out->groups, sizeof *out->group, stack_group_compare);
@@ -209,6 +226,7 @@ void gp_groups_free(struct gp_groups *groups)
 	for (size_t k = 0; k < groups->groups; k++) {
 		free(groups->group[k].key);
 		free((void *)groups->group[k].use.lives);
+		free(groups->group[k].rule);
 	}
 	free(groups->group);
 	*groups = (struct gp_groups){ 0 };

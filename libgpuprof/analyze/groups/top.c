@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../roles/roles.h"
 #include "../settle.h"
 #include "lifetimes.h"
 #include "live_uses.h"
@@ -34,7 +35,8 @@ struct counting {
 	bool is_whole; /* the interval begins at the start */
 	uint64_t cut;  /* only the first checkpoint has allocations with lower orders */
 	bool is_out_of_memory;
-	bool has_ranges; /* ranges were requested */
+	unsigned with;		/* enum gp_with */
+	struct gp_roles *roles; /* NULL: not requested */
 	struct gp_top *out;
 	struct gp_use_table table[ACCOUNTS];
 	struct past_free past[FREES_KEPT];
@@ -74,6 +76,8 @@ static void count_alloc(struct counting *c, const struct gp_record *r, int64_t a
 		return;
 	struct gp_use like = gp_use_like(c->recording, r->stack, e.space, at_ns);
 	like.range = gp_range_of_order(c->out->ranges, r->order);
+	const struct gp_live_entry made = gp_roles_entry(r);
+	like.rule = gp_roles_rule(c->roles, &made, false);
 	struct gp_use *use = use_of(c, account, &like);
 	if (use == NULL)
 		return;
@@ -109,6 +113,7 @@ static void count_free(struct counting *c, const struct gp_record *r, int64_t at
 				    .bucket = gp_lifetime_bucket(lived_ns),
 				    .is_short = lived_ns <= c->short_ns };
 	past->like.range = gp_range_of_order(c->out->ranges, e->order);
+	past->like.rule = gp_roles_rule(c->roles, e, false);
 	struct gp_use *use = use_of(c, account, &past->like);
 	struct gp_lifetimes *lives = use != NULL ? lives_of(c, use) : NULL;
 	if (lives == NULL)
@@ -145,6 +150,7 @@ static void count_live(void *context, const struct gp_live_entry *e)
 		return;
 	struct gp_use like = gp_use_like(c->recording, e->stack, e->space, born_ns);
 	like.range = gp_range_of_order(c->out->ranges, e->order);
+	like.rule = gp_roles_rule(c->roles, e, false);
 	struct gp_use *use = use_of(c, account, &like);
 	if (use == NULL)
 		return;
@@ -164,8 +170,9 @@ static enum gp_status top_replay(struct counting *c)
 	struct gp_recording *r = c->recording;
 	const struct gp_index *x = &r->index;
 	enum gp_status status = gp_recording_rewind(r);
+	const bool has_ranges = (c->with & GP_WITH_RANGES) != 0;
 	bool is_over = false;
-	if (status == GP_OK && c->has_ranges)
+	if (status == GP_OK && has_ranges)
 		status = gp_range_paths_derive(r, &c->out->ranges);
 	c->cut = x->segments > 0 && x->segment[r->first].has_begin ? x->segment[r->first].cut : 0;
 	while (status == GP_OK && !c->is_out_of_memory) {
@@ -183,7 +190,7 @@ static enum gp_status top_replay(struct counting *c)
 		if (is_inside)
 			count_free(c, record, at_ns);
 		status = gp_recording_apply(r, record);
-		if (c->has_ranges)
+		if (has_ranges)
 			gp_range_paths_see(c->out->ranges, thread, record);
 		if (is_inside) {
 			count_alloc(c, record, at_ns);
@@ -194,7 +201,7 @@ static enum gp_status top_replay(struct counting *c)
 		count_all_live(c);
 	if (c->is_out_of_memory)
 		return GP_E_MEMORY;
-	if ((status == GP_END || status == GP_OK) && c->has_ranges)
+	if ((status == GP_END || status == GP_OK) && has_ranges)
 		status = gp_range_paths_fold(&c->out->ranges, 1);
 	return status == GP_END ? GP_OK : status;
 }
@@ -246,6 +253,8 @@ static void release(struct counting *c)
 			free((void *)use[i].lives);
 		gp_use_table_release(table);
 	}
+	gp_roles_close(c->roles);
+	c->roles = NULL;
 	memset(c->past, 0, sizeof c->past);
 }
 
@@ -254,8 +263,12 @@ static enum gp_status top_attempt(void *context, const struct gp_info *info)
 	struct counting *c = context;
 	(void)info;
 	enum gp_status status = gp_module_epochs_build(c->recording, &c->epochs);
+	if (status == GP_OK && (c->with & GP_WITH_ROLES) != 0)
+		status = gp_roles_find(c->recording, &c->roles);
 	if (status == GP_OK)
 		status = top_replay(c);
+	if (status == GP_OK)
+		status = gp_roles_status(c->roles);
 	if (status == GP_OK)
 		status = top_answer(c);
 	release(c);
@@ -267,8 +280,8 @@ static void top_forget(void *context)
 	gp_top_free(((struct counting *)context)->out);
 }
 
-static enum gp_status top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-				int64_t short_ns, bool has_ranges, struct gp_top *out)
+enum gp_status gp_top_build_with(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+				 int64_t short_ns, unsigned with, struct gp_top *out)
 {
 	*out = (struct gp_top){ 0 };
 	struct counting *c = calloc(1, sizeof *c);
@@ -279,7 +292,7 @@ static enum gp_status top_build(struct gp_recording *recording, int64_t from_ns,
 				.to_ns = to_ns,
 				.short_ns = short_ns,
 				.is_whole = from_ns == INT64_MIN,
-				.has_ranges = has_ranges,
+				.with = with,
 				.out = out };
 	for (unsigned k = 0; k < ACCOUNTS; k++)
 		c->table[k].epochs = &c->epochs;
@@ -293,13 +306,7 @@ static enum gp_status top_build(struct gp_recording *recording, int64_t from_ns,
 enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 			    int64_t short_ns, struct gp_top *out)
 {
-	return top_build(recording, from_ns, to_ns, short_ns, false, out);
-}
-
-enum gp_status gp_top_build_ranges(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-				   int64_t short_ns, struct gp_top *out)
-{
-	return top_build(recording, from_ns, to_ns, short_ns, true, out);
+	return gp_top_build_with(recording, from_ns, to_ns, short_ns, 0, out);
 }
 
 void gp_top_free(struct gp_top *top)

@@ -17,7 +17,8 @@ static size_t epoch_of(const struct gp_use_table *t, const struct gp_use *use)
 static bool is_like(const struct gp_use_table *t, const struct gp_use *a, const struct gp_use *b)
 {
 	return a->stack == b->stack && a->space == b->space && a->is_segment == b->is_segment &&
-	       a->without == b->without && a->range == b->range && epoch_of(t, a) == epoch_of(t, b);
+	       a->without == b->without && a->range == b->range && a->rule == b->rule &&
+	       epoch_of(t, a) == epoch_of(t, b);
 }
 
 static uint32_t use_table_hash_of(const struct gp_use_table *t, const struct gp_use *like)
@@ -25,6 +26,7 @@ static uint32_t use_table_hash_of(const struct gp_use_table *t, const struct gp_
 	uint64_t key = (uint64_t)like->stack << 16 | (uint64_t)like->space << 1 | like->is_segment;
 	key = gp_hash_pair(key, (uintptr_t)like->without);
 	key = gp_hash_pair(key, (uintptr_t)like->range);
+	key = gp_hash_pair(key, like->rule);
 	return gp_row_hash(gp_hash_pair(key, epoch_of(t, like)));
 }
 
@@ -42,7 +44,8 @@ struct gp_use *gp_use_table_get(struct gp_use_table *t, const struct gp_use *lik
 					.without = like->without,
 					.space = like->space,
 					.is_segment = like->is_segment,
-					.range = like->range };
+					.range = like->range,
+					.rule = like->rule };
 	return use;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Uses by (stack and the meaning of its addresses, kind of memory, reason without a stack, range):
- * one row each, found by hash. Memory grows with the number of different ones.
+ * Uses by stack and the meaning of its addresses, kind of memory, reason without a stack, range and
+ * rule: one row each, found by hash. Memory grows with the number of different ones.
  */
 #ifndef GP_USE_TABLE_H
 #define GP_USE_TABLE_H
@@ -13,13 +13,14 @@
 struct gp_use_table {
 	const struct gp_module_epochs *epochs; /* set by the caller */
 	struct gp_range_paths *ranges;	       /* likewise; NULL: ranges are not needed */
+	struct gp_roles *roles;		       /* likewise; NULL: roles are not needed */
 	struct gp_row_table rows;	       /* of struct gp_use */
 };
 
 void gp_use_table_release(struct gp_use_table *table);
 /*
- * The row equal to `like` (stack, at_ns, without, space, is_segment, range); adds one if there is
- * none. NULL: out of memory.
+ * The row equal to `like` (stack, at_ns, without, space, is_segment, range, rule); adds one if
+ * there is none. NULL: out of memory.
  */
 struct gp_use *gp_use_table_get(struct gp_use_table *table, const struct gp_use *like);
 /*

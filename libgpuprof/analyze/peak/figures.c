@@ -141,7 +141,7 @@ static enum gp_status list_devices(struct gp_recording *recording, const struct 
 }
 
 enum gp_status gp_figures_build(struct gp_recording *recording, bool is_peak, int64_t at_ns,
-				bool has_ranges, struct gp_peak *peak, struct gp_figure_list *out)
+				unsigned with, struct gp_peak *peak, struct gp_figure_list *out)
 {
 	const struct gp_info *info;
 	*peak = (struct gp_peak){ 0 };
@@ -156,7 +156,7 @@ enum gp_status gp_figures_build(struct gp_recording *recording, bool is_peak, in
 	if (status == GP_OK) {
 		gp_allocator_settings_read(info->alloc_conf, &l->settings);
 		status = gp_peak_build_looking(recording, is_peak ? GP_AT_PEAK : GP_AT_TIME, at_ns,
-					       has_ranges, &look, peak);
+					       with, &look, peak);
 	}
 	if (status == GP_OK)
 		status = list_devices(recording, peak, is_peak, l, out);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../groups/live_uses.h"
+#include "../roles/roles.h"
 #include "../settle.h"
 #include "peak_look.h"
 #include "peak_moments.h"
@@ -19,7 +20,8 @@ struct search {
 	struct gp_module_epochs epochs;
 	enum gp_moment moment;
 	int64_t at_ns, until_ns; /* as requested; within the recording */
-	bool has_ranges;	 /* ranges were requested */
+	unsigned with;		 /* enum gp_with */
+	struct gp_roles *roles;	 /* NULL: not requested */
 	const struct gp_peak_look *look;
 	struct gp_peak_moments moments;
 	struct gp_peak *out;
@@ -122,11 +124,19 @@ static bool is_segment_now(const struct gp_live *live, struct pending *p,
 	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0;
 }
 
+/* The rule for a use that an ALLOC made. */
+static uint8_t rule_of(struct gp_use_table *table, const struct gp_record *alloc, bool is_segment)
+{
+	const struct gp_live_entry e = gp_roles_entry(alloc);
+	return gp_roles_rule(table->roles, &e, is_segment);
+}
+
 static enum gp_status make_segment(const struct gp_recording *recording, struct gp_use_table *table,
 				   const struct gp_record *alloc, int64_t at_ns)
 {
 	struct gp_use like = gp_use_like(recording, alloc->stack, alloc->space, at_ns);
 	like.range = gp_range_of_order(table->ranges, alloc->order);
+	like.rule = rule_of(table, alloc, false);
 	struct gp_use *from = gp_use_table_get(table, &like);
 	if (from == NULL)
 		return GP_E_MEMORY;
@@ -135,6 +145,7 @@ static enum gp_status make_segment(const struct gp_recording *recording, struct 
 	from->bytes -= alloc->alloc.bytes;
 	from->count--;
 	like.is_segment = true;
+	like.rule = rule_of(table, alloc, true);
 	struct gp_use *to = gp_use_table_get(table, &like);
 	if (to == NULL)
 		return GP_E_MEMORY;
@@ -164,12 +175,14 @@ static enum gp_status replay_to(struct taking *t)
 	struct gp_recording *r = t->search->recording;
 	struct gp_range_paths *ranges = NULL;
 	enum gp_status status = gp_recording_rewind(r);
-	if (status == GP_OK && t->search->has_ranges) {
+	if (status == GP_OK && (t->search->with & GP_WITH_RANGES) != 0) {
 		status = gp_range_paths_derive(r, &t->out->ranges);
 		ranges = t->out->ranges;
 	}
-	for (size_t k = 0; k < t->holders; k++)
+	for (size_t k = 0; k < t->holders; k++) {
 		t->table[k].ranges = ranges;
+		t->table[k].roles = t->search->roles;
+	}
 	if (status == GP_OK)
 		status = take_due(t);
 	while (status == GP_OK && t->left + t->pendings > 0) {
@@ -294,8 +307,14 @@ static enum gp_status peak_attempt(void *context, const struct gp_info *info)
 		status = gp_peak_moments_find(s->recording, (int64_t)info->kept_from_ns,
 					      s->until_ns, &ooms, &s->moments);
 	gp_ooms_free(&ooms);
+	if (status == GP_OK && (s->with & GP_WITH_ROLES) != 0)
+		status = gp_roles_find(s->recording, &s->roles);
 	if (status == GP_OK)
 		status = peak_answer(s);
+	if (status == GP_OK)
+		status = gp_roles_status(s->roles);
+	gp_roles_close(s->roles);
+	s->roles = NULL;
 	gp_module_epochs_release(&s->epochs);
 	return status;
 }
@@ -306,8 +325,8 @@ static void peak_forget(void *context)
 }
 
 enum gp_status gp_peak_build_looking(struct gp_recording *recording, enum gp_moment moment,
-				     int64_t at_ns, bool has_ranges,
-				     const struct gp_peak_look *look, struct gp_peak *out)
+				     int64_t at_ns, unsigned with, const struct gp_peak_look *look,
+				     struct gp_peak *out)
 {
 	*out = (struct gp_peak){ 0 };
 	struct search *s = calloc(1, sizeof *s);
@@ -316,7 +335,7 @@ enum gp_status gp_peak_build_looking(struct gp_recording *recording, enum gp_mom
 	s->recording = recording;
 	s->moment = moment;
 	s->at_ns = at_ns;
-	s->has_ranges = has_ranges;
+	s->with = with;
 	s->look = look;
 	s->out = out;
 	enum gp_status status = gp_retry_if_overwritten(recording, peak_attempt, peak_forget, s);
@@ -329,13 +348,13 @@ enum gp_status gp_peak_build_looking(struct gp_recording *recording, enum gp_mom
 enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
 			     struct gp_peak *out)
 {
-	return gp_peak_build_looking(recording, moment, at_ns, false, NULL, out);
+	return gp_peak_build_looking(recording, moment, at_ns, 0, NULL, out);
 }
 
-enum gp_status gp_peak_build_ranges(struct gp_recording *recording, enum gp_moment moment,
-				    int64_t at_ns, struct gp_peak *out)
+enum gp_status gp_peak_build_with(struct gp_recording *recording, enum gp_moment moment,
+				  int64_t at_ns, unsigned with, struct gp_peak *out)
 {
-	return gp_peak_build_looking(recording, moment, at_ns, true, NULL, out);
+	return gp_peak_build_looking(recording, moment, at_ns, with, NULL, out);
 }
 
 void gp_peak_free(struct gp_peak *peak)

@@ -16,9 +16,9 @@ struct gp_peak_look {
 	void *context;
 };
 
-/* As gp_peak_build and gp_peak_build_ranges. `look` NULL: none. */
+/* As gp_peak_build_with. `look` NULL: none. */
 enum gp_status gp_peak_build_looking(struct gp_recording *recording, enum gp_moment moment,
-				     int64_t at_ns, bool has_ranges,
-				     const struct gp_peak_look *look, struct gp_peak *out);
+				     int64_t at_ns, unsigned with, const struct gp_peak_look *look,
+				     struct gp_peak *out);
 
 #endif

@@ -1,0 +1,55 @@
+/*
+ * In which phase of a training step each allocation was made, and in which it ended. One replay;
+ * keeps 2 bytes a memory event, and a row for each allocation that is live in the replay.
+ */
+#ifndef GP_ROLE_LIVES_H
+#define GP_ROLE_LIVES_H
+
+#include "../../read/file/recording.h"
+#include "../../read/tables/row_table.h"
+
+enum gp_life_phase {
+	GP_LIFE_OUTSIDE, /* of all phases */
+	GP_LIFE_FORWARD,
+	GP_LIFE_BACKWARD,
+	GP_LIFE_OPTIMIZER,
+	GP_LIFE_ZERO_GRAD,
+	GP_LIFE_DATA,
+	GP_LIFE_UNCLEAR, /* one of several threads' phases */
+};
+enum gp_life_end {
+	GP_LIFE_OPEN,	  /* it was not freed, or an OOM cut short the phase in which it was made */
+	GP_LIFE_SAME,	  /* freed in the call of a phase, or between two, in which it was made */
+	GP_LIFE_ENDED_IN, /* plus enum gp_life_phase: freed in another call of that phase */
+};
+
+struct gp_life {
+	uint16_t born : 3;	/* enum gp_life_phase */
+	uint16_t end : 4;	/* enum gp_life_end */
+	uint16_t backwards : 2; /* that began while it lived; 3: or more */
+	uint16_t is_recorded : 1;
+	uint16_t is_early : 1;	  /* made before the first forward, backward or optimizer */
+	uint16_t is_kept : 1;	  /* it lived until no further phase began */
+	uint16_t is_captured : 1; /* made while a graph was captured */
+	uint16_t is_filled : 1;	  /* the first event after it copied host memory into it */
+};
+
+struct gp_role_lives {
+	struct gp_life *life; /* by memory event */
+	struct gp_life_run *run;
+	size_t lives, life_room, runs, run_room;
+	/* sizes, in 512 bytes, of what was made in a backward and outlived it */
+	struct gp_row_table gradient_sizes;
+	struct gp_row_table early_sizes; /* of what is early and kept */
+	bool has_forward, has_backward, has_optimizer, has_copies;
+};
+
+/* Rewinds; call gp_recording_info before. Release also after a failure. GP_E_MEMORY. */
+enum gp_status gp_role_lives_find(struct gp_recording *recording, struct gp_role_lives *out);
+void gp_role_lives_release(struct gp_role_lives *lives);
+/* Of the allocation with that order; zeros: it is not recorded. */
+struct gp_life gp_role_life(const struct gp_role_lives *lives, uint64_t order);
+/* The key of the tables of sizes. `owner`: as in struct gp_live_entry. */
+uint64_t gp_role_size(uint64_t bytes, uint64_t owner);
+
+#endif

@@ -1,0 +1,81 @@
+/* Joins the evidence about an allocation. */
+#include "roles.h"
+
+#include <stdlib.h>
+
+#include "role_rules.h"
+
+struct gp_roles {
+	struct gp_role_lives lives;
+	struct gp_role_stacks stacks;
+};
+
+enum gp_status gp_roles_find(struct gp_recording *recording, struct gp_roles **out)
+{
+	struct gp_roles *r = *out = calloc(1, sizeof *r);
+	if (r == NULL)
+		return GP_E_MEMORY;
+	r->stacks.recording = recording;
+	return gp_role_lives_find(recording, &r->lives);
+}
+
+void gp_roles_close(struct gp_roles *r)
+{
+	if (r == NULL)
+		return;
+	gp_role_lives_release(&r->lives);
+	gp_row_table_release(&r->stacks.stacks);
+	free(r);
+}
+
+enum gp_status gp_roles_status(const struct gp_roles *r)
+{
+	return r != NULL && r->stacks.is_out_of_memory ? GP_E_MEMORY : GP_OK;
+}
+
+static bool has_size(const struct gp_row_table *sizes, uint64_t size)
+{
+	return gp_row_of_key(sizes, sizeof size, size) != NULL;
+}
+
+struct gp_live_entry gp_roles_entry(const struct gp_record *r)
+{
+	const bool is_block = r->kind == GP_BLOCK_ALLOC;
+	return (struct gp_live_entry){ .bytes = is_block ? r->block_alloc.bytes : r->alloc.bytes,
+				       .owner = is_block ? r->aux : r->alloc.owner,
+				       .time = r->time,
+				       .order = r->order,
+				       .stack = r->stack,
+				       .space = is_block ? GP_SPACE_BLOCK : r->space,
+				       .device = r->device };
+}
+
+uint8_t gp_roles_rule(struct gp_roles *r, const struct gp_live_entry *entry, bool is_segment)
+{
+	static const struct gp_role_evidence nothing;
+	if (r == NULL)
+		return 0;
+	if (entry == NULL)
+		return (uint8_t)(gp_role_decide(&nothing) + 1);
+	const struct gp_role_lives *l = &r->lives;
+	const int64_t at_ns = gp_tick_ns(&r->stacks.recording->tick, entry->time);
+	const struct gp_life life = gp_role_life(l, entry->order);
+	const bool is_driver = entry->space != GP_SPACE_BLOCK,
+		   is_block = !is_driver || entry->space == GP_SPACE_ASYNC;
+	const uint64_t size = gp_role_size(entry->bytes, is_driver ? 0 : entry->owner);
+	const struct gp_role_evidence e = {
+		.words = gp_role_stack_words(&r->stacks, entry->stack, at_ns),
+		.life = life,
+		.is_segment = is_segment,
+		.is_block = is_block,
+		.is_driver = is_driver,
+		.is_outliving = life.is_recorded && (life.is_kept || life.end >= GP_LIFE_ENDED_IN),
+		.has_early_twin = is_block && has_size(&l->early_sizes, size),
+		.has_gradient_twin = is_block && has_size(&l->gradient_sizes, size),
+		.has_phases = l->has_forward || l->has_backward || l->has_optimizer,
+		.has_backward = l->has_backward,
+		.has_gradients = l->gradient_sizes.rows != 0,
+		.has_copies = l->has_copies,
+	};
+	return (uint8_t)(gp_role_decide(&e) + 1);
+}

@@ -1,0 +1,25 @@
+/* The role of each allocation of a recording. */
+#ifndef GP_ROLES_H
+#define GP_ROLES_H
+
+#include "../../read/file/recording.h"
+
+struct gp_roles;
+/*
+ * One replay, or two; rewinds. Call gp_recording_info before, and gp_roles_close also after a
+ * failure. GP_E_MEMORY.
+ */
+enum gp_status gp_roles_find(struct gp_recording *recording, struct gp_roles **out);
+void gp_roles_close(struct gp_roles *roles);
+/*
+ * 1 + the number of the rule that decides for an allocation: `e` as it is live, or was; NULL: of
+ * memory that no event accounts for. A replay of the same recording is under way. `roles` NULL: 0,
+ * they are not needed.
+ */
+uint8_t gp_roles_rule(struct gp_roles *roles, const struct gp_live_entry *e, bool is_segment);
+/* The entry of an ALLOC or BLOCK_ALLOC, as far as roles need it. */
+struct gp_live_entry gp_roles_entry(const struct gp_record *made);
+/* GP_E_MEMORY: memory ran out, so rules are not reliable. */
+enum gp_status gp_roles_status(const struct gp_roles *roles);
+
+#endif

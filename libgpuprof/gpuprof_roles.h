@@ -1,0 +1,51 @@
+/*
+ * Part of gpuprof.h, which includes it: what memory is for. A role is decided by the first of some
+ * named rules that holds; they read the stack of an allocation, and the phases of a training step
+ * in which it was made and freed.
+ */
+#ifndef GPUPROF_ROLES_H
+#define GPUPROF_ROLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum gp_memory_role {
+	GP_HOLDS_WEIGHTS, /* parameters and buffers of modules */
+	GP_HOLDS_GRADIENTS,
+	GP_HOLDS_OPTIMIZER,   /* its state */
+	GP_HOLDS_ACTIVATIONS, /* results of a forward that live on after it */
+	GP_HOLDS_INPUTS,
+	GP_HOLDS_TEMPORARIES, /* made and freed in one phase of a step */
+	GP_HOLDS_KV_CACHE,
+	GP_HOLDS_COMMUNICATION, /* buffers of NCCL and of what calls it */
+	GP_HOLDS_WORKSPACE,	/* of libraries */
+	GP_HOLDS_GRAPH_POOL,	/* kept for the replays of a CUDA graph */
+	GP_HOLDS_UNKNOWN,	/* no rule decides */
+	GP_MEMORY_ROLES
+};
+extern const char *const gp_role_keys[GP_MEMORY_ROLES]; /* "weights", "gradients", ... */
+
+struct gp_role_rule {
+	const char *name; /* "saved_for_backward" */
+	enum gp_memory_role role;
+	const char *why; /* one sentence */
+};
+/* All rules, in the order in which they are tried. */
+size_t gp_role_rules(const struct gp_role_rule **out);
+/* The memory of a group for which one rule decided. */
+struct gp_rule_sum {
+	uint64_t bytes, count;
+};
+
+/* Bits: gp_peak_build_with and gp_top_build_with add these to each use. */
+enum gp_with {
+	/*
+	 * Its range. Includes forwards that the job does not name; this takes one more replay if
+	 * the job has ranges. Names that count up become one: "step #". Uses without a `range` are
+	 * those that no event accounts for.
+	 */
+	GP_WITH_RANGES = 1,
+	GP_WITH_ROLES = 2, /* the rule for its role; two more replays */
+};
+
+#endif

@@ -1,0 +1,7 @@
+cd $DATA &&
+	gpuprof top --by role --why h200_clean_train.gpr &&
+	gpuprof diff --by role h200_gpt_stacks.gpr h200_gpt_oom.gpr | sed -n '/^GPU 0, a/,$p'
+gpuprof peak --by role h200_gpt_eager.gpr | tail -n 2
+gpuprof peak --why h200_ddp.gpr
+gpuprof peak --by role --json --of allocated h200_libraries.gpr |
+	grep -oE '"rule": "[^"]*", "rules"'

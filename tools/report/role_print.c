@@ -1,0 +1,55 @@
+/* Prints the rules that decided on the roles of a group. */
+#include "role_print.h"
+
+#include "../io/amount.h"
+
+/* The numbers of the rules that decided, those with most bytes first. Returns how many. */
+static size_t sort_rules(const struct gp_group *g, const struct gp_role_rule **rules,
+			 uint16_t sorted[UINT8_MAX])
+{
+	const size_t count = gp_role_rules(rules);
+	size_t used = 0;
+	for (size_t k = 0; k < count; k++) {
+		if (!g->rule[k].count && !g->rule[k].bytes)
+			continue;
+		size_t at = used++;
+		for (; at > 0 && g->rule[sorted[at - 1]].bytes < g->rule[k].bytes; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = (uint16_t)k;
+	}
+	return used;
+}
+
+void gp_role_rules_print(FILE *out, const struct gp_group *g)
+{
+	const struct gp_role_rule *rules;
+	uint16_t sorted[UINT8_MAX];
+	const size_t count = sort_rules(g, &rules, sorted);
+	for (size_t k = 0; k < count; k++)
+		fprintf(out, "%23s  %s: %s\n", gp_bytes_text(g->rule[sorted[k]].bytes).s,
+			rules[sorted[k]].name, rules[sorted[k]].why);
+}
+
+void gp_role_rules_write(struct gp_json *json, const struct gp_group *g)
+{
+	const struct gp_role_rule *rules;
+	uint16_t sorted[UINT8_MAX];
+	const size_t count = sort_rules(g, &rules, sorted);
+	gp_json_text(json, "rule", count ? rules[sorted[0]].name : NULL);
+	gp_json_array(json, "rules");
+	for (size_t k = 0; k < count; k++) {
+		gp_json_object(json, NULL);
+		gp_json_text(json, "rule", rules[sorted[k]].name);
+		gp_json_text(json, "why", rules[sorted[k]].why);
+		gp_json_number(json, "bytes", g->rule[sorted[k]].bytes);
+		gp_json_number(json, "count", g->rule[sorted[k]].count);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+}
+
+void gp_no_roles_print(FILE *out, const struct gp_info *info)
+{
+	if (gp_phases_by(info) == GP_PHASES_BY_NOTHING)
+		fputs("Neither stacks nor ranges were recorded, so roles are unknown.\n", out);
+}
