@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gpuprof_memory.h"
+
 enum gp_memory_role {
 	GP_HOLDS_WEIGHTS, /* parameters and buffers of modules */
 	GP_HOLDS_GRADIENTS,
@@ -36,6 +38,24 @@ size_t gp_role_rules(const struct gp_role_rule **out);
 struct gp_rule_sum {
 	uint64_t bytes, count;
 };
+
+/*
+ * Blocks of the framework on one device, by role. `role[k].bytes` is of enum gp_memory_role k; the
+ * sum of all is the curve ALLOCATED.
+ */
+struct gp_role_sums {
+	struct gp_rule_sum role[GP_MEMORY_ROLES];
+};
+struct gp_role_moment {
+	struct gp_moment_of moment;
+	unsigned device;
+};
+/*
+ * Fills `out[k]` for each of the moments. Two replays, and one to each moment from the checkpoint
+ * before it; rewinds. GP_END: there is no such moment. GP_E_MEMORY.
+ */
+enum gp_status gp_role_sums_build(struct gp_recording *recording, const struct gp_role_moment *at,
+				  size_t moments, struct gp_role_sums *out);
 
 /* Bits: gp_peak_build_with and gp_top_build_with add these to each use. */
 enum gp_with {

@@ -184,6 +184,9 @@ static int oom_build(struct oom *c)
 			 r->path, gp_ran_out_text(r->ooms.ooms).s);
 		return GP_EXIT_USAGE;
 	}
+	status = gp_oom_roles_find(r);
+	if (status)
+		return gp_report_failed("report on", r->path, status);
 	c->r.sink.has_report = true;
 	status = c->r.is_json	? show_json(c) :
 		 c->r.is_many	? gp_oom_ranks_add(&c->ranks, r) :
@@ -206,6 +209,7 @@ static int oom_one(struct gp_reading *reading)
 	for (size_t k = 0; r->row && k < r->ooms.ooms; k++)
 		free(r->row[k].answer);
 	free(r->row);
+	free(r->roles);
 	gp_steps_free(&r->steps);
 	gp_ooms_free(&r->ooms);
 	return exit_status;

@@ -182,6 +182,47 @@ static void cache(void)
 	fill(1, 40 * GIB, 100 * MIB);
 }
 
+static void push(uint32_t name, unsigned source)
+{
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_RANGE_PUSH,
+				.device = GP_DEVICE_UNKNOWN,
+				.aux = name,
+				.range_push = { source, 0, 0, 0 } });
+}
+static void pop(unsigned source)
+{
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_RANGE_POP,
+				.device = GP_DEVICE_UNKNOWN,
+				.range_pop = { source, 0, 0, 0 } });
+}
+/*
+ * Weights and gradients of 3 GiB each; 6 GiB of activations in the first step. In the second one
+ * the batch is larger: a further request of a forward fails.
+ */
+static void training(void)
+{
+	enum { FORWARD = 1 };
+	define((struct gp_record){ .kind = GP_RANGE_NAME, .aux = FORWARD }, "forward");
+	fill(1, 0, 3 * GIB);
+	segment(1, SEGMENTS + 8 * GIB, 6 * GIB);
+	push(FORWARD, GP_RANGE_NVTX);
+	take(1, SEGMENTS + 8 * GIB, 6 * GIB, 0);
+	pop(GP_RANGE_NVTX);
+	push(0, GP_RANGE_ENGINE);
+	fill(1, 16 * GIB, 3 * GIB);
+	block(GP_BLOCK_FREE, 1, SEGMENTS + 8 * GIB, 6 * GIB, 0);
+	pop(GP_RANGE_ENGINE);
+	count(0);
+	push(FORWARD, GP_RANGE_NVTX);
+	take(1, SEGMENTS + 8 * GIB, 6 * GIB, 0);
+	refuse(GP_SPACE_DEVICE, 4 * GIB, 0);
+	run_out(1, 4 * GIB);
+	pop(GP_RANGE_NVTX);
+	count(0);
+}
+
 static void unknown(void)
 {
 	fill(1, 0, 8 * GIB);
@@ -469,6 +510,7 @@ static const struct {
 	const char *name;
 	void (*job)(void);
 } reasons[] = {
+	{ "training", training },
 	{ "capacity", capacity },
 	{ "leaking", leaking },
 	{ "huge", huge },

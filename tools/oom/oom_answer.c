@@ -43,6 +43,9 @@ enum gp_status gp_oom_answer_build(const struct gp_oom_report *r, size_t k,
 	gp_again_why(r->info, gp_again_lacks(r->info, GP_LACK_STACKS), out->no_requester);
 	gp_oom_missing_text(c, out->missing);
 	gp_oom_cause_text(o, c, out->cause);
+	out->roles = r->row[k].roles;
+	gp_oom_roles_text(out->roles, out->holds);
+	gp_oom_batch_text(out->roles, c, out->batch);
 	return gp_oom_advise(r, o, c, out);
 }
 
@@ -76,8 +79,12 @@ void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *a)
 	fprintf(out, "%-9s %s", "cause", gp_on(GP_ROLE_BAD));
 	gp_mask(out, a->cause, strlen(a->cause));
 	fprintf(out, "%s\n", gp_off());
+	if (*a->holds)
+		oom_answer_print_line(out, "holds", a->holds);
 	if (*a->leak)
 		oom_answer_print_line(out, "leak", a->leak);
+	if (*a->batch)
+		oom_answer_print_line(out, "batch", a->batch);
 	size_t shown = GP_OOM_ADVICE_SHOWN - (*a->leak != '\0');
 	for (size_t k = 0; k < a->advices && k < shown; k++) {
 		fprintf(out, "%-9s %zu. %s: ", k ? "" : "try", k + 1,
@@ -114,6 +121,8 @@ void gp_oom_answer_write(struct gp_json *json, const struct gp_oom_answer *a)
 	gp_json_text(json, "requester", *a->requester ? a->requester : NULL);
 	gp_known_write(json, "missing", a->missing_bytes);
 	gp_json_text(json, "cause", a->cause);
+	gp_oom_roles_write(json, a->roles);
+	gp_json_text(json, "batch", *a->batch ? a->batch : NULL);
 	gp_json_text(json, "leak", *a->leak ? a->leak : NULL);
 	gp_json_array(json, "advice");
 	for (size_t k = 0; k < a->advices; k++)

@@ -48,7 +48,10 @@ struct gp_oom_answer {
 	char by[GP_OOM_SITE_MAX];	 /* as `requester`, with all callers that fit into a line */
 	char no_requester[GP_AGAIN_WHY]; /* why `requester` is ""; "": no usual cause */
 	char missing[GP_REASON_MAX], cause[GP_CAUSE_MAX];
-	char leak[GP_OOM_LINE_MAX]; /* "": no leak explains it */
+	const struct gp_role_sums *roles; /* as in its row */
+	char holds[GP_OOM_LINE_MAX];	  /* memory by role; "": most of it has none */
+	char batch[GP_OOM_LINE_MAX];	  /* the smallest change of the batch; "": not known */
+	char leak[GP_OOM_LINE_MAX];	  /* "": no leak explains it */
 	size_t advices, no_helps;
 	/* sure ones first, then those that remove the cause, then by cost */
 	struct gp_oom_advice advice[GP_OOM_ADVICE_MOST];
@@ -57,12 +60,23 @@ struct gp_oom_answer {
 /* Rewinds the recording. */
 enum gp_status gp_oom_answer_build(const struct gp_oom_report *report, size_t k,
 				   const struct gp_oom_case *looked, struct gp_oom_answer *out);
-/* Prints at most eight lines. */
+/* Prints at most twelve lines. */
 void gp_oom_answer_print(FILE *out, const struct gp_oom_answer *answer);
 /* Writes the key `answer`. */
 void gp_oom_answer_write(struct gp_json *json, const struct gp_oom_answer *answer);
 /* The short text of the first advice; "-": none. */
 const char *gp_oom_answer_brief(const struct gp_oom_answer *answer);
+
+/* ---- oom_roles.c ---- */
+
+/* Sets `roles` of all rows with an own answer. Free `report->roles`. */
+enum gp_status gp_oom_roles_find(struct gp_oom_report *report);
+/* `sums` NULL: not known. */
+void gp_oom_roles_text(const struct gp_role_sums *sums, char out[GP_OOM_LINE_MAX]);
+void gp_oom_batch_text(const struct gp_role_sums *sums, const struct gp_oom_case *looked,
+		       char out[GP_OOM_LINE_MAX]);
+/* Writes the key `roles`. */
+void gp_oom_roles_write(struct gp_json *json, const struct gp_role_sums *sums);
 
 /* ---- oom_site.c ---- */
 

@@ -1,0 +1,123 @@
+/* Memory at an OOM by role, and the share by which a smaller batch would have fitted. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../io/amount.h"
+#include "oom_answer.h"
+
+#define ROLES_LEAST 100u /* of the memory: a smaller share has no place in the line */
+
+/* Memory that grows with the batch. */
+static const enum gp_memory_role of_batch[] = { GP_HOLDS_ACTIVATIONS, GP_HOLDS_INPUTS,
+						GP_HOLDS_TEMPORARIES };
+
+enum gp_status gp_oom_roles_find(struct gp_oom_report *r)
+{
+	size_t moments = 0, place = 0;
+	if (gp_phases_by(r->info) == GP_PHASES_BY_NOTHING)
+		return GP_OK;
+	for (size_t k = 0; k < r->ooms.ooms; k++)
+		moments += r->row[k].is_shown && r->ooms.oom[k].is_framework && r->row[k].times;
+	if (!moments)
+		return GP_OK;
+	struct gp_role_moment *at = calloc(moments, sizeof *at);
+	r->roles = calloc(moments, sizeof *r->roles);
+	if (!at || !r->roles) {
+		free(at);
+		return GP_E_MEMORY;
+	}
+	for (size_t k = 0; k < r->ooms.ooms && place < moments; k++) {
+		const struct gp_oom *o = &r->ooms.oom[k];
+		if (!r->row[k].is_shown || !o->is_framework || !r->row[k].times)
+			continue;
+		at[place].moment =
+			(struct gp_moment_of){ .when = GP_WHEN_OOM, .number = o->number };
+		at[place].device = o->device;
+		r->row[k].roles = &r->roles[place++];
+	}
+	const enum gp_status status = gp_role_sums_build(r->recording, at, moments, r->roles);
+	free(at);
+	return status;
+}
+
+static uint64_t roles_all(const struct gp_role_sums *s)
+{
+	uint64_t bytes = 0;
+	for (unsigned k = 0; k < GP_MEMORY_ROLES; k++)
+		bytes += s->role[k].bytes;
+	return bytes;
+}
+
+/* Roles with memory, most bytes first. Returns how many. */
+static size_t roles_sort(const struct gp_role_sums *s, unsigned sorted[GP_MEMORY_ROLES])
+{
+	size_t used = 0;
+	for (unsigned k = 0; k < GP_MEMORY_ROLES; k++) {
+		if (!s->role[k].count)
+			continue;
+		size_t at = used++;
+		for (; at && s->role[sorted[at - 1]].bytes < s->role[k].bytes; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = k;
+	}
+	return used;
+}
+
+/* "activations 41.0 GiB, optimizer 20.0 GiB" */
+void gp_oom_roles_text(const struct gp_role_sums *s, char out[GP_OOM_LINE_MAX])
+{
+	unsigned sorted[GP_MEMORY_ROLES];
+	const size_t roles = s ? roles_sort(s, sorted) : 0;
+	const uint64_t all = s ? roles_all(s) : 0;
+	size_t used = 0;
+	out[0] = '\0';
+	for (size_t k = 0; k < roles; k++) {
+		const struct gp_rule_sum *sum = &s->role[sorted[k]];
+		if (sum->bytes < all / ROLES_LEAST || sorted[0] == GP_HOLDS_UNKNOWN)
+			break;
+		used += (size_t)snprintf(out + used, GP_OOM_LINE_MAX - used, "%s%s %s",
+					 k ? ", " : "", gp_role_keys[sorted[k]],
+					 gp_bytes_text(sum->bytes).s);
+	}
+}
+
+/*
+ * The least change of the batch with which the request would have succeeded. Only where memory that
+ * grows with the batch is known, and more than what has no role.
+ */
+void gp_oom_batch_text(const struct gp_role_sums *s, const struct gp_oom_case *c,
+		       char out[GP_OOM_LINE_MAX])
+{
+	const uint64_t missing = c->finding.missing_bytes;
+	uint64_t grows = 0;
+	out[0] = '\0';
+	for (size_t k = 0; s && k < sizeof of_batch / sizeof *of_batch; k++)
+		grows += s->role[of_batch[k]].bytes;
+	if (!s || c->finding.verdict != GP_VERDICT_CAPACITY || missing == GP_BYTES_UNKNOWN ||
+	    grows <= s->role[GP_HOLDS_UNKNOWN].bytes || missing >= grows + c->facts.bytes)
+		return;
+	snprintf(out, GP_OOM_LINE_MAX,
+		 "%.0f%% smaller would have fitted, if activations, inputs, temporaries and the "
+		 "request shrink with it",
+		 ceil(100.0 * (double)missing / (double)(grows + c->facts.bytes)));
+}
+
+void gp_oom_roles_write(struct gp_json *json, const struct gp_role_sums *s)
+{
+	unsigned sorted[GP_MEMORY_ROLES];
+	const size_t roles = s ? roles_sort(s, sorted) : 0;
+	if (!s) {
+		gp_json_null(json, "roles");
+		return;
+	}
+	gp_json_array(json, "roles");
+	for (size_t k = 0; k < roles; k++) {
+		gp_json_object(json, NULL);
+		gp_json_text(json, "key", gp_role_keys[sorted[k]]);
+		gp_json_number(json, "bytes", s->role[sorted[k]].bytes);
+		gp_json_number(json, "count", s->role[sorted[k]].count);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+}
