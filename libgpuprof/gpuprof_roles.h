@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/status.h"
 #include "gpuprof_memory.h"
+
+struct gp_recording;
 
 enum gp_memory_role {
 	GP_HOLDS_WEIGHTS, /* parameters and buffers of modules */
@@ -67,5 +70,30 @@ enum gp_with {
 	GP_WITH_RANGES = 1,
 	GP_WITH_ROLES = 2, /* the rule for its role; two more replays */
 };
+
+/* ---- over time ---- */
+
+/* Blocks of PyTorch on a device at one moment, by role. */
+struct gp_role_band {
+	int64_t at_ns;
+	uint64_t bytes[GP_MEMORY_ROLES], count[GP_MEMORY_ROLES];
+};
+struct gp_role_bands {
+	unsigned device;
+	size_t bands; /* by time; one for each part of the span: its moment with most memory */
+	struct gp_role_band *band;
+};
+struct gp_role_timeline {
+	size_t devices; /* with blocks of PyTorch */
+	struct gp_role_bands *device;
+};
+/*
+ * Cuts the span into `points` equal parts. Bytes of a moment add up to the allocated curve, unless
+ * events are missing. Three replays; needs 184 bytes a part and device. Free with
+ * gp_role_timeline_free.
+ */
+enum gp_status gp_role_timeline_build(struct gp_recording *recording, size_t points,
+				      int64_t from_ns, int64_t to_ns, struct gp_role_timeline *out);
+void gp_role_timeline_free(struct gp_role_timeline *timeline);
 
 #endif

@@ -18,7 +18,7 @@ NEVER = {"info": {f"captured.{key}" for key in ("rule", "spans", "ns", "ended_by
 LIMITS = ("--max-peak", "1G", "--max-growth", "0", "--max-frag", "10%", "--min-headroom", "5%")
 EACH = {
     "info": [("--steps",)],
-    "timeline": [("--points", "16", "--fragmentation")],
+    "timeline": [("--points", "16", "--fragmentation"), ("--points", "16", "--by", "role")],
     "peak": [("--top", "3"), ("--top", "3", "--by", "range"), ("--by", "role"), ("--tree",)],
     "top": [("--top", "3"), ("--top", "3", "--by", "range"), ("--by", "role")],
     "frag": [(), ("--fit", "64M")],

@@ -20,9 +20,10 @@ struct timeline {
 	struct gp_reading r;
 	const struct gp_format *format;
 	struct gp_canvas canvas;
-	const char *at;
+	const char *at, *by;
 	uint64_t points, columns, rows;
 	bool is_table, has_gaps;
+	struct gp_role_timeline roles;
 	bool is_chosen[FORMATS_MAX]; /* by index in gp_formats */
 };
 
@@ -85,6 +86,7 @@ static void draw(struct timeline *t, const struct gp_timeline *all, int64_t from
 		.about = about,
 		.host = t->r.device < 0 ? all->host : NULL,
 		.is_host_at_least = !gp_has_whole_pinned(info),
+		.roles = t->by ? &t->roles : NULL,
 	};
 	for (unsigned c = 0; c < GP_CURVES; c++)
 		chart.is_at_least[c] = is_at_least(info, c);
@@ -169,8 +171,12 @@ static int timeline_one(struct gp_reading *r)
 		t->has_gaps ?
 			gp_timeline_build_gaps(r->recording, t->points, from_ns, to_ns, &all) :
 			gp_timeline_build(r->recording, t->points, from_ns, to_ns, &all);
-	if (status)
+	if (!status && t->by)
+		status = gp_role_timeline_build(r->recording, t->points, from_ns, to_ns, &t->roles);
+	if (status) {
+		gp_timeline_free(&all);
 		return gp_report_failed("replay", r->path, status);
+	}
 	size_t devices = all.devices;
 	keep_device(&all, r->device);
 	bool is_missing = r->device >= 0 && !all.devices;
@@ -185,6 +191,7 @@ static int timeline_one(struct gp_reading *r)
 		exit_status = GP_EXIT_INTERNAL;
 	all.devices = devices;
 	gp_timeline_free(&all);
+	gp_role_timeline_free(&t->roles);
 	return exit_status;
 }
 
@@ -227,6 +234,11 @@ static int timeline_check(struct gp_reading *r, int recordings)
 	t->is_table = !t->format && r->is_many;
 	t->format = t->format ? t->format : plot;
 	r->is_text = t->is_table || t->format == plot;
+	if (t->by && t->is_table && !gp_inputs_is_one(r->command, "--by", recordings))
+		return GP_EXIT_USAGE;
+	if (t->by && t->format != plot && t->format != format_named("json"))
+		return gp_usage(r->command, "'--by' and '--%s' exclude each other",
+				t->format->name);
 	if (t->has_gaps && t->is_table &&
 	    !gp_inputs_is_one(r->command, "--fragmentation", recordings))
 		return GP_EXIT_USAGE;
@@ -271,6 +283,8 @@ static int timeline_run(const struct gp_command *command, int argc, char **argv)
 	const struct gp_flag own[] = {
 		{ "fragmentation", 0, GP_FLAG_SWITCH, NULL, &t.has_gaps,
 		  "also the largest gap of PyTorch's memory, and its fragmentation" },
+		{ "by", 0, GP_FLAG_CHOICE, "WHAT=role", &t.by,
+		  "allocated memory by what it holds; as strips, or with --json" },
 		{ "points", 0, GP_FLAG_NUMBER, "16..1000000", &t.points,
 		  "points of a device at most; default 2000" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &t.at,
@@ -287,7 +301,7 @@ static int timeline_run(const struct gp_command *command, int argc, char **argv)
 
 const struct gp_command gp_command_timeline = {
 	.name = "timeline",
-	.synopsis = "timeline [--csv|--json|--svg] [options] RECORDING...",
+	.synopsis = "timeline [--csv|--json|--svg] [--by role] [options] RECORDING...",
 	.text = "plot memory over time: driver, reserved, allocated, pinned",
 	.run = timeline_run,
 	.options = GP_OPTION_SPAN | GP_OPTION_DEVICE | GP_OPTION_STEPS | GP_OPTION_OUTPUT |

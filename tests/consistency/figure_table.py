@@ -177,6 +177,15 @@ FIGURES = {
          lambda d: {None: (d["sides"][0] if "sides" in d else d)["phases_by"]})
         for command, files in (("peak", ""), ("top", ""), ("diff", " FILE FILE"))
     ],
+    "bytes and number of each role at the peak of PyTorch's memory": [
+        ("peak --by role", PEAK + " --by role --of allocated", lambda d: {
+            (c["device"], g["key"]): (g["bytes"], g["count"]) for c in d["curves"] for g in c["groups"]}),
+        ("timeline --by role", "timeline --json --by role --points 16", lambda d: {
+            (device["device"], g["key"]): (g["bytes"][k], g["count"][k]) for device in d["devices"]
+            for groups in [device["roles"]["groups"]] if groups
+            for totals in [[sum(g["bytes"][i] for g in groups) for i in range(len(device["roles"]["at_ns"]))]]
+            for k in [totals.index(max(totals))] for g in groups if g["count"][k]}),
+    ],
     "operator, node and library of a stack": [
         ("peak --at end", PEAK + " --at end", names_of_groups),
         ("top", "top --json --no-stacks", names_of_groups),

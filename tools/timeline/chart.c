@@ -31,6 +31,14 @@ bool gp_chart_has_host(const struct gp_chart *chart)
 	return host && (!chart->devices || host->peak_bytes[GP_HOST_PINNED] >= GP_PINNED_LEAST);
 }
 
+const struct gp_role_bands *gp_chart_bands(const struct gp_chart *chart, unsigned device)
+{
+	for (size_t k = 0; chart->roles && k < chart->roles->devices; k++)
+		if (chart->roles->device[k].device == device)
+			return &chart->roles->device[k];
+	return NULL;
+}
+
 int64_t gp_tick_ns(int64_t span_ns, unsigned ticks)
 {
 	static const int64_t longer[] = { MINUTE_NS,	  2 * MINUTE_NS,  5 * MINUTE_NS,

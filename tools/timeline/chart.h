@@ -30,6 +30,7 @@ struct gp_chart {
 	const struct gp_info_device *const *about; /* of each device; NULL: unknown */
 	const struct gp_timeline_device *host;	   /* gp_timeline.host; NULL: not shown */
 	bool is_host_at_least;			   /* as is_at_least */
+	const struct gp_role_timeline *roles;	   /* NULL: not requested */
 };
 
 /* The output of all charts of one report. */
@@ -60,6 +61,9 @@ extern const struct gp_format *const gp_formats[];
 const char *gp_chart_name(const struct gp_chart *chart, size_t index);
 /* Whether text output shows the host. Beside a device it needs a peak of GP_PINNED_LEAST. */
 bool gp_chart_has_host(const struct gp_chart *chart);
+
+/* The bands of a device by role; NULL: not requested, or it has no blocks. */
+const struct gp_role_bands *gp_chart_bands(const struct gp_chart *chart, unsigned device);
 
 /* "driver", "reserved", "allocated" */
 extern const char *const gp_curve_names[GP_CURVES];

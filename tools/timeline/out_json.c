@@ -26,8 +26,45 @@ static void write_peaks(const struct gp_timeline_device *d)
 	}
 }
 
-static void out_json_write_device(const struct gp_timeline_device *d, const char *name)
+/* Roles without memory are left out. */
+static void write_band(const struct gp_role_bands *bands, unsigned role)
 {
+	uint64_t highest = 0;
+	for (size_t k = 0; k < bands->bands; k++)
+		highest |= bands->band[k].count[role] | bands->band[k].bytes[role];
+	if (!highest)
+		return;
+	gp_json_object(&json, NULL);
+	gp_json_text(&json, "key", gp_role_keys[role]);
+	gp_json_array(&json, "bytes");
+	for (size_t k = 0; k < bands->bands; k++)
+		gp_json_number(&json, NULL, bands->band[k].bytes[role]);
+	gp_json_end(&json);
+	gp_json_array(&json, "count");
+	for (size_t k = 0; k < bands->bands; k++)
+		gp_json_number(&json, NULL, bands->band[k].count[role]);
+	gp_json_end(&json);
+	gp_json_end(&json);
+}
+
+static void write_bands(const struct gp_role_bands *bands)
+{
+	gp_json_object(&json, "roles");
+	gp_json_array(&json, "at_ns");
+	for (size_t k = 0; bands && k < bands->bands; k++)
+		gp_json_signed(&json, NULL, bands->band[k].at_ns);
+	gp_json_end(&json);
+	gp_json_array(&json, "groups");
+	for (unsigned role = 0; bands && role < GP_MEMORY_ROLES; role++)
+		write_band(bands, role);
+	gp_json_end(&json);
+	gp_json_end(&json);
+}
+
+static void out_json_write_device(const struct gp_chart *chart, size_t index)
+{
+	const struct gp_timeline_device *d = &chart->device[index];
+	const char *name = gp_chart_name(chart, index);
 	gp_json_object(&json, NULL);
 	gp_json_number(&json, "device", d->device);
 	gp_json_text(&json, "name", *name ? name : NULL);
@@ -59,6 +96,8 @@ static void out_json_write_device(const struct gp_timeline_device *d, const char
 		gp_json_end(&json);
 	}
 	gp_json_end(&json);
+	if (chart->roles)
+		write_bands(gp_chart_bands(chart, d->device));
 	gp_json_end(&json);
 }
 
@@ -109,7 +148,7 @@ static void write_chart(const struct gp_canvas *canvas, const struct gp_chart *c
 		gp_json_bool(&json, "late_gaps", chart->has_late_gaps);
 	gp_json_array(&json, "devices");
 	for (size_t k = 0; k < chart->devices; k++)
-		out_json_write_device(&chart->device[k], gp_chart_name(chart, k));
+		out_json_write_device(chart, k);
 	gp_json_end(&json);
 	write_host(chart);
 	gp_json_end(&json);

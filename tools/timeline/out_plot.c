@@ -6,12 +6,65 @@
 #include "../io/amount.h"
 #include "../io/message.h"
 #include "../report/report.h"
+#include "../report/role_print.h"
 #include "chart.h"
 #include "plot.h"
 
 static void out_plot_begin(const struct gp_canvas *canvas)
 {
 	(void)canvas;
+}
+
+/* ---- roles: a strip each, as high as its own highest value ---- */
+
+enum { BAND_LABEL = 28, BAND_COLUMNS = 400 };
+
+/* The part of the bands that column `c` of `columns` stands for; at least one. */
+static size_t band_of(const struct gp_role_bands *bands, unsigned c, unsigned columns)
+{
+	return (size_t)((uint64_t)bands->bands * c / columns);
+}
+
+static uint64_t band_highest(const struct gp_role_bands *bands, unsigned role, size_t from,
+			     size_t until)
+{
+	uint64_t highest = 0;
+	for (size_t k = from; k < bands->bands && (k < until || k == from); k++)
+		if (bands->band[k].bytes[role] > highest)
+			highest = bands->band[k].bytes[role];
+	return highest;
+}
+
+static void draw_band(const struct gp_canvas *canvas, const struct gp_role_bands *bands,
+		      unsigned role)
+{
+	const uint64_t highest = band_highest(bands, role, 0, bands->bands);
+	unsigned columns = canvas->columns > BAND_LABEL ? canvas->columns - BAND_LABEL : 1;
+	columns = columns < BAND_COLUMNS ? columns : BAND_COLUMNS;
+	if (!highest)
+		return;
+	fprintf(canvas->out, "%10s  %-13s  ", gp_bytes_text(highest).s, gp_role_keys[role]);
+	for (unsigned c = 0; c < columns; c++) {
+		const uint64_t bytes = band_highest(bands, role, band_of(bands, c, columns),
+						    band_of(bands, c + 1, columns));
+		fputs(gp_plot_height(canvas->is_ascii, (double)bytes / (double)highest),
+		      canvas->out);
+	}
+	fputc('\n', canvas->out);
+}
+
+static void draw_bands(const struct gp_canvas *canvas, const struct gp_chart *chart,
+		       unsigned device)
+{
+	const struct gp_role_bands *bands = gp_chart_bands(chart, device);
+	if (!bands) {
+		fputs("no blocks of PyTorch\n", canvas->out);
+		return;
+	}
+	fprintf(canvas->out, "   highest  role, allocated from %s to %s\n",
+		gp_ns_text(chart->from_ns).s, gp_ns_text(chart->to_ns).s);
+	for (unsigned role = 0; role < GP_MEMORY_ROLES; role++)
+		draw_band(canvas, bands, role);
 }
 
 static void draw_device(const struct gp_canvas *canvas, const struct gp_chart *chart, size_t index)
@@ -35,7 +88,10 @@ static void draw_device(const struct gp_canvas *canvas, const struct gp_chart *c
 		fprintf(canvas->out, ", only %s to %s", gp_ns_text(chart->from_ns).s,
 			gp_ns_text(chart->to_ns).s);
 	fputc('\n', canvas->out);
-	gp_plot_print(&plot, canvas->out);
+	if (chart->roles)
+		draw_bands(canvas, chart, plot.device->device);
+	else
+		gp_plot_print(&plot, canvas->out);
 }
 
 /* Pinned memory is of the process, so it comes once, below the devices. */
@@ -66,7 +122,10 @@ static void draw_chart(const struct gp_canvas *canvas, const struct gp_chart *ch
 		draw_device(canvas, chart, k);
 		has_oom = has_oom || chart->device[k].ooms;
 	}
-	draw_host(canvas, chart);
+	if (chart->roles)
+		gp_no_roles_print(canvas->out, chart->info);
+	else
+		draw_host(canvas, chart);
 	gp_next_print(canvas->out,
 		      !chart->devices	      ? "info" :
 		      has_oom		      ? "oom" :

@@ -15,7 +15,8 @@ struct summing {
 static void role_moments_see(void *context, const struct gp_live_entry *e)
 {
 	struct summing *s = context;
-	if (e->space != GP_SPACE_BLOCK || e->device != s->device)
+	if (e->space != GP_SPACE_BLOCK || (e->flags & GP_LIVE_PENDING) != 0 ||
+	    e->device != s->device)
 		return;
 	const uint8_t rule = gp_roles_rule(s->roles, e, false);
 	struct gp_rule_sum *sum = &s->out->role[s->rule[rule - 1].role];

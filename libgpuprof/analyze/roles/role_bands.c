@@ -1,0 +1,276 @@
+/*
+ * Bytes of each role over time. One replay adds up the blocks of each device by role. Time is cut
+ * into buckets; each keeps the sums of its highest moment, so the peak is among them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../settle.h"
+#include "role_rules.h"
+#include "roles.h"
+
+struct line {
+	struct gp_role_band now; /* the sums; its moment is unused */
+	struct gp_role_band *bucket;
+	uint64_t highest; /* of the bucket */
+	size_t used;	  /* buckets that are begun */
+};
+
+struct banding {
+	struct gp_recording *recording;
+	struct gp_roles *roles;
+	const struct gp_role_rule *rules;
+	int64_t from_ns, to_ns; /* as requested */
+	int64_t start_ns, span_ns;
+	size_t buckets;
+	struct line line[GP_DEVICES];
+	struct gp_role_timeline *out;
+	bool is_out_of_memory;
+};
+
+/* ---- sums ---- */
+
+static void line_add(struct banding *b, const struct gp_live_entry *e, bool is_end)
+{
+	if (e->space != GP_SPACE_BLOCK || (e->flags & GP_LIVE_PENDING) != 0 ||
+	    e->device >= GP_DEVICES)
+		return;
+	struct gp_role_band *now = &b->line[e->device].now;
+	const unsigned role = b->rules[gp_roles_rule(b->roles, e, false) - 1].role;
+	now->bytes[role] += is_end ? 0 - e->bytes : e->bytes;
+	now->count[role] += is_end ? UINT64_MAX : 1;
+}
+
+static void add_live(void *context, const struct gp_live_entry *e)
+{
+	line_add(context, e, false);
+}
+
+/* The sums of a state that was loaded from a checkpoint. */
+static void bands_load(struct banding *b)
+{
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		memset(&b->line[device].now, 0, sizeof b->line[device].now);
+	gp_live_walk_begin(b->recording->live, add_live, b);
+	while (!gp_live_walk_more(b->recording->live, 65536))
+		;
+}
+
+/* ---- buckets ---- */
+
+/* The sums, with memory of the curve that no block accounts for as unknown. */
+static struct gp_role_band band_now(const struct banding *b, unsigned device, uint64_t *total)
+{
+	const struct gp_live_device *d = gp_live_device(b->recording->live, device);
+	struct gp_role_band band = b->line[device].now;
+	uint64_t sum = 0;
+	for (unsigned role = 0; role < GP_MEMORY_ROLES; role++)
+		sum += band.bytes[role];
+	*total = d->curve[GP_CURVE_ALLOCATED].now_bytes;
+	if (*total > sum)
+		band.bytes[GP_HOLDS_UNKNOWN] += *total - sum;
+	return band;
+}
+
+static int64_t bucket_ns(const struct banding *b, size_t bucket)
+{
+	return b->start_ns +
+	       (int64_t)((unsigned __int128)(uint64_t)b->span_ns * bucket / b->buckets);
+}
+
+/* Begins the buckets up to `until` with the sums of now. */
+static void line_reach(struct banding *b, unsigned device, size_t until)
+{
+	struct line *l = &b->line[device];
+	uint64_t total;
+	if (l->used > until)
+		return;
+	const struct gp_role_band band = band_now(b, device, &total);
+	while (l->used <= until) {
+		l->bucket[l->used] = band;
+		l->bucket[l->used].at_ns = bucket_ns(b, l->used);
+		l->used++;
+	}
+	l->highest = total;
+}
+
+static size_t bucket_of(const struct banding *b, int64_t at_ns)
+{
+	if (at_ns <= b->start_ns)
+		return 0;
+	const uint64_t passed = (uint64_t)(at_ns - b->start_ns);
+	const uint64_t which =
+		(uint64_t)((unsigned __int128)passed * b->buckets / (uint64_t)b->span_ns);
+	return which < b->buckets ? (size_t)which : b->buckets - 1;
+}
+
+/* The device's memory changes at that moment: the buckets before it are complete. */
+static void see_before(struct banding *b, unsigned device, int64_t at_ns)
+{
+	struct line *l = &b->line[device];
+	if (l->bucket == NULL) {
+		l->bucket = calloc(b->buckets, sizeof *l->bucket);
+		b->is_out_of_memory |= l->bucket == NULL;
+	}
+	if (l->bucket != NULL)
+		line_reach(b, device, bucket_of(b, at_ns));
+}
+
+static void see_after(struct banding *b, unsigned device, int64_t at_ns)
+{
+	struct line *l = &b->line[device];
+	uint64_t total;
+	const struct gp_role_band band = band_now(b, device, &total);
+	if (l->bucket == NULL || total <= l->highest)
+		return;
+	l->highest = total;
+	l->bucket[l->used - 1] = band;
+	l->bucket[l->used - 1].at_ns = at_ns;
+}
+
+/* ---- the replay ---- */
+
+static bool is_of_blocks(const struct gp_record *r)
+{
+	return r->kind == GP_BLOCK_ALLOC || r->kind == GP_BLOCK_FREE ||
+	       r->kind == GP_BLOCK_EXISTING;
+}
+
+/* Applies an event of a block, and moves the sums by what it changed at its address. */
+static enum gp_status bands_apply(struct banding *b, const struct gp_record *r)
+{
+	struct gp_recording *recording = b->recording;
+	const uint64_t address = r->block_alloc.address; /* in the same place in all of them */
+	const struct gp_live_entry *e = gp_live_find(recording->live, GP_SPACE_BLOCK, address);
+	const struct gp_live_entry before = e != NULL ? *e : (struct gp_live_entry){ 0 };
+	enum gp_status status = gp_recording_apply(recording, r);
+	if (status != GP_OK)
+		return status;
+	e = gp_live_find(recording->live, GP_SPACE_BLOCK, address);
+	line_add(b, &before, true);
+	if (e != NULL)
+		line_add(b, e, false);
+	return GP_OK;
+}
+
+static enum gp_status bands_event(struct banding *b, const struct gp_record *r)
+{
+	const int64_t at_ns = gp_tick_ns(&b->recording->tick, r->time);
+	const bool is_behind = at_ns >= b->from_ns && r->device < GP_DEVICES;
+	const bool is_seen = is_of_blocks(r) && is_behind && at_ns <= b->to_ns;
+	if (is_seen)
+		see_before(b, r->device, at_ns);
+	enum gp_status status =
+		is_of_blocks(r) ? bands_apply(b, r) : gp_recording_apply(b->recording, r);
+	if (is_seen && status == GP_OK)
+		see_after(b, r->device, at_ns);
+	return status;
+}
+
+static enum gp_status bands_replay(struct banding *b)
+{
+	struct gp_recording *r = b->recording;
+	enum gp_status status = gp_recording_rewind(r);
+	const struct gp_live *live = NULL;
+	while (status == GP_OK && !b->is_out_of_memory) {
+		uint32_t thread;
+		if (r->live != live) /* at first, and after a checkpoint corrected the state */
+			bands_load(b);
+		live = r->live;
+		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
+		if (record == NULL)
+			break;
+		if (r->live != live)
+			bands_load(b);
+		live = r->live;
+		/* the last buckets show the memory at the end of the span, not what follows */
+		if (gp_has_moment(record->kind) && gp_tick_ns(&r->tick, record->time) > b->to_ns)
+			break;
+		status = bands_event(b, record);
+	}
+	for (unsigned device = 0; device < GP_DEVICES && !b->is_out_of_memory; device++)
+		if (b->line[device].bucket != NULL ||
+		    gp_live_device(r->live, device)->curve[GP_CURVE_ALLOCATED].now_bytes != 0) {
+			see_before(b, device, b->to_ns);
+		}
+	if (b->is_out_of_memory)
+		return GP_E_MEMORY;
+	return status == GP_END ? GP_OK : status;
+}
+
+static enum gp_status bands_answer(struct banding *b)
+{
+	struct gp_role_timeline *out = b->out;
+	out->device = calloc(GP_DEVICES, sizeof *out->device);
+	if (out->device == NULL)
+		return GP_E_MEMORY;
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		if (b->line[device].bucket == NULL)
+			continue;
+		out->device[out->devices++] = (struct gp_role_bands){
+			.device = device,
+			.bands = b->line[device].used,
+			.band = b->line[device].bucket,
+		};
+		b->line[device].bucket = NULL;
+	}
+	return GP_OK;
+}
+
+static enum gp_status bands_attempt(void *context, const struct gp_info *info)
+{
+	struct banding *b = context;
+	const int64_t kept = (int64_t)info->kept_from_ns, last = (int64_t)info->duration_ns;
+	const int64_t end = b->to_ns < last ? b->to_ns : last;
+	b->start_ns = b->from_ns > kept ? b->from_ns : kept;
+	b->span_ns = end > b->start_ns ? end - b->start_ns + 1 : 1;
+	enum gp_status status = gp_roles_find(b->recording, &b->roles);
+	if (status == GP_OK)
+		status = bands_replay(b);
+	if (status == GP_OK)
+		status = gp_roles_status(b->roles);
+	if (status == GP_OK)
+		status = bands_answer(b);
+	gp_roles_close(b->roles);
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		free(b->line[device].bucket);
+	memset(b->line, 0, sizeof b->line);
+	return status;
+}
+
+static void bands_forget(void *context)
+{
+	gp_role_timeline_free(((struct banding *)context)->out);
+}
+
+enum gp_status gp_role_timeline_build(struct gp_recording *recording, size_t points,
+				      int64_t from_ns, int64_t to_ns, struct gp_role_timeline *out)
+{
+	*out = (struct gp_role_timeline){ 0 };
+	if (from_ns > to_ns || points == 0)
+		return GP_E_ARGUMENT;
+	struct banding *b = calloc(1, sizeof *b);
+	if (b == NULL)
+		return GP_E_MEMORY;
+	const bool is_whole = from_ns <= 0 && to_ns == INT64_MAX;
+	b->recording = recording;
+	b->buckets = points;
+	b->out = out;
+	/* the first event may be slightly older than the start's clock triple */
+	b->from_ns = is_whole ? INT64_MIN / 4 : from_ns;
+	b->to_ns = is_whole ? INT64_MAX / 4 : to_ns;
+	gp_role_rules(&b->rules);
+	enum gp_status status = gp_retry_if_overwritten(recording, bands_attempt, bands_forget, b);
+	free(b);
+	if (status != GP_OK)
+		gp_role_timeline_free(out);
+	return status;
+}
+
+void gp_role_timeline_free(struct gp_role_timeline *timeline)
+{
+	for (size_t k = 0; k < timeline->devices; k++)
+		free(timeline->device[k].band);
+	free(timeline->device);
+	*timeline = (struct gp_role_timeline){ 0 };
+}
