@@ -78,8 +78,18 @@ struct gp_role_band {
 	int64_t at_ns;
 	uint64_t bytes[GP_MEMORY_ROLES], count[GP_MEMORY_ROLES];
 };
+/* The highest moment of some memory in the span, and its largest block up to the span's end. */
+struct gp_role_top {
+	uint64_t bytes;
+	int64_t at_ns;
+	uint64_t block_bytes;
+	uint32_t stack; /* of that block; 0: none was recorded */
+	int64_t stack_at_ns;
+};
 struct gp_role_bands {
 	unsigned device;
+	struct gp_role_top top[GP_MEMORY_ROLES];
+	struct gp_role_top work; /* activations and temporaries together */
 	size_t bands; /* by time; one for each part of the span: its moment with most memory */
 	struct gp_role_band *band;
 };

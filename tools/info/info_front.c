@@ -54,6 +54,31 @@ static enum gp_status front_find_ooms(struct gp_recording *recording, const stru
 	return status;
 }
 
+/* An inference job has weights, and a cache or graphs; it makes no gradients. */
+static bool front_is_inference(const struct gp_role_bands *d)
+{
+	const struct gp_role_top *top = d->top;
+	return top[GP_HOLDS_WEIGHTS].bytes && !top[GP_HOLDS_GRADIENTS].bytes &&
+	       !top[GP_HOLDS_OPTIMIZER].bytes &&
+	       (top[GP_HOLDS_KV_CACHE].bytes || top[GP_HOLDS_GRAPH_POOL].bytes);
+}
+
+static enum gp_status front_find_inference(struct gp_recording *recording,
+					   const struct gp_info *info, struct gp_info_front *out)
+{
+	bool is_inference = false;
+	if (!info->has_stacks || info->has_backward || !out->most ||
+	    out->most->of != GP_CURVE_ALLOCATED)
+		return GP_OK;
+	const enum gp_status status =
+		gp_role_timeline_build(recording, 1, INT64_MIN, INT64_MAX, &out->roles);
+	for (size_t k = 0; k < out->roles.devices; k++)
+		is_inference |= front_is_inference(&out->roles.device[k]);
+	if (!is_inference)
+		gp_role_timeline_free(&out->roles);
+	return status;
+}
+
 enum gp_status gp_info_front_build(struct gp_recording *recording, const struct gp_info *info,
 				   const char *path, bool has_holders, struct gp_info_front *out)
 {
@@ -71,6 +96,8 @@ enum gp_status gp_info_front_build(struct gp_recording *recording, const struct 
 					 &out->lines);
 	if (!status)
 		status = front_find_ooms(recording, info, out);
+	if (!status && has_holders)
+		status = front_find_inference(recording, info, out);
 	out->leaks = (struct gp_leaks_report){
 		.recording = recording, .info = info, .path = path, .device = -1
 	};
@@ -89,5 +116,6 @@ void gp_info_front_release(struct gp_info_front *front)
 	gp_groups_free(&front->groups);
 	gp_groups_free(&front->lines);
 	gp_peak_free(&front->peak);
+	gp_role_timeline_free(&front->roles);
 	*front = (struct gp_info_front){ 0 };
 }

@@ -211,6 +211,7 @@ static void write_front(const struct gp_info_report *r)
 	gp_json_end(json);
 	write_first(json, "holders", f->most, &f->groups);
 	write_first(json, "lines", f->most, &f->lines);
+	gp_info_inference_write(r);
 	gp_json_object(json, "ooms");
 	gp_json_number(json, "count", f->ooms);
 	gp_json_number(json, "overwritten", gp_overwritten_ooms(r->info));

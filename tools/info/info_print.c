@@ -373,6 +373,7 @@ static void print_front(const struct gp_info_report *r)
 		return;
 	print_peaks(r);
 	print_holders(r);
+	gp_info_inference_print(r);
 	print_ooms(r);
 	info_print_line(r->out, "leaks", f->answer.s);
 	print_steps(r);

@@ -24,6 +24,7 @@ struct gp_info_front {
 	int64_t first_oom_ns;
 	struct gp_leaks_report leaks; /* its steps are those of the report */
 	struct gp_leak_answer answer;
+	struct gp_role_timeline roles; /* of an inference job, one band; else no devices */
 };
 struct gp_info_report {
 	const char *path;
@@ -37,7 +38,7 @@ struct gp_info_report {
 };
 
 /*
- * Takes up to six replays, and memory as gp_leaks_build. Without has_holders, `groups` and `lines`
+ * Takes up to nine replays, and memory as gp_leaks_build. Without has_holders, `groups` and `lines`
  * stay empty. Free with gp_info_front_release, also after a failure.
  */
 enum gp_status gp_info_front_build(struct gp_recording *recording, const struct gp_info *info,
@@ -50,6 +51,10 @@ bool gp_info_is_at_least(const struct gp_info *info, const struct gp_holders *ho
  * Bytes of kept blocks per kept allocation, free, framework block and launch; NAN: there are none.
  */
 double gp_info_bytes_per_event(const struct gp_info *info);
+
+/* info_inference.c: as text, and as the key `inference` */
+void gp_info_inference_print(const struct gp_info_report *report);
+void gp_info_inference_write(const struct gp_info_report *report);
 
 /* info_print.c, info_json.c */
 void gp_info_print(const struct gp_info_report *report);

@@ -11,6 +11,7 @@
 
 struct line {
 	struct gp_role_band now; /* the sums; its moment is unused */
+	struct gp_role_top top[GP_MEMORY_ROLES], work;
 	struct gp_role_band *bucket;
 	uint64_t highest; /* of the bucket */
 	size_t used;	  /* buckets that are begun */
@@ -21,7 +22,7 @@ struct banding {
 	struct gp_roles *roles;
 	const struct gp_role_rule *rules;
 	int64_t from_ns, to_ns; /* as requested */
-	int64_t start_ns, span_ns;
+	int64_t start_ns, span_ns, now_ns;
 	size_t buckets;
 	struct line line[GP_DEVICES];
 	struct gp_role_timeline *out;
@@ -29,6 +30,31 @@ struct banding {
 };
 
 /* ---- sums ---- */
+
+static void top_raise(struct gp_role_top *top, uint64_t bytes, int64_t at_ns)
+{
+	if (bytes <= top->bytes)
+		return;
+	top->bytes = bytes;
+	top->at_ns = at_ns;
+}
+
+static void tops_see(const struct banding *b, struct line *l, unsigned role,
+		     const struct gp_live_entry *e)
+{
+	struct gp_role_top *top = &l->top[role];
+	if (b->now_ns >= b->start_ns) {
+		top_raise(top, l->now.bytes[role], b->now_ns);
+		top_raise(&l->work,
+			  l->now.bytes[GP_HOLDS_ACTIVATIONS] + l->now.bytes[GP_HOLDS_TEMPORARIES],
+			  b->now_ns);
+	}
+	if (e->bytes <= top->block_bytes)
+		return;
+	top->block_bytes = e->bytes;
+	top->stack = e->stack;
+	top->stack_at_ns = gp_tick_ns(&b->recording->tick, e->time);
+}
 
 static void line_add(struct banding *b, const struct gp_live_entry *e, bool is_end)
 {
@@ -39,6 +65,8 @@ static void line_add(struct banding *b, const struct gp_live_entry *e, bool is_e
 	const unsigned role = b->rules[gp_roles_rule(b->roles, e, false) - 1].role;
 	now->bytes[role] += is_end ? 0 - e->bytes : e->bytes;
 	now->count[role] += is_end ? UINT64_MAX : 1;
+	if (!is_end)
+		tops_see(b, &b->line[e->device], role, e);
 }
 
 static void add_live(void *context, const struct gp_live_entry *e)
@@ -104,11 +132,21 @@ static size_t bucket_of(const struct banding *b, int64_t at_ns)
 	return which < b->buckets ? (size_t)which : b->buckets - 1;
 }
 
+/* Counts memory that was live when the span began. */
+static void tops_begin(const struct banding *b, struct line *l)
+{
+	for (unsigned role = 0; role < GP_MEMORY_ROLES; role++)
+		top_raise(&l->top[role], l->now.bytes[role], b->start_ns);
+	top_raise(&l->work, l->now.bytes[GP_HOLDS_ACTIVATIONS] + l->now.bytes[GP_HOLDS_TEMPORARIES],
+		  b->start_ns);
+}
+
 /* The device's memory changes at that moment: the buckets before it are complete. */
 static void see_before(struct banding *b, unsigned device, int64_t at_ns)
 {
 	struct line *l = &b->line[device];
 	if (l->bucket == NULL) {
+		tops_begin(b, l);
 		l->bucket = calloc(b->buckets, sizeof *l->bucket);
 		b->is_out_of_memory |= l->bucket == NULL;
 	}
@@ -155,7 +193,7 @@ static enum gp_status bands_apply(struct banding *b, const struct gp_record *r)
 
 static enum gp_status bands_event(struct banding *b, const struct gp_record *r)
 {
-	const int64_t at_ns = gp_tick_ns(&b->recording->tick, r->time);
+	const int64_t at_ns = b->now_ns = gp_tick_ns(&b->recording->tick, r->time);
 	const bool is_behind = at_ns >= b->from_ns && r->device < GP_DEVICES;
 	const bool is_seen = is_of_blocks(r) && is_behind && at_ns <= b->to_ns;
 	if (is_seen)
@@ -198,6 +236,17 @@ static enum gp_status bands_replay(struct banding *b)
 	return status == GP_END ? GP_OK : status;
 }
 
+/* The largest block of activations or temporaries. */
+static void work_name(struct gp_role_bands *d)
+{
+	const struct gp_role_top *a = &d->top[GP_HOLDS_ACTIVATIONS],
+				 *t = &d->top[GP_HOLDS_TEMPORARIES];
+	const struct gp_role_top *largest = a->block_bytes >= t->block_bytes ? a : t;
+	d->work.block_bytes = largest->block_bytes;
+	d->work.stack = largest->stack;
+	d->work.stack_at_ns = largest->stack_at_ns;
+}
+
 static enum gp_status bands_answer(struct banding *b)
 {
 	struct gp_role_timeline *out = b->out;
@@ -207,12 +256,17 @@ static enum gp_status bands_answer(struct banding *b)
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
 		if (b->line[device].bucket == NULL)
 			continue;
-		out->device[out->devices++] = (struct gp_role_bands){
+		struct line *l = &b->line[device];
+		struct gp_role_bands *to = &out->device[out->devices++];
+		*to = (struct gp_role_bands){
 			.device = device,
-			.bands = b->line[device].used,
-			.band = b->line[device].bucket,
+			.work = l->work,
+			.bands = l->used,
+			.band = l->bucket,
 		};
-		b->line[device].bucket = NULL;
+		memcpy(to->top, l->top, sizeof to->top);
+		work_name(to);
+		l->bucket = NULL;
 	}
 	return GP_OK;
 }
@@ -223,6 +277,7 @@ static enum gp_status bands_attempt(void *context, const struct gp_info *info)
 	const int64_t kept = (int64_t)info->kept_from_ns, last = (int64_t)info->duration_ns;
 	const int64_t end = b->to_ns < last ? b->to_ns : last;
 	b->start_ns = b->from_ns > kept ? b->from_ns : kept;
+	b->now_ns = kept;
 	b->span_ns = end > b->start_ns ? end - b->start_ns + 1 : 1;
 	enum gp_status status = gp_roles_find(b->recording, &b->roles);
 	if (status == GP_OK)
