@@ -58,8 +58,10 @@ struct gp_memory_block {
 	uint64_t address, bytes;
 	uint64_t requested_bytes; /* GP_BYTES_UNKNOWN: not recorded; a gap: 0 */
 	int64_t at_ns;		  /* when it was handed out; a gap: -1 */
+	uint64_t order;		  /* of the allocation; a gap: 0 */
 	uint32_t stack;		  /* of the allocation; 0 none */
 	enum gp_block_state state;
+	uint8_t rule; /* gp_memory_find_roles: 1 + number of the rule for its role; else 0 */
 };
 
 /* Memory that the framework requested from the driver, or a contiguous mapped range. */
@@ -137,6 +139,8 @@ struct gp_memory {
  */
 enum gp_status gp_memory_build(struct gp_recording *recording, const struct gp_moment_of *moment,
 			       struct gp_memory *out);
+/* Sets the rule of each block that is not a gap. Two or three replays; rewinds. GP_E_MEMORY. */
+enum gp_status gp_memory_find_roles(struct gp_recording *recording, struct gp_memory *memory);
 void gp_memory_free(struct gp_memory *memory);
 
 #endif

@@ -307,7 +307,11 @@ static enum gp_status frag_print(struct gp_frag_command *f)
 
 static int frag_show(struct gp_frag_command *f)
 {
-	enum gp_status status = add_devices(f);
+	enum gp_status status = GP_OK;
+	if (f->by)
+		status = gp_memory_find_roles(f->report.recording, &f->report.memory);
+	if (status == GP_OK)
+		status = add_devices(f);
 	if (status == GP_OK)
 		status = frag_replay(f);
 	if (status)
@@ -338,6 +342,7 @@ int gp_frag_one(struct gp_reading *r)
 					   .top = r->top,
 					   .columns = gp_columns(f->columns, r->out),
 					   .is_ascii = !gp_is_utf8(),
+					   .has_roles = f->by != NULL,
 					   .has_holders = f->has_holders };
 	f->failed_arena = 0;
 	int exit_status = build_memory(f);
@@ -424,13 +429,15 @@ int gp_frag_check(struct gp_reading *r, int recordings)
 static int frag_run(const struct gp_command *command, int argc, char **argv)
 {
 	struct gp_frag_command f = { .r.command = command };
-	struct gp_flag flags[1 + GP_FRAG_FLAGS] = {
+	struct gp_flag flags[2 + GP_FRAG_FLAGS] = {
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &f.at,
 		  "at this moment: oom (default, else peak:reserved), oom:N, peak, peak:allocated, "
 		  "peak:reserved, peak:driver, peak:unused, start, end, step:N, snapshot:N, "
 		  "order:N, 1.5s" },
+		{ "by", 0, GP_FLAG_CHOICE, "WHAT=role", &f.by,
+		  "also what the blocks hold that pin free memory" },
 	};
-	gp_frag_flags(&f, &flags[1]);
+	gp_frag_flags(&f, &flags[2]);
 	gp_frag_rows_begin(&f.r.table);
 	return gp_reading_run(&f.r, flags, argc, argv);
 }

@@ -110,7 +110,9 @@ static int leaks_one(struct gp_reading *r)
 		return GP_EXIT_USAGE;
 	enum gp_status status = gp_leaks_build(r->recording, from_ns, to_ns, &report->leaks);
 	if (!status) {
-		status = leaks_show(l);
+		status = gp_leak_roles_find(report);
+		status = status ? status : leaks_show(l);
+		gp_peak_free(&report->held);
 		gp_leaks_free(&report->leaks);
 	}
 	return status ? gp_report_failed("look for leaks in", r->path, status) : GP_EXIT_OK;
@@ -142,6 +144,8 @@ static int leaks_run(const struct gp_command *command, int argc, char **argv)
 		  "exit 1 at a leak or a suspected one, 3 where most steps cannot be judged" },
 		{ "filling", 0, GP_FLAG_SWITCH, NULL, &l.report.has_fillings,
 		  "report growth that slows down, as of a cache, as a leak" },
+		{ "by", 0, GP_FLAG_CHOICE, "WHAT=role", &l.report.by,
+		  "also what each suspect holds, and the sums" },
 		{ "library", 0, GP_FLAG_TEXT, "NAME", &l.report.library,
 		  "only memory of this library" },
 		{ "top", 0, GP_FLAG_NUMBER, "N", &l.r.top,

@@ -143,6 +143,10 @@ void gp_frag_pins_write(struct gp_json *json, const struct gp_frag *f, uint64_t 
 		gp_json_number(json, "bytes", b->bytes);
 		gp_json_number(json, "hostage_bytes", f->pin[k].hostage_bytes);
 		gp_json_signed(json, "age_ns", m->at_ns - b->at_ns);
+		if (b->rule) {
+			gp_json_text(json, "role", gp_role_keys[gp_frag_rule(b)->role]);
+			gp_json_text(json, "rule", gp_frag_rule(b)->name);
+		}
 		if (has_stacks)
 			write_stack(json, b->stack);
 		gp_json_end(json);
@@ -244,6 +248,8 @@ static void frag_json_write_device(struct gp_json *json, const struct gp_frag_re
 	write_fit(json, f);
 	gp_json_signed_if(json, "born_at_ns", d->born.is_known, d->born.at_ns);
 	write_segments(json, f);
+	if (r->has_roles)
+		gp_frag_roles_write(json, f);
 	gp_frag_pins_write(json, f, r->top, true);
 	gp_json_end(json);
 }

@@ -12,6 +12,7 @@ struct gp_frag_command {
 	struct gp_reading r;
 	const char *at; /* the text after --at; NULL: the default */
 	const char *fit, *colour_text;
+	const char *by;		     /* "role": the roles of the blocks, too; NULL: not requested */
 	uint64_t fit_bytes, columns; /* 0: not given */
 	enum gp_frag_colour colour;
 	bool is_summary, is_map, is_svg;

@@ -133,12 +133,14 @@ void gp_frag_causes_print(const struct gp_frag_report *r, const struct gp_frag *
 				100.0 * (double)f->cause_bytes[k] / (double)whole, cause_texts[k]);
 }
 
-static void print_block(const struct gp_frag_report *r, size_t block)
+static void print_block(const struct gp_frag_report *r, size_t block, bool has_role)
 {
 	const struct gp_memory_block *b = &r->memory.block[block];
 	char site[GP_SITE_MAX];
 	gp_frag_site(r, b->stack, b->at_ns, site);
 	fprintf(r->out, "%9s", gp_ns_text(r->memory.at_ns - b->at_ns).s);
+	if (has_role)
+		fprintf(r->out, "  %-13s", gp_role_keys[gp_frag_rule(b)->role]);
 	if (r->info->has_stacks) {
 		fputs("  ", r->out);
 		gp_name_print(r->out, site);
@@ -151,17 +153,20 @@ void gp_frag_pins_print(const struct gp_frag_report *r, const struct gp_frag *f)
 	size_t shown = r->top && f->pins > r->top ? (size_t)r->top : f->pins;
 	if (!shown)
 		return;
+	if (r->has_roles)
+		gp_frag_roles_print(r, f);
 	if (!r->info->has_stacks) { /* rows without stacks would show no code */
 		fprintf(r->out, "blocks pinning free memory: %s; no stacks were recorded\n",
 			gp_count_text(f->pins).s);
 		return;
 	}
-	fputs("would free     block       age  blocks pinning free memory\n", r->out);
+	fprintf(r->out, "would free     block       age  %sblocks pinning free memory\n",
+		r->has_roles ? "role           " : "");
 	for (size_t k = 0; k < shown; k++) {
 		const struct gp_frag_pin *p = &f->pin[k];
 		fprintf(r->out, "%10s %9s ", gp_bytes_text(p->hostage_bytes).s,
 			gp_bytes_text(r->memory.block[p->block].bytes).s);
-		print_block(r, p->block);
+		print_block(r, p->block, r->has_roles);
 	}
 	if (shown < f->pins)
 		fprintf(r->out, "  and %s; %s shows all\n",
@@ -178,7 +183,7 @@ void gp_frag_set_print(const struct gp_frag_report *r, const struct gp_block_set
 		const struct gp_memory_block *b = &r->memory.block[set->block[k]];
 		fprintf(r->out, "%*s0x%012" PRIx64 " %9s ", indent, "", b->address,
 			gp_bytes_text(b->bytes).s);
-		print_block(r, set->block[k]);
+		print_block(r, set->block[k], false);
 	}
 	if (set->blocks > most)
 		fprintf(r->out, "%*sand %s\n", indent, "",

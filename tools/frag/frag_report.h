@@ -36,6 +36,7 @@ struct gp_frag_report {
 	const char *all_text; /* the option that shows more rows; NULL: --top 0 */
 	unsigned columns;
 	bool is_ascii;
+	bool has_roles;	  /* print the roles of the blocks that pin memory */
 	bool has_holders; /* begin with the holders of memory, for a running job */
 };
 
@@ -58,6 +59,10 @@ bool gp_frag_has_failed(const struct gp_frag_report *report, const struct gp_fra
 void gp_frag_line_print(FILE *out, const struct gp_frag *frag, const struct gp_owners *owners);
 void gp_frag_causes_print(const struct gp_frag_report *report, const struct gp_frag *frag);
 void gp_frag_pins_print(const struct gp_frag_report *report, const struct gp_frag *frag);
+/* frag_roles.c: the blocks that pin free memory, by role; the role of a block. */
+void gp_frag_roles_print(const struct gp_frag_report *report, const struct gp_frag *frag);
+void gp_frag_roles_write(struct gp_json *json, const struct gp_frag *frag);
+const struct gp_role_rule *gp_frag_rule(const struct gp_memory_block *block);
 /* The first `most` blocks of a set, one a line after `indent` columns. */
 void gp_frag_set_print(const struct gp_frag_report *report, const struct gp_block_set *set,
 		       size_t most, int indent);
@@ -103,7 +108,7 @@ void gp_known_write(struct gp_json *json, const char *key, uint64_t bytes);
 void gp_frag_owners_write(struct gp_json *json, const struct gp_frag *frag,
 			  const struct gp_owners *owners);
 void gp_frag_causes_write(struct gp_json *json, const struct gp_frag *frag);
-/* At most `top` pins, 0: all. Optionally with the numbers of their stacks. */
+/* At most `top` pins, 0: all. Optionally with the numbers of their stacks. Roles if known. */
 void gp_frag_pins_write(struct gp_json *json, const struct gp_frag *frag, uint64_t top,
 			bool has_stacks);
 /* The addresses of the blocks. */

@@ -87,6 +87,11 @@ void gp_leak_write(const struct gp_leaks_report *r, const struct gp_leak *leak,
 	gp_json_text(json, "node", view->names.node[0] ? view->names.node : NULL);
 	gp_json_text(json, "library", view->names.library[0] ? view->names.library : NULL);
 	gp_use_ranges_write(json, leak->range);
+	if (r->by && !leak->is_object) {
+		const struct gp_role_rule *rule = gp_leak_rule(r, leak);
+		gp_json_text(json, "role", gp_role_keys[rule->role]);
+		gp_json_text(json, "rule", rule->name);
+	}
 	write_examples(json, leak);
 	write_parts(r, leak);
 	write_stack(r, leak->stack, leak->at_ns);
@@ -194,6 +199,7 @@ enum gp_status gp_leaks_write(const struct gp_leaks_report *r)
 	gp_json_bool(json, "has_verdict", !caveat);
 	gp_json_text(json, "no_verdict", caveat);
 	gp_json_number_if(json, "detectable_to_step", !caveat, all->detectable_to_step);
+	gp_leak_roles_write(r);
 	write_list(r, "suspects", all->leak, all->leaks, MEMORY);
 	write_list(r, "objects", all->leak, all->leaks, OBJECTS);
 	write_list(r, "filling", all->filling, all->fillings, FILLING);

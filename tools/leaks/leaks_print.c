@@ -203,6 +203,10 @@ void gp_leak_print(const struct gp_leaks_report *r, const struct gp_leak *leak,
 			gp_count_text((uint64_t)leak->expected_count).s, 100 * leak->pace);
 	if (leak->range)
 		print_range(r->out, leak->range);
+	if (r->by && !leak->is_object) {
+		const struct gp_role_rule *rule = gp_leak_rule(r, leak);
+		fprintf(r->out, "    role: %s (%s)\n", gp_role_keys[rule->role], rule->name);
+	}
 	print_chance(r->out, leak);
 	if (leak->may_be_activations)
 		fputs("    or activations of one forward pass: no backward pass was seen since it "
@@ -361,6 +365,7 @@ void gp_leaks_print(const struct gp_leaks_report *r)
 		fputs("There are more stacks than were examined.\n", r->out);
 	if (total.leaks && !r->info->has_stacks)
 		print_no_stacks(r);
+	gp_leak_roles_print(r);
 	size_t named = print_part(r, MEMORY) + print_part(r, PINNED) + print_part(r, OBJECTS);
 	if (named)
 		fputs("Each named line allocates. The reference that keeps the memory alive (list, "

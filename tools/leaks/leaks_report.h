@@ -21,7 +21,9 @@ struct gp_leaks_report {
 	int64_t device;	     /* -1: all */
 	uint64_t top;	     /* suspects of memory, and of objects; 0: all */
 	bool is_native;
-	bool has_fillings; /* caches that still fill count as suspects */
+	bool has_fillings;   /* caches that still fill count as suspects */
+	const char *by;	     /* "role"; NULL: roles are not requested */
+	struct gp_peak held; /* by role, at the last sample */
 	FILE *out;
 	struct gp_json *json;
 };
@@ -74,6 +76,16 @@ const char *gp_leak_caveat_hint(const struct gp_leaks_report *report,
  * libraries that it has. Needs one more replay if no suspect is of the library.
  */
 bool gp_leak_has_library(const struct gp_leaks_report *report, enum gp_status *status);
+
+/* ---- leaks_roles.c: what the suspects hold, if requested ---- */
+
+/* Fills in `held`. The caller frees it. */
+enum gp_status gp_leak_roles_find(struct gp_leaks_report *report);
+const struct gp_role_rule *gp_leak_rule(const struct gp_leaks_report *report,
+					const struct gp_leak *leak);
+/* A line with the sum of each role; the key `groups`. */
+void gp_leak_roles_print(const struct gp_leaks_report *report);
+void gp_leak_roles_write(const struct gp_leaks_report *report);
 
 /* ---- leaks_verdict.c: the answer in one line ---- */
 

@@ -23,6 +23,7 @@ static void memory_tile_add_block(struct gp_memory_view *v, struct gp_memory_seg
 	b->state = is_pending ? GP_STATE_PENDING : GP_STATE_ALLOCATED;
 	b->requested_bytes = is_requested ? e->bytes - (e->owner - 1) : GP_BYTES_UNKNOWN;
 	b->at_ns = gp_tick_ns(&v->recording->tick, e->time);
+	b->order = e->order;
 	b->stack = e->stack;
 	s->allocated_bytes += is_pending ? 0 : b->bytes;
 	s->active_bytes += b->bytes;

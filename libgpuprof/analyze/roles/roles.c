@@ -50,15 +50,11 @@ struct gp_live_entry gp_roles_entry(const struct gp_record *r)
 				       .device = r->device };
 }
 
-uint8_t gp_roles_rule(struct gp_roles *r, const struct gp_live_entry *entry, bool is_segment)
+/* Takes the moment apart from the entry, whose time is in ticks. */
+static uint8_t roles_rule_at(struct gp_roles *r, const struct gp_live_entry *entry, int64_t at_ns,
+			     bool is_segment)
 {
-	static const struct gp_role_evidence nothing;
-	if (r == NULL)
-		return 0;
-	if (entry == NULL)
-		return (uint8_t)(gp_role_decide(&nothing) + 1);
 	const struct gp_role_lives *l = &r->lives;
-	const int64_t at_ns = gp_tick_ns(&r->stacks.recording->tick, entry->time);
 	const struct gp_life life = gp_role_life(l, entry->order);
 	const bool is_driver = entry->space != GP_SPACE_BLOCK,
 		   is_block = !is_driver || entry->space == GP_SPACE_ASYNC;
@@ -78,4 +74,44 @@ uint8_t gp_roles_rule(struct gp_roles *r, const struct gp_live_entry *entry, boo
 		.has_copies = l->has_copies,
 	};
 	return (uint8_t)(gp_role_decide(&e) + 1);
+}
+
+uint8_t gp_roles_rule(struct gp_roles *r, const struct gp_live_entry *entry, bool is_segment)
+{
+	static const struct gp_role_evidence nothing;
+	if (r == NULL)
+		return 0;
+	if (entry == NULL)
+		return (uint8_t)(gp_role_decide(&nothing) + 1);
+	return roles_rule_at(r, entry, gp_tick_ns(&r->stacks.recording->tick, entry->time),
+			     is_segment);
+}
+
+static struct gp_live_entry block_entry(const struct gp_memory_block *b)
+{
+	const bool is_known = b->requested_bytes <= b->bytes;
+	return (struct gp_live_entry){ .bytes = b->bytes,
+				       .owner = is_known ? 1 + b->bytes - b->requested_bytes : 0,
+				       .order = b->order,
+				       .stack = b->stack,
+				       .space = GP_SPACE_BLOCK };
+}
+
+enum gp_status gp_memory_find_roles(struct gp_recording *recording, struct gp_memory *memory)
+{
+	const struct gp_info *info;
+	struct gp_roles *roles = NULL;
+	enum gp_status status = gp_recording_info(recording, &info);
+	if (status == GP_OK)
+		status = gp_roles_find(recording, &roles);
+	for (size_t k = 0; k < memory->blocks && status == GP_OK; k++) {
+		struct gp_memory_block *b = &memory->block[k];
+		const struct gp_live_entry e = block_entry(b);
+		if (b->state != GP_STATE_FREE)
+			b->rule = roles_rule_at(roles, &e, b->at_ns, false);
+	}
+	if (status == GP_OK)
+		status = gp_roles_status(roles);
+	gp_roles_close(roles);
+	return status;
 }
