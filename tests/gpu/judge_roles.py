@@ -1,0 +1,77 @@
+"""Checks `gpuprof peak --by role` against a job's sums over its own tensors. One PASS or FAIL line a claim.
+
+judge_roles.py --name NAME --gpuprof PROGRAM --recording FILE --moments FILE [--gathered]: role_jobs.py wrote the
+moments. --gathered: the job cannot list parameters that FSDP has gathered, so weights may be more.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+EQUAL = ("weights", "gradients", "optimizer", "kv_cache")
+ACTIVATIONS_OFF = 0.02  # of the allocated bytes: a result that autograd does not save lives as long as its name
+UNKNOWN_MOST = 0.02     # of the allocated bytes
+
+
+def parse():
+    p = argparse.ArgumentParser(description=__doc__)
+    for option in ("name", "gpuprof", "recording", "moments"):
+        p.add_argument(f"--{option}", required=True)
+    p.add_argument("--gathered", action="store_true")
+    return p.parse_args()
+
+
+class Judge:
+    def __init__(self, args):
+        self.args, self.failures = args, 0
+
+    def ask(self, *words):
+        plain = {k: v for k, v in os.environ.items() if not k.startswith(("GPUPROF", "LD_PRELOAD"))}
+        done = subprocess.run([self.args.gpuprof, *words, self.args.recording], capture_output=True, text=True,
+                              env=plain)
+        if done.returncode:
+            sys.exit(f"FAIL {self.args.name}: gpuprof {' '.join(words)}: exit {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def claim(self, what, holds, figures):
+        self.failures += not holds
+        print(f"{'PASS' if holds else 'FAIL'} {self.args.name}: {what}: {figures}", flush=True)
+
+    def judge(self, moment, start_unix_ns):
+        name, truth, failures = moment["name"], moment["bytes"], self.failures
+        at = f"{(moment['unix_ns'] - start_unix_ns) / 1e9:.6f}s"
+        words = ("peak", "--by", "role", "--of", "allocated", "--at", at)
+        curves = json.loads(self.ask(*words, "--json", "--no-stacks"))["curves"]
+        live = sum(c["live_bytes"] for c in curves)
+        self.claim(f"{name}: allocated bytes", live == moment["allocated"],
+                   f"recorded {live}, PyTorch {moment['allocated']}")
+        seen = {g["key"]: g["bytes"] for c in curves for g in c["groups"]}
+        for role in (r for r in EQUAL if r in truth):
+            own = seen.get(role, 0)
+            is_more = self.args.gathered and role == "weights" and own >= truth[role]
+            self.claim(f"{name}: bytes of {role}", own == truth[role] or is_more,
+                       f"recorded {own}, the job's tensors {truth[role]}{' and gathered ones' if is_more else ''}")
+        if "activations" in truth:
+            off = abs(seen.get("activations", 0) - truth["activations"])
+            self.claim(f"{name}: bytes of activations", off <= ACTIVATIONS_OFF * live,
+                       f"recorded {seen.get('activations', 0)}, saved for backward {truth['activations']}")
+        unknown = seen.get("unknown", 0)
+        self.claim(f"{name}: unknown", unknown <= UNKNOWN_MOST * live, f"{unknown} of {live}")
+        if self.failures > failures:
+            print("\n".join("     " + line for line in self.ask(*words, "--why").splitlines()[:40]))
+
+
+def main():
+    judge = Judge(parse())
+    with open(judge.args.moments, encoding="utf-8") as file:
+        moments = json.load(file)
+    start_unix_ns = json.loads(judge.ask("info", "--json"))["start_unix_ns"]
+    judge.claim("moments", len(moments) == 3, len(moments))
+    for moment in moments:
+        judge.judge(moment, start_unix_ns)
+    sys.exit(judge.failures > 0)
+
+
+if __name__ == "__main__":
+    main()
