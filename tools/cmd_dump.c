@@ -110,6 +110,7 @@ static const char *dump_name_of(struct dump *d, const struct gp_record *r)
 	case GP_RANGE_RESUMED:
 	case GP_RANGE_STARTED:
 	case GP_MARK:
+	case GP_CAPTURE_ERROR: /* the name of a driver function */
 		return gp_recording_text(d->r.recording, GP_RANGE_NAME, r->aux);
 	default:
 		return NULL;

@@ -23,7 +23,12 @@ enum {
 	CUDA_ERROR_NOT_READY = 600,
 	CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
 	CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901,
+	CUDA_ERROR_STREAM_CAPTURE_MERGE = 902,
 	CUDA_ERROR_STREAM_CAPTURE_UNMATCHED = 903,
+	CUDA_ERROR_STREAM_CAPTURE_UNJOINED = 904,
+	CUDA_ERROR_STREAM_CAPTURE_ISOLATION = 905,
+	CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906,
+	CUDA_ERROR_CAPTURED_EVENT = 907,
 	CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908,
 };
 
@@ -38,6 +43,7 @@ typedef struct CUarray_st *CUarray;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUdevResourceDesc_st *CUdevResourceDesc;
 typedef struct CUevent_st *CUevent;
+typedef void (*CUhostFn)(void *argument);
 typedef struct CUextMemory_st *CUexternalMemory;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUgraph_st *CUgraph;

@@ -182,6 +182,9 @@
 #define MODULE_UNLOAD(kind, handle) \
 	TRACK(, gp_hook_module_unload(result, GP_MODULE_##kind, (uint64_t)(handle), is_recording))
 
+/* recorded only if it returns an error of a capture */
+#define CAPTURABLE() FOLLOW(, )
+
 #define GRAPH_CREATE(graph) \
 	RECORD(, gp_hook_resource(GP_RESOURCE_GRAPH, IF_OK(graph), GP_DEVICE_UNKNOWN))
 
@@ -263,6 +266,8 @@ GP_HOT bool is_per_thread_name(const char *symbol, size_t length)
 		after;                                                                      \
 		if (is_recording)                                                           \
 			gp_leave();                                                         \
+		if (gp_unlikely(result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED))           \
+			gp_hook_capture_error(result, #symbol);                             \
 		return result;                                                              \
 	}                                                                                   \
 	GP_DRIVER_EXPORT(symbol, wrap_##symbol);

@@ -4,6 +4,10 @@
  */
 #include "hook_graph.h"
 
+#include <errno.h>
+
+#include "../../libgpuprof/record/ranges/range_name.h"
+#include "../driver/cuda_api.h"
 #include "hook_launch.h"
 #include "hook_memory.h"
 #include "hook_resource.h"
@@ -18,7 +22,20 @@ void gp_hook_capture_began(CUresult result, uint64_t stream, unsigned mode, CUgr
 		gp_put((struct gp_record){ .kind = GP_CAPTURE_BEGIN,
 					   .device = (uint8_t)gp_stream_device_known(stream),
 					   .aux = mode,
+					   .stack = gp_stack_of_alloc(),
 					   .capture_begin = { stream, (uint64_t)graph } });
+}
+
+/* The number of its nodes by the driver; 0: another capture is under way, or an error. */
+static uint32_t graph_nodes(uint64_t graph)
+{
+	size_t nodes = 0;
+	if (!graph || !gp_cuda.cuGraphGetNodes || !gp_calls_begin())
+		return 0;
+	if (gp_cuda.cuGraphGetNodes((CUgraph)graph, NULL, &nodes) != CUDA_SUCCESS)
+		nodes = 0;
+	gp_calls_end();
+	return nodes < UINT32_MAX ? (uint32_t)nodes : UINT32_MAX;
 }
 
 void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *graph,
@@ -32,8 +49,28 @@ void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *grap
 	gp_put((struct gp_record){ .kind = GP_CAPTURE_END,
 				   .device = (uint8_t)gp_stream_device_known(stream),
 				   .code = (uint16_t)result,
+				   .aux = graph_nodes(captured),
+				   .stack = result != CUDA_SUCCESS ? gp_stack_of_alloc() : 0,
 				   .capture_end = { stream, captured } });
 	gp_kernel_name_waiting();
+}
+
+void gp_hook_capture_error(CUresult result, const char *call)
+{
+	const int kept = errno;
+	if (result > CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD || !gp_enter())
+		return;
+	const uint32_t name = gp_range_name(0, call, GP_TO_NUL);
+	if (name && atomic_load_explicit(&gp_range_name_of(name)->reported, memory_order_relaxed) !=
+			    gp_thread.generation)
+		gp_range_name_write(name);
+	gp_put((struct gp_record){ .kind = GP_CAPTURE_ERROR,
+				   .device = (uint8_t)gp_device_current(),
+				   .code = (uint16_t)result,
+				   .aux = name,
+				   .stack = gp_stack_of_alloc() });
+	gp_leave();
+	errno = kept;
 }
 
 /* ---- memory of graphs ---- */
@@ -98,6 +135,7 @@ void gp_hook_instantiate(CUresult result, uint64_t began, CUgraphExec exec, CUgr
 			 uint64_t flags)
 {
 	const uint64_t took = gp_took(began, gp_clock_now());
+	const uint32_t caller = gp_stack_of_alloc();
 	struct holder *holder = result == CUDA_SUCCESS ? find_graph((uint64_t)graph) : NULL;
 	if (holder)
 		atomic_store(&holder->exec, (uint64_t)exec);
@@ -106,6 +144,7 @@ void gp_hook_instantiate(CUresult result, uint64_t began, CUgraphExec exec, CUgr
 		.device = GP_DEVICE_UNKNOWN,
 		.code = (uint16_t)result,
 		.aux = (uint32_t)flags,
+		.stack = caller,
 		.graph_instantiate = { (uint64_t)exec, (uint64_t)graph, took } });
 	if (is_put && result == CUDA_SUCCESS)
 		gp_hook_resource(GP_RESOURCE_EXEC, (uint64_t)exec, GP_DEVICE_UNKNOWN);

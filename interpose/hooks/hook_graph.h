@@ -12,6 +12,8 @@ void gp_hook_capture_began(CUresult result, uint64_t stream, unsigned mode, CUgr
 			   bool is_recording);
 void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *graph,
 			   bool is_recording);
+/* After gp_leave: `call`, a driver function, returned an error of 900 or more. Keeps errno. */
+GP_COLD void gp_hook_capture_error(CUresult result, const char *call);
 
 /* After the call, which began at the time `began`. */
 void gp_hook_instantiate(CUresult result, uint64_t began, CUgraphExec exec, CUgraph graph,

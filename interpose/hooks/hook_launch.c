@@ -167,6 +167,7 @@ void gp_hook_launch_list(CUresult result, uint64_t time, const CUDA_LAUNCH_PARAM
 void gp_hook_graph_launch(CUresult result, uint64_t time, CUgraphExec exec, uint64_t stream,
 			  bool is_recording)
 {
+	const uint64_t took = gp_took(time, gp_clock_now());
 	if (result == CUDA_SUCCESS)
 		gp_graph_memory_launched(exec);
 	if (!is_recording)
@@ -182,6 +183,7 @@ void gp_hook_graph_launch(CUresult result, uint64_t time, CUgraphExec exec, uint
 		r->time = gp_poll_time(head, time);
 	r->graph_launch.exec = (uint64_t)exec;
 	r->graph_launch.stream = stream;
+	r->graph_launch.took = took;
 	r->device = (uint8_t)device;
 	r->code = (uint16_t)result;
 	gp_commit(r);

@@ -20,6 +20,18 @@ static CUresult copy_nothing(CUdeviceptr device, size_t bytes)
 	return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* The same on a stream, which may be captured. */
+static CUresult copy_on(CUstream handle, int node, CUdeviceptr device, size_t bytes)
+{
+	struct fake_object *stream = GET(handle, FAKE_STREAM);
+	if (!stream && fake_is_legacy_refused(handle))
+		return fake_refuse_legacy();
+	CUresult result = copy_nothing(device, bytes);
+	if (result != CUDA_SUCCESS || !stream || stream->status == FAKE_NOT_CAPTURING)
+		return result;
+	return fake_capture_node(stream, node, NULL);
+}
+
 /* Source or destination may be host memory. */
 static CUresult copy_any(CUdeviceptr to, CUdeviceptr from)
 {
@@ -77,15 +89,15 @@ static inline CUresult copied(CUresult result, const char *symbol)
 BODY(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr to, const void *from, size_t bytes),
      ((void)from, copy_nothing(to, bytes)))
 BODY(cuMemcpyHtoDAsync_v2, _ptsz, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream),
-     ((void)from, (void)stream, copy_nothing(to, bytes)))
+     ((void)from, copy_on(stream, FAKE_NODE_MEMCPY, to, bytes)))
 BODY(cuMemcpyDtoH_v2, _ptds, (void *to, CUdeviceptr from, size_t bytes),
      ((void)to, copy_nothing(from, bytes)))
 BODY(cuMemcpyDtoHAsync_v2, _ptsz, (void *to, CUdeviceptr from, size_t bytes, CUstream stream),
-     ((void)to, (void)stream, copy_nothing(from, bytes)))
+     ((void)to, copy_on(stream, FAKE_NODE_MEMCPY, from, bytes)))
 BODY(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
      ((void)from, copy_nothing(to, bytes)))
 BODY(cuMemcpyDtoDAsync_v2, _ptsz, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
-     ((void)from, (void)stream, copy_nothing(to, bytes)))
+     ((void)from, copy_on(stream, FAKE_NODE_MEMCPY, to, bytes)))
 BODY(cuMemcpy, _ptds, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
      ((void)bytes, copy_any(to, from)))
 BODY(cuMemcpyAsync, _ptsz, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
@@ -96,7 +108,8 @@ BODY(cuMemcpyPeer, _ptds,
 BODY(cuMemcpyPeerAsync, _ptsz,
      (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes,
       CUstream stream),
-     ((void)to_context, (void)from_context, (void)from, (void)stream, copy_nothing(to, bytes)))
+     ((void)to_context, (void)from_context, (void)from,
+      copy_on(stream, FAKE_NODE_MEMCPY, to, bytes)))
 BODY(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *copy),
      copy ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE)
 BODY(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *copy),
@@ -167,36 +180,36 @@ BODY(cuMemcpy3DWithAttributesAsync, _ptsz,
 BODY(cuMemsetD8_v2, _ptds, (CUdeviceptr to, unsigned char value, size_t count),
      ((void)value, copy_nothing(to, count)))
 BODY(cuMemsetD8Async, _ptsz, (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
-     ((void)value, (void)stream, copy_nothing(to, count)))
+     ((void)value, copy_on(stream, FAKE_NODE_MEMSET, to, count)))
 BODY(cuMemsetD2D8_v2, _ptds,
      (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height),
      ((void)value, (void)width, copy_nothing(to, pitch *height)))
 BODY(cuMemsetD2D8Async, _ptsz,
      (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
       CUstream stream),
-     ((void)value, (void)width, (void)stream, copy_nothing(to, pitch *height)))
+     ((void)value, (void)width, copy_on(stream, FAKE_NODE_MEMSET, to, pitch *height)))
 BODY(cuMemsetD16_v2, _ptds, (CUdeviceptr to, unsigned short value, size_t count),
      ((void)value, copy_nothing(to, 2 * count)))
 BODY(cuMemsetD16Async, _ptsz, (CUdeviceptr to, unsigned short value, size_t count, CUstream stream),
-     ((void)value, (void)stream, copy_nothing(to, 2 * count)))
+     ((void)value, copy_on(stream, FAKE_NODE_MEMSET, to, 2 * count)))
 BODY(cuMemsetD2D16_v2, _ptds,
      (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height),
      ((void)value, (void)width, copy_nothing(to, pitch *height)))
 BODY(cuMemsetD2D16Async, _ptsz,
      (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
       CUstream stream),
-     ((void)value, (void)width, (void)stream, copy_nothing(to, pitch *height)))
+     ((void)value, (void)width, copy_on(stream, FAKE_NODE_MEMSET, to, pitch *height)))
 BODY(cuMemsetD32_v2, _ptds, (CUdeviceptr to, unsigned int value, size_t count),
      ((void)value, copy_nothing(to, 4 * count)))
 BODY(cuMemsetD32Async, _ptsz, (CUdeviceptr to, unsigned int value, size_t count, CUstream stream),
-     ((void)value, (void)stream, copy_nothing(to, 4 * count)))
+     ((void)value, copy_on(stream, FAKE_NODE_MEMSET, to, 4 * count)))
 BODY(cuMemsetD2D32_v2, _ptds,
      (CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height),
      ((void)value, (void)width, copy_nothing(to, pitch *height)))
 BODY(cuMemsetD2D32Async, _ptsz,
      (CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height,
       CUstream stream),
-     ((void)value, (void)width, (void)stream, copy_nothing(to, pitch *height)))
+     ((void)value, (void)width, copy_on(stream, FAKE_NODE_MEMSET, to, pitch *height)))
 #undef BODY
 
 #endif

@@ -29,7 +29,6 @@ enum {
 	FAKE_ALREADY_REGISTERED = 712,
 	FAKE_NOT_REGISTERED = 713,
 	FAKE_NOT_SUPPORTED = 801,
-	FAKE_CAPTURE_IMPLICIT = 906,
 };
 
 #define FAKE_DEVICES 16
@@ -116,6 +115,7 @@ struct fake_object {
 	int device;
 	unsigned references, flags;
 	struct fake_object *owner, *next, *first; /* of a list that the kind gives a meaning */
+	struct fake_object *origin; /* of a stream that joined the capture of another one */
 	uint64_t address, bytes, number, recorded_ns;
 	int mode, status, priority;
 	bool is_registered;

@@ -8,23 +8,6 @@
 #include "fake_allocations.h"
 #include "fake_launches.h"
 
-/* CUgraphNodeType */
-enum {
-	FAKE_NODE_KERNEL,
-	FAKE_NODE_MEMCPY,
-	FAKE_NODE_MEMSET,
-	FAKE_NODE_HOST,
-	FAKE_NODE_GRAPH,
-	FAKE_NODE_EMPTY,
-	FAKE_NODE_WAIT,
-	FAKE_NODE_RECORD,
-	FAKE_NODE_SIGNAL_SEMAPHORES,
-	FAKE_NODE_WAIT_SEMAPHORES,
-	FAKE_NODE_ALLOC,
-	FAKE_NODE_FREE,
-	FAKE_NODE_BATCH,
-};
-
 static struct fake_object *fake_graph_get(CUgraph handle)
 {
 	struct fake_object *graph = GET(handle, FAKE_GRAPH);

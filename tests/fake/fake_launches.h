@@ -150,20 +150,19 @@ static inline CUresult fake_cuLaunchGridAsync(CUfunction function, int width, in
 	return width > 0 && height > 0 ? fake_launch(function, stream) : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void *), void *argument)
+static inline CUresult fake_cuLaunchHostFunc(CUstream handle, CUhostFn function, void *argument)
 {
-	ENTER(cuLaunchHostFunc);
-	(void)stream;
+	struct fake_object *stream = GET(handle, FAKE_STREAM);
+	if (stream && stream->status != FAKE_NOT_CAPTURING)
+		return fake_capture_node(stream, FAKE_NODE_HOST, NULL);
 	function(argument);
 	return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchHostFunc_ptsz(CUstream stream, void (*function)(void *), void *argument)
+static inline CUresult fake_cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn function,
+						  void *argument)
 {
-	ENTER(cuLaunchHostFunc_ptsz);
-	(void)stream;
-	function(argument);
-	return CUDA_SUCCESS;
+	return fake_cuLaunchHostFunc(stream, function, argument);
 }
 
 /* ---- modules and libraries ---- */
@@ -175,6 +174,8 @@ static CUresult fake_module_load(void **module)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!module)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (fake_is_unsafe())
+		return fake_refuse_unsafe();
 	fake_lock();
 	struct fake_object *object = fake_new(FAKE_MODULE, context->device);
 	if (object)

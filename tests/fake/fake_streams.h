@@ -1,241 +1,10 @@
-/* The fake driver's streams and events, and the calls that a capture forbids. */
+/* The fake driver's streams and events. */
 #ifndef FAKE_STREAMS_H
 #define FAKE_STREAMS_H
 
+#include "fake_captures.h"
 #include "fake_contexts.h"
 #include "fake_observe.h"
-
-/* CUstreamCaptureStatus and CUstreamCaptureMode */
-enum { FAKE_NOT_CAPTURING, FAKE_CAPTURING, FAKE_INVALIDATED };
-enum { FAKE_MODE_GLOBAL, FAKE_MODE_THREAD, FAKE_MODE_RELAXED };
-
-/* ---- captures ---- */
-
-static _Atomic uint32_t fake_captures; /* under way */
-static _Atomic uint64_t fake_captures_broken;
-
-/* Lock held. Visits the streams whose capture forbids something to the calling thread. */
-static unsigned fake_forbidding(bool is_legacy, bool invalidates)
-{
-	const struct fake_thread *t = fake_self();
-	unsigned found = 0;
-	for (uint32_t i = 0; i < fake_arena_used; i++) {
-		struct fake_object *stream = &fake_arena[i];
-		if (stream->kind != FAKE_STREAM || stream->status != FAKE_CAPTURING)
-			continue;
-		bool is_own = stream->address == (uintptr_t)t;
-		bool forbids = is_legacy ? (stream->flags & 1) == 0 :
-					   t->capture_mode != FAKE_MODE_RELAXED &&
-						   ((is_own && stream->mode != FAKE_MODE_RELAXED) ||
-						    (t->capture_mode == FAKE_MODE_GLOBAL &&
-						     stream->mode == FAKE_MODE_GLOBAL));
-		found += forbids;
-		if (forbids && invalidates) {
-			stream->status = FAKE_INVALIDATED;
-			atomic_fetch_add(&fake_captures_broken, 1);
-		}
-	}
-	return found;
-}
-
-static __attribute__((noinline, cold)) bool fake_is_forbidden(bool is_legacy)
-{
-	fake_lock();
-	bool is_forbidden = fake_forbidding(is_legacy, false) != 0;
-	fake_unlock();
-	return is_forbidden;
-}
-
-/* Calls that might synchronise are refused while a capture in global mode is under way anywhere. */
-static inline bool fake_is_unsafe(void)
-{
-	return fake_unlikely(atomic_load_explicit(&fake_captures, memory_order_relaxed) != 0) &&
-	       fake_is_forbidden(false);
-}
-
-static __attribute__((noinline, cold)) CUresult fake_refuse_unsafe(void)
-{
-	fake_lock();
-	fake_forbidding(false, true);
-	fake_unlock();
-	return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-}
-
-/* The legacy stream would have to wait for a capturing stream without the non-blocking flag. */
-static inline bool fake_is_legacy_refused(CUstream stream)
-{
-	return fake_unlikely(atomic_load_explicit(&fake_captures, memory_order_relaxed) != 0) &&
-	       stream != CU_STREAM_PER_THREAD && fake_is_forbidden(true);
-}
-
-static __attribute__((noinline, cold)) CUresult fake_refuse_legacy(void)
-{
-	fake_lock();
-	fake_forbidding(true, true);
-	fake_unlock();
-	return FAKE_CAPTURE_IMPLICIT;
-}
-
-/* Lock held. NULL: out of handles. */
-static struct fake_object *fake_node_add(struct fake_object *graph, int type, uint64_t address,
-					 const void *function)
-{
-	struct fake_object *node = fake_new(FAKE_NODE, graph->device);
-	if (!node)
-		return NULL;
-	node->mode = type;
-	node->address = address;
-	node->bytes = (uintptr_t)function;
-	node->owner = graph;
-	node->next = graph->first;
-	graph->first = node;
-	return node;
-}
-
-static __attribute__((noinline, cold)) CUresult fake_capture_node(struct fake_object *stream,
-								  int type, const void *function)
-{
-	if (stream->status == FAKE_INVALIDATED)
-		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-	fake_lock();
-	bool is_added = fake_node_add(stream->first, type, 0, function) != NULL;
-	fake_unlock();
-	return is_added ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-static CUresult fake_capture_begin(CUstream handle, int mode, struct fake_object *graph)
-{
-	struct fake_object *stream = GET(handle, FAKE_STREAM);
-	if (!stream)
-		return handle ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	if (mode < FAKE_MODE_GLOBAL || mode > FAKE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	CUresult result = CUDA_ERROR_ILLEGAL_STATE;
-	fake_lock();
-	if (stream->status == FAKE_NOT_CAPTURING) {
-		stream->first = graph ? graph : fake_new(FAKE_GRAPH, stream->device);
-		result = stream->first ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	if (result == CUDA_SUCCESS) {
-		stream->mode = mode;
-		stream->address = (uintptr_t)fake_self();
-		stream->status = FAKE_CAPTURING;
-		stream->bytes = ++fake_numbers; /* the capture's id */
-		atomic_fetch_add(&fake_captures, 1);
-	}
-	fake_unlock();
-	return result;
-}
-
-static CUresult fake_capture_end(CUstream handle, CUgraph *graph)
-{
-	struct fake_object *stream = GET(handle, FAKE_STREAM);
-	*graph = NULL;
-	if (!stream || stream->status == FAKE_NOT_CAPTURING)
-		return stream ? CUDA_ERROR_ILLEGAL_STATE : CUDA_ERROR_INVALID_HANDLE;
-	if (stream->mode != FAKE_MODE_RELAXED && stream->address != (uintptr_t)fake_self())
-		return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-	fake_lock();
-	bool is_whole = stream->status == FAKE_CAPTURING;
-	if (is_whole)
-		*graph = (CUgraph)stream->first;
-	stream->status = FAKE_NOT_CAPTURING;
-	stream->first = NULL;
-	atomic_fetch_sub(&fake_captures, 1);
-	fake_unlock();
-	return is_whole ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-}
-
-#define CAPTURE_BEGIN(suffix)                                                                   \
-	static inline CUresult fake_cuStreamBeginCapture##suffix(CUstream stream)               \
-	{                                                                                       \
-		return fake_capture_begin(stream, FAKE_MODE_GLOBAL, NULL);                      \
-	}                                                                                       \
-	static inline CUresult fake_cuStreamBeginCapture_v2##suffix(CUstream stream,            \
-								    CUstreamCaptureMode mode)   \
-	{                                                                                       \
-		return fake_capture_begin(stream, mode, NULL);                                  \
-	}                                                                                       \
-	static inline CUresult fake_cuStreamBeginCaptureToGraph##suffix(                        \
-		CUstream stream, CUgraph graph, const CUgraphNode *after,                       \
-		const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode)           \
-	{                                                                                       \
-		(void)after, (void)edges, (void)count;                                          \
-		struct fake_object *target = GET(graph, FAKE_GRAPH);                            \
-		return target ? fake_capture_begin(stream, mode, target) :                      \
-				CUDA_ERROR_INVALID_HANDLE;                                      \
-	}                                                                                       \
-	static inline CUresult fake_cuStreamEndCapture##suffix(CUstream stream, CUgraph *graph) \
-	{                                                                                       \
-		return fake_capture_end(stream, graph);                                         \
-	}
-CAPTURE_BEGIN()
-CAPTURE_BEGIN(_ptsz)
-#undef CAPTURE_BEGIN
-
-/* A result pointer of NULL is skipped. */
-static CUresult fake_capture_info(CUstream handle, int *status, cuuint64_t *id, CUgraph *graph,
-				  const CUgraphNode **nodes, size_t *count)
-{
-	const struct fake_object *stream = GET(handle, FAKE_STREAM);
-	if (!stream && (uintptr_t)handle > (uintptr_t)CU_STREAM_PER_THREAD)
-		return CUDA_ERROR_INVALID_HANDLE;
-	if (!stream && fake_is_legacy_refused(handle))
-		return FAKE_CAPTURE_IMPLICIT;
-	*status = stream ? stream->status : FAKE_NOT_CAPTURING;
-	if (id)
-		*id = stream ? stream->bytes : 0;
-	if (graph)
-		*graph = stream ? (CUgraph)stream->first : NULL;
-	if (nodes)
-		*nodes = NULL;
-	if (count)
-		*count = 0;
-	return CUDA_SUCCESS;
-}
-
-#define CAPTURE_INFO(suffix)                                                                     \
-	CUresult cuStreamIsCapturing##suffix(CUstream stream, int *status)                       \
-	{                                                                                        \
-		ENTER(cuStreamIsCapturing##suffix);                                              \
-		return fake_capture_info(stream, status, NULL, NULL, NULL, NULL);                \
-	}                                                                                        \
-	CUresult cuStreamGetCaptureInfo##suffix(CUstream stream, int *status, cuuint64_t *id)    \
-	{                                                                                        \
-		ENTER(cuStreamGetCaptureInfo##suffix);                                           \
-		return fake_capture_info(stream, status, id, NULL, NULL, NULL);                  \
-	}                                                                                        \
-	CUresult cuStreamGetCaptureInfo_v2##suffix(CUstream stream, int *status, cuuint64_t *id, \
-						   CUgraph *graph, const CUgraphNode **nodes,    \
-						   size_t *count)                                \
-	{                                                                                        \
-		ENTER(cuStreamGetCaptureInfo_v2##suffix);                                        \
-		return fake_capture_info(stream, status, id, graph, nodes, count);               \
-	}                                                                                        \
-	CUresult cuStreamGetCaptureInfo_v3##suffix(CUstream stream, int *status, cuuint64_t *id, \
-						   CUgraph *graph, const CUgraphNode **nodes,    \
-						   const CUgraphEdgeData **edges, size_t *count) \
-	{                                                                                        \
-		ENTER(cuStreamGetCaptureInfo_v3##suffix);                                        \
-		if (edges)                                                                       \
-			*edges = NULL;                                                           \
-		return fake_capture_info(stream, status, id, graph, nodes, count);               \
-	}
-CAPTURE_INFO()
-CAPTURE_INFO(_ptsz)
-#undef CAPTURE_INFO
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-	ENTER(cuThreadExchangeStreamCaptureMode);
-	struct fake_thread *t = fake_self();
-	int before = t->capture_mode;
-	if (*mode < FAKE_MODE_GLOBAL || *mode > FAKE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	t->capture_mode = *mode;
-	*mode = before;
-	return CUDA_SUCCESS;
-}
 
 /* ---- streams ---- */
 
@@ -282,8 +51,8 @@ static CUresult fake_stream_destroy(CUstream handle)
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
 	fake_lock();
-	if (stream->status != FAKE_NOT_CAPTURING)
-		atomic_fetch_sub(&fake_captures, 1);
+	if (stream->status != FAKE_NOT_CAPTURING && !stream->origin)
+		fake_capture_leave(stream);
 	fake_delete(stream);
 	fake_unlock();
 	return CUDA_SUCCESS;
@@ -324,6 +93,75 @@ static CUresult fake_query(const struct fake_object *object)
 									   CUDA_SUCCESS;
 }
 
+/* Lock held. The origin of the capture that `event` was recorded in and that is under way. */
+static struct fake_object *fake_event_capture(const struct fake_object *event)
+{
+	for (uint32_t i = 0; event->bytes != 0 && i < fake_arena_used; i++) {
+		struct fake_object *stream = &fake_arena[i];
+		if (stream->kind == FAKE_STREAM && stream->status != FAKE_NOT_CAPTURING &&
+		    !stream->origin && stream->bytes == event->bytes)
+			return stream;
+	}
+	return NULL;
+}
+
+/* Lock held. */
+static CUresult fake_wait_captured(struct fake_object *stream, struct fake_object *event)
+{
+	struct fake_object *origin = fake_event_capture(event);
+	if (stream->status == FAKE_INVALIDATED)
+		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+	if (stream->status == FAKE_NOT_CAPTURING) {
+		if (!origin)
+			return CUDA_SUCCESS;
+		stream->status = origin->status;
+		stream->first = origin->first;
+		stream->bytes = origin->bytes;
+		stream->mode = origin->mode;
+		stream->address = origin->address;
+		stream->origin = origin;
+		stream->is_registered = true;
+		return CUDA_SUCCESS;
+	}
+	if (origin && origin->bytes == stream->bytes) {
+		event->first->is_registered = false;
+		return CUDA_SUCCESS;
+	}
+	if (!origin && event->recorded_ns == 0)
+		return CUDA_SUCCESS;
+	fake_invalidate(stream->bytes);
+	if (!origin)
+		return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+	fake_invalidate(origin->bytes);
+	return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+}
+
+static CUresult fake_wait_event(CUstream handle, CUevent awaited)
+{
+	struct fake_object *event = GET(awaited, FAKE_EVENT), *stream = GET(handle, FAKE_STREAM);
+	if (!event || !fake_stream_context(handle))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!stream || fake_likely(atomic_load(&fake_captures) == 0))
+		return CUDA_SUCCESS;
+	fake_lock();
+	CUresult result = fake_wait_captured(stream, event);
+	fake_unlock();
+	return result;
+}
+
+/* Of a query or a wait for an event that was captured. */
+static bool fake_is_captured_event(const struct fake_object *event)
+{
+	if (!event || fake_likely(atomic_load(&fake_captures) == 0))
+		return false;
+	fake_lock();
+	const struct fake_object *origin = fake_event_capture(event);
+	if (origin)
+		fake_invalidate(origin->bytes);
+	fake_unlock();
+	return origin != NULL;
+}
+
 #define STREAM_QUERIES(suffix)                                                                 \
 	CUresult cuStreamGetCtx##suffix(CUstream stream, CUcontext *context)                   \
 	{                                                                                      \
@@ -352,13 +190,11 @@ static CUresult fake_query(const struct fake_object *object)
 		return fake_stream_context(stream) ? fake_query(GET(stream, FAKE_STREAM)) :    \
 						     CUDA_ERROR_INVALID_HANDLE;                \
 	}                                                                                      \
-	CUresult cuStreamWaitEvent##suffix(CUstream stream, CUevent event, unsigned int flags) \
+	static inline CUresult fake_cuStreamWaitEvent##suffix(CUstream stream, CUevent event,  \
+							      unsigned int flags)              \
 	{                                                                                      \
-		ENTER(cuStreamWaitEvent##suffix);                                              \
 		(void)flags;                                                                   \
-		return fake_stream_context(stream) && GET(event, FAKE_EVENT) ?                 \
-			       CUDA_SUCCESS :                                                  \
-			       CUDA_ERROR_INVALID_HANDLE;                                      \
+		return fake_wait_event(stream, event);                                         \
 	}
 STREAM_QUERIES()
 STREAM_QUERIES(_ptsz)
@@ -444,31 +280,39 @@ static CUresult fake_event_record(CUevent event, CUstream stream)
 	if (!object || !fake_stream_context(stream))
 		return CUDA_ERROR_INVALID_HANDLE;
 	object->recorded_ns = fake_now_ns();
+	object->bytes = queue && queue->status != FAKE_NOT_CAPTURING ? queue->bytes : 0;
+	object->first = queue;
 	if (queue)
 		queue->recorded_ns = object->recorded_ns;
 	return CUDA_SUCCESS;
 }
 
-CUresult cuEventRecord(CUevent event, CUstream stream)
-{
-	ENTER(cuEventRecord);
-	return fake_event_record(event, stream);
-}
-
-CUresult cuEventRecord_ptsz(CUevent event, CUstream stream)
-{
-	ENTER(cuEventRecord_ptsz);
-	return fake_event_record(event, stream);
-}
+#define EVENT_RECORD(suffix)                                                                       \
+	static inline CUresult fake_cuEventRecord##suffix(CUevent event, CUstream stream)          \
+	{                                                                                          \
+		return fake_event_record(event, stream);                                           \
+	}                                                                                          \
+	static inline CUresult fake_cuEventRecordWithFlags##suffix(CUevent event, CUstream stream, \
+								   unsigned int flags)             \
+	{                                                                                          \
+		return flags > 1 ? CUDA_ERROR_INVALID_VALUE : fake_event_record(event, stream);    \
+	}
+EVENT_RECORD()
+EVENT_RECORD(_ptsz)
+#undef EVENT_RECORD
 
 static inline CUresult fake_cuEventQuery(CUevent event)
 {
 	const struct fake_object *object = GET(event, FAKE_EVENT);
+	if (fake_is_captured_event(object))
+		return CUDA_ERROR_CAPTURED_EVENT;
 	return object ? fake_query(object) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 static inline CUresult fake_cuEventSynchronize(CUevent event)
 {
+	if (fake_is_captured_event(GET(event, FAKE_EVENT)))
+		return CUDA_ERROR_CAPTURED_EVENT;
 	fake_report_wait();
 	return GET(event, FAKE_EVENT) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }

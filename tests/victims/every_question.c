@@ -1,7 +1,7 @@
 /*
  * Correct program: does everything for which the recorder itself calls the driver, so that a test
- * can let each of these calls fail. Out of memory, an import, a kernel of a library, the end of a
- * context, a thread with a current context.
+ * can let each of these calls fail. Out of memory, an import, a kernel of a library, a capture, the
+ * end of a context, a thread with a current context.
  */
 #include "victim.h"
 
@@ -47,6 +47,18 @@ static void launch_library_kernel(void)
 		     CUDA_SUCCESS);
 }
 
+static void capture(void)
+{
+	CUstream stream;
+	CUgraph graph;
+	must(driver.cuStreamCreate(&stream, 1) == CUDA_SUCCESS);
+	for (int i = 0; i < 4; i++) {
+		must(driver.cuStreamBeginCapture_v2(stream, 0) == CUDA_SUCCESS);
+		must(driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
+		must(driver.cuGraphDestroy(graph) == CUDA_SUCCESS);
+	}
+}
+
 /* A child inherits its current context, so no call that makes it current is recorded. */
 static void inherit(void)
 {
@@ -82,6 +94,7 @@ int main(void)
 	for (int i = 0; i < 3; i++)
 		import_memory(address);
 	launch_library_kernel();
+	capture();
 	inherit();
 	must(driver.cuMemFree_v2(address) == CUDA_SUCCESS);
 	must(driver_use(&driver, 1));
