@@ -27,6 +27,7 @@
 #include "gpuprof_diff.h"
 #include "gpuprof_frag.h"
 #include "gpuprof_gpu.h"
+#include "gpuprof_graphs.h"
 #include "gpuprof_history.h"
 #include "gpuprof_idle.h"
 #include "gpuprof_leaks.h"

@@ -28,6 +28,7 @@ EACH = {
     "idle": [("--top", "3")],
     "waits": [("--top", "3")],
     "startup": [("--top", "3")],
+    "graphs": [()],
     "kernels": [()],
     "collectives": [()],
     "counters": [()],
@@ -110,6 +111,9 @@ def runs(gpuprof, data, where):
     yield from (("collectives", "--json", "--by", by, made(gpuprof, where, "made_gpu_time", "nccl"))
                 for by in ("step", "stream"))
     timed = made(gpuprof, where, "made_gpu_time")
+    pooled = os.path.join(where, "pooled.gpr")
+    subprocess.run([os.path.join(os.path.dirname(gpuprof), "frag", "made_oom"), "graph", pooled], check=True)
+    yield from (("graphs", "--json", f) for f in (timed, pooled, recorded(gpuprof, where, "graph_job.py", "--stacks=python")))
     yield ("counters", "--json", recorded(gpuprof, where, "counter_job.py", "--metrics", "roofline", "--kernel", "."))
     yield ("counters", "--json", recorded(gpuprof, where, "sample_job.py", "--metrics", "utilization"))
     yield ("info", "--json", "--steps", timed)

@@ -307,6 +307,7 @@ FIGURES = {
         ("phases", "phases --json", launches),
         ("phases, sum of them", "phases --json --depth 1 --top 0", launches_of_phases),
         ("diff", DIFF, lambda d: launches(d["sides"][0])),
+        ("graphs", "graphs --json --no-stacks", launches),
         ("idle", "idle --json --no-stacks", lambda d: launches(d["uses"]) if d["has_uses"] else {}),
         ("dump", "dump --json --no-stacks --kind launch,graph_launch", launches_of_dump),
     ],
@@ -526,4 +527,4 @@ OF_PROGRAM = {
 # reports on many files: each result must equal that of the file alone
 MANY = ["info --json", TIMELINE, PEAK, LEAKS, CHECK, "top --json --no-stacks", "oom --json --no-stacks",
         "frag --json --no-stacks", "phases --json", "idle --json --no-stacks", "waits --json",
-        "startup --json", "counters --json", "verify --json"]
+        "startup --json", "graphs --json", "counters --json", "verify --json"]

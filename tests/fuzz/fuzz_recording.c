@@ -116,6 +116,17 @@ static void look_at_phases(struct gp_recording *recording, bool is_by_frames)
 	gp_phases_free(&phases);
 }
 
+static void look_at_graphs(struct gp_recording *recording)
+{
+	struct gp_graphs_report graphs;
+	if (gp_graphs_report_build(recording, &graphs) == GP_OK)
+		for (size_t k = 0; k < graphs.graphs; k++)
+			if (graphs.graph[k].pool != GP_GRAPH_NO_POOL &&
+			    graphs.graph[k].pool >= graphs.pools)
+				abort();
+	gp_graphs_report_free(&graphs);
+}
+
 /*
  * Chances must be between 0 and 1; resolved launches must have been scanned; the parts of the start
  * must add up.
@@ -277,6 +288,7 @@ static void read_all(const char *path, FILE *report)
 	look_at_phases(recording, false);
 	look_at_phases(recording, true);
 	look_at_steps(recording);
+	look_at_graphs(recording);
 	look_at_sums(recording);
 	look_at_memory(recording, (int64_t)info->duration_ns);
 	gp_recording_close(recording);

@@ -180,4 +180,44 @@ static void captures_at_once(uint64_t count)
 	}
 }
 
+/* Captures that all break, each by calls of many names that are not defined. */
+static void broken_captures(uint64_t count)
+{
+	struct gp_record error = { .kind = GP_CAPTURE_ERROR, .code = 900 };
+	for (uint64_t k = 0; k < count; k++) {
+		capture(GP_CAPTURE_BEGIN, k % 100, 0);
+		error.aux = (uint32_t)k;
+		add(error);
+		struct gp_record end = { .kind = GP_CAPTURE_END, .code = 901 };
+		end.capture_end.stream = k % 100;
+		if (k % 2)
+			add(end);
+	}
+}
+
+/* Graphs with a pool each, of which many are live when each graph is destroyed. */
+static void pools_of_captures(uint64_t count)
+{
+	struct gp_record arena = { .kind = GP_ARENA };
+	const uint64_t arenas = count < 65000 ? count : 65000;
+	arena.arena.has_pool = 1;
+	arena.arena.stream = 1;
+	for (uint64_t k = 1; k <= arenas; k++) {
+		arena.aux = (uint32_t)k;
+		arena.arena.pool = k;
+		define(arena, NULL);
+	}
+	flush(GP_BLOCK_DEFINE);
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record gone = { .kind = GP_GRAPH_DESTROY };
+		struct gp_record segment = memory(GP_SEGMENT_ALLOC, 0, HEAP + k * 512, 512);
+		segment.code = (uint16_t)(k % arenas + 1);
+		capture(GP_CAPTURE_BEGIN, 1, 0);
+		add(segment);
+		capture(GP_CAPTURE_END, 1, 1);
+		gone.graph_destroy.graph = 1;
+		add(gone);
+	}
+}
+
 #endif

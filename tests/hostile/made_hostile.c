@@ -481,6 +481,8 @@ static const struct {
 	{ "graph_execs", graph_execs },
 	{ "graph_children", graph_children },
 	{ "captures_at_once", captures_at_once },
+	{ "broken_captures", broken_captures },
+	{ "pools_of_captures", pools_of_captures },
 	{ "refused_unmaps", refused_unmaps },
 	{ "modules_between", modules_between },
 	{ "dense_blocks", dense_blocks },
