@@ -52,6 +52,8 @@ count_instructions() {
 	added copies copy 1
 	added waits wait 1
 	added queries query 1
+	added replays replay 1
+	added large_replays large_replay 1
 	# with stacks, which cost nothing while no graph is captured
 	stacks=native
 	added pairs alloc_stack 2
@@ -174,11 +176,14 @@ use_scan_ns|ns added a launch of 68 words by --track-access|150|the words copied
 alloc_ns|ns added an allocation or a free|20|clock_gettime and ring put|clock_ring_ns
 copy_ns|ns added a copy|30|clock_gettime and ring put|clock_ring_ns
 wait_ns|ns added a call that waits|30|clock_gettime and ring put|clock_ring_ns
+replay_ns|ns added a launch of a graph|60|clock_gettime and ring put|clock_ring_ns
 object_ns|ns added a driver object made or destroyed (events)||clock_gettime and ring put|clock_ring_ns
 alloc_instructions|instructions added an allocation or a free||bare call|alloc_instructions_bare
 copy_instructions|instructions added a copy||bare call|copy_instructions_bare
 wait_instructions|instructions added a call that waits||bare call|wait_instructions_bare
 query_instructions|instructions added a query that is ready||bare call|query_instructions_bare
+replay_instructions|instructions added a launch of a graph of 10 nodes||bare call|replay_instructions_bare
+large_replay_instructions|likewise, of 10,000 nodes||10 nodes|replay_instructions
 copy_stack_instructions|a copy, with a native stack that repeats||bare call|copy_stack_instructions_bare
 nvtx_ns|ns added a push or a pop of NVTX|30|clock_gettime and ring put|clock_ring_ns
 registered_ns|ns added, likewise in a domain, with registered names and payloads|30|clock_gettime and ring put|clock_ring_ns

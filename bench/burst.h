@@ -50,6 +50,7 @@ struct calls {
 	CUresult (*copy)(CUdeviceptr, const void *, size_t, CUstream);
 	CUresult (*wait)(void);
 	CUresult (*query)(CUstream);
+	CUresult (*replay)(CUgraphExec, CUstream);
 };
 
 struct bench {
@@ -130,7 +131,8 @@ static inline void bench_open_driver(struct bench *b)
 				     .alloc = b->driver.cuMemAlloc_v2,
 				     .free = b->driver.cuMemFree_v2,
 				     .copy = b->driver.cuMemcpyHtoDAsync_v2,
-				     .wait = b->driver.cuCtxSynchronize };
+				     .wait = b->driver.cuCtxSynchronize,
+				     .replay = b->driver.cuGraphLaunch };
 	*(void **)&b->wrapped.create = dlsym(library, "cuEventCreate");
 	*(void **)&b->wrapped.destroy = dlsym(library, "cuEventDestroy_v2");
 	*(void **)&b->wrapped.query = dlsym(library, "cuStreamQuery");
@@ -142,6 +144,7 @@ static inline void bench_open_driver(struct bench *b)
 	*(void **)&b->bare.destroy = past_the_preload(library, "cuEventDestroy_v2");
 	*(void **)&b->bare.copy = past_the_preload(library, "cuMemcpyHtoDAsync_v2");
 	*(void **)&b->bare.wait = past_the_preload(library, "cuCtxSynchronize");
+	*(void **)&b->bare.replay = past_the_preload(library, "cuGraphLaunch");
 }
 
 /*

@@ -2,10 +2,11 @@
  * Measures what the recorder adds to a call. The same calls go through the wrapper and directly to
  * the driver, in turns, in one process.
  *	call_cost		prints launch_ns, launch_contended_ns, alloc_ns, object_ns,
- *				copy_ns, wait_ns, clock_ring_ns
- *	call_cost launches|pairs|copies|waits|queries N wrapped|bare
- *				only launches N kernels, allocates and frees, copies, waits or
- *				queries an idle stream N times: for counting instructions
+ *				copy_ns, wait_ns, replay_ns, clock_ring_ns
+ *	call_cost launches|pairs|copies|waits|queries|replays|large_replays N wrapped|bare
+ *				only launches N kernels, allocates and frees, copies, waits,
+ *				queries an idle stream or launches a graph of 10 or 10,000 nodes
+ *				N times: for counting instructions
  */
 #include <pthread.h>
 
@@ -62,6 +63,35 @@ static void waits(struct bench *b, const struct calls *calls)
 {
 	(void)b;
 	burst_wait(calls, BURST);
+}
+
+static CUgraphExec replay_small, replay_large; /* of 10 and of 10,000 nodes */
+
+static CUgraphExec replay_capture(struct bench *b, unsigned nodes)
+{
+	CUstream stream;
+	CUgraph graph;
+	CUgraphExec exec;
+	must(b->driver.cuStreamCreate(&stream, 1) == CUDA_SUCCESS);
+	must(b->driver.cuStreamBeginCapture_v2(stream, 0) == CUDA_SUCCESS);
+	for (unsigned k = 0; k < nodes; k++)
+		must(b->bare.launch(b->kernel, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL) ==
+		     CUDA_SUCCESS);
+	must(b->driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
+	must(b->driver.cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS);
+	return exec;
+}
+
+static void burst_replay(const struct calls *calls, CUgraphExec exec, unsigned number)
+{
+	for (unsigned i = 0; i < number; i++)
+		must(calls->replay(exec, NULL) == CUDA_SUCCESS);
+}
+
+static void replays(struct bench *b, const struct calls *calls)
+{
+	(void)b;
+	burst_replay(calls, replay_small, BURST);
 }
 
 static double time_burst(const struct burst *burst, const struct calls *calls)
@@ -198,6 +228,10 @@ static __attribute__((noinline)) void counted_calls(struct bench *b, const struc
 		burst_wait(calls, number);
 	else if (strcmp(kind, "queries") == 0)
 		burst_query(calls, number);
+	else if (strcmp(kind, "replays") == 0)
+		burst_replay(calls, replay_small, number);
+	else if (strcmp(kind, "large_replays") == 0)
+		burst_replay(calls, replay_large, number);
 	else
 		burst_launch(calls, b->kernel, number);
 }
@@ -206,6 +240,8 @@ int main(int argc, char **argv)
 {
 	static struct bench b;
 	bench_open(&b);
+	replay_small = replay_capture(&b, 10);
+	replay_large = replay_capture(&b, 10000);
 	if (argc == 4) {
 		counted_calls(&b, strcmp(argv[3], "bare") ? &b.wrapped : &b.bare, argv[1],
 			      (unsigned)atoi(argv[2]));
@@ -216,6 +252,7 @@ int main(int argc, char **argv)
 	compare(&(struct burst){ &b, objects, BURST }, "object_ns");
 	compare(&(struct burst){ &b, copies, BURST }, "copy_ns");
 	compare(&(struct burst){ &b, waits, BURST }, "wait_ns");
+	compare(&(struct burst){ &b, replays, BURST }, "replay_ns");
 	compare_contended(&b);
 	time_clock_ring(&b);
 	wait_for_quiet(&b);
