@@ -19,6 +19,8 @@ mask() (
 		# behind numbers
 		sizes) rule='s/N ([KMGT]i)?B/SIZE/g' ;;
 		times) rule='s/ *-?[0-9.]+ [mun]?s\b/ T/g' ;;
+		# of a call, in dump
+		took) rule='s/took=[^ ]+ [mun]?s/took=T/g' ;;
 		json_times) rule='s/(_ns": )[0-9]+/\1N/g' ;;
 		# columns that are as wide as their numbers
 		blanks) rule='s/  +/ /g' ;;

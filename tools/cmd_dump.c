@@ -78,6 +78,13 @@ static void print_took(struct dump *d, const struct gp_record *r, const struct g
 			gp_ns_text(gp_took_ns(d->r.recording, r, ticks)).s);
 }
 
+/* Its `code` is the duration of the call. */
+static bool is_timed(const struct gp_record *r)
+{
+	return r->kind == GP_ALLOC || r->kind == GP_MAP;
+}
+static const struct gp_field took_field = { "took", GP_TICKS };
+
 static void print_field(struct dump *d, const struct gp_field *field, uint64_t value)
 {
 	bool is_none = value == 0 && (field->meaning == GP_HANDLE || field->meaning == GP_NUMBER);
@@ -166,7 +173,7 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 	fprintf(d->r.out, " %s", info->name);
 	if (r->space && r->space < GP_SPACES)
 		fprintf(d->r.out, " %s", gp_space_names[r->space]);
-	if (r->code)
+	if (r->code && !is_timed(r))
 		fprintf(d->r.out, " code=%u", r->code);
 	if (info->aux.meaning == GP_CALL)
 		print_call(d, r);
@@ -177,6 +184,8 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 			print_took(d, r, &info->v[k], r->v[k]);
 		else if (d->style.is_bare || !is_unknown(r, k))
 			print_field(d, &info->v[k], r->v[k]);
+	if (is_timed(r))
+		print_took(d, r, &took_field, gp_alloc_took(r->code));
 	if (is_captured(r))
 		fputs(" captured", d->r.out);
 	const char *name = dump_name_of(d, r);
@@ -256,7 +265,7 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 	gp_json_number_if(json, "device", has_device(r), r->device);
 	gp_json_text(json, "space",
 		     r->space && r->space < GP_SPACES ? gp_space_names[r->space] : NULL);
-	gp_json_number(json, "code", r->code);
+	gp_json_number(json, "code", is_timed(r) ? 0 : r->code);
 	if (info->aux.meaning == GP_CALL) {
 		gp_json_text(json, "call", call_name(r));
 		gp_json_bool(json, "async", (r->aux & GP_CALL_ASYNC) != 0);
@@ -272,6 +281,8 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 			gp_json_null(json, info->v[k].name);
 		else
 			write_field(json, &info->v[k], r->v[k]);
+	if (is_timed(r))
+		write_took(d, r, &took_field, gp_alloc_took(r->code));
 	const char *name = dump_name_of(d, r);
 	if (r->kind == GP_LAUNCH || name)
 		gp_json_text(json, "name", name);

@@ -36,17 +36,19 @@
 #define IF_OK(value) (result == CUDA_SUCCESS ? (uint64_t)(value) : 0)
 #define STREAM(value) gp_stream_of(value, is_per_thread)
 
-/* memory */
-#define ALLOC(sort, address, amount, requested)                                              \
-	RECORD(, gp_hook_alloc(result, IF_OK(address),                                       \
-			       (struct gp_allocation){ .space = GP_SPACE_##sort,             \
-						       .device = GP_DEVICE_UNKNOWN,          \
-						       .flags = (uint32_t)(requested) << 16, \
-						       .bytes = (uint64_t)(amount) }))
+/* memory: an allocation has the duration of its call */
+#define ALLOCATED(after) RECORD(const uint64_t began = gp_clock_now(), after)
+#define ALLOC(sort, address, amount, requested)                                               \
+	ALLOCATED(gp_hook_alloc(result, IF_OK(address),                                       \
+				(struct gp_allocation){ .space = GP_SPACE_##sort,             \
+							.device = GP_DEVICE_UNKNOWN,          \
+							.flags = (uint32_t)(requested) << 16, \
+							.bytes = (uint64_t)(amount),          \
+							.began = began }))
 #define ALLOC_PITCH(address, pitch, width, height) \
 	ALLOC(DEVICE, address, (uint64_t)(result == CUDA_SUCCESS ? (pitch) : (width)) * (height), 0)
 #define ALLOC_ASYNC(address, bytes, stream, pool) \
-	RECORD(, gp_hook_alloc_async(result, IF_OK(address), bytes, STREAM(stream), pool))
+	ALLOCATED(gp_hook_alloc_async(result, began, IF_OK(address), bytes, STREAM(stream), pool))
 #define ARRAY(address, d)                                                                         \
 	ALLOC(ARRAY, address,                                                                     \
 	      !(d) ? 0 :                                                                          \
@@ -89,14 +91,14 @@
 
 /* virtual memory */
 #define PHYSICAL_CREATE(handle, bytes, properties) \
-	RECORD(, gp_hook_physical(result, IF_OK(handle), bytes, properties))
-#define PHYSICAL_IMPORT(handle) RECORD(, gp_hook_physical(result, IF_OK(handle), 0, NULL))
+	ALLOCATED(gp_hook_physical(result, began, IF_OK(handle), bytes, properties))
+#define PHYSICAL_IMPORT(handle) RECORD(, gp_hook_physical(result, 0, IF_OK(handle), 0, NULL))
 #define PHYSICAL_RETAIN(handle) RECORD(, gp_hook_retain(result, IF_OK(handle)))
 #define PHYSICAL_RELEASE(handle)                                   \
 	RECORD(gp_hook_free(gp_physical_space(handle), handle, 0), \
 	       gp_hook_freed(result, gp_physical_space(handle), handle))
 #define MAP(address, bytes, offset, handle) \
-	RECORD(, gp_hook_map(result, address, bytes, offset, handle))
+	ALLOCATED(gp_hook_map(result, began, address, bytes, offset, handle))
 #define UNMAP(address, bytes) \
 	RECORD(gp_hook_unmap(address, bytes), gp_hook_unmapped(result, address, bytes))
 #define MULTICAST_CREATE(handle, properties) \

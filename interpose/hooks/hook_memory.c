@@ -57,8 +57,8 @@ static void alloc_held(CUresult result, uint64_t address, struct gp_allocation w
 	gp_hook_alloc(result, address, what);
 }
 
-void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint64_t stream,
-			 CUmemoryPool pool)
+void gp_hook_alloc_async(CUresult result, uint64_t began, uint64_t address, uint64_t bytes,
+			 uint64_t stream, CUmemoryPool pool)
 {
 	unsigned device = pool ? gp_pool_device(pool) : GP_DEVICE_UNKNOWN;
 	struct gp_allocation what = {
@@ -67,6 +67,7 @@ void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint
 		.bytes = bytes,
 		.stream = stream,
 		.owner = (uint64_t)pool,
+		.began = began,
 	};
 	if (gp_unlikely(gp_is_capturing()) && gp_is_captured(stream)) {
 		/* its future graph has no handle yet */
@@ -122,7 +123,7 @@ unsigned gp_located_device(const CUmemLocation *location)
 	return GP_DEVICE_UNKNOWN;
 }
 
-void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes,
+void gp_hook_physical(CUresult result, uint64_t began, uint64_t handle, uint64_t bytes,
 		      const CUmemAllocationProp *prop)
 {
 	bool is_ours = prop != NULL;
@@ -133,6 +134,7 @@ void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes,
 		.device = is_ours ? gp_located_device(&prop->location) : GP_DEVICE_UNKNOWN,
 		.flags = is_ours ? 0 : GP_ALLOC_IMPORT,
 		.bytes = bytes,
+		.began = began,
 	};
 	alloc_held(result, handle, what);
 }
@@ -157,7 +159,7 @@ enum gp_space gp_physical_space(uint64_t handle)
 	return is_multicast ? GP_SPACE_MULTICAST : GP_SPACE_PHYSICAL;
 }
 
-void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t offset,
+void gp_hook_map(CUresult result, uint64_t began, uint64_t address, uint64_t bytes, uint64_t offset,
 		 uint64_t handle)
 {
 	unsigned device = gp_address_device(GP_SPACE_PHYSICAL, handle, false);
@@ -166,13 +168,16 @@ void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t off
 	if (result != CUDA_SUCCESS)
 		return;
 	gp_use_known(GP_SPACE_MAPPED, address, bytes);
-	gp_put((struct gp_record){
-		.kind = GP_MAP,
-		.space = GP_SPACE_MAPPED,
-		.device = (uint8_t)device,
-		.stack = gp_stack_of_alloc(),
-		.map = {
-			.address = address, .bytes = bytes, .handle = handle, .offset = offset } });
+	struct gp_record *r = gp_reserve_alloc(GP_MAP, began);
+	if (!r)
+		return;
+	r->space = GP_SPACE_MAPPED;
+	r->device = (uint8_t)device;
+	r->map.address = address;
+	r->map.bytes = bytes;
+	r->map.handle = handle;
+	r->map.offset = offset;
+	gp_commit_memory(r);
 }
 
 void gp_hook_unmap(uint64_t address, uint64_t bytes)

@@ -5,6 +5,7 @@
 #ifndef GP_HOOK_MEMORY_H
 #define GP_HOOK_MEMORY_H
 
+#include "../../libgpuprof/record/poll_loop.h"
 #include "../../libgpuprof/record/stacks/stack_take.h"
 #include "context.h"
 #include "device_memory.h"
@@ -17,6 +18,7 @@ struct gp_allocation {
 	uint32_t flags;	 /* enum gp_alloc_flag | driver's flags << 16 */
 	uint64_t bytes, stream;
 	uint64_t owner; /* pool, graph or handle; else the hook sets the context */
+	uint64_t began; /* of the driver's call, which has just returned; 0: unknown */
 };
 
 /* spaces whose memory ends with its context */
@@ -30,6 +32,25 @@ struct gp_allocation {
 
 GP_COLD void gp_hook_alloc_failed(CUresult result, const struct gp_allocation *what);
 
+/*
+ * A record of the call that began at `began` and has just returned, with its duration; NULL: lost,
+ * and counted. `kind` is ALLOC or MAP.
+ */
+GP_HOT struct gp_record *gp_reserve_alloc(enum gp_kind kind, uint64_t began)
+{
+	const uint64_t ended = gp_clock_now(), head = gp_thread.head;
+	const uint32_t caller = gp_stack_of_alloc();
+	struct gp_record *r = gp_reserve_at(kind, ended);
+	if (gp_unlikely(!r))
+		return NULL;
+	if (gp_unlikely(gp_thread.head != head)) /* definitions of the stack came in between */
+		r->time = gp_poll_time(head, ended);
+	r->stack = caller;
+	if (began != 0)
+		r->code = (uint16_t)gp_took_pack(gp_took(began, ended), GP_ALLOC_TOOK_BITS);
+	return r;
+}
+
 /* Records ALLOC or ALLOC_FAILED. `address` is 0 unless the call succeeded. */
 GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocation what)
 {
@@ -40,11 +61,9 @@ GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocatio
 		return;
 	}
 	gp_use_known(what.space, address, what.bytes);
-	const uint32_t caller = gp_stack_of_alloc();
-	struct gp_record *r = gp_reserve(GP_ALLOC);
+	struct gp_record *r = gp_reserve_alloc(GP_ALLOC, what.began);
 	if (gp_unlikely(!r))
 		return;
-	r->stack = caller;
 	r->alloc.address = address;
 	r->alloc.bytes = what.bytes;
 	r->alloc.stream = what.stream;
@@ -56,8 +75,8 @@ GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocatio
 	if (GP_SPACES_OF_DEVICE >> what.space & 1)
 		gp_device_memory_changed(what.device);
 }
-void gp_hook_alloc_async(CUresult result, uint64_t address, uint64_t bytes, uint64_t stream,
-			 CUmemoryPool pool);
+void gp_hook_alloc_async(CUresult result, uint64_t began, uint64_t address, uint64_t bytes,
+			 uint64_t stream, CUmemoryPool pool);
 
 /* gp_thread.last_free_order when a refused call left no FREE record */
 #define GP_NOTHING_FREED UINT64_MAX
@@ -101,11 +120,11 @@ GP_HOT void gp_hook_freed(CUresult result, enum gp_space space, uint64_t address
 unsigned gp_located_device(const CUmemLocation *location);
 
 /* Virtual memory. */
-void gp_hook_physical(CUresult result, uint64_t handle, uint64_t bytes,
+void gp_hook_physical(CUresult result, uint64_t began, uint64_t handle, uint64_t bytes,
 		      const CUmemAllocationProp *prop);
 void gp_hook_retain(CUresult result, uint64_t handle);
 enum gp_space gp_physical_space(uint64_t handle); /* PHYSICAL or MULTICAST */
-void gp_hook_map(CUresult result, uint64_t address, uint64_t bytes, uint64_t offset,
+void gp_hook_map(CUresult result, uint64_t began, uint64_t address, uint64_t bytes, uint64_t offset,
 		 uint64_t handle);
 void gp_hook_unmap(uint64_t address, uint64_t bytes);
 GP_COLD void gp_hook_unmap_failed(CUresult result, uint64_t address, uint64_t bytes);

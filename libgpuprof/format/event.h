@@ -225,25 +225,40 @@ enum gp_call_flag {
 };
 
 /*
- * `took` in clock ticks as mantissa << exponent: exact below 2^22, else to 1 in 2^21. Bits 0 to 21
- * are the mantissa, 22 to 26 the exponent, 27 and 28 flags, 29 to 31 the kind.
+ * `took` in clock ticks as mantissa << exponent: exact below 2^bits, else to 1 in 2^(bits - 1). The
+ * low `bits` are the mantissa, the 5 above them the exponent.
  */
+static inline uint32_t gp_took_pack(uint64_t took, uint32_t bits)
+{
+	uint32_t exponent = 0;
+	if (took >> bits != 0)
+		exponent = 64u - bits - (uint32_t)__builtin_clzll(took);
+	if (exponent > 31) { /* a month for 22 bits, half an hour for 11 */
+		exponent = 31;
+		took = UINT64_MAX >> (64u - bits - 31u);
+	}
+	return (uint32_t)(took >> exponent) | exponent << bits;
+}
+static inline uint64_t gp_took_unpack(uint32_t packed, uint32_t bits)
+{
+	return (uint64_t)(packed & ((1u << bits) - 1)) << (packed >> bits & 31);
+}
+
+/* COPY.call, WAIT.call: bits 0 to 26 are the duration, 27 and 28 flags, 29 to 31 the kind. */
 #define GP_TOOK_BITS 22u
 static inline uint32_t gp_call_pack(enum gp_call kind, uint32_t flags, uint64_t took)
 {
-	uint32_t exponent = 0;
-	if (took >> GP_TOOK_BITS != 0)
-		exponent = 64u - GP_TOOK_BITS - (uint32_t)__builtin_clzll(took);
-	if (exponent > 31) { /* longer than 2^53 ticks: a month */
-		exponent = 31;
-		took = UINT64_MAX >> (64u - GP_TOOK_BITS - 31u);
-	}
-	return (uint32_t)(took >> exponent) | exponent << GP_TOOK_BITS | flags |
-	       (uint32_t)kind << 29;
+	return gp_took_pack(took, GP_TOOK_BITS) | flags | (uint32_t)kind << 29;
 }
 static inline uint64_t gp_call_took(uint32_t call)
 {
-	return (uint64_t)(call & ((1u << GP_TOOK_BITS) - 1)) << (call >> GP_TOOK_BITS & 31);
+	return gp_took_unpack(call, GP_TOOK_BITS);
+}
+/* ALLOC.code, MAP.code: all 16 bits are the duration; 0 unknown. */
+#define GP_ALLOC_TOOK_BITS 11u
+static inline uint64_t gp_alloc_took(uint16_t code)
+{
+	return gp_took_unpack(code, GP_ALLOC_TOOK_BITS);
 }
 static inline enum gp_call gp_call_kind(uint32_t call)
 {

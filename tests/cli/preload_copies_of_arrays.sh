@@ -47,6 +47,6 @@ results.append(cuda.cuMemcpy3DBatchAsync_v2(size(1), volume, ctypes.c_uint64(0),
 print("failed:", sum(result != 0 for result in results))
 END
 gpuprof run -q -o r.gpr -- python3 -B job.py
-gpuprof dump --kind copy r.gpr | grep " gpu0 " | sed -E '
-	s/^.* gpu0 +//; s/took=[^ ]+ [mun]?s/took=T/; s/0x[0-9a-f]{2,}/ADDRESS/g; s/ \(.*KiB\)//'
+gpuprof dump --kind copy r.gpr | grep " gpu0 " | mask took | sed -E '
+	s/^.* gpu0 +//; s/0x[0-9a-f]{2,}/ADDRESS/g; s/ \(.*KiB\)//'
 gpuprof waits r.gpr | sed -n '/^copies/,/^prefetch/p'

@@ -9,5 +9,6 @@ gpuprof run -q --no-symbolize -o a.gpr -- $BUILD/victims/other_streams &&
 		s/owner=0x[0-9a-f]*/owner=H/
 		s/physical address=0x[0-9a-f]*/physical address=H/
 		s/ ([0-9.]* .iB)//g
-		/arena\|alloc\|block\|segment\|free\|oom\|snapshot\|fact\|device_memory/p"
+		/arena\|alloc\|block\|segment\|free\|oom\|snapshot\|fact\|device_memory/p" |
+	mask took
 gpuprof verify a.gpr >/dev/null

@@ -1,8 +1,8 @@
 # module loads in dump: size and duration of the call; PTX has the flag 2
 export LD_LIBRARY_PATH=$BUILD/fake
 gpuprof run -q -o r.gpr -- $BUILD/victims/load_images
-gpuprof dump --kind module_load r.gpr | grep " gpu0 " | sed -E '
-	s/^.* gpu0 +//; s/took=[^ ]+ [mun]?s/took=T/; s/0x[0-9a-f]{2,}/ADDRESS/g'
+gpuprof dump --kind module_load r.gpr | grep " gpu0 " | mask took | sed -E '
+	s/^.* gpu0 +//; s/0x[0-9a-f]{2,}/ADDRESS/g'
 gpuprof dump --json --kind context,module_load r.gpr | sed -E '
 	s/.*("kind": )/\1/; s/"0x[0-9a-f]{2,}"/ADDRESS/g; s/("made|"took_ns)": [1-9][0-9]*/\1": N/g
 	s/ ("handle)/\n\1/'

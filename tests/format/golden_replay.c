@@ -171,7 +171,8 @@ static void print_record(const struct record *r)
 		printf(", \"space\": \"%s\"", space_names[r->space]);
 	else
 		printf(", \"space\": null");
-	printf(", \"code\": %d", r->code);
+	int is_timed = r->kind == ALLOC || r->kind == MAP; // its code is a duration
+	printf(", \"code\": %d", is_timed ? 0 : r->code);
 	if (!strcmp(k->definitions[4], "call"))
 		print_call(r);
 	else
@@ -181,6 +182,8 @@ static void print_record(const struct record *r)
 			print_took(r, k->fields[i], r->v[i]);
 		else
 			print_field(k->fields[i], k->definitions[i], r->v[i]);
+	if (is_timed)
+		print_took(r, "took", (uint64_t)(r->code & 0x7ff) << (r->code >> 11));
 	print_name(r);
 	if (r->text) {
 		printf(", \"text\": ");

@@ -90,6 +90,7 @@ static struct {
 	CUcontext current;
 	size_t seen_at_call; /* records committed when the driver was called */
 	uint64_t address;
+	uint64_t takes; /* clock ticks of a call, at least */
 } driver;
 
 static size_t committed(void);
@@ -98,6 +99,8 @@ static CUresult called(enum gp_cuda_row row)
 {
 	driver.row_calls[row]++;
 	driver.seen_at_call = committed();
+	for (const uint64_t began = gp_clock_now(); gp_clock_now() - began < driver.takes;)
+		;
 	errno = EPIPE; /* a driver may change errno, and callers may read it */
 	return driver.result;
 }

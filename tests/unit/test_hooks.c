@@ -92,6 +92,42 @@ static void test_alloc_is_recorded_after(void **state)
 	assert_int_equal(driver.seen_at_call, 0);
 }
 
+/* From the call to its return, at the time of the return; rounded down by less than 2^-10. */
+static void test_allocations_have_a_duration(void **state)
+{
+	(void)state;
+	CUdeviceptr out = 0;
+	CUmemAllocationProp prop = { 0 };
+	CUmemGenericAllocationHandle handle = 0xabc0;
+	driver.takes = 100000;
+	uint64_t at[5] = { gp_clock_now() };
+	alloc(0x7f1200000000);
+	at[1] = gp_clock_now();
+	wrap_cuMemAllocAsync(&out, 4096, NULL);
+	at[2] = gp_clock_now();
+	wrap_cuMemCreate(&handle, 1 << 21, &prop, 0);
+	at[3] = gp_clock_now();
+	wrap_cuMemMap(0x7f0000000000, 1 << 21, 0, handle, 0);
+	at[4] = gp_clock_now();
+	unsigned seen = 0;
+	for (size_t k = 0; k < committed(); k++) {
+		const struct gp_record *r = record(k);
+		if (r->kind != GP_ALLOC && r->kind != GP_MAP)
+			continue;
+		const uint64_t took = gp_alloc_took(r->code);
+		assert_in_range(took, driver.takes - (driver.takes >> 10), at[seen + 1] - at[seen]);
+		assert_in_range(r->time - took, at[seen], at[seen + 1]);
+		seen++;
+	}
+	assert_int_equal(seen, 4);
+	/* memory that exists already */
+	wrap_cuMemRetainAllocationHandle(&handle, NULL);
+	driver.address = 0x7f1300000000;
+	wrap_cuIpcOpenMemHandle_v2(&out, (CUipcMemHandle){ 0 }, 0);
+	assert_int_equal(record(committed() - 1)->kind, GP_ALLOC);
+	assert_int_equal(record(committed() - 1)->code, 0);
+}
+
 static void test_free_is_recorded_before(void **state)
 {
 	(void)state;
@@ -483,6 +519,7 @@ int main(void)
 		TEST(test_rows_call_once),
 		TEST(test_no_driver),
 		TEST(test_alloc_is_recorded_after),
+		TEST(test_allocations_have_a_duration),
 		TEST(test_free_is_recorded_before),
 		TEST(test_refused_free_is_undone),
 		TEST(test_frees_of_null_are_not_recorded),

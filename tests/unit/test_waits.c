@@ -349,10 +349,17 @@ static void timers_are_summed_by_line(void **state)
 	gp_recording_close(r);
 }
 
-/* As FORMAT.md describes it: exact below 2^22 ticks, else to 1 in 2^21. */
+/* As FORMAT.md describes it: exact below 2^22 ticks, else to 1 in 2^21; of ALLOC 2^11 and 2^10. */
 static void durations_survive_their_packing(void **state)
 {
 	(void)state;
+	for (uint64_t took = 0; took < 1ull << 42; took += took / 3 + 1) {
+		const uint64_t back = gp_alloc_took((uint16_t)gp_took_pack(took, 11));
+		assert_in_range(back, took - (took >> 10), took);
+		if (took < 1u << 11)
+			assert_int_equal(back, took);
+	}
+	assert_true(gp_took_pack(UINT64_MAX, 11) == UINT16_MAX);
 	for (unsigned bit = 0; bit < 53; bit++)
 		for (uint64_t more = 0; more <= 2; more++) {
 			const uint64_t took = (1ull << bit) - 1 + more;
