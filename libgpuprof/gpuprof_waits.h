@@ -25,17 +25,31 @@ enum gp_wait_reason {
 	GP_WAIT_ON_EVENT_QUERY, /* a loop of cuEventQuery, cuStreamQuery */
 	GP_WAIT_ON_STREAM_QUERY,
 	/*
+	 * An allocation of driver memory, which does not wait for the GPU. One of memory that was
+	 * freed just before has no such row: it is in the row of that free.
+	 */
+	GP_WAIT_ON_ALLOC,
+	/*
 	 * With GPU time: the host was late to launch, and nothing else is recorded of it. The line
 	 * is of the launch, if it has a stack.
 	 */
 	GP_WAIT_ON_HOST,
 	GP_WAIT_REASONS,
 };
-/* "synchronize", "item", ...; GP_WAIT_ON_HOST: "other" */
+/* "synchronize", "item", ...; GP_WAIT_ON_ALLOC, GP_WAIT_ON_HOST: "other" */
 extern const char *const gp_wait_reason_names[GP_WAIT_REASONS];
 #define GP_WAIT_ITEM_BYTES 16u /* complex128 is the largest dtype of PyTorch */
 
 #define GP_WAIT_REPEATED 3u /* once or twice: before a loop, between a loop and its evaluation */
+
+/* Allocations of memory that the calls of a row have freed: it was needed again. */
+struct gp_wait_again {
+	uint64_t count, bytes;
+	int64_t blocked_ns, longest_ns;
+	uint32_t stack; /* of the longest; 0: none */
+	int64_t at_ns;	/* of its return */
+	char *key;	/* its line; NULL: count is 0 */
+};
 
 /* Waits of one reason at one line of code. */
 struct gp_wait_row {
@@ -48,7 +62,8 @@ struct gp_wait_row {
 	int64_t at_ns;	     /* of that call's return */
 	uint64_t count, bytes;
 	bool is_repeated;		/* GP_WAIT_REPEATED times or more: less is set-up */
-	int64_t blocked_ns, longest_ns; /* of the calling thread; sum, maximum */
+	int64_t blocked_ns, longest_ns; /* of the calling thread; sum with `again`, maximum */
+	struct gp_wait_again again;	/* of GP_WAIT_ON_FREE */
 	/*
 	 * The GPU had no work of this process. With GPU time: its gaps that are due to these calls,
 	 * also where these lie before the interval.
@@ -93,6 +108,8 @@ int64_t gp_took_ns(const struct gp_recording *recording, const struct gp_record 
 		   uint64_t ticks);
 /* Duration of a COPY or a WAIT. */
 int64_t gp_call_took_ns(const struct gp_recording *recording, const struct gp_record *record);
+/* Duration of an ALLOC or a MAP; -1: unknown. */
+int64_t gp_alloc_took_ns(const struct gp_recording *recording, const struct gp_record *record);
 
 /*
  * From `from_ns` to `to_ns`; INT64_MIN and INT64_MAX: not given. Two replays. Free with

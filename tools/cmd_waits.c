@@ -20,8 +20,9 @@ struct waits {
 };
 
 static const char *const words[GP_WAIT_REASONS] = {
-	"synchronize", ".item(), print",   "pageable copy", "free",	     "data loading",
-	"module load", "synchronous copy", "cuEventQuery",  "cuStreamQuery", "late launch",
+	"synchronize",	 ".item(), print", "pageable copy",    "free",
+	"data loading",	 "module load",	   "synchronous copy", "cuEventQuery",
+	"cuStreamQuery", "allocation",	   "late launch",
 };
 static const char *const advice[GP_WAIT_REASONS] = {
 	"remove the synchronize, or wait for an event that was recorded earlier",
@@ -33,6 +34,7 @@ static const char *const advice[GP_WAIT_REASONS] = {
 	"copy with non_blocking=True",
 	"do other work between the queries, or query an event that was recorded earlier",
 	"do other work between the queries, or query an event that was recorded earlier",
+	"allocate the memory once, before the loop",
 	"launch fewer and larger kernels: larger batches, torch.compile, CUDA graphs",
 };
 
@@ -80,6 +82,8 @@ static void print_answer(const struct waits *c, const struct gp_waits *w)
 		fputs(": no costly wait. ", out);
 	else if (w->row[0].reason == GP_WAIT_ON_HOST)
 		fputs(": late launches leave the GPU idle. ", out);
+	else if (w->row[0].reason == GP_WAIT_ON_ALLOC)
+		fputs(": allocations leave the GPU idle. ", out);
 	else
 		fputs(": waits leave the GPU idle. ", out);
 	if (w->has_gpu_time)
@@ -103,6 +107,18 @@ static void print_answer(const struct waits *c, const struct gp_waits *w)
 	fputs("\n\n", out);
 }
 
+/* Below a free: the allocations of the same memory, whose time is in its row. */
+static void print_again(FILE *out, const struct gp_waits *w, const struct gp_wait_again *again)
+{
+	char count[16] = "";
+	if (w->steps)
+		snprintf(count, sizeof count, "%.2f", per_step(w, again->count));
+	fprintf(out, "%11s %11s %8s %8s  %-16s ", "", gp_ns_text(again->blocked_ns).s,
+		gp_count_text(again->count).s, count, " allocated again");
+	gp_name_print(out, again->key);
+	fputc('\n', out);
+}
+
 static void print_rows(const struct waits *c, const struct gp_waits *w)
 {
 	FILE *out = c->r.out;
@@ -118,6 +134,8 @@ static void print_rows(const struct waits *c, const struct gp_waits *w)
 			words[row->reason]);
 		gp_name_print(out, row->key);
 		fputc('\n', out);
+		if (row->again.count)
+			print_again(out, w, &row->again);
 		if (c->has_stacks && row->stack)
 			gp_stack_print(out, c->r.recording, row->stack, row->at_ns,
 				       GP_STACK_FOLDED);
@@ -189,6 +207,16 @@ static void write_row(const struct waits *c, struct gp_json *json, const struct 
 	gp_json_signed(json, "lost_ns", row->lost_ns);
 	gp_json_signed(json, "blocked_ns", row->blocked_ns);
 	gp_json_signed(json, "longest_ns", row->longest_ns);
+	if (row->again.count) {
+		gp_json_object(json, "again");
+		gp_json_text(json, "key", row->again.key);
+		gp_json_number(json, "count", row->again.count);
+		gp_json_number(json, "bytes", row->again.bytes);
+		gp_json_signed(json, "blocked_ns", row->again.blocked_ns);
+		gp_json_end(json);
+	} else {
+		gp_json_null(json, "again");
+	}
 	gp_stack_write(json, c->r.recording, row->stack, row->at_ns, GP_STACK_FOLDED);
 	gp_json_end(json);
 }

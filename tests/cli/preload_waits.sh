@@ -10,6 +10,9 @@ for row in sorted(waits, key=lambda row: (row["kind"], row["line"])):
     assert row["blocked_ns"] >= row["longest_ns"] >= 0 and row["lost_ns"] >= 0
     functions = [frame["function"] for frame in row["stack"]]
     print(row["kind"], row["count"], row["bytes"], row["repeated"], row["line"], *functions)
+    if row["again"]:
+        assert row["blocked_ns"] > row["again"]["blocked_ns"] > 0
+        print("again", row["again"]["count"], row["again"]["bytes"], row["again"]["key"])
 for name in ("blocked_ns", "lost_ns"):
     print(name, "adds up:", report[name] == sum(row[name] for row in waits))
 for total in copies:
@@ -22,7 +25,7 @@ gpuprof waits --json r.gpr | python3 show.py
 # all but the order of the rows, which depends on the time without work
 gpuprof waits r.gpr >report
 sed -n 1,5p report | mask times blanks | sed 's/[0-9.]*%/N%/'
-sed -n 6,11p report | mask times blanks | sort
+sed '1,/^no GPU work/d; /^$/,$d' report | mask times blanks | sort
 sed -n '/^copies/,/^timers/p' report
 sed -n '/^timers/,$p' report | sed 1d | mask times blanks
 gpuprof waits --top 1 r.gpr | grep "more row"

@@ -2,10 +2,12 @@
  * Writes a recording with GPU time of an invented training: ten steps of forward, backward on a
  * second thread, and optimizer, with copies, sets, and graph launches.
  *	made_gpu_time FILE [without-stacks | lost | alone | refused | none | nccl | slow-nccl |
- *		started]
+ *		started | allocates | frees]
  * alone: the work of the last two launches was not reported.
  * nccl: each step has calls of NCCL, two of them in one group. started: the first five steps are in
  * a started range, and all of them in one that ends on the second thread. Threads have a tid.
+ * allocates: each step allocates driver memory in its forward. frees: it frees the memory at its
+ * end, which waits for the GPU.
  */
 #include "../unit/gpu_records.h"
 #include "../unit/stack_records.h"
@@ -28,6 +30,7 @@ static const struct kernel {
 
 static bool has_stacks;
 static unsigned nccl_us; /* 0: no calls of NCCL */
+static bool has_allocations, has_frees;
 
 static void define_stack(uint32_t id, uint32_t line)
 {
@@ -175,10 +178,44 @@ static void nccl_group(bool has_both)
 	nccl_pop();
 }
 
+#define ALLOCATION_US 400u
+
+static void allocate(void)
+{
+	static uint64_t address = 0x7f0000000000;
+	gpu_pass(ALLOCATION_US);
+	put(&job.w, 0,
+	    (struct gp_record){
+		    .kind = GP_ALLOC,
+		    .space = GP_SPACE_DEVICE,
+		    .stack = 1,
+		    .code = (uint16_t)gp_took_pack(ALLOCATION_US * GPU_US, GP_ALLOC_TOOK_BITS),
+		    .alloc = { .address = address, .bytes = 32 << 20 } });
+	if (!has_frees)
+		address += 32 << 20;
+}
+
+static void release(void)
+{
+	put(&job.w, 0,
+	    (struct gp_record){ .kind = GP_FREE,
+				.space = GP_SPACE_DEVICE,
+				.device = GP_DEVICE_UNKNOWN,
+				.free.address = 0x7f0000000000 });
+	gpu_pass(50);
+	put(&job.w, 0,
+	    (struct gp_record){ .kind = GP_WAIT,
+				.stack = 3,
+				.aux = gp_call_pack(GP_WAIT_FREE, 0, 50 * GPU_US),
+				.wait.handle = 0x7f0000000000 });
+}
+
 static void step(void)
 {
 	push(0, 1, 0);
 	gpu_copy(0, 1, GP_COPY_TO_DEVICE, 1 << 20);
+	if (has_allocations)
+		allocate();
 	push(0, 2, 1);
 	for (unsigned k = 0; k < 4; k++) {
 		run(0, 0, 1);
@@ -198,6 +235,8 @@ static void step(void)
 	pop(0, 1);
 	pop(0, 0);
 	gpu_wait(0, 1);
+	if (has_frees)
+		release();
 	gpu_pass(300);
 }
 
@@ -232,6 +271,8 @@ int main(int argc, char **argv)
 	const bool is_none = strcmp(kind, "none") == 0, is_refused = strcmp(kind, "refused") == 0;
 	has_stacks = strcmp(kind, "without-stacks") != 0;
 	nccl_us = strcmp(kind, "nccl") == 0 ? 64 : strcmp(kind, "slow-nccl") == 0 ? 256 : 0;
+	has_frees = strcmp(kind, "frees") == 0;
+	has_allocations = has_frees || strcmp(kind, "allocates") == 0;
 	snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - argv[1]) : 1,
 		 slash ? argv[1] : ".");
 	gpu_job_open(slash ? slash + 1 : argc > 1 ? argv[1] : "made.gpr");

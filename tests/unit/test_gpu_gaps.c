@@ -419,6 +419,155 @@ static int begin_gaps(void **state)
 	return begin_waits(state);
 }
 
+#define PIECE (1u << 20)
+#define FIRST 0x7100000000ull
+
+/* A job that only allocates: no free is the cause. */
+static void allocation_has_the_part_of_a_gap_that_it_took(void **state)
+{
+	(void)state;
+	set_clock();
+	for (uint64_t k = 0; k < 4; k++) {
+		run(100);
+		pass(50);
+		allocate(0, FIRST + k * PIECE, PIECE, 80);
+		pass(30);
+	}
+	run(20);
+	set_clock();
+	build_waits();
+	const struct gp_wait_row *row = row_of(GP_WAIT_ON_ALLOC);
+	assert_us(row->lost_ns, 4 * 80);
+	assert_int_equal(row->count, 4);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 4 * 80);
+	assert_int_equal(waits.rows, 2);
+	assert_string_equal(gp_wait_reason_names[GP_WAIT_ON_ALLOC], "other");
+}
+
+/* As of a thread that pins batches, while the main thread launches. */
+static void allocation_of_another_thread_delays_no_launch(void **state)
+{
+	(void)state;
+	set_clock();
+	run(100);
+	pass(10);
+	allocate(1, FIRST, PIECE, 80);
+	run(20);
+	set_clock();
+	build_waits();
+	assert_int_equal(row_of(GP_WAIT_ON_ALLOC)->lost_ns, 0);
+	assert_us(row_of(GP_WAIT_ON_ALLOC)->blocked_ns, 80);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 90);
+}
+
+static void gap_that_begins_in_an_allocation_is_due_to_it(void **state)
+{
+	(void)state;
+	set_clock();
+	launch(STREAM);
+	allocate(0, FIRST, PIECE, 100);
+	ran(40, 60, ++launched);
+	pass(25);
+	run(20);
+	pass(50);
+	run(20);
+	pass(30);
+	run(20);
+	set_clock();
+	build_waits();
+	assert_us(row_of(GP_WAIT_ON_ALLOC)->lost_ns, 40 + 25 + 60);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 20);
+}
+
+/* It returns before the work is done. */
+static void busy_gpu_hides_an_allocation_until_a_launch_is_late(void **state)
+{
+	(void)state;
+	set_clock();
+	for (unsigned k = 0; k < 2; k++) {
+		launch(STREAM);
+		allocate(0, FIRST + k * PIECE, PIECE, 100);
+		if (k == 1) /* the host waits in any case, and has lost nothing */
+			await(GP_WAIT_EVENT, 0x33, 100, 1);
+		pass(300);
+		ran(0, k == 1 ? 500 : 400, ++launched);
+		pass(150);
+	}
+	run(20);
+	set_clock();
+	build_waits();
+	assert_us(row_of(GP_WAIT_ON_ALLOC)->lost_ns, 100);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 50 + 150);
+}
+
+/* The GPU runs out of work in a free. The host launches late, is ahead, and allocates again. */
+static void free_and_allocate(bool is_ahead)
+{
+	launch(STREAM);
+	release(FIRST, 20);
+	ran(0, 20, ++launched);
+	pass(200);
+	run(10);
+	pass(70); /* late, 20 of it for the lost advance */
+	if (is_ahead) {
+		launch(STREAM);
+		launch(STREAM);
+		pass(100);
+		ran(65, 35, ++launched);
+		ran(0, 63, ++launched);
+	} else {
+		run(100);
+	}
+	pass(40); /* late, after the host was ahead */
+	allocate(0, FIRST, PIECE, 50);
+	run(10);
+}
+
+/*
+ * Without it the memory would not be allocated again, and the GPU would not be idle in that call.
+ * The first allocation follows no free, and one that is larger than all freed memory is needed.
+ */
+static void memory_that_is_allocated_again_costs_its_free(void **state)
+{
+	(void)state;
+	set_clock();
+	run(10);
+	allocate(0, FIRST, PIECE, 50);
+	for (unsigned k = 0; k < 3; k++)
+		free_and_allocate(true);
+	launch(STREAM);
+	release(FIRST, 20);
+	ran(0, 20, ++launched);
+	run(10);
+	allocate(0, FIRST, 2 * PIECE, 60);
+	run(10);
+	set_clock();
+	build_waits();
+	const struct gp_wait_row *row = row_of(GP_WAIT_ON_FREE);
+	assert_us(row->lost_ns, 3 * (200 + 70 + 50));
+	assert_us(row->blocked_ns, 4 * 20 + 3 * 50);
+	assert_int_equal(row->count, 4);
+	assert_int_equal(row->again.count, 3);
+	assert_int_equal(row->again.bytes, 3 * PIECE);
+	assert_us(row->again.blocked_ns, 3 * 50);
+	assert_us(row_of(GP_WAIT_ON_ALLOC)->lost_ns, 50 + 60);
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 3 * 40);
+}
+
+static void host_that_was_never_ahead_keeps_its_late_launches(void **state)
+{
+	(void)state;
+	set_clock();
+	run(10);
+	allocate(0, FIRST, PIECE, 50);
+	for (unsigned k = 0; k < 3; k++)
+		free_and_allocate(false);
+	set_clock();
+	build_waits();
+	assert_us(row_of(GP_WAIT_ON_FREE)->lost_ns, 3 * (200 + 20 + 50));
+	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 3 * (50 + 40));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin_gaps, end_waits)
@@ -440,6 +589,12 @@ int main(void)
 		TEST(gap_in_a_data_loader_is_due_to_it),
 		TEST(launched_work_waits_for_the_gpu),
 		TEST(gaps_outside_of_windows_are_unknown),
+		TEST(allocation_has_the_part_of_a_gap_that_it_took),
+		TEST(allocation_of_another_thread_delays_no_launch),
+		TEST(gap_that_begins_in_an_allocation_is_due_to_it),
+		TEST(busy_gpu_hides_an_allocation_until_a_launch_is_late),
+		TEST(memory_that_is_allocated_again_costs_its_free),
+		TEST(host_that_was_never_ahead_keeps_its_late_launches),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -2,6 +2,7 @@
  * Waits against recordings whose idle times are known: which call is blamed, what drains a device,
  * and what is left out because the GPU may still have work.
  */
+#include "analyze/waits/alloc_again.h"
 #include "wait_records.h"
 
 static void idle_time_goes_from_a_wait_to_the_next_launch(void **state)
@@ -349,6 +350,53 @@ static void timers_are_summed_by_line(void **state)
 	gp_recording_close(r);
 }
 
+static void allocation_without_gpu_time_has_a_duration_alone(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		launch(STREAM);
+		await(GP_WAIT_STREAM, STREAM, 7, 1);
+		allocate(0, 0x7100000000 + (uint64_t)k * 65536, 4096, 30);
+	}
+	launch(STREAM);
+	build_waits();
+	assert_int_equal(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 3 * (30 * US + 64));
+	assert_int_equal(row_of(GP_WAIT_ON_ALLOC)->lost_ns, 0);
+	assert_in_range(row_of(GP_WAIT_ON_ALLOC)->blocked_ns, 3 * 30 * US - 3 * 30, 3 * 30 * US);
+	assert_int_equal(waits.blocked_ns, row_of(GP_WAIT_ON_ALLOC)->blocked_ns +
+						   row_of(GP_WAIT_ON_SYNCHRONIZE)->blocked_ns);
+}
+
+/* A burst of frees covers what is allocated in its step and in the next, until the next burst. */
+static void allocations_of_two_steps_are_again(void **state)
+{
+	(void)state;
+	struct gp_again a = { 0 };
+	gp_again_see(&a, 100);
+	assert_false(gp_again_allocated(&a, 120, 0)); /* nothing was freed */
+	gp_again_freed(&a, 80, 1);
+	gp_again_freed(&a, 50, 1);
+	assert_false(gp_again_allocated(&a, 60, 1)); /* the free did not wait: no launches */
+	gp_again_freed(&a, 40, 2);
+	gp_again_returned(&a, 5, 17);
+	gp_again_freed(&a, 30, 2);
+	gp_again_returned(&a, 6, 18);
+	assert_true(gp_again_allocated(&a, 40, 2));
+	assert_int_equal(a.place, 5);
+	assert_int_equal(a.activity, 17);
+	assert_false(gp_again_allocated(&a, 40, 3)); /* it took nothing from the driver */
+	assert_true(gp_again_allocated(&a, 60, 3));
+	assert_false(gp_again_allocated(&a, 61, 3)); /* more than was freed */
+	gp_again_freed(&a, 11, 4);
+	gp_again_returned(&a, 7, 19);
+	assert_false(gp_again_allocated(&a, 12, 6));
+	assert_true(gp_again_allocated(&a, 13, 5));
+	gp_again_freed(&a, 3, 5); /* a new burst: of the one before, 49 are left out */
+	gp_again_returned(&a, 8, 20);
+	assert_false(gp_again_allocated(&a, 20, 5));
+	assert_int_equal(a.place, 8);
+}
+
 /* As FORMAT.md describes it: exact below 2^22 ticks, else to 1 in 2^21; of ALLOC 2^11 and 2^10. */
 static void durations_survive_their_packing(void **state)
 {
@@ -397,6 +445,8 @@ int main(void)
 		TEST(load_in_the_idle_time_is_blamed),
 		TEST(interval_cuts_idle_time),
 		TEST(timers_are_summed_by_line),
+		TEST(allocation_without_gpu_time_has_a_duration_alone),
+		cmocka_unit_test(allocations_of_two_steps_are_again),
 		cmocka_unit_test(durations_survive_their_packing),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

@@ -48,6 +48,27 @@ static void await(enum gp_call kind, uint64_t handle, uint64_t took_us, uint32_t
 				.wait.handle = handle });
 }
 
+static void allocate(unsigned thread, uint64_t address, uint64_t bytes, uint64_t took_us)
+{
+	pass(took_us);
+	put(&w, thread,
+	    (struct gp_record){ .kind = GP_ALLOC,
+				.space = GP_SPACE_DEVICE,
+				.stack = 7,
+				.code = (uint16_t)gp_took_pack(took_us * US, GP_ALLOC_TOOK_BITS),
+				.alloc = { .address = address, .bytes = bytes } });
+}
+
+static inline void release(uint64_t address, uint64_t took_us)
+{
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_FREE,
+				.space = GP_SPACE_DEVICE,
+				.device = GP_DEVICE_UNKNOWN,
+				.free = { .address = address } });
+	await(GP_WAIT_FREE, address, took_us, 2);
+}
+
 static int begin_waits(void **state)
 {
 	(void)state;

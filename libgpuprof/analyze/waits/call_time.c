@@ -18,3 +18,8 @@ int64_t gp_call_took_ns(const struct gp_recording *recording, const struct gp_re
 	const uint64_t ticks = gp_call_took(r->aux);
 	return ticks != 0 ? gp_took_ns(recording, r, ticks) : 0;
 }
+
+int64_t gp_alloc_took_ns(const struct gp_recording *recording, const struct gp_record *r)
+{
+	return gp_took_ns(recording, r, gp_alloc_took(r->code));
+}

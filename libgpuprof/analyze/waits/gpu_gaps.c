@@ -7,12 +7,21 @@
  * The host may have launched work ahead of the GPU. If the GPU finishes that work in an activity,
  * the host has lost this advance. Late launches after it are due to the activity as well, up to the
  * advance in sum.
+ *
+ * An allocation does not wait for the GPU. The part of the call in which the GPU was busy delays
+ * the host, too: up to that time, late launches after it are due to the allocation, until the host
+ * waits for the GPU.
+ *
+ * If freed memory is allocated again, the host may be late at each of the calls. Then the advance
+ * at the free is too small a bound. All late launches after the free are due to it until the host
+ * is ahead again, if it is so before the last of these allocations has ended.
  */
 #include "gpu_gaps.h"
 
 #include <stdlib.h>
 
 #include "../../read/file/recording.h"
+#include "wait_rows.h"
 
 #define SLACK_NS 10000 /* a call takes some microseconds to reach the GPU, and to return from it */
 
@@ -168,6 +177,21 @@ bool gp_gpu_gaps_add(struct gp_gpu_gaps *gaps, struct gp_gpu_gap_activity activi
 	return true;
 }
 
+void gp_gpu_gaps_again(struct gp_gpu_gaps *gaps, size_t activity, int64_t at_ns)
+{
+	if (activity < gaps->activities)
+		gaps->activity[activity].again_ns = at_ns;
+}
+
+void gp_gpu_gaps_launched(struct gp_gpu_gaps *gaps, unsigned device, uint32_t thread)
+{
+	for (; gaps->launched < gaps->activities; gaps->launched++) {
+		struct gp_gpu_gap_activity *t = &gaps->activity[gaps->launched];
+		if (t->doing == GP_GPU_GAP_ALLOCATED && t->device == device && t->thread != thread)
+			t->to_ns = t->from_ns;
+	}
+}
+
 bool gp_gpu_gaps_switch(struct gp_gpu_gaps *gaps, const struct gp_record *r, int64_t at_ns)
 {
 	if (r->aux == GP_GPU_TIME_OFF || r->aux == GP_GPU_TIME_TAKEN) {
@@ -240,6 +264,16 @@ static bool is_on(const struct gp_gpu_gap *gap, const struct gp_gpu_gap_activity
 	return t->device == gap->device || t->device == GP_DEVICE_UNKNOWN;
 }
 
+/* The GPU ran out of work in a call that ended at the gap's begin, or later. */
+static bool has_run_out(const struct gp_gpu_gaps *gaps, const struct gp_gpu_gap *gap,
+			const struct gp_gpu_gap_activity *t)
+{
+	/* the end of an allocation is not related to the GPU's: it must lie in the gap */
+	return t->doing == GP_GPU_GAP_ALLOCATED ?
+		       t->from_ns < gap->from_ns && gap->from_ns < t->to_ns :
+		       earlier(t->from_ns, gaps->slack_ns) <= gap->from_ns;
+}
+
 static void around_add(struct around *a, const struct gp_gpu_gaps *gaps,
 		       const struct gp_gpu_gap *gap, struct gp_gpu_gap_activity *t)
 {
@@ -256,7 +290,7 @@ static void around_add(struct around *a, const struct gp_gpu_gaps *gaps,
 			a->worked = t;
 			a->worked_ns = in_ns;
 		}
-	} else if (is_on(gap, t) && earlier(t->from_ns, gaps->slack_ns) <= gap->from_ns &&
+	} else if (is_on(gap, t) && has_run_out(gaps, gap, t) &&
 		   (a->drained == NULL || t->to_ns > a->drained->to_ns)) {
 		a->drained = t;
 	}
@@ -287,12 +321,20 @@ struct advance {
 	bool is_past;	 /* the host has been ahead again */
 };
 
+/* How long allocations have delayed the host while a device was busy. */
+struct delay {
+	struct gp_gpu_gap_activity *activity; /* the last of them; NULL: none */
+	int64_t left_ns;		      /* no gap is due to this part yet */
+	size_t next;			      /* activities from here on are later */
+};
+
 struct explaining {
 	struct gp_gpu_gaps *gaps;
 	void (*see)(void *context, const struct gp_gpu_gap *gap, int64_t ns,
 		    enum gp_gpu_gap_due due, struct gp_gpu_gap_activity *activity);
 	void *context;
 	struct advance advance[GP_DEVICES + 1];
+	struct delay delay[GP_DEVICES + 1];
 };
 
 /* A gap before the interval counts only for the advance. */
@@ -312,18 +354,59 @@ static void activity_see(struct explaining *x, const struct gp_gpu_gap *gap, int
 		 activity);
 }
 
-/* Until the host is ahead again, an earlier advance is missing, too: the greater one counts. */
-static void advance_lose(struct advance *advance, const struct gp_gpu_gap *gap,
+/* A wait in which the GPU did not run out of work ends a delay: it would have been longer. */
+static void delay_follow(struct delay *delay, const struct gp_gpu_gaps *gaps,
+			 const struct gp_gpu_gap *gap)
+{
+	for (; delay->next < gaps->activities; delay->next++) {
+		struct gp_gpu_gap_activity *t = &gaps->activity[delay->next];
+		if (t->from_ns >= gap->to_ns)
+			return;
+		if (!is_on(gap, t))
+			continue;
+		if (t->doing == GP_GPU_GAP_WAITED && t->to_ns <= gap->from_ns)
+			delay->left_ns = 0;
+		if (t->doing != GP_GPU_GAP_ALLOCATED)
+			continue;
+		const int64_t ns = span_ns(t->from_ns, clipped(gap->from_ns, t->from_ns, t->to_ns));
+		if (delay->activity != NULL && delay->activity->place == t->place)
+			gp_ns_add(&delay->left_ns, ns);
+		else if (ns > delay->left_ns)
+			*delay = (struct delay){ t, ns, delay->next };
+	}
+}
+
+/*
+ * Until the host is ahead again, an earlier advance is missing, too: the greater one counts.
+ * Without allocations of the same place the advance would have been greater, by their delay.
+ */
+static void advance_lose(struct advance *advance, struct delay *delay, const struct gp_gpu_gap *gap,
 			 struct gp_gpu_gap_activity *activity)
 {
-	const int64_t ns = span_ns(activity->from_ns, gap->from_ns);
+	int64_t ns = span_ns(activity->from_ns, gap->from_ns);
+	if (activity->doing == GP_GPU_GAP_ALLOCATED)
+		return; /* delay_follow has it */
+	if (delay->activity != NULL && delay->activity->place == activity->place)
+		gp_ns_add(&ns, delay->left_ns);
+	delay->left_ns = 0;
 	if (advance->is_past || ns > advance->left_ns)
 		*advance = (struct advance){ activity, ns, false };
 }
 
+/* The part of a late launch that time lost in an activity explains; returns the rest. */
+static int64_t lost_take(struct explaining *x, const struct gp_gpu_gap *gap, int64_t late_ns,
+			 struct gp_gpu_gap_activity *activity, int64_t *left_ns)
+{
+	const int64_t ns = late_ns < *left_ns ? late_ns : *left_ns;
+	*left_ns -= ns;
+	if (ns > 0)
+		activity_see(x, gap, ns, activity);
+	return late_ns - ns;
+}
+
 /* A gap that began in no wait: parts of activities, and a late launch. */
 static void gap_divide(struct explaining *x, const struct gp_gpu_gap *gap, size_t first,
-		       struct advance *advance)
+		       struct advance *advance, struct delay *delay)
 {
 	const struct gp_gpu_gaps *gaps = x->gaps;
 	int64_t since_ns = gap->from_ns, late_ns = span_ns(gap->from_ns, gap->to_ns);
@@ -337,30 +420,42 @@ static void gap_divide(struct explaining *x, const struct gp_gpu_gap *gap, size_
 		late_ns -= ns;
 		activity_see(x, gap, ns, t);
 	}
-	const int64_t ns = late_ns < advance->left_ns ? late_ns : advance->left_ns;
-	advance->left_ns -= ns;
-	if (ns > 0)
-		activity_see(x, gap, ns, advance->activity);
-	part_see(x, gap, late_ns - ns, GP_GPU_GAP_TO_HOST, NULL);
+	late_ns = lost_take(x, gap, late_ns, advance->activity, &advance->left_ns);
+	late_ns = lost_take(x, gap, late_ns, delay->activity, &delay->left_ns);
+	int64_t all_ns = late_ns;
+	if (advance->activity != NULL && !advance->is_past &&
+	    gap->ahead_ns <= advance->activity->again_ns)
+		late_ns = lost_take(x, gap, late_ns, advance->activity, &all_ns);
+	part_see(x, gap, late_ns, GP_GPU_GAP_TO_HOST, NULL);
+}
+
+/* The operation after the gap was launched before it. */
+static bool is_ahead(const struct gp_gpu_gaps *gaps, const struct gp_gpu_gap *gap)
+{
+	return !gap->is_unknown && gap->launched_ns < earlier(gap->from_ns, gaps->slack_ns);
 }
 
 static void gap_explain(struct explaining *x, const struct gp_gpu_gap *gap)
 {
 	struct gp_gpu_gaps *gaps = x->gaps;
 	struct gp_gpu_gap part = *gap; /* in the interval, unless all of it lies before */
-	struct advance *advance = &x->advance[gap->device < GP_DEVICES ? gap->device : GP_DEVICES];
+	const unsigned device = gap->device < GP_DEVICES ? gap->device : GP_DEVICES;
+	struct advance *advance = &x->advance[device];
+	struct delay *delay = &x->delay[device];
 	struct around a;
 	if (gap->to_ns > gaps->from_ns) {
 		part.from_ns = clipped(gap->from_ns, gaps->from_ns, gaps->to_ns);
 		part.to_ns = clipped(gap->to_ns, gaps->from_ns, gaps->to_ns);
 	}
 	const int64_t ns = span_ns(part.from_ns, part.to_ns);
+	delay_follow(delay, gaps, gap);
 	if (gap->is_unknown || !look_around(gaps, gap, &a) || a.is_unknown) {
 		*advance = (struct advance){ 0 };
+		delay->left_ns = 0;
 		part_see(x, &part, ns, GP_GPU_GAP_TO_NOTHING, NULL);
 		return;
 	}
-	if (gap->launched_ns < earlier(gap->from_ns, gaps->slack_ns)) {
+	if (is_ahead(gaps, gap)) {
 		advance->is_past = true;
 		part_see(x, &part, ns, GP_GPU_GAP_TO_GPU, NULL);
 		return;
@@ -371,11 +466,11 @@ static void gap_explain(struct explaining *x, const struct gp_gpu_gap *gap)
 	else if (a.worked_ns > span_ns(gap->from_ns, gap->to_ns) / 2)
 		activity = a.worked;
 	if (activity == NULL) {
-		gap_divide(x, &part, a.first, advance);
+		gap_divide(x, &part, a.first, advance, delay);
 		return;
 	}
 	const bool has_drained = activity->from_ns < gap->from_ns || a.drained == NULL;
-	advance_lose(advance, gap, has_drained ? activity : a.drained);
+	advance_lose(advance, delay, gap, has_drained ? activity : a.drained);
 	activity_see(x, &part, ns, activity);
 }
 
@@ -395,6 +490,16 @@ void gp_gpu_gaps_explain(struct gp_gpu_gaps *gaps,
 	}
 	if (gaps->gaps)
 		qsort(gaps->gap, gaps->gaps, sizeof *gaps->gap, gap_by_begin);
+	int64_t ahead_ns[GP_DEVICES + 1];
+	for (unsigned k = 0; k <= GP_DEVICES; k++)
+		ahead_ns[k] = INT64_MAX;
+	for (size_t k = gaps->gaps; k-- > 0;) {
+		struct gp_gpu_gap *gap = &gaps->gap[k];
+		int64_t *next_ns = &ahead_ns[gap->device < GP_DEVICES ? gap->device : GP_DEVICES];
+		gap->ahead_ns = *next_ns;
+		if (is_ahead(gaps, gap))
+			*next_ns = gap->from_ns;
+	}
 	for (size_t k = 0; k < gaps->gaps; k++)
 		gap_explain(&x, &gaps->gap[k]);
 }

@@ -5,36 +5,16 @@
  * has the method and its limits.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../read/file/recording.h"
-#include "../../read/tables/row_table.h"
 #include "../../state/live.h"
-#include "../groups/group_key.h"
 #include "../phases/phase_kind.h"
+#include "alloc_again.h"
 #include "gpu_gaps.h"
+#include "wait_rows.h"
 
 #define STREAMS_MOST 256u    /* of a device with work at once; with more it counts as busy */
 #define COPY_JOINS_NS 100000 /* a wait that begins so soon after a copy's return is one with it */
-
-const char *const gp_wait_reason_names[GP_WAIT_REASONS] = {
-	"synchronize", "item",	"pageable_copy", "free",	"data",
-	"recompile",   "other", "synchronize",	 "synchronize", "other",
-};
-
-/* Sums of a damaged recording may exceed any bound. */
-static void ns_add(int64_t *sum, int64_t ns)
-{
-	if (__builtin_add_overflow(*sum, ns, sum))
-		*sum = INT64_MAX;
-}
-
-/* A place that waits, by reason and stack. */
-struct place {
-	uint64_t key;
-	struct gp_wait_row sum;
-	int64_t most_ns; /* of the call that `sum.stack` is of */
-};
 
 struct device {
 	uint64_t stream[STREAMS_MOST]; /* that may have work */
@@ -59,6 +39,7 @@ struct thread {
 	/* since when it is in a data loader; -1: it is not */
 	int64_t data_ns;
 	uint32_t data_depth, data_stack;
+	struct gp_again *freed; /* of the memory that it freed last; NULL: it freed none */
 };
 
 struct building {
@@ -68,9 +49,11 @@ struct building {
 	struct gp_row_table threads; /* struct thread */
 	struct thread no_thread;
 	uint32_t loading;	    /* threads that are in a data loader */
-	struct gp_row_table places; /* struct place */
-	struct gp_row_table lines;  /* struct wait_line */
-	int64_t first_ns, last_ns;  /* of launches, copies and waits in the interval */
+	struct gp_row_table places; /* struct gp_wait_place */
+	struct gp_steps steps;
+	size_t step;			       /* the last one that has begun */
+	struct gp_again again[GP_DEVICES + 2]; /* of the devices, and of the host */
+	int64_t first_ns, last_ns;	       /* of launches, copies and waits in the interval */
 	struct gp_gpu_gaps gaps;
 	bool is_out_of_memory;
 };
@@ -80,7 +63,7 @@ struct building {
 static size_t place_find(struct building *b, enum gp_wait_reason reason, uint32_t stack)
 {
 	const uint64_t key = (uint64_t)reason << 32 | stack;
-	struct place *p = gp_row_of_key(&b->places, sizeof *p, key);
+	struct gp_wait_place *p = gp_row_of_key(&b->places, sizeof *p, key);
 	if (p == NULL) {
 		p = gp_row_get_key(&b->places, sizeof *p, key);
 		if (p == NULL) {
@@ -91,7 +74,7 @@ static size_t place_find(struct building *b, enum gp_wait_reason reason, uint32_
 		p->sum.stack = stack;
 		p->most_ns = -1;
 	}
-	return (size_t)(p - (struct place *)b->places.row);
+	return (size_t)(p - (struct gp_wait_place *)b->places.row);
 }
 
 static bool is_inside(const struct building *b, int64_t at_ns)
@@ -104,11 +87,11 @@ static void place_add(struct building *b, size_t at, uint64_t count, uint64_t by
 {
 	if (at == SIZE_MAX || !is_inside(b, at_ns))
 		return;
-	struct gp_wait_row *sum = &((struct place *)b->places.row)[at].sum;
+	struct gp_wait_row *sum = &((struct gp_wait_place *)b->places.row)[at].sum;
 	sum->count += count;
 	sum->bytes += bytes;
-	ns_add(&sum->blocked_ns, blocked_ns);
-	ns_add(&b->out->blocked_ns, blocked_ns);
+	gp_ns_add(&sum->blocked_ns, blocked_ns);
+	gp_ns_add(&b->out->blocked_ns, blocked_ns);
 	if (blocked_ns >= sum->longest_ns) {
 		sum->longest_ns = blocked_ns;
 		sum->at_ns = at_ns;
@@ -117,11 +100,12 @@ static void place_add(struct building *b, size_t at, uint64_t count, uint64_t by
 
 /* Something that a thread did, for the gaps of the GPU. */
 static void activity_add(struct building *b, enum gp_gpu_gap_doing doing, size_t place,
-			 int64_t from_ns, int64_t to_ns, unsigned device)
+			 int64_t from_ns, int64_t to_ns, unsigned device, uint32_t thread)
 {
 	const struct gp_gpu_gap_activity activity = { .from_ns = from_ns,
 						      .to_ns = to_ns,
 						      .place = place,
+						      .thread = thread,
 						      .doing = (uint8_t)doing,
 						      .device = (uint8_t)device };
 	b->is_out_of_memory |= !gp_gpu_gaps_add(&b->gaps, activity);
@@ -150,7 +134,7 @@ static void device_add_data(struct device *d, const struct thread *t, int64_t at
 	const int64_t from = t->data_ns > d->idle_ns ? t->data_ns : d->idle_ns;
 	if (d->idle_ns < 0 || t->data_ns < 0 || at_ns <= from)
 		return;
-	ns_add(&d->data_ns, at_ns - from);
+	gp_ns_add(&d->data_ns, at_ns - from);
 	d->data_stack = t->data_stack;
 }
 
@@ -166,9 +150,9 @@ static void device_end_idle(struct building *b, struct device *d, int64_t at_ns)
 		device_add_data(d, &((struct thread *)b->threads.row)[k], at_ns);
 	const size_t at = blame(b, d, idle_ns);
 	if (at != SIZE_MAX && idle_ns > 0) {
-		struct place *p = &((struct place *)b->places.row)[at];
-		ns_add(&p->sum.lost_ns, idle_ns);
-		ns_add(&b->out->lost_ns, idle_ns);
+		struct gp_wait_place *p = &((struct gp_wait_place *)b->places.row)[at];
+		gp_ns_add(&p->sum.lost_ns, idle_ns);
+		gp_ns_add(&b->out->lost_ns, idle_ns);
 		if (p->sum.reason == GP_WAIT_ON_DATA)
 			p->sum.count++;
 		if (at != d->blamed && idle_ns > p->most_ns) {
@@ -275,7 +259,7 @@ static void see_copy(struct building *b, const struct gp_event *e, struct thread
 	if (is_inside(b, e->at_ns)) {
 		sum->count++;
 		sum->bytes += r->copy.bytes;
-		ns_add(&sum->took_ns, took);
+		gp_ns_add(&sum->took_ns, took);
 		sum->pageable_count += is_pageable;
 		sum->pageable_bytes += is_pageable ? r->copy.bytes : 0;
 	}
@@ -284,7 +268,7 @@ static void see_copy(struct building *b, const struct gp_event *e, struct thread
 	t->copy_stream = r->copy.stream;
 	t->copy_ns = e->at_ns - took;
 	t->copy_joins_ns = e->at_ns;
-	ns_add(&t->copy_joins_ns, COPY_JOINS_NS);
+	gp_ns_add(&t->copy_joins_ns, COPY_JOINS_NS);
 	t->copy_place = SIZE_MAX;
 	t->copy_reason = GP_WAIT_ON_SYNCHRONIZE;
 	if (kind == GP_COPY_TO_HOST && r->copy.bytes != 0 && r->copy.bytes <= GP_WAIT_ITEM_BYTES)
@@ -299,7 +283,8 @@ static void see_copy(struct building *b, const struct gp_event *e, struct thread
 		return; /* these are asynchronous to the host whatever their name */
 	t->copy_place = place_find(b, t->copy_reason, r->stack);
 	place_add(b, t->copy_place, 1, r->copy.bytes, took, e->at_ns);
-	activity_add(b, GP_GPU_GAP_WAITED, t->copy_place, t->copy_ns, e->at_ns, r->device);
+	activity_add(b, GP_GPU_GAP_WAITED, t->copy_place, t->copy_ns, e->at_ns, r->device,
+		     e->thread);
 	if (kind == GP_COPY_TO_HOST) /* the bytes are there: all before it is done */
 		device_drained(b, r->device, r->copy.stream, false, t->copy_place, e->at_ns);
 }
@@ -323,7 +308,9 @@ static void see_wait(struct building *b, const struct gp_event *e, struct thread
 	/* a copy may end before its wait begins; longer host work in between is not a wait */
 	activity_add(b, GP_GPU_GAP_WAITED, place,
 		     is_of_copy && begin_ns <= t->copy_joins_ns ? t->copy_ns : begin_ns, e->at_ns,
-		     r->device);
+		     r->device, e->thread);
+	if (reason == GP_WAIT_ON_FREE && t->freed != NULL)
+		gp_again_returned(t->freed, place, b->gaps.activities - 1);
 	const bool is_stream = kind == GP_WAIT_STREAM || kind == GP_WAIT_STREAM_QUERY;
 	if (r->code == 0 && kind != GP_WAIT_EVENT && kind != GP_WAIT_EVENT_QUERY)
 		device_drained(b, r->device, r->wait.handle, !is_stream, place, e->at_ns);
@@ -336,7 +323,7 @@ static void see_module(struct building *b, const struct gp_event *e)
 	const size_t place = place_find(b, GP_WAIT_ON_RECOMPILE, r->stack);
 	place_add(b, place, 1, r->module_load.bytes, took > 0 ? took : 0, e->at_ns);
 	activity_add(b, GP_GPU_GAP_LOADED, place, e->at_ns - (took > 0 ? took : 0), e->at_ns,
-		     GP_DEVICE_UNKNOWN);
+		     GP_DEVICE_UNKNOWN, e->thread);
 	for (unsigned k = 0; k <= GP_DEVICES; k++)
 		if (b->device[k].idle_ns >= 0) {
 			b->device[k].has_module = true;
@@ -363,10 +350,92 @@ static void see_range(struct building *b, const struct gp_event *e, struct threa
 		if (b->gaps.is_known)
 			activity_add(b, GP_GPU_GAP_WORKED,
 				     place_find(b, GP_WAIT_ON_DATA, t->data_stack), t->data_ns,
-				     e->at_ns, GP_DEVICE_UNKNOWN);
+				     e->at_ns, GP_DEVICE_UNKNOWN, e->thread);
 		t->data_ns = -1;
 		b->loading--;
 	}
+}
+
+/* The account of the memory that the event is about, and the bytes of it that are given now. */
+static struct gp_again *again_of(struct building *b, const struct gp_record *r, uint64_t *bytes)
+{
+	const struct gp_live *live = b->recording->live;
+	if (r->space == GP_SPACE_HOST || r->space == GP_SPACE_HOST_REGISTER) {
+		*bytes = gp_live_host(live)->pinned.now_bytes;
+		return &b->again[GP_DEVICES + 1];
+	}
+	unsigned device = r->kind == GP_FREE ? gp_live_ended_device(live, r) : r->device;
+	device = device < GP_DEVICES ? device : GP_DEVICES;
+	const struct gp_live_device *d =
+		gp_live_device(live, device < GP_DEVICES ? device : GP_DEVICE_UNKNOWN);
+	*bytes = d != NULL ? d->curve[GP_CURVE_DRIVER].now_bytes : 0;
+	return &b->again[device];
+}
+
+static size_t step_of(struct building *b, int64_t at_ns)
+{
+	while (b->step + 1 < b->steps.steps && b->steps.step[b->step + 1].begin_ns <= at_ns)
+		b->step++;
+	return b->step;
+}
+
+/* A free by a call that waits; frees of a stream or of a handle do not. */
+static void see_free(struct building *b, const struct gp_event *e, struct thread *t)
+{
+	const struct gp_record *r = &e->record;
+	uint64_t bytes;
+	struct gp_again *again = again_of(b, r, &bytes);
+	if (r->space == GP_SPACE_DEVICE || r->space == GP_SPACE_HOST ||
+	    r->space == GP_SPACE_HOST_REGISTER) {
+		gp_again_freed(again, bytes, step_of(b, e->at_ns));
+		t->freed = again;
+	} else {
+		gp_again_see(again, bytes);
+	}
+}
+
+static void see_alloc(struct building *b, const struct gp_event *e)
+{
+	const struct gp_record *r = &e->record;
+	const int64_t took = gp_alloc_took_ns(b->recording, r);
+	uint64_t bytes;
+	struct gp_again *again = again_of(b, r, &bytes);
+	const bool is_again = gp_again_allocated(again, bytes, step_of(b, e->at_ns));
+	if (took < 0 || (r->kind == GP_ALLOC && (r->aux & GP_ALLOC_CAPTURED) != 0))
+		return;
+	const size_t place = is_again ? again->place : place_find(b, GP_WAIT_ON_ALLOC, r->stack);
+	if (is_again)
+		gp_gpu_gaps_again(&b->gaps, again->activity, e->at_ns);
+	if (!is_again) {
+		place_add(b, place, 1, r->v[1], took, e->at_ns);
+	} else if (is_inside(b, e->at_ns)) {
+		struct gp_wait_row *sum = &((struct gp_wait_place *)b->places.row)[place].sum;
+		const struct gp_wait_again one = {
+			1, r->v[1], took, took, r->stack, e->at_ns, NULL
+		};
+		gp_wait_again_add(&sum->again, &one);
+		gp_ns_add(&sum->blocked_ns, took);
+		gp_ns_add(&b->out->blocked_ns, took);
+	}
+	activity_add(b, GP_GPU_GAP_ALLOCATED, place, e->at_ns - took, e->at_ns, r->device,
+		     e->thread);
+}
+
+/* An event that is not a launch, a copy or a wait. */
+static void see_other(struct building *b, const struct gp_event *e)
+{
+	const struct gp_record *r = &e->record;
+	if (r->kind == GP_MODULE_LOAD && r->code == 0)
+		see_module(b, e);
+	else if (r->kind == GP_ALLOC || r->kind == GP_MAP)
+		see_alloc(b, e);
+	else if (r->kind == GP_FREE)
+		see_free(b, e, thread_of(b, e->thread));
+	else if (r->kind == GP_GPU_TIME)
+		b->is_out_of_memory |= !gp_gpu_gaps_switch(&b->gaps, r, e->at_ns);
+	else if (r->kind == GP_GAP || r->kind == GP_SCOPE ||
+		 (r->kind == GP_LOST && (r->lost.launch | r->lost.other) != 0))
+		devices_forget(b);
 }
 
 static void see_event(struct building *b, const struct gp_event *e)
@@ -379,13 +448,7 @@ static void see_event(struct building *b, const struct gp_event *e)
 		return; /* a range may lie between a copy and its wait */
 	}
 	if (!has_run && r->kind != GP_COPY && r->kind != GP_WAIT) {
-		if (r->kind == GP_MODULE_LOAD && r->code == 0)
-			see_module(b, e);
-		else if (r->kind == GP_GPU_TIME)
-			b->is_out_of_memory |= !gp_gpu_gaps_switch(&b->gaps, r, e->at_ns);
-		else if (r->kind == GP_GAP || r->kind == GP_SCOPE ||
-			 (r->kind == GP_LOST && (r->lost.launch | r->lost.other) != 0))
-			devices_forget(b);
+		see_other(b, e);
 		return;
 	}
 	struct thread *t = thread_of(b, e->thread); /* not that of a LOST from a repair */
@@ -405,115 +468,36 @@ static void see_event(struct building *b, const struct gp_event *e)
 	} else if (r->kind == GP_COPY) {
 		b->out->has_calls = true;
 		t->copy_bytes = 0;
-		if ((r->aux & GP_CALL_CAPTURED) == 0 && r->code == 0)
+		if ((r->aux & GP_CALL_CAPTURED) == 0 && r->code == 0) {
+			gp_gpu_gaps_launched(&b->gaps, r->device, e->thread);
 			see_copy(b, e, t);
+		}
 	} else {
 		t->copy_bytes = 0;
+		gp_gpu_gaps_launched(&b->gaps, r->device, e->thread);
 		device_work(b, r->device,
 			    r->kind == GP_LAUNCH ? r->launch.stream : r->graph_launch.stream,
 			    e->at_ns);
 	}
 }
 
-/* ---- rows ---- */
-
-static int costliest_first(const void *left, const void *right)
-{
-	const struct gp_wait_row *a = left, *c = right;
-	if (a->is_repeated != c->is_repeated)
-		return a->is_repeated ? -1 : 1;
-	if (a->lost_ns != c->lost_ns)
-		return a->lost_ns < c->lost_ns ? 1 : -1;
-	if (a->blocked_ns != c->blocked_ns)
-		return a->blocked_ns < c->blocked_ns ? 1 : -1;
-	return strcmp(a->key, c->key);
-}
-
-static void row_merge(struct gp_wait_row *to, const struct gp_wait_row *from)
-{
-	to->count += from->count;
-	to->bytes += from->bytes;
-	ns_add(&to->blocked_ns, from->blocked_ns);
-	ns_add(&to->lost_ns, from->lost_ns);
-	if (from->longest_ns > to->longest_ns) {
-		to->longest_ns = from->longest_ns;
-		to->at_ns = from->at_ns;
-		to->stack = from->stack;
-	}
-}
-
-/* A row by its reason and text. */
-struct wait_line {
-	uint64_t key;
-	size_t row; /* 1 + index; 0: new */
-};
-static uint64_t line_key(const struct place *p, const char *text)
-{
-	return gp_identity_hash(
-		gp_text_identity((struct gp_identity){ p->sum.reason + 1u, 0 }, text));
-}
-
-/* Names the places by their line; places of one line and reason become one row. */
-static enum gp_status list_rows(struct building *b, struct gp_waits *out)
-{
-	struct gp_read_stack *stack = malloc(sizeof *stack);
-	struct gp_line name;
-	out->row = calloc((size_t)b->places.rows + 1, sizeof *out->row);
-	if (stack == NULL || out->row == NULL) {
-		free(stack);
-		return GP_E_MEMORY;
-	}
-	for (uint32_t k = 0; k < b->places.rows && !b->is_out_of_memory; k++) {
-		const struct place *p = &((struct place *)b->places.row)[k];
-		if (p->sum.count == 0 && p->sum.lost_ns == 0)
-			continue; /* before or after the interval */
-		gp_line_find(b->recording, p->sum.stack, p->sum.at_ns, stack, &name);
-		struct wait_line *line =
-			gp_row_get_key(&b->lines, sizeof *line, line_key(p, name.key));
-		if (line == NULL) {
-			b->is_out_of_memory = true;
-		} else if (line->row != 0) {
-			row_merge(&out->row[line->row - 1], &p->sum);
-		} else {
-			struct gp_wait_row *row = &out->row[out->rows++];
-			line->row = out->rows;
-			*row = p->sum;
-			row->without = name.without;
-			row->file = name.file;
-			row->line = name.line;
-			row->key = strdup(name.key);
-			b->is_out_of_memory = row->key == NULL;
-		}
-	}
-	free(stack);
-	if (b->is_out_of_memory)
-		return GP_E_MEMORY;
-	for (size_t k = 0; k < out->rows; k++) {
-		struct gp_wait_row *row = &out->row[k];
-		row->is_repeated = row->count >= GP_WAIT_REPEATED;
-		if (row->is_repeated)
-			ns_add(&out->repeated_lost_ns, row->lost_ns);
-	}
-	qsort(out->row, out->rows, sizeof *out->row, costliest_first);
-	return GP_OK;
-}
+/* ---- the interval, the gaps ---- */
 
 /* Where no interval is given, the steps after warm-up are it. */
 static enum gp_status find_steps(struct building *b)
 {
-	struct gp_steps steps;
+	const struct gp_steps *steps = &b->steps;
 	struct gp_waits *out = b->out;
-	enum gp_status status = gp_steps_find(b->recording, &steps);
+	enum gp_status status = gp_steps_find(b->recording, &b->steps);
 	if (status != GP_OK)
 		return status;
-	if (steps.steps > steps.warmup && out->from_ns == INT64_MIN && out->to_ns == INT64_MAX) {
-		out->from_ns = steps.step[steps.warmup].begin_ns;
-		out->to_ns = steps.step[steps.steps - 1].end_ns;
+	if (steps->steps > steps->warmup && out->from_ns == INT64_MIN && out->to_ns == INT64_MAX) {
+		out->from_ns = steps->step[steps->warmup].begin_ns;
+		out->to_ns = steps->step[steps->steps - 1].end_ns;
 	}
-	for (size_t k = 0; k < steps.steps; k++)
-		out->steps += steps.step[k].begin_ns >= out->from_ns &&
-			      steps.step[k].begin_ns < out->to_ns;
-	gp_steps_free(&steps);
+	for (size_t k = 0; k < steps->steps; k++)
+		out->steps += steps->step[k].begin_ns >= out->from_ns &&
+			      steps->step[k].begin_ns < out->to_ns;
 	return gp_recording_rewind(b->recording);
 }
 
@@ -523,18 +507,18 @@ static void see_gap(void *context, const struct gp_gpu_gap *gap, int64_t ns,
 	struct building *b = context;
 	if (due == GP_GPU_GAP_TO_NOTHING)
 		return;
-	ns_add(&b->out->idle_ns, ns);
+	gp_ns_add(&b->out->idle_ns, ns);
 	if (due == GP_GPU_GAP_TO_GPU) {
-		ns_add(&b->out->pending_ns, ns);
+		gp_ns_add(&b->out->pending_ns, ns);
 		return;
 	}
 	const size_t at = due == GP_GPU_GAP_TO_PLACE ? activity->place :
 						       place_find(b, GP_WAIT_ON_HOST, gap->stack);
 	if (at == SIZE_MAX)
 		return;
-	struct place *p = &((struct place *)b->places.row)[at];
-	ns_add(&p->sum.lost_ns, ns);
-	ns_add(&b->out->lost_ns, ns);
+	struct gp_wait_place *p = &((struct gp_wait_place *)b->places.row)[at];
+	gp_ns_add(&p->sum.lost_ns, ns);
+	gp_ns_add(&b->out->lost_ns, ns);
 	/* the calls are counted; of data loading and late launches, the times without work are */
 	if (due == GP_GPU_GAP_TO_HOST || (p->sum.reason == GP_WAIT_ON_DATA && !activity->has_gap))
 		p->sum.count++;
@@ -579,22 +563,15 @@ enum gp_status gp_waits_build(struct gp_recording *recording, int64_t from_ns, i
 		out->to_ns = b.last_ns > out->from_ns ? b.last_ns : out->from_ns;
 	if (status == GP_END) {
 		explain_gaps(&b);
-		status = b.is_out_of_memory ? GP_E_MEMORY : list_rows(&b, out);
+		status = b.is_out_of_memory ? GP_E_MEMORY :
+					      gp_wait_rows_list(recording, &b.places, out);
 	}
 	gp_gpu_gaps_release(&b.gaps);
 	gp_row_table_release(&b.places);
-	gp_row_table_release(&b.lines);
+	gp_steps_free(&b.steps);
 	gp_row_table_release(&b.threads);
 	free(b.device);
 	if (status != GP_OK)
 		gp_waits_free(out);
 	return status;
-}
-
-void gp_waits_free(struct gp_waits *waits)
-{
-	for (size_t k = 0; k < waits->rows; k++)
-		free(waits->row[k].key);
-	free(waits->row);
-	*waits = (struct gp_waits){ 0 };
 }
