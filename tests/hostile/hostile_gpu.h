@@ -99,6 +99,21 @@ static void gpu_streams(uint64_t count)
 	}
 }
 
+/* Allocations as long as can be stored: each is under way in all gaps before it. */
+static void gpu_allocations(uint64_t count)
+{
+	struct gp_record r = { .kind = GP_ALLOC, .space = GP_SPACE_DEVICE, .code = UINT16_MAX };
+	add((struct gp_record){ .kind = GP_GPU_CLOCK, .time = START });
+	for (uint64_t k = 0; k < count; k++) {
+		r.alloc.address = k << 21;
+		r.alloc.bytes = 1 << 21;
+		r.stack = (uint32_t)k;
+		add(r);
+		gpu_call(0, 1);
+		gpu_done((uint32_t)k, 1, k << 8);
+	}
+}
+
 /* One graph launch with all operations, some beyond the end of the clock. */
 static void gpu_one_graph(uint64_t count)
 {

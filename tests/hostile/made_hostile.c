@@ -509,6 +509,7 @@ static const struct {
 	{ "gpu_windows", gpu_windows },
 	{ "gpu_optional", gpu_optional },
 	{ "gpu_streams", gpu_streams },
+	{ "gpu_allocations", gpu_allocations },
 	{ "gpu_one_graph", gpu_one_graph },
 	{ "gpu_functions", gpu_functions },
 	{ "gpu_uses", gpu_uses },
