@@ -46,6 +46,7 @@ struct gp_graph_kernel {
 struct gp_graph_pool {
 	uint64_t pool, user_pool; /* the two halves of its id */
 	uint64_t graphs;	  /* number of graphs that use it */
+	uint64_t launched;	  /* of these, graphs that were launched */
 	/* of its segments and its blocks, at the end of the recording */
 	uint64_t bytes, allocated_bytes;
 };
@@ -124,7 +125,8 @@ struct gp_graphs_report {
 	struct gp_graph_pool *pool; /* in the order of their first use */
 	size_t failures;
 	struct gp_graph_failure *failure; /* by time */
-	uint64_t open;	 /* captures under way at the end of the recording, not broken */
+	/* captures that were not ended and not broken: under way, or their stream was destroyed */
+	uint64_t open;
 	uint64_t beyond; /* graphs, failures and kernels that exceed the bounds of the report */
 	/* as gp_launched_as counts them; kernels that launches of graphs started */
 	uint64_t launches, captured_launches, graph_launches, graph_kernels;
@@ -133,6 +135,12 @@ struct gp_graphs_report {
 	size_t names;
 	char **name; /* texts of kernels */
 };
+
+/*
+ * Holds memory at the end that serves no graph that was launched: in pools of such graphs alone, or
+ * of its own nodes.
+ */
+bool gp_graph_is_idle(const struct gp_graphs_report *report, const struct gp_graph *graph);
 
 /*
  * One replay, and one more with GPU time. Free with gp_graphs_report_free. GP_E_MEMORY, and what a

@@ -21,7 +21,7 @@ static bool graphs_row_add(struct gp_graphs_command *c, const struct gp_graphs_r
 	if (!row)
 		return false;
 	for (size_t k = 0; k < g->graphs; k++)
-		idle += gp_graph_is_idle(&g->graph[k]);
+		idle += gp_graph_is_idle(g, &g->graph[k]);
 	c->has_graphs |= g->graphs + g->failures != 0;
 	gp_cell_put(&row->cell[GRAPHS], (double)g->graphs, gp_count_text(g->graphs).s);
 	gp_cell_put(&row->cell[POOLS], (double)bytes, gp_bytes_text(bytes).s);

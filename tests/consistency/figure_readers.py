@@ -271,6 +271,15 @@ def reserved_of_frag(d):
     return {(v["device"], of): v[of + "_bytes"] for v in d["devices"] for of in ("allocated", "reserved")}
 
 
+def pools_of_frag(d):
+    """Reserved and allocated bytes of each private pool, on all devices and streams."""
+    out = {}
+    for pool in (pool for device in d["devices"] for pool in device["pools"] if any(pool["pool"] or ())):
+        reserved, allocated = out.get(tuple(pool["pool"]), (0, 0))
+        out[tuple(pool["pool"])] = reserved + pool["reserved_bytes"], allocated + pool["allocated_bytes"]
+    return out
+
+
 def blocks_of_dump(events):
     """Bytes of the blocks that PyTorch allocated."""
     out = {}

@@ -12,7 +12,7 @@ from figure_readers import (
     frag_at_peak, gaps_of_frag, gaps_of_pools, gaps_of_timeline, groups_of, head, held_of_phases, held_of_ranges,
     highest_of, holders_of_check, last_event, launches, launches_of_dump, launches_of_info, launches_of_phases,
     most_unused, most_unused_of_ooms, named_frames, names_of_groups, numbers, of_thread, ooms_of_check,
-    peaks_of_span, phases_by_name, pins, point_of_timeline, rates_of_leaks, reserved_of_frag, rows_of_stats,
+    peaks_of_span, phases_by_name, pins, point_of_timeline, pools_of_frag, rates_of_leaks, reserved_of_frag, rows_of_stats,
     sums_by_name, suspects, total, unused_of_causes, unused_of_culprits, unused_of_frag, unused_of_timeline,
     verdict_of_check,
 )
@@ -310,6 +310,11 @@ FIGURES = {
         ("graphs", "graphs --json --no-stacks", launches),
         ("idle", "idle --json --no-stacks", lambda d: launches(d["uses"]) if d["has_uses"] else {}),
         ("dump", "dump --json --no-stacks --kind launch,graph_launch", launches_of_dump),
+    ],
+    "bytes of each private pool": [
+        ("frag", "frag --json --no-stacks --at end", pools_of_frag),
+        ("graphs", "graphs --json --no-stacks", lambda d: {
+            tuple(p["pool"]): (p["bytes"], p["allocated_bytes"]) for p in d["pools"] if p["bytes"]}),
     ],
     "GPU time of kernels": [
         ("kernels", "kernels --json --no-stacks", lambda d: {key: d[key] for key in ("total_ns", "total_count")}

@@ -447,6 +447,47 @@ static void captures_that_are_not_ended(void **state)
 	assert_int_equal(report.graphs, 0);
 }
 
+/* A broken one and another; events that follow belong to neither. */
+static void the_end_of_a_stream_ends_its_captures(void **state)
+{
+	(void)state;
+	begin(0, STREAM, GLOBAL);
+	broke(0, UNSUPPORTED, 11);
+	destroy(GP_STREAM_DESTROY, STREAM);
+	begin(1, SIDE, THREAD);
+	destroy(GP_STREAM_DESTROY, SIDE);
+	begin(0, STREAM, THREAD);
+	launch(1, 0x9999, 0xa);
+	end(1);
+	build();
+	assert_int_equal(report.failures, 1);
+	assert_true(report.failure[0].is_unended);
+	assert_int_equal(report.open, 1);
+	assert_int_equal(graph(1)->nodes, 1);
+	assert_false(graph(1)->is_partial);
+}
+
+/* A pool that a launched graph uses is not idle, nor is a graph that is gone. */
+static void idle_graphs_hold_memory_of_their_own(void **state)
+{
+	(void)state;
+	for (unsigned k = 1; k <= 3; k++)
+		arena(k, STREAM, k, 0);
+	for (uint64_t handle = 1; handle <= 4; handle++) {
+		begin(0, STREAM, GLOBAL);
+		segment(GP_SEGMENT_ALLOC, handle <= 2 ? 1 : (unsigned)handle - 1, handle * 100, 2);
+		end(handle);
+		instantiate(handle << 8, handle);
+	}
+	launch_graph(1 << 8, 64);
+	destroy(GP_GRAPH_DESTROY, 4);
+	destroy(GP_GRAPH_EXEC_DESTROY, 4 << 8);
+	build();
+	for (uint64_t handle = 1; handle <= 4; handle++)
+		assert_int_equal(gp_graph_is_idle(&report, graph(handle)), handle == 3);
+	assert_int_equal(report.pool[0].launched, 1);
+}
+
 static void a_capture_from_before_the_recording_is_partial(void **state)
 {
 	(void)state;
@@ -491,6 +532,8 @@ int main(void)
 		TEST(without_an_error_the_end_is_named),
 		TEST(an_end_that_is_refused_ends_nothing),
 		TEST(captures_that_are_not_ended),
+		TEST(the_end_of_a_stream_ends_its_captures),
+		TEST(idle_graphs_hold_memory_of_their_own),
 		TEST(a_capture_from_before_the_recording_is_partial),
 		TEST(graphs_have_a_bound),
 	};

@@ -97,6 +97,7 @@ static void graphs_write_pools(struct gp_json *json, const struct gp_graphs_repo
 		gp_json_object(json, NULL);
 		graphs_write_pool_id(json, &report->pool[k]);
 		gp_json_number(json, "graphs", report->pool[k].graphs);
+		gp_json_number(json, "launched_graphs", report->pool[k].launched);
 		gp_json_number(json, "bytes", report->pool[k].bytes);
 		gp_json_number(json, "allocated_bytes", report->pool[k].allocated_bytes);
 		gp_json_end(json);

@@ -27,12 +27,6 @@ double gp_graphs_share(const struct gp_graphs_report *report)
 	return all > 0 ? inside / all : 0;
 }
 
-bool gp_graph_is_idle(const struct gp_graph *g)
-{
-	return g->launches == 0 && (g->pool_bytes | g->other_pool_bytes | g->node_bytes) != 0 &&
-	       g->gone_ns < 0;
-}
-
 static size_t graphs_shown(const struct gp_graphs_command *c, size_t graphs)
 {
 	return c->r.top && graphs > c->r.top ? (size_t)c->r.top : graphs;
@@ -64,8 +58,7 @@ static void graphs_print_answer(const struct gp_graphs_command *c, const struct 
 	fputc('\n', out);
 	gp_headline_print(out, c->r.info);
 	if (g->open)
-		fprintf(out, "%s under way at the end of the recording\n",
-			gp_plural(g->open, "capture").s);
+		fprintf(out, "%s not ended\n", gp_plural(g->open, "capture").s);
 	if (g->beyond)
 		fprintf(out, "%s beyond the bounds of the report: figures are too low\n",
 			gp_plural(g->beyond, "item").s);
@@ -176,11 +169,18 @@ static void graphs_print_one(const struct gp_graphs_command *c, const struct gp_
 static void graphs_print_idle(FILE *out, const struct gp_graphs_report *g)
 {
 	size_t idle = 0;
+	uint64_t bytes = 0;
 	for (size_t k = 0; k < g->graphs; k++)
-		idle += gp_graph_is_idle(&g->graph[k]);
+		if (gp_graph_is_idle(g, &g->graph[k])) {
+			idle++;
+			bytes += g->graph[k].node_bytes;
+		}
+	for (size_t k = 0; k < g->pools; k++)
+		if (g->pool[k].graphs != 0 && g->pool[k].launched == 0)
+			bytes += g->pool[k].bytes;
 	if (idle)
-		fprintf(out, "%s %s memory and %s never launched\n", gp_plural(idle, "graph").s,
-			idle == 1 ? "holds" : "hold", idle == 1 ? "was" : "were");
+		fprintf(out, "never launched: %s with %s that no launched graph uses\n",
+			gp_plural(idle, "graph").s, gp_bytes_text(bytes).s);
 }
 
 static void graphs_print_all(const struct gp_graphs_command *c, const struct gp_graphs_report *g)

@@ -14,8 +14,6 @@ struct gp_graphs_command {
 uint64_t gp_graphs_pool_bytes(const struct gp_graphs_report *report, size_t *pools);
 /* The part of the kernels that launches of graphs started, from 0 to 1. */
 double gp_graphs_share(const struct gp_graphs_report *report);
-/* Holds memory, and was never launched. */
-bool gp_graph_is_idle(const struct gp_graph *graph);
 
 void gp_graphs_print(const struct gp_graphs_command *c, const struct gp_graphs_report *report);
 void gp_graphs_write(const struct gp_graphs_command *c, struct gp_json *json,

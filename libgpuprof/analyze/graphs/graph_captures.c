@@ -221,13 +221,27 @@ void gp_graph_captures_doubt(struct gp_graph_captures *captures)
 			capture_graph(captures, captures->open[k].row)->is_partial = true;
 }
 
+static void capture_leave(struct gp_graph_captures *c, const struct gp_graph_capture_open *open)
+{
+	if (open->suspicion < GP_SUSPECT_AFTERWARDS)
+		capture_broke(c, open, NULL);
+	else
+		c->rows->out->open++;
+}
+
+void gp_graph_captures_forget(struct gp_graph_captures *captures, uint64_t stream)
+{
+	for (size_t k = captures->opens; k-- > 0;)
+		if (captures->open[k].stream == stream) {
+			capture_leave(captures, &captures->open[k]);
+			capture_close(captures, &captures->open[k]);
+		}
+}
+
 void gp_graph_captures_end(struct gp_graph_captures *captures)
 {
 	for (size_t k = 0; k < captures->opens; k++)
-		if (captures->open[k].suspicion < GP_SUSPECT_AFTERWARDS)
-			capture_broke(captures, &captures->open[k], NULL);
-		else
-			captures->rows->out->open++;
+		capture_leave(captures, &captures->open[k]);
 }
 
 uint32_t gp_graph_captures_row(struct gp_graph_captures *captures, uint64_t stream, uint32_t thread,

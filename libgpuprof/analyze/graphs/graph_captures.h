@@ -35,6 +35,8 @@ struct gp_graph_captures {
 
 /* CAPTURE_BEGIN, CAPTURE_END and CAPTURE_ERROR. */
 void gp_graph_captures_see(struct gp_graph_captures *captures, const struct gp_event *event);
+/* The stream was destroyed, which ends a capture on it. */
+void gp_graph_captures_forget(struct gp_graph_captures *captures, uint64_t stream);
 /* Events were lost: what is under way is partial. */
 void gp_graph_captures_doubt(struct gp_graph_captures *captures);
 /* At the end of the recording. */

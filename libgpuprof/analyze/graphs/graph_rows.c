@@ -388,6 +388,7 @@ void gp_graph_pools_count(struct gp_graph_rows *rows, uint32_t row)
 	for (uint32_t at = rows->row[row].hold; at != 0;) {
 		const struct row_hold *hold = &((const struct row_hold *)rows->holds.row)[at - 1];
 		rows->out->pool[hold->pool].graphs++;
+		rows->out->pool[hold->pool].launched += rows->row[row].graph.launches != 0;
 		at = hold->next;
 	}
 }

@@ -5,21 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../read/tables/array.h"
 #include "../groups/group_key.h"
 #include "../memory/memory_view.h"
 #include "graph_captures.h"
+#include "graph_times.h"
 
 const char *const gp_graph_origin_names[GP_GRAPH_ORIGINS] = { "captured", "built", "cloned",
 							      "unseen" };
 const char *const gp_graph_node_names[GP_GRAPH_NODES] = { "kernel", "copy",  "fill", "alloc",
 							  "free",   "child", "host", "other" };
-
-/* With GPU time: the row of a launch of a graph. */
-struct graph_launch {
-	uint64_t event; /* its number in the recording */
-	uint32_t row;
-};
 
 struct graphs_building {
 	struct gp_recording *recording;
@@ -27,8 +21,7 @@ struct graphs_building {
 	struct gp_graph_rows rows;
 	struct gp_graph_captures captures;
 	bool has_gpu_time;
-	struct graph_launch *launch;
-	size_t launches, launch_room;
+	struct gp_graph_times times;
 };
 
 static void graphs_sum(uint64_t *sum, uint64_t more)
@@ -258,17 +251,6 @@ static void graphs_see_exec(struct graphs_building *b, const struct gp_event *e)
 	}
 }
 
-static void graphs_note_launch(struct graphs_building *b, uint32_t row)
-{
-	if (!b->has_gpu_time)
-		return;
-	if (!gp_array_reserve(&b->launch, &b->launch_room, b->launches, 1, sizeof *b->launch)) {
-		b->rows.is_out_of_memory = true;
-		return;
-	}
-	b->launch[b->launches++] = (struct graph_launch){ b->recording->seen, row };
-}
-
 static void graphs_see_graph_launch(struct graphs_building *b, const struct gp_event *e)
 {
 	const struct gp_record *r = &e->record;
@@ -298,7 +280,8 @@ static void graphs_see_graph_launch(struct graphs_building *b, const struct gp_e
 		g->host_ns = INT64_MAX;
 	g->longest_ns = took_ns > g->longest_ns ? took_ns : g->longest_ns;
 	graphs_sum(&b->out->graph_kernels, g->kernel_launches);
-	graphs_note_launch(b, row);
+	if (b->has_gpu_time && !gp_graph_times_add(&b->times, b->recording->seen, row))
+		b->rows.is_out_of_memory = true;
 }
 
 static void graphs_destroy(struct graphs_building *b, uint64_t graph, int64_t at_ns)
@@ -356,6 +339,9 @@ static void graphs_see(struct graphs_building *b, const struct gp_event *e)
 	case GP_GRAPH_EXEC_DESTROY:
 		graphs_drop_exec(b, r->graph_exec_destroy.exec, e->at_ns);
 		break;
+	case GP_STREAM_DESTROY:
+		gp_graph_captures_forget(&b->captures, r->stream_destroy.handle);
+		break;
 	case GP_LOST:
 	case GP_GAP:
 	case GP_SCOPE:
@@ -381,68 +367,6 @@ static enum gp_status graphs_replay(struct graphs_building *b)
 	if (b->rows.is_out_of_memory)
 		return GP_E_MEMORY;
 	return status == GP_END ? GP_OK : status;
-}
-
-/* ---- GPU time ---- */
-
-struct graph_envelope {
-	uint64_t first_ns, last_ns;
-	bool is_known;
-};
-
-static uint32_t graphs_row_of_event(const struct graphs_building *b, uint64_t event)
-{
-	size_t low = 0, high = b->launches;
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		if (b->launch[middle].event < event)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < b->launches && b->launch[low].event == event ? b->launch[low].row :
-								    GP_GRAPH_NO_ROW;
-}
-
-static void graphs_add_envelopes(struct graphs_building *b, const struct gp_gpu *gpu,
-				 struct graph_envelope *envelope)
-{
-	for (size_t k = 0; k < gpu->operations; k++) {
-		const struct gp_gpu_operation *op = &gpu->operation[k];
-		if (op->launch == GP_GPU_NO_LAUNCH || gpu->launch[op->launch].by != GP_GPU_BY_GRAPH)
-			continue;
-		struct graph_envelope *v = &envelope[op->launch];
-		const uint64_t end_ns = op->began_ns + op->took_ns;
-		if (!v->is_known)
-			*v = (struct graph_envelope){ op->began_ns, end_ns, true };
-		v->first_ns = op->began_ns < v->first_ns ? op->began_ns : v->first_ns;
-		v->last_ns = end_ns > v->last_ns ? end_ns : v->last_ns;
-	}
-	for (size_t k = 0; k < gpu->launches; k++) {
-		const uint32_t row = envelope[k].is_known ?
-					     graphs_row_of_event(b, gpu->launch[k].event) :
-					     GP_GRAPH_NO_ROW;
-		if (row == GP_GRAPH_NO_ROW)
-			continue;
-		b->rows.row[row].graph.gpu_launches++;
-		graphs_sum(&b->rows.row[row].graph.gpu_ns,
-			   envelope[k].last_ns - envelope[k].first_ns);
-	}
-}
-
-static enum gp_status graphs_add_gpu_time(struct graphs_building *b)
-{
-	struct gp_gpu gpu = { 0 };
-	enum gp_status status = gp_gpu_build(b->recording, false, &gpu);
-	struct graph_envelope *envelope =
-		status == GP_OK ? calloc(gpu.launches + 1, sizeof *envelope) : NULL;
-	if (status == GP_OK && envelope == NULL)
-		status = GP_E_MEMORY;
-	if (status == GP_OK)
-		graphs_add_envelopes(b, &gpu, envelope);
-	free(envelope);
-	gp_gpu_free(&gpu);
-	return status;
 }
 
 /* ---- the report ---- */
@@ -561,8 +485,8 @@ enum gp_status gp_graphs_report_build(struct gp_recording *recording, struct gp_
 		out->has_gpu_time = b->has_gpu_time;
 		status = graphs_replay(b);
 	}
-	if (status == GP_OK && b->has_gpu_time && b->launches != 0)
-		status = graphs_add_gpu_time(b);
+	if (status == GP_OK && b->has_gpu_time)
+		status = gp_graph_times_sum(&b->times, &b->rows);
 	if (status == GP_OK)
 		status = graphs_take_rows(b);
 	if (status == GP_OK)
@@ -572,11 +496,20 @@ enum gp_status gp_graphs_report_build(struct gp_recording *recording, struct gp_
 	if (status == GP_OK && out->failures > 1)
 		qsort(out->failure, out->failures, sizeof *out->failure, graphs_failure_order);
 	gp_graph_rows_release(&b->rows);
-	free(b->launch);
+	gp_graph_times_release(&b->times);
 	free(b);
 	if (status != GP_OK)
 		gp_graphs_report_free(out);
 	return status;
+}
+
+bool gp_graph_is_idle(const struct gp_graphs_report *report, const struct gp_graph *graph)
+{
+	const struct gp_graph_pool *pool =
+		graph->pool != GP_GRAPH_NO_POOL ? &report->pool[graph->pool] : NULL;
+	if (graph->launches != 0 || graph->gone_ns >= 0)
+		return false;
+	return graph->node_bytes != 0 || (pool != NULL && pool->bytes != 0 && pool->launched == 0);
 }
 
 void gp_graphs_report_free(struct gp_graphs_report *report)
