@@ -217,6 +217,7 @@ def layouts():
         model = torch.nn.Sequential(*(torch.nn.Linear(512, 512) for _ in range(4))).cuda()
         compiled = torch.compile(model, mode="reduce-overhead")
         for _ in range(6):
+            model.zero_grad()  # gradients lie in the graph's memory, which the next replay overwrites
             torch.compiler.cudagraph_mark_step_begin()
             compiled(torch.randn(64, 512, device="cuda")).sum().backward()
         known = None

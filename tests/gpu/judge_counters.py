@@ -74,4 +74,5 @@ for kernel in report["kernels"]:
     print(f"     {name}: bound by {kernel['bound']}, roof {kernel['roof']}, intensity {kernel['intensity']}")
 claim(f"three kernels at least are compared ({compared})", compared >= 3)
 bounds = {kernel["bound"] for kernel in report["kernels"]}
-claim(f"one kernel is bound by memory and one by compute ({sorted(map(str, bounds))})", {"memory", "compute"} <= bounds)
+claim(f"one kernel is bound by DRAM or L2 and one by compute ({sorted(map(str, bounds))})",
+      "compute" in bounds and bounds & {"memory", "L2"})

@@ -135,6 +135,7 @@ class Server:
         """Each request takes the next free page when its last one is full."""
         free = iter(range(PAGES))
         self.pages.zero_()
+        self.tokens.zero_()
         seen = []
         for step in range(steps):
             if step % PAGE == 0:
