@@ -182,7 +182,10 @@ struct gp_info {
 	/* allocator details were requested; has_allocator_details: they were received */
 	bool is_allocator_requested;
 	const char *allocator_why; /* why they are missing, or NULL */
-	bool has_uses;		   /* the memory that launches, copies and fills use was recorded */
+	/* PyTorch's blocks are its cudaMallocAsync calls; why some are not known, or NULL */
+	bool has_async_blocks;
+	const char *async_why;
+	bool has_uses; /* the memory that launches, copies and fills use was recorded */
 	/* why requested uses are missing; NULL: they are not missing, or were not requested */
 	const char *no_uses;
 	/* allocations with unknown uses: a lower bound, which is a power of two */

@@ -29,6 +29,13 @@ $(BUILD)/fake/slow_disk.so: tests/fake/slow_disk.c
 $(BUILD)/fake/other_interposer.so: tests/fake/other_interposer.c
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -fvisibility=hidden -fPIC -shared -o $@ $< -ldl
+# a runtime, and two libraries that call its cudaMallocAsync
+$(BUILD)/fake/libcudart_async.so: tests/fake/fake_async.c tests/fake/fake_async.h
+	@mkdir -p $(@D)
+	$(SAY_LD)$(CC) $(BASE) -DRUNTIME -fPIC -shared -Wl,-soname,$(@F) -o $@ $< -ldl
+$(BUILD)/fake/lib%_async.so: tests/fake/fake_async.c tests/fake/fake_async.h $(BUILD)/fake/libcudart_async.so
+	@mkdir -p $(@D)
+	$(SAY_LD)$(CC) $(BASE) -fPIC -shared -Wl,-soname,$(@F) -o $@ $< $(BUILD)/fake/libcudart_async.so -lpthread
 # test_torch reads these
 $(BUILD)/unit/test_torch: $(BUILD)/fake/libc10.so interpose/torch/hook_torch.c interpose/lookup/mapped_symbol.c
 $(BUILD)/storm/%: tests/storm/%.c $(BUILD)/libgpuprof-read.a
@@ -41,7 +48,7 @@ $(GOLDEN): tests/format/golden_decoder.c tests/format/golden_replay.c tests/form
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(filter-out -MMD -MP,$(BASE)) -o $@ $(filter %.c,$^) $(ZSTD_STATIC)
 
-FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so kill_at_write.so slow_disk.so other_interposer.so)
+FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so kill_at_write.so slow_disk.so other_interposer.so libcudart_async.so libc10_cuda_async.so libcublas_async.so)
 JUDGES := $(addprefix $(BUILD)/storm/,expect storm)
 TESTED := all $(READ_SO) $(MAN1) $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so $(BUILD)/wheel/gpuprof
 

@@ -75,7 +75,7 @@
 		gp_hook_waited(result, began, GP_WAIT_##kind, (uint64_t)(address))))
 #define FREE_ASYNC(address, stream)                                   \
 	RECORD(gp_hook_free(GP_SPACE_ASYNC, address, STREAM(stream)), \
-	       gp_hook_freed(result, GP_SPACE_ASYNC, address))
+	       gp_hook_freed_async(result, address))
 
 /* pools */
 #define POOL_CREATE(pool, properties) \

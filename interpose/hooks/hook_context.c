@@ -8,6 +8,7 @@
 
 #include "../driver/cuda_api.h"
 #include "../gpu/counter_record.h"
+#include "../torch/async_blocks.h"
 #include "../torch/hook_trace.h"
 #include "capture.h"
 #include "hook_launch.h"
@@ -147,6 +148,8 @@ void gp_hooks_started(void)
 	bool is_child = before != 0 && before != getpid();
 	gp_context_restart(is_child);
 	gp_trace_restart(is_child);
+	if (is_child)
+		gp_async_blocks_forget();
 	gp_kernel_forget();
 	gp_uses_restart();
 }

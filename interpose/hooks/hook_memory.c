@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "../driver/cuda_api.h"
+#include "../torch/async_blocks.h"
 #include "capture.h"
 #include "hook_resource.h"
 
@@ -75,10 +76,20 @@ void gp_hook_alloc_async(CUresult result, uint64_t began, uint64_t address, uint
 		what.flags = GP_ALLOC_CAPTURED;
 		what.owner = 0;
 	}
-	gp_hook_alloc(result, address, what);
+	const uint32_t caller = gp_hook_alloc(result, address, what);
+	/* PyTorch's totals do not include memory of graphs */
+	if (caller != GP_NOT_RECORDED && what.space == GP_SPACE_ASYNC)
+		gp_async_block_alloc(caller, address, bytes, stream, what.device);
 }
 
 /* ---- frees ---- */
+
+void gp_hook_freed_async(CUresult result, uint64_t address)
+{
+	gp_hook_freed(result, GP_SPACE_ASYNC, address);
+	if (gp_likely(result == CUDA_SUCCESS))
+		gp_async_block_freed(address);
+}
 
 bool gp_hook_release(enum gp_space space, uint64_t address, unsigned *device)
 {

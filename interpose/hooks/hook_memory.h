@@ -51,19 +51,24 @@ GP_HOT struct gp_record *gp_reserve_alloc(enum gp_kind kind, uint64_t began)
 	return r;
 }
 
-/* Records ALLOC or ALLOC_FAILED. `address` is 0 unless the call succeeded. */
-GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocation what)
+/*
+ * Records ALLOC or ALLOC_FAILED. `address` is 0 unless the call succeeded. The stack of the ALLOC;
+ * GP_NOT_RECORDED: there is none.
+ */
+#define GP_NOT_RECORDED UINT32_MAX
+GP_HOT uint32_t gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocation what)
 {
 	if (what.device == GP_DEVICE_UNKNOWN)
 		what.device = gp_device_current();
 	if (gp_unlikely(result != CUDA_SUCCESS)) {
 		gp_hook_alloc_failed(result, &what);
-		return;
+		return GP_NOT_RECORDED;
 	}
 	gp_use_known(what.space, address, what.bytes);
 	struct gp_record *r = gp_reserve_alloc(GP_ALLOC, what.began);
 	if (gp_unlikely(!r))
-		return;
+		return GP_NOT_RECORDED;
+	const uint32_t caller = r->stack;
 	r->alloc.address = address;
 	r->alloc.bytes = what.bytes;
 	r->alloc.stream = what.stream;
@@ -74,6 +79,7 @@ GP_HOT void gp_hook_alloc(CUresult result, uint64_t address, struct gp_allocatio
 	gp_commit_memory(r);
 	if (GP_SPACES_OF_DEVICE >> what.space & 1)
 		gp_device_memory_changed(what.device);
+	return caller;
 }
 void gp_hook_alloc_async(CUresult result, uint64_t began, uint64_t address, uint64_t bytes,
 			 uint64_t stream, CUmemoryPool pool);
@@ -115,6 +121,9 @@ GP_HOT void gp_hook_freed(CUresult result, enum gp_space space, uint64_t address
 	if (gp_unlikely(result != CUDA_SUCCESS))
 		gp_hook_free_failed(result, space, address);
 }
+
+/* After a stream-ordered free. */
+void gp_hook_freed_async(CUresult result, uint64_t address);
 
 /* GP_DEVICE_UNKNOWN for host memory and for NULL. */
 unsigned gp_located_device(const CUmemLocation *location);

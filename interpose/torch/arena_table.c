@@ -59,8 +59,8 @@ static uint32_t arena_table_add(const struct gp_arena_key *key)
 	}
 }
 
-/* False: lost, or recording is off; try again later. */
-static bool arena_table_write(uint32_t number)
+/* Inside gp_enter. False: lost; try again later. */
+static bool arena_table_define(uint32_t number)
 {
 	const struct gp_arena_key *key = &gp_arenas[number].key;
 	struct gp_record arena = { .kind = GP_ARENA, .device = key->device, .aux = number };
@@ -68,20 +68,26 @@ static bool arena_table_write(uint32_t number)
 	arena.arena.pool = key->pool;
 	arena.arena.user_pool = key->user_pool;
 	arena.arena.has_pool = key->has_pool;
-	if (!gp_enter())
-		return false;
 	gp_arenas[number].is_reported = gp_define(&arena, NULL, 0);
-	gp_leave();
 	return gp_arenas[number].is_reported;
 }
 
-uint32_t gp_arena_number(const struct gp_arena_key *key)
+uint32_t gp_arena_number_inside(const struct gp_arena_key *key)
 {
 	uint16_t found;
 	const _Atomic uint16_t *slot = arena_table_find(key, &found);
 	const uint32_t number = slot && !found ? arena_table_add(key) : found;
-	if (!number || (!gp_arenas[number].is_reported && !arena_table_write(number)))
+	if (!number || (!gp_arenas[number].is_reported && !arena_table_define(number)))
 		return 0;
+	return number;
+}
+
+uint32_t gp_arena_number(const struct gp_arena_key *key)
+{
+	if (!gp_enter())
+		return 0;
+	const uint32_t number = gp_arena_number_inside(key);
+	gp_leave();
 	return number;
 }
 

@@ -24,8 +24,9 @@ struct gp_arena_entry {
 /* [0] has no arena; read by callers with a number from here */
 extern struct gp_arena_entry gp_arenas[GP_ARENAS] __attribute__((visibility("hidden")));
 
-/* 0: no room, or recording is off. Outside gp_enter. */
+/* 0: no room, or recording is off. Outside gp_enter, and inside it. */
 GP_COLD uint32_t gp_arena_number(const struct gp_arena_key *key);
+uint32_t gp_arena_number_inside(const struct gp_arena_key *key);
 
 /* Whether `number`, which this thread got before, or 0, belongs to this arena. */
 GP_HOT bool gp_arena_is(uint32_t number, unsigned device, uint64_t stream, const uint64_t pool[2])

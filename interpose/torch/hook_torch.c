@@ -226,22 +226,25 @@ GP_COLD static bool is_first_block(int64_t bytes, uint64_t allocated)
 	return is_only_block(bytes, allocated);
 }
 
-/*
- * Records facts about PyTorch once a process, at its first recorded report. In a forked child the
- * word is 0 again. True: the tracker was attached here, under the lock of the first block's device.
- */
-GP_COLD static bool record_facts(int64_t bytes, uint64_t allocated)
+GP_COLD bool gp_torch_facts(bool has_reports)
 {
 	char version[64];
+	/* in a forked child the word is 0 again */
 	if (atomic_exchange_explicit(&gp_local->are_facts_recorded, 1, memory_order_relaxed))
 		return false; /* another thread was first */
-	gp_define_fact(GP_FACT_BLOCK_REPORTS, 1, NULL);
+	if (has_reports)
+		gp_define_fact(GP_FACT_BLOCK_REPORTS, 1, NULL);
 	if (gp_torch_version(version, sizeof version))
 		gp_define_fact(GP_FACT_PYTORCH, 0, version);
 	record_settings();
-	bool is_attached = gp_trace_is_needed(is_first_block(bytes, allocated));
 	gp_torch_ranges_request();
-	return is_attached;
+	return true;
+}
+
+/* True: the tracker was attached here, under the lock of the first block's device. */
+GP_COLD static bool record_facts(int64_t bytes, uint64_t allocated)
+{
+	return gp_torch_facts(true) && gp_trace_is_needed(is_first_block(bytes, allocated));
 }
 
 GP_HOT bool record_facts_once(int64_t bytes, uint64_t allocated)

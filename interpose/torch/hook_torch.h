@@ -17,6 +17,12 @@
 bool gp_torch_version(char *out, size_t bytes);
 
 /*
+ * Records the facts about PyTorch, once a process, at its first recorded block. False: they are
+ * recorded already. `has_reports`: its allocator reports blocks.
+ */
+bool gp_torch_facts(bool has_reports);
+
+/*
  * The totals of the device's allocator in its last report, recorded or not; exact under its lock.
  * False: it has not reported yet.
  */

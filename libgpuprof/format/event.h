@@ -103,6 +103,8 @@ enum gp_fact {
 	GP_FACT_COUNTERS = 38,
 	/* value: bytes of a device that CUPTI takes in each context, from this moment on */
 	GP_FACT_CUPTI_MEMORY = 40,
+	/* value: 1 PyTorch's cudaMallocAsync calls are its blocks, 0 unknown; text: why some are */
+	GP_FACT_ASYNC_BLOCKS = 56,
 	/* this key and the 63 after it: text: the metric with that number, from 0 */
 	GP_FACT_METRIC = 64,
 };

@@ -76,6 +76,21 @@ static double fraction_of(unsigned device)
 	return fraction;
 }
 
+/* blocks of the backend cudaMallocAsync: the victim malloc_async */
+_Atomic bool gp_has_async_blocks;
+void gp_async_block_alloc(uint32_t caller, uint64_t address, uint64_t bytes, uint64_t stream,
+			  unsigned device)
+{
+	(void)caller, (void)address, (void)bytes, (void)stream, (void)device;
+}
+void gp_async_blocks_forget(void)
+{
+}
+void gp_async_block_freed_slow(uint64_t address)
+{
+	(void)address;
+}
+
 void gp_trace_restart(bool is_child)
 {
 	(void)is_child;

@@ -252,6 +252,11 @@ void gp_info_write(const struct gp_info_report *r)
 	gp_json_text(json, "ring_place", info->ring_place);
 	gp_json_text(json, "allocator_settings", info->alloc_conf);
 	gp_json_text(json, "allocator_why", info->allocator_why);
+	gp_json_text(json, "framework_blocks",
+		     info->has_async_blocks ? "cudaMallocAsync" :
+		     info->framework_events ? "reports" :
+					      NULL);
+	gp_json_text(json, "async_why", info->async_why);
 	gp_report_caveats(json, info);
 	write_front(r);
 	gp_json_end(json);

@@ -124,6 +124,15 @@ static void print_allocator(const struct gp_info *info, FILE *out)
 		}
 		fputc('\n', out);
 	}
+	if (info->has_async_blocks || info->async_why) {
+		fputs(info->has_async_blocks ?
+			      "allocator    PyTorch's blocks are its cudaMallocAsync calls" :
+			      "allocator    PyTorch's cudaMallocAsync calls are not known",
+		      out);
+		fputs(info->async_why ? ": " : "\n", out);
+		if (info->async_why)
+			gp_mask_line(out, info->async_why);
+	}
 	if (info->alloc_conf)
 		info_print_line(out, "settings", info->alloc_conf);
 }
@@ -158,10 +167,14 @@ static void print_captured(const struct gp_info *info, FILE *out)
 
 static void print_check(const struct gp_info *info, FILE *out)
 {
-	fprintf(out,
-		"self-check   %s PyTorch events compared with PyTorch's totals: %s %s, %s %s\n",
-		gp_count_text(info->framework_events).s, gp_count_text(info->mismatches).s,
-		info->mismatches == 1 ? "mismatch" : "mismatches", gp_count_text(info->anomalies).s,
+	fprintf(out, "self-check   %s PyTorch events ", gp_count_text(info->framework_events).s);
+	if (info->has_async_blocks)
+		fputs("without totals of PyTorch: ", out);
+	else
+		fprintf(out, "compared with PyTorch's totals: %s %s, ",
+			gp_count_text(info->mismatches).s,
+			info->mismatches == 1 ? "mismatch" : "mismatches");
+	fprintf(out, "%s %s\n", gp_count_text(info->anomalies).s,
 		info->anomalies == 1 ? "anomaly" : "anomalies");
 	if (info->missed_routes)
 		fprintf(out, "             %s that bypassed the recorder\n",

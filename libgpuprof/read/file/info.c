@@ -135,6 +135,9 @@ static void fill_from_state(struct gp_recording *r)
 		gp_defined_record(r->definitions, GP_FACT, GP_FACT_ALLOCATOR_DETAILS) != NULL;
 	info->has_allocator_details = number(r, GP_FACT_ALLOCATOR_DETAILS) != 0;
 	info->allocator_why = gp_defined_text(r->definitions, GP_FACT, GP_FACT_ALLOCATOR_DETAILS);
+	info->has_async_blocks = number(r, GP_FACT_ASYNC_BLOCKS) != 0;
+	info->async_why = gp_defined_text(r->definitions, GP_FACT, GP_FACT_ASYNC_BLOCKS);
+	info->has_allocator_details |= info->has_async_blocks; /* streams, requested sizes */
 	info->has_uses = number(r, GP_FACT_USES) != 0;
 	info->no_uses = gp_defined_text(r->definitions, GP_FACT, GP_FACT_USES);
 	info->uses_beyond = number(r, GP_FACT_USES_BEYOND);
