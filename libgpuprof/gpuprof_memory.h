@@ -99,7 +99,10 @@ struct gp_memory_device {
 	uint64_t limit_bytes;
 	uint64_t used_bytes; /* of the whole device, by the driver's last count; or UNKNOWN */
 	int64_t used_at_ns;  /* moment of that count */
-	uint64_t used_driver_bytes; /* the DRIVER curve at that moment */
+	uint64_t used_driver_bytes; /* that the job held then: the DRIVER curve and unused pools */
+	uint64_t pool_unused_bytes; /* of the default pool, at this moment */
+	/* of the memory in use at that moment: what no allocation explains, by cause */
+	int64_t part_bytes[GP_PARTS];
 	uint64_t driver_bytes, reserved_bytes, allocated_bytes; /* curves at this moment */
 	uint64_t active_bytes;					/* allocated and pending */
 	/*

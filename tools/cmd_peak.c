@@ -7,6 +7,7 @@
 
 #include "io/message.h"
 #include "io/terminal_width.h"
+#include "report/number_line.h"
 #include "report/role_print.h"
 #include "report/stack_print.h"
 #include "report/tree_print.h"
@@ -91,16 +92,24 @@ static enum gp_status report_holders(struct peak *p, struct gp_holders *h)
 	enum gp_status status = gp_use_report_groups(&p->u, h->use, h->uses, &groups);
 	if (status)
 		return status;
+	struct gp_number_line line = { 0 };
+	const bool has_line = h->of == GP_CURVE_DRIVER && p->moment == GP_AT_PEAK;
+	if (has_line)
+		status = gp_number_line_build(p->u.r.recording, h->device, &line);
 	if (style->is_json) {
 		write_head(p, h);
+		if (h->of == GP_CURVE_DRIVER)
+			gp_number_line_write(&p->u.r.json, &line);
 		gp_use_groups_write(&p->u.r.json, p->u.r.recording, &groups, style,
 				    &gp_use_held_shape);
 	} else {
 		gp_use_moment_print(p->u.r.out, p->u.r.info, h, p->moment, outside);
+		gp_number_line_print_known(p->u.r.out, "", &line);
 		print_groups(p, h, &groups);
 	}
+	gp_number_line_free(&line);
 	gp_groups_free(&groups);
-	if (p->is_tree)
+	if (p->is_tree && !status)
 		status = report_tree(p, h);
 	if (style->is_json)
 		gp_json_end(&p->u.r.json);

@@ -60,9 +60,12 @@ static bool is_at_least(const struct gp_info *info, unsigned curve)
 	return info->has_uncertain_peaks || info->has_gap || info->has_hole || info->ended_by;
 }
 
-static void draw(struct timeline *t, const struct gp_timeline *all, int64_t from_ns, int64_t to_ns)
+static enum gp_status draw(struct timeline *t, const struct gp_timeline *all, int64_t from_ns,
+			   int64_t to_ns)
 {
 	const struct gp_info *info = t->r.info;
+	struct gp_number_line *line = calloc(all->devices + 1, sizeof *line);
+	enum gp_status status = line ? GP_OK : GP_E_MEMORY;
 	const struct gp_info_device *about[GP_DEVICES];
 	struct gp_headline headline = gp_headline_of(info);
 	const size_t used = strlen(headline.s);
@@ -90,9 +93,19 @@ static void draw(struct timeline *t, const struct gp_timeline *all, int64_t from
 	};
 	for (unsigned c = 0; c < GP_CURVES; c++)
 		chart.is_at_least[c] = is_at_least(info, c);
-	for (size_t k = 0; k < all->devices; k++)
+	for (size_t k = 0; k < all->devices && !status; k++) {
 		about[k] = find_device(info, all->device[k].device);
-	t->format->chart(&t->canvas, &chart);
+		if (all->device[k].device < GP_DEVICES)
+			status = gp_number_line_build(t->r.recording, all->device[k].device,
+						      &line[k]);
+	}
+	chart.line = line;
+	if (!status)
+		t->format->chart(&t->canvas, &chart);
+	for (size_t k = 0; line && k < all->devices; k++)
+		gp_number_line_free(&line[k]);
+	free(line);
+	return status;
 }
 
 /* ---- many: a row a device ---- */
@@ -186,8 +199,10 @@ static int timeline_one(struct gp_reading *r)
 		exit_status = GP_EXIT_USAGE;
 	}
 	if (!t->is_table)
-		draw(t, &all, from_ns, to_ns);
-	else if (!add_rows(t, &all))
+		status = draw(t, &all, from_ns, to_ns);
+	if (status)
+		exit_status = gp_report_failed("replay", r->path, status);
+	else if (t->is_table && !add_rows(t, &all))
 		exit_status = GP_EXIT_INTERNAL;
 	all.devices = devices;
 	gp_timeline_free(&all);

@@ -59,6 +59,7 @@ typedef struct CUstream_st *CUstream;
 
 /* two handles that stand for a stream and are not one */
 #define CU_STREAM_LEGACY ((CUstream)0x1)
+#define CU_LIMIT_STACK_SIZE 0
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 
 typedef int CUarray_format;
@@ -66,10 +67,13 @@ typedef int CUdriverProcAddressQueryResult;
 typedef int CUgraphExecUpdateResult;
 typedef int CUgraphInstantiateResult;
 typedef int CUgraphNodeType;
+typedef int CUfunction_attribute;
 typedef int CUjit_option;
 typedef int CUlibraryOption;
+typedef int CUlimit;
 typedef int CUmemAllocationHandleType;
 typedef int CUmemAllocationType;
+typedef int CUmemPool_attribute;
 typedef int CUmemLocationType;
 typedef int CUstreamCaptureMode;
 enum { CU_MEM_LOCATION_TYPE_DEVICE = 1, CU_MEM_LOCATION_TYPE_HOST = 2 };

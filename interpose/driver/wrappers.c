@@ -213,6 +213,11 @@
 #define CONTEXT_SET(context) FOLLOW(, if (result == CUDA_SUCCESS) gp_context_set(context))
 #define CONTEXT_PUSH(context) FOLLOW(, if (result == CUDA_SUCCESS) gp_context_push(context))
 #define CONTEXT_POP() FOLLOW(, if (result == CUDA_SUCCESS) gp_context_pop())
+/* the stack's size is local memory; the others are sizes of buffers */
+#define CONTEXT_LIMIT(limit)                                          \
+	RECORD(, if (result == CUDA_SUCCESS) gp_device_memory_caused( \
+			 gp_device_current(),                         \
+			 (limit) == CU_LIMIT_STACK_SIZE ? GP_CAUSE_LOCAL : GP_CAUSE_HEAP))
 #define PRIMARY_RETAIN(context, device) \
 	TIMED(if (result == CUDA_SUCCESS) gp_primary_retained(context, device, began))
 #define PRIMARY_RELEASE(device)                  \

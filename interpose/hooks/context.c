@@ -11,6 +11,7 @@
 #include "../gpu/counter_start.h"
 #include "../gpu/gpu_record.h"
 #include "capture.h"
+#include "device_memory.h"
 #include "handle_table.h"
 
 #define STACK_DEPTH 7u
@@ -308,12 +309,15 @@ void gp_context_pop(void)
 void gp_context_created(CUcontext context, CUdevice device)
 {
 	gp_handle_put(&contexts, (uint64_t)context, byte_of((unsigned)device));
+	gp_device_memory_noted((unsigned)device, GP_CAUSE_CONTEXT);
 	gp_context_push(context);
 }
 
 void gp_context_ending(uint64_t context)
 {
-	gp_handle_take(&contexts, context);
+	const int device = gp_handle_take(&contexts, context);
+	if (device >= 0)
+		gp_device_memory_noted((unsigned)device, GP_CAUSE_CONTEXT);
 	raise_context_epoch();
 }
 
@@ -336,6 +340,7 @@ void gp_primary_retained(CUcontext context, CUdevice device, uint64_t began)
 		if (is_made) {
 			atomic_store(&primaries_took[device], gp_took(began, ended));
 			atomic_store(&primaries_made[device], ended);
+			gp_device_memory_noted((unsigned)device, GP_CAUSE_CONTEXT);
 		}
 	}
 	gp_context_known((uint64_t)context, (unsigned)device);

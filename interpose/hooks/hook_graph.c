@@ -148,6 +148,8 @@ void gp_hook_instantiate(CUresult result, uint64_t began, CUgraphExec exec, CUgr
 		.graph_instantiate = { (uint64_t)exec, (uint64_t)graph, took } });
 	if (is_put && result == CUDA_SUCCESS)
 		gp_hook_resource(GP_RESOURCE_EXEC, (uint64_t)exec, GP_DEVICE_UNKNOWN);
+	if (result == CUDA_SUCCESS)
+		gp_device_memory_caused(gp_device_current(), GP_CAUSE_GRAPH);
 }
 
 void gp_hook_graph_update(CUresult result, CUgraphExec exec, CUgraph graph)
@@ -169,6 +171,7 @@ void gp_hook_exec_destroy(CUgraphExec exec)
 			let_go(holder, GP_HOW_EXEC_DESTROY);
 	}
 	gp_hook_resource_gone(GP_RESOURCE_EXEC, (uint64_t)exec);
+	gp_device_memory_noted(gp_device_known(), GP_CAUSE_GRAPH);
 	if (exec)
 		gp_put((struct gp_record){ .kind = GP_GRAPH_EXEC_DESTROY,
 					   .device = GP_DEVICE_UNKNOWN,

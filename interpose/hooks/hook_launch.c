@@ -9,6 +9,7 @@
 #include "hook_graph.h"
 
 #define WAITING 1024u
+#define LOCAL_SIZE_BYTES 3 /* CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES */
 
 /* 65,536 entries; does not grow, since functions of unloaded modules stay until they are evicted */
 GP_HANDLE_TABLE(kernels, 14, 1);
@@ -53,17 +54,30 @@ const char *gp_kernel_name_query(uint64_t function)
 	return "";
 }
 
+/* Local memory that a thread of it needs; 0: none, or unknown. */
+static uint64_t local_bytes_query(uint64_t function)
+{
+	int bytes = 0;
+	if (!gp_cuda.cuFuncGetAttribute ||
+	    gp_cuda.cuFuncGetAttribute(&bytes, LOCAL_SIZE_BYTES, (CUfunction)function) !=
+		    CUDA_SUCCESS)
+		return 0;
+	return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
 void gp_kernel_name(uint64_t function, unsigned device)
 {
 	int kept = errno;
 	if (!gp_calls_begin()) {
 		wait_for_end(function);
+		gp_device_memory_noted(device, GP_CAUSE_KERNEL);
 		errno = kept;
 		return;
 	}
 	uint8_t generation = atomic_load(&gp_kernel_generation);
 	const char *name = gp_kernel_name_query(function);
-	gp_device_memory_changed(device); /* its module may have been loaded at this launch */
+	/* its module may have been loaded at this launch */
+	gp_device_memory_kernel(device, local_bytes_query(function));
 	struct gp_record record = { .kind = GP_KERNEL,
 				    .device = (uint8_t)device,
 				    .kernel.handle = function };

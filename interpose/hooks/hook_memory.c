@@ -78,6 +78,8 @@ void gp_hook_alloc_async(CUresult result, uint64_t began, uint64_t address, uint
 	}
 	const uint32_t caller = gp_hook_alloc(result, address, what);
 	/* PyTorch's totals do not include memory of graphs */
+	if (what.space == GP_SPACE_ASYNC)
+		gp_device_memory_pooled(what.device);
 	if (caller != GP_NOT_RECORDED && what.space == GP_SPACE_ASYNC)
 		gp_async_block_alloc(caller, address, bytes, stream, what.device);
 }
@@ -283,6 +285,7 @@ void gp_hook_pool_trim(CUresult result, CUmemoryPool pool, uint64_t keep_bytes, 
 					   .device = (uint8_t)device,
 					   .pool_trim.pool = (uint64_t)pool,
 					   .pool_trim.keep_bytes = keep_bytes });
+	gp_device_memory_changed(device);
 }
 
 GP_COLD static uint64_t query_bytes(uint64_t address)

@@ -3,6 +3,7 @@
 
 #include "../../libgpuprof/record/stacks/stack_take.h"
 #include "context.h"
+#include "device_memory.h"
 #include "hook_launch.h"
 #include "hook_resource.h"
 #include "module_image.h"
@@ -43,6 +44,8 @@ void gp_hook_module_load(CUresult result, uint64_t began, uint32_t flags, uint64
 		gp_commit(r);
 	}
 	gp_hook_resource(resource_of(flags), handle, GP_DEVICE_UNKNOWN);
+	if (result == CUDA_SUCCESS)
+		gp_device_memory_caused(gp_device_current(), GP_CAUSE_MODULE_LOAD);
 	gp_leave();
 }
 
@@ -58,4 +61,5 @@ void gp_hook_module_unload(CUresult result, uint32_t flags, uint64_t handle, boo
 				   .device = module_device(flags),
 				   .aux = flags,
 				   .module_unload.handle = handle });
+	gp_device_memory_caused(gp_device_current(), GP_CAUSE_MODULE_LOAD);
 }

@@ -109,6 +109,35 @@ enum gp_fact {
 	GP_FACT_METRIC = 64,
 };
 
+/* DEVICE_MEMORY.state, from bit 48 on: what may have changed the count since the one before. */
+enum gp_memory_cause {
+	GP_CAUSE_CONTEXT = 1,	  /* a context began or ended */
+	GP_CAUSE_MODULE_LOAD = 2, /* or an unload */
+	GP_CAUSE_KERNEL = 4,	  /* the first launch of a kernel, which may load its module */
+	GP_CAUSE_LOCAL = 8,	  /* the same; it needs more local memory than any before */
+	GP_CAUSE_HEAP = 16,	  /* the size of the heap or of the printf buffer was set */
+	GP_CAUSE_GRAPH = 32,	  /* a graph was instantiated, or an instance ended */
+};
+/* DEVICE_MEMORY.state: the bits below are what the default pool has reserved; 0: unknown */
+#define GP_CAUSES_SHIFT 48u
+#define GP_POOL_BYTES ((UINT64_C(1) << GP_CAUSES_SHIFT) - 1)
+
+/*
+ * Used memory of a device that no allocation of the job explains, by its cause. CURVE records have
+ * these numbers.
+ */
+enum gp_used_part {
+	GP_PART_CONTEXT, /* and all that was in use before the first count */
+	GP_PART_MODULES,
+	GP_PART_LOCAL,
+	GP_PART_HEAP,
+	GP_PART_GRAPHS,
+	GP_PART_ROUNDING,
+	GP_PART_OTHERS,
+	GP_PART_UNKNOWN, /* several causes between two counts, or events are missing */
+	GP_PARTS,
+};
+
 /* RESOURCE.type */
 enum gp_resource {
 	GP_RESOURCE_STREAM = 1,

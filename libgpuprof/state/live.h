@@ -51,11 +51,13 @@ struct gp_live_entry {
 #define GP_CURVE_CORRECTION 0x100u
 /*
  * CURVE records: with these bits the record is the driver's last count. USED: now_bytes is free,
- * peak_bytes is total, peak_time, peak_order is the DRIVER curve. LIMIT: now_bytes is has_limit,
- * peak_bytes is the limit.
+ * peak_bytes is total, peak_time, peak_order is driver_bytes. LIMIT: now_bytes is has_limit,
+ * peak_bytes is the limit, peak_time is pool_bytes.
  */
 #define GP_CURVE_USED 0x200u
 #define GP_CURVE_LIMIT 0x400u
+/* CURVE records: with this bit, now_bytes is a signed part (enum gp_used_part). */
+#define GP_CURVE_PART 0x800u
 
 struct gp_curve_state {
 	uint64_t now_bytes;
@@ -66,12 +68,16 @@ struct gp_curve_state {
 
 /*
  * The last DEVICE_MEMORY event of a device, or the driver's count at a later refusal (the limit
- * stays). Also the DRIVER curve at that event.
+ * and the parts stay). `driver_bytes`: gp_live_held at that event.
  */
 struct gp_live_used {
 	uint64_t time; /* ticks; 0: there was none */
 	uint64_t free_bytes, total_bytes, limit_bytes, driver_bytes;
-	bool has_limit;
+	uint64_t pool_bytes; /* that the device's default pool has reserved; 0: unknown */
+	int64_t rest; /* at the last DEVICE_MEMORY: used less driver_bytes, sum of the parts */
+	int64_t part[GP_PARTS];
+	uint32_t moves, odd_moves; /* of driver memory since then; not of whole pages */
+	bool has_limit, is_unsure; /* is_unsure: events since then are missing */
 };
 
 struct gp_live_device {
@@ -81,8 +87,11 @@ struct gp_live_device {
 	 * of freed blocks that other streams still use; changes only with ALLOCATED or a completion
 	 */
 	uint64_t pending_bytes;
+	uint64_t async_bytes; /* of the DRIVER curve: stream-ordered allocations */
 	struct gp_live_used used;
 };
+/* Memory of the device that the job's allocations take: the DRIVER curve, and its unused pool. */
+uint64_t gp_live_held(const struct gp_live_device *device);
 
 /*
  * Page-locked memory of the host, which belongs to the process and not to a device. It is memory

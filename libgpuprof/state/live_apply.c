@@ -33,33 +33,6 @@ static void apply_scope(struct gp_live *live, const struct gp_record *r)
 	*since = 0;
 }
 
-static void note_used(struct gp_live *live, const struct gp_record *r)
-{
-	struct gp_live_device *d = &gp_live_device_of(live, r->device)->figures;
-	d->used = (struct gp_live_used){
-		.time = r->time,
-		.free_bytes = r->device_memory.free_bytes,
-		.total_bytes = r->device_memory.total_bytes,
-		.limit_bytes = r->device_memory.limit_bytes,
-		.driver_bytes = d->curve[GP_CURVE_DRIVER].now_bytes,
-		.has_limit = r->aux != 0,
-	};
-}
-
-/*
- * The driver counts also when it refuses; that count has no information on the framework's limit.
- */
-static void note_refused(struct gp_live *live, const struct gp_record *r)
-{
-	struct gp_live_device *d = &gp_live_device_of(live, r->device)->figures;
-	if (r->alloc_failed.total_bytes == 0 || r->time <= d->used.time)
-		return;
-	d->used.time = r->time;
-	d->used.free_bytes = r->alloc_failed.free_bytes;
-	d->used.total_bytes = r->alloc_failed.total_bytes;
-	d->used.driver_bytes = d->curve[GP_CURVE_DRIVER].now_bytes;
-}
-
 static enum gp_status apply_segment(struct gp_live *live, const struct gp_record *r)
 {
 	switch (r->kind) {
@@ -84,7 +57,7 @@ static enum gp_status apply_memory(struct gp_live *live, const struct gp_record 
 	case GP_ALLOC:
 		return gp_driver_alloc(live, r);
 	case GP_ALLOC_FAILED:
-		note_refused(live, r);
+		gp_used_refused(live, r);
 		break;
 	case GP_FREE:
 		gp_driver_free(live, r);
@@ -123,6 +96,7 @@ static enum gp_status apply_memory(struct gp_live *live, const struct gp_record 
 		gp_framework_snapshot(live, r);
 		break;
 	case GP_RESOURCE:
+		gp_used_resource(live, r);
 		return gp_resource_made(live, r);
 	case GP_RESOURCE_GONE:
 		gp_resource_gone(live, r);
@@ -153,7 +127,7 @@ enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *r)
 	if (r->kind == GP_LOST)
 		add_lost(live, r);
 	else if (r->kind == GP_DEVICE_MEMORY)
-		note_used(live, r);
+		gp_used_count(live, r);
 	else if (r->kind == GP_THREAD && r->aux != 0) /* 0 is the recorder's own thread */
 		live->count[GP_COUNT_THREADS]++;
 	return GP_OK;

@@ -348,6 +348,8 @@ void gp_framework_gap(struct gp_live *live, uint64_t until)
 {
 	if (until > live->gap)
 		live->gap = until;
-	for (unsigned i = 0; i <= GP_DEVICES; i++)
+	for (unsigned i = 0; i <= GP_DEVICES; i++) {
 		live->device[i].is_rebasing = true;
+		live->device[i].figures.used.is_unsure = true;
+	}
 }

@@ -27,8 +27,10 @@ bool gp_live_is_pinned(const struct gp_live_entry *e)
 
 static void count_in(struct gp_live *live, const struct gp_live_entry *e, const struct gp_record *r)
 {
-	if (gp_live_is_driver(e))
+	if (gp_live_is_driver(e)) {
 		gp_curve_add(live, e->device, GP_CURVE_DRIVER, e->bytes, r);
+		gp_used_moved(live, e, false);
+	}
 	if ((e->flags & GP_LIVE_SEGMENT) != 0)
 		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
 	if (gp_live_is_pinned(e))
@@ -43,8 +45,10 @@ static void remove_entry(struct gp_live *live, uint32_t slot, bool is_reserved, 
 		gp_segment_end(live, e->address, order);
 	if (gp_live_is_pinned(e))
 		gp_host_sub(live, e);
-	if (gp_live_is_driver(e))
+	if (gp_live_is_driver(e)) {
 		gp_curve_sub(live, e->device, GP_CURVE_DRIVER, e->bytes);
+		gp_used_moved(live, e, true);
+	}
 	if ((e->flags & GP_LIVE_SEGMENT) != 0 && is_reserved)
 		gp_curve_sub(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e));
 	gp_live_drop(live, slot);

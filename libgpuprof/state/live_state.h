@@ -119,6 +119,14 @@ void gp_driver_owner_gone(struct gp_live *live, const struct gp_record *r);
 /* Bytes of a segment that count as reserved. */
 uint64_t gp_segment_bytes(const struct gp_live_entry *entry);
 
+/* live_used.c */
+/* Driver memory of the job begins or ends. */
+void gp_used_moved(struct gp_live *live, const struct gp_live_entry *entry, bool is_gone);
+/* A stream, an event or another object, for which the driver may take a page. */
+void gp_used_resource(struct gp_live *live, const struct gp_record *r);
+void gp_used_count(struct gp_live *live, const struct gp_record *r);
+void gp_used_refused(struct gp_live *live, const struct gp_record *r);
+
 /* live_late.c: events without their counterpart, also shared by driver and blocks */
 /*
  * Call before an allocation is added at its key, where `slot` (0: none) lives. True: it has ended

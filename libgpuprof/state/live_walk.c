@@ -96,9 +96,15 @@ static void emit_device(const struct emitter *to, const struct gp_live *live, un
 	const struct gp_curve_state used = { u->free_bytes, u->total_bytes, u->time,
 					     u->driver_bytes },
 				    limit = { .now_bytes = u->has_limit,
-					      .peak_bytes = u->limit_bytes };
+					      .peak_bytes = u->limit_bytes,
+					      .peak_time = u->pool_bytes };
 	emit_curve(to, device, GP_CURVE_USED, &used);
 	emit_curve(to, device, GP_CURVE_LIMIT, &limit);
+	for (unsigned k = 0; k < GP_PARTS; k++) {
+		const struct gp_curve_state part = { .now_bytes = (uint64_t)u->part[k] };
+		if (u->part[k] != 0)
+			emit_curve(to, device, GP_CURVE_PART | k, &part);
+	}
 }
 
 /* `now_bytes` is for other readers: this one adds up the entries. */
@@ -180,6 +186,12 @@ static void load_curve(struct gp_live *live, const struct gp_record *r)
 	if (r->aux == GP_CURVE_LIMIT) {
 		used->has_limit = r->curve.now_bytes != 0;
 		used->limit_bytes = r->curve.peak_bytes;
+		used->pool_bytes = r->curve.peak_time;
+	}
+	if ((r->aux & ~(GP_CURVE_PART - 1)) == GP_CURVE_PART &&
+	    (r->aux & (GP_CURVE_PART - 1)) < GP_PARTS) {
+		used->part[r->aux & (GP_CURVE_PART - 1)] = (int64_t)r->curve.now_bytes;
+		used->rest += (int64_t)r->curve.now_bytes;
 	}
 	if (curve >= GP_CURVES) {
 		load_host(&live->host, r);
@@ -256,6 +268,8 @@ static enum gp_status load_entry(struct gp_live *live, const struct gp_record *r
 		gp_live_device_of(live, r->device)->figures.pending_bytes += entry.bytes;
 	if (gp_live_is_pinned(&entry))
 		load_pinned(&live->host, &entry);
+	if (entry.space == GP_SPACE_ASYNC)
+		gp_used_moved(live, &entry, false);
 	return GP_OK;
 }
 

@@ -183,6 +183,12 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 	return fake_memory_info(free_bytes, total_bytes);
 }
 
+static inline CUresult fake_cuCtxSetLimit(CUlimit limit, size_t value)
+{
+	(void)limit, (void)value;
+	return fake_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
 /* ---- current contexts ---- */
 
 CUresult cuCtxGetCurrent(CUcontext *context)

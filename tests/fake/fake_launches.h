@@ -392,9 +392,12 @@ CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, siz
 CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function)
 {
 	ENTER(cuFuncGetAttribute);
-	if (!GET(function, FAKE_KERNEL))
+	const struct fake_object *kernel = GET(function, FAKE_KERNEL);
+	if (!kernel)
 		return CUDA_ERROR_INVALID_HANDLE;
 	*value = attribute == 0 ? 1024 : 0; /* threads a block */
+	if (attribute == 3)		    /* local memory of a thread: "local_4096" */
+		sscanf(kernel->name, "local_%d", value);
 	return CUDA_SUCCESS;
 }
 

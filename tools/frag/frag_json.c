@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../report/number_line.h"
 #include "../report/report.h"
 #include "../report/stack_print.h"
 #include "../report/use_print.h"
@@ -36,18 +37,6 @@ void gp_arena_write(struct gp_json *json, const struct gp_arena *a)
 	gp_json_array(json, "pool");
 	gp_json_number(json, NULL, a->pool);
 	gp_json_number(json, NULL, a->user_pool);
-	gp_json_end(json);
-}
-
-void gp_frag_owners_write(struct gp_json *json, const struct gp_frag *f,
-			  const struct gp_owners *owners)
-{
-	uint64_t used = f->driver_used_bytes;
-	gp_json_object(json, "owners");
-	for (size_t k = 0; k < owners->owners; k++)
-		gp_json_number(json, owners->owner[k].name, owners->owner[k].bytes);
-	gp_json_signed_if(json, "unattributed", used != GP_BYTES_UNKNOWN,
-			  (int64_t)(used - owners->known_bytes));
 	gp_json_end(json);
 }
 
@@ -227,7 +216,7 @@ static void frag_json_write_device(struct gp_json *json, const struct gp_frag_re
 	gp_json_number_if(json, "total_bytes", f->device->total_bytes, f->device->total_bytes);
 	gp_known_write(json, "limit_bytes", f->device->limit_bytes);
 	gp_known_write(json, "driver_used_bytes", f->driver_used_bytes);
-	gp_frag_owners_write(json, f, &d->owners);
+	gp_owners_write(json, f, &d->owners);
 	gp_json_number(json, "imported_bytes", f->device->imported_bytes);
 	gp_json_number(json, "reserved_bytes", f->reserved_bytes);
 	gp_json_number(json, "allocated_bytes", f->allocated_bytes);

@@ -8,6 +8,7 @@
 #include "../io/amount.h"
 #include "../io/message.h"
 #include "../io/screen.h"
+#include "../report/number_line.h"
 #include "../report/report.h"
 #include "../report/use_print.h"
 #include "frag_report.h"
@@ -33,31 +34,6 @@ static void print_exact(FILE *out, uint64_t bytes)
 }
 
 /* ---- the device ---- */
-
-void gp_frag_line_print(FILE *out, const struct gp_frag *f, const struct gp_owners *o)
-{
-	uint64_t used = f->driver_used_bytes;
-	if (used == GP_BYTES_UNKNOWN)
-		fprintf(out, "  driver memory of this job, without contexts: %s =",
-			gp_bytes_text(o->known_bytes).s);
-	else
-		fprintf(out, "  %s = %s free", gp_bytes_text(f->device->total_bytes).s,
-			gp_bytes_text(f->driver_free_bytes).s);
-	for (size_t k = 0; k < o->owners; k++) {
-		fputs(used == GP_BYTES_UNKNOWN && k == 0 ? " " : " + ", out);
-		fprintf(out, "%s ", gp_bytes_text(o->owner[k].bytes).s);
-		gp_mask(out, o->owner[k].name, strlen(o->owner[k].name));
-	}
-	if (used != GP_BYTES_UNKNOWN && used >= o->known_bytes)
-		fprintf(out, " + %s unattributed", gp_bytes_text(used - o->known_bytes).s);
-	else if (used != GP_BYTES_UNKNOWN)
-		fprintf(out, " - %s missing in the driver's count",
-			gp_bytes_text(o->known_bytes - used).s);
-	fputc('\n', out);
-	if (f->device->imported_bytes)
-		fprintf(out, "  IPC imports: %s of other processes, in unattributed\n",
-			gp_bytes_text(f->device->imported_bytes).s);
-}
 
 static void print_framework_line(const struct gp_frag_report *r, const struct gp_frag *f)
 {
@@ -269,7 +245,7 @@ static void frag_print_device(const struct gp_frag_report *r, const struct gp_fr
 		fprintf(r->out, " (OOM %zu of %zu; --at oom:N)", oom_number(r), r->ooms.ooms);
 	fputs(":\n", r->out);
 	gp_frag_answer_print(r, d);
-	gp_frag_line_print(r->out, f, &d->owners);
+	gp_number_line_print(r->out, f, &d->owners);
 	if (f->reserved_bytes) {
 		print_framework_line(r, f);
 		print_other_places(r, f);

@@ -55,8 +55,7 @@ enum gp_status gp_frag_holders_print(const struct gp_frag_report *report);
 enum gp_status gp_frag_holders_write(const struct gp_frag_report *report);
 /* Whether `frag->fit` is the request that failed at this moment. */
 bool gp_frag_has_failed(const struct gp_frag_report *report, const struct gp_frag *frag);
-/* Parts of the report: the number line, the table of causes, the blocks that pin free memory. */
-void gp_frag_line_print(FILE *out, const struct gp_frag *frag, const struct gp_owners *owners);
+/* Parts of the report: the table of causes, the blocks that pin free memory. */
 void gp_frag_causes_print(const struct gp_frag_report *report, const struct gp_frag *frag);
 void gp_frag_pins_print(const struct gp_frag_report *report, const struct gp_frag *frag);
 /* frag_roles.c: the blocks that pin free memory, by role; the role of a block. */
@@ -105,8 +104,6 @@ void gp_frag_site(const struct gp_frag_report *report, uint32_t stack, int64_t a
 
 /* A number; null for GP_BYTES_UNKNOWN. */
 void gp_known_write(struct gp_json *json, const char *key, uint64_t bytes);
-void gp_frag_owners_write(struct gp_json *json, const struct gp_frag *frag,
-			  const struct gp_owners *owners);
 void gp_frag_causes_write(struct gp_json *json, const struct gp_frag *frag);
 /* At most `top` pins, 0: all. Optionally with the numbers of their stacks. Roles if known. */
 void gp_frag_pins_write(struct gp_json *json, const struct gp_frag *frag, uint64_t top,

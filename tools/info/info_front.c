@@ -107,11 +107,14 @@ enum gp_status gp_info_front_build(struct gp_recording *recording, const struct 
 		return status;
 	const struct gp_leak_total total = gp_leak_total_of(&out->leaks);
 	out->answer = gp_leak_answer_of(&out->leaks, &total);
+	if (out->most && out->most->device < GP_DEVICES && has_holders)
+		status = gp_number_line_build(recording, out->most->device, &out->line);
 	return status;
 }
 
 void gp_info_front_release(struct gp_info_front *front)
 {
+	gp_number_line_free(&front->line);
 	gp_leaks_free(&front->leaks.leaks);
 	gp_groups_free(&front->groups);
 	gp_groups_free(&front->lines);

@@ -209,6 +209,7 @@ static void write_front(const struct gp_info_report *r)
 	if (f->peak.host)
 		write_peak(r, f->peak.host);
 	gp_json_end(json);
+	gp_number_line_write(json, &f->line);
 	write_first(json, "holders", f->most, &f->groups);
 	write_first(json, "lines", f->most, &f->lines);
 	gp_info_inference_write(r);

@@ -385,6 +385,7 @@ static void print_front(const struct gp_info_report *r)
 	if (!f)
 		return;
 	print_peaks(r);
+	gp_number_line_print_known(r->out, "number line", &f->line);
 	print_holders(r);
 	gp_info_inference_print(r);
 	print_ooms(r);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../frag/frag_report.h"
+#include "../report/number_line.h"
 #include "../report/report.h"
 #include "oom_answer.h"
 #include "oom_report.h"
@@ -37,7 +38,7 @@ static void write_state(struct gp_json *json, const struct gp_oom_case *c)
 	gp_json_number(json, "largest_request_bytes", f->largest_bytes);
 	gp_known_write(json, "largest_after_release_bytes", c->frag.largest_released_bytes);
 	gp_frag_causes_write(json, &c->frag);
-	gp_frag_owners_write(json, &c->frag, &c->owners);
+	gp_owners_write(json, &c->frag, &c->owners);
 	gp_json_text(json, "not_known", c->memory.caveat);
 	gp_json_end(json);
 }

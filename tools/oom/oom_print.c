@@ -9,6 +9,7 @@
 #include "../io/message.h"
 #include "../io/screen.h"
 #include "../report/again.h"
+#include "../report/number_line.h"
 #include "../report/report.h"
 #include "oom_report.h"
 
@@ -125,7 +126,7 @@ static void print_requested(const struct gp_oom_report *r, size_t k)
 static void print_place(const struct gp_oom_report *r, const struct gp_oom_case *c)
 {
 	const struct gp_frag *f = &c->frag;
-	gp_frag_line_print(r->out, f, &c->owners);
+	gp_number_line_print(r->out, f, &c->owners);
 	if (c->facts.limit_bytes != GP_BYTES_UNKNOWN)
 		fprintf(r->out, "  limit %s\n", gp_bytes_text(c->facts.limit_bytes).s);
 	if (f->reserved_bytes)

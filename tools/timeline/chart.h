@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "../report/number_line.h"
 #include "gpuprof.h"
 
 /* The timeline of one recording. */
@@ -28,6 +29,7 @@ struct gp_chart {
 	size_t devices;
 	const struct gp_timeline_device *device;
 	const struct gp_info_device *const *about; /* of each device; NULL: unknown */
+	const struct gp_number_line *line;	   /* of each device */
 	const struct gp_timeline_device *host;	   /* gp_timeline.host; NULL: not shown */
 	bool is_host_at_least;			   /* as is_at_least */
 	const struct gp_role_timeline *roles;	   /* NULL: not requested */

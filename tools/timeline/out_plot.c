@@ -92,6 +92,7 @@ static void draw_device(const struct gp_canvas *canvas, const struct gp_chart *c
 		draw_bands(canvas, chart, plot.device->device);
 	else
 		gp_plot_print(&plot, canvas->out);
+	gp_number_line_print_known(canvas->out, "", &chart->line[index]);
 }
 
 /* Pinned memory is of the process, so it comes once, below the devices. */

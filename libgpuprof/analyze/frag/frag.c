@@ -38,7 +38,7 @@ uint64_t gp_frag_driver_used(const struct gp_memory_device *d)
 {
 	if (d->used_bytes == GP_BYTES_UNKNOWN || d->total_bytes == 0)
 		return GP_BYTES_UNKNOWN;
-	uint64_t more = d->driver_bytes, less = d->used_driver_bytes;
+	uint64_t more = d->driver_bytes + d->pool_unused_bytes, less = d->used_driver_bytes;
 	uint64_t used = d->used_bytes + (more > less ? more - less : 0);
 	uint64_t gone = less > more ? less - more : 0;
 	used = used > gone ? used - gone : 0;

@@ -11,6 +11,9 @@
 #include "../../read/file/recording.h"
 #include "../../read/tables/array.h"
 
+#define CUPTI "CUPTI"
+#define CAUSES_SINCE 14u /* minor version: older counts lack the cause of their change */
+
 const char *gp_space_owner(uint8_t space)
 {
 	switch (space) {
@@ -123,7 +126,53 @@ static enum gp_status add_cupti(const struct gp_recording *recording, const stru
 	if (out->owners == 0 || fact == NULL || fact->fact.value == 0 ||
 	    gp_tick_ns(&recording->tick, fact->time) > frag->memory->at_ns)
 		return GP_OK;
-	return frag_owner_add(out, "CUPTI", fact->fact.value);
+	return frag_owner_add(out, CUPTI, fact->fact.value);
+}
+
+static const char *const part_names[GP_PARTS] = {
+	[GP_PART_CONTEXT] = "context and earlier processes",
+	[GP_PART_MODULES] = "loaded modules",
+	[GP_PART_LOCAL] = "local memory",
+	[GP_PART_HEAP] = "device heap",
+	[GP_PART_GRAPHS] = "graph metadata",
+	[GP_PART_ROUNDING] = "driver rounding",
+	[GP_PART_OTHERS] = "other processes",
+};
+
+/* The parts include CUPTI's memory; the cause of its first appearance is not known. */
+static void leave_out(int64_t part[GP_PARTS], uint64_t bytes)
+{
+	static const enum gp_used_part order[] = { GP_PART_OTHERS, GP_PART_UNKNOWN, GP_PART_MODULES,
+						   GP_PART_CONTEXT };
+	for (size_t k = 0; k < sizeof order / sizeof *order && bytes != 0; k++) {
+		const int64_t here = part[order[k]];
+		const uint64_t less = here > 0 && (uint64_t)here < bytes ? (uint64_t)here : bytes;
+		if (here <= 0)
+			continue;
+		part[order[k]] -= (int64_t)less;
+		bytes -= less;
+	}
+}
+
+/* Memory that the job did not request, by its cause; the unused part of the default pool. */
+static enum gp_status add_parts(const struct gp_recording *recording, const struct gp_frag *frag,
+				struct gp_owners *out)
+{
+	const struct gp_memory_device *d = frag->device;
+	int64_t part[GP_PARTS];
+	enum gp_status status = GP_OK;
+	if (recording->info.format_minor < CAUSES_SINCE)
+		return GP_OK;
+	if (d->pool_unused_bytes != 0)
+		status = frag_owner_add(out, "unused in driver pools", d->pool_unused_bytes);
+	memcpy(part, d->part_bytes, sizeof part);
+	for (size_t k = 0; k < out->owners; k++)
+		if (strcmp(out->owner[k].name, CUPTI) == 0)
+			leave_out(part, out->owner[k].bytes);
+	for (unsigned k = 0; k < GP_PARTS && status == GP_OK; k++)
+		if (part_names[k] != NULL && part[k] > 0)
+			status = frag_owner_add(out, part_names[k], (uint64_t)part[k]);
+	return status;
 }
 
 enum gp_status gp_owners_build(struct gp_recording *recording, const struct gp_frag *frag,
@@ -137,6 +186,8 @@ enum gp_status gp_owners_build(struct gp_recording *recording, const struct gp_f
 		status = add_outsides(recording, frag, out);
 	if (status == GP_OK)
 		status = add_cupti(recording, frag, out);
+	if (status == GP_OK && frag->driver_used_bytes != GP_BYTES_UNKNOWN)
+		status = add_parts(recording, frag, out);
 	for (size_t k = 0; k < out->owners; k++)
 		out->known_bytes += out->owner[k].bytes;
 	if (out->owners > 1)

@@ -1,5 +1,6 @@
 /* Memory outside of the framework's segments, and the figures of each device. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../read/tables/array.h"
 #include "../../read/tables/row_rank.h"
@@ -91,6 +92,7 @@ static void fill_used(const struct gp_recording *r, const struct gp_live_used *u
 	d->used_bytes = used->total_bytes - used->free_bytes;
 	d->used_at_ns = gp_tick_ns(&r->tick, used->time);
 	d->used_driver_bytes = used->driver_bytes;
+	memcpy(d->part_bytes, used->part, sizeof d->part_bytes);
 }
 
 struct gp_memory_device gp_memory_device_now(const struct gp_recording *r, unsigned device)
@@ -102,6 +104,7 @@ struct gp_memory_device gp_memory_device_now(const struct gp_recording *r, unsig
 		.name = gp_defined_text(r->definitions, GP_GPU, device),
 		.total_bytes = gpu != NULL ? gpu->gpu.total_bytes : 0,
 		.driver_bytes = live->curve[GP_CURVE_DRIVER].now_bytes,
+		.pool_unused_bytes = gp_live_held(live) - live->curve[GP_CURVE_DRIVER].now_bytes,
 		.reserved_bytes = live->curve[GP_CURVE_RESERVED].now_bytes,
 		.allocated_bytes = live->curve[GP_CURVE_ALLOCATED].now_bytes,
 		.active_bytes = live->curve[GP_CURVE_ALLOCATED].now_bytes + live->pending_bytes,

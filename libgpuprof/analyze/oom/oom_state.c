@@ -20,7 +20,7 @@ static void set_device_counts(const struct gp_oom *o, struct gp_memory *m)
 		d->total_bytes = o->total_bytes;
 		d->used_bytes = o->total_bytes > o->free_bytes ? o->total_bytes - o->free_bytes : 0;
 		d->used_at_ns = o->at_ns;
-		d->used_driver_bytes = d->driver_bytes;
+		d->used_driver_bytes = d->driver_bytes + d->pool_unused_bytes;
 	}
 }
 

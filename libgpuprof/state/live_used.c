@@ -1,0 +1,101 @@
+/*
+ * The driver's counts of a device's used memory, and what the rest is for: the part of a count that
+ * no allocation of the job explains. It changes between two counts. The change belongs to the one
+ * cause that the recorder noted in between, else to no part.
+ */
+#include "live_state.h"
+
+#define PAGE_BYTES (2u << 20) /* the driver takes memory of a device in such pages */
+
+uint64_t gp_live_held(const struct gp_live_device *d)
+{
+	const uint64_t driver = d->curve[GP_CURVE_DRIVER].now_bytes, async = d->async_bytes;
+	return driver + (d->used.pool_bytes > async ? d->used.pool_bytes - async : 0);
+}
+
+void gp_used_moved(struct gp_live *live, const struct gp_live_entry *e, bool is_gone)
+{
+	struct gp_live_device *d = &gp_live_device_of(live, e->device)->figures;
+	if (e->space == GP_SPACE_ASYNC) {
+		const uint64_t less = e->bytes < d->async_bytes ? e->bytes : d->async_bytes;
+		d->async_bytes = is_gone ? d->async_bytes - less : d->async_bytes + e->bytes;
+		return;
+	}
+	d->used.moves++;
+	d->used.odd_moves += e->bytes % PAGE_BYTES != 0;
+}
+
+void gp_used_resource(struct gp_live *live, const struct gp_record *r)
+{
+	struct gp_live_used *u = &gp_live_device_of(live, r->device)->figures.used;
+	u->moves++;
+	u->odd_moves++;
+}
+
+static enum gp_used_part part_of(unsigned causes)
+{
+	switch (causes) {
+	case GP_CAUSE_MODULE_LOAD:
+	case GP_CAUSE_KERNEL:
+	case GP_CAUSE_MODULE_LOAD | GP_CAUSE_KERNEL:
+		return GP_PART_MODULES;
+	case GP_CAUSE_LOCAL:
+		return GP_PART_LOCAL;
+	case GP_CAUSE_HEAP:
+		return GP_PART_HEAP;
+	case GP_CAUSE_GRAPH:
+		return GP_PART_GRAPHS;
+	default:
+		return (causes & GP_CAUSE_CONTEXT) != 0 ? GP_PART_CONTEXT : GP_PART_UNKNOWN;
+	}
+}
+
+/*
+ * Without a cause: the driver rounds allocations that are not whole pages, and takes a page for its
+ * tables. A larger change is memory of other processes.
+ */
+static enum gp_used_part part_without_cause(const struct gp_live_used *u, int64_t change)
+{
+	const int64_t most = u->moves != 0 ? (int64_t)(u->odd_moves + 1) * PAGE_BYTES : 0;
+	return change >= -most && change <= most ? GP_PART_ROUNDING : GP_PART_OTHERS;
+}
+
+void gp_used_count(struct gp_live *live, const struct gp_record *r)
+{
+	struct gp_live_device *d = &gp_live_device_of(live, r->device)->figures;
+	struct gp_live_used *u = &d->used, before = *u;
+	u->time = r->time;
+	u->free_bytes = r->device_memory.free_bytes;
+	u->total_bytes = r->device_memory.total_bytes;
+	u->limit_bytes = r->device_memory.limit_bytes;
+	u->has_limit = r->aux != 0;
+	u->pool_bytes = r->device_memory.state & GP_POOL_BYTES;
+	u->driver_bytes = gp_live_held(d);
+	const unsigned causes = (unsigned)(r->device_memory.state >> GP_CAUSES_SHIFT);
+	const int64_t rest = (int64_t)(u->total_bytes - u->free_bytes - u->driver_bytes);
+	const int64_t change = rest - (before.time != 0 ? before.rest : 0);
+	enum gp_used_part part = causes != 0 ? part_of(causes) : part_without_cause(u, change);
+	if (before.time == 0)
+		part = GP_PART_CONTEXT;
+	else if (before.is_unsure)
+		part = GP_PART_UNKNOWN;
+	u->part[part] += change;
+	u->rest = rest;
+	u->moves = u->odd_moves = 0;
+	u->is_unsure = false;
+}
+
+/*
+ * The driver counts also when it refuses. That count has no information on the framework's limit,
+ * and no causes.
+ */
+void gp_used_refused(struct gp_live *live, const struct gp_record *r)
+{
+	struct gp_live_device *d = &gp_live_device_of(live, r->device)->figures;
+	if (r->alloc_failed.total_bytes == 0 || r->time <= d->used.time)
+		return;
+	d->used.time = r->time;
+	d->used.free_bytes = r->alloc_failed.free_bytes;
+	d->used.total_bytes = r->alloc_failed.total_bytes;
+	d->used.driver_bytes = gp_live_held(d);
+}
