@@ -1,14 +1,17 @@
 """A job with PyTorch, cuBLAS and NCCL that writes results of cuMemGetInfo beside snapshots of its own.
 
-number_line.py [--bare]: --bare runs every operation once on very small data, so that the same modules are loaded and
-little other memory is used. The job does not depend on gpuprof.
+number_line.py [--bare|--planted]: --bare runs every operation once on very small data, so that the same modules are
+loaded and little other memory is used. --planted takes memory that PyTorch does not request, one kind after the other
+(planted_memory.py). The job does not depend on gpuprof.
 """
 import argparse
 import json
 import os
+import time
 
 p = argparse.ArgumentParser(description=__doc__)
 p.add_argument("--bare", action="store_true")
+p.add_argument("--planted", action="store_true")
 p.add_argument("--steps", type=int, default=6)
 args = p.parse_args()
 
@@ -26,9 +29,46 @@ def look(what):
     torch.cuda.synchronize()
     segments = torch.cuda.memory._snapshot()["segments"]
     free, total = torch.cuda.mem_get_info()
+    device = torch.cuda.get_device_properties(rank)
     taken.append({"what": what, "used_bytes": total - free, "total_bytes": total,
+                  "threads": device.multi_processor_count * device.max_threads_per_multi_processor,
                   "reserved_bytes": sum(s["total_size"] for s in segments)})
 
+
+def settle():
+    """Makes a count of the driver due: at most one each 100 ms, at a launch after a segment was requested."""
+    time.sleep(0.15)
+    torch.cuda.empty_cache()
+    torch.empty(32 << 20, dtype=torch.uint8, device="cuda").fill_(1)
+
+
+def finish():
+    with open(os.environ["SNAPSHOTS_OUT"] + (f".{rank}" if "LOCAL_RANK" in os.environ else ""), "w") as out:
+        json.dump(taken, out)
+    print("looked", len(taken), "times")
+
+
+if args.planted:
+    import planted_memory
+    word = torch.zeros(1, dtype=torch.int32, device="cuda")
+    settle()
+    settle()
+    look("nothing")
+    kept = planted_memory.load_module()
+    settle()
+    look("module")
+    planted_memory.use_local_memory(word.data_ptr())
+    settle()
+    look("local memory")
+    other = planted_memory.start_other()
+    settle()
+    look("other process")
+    other.stdin.close()
+    other.wait()
+    settle()
+    look("end of the other process")
+    finish()
+    raise SystemExit
 
 width = 8 if args.bare else 4096
 x = torch.ones(width, width, device="cuda")
@@ -51,7 +91,5 @@ for step in range(args.steps):
         held.clear()
         torch.cuda.empty_cache()
         look(f"emptied {step}")
-with open(os.environ["SNAPSHOTS_OUT"] + (f".{rank}" if "LOCAL_RANK" in os.environ else ""), "w") as out:
-    json.dump(taken, out)
+finish()
 dist.destroy_process_group()
-print("looked", len(taken), "times")
