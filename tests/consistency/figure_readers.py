@@ -405,3 +405,8 @@ def sums_by_name(rows, name, columns):
         for key, column in columns.items():
             out[row[name], key] = out.get((row[name], key), 0) + (row[column] if column else 1)
     return out
+
+
+def number_line(device, line):
+    """The owners of device 0 and what is left; nothing for another device, or without a count of the driver."""
+    return {**line["owners"], "unattributed": line["unattributed_bytes"]} if line and device == 0 else {}

@@ -11,8 +11,9 @@ from figure_readers import (
     curves_of_timeline, defaults_of_help, defaults_of_run, excess_of_timeline, figures_of_diff, first_holders,
     frag_at_peak, gaps_of_frag, gaps_of_pools, gaps_of_timeline, groups_of, head, held_of_phases, held_of_ranges,
     highest_of, holders_of_check, last_event, launches, launches_of_dump, launches_of_info, launches_of_phases,
-    most_unused, most_unused_of_ooms, named_frames, names_of_groups, numbers, of_thread, ooms_of_check,
-    peaks_of_span, phases_by_name, pins, point_of_timeline, pools_of_frag, rates_of_leaks, reserved_of_frag, rows_of_stats,
+    most_unused, most_unused_of_ooms, named_frames, names_of_groups, number_line, numbers, of_thread, ooms_of_check,
+    peaks_of_span, phases_by_name, pins, point_of_timeline, pools_of_frag, rates_of_leaks, reserved_of_frag,
+    rows_of_stats,
     sums_by_name, suspects, total, unused_of_causes, unused_of_culprits, unused_of_frag, unused_of_timeline,
     verdict_of_check,
 )
@@ -395,6 +396,15 @@ FIGURES = {
         ("info", "info --json", lambda d: {v["device"]: v["total_bytes"] for v in d["devices"]}),
         ("frag", "frag --json --no-stacks --at end", lambda d: {v["device"]: v["total_bytes"] for v in d["devices"]}),
         ("oom", "oom --json --no-stacks", lambda d: {o["device"]: o["state"]["total_bytes"] for o in d["ooms"] if o.get("state")}),
+    ],
+    "number line at the peak of driver memory": [
+        ("info", "info --json", lambda d: number_line((d["number_line"] or {}).get("device"), d["number_line"])),
+        ("peak", PEAK, lambda d: {k: v for c in d["curves"] if c["of"] == "driver"
+                                  for k, v in number_line(c["device"], c["number_line"]).items()}),
+        ("timeline", TIMELINE, lambda t: {k: v for d in t["devices"]
+                                          for k, v in number_line(d["device"], d["number_line"]).items()}),
+        ("frag", "frag --json --no-stacks --at peak:driver --device 0",
+         lambda d: d["devices"][0]["owners"] if d["devices"][0]["driver_used_bytes"] is not None else {}),
     ],
     "origin": [
         ("info", "info --json", lambda d: {**{k: d["origin"][k] for k in ("driver", "pytorch")}, "command": d["command"],
