@@ -20,12 +20,14 @@ FIELDS = {
     "gp_gpu_flag": "GPU_COPY.what",
     "gp_gpu_copy": "GPU_COPY.what, kind",
     "gp_gpu_time": "GPU_TIME.what",
+    "gp_memory_cause": "DEVICE_MEMORY.state, cause",
     "gp_multicast": "MULTICAST.operation",
     "gp_node": "GRAPH_ADD_NODE.type",
     "gp_range_source": "RANGE_PUSH.source",
     "gp_payload": "RANGE_PUSH.code",
     "gp_object": "OBJECT_NAME.what",
     "gp_curve": "CURVE.curve",
+    "gp_used_part": "CURVE.curve, part",
     "gp_count": "COUNT.what",
 }
 EVENT = re.compile(r"^EVENT\((\d+), \w+, (\w+), \w+, (.*)\)$", re.M)

@@ -127,14 +127,14 @@ enum gp_memory_cause {
  * these numbers.
  */
 enum gp_used_part {
-	GP_PART_CONTEXT, /* and all that was in use before the first count */
-	GP_PART_MODULES,
-	GP_PART_LOCAL,
-	GP_PART_HEAP,
-	GP_PART_GRAPHS,
-	GP_PART_ROUNDING,
-	GP_PART_OTHERS,
-	GP_PART_UNKNOWN, /* several causes between two counts, or events are missing */
+	GP_PART_CONTEXT = 0, /* and all that was in use before the first count */
+	GP_PART_MODULES = 1,
+	GP_PART_LOCAL = 2,
+	GP_PART_HEAP = 3,
+	GP_PART_GRAPHS = 4,
+	GP_PART_ROUNDING = 5,
+	GP_PART_OTHERS = 6,
+	GP_PART_UNKNOWN = 7, /* several causes between two counts, or events are missing */
 	GP_PARTS,
 };
 

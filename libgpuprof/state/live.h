@@ -74,7 +74,7 @@ struct gp_live_used {
 	uint64_t time; /* ticks; 0: there was none */
 	uint64_t free_bytes, total_bytes, limit_bytes, driver_bytes;
 	uint64_t pool_bytes; /* that the device's default pool has reserved; 0: unknown */
-	int64_t rest; /* at the last DEVICE_MEMORY: used less driver_bytes, sum of the parts */
+	uint64_t rest; /* at the last DEVICE_MEMORY: used less driver_bytes, sum of the parts */
 	int64_t part[GP_PARTS];
 	uint32_t moves, odd_moves; /* of driver memory since then; not of whole pages */
 	bool has_limit, is_unsure; /* is_unsure: events since then are missing */

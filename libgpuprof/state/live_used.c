@@ -56,7 +56,7 @@ static enum gp_used_part part_of(unsigned causes)
  */
 static enum gp_used_part part_without_cause(const struct gp_live_used *u, int64_t change)
 {
-	const int64_t most = u->moves != 0 ? (int64_t)(u->odd_moves + 1) * PAGE_BYTES : 0;
+	const int64_t most = u->moves != 0 ? ((int64_t)u->odd_moves + 1) * PAGE_BYTES : 0;
 	return change >= -most && change <= most ? GP_PART_ROUNDING : GP_PART_OTHERS;
 }
 
@@ -72,14 +72,14 @@ void gp_used_count(struct gp_live *live, const struct gp_record *r)
 	u->pool_bytes = r->device_memory.state & GP_POOL_BYTES;
 	u->driver_bytes = gp_live_held(d);
 	const unsigned causes = (unsigned)(r->device_memory.state >> GP_CAUSES_SHIFT);
-	const int64_t rest = (int64_t)(u->total_bytes - u->free_bytes - u->driver_bytes);
-	const int64_t change = rest - (before.time != 0 ? before.rest : 0);
+	const uint64_t rest = u->total_bytes - u->free_bytes - u->driver_bytes;
+	const int64_t change = (int64_t)(rest - (before.time != 0 ? before.rest : 0));
 	enum gp_used_part part = causes != 0 ? part_of(causes) : part_without_cause(u, change);
 	if (before.time == 0)
 		part = GP_PART_CONTEXT;
 	else if (before.is_unsure)
 		part = GP_PART_UNKNOWN;
-	u->part[part] += change;
+	u->part[part] = (int64_t)((uint64_t)u->part[part] + (uint64_t)change);
 	u->rest = rest;
 	u->moves = u->odd_moves = 0;
 	u->is_unsure = false;

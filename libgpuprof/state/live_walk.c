@@ -191,7 +191,7 @@ static void load_curve(struct gp_live *live, const struct gp_record *r)
 	if ((r->aux & ~(GP_CURVE_PART - 1)) == GP_CURVE_PART &&
 	    (r->aux & (GP_CURVE_PART - 1)) < GP_PARTS) {
 		used->part[r->aux & (GP_CURVE_PART - 1)] = (int64_t)r->curve.now_bytes;
-		used->rest += (int64_t)r->curve.now_bytes;
+		used->rest += r->curve.now_bytes;
 	}
 	if (curve >= GP_CURVES) {
 		load_host(&live->host, r);
