@@ -251,9 +251,8 @@ static int timeline_check(struct gp_reading *r, int recordings)
 	r->is_text = t->is_table || t->format == plot;
 	if (t->by && t->is_table && !gp_inputs_is_one(r->command, "--by", recordings))
 		return GP_EXIT_USAGE;
-	if (t->by && t->format != plot && t->format != format_named("json"))
-		return gp_usage(r->command, "'--by' and '--%s' exclude each other",
-				t->format->name);
+	if (t->by && t->format == format_named("csv"))
+		return gp_usage(r->command, "'--by' and '--csv' exclude each other");
 	if (t->has_gaps && t->is_table &&
 	    !gp_inputs_is_one(r->command, "--fragmentation", recordings))
 		return GP_EXIT_USAGE;

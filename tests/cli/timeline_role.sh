@@ -6,5 +6,8 @@ cd $DATA &&
 	gpuprof timeline --by role h200_cupy.gpr | sed -n 4p &&
 	gpuprof timeline --json --by role --points 16 h200_phases.gpr |
 	grep -oE '"key": "[a-z_]*", "bytes": [^]]*]'
+gpuprof timeline --by role --svg h200_gpt_stacks.gpr |
+	sed -n '/by role/,$s/.*>\([^<>]*\)<.text>$/\1/p'
+gpuprof timeline --by role --svg h200_jax.gpr | grep -c role,
 gpuprof timeline --by role --csv h200_ddp.gpr
 gpuprof timeline --by role h200_ddp.gpr h200_jax.gpr

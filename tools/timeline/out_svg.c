@@ -10,6 +10,7 @@
 #include "../io/amount.h"
 #include "../io/message.h"
 #include "chart.h"
+#include "svg_roles.h"
 
 /* Pixels. From the top: title, first line; for each device a line, labels, plot, legend. */
 enum {
@@ -501,11 +502,12 @@ static void draw_device(const struct gp_chart *chart, size_t index)
 	page.height = p.top + PLOT_HEIGHT + BELOW;
 	if (p.device->has_gaps)
 		draw_gaps(&p);
+	const struct gp_svg_place place = { page.out, page.height, LEFT, PLOT_WIDTH };
+	page.height += gp_svg_roles_draw(&place, chart, p.device->device);
 }
 
 /* ---- pinned host memory ---- */
 
-/* The title of its strip. */
 static void describe_host(const struct gp_chart *chart, char *text, size_t room)
 {
 	const struct gp_timeline_device *h = chart->host;
@@ -519,7 +521,6 @@ static void describe_host(const struct gp_chart *chart, char *text, size_t room)
 			 gp_bytes_text(registered).s);
 }
 
-/* Of the process, below its devices. */
 static void draw_host(const struct gp_chart *chart)
 {
 	const struct panel p = { .chart = chart, .device = chart->host, .out = page.out };
@@ -530,8 +531,6 @@ static void draw_host(const struct gp_chart *chart)
 	draw_strip(&p, page.height + 20, PINNED, "fill=\"#e2d4f0\" stroke=\"#6b3fa0\"", text);
 	page.height += 20 + STRIP + 24;
 }
-
-/* ---- the callbacks ---- */
 
 static void out_svg_begin(const struct gp_canvas *canvas)
 {
