@@ -58,6 +58,15 @@ static const struct {
 	{ "optimizer_state",
 	  { LASTS, LIFE(OPTIMIZER, .is_kept = 1) },
 	  { BLOCK, LIFE(OPTIMIZER, .end = GP_LIFE_SAME) } },
+	{ "older_state",
+	  { LASTS, SHOWS(OPTIMIZER), LIFE(OLDER, .is_early = 1, .is_kept = 1) },
+	  { LASTS, SHOWS(OPTIMIZER), LIFE(OLDER, .is_early = 1, ENDS(OUTSIDE)) } },
+	{ "older_gradient",
+	  { LASTS, SHOWS(BACKWARD), LIFE(OLDER, .is_early = 1, ENDS(ZERO_GRAD)) },
+	  { LASTS, SHOWS(BACKWARD), LIFE(OLDER, .is_early = 1, ENDS(BACKWARD)) } },
+	{ "saved_for_backward",
+	  { LASTS, SHOWS(CALL), LIFE(OLDER, .is_early = 1, ENDS(BACKWARD)) },
+	  { LASTS, SHOWS(STACK), LIFE(OLDER, .is_early = 1, ENDS(BACKWARD)) } },
 	{ "root",
 	  { LASTS, SHOWS(ROOT), LIFE(BACKWARD, ENDS(OUTSIDE)) },
 	  { LASTS, SHOWS(STACK), LIFE(BACKWARD, ENDS(OUTSIDE)) } },
@@ -145,56 +154,60 @@ static void each_rule_decides_and_does_not(void **state)
 
 /* ---- frames and names ---- */
 
+#define WORD(word) (1u << GP_SHOWS_##word)
 static const struct {
 	const char *file, *function;
-	int word; /* enum gp_role_word; -1: none */
+	uint32_t words;
 } frames[] = {
-	{ TORCH "nn/modules/module.py", "Module._apply", GP_SHOWS_MOVE },
-	{ TORCH "nn/modules/module.py", "Module.to", -1 },
-	{ "/srv/job/module.py", "Module._apply", -1 },
-	{ TORCH "nn/modules/module.py", "Module._call_impl", GP_SHOWS_CALL },
-	{ TORCH "nn/modules/linear.py", "Linear.__init__", GP_SHOWS_MAKE },
-	{ "/srv/job/model.py", "GPT.__init__", -1 },
-	{ TORCH "nn/parameter.py", "Parameter.__new__", GP_SHOWS_MAKE },
-	{ TORCH "nn/parameter.py", "UninitializedTensorMixin.materialize", GP_SHOWS_MAKE },
+	{ TORCH "nn/modules/module.py", "Module._apply", WORD(MOVE) },
+	{ TORCH "nn/modules/module.py", "Module.to", 0 },
+	{ "/srv/job/module.py", "Module._apply", 0 },
+	{ TORCH "nn/modules/module.py", "Module._call_impl", WORD(CALL) },
+	{ TORCH "nn/modules/linear.py", "Linear.__init__", WORD(MAKE) },
+	{ "/srv/job/model.py", "GPT.__init__", 0 },
+	{ TORCH "nn/parameter.py", "Parameter.__new__", WORD(MAKE) },
+	{ TORCH "nn/parameter.py", "Parameter.__deepcopy__", WORD(MAKE) },
+	{ TORCH "nn/parameter.py", "UninitializedTensorMixin.materialize", WORD(MAKE) },
 	{ TORCH "distributed/fsdp/_fully_shard/_fsdp_param.py", "FSDPParam._init_sharded_param",
-	  GP_SHOWS_MAKE },
+	  WORD(MAKE) },
 	{ TORCH "distributed/fsdp/_fully_shard/_fsdp_param.py", "FSDPParam.init_all_gather_outputs",
-	  GP_SHOWS_UNSHARDED },
+	  WORD(UNSHARDED) },
 	{ TORCH "distributed/fsdp/_flat_param.py",
-	  "FlatParamHandle._alloc_padded_unsharded_flat_param", GP_SHOWS_UNSHARDED },
+	  "FlatParamHandle._alloc_padded_unsharded_flat_param", WORD(UNSHARDED) },
 	{ TORCH "distributed/fsdp/_fully_shard/_fsdp_collectives.py", "foreach_all_gather",
-	  GP_SHOWS_GATHER },
+	  WORD(GATHER) },
 	{ TORCH "distributed/fsdp/_fully_shard/_fsdp_collectives.py", "foreach_reduce",
-	  GP_SHOWS_REDUCE },
-	{ TORCH "distributed/fsdp/_runtime_utils.py", "_reduce_grad", GP_SHOWS_REDUCE },
-	{ "/srv/job/reduce.py", "foreach_reduce", -1 },
+	  WORD(REDUCE) },
+	{ TORCH "distributed/fsdp/_runtime_utils.py", "_reduce_grad", WORD(REDUCE) },
+	{ "/srv/job/reduce.py", "foreach_reduce", 0 },
 	{ "/opt/site-packages/accelerate/utils/modeling.py", "set_module_tensor_to_device",
-	  GP_SHOWS_LOAD },
+	  WORD(LOAD) },
 	{ "/opt/site-packages/transformers/modeling_utils.py", "PreTrainedModel.from_pretrained",
-	  GP_SHOWS_LOAD },
-	{ "/srv/job/serve.py", "Worker.load_model", GP_SHOWS_LOAD },
-	{ "/srv/job/serve.py", "load_weights", GP_SHOWS_LOAD },
-	{ "/srv/job/serve.py", "reload", -1 },
-	{ TORCH "optim/optimizer.py", "Optimizer.load_state_dict", GP_SHOWS_RESTORE },
-	{ TORCH "optim/optimizer.py", "Optimizer.step", -1 },
-	{ TORCH "autograd/__init__.py", "_make_grads", GP_SHOWS_ROOT },
-	{ TORCH "autograd/__init__.py", "backward", -1 },
-	{ TORCH "utils/data/_utils/collate.py", "default_collate", GP_SHOWS_LOADER },
-	{ TORCH "utils/checkpoint.py", "checkpoint", -1 },
-	{ "/opt/site-packages/transformers/cache_utils.py", "DynamicLayer.update", GP_SHOWS_KV },
+	  WORD(LOAD) },
+	{ "/srv/job/serve.py", "Worker.load_model", WORD(LOAD) },
+	{ "/srv/job/serve.py", "load_weights", WORD(LOAD) },
+	{ "/srv/job/serve.py", "reload", 0 },
+	{ TORCH "optim/optimizer.py", "Optimizer.load_state_dict", WORD(RESTORE) },
+	{ TORCH "optim/optimizer.py", "Optimizer.step", 0 },
+	{ TORCH "optim/optimizer.py", "Optimizer.profile_hook_step.<locals>.wrapper",
+	  WORD(OPTIMIZER) },
+	{ TORCH "autograd/__init__.py", "_make_grads", WORD(ROOT) | WORD(BACKWARD) },
+	{ TORCH "autograd/__init__.py", "backward", WORD(BACKWARD) },
+	{ NULL, "torch::autograd::Engine::thread_init", WORD(BACKWARD) },
+	{ TORCH "utils/data/_utils/collate.py", "default_collate", WORD(LOADER) },
+	{ TORCH "utils/checkpoint.py", "checkpoint", 0 },
+	{ "/opt/site-packages/transformers/cache_utils.py", "DynamicLayer.update", WORD(KV) },
 	{ "/srv/vllm/v1/worker/gpu_model_runner.py", "GPUModelRunner.initialize_kv_cache",
-	  GP_SHOWS_KV },
-	{ "/srv/job/cache.py", "allocate_kv_cache_tensors", GP_SHOWS_KV },
-	{ "/srv/job/cache.py", "ModelRunner.init_memory_pool", GP_SHOWS_KV },
-	{ "/srv/job/cache.py", "KVCache.__init__", GP_SHOWS_KV },
-	{ "/srv/job/cache.py", "Cache.__init__", -1 },
-	{ NULL, "c10d::Reducer::initialize_buckets(std::vector<unsigned long> >)",
-	  GP_SHOWS_BUCKET },
-	{ NULL, "c10d::Reducer::initialize_local_used_map()", GP_SHOWS_BUCKET },
-	{ NULL, "c10d::Reducer::Reducer()", -1 },
-	{ NULL, "foreach_reduce", -1 },
-	{ TORCH "nn/modules/module.py", NULL, -1 },
+	  WORD(KV) },
+	{ "/srv/job/cache.py", "allocate_kv_cache_tensors", WORD(KV) },
+	{ "/srv/job/cache.py", "ModelRunner.init_memory_pool", WORD(KV) },
+	{ "/srv/job/cache.py", "KVCache.__init__", WORD(KV) },
+	{ "/srv/job/cache.py", "Cache.__init__", 0 },
+	{ NULL, "c10d::Reducer::initialize_buckets(std::vector<unsigned long> >)", WORD(BUCKET) },
+	{ NULL, "c10d::Reducer::initialize_local_used_map()", WORD(BUCKET) },
+	{ NULL, "c10d::Reducer::Reducer()", 0 },
+	{ NULL, "foreach_reduce", 0 },
+	{ TORCH "nn/modules/module.py", NULL, 0 },
 };
 
 static void frames_give_words(void **state)
@@ -205,9 +218,8 @@ static void frames_give_words(void **state)
 		const struct gp_frame f = { .function = frames[k].function,
 					    .file = frames[k].file,
 					    .is_python = frames[k].file != NULL };
-		const uint32_t word = frames[k].word >= 0 ? 1u << frames[k].word : 0;
-		assert_int_equal(gp_role_frame_words(&f), word);
-		all |= word;
+		assert_int_equal(gp_role_frame_words(&f), frames[k].words);
+		all |= frames[k].words;
 	}
 	/* each word of the table */
 	for (unsigned word = GP_SHOWS_MOVE; word <= GP_SHOWS_REDUCE; word++)
@@ -274,17 +286,23 @@ static void define_stack(struct writer *w, const struct shown *s)
 enum { NVTX_FORWARD = 11, TORCH_STEP, TORCH_ZERO };
 static struct gp_record made[26];
 
-static void start(struct writer *w)
+static void define_all(struct writer *w)
 {
-	ids = 0;
-	begin(w, "roles.gpr");
 	define_name(w, NVTX_FORWARD, "forward");
 	define_name(w, TORCH_STEP, "Optimizer.step#SGD.step");
 	define_name(w, TORCH_ZERO, "Optimizer.zero_grad#SGD.zero_grad");
 	define_thread(w, 3, "pt_autograd_0");
 	for (size_t k = 0; k < sizeof shown / sizeof *shown; k++)
 		define_stack(w, &shown[k]);
+}
+
+static void start_in(struct writer *w, uint32_t slots, uint64_t slot_bytes)
+{
+	ids = 0;
+	memset(depth_of, 0, sizeof depth_of);
 	memset(made, 0, sizeof made);
+	writer_open(w, "roles.gpr", slots, slot_bytes);
+	define_all(w);
 }
 
 static void put_block(struct writer *w, unsigned thread, char name, char size, char stack)
@@ -421,7 +439,7 @@ static void lives_have_rules(void **state)
 		struct gp_roles *roles;
 		struct writer w;
 		print_message("    %s: %s\n", stories[k].what, stories[k].line);
-		start(&w);
+		start_in(&w, 0, 0);
 		play(&w, stories[k].line);
 		writer_close(&w, true);
 		struct gp_recording *r = fixture_info(w.path, &info);
@@ -436,6 +454,40 @@ static void lives_have_rules(void **state)
 	}
 }
 
+/* A flight recorder that has overwritten the first segment, with the births of a, g, o and s. */
+static void older_allocations_by_stack(void **state)
+{
+	(void)state;
+	static const struct {
+		char block;
+		const char *rule;
+	} rows[] = { { 'a', "saved_for_backward" }, { 'g', "older_gradient" }, { 'm', "moved" },
+		     { 'o', "older_state" },	    { 'w', "like_gradient" },  { 'x', "none" } };
+	const struct gp_role_rule *rules;
+	const struct gp_info *info;
+	struct gp_roles *roles;
+	struct writer w;
+	gp_role_rules(&rules);
+	start_in(&w, 2, 1 << 20);
+	play(&w, "+m1m +w3u +x2u F( +a1f F) B( +g3b B) O( +o1o O) F( F)");
+	for (unsigned k = 0; k < 2; k++) {
+		next_segment(&w);
+		ids = 0;
+		define_all(&w);
+	}
+	play(&w, "B( E-a E+h3u B) Z( -g Z) F( F) B( B) O( O)");
+	writer_close(&w, true);
+	struct gp_recording *r = fixture_info(w.path, &info);
+	assert_true(info->kept_from_ns > 0);
+	assert_int_equal(gp_roles_find(r, &roles), GP_OK);
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		const struct gp_live_entry e = gp_roles_entry(&made[rows[k].block - 'a']);
+		assert_string_equal(rules[gp_roles_rule(roles, &e, false) - 1].name, rows[k].rule);
+	}
+	gp_roles_close(roles);
+	gp_recording_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,6 +495,7 @@ int main(void)
 		cmocka_unit_test(frames_give_words),
 		cmocka_unit_test(names_give_words),
 		cmocka_unit_test(lives_have_rules),
+		cmocka_unit_test(older_allocations_by_stack),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

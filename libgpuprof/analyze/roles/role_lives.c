@@ -290,6 +290,30 @@ static void see_birth(struct reading *f, uint32_t thread, const struct gp_record
 	f->filled_life = life;
 }
 
+/* An allocation from before the kept events. */
+static void add_older(void *context, const struct gp_live_entry *e)
+{
+	struct reading *f = context;
+	const size_t life = life_add(f, e->order);
+	struct alive *a = gp_row_get_key(&f->alive, sizeof *a, e->order);
+	f->is_out_of_memory |= a == NULL;
+	if (life == SIZE_MAX || a == NULL)
+		return;
+	f->out->life[life] =
+		(struct gp_life){ .born = GP_LIFE_OLDER, .is_recorded = true, .is_early = true };
+	*a = (struct alive){ .order = e->order,
+			     .life = life,
+			     .size = e->space == GP_SPACE_BLOCK ? gp_role_size(e->bytes, e->owner) :
+								  0 };
+}
+
+static void add_all_older(struct reading *f)
+{
+	gp_live_walk_begin(f->recording->live, add_older, f);
+	while (!gp_live_walk_more(f->recording->live, 65536))
+		;
+}
+
 static bool table_add(struct gp_row_table *sizes, uint64_t size)
 {
 	return size == 0 || gp_row_get_key(sizes, sizeof size, size) != NULL;
@@ -301,6 +325,8 @@ static void life_keep(struct reading *f, size_t life, uint64_t size)
 	f->out->life[life].is_kept = true;
 	if (f->out->life[life].is_early)
 		f->is_out_of_memory |= !table_add(&f->out->early_sizes, size);
+	if (f->out->life[life].born == GP_LIFE_BACKWARD)
+		f->is_out_of_memory |= !table_add(&f->out->gradient_sizes, size);
 }
 
 /*
@@ -310,6 +336,8 @@ static void life_keep(struct reading *f, size_t life, uint64_t size)
 static bool is_same(const struct reading *f, const struct alive *a, const struct gp_life *life,
 		    uint32_t thread, struct phase now)
 {
+	if (life->born == GP_LIFE_OLDER)
+		return false;
 	if (life->born == GP_LIFE_OUTSIDE)
 		return now.kind == GP_LIFE_OUTSIDE && a->newest == f->newest.serial;
 	if (a->serial == now.serial && now.kind == life->born)
@@ -397,8 +425,8 @@ static void lives_finish(struct reading *f)
 		struct gp_life *life = &l->life[a[k].life];
 		const uint64_t backwards = f->counts[GP_LIFE_BACKWARD] - a[k].backwards;
 		life->backwards = (backwards < COUNT_MOST ? backwards : COUNT_MOST) & 3u;
-		if (life->born == GP_LIFE_OUTSIDE || a[k].serial != f->newest.serial ||
-		    f->is_newest_over)
+		if (life->born == GP_LIFE_OUTSIDE || life->born == GP_LIFE_OLDER ||
+		    a[k].serial != f->newest.serial || f->is_newest_over)
 			life_keep(f, a[k].life, a[k].size);
 	}
 	if (l->runs > 1) /* late events come before others */
@@ -412,6 +440,7 @@ static enum gp_status lives_replay(struct reading *f)
 {
 	struct gp_recording *r = f->recording;
 	enum gp_status status = GP_OK;
+	add_all_older(f);
 	while (status == GP_OK && !f->is_out_of_memory) {
 		uint32_t thread;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);

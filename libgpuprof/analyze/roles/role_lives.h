@@ -16,6 +16,7 @@ enum gp_life_phase {
 	GP_LIFE_ZERO_GRAD,
 	GP_LIFE_DATA,
 	GP_LIFE_UNCLEAR, /* one of several threads' phases */
+	GP_LIFE_OLDER,	 /* before the kept events */
 };
 enum gp_life_end {
 	GP_LIFE_OPEN,	  /* it was not freed, or an OOM cut short the phase in which it was made */

@@ -32,8 +32,13 @@ uint32_t gp_role_frame_words(const struct gp_frame *f)
 	uint32_t words = 0;
 	if (f->function == NULL)
 		return 0;
-	if (gp_frame_phase(f) == GP_FRAME_FORWARD)
+	const enum gp_frame_phase phase = gp_frame_phase(f);
+	if (phase == GP_FRAME_FORWARD)
 		words |= word_bit(GP_SHOWS_CALL);
+	if (phase == GP_FRAME_BACKWARD || phase == GP_FRAME_ENGINE_THREAD)
+		words |= word_bit(GP_SHOWS_BACKWARD);
+	if (phase == GP_FRAME_OPTIMIZER)
+		words |= word_bit(GP_SHOWS_OPTIMIZER);
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
 		if (f->is_python == (rows[k].part != NULL) && fits(f->function, rows[k].function) &&
 		    (!f->is_python || (f->file != NULL && strstr(f->file, rows[k].part) != NULL)))

@@ -11,6 +11,8 @@ enum gp_role_word {
 	GP_SHOWS_LIBRARY,   /* another library requested it, not PyTorch and not the program */
 	GP_SHOWS_WORKSPACE, /* PyTorch keeps it for a library */
 	GP_SHOWS_CALL,	    /* the forward of a module runs */
+	GP_SHOWS_BACKWARD,  /* the engine of autograd runs */
+	GP_SHOWS_OPTIMIZER, /* the step of an optimizer runs */
 	GP_SHOWS_COPY,	    /* aten::_to_copy made it */
 	GP_SHOWS_CAT,	    /* aten::cat made it */
 	GP_SHOWS_FILL,	    /* aten::full, aten::randn or another function without operands */
