@@ -305,10 +305,12 @@ static void start_in(struct writer *w, uint32_t slots, uint64_t slot_bytes)
 	define_all(w);
 }
 
-static void put_block(struct writer *w, unsigned thread, char name, char size, char stack)
+static void put_block(struct writer *w, unsigned thread, enum gp_kind kind, const char *word)
 {
+	const char name = word[1], size = word[2], stack = word[3];
 	struct gp_record *r = &made[name - 'a'];
-	*r = (struct gp_record){ .kind = GP_BLOCK_ALLOC,
+	*r = (struct gp_record){ .kind = (uint16_t)kind,
+				 .aux = kind == GP_BLOCK_EXISTING, /* nothing was rounded */
 				 .stack = stack != 0 ? stack_of[stack - 'a'] : 0,
 				 .order = w->order,
 				 .block_alloc = { .address = 0x100000u +
@@ -316,6 +318,7 @@ static void put_block(struct writer *w, unsigned thread, char name, char size, c
 						  .bytes = 512u * (uint64_t)(size - '0') } };
 	put(w, thread, *r);
 	r->time = w->time;
+	r->kind = GP_BLOCK_ALLOC; /* as its entry is made */
 }
 
 static void put_block_free(struct writer *w, unsigned thread, char name)
@@ -339,9 +342,9 @@ static void put_copy(struct writer *w, char name, enum gp_call kind)
 
 /*
  * Words: "+a3u" allocates block a of 3 * 512 bytes with a stack of letter u; the letter may be
- * missing. "-a" frees it. After E: on a thread of the engine. "ca" copies host memory into it, "va"
- * device memory. "F(" "B(" "O(" "Z(" open ranges, ")" with the letter closes. "!" is an
- * OOM, "{" and "}" are a capture.
+ * missing. "=" has such a block from before. "-a" frees it. After E: on a thread of the engine.
+ * "ca" copies host memory into it, "va" device memory. "F(" "B(" "O(" "Z(" open ranges, the letter
+ * with ")" closes. "!" is an OOM, "{" and "}" are a capture.
  */
 static void play(struct writer *w, const char *line)
 {
@@ -367,8 +370,8 @@ static void play(struct writer *w, const char *line)
 			if (at[0] == 'F') /* so that no other forward is derived */
 				put_launch(w, thread);
 		}
-		if (at[0] == '+')
-			put_block(w, thread, at[1], at[2], at[3]);
+		if (at[0] == '+' || at[0] == '=')
+			put_block(w, thread, at[0] == '+' ? GP_BLOCK_ALLOC : GP_BLOCK_EXISTING, at);
 		else if (at[0] == '-')
 			put_block_free(w, thread, at[1]);
 		else if (at[0] == 'c' || at[0] == 'v')
@@ -417,6 +420,8 @@ static const struct {
 	{ "an OOM elsewhere", "F( F) B( B) ! F( +a1f -a F) B( B)", "within_phase", 'a' },
 	{ "a graph's output", "{ +a1 } F( F) B( B)", "graph_keeps", 'a' },
 	{ "a graph's activation", "{ F( +a1f F) B( E-a B) }", "saved_for_backward", 'a' },
+	{ "state from before", "=o1o F( F) B( B) O( O)", "older_state", 'o' },
+	{ "a vector from before", "=o1o F( F) -o B( B) O( O)", "none", 'o' },
 	/* frames alone */
 	{ "frames: saved", "+a1f E+b1b E-a", "saved_for_backward", 'a' },
 	{ "frames: not saved", "+a1f +b1f -a E+c1b", "within_phase", 'a' },

@@ -291,10 +291,8 @@ static void see_birth(struct reading *f, uint32_t thread, const struct gp_record
 }
 
 /* An allocation from before the kept events. */
-static void add_older(void *context, const struct gp_live_entry *e)
+static void see_older(struct reading *f, const struct gp_live_entry *e, size_t life)
 {
-	struct reading *f = context;
-	const size_t life = life_add(f, e->order);
 	struct alive *a = gp_row_get_key(&f->alive, sizeof *a, e->order);
 	f->is_out_of_memory |= a == NULL;
 	if (life == SIZE_MAX || a == NULL)
@@ -305,6 +303,12 @@ static void add_older(void *context, const struct gp_live_entry *e)
 			     .life = life,
 			     .size = e->space == GP_SPACE_BLOCK ? gp_role_size(e->bytes, e->owner) :
 								  0 };
+}
+
+static void add_older(void *context, const struct gp_live_entry *e)
+{
+	struct reading *f = context;
+	see_older(f, e, life_add(f, e->order));
 }
 
 static void add_all_older(struct reading *f)
@@ -361,9 +365,12 @@ static void see_end(struct reading *f, uint32_t thread, uint64_t order)
 		life->end = GP_LIFE_OPEN;
 	if (life->born == GP_LIFE_BACKWARD && !is_end_same && now.kind != GP_LIFE_BACKWARD)
 		f->is_out_of_memory |= !table_add(&f->out->gradient_sizes, a->size);
-	if (!is_end_same &&
-	    gp_array_reserve(&f->freed, &f->freed_room, f->freeds, 1, sizeof *f->freed))
-		f->freed[f->freeds++] = (struct freed){ a->life, a->size };
+	if (!is_end_same) {
+		f->is_out_of_memory |= !gp_array_reserve(&f->freed, &f->freed_room, f->freeds, 1,
+							 sizeof *f->freed);
+		if (!f->is_out_of_memory)
+			f->freed[f->freeds++] = (struct freed){ a->life, a->size };
+	}
 	gp_row_drop_key(&f->alive, sizeof *a, a);
 }
 
@@ -390,6 +397,15 @@ static void see_copy(struct reading *f, uint32_t thread, const struct gp_record 
 	f->filled_address = 0;
 }
 
+/* A block from before PyTorch's first report; others keep their birth. */
+static void see_existing(struct reading *f, const struct gp_record *r, size_t life)
+{
+	const struct gp_live_entry *e =
+		gp_live_find(f->recording->live, GP_SPACE_BLOCK, r->block_existing.address);
+	if (e != NULL && e->order == r->order)
+		see_older(f, e, life);
+}
+
 static void lives_see(struct reading *f, uint32_t thread, const struct gp_record *r)
 {
 	if (r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY) {
@@ -397,6 +413,8 @@ static void lives_see(struct reading *f, uint32_t thread, const struct gp_record
 		if (life != SIZE_MAX &&
 		    (r->kind == GP_BLOCK_ALLOC || r->kind == GP_ALLOC || r->kind == GP_MAP))
 			see_birth(f, thread, r, life);
+		if (life != SIZE_MAX && r->kind == GP_BLOCK_EXISTING)
+			see_existing(f, r, life);
 	}
 	if (r->kind == GP_COPY)
 		see_copy(f, thread, r);
