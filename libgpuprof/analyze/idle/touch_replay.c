@@ -229,13 +229,17 @@ static void note_unseen_work(struct gp_touch_replay *t)
 						     t->at_ns - moment[-1].at_ns });
 }
 
+struct touch_thread {
+	uint64_t number; /* used as the key: any number, in a hostile recording */
+	bool is_awaited;
+};
+
 /* Whether the last launch of the thread waits for its first resolved use. NULL: no memory. */
 static bool *awaiting_by(struct gp_touch_replay *t, uint32_t thread)
 {
-	if (gp_array_reach(&t->is_awaited, &t->threads, thread, sizeof *t->is_awaited))
-		return &t->is_awaited[thread];
-	t->is_out_of_memory = true;
-	return NULL;
+	struct touch_thread *row = gp_row_get_key(&t->threads, sizeof *row, thread);
+	t->is_out_of_memory |= row == NULL;
+	return row != NULL ? &row->is_awaited : NULL;
 }
 
 static void see_launch(struct gp_touch_replay *t, const struct gp_record *r, uint32_t thread)
@@ -582,7 +586,6 @@ void gp_touch_replay_release(struct gp_touch_replay *t)
 	free(t->unseen.moment);
 	free(t->unseen.rest);
 	free(t->part);
-	free(t->is_awaited);
+	gp_row_table_release(&t->threads);
 	t->part = NULL;
-	t->is_awaited = NULL;
 }

@@ -5,6 +5,7 @@
 #ifndef GP_TOUCH_REPLAY_H
 #define GP_TOUCH_REPLAY_H
 
+#include "../../read/tables/row_table.h"
 #include "../graph_content.h"
 #include "../peak/peak_moments.h"
 #include "touch_table.h"
@@ -80,8 +81,7 @@ struct gp_touch_replay {
 	const struct gp_live *live;
 	uint64_t launches, next_peak;
 	int64_t at_ns;
-	bool *is_awaited; /* by thread: the uses of its last launch are not resolved yet */
-	size_t threads;
+	struct gp_row_table threads; /* private to touch_replay.c */
 	/* mappings that the current event restores */
 	uint64_t undone_at[GP_LIVE_UNDONE_MOST];
 	size_t undone;
