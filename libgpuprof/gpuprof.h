@@ -136,6 +136,7 @@ struct gp_info {
 	bool has_uncertain_peaks;
 	uint64_t stacks;	 /* different stacks among the kept ones */
 	uint64_t stacks_cut;	 /* events whose stack did not fit */
+	uint64_t modules_cut;	 /* stacks whose module of PyTorch did not fit */
 	uint64_t ranges_unnamed; /* ranges and marks whose name did not fit */
 	uint64_t names_cut;	 /* names of ranges that were truncated */
 	/*
@@ -439,6 +440,7 @@ struct gp_group {
 	bool is_selected;  /* accepted by the filter */
 	const char *cut;   /* GP_BY_STACK: why the outermost frames are missing; NULL: none are */
 	struct gp_rule_sum *rule; /* GP_BY_ROLE: by number, as many as rules; else NULL */
+	const char *class; /* GP_BY_MODULE: of the module, if the recording has it; else NULL */
 };
 struct gp_groups {
 	size_t groups;
@@ -471,9 +473,10 @@ struct gp_tree_node {
 };
 struct gp_tree {
 	size_t nodes, root; /* the first root */
+	bool is_of_modules; /* a node's frame has the name as `function`, the class as `module` */
 	struct gp_tree_node *node;
 };
-/* Ignores `by` of the grouping. Free with gp_tree_free. */
+/* By GP_BY_MODULE: a tree of modules. Otherwise ignores `by`. Free with gp_tree_free. */
 enum gp_status gp_tree_build(struct gp_recording *recording, const struct gp_use *use, size_t uses,
 			     const struct gp_grouping *how, struct gp_tree *out);
 void gp_tree_free(struct gp_tree *tree);

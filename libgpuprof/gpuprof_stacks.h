@@ -38,6 +38,7 @@ struct gp_stack {
 	bool is_native_whole, is_python_whole; /* no frame of that kind is missing */
 	bool is_python_off; /* Python frames were requested but not available in the whole job */
 	bool has_native, has_python;
+	uint32_t module; /* the innermost module of PyTorch whose forward runs; 0: not recorded */
 };
 enum gp_stack_how {
 	GP_STACK_BARE = 0, /* native frames by address alone, without symbols */
@@ -55,6 +56,22 @@ enum gp_stack_how {
 bool gp_recording_stack(struct gp_recording *recording, uint32_t id, int64_t at_ns,
 			enum gp_stack_how how, struct gp_stack *out, struct gp_frame *frame,
 			size_t most);
+
+/* A module of PyTorch (torch.nn.Module) that was called. Texts live until gp_recording_close. */
+struct gp_torch_module {
+	uint32_t id, within;	  /* `within`: the module whose child it is; 0: it is a root */
+	const char *name, *class; /* "gate_proj", "Linear"; the name of a root is "" */
+};
+/* The innermost one whose forward runs in a stack; 0: none was recorded. */
+uint32_t gp_recording_stack_module(struct gp_recording *recording, uint32_t stack);
+/* False: no such module. */
+bool gp_recording_module(struct gp_recording *recording, uint32_t id, struct gp_torch_module *out);
+/*
+ * "model.layers.3", as named_modules() of the root names it; "(root)" for the root itself. If there
+ * are several roots, the one with most modules is meant; "(CrossEntropyLoss)" is another one, and
+ * "(Critic).head" a module in it. "": no such module. A path that does not fit loses its beginning.
+ */
+void gp_recording_module_path(struct gp_recording *recording, uint32_t id, char *out, size_t room);
 
 #define GP_NAME_MAX 128u
 #define GP_MODULES_MAX 512u
@@ -80,9 +97,10 @@ struct gp_names {
 	 */
 	char node[GP_NAME_MAX];
 	/*
-	 * "GPT > Block > Linear": the classes of the modules (torch.nn.Module) whose forward is
-	 * running, outermost first. A class that inherits its forward has the name of the class
-	 * with the forward. If they do not fit, the outermost are left out: "... > Linear".
+	 * The classes of the modules (torch.nn.Module) whose forward is running, outermost first:
+	 * "GPT > Block > Linear". A class that inherits its forward has the name of the class with
+	 * the forward. If they do not fit, the outermost are left out: "... > Linear". For
+	 * recordings without the modules themselves (gp_stack.module).
 	 */
 	char modules[GP_MODULES_MAX];
 	/* no frame is of autograd's engine, and no such frame can be missing */

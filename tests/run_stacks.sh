@@ -68,6 +68,33 @@ for python in $PYTHONS; do
 	fi
 done
 
+# Modules of PyTorch: the module whose forward ran is named as named_modules() names it. A job that
+# replaces its model each millisecond gets some names late.
+number=0
+for python in $PYTHONS; do
+	number=$((number + 1))
+	version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || continue
+	case $version in
+	2.* | 3.[0-7] | 3.14) continue ;;
+	esac
+	for story in plain shared wrapped hidden renamed threads alone large roots replaced; do
+		name=$number-modules_$story$version
+		share=100
+		[ $story != replaced ] || share=90
+		LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_RING=0 \
+			GPUPROF_OUTPUT=$work/$name.gpr "$python" -B "$here/module_story.py" \
+			"$work/$name.said" 5 $story >"$work/$name.out" 2>&1
+		"$build/gpuprof" dump --json --kind block_alloc "$work/$name.gpr" \
+			>"$work/$name.dumped"
+		if why=$(python3 "$here/compare_modules.py" "$work/$name.dumped" \
+			"$work/$name.said" $share 2>&1); then
+			say pass "$name" "$why"
+		else
+			say fail "$name" "$why"
+		fi
+	done
+done
+
 # The interpreter ends while threads allocate: the process must end as without the recorder, and no
 # event may have the frames of another stack.
 number=0

@@ -204,6 +204,17 @@ static void print_event(struct dump *d, const struct gp_event *e, const struct g
 
 /* ---- for a program ---- */
 
+/* "model.layers.3": whose forward runs */
+static void write_module(struct dump *d, uint32_t stack)
+{
+	char path[GP_MODULES_MAX];
+	const uint32_t module = gp_recording_stack_module(d->r.recording, stack);
+	if (!module)
+		return;
+	gp_recording_module_path(d->r.recording, module, path, sizeof path);
+	gp_json_text(&d->r.json, "torch_module", path);
+}
+
 static void write_dimensions(struct gp_json *json, const char *name, const uint64_t size[3])
 {
 	gp_json_array(json, name);
@@ -292,6 +303,7 @@ static void write_event(struct dump *d, const struct gp_event *e, const struct g
 		gp_use_ranges_write(json, range_of(d, e));
 	if (e->text)
 		gp_json_bytes(json, "text", e->text, e->text_bytes);
+	write_module(d, r->stack);
 	if (r->stack)
 		gp_stack_write(json, d->r.recording, r->stack, e->at_ns,
 			       gp_stack_style_how(&d->style));

@@ -103,6 +103,8 @@ enum gp_fact {
 	GP_FACT_COUNTERS = 38,
 	/* value: bytes of a device that CUPTI takes in each context, from this moment on */
 	GP_FACT_CUPTI_MEMORY = 40,
+	/* value: stacks whose module of PyTorch was left out for lack of room */
+	GP_FACT_MODULES_CUT = 44,
 	/* value: 1 PyTorch's cudaMallocAsync calls are its blocks, 0 unknown; text: why some are */
 	GP_FACT_ASYNC_BLOCKS = 56,
 	/* this key and the 63 after it: text: the metric with that number, from 0 */
@@ -468,6 +470,9 @@ struct gp_record {
 	};
 };
 _Static_assert(sizeof(struct gp_record) == 64, "a record is one cache line");
+
+/* CALL_STACK.why_python: the id of the module, above an enum gp_stack_why. */
+#define GP_WHY_MODULE_SHIFT 16
 
 /* Text of a DEFINE record: its extra slots begin with its length (8 bytes), then the text. */
 #define GP_TEXT_MAX 1016u /* 16 extra slots; stored names have up to 255 */

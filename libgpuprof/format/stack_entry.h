@@ -8,6 +8,7 @@
  *   NATIVE     parent, return address, runs Python  a chain: the outermost frame has parent 0
  *   PYTHON     parent, code, offset, line           likewise
  *   CODE       a Python code object: its text is "file\0name"
+ *   MODULE     a module of PyTorch: the one that it is in; its text is "name\0class"
  *   TEXT       bytes, continued in the following entries
  */
 #ifndef GP_STACK_ENTRY_H
@@ -23,6 +24,7 @@ enum gp_stack_kind {
 	GP_STACK_PYTHON = 3,
 	GP_STACK_CODE = 4,
 	GP_STACK_TEXT = 5,
+	GP_STACK_MODULE = 6,
 };
 
 /* Why a chain of a STACK is empty or short. On disk. */
@@ -43,10 +45,11 @@ enum gp_stack_why {
 
 struct gp_stack_entry {
 	_Atomic uint32_t kind; /* stored last, with release */
-	uint32_t parent;       /* CODE: its TEXT; TEXT: number of bytes */
+	uint32_t parent;       /* CODE, MODULE: its TEXT; TEXT: number of bytes */
 	union {
 		struct {
 			uint32_t native, python;
+			/* why_python: from bit 8 on, the MODULE whose forward runs; 0: none */
 			uint32_t why_native, why_python;
 			uint64_t zero;
 		} stack;
@@ -67,11 +70,16 @@ struct gp_stack_entry {
 			uint64_t address, identity;
 			uint32_t first_line, zero;
 		} code;
+		struct {
+			uint64_t within, identity, zero; /* within: MODULE; 0: it is a root */
+		} module;
 		uint64_t v[3];
 		unsigned char text[24];
 	};
 };
 _Static_assert(sizeof(struct gp_stack_entry) == 32, "two entries a cache line");
+
+#define GP_STACK_MODULE_SHIFT 8 /* in stack.why_python */
 
 #define GP_STACK_CHUNK 65536u /* entries: the bytes of a ring's slots */
 #define GP_STACK_CHUNKS_MAX 64u

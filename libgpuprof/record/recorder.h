@@ -91,7 +91,7 @@ struct gp_recorder {
 	uint64_t stacks_tended_ns, cut_written_ns;
 	/* when a chunk of the table of stacks was refused; 0: none was */
 	uint64_t chunk_refused_ns;
-	uint64_t stacks_cut;			   /* as recorded last */
+	uint64_t stacks_cut, modules_cut;	   /* as recorded last */
 	const char *why_no_python, *why_no_native; /* as recorded last; NULL: there are frames */
 	struct gp_module_watcher *modules;	   /* NULL: native frames are off */
 	uint64_t expected;			   /* the next order number to apply */

@@ -1,4 +1,4 @@
-/* Entries become PYTHON_CODE, NATIVE_FRAME, PYTHON_FRAME and CALL_STACK records. */
+/* Entries become PYTHON_CODE, NATIVE_FRAME, PYTHON_FRAME, TORCH_MODULE and CALL_STACK records. */
 #include "stack_define.h"
 
 #include <string.h>
@@ -37,22 +37,46 @@ static uint32_t copy_text(const struct gp_stack_define *d, uint32_t id, unsigned
 	return bytes;
 }
 
+/* Adds the text of entry `id` to its record. */
+static void visit_with_text(const struct gp_stack_define *d, uint32_t id, uint32_t text_id,
+			    struct gp_record record)
+{
+	struct gp_record slots[17] = { 0 };
+	unsigned char *text = (unsigned char *)(slots + 1);
+	uint64_t bytes = text_id < id + 2 ? copy_text(d, text_id, text + 8) : 0;
+	memcpy(text, &bytes, sizeof bytes);
+	slots[0] = record;
+	slots[0].aux = id;
+	slots[0].extra = (uint8_t)((bytes + 8 + 63) / 64);
+	d->visit(d->context, slots);
+}
+
 static void define_code(const struct gp_stack_define *d, uint32_t id)
 {
 	const struct gp_stack_entry *e;
 	if (!is_new(d, id, GP_STACK_CODE, &e))
 		return;
-	struct gp_record slots[17] = { 0 };
-	unsigned char *text = (unsigned char *)(slots + 1);
-	uint64_t bytes = e->parent < id + 2 ? copy_text(d, e->parent, text + 8) : 0;
-	memcpy(text, &bytes, sizeof bytes);
-	slots[0] = (struct gp_record){
-		.kind = GP_PYTHON_CODE,
-		.extra = (uint8_t)((bytes + 8 + 63) / 64),
-		.aux = id,
-		.python_code = { e->code.address, e->code.identity, e->code.first_line, 0 },
-	};
-	d->visit(d->context, slots);
+	visit_with_text(d, id, e->parent,
+			(struct gp_record){ .kind = GP_PYTHON_CODE,
+					    .python_code = { e->code.address, e->code.identity,
+							     e->code.first_line, 0 } });
+}
+
+static void define_modules(const struct gp_stack_define *d, uint32_t id)
+{
+	uint32_t chain[CHAIN_MAX];
+	unsigned n = 0;
+	const struct gp_stack_entry *e;
+	while (n < CHAIN_MAX && is_new(d, id, GP_STACK_MODULE, &e)) {
+		chain[n++] = id;
+		id = e->module.within < id ? (uint32_t)e->module.within : 0;
+	}
+	while (n-- > 0) {
+		e = d->entry(d->context, chain[n]);
+		visit_with_text(d, chain[n], e->parent,
+				(struct gp_record){ .kind = GP_TORCH_MODULE,
+						    .torch_module.within = e->module.within });
+	}
 }
 
 static void define_frame(const struct gp_stack_define *d, uint32_t id,
@@ -101,9 +125,13 @@ void gp_stack_define(const struct gp_stack_define *d, uint32_t stack)
 		return;
 	define_chain(d, e->stack.native < stack ? e->stack.native : 0, GP_STACK_NATIVE);
 	define_chain(d, e->stack.python < stack ? e->stack.python : 0, GP_STACK_PYTHON);
+	const uint32_t module = e->stack.why_python >> GP_STACK_MODULE_SHIFT;
+	const uint32_t why = e->stack.why_python & ((1u << GP_STACK_MODULE_SHIFT) - 1);
+	define_modules(d, module < stack ? module : 0);
 	d->visit(d->context,
-		 &(struct gp_record){ .kind = GP_CALL_STACK,
-				      .aux = stack,
-				      .call_stack = { e->stack.native, e->stack.python,
-						      e->stack.why_native, e->stack.why_python } });
+		 &(struct gp_record){
+			 .kind = GP_CALL_STACK,
+			 .aux = stack,
+			 .call_stack = { e->stack.native, e->stack.python, e->stack.why_native,
+					 why | (uint64_t)module << GP_WHY_MODULE_SHIFT } });
 }

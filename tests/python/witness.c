@@ -171,7 +171,7 @@ static bool is_memo_right(const struct gp_python_frame *frames, unsigned n, unsi
 		memo_hits++;
 	else if (!(s = gp_python_memo_add(
 			   memo, &start,
-			   &(struct gp_python_walked){ most, reason, id, 0, loops, loop })))
+			   &(struct gp_python_walked){ most, reason, id, 0, loops, loop, NULL })))
 		return true;
 	if (s->id == id && s->loops == loops &&
 	    memcmp(gp_python_loops(s), loop, loops * sizeof *loop) == 0)

@@ -133,7 +133,7 @@ static bool take(unsigned most)
 		s = gp_python_memo_add(&memo, &start,
 				       &(struct gp_python_walked){ most, now.reason, id,
 								   (uint8_t)now.reason, now.loops,
-								   now.loop });
+								   now.loop, NULL });
 	if (s) {
 		CHECK(s->id == id && s->why == now.reason && s->loops == now.loops);
 		CHECK(memcmp(gp_python_loops(s), now.loop, now.loops * sizeof *now.loop) == 0);

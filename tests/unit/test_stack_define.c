@@ -151,12 +151,48 @@ static void a_text_longer_than_the_table(void **state)
 	assert_true(number > 0);
 }
 
+/* The modules of a stack come before it, the outer one first. */
+static void modules_before_their_stack(void **state)
+{
+	(void)state;
+	for (uint32_t id = 20; id <= 23; id += 3) {
+		entries[id].kind = GP_STACK_MODULE;
+		entries[id].parent = id + 1;
+		entries[id].module.within = id == 20 ? 0 : 20;
+		entries[id + 1].kind = GP_STACK_TEXT;
+		entries[id + 1].parent = id == 20 ? 4 : 9;
+		memcpy(&entries[id + 2], id == 20 ? "\0GPT" : "fc\0Linear", id == 20 ? 4 : 9);
+	}
+	entries[30].kind = GP_STACK_STACK;
+	entries[30].stack.python = 8;
+	entries[30].stack.why_python = GP_WHY_TRUNCATED | 23 << GP_STACK_MODULE_SHIFT;
+	gp_stack_define(&define, 30);
+	assert_int_equal(number, 6);
+	assert_int_equal(defined[3].kind, GP_TORCH_MODULE);
+	assert_int_equal(defined[3].aux, 20);
+	assert_memory_equal(texts[3], "\0GPT", 4);
+	assert_int_equal(defined[4].aux, 23);
+	assert_int_equal(defined[4].torch_module.within, 20);
+	assert_memory_equal(texts[4], "fc\0Linear", 9);
+	assert_int_equal(defined[5].call_stack.why_python,
+			 GP_WHY_TRUNCATED | 23 << GP_WHY_MODULE_SHIFT);
+	/* a module of a dead process that is in itself, or in a later one */
+	entries[40] = entries[30];
+	entries[40].stack.why_python = 33 << GP_STACK_MODULE_SHIFT;
+	entries[33].kind = GP_STACK_MODULE;
+	entries[33].module.within = 33;
+	gp_stack_define(&define, 40);
+	assert_int_equal(number, 8);
+	assert_int_equal(defined[6].kind, GP_TORCH_MODULE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(whole_parents_first_and_once, make),
 		cmocka_unit_test_setup(nonsense_is_left_out, make),
 		cmocka_unit_test_setup(a_text_longer_than_the_table, make),
+		cmocka_unit_test_setup(modules_before_their_stack, make),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

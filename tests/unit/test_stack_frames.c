@@ -40,17 +40,17 @@ static void runs_stand_at_their_frames(void **state)
 		{ 1, 0 }, { 2, 1 }, { 3, 0 }, { 4, 1 }, { 5, 0 }
 	};
 	const struct gp_python_frame python[] = { P("a", false), P("b", true), P("c", true) };
-	const struct gp_call_stack both = { 5, 3, GP_WHY_WHOLE, GP_WHY_WHOLE };
+	const struct gp_call_stack both = { 5, 3, GP_WHY_WHOLE, GP_WHY_WHOLE, 0 };
 	assert_string_equal(merged(&both, native, python, 40), "1ab23c45");
 	assert_string_equal(merged(&both, native, python, 4), "1ab2");
 	/* native frames end early: the other frames are further out */
-	const struct gp_call_stack cut = { 3, 3, GP_WHY_TRUNCATED, GP_WHY_WHOLE };
+	const struct gp_call_stack cut = { 3, 3, GP_WHY_TRUNCATED, GP_WHY_WHOLE, 0 };
 	assert_string_equal(merged(&cut, native, python, 40), "1ab23c");
 	/* at the innermost Python function */
-	const struct gp_call_stack up_to = { 3, 3, GP_WHY_UP_TO_PYTHON, GP_WHY_WHOLE };
+	const struct gp_call_stack up_to = { 3, 3, GP_WHY_UP_TO_PYTHON, GP_WHY_WHOLE, 0 };
 	assert_string_equal(merged(&up_to, native, python, 40), "1ab23c");
 	/* Python frames end early */
-	const struct gp_call_stack few = { 5, 1, GP_WHY_WHOLE, GP_WHY_TRUNCATED };
+	const struct gp_call_stack few = { 5, 1, GP_WHY_WHOLE, GP_WHY_TRUNCATED, 0 };
 	assert_string_equal(merged(&few, native, python, 40), "1a2345");
 }
 
@@ -59,13 +59,14 @@ static void one_kind_alone(void **state)
 	(void)state;
 	const struct gp_native_frame native[] = { { 1, 0 }, { 2, 0 } };
 	const struct gp_python_frame python[] = { P("a", true), P("b", true) };
-	assert_string_equal(merged(&(struct gp_call_stack){ 2, 0, 0, 0 }, native, python, 40),
+	assert_string_equal(merged(&(struct gp_call_stack){ 2, 0, 0, 0, 0 }, native, python, 40),
 			    "12");
-	assert_string_equal(merged(&(struct gp_call_stack){ 0, 2, 0, 0 }, native, python, 40),
+	assert_string_equal(merged(&(struct gp_call_stack){ 0, 2, 0, 0, 0 }, native, python, 40),
 			    "ab");
-	assert_string_equal(merged(&(struct gp_call_stack){ 2, 2, 0, 0 }, native, python, 40),
+	assert_string_equal(merged(&(struct gp_call_stack){ 2, 2, 0, 0, 0 }, native, python, 40),
 			    "12ab");
-	assert_string_equal(merged(&(struct gp_call_stack){ 0, 0, 0, 0 }, native, python, 40), "");
+	assert_string_equal(merged(&(struct gp_call_stack){ 0, 0, 0, 0, 0 }, native, python, 40),
+			    "");
 }
 
 static void interpreter_is_folded(void **state)

@@ -295,6 +295,39 @@ static void entries_beside_full_lines_are_found(void **state)
 	assert_int_equal(gp_stack_table_used(), PARENTS * (1 + CHILDREN));
 }
 
+/* Equal modules have one id. Modules and the stacks in them take at most half of the table. */
+static void modules_leave_room_for_stacks(void **state)
+{
+	enum { MANY = 3 * GP_STACK_CHUNK };
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++)
+		assert_true(gp_stack_table_add_chunk(i, chunks[i]));
+	const uint32_t pair =
+		gp_stack_pair(native_below(0, 0x1000, false), 0, GP_WHY_WHOLE, GP_WHY_NO_THREAD);
+	const uint32_t root = gp_stack_module_add(0, "\0GPT", 4);
+	const uint32_t layer = gp_stack_module_add(root, "3\0Block", 7);
+	assert_true(pair && root && layer && root != layer);
+	assert_int_equal(gp_stack_module_add(root, "3\0Block", 7), layer);
+	assert_int_not_equal(gp_stack_module_add(layer, "3\0Block", 7), layer);
+	assert_int_not_equal(gp_stack_module_add(root, "3\0Linear", 8), layer);
+	const uint32_t stack = gp_stack_in_module(pair, layer);
+	assert_int_equal(gp_stack_in_module(pair, layer), stack);
+	assert_int_not_equal(gp_stack_in_module(pair, root), stack);
+	const struct gp_stack_entry *e = gp_stack_table_entry(stack);
+	assert_int_equal(e->stack.why_python, GP_WHY_NO_THREAD | layer << GP_STACK_MODULE_SHIFT);
+	assert_int_equal(e->stack.native, gp_stack_table_entry(pair)->stack.native);
+	uint32_t within = root, made = 0;
+	for (uint32_t i = 0; i < MANY && within; i++, made += within != 0)
+		within = gp_stack_module_add(root, (const char *)&i, sizeof i);
+	assert_true(made > 0 && made < MANY);
+	assert_true(gp_stack_table_used() <= 2 * GP_STACK_CHUNK + 4);
+	assert_int_equal(gp_stack_in_module(pair, 4711), 0);
+	/* those that exist are found, and stacks are still added */
+	assert_int_equal(gp_stack_in_module(pair, layer), stack);
+	assert_int_equal(gp_stack_module_add(root, "3\0Block", 7), layer);
+	assert_int_not_equal(native_below(0, 0x2000, false), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +342,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_late_drain_costs_no_stack, open_table,
 						close_table),
 		cmocka_unit_test_setup_teardown(many_below_one_are_found_again, open_table,
+						close_table),
+		cmocka_unit_test_setup_teardown(modules_leave_room_for_stacks, open_table,
 						close_table),
 		cmocka_unit_test_setup_teardown(threads_agree, open_table, close_table),
 		cmocka_unit_test_setup_teardown(entries_beside_full_lines_are_found, open_table,

@@ -26,6 +26,7 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 		gp_json_object(json, "stacks");
 		gp_json_number(json, "different", info->stacks);
 		gp_json_number(json, "events_without_room", info->stacks_cut);
+		gp_json_number(json, "modules_without_room", info->modules_cut);
 		gp_json_number_if(json, "launch_every", info->launch_every, info->launch_every);
 		gp_json_text(json, "no_python", info->no_python);
 		gp_json_text(json, "no_native", info->no_native);

@@ -15,7 +15,8 @@ struct row {
 	uint16_t kind; /* enum gp_kind; 0: unknown */
 	/* PYTHON_FRAME: is_entry and bare_entries, as in `place`; NATIVE_FRAME: runs_python */
 	uint16_t entries;
-	uint32_t parent; /* CALL_STACK: native; PYTHON_CODE: first line */
+	/* CALL_STACK: native; PYTHON_CODE: first line; TORCH_MODULE: within */
+	uint32_t parent;
 	union {
 		uint64_t pc;
 		struct {
@@ -29,13 +30,16 @@ struct row {
 	};
 	union {
 		int32_t offset;
-		const char *name;
+		uint32_t module;  /* CALL_STACK */
+		const char *name; /* TORCH_MODULE: its class; `file` is its name */
 	};
 };
 
 struct gp_call_stacks {
 	struct row *row;
-	size_t room, stacks;
+	size_t room, stacks, modules;
+	size_t modules_ranked; /* when main_root was found */
+	uint32_t main_root;
 	bool has_native, has_python;
 };
 
@@ -56,7 +60,9 @@ static struct row row_of(const struct gp_record *r, const char *file, const char
 	struct row row = { .kind = r->kind };
 	switch (r->kind) {
 	case GP_PYTHON_CODE:
-		row.parent = (uint32_t)r->python_code.first_line;
+	case GP_TORCH_MODULE:
+		row.parent = (uint32_t)(r->kind == GP_PYTHON_CODE ? r->python_code.first_line :
+								    r->torch_module.within);
 		row.file = file;
 		row.name = name;
 		break;
@@ -77,6 +83,7 @@ static struct row row_of(const struct gp_record *r, const char *file, const char
 		row.stack.python = (uint32_t)r->call_stack.python;
 		row.stack.why_native = (uint16_t)r->call_stack.why_native;
 		row.stack.why_python = (uint16_t)r->call_stack.why_python;
+		row.module = (uint32_t)(r->call_stack.why_python >> GP_WHY_MODULE_SHIFT);
 		break;
 	default:
 		row.kind = 0;
@@ -95,6 +102,7 @@ enum gp_status gp_call_stacks_add(struct gp_call_stacks *s, const struct gp_reco
 		return GP_E_MEMORY;
 	struct row row = row_of(record, file, name);
 	s->stacks += row.kind == GP_CALL_STACK && s->row[id].kind != GP_CALL_STACK;
+	s->modules += row.kind == GP_TORCH_MODULE && s->row[id].kind != GP_TORCH_MODULE;
 	s->row[id] = row;
 	s->has_native |= row.kind == GP_NATIVE_FRAME;
 	s->has_python |= row.kind == GP_PYTHON_FRAME;
@@ -140,6 +148,7 @@ bool gp_call_stacks_get(const struct gp_call_stacks *s, uint32_t id, struct gp_c
 	*out = (struct gp_call_stack){
 		.why_native = (enum gp_stack_why)stack->stack.why_native,
 		.why_python = (enum gp_stack_why)stack->stack.why_python,
+		.module = stack->module,
 	};
 	uint32_t at = stack->parent;
 	for (const struct row *row; out->natives < most && (row = get(s, at, GP_NATIVE_FRAME));
@@ -150,6 +159,43 @@ bool gp_call_stacks_get(const struct gp_call_stacks *s, uint32_t id, struct gp_c
 	     at = row->parent)
 		fill_python(s, row, &python[out->pythons++]);
 	return true;
+}
+
+/* ---- modules of PyTorch ---- */
+
+bool gp_call_stacks_module(const struct gp_call_stacks *s, uint32_t id, struct gp_torch_module *out)
+{
+	const struct row *row = id != 0 ? get(s, id, GP_TORCH_MODULE) : NULL;
+	if (row == NULL)
+		return false;
+	/* ids increase inwards, so no chain is a circle */
+	*out = (struct gp_torch_module){ .id = id,
+					 .within = row->parent < id ? row->parent : 0,
+					 .name = row->file != NULL ? row->file : "",
+					 .class = row->name != NULL ? row->name : "" };
+	return true;
+}
+
+uint32_t gp_call_stacks_main_root(struct gp_call_stacks *s)
+{
+	if (s->modules == s->modules_ranked)
+		return s->main_root;
+	struct count {
+		uint32_t root, modules;
+	} *of = calloc(s->room, sizeof *of);
+	struct gp_torch_module m;
+	s->main_root = 0;
+	for (uint32_t id = 1; of != NULL && id < s->room; id++) {
+		if (!gp_call_stacks_module(s, id, &m))
+			continue;
+		of[id].root = of[m.within].root != 0 ? of[m.within].root : id;
+		const uint32_t modules = ++of[of[id].root].modules;
+		if (s->main_root == 0 || modules > of[s->main_root].modules)
+			s->main_root = of[id].root;
+	}
+	s->modules_ranked = of != NULL ? s->modules : 0;
+	free(of);
+	return s->main_root;
 }
 
 void gp_call_stacks_visit_native(const struct gp_call_stacks *s,

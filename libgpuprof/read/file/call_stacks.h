@@ -27,6 +27,7 @@ struct gp_python_frame {
 struct gp_call_stack {
 	size_t natives, pythons; /* frames stored */
 	enum gp_stack_why why_native, why_python;
+	uint32_t module; /* of PyTorch, whose forward runs; 0: none */
 };
 
 struct gp_call_stacks;
@@ -34,8 +35,9 @@ struct gp_call_stacks *gp_call_stacks_open(void); /* NULL: no memory */
 void gp_call_stacks_close(struct gp_call_stacks *stacks);
 
 /*
- * Adds a PYTHON_CODE, NATIVE_FRAME, PYTHON_FRAME or CALL_STACK record. For PYTHON_CODE, `file` and
- * `name` are not copied: they must live as long as `stacks`.
+ * Adds a PYTHON_CODE, NATIVE_FRAME, PYTHON_FRAME, TORCH_MODULE or CALL_STACK record. `file` and
+ * `name` of PYTHON_CODE, and name and class of TORCH_MODULE, are not copied: they must live as long
+ * as `stacks`.
  */
 enum gp_status gp_call_stacks_add(struct gp_call_stacks *stacks, const struct gp_record *record,
 				  const char *file, const char *name);
@@ -47,6 +49,11 @@ enum gp_status gp_call_stacks_add(struct gp_call_stacks *stacks, const struct gp
 bool gp_call_stacks_get(const struct gp_call_stacks *stacks, uint32_t id, struct gp_call_stack *out,
 			struct gp_native_frame *native, struct gp_python_frame *python,
 			size_t most);
+/* False: the module is not defined. */
+bool gp_call_stacks_module(const struct gp_call_stacks *stacks, uint32_t id,
+			   struct gp_torch_module *out);
+/* The root with most modules below it, the first of several; 0: there are no modules. */
+uint32_t gp_call_stacks_main_root(struct gp_call_stacks *stacks);
 bool gp_call_stacks_has_native(const struct gp_call_stacks *stacks);
 bool gp_call_stacks_has_python(const struct gp_call_stacks *stacks); /* it has a Python frame */
 /*

@@ -154,7 +154,7 @@ static const char *kept_text(struct gp_definitions_index *m, const char *text, s
 	return gp_text_store_get(&m->texts, gp_text_store_add(&m->texts, text, n));
 }
 
-/* Its text is two: file, NUL, name. */
+/* Its text is two: file, NUL, name; of a module its name and class. */
 static enum gp_status add_stack_part(struct gp_definitions_index *m, const struct gp_record *record)
 {
 	size_t n;
@@ -170,7 +170,7 @@ static enum gp_status add_stack_part(struct gp_definitions_index *m, const struc
 	return gp_call_stacks_add(m->stacks, record, file, name);
 }
 
-const struct gp_call_stacks *gp_defined_stacks(const struct gp_definitions_index *m)
+struct gp_call_stacks *gp_defined_stacks(const struct gp_definitions_index *m)
 {
 	return m->stacks;
 }
@@ -182,7 +182,8 @@ const struct gp_module_list *gp_defined_modules(const struct gp_definitions_inde
 
 enum gp_status gp_defined_add(struct gp_definitions_index *m, const struct gp_record *record)
 {
-	if (record->kind >= GP_PYTHON_CODE && record->kind <= GP_CALL_STACK)
+	if ((record->kind >= GP_PYTHON_CODE && record->kind <= GP_CALL_STACK) ||
+	    record->kind == GP_TORCH_MODULE)
 		return add_stack_part(m, record);
 	if (definitions_index_of(record->kind) == KINDS)
 		return GP_OK;

@@ -202,6 +202,7 @@ static void fill_stacks(struct gp_recording *r)
 	const struct gp_call_stacks *stacks = gp_defined_stacks(r->definitions);
 	r->info.launch_every = number(r, GP_FACT_STACK_LAUNCHES);
 	r->info.stacks_cut = number(r, GP_FACT_STACKS_CUT);
+	r->info.modules_cut = number(r, GP_FACT_MODULES_CUT);
 	r->info.has_native = gp_call_stacks_has_native(stacks);
 	r->info.has_python = gp_call_stacks_has_python(stacks);
 	r->info.stacks = gp_call_stacks_count(stacks);

@@ -164,7 +164,7 @@ bool gp_merge_is_out_of_memory(const struct gp_merge *merge);
 /* ---- definitions_index.c: the definitions at the current moment ---- */
 
 struct gp_definitions_index *gp_defined_open(void);
-const struct gp_call_stacks *gp_defined_stacks(const struct gp_definitions_index *definitions);
+struct gp_call_stacks *gp_defined_stacks(const struct gp_definitions_index *definitions);
 const struct gp_module_list *gp_defined_modules(const struct gp_definitions_index *definitions);
 void gp_defined_close(struct gp_definitions_index *definitions);
 /* Forgets the definitions, keeps the strings that it returned. */

@@ -423,6 +423,7 @@ bool gp_recording_stack(struct gp_recording *r, uint32_t id, int64_t at_ns, enum
 		.is_python_whole = chains.why_python == GP_WHY_WHOLE,
 		.has_native = chains.natives > 0,
 		.has_python = chains.pythons > 0,
+		.module = chains.module,
 	};
 	out->missing_native = out->missing;
 	if (!out->missing && chains.why_native == GP_WHY_UP_TO_PYTHON)
@@ -442,4 +443,54 @@ void gp_recording_names(struct gp_recording *r, const struct gp_frame *frame, si
 						   frame[k].is_python ? frame[k].file : NULL,
 						   frame[k].is_python };
 	gp_names_of(named, n, list->room > 1 ? list->module[1].path : NULL, out);
+}
+
+uint32_t gp_recording_stack_module(struct gp_recording *r, uint32_t stack)
+{
+	struct gp_call_stack chains;
+	const bool is_known = gp_call_stacks_get(gp_defined_stacks(r->definitions), stack, &chains,
+						 NULL, NULL, 0);
+	return is_known ? chains.module : 0;
+}
+
+bool gp_recording_module(struct gp_recording *r, uint32_t id, struct gp_torch_module *out)
+{
+	return gp_call_stacks_module(gp_defined_stacks(r->definitions), id, out);
+}
+
+/* Writes `text` in front of *at, or as much of its end as fits. */
+static void put_before(char **at, const char *begin, const char *text)
+{
+	size_t n = strlen(text), room = (size_t)(*at - begin);
+	if (n > room) {
+		text += n - room;
+		n = room;
+	}
+	*at = memcpy(*at - n, text, n);
+}
+
+void gp_recording_module_path(struct gp_recording *r, uint32_t id, char *out, size_t room)
+{
+	struct gp_torch_module m = { 0 };
+	char *at = out + room - 1;
+	*at = '\0';
+	/* each turn writes at least one byte, so that a long chain ends */
+	while (gp_recording_module(r, id, &m) && m.within != 0 && at > out) {
+		if (*at != '\0')
+			put_before(&at, out, ".");
+		put_before(&at, out, m.name[0] ? m.name : "?");
+		id = m.within;
+	}
+	if (m.id == id && id != 0 && at > out) {
+		const bool is_main =
+			id == gp_call_stacks_main_root(gp_defined_stacks(r->definitions));
+		if (!is_main) {
+			put_before(&at, out, *at != '\0' ? ")." : ")");
+			put_before(&at, out, m.class);
+			put_before(&at, out, "(");
+		} else if (*at == '\0') {
+			put_before(&at, out, "(root)");
+		}
+	}
+	memmove(out, at, strlen(at) + 1);
 }

@@ -15,8 +15,8 @@
 #define GP_PYTHON_NONE (-1)
 
 /*
- * Symbols that the interpreter exports. `version` and `is_finalizing` may be NULL, and those that
- * its version lacks. All others are required.
+ * Symbols that the interpreter exports. `version`, `is_finalizing` and `cell_type` may be NULL, and
+ * those that its version lacks. All others are required.
  */
 struct gp_python_symbols {
 	void *(*thread_state)(void);	    /* PyGILState_GetThisThreadState */
@@ -27,6 +27,7 @@ struct gp_python_symbols {
 	const unsigned char *runtime;	    /* _PyRuntime */
 	const void *code_type, *frame_type; /* PyCode_Type, PyFrame_Type */
 	const void *text_type, *bytes_type; /* PyUnicode_Type, PyBytes_Type */
+	const void *cell_type;		    /* PyCell_Type; NULL: no modules of PyTorch */
 };
 
 struct gp_python_layout {

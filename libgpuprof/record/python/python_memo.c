@@ -366,6 +366,7 @@ GP_COLD static uint16_t note_stack(struct gp_python_memo *m, const struct gp_pyt
 	struct gp_python_stack *s = &m->stack[at];
 	*s = (struct gp_python_stack){
 		.row = row,
+		.self = walked->self,
 		.follower = s->follower,
 		.other = s->other,
 		.loops = (uint8_t)walked->loops,

@@ -40,6 +40,7 @@ struct gp_python_row {
 
 struct gp_python_stack {
 	struct gp_python_row *row; /* its first one; NULL: none */
+	const void *const *self;   /* the caller's: gp_python_module_place */
 	/* gp_python_code_frees_in_all() when those of the rows were last equal */
 	uint64_t code_frees;
 	uint32_t content;    /* a number that is unique for this content forever; never 0 */
@@ -108,6 +109,7 @@ struct gp_python_walked {
 	uint8_t why;
 	unsigned loops; /* at most 255 */
 	const void *const *loop;
+	const void *const *self; /* gp_python_module_place */
 };
 /* Call right after such a walk. NULL: not remembered. */
 const struct gp_python_stack *gp_python_memo_add(struct gp_python_memo *memo,

@@ -36,6 +36,7 @@ static void find_symbols(const struct finder *finder, struct gp_python_symbols *
 	s->frame_type = python_walk_find(finder, "PyFrame_Type");
 	s->text_type = python_walk_find(finder, "PyUnicode_Type");
 	s->bytes_type = python_walk_find(finder, "PyBytes_Type");
+	s->cell_type = python_walk_find(finder, "PyCell_Type");
 }
 
 bool gp_python_find(void *(*lookup)(void *, const char *name), void *context)
@@ -103,13 +104,14 @@ GP_HOT void end_run(struct writer *w, const void *loop)
 }
 
 /* False: that was one too many. */
-GP_HOT bool add_frame(struct writer *w, const void *code, int32_t offset, bool is_entry)
+GP_HOT bool add_frame(struct writer *w, const void *frame, const void *code, int32_t offset,
+		      bool is_entry)
 {
 	if (gp_unlikely(w->n++ == w->most))
 		return false;
 	w->frames[w->n - 1] =
 		(struct gp_python_frame){ code, offset, is_entry, 0, gp_python_code_frees(code),
-					  NULL };
+					  NULL, frame };
 	w->in_run++;
 	return true;
 }
@@ -121,7 +123,7 @@ static void walk_objects(const struct gp_python_layout *l, const void *frame, st
 	for (; frame; frame = gp_pointer_at(frame, previous)) {
 		int32_t unit = gp_int_at(frame, at);
 		int32_t offset = unit < 0 ? -1 : unit * scale;
-		if (!add_frame(w, gp_pointer_at(frame, code), offset, true))
+		if (!add_frame(w, frame, gp_pointer_at(frame, code), offset, true))
 			return;
 	}
 }
@@ -149,7 +151,7 @@ static void walk_records(const struct gp_python_layout *l, const void *frame, co
 		 */
 		bool is_begun = owner == GP_PYTHON_GENERATOR ||
 				offset >= 2 * (ptrdiff_t)gp_int_at(code, traceable);
-		if (gp_likely(is_begun) && !add_frame(w, code, (int32_t)offset, false))
+		if (gp_likely(is_begun) && !add_frame(w, frame, code, (int32_t)offset, false))
 			return;
 		if (entry_at < 0 || !gp_byte_at(frame, entry_at))
 			continue;

@@ -65,6 +65,7 @@ struct gp_python_frame {
 	 * without a symbol. Debian's 3.13 and 3.14 do most of their calls from there.
 	 */
 	const void *loop;
+	const void *frame; /* its address in the interpreter */
 };
 
 enum gp_python_reason {

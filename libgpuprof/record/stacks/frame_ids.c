@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../python/python_module.h"
 #include "../record.h"
 #include "stack_table.h"
 
@@ -14,7 +15,7 @@
  */
 GP_COLD static uint32_t learn_code(const void *code)
 {
-	char bytes[2 * TEXT_BYTES + 1], name_bytes[TEXT_BYTES];
+	char bytes[2 * TEXT_BYTES + 2], name_bytes[TEXT_BYTES];
 	struct gp_python_text file = { .bytes = bytes, .room = TEXT_BYTES };
 	struct gp_python_text name = { .bytes = name_bytes, .room = TEXT_BYTES };
 	int32_t first_line = 0;
@@ -23,6 +24,8 @@ GP_COLD static uint32_t learn_code(const void *code)
 	bytes[file.size] = '\0';
 	memcpy(bytes + file.size + 1, name_bytes, name.size);
 	const size_t size = file.size + 1 + name.size;
+	bytes[size] = '\0';
+	gp_python_module_learn(code, bytes, bytes + file.size + 1);
 	return gp_stack_code_add((uint64_t)(uintptr_t)code, gp_python_print(code, bytes, size),
 				 first_line > 0 ? (uint32_t)first_line : 0, bytes, (uint32_t)size);
 }

@@ -41,6 +41,16 @@ static void write_cut(struct gp_recorder *r)
 	gp_drain_write_fact(r, GP_FACT_STACKS_CUT, cut, NULL);
 }
 
+static void write_modules_cut(struct gp_recorder *r)
+{
+	const uint64_t cut = gp_stack_table_modules_cut(), now = gp_now_ns();
+	if (gp_likely(cut == r->modules_cut) || (!r->is_ending && now - r->cut_written_ns < CUT_NS))
+		return;
+	r->modules_cut = cut;
+	r->cut_written_ns = now;
+	gp_drain_write_fact(r, GP_FACT_MODULES_CUT, cut, NULL);
+}
+
 /* Requested frames that are not available: reported on the job's terminal and in the reports. */
 static void write_refusal(struct gp_recorder *r, enum gp_fact key, const char *why)
 {
@@ -88,6 +98,7 @@ void gp_stacks_maintain(struct gp_recorder *r)
 		add_chunk(r);
 	write_cut(r);
 	if (gp_settings.has_python) {
+		write_modules_cut(r);
 		gp_python_look_after();
 		write_refusal(r, GP_FACT_NO_PYTHON, gp_python_why_off());
 	}

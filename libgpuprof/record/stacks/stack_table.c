@@ -21,6 +21,7 @@
 #define PARENTS 8u /* entries that share a line: on average each has one child */
 #define OWN (LINE / PARENTS)
 #define PROBES_MAX (LINE + 64u)
+#define MODULE_SHIFT (32 + GP_STACK_MODULE_SHIFT) /* in v[1] of a STACK */
 #define AHEAD 16u /* entries: their memory is prefetched before they are made */
 #define CHUNK_BYTES (GP_STACK_CHUNK * sizeof(struct gp_stack_entry))
 _Static_assert(GP_STACK_CHUNKS_MAX *GP_STACK_CHUNK <= 1u << GP_STACK_ID_BITS, "ids fit");
@@ -34,7 +35,8 @@ static struct {
 	_Atomic uint32_t *index; /* id, tag; 0: free. At most half full */
 	uint32_t mask;
 	_Atomic uint32_t used;
-	_Atomic uint64_t cut;
+	_Atomic uint64_t cut, modules_cut;
+	_Atomic uint32_t of_modules; /* entries that only modules need */
 } table;
 
 bool gp_stack_table_open(uint32_t most)
@@ -69,6 +71,8 @@ void gp_stack_table_reset(void)
 	atomic_store(&table.is_stopped, false);
 	atomic_store(&table.used, 1); /* id 0 means none */
 	atomic_store(&table.cut, 0);
+	atomic_store(&table.modules_cut, 0);
+	atomic_store(&table.of_modules, 0);
 	table.index = NULL;
 	atomic_store(&table.chunks_most, 0);
 }
@@ -124,6 +128,16 @@ uint64_t gp_stack_table_cut(void)
 void gp_stack_table_count_cut(void)
 {
 	atomic_fetch_add_explicit(&table.cut, 1, memory_order_relaxed);
+}
+
+uint64_t gp_stack_table_modules_cut(void)
+{
+	return atomic_load_explicit(&table.modules_cut, memory_order_relaxed);
+}
+
+void gp_stack_table_count_module_cut(void)
+{
+	atomic_fetch_add_explicit(&table.modules_cut, 1, memory_order_relaxed);
 }
 
 GP_HOT struct gp_stack_entry *entry_at(uint32_t id)
@@ -190,13 +204,19 @@ struct entry_key {
 	uint32_t hash; /* find() sets it */
 };
 
+/* It has a TEXT, and v[1] identifies it. */
+GP_HOT bool has_text(const struct entry_key *w)
+{
+	return w->kind == GP_STACK_CODE || w->kind == GP_STACK_MODULE;
+}
+
 /*
  * Does not depend on the parent, which is known last: frame after frame, only the place waits for
  * it. The address of CODE is where it was met first.
  */
 GP_HOT uint32_t hash_of(const struct entry_key *w)
 {
-	const uint64_t first = w->kind == GP_STACK_CODE ? 0 : w->v[0];
+	const uint64_t first = has_text(w) ? 0 : w->v[0];
 	uint64_t h = (first ^ (uint64_t)w->kind << 56) * 0x9e3779b97f4a7c15u;
 	h = (h ^ h >> 29 ^ w->v[1]) * 0xbf58476d1ce4e5b9u;
 	return (uint32_t)(h >> 32);
@@ -205,18 +225,20 @@ GP_HOT uint32_t hash_of(const struct entry_key *w)
 GP_HOT bool is_same(const struct gp_stack_entry *e, const struct entry_key *w)
 {
 	/* an entry's text or line follows from its other fields */
-	bool is_code = w->kind == GP_STACK_CODE;
 	return atomic_load_explicit(&e->kind, memory_order_relaxed) == w->kind &&
-	       e->v[1] == w->v[1] && (is_code || (e->v[0] == w->v[0] && e->parent == w->parent));
+	       e->v[1] == w->v[1] &&
+	       (has_text(w) || (e->v[0] == w->v[0] && e->parent == w->parent));
 }
 
 /* The entry beside which this one is placed; 0: none. */
 GP_HOT uint32_t home_of(const struct entry_key *w)
 {
 	const uint32_t native = (uint32_t)w->v[0], python = (uint32_t)(w->v[0] >> 32);
-	if (w->kind == GP_STACK_STACK)
-		return native > python ? native : python; /* of many pairs that share one of them */
-	return w->kind == GP_STACK_CODE ? 0 : w->parent;
+	const uint32_t module = (uint32_t)(w->v[1] >> MODULE_SHIFT);
+	const uint32_t newer = native > python ? native : python;
+	if (w->kind == GP_STACK_STACK) /* of many that share one of the three */
+		return newer > module ? newer : module;
+	return has_text(w) ? 0 : w->parent;
 }
 
 /*
@@ -350,24 +372,69 @@ uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_n
 						       why_native | (uint64_t)why_python << 32 } });
 }
 
-uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_line,
-			   const char *text, uint32_t text_bytes)
+/* With its text: the first entry has the length; the bytes follow in whole entries. */
+static uint32_t add_with_text(struct entry_key *w, const char *text, uint32_t bytes)
 {
 	_Atomic uint32_t *place;
-	struct entry_key w = { .kind = GP_STACK_CODE, .v = { address, identity, first_line } };
-	uint32_t id = stack_table_find(&w, &place);
+	uint32_t id = stack_table_find(w, &place);
 	if (id != 0)
 		return id;
-	/* the text's first entry has its length; the bytes follow in whole entries */
-	uint32_t rows = (text_bytes + 31) / 32, at = claim(2 + rows);
+	uint32_t rows = (bytes + 31) / 32, at = claim(2 + rows);
 	if (at == 0)
 		return 0;
 	for (uint32_t k = 0; k < rows; k++) {
-		uint32_t left = text_bytes - 32 * k;
+		uint32_t left = bytes - 32 * k;
 		memcpy(entry_at(at + 2 + k), text + 32 * k, left < 32 ? left : 32);
 	}
-	entry_at(at + 1)->parent = text_bytes;
+	entry_at(at + 1)->parent = bytes;
 	atomic_store_explicit(&entry_at(at + 1)->kind, GP_STACK_TEXT, memory_order_release);
-	w.parent = at + 1;
-	return publish(&w, at, place);
+	w->parent = at + 1;
+	return publish(w, at, place);
+}
+
+uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_line,
+			   const char *text, uint32_t text_bytes)
+{
+	return add_with_text(&(struct entry_key){ .kind = GP_STACK_CODE,
+						  .v = { address, identity, first_line } },
+			     text, text_bytes);
+}
+
+/* Modules get half of the table: without a module, an event still has its stack. */
+static bool may_add_of_modules(uint32_t entries)
+{
+	const uint32_t most = atomic_load(&table.chunks_most) * (GP_STACK_CHUNK / 2);
+	if (atomic_fetch_add(&table.of_modules, entries) + entries <= most)
+		return true;
+	atomic_fetch_sub(&table.of_modules, entries);
+	return false;
+}
+
+uint32_t gp_stack_in_module(uint32_t pair, uint32_t module)
+{
+	const struct gp_stack_entry *base = gp_stack_table_entry(pair);
+	if (!base)
+		return 0;
+	struct entry_key w = { .kind = GP_STACK_STACK,
+			       .v = { base->v[0], base->v[1] | (uint64_t)module << MODULE_SHIFT } };
+	_Atomic uint32_t *place;
+	const uint32_t id = stack_table_find(&w, &place);
+	return id || !may_add_of_modules(1) ? id : find_or_add(&w);
+}
+
+uint32_t gp_stack_module_add(uint32_t within, const char *text, uint32_t text_bytes)
+{
+	/* spread, so that a parent and a name do not cancel each other out */
+	uint64_t identity = (within + 1) * UINT64_C(0xd6e8feb86659fd93);
+	identity ^= identity >> 29;
+	for (uint32_t k = 0; k < text_bytes; k++) {
+		identity = (identity ^ (unsigned char)text[k]) * UINT64_C(0x9e3779b97f4a7c15);
+		identity ^= identity >> 29;
+	}
+	struct entry_key w = { .kind = GP_STACK_MODULE, .v = { within, identity } };
+	_Atomic uint32_t *place;
+	const uint32_t id = stack_table_find(&w, &place);
+	if (id || !may_add_of_modules(2 + (text_bytes + 31) / 32))
+		return id;
+	return add_with_text(&w, text, text_bytes);
 }

@@ -71,6 +71,17 @@ uint32_t gp_stack_python(const struct gp_stack_python *frame,
 uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_native,
 		       enum gp_stack_why why_python);
 
+/*
+ * The stack `pair` within a call of a module; 0: the table is full, or half full of these. Modules
+ * have names: "layers", "3", "" for a root; `text` is "name\0class". `within`: the module whose
+ * child it is; 0: a root.
+ */
+uint32_t gp_stack_in_module(uint32_t pair, uint32_t module);
+uint32_t gp_stack_module_add(uint32_t within, const char *text, uint32_t text_bytes);
+/* The stacks whose module was left out for lack of room: the count; one more. */
+uint64_t gp_stack_table_modules_cut(void);
+void gp_stack_table_count_module_cut(void);
+
 /* `identity`: of the code object's text, lines included. Equal for a copy made elsewhere. */
 uint32_t gp_stack_code_add(uint64_t address, uint64_t identity, uint32_t first_line,
 			   const char *text, uint32_t text_bytes);

@@ -21,9 +21,11 @@
 #include "../process/held_signals.h"
 #include "../process/thread_memory.h"
 #include "../python/python_memo.h"
+#include "../python/python_module.h"
 #include "../python/python_walk.h"
 #include "../recorder.h"
 #include "frame_ids.h"
+#include "module_ids.h"
 #include "stack_predictor.h"
 #include "stack_table.h"
 
@@ -47,7 +49,8 @@ struct gp_stack_memo {
 	struct gp_native_thread *walker;
 	struct gp_stack_predictor predictor;
 	struct gp_python_memo python_memo;
-	uint64_t refused; /* the walker's count at the last look */
+	struct gp_module_memo *modules; /* NULL: no module was called so far, or no room */
+	uint64_t refused;		/* the walker's count at the last look */
 	/* the last native chain that was put into the table, the outermost frame first */
 	unsigned last_natives;
 	uint64_t last_marks; /* the outermost frame's is the highest bit */
@@ -125,6 +128,8 @@ GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 	if (memo->has_python)
 		memset(&memo->ids, 0, sizeof memo->ids);
 	gp_python_memo_forget(&memo->python_memo);
+	if (memo->modules)
+		memset(memo->modules, 0, sizeof *memo->modules);
 	gp_stack_predictor_forget(&memo->predictor);
 	memo->stack = 0;
 	memo->generation = gp_thread.generation;
@@ -165,9 +170,10 @@ void gp_stack_thread_close(struct gp_thread *t)
 /* The calling thread's Python chain. */
 struct python {
 	struct chain chain;
-	uint64_t content;   /* of the remembered chain, or CONTENTS_END + reason; 0: neither */
-	const void *cframe; /* if the interpreter has such frames */
-	unsigned number;    /* in the memo; 0: not remembered */
+	uint64_t content;	 /* of the remembered chain, or CONTENTS_END + reason; 0: neither */
+	const void *cframe;	 /* if the interpreter has such frames */
+	unsigned number;	 /* in the memo; 0: not remembered */
+	const void *const *self; /* gp_python_module_place */
 	/* addresses inside the C frames that run the Python frames, innermost first */
 	unsigned loops;
 	const void *const *loop;
@@ -208,12 +214,14 @@ static __attribute__((noinline)) void walk_python(struct gp_stack_memo *memo,
 		if (frame[k].loop)
 			loop[out->loops++] = frame[k].loop;
 	out->loop = loop;
+	out->self = gp_python_module_place(frame, frames);
 	if (gp_unlikely(out->chain.id == 0))
 		return;
 	const struct gp_python_walked walked = { .most = most,
 						 .reason = walk.reason,
 						 .id = out->chain.id,
 						 .why = (uint8_t)out->chain.why,
+						 .self = out->self,
 						 .loops = out->loops,
 						 .loop = loop };
 	const struct gp_python_stack *known =
@@ -237,6 +245,7 @@ GP_HOT void take_python(struct gp_stack_memo *memo, unsigned guess, struct pytho
 		out->chain = (struct chain){ known->id, known->why };
 		out->content = known->content;
 		out->number = gp_python_number(&memo->python_memo, known);
+		out->self = known->self;
 		out->loops = known->loops;
 		out->loop = gp_python_loops(known);
 	} else if (reason == GP_PYTHON_COMPLETE) {
@@ -421,6 +430,19 @@ GP_HOT void guess_next_time(struct gp_stack_memo *memo, struct gp_stack_guess *g
 					  .pair = is_whole ? stack : 0 };
 }
 
+/* The pair in the call of a module, if one runs. */
+GP_HOT uint32_t in_module(struct gp_stack_memo *memo, uint32_t pair, const void *const *self)
+{
+	if (!self || gp_unlikely(!pair)) {
+		if (memo->modules)
+			memo->modules->last = NULL;
+		return pair;
+	}
+	if (gp_unlikely(!memo->modules))
+		memo->modules = gp_thread_piece(&gp_thread.pieces, sizeof *memo->modules, true);
+	return memo->modules ? gp_module_stack(memo->modules, pair, self) : pair;
+}
+
 /* The guess was wrong: finds each half in its memo, or walks. `met`: the native half, or NULL. */
 GP_HOT_TEXT static __attribute__((noinline)) uint32_t
 take_anew(struct gp_stack_memo *memo, struct gp_stack_guess *guess, struct gp_native_stack *met,
@@ -438,7 +460,7 @@ take_anew(struct gp_stack_memo *memo, struct gp_stack_guess *guess, struct gp_na
 	const unsigned number = met ? met->number : 0;
 	gp_stack_predictor_add(&memo->predictor, number, python.number);
 	if (gp_likely(met && is_pair_guessed(guess, met, &python)))
-		return guess->pair;
+		return in_module(memo, guess->pair, python.self);
 	if (met) {
 		native = marked_chain_of(memo, met, &python);
 		if (number)
@@ -448,7 +470,7 @@ take_anew(struct gp_stack_memo *memo, struct gp_stack_guess *guess, struct gp_na
 	}
 	const uint32_t stack = pair_of(memo, native, &python, met);
 	guess_next_time(memo, guess, number, met, &python, stack);
-	return stack;
+	return in_module(memo, stack, python.self);
 }
 
 /* True: the Python half of the guess is right, too. Call it only if the native half is right. */
@@ -480,7 +502,8 @@ __attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(const void *frame)
 		if (gp_likely(met && is_native_guessed(guess, met) &&
 			      holds_python(memo, guess, met))) {
 			gp_stack_predictor_add(&memo->predictor, guess->native, guess->python);
-			return guess->pair;
+			return in_module(memo, guess->pair,
+					 memo->python_memo.stack[guess->python].self);
 		}
 	}
 	return take_anew(memo, guess, met, &look, has_native);
