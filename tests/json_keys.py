@@ -19,7 +19,8 @@ LIMITS = ("--max-peak", "1G", "--max-growth", "0", "--max-frag", "10%", "--min-h
 EACH = {
     "info": [("--steps",)],
     "timeline": [("--points", "16", "--fragmentation"), ("--points", "16", "--by", "role")],
-    "peak": [("--top", "3"), ("--top", "3", "--by", "range"), ("--by", "role"), ("--tree",)],
+    "peak": [("--top", "3"), ("--top", "3", "--by", "range"), ("--by", "role"), ("--by", "module", "--tree"),
+             ("--tree",)],
     "top": [("--top", "3"), ("--top", "3", "--by", "range"), ("--by", "role")],
     "frag": [(), ("--fit", "64M"), ("--by", "role")],
     "oom": [("--top", "3")],

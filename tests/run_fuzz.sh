@@ -25,7 +25,7 @@ for made in late_time-1 odd_segments-3 odd_spaces-1000 remapped-1000 same_hash_e
 	unmapped_holes-500 owners_gone-500 owners_gone_in_turn-200 segments_in_front-300 \
 	late_halves-500 same_hash_stacks-300 unseen_uses-1000 unseen_launches-1000 \
 	refused_unmaps-1000 modules_between-300 gpu_moved-500 gpu_unlike-500 gpu_one_graph-200 \
-	nccl_calls-500 gpu_ranges-200; do
+	nccl_calls-500 gpu_ranges-200 deep_modules-300; do
 	"$build/hostile/made_hostile" "${made%-*}" "${made#*-}" "$dir/made/$made.gpr" || failed=1
 done
 

@@ -299,10 +299,11 @@ static int peak_check(struct gp_reading *r, int recordings)
 	struct peak *p = (struct peak *)r;
 	const struct gp_use_style *s = &p->u.style;
 	gp_use_report_read(&p->u);
-	const char *of_tables = s->by		? "by" :
-				s->has_stacks	? "stacks" :
-				r->is_top_given ? "top" :
-						  NULL;
+	const bool is_of_modules = p->is_tree && s->grouping.by == GP_BY_MODULE;
+	const char *of_tables = s->by && !is_of_modules ? "by" :
+				s->has_stacks		? "stacks" :
+				r->is_top_given		? "top" :
+							  NULL;
 	const char *of_one = p->is_tree			  ? "--tree" :
 			     s->has_stacks		  ? "--stacks" :
 			     s->has_of[GP_CURVE_RESERVED] ? "--of reserved" :
@@ -326,7 +327,7 @@ static int peak_run(const struct gp_command *command, int argc, char **argv)
 							 "largest" } } } };
 	struct gp_flag flags[4 + GP_USE_FLAGS] = {
 		{ "tree", 0, GP_FLAG_SWITCH, NULL, &p.is_tree,
-		  "as a call tree, outermost frame first" },
+		  "as a call tree, outermost frame first; of modules with --by module" },
 		{ "at", 0, GP_FLAG_TEXT, "TIME", &p.at,
 		  "at this moment, default peak: " GP_FLAGS_MOMENTS },
 		{ "of", 0, GP_FLAG_CHOICE, "CURVE=allocated|reserved|driver|pinned",

@@ -76,6 +76,9 @@ bool gp_read_stack(struct gp_recording *recording, const struct gp_use *use, boo
 	out->frames = out->stack.frames;
 	out->has_beginning = out->frames > 0 && begins(&out->frame[out->frames - 1]);
 	gp_recording_names(recording, out->frame, out->frames, &out->names);
+	if (out->stack.module != 0)
+		gp_recording_module_path(recording, out->stack.module, out->names.modules,
+					 sizeof out->names.modules);
 	if (!is_native)
 		fold(out);
 	return true;

@@ -37,7 +37,8 @@ struct gp_read_stack {
 	size_t frames;	    /* number of shown frames */
 	bool has_beginning; /* no native frame is missing, except the C library's entry */
 	struct gp_frame frame[GP_FRAMES_MAX];
-	struct gp_names names; /* indices refer to `frame`; SIZE_MAX: not shown */
+	/* indices refer to `frame`; SIZE_MAX: not shown. `modules`: a path if that is recorded */
+	struct gp_names names;
 };
 
 /* False: the stack is not defined. */

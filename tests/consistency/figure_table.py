@@ -70,6 +70,7 @@ FIGURES = {
         ("live bytes of peak", PEAK, curves("live_bytes")),
         ("sum of the holders of peak", PEAK, groups_of("bytes")),
         ("peak --by kind", PEAK + " --by kind", groups_of("bytes")),
+        ("peak --by module", PEAK + " --by module", groups_of("bytes")),
         ("peak --tree", PEAK + " --tree", lambda d: {(c["device"], c["of"]): sum(
             node["bytes"] for node in c["tree"] if node["parent"] is None) for c in d["curves"]}),
         ("check", CHECK, checked("value")),
@@ -244,6 +245,7 @@ FIGURES = {
         ("top, sum of the groups", "top --json --no-stacks --top 0", groups_of("bytes")),
         ("top --by kind", "top --json --no-stacks --top 0 --by kind", groups_of("bytes")),
         ("top --by role", "top --json --no-stacks --top 0 --by role", groups_of("bytes")),
+        ("top --by module", "top --json --no-stacks --top 0 --by module", groups_of("bytes")),
         ("phases", "phases --json --device 0 --depth 1 --top 0", allocated_of_phases),
     ],
     "bytes of each phase held at the peak": [

@@ -415,7 +415,12 @@ static void texts(uint64_t count)
 	define_bytes(code, HARM "\0" HARM, 2 * sizeof harm - 1);
 	python.python_frame.python_code = 3;
 	stack.call_stack.python = 5;
+	stack.call_stack.why_python = UINT64_C(7) << GP_WHY_MODULE_SHIFT;
 	define(python, NULL);
+	define_bytes((struct gp_record){ .kind = GP_TORCH_MODULE, .aux = 6 }, "\0" HARM,
+		     sizeof harm);
+	define_bytes((struct gp_record){ .kind = GP_TORCH_MODULE, .aux = 7, .torch_module = { 6 } },
+		     HARM "\0" HARM, 2 * sizeof harm - 1);
 	define(stack, NULL);
 	flush(GP_BLOCK_DEFINE);
 	struct gp_record push = { .kind = GP_RANGE_PUSH, .aux = 1 };
@@ -435,12 +440,33 @@ static void texts(uint64_t count)
 	add(oom);
 }
 
+/* Each module is in the one before; each has a stack of its own. */
+static void deep_modules(uint64_t count)
+{
+	write_header();
+	for (uint32_t k = 1; k <= count; k++) {
+		struct gp_record module = { .kind = GP_TORCH_MODULE, .aux = k };
+		struct gp_record stack = { .kind = GP_CALL_STACK, .aux = (uint32_t)count + k };
+		module.torch_module.within = k - 1;
+		stack.call_stack.why_python = (uint64_t)k << GP_WHY_MODULE_SHIFT;
+		define_bytes(module, "a\0A", 3);
+		define(stack, NULL);
+	}
+	flush(GP_BLOCK_DEFINE);
+	for (uint64_t k = 0; k < count; k++) {
+		struct gp_record r = memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 4096, 4096);
+		r.stack = (uint32_t)(count + 1 + k);
+		add(r);
+	}
+}
+
 /* ---- the families ---- */
 
 static const struct {
 	const char *name;
 	void (*write)(uint64_t count);
 } families[] = {
+	{ "deep_modules", deep_modules },
 	{ "late_time", late_time },
 	{ "odd_segments", odd_segments },
 	{ "odd_spaces", odd_spaces },

@@ -227,13 +227,15 @@ void gp_tree_print(FILE *out, const struct gp_tree *tree, uint64_t whole, unsign
 	};
 	if (!is_native)
 		find_below(&p);
-	fprintf(out, "%10s %7s %8s  call tree, outermost first", "bytes", "share", "count");
+	fprintf(out, "%10s %7s %8s  %s, outermost first", "bytes", "share", "count",
+		tree->is_of_modules ? "modules" : "call tree");
 	gp_below_print(out, p.below);
 	print_nodes(&p, tree->root, 0);
 	if (p.hidden_bytes == 0)
 		return;
 	print_numbers(&p, p.hidden_bytes, p.hidden_count, "");
-	fputs("left out above: calls of less than 1%\n", out);
+	fprintf(out, "left out above: %s of less than 1%%\n",
+		tree->is_of_modules ? "modules" : "calls");
 }
 
 /* ---- for a program ---- */

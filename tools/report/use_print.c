@@ -210,6 +210,10 @@ void gp_use_groups_print(FILE *out, struct gp_recording *recording, const struct
 		if (below[0] && strncmp(key, below, strlen(below)) == 0)
 			key += strlen(below);
 		gp_name_print(out, key);
+		if (g->class) {
+			fputs("  ", out);
+			gp_name_print(out, g->class);
+		}
 		if (g->stacks > 1 && !g->is_rest && !has_stacks && style->grouping.by != GP_BY_KIND)
 			fprintf(out, "  (%s)", gp_plural(g->stacks, "stack").s);
 		/* mark a stack that was cut */
@@ -385,6 +389,9 @@ const struct gp_use_shape gp_use_held_shape = { "     bytes   share    count", g
 void gp_use_no_ranges_print(FILE *out, const char *side, const struct gp_info *info,
 			    const struct gp_use_style *style)
 {
+	if (style->grouping.by == GP_BY_MODULE && info->modules_cut)
+		fprintf(out, "%s%s without their module: no room for more names\n", side,
+			gp_plural(info->modules_cut, "stack").s);
 	if (!gp_use_has_ranges(style))
 		return;
 	if (info->lost_other)
@@ -498,6 +505,8 @@ void gp_use_groups_write(struct gp_json *json, struct gp_recording *recording,
 		const struct gp_group *g = is_rest ? &rest : &groups->group[k];
 		gp_json_object(json, NULL);
 		gp_json_text(json, "key", is_rest ? gp_plural(left, "more group").s : g->key);
+		if (style->grouping.by == GP_BY_MODULE)
+			gp_json_text(json, "class", g->class);
 		if (style->grouping.by == GP_BY_RANGE)
 			write_range(json, g->is_rest ? NULL : g->use.range);
 		if (g->rule)

@@ -6,6 +6,7 @@
 #include "group_key.h"
 
 #define NONE SIZE_MAX
+#define MODULES_MOST 64u /* in each other; outer ones are left out */
 
 struct builder {
 	struct gp_recording *recording;
@@ -52,16 +53,22 @@ static size_t call_tree_find(struct builder *b, size_t parent, struct gp_identit
 	return fresh;
 }
 
-static size_t add_frame(struct builder *b, size_t parent, struct gp_identity *identity,
-			const struct gp_frame *frame, const struct gp_use *use)
+static size_t add_node(struct builder *b, size_t parent, struct gp_identity identity,
+		       const struct gp_frame *frame, const struct gp_use *use)
 {
-	*identity = gp_frame_identity(*identity, frame);
-	size_t node = call_tree_find(b, parent, *identity, frame);
+	size_t node = call_tree_find(b, parent, identity, frame);
 	if (node != NONE) {
 		b->tree->node[node].bytes += use->bytes;
 		b->tree->node[node].count += use->count;
 	}
 	return node;
+}
+
+static size_t add_frame(struct builder *b, size_t parent, struct gp_identity *identity,
+			const struct gp_frame *frame, const struct gp_use *use)
+{
+	*identity = gp_frame_identity(*identity, frame);
+	return add_node(b, parent, *identity, frame, use);
 }
 
 /* A root with the reason why all or the outer frames are missing; NONE: out of memory. */
@@ -91,12 +98,39 @@ static void drop_unnamed(struct gp_read_stack *s)
 	s->frames = named > 0 ? kept : s->frames;
 }
 
+/* The module and those that it is in; false: out of memory. */
+static bool add_modules(struct builder *b, const struct gp_use *use)
+{
+	struct gp_torch_module chain[MODULES_MOST];
+	size_t n = 0, at = NONE;
+	uint32_t id = b->stack->stack.module;
+	for (; n < MODULES_MOST && gp_recording_module(b->recording, id, &chain[n]); n++)
+		id = chain[n].within;
+	while (n-- > 0) {
+		const struct gp_frame frame = { .function =
+							chain[n].name[0] ? chain[n].name : "(root)",
+						.module = chain[n].class };
+		/* a module is in one other: its id is enough, and each module has one node */
+		const struct gp_identity identity = { chain[n].id, 3 };
+		if ((at = add_node(b, at, identity, &frame, use)) == NONE)
+			return false;
+	}
+	return true;
+}
+
 static bool add_use(struct builder *b, const struct gp_use *use)
 {
 	struct gp_read_stack *s = b->stack;
 	const struct gp_use_place place = gp_use_place(b->recording, use, b->how, s);
 	if (place.without != NULL)
 		return add_without(b, use, place.without);
+	if (b->how->by == GP_BY_MODULE && s->stack.module == 0)
+		return add_without(b, use,
+				   s->names.modules[0] ? "modules were not recorded, only classes" :
+				   s->names.node[0]    ? "no module: in backward" :
+							 "no module");
+	if (b->how->by == GP_BY_MODULE)
+		return add_modules(b, use);
 	if (s->frames == 0)
 		return add_without(b, use,
 				   s->stack.missing ? s->stack.missing : "a stack without frames");
@@ -151,7 +185,8 @@ enum gp_status gp_tree_build(struct gp_recording *recording, const struct gp_use
 {
 	*out = (struct gp_tree){ .root = NONE };
 	struct gp_grouping by_stack = *how;
-	by_stack.by = GP_BY_STACK;
+	out->is_of_modules = how->by == GP_BY_MODULE;
+	by_stack.by = out->is_of_modules ? GP_BY_MODULE : GP_BY_STACK;
 	struct builder b = { .recording = recording, .how = &by_stack, .tree = out };
 	b.stack = calloc(1, sizeof *b.stack);
 	bool is_fine = b.stack != NULL;

@@ -64,6 +64,12 @@ static bool add_rule(struct member *m, const struct gp_use *use)
 	return true;
 }
 
+static const char *class_of(struct gp_recording *recording, uint32_t module)
+{
+	struct gp_torch_module m;
+	return gp_recording_module(recording, module, &m) ? m.class : NULL;
+}
+
 static bool stack_group_add(struct grouper *g, const struct gp_use *use,
 			    struct gp_identity identity, const char *key,
 			    const struct gp_use_place *place)
@@ -92,6 +98,9 @@ static bool stack_group_add(struct grouper *g, const struct gp_use *use,
 		m->group.cut = without == NULL && g->how->by == GP_BY_STACK ?
 				       gp_read_stack_cut(g->stack, g->how->is_native) :
 				       NULL;
+		m->group.class = without == NULL && g->how->by == GP_BY_MODULE ?
+					 class_of(g->recording, g->stack->stack.module) :
+					 NULL;
 	}
 	/* uses with ranges or roles arrive ordered by stack */
 	m->group.stacks += m->group.stacks == 0 || (use->range == NULL && use->rule == 0) ||
