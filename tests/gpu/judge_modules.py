@@ -1,0 +1,66 @@
+"""Compares the modules of a recording with those that a twin with hooks on all modules saw.
+
+judge_modules.py --name NAME --gpuprof PROGRAM --recording FILE --job JSON --twin JSON
+
+JSON: as module_jobs.py writes it. Both runs must have as many allocations; the n-th of one is then the n-th of
+the other.
+"""
+import argparse
+import bisect
+import collections
+import json
+import subprocess
+import sys
+
+SHARE = 99  # percent of the blocks of forwards that have the right name
+
+p = argparse.ArgumentParser(description=__doc__)
+for option in ("name", "gpuprof", "recording", "job", "twin"):
+    p.add_argument("--" + option, required=True)
+args = p.parse_args()
+
+
+def claim(what, holds, figures):
+    print(f"{'PASS' if holds else 'FAIL'} {args.name}: {what}: {figures}", flush=True)
+    return holds
+
+
+def lines(*words):
+    done = subprocess.run([args.gpuprof, *words, args.recording], capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"FAIL {args.name}: gpuprof {' '.join(words)} ends with {done.returncode}: {done.stderr.strip()[:300]}")
+        sys.exit(1)
+    return done.stdout
+
+
+with open(args.job) as job, open(args.twin) as twin:
+    job, twin = json.load(job), json.load(twin)
+blocks = [json.loads(line) for line in lines("dump", "--json", "--no-stacks", "--kind", "block_alloc").splitlines()]
+if not claim("the recording, the job and its twin have as many allocations",
+             len(blocks) == job["allocations"] == twin["allocations"],
+             f"{len(blocks)}, {job['allocations']}, {twin['allocations']}"):
+    sys.exit(1)
+after = [n for n, _ in twin["changes"]]
+wrong, forward, beyond = collections.Counter(), 0, 0
+sums = collections.Counter()
+for number, block in enumerate(blocks):
+    at = bisect.bisect_right(after, number)
+    expected = twin["changes"][at - 1][1] if at else None
+    got = block.get("torch_module")
+    sums[expected] += block["bytes"]
+    if expected is None:
+        beyond += got is not None
+        continue
+    forward += 1
+    if got != expected:
+        wrong[expected, got] += 1
+right = forward - sum(wrong.values())
+claim(f"{SHARE}% of the blocks of forwards have the name that named_modules() gives",
+      forward > 0 and right * 100 >= SHARE * forward,
+      f"{right} of {forward}; wrong: {wrong.most_common(3)}")
+claim("blocks outside of forwards have no module", beyond * 100 <= len(blocks) - forward, f"{beyond} have one")
+top = json.loads(lines("top", "--json", "--no-stacks", "--top", "0", "--by", "module"))
+groups = [g for c in top["curves"] if c["of"] == "allocated" for g in c["groups"]]
+near = sum(abs(g["bytes"] - sums.get(g["key"], 0)) for g in groups if g["class"])
+claim("top --by module adds up what each module requested", near * 100 <= sum(sums.values()),
+      f"{near} of {sum(sums.values())} bytes differ")

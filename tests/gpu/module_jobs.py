@@ -1,0 +1,159 @@
+"""Small jobs of which judge_modules.py compares the modules: module_jobs.py NAME OUT [--twin]
+
+NAME: llama, convolutions, checkpoint or replaced. Writes to OUT the number of allocations. With --twin, hooks
+on all modules also write which forward began or ended after how many of them.
+"""
+import argparse
+import functools
+import json
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
+
+WIDTH, LAYERS, TOKENS, STEPS = 256, 6, 128, 3
+
+p = argparse.ArgumentParser(description=__doc__)
+p.add_argument("name")
+p.add_argument("out")
+p.add_argument("--twin", action="store_true")
+args = p.parse_args()
+running, changes = [], []
+
+
+def allocations():
+    return torch.cuda.memory_stats()["allocation.all.allocated"]
+
+
+def change():
+    changes.append([allocations(), running[-1] if running else None])
+
+
+def enter(name, *_):
+    running.append(name or "(root)")
+    change()
+
+
+def leave(*_):
+    running.pop()
+    change()
+
+
+def watch(model):
+    for name, module in model.named_modules():
+        if args.twin:
+            module.register_forward_pre_hook(functools.partial(enter, name))
+            module.register_forward_hook(leave)
+    return model
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        for name in ("q_proj", "k_proj", "v_proj", "o_proj"):
+            setattr(self, name, nn.Linear(WIDTH, WIDTH, bias=False))
+
+    def forward(self, x):
+        q, k, v = (f(x).view(*x.shape[:2], 4, -1).transpose(1, 2) for f in (self.q_proj, self.k_proj, self.v_proj))
+        y = (q @ k.transpose(-2, -1)).softmax(-1) @ v
+        return self.o_proj(y.transpose(1, 2).reshape(x.shape))
+
+
+class Mlp(nn.Module):
+    def __init__(self, act):
+        super().__init__()
+        self.gate_proj, self.up_proj = nn.Linear(WIDTH, 2 * WIDTH), nn.Linear(WIDTH, 2 * WIDTH)
+        self.down_proj = nn.Linear(2 * WIDTH, WIDTH)
+        self.act_fn = act
+
+    def forward(self, x):
+        return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
+
+
+class Layer(nn.Module):
+    def __init__(self, act):
+        super().__init__()
+        self.input_layernorm, self.post_attention_layernorm = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.self_attn, self.mlp = Attention(), Mlp(act)
+
+    def forward(self, x):
+        x = x + self.self_attn(self.input_layernorm(x))
+        return x + self.mlp(self.post_attention_layernorm(x))
+
+
+class Decoder(nn.Module):
+    def __init__(self, layers, keeps_all):
+        super().__init__()
+        act = nn.SiLU()  # one for all layers
+        self.embed_tokens = nn.Embedding(1000, WIDTH)
+        self.layers = nn.ModuleList(Layer(act) for _ in range(layers))
+        self.norm = nn.LayerNorm(WIDTH)
+        self.keeps_all = keeps_all
+
+    def forward(self, tokens):
+        x = self.embed_tokens(tokens)
+        for layer in self.layers:
+            x = layer(x) if self.keeps_all else checkpoint(layer, x, use_reentrant=False)
+        return self.norm(x)
+
+
+class Llama(nn.Module):
+    def __init__(self, layers=LAYERS, keeps_all=True):
+        super().__init__()
+        self.model = Decoder(layers, keeps_all)
+        self.lm_head = nn.Linear(WIDTH, 1000, bias=False)
+
+    def forward(self, tokens):
+        return self.lm_head(self.model(tokens))
+
+
+def train(model, batch, loss_of):
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss_of(model(batch)).backward()
+        optimizer.step()
+
+
+def tokens():
+    return torch.arange(4 * TOKENS, device="cuda").view(4, TOKENS)
+
+
+def loss_of_tokens(out):
+    return F.cross_entropy(out.flatten(0, 1), tokens().flatten())
+
+
+def llama():
+    train(watch(Llama().cuda()), tokens(), loss_of_tokens)
+
+
+def run_checkpoint():
+    train(watch(Llama(keeps_all=False).cuda()), tokens(), loss_of_tokens)
+
+
+def convolutions():
+    def block(width):
+        return nn.Sequential(nn.Conv2d(width, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU())
+
+    stages = nn.ModuleDict({"stage%d" % k: nn.Sequential(block(32), block(32)) for k in range(3)})
+    model = nn.Sequential(nn.Conv2d(3, 32, 3), *stages.values(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))
+    model = watch(model.cuda().to(memory_format=torch.channels_last))
+    images = torch.ones(8, 3, 64, 64, device="cuda").to(memory_format=torch.channels_last)
+    train(model, images, lambda out: out.square().mean())
+
+
+def replaced():
+    for k in range(6):
+        with torch.no_grad():
+            model = watch(Llama(layers=1 + k % 3).cuda())
+            for _ in range(3):
+                model(tokens())
+        del model
+
+
+{"llama": llama, "convolutions": convolutions, "checkpoint": run_checkpoint, "replaced": replaced}[args.name]()
+torch.cuda.synchronize()
+with open(args.out, "w") as out:
+    json.dump({"allocations": allocations(), "changes": changes}, out)
+print("%d allocations" % allocations())
