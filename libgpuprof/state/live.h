@@ -78,6 +78,7 @@ struct gp_live_used {
 	int64_t part[GP_PARTS];
 	uint32_t moves, odd_moves; /* of driver memory since then; not of whole pages */
 	bool has_limit, is_unsure; /* is_unsure: events since then are missing */
+	bool was_lazy;		   /* some memory was `lazy` since then */
 };
 
 struct gp_live_device {
@@ -88,6 +89,7 @@ struct gp_live_device {
 	 */
 	uint64_t pending_bytes;
 	uint64_t async_bytes; /* of the DRIVER curve: stream-ordered allocations */
+	uint64_t lazy;	      /* entries whose memory the driver takes later: managed, of graphs */
 	struct gp_live_used used;
 };
 /* Memory of the device that the job's allocations take: the DRIVER curve, and its unused pool. */

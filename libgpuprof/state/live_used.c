@@ -21,6 +21,10 @@ void gp_used_moved(struct gp_live *live, const struct gp_live_entry *e, bool is_
 		d->async_bytes = is_gone ? d->async_bytes - less : d->async_bytes + e->bytes;
 		return;
 	}
+	if (e->space == GP_SPACE_MANAGED || e->space == GP_SPACE_GRAPH) {
+		d->lazy = is_gone ? d->lazy - (d->lazy != 0) : d->lazy + 1;
+		d->used.was_lazy = true;
+	}
 	d->used.moves++;
 	d->used.odd_moves += e->bytes % PAGE_BYTES != 0;
 }
@@ -52,12 +56,15 @@ static enum gp_used_part part_of(unsigned causes)
 
 /*
  * Without a cause: the driver rounds allocations that are not whole pages, and takes a page for its
- * tables. A larger change is memory of other processes.
+ * tables. A larger change is memory of other processes, unless the job has memory that the driver
+ * takes when it is used.
  */
 static enum gp_used_part part_without_cause(const struct gp_live_used *u, int64_t change)
 {
 	const int64_t most = u->moves != 0 ? ((int64_t)u->odd_moves + 1) * PAGE_BYTES : 0;
-	return change >= -most && change <= most ? GP_PART_ROUNDING : GP_PART_OTHERS;
+	if (change >= -most && change <= most)
+		return GP_PART_ROUNDING;
+	return u->was_lazy ? GP_PART_UNKNOWN : GP_PART_OTHERS;
 }
 
 void gp_used_count(struct gp_live *live, const struct gp_record *r)
@@ -83,6 +90,7 @@ void gp_used_count(struct gp_live *live, const struct gp_record *r)
 	u->rest = rest;
 	u->moves = u->odd_moves = 0;
 	u->is_unsure = false;
+	u->was_lazy = d->lazy != 0;
 }
 
 /*

@@ -268,7 +268,7 @@ static enum gp_status load_entry(struct gp_live *live, const struct gp_record *r
 		gp_live_device_of(live, r->device)->figures.pending_bytes += entry.bytes;
 	if (gp_live_is_pinned(&entry))
 		load_pinned(&live->host, &entry);
-	if (entry.space == GP_SPACE_ASYNC)
+	if (gp_live_is_driver(&entry))
 		gp_used_moved(live, &entry, false);
 	return GP_OK;
 }

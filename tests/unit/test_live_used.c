@@ -151,6 +151,27 @@ static void other_processes_need_no_cause(void **state)
 	adds_up(805 * MIB);
 }
 
+/* The driver takes such memory when it is used, at any moment. */
+static void managed_memory_hides_other_processes(void **state)
+{
+	static const uint8_t spaces[] = { GP_SPACE_MANAGED, GP_SPACE_GRAPH };
+	(void)state;
+	int64_t used = 500 * MIB;
+	count(used, 0, 0);
+	for (size_t k = 0; k < 2; k++) {
+		alloc(spaces[k], 0x1000000, 64 * MIB);
+		count(used, 0, 0);
+		count(used += 32 * MIB, 0, 0);
+		assert_int_equal(part(GP_PART_OTHERS), 0);
+		put((struct gp_record){
+			.kind = GP_FREE, .space = spaces[k], .free.address = 0x1000000 });
+		count(used -= 32 * MIB, 0, 0);
+		assert_int_equal(part(GP_PART_OTHERS), 0);
+	}
+	count(used += 64 * MIB, 0, 0);
+	assert_int_equal(part(GP_PART_OTHERS), 64 * MIB);
+}
+
 static void missing_events_decide_nothing(void **state)
 {
 	(void)state;
@@ -229,9 +250,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-		TEST(first_count_is_the_context),    TEST(one_cause_decides),
-		TEST(own_memory_is_in_no_part),	     TEST(other_processes_need_no_cause),
-		TEST(missing_events_decide_nothing), TEST(pool_counts_as_it_is_reserved),
+		TEST(first_count_is_the_context),
+		TEST(one_cause_decides),
+		TEST(own_memory_is_in_no_part),
+		TEST(other_processes_need_no_cause),
+		TEST(managed_memory_hides_other_processes),
+		TEST(missing_events_decide_nothing),
+		TEST(pool_counts_as_it_is_reserved),
 		TEST(checkpoint_keeps_the_parts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
