@@ -419,18 +419,6 @@ enum gp_status gp_peak_build_with(struct gp_recording *recording, enum gp_moment
 				  int64_t at_ns, unsigned with, struct gp_peak *out);
 void gp_peak_free(struct gp_peak *peak);
 
-enum gp_by {
-	GP_BY_STACK,
-	GP_BY_OPERATOR,
-	GP_BY_NODE,
-	GP_BY_LIBRARY,
-	GP_BY_LINE,
-	GP_BY_KIND,
-	GP_BY_RANGE,
-	GP_BY_MODULE,
-	GP_BY_ROLE
-};
-
 /* Uses with one key. */
 struct gp_group {
 	char *key;	   /* unique among the groups */

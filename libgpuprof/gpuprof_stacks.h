@@ -158,4 +158,17 @@ void gp_short_name(const char *name, char *out, size_t room);
  */
 void gp_frame_label(const struct gp_frame *frame, const char *below, char *out, size_t room);
 
+/* The key of a group: see struct gp_grouping. */
+enum gp_by {
+	GP_BY_STACK,
+	GP_BY_OPERATOR,
+	GP_BY_NODE,
+	GP_BY_LIBRARY,
+	GP_BY_LINE,
+	GP_BY_KIND,
+	GP_BY_RANGE,
+	GP_BY_MODULE,
+	GP_BY_ROLE
+};
+
 #endif

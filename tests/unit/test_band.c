@@ -20,6 +20,14 @@ void gp_xml_put(FILE *out, const char *text, size_t most)
 	fail();
 }
 
+double gp_svg_roles_draw(const struct gp_svg_place *place, const struct gp_chart *chart,
+			 unsigned device)
+{
+	(void)place, (void)chart, (void)device;
+	fail();
+	return 0;
+}
+
 void gp_error(const char *format, ...)
 {
 	(void)format;

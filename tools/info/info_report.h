@@ -26,7 +26,7 @@ struct gp_info_front {
 	struct gp_leaks_report leaks; /* its steps are those of the report */
 	struct gp_leak_answer answer;
 	struct gp_role_timeline roles; /* of an inference job, one band; else no devices */
-	struct gp_number_line line; /* of the device of `most` */
+	struct gp_number_line line;    /* of the device of `most` */
 };
 struct gp_info_report {
 	const char *path;

@@ -122,7 +122,7 @@ static void line_reach(struct banding *b, unsigned device, size_t until)
 	l->highest = total;
 }
 
-static size_t bucket_of(const struct banding *b, int64_t at_ns)
+static size_t band_bucket(const struct banding *b, int64_t at_ns)
 {
 	if (at_ns <= b->start_ns)
 		return 0;
@@ -151,7 +151,7 @@ static void see_before(struct banding *b, unsigned device, int64_t at_ns)
 		b->is_out_of_memory |= l->bucket == NULL;
 	}
 	if (l->bucket != NULL)
-		line_reach(b, device, bucket_of(b, at_ns));
+		line_reach(b, device, band_bucket(b, at_ns));
 }
 
 static void see_after(struct banding *b, unsigned device, int64_t at_ns)
