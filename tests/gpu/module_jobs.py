@@ -44,7 +44,7 @@ def watch(model):
     for name, module in model.named_modules():
         if args.twin:
             module.register_forward_pre_hook(functools.partial(enter, name))
-            module.register_forward_hook(leave)
+            module.register_forward_hook(leave, always_call=True)  # a checkpoint ends its forward early
     return model
 
 
