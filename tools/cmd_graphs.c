@@ -79,7 +79,7 @@ static int graphs_run(const struct gp_command *command, int argc, char **argv)
 const struct gp_command gp_command_graphs = {
 	.name = "graphs",
 	.synopsis = "graphs [--json] [options] RECORDING...",
-	.text = "show CUDA graphs, their memory and launches, and why captures failed",
+	.text = "show CUDA graphs, their memory and launches, and failed captures",
 	.run = graphs_run,
 	.options = GP_OPTIONS_REPORT | GP_OPTION_NO_STACKS,
 	.json_levels = 4,

@@ -50,8 +50,13 @@ enum gp_status gp_number_line_build(struct gp_recording *recording, unsigned dev
 					   .device = device,
 					   .of = GP_CURVE_DRIVER };
 	const struct gp_frag_question none = { 0 };
+	const struct gp_info *info;
 	*out = (struct gp_number_line){ 0 };
-	enum gp_status status = gp_memory_build(recording, &peak, &out->memory);
+	enum gp_status status = gp_recording_info(recording, &info);
+	/* without the driver's count of a device there is no line */
+	if (status != GP_OK || !(info->counts[GP_DEVICE_MEMORY] + info->counts[GP_ALLOC_FAILED]))
+		return status;
+	status = gp_memory_build(recording, &peak, &out->memory);
 	if (status != GP_OK)
 		return status == GP_END ? GP_OK : status;
 	status = gp_frag_build(&out->memory, device, &none, &out->frag);
