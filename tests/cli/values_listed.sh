@@ -13,7 +13,7 @@ for w in "peak --by" "peak --of" "top --sort" "top --of" "diff --by" "phases --o
 	[ $1 = run ] || for v in $(echo $list | tr -d ,); do
 		gpuprof $1 $2 $v $d 2>&1 | grep "bad value"
 	done
-	echo "$w: $(echo $list | cut -c -60)"
+	echo "$w: $(echo $list | cut -c -80)"
 done
 gpuprof help | grep -e -V
 gpuprof version
