@@ -1,3 +1,4 @@
+pick() { python3 -B $CLI/json_pick.py "$1"; }
 unset GPUPROF_STACKS
 export LD_LIBRARY_PATH=$BUILD/fake
 export PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync
@@ -5,7 +6,7 @@ for o in "" --stacks=native --stacks=python --light; do
 	echo "run $o"
 	gpuprof run -q $o -o x.gpr -- $BUILD/victims/malloc_async 20
 	gpuprof info x.gpr | grep "^allocator\|^peaks\|^self-check" | mask times
-	gpuprof info --json x.gpr | jq -c "{framework_blocks, async_why}"
+	gpuprof info --json x.gpr | pick "{k: o[k] for k in ('framework_blocks', 'async_why')}"
 	rm x.gpr
 done
 unset PYTORCH_CUDA_ALLOC_CONF
@@ -15,8 +16,9 @@ gpuprof info x.gpr | grep "^allocator"
 rm x.gpr
 gpuprof run -q -o x.gpr -- $BUILD/victims/malloc_async 20
 gpuprof peak x.gpr | mask times | sed "s/at peak, .*$/at peak/"
-gpuprof timeline --json x.gpr | jq -c ".devices[0] |
-	[.allocated_peak_bytes, .reserved_peak_bytes, .driver_peak_bytes]"
+gpuprof timeline --json x.gpr | pick "[
+	o['devices'][0][k + '_peak_bytes'] for k in ('allocated', 'reserved', 'driver')]"
 gpuprof frag --at peak:allocated x.gpr | grep "reserved\|driver memory" | mask times
-gpuprof frag --at peak:allocated --json x.gpr | jq -c ".devices[0] | {requested_bytes, owners}"
+gpuprof frag --at peak:allocated --json x.gpr | pick "{
+	k: o['devices'][0][k] for k in ('requested_bytes', 'owners')}"
 gpuprof verify x.gpr | mask times

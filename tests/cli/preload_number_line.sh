@@ -1,15 +1,17 @@
+pick() { python3 -B $CLI/json_pick.py "$1"; }
 export LD_LIBRARY_PATH=$BUILD/fake
 gpuprof run -q -o x.gpr -- $BUILD/victims/grow_device
 gpuprof info x.gpr | grep "^number line"
 gpuprof peak x.gpr | grep free
 gpuprof timeline x.gpr | grep free
 gpuprof frag --at end x.gpr | grep free
-gpuprof info --json x.gpr | jq -c ".number_line | del(.at_ns, .owners)"
-gpuprof info --json x.gpr | jq -c ".number_line.owners"
-gpuprof frag --at end --json x.gpr | jq -c ".devices[0].owners"
+gpuprof info --json x.gpr | pick "{
+	k: v for k, v in o['number_line'].items() if k not in ('at_ns', 'owners')}"
+gpuprof info --json x.gpr | pick "o['number_line']['owners']"
+gpuprof frag --at end --json x.gpr | pick "o['devices'][0]['owners']"
 gpuprof dump --kind device_memory x.gpr | sed -n "s/.*state=/state=/p" | head -n 3
 # the driver refuses to count: no line, and the job is as before
 FAKE_CUDA_FAIL=cuMemGetInfo_v2:0 gpuprof run -q -o y.gpr -- $BUILD/victims/grow_device
 gpuprof info y.gpr | grep -c "^number line"
 gpuprof frag y.gpr | grep contexts
-gpuprof info --json y.gpr | jq -c .number_line
+gpuprof info --json y.gpr | pick "o['number_line']"
