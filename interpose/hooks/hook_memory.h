@@ -5,10 +5,9 @@
 #ifndef GP_HOOK_MEMORY_H
 #define GP_HOOK_MEMORY_H
 
-#include "../../libgpuprof/record/poll_loop.h"
-#include "../../libgpuprof/record/stacks/stack_take.h"
 #include "context.h"
 #include "device_memory.h"
+#include "hook_reserve.h"
 #include "use_map.h"
 
 /* An allocation, without its address. */
@@ -38,14 +37,10 @@ GP_COLD void gp_hook_alloc_failed(CUresult result, const struct gp_allocation *w
  */
 GP_HOT struct gp_record *gp_reserve_alloc(enum gp_kind kind, uint64_t began)
 {
-	const uint64_t ended = gp_clock_now(), head = gp_thread.head;
-	const uint32_t caller = gp_stack_of_alloc();
-	struct gp_record *r = gp_reserve_at(kind, ended);
+	const uint64_t ended = gp_clock_now();
+	struct gp_record *r = gp_reserve_ended(kind, ended);
 	if (gp_unlikely(!r))
 		return NULL;
-	if (gp_unlikely(gp_thread.head != head)) /* definitions of the stack came in between */
-		r->time = gp_poll_time(head, ended);
-	r->stack = caller;
 	if (began != 0)
 		r->code = (uint16_t)gp_took_pack(gp_took(began, ended), GP_ALLOC_TOOK_BITS);
 	return r;

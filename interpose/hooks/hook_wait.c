@@ -2,9 +2,9 @@
 #include "hook_wait.h"
 
 #include "../../libgpuprof/record/poll_loop.h"
-#include "../../libgpuprof/record/stacks/stack_take.h"
 #include "capture.h"
 #include "context.h"
+#include "hook_reserve.h"
 
 /* Of CUDA_MEMCPY2D and CUDA_MEMCPY3D. */
 enum { MEMORY_HOST = 1, MEMORY_DEVICE = 2, MEMORY_ARRAY = 3, MEMORY_UNIFIED = 4 };
@@ -13,16 +13,12 @@ enum { MEMORY_HOST = 1, MEMORY_DEVICE = 2, MEMORY_ARRAY = 3, MEMORY_UNIFIED = 4 
 GP_HOT struct gp_record *wait_reserve(enum gp_kind kind, CUresult result, uint64_t began,
 				      enum gp_call call, uint32_t flags, unsigned device)
 {
-	const uint64_t ended = gp_clock_now(), head = gp_thread.head;
-	const uint32_t caller = gp_stack_of_alloc();
-	struct gp_record *r = gp_reserve_at(kind, ended);
+	const uint64_t ended = gp_clock_now();
+	struct gp_record *r = gp_reserve_ended(kind, ended);
 	if (gp_unlikely(!r))
 		return NULL;
-	if (gp_unlikely(gp_thread.head != head)) /* definitions of the stack came in between */
-		r->time = gp_poll_time(head, ended);
 	if (gp_unlikely(gp_is_capturing()))
 		flags |= GP_CALL_CAPTURED;
-	r->stack = caller;
 	r->device = (uint8_t)device;
 	r->code = (uint16_t)result;
 	r->aux = gp_call_pack(call, flags, ended > began ? ended - began : 0);
