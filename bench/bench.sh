@@ -122,6 +122,15 @@ time_blocks() {
 	done
 }
 
+# A job whose modules have names, and one without; both with the default stacks.
+time_modules() {
+	python=$(python3 -c 'import ctypes, sys; print(sys.executable)' 2>/dev/null) || return 0
+	for run in 1 2 3; do
+		LD_LIBRARY_PATH="$build/fake/torch-2.11/lib:$build/fake" LD_PRELOAD=$build/libgpuprof.so \
+			GPUPROF_OUTPUT=$work/modules-$run.gpr "$python" -B "$here/module_cost.py" 400 >>"$figures"
+	done
+}
+
 # bytes_per_event NAME RECORDING...
 bytes_per_event() {
 	name=$1
@@ -150,6 +159,7 @@ recorded sixteen "$build/bench/memory_cost" 16_threads 16 0
 recorded million "$build/bench/memory_cost" million_live 1 1000000
 time_stacks
 time_blocks
+time_modules
 "$build/bench/replay_rate" "$work/drain-1.gpr" replay_million >>"$figures"
 "$build/bench/replay_rate" "$work/long.gpr" >>"$figures"
 "$build/bench/state_at" "$work/long.gpr" >>"$figures"
@@ -219,6 +229,7 @@ block_kept_0_alloc_ns|ns a block, allocator and timer with it||not recorded|bloc
 block_kept_0_release_ns|ns its release, likewise||not recorded|block_bare_0_release_ns
 block_kept_1024_alloc_ns|ns a block with cold caches||not recorded|block_bare_1024_alloc_ns
 block_kept_1024_release_ns|ns its release with cold caches||not recorded|block_bare_1024_release_ns
+module_call_ns|ns a call of a module with two blocks, all recorded||without modules|plain_call_ns
 replay_events_per_s|events a second and core|10000000||
 replay_peak_kib|KiB of the reader at 10 million events||at a million events|replay_million_peak_kib
 state_at_ms|ms CPU, state at the slowest of three moments of 10 million events|500||

@@ -68,8 +68,8 @@ for python in $PYTHONS; do
 	fi
 done
 
-# Modules of PyTorch: the module whose forward ran is named as named_modules() names it. A job that
-# replaces its model each millisecond gets some names late.
+# Modules of PyTorch: the module whose forward ran is named as named_modules() names it. Some names
+# are late if a job replaces its model each millisecond, or renames a child and calls it as before.
 number=0
 for python in $PYTHONS; do
 	number=$((number + 1))
@@ -80,7 +80,7 @@ for python in $PYTHONS; do
 	for story in plain shared wrapped hidden renamed threads alone large roots replaced; do
 		name=$number-modules_$story$version
 		share=100
-		[ $story != replaced ] || share=90
+		case $story in replaced | renamed) share=95 ;; esac
 		LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_RING=0 \
 			GPUPROF_OUTPUT=$work/$name.gpr "$python" -B "$here/module_story.py" \
 			"$work/$name.said" 5 $story >"$work/$name.out" 2>&1

@@ -45,9 +45,17 @@ class Module:
                     yield from child.named_modules(prefix + ("." if prefix else "") + name, seen)
 """
 
-names = {}
-exec(compile(SOURCE, "/opt/venv/lib/python3/site-packages/torch/nn/modules/module.py", "exec"), names)
-Module = names["Module"]
+FILE = "/opt/venv/lib/python3/site-packages/torch/nn/modules/module.py"
+
+
+def module_class(file):
+    """Module, as a class of this file."""
+    names = {}
+    exec(compile(SOURCE, file, "exec"), names)
+    return names["Module"]
+
+
+Module = module_class(FILE)
 
 
 class ModuleList(Module):

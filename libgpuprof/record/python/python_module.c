@@ -269,23 +269,28 @@ static bool next_entry(struct table *t, const void **name, const void **value)
 	return true;
 }
 
-static bool open_children(const struct gp_python_layout *l, const void *module, struct table *t)
+/* The value of the attribute `_modules`; NULL: there is none. Names are one object each, mostly. */
+static const void *find_children(struct table *t)
 {
-	static _Atomic(const void *) last; /* one object has the name in nearly all modules */
-	const void *name, *value;
+	static _Atomic(const void *) last;
+	const void *known = atomic_load_explicit(&last, memory_order_relaxed), *name, *value;
 	char text[16];
-	if (!open_attributes(l, module, t))
-		return false;
-	while (next_entry(t, &name, &value)) {
-		if (name != atomic_load_explicit(&last, memory_order_relaxed)) {
-			gp_python_module_name(name, text, sizeof text);
-			if (strcmp(text, "_modules") != 0)
+	for (unsigned pass = known ? 0 : 1; pass < 2; pass++) {
+		for (t->next = 0; next_entry(t, &name, &value);) {
+			if (pass == 1)
+				gp_python_module_name(name, text, sizeof text);
+			if (pass == 1 ? strcmp(text, "_modules") != 0 : name != known)
 				continue;
 			atomic_store_explicit(&last, name, memory_order_relaxed);
+			return t->values ? peek_pointer(value, 0) : value;
 		}
-		return open_dict(l, t->values ? peek_pointer(value, 0) : value, t);
 	}
-	return false;
+	return NULL;
+}
+
+static bool open_children(const struct gp_python_layout *l, const void *module, struct table *t)
+{
+	return open_attributes(l, module, t) && open_dict(l, find_children(t), t);
 }
 
 struct search {

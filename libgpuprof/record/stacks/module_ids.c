@@ -15,24 +15,24 @@
 #define NAME_BYTES 128u
 #define DEPTH 24u /* of modules in each other */
 
-#define TURN_SHIFT 26	  /* about 25 ms with the processor's clock, 67 ms with nanoseconds */
-#define CHECKED_TURNS 20u /* a name older than this is checked again */
-#define CHECKS_A_TURN 8u  /* of some microseconds each */
-#define CHECKS_MOST 4096u /* saved up for a job that replaces its model */
-#define LOOKS_MOST 1024u  /* at dictionaries, for one search; they take a microsecond each */
+#define TURN_SHIFT 18	     /* 0.1 ms with the processor's clock, 0.26 ms with nanoseconds */
+#define CHECKED_TURNS 40000u /* a name older than this is checked again */
+#define RATION_LOG 10	     /* checks get 1/1024 of the time */
+#define RATION_MOST (INT64_C(1) << 26)	      /* saved up for a job that replaces its model */
+#define RATION_FOR_AGED (RATION_MOST / 8 * 7) /* with less, only calls in a new order are checked */
+#define LOOKS_MOST 1024u /* at dictionaries, for one search; they take a microsecond each */
 #define LOOKS_UNNAMED 16u
-#define LOOKS_A_CHECK 4u
+#define LOOKS_OVERDRAWN 8u
 
 struct known {
 	_Atomic uintptr_t module;
 	_Atomic uintptr_t within; /* the module whose descendant it was found to be; 0: a root */
 	_Atomic uint64_t word;	  /* id; above it a mark of all other fields */
 	_Atomic uint32_t checked; /* turn of the last check */
-	_Atomic uint16_t next;	  /* the module that followed it the last time: its index + 1 */
-	_Atomic uint16_t class;	  /* bits of its type's address */
+	_Atomic uint32_t class;	  /* bits of its type's address */
 };
 static struct known known[1u << KNOWN_LOG];
-_Static_assert(sizeof(struct known) == 32 && 1u << KNOWN_LOG <= UINT16_MAX, "an index fits");
+_Static_assert(sizeof(struct known) == 32, "two share a cache line");
 _Atomic uint32_t gp_modules_renamed GP_HOT_DATA;
 static _Atomic uint32_t renamed_turn; /* of the last time: names from before may be wrong, too */
 
@@ -124,11 +124,17 @@ static uint32_t find_in(const void *within, uint32_t outer, const void *module, 
 	return outer;
 }
 
+/* No job replaces its model within a turn. */
+static bool is_checked(uint32_t at, uint32_t turn)
+{
+	return atomic_load_explicit(&known[at - 1].checked, memory_order_relaxed) == turn;
+}
+
 /*
  * Whether a module and `deeper` of those around it still have their names. Forgets those that have
  * not.
  */
-static bool has_name(const void *module, uint32_t at, uint32_t id, unsigned deeper)
+static bool has_name(const void *module, uint32_t at, uint32_t id, uint32_t turn, unsigned deeper)
 {
 	const void *within = (const void *)atomic_load(&known[at - 1].within);
 	uint32_t outer, found;
@@ -139,12 +145,14 @@ static bool has_name(const void *module, uint32_t at, uint32_t id, unsigned deep
 		const uint32_t outer_at = known_find(within, &outer);
 		/* one that is not a descendant has its caller's name; it may be one by now */
 		unsigned looks = id == outer ? LOOKS_UNNAMED : LOOKS_MOST;
-		has = outer_at && (deeper == 0 || has_name(within, outer_at, outer, deeper - 1));
+		has = outer_at && (deeper == 0 || is_checked(outer_at, turn) ||
+				   has_name(within, outer_at, outer, turn, deeper - 1));
 		found = has ? find_in(within, outer, module, &looks) : 0;
 		has = has && (found == id || (id == outer && !found));
 	}
 	if (!has)
 		atomic_store(&known[at - 1].word, 0);
+	atomic_store(&known[at - 1].checked, turn);
 	return has;
 }
 
@@ -154,6 +162,7 @@ static bool has_name(const void *module, uint32_t at, uint32_t id, unsigned deep
  */
 static uint32_t name_chain(struct gp_module_memo *memo, const void *const *chain, unsigned n)
 {
+	const uint32_t turn = turn_now();
 	uint32_t ids[GP_PYTHON_MODULES_MOST];
 	for (unsigned k = n; k-- > 0;) {
 		const void *within = k + 1 < n ? chain[k + 1] : NULL;
@@ -163,17 +172,14 @@ static uint32_t name_chain(struct gp_module_memo *memo, const void *const *chain
 		 * chain are right by now
 		 */
 		if (at && (!within || atomic_load(&known[at - 1].within)) &&
-		    has_name(chain[k], at, ids[k], 0))
+		    (is_checked(at, turn) || has_name(chain[k], at, ids[k], turn, 0)))
 			continue;
-		unsigned looks = memo->checks ? LOOKS_MOST : CHECKS_A_TURN;
-		const unsigned before = looks;
+		unsigned looks = memo->ration > 0 ? LOOKS_MOST : LOOKS_OVERDRAWN;
 		ids[k] = within ? 0 : module_add(0, NULL, chain[k]);
 		for (unsigned j = k + 1; j < n && !ids[k]; j++) {
 			within = chain[j];
 			ids[k] = find_in(within, ids[j], chain[k], &looks);
 		}
-		const uint32_t used = (before - looks) / LOOKS_A_CHECK;
-		memo->checks -= used < memo->checks ? used : memo->checks;
 		const bool is_found = ids[k] != 0;
 		if (!is_found && k + 1 < n) {
 			within = chain[k + 1];
@@ -184,7 +190,7 @@ static uint32_t name_chain(struct gp_module_memo *memo, const void *const *chain
 		if (!is_found && looks == 0) /* perhaps it is one all the same */
 			continue;
 		if (at)
-			count_renamed(memo->turn);
+			count_renamed(turn);
 		known_add(chain[k], within, ids[k]);
 	}
 	return ids[0];
@@ -193,74 +199,123 @@ static uint32_t name_chain(struct gp_module_memo *memo, const void *const *chain
 /* The module has no known name, or a wrong one. */
 GP_COLD static uint32_t module_name(struct gp_module_memo *memo)
 {
+	static _Atomic uint64_t namings;
 	const void *chain[GP_PYTHON_MODULES_MOST];
+	const uint64_t begin = gp_clock_now();
 	const unsigned n = gp_python_modules(chain, GP_PYTHON_MODULES_MOST);
-	return n ? name_chain(memo, chain, n) : 0;
+	const uint32_t id = n ? name_chain(memo, chain, n) : 0;
+	/* each module is named once, unless there are more than the table has room for */
+	if (atomic_fetch_add_explicit(&namings, 1, memory_order_relaxed) >= 1u << KNOWN_LOG)
+		memo->ration -= (int64_t)(gp_clock_now() - begin);
+	return id;
 }
 
-static void add_checks(struct gp_module_memo *memo, uint32_t now)
+static void add_ration(struct gp_module_memo *memo, uint64_t now)
 {
-	const uint32_t turns = memo->turn ? now - memo->turn : CHECKS_MOST;
-	const uint64_t more = memo->checks + (uint64_t)turns * CHECKS_A_TURN;
-	memo->checks = more < CHECKS_MOST ? (uint32_t)more : CHECKS_MOST;
-	memo->turn = now;
+	const uint64_t more = (now - memo->looked) >> RATION_LOG;
+	if (!more)
+		return;
+	memo->ration = more < RATION_MOST ? memo->ration + (int64_t)more : RATION_MOST;
+	if (memo->ration > RATION_MOST)
+		memo->ration = RATION_MOST;
+	memo->looked = now;
 }
 
-/* The module follows the last one as it did before. */
-static bool is_expected(const struct gp_module_memo *memo, uint32_t at)
+/* The call follows the last one as it did before. */
+static bool is_expected(struct gp_module_memo *memo, const struct gp_module_stack *to)
 {
-	if (!memo->last_known || memo->last_known == at)
-		return false;
-	_Atomic uint16_t *next = &known[memo->last_known - 1].next;
-	const bool is = atomic_load_explicit(next, memory_order_relaxed) == at;
-	if (!is)
-		atomic_store_explicit(next, (uint16_t)at, memory_order_relaxed);
+	struct gp_module_stack *from = &memo->known[memo->switched_to];
+	const uint16_t place = (uint16_t)(to - memo->known);
+	const bool is = from->next == place;
+	from->next = place;
+	memo->switched_to = place;
 	return is;
 }
 
-/* Another module than at the last event, or in another stack: its name may have to be checked. */
-static void switch_to(struct gp_module_memo *memo, const void *module)
+GP_COLD static void check_name(struct gp_module_memo *memo, const void *module, uint32_t at,
+			       uint32_t id, uint64_t now)
 {
-	uint32_t id;
-	const uint32_t at = known_find(module, &id), now = turn_now();
-	const bool is_usual = is_expected(memo, at);
-	memo->last = module;
-	memo->last_known = at;
-	if (now != memo->turn)
-		add_checks(memo, now);
-	if (!at)
-		return;
-	struct known *k = &known[at - 1];
-	const uint32_t checked = atomic_load_explicit(&k->checked, memory_order_relaxed);
-	const uint32_t renamed = atomic_load_explicit(&renamed_turn, memory_order_relaxed);
-	const bool is_same_class = atomic_load_explicit(&k->class, memory_order_relaxed) ==
-				   gp_python_module_type(module);
-	if (is_same_class && (memo->checks == 0 || (is_usual && now - checked < CHECKED_TURNS &&
-						    now - checked < now - renamed)))
-		return;
-	memo->checks -= memo->checks != 0;
-	if (!is_same_class)
-		atomic_store(&k->word, 0);
-	if (!is_same_class || !has_name(module, at, id, DEPTH))
-		count_renamed(now);
-	atomic_store(&k->checked, now);
+	const uint32_t turn = (uint32_t)(now >> TURN_SHIFT);
+	if (!has_name(module, at, id, turn, DEPTH))
+		count_renamed(turn);
+	memo->ration -= (int64_t)(gp_clock_now() - now);
 }
 
-GP_HOT_TEXT uint32_t gp_module_stack_slow(struct gp_module_memo *memo, struct gp_module_stack *k,
-					  uint32_t pair, const void *module)
+/* Checks the name, if it may be wrong and time is left. Returns the turn of its last check. */
+static uint32_t check_if_due(struct gp_module_memo *memo, const void *module, uint64_t now,
+			     bool is_usual, uint32_t class)
 {
 	uint32_t id;
-	switch_to(memo, module);
-	const uint32_t renamed = atomic_load_explicit(&gp_modules_renamed, memory_order_relaxed);
-	if (k->module == module && k->pair == pair && k->renamed == renamed)
-		return k->stack;
-	if (!known_find(module, &id))
-		id = module_name(memo);
-	uint32_t stack = id ? gp_stack_in_module(pair, id) : 0;
-	if (!stack) {
-		gp_stack_table_count_module_cut();
-		stack = pair;
+	const uint32_t at = known_find(module, &id), turn = (uint32_t)(now >> TURN_SHIFT);
+	if (!at)
+		return turn;
+	struct known *k = &known[at - 1];
+	if (atomic_load_explicit(&k->class, memory_order_relaxed) != class) {
+		atomic_store(&k->word, 0);
+		count_renamed(turn);
+		return turn;
 	}
-	*k = (struct gp_module_stack){ module, pair, stack, renamed };
-	return stack;
+	const uint32_t age = turn - atomic_load_explicit(&k->checked, memory_order_relaxed);
+	const uint32_t renamed = atomic_load_explicit(&renamed_turn, memory_order_relaxed);
+	const bool is_suspect = !is_usual || age >= turn - renamed;
+	if (memo->ration > (is_suspect ? 0 : RATION_FOR_AGED) &&
+	    (is_suspect || age >= CHECKED_TURNS))
+		check_name(memo, module, at, id, now);
+	return atomic_load_explicit(&k->checked, memory_order_relaxed);
+}
+
+/* The one that has it, or the one to be replaced. Two share a cache line. */
+static struct gp_module_stack *choose(struct gp_module_memo *memo, uint32_t pair,
+				      const void *module)
+{
+	struct gp_module_stack *from = &memo->known[memo->now], *two = &memo->known[from->ahead];
+	if (two->module == module && two->pair == pair)
+		return two;
+	const uint64_t hash = hash_of((uintptr_t)module ^ (uintptr_t)pair << 36);
+	two = &memo->known[hash >> (64 - GP_MODULE_STACKS_LOG) & ~UINT64_C(1)];
+	for (unsigned k = 0; k < 2; k++)
+		if (two[k].module == module && two[k].pair == pair)
+			return &two[k];
+	return !two[0].module ? &two[0] : !two[1].module ? &two[1] : &two[hash & 1];
+}
+
+GP_HOT_TEXT uint32_t gp_module_stack_slow(struct gp_module_memo *memo, uint32_t pair,
+					  const void *module)
+{
+	struct gp_module_stack *k = choose(memo, pair, module), *from = &memo->known[memo->now];
+	if (from != k) /* one that repeats is at hand anyway */
+		from->ahead = (uint16_t)(k - memo->known);
+	gp_module_stack_used(memo, k);
+	if (module == memo->last && gp_module_stack_is(k, pair, module))
+		return k->stack;
+	const uint64_t now = gp_clock_now();
+	const bool is_usual = is_expected(memo, k);
+	const uint32_t class = gp_python_module_type(module);
+	memo->last = module;
+	if (is_usual && gp_module_stack_is(k, pair, module) && k->class == class &&
+	    (uint32_t)(now >> TURN_SHIFT) - k->checked < CHECKED_TURNS)
+		return k->stack;
+	add_ration(memo, now);
+	const uint32_t checked = check_if_due(memo, module, now, is_usual, class);
+	if (!gp_module_stack_is(k, pair, module)) {
+		uint32_t id;
+		const uint32_t renamed =
+			atomic_load_explicit(&gp_modules_renamed, memory_order_relaxed);
+		if (!known_find(module, &id))
+			id = module_name(memo);
+		uint32_t stack = id ? gp_stack_in_module(pair, id) : 0;
+		if (!stack) {
+			gp_stack_table_count_module_cut();
+			stack = pair;
+		}
+		*k = (struct gp_module_stack){ .module = module,
+					       .pair = pair,
+					       .stack = stack,
+					       .renamed = renamed,
+					       .next = k->next,
+					       .ahead = k->ahead };
+	}
+	k->class = class;
+	k->checked = checked;
+	return k->stack;
 }
