@@ -55,7 +55,7 @@ with_us, bare = profiles("json"), profiles("bare.json")
 counts = [len(p["operations"]) for p in with_us], [len(p["operations"]) for p in bare]
 claim(f"torch.profiler has {counts[0]} operations, bare {counts[1]}", counts[0] == counts[1] and min(counts[0]) > 0)
 
-# PyTorch's watchdog of NCCL asks whether work is done, as often as it gets to run
+# PyTorch's watchdog of NCCL queries events as often as it gets to run
 POLLED = {"cudaEventQuery", "cudaThreadExchangeStreamCaptureMode"}
 # which calls there are, such as of cudaStreamIsCapturing, can differ by a few from run to run
 host = [collections.Counter(call["name"] for p in run for call in p["calls"] if call["name"] not in POLLED)
