@@ -196,16 +196,20 @@ static uint32_t name_chain(struct gp_module_memo *memo, const void *const *chain
 	return ids[0];
 }
 
-/* The module has no known name, or a wrong one. */
+/* The module has no known name, or a wrong one. 0: no room, or no time. */
 GP_COLD static uint32_t module_name(struct gp_module_memo *memo)
 {
 	static _Atomic uint64_t namings;
 	const void *chain[GP_PYTHON_MODULES_MOST];
 	const uint64_t begin = gp_clock_now();
+	/* each module is named once, unless there are more than the table has room for */
+	const bool is_again =
+		atomic_fetch_add_explicit(&namings, 1, memory_order_relaxed) >= 1u << KNOWN_LOG;
+	if (is_again && memo->ration <= 0)
+		return 0;
 	const unsigned n = gp_python_modules(chain, GP_PYTHON_MODULES_MOST);
 	const uint32_t id = n ? name_chain(memo, chain, n) : 0;
-	/* each module is named once, unless there are more than the table has room for */
-	if (atomic_fetch_add_explicit(&namings, 1, memory_order_relaxed) >= 1u << KNOWN_LOG)
+	if (is_again)
 		memo->ration -= (int64_t)(gp_clock_now() - begin);
 	return id;
 }
@@ -304,13 +308,13 @@ GP_HOT_TEXT uint32_t gp_module_stack_slow(struct gp_module_memo *memo, uint32_t 
 		if (!known_find(module, &id))
 			id = module_name(memo);
 		uint32_t stack = id ? gp_stack_in_module(pair, id) : 0;
-		if (!stack) {
+		if (!stack)
 			gp_stack_table_count_module_cut();
-			stack = pair;
-		}
+		if (!id) /* later there may be time */
+			return pair;
 		*k = (struct gp_module_stack){ .module = module,
 					       .pair = pair,
-					       .stack = stack,
+					       .stack = stack ? stack : pair,
 					       .renamed = renamed,
 					       .next = k->next,
 					       .ahead = k->ahead };
