@@ -179,8 +179,10 @@
 	RECORD(, gp_hook_alloc_node(result, graph, (CUgraphNode)IF_OK(node), params))
 #define GRAPH_ANY_NODE(graph, node, params) \
 	RECORD(, gp_hook_any_node(result, graph, (CUgraphNode)IF_OK(node), params))
-#define MODULE_LOAD(kind, handle, image) \
-	TIMED(gp_hook_module_load(result, began, GP_MODULE_##kind, IF_OK(handle), image))
+#define MODULE_LOAD(kind, handle, image)              \
+	FOLLOW(gp_device_memory_before();             \
+	       const uint64_t began = gp_clock_now(), \
+	       gp_hook_module_load(result, began, GP_MODULE_##kind, IF_OK(handle), image))
 #define MODULE_UNLOAD(kind, handle) \
 	TRACK(, gp_hook_module_unload(result, GP_MODULE_##kind, (uint64_t)(handle), is_recording))
 

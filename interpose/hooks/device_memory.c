@@ -20,7 +20,8 @@ _Atomic uint64_t gp_devices_pooled GP_HOT_DATA;
 gp_device_fraction_of *_Atomic gp_device_fraction;
 
 static struct {
-	_Atomic uint64_t queried_ns;  /* 0: never */
+	_Atomic uint64_t queried_ns;  /* at a quiet moment; 0: never, or the next read is due */
+	_Atomic uint64_t read_ns;     /* at any moment; 0: never */
 	_Atomic uint64_t waits_ns;    /* since when only others were read; 0: it does not wait */
 	_Atomic uint64_t limit;	      /* 0: unknown */
 	_Atomic uint64_t local_bytes; /* of the kernel that needs most; 0: no kernel yet */
@@ -57,6 +58,10 @@ static bool query_driver(unsigned device, struct reading *out)
 	gp_calls_end();
 	if (!is_known)
 		atomic_fetch_or(&devices[device].causes, causes);
+	else
+		atomic_store_explicit(&devices[device].read_ns,
+				      gp_clock_raw_ns(CLOCK_MONOTONIC_COARSE),
+				      memory_order_relaxed);
 	return is_known;
 }
 
@@ -87,6 +92,21 @@ void gp_device_memory_caused(unsigned device, unsigned causes)
 	gp_device_memory_noted(device, causes);
 	if (device < GP_DEVICES && gp_device_current() == device && query_driver(device, &reading))
 		put_record(device, &reading);
+	errno = kept;
+}
+
+void gp_device_memory_before(void)
+{
+	const int kept = errno;
+	const unsigned device = gp_device_current();
+	const uint64_t read_ns = device < GP_DEVICES ? atomic_load(&devices[device].read_ns) : 0;
+	struct reading reading;
+	if (read_ns && gp_clock_raw_ns(CLOCK_MONOTONIC_COARSE) - read_ns >= PERIOD_NS &&
+	    gp_enter()) {
+		if (query_driver(device, &reading))
+			put_record(device, &reading);
+		gp_leave();
+	}
 	errno = kept;
 }
 

@@ -35,7 +35,12 @@ extern gp_device_fraction_of *_Atomic gp_device_fraction __attribute__((visibili
  * no record reserved. If the driver cannot be called now, the next read has this cause as well.
  */
 GP_COLD void gp_device_memory_caused(unsigned device, unsigned causes);
-/* The same without a read, for any moment. */
+/*
+ * Before such a call: reads if the last read is over 100 ms old, so that changes by other processes
+ * do not count as the call's. Outside of gp_enter. Keeps errno.
+ */
+GP_COLD void gp_device_memory_before(void);
+/* The same as gp_device_memory_caused without a read, for any moment. */
 void gp_device_memory_noted(unsigned device, unsigned causes);
 /*
  * At the first launch of a kernel, which needs `local_bytes` of local memory a thread: the read is

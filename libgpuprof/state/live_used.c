@@ -1,7 +1,7 @@
 /*
  * The driver's counts of a device's used memory, and what the rest is for: the part of a count that
  * no allocation of the job explains. It changes between two counts. The change belongs to the one
- * cause that the recorder noted in between, else to no part.
+ * cause that the recorder noted in between, else to no part. A first launch returns no memory.
  */
 #include "live_state.h"
 
@@ -67,6 +67,25 @@ static enum gp_used_part part_without_cause(const struct gp_live_used *u, int64_
 	return u->was_lazy ? GP_PART_UNKNOWN : GP_PART_OTHERS;
 }
 
+/*
+ * A part does not fall below zero. What it did not have, other processes returned: also some that
+ * began before the first count, whose memory is in the context's part.
+ */
+static void take_back(struct gp_live_used *u, enum gp_used_part part, uint64_t bytes)
+{
+	const enum gp_used_part order[] = { part, GP_PART_OTHERS, GP_PART_CONTEXT };
+	for (unsigned k = part == GP_PART_OTHERS; k < 3; k++) {
+		int64_t *from = &u->part[order[k]];
+		const bool is_whole =
+			order[k] != GP_PART_OTHERS; /* of one call, or of no part of it */
+		const uint64_t has = *from > 0 ? (uint64_t)*from : 0;
+		const uint64_t less = has < bytes ? is_whole ? 0 : has : bytes;
+		*from -= (int64_t)less;
+		bytes -= less;
+	}
+	u->part[GP_PART_UNKNOWN] -= (int64_t)bytes;
+}
+
 void gp_used_count(struct gp_live *live, const struct gp_record *r)
 {
 	struct gp_live_device *d = &gp_live_device_of(live, r->device)->figures;
@@ -86,7 +105,10 @@ void gp_used_count(struct gp_live *live, const struct gp_record *r)
 		part = GP_PART_CONTEXT;
 	else if (before.is_unsure)
 		part = GP_PART_UNKNOWN;
-	u->part[part] = (int64_t)((uint64_t)u->part[part] + (uint64_t)change);
+	if (change < 0 && part != GP_PART_UNKNOWN)
+		take_back(u, causes == GP_CAUSE_KERNEL ? GP_PART_OTHERS : part, -(uint64_t)change);
+	else
+		u->part[part] = (int64_t)((uint64_t)u->part[part] + (uint64_t)change);
 	u->rest = rest;
 	u->moves = u->odd_moves = 0;
 	u->is_unsure = false;

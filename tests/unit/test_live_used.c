@@ -114,6 +114,25 @@ static void one_cause_decides(void **state)
 	assert_int_equal(part(GP_PART_MODULES), modules - 64 * MIB);
 }
 
+/* Memory that comes back belongs to a part that has it. */
+static void no_part_is_below_zero(void **state)
+{
+	(void)state;
+	count(900 * MIB, 0, 0);
+	count(964 * MIB, GP_CAUSE_MODULE_LOAD, 0);
+	count(1064 * MIB, 0, 0);
+	/* more than all modules: of other processes, 300 MiB of them older than the first count */
+	count(664 * MIB, GP_CAUSE_MODULE_LOAD, 0);
+	assert_int_equal(part(GP_PART_MODULES), 64 * MIB);
+	assert_int_equal(part(GP_PART_OTHERS), 0);
+	assert_int_equal(part(GP_PART_CONTEXT), 600 * MIB);
+	/* a launch returns nothing */
+	count(632 * MIB, GP_CAUSE_KERNEL, 0);
+	assert_int_equal(part(GP_PART_MODULES), 64 * MIB);
+	assert_int_equal(part(GP_PART_CONTEXT), 568 * MIB);
+	adds_up(632 * MIB);
+}
+
 static void own_memory_is_in_no_part(void **state)
 {
 	(void)state;
@@ -238,7 +257,7 @@ static void checkpoint_keeps_the_parts(void **state)
 	assert_int_equal(part(GP_PART_LOCAL), 64 * MIB);
 	live = loaded;
 	assert_int_equal(part(GP_PART_LOCAL), 64 * MIB);
-	assert_int_equal(part(GP_PART_OTHERS), -26 * MIB);
+	assert_int_equal(part(GP_PART_CONTEXT), 474 * MIB);
 	adds_up(570 * MIB);
 	count(600 * MIB, GP_CAUSE_HEAP, 32 * MIB);
 	assert_int_equal(part(GP_PART_HEAP), 30 * MIB);
@@ -250,13 +269,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-		TEST(first_count_is_the_context),
-		TEST(one_cause_decides),
-		TEST(own_memory_is_in_no_part),
-		TEST(other_processes_need_no_cause),
-		TEST(managed_memory_hides_other_processes),
-		TEST(missing_events_decide_nothing),
-		TEST(pool_counts_as_it_is_reserved),
+		TEST(first_count_is_the_context),    TEST(one_cause_decides),
+		TEST(no_part_is_below_zero),	     TEST(own_memory_is_in_no_part),
+		TEST(other_processes_need_no_cause), TEST(managed_memory_hides_other_processes),
+		TEST(missing_events_decide_nothing), TEST(pool_counts_as_it_is_reserved),
 		TEST(checkpoint_keeps_the_parts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,10 @@ int main(void)
 	*taken += 300 * MIB;
 	nanosleep(&(struct timespec){ .tv_nsec = 150000000 }, NULL);
 	launch(&driver, plain, stream);
+	/* another process, long before a module: not of the module */
+	*taken += 200 * MIB;
+	nanosleep(&(struct timespec){ .tv_nsec = 150000000 }, NULL);
+	must(driver.cuModuleLoadData(&module, "image") == CUDA_SUCCESS);
 	puts("done");
 	return 0;
 }
