@@ -68,7 +68,7 @@ static enum gp_used_part part_without_cause(const struct gp_live_used *u, int64_
 }
 
 /*
- * A part does not fall below zero. What it did not have, other processes returned: also some that
+ * A part does not fall below zero. Other processes returned what it did not have: also some that
  * began before the first count, whose memory is in the context's part.
  */
 static void take_back(struct gp_live_used *u, enum gp_used_part part, uint64_t bytes)
