@@ -5,3 +5,6 @@ gpuprof peak --by role h200_gpt_eager.gpr | tail -n 2
 gpuprof peak --why h200_ddp.gpr
 gpuprof peak --by role --json --of allocated h200_libraries.gpr |
 	grep -oE '"rule": "[^"]*", "rules"'
+# segments of graphs, known only after their request, are the same in both
+gpuprof top --by role --of driver h200_gpt_graph.gpr | grep graph_pool
+gpuprof peak --by role --at end --of driver h200_gpt_graph.gpr | grep graph_pool

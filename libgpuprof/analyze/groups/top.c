@@ -85,6 +85,29 @@ static void count_alloc(struct counting *c, const struct gp_record *r, int64_t a
 	use->count++;
 }
 
+/*
+ * Only later events show that an allocation is a segment of the framework: its use is then another
+ * one. Pages of expandable segments stay what they were requested for.
+ */
+static void settle_segment(struct counting *c, const struct gp_live_entry *e, unsigned account,
+			   struct gp_use *like)
+{
+	if (c->roles == NULL || (e->flags & GP_LIVE_SEGMENT) == 0)
+		return;
+	const struct gp_use before = *like;
+	like->rule = gp_roles_rule(c->roles, e, true);
+	if (like->rule == before.rule || e->order < c->cut || use_of(c, account, like) == NULL)
+		return;
+	struct gp_use *from = use_of(c, account, &before); /* it may move the other one */
+	struct gp_use *to = use_of(c, account, like);
+	if (from == NULL || to == NULL || from->bytes < e->bytes || from->count == 0)
+		return;
+	from->bytes -= e->bytes;
+	from->count--;
+	to->bytes += e->bytes;
+	to->count++;
+}
+
 static struct gp_lifetimes *lives_of(struct counting *c, struct gp_use *use)
 {
 	if (use->lives == NULL)
@@ -114,6 +137,7 @@ static void count_free(struct counting *c, const struct gp_record *r, int64_t at
 				    .is_short = lived_ns <= c->short_ns };
 	past->like.range = gp_range_of_order(c->out->ranges, e->order);
 	past->like.rule = gp_roles_rule(c->roles, e, false);
+	settle_segment(c, e, account, &past->like);
 	struct gp_use *use = use_of(c, account, &past->like);
 	struct gp_lifetimes *lives = use != NULL ? lives_of(c, use) : NULL;
 	if (lives == NULL)
@@ -151,6 +175,7 @@ static void count_live(void *context, const struct gp_live_entry *e)
 	struct gp_use like = gp_use_like(c->recording, e->stack, e->space, born_ns);
 	like.range = gp_range_of_order(c->out->ranges, e->order);
 	like.rule = gp_roles_rule(c->roles, e, false);
+	settle_segment(c, e, account, &like);
 	struct gp_use *use = use_of(c, account, &like);
 	if (use == NULL)
 		return;
