@@ -42,12 +42,10 @@ struct gp_rule_sum {
 	uint64_t bytes, count;
 };
 
-/*
- * Blocks of the framework on one device, by role. `role[k].bytes` is of enum gp_memory_role k; the
- * sum of all is the curve ALLOCATED.
- */
+/* Blocks of the framework on one device at a moment, by role. All bytes: the curve ALLOCATED. */
 struct gp_role_sums {
-	struct gp_rule_sum role[GP_MEMORY_ROLES];
+	int64_t at_ns;
+	uint64_t bytes[GP_MEMORY_ROLES], count[GP_MEMORY_ROLES];
 };
 struct gp_role_moment {
 	struct gp_moment_of moment;
@@ -73,11 +71,6 @@ enum gp_with {
 
 /* ---- over time ---- */
 
-/* Blocks of PyTorch on a device at one moment, by role. */
-struct gp_role_band {
-	int64_t at_ns;
-	uint64_t bytes[GP_MEMORY_ROLES], count[GP_MEMORY_ROLES];
-};
 /* The highest moment of some memory in the span, and its largest block up to the span's end. */
 struct gp_role_top {
 	uint64_t bytes;
@@ -91,7 +84,7 @@ struct gp_role_bands {
 	struct gp_role_top top[GP_MEMORY_ROLES];
 	struct gp_role_top work; /* activations and temporaries together */
 	size_t bands; /* by time; one for each part of the span: its moment with most memory */
-	struct gp_role_band *band;
+	struct gp_role_sums *band;
 };
 struct gp_role_timeline {
 	size_t devices; /* with blocks of PyTorch */

@@ -45,7 +45,7 @@ static uint64_t roles_all(const struct gp_role_sums *s)
 {
 	uint64_t bytes = 0;
 	for (unsigned k = 0; k < GP_MEMORY_ROLES; k++)
-		bytes += s->role[k].bytes;
+		bytes += s->bytes[k];
 	return bytes;
 }
 
@@ -54,10 +54,10 @@ static size_t roles_sort(const struct gp_role_sums *s, unsigned sorted[GP_MEMORY
 {
 	size_t used = 0;
 	for (unsigned k = 0; k < GP_MEMORY_ROLES; k++) {
-		if (!s->role[k].count)
+		if (!s->count[k])
 			continue;
 		size_t at = used++;
-		for (; at && s->role[sorted[at - 1]].bytes < s->role[k].bytes; at--)
+		for (; at && s->bytes[sorted[at - 1]] < s->bytes[k]; at--)
 			sorted[at] = sorted[at - 1];
 		sorted[at] = k;
 	}
@@ -73,12 +73,12 @@ void gp_oom_roles_text(const struct gp_role_sums *s, char out[GP_OOM_LINE_MAX])
 	size_t used = 0;
 	out[0] = '\0';
 	for (size_t k = 0; k < roles; k++) {
-		const struct gp_rule_sum *sum = &s->role[sorted[k]];
-		if (sum->bytes < all / ROLES_LEAST || sorted[0] == GP_HOLDS_UNKNOWN)
+		const uint64_t bytes = s->bytes[sorted[k]];
+		if (bytes < all / ROLES_LEAST || sorted[0] == GP_HOLDS_UNKNOWN)
 			break;
 		used += (size_t)snprintf(out + used, GP_OOM_LINE_MAX - used, "%s%s %s",
 					 k ? ", " : "", gp_role_keys[sorted[k]],
-					 gp_bytes_text(sum->bytes).s);
+					 gp_bytes_text(bytes).s);
 	}
 }
 
@@ -93,9 +93,9 @@ void gp_oom_batch_text(const struct gp_role_sums *s, const struct gp_oom_case *c
 	uint64_t grows = 0;
 	out[0] = '\0';
 	for (size_t k = 0; s && k < sizeof of_batch / sizeof *of_batch; k++)
-		grows += s->role[of_batch[k]].bytes;
+		grows += s->bytes[of_batch[k]];
 	if (!s || c->finding.verdict != GP_VERDICT_CAPACITY || missing == GP_BYTES_UNKNOWN ||
-	    grows <= s->role[GP_HOLDS_UNKNOWN].bytes || missing >= grows + c->facts.bytes)
+	    grows <= s->bytes[GP_HOLDS_UNKNOWN] || missing >= grows + c->facts.bytes)
 		return;
 	snprintf(out, GP_OOM_LINE_MAX,
 		 "%.0f%% smaller would have fitted, if activations, inputs, temporaries and the "
@@ -115,8 +115,8 @@ void gp_oom_roles_write(struct gp_json *json, const struct gp_role_sums *s)
 	for (size_t k = 0; k < roles; k++) {
 		gp_json_object(json, NULL);
 		gp_json_text(json, "key", gp_role_keys[sorted[k]]);
-		gp_json_number(json, "bytes", s->role[sorted[k]].bytes);
-		gp_json_number(json, "count", s->role[sorted[k]].count);
+		gp_json_number(json, "bytes", s->bytes[sorted[k]]);
+		gp_json_number(json, "count", s->count[sorted[k]]);
 		gp_json_end(json);
 	}
 	gp_json_end(json);

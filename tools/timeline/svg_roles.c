@@ -21,7 +21,7 @@ static const char *const colors[GP_MEMORY_ROLES] = {
 };
 
 /* Bytes of the roles up to `role`. */
-static uint64_t sum_to(const struct gp_role_band *band, unsigned role)
+static uint64_t sum_to(const struct gp_role_sums *band, unsigned role)
 {
 	uint64_t sum = 0;
 	for (unsigned k = 0; k <= role; k++)
@@ -36,7 +36,7 @@ static size_t shown_in(const struct gp_chart *chart, const struct gp_role_bands 
 	const double span = (double)(chart->to_ns - chart->from_ns);
 	size_t best = SIZE_MAX;
 	for (; *next < bands->bands; ++*next) {
-		const struct gp_role_band *band = &bands->band[*next];
+		const struct gp_role_sums *band = &bands->band[*next];
 		const double x =
 			span > 0 ? (double)(band->at_ns - chart->from_ns) / span * columns : 0;
 		if (x >= column + 1.0 && column + 1 < columns)

@@ -66,22 +66,18 @@ static void count_alloc(struct counting *c, const struct gp_record *r, int64_t a
 	bool is_block = r->kind == GP_BLOCK_ALLOC;
 	if (!is_block && r->kind != GP_ALLOC)
 		return;
-	const struct gp_live_entry e = {
-		.space = is_block ? GP_SPACE_BLOCK : r->space,
-		.device = r->device,
-		.flags = is_block ? 0 : (uint16_t)(r->aux & ~GP_LIVE_FLAGS),
-	};
+	struct gp_live_entry e = gp_roles_entry(r);
+	e.flags = is_block ? 0 : (uint16_t)(r->aux & ~GP_LIVE_FLAGS);
 	unsigned account;
 	if (!find_account(&e, &account))
 		return;
 	struct gp_use like = gp_use_like(c->recording, r->stack, e.space, at_ns);
 	like.range = gp_range_of_order(c->out->ranges, r->order);
-	const struct gp_live_entry made = gp_roles_entry(r);
-	like.rule = gp_roles_rule(c->roles, &made, false);
+	like.rule = gp_roles_rule(c->roles, &e, false);
 	struct gp_use *use = use_of(c, account, &like);
 	if (use == NULL)
 		return;
-	use->bytes += is_block ? r->block_alloc.bytes : r->alloc.bytes;
+	use->bytes += e.bytes;
 	use->count++;
 }
 

@@ -1,18 +1,20 @@
 /*
- * Bytes of each role over time. One replay adds up the blocks of each device by role. Time is cut
- * into buckets; each keeps the sums of its highest moment, so the peak is among them.
+ * Bytes of each role, at given moments and over time. One replay adds up the blocks of each device
+ * by role. Time is cut into buckets; each keeps the sums of its highest moment, so the peak is
+ * among them.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "../memory/memory_view.h"
 #include "../settle.h"
 #include "role_rules.h"
 #include "roles.h"
 
 struct line {
-	struct gp_role_band now; /* the sums; its moment is unused */
+	struct gp_role_sums now; /* the sums; its moment is unused */
 	struct gp_role_top top[GP_MEMORY_ROLES], work;
-	struct gp_role_band *bucket;
+	struct gp_role_sums *bucket;
 	uint64_t highest; /* of the bucket */
 	size_t used;	  /* buckets that are begun */
 };
@@ -39,16 +41,20 @@ static void top_raise(struct gp_role_top *top, uint64_t bytes, int64_t at_ns)
 	top->at_ns = at_ns;
 }
 
+static void tops_raise(struct line *l, int64_t at_ns)
+{
+	for (unsigned role = 0; role < GP_MEMORY_ROLES; role++)
+		top_raise(&l->top[role], l->now.bytes[role], at_ns);
+	top_raise(&l->work, l->now.bytes[GP_HOLDS_ACTIVATIONS] + l->now.bytes[GP_HOLDS_TEMPORARIES],
+		  at_ns);
+}
+
 static void tops_see(const struct banding *b, struct line *l, unsigned role,
 		     const struct gp_live_entry *e)
 {
 	struct gp_role_top *top = &l->top[role];
-	if (b->now_ns >= b->start_ns) {
-		top_raise(top, l->now.bytes[role], b->now_ns);
-		top_raise(&l->work,
-			  l->now.bytes[GP_HOLDS_ACTIVATIONS] + l->now.bytes[GP_HOLDS_TEMPORARIES],
-			  b->now_ns);
-	}
+	if (b->now_ns >= b->start_ns)
+		tops_raise(l, b->now_ns);
 	if (e->bytes <= top->block_bytes)
 		return;
 	top->block_bytes = e->bytes;
@@ -61,7 +67,7 @@ static void line_add(struct banding *b, const struct gp_live_entry *e, bool is_e
 	if (e->space != GP_SPACE_BLOCK || (e->flags & GP_LIVE_PENDING) != 0 ||
 	    e->device >= GP_DEVICES)
 		return;
-	struct gp_role_band *now = &b->line[e->device].now;
+	struct gp_role_sums *now = &b->line[e->device].now;
 	const unsigned role = b->rules[gp_roles_rule(b->roles, e, false) - 1].role;
 	now->bytes[role] += is_end ? 0 - e->bytes : e->bytes;
 	now->count[role] += is_end ? UINT64_MAX : 1;
@@ -74,7 +80,7 @@ static void add_live(void *context, const struct gp_live_entry *e)
 	line_add(context, e, false);
 }
 
-/* The sums of a state that was loaded from a checkpoint. */
+/* The sums of the live state. */
 static void bands_load(struct banding *b)
 {
 	for (unsigned device = 0; device < GP_DEVICES; device++)
@@ -87,10 +93,10 @@ static void bands_load(struct banding *b)
 /* ---- buckets ---- */
 
 /* The sums, with memory of the curve that no block accounts for as unknown. */
-static struct gp_role_band band_now(const struct banding *b, unsigned device, uint64_t *total)
+static struct gp_role_sums band_now(const struct banding *b, unsigned device, uint64_t *total)
 {
 	const struct gp_live_device *d = gp_live_device(b->recording->live, device);
-	struct gp_role_band band = b->line[device].now;
+	struct gp_role_sums band = b->line[device].now;
 	uint64_t sum = 0;
 	for (unsigned role = 0; role < GP_MEMORY_ROLES; role++)
 		sum += band.bytes[role];
@@ -113,7 +119,7 @@ static void line_reach(struct banding *b, unsigned device, size_t until)
 	uint64_t total;
 	if (l->used > until)
 		return;
-	const struct gp_role_band band = band_now(b, device, &total);
+	const struct gp_role_sums band = band_now(b, device, &total);
 	while (l->used <= until) {
 		l->bucket[l->used] = band;
 		l->bucket[l->used].at_ns = bucket_ns(b, l->used);
@@ -132,21 +138,12 @@ static size_t band_bucket(const struct banding *b, int64_t at_ns)
 	return which < b->buckets ? (size_t)which : b->buckets - 1;
 }
 
-/* Counts memory that was live when the span began. */
-static void tops_begin(const struct banding *b, struct line *l)
-{
-	for (unsigned role = 0; role < GP_MEMORY_ROLES; role++)
-		top_raise(&l->top[role], l->now.bytes[role], b->start_ns);
-	top_raise(&l->work, l->now.bytes[GP_HOLDS_ACTIVATIONS] + l->now.bytes[GP_HOLDS_TEMPORARIES],
-		  b->start_ns);
-}
-
 /* The device's memory changes at that moment: the buckets before it are complete. */
 static void see_before(struct banding *b, unsigned device, int64_t at_ns)
 {
 	struct line *l = &b->line[device];
 	if (l->bucket == NULL) {
-		tops_begin(b, l);
+		tops_raise(l, b->start_ns); /* what was live when the span began */
 		l->bucket = calloc(b->buckets, sizeof *l->bucket);
 		b->is_out_of_memory |= l->bucket == NULL;
 	}
@@ -158,7 +155,7 @@ static void see_after(struct banding *b, unsigned device, int64_t at_ns)
 {
 	struct line *l = &b->line[device];
 	uint64_t total;
-	const struct gp_role_band band = band_now(b, device, &total);
+	const struct gp_role_sums band = band_now(b, device, &total);
 	if (l->bucket == NULL || total <= l->highest)
 		return;
 	l->highest = total;
@@ -296,6 +293,36 @@ static enum gp_status bands_attempt(void *context, const struct gp_info *info)
 static void bands_forget(void *context)
 {
 	gp_role_timeline_free(((struct banding *)context)->out);
+}
+
+enum gp_status gp_role_sums_build(struct gp_recording *recording, const struct gp_role_moment *at,
+				  size_t moments, struct gp_role_sums *out)
+{
+	const struct gp_info *info;
+	struct gp_memory reached = { 0 };
+	struct gp_memory_view view = { .recording = recording, .out = &reached };
+	struct banding *b = calloc(1, sizeof *b);
+	if (b == NULL)
+		return GP_E_MEMORY;
+	b->recording = recording;
+	gp_role_rules(&b->rules);
+	enum gp_status status = gp_recording_info(recording, &info);
+	if (status == GP_OK)
+		status = gp_roles_find(recording, &b->roles);
+	for (size_t k = 0; k < moments && status == GP_OK; k++) {
+		status = gp_memory_reach(&view, &at[k].moment);
+		if (status != GP_OK)
+			break;
+		bands_load(b);
+		if (at[k].device < GP_DEVICES)
+			out[k] = b->line[at[k].device].now;
+		out[k].at_ns = reached.at_ns;
+		status = gp_roles_status(b->roles);
+	}
+	gp_roles_close(b->roles);
+	free(b);
+	const enum gp_status rewound = gp_recording_unseek(recording);
+	return status != GP_OK ? status : rewound;
 }
 
 enum gp_status gp_role_timeline_build(struct gp_recording *recording, size_t points,

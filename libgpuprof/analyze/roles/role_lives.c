@@ -17,7 +17,8 @@
 
 /* Memory events without a hole between them. */
 struct gp_life_run {
-	uint64_t order, count;
+	uint64_t order; /* used as the key */
+	uint64_t count;
 	size_t first; /* index of the first life */
 };
 
@@ -426,12 +427,6 @@ static void lives_see(struct reading *f, uint32_t thread, const struct gp_record
 		f->captures--;
 }
 
-static int run_compare(const void *left, const void *right)
-{
-	const struct gp_life_run *a = left, *b = right;
-	return (a->order > b->order) - (a->order < b->order);
-}
-
 /* An allocation that is live at the end is kept, unless the phase that made it is not over. */
 static void lives_finish(struct reading *f)
 {
@@ -448,7 +443,7 @@ static void lives_finish(struct reading *f)
 			life_keep(f, a[k].life, a[k].size);
 	}
 	if (l->runs > 1) /* late events come before others */
-		qsort(l->run, l->runs, sizeof *l->run, run_compare);
+		qsort(l->run, l->runs, sizeof *l->run, gp_row_order);
 	l->has_forward = f->counts[GP_LIFE_FORWARD] != 0;
 	l->has_backward = f->counts[GP_LIFE_BACKWARD] != 0;
 	l->has_optimizer = f->counts[GP_LIFE_OPTIMIZER] != 0;
