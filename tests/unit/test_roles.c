@@ -76,6 +76,9 @@ static const struct {
 	{ "gradient", /* without a stack it may be a workspace */
 	  { LASTS, LIFE(BACKWARD, .is_kept = 1), .has_early_twin = true },
 	  { LASTS, LIFE(BACKWARD, .is_kept = 1) } },
+	{ "reused",
+	  { LASTS, LIFE(FORWARD, ENDS(ZERO_GRAD), .is_reused = 1), .has_early_twin = true },
+	  { LASTS, LIFE(FORWARD, ENDS(ZERO_GRAD), .is_reused = 1) } },
 	{ "data_loader",
 	  { LASTS, LIFE(DATA, ENDS(OUTSIDE)) },
 	  { BLOCK, LIFE(DATA, .end = GP_LIFE_SAME) } },
@@ -406,6 +409,12 @@ static const struct {
 	{ "state of an optimizer", "B( B) O( +a1o O) B( B) O( O) -a", "optimizer_state", 'a' },
 	{ "a vector of its step", "B( B) O( +a1o -a O) B( B)", "within_phase", 'a' },
 	{ "a closure's loss", "B( B) O( +a1f B( E-a B) O)", "saved_for_backward", 'a' },
+	{ "a gradient in it", "+w1m F( +a1f F) B( E+b1u B) Z( -a Z) F( F)", "reused", 'a' },
+	{ "of two backwards", "+w1m F( +a1f F) B( E+b1u B) B( B) Z( -a Z)", "reused", 'a' },
+	{ "of one inside", "+w1m F( F) B( E+a1f E+b1u E-b B) Z( -a Z) F( F)", "reused", 'a' },
+	{ "no memory moved", "+w1m F( +a1f F) B( B) Z( -a Z) F( F)", "result", 'a' },
+	{ "not of its size", "+w2m F( +a1f F) B( E+b3u B) Z( -a Z) F( F)", "result", 'a' },
+	{ "no backward", "+w1m F( F) B( B) F( +a1f F) Z( -a Z) B( B)", "result", 'a' },
 	{ "a loader's batch", "F( F) +a1d F( F) B( B) -a", "data_loader", 'a' },
 	{ "a batch", "F( F) B( B) +a1u ca F( F) B( B) -a F( F) B( B)", "copied_from_host", 'a' },
 	{ "the first one", "+a1u ca F( F) B( B) -a F( F) B( B)", "copied_from_host", 'a' },
@@ -433,6 +442,19 @@ static const struct {
 	{ "frames: a vector of the step", "+a1f +b1b +c1o -c +d1f", "within_phase", 'c' },
 };
 
+/* Removes the file, which stays open. */
+static struct gp_recording *open_played(const char *line)
+{
+	const struct gp_info *info;
+	struct writer w;
+	start_in(&w, 0, 0);
+	play(&w, line);
+	writer_close(&w, true);
+	struct gp_recording *r = fixture_info(w.path, &info);
+	unlink(w.path);
+	return r;
+}
+
 static void lives_have_rules(void **state)
 {
 	(void)state;
@@ -440,23 +462,55 @@ static void lives_have_rules(void **state)
 	gp_role_rules(&rules);
 	for (size_t k = 0; k < sizeof stories / sizeof *stories; k++) {
 		const char block = stories[k].block;
-		const struct gp_info *info;
 		struct gp_roles *roles;
-		struct writer w;
 		print_message("    %s: %s\n", stories[k].what, stories[k].line);
-		start_in(&w, 0, 0);
-		play(&w, stories[k].line);
-		writer_close(&w, true);
-		struct gp_recording *r = fixture_info(w.path, &info);
+		struct gp_recording *r = open_played(stories[k].line);
 		assert_int_equal(gp_roles_find(r, &roles), GP_OK);
 		const struct gp_live_entry e = gp_roles_entry(&made[block - 'a']);
-		assert_string_equal(rules[gp_roles_rule(roles, &e, false) - 1].name,
+		assert_string_equal(rules[gp_roles_rule(roles, &e, GP_ROLES_NOW) - 1].name,
 				    stories[k].rule);
 		assert_int_equal(gp_roles_status(roles), GP_OK);
 		gp_roles_close(roles);
 		gp_recording_close(r);
-		unlink(w.path);
 	}
+}
+
+/* Before the end of the backward it is an activation, in `top` always. */
+static void roles_change_with_time(void **state)
+{
+	(void)state;
+	const struct gp_role_rule *rules;
+	struct gp_role_timeline t;
+	struct gp_roles *roles;
+	gp_role_rules(&rules);
+	struct gp_recording *r = open_played("+w1m F( +a1f F) B( E+b1u E-b B) +c1u Z( -a Z) F( F)");
+	assert_int_equal(gp_roles_find(r, &roles), GP_OK);
+	assert_int_equal(gp_recording_rewind(r), GP_OK);
+	const struct gp_live_entry e = gp_roles_entry(&made[0]);
+	enum gp_status status = GP_OK;
+	uint32_t thread;
+	unsigned seen = 0;
+	size_t place = 0;
+	for (const struct gp_record *at; (at = gp_recording_step(r, &thread, &status)) != NULL;) {
+		if (gp_event_infos[at->kind].class != GP_CLASS_MEMORY || at->order < e.order)
+			continue;
+		/* from the last event in the backward on, the free of b */
+		const bool is_gradient = at->order > made[1].order;
+		assert_string_equal(rules[gp_roles_rule(roles, &e, GP_ROLES_NOW) - 1].name,
+				    is_gradient ? "reused" : "saved_for_backward");
+		assert_string_equal(rules[gp_roles_rule(roles, &e, GP_ROLES_MADE) - 1].name,
+				    "saved_for_backward");
+		const struct gp_live_entry *changed = gp_roles_changed(roles, &place);
+		assert_int_equal(changed != NULL, at->order == made[1].order + 1);
+		seen++;
+	}
+	assert_int_equal(seen, 5);
+	gp_roles_close(roles);
+	assert_int_equal(gp_role_timeline_build(r, 1, INT64_MIN, INT64_MAX, &t), GP_OK);
+	assert_int_equal(t.device->top[GP_HOLDS_GRADIENTS].bytes, 512);
+	assert_int_equal(t.device->top[GP_HOLDS_ACTIVATIONS].bytes, 512);
+	gp_role_timeline_free(&t);
+	gp_recording_close(r);
 }
 
 /* A flight recorder that has overwritten the first segment, with the births of a, g, o and s. */
@@ -487,7 +541,8 @@ static void older_allocations_by_stack(void **state)
 	assert_int_equal(gp_roles_find(r, &roles), GP_OK);
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
 		const struct gp_live_entry e = gp_roles_entry(&made[rows[k].block - 'a']);
-		assert_string_equal(rules[gp_roles_rule(roles, &e, false) - 1].name, rows[k].rule);
+		assert_string_equal(rules[gp_roles_rule(roles, &e, GP_ROLES_NOW) - 1].name,
+				    rows[k].rule);
 	}
 	gp_roles_close(roles);
 	gp_recording_close(r);
@@ -500,6 +555,7 @@ int main(void)
 		cmocka_unit_test(frames_give_words),
 		cmocka_unit_test(names_give_words),
 		cmocka_unit_test(lives_have_rules),
+		cmocka_unit_test(roles_change_with_time),
 		cmocka_unit_test(older_allocations_by_stack),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

@@ -104,7 +104,8 @@ static void live_uses_add(struct collection *c, struct gp_use *like, const struc
 {
 	const uint64_t bytes = e->bytes;
 	bool is_stale = e->order < c->gap;
-	like->rule = gp_roles_rule(c->table.roles, e, like->is_segment);
+	like->rule = gp_roles_rule(c->table.roles, e,
+				   like->is_segment ? GP_ROLES_SEGMENT : GP_ROLES_NOW);
 	struct gp_use *use = gp_use_table_get(is_stale ? &c->stale : &c->table, like);
 	if (use == NULL) {
 		c->is_out_of_memory = true;
@@ -180,7 +181,7 @@ static void admit_stale(struct collection *c)
 static void explain(struct collection *c, const char *without, uint64_t bytes)
 {
 	struct gp_use like = { .without = without, .at_ns = c->holders->at_ns };
-	like.rule = gp_roles_rule(c->table.roles, NULL, false);
+	like.rule = gp_roles_rule(c->table.roles, NULL, GP_ROLES_NOW);
 	struct gp_use *use = gp_use_table_get(&c->table, &like);
 	c->is_out_of_memory |= use == NULL;
 	if (use != NULL)

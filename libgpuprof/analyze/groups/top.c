@@ -73,7 +73,7 @@ static void count_alloc(struct counting *c, const struct gp_record *r, int64_t a
 		return;
 	struct gp_use like = gp_use_like(c->recording, r->stack, e.space, at_ns);
 	like.range = gp_range_of_order(c->out->ranges, r->order);
-	like.rule = gp_roles_rule(c->roles, &e, false);
+	like.rule = gp_roles_rule(c->roles, &e, GP_ROLES_MADE);
 	struct gp_use *use = use_of(c, account, &like);
 	if (use == NULL)
 		return;
@@ -91,7 +91,7 @@ static void settle_segment(struct counting *c, const struct gp_live_entry *e, un
 	if (c->roles == NULL || (e->flags & GP_LIVE_SEGMENT) == 0)
 		return;
 	const struct gp_use before = *like;
-	like->rule = gp_roles_rule(c->roles, e, true);
+	like->rule = gp_roles_rule(c->roles, e, GP_ROLES_SEGMENT);
 	if (like->rule == before.rule || e->order < c->cut || use_of(c, account, like) == NULL)
 		return;
 	struct gp_use *from = use_of(c, account, &before); /* it may move the other one */
@@ -132,7 +132,7 @@ static void count_free(struct counting *c, const struct gp_record *r, int64_t at
 				    .bucket = gp_lifetime_bucket(lived_ns),
 				    .is_short = lived_ns <= c->short_ns };
 	past->like.range = gp_range_of_order(c->out->ranges, e->order);
-	past->like.rule = gp_roles_rule(c->roles, e, false);
+	past->like.rule = gp_roles_rule(c->roles, e, GP_ROLES_MADE);
 	settle_segment(c, e, account, &past->like);
 	struct gp_use *use = use_of(c, account, &past->like);
 	struct gp_lifetimes *lives = use != NULL ? lives_of(c, use) : NULL;
@@ -170,7 +170,7 @@ static void count_live(void *context, const struct gp_live_entry *e)
 		return;
 	struct gp_use like = gp_use_like(c->recording, e->stack, e->space, born_ns);
 	like.range = gp_range_of_order(c->out->ranges, e->order);
-	like.rule = gp_roles_rule(c->roles, e, false);
+	like.rule = gp_roles_rule(c->roles, e, GP_ROLES_MADE);
 	settle_segment(c, e, account, &like);
 	struct gp_use *use = use_of(c, account, &like);
 	if (use == NULL)

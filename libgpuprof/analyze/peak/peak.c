@@ -128,7 +128,7 @@ static bool is_segment_now(const struct gp_live *live, struct pending *p,
 static uint8_t rule_of(struct gp_use_table *table, const struct gp_record *alloc, bool is_segment)
 {
 	const struct gp_live_entry e = gp_roles_entry(alloc);
-	return gp_roles_rule(table->roles, &e, is_segment);
+	return gp_roles_rule(table->roles, &e, is_segment ? GP_ROLES_SEGMENT : GP_ROLES_NOW);
 }
 
 static enum gp_status make_segment(const struct gp_recording *recording, struct gp_use_table *table,

@@ -26,6 +26,7 @@ struct banding {
 	int64_t from_ns, to_ns; /* as requested */
 	int64_t start_ns, span_ns, now_ns;
 	size_t buckets;
+	size_t changes; /* the place in gp_roles_changed */
 	struct line line[GP_DEVICES];
 	struct gp_role_timeline *out;
 	bool is_out_of_memory;
@@ -62,13 +63,14 @@ static void tops_see(const struct banding *b, struct line *l, unsigned role,
 	top->stack_at_ns = gp_tick_ns(&b->recording->tick, e->time);
 }
 
-static void line_add(struct banding *b, const struct gp_live_entry *e, bool is_end)
+static void line_add(struct banding *b, const struct gp_live_entry *e, enum gp_roles_when when,
+		     bool is_end)
 {
 	if (e->space != GP_SPACE_BLOCK || (e->flags & GP_LIVE_PENDING) != 0 ||
 	    e->device >= GP_DEVICES)
 		return;
 	struct gp_role_sums *now = &b->line[e->device].now;
-	const unsigned role = b->rules[gp_roles_rule(b->roles, e, false) - 1].role;
+	const unsigned role = b->rules[gp_roles_rule(b->roles, e, when) - 1].role;
 	now->bytes[role] += is_end ? 0 - e->bytes : e->bytes;
 	now->count[role] += is_end ? UINT64_MAX : 1;
 	if (!is_end)
@@ -77,12 +79,14 @@ static void line_add(struct banding *b, const struct gp_live_entry *e, bool is_e
 
 static void add_live(void *context, const struct gp_live_entry *e)
 {
-	line_add(context, e, false);
+	line_add(context, e, GP_ROLES_NOW, false);
 }
 
 /* The sums of the live state. */
 static void bands_load(struct banding *b)
 {
+	while (gp_roles_changed(b->roles, &b->changes) != NULL)
+		;
 	for (unsigned device = 0; device < GP_DEVICES; device++)
 		memset(&b->line[device].now, 0, sizeof b->line[device].now);
 	gp_live_walk_begin(b->recording->live, add_live, b);
@@ -182,9 +186,9 @@ static enum gp_status bands_apply(struct banding *b, const struct gp_record *r)
 	if (status != GP_OK)
 		return status;
 	e = gp_live_find(recording->live, GP_SPACE_BLOCK, address);
-	line_add(b, &before, true);
+	line_add(b, &before, GP_ROLES_NOW, true);
 	if (e != NULL)
-		line_add(b, e, false);
+		line_add(b, e, GP_ROLES_NOW, false);
 	return GP_OK;
 }
 
@@ -197,6 +201,11 @@ static enum gp_status bands_event(struct banding *b, const struct gp_record *r)
 		see_before(b, r->device, at_ns);
 	enum gp_status status =
 		is_of_blocks(r) ? bands_apply(b, r) : gp_recording_apply(b->recording, r);
+	for (const struct gp_live_entry *e;
+	     (e = gp_roles_changed(b->roles, &b->changes)) != NULL;) {
+		line_add(b, e, GP_ROLES_MADE, true);
+		line_add(b, e, GP_ROLES_NOW, false);
+	}
 	if (is_seen && status == GP_OK)
 		see_after(b, r->device, at_ns);
 	return status;
@@ -275,6 +284,7 @@ static enum gp_status bands_attempt(void *context, const struct gp_info *info)
 	const int64_t end = b->to_ns < last ? b->to_ns : last;
 	b->start_ns = b->from_ns > kept ? b->from_ns : kept;
 	b->now_ns = kept;
+	b->changes = 0;
 	b->span_ns = end > b->start_ns ? end - b->start_ns + 1 : 1;
 	enum gp_status status = gp_roles_find(b->recording, &b->roles);
 	if (status == GP_OK)

@@ -68,6 +68,7 @@ struct reading {
 	uint64_t filled_address; /* of the thread's last block; 0: none */
 	uint32_t filled_thread;
 	size_t filled_life;
+	uint64_t ended_backward; /* the serial of the newest backward end */
 	bool is_out_of_memory;
 };
 
@@ -151,6 +152,22 @@ static void see_opened(void *context, struct gp_open_range *range,
 	forget_stack(f, range->thread);
 }
 
+/* Ranges inside a backward have its serial, so its last end counts. */
+static void backward_end(struct reading *f, uint64_t serial)
+{
+	struct gp_role_lives *l = f->out;
+	const bool is_new = l->backward_ends == 0 || serial != f->ended_backward;
+	if (is_new && !gp_array_reserve(&l->backward_end, &l->backward_end_room, l->backward_ends,
+					1, sizeof *l->backward_end)) {
+		f->is_out_of_memory = true;
+		return;
+	}
+	l->backward_ends += is_new;
+	l->backward_end[l->backward_ends - 1] =
+		gp_live_count(f->recording->live, GP_COUNT_NEWEST_ORDER) + 1;
+	f->ended_backward = serial;
+}
+
 static void see_closed(void *context, const struct gp_open_range *range, enum gp_range_end how,
 		       const struct gp_record *by)
 {
@@ -158,7 +175,10 @@ static void see_closed(void *context, const struct gp_open_range *range, enum gp
 	(void)how;
 	(void)by;
 	forget_stack(f, range->thread);
-	f->is_newest_over |= !f->is_by_frames && range->mark >> MARK_SHIFT == f->newest.serial;
+	const struct phase phase = phase_of_mark(range->mark, false);
+	f->is_newest_over |= !f->is_by_frames && phase.serial == f->newest.serial;
+	if (phase.kind == GP_LIFE_BACKWARD)
+		backward_end(f, phase.serial);
 }
 
 /* The innermost phase of a stack, by its Python frames. */
@@ -351,15 +371,34 @@ static bool is_same(const struct reading *f, const struct alive *a, const struct
 	       (life->born != GP_LIFE_BACKWARD || gp_phase_follow_is_worker(&f->follow, thread));
 }
 
-static void see_end(struct reading *f, uint32_t thread, uint64_t order)
+static void life_count_backwards(const struct reading *f, const struct alive *a)
 {
-	struct alive *a = gp_row_of_key(&f->alive, sizeof *a, order);
+	const uint64_t backwards = f->counts[GP_LIFE_BACKWARD] - a->backwards;
+	f->out->life[a->life].backwards = (backwards < COUNT_MOST ? backwards : COUNT_MOST) & 3u;
+}
+
+/* zero_grad frees gradients alone, so the backward after its birth wrote one into the block. */
+static void life_reuse(struct reading *f, struct gp_life *life, const struct gp_live_entry *e)
+{
+	struct gp_role_lives *l = f->out;
+	const uint64_t from = gp_role_backward_end(l, e->order);
+	if (from == UINT64_MAX)
+		return;
+	life->is_reused = true;
+	if (gp_array_reserve(&l->reuse, &l->reuse_room, l->reuses, 1, sizeof *l->reuse))
+		l->reuse[l->reuses++] = (struct gp_life_reuse){ from, e->order, e->address };
+	else
+		f->is_out_of_memory = true;
+}
+
+static void see_end(struct reading *f, uint32_t thread, const struct gp_live_entry *e)
+{
+	struct alive *a = gp_row_of_key(&f->alive, sizeof *a, e->order);
 	if (a == NULL)
 		return;
 	struct gp_life *life = &f->out->life[a->life];
 	const struct phase now = phase_now(f, thread, NULL);
-	const uint64_t backwards = f->counts[GP_LIFE_BACKWARD] - a->backwards;
-	life->backwards = (backwards < COUNT_MOST ? backwards : COUNT_MOST) & 3u;
+	life_count_backwards(f, a);
 	const bool is_end_same = is_same(f, a, life, thread, now);
 	life->end = (is_end_same ? GP_LIFE_SAME : GP_LIFE_ENDED_IN + now.kind) & 15u;
 	if (is_end_same && a->ooms != f->ooms)
@@ -367,6 +406,8 @@ static void see_end(struct reading *f, uint32_t thread, uint64_t order)
 	if (life->born == GP_LIFE_BACKWARD && !is_end_same && now.kind != GP_LIFE_BACKWARD)
 		f->is_out_of_memory |= !table_add(&f->out->gradient_sizes, a->size);
 	if (!is_end_same) {
+		if (life->born == GP_LIFE_FORWARD && now.kind == GP_LIFE_ZERO_GRAD)
+			life_reuse(f, life, e);
 		f->is_out_of_memory |= !gp_array_reserve(&f->freed, &f->freed_room, f->freeds, 1,
 							 sizeof *f->freed);
 		if (!f->is_out_of_memory)
@@ -382,7 +423,7 @@ static void see_free(struct reading *f, uint32_t thread, const struct gp_record 
 {
 	const struct gp_live_entry *e = gp_live_ended_by(f->recording->live, r);
 	if (e != NULL)
-		see_end(f, thread, e->order);
+		see_end(f, thread, e);
 }
 
 static void see_copy(struct reading *f, uint32_t thread, const struct gp_record *r)
@@ -435,15 +476,16 @@ static void lives_finish(struct reading *f)
 	for (size_t k = 0; k < f->freeds; k++)
 		life_keep(f, f->freed[k].life, f->freed[k].size);
 	for (size_t k = 0; k < f->alive.rows; k++) {
-		struct gp_life *life = &l->life[a[k].life];
-		const uint64_t backwards = f->counts[GP_LIFE_BACKWARD] - a[k].backwards;
-		life->backwards = (backwards < COUNT_MOST ? backwards : COUNT_MOST) & 3u;
+		const struct gp_life *life = &l->life[a[k].life];
+		life_count_backwards(f, &a[k]);
 		if (life->born == GP_LIFE_OUTSIDE || life->born == GP_LIFE_OLDER ||
 		    a[k].serial != f->newest.serial || f->is_newest_over)
 			life_keep(f, a[k].life, a[k].size);
 	}
 	if (l->runs > 1) /* late events come before others */
 		qsort(l->run, l->runs, sizeof *l->run, gp_row_order);
+	if (l->reuses > 1)
+		qsort(l->reuse, l->reuses, sizeof *l->reuse, gp_row_order);
 	l->has_forward = f->counts[GP_LIFE_FORWARD] != 0;
 	l->has_backward = f->counts[GP_LIFE_BACKWARD] != 0;
 	l->has_optimizer = f->counts[GP_LIFE_OPTIMIZER] != 0;
@@ -503,9 +545,18 @@ void gp_role_lives_release(struct gp_role_lives *l)
 {
 	free(l->life);
 	free(l->run);
+	free(l->backward_end);
+	free(l->reuse);
 	gp_row_table_release(&l->gradient_sizes);
 	gp_row_table_release(&l->early_sizes);
 	*l = (struct gp_role_lives){ 0 };
+}
+
+uint64_t gp_role_backward_end(const struct gp_role_lives *l, uint64_t order)
+{
+	const size_t at =
+		gp_row_rank(l->backward_end, l->backward_ends, sizeof *l->backward_end, order + 1);
+	return at < l->backward_ends ? l->backward_end[at] : UINT64_MAX;
 }
 
 struct gp_life gp_role_life(const struct gp_role_lives *l, uint64_t order)

@@ -33,6 +33,13 @@ struct gp_life {
 	uint16_t is_kept : 1;	  /* it lived until no further phase began */
 	uint16_t is_captured : 1; /* made while a graph was captured */
 	uint16_t is_filled : 1;	  /* the first event after it copied host memory into it */
+	uint16_t is_reused : 1;	  /* a forward made it, a backward ended, zero_grad freed it */
+};
+
+/* A block that is_reused: an activation up to the end of a backward, then a gradient. */
+struct gp_life_reuse {
+	uint64_t from; /* the next order at that end */
+	uint64_t order, address;
 };
 
 struct gp_role_lives {
@@ -42,6 +49,9 @@ struct gp_role_lives {
 	/* sizes, in 512 bytes, of what was made in a backward and outlived it */
 	struct gp_row_table gradient_sizes;
 	struct gp_row_table early_sizes; /* of what is early and kept */
+	uint64_t *backward_end;		 /* the next order at each end of a backward, ascending */
+	struct gp_life_reuse *reuse;	 /* ascending */
+	size_t backward_ends, backward_end_room, reuses, reuse_room;
 	bool has_forward, has_backward, has_optimizer, has_copies;
 };
 
@@ -50,6 +60,8 @@ enum gp_status gp_role_lives_find(struct gp_recording *recording, struct gp_role
 void gp_role_lives_release(struct gp_role_lives *lives);
 /* Of the allocation with that order; zeros: it is not recorded. */
 struct gp_life gp_role_life(const struct gp_role_lives *lives, uint64_t order);
+/* The first end of a backward after that allocation and another event; UINT64_MAX: none. */
+uint64_t gp_role_backward_end(const struct gp_role_lives *lives, uint64_t order);
 /* The key of the tables of sizes. `owner`: as in struct gp_live_entry. */
 uint64_t gp_role_size(uint64_t bytes, uint64_t owner);
 

@@ -50,12 +50,19 @@ struct gp_live_entry gp_roles_entry(const struct gp_record *r)
 				       .device = r->device };
 }
 
-/* Takes the moment apart from the entry, whose time is in ticks. */
+/*
+ * Takes the moment apart from the entry, whose time is in ticks. `now`: the next order. A block
+ * that a backward reuses is an activation up to the end of that backward.
+ */
 static uint8_t roles_rule_at(struct gp_roles *r, const struct gp_live_entry *entry, int64_t at_ns,
-			     bool is_segment)
+			     uint64_t now, bool is_segment)
 {
 	const struct gp_role_lives *l = &r->lives;
-	const struct gp_life life = gp_role_life(l, entry->order);
+	struct gp_life life = gp_role_life(l, entry->order);
+	if (life.is_reused && now < gp_role_backward_end(l, entry->order)) {
+		life.is_reused = false;
+		life.end = GP_LIFE_ENDED_IN + GP_LIFE_BACKWARD;
+	}
 	const bool is_driver = entry->space != GP_SPACE_BLOCK,
 		   is_block = !is_driver || entry->space == GP_SPACE_ASYNC;
 	const uint64_t size = gp_role_size(entry->bytes, is_driver ? 0 : entry->owner);
@@ -76,7 +83,26 @@ static uint8_t roles_rule_at(struct gp_roles *r, const struct gp_live_entry *ent
 	return (uint8_t)(gp_role_decide(&e) + 1);
 }
 
-uint8_t gp_roles_rule(struct gp_roles *r, const struct gp_live_entry *entry, bool is_segment)
+static uint64_t roles_now(const struct gp_roles *r)
+{
+	return gp_live_count(r->stacks.recording->live, GP_COUNT_NEWEST_ORDER) + 1;
+}
+
+const struct gp_live_entry *gp_roles_changed(const struct gp_roles *r, size_t *place)
+{
+	const struct gp_role_lives *l = &r->lives;
+	while (*place < l->reuses && l->reuse[*place].from <= roles_now(r)) {
+		const struct gp_life_reuse *reuse = &l->reuse[(*place)++];
+		const struct gp_live_entry *e =
+			gp_live_find(r->stacks.recording->live, GP_SPACE_BLOCK, reuse->address);
+		if (e != NULL && e->order == reuse->order)
+			return e;
+	}
+	return NULL;
+}
+
+uint8_t gp_roles_rule(struct gp_roles *r, const struct gp_live_entry *entry,
+		      enum gp_roles_when when)
 {
 	static const struct gp_role_evidence nothing;
 	if (r == NULL)
@@ -84,7 +110,8 @@ uint8_t gp_roles_rule(struct gp_roles *r, const struct gp_live_entry *entry, boo
 	if (entry == NULL)
 		return (uint8_t)(gp_role_decide(&nothing) + 1);
 	return roles_rule_at(r, entry, gp_tick_ns(&r->stacks.recording->tick, entry->time),
-			     is_segment);
+			     when == GP_ROLES_MADE ? entry->order : roles_now(r),
+			     when == GP_ROLES_SEGMENT);
 }
 
 static struct gp_live_entry block_entry(const struct gp_memory_block *b)
@@ -108,7 +135,7 @@ enum gp_status gp_memory_find_roles(struct gp_recording *recording, struct gp_me
 		struct gp_memory_block *b = &memory->block[k];
 		const struct gp_live_entry e = block_entry(b);
 		if (b->state != GP_STATE_FREE)
-			b->rule = roles_rule_at(roles, &e, b->at_ns, false);
+			b->rule = roles_rule_at(roles, &e, b->at_ns, memory->order, false);
 	}
 	if (status == GP_OK)
 		status = gp_roles_status(roles);

@@ -11,12 +11,19 @@ struct gp_roles;
  */
 enum gp_status gp_roles_find(struct gp_recording *recording, struct gp_roles **out);
 void gp_roles_close(struct gp_roles *roles);
+enum gp_roles_when { GP_ROLES_NOW, GP_ROLES_MADE, GP_ROLES_SEGMENT /* now, and it is one */ };
 /*
  * 1 + the number of the rule that decides for an allocation: `e` as it is live, or was; NULL: of
  * memory that no event accounts for. A replay of the same recording is under way. `roles` NULL: 0,
  * they are not needed.
  */
-uint8_t gp_roles_rule(struct gp_roles *roles, const struct gp_live_entry *e, bool is_segment);
+uint8_t gp_roles_rule(struct gp_roles *roles, const struct gp_live_entry *e,
+		      enum gp_roles_when when);
+/*
+ * The next live block whose role changed up to now, since it was made; NULL: there are no more.
+ * `*place`: 0 when the replay begins.
+ */
+const struct gp_live_entry *gp_roles_changed(const struct gp_roles *roles, size_t *place);
 /* The entry of an ALLOC or BLOCK_ALLOC, as far as roles need it. */
 struct gp_live_entry gp_roles_entry(const struct gp_record *made);
 /* GP_E_MEMORY: memory ran out, so rules are not reliable. */
