@@ -89,6 +89,12 @@ static const struct {
 	{ "copied_from_host", /* and not what was there before the first step, and stays */
 	  { LASTS, LIFE(OUTSIDE, .is_filled = 1, .is_early = 1, ENDS(FORWARD)) },
 	  { LASTS, LIFE(OUTSIDE, .is_filled = 1, .is_early = 1, .is_kept = 1) } },
+	{ "copied_again",
+	  { LASTS, SHOWS(CLONE), LIFE(OUTSIDE, .is_after_filled = 1, ENDS(OUTSIDE)) },
+	  { LASTS, SHOWS(CAT), LIFE(OUTSIDE, .is_after_filled = 1, ENDS(OUTSIDE)) } },
+	{ "copied_again", /* and not a copy of the model's own output */
+	  { LASTS, SHOWS(COPY), LIFE(OUTSIDE, .is_after_filled = 1, ENDS(BACKWARD)) },
+	  { LASTS, SHOWS(COPY), LIFE(OUTSIDE, ENDS(BACKWARD)), .has_copies = true } },
 	{ "copied",
 	  { LASTS, SHOWS(COPY), LIFE(OUTSIDE, ENDS(OUTSIDE)) },
 	  { LASTS, SHOWS(COPY), LIFE(OUTSIDE, ENDS(OUTSIDE)), .has_copies = true } },
@@ -240,7 +246,7 @@ static void names_give_words(void **state)
 		     { { .library = "train", .is_own = true }, -1 },
 		     { { .library = "PyTorch", .workspace = "cuBLAS" }, GP_SHOWS_WORKSPACE },
 		     { { .operator= "aten::_to_copy" }, GP_SHOWS_COPY },
-		       { { .operator= "aten::clone" }, -1 },
+		       { { .operator= "aten::clone" }, GP_SHOWS_CLONE },
 			 { { .operator= "aten::cat" }, GP_SHOWS_CAT },
 			   { { .operator= "aten::concat" }, -1 },
 			     { { .operator= "aten::randint.low" }, GP_SHOWS_FILL },
@@ -475,6 +481,35 @@ static void lives_have_rules(void **state)
 	}
 }
 
+/* Which blocks replaced one with memory of the host, before a phase used that. */
+static void blocks_after_filled_ones(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line;
+		bool is_b, is_c;
+	} rows[] = {
+		{ "F( F) +a1u ca +b1u -a F( F)", true, false },
+		{ "F( F) +a1u ca +b1u -a +c1u -b F( F)", true, true },
+		{ "F( F) +a1u va +b1u -a F( F)", false, false },
+		{ "F( F) +a1u ca -a +b1u F( F)", false, false },
+		{ "F( F) +a1u ca +b1u +c1u -a F( F)", false, true },
+		{ "F( F) +a1u ca F( F) +b1u -a F( F)", false, false },
+		{ "F( F) +a1u ca E+b1u -a F( F)", false, false },
+	};
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		struct gp_role_lives lives;
+		struct gp_recording *r = open_played(rows[k].line);
+		assert_int_equal(gp_role_lives_find(r, &lives), GP_OK);
+		assert_int_equal(gp_role_life(&lives, made[1].order).is_after_filled, rows[k].is_b);
+		if (made[2].order != 0)
+			assert_int_equal(gp_role_life(&lives, made[2].order).is_after_filled,
+					 rows[k].is_c);
+		gp_role_lives_release(&lives);
+		gp_recording_close(r);
+	}
+}
+
 /* Before the end of the backward it is an activation, in `top` always. */
 static void roles_change_with_time(void **state)
 {
@@ -555,6 +590,7 @@ int main(void)
 		cmocka_unit_test(frames_give_words),
 		cmocka_unit_test(names_give_words),
 		cmocka_unit_test(lives_have_rules),
+		cmocka_unit_test(blocks_after_filled_ones),
 		cmocka_unit_test(roles_change_with_time),
 		cmocka_unit_test(older_allocations_by_stack),
 	};

@@ -65,9 +65,9 @@ struct reading {
 	uint64_t counts[GP_LIFE_UNCLEAR], ooms, captures;
 	struct freed *freed; /* since the newest phase began */
 	size_t freeds, freed_room;
-	uint64_t filled_address; /* of the thread's last block; 0: none */
-	uint32_t filled_thread;
-	size_t filled_life;
+	uint64_t made_address; /* of the thread's last block; 0: none, or it was copied into */
+	uint32_t made_thread;
+	size_t made_life;
 	uint64_t ended_backward; /* the serial of the newest backward end */
 	bool is_out_of_memory;
 };
@@ -306,9 +306,9 @@ static void see_birth(struct reading *f, uint32_t thread, const struct gp_record
 		return;
 	a->size = is_block ? gp_role_size(r->block_alloc.bytes, r->aux & ~GP_FOUND_PENDING) :
 			     gp_role_size(r->alloc.bytes, 0);
-	f->filled_address = is_block ? r->block_alloc.address : r->alloc.address;
-	f->filled_thread = thread;
-	f->filled_life = life;
+	f->made_address = is_block ? r->block_alloc.address : r->alloc.address;
+	f->made_thread = thread;
+	f->made_life = life;
 }
 
 /* An allocation from before the kept events. */
@@ -405,6 +405,9 @@ static void see_end(struct reading *f, uint32_t thread, const struct gp_live_ent
 		life->end = GP_LIFE_OPEN;
 	if (life->born == GP_LIFE_BACKWARD && !is_end_same && now.kind != GP_LIFE_BACKWARD)
 		f->is_out_of_memory |= !table_add(&f->out->gradient_sizes, a->size);
+	/* tensor.cuda().contiguous() replaces a filled block before a phase uses it */
+	if (is_end_same && (life->is_filled || life->is_after_filled) && thread == f->made_thread)
+		f->out->life[f->made_life].is_after_filled = true;
 	if (!is_end_same) {
 		if (life->born == GP_LIFE_FORWARD && now.kind == GP_LIFE_ZERO_GRAD)
 			life_reuse(f, life, e);
@@ -430,13 +433,13 @@ static void see_copy(struct reading *f, uint32_t thread, const struct gp_record 
 {
 	const enum gp_call kind = gp_call_kind(r->aux);
 	f->out->has_copies = true;
-	if (f->filled_address == 0 || r->copy.to != f->filled_address || thread != f->filled_thread)
+	if (f->made_address == 0 || r->copy.to != f->made_address || thread != f->made_thread)
 		return;
-	f->out->life[f->filled_life].is_filled =
+	f->out->life[f->made_life].is_filled =
 		kind == GP_COPY_TO_DEVICE ||
 		(kind == GP_COPY_UNIFIED &&
 		 gp_live_find_holder(f->recording->live, r->copy.from) == NULL);
-	f->filled_address = 0;
+	f->made_address = 0;
 }
 
 /* A block from before PyTorch's first report; others keep their birth. */

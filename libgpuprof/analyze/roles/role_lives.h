@@ -29,11 +29,12 @@ struct gp_life {
 	uint16_t end : 4;	/* enum gp_life_end */
 	uint16_t backwards : 2; /* that began while it lived; 3: or more */
 	uint16_t is_recorded : 1;
-	uint16_t is_early : 1;	  /* made before the first forward, backward or optimizer */
-	uint16_t is_kept : 1;	  /* it lived until no further phase began */
-	uint16_t is_captured : 1; /* made while a graph was captured */
-	uint16_t is_filled : 1;	  /* the first event after it copied host memory into it */
-	uint16_t is_reused : 1;	  /* a forward made it, a backward ended, zero_grad freed it */
+	uint16_t is_early : 1;	      /* made before the first forward, backward or optimizer */
+	uint16_t is_kept : 1;	      /* it lived until no further phase began */
+	uint16_t is_captured : 1;     /* made while a graph was captured */
+	uint16_t is_filled : 1;	      /* the first event after it copied host memory into it */
+	uint16_t is_after_filled : 1; /* it replaced a filled block that no phase used */
+	uint16_t is_reused : 1;	      /* a forward made it, a backward ended, zero_grad freed it */
 };
 
 /* A block that is_reused: an activation up to the end of a backward, then a gradient. */

@@ -71,6 +71,8 @@ uint32_t gp_role_name_words(const struct gp_names *n)
 		words |= word_bit(GP_SHOWS_WORKSPACE);
 	if (strcmp(n->operator, "aten::_to_copy") == 0)
 		words |= word_bit(GP_SHOWS_COPY);
+	if (strcmp(n->operator, "aten::clone") == 0)
+		words |= word_bit(GP_SHOWS_CLONE);
 	if (strcmp(n->operator, "aten::cat") == 0)
 		words |= word_bit(GP_SHOWS_CAT);
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(n->operator, "."), n->operator);

@@ -14,6 +14,7 @@ enum gp_role_word {
 	GP_SHOWS_BACKWARD,  /* the engine of autograd runs */
 	GP_SHOWS_OPTIMIZER, /* the step of an optimizer runs */
 	GP_SHOWS_COPY,	    /* aten::_to_copy made it */
+	GP_SHOWS_CLONE,	    /* aten::clone made it, as in aten::contiguous */
 	GP_SHOWS_CAT,	    /* aten::cat made it */
 	GP_SHOWS_FILL,	    /* aten::full, aten::randn or another function without operands */
 	/* by the rows of role_frames.def */
