@@ -12,6 +12,10 @@ import sys
 EQUAL = ("weights", "gradients", "optimizer", "kv_cache")
 ACTIVATIONS_OFF = 0.02  # of the allocated bytes: a result that autograd does not save lives as long as its name
 UNKNOWN_MOST = 0.02     # of the allocated bytes
+# MemTracker's categories. It separates what forward and backward made; roles, what outlives the forward.
+TRACKED = {"weights": ("Parameter", "Buffer"), "gradients": ("Gradient",), "optimizer": ("Optstate",),
+           "inputs": ("Other",), "activations": ("Activation", "Temp")}
+OTHER_MOST, WRONG_MOST = 0.02, 0.005  # of the tracked bytes: without the same role, and with a wrong one
 
 
 def parse():
@@ -57,9 +61,23 @@ class Judge:
             self.claim(f"{name}: bytes of activations", off <= ACTIVATIONS_OFF * live,
                        f"recorded {seen.get('activations', 0)}, saved for backward {truth['activations']}")
         unknown = seen.get("unknown", 0)
+        if "tracked" in moment:
+            self.judge_tracked(name, moment["tracked"], seen)
         self.claim(f"{name}: unknown", unknown <= UNKNOWN_MOST * live, f"{unknown} of {live}")
         if self.failures > failures:
             print("\n".join("     " + line for line in self.ask(*words, "--why").splitlines()[:40]))
+
+
+    def judge_tracked(self, name, tracked, seen):
+        own = {**seen, "activations": seen.get("activations", 0) + seen.get("temporaries", 0)}
+        truth = {role: sum(tracked.get(kind, 0) for kind in kinds) for role, kinds in TRACKED.items()}
+        total = sum(truth.values())
+        other = sum(max(count - own.get(role, 0), 0) for role, count in truth.items())
+        wrong = max(other - seen.get("unknown", 0), 0)
+        figures = f"of {total} tracked; recorded {seen}, MemTracker {tracked}"
+        self.claim(f"{name}: bytes with MemTracker's role", 0 < total and other <= OTHER_MOST * total,
+                   f"{total - other} {figures}")
+        self.claim(f"{name}: bytes with a wrong role", wrong <= WRONG_MOST * total, f"{wrong} of {total} tracked")
 
 
 def main():
@@ -67,9 +85,13 @@ def main():
     with open(judge.args.moments, encoding="utf-8") as file:
         moments = json.load(file)
     start_unix_ns = json.loads(judge.ask("info", "--json"))["start_unix_ns"]
-    judge.claim("moments", len(moments) == 3, len(moments))
+    is_tracker = [m["name"] for m in moments] == ["tracker"]
+    judge.claim("moments", is_tracker or len(moments) == 3, len(moments))
     for moment in moments:
-        judge.judge(moment, start_unix_ns)
+        if "skip" in moment:
+            print(f"SKIP {judge.args.name}: MemTracker: {moment['skip']}")
+        else:
+            judge.judge(moment, start_unix_ns)
     sys.exit(judge.failures > 0)
 
 

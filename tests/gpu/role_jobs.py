@@ -1,9 +1,12 @@
 """Ordinary PyTorch jobs that write what their own tensors hold at three moments.
 
-role_jobs.py KIND --out FILE [--steps N]: gpt, resnet, compile, checkpoint, serve, llama, ddp or fsdp (the last two
-under torchrun; FILE gets the rank appended). FILE is a list of moments: `unix_ns`, a time within the moment; `bytes`,
-for each role the bytes of PyTorch's blocks that the tensors lie in; `allocated`, PyTorch's own count. No memory of
-the GPU is requested or freed within a moment. The job does not depend on gpuprof.
+role_jobs.py KIND --out FILE [--steps N]: gpt, resnet, compile, checkpoint, serve, llama, tracker, ddp or fsdp (the
+last two under torchrun; FILE gets the rank appended). FILE is a list of moments: `unix_ns`, a time within the moment;
+`bytes`, for each role the bytes of PyTorch's blocks that the tensors lie in; `allocated`, PyTorch's own count. No
+memory of the GPU is requested or freed within a moment. The job does not depend on gpuprof.
+
+tracker: the gpt job with one step under PyTorch's MemTracker. The moment is the peak of that step, and `tracked` has
+the bytes of blocks by the tracker's categories. `skip` instead: the tracker failed, and why.
 """
 import argparse
 import json
@@ -17,7 +20,7 @@ import torch.nn.functional as F
 
 from gpt_train import GPT, VOCABULARY, Sentences
 
-KINDS = ("gpt", "resnet", "compile", "checkpoint", "serve", "llama", "ddp", "fsdp")
+KINDS = ("gpt", "resnet", "compile", "checkpoint", "serve", "llama", "tracker", "ddp", "fsdp")
 LOOK_AT = 4  # the step at whose moments the tensors are added up; the first ones warm up
 moments = []
 
@@ -57,13 +60,18 @@ def block_bytes(blocks, addresses):
     return sum(size for _, size in held)
 
 
+def live_blocks():
+    """Address and size of each block of PyTorch."""
+    segments = torch.cuda.memory._snapshot(torch.cuda.current_device())["segments"]
+    return [(b["address"], b["size"]) for s in segments for b in s["blocks"]
+            if s["device"] == torch.cuda.current_device() and b["state"] == "active_allocated"]
+
+
 def look(name, **tensors):
     """Adds a moment. Tensors of an earlier role are not counted in a later one."""
     torch.cuda.synchronize()
     begin_ns = time.time_ns()
-    segments = torch.cuda.memory._snapshot(torch.cuda.current_device())["segments"]
-    blocks = [(b["address"], b["size"]) for s in segments for b in s["blocks"]
-              if s["device"] == torch.cuda.current_device() and b["state"] == "active_allocated"]
+    blocks = live_blocks()
     seen, counted = set(), {}
     for role, list_of in tensors.items():
         addresses = starts(list_of) - seen
@@ -115,6 +123,49 @@ class Trainer:
     def train(self, batches):
         for number, inputs in enumerate(batches):
             print(f"step {number} loss {self.step(number == LOOK_AT, *inputs).item():.4f}", flush=True)
+
+
+class TrackedTrainer(Trainer):
+    def step(self, is_looked_at, *inputs):
+        if not is_looked_at:
+            return super().step(False, *inputs)
+        try:
+            tracker = peak_tracker()
+            tracker.track_external(self.model, self.optimizer, *inputs)
+            with tracker:
+                loss = super().step(False, *inputs)
+            moments.append(tracker.moment())
+            return loss
+        except Exception as error:  # it uses parts of PyTorch that are not public
+            moments.append({"name": "tracker", "skip": f"{type(error).__name__}: {error}"})
+            return torch.tensor(float("nan"))
+
+
+def peak_tracker():
+    from torch.distributed._tools.mem_tracker import MemTracker
+
+    class PeakTracker(MemTracker):
+        """Keeps what is live when the tracked memory of the GPU is highest, after the operator that raised it."""
+        highest = 0
+
+        def _update_peak_stats(self, *state):
+            super()._update_peak_stats(*state)
+            total = sum(snap["Total"] for device, snap in self._curr_mem_snap.items() if device.type == "cuda")
+            if total <= self.highest:
+                return
+            begin_ns = time.time_ns()
+            self.highest, self.blocks, self.allocated = total, live_blocks(), torch.cuda.memory_allocated()
+            self.unix_ns = (begin_ns + time.time_ns()) // 2
+            self.starts = [(info.reftype.value, storage.data_ptr()) for storage, (info, _) in self._WINFO.items()
+                           if info.device.type == "cuda"]
+
+        def moment(self):
+            tracked = {kind: block_bytes(self.blocks, {a for k, a in self.starts if k == kind and a})
+                       for kind in {kind for kind, _ in self.starts}}
+            return {"name": "tracker", "unix_ns": self.unix_ns, "allocated": self.allocated, "bytes": {},
+                    "tracked": tracked}
+
+    return PeakTracker()
 
 
 def sentences(steps, batch=4, tokens=128):
@@ -237,7 +288,8 @@ def main():
     else:
         model = gpt(args.kind == "checkpoint")
         run = torch.compile(model) if args.kind == "compile" else model
-        Trainer(model, run, args.kind == "gpt").train(sentences(args.steps))
+        kind_of = TrackedTrainer if args.kind == "tracker" else Trainer
+        kind_of(model, run, args.kind == "gpt").train(sentences(args.steps))
     rank = os.environ.get("RANK")
     with open(args.out if rank is None else f"{args.out}.{rank}", "w", encoding="utf-8") as file:
         json.dump(moments, file)

@@ -11,7 +11,7 @@ roles_judge() {
 # compares bytes of roles with what the tensors of jobs hold; the jobs need no quiet machine
 section_roles() {
 	need_torch roles || return 0
-	kinds="gpt resnet compile checkpoint serve"
+	kinds="gpt resnet compile checkpoint serve tracker"
 	if "$python" -c 'import transformers' 2>/dev/null; then
 		kinds="$kinds llama"
 	else
