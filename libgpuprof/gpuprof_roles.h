@@ -47,6 +47,23 @@ struct gp_role_sums {
 	int64_t at_ns;
 	uint64_t bytes[GP_MEMORY_ROLES], count[GP_MEMORY_ROLES];
 };
+/* Memory that the forwards of modules made. See gp_role_makers. */
+#define GP_ROLE_MODULES 4u
+#define GP_ROLE_MODULE_MAX 160u
+struct gp_role_module {
+	char key[GP_ROLE_MODULE_MAX]; /* "layers.*.mlp", "features.* (Conv2d)" */
+	struct gp_rule_sum sum;
+};
+/*
+ * The sums, and who made most of each role, most bytes first; the rest is 0. One entry is for a
+ * child of a numbered module ("layers.3.mlp") and all modules in it. With other numbers, children
+ * of modules of the same class are in the same entry, as "*". Modules that have no number above
+ * them have an entry each. Not of WORKSPACE, which libraries keep.
+ */
+struct gp_role_makers {
+	struct gp_role_sums sums;
+	struct gp_role_module module[GP_MEMORY_ROLES][GP_ROLE_MODULES];
+};
 struct gp_role_moment {
 	struct gp_moment_of moment;
 	unsigned device;
@@ -56,7 +73,7 @@ struct gp_role_moment {
  * before it; rewinds. GP_END: there is no such moment. GP_E_MEMORY.
  */
 enum gp_status gp_role_sums_build(struct gp_recording *recording, const struct gp_role_moment *at,
-				  size_t moments, struct gp_role_sums *out);
+				  size_t moments, struct gp_role_makers *out);
 
 /* Bits: gp_peak_build_with and gp_top_build_with add these to each use. */
 enum gp_with {

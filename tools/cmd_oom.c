@@ -12,9 +12,8 @@
 #include "report/reading.h"
 
 #define TOP_DEFAULT 5u
-/* different OOMs reported in full; each takes several replays */
+/* different OOMs reported in full as text; each takes several replays */
 #define LOOKED_TEXT 10u
-#define LOOKED_JSON 100u
 
 struct oom {
 	struct gp_reading r;
@@ -99,7 +98,7 @@ static enum gp_status show_cases(struct oom *c)
 	size_t looked = 0, rows = 0;
 	for (size_t k = 0; k < r->ooms.ooms && status == GP_OK; k++) {
 		bool is_full = r->ooms.oom[k].like == k || r->number;
-		bool is_left = is_full && looked >= (c->r.is_json ? LOOKED_JSON : LOOKED_TEXT);
+		bool is_left = is_full && looked >= (c->r.is_json ? GP_OOM_ANSWERS : LOOKED_TEXT);
 		if (!r->row[k].is_shown)
 			continue;
 		r->is_cut |= is_left;

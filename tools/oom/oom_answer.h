@@ -11,6 +11,7 @@
 #define GP_OOM_SITE_MAX 160u
 #define GP_OOM_SETTING_MAX 96u
 #define GP_OOM_LINE_MAX 400u
+#define GP_OOM_HOLDS_MAX 1200u
 #define GP_OOM_ADVICE_MOST 8u
 #define GP_OOM_NO_HELP_MOST 3u
 #define GP_OOM_ADVICE_SHOWN 3u
@@ -48,8 +49,8 @@ struct gp_oom_answer {
 	char by[GP_OOM_SITE_MAX];	 /* as `requester`, with all callers that fit into a line */
 	char no_requester[GP_AGAIN_WHY]; /* why `requester` is ""; "": no usual cause */
 	char missing[GP_REASON_MAX], cause[GP_CAUSE_MAX];
-	const struct gp_role_sums *roles; /* as in its row */
-	char holds[GP_OOM_LINE_MAX];	  /* memory by role; "": most of it has none */
+	const struct gp_role_makers *roles; /* as in its row */
+	char holds[GP_OOM_HOLDS_MAX];	  /* by role and module; "": most has no role */
 	char batch[GP_OOM_LINE_MAX];	  /* the smallest change of the batch; "": not known */
 	char leak[GP_OOM_LINE_MAX];	  /* "": no leak explains it */
 	size_t advices, no_helps;
@@ -69,14 +70,14 @@ const char *gp_oom_answer_brief(const struct gp_oom_answer *answer);
 
 /* ---- oom_roles.c ---- */
 
-/* Sets `roles` of all rows with an own answer. Free `report->roles`. */
+/* Sets `roles` of the rows with an answer. Free `report->roles`. */
 enum gp_status gp_oom_roles_find(struct gp_oom_report *report);
 /* `sums` NULL: not known. */
-void gp_oom_roles_text(const struct gp_role_sums *sums, char out[GP_OOM_LINE_MAX]);
-void gp_oom_batch_text(const struct gp_role_sums *sums, const struct gp_oom_case *looked,
+void gp_oom_roles_text(const struct gp_role_makers *sums, char out[GP_OOM_HOLDS_MAX]);
+void gp_oom_batch_text(const struct gp_role_makers *sums, const struct gp_oom_case *looked,
 		       char out[GP_OOM_LINE_MAX]);
 /* Writes the key `roles`. */
-void gp_oom_roles_write(struct gp_json *json, const struct gp_role_sums *sums);
+void gp_oom_roles_write(struct gp_json *json, const struct gp_role_makers *sums);
 
 /* ---- oom_site.c ---- */
 

@@ -11,6 +11,7 @@
 
 #define GP_OOM_ROWS 60u	      /* of the long table, and of OOMs in full */
 #define GP_OOM_BRIEF_ROWS 20u /* of the short table: each takes replays */
+#define GP_OOM_ANSWERS 100u   /* different OOMs with an answer, in JSON */
 
 struct gp_oom_answer;
 
@@ -23,7 +24,7 @@ struct gp_oom_row {
 	enum gp_verdict verdict;      /* if it was examined; else that of `like` holds */
 	uint64_t free_bytes;
 	size_t step; /* the step with which the window begins, from 1; 0: none */
-	const struct gp_role_sums *roles; /* of live blocks; NULL: not known */
+	const struct gp_role_makers *roles; /* of live blocks; NULL: not known */
 };
 struct gp_oom_report {
 	struct gp_recording *recording;
@@ -33,7 +34,7 @@ struct gp_oom_report {
 	struct gp_ooms ooms;
 	struct gp_steps steps; /* with `--window step`; else all 0 */
 	struct gp_oom_row *row;
-	struct gp_role_sums *roles;
+	struct gp_role_makers *roles;
 	size_t shown;
 	uint64_t number; /* the requested OOM, from 1; 0: all */
 	bool is_cut;	 /* some are not reported in full */

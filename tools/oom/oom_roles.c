@@ -7,6 +7,7 @@
 #include "oom_answer.h"
 
 #define ROLES_LEAST 100u /* of the memory: a smaller share has no place in the line */
+#define ROLE_MODULES 2u	 /* in the line, of a role */
 
 /* Memory that grows with the batch. */
 static const enum gp_memory_role of_batch[] = { GP_HOLDS_ACTIVATIONS, GP_HOLDS_INPUTS,
@@ -17,7 +18,7 @@ enum gp_status gp_oom_roles_find(struct gp_oom_report *r)
 	size_t moments = 0, place = 0;
 	if (gp_phases_by(r->info) == GP_PHASES_BY_NOTHING)
 		return GP_OK;
-	for (size_t k = 0; k < r->ooms.ooms; k++)
+	for (size_t k = 0; k < r->ooms.ooms && moments < GP_OOM_ANSWERS; k++)
 		moments += r->row[k].is_shown && r->ooms.oom[k].is_framework && r->row[k].times;
 	if (!moments)
 		return GP_OK;
@@ -41,44 +42,61 @@ enum gp_status gp_oom_roles_find(struct gp_oom_report *r)
 	return status;
 }
 
-static uint64_t roles_all(const struct gp_role_sums *s)
+static uint64_t roles_all(const struct gp_role_makers *s)
 {
 	uint64_t bytes = 0;
 	for (unsigned k = 0; k < GP_MEMORY_ROLES; k++)
-		bytes += s->bytes[k];
+		bytes += s->sums.bytes[k];
 	return bytes;
 }
 
 /* Roles with memory, most bytes first. Returns how many. */
-static size_t roles_sort(const struct gp_role_sums *s, unsigned sorted[GP_MEMORY_ROLES])
+static size_t roles_sort(const struct gp_role_makers *s, unsigned sorted[GP_MEMORY_ROLES])
 {
 	size_t used = 0;
 	for (unsigned k = 0; k < GP_MEMORY_ROLES; k++) {
-		if (!s->count[k])
+		if (!s->sums.count[k])
 			continue;
 		size_t at = used++;
-		for (; at && s->bytes[sorted[at - 1]] < s->bytes[k]; at--)
+		for (; at && s->sums.bytes[sorted[at - 1]] < s->sums.bytes[k]; at--)
 			sorted[at] = sorted[at - 1];
 		sorted[at] = k;
 	}
 	return used;
 }
 
-/* "activations 41.0 GiB, optimizer 20.0 GiB" */
-void gp_oom_roles_text(const struct gp_role_sums *s, char out[GP_OOM_LINE_MAX])
+/* " (layers.*.mlp 31.0 GiB, layers.*.self_attn 6.00 GiB)" */
+static void roles_modules_text(const struct gp_role_module *module, uint64_t least,
+			       char out[GP_OOM_LINE_MAX])
+{
+	size_t used = 0;
+	out[0] = '\0';
+	for (size_t k = 0; k < ROLE_MODULES && module[k].sum.count && module[k].sum.bytes >= least;
+	     k++)
+		used += (size_t)snprintf(out + used, GP_OOM_LINE_MAX - used, "%s%s %s",
+					 k ? ", " : " (", module[k].key,
+					 gp_bytes_text(module[k].sum.bytes).s);
+	if (used)
+		snprintf(out + used, GP_OOM_LINE_MAX - used, ")");
+}
+
+/* "activations 41.0 GiB (layers.*.mlp 31.0 GiB), optimizer 20.0 GiB" */
+void gp_oom_roles_text(const struct gp_role_makers *s, char out[GP_OOM_HOLDS_MAX])
 {
 	unsigned sorted[GP_MEMORY_ROLES];
 	const size_t roles = s ? roles_sort(s, sorted) : 0;
-	const uint64_t all = s ? roles_all(s) : 0;
+	const uint64_t least = s ? roles_all(s) / ROLES_LEAST : 0;
+	char modules[GP_OOM_LINE_MAX];
 	size_t used = 0;
 	out[0] = '\0';
-	for (size_t k = 0; k < roles; k++) {
-		const uint64_t bytes = s->bytes[sorted[k]];
-		if (bytes < all / ROLES_LEAST || sorted[0] == GP_HOLDS_UNKNOWN)
+	for (size_t k = 0; k < roles && used < GP_OOM_HOLDS_MAX; k++) {
+		const uint64_t bytes = s->sums.bytes[sorted[k]];
+		if (bytes < least || sorted[0] == GP_HOLDS_UNKNOWN)
 			break;
-		used += (size_t)snprintf(out + used, GP_OOM_LINE_MAX - used, "%s%s %s",
+		roles_modules_text(s->module[sorted[k]], least, modules);
+		used += (size_t)snprintf(out + used, GP_OOM_HOLDS_MAX - used, "%s%s %s%s",
 					 k ? ", " : "", gp_role_keys[sorted[k]],
-					 gp_bytes_text(bytes).s);
+					 gp_bytes_text(bytes).s, modules);
 	}
 }
 
@@ -86,16 +104,16 @@ void gp_oom_roles_text(const struct gp_role_sums *s, char out[GP_OOM_LINE_MAX])
  * The least change of the batch with which the request would have succeeded. Only where memory that
  * grows with the batch is known, and more than what has no role.
  */
-void gp_oom_batch_text(const struct gp_role_sums *s, const struct gp_oom_case *c,
+void gp_oom_batch_text(const struct gp_role_makers *s, const struct gp_oom_case *c,
 		       char out[GP_OOM_LINE_MAX])
 {
 	const uint64_t missing = c->finding.missing_bytes;
 	uint64_t grows = 0;
 	out[0] = '\0';
 	for (size_t k = 0; s && k < sizeof of_batch / sizeof *of_batch; k++)
-		grows += s->bytes[of_batch[k]];
+		grows += s->sums.bytes[of_batch[k]];
 	if (!s || c->finding.verdict != GP_VERDICT_CAPACITY || missing == GP_BYTES_UNKNOWN ||
-	    grows <= s->bytes[GP_HOLDS_UNKNOWN] || missing >= grows + c->facts.bytes)
+	    grows <= s->sums.bytes[GP_HOLDS_UNKNOWN] || missing >= grows + c->facts.bytes)
 		return;
 	snprintf(out, GP_OOM_LINE_MAX,
 		 "%.0f%% smaller would have fitted, if activations, inputs, temporaries and the "
@@ -103,7 +121,20 @@ void gp_oom_batch_text(const struct gp_role_sums *s, const struct gp_oom_case *c
 		 ceil(100.0 * (double)missing / (double)(grows + c->facts.bytes)));
 }
 
-void gp_oom_roles_write(struct gp_json *json, const struct gp_role_sums *s)
+static void roles_modules_write(struct gp_json *json, const struct gp_role_module *module)
+{
+	gp_json_array(json, "modules");
+	for (size_t k = 0; k < GP_ROLE_MODULES && module[k].sum.count; k++) {
+		gp_json_object(json, NULL);
+		gp_json_text(json, "key", module[k].key);
+		gp_json_number(json, "bytes", module[k].sum.bytes);
+		gp_json_number(json, "count", module[k].sum.count);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+}
+
+void gp_oom_roles_write(struct gp_json *json, const struct gp_role_makers *s)
 {
 	unsigned sorted[GP_MEMORY_ROLES];
 	const size_t roles = s ? roles_sort(s, sorted) : 0;
@@ -115,8 +146,9 @@ void gp_oom_roles_write(struct gp_json *json, const struct gp_role_sums *s)
 	for (size_t k = 0; k < roles; k++) {
 		gp_json_object(json, NULL);
 		gp_json_text(json, "key", gp_role_keys[sorted[k]]);
-		gp_json_number(json, "bytes", s->bytes[sorted[k]]);
-		gp_json_number(json, "count", s->count[sorted[k]]);
+		gp_json_number(json, "bytes", s->sums.bytes[sorted[k]]);
+		gp_json_number(json, "count", s->sums.count[sorted[k]]);
+		roles_modules_write(json, s->module[sorted[k]]);
 		gp_json_end(json);
 	}
 	gp_json_end(json);

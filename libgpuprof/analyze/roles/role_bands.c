@@ -8,6 +8,7 @@
 
 #include "../memory/memory_view.h"
 #include "../settle.h"
+#include "role_modules.h"
 #include "role_rules.h"
 #include "roles.h"
 
@@ -29,6 +30,8 @@ struct banding {
 	size_t changes; /* the place in gp_roles_changed */
 	struct line line[GP_DEVICES];
 	struct gp_role_timeline *out;
+	struct gp_role_modules *modules; /* of the device modules_of, at one moment */
+	unsigned modules_of;
 	bool is_out_of_memory;
 };
 
@@ -82,6 +85,25 @@ static void add_live(void *context, const struct gp_live_entry *e)
 	line_add(context, e, GP_ROLES_NOW, false);
 }
 
+/* The entry's stack has the module. Workspaces are of libraries. */
+static void add_maker(void *context, const struct gp_live_entry *e)
+{
+	struct banding *b = context;
+	if (e->space != GP_SPACE_BLOCK || (e->flags & GP_LIVE_PENDING) != 0 ||
+	    e->device != b->modules_of)
+		return;
+	const unsigned role = b->rules[gp_roles_rule(b->roles, e, GP_ROLES_NOW) - 1].role;
+	if (role != GP_HOLDS_WORKSPACE)
+		gp_role_modules_add(b->modules, role, e->stack, e->bytes);
+}
+
+static void walk(struct banding *b, void (*see)(void *, const struct gp_live_entry *))
+{
+	gp_live_walk_begin(b->recording->live, see, b);
+	while (!gp_live_walk_more(b->recording->live, 65536))
+		;
+}
+
 /* The sums of the live state. */
 static void bands_load(struct banding *b)
 {
@@ -89,9 +111,7 @@ static void bands_load(struct banding *b)
 		;
 	for (unsigned device = 0; device < GP_DEVICES; device++)
 		memset(&b->line[device].now, 0, sizeof b->line[device].now);
-	gp_live_walk_begin(b->recording->live, add_live, b);
-	while (!gp_live_walk_more(b->recording->live, 65536))
-		;
+	walk(b, add_live);
 }
 
 /* ---- buckets ---- */
@@ -306,7 +326,7 @@ static void bands_forget(void *context)
 }
 
 enum gp_status gp_role_sums_build(struct gp_recording *recording, const struct gp_role_moment *at,
-				  size_t moments, struct gp_role_sums *out)
+				  size_t moments, struct gp_role_makers *out)
 {
 	const struct gp_info *info;
 	struct gp_memory reached = { 0 };
@@ -323,10 +343,17 @@ enum gp_status gp_role_sums_build(struct gp_recording *recording, const struct g
 		status = gp_memory_reach(&view, &at[k].moment);
 		if (status != GP_OK)
 			break;
+		struct gp_role_modules modules = { .recording = recording };
 		bands_load(b);
 		if (at[k].device < GP_DEVICES)
-			out[k] = b->line[at[k].device].now;
-		out[k].at_ns = reached.at_ns;
+			out[k].sums = b->line[at[k].device].now;
+		out[k].sums.at_ns = reached.at_ns;
+		b->modules = &modules;
+		b->modules_of = at[k].device;
+		walk(b, add_maker);
+		status = gp_role_modules_list(&modules, &out[k]);
+		if (status != GP_OK)
+			break;
 		status = gp_roles_status(b->roles);
 	}
 	gp_roles_close(b->roles);

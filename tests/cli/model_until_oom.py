@@ -1,0 +1,106 @@
+"""Trains a model of layers until memory is full: in a forward, with a batch eight times as large.
+Then trains a list of unlike modules, whose forward fails. Modules are those of stand_in_torch.py.
+"""
+import os
+import sys
+
+sys.path[:0] = [os.getcwd(), os.path.join(os.path.dirname(__file__), "..", "stacks")]
+graph = os.path.join(os.getcwd(), "torch", "autograd", "graph.py")
+os.makedirs(os.path.dirname(graph))
+open(graph, "w").write("def _engine_run_backward(call):\n    return call()\n")
+from torch.autograd.graph import _engine_run_backward as engine  # noqa: E402
+
+from fake_blocks import blocks, cuda  # noqa: E402
+from stand_in_torch import Module, ModuleList, Sequential  # noqa: E402
+
+MIB = 1 << 20
+saved = []
+
+
+class Full(Exception):
+    pass
+
+
+def tensor(mib):
+    at = blocks.allocate(0, mib * MIB)
+    if not at:
+        raise Full
+    return at
+
+
+class Saving(Module):
+    def __init__(self, mib):
+        super().__init__()
+        self.mib = mib
+
+    def forward(self):
+        saved.append(tensor(self.mib * batch))
+
+
+class Norm(Saving):
+    pass
+
+
+class Linear(Saving):
+    pass
+
+
+class Mlp(Module):
+    def __init__(self):
+        super().__init__()
+        self.gate, self.down = Linear(20), Linear(10)
+
+    def forward(self):
+        self.gate()
+        blocks.release(tensor(4 * batch))
+        self.down()
+
+
+class Layer(Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.attn, self.mlp = Norm(1), Linear(12), Mlp()
+
+    def forward(self):
+        self.norm()
+        self.attn()
+        self.mlp()
+
+
+class Model(Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = Linear(3), Linear(9)
+        self.layers = ModuleList([Layer() for _ in range(32)])
+
+    def forward(self):
+        self.embed()
+        for layer in self.layers:
+            layer()
+        self.head()
+
+
+def backward():
+    while saved:
+        gradient = tensor(2 * batch)
+        blocks.release(saved.pop())
+        blocks.release(gradient)
+    return True
+
+
+def train(model, batches):
+    global batch
+    for batch in batches:
+        try:
+            model()
+            assert engine(backward)
+        except Full:
+            break
+    while saved:
+        blocks.release(saved.pop())
+
+
+cuda.cuInit(0)
+train(Model(), (1, 1, 1, 8))
+pair = Sequential([Linear(300), Linear(300)])
+train(Sequential([Linear(500), Norm(10), Linear(600), Norm(20), pair, Linear(900)]), (1, 1, 4))
