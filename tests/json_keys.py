@@ -117,6 +117,7 @@ def runs(gpuprof, data, where):
     yield from (("graphs", "--json", f) for f in (timed, pooled, recorded(gpuprof, where, "graph_job.py", "--stacks=python")))
     yield ("counters", "--json", recorded(gpuprof, where, "counter_job.py", "--metrics", "roofline", "--kernel", "."))
     yield ("counters", "--json", recorded(gpuprof, where, "sample_job.py", "--metrics", "utilization"))
+    yield ("oom", "--json", recorded(gpuprof, where, "model_until_oom.py", "--stacks=python"))
     yield ("info", "--json", "--steps", timed)
     yield from (("phases", "--json", "--gpu", f) for f in (timed, ranges))
     for command in ("info", "timeline", "verify", "oom"):

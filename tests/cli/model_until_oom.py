@@ -4,17 +4,15 @@ Then trains a list of unlike modules, whose forward fails. Modules are those of 
 import os
 import sys
 
-sys.path[:0] = [os.getcwd(), os.path.join(os.path.dirname(__file__), "..", "stacks")]
-graph = os.path.join(os.getcwd(), "torch", "autograd", "graph.py")
-os.makedirs(os.path.dirname(graph))
-open(graph, "w").write("def _engine_run_backward(call):\n    return call()\n")
-from torch.autograd.graph import _engine_run_backward as engine  # noqa: E402
-
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "stacks"))
 from fake_blocks import blocks, cuda  # noqa: E402
 from stand_in_torch import Module, ModuleList, Sequential  # noqa: E402
 
 MIB = 1 << 20
-saved = []
+saved, names = [], {}
+exec(compile("def _engine_run_backward(call):\n    return call()\n",
+             "/opt/venv/lib/python3/site-packages/torch/autograd/graph.py", "exec"), names)
+engine = names["_engine_run_backward"]
 
 
 class Full(Exception):
