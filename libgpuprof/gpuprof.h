@@ -146,6 +146,9 @@ struct gp_info {
 	bool has_definitions_left_out;
 	const char *nvtx_why;  /* why NVTX ranges are missing; NULL: no reason was recorded */
 	const char *torch_why; /* why PyTorch's own ranges are missing; NULL: likewise */
+	/* stacks in nodes of autograd have modules; why they do not although requested, or NULL */
+	bool has_node_modules;
+	const char *no_node_modules;
 	/*
 	 * Only a part of the run was fully captured; elsewhere only memory events were recorded.
 	 * `capture_rule` has the selection as options; NULL: commands of gpuprof ctl made it.

@@ -38,7 +38,11 @@ struct gp_stack {
 	bool is_native_whole, is_python_whole; /* no frame of that kind is missing */
 	bool is_python_off; /* Python frames were requested but not available in the whole job */
 	bool has_native, has_python;
-	uint32_t module; /* the innermost module of PyTorch whose forward runs; 0: not recorded */
+	/*
+	 * The innermost module of PyTorch whose forward runs, else the one whose forward made the
+	 * node of autograd that runs; 0: not recorded.
+	 */
+	uint32_t module;
 };
 enum gp_stack_how {
 	GP_STACK_BARE = 0, /* native frames by address alone, without symbols */
@@ -62,7 +66,7 @@ struct gp_torch_module {
 	uint32_t id, within;	  /* `within`: the module whose child it is; 0: it is a root */
 	const char *name, *class; /* "gate_proj", "Linear"; the name of a root is "" */
 };
-/* The innermost one whose forward runs in a stack; 0: none was recorded. */
+/* gp_stack.module; 0: none was recorded. */
 uint32_t gp_recording_stack_module(struct gp_recording *recording, uint32_t stack);
 /* False: no such module. */
 bool gp_recording_module(struct gp_recording *recording, uint32_t id, struct gp_torch_module *out);

@@ -20,6 +20,7 @@
 #include "../lookup/mapped_symbol.h"
 #include "../lookup/resolver.h"
 #include "hook_trace.h"
+#include "torch_nodes.h"
 #include "torch_ranges.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -238,6 +239,7 @@ GP_COLD bool gp_torch_facts(bool has_reports)
 		gp_define_fact(GP_FACT_PYTORCH, 0, version);
 	record_settings();
 	gp_torch_ranges_request();
+	gp_torch_nodes_request();
 	return true;
 }
 

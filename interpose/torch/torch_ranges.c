@@ -13,6 +13,7 @@
 #include "../hooks/deferred_call.h"
 #include "../lookup/mapped_symbol.h"
 #include "hook_torch.h"
+#include "torch_nodes.h"
 #include "torch_version.h"
 
 #define ADD "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"
@@ -25,11 +26,9 @@
 #define FIRST_MINOR 1u
 #define LAST_MINOR 14u
 #define SCOPES 10u
-#define SCOPE_USER 7u
 struct callback {
-	/* a unique_ptr is returned through the hidden first argument */
-	void *(*start)(void **context, const void *function);
-	void (*end)(const void *function, void *context);
+	gp_torch_start *start;
+	gp_torch_end *end;
 	double probability;
 	bool scopes[SCOPES];
 	bool needs_inputs, needs_outputs, needs_ids;
@@ -98,38 +97,51 @@ void gp_torch_ranges_request(void)
 		gp_is_due(GP_DUE_RANGES);
 }
 
-static const char *torch_ranges_add(void)
+static const char *callback_add(enum gp_torch_scope scope, unsigned first_minor,
+				gp_torch_start *start, gp_torch_end *end)
 {
 	char version[64];
 	unsigned long major, minor;
 	if (!gp_torch_version(version, sizeof version) ||
 	    !gp_torch_numbers(version, &major, &minor))
 		return "the version of PyTorch is not known";
-	if (major != 2 || minor < FIRST_MINOR || minor > LAST_MINOR)
+	if (major != 2 || minor < FIRST_MINOR || minor < first_minor || minor > LAST_MINOR)
 		return "the interface of ranges is not known for this version of PyTorch";
 	uint64_t (*add_callback)(struct callback);
 	*(void **)&add_callback = gp_mapped_symbol("libtorch_cpu", ADD, NULL, 0);
-	*(void **)&name_of = gp_mapped_symbol("libtorch_cpu", NAME, NULL, 0);
-	if (!add_callback || !name_of)
+	if (!add_callback)
 		return "PyTorch's functions for ranges were not found";
-	struct callback callback = { .start = started, .end = ended, .probability = 1.0 };
-	callback.scopes[SCOPE_USER] = true;
+	struct callback callback = { .start = start, .end = end, .probability = 1.0 };
+	callback.scopes[scope] = true;
 	add_callback(callback);
 	return "";
 }
 
+static const char *torch_ranges_add(void)
+{
+	*(void **)&name_of = gp_mapped_symbol("libtorch_cpu", NAME, NULL, 0);
+	return name_of ? callback_add(GP_TORCH_USER, 0, started, ended) :
+			 "PyTorch's functions for ranges were not found";
+}
+
+static void ranges_attach(void)
+{
+	if (!gp_settings.has_torch_ranges || atomic_load_explicit(&outcome, memory_order_relaxed))
+		return;
+	const char *why = torch_ranges_add();
+	/* partner: the load in gp_torch_ranges_request */
+	atomic_store_explicit(&outcome, why, memory_order_release);
+	torch_ranges_record(why);
+}
+
 void gp_torch_ranges_attach(void)
 {
-	if (atomic_load_explicit(&outcome, memory_order_relaxed))
-		return;
 	uint64_t signals;
 	if (!gp_walks_begin(&signals)) { /* a fork is in progress */
 		gp_is_due(GP_DUE_RANGES);
 		return;
 	}
 	gp_walks_end(&signals);
-	const char *why = torch_ranges_add();
-	/* partner: the load in gp_torch_ranges_request */
-	atomic_store_explicit(&outcome, why, memory_order_release);
-	torch_ranges_record(why);
+	ranges_attach();
+	gp_torch_nodes_attach(callback_add);
 }

@@ -14,7 +14,7 @@
  * that again.
  */
 void gp_torch_ranges_request(void);
-/* At a quiet moment. */
+/* At a quiet moment: the callbacks of torch_nodes.c, too. */
 void gp_torch_ranges_attach(void);
 
 #endif

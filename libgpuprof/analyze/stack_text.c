@@ -67,6 +67,17 @@ static bool begins(const struct gp_frame *f)
 	return !f->is_python && f->function && strncmp(f->function, start, sizeof start - 1) == 0;
 }
 
+static const char *no_module(struct gp_recording *recording, const struct gp_names *names)
+{
+	const struct gp_info *info;
+	if (names->node[0] == '\0')
+		return "no module";
+	if (gp_recording_info(recording, &info) == GP_OK && !info->has_node_modules &&
+	    !info->no_node_modules)
+		return "no module: in backward (record with --backward-modules)";
+	return "no module: in backward";
+}
+
 bool gp_read_stack(struct gp_recording *recording, const struct gp_use *use, bool is_native,
 		   struct gp_read_stack *out)
 {
@@ -79,6 +90,7 @@ bool gp_read_stack(struct gp_recording *recording, const struct gp_use *use, boo
 	if (out->stack.module != 0)
 		gp_recording_module_path(recording, out->stack.module, out->names.modules,
 					 sizeof out->names.modules);
+	out->no_module = no_module(recording, &out->names);
 	if (!is_native)
 		fold(out);
 	return true;

@@ -34,8 +34,9 @@ static inline int gp_identity_order(struct gp_identity a, struct gp_identity b)
 
 struct gp_read_stack {
 	struct gp_stack stack;
-	size_t frames;	    /* number of shown frames */
-	bool has_beginning; /* no native frame is missing, except the C library's entry */
+	size_t frames;	       /* number of shown frames */
+	bool has_beginning;    /* no native frame is missing, except the C library's entry */
+	const char *no_module; /* the text for a stack without a module of PyTorch */
 	struct gp_frame frame[GP_FRAMES_MAX];
 	/* indices refer to `frame`; SIZE_MAX: not shown. `modules`: a path if that is recorded */
 	struct gp_names names;

@@ -109,6 +109,8 @@ enum gp_fact {
 	GP_FACT_ASYNC_BLOCKS = 56,
 	/* this key and the 63 after it: text: the metric with that number, from 0 */
 	GP_FACT_METRIC = 64,
+	/* value: 1 stacks of autograd's nodes have modules, 0 requested but not; text: why */
+	GP_FACT_NODE_MODULES = 128,
 };
 
 /* DEVICE_MEMORY.state, from bit 48 on: what may have changed the count since the one before. */

@@ -25,7 +25,7 @@
 #define GP_FILE_MAGIC "GPUPROF"
 #define GP_FILE_HEADER 4096u
 #define GP_FORMAT_MAJOR 1u
-#define GP_FORMAT_MINOR 16u
+#define GP_FORMAT_MINOR 17u
 /*
  * The minor version of each change. In order: the file header has losses; the file has names;
  * no block is short; checkpoints have the peak of pinned memory; names are definition records.

@@ -24,6 +24,9 @@ void gp_trace_first_block(void)
 void gp_torch_ranges_request(void)
 {
 }
+void gp_torch_nodes_request(void)
+{
+}
 void gp_device_memory_query_oom(unsigned device)
 {
 	(void)device;

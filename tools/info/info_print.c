@@ -102,6 +102,11 @@ static void print_ranges(const struct gp_info *info, FILE *out)
 		gp_mask(out, info->torch_why, strlen(info->torch_why));
 		before = "; ";
 	}
+	if (info->no_node_modules) {
+		fprintf(out, "%sno modules in backward: ", before);
+		gp_mask(out, info->no_node_modules, strlen(info->no_node_modules));
+		before = "; ";
+	}
 	if (info->names_cut) {
 		fprintf(out, "%s%s not in full", before, gp_plural(info->names_cut, "name").s);
 		before = "; ";

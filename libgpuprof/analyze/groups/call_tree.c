@@ -127,8 +127,7 @@ static bool add_use(struct builder *b, const struct gp_use *use)
 	if (b->how->by == GP_BY_MODULE && s->stack.module == 0)
 		return add_without(b, use,
 				   s->names.modules[0] ? "modules were not recorded, only classes" :
-				   s->names.node[0]    ? "no module: in backward" :
-							 "no module");
+							 s->no_module);
 	if (b->how->by == GP_BY_MODULE)
 		return add_modules(b, use);
 	if (s->frames == 0)

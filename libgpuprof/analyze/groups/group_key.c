@@ -154,8 +154,7 @@ void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_
 		if (s->names.modules[0])
 			snprintf(out, room, "%s", s->names.modules);
 		else
-			snprintf(out, room, "no module%s%s", s->names.node[0] ? ": " : "",
-				 s->names.node[0] ? "in backward" : "");
+			snprintf(out, room, "%s", s->no_module);
 		break;
 	case GP_BY_LIBRARY:
 		if (use->space == GP_SPACE_BLOCK && s->names.workspace[0])

@@ -27,7 +27,7 @@ struct gp_python_frame {
 struct gp_call_stack {
 	size_t natives, pythons; /* frames stored */
 	enum gp_stack_why why_native, why_python;
-	uint32_t module; /* of PyTorch, whose forward runs; 0: none */
+	uint32_t module; /* as gp_stack.module */
 };
 
 struct gp_call_stacks;

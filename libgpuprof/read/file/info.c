@@ -253,6 +253,10 @@ static void fill_ranges(struct gp_recording *r)
 	r->info.torch_why = gp_defined_text(r->definitions, GP_FACT, GP_FACT_TORCH_RANGES);
 	if (r->info.torch_why != NULL && *r->info.torch_why == '\0')
 		r->info.torch_why = NULL; /* an empty text: torch ranges were recorded */
+	r->info.has_node_modules = number(r, GP_FACT_NODE_MODULES) != 0;
+	r->info.no_node_modules = gp_defined_text(r->definitions, GP_FACT, GP_FACT_NODE_MODULES);
+	if (r->info.has_node_modules)
+		r->info.no_node_modules = NULL;
 	r->info.names_cut = 0;
 	gp_defined_visit(r->definitions, GP_RANGE_NAME, add_cut, &r->info.names_cut);
 }

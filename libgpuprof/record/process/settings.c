@@ -173,6 +173,7 @@ void gp_settings_read(void)
 	s->has_allocator_details = strcmp(details, "off") != 0;
 	s->has_untried_details = strcmp(details, "on") == 0;
 	s->has_torch_ranges = !is_no(option(OPTION_TORCH_RANGES));
+	s->has_backward_modules = gp_on_off_parse(option(OPTION_BACKWARD_MODULES)) == GP_ON;
 	s->has_uses = gp_on_off_parse(option(OPTION_USES)) == GP_ON;
 	read_stacks(s);
 	read_scope(s);

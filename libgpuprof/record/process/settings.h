@@ -17,6 +17,7 @@ struct gp_settings {
 	bool is_started;
 	bool has_python, has_native;  /* kinds of frames in stacks */
 	bool has_torch_ranges;	      /* the framework's own ranges are recorded */
+	bool has_backward_modules;    /* nodes of autograd get the module of their forward */
 	bool has_allocator_details;   /* records details beyond the allocator's reports */
 	bool has_untried_details;     /* also for versions that were not tested with it on a GPU */
 	bool has_native_up_to_python; /* on the main thread: stacks/stack_take.c */

@@ -268,6 +268,15 @@ static uint32_t check_if_due(struct gp_module_memo *memo, const void *module, ui
 	return atomic_load_explicit(&k->checked, memory_order_relaxed);
 }
 
+uint32_t gp_module_id(struct gp_module_memo *memo, const void *module)
+{
+	uint32_t id;
+	const uint64_t now = gp_clock_now();
+	add_ration(memo, now);
+	check_if_due(memo, module, now, true, gp_python_module_type(module));
+	return known_find(module, &id) ? id : module_name(memo);
+}
+
 /* The one that has it, or the one to be replaced. Two share a cache line. */
 static struct gp_module_stack *choose(struct gp_module_memo *memo, uint32_t pair,
 				      const void *module)

@@ -41,6 +41,9 @@ extern _Atomic uint32_t gp_modules_renamed __attribute__((visibility("hidden")))
 
 uint32_t gp_module_stack_slow(struct gp_module_memo *memo, uint32_t pair, const void *module);
 
+/* The id of a module whose call runs on this thread; 0: no room. */
+uint32_t gp_module_id(struct gp_module_memo *memo, const void *module);
+
 GP_HOT bool gp_module_stack_is(const struct gp_module_stack *k, uint32_t pair, const void *module)
 {
 	return k->module == module && k->pair == pair &&

@@ -26,6 +26,7 @@
 #include "../recorder.h"
 #include "frame_ids.h"
 #include "module_ids.h"
+#include "node_modules.h"
 #include "stack_predictor.h"
 #include "stack_table.h"
 
@@ -50,6 +51,7 @@ struct gp_stack_memo {
 	struct gp_stack_predictor predictor;
 	struct gp_python_memo python_memo;
 	struct gp_module_memo *modules; /* NULL: no module was called so far, or no room */
+	struct gp_node_stack nodes;	/* of autograd that run on this thread */
 	uint64_t refused;		/* the walker's count at the last look */
 	/* the last native chain that was put into the table, the outermost frame first */
 	unsigned last_natives;
@@ -131,6 +133,7 @@ GP_COLD static void memo_forget(struct gp_stack_memo *memo)
 	if (memo->modules)
 		memset(memo->modules, 0, sizeof *memo->modules);
 	gp_stack_predictor_forget(&memo->predictor);
+	memo->nodes.depth = 0;
 	memo->stack = 0;
 	memo->generation = gp_thread.generation;
 }
@@ -430,17 +433,33 @@ GP_HOT void guess_next_time(struct gp_stack_memo *memo, struct gp_stack_guess *g
 					  .pair = is_whole ? stack : 0 };
 }
 
+GP_HOT bool has_modules(struct gp_stack_memo *memo)
+{
+	if (gp_unlikely(!memo->modules))
+		memo->modules = gp_thread_piece(&gp_thread.pieces, sizeof *memo->modules, true);
+	return memo->modules != NULL;
+}
+
+/* The pair in a node of autograd, which belongs to the module whose forward made it. */
+GP_COLD static uint32_t in_node(const struct gp_stack_memo *memo, uint32_t pair)
+{
+	const uint32_t module = pair ? gp_node_module(&memo->nodes) : 0;
+	const uint32_t stack = module ? gp_stack_in_module(pair, module) : pair;
+	if (stack || !pair)
+		return stack;
+	gp_stack_table_count_module_cut();
+	return pair;
+}
+
 /* The pair in the call of a module, if one runs. */
 GP_HOT uint32_t in_module(struct gp_stack_memo *memo, uint32_t pair, const void *const *self)
 {
 	if (!self || gp_unlikely(!pair)) {
 		if (memo->modules)
 			memo->modules->last = NULL;
-		return pair;
+		return gp_unlikely(memo->nodes.depth) ? in_node(memo, pair) : pair;
 	}
-	if (gp_unlikely(!memo->modules))
-		memo->modules = gp_thread_piece(&gp_thread.pieces, sizeof *memo->modules, true);
-	return memo->modules ? gp_module_stack(memo->modules, pair, self) : pair;
+	return has_modules(memo) ? gp_module_stack(memo->modules, pair, self) : pair;
 }
 
 /* The guess was wrong: finds each half in its memo, or walks. `met`: the native half, or NULL. */
@@ -507,6 +526,25 @@ __attribute__((noinline)) GP_HOT_TEXT uint32_t gp_stack_take(const void *frame)
 		}
 	}
 	return take_anew(memo, guess, met, &look, has_native);
+}
+
+struct gp_node_stack *gp_stack_nodes(void)
+{
+	struct gp_stack_memo *memo = memo_of(&gp_thread);
+	return memo ? &memo->nodes : NULL;
+}
+
+uint32_t gp_stack_module_now(void)
+{
+	const void *loop[DEPTH];
+	struct gp_stack_memo *memo = memo_of(&gp_thread);
+	struct python python = { .chain = { 0, GP_WHY_OFF } };
+	if (!memo || !memo->has_python)
+		return 0;
+	take_python(memo, 0, &python, loop);
+	if (!python.self)
+		return gp_node_module(&memo->nodes);
+	return has_modules(memo) ? gp_module_id(memo->modules, *python.self) : 0;
 }
 
 void gp_stack_native_opened(void)

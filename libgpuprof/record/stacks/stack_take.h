@@ -42,6 +42,14 @@ GP_HOT uint32_t gp_stack_of_launch(void)
 	return gp_unlikely(gp_thread.stacks & GP_STACK_ON_LAUNCH) ? gp_stack_of_nth_launch() : 0;
 }
 
+/* The nodes of autograd that run on the calling thread. NULL: no room. Inside gp_enter. */
+struct gp_node_stack *gp_stack_nodes(void);
+/*
+ * The id of the module whose forward runs on the calling thread, else of that whose node does; 0:
+ * none. Inside gp_enter.
+ */
+uint32_t gp_stack_module_now(void);
+
 /*
  * Searches for the interpreter by its exported names. Costs nothing once it is found, or if stacks
  * are off. False: not found yet.
