@@ -37,6 +37,8 @@ struct gp_role_rule {
 };
 /* All rules, in the order in which they are tried. */
 size_t gp_role_rules(const struct gp_role_rule **out);
+/* `number`: 1 + that of the rule. Else the last rule: unknown. */
+const struct gp_role_rule *gp_role_rule(size_t number);
 /* The memory of a group for which one rule decided. */
 struct gp_rule_sum {
 	uint64_t bytes, count;

@@ -136,9 +136,7 @@ static const struct {
 
 static const char *rule_of(const struct gp_role_evidence *e)
 {
-	const struct gp_role_rule *rules;
-	gp_role_rules(&rules);
-	return rules[gp_role_decide(e)].name;
+	return gp_role_rule(1 + gp_role_decide(e))->name;
 }
 
 static void each_rule_decides_and_does_not(void **state)
@@ -464,8 +462,6 @@ static struct gp_recording *open_played(const char *line)
 static void lives_have_rules(void **state)
 {
 	(void)state;
-	const struct gp_role_rule *rules;
-	gp_role_rules(&rules);
 	for (size_t k = 0; k < sizeof stories / sizeof *stories; k++) {
 		const char block = stories[k].block;
 		struct gp_roles *roles;
@@ -473,7 +469,7 @@ static void lives_have_rules(void **state)
 		struct gp_recording *r = open_played(stories[k].line);
 		assert_int_equal(gp_roles_find(r, &roles), GP_OK);
 		const struct gp_live_entry e = gp_roles_entry(&made[block - 'a']);
-		assert_string_equal(rules[gp_roles_rule(roles, &e, GP_ROLES_NOW) - 1].name,
+		assert_string_equal(gp_role_rule(gp_roles_rule(roles, &e, GP_ROLES_NOW))->name,
 				    stories[k].rule);
 		assert_int_equal(gp_roles_status(roles), GP_OK);
 		gp_roles_close(roles);
@@ -514,10 +510,8 @@ static void blocks_after_filled_ones(void **state)
 static void roles_change_with_time(void **state)
 {
 	(void)state;
-	const struct gp_role_rule *rules;
 	struct gp_role_timeline t;
 	struct gp_roles *roles;
-	gp_role_rules(&rules);
 	struct gp_recording *r = open_played("+w1m F( +a1f F) B( E+b1u E-b B) +c1u Z( -a Z) F( F)");
 	assert_int_equal(gp_roles_find(r, &roles), GP_OK);
 	assert_int_equal(gp_recording_rewind(r), GP_OK);
@@ -531,9 +525,9 @@ static void roles_change_with_time(void **state)
 			continue;
 		/* from the last event in the backward on, the free of b */
 		const bool is_gradient = at->order > made[1].order;
-		assert_string_equal(rules[gp_roles_rule(roles, &e, GP_ROLES_NOW) - 1].name,
+		assert_string_equal(gp_role_rule(gp_roles_rule(roles, &e, GP_ROLES_NOW))->name,
 				    is_gradient ? "reused" : "saved_for_backward");
-		assert_string_equal(rules[gp_roles_rule(roles, &e, GP_ROLES_MADE) - 1].name,
+		assert_string_equal(gp_role_rule(gp_roles_rule(roles, &e, GP_ROLES_MADE))->name,
 				    "saved_for_backward");
 		const struct gp_live_entry *changed = gp_roles_changed(roles, &place);
 		assert_int_equal(changed != NULL, at->order == made[1].order + 1);
@@ -557,11 +551,9 @@ static void older_allocations_by_stack(void **state)
 		const char *rule;
 	} rows[] = { { 'a', "saved_for_backward" }, { 'g', "older_gradient" }, { 'm', "moved" },
 		     { 'o', "older_state" },	    { 'w', "like_gradient" },  { 'x', "none" } };
-	const struct gp_role_rule *rules;
 	const struct gp_info *info;
 	struct gp_roles *roles;
 	struct writer w;
-	gp_role_rules(&rules);
 	start_in(&w, 2, 1 << 20);
 	play(&w, "+m1m +w3u +x2u F( +a1f F) B( +g3b B) O( +o1o O) F( F)");
 	for (unsigned k = 0; k < 2; k++) {
@@ -576,7 +568,7 @@ static void older_allocations_by_stack(void **state)
 	assert_int_equal(gp_roles_find(r, &roles), GP_OK);
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
 		const struct gp_live_entry e = gp_roles_entry(&made[rows[k].block - 'a']);
-		assert_string_equal(rules[gp_roles_rule(roles, &e, GP_ROLES_NOW) - 1].name,
+		assert_string_equal(gp_role_rule(gp_roles_rule(roles, &e, GP_ROLES_NOW))->name,
 				    rows[k].rule);
 	}
 	gp_roles_close(roles);

@@ -133,8 +133,8 @@ void gp_frag_pins_write(struct gp_json *json, const struct gp_frag *f, uint64_t 
 		gp_json_number(json, "hostage_bytes", f->pin[k].hostage_bytes);
 		gp_json_signed(json, "age_ns", m->at_ns - b->at_ns);
 		if (b->rule) {
-			gp_json_text(json, "role", gp_role_keys[gp_frag_rule(b)->role]);
-			gp_json_text(json, "rule", gp_frag_rule(b)->name);
+			gp_json_text(json, "role", gp_role_keys[gp_role_rule(b->rule)->role]);
+			gp_json_text(json, "rule", gp_role_rule(b->rule)->name);
 		}
 		if (has_stacks)
 			write_stack(json, b->stack);

@@ -116,7 +116,7 @@ static void print_block(const struct gp_frag_report *r, size_t block, bool has_r
 	gp_frag_site(r, b->stack, b->at_ns, site);
 	fprintf(r->out, "%9s", gp_ns_text(r->memory.at_ns - b->at_ns).s);
 	if (has_role)
-		fprintf(r->out, "  %-13s", gp_role_keys[gp_frag_rule(b)->role]);
+		fprintf(r->out, "  %-13s", gp_role_keys[gp_role_rule(b->rule)->role]);
 	if (r->info->has_stacks) {
 		fputs("  ", r->out);
 		gp_name_print(r->out, site);

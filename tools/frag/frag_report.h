@@ -58,10 +58,9 @@ bool gp_frag_has_failed(const struct gp_frag_report *report, const struct gp_fra
 /* Parts of the report: the table of causes, the blocks that pin free memory. */
 void gp_frag_causes_print(const struct gp_frag_report *report, const struct gp_frag *frag);
 void gp_frag_pins_print(const struct gp_frag_report *report, const struct gp_frag *frag);
-/* frag_roles.c: the blocks that pin free memory, by role; the role of a block. */
+/* frag_roles.c: the blocks that pin free memory, by role. */
 void gp_frag_roles_print(const struct gp_frag_report *report, const struct gp_frag *frag);
 void gp_frag_roles_write(struct gp_json *json, const struct gp_frag *frag);
-const struct gp_role_rule *gp_frag_rule(const struct gp_memory_block *block);
 /* The first `most` blocks of a set, one a line after `indent` columns. */
 void gp_frag_set_print(const struct gp_frag_report *report, const struct gp_block_set *set,
 		       size_t most, int indent);

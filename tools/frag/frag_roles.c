@@ -1,38 +1,29 @@
 /* Roles of the blocks that pin free memory. Each block counts once, with its own bytes. */
 #include "../io/amount.h"
+#include "../report/role_print.h"
 #include "frag_report.h"
 
-struct sum {
-	uint64_t bytes, count;
-};
-
-const struct gp_role_rule *gp_frag_rule(const struct gp_memory_block *b)
+static struct gp_role_sums sum_pins(const struct gp_frag *f)
 {
-	const struct gp_role_rule *rules;
-	const size_t count = gp_role_rules(&rules);
-	return &rules[b->rule > 0 && b->rule <= count ? b->rule - 1u : count - 1];
-}
-
-static void sum_pins(const struct gp_frag *f, struct sum sum[GP_MEMORY_ROLES])
-{
+	struct gp_role_sums sums = { 0 };
 	for (size_t k = 0; k < f->pins; k++) {
 		const struct gp_memory_block *b = &f->memory->block[f->pin[k].block];
-		struct sum *s = &sum[gp_frag_rule(b)->role];
-		s->bytes += b->bytes;
-		s->count++;
+		const unsigned role = gp_role_rule(b->rule)->role;
+		sums.bytes[role] += b->bytes;
+		sums.count[role]++;
 	}
+	return sums;
 }
 
 void gp_frag_roles_print(const struct gp_frag_report *r, const struct gp_frag *f)
 {
-	struct sum sum[GP_MEMORY_ROLES] = { 0 };
+	const struct gp_role_sums sums = sum_pins(f);
 	const char *comma = "pinning by role: ";
-	sum_pins(f, sum);
 	for (unsigned role = 0; role < GP_MEMORY_ROLES; role++) {
-		if (!sum[role].count)
+		if (!sums.count[role])
 			continue;
 		fprintf(r->out, "%s%s %s in %s", comma, gp_role_keys[role],
-			gp_bytes_text(sum[role].bytes).s, gp_plural(sum[role].count, "block").s);
+			gp_bytes_text(sums.bytes[role]).s, gp_plural(sums.count[role], "block").s);
 		comma = ", ";
 	}
 	fputc('\n', r->out);
@@ -40,17 +31,6 @@ void gp_frag_roles_print(const struct gp_frag_report *r, const struct gp_frag *f
 
 void gp_frag_roles_write(struct gp_json *json, const struct gp_frag *f)
 {
-	struct sum sum[GP_MEMORY_ROLES] = { 0 };
-	sum_pins(f, sum);
-	gp_json_array(json, "groups");
-	for (unsigned role = 0; role < GP_MEMORY_ROLES; role++) {
-		if (!sum[role].count)
-			continue;
-		gp_json_object(json, NULL);
-		gp_json_text(json, "key", gp_role_keys[role]);
-		gp_json_number(json, "bytes", sum[role].bytes);
-		gp_json_number(json, "count", sum[role].count);
-		gp_json_end(json);
-	}
-	gp_json_end(json);
+	const struct gp_role_sums sums = sum_pins(f);
+	gp_role_sums_write(json, "groups", &sums);
 }

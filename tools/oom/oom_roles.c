@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../io/amount.h"
+#include "../report/role_print.h"
 #include "oom_answer.h"
 
 #define ROLES_LEAST 100u /* of the memory: a smaller share has no place in the line */
@@ -50,21 +51,6 @@ static uint64_t roles_all(const struct gp_role_makers *s)
 	return bytes;
 }
 
-/* Roles with memory, most bytes first. Returns how many. */
-static size_t roles_sort(const struct gp_role_makers *s, unsigned sorted[GP_MEMORY_ROLES])
-{
-	size_t used = 0;
-	for (unsigned k = 0; k < GP_MEMORY_ROLES; k++) {
-		if (!s->sums.count[k])
-			continue;
-		size_t at = used++;
-		for (; at && s->sums.bytes[sorted[at - 1]] < s->sums.bytes[k]; at--)
-			sorted[at] = sorted[at - 1];
-		sorted[at] = k;
-	}
-	return used;
-}
-
 /* " (layers.*.mlp 31.0 GiB, layers.*.self_attn 6.00 GiB)" */
 static void roles_modules_text(const struct gp_role_module *module, uint64_t least,
 			       char out[GP_OOM_LINE_MAX])
@@ -84,7 +70,7 @@ static void roles_modules_text(const struct gp_role_module *module, uint64_t lea
 void gp_oom_roles_text(const struct gp_role_makers *s, char out[GP_OOM_HOLDS_MAX])
 {
 	unsigned sorted[GP_MEMORY_ROLES];
-	const size_t roles = s ? roles_sort(s, sorted) : 0;
+	const size_t roles = s ? gp_roles_sort(&s->sums, sorted) : 0;
 	const uint64_t least = s ? roles_all(s) / ROLES_LEAST : 0;
 	char modules[GP_OOM_LINE_MAX];
 	size_t used = 0;
@@ -136,18 +122,16 @@ static void roles_modules_write(struct gp_json *json, const struct gp_role_modul
 
 void gp_oom_roles_write(struct gp_json *json, const struct gp_role_makers *s)
 {
-	unsigned sorted[GP_MEMORY_ROLES];
-	const size_t roles = s ? roles_sort(s, sorted) : 0;
 	if (!s) {
 		gp_json_null(json, "roles");
 		return;
 	}
 	gp_json_array(json, "roles");
+	unsigned sorted[GP_MEMORY_ROLES];
+	const size_t roles = gp_roles_sort(&s->sums, sorted);
 	for (size_t k = 0; k < roles; k++) {
 		gp_json_object(json, NULL);
-		gp_json_text(json, "key", gp_role_keys[sorted[k]]);
-		gp_json_number(json, "bytes", s->sums.bytes[sorted[k]]);
-		gp_json_number(json, "count", s->sums.count[sorted[k]]);
+		gp_role_sum_write(json, &s->sums, sorted[k]);
 		roles_modules_write(json, s->module[sorted[k]]);
 		gp_json_end(json);
 	}

@@ -48,6 +48,40 @@ void gp_role_rules_write(struct gp_json *json, const struct gp_group *g)
 	gp_json_end(json);
 }
 
+size_t gp_roles_sort(const struct gp_role_sums *s, unsigned sorted[GP_MEMORY_ROLES])
+{
+	size_t used = 0;
+	for (unsigned k = 0; k < GP_MEMORY_ROLES; k++) {
+		if (!s->count[k])
+			continue;
+		size_t at = used++;
+		for (; at && s->bytes[sorted[at - 1]] < s->bytes[k]; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = k;
+	}
+	return used;
+}
+
+void gp_role_sum_write(struct gp_json *json, const struct gp_role_sums *s, unsigned role)
+{
+	gp_json_text(json, "key", gp_role_keys[role]);
+	gp_json_number(json, "bytes", s->bytes[role]);
+	gp_json_number(json, "count", s->count[role]);
+}
+
+void gp_role_sums_write(struct gp_json *json, const char *key, const struct gp_role_sums *s)
+{
+	unsigned sorted[GP_MEMORY_ROLES];
+	const size_t roles = gp_roles_sort(s, sorted);
+	gp_json_array(json, key);
+	for (size_t k = 0; k < roles; k++) {
+		gp_json_object(json, NULL);
+		gp_role_sum_write(json, s, sorted[k]);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+}
+
 void gp_no_roles_print(FILE *out, const struct gp_info *info)
 {
 	if (gp_phases_by(info) == GP_PHASES_BY_NOTHING)

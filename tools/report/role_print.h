@@ -11,6 +11,11 @@
 void gp_role_rules_print(FILE *out, const struct gp_group *group);
 /* The keys `rule`, the one with most bytes, and `rules`. */
 void gp_role_rules_write(struct gp_json *json, const struct gp_group *group);
+/* Roles with memory, most bytes first. Returns how many. */
+size_t gp_roles_sort(const struct gp_role_sums *sums, unsigned sorted[GP_MEMORY_ROLES]);
+/* The keys of one of them: `key`, `bytes` and `count`; and all in a list. */
+void gp_role_sum_write(struct gp_json *json, const struct gp_role_sums *sums, unsigned role);
+void gp_role_sums_write(struct gp_json *json, const char *key, const struct gp_role_sums *sums);
 /* Prints why all roles are unknown, if they are. */
 void gp_no_roles_print(FILE *out, const struct gp_info *info);
 

@@ -108,11 +108,7 @@ static void write_kind(char *out, size_t room, const struct gp_use *use)
 
 static void write_role(char *out, size_t room, const struct gp_use *use)
 {
-	const struct gp_role_rule *rules;
-	const size_t count = gp_role_rules(&rules);
-	const bool is_known = use->rule > 0 && use->rule <= count;
-	snprintf(out, room, "%s",
-		 gp_role_keys[is_known ? rules[use->rule - 1].role : GP_HOLDS_UNKNOWN]);
+	snprintf(out, room, "%s", gp_role_keys[gp_role_rule(use->rule)->role]);
 }
 
 void gp_group_key(enum gp_by by, const struct gp_use *use, const struct gp_read_stack *s, char *out)

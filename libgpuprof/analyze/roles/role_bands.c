@@ -23,7 +23,6 @@ struct line {
 struct banding {
 	struct gp_recording *recording;
 	struct gp_roles *roles;
-	const struct gp_role_rule *rules;
 	int64_t from_ns, to_ns; /* as requested */
 	int64_t start_ns, span_ns, now_ns;
 	size_t buckets;
@@ -73,7 +72,7 @@ static void line_add(struct banding *b, const struct gp_live_entry *e, enum gp_r
 	    e->device >= GP_DEVICES)
 		return;
 	struct gp_role_sums *now = &b->line[e->device].now;
-	const unsigned role = b->rules[gp_roles_rule(b->roles, e, when) - 1].role;
+	const unsigned role = gp_role_rule(gp_roles_rule(b->roles, e, when))->role;
 	now->bytes[role] += is_end ? 0 - e->bytes : e->bytes;
 	now->count[role] += is_end ? UINT64_MAX : 1;
 	if (!is_end)
@@ -335,7 +334,6 @@ enum gp_status gp_role_sums_build(struct gp_recording *recording, const struct g
 	if (b == NULL)
 		return GP_E_MEMORY;
 	b->recording = recording;
-	gp_role_rules(&b->rules);
 	enum gp_status status = gp_recording_info(recording, &info);
 	if (status == GP_OK)
 		status = gp_roles_find(recording, &b->roles);
@@ -378,7 +376,6 @@ enum gp_status gp_role_timeline_build(struct gp_recording *recording, size_t poi
 	/* the first event may be slightly older than the start's clock triple */
 	b->from_ns = is_whole ? INT64_MIN / 4 : from_ns;
 	b->to_ns = is_whole ? INT64_MAX / 4 : to_ns;
-	gp_role_rules(&b->rules);
 	enum gp_status status = gp_retry_if_overwritten(recording, bands_attempt, bands_forget, b);
 	free(b);
 	if (status != GP_OK)

@@ -45,6 +45,11 @@ size_t gp_role_rules(const struct gp_role_rule **out)
 	return RULES;
 }
 
+const struct gp_role_rule *gp_role_rule(size_t number)
+{
+	return &rules[number > 0 && number <= RULES ? number - 1 : RULES - 1];
+}
+
 unsigned gp_role_decide(const struct gp_role_evidence *e)
 {
 	unsigned k = 0;
