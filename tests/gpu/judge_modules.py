@@ -3,7 +3,8 @@
 judge_modules.py --name NAME --gpuprof PROGRAM --recording FILE --job JSON --twin JSON
 
 JSON: as module_jobs.py writes it. Both runs must have as many allocations; the n-th of one is then the n-th of
-the other.
+the other. Of blocks in a node of autograd (--backward-modules), PyTorch makes some beside the node's own work:
+these may have no module, but none may have another one.
 """
 import argparse
 import bisect
@@ -13,6 +14,7 @@ import subprocess
 import sys
 
 SHARE = 99  # percent of the blocks of forwards that have the right name
+NODES = 80  # percent of the blocks in nodes that have a name at all
 
 p = argparse.ArgumentParser(description=__doc__)
 for option in ("name", "gpuprof", "recording", "job", "twin"):
@@ -40,14 +42,21 @@ if not claim("the recording, the job and its twin have as many allocations",
              len(blocks) == job["allocations"] == twin["allocations"],
              f"{len(blocks)}, {job['allocations']}, {twin['allocations']}"):
     sys.exit(1)
-after = [n for n, _ in twin["changes"]]
+after = [n for n, *_ in twin["changes"]]
 wrong, forward, beyond = collections.Counter(), 0, 0
+in_nodes, named, named_wrong = 0, 0, collections.Counter()
 sums = collections.Counter()
 for number, block in enumerate(blocks):
     at = bisect.bisect_right(after, number)
-    expected = twin["changes"][at - 1][1] if at else None
+    expected, is_node = twin["changes"][at - 1][1:] if at else (None, False)
     got = block.get("torch_module")
-    sums[expected] += block["bytes"]
+    sums[got if is_node else expected] += block["bytes"]
+    if is_node:
+        in_nodes += 1
+        named += got is not None
+        if got not in (None, expected):
+            named_wrong[expected, got] += 1
+        continue
     if expected is None:
         beyond += got is not None
         continue
@@ -59,6 +68,12 @@ claim(f"{SHARE}% of the blocks of forwards have the name that named_modules() gi
       forward > 0 and right * 100 >= SHARE * forward,
       f"{right} of {forward}; wrong: {wrong.most_common(3)}")
 claim("blocks outside of forwards have no module", beyond * 100 <= len(blocks) - forward, f"{beyond} have one")
+if args.name.endswith("_backward"):
+    claim(f"{NODES}% of the blocks in nodes have a module", in_nodes > 0 and named * 100 >= NODES * in_nodes,
+          f"{named} of {in_nodes}")
+    claim(f"{SHARE}% of these have the one whose forward made the node",
+          sum(named_wrong.values()) * 100 <= (100 - SHARE) * named,
+          f"{sum(named_wrong.values())} of {named} wrong: {named_wrong.most_common(3)}")
 top = json.loads(lines("top", "--json", "--no-stacks", "--top", "0", "--by", "module"))
 groups = [g for c in top["curves"] if c["of"] == "allocated" for g in c["groups"]]
 near = sum(abs(g["bytes"] - sums.get(g["key"], 0)) for g in groups if g["class"])

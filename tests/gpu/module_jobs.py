@@ -1,7 +1,9 @@
 """Small jobs of which judge_modules.py compares the modules: module_jobs.py NAME OUT [--twin]
 
 NAME: llama, convolutions, checkpoint or replaced. Writes to OUT the number of allocations. With --twin, hooks
-on all modules also write which forward began or ended after how many of them.
+on all modules also write which forward began or ended after how many of them. NAME_backward: with --twin, also
+which node of autograd, by the module that made it. Nodes are found in the graph: those behind the output of a
+module, but not behind what it was called with, are of this module, or of one that it called.
 """
 import argparse
 import functools
@@ -19,7 +21,9 @@ p.add_argument("name")
 p.add_argument("out")
 p.add_argument("--twin", action="store_true")
 args = p.parse_args()
-running, changes = [], []
+has_nodes = args.name.endswith("_backward")
+running, changes = [], []  # running: name, and whether it is a node
+nodes = {}  # of the step: the node and its module
 
 
 def allocations():
@@ -27,11 +31,11 @@ def allocations():
 
 
 def change():
-    changes.append([allocations(), running[-1] if running else None])
+    changes.append([allocations(), *(running[-1] if running else (None, False))])
 
 
-def enter(name, *_):
-    running.append(name or "(root)")
+def enter(name, is_node=False):
+    running.append((name, is_node))
     change()
 
 
@@ -40,11 +44,38 @@ def leave(*_):
     change()
 
 
+def claim_nodes(tensors):
+    """Gives the nodes behind the tensors that have no module yet to the module that runs."""
+    name = running[-1][0] if running else None
+    left = [t.grad_fn for t in tensors if torch.is_tensor(t) and t.grad_fn is not None]
+    while left:
+        node = left.pop()
+        if node in nodes or node.name() == "torch::autograd::AccumulateGrad":
+            continue
+        nodes[node] = name
+        left.extend(f for f, _ in node.next_functions if f is not None)
+        if name:
+            node.register_prehook(lambda _: enter(name, True))
+            node.register_hook(lambda *_: leave())
+
+
+def begins(name, module, inputs):
+    if has_nodes and not any(is_node for _, is_node in running):
+        claim_nodes(inputs)
+    enter(name or "(root)")
+
+
+def ends(module, inputs, output):
+    if has_nodes and not any(is_node for _, is_node in running):
+        claim_nodes([output])
+    leave()
+
+
 def watch(model):
     for name, module in model.named_modules():
         if args.twin:
-            module.register_forward_pre_hook(functools.partial(enter, name))
-            module.register_forward_hook(leave, always_call=True)  # a checkpoint ends its forward early
+            module.register_forward_pre_hook(functools.partial(begins, name))
+            module.register_forward_hook(ends, always_call=True)  # a checkpoint ends its forward early
     return model
 
 
@@ -113,6 +144,7 @@ def train(model, batch, loss_of):
     for _ in range(STEPS):
         optimizer.zero_grad()
         loss_of(model(batch)).backward()
+        nodes.clear()
         optimizer.step()
 
 
@@ -152,7 +184,8 @@ def replaced():
         del model
 
 
-{"llama": llama, "convolutions": convolutions, "checkpoint": run_checkpoint, "replaced": replaced}[args.name]()
+{"llama": llama, "convolutions": convolutions, "checkpoint": run_checkpoint, "replaced": replaced}[
+    args.name.removesuffix("_backward")]()
 torch.cuda.synchronize()
 with open(args.out, "w") as out:
     json.dump({"allocations": allocations(), "changes": changes}, out)

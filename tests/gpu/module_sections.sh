@@ -1,13 +1,17 @@
 # Modules of PyTorch: a section of check_gpu.sh, which reads this file.
 # shellcheck shell=sh disable=SC2154 # its variables
-# The twin has hooks on all modules and no recorder. A pair runs at once.
+# The twin has hooks on all modules and no recorder. A pair runs at once. _backward: nodes as well.
 section_modules() {
 	need_torch modules || return 0
-	for what in llama convolutions checkpoint replaced; do
+	for what in llama convolutions checkpoint replaced \
+		llama_backward convolutions_backward checkpoint_backward; do
 		job=modules_$what
+		nodes=off
+		case $what in *_backward) nodes=on ;; esac
 		timeout -k 10 60 "$python" "$here/module_jobs.py" "$what" \
 			"$work/$job.twin.json" --twin >"$work/$job.twin" 2>"$work/$job.twin-err" &
-		timeout -k 10 60 "$gpuprof" run -q --ring 0 -o "$work/$job.gpr" -- \
+		timeout -k 10 60 "$gpuprof" run -q --ring 0 --backward-modules=$nodes \
+			-o "$work/$job.gpr" -- \
 			"$python" "$here/module_jobs.py" "$what" "$work/$job.json" \
 			>"$work/$job.out" 2>"$work/$job.err"
 		claim "$job" "recorded job ends well (exit $?)" [ -s "$work/$job.json" ] ||
