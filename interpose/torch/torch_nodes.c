@@ -79,6 +79,7 @@ static void torch_nodes_record(const char *why)
 
 void gp_torch_nodes_request(void)
 {
+	/* partner: the store in gp_torch_nodes_attach */
 	const char *before = atomic_load_explicit(&outcome, memory_order_acquire);
 	if (!gp_settings.has_backward_modules)
 		return;

@@ -35,10 +35,11 @@ static void write_events(const struct gp_info *info, struct gp_json *json)
 		gp_json_number(json, "names_bytes", info->names_bytes);
 		gp_json_end(json);
 	}
-	if (info->has_ranges || info->nvtx_why || info->torch_why) {
+	if (info->has_ranges || info->nvtx_why || info->torch_why || info->no_node_modules) {
 		gp_json_object(json, "ranges");
 		gp_json_text(json, "nvtx", info->nvtx_why);
 		gp_json_text(json, "torch", info->torch_why);
+		gp_json_text(json, "backward_modules", info->no_node_modules);
 		gp_json_number(json, "without_name", info->ranges_unnamed);
 		gp_json_number(json, "names_cut", info->names_cut);
 		gp_json_end(json);
