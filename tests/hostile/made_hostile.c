@@ -440,7 +440,7 @@ static void texts(uint64_t count)
 	add(oom);
 }
 
-/* Each module is in the one before; each has a stack of its own. */
+/* Each module is in the one before; each has a stack of its own, and a block. Memory runs out. */
 static void deep_modules(uint64_t count)
 {
 	write_header();
@@ -457,7 +457,14 @@ static void deep_modules(uint64_t count)
 		struct gp_record r = memory(GP_ALLOC, GP_SPACE_DEVICE, HEAP + k * 4096, 4096);
 		r.stack = (uint32_t)(count + 1 + k);
 		add(r);
+		r.kind = GP_BLOCK_ALLOC;
+		add(r);
 	}
+	struct gp_record push = { .kind = GP_RANGE_PUSH };
+	push.range_push.source = GP_RANGE_NVTX;
+	add(push);
+	for (uint64_t k = 1; k <= 3; k++)
+		add((struct gp_record){ .kind = GP_OOM, .oom.bytes = k << 20 });
 }
 
 /* ---- the families ---- */
