@@ -14,6 +14,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
+from note_moment import note
+
 VOCABULARY = 8192
 
 
@@ -134,6 +136,7 @@ class Job:
     def train(self):
         for i, (x, y) in enumerate(batches(self.args, self.devices[0], self.rank)):
             self.say(f"step {i} loss {self.step(x, y).item():.4f}")
+            note()
 
     def train_graph(self):
         todo = enumerate(batches(self.args, self.devices[0], self.rank))
@@ -143,15 +146,18 @@ class Job:
         with torch.cuda.stream(side):
             for i in range(3):
                 self.say(f"warm-up {i} loss {self.step(x, y).item():.4f}")
+                note()
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             loss = self.step(x, y)
+        note()
         for i, (new_x, new_y) in todo:
             x.copy_(new_x)
             y.copy_(new_y)
             graph.replay()
             self.say(f"step {i} loss {loss.item():.4f}")
+            note()
 
     def train_profiled(self):
         """Returns the number of GPU events that torch.profiler delivered."""

@@ -1,4 +1,4 @@
-"""Small jobs of which judge_modules.py compares the modules: module_jobs.py NAME OUT [--twin]
+"""Small jobs of which judge_modules.py compares the modules: module_jobs.py NAME OUT [--twin] [--steps N]
 
 NAME: llama, convolutions, checkpoint or replaced. Writes to OUT the number of allocations. With --twin, hooks
 on all modules also write which forward began or ended after how many of them. NAME_backward: with --twin, also
@@ -14,12 +14,15 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
-WIDTH, LAYERS, TOKENS, STEPS = 256, 6, 128, 3
+from note_moment import note
+
+WIDTH, LAYERS, TOKENS = 256, 6, 128
 
 p = argparse.ArgumentParser(description=__doc__)
 p.add_argument("name")
 p.add_argument("out")
 p.add_argument("--twin", action="store_true")
+p.add_argument("--steps", type=int, default=3)
 args = p.parse_args()
 has_nodes = args.name.endswith("_backward")
 running, changes = [], []  # running: name, and whether it is a node
@@ -141,11 +144,12 @@ class Llama(nn.Module):
 
 def train(model, batch, loss_of):
     optimizer = torch.optim.AdamW(model.parameters())
-    for _ in range(STEPS):
+    for _ in range(args.steps):
         optimizer.zero_grad()
         loss_of(model(batch)).backward()
         nodes.clear()
         optimizer.step()
+        note()
 
 
 def tokens():

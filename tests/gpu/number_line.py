@@ -18,6 +18,8 @@ args = p.parse_args()
 import torch
 import torch.distributed as dist
 
+from note_moment import note
+
 for key, value in (("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "29533"), ("RANK", "0"), ("WORLD_SIZE", "1")):
     os.environ.setdefault(key, value)
 rank = int(os.environ.get("LOCAL_RANK", "0"))
@@ -33,6 +35,7 @@ def look(what):
     taken.append({"what": what, "used_bytes": total - free, "total_bytes": total,
                   "threads": device.multi_processor_count * device.max_threads_per_multi_processor,
                   "reserved_bytes": sum(s["total_size"] for s in segments)})
+    note()
 
 
 def settle():
@@ -51,13 +54,17 @@ def finish():
 if args.planted:
     import planted_memory
     word = torch.zeros(1, dtype=torch.int32, device="cuda")
+    note()
     settle()
+    note()
     settle()
     look("nothing")
     kept = planted_memory.load_module()
+    note()
     settle()
     look("module")
     planted_memory.use_local_memory(word.data_ptr())
+    note()
     settle()
     look("local memory")
     other = planted_memory.start_other()
@@ -67,6 +74,8 @@ if args.planted:
     other.wait()
     settle()
     look("end of the other process")
+    torch.cuda.empty_cache()
+    note()
     finish()
     raise SystemExit
 

@@ -14,6 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from note_moment import note
+
 VOCABULARY, WIDTH, LAYERS, HEADS = 16384, 1024, 8, 16
 HEAD = WIDTH // HEADS
 PAGE = 16  # tokens
@@ -84,6 +86,7 @@ class Server:
         torch.cuda.synchronize()
         self.moments.append({"name": name, "at_ns": time.time_ns(), "allocated": torch.cuda.memory_allocated(),
                              "reserved": torch.cuda.memory_reserved(), "asleep": mapped or 0})
+        note()
         time.sleep(0.02)  # moments lie apart, so that a time names one
 
     def load_model(self):
@@ -145,6 +148,7 @@ class Server:
             self.graphs[batch].replay()
             self.tokens[:batch] = self.results[batch]
             seen.append(int(self.tokens[0]))
+        note()
         return seen
 
     def sleep(self):

@@ -19,6 +19,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from gpt_train import GPT, VOCABULARY, Sentences
+from note_moment import note
 
 KINDS = ("gpt", "resnet", "compile", "checkpoint", "serve", "llama", "tracker", "ddp", "fsdp")
 LOOK_AT = 4  # the step at whose moments the tensors are added up; the first ones warm up
@@ -123,6 +124,7 @@ class Trainer:
     def train(self, batches):
         for number, inputs in enumerate(batches):
             print(f"step {number} loss {self.step(number == LOOK_AT, *inputs).item():.4f}", flush=True)
+            note()
 
 
 class TrackedTrainer(Trainer):

@@ -17,6 +17,12 @@ section_serving() {
 		"$gpuprof" "$work/serving.gpr" "$work/serving.out" 2>&1
 	[ ! -s "$work/serving.gpr" ] || cp "$work/serving.gpr" "$out"
 }
+# number lines of ten jobs at ten moments each, beside the jobs' own calls of cuMemGetInfo
+section_moments() {
+	need_torch moments || return 0
+	timeout -k 10 300 "$python" "$here/judge_moments.py" --gpuprof "$gpuprof" --work "$work" \
+		--pool "$build/gpu/libsleeping_pool.so" 2>&1
+}
 # device total = free + each owner + unattributed
 section_number_line() {
 	need_torch number_line || return 0
