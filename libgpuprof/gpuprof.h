@@ -136,7 +136,7 @@ struct gp_info {
 	bool has_uncertain_peaks;
 	uint64_t stacks;	 /* different stacks among the kept ones */
 	uint64_t stacks_cut;	 /* events whose stack did not fit */
-	uint64_t modules_cut;	 /* stacks whose module of PyTorch did not fit */
+	uint64_t modules_cut;	 /* stacks whose module had no room or time */
 	uint64_t ranges_unnamed; /* ranges and marks whose name did not fit */
 	uint64_t names_cut;	 /* names of ranges that were truncated */
 	/*

@@ -70,6 +70,7 @@ done
 
 # Modules of PyTorch: the module whose forward ran is named as named_modules() names it. Some names
 # are late if a job replaces its model each millisecond, or renames a child and calls it as before.
+# The allocator of the interpreter fills freed objects, so that their pointers cannot be followed.
 number=0
 for python in $PYTHONS; do
 	number=$((number + 1))
@@ -77,12 +78,14 @@ for python in $PYTHONS; do
 	case $version in
 	2.* | 3.[0-7] | 3.14) continue ;;
 	esac
-	for story in plain shared wrapped hidden renamed threads alone large roots replaced; do
+	for story in plain shared wrapped direct hidden renamed threads alone large roots \
+		replaced; do
 		name=$number-modules_$story$version
 		share=100
 		case $story in replaced | renamed) share=95 ;; esac
 		LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_RING=0 \
-			GPUPROF_OUTPUT=$work/$name.gpr "$python" -B "$here/module_story.py" \
+			GPUPROF_OUTPUT=$work/$name.gpr PYTHONMALLOC=debug \
+			"$python" -B "$here/module_story.py" \
 			"$work/$name.said" 5 $story >"$work/$name.out" 2>&1
 		"$build/gpuprof" dump --json --kind block_alloc "$work/$name.gpr" \
 			>"$work/$name.dumped"

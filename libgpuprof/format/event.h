@@ -103,7 +103,7 @@ enum gp_fact {
 	GP_FACT_COUNTERS = 38,
 	/* value: bytes of a device that CUPTI takes in each context, from this moment on */
 	GP_FACT_CUPTI_MEMORY = 40,
-	/* value: stacks whose module of PyTorch was left out for lack of room */
+	/* value: stacks whose module of PyTorch was left out for lack of room or time */
 	GP_FACT_MODULES_CUT = 44,
 	/* value: 1 PyTorch's cudaMallocAsync calls are its blocks, 0 unknown; text: why some are */
 	GP_FACT_ASYNC_BLOCKS = 56,

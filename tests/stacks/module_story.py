@@ -172,6 +172,14 @@ def story_renamed(rounds):
         watch(model)
 
 
+def story_direct(rounds):
+    """The outermost forward is called past __call__: its child is the root."""
+    model = Quiet(inner=watch(Block()))
+    for _ in range(rounds):
+        model.forward()
+        allocate()
+
+
 def story_threads(rounds):
     models = [watch(Model(layers=2)) for _ in range(3)]
 

@@ -67,7 +67,7 @@ static void print_stacks(const struct gp_info *info, FILE *out)
 	if (info->stacks_cut)
 		fprintf(out, "; no room for those of %s", gp_plural(info->stacks_cut, "event").s);
 	if (info->modules_cut)
-		fprintf(out, "; no room for the module of %s",
+		fprintf(out, "; no room or no time for the module of %s",
 			gp_plural(info->modules_cut, "stack").s);
 	if (info->launch_every > 1)
 		fprintf(out, "; of a thread's launches 1 in %s has one, a sample",

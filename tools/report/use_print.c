@@ -390,7 +390,7 @@ void gp_use_no_ranges_print(FILE *out, const char *side, const struct gp_info *i
 			    const struct gp_use_style *style)
 {
 	if (style->grouping.by == GP_BY_MODULE && info->modules_cut)
-		fprintf(out, "%s%s without their module: no room for more names\n", side,
+		fprintf(out, "%s%s without their module: no room or no time for more names\n", side,
 			gp_plural(info->modules_cut, "stack").s);
 	if (!gp_use_has_ranges(style))
 		return;

@@ -91,7 +91,7 @@ static void add_maker(void *context, const struct gp_live_entry *e)
 	if (e->space != GP_SPACE_BLOCK || (e->flags & GP_LIVE_PENDING) != 0 ||
 	    e->device != b->modules_of)
 		return;
-	const unsigned role = b->rules[gp_roles_rule(b->roles, e, GP_ROLES_NOW) - 1].role;
+	const unsigned role = gp_role_rule(gp_roles_rule(b->roles, e, GP_ROLES_NOW))->role;
 	if (role != GP_HOLDS_WORKSPACE)
 		gp_role_modules_add(b->modules, role, e->stack, e->bytes);
 }

@@ -9,6 +9,7 @@
 #define CODES 8u	     /* the two functions, and again after a reload */
 #define CHUNK 8u	     /* entries of a dictionary that are copied at once */
 #define FRAMES_MOST 4096u    /* of a stack; modules beyond are not found */
+#define LOOK_ENTRIES 32u     /* of a dictionary, for one of the looks */
 #define ENTRIES_MOST 1000000 /* of a dictionary; more is taken for damage */
 #define NAME_BYTES 128u	     /* longer names count as unreadable */
 
@@ -311,6 +312,8 @@ static bool search_below(const struct search *s, const void *from, unsigned step
 	if (!open_children(s->layout, from, &t))
 		return false;
 	while (next_entry(&t, &name, &child)) {
+		if (t.next % LOOK_ENTRIES == 0 && (*s->looks == 0 || --*s->looks == 0))
+			return false;
 		if (t.values)
 			child = peek_pointer(child, 0);
 		s->path->step[step].module = child;

@@ -42,8 +42,8 @@ struct gp_python_path {
 	} step[GP_PYTHON_PATH_MOST];
 };
 /*
- * Searches the children of `from`, then theirs. Each opened dictionary takes one of `looks`. False:
- * not found within GP_PYTHON_PATH_MOST steps and these looks.
+ * Searches the children of `from`, then theirs. Each opened dictionary takes one of `looks`, and
+ * one more for each 32 entries. False: not found within GP_PYTHON_PATH_MOST steps and these looks.
  */
 bool gp_python_module_find(const void *from, const void *module, unsigned *looks,
 			   struct gp_python_path *path);

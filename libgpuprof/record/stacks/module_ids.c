@@ -19,10 +19,12 @@
 #define CHECKED_TURNS 40000u /* a name older than this is checked again */
 #define RATION_LOG 10	     /* checks get 1/1024 of the time */
 #define RATION_MOST (INT64_C(1) << 26)	      /* saved up for a job that replaces its model */
+#define RATION_AT_ONCE (RATION_MOST / 16)     /* more was of other threads on this processor */
 #define RATION_FOR_AGED (RATION_MOST / 8 * 7) /* with less, only calls in a new order are checked */
 #define LOOKS_MOST 1024u /* at dictionaries, for one search; they take a microsecond each */
 #define LOOKS_UNNAMED 16u
 #define LOOKS_OVERDRAWN 8u
+#define LOOKS_UNRATIONED (16u << KNOWN_LOG) /* of all searches for first names */
 
 struct known {
 	_Atomic uintptr_t module;
@@ -34,6 +36,7 @@ struct known {
 static struct known known[1u << KNOWN_LOG];
 _Static_assert(sizeof(struct known) == 32, "two share a cache line");
 _Atomic uint32_t gp_modules_renamed GP_HOT_DATA;
+static _Atomic uint64_t looks_taken;  /* by searches for first names */
 static _Atomic uint32_t renamed_turn; /* of the last time: names from before may be wrong, too */
 
 static uint64_t hash_of(uintptr_t module)
@@ -113,7 +116,10 @@ static uint32_t module_add(uint32_t within, const void *name, const void *module
 	return gp_stack_module_add(within, text, (uint32_t)n);
 }
 
-/* The id of the module, if it is a descendant of `within`, which has id `outer`. */
+/*
+ * The id of the module, if it is a descendant of `within`, which has id `outer`. Takes all looks if
+ * it is one and its name has no room.
+ */
 static uint32_t find_in(const void *within, uint32_t outer, const void *module, unsigned *looks)
 {
 	struct gp_python_path path;
@@ -121,6 +127,8 @@ static uint32_t find_in(const void *within, uint32_t outer, const void *module, 
 		return 0;
 	for (unsigned k = 0; k < path.steps && outer; k++)
 		outer = module_add(outer, path.step[k].name, path.step[k].module);
+	if (!outer)
+		*looks = 0;
 	return outer;
 }
 
@@ -174,21 +182,26 @@ static uint32_t name_chain(struct gp_module_memo *memo, const void *const *chain
 		if (at && (!within || atomic_load(&known[at - 1].within)) &&
 		    (is_checked(at, turn) || has_name(chain[k], at, ids[k], turn, 0)))
 			continue;
-		unsigned looks = memo->ration > 0 ? LOOKS_MOST : LOOKS_OVERDRAWN;
+		const unsigned most = memo->ration > 0 ? LOOKS_MOST : LOOKS_OVERDRAWN;
+		unsigned looks = most;
 		ids[k] = within ? 0 : module_add(0, NULL, chain[k]);
 		for (unsigned j = k + 1; j < n && !ids[k]; j++) {
 			within = chain[j];
 			ids[k] = find_in(within, ids[j], chain[k], &looks);
 		}
 		const bool is_found = ids[k] != 0;
+		atomic_fetch_add_explicit(&looks_taken, most - looks, memory_order_relaxed);
 		if (!is_found && k + 1 < n) {
 			within = chain[k + 1];
 			ids[k] = ids[k + 1];
 		}
 		if (!ids[k])
 			return 0;
-		if (!is_found && looks == 0) /* perhaps it is one all the same */
+		if (!is_found && looks == 0) { /* perhaps it is one all the same */
+			if (k == 0)
+				gp_stack_table_count_module_cut();
 			continue;
+		}
 		if (at)
 			count_renamed(turn);
 		known_add(chain[k], within, ids[k]);
@@ -196,21 +209,26 @@ static uint32_t name_chain(struct gp_module_memo *memo, const void *const *chain
 	return ids[0];
 }
 
+static void ration_take(struct gp_module_memo *memo, uint64_t begin)
+{
+	const int64_t took = (int64_t)(gp_clock_now() - begin);
+	memo->ration -= took < RATION_AT_ONCE ? took : RATION_AT_ONCE;
+}
+
 /* The module has no known name, or a wrong one. 0: no room, or no time. */
 GP_COLD static uint32_t module_name(struct gp_module_memo *memo)
 {
-	static _Atomic uint64_t namings;
 	const void *chain[GP_PYTHON_MODULES_MOST];
 	const uint64_t begin = gp_clock_now();
 	/* each module is named once, unless there are more than the table has room for */
 	const bool is_again =
-		atomic_fetch_add_explicit(&namings, 1, memory_order_relaxed) >= 1u << KNOWN_LOG;
+		atomic_load_explicit(&looks_taken, memory_order_relaxed) >= LOOKS_UNRATIONED;
 	if (is_again && memo->ration <= 0)
 		return 0;
 	const unsigned n = gp_python_modules(chain, GP_PYTHON_MODULES_MOST);
 	const uint32_t id = n ? name_chain(memo, chain, n) : 0;
 	if (is_again)
-		memo->ration -= (int64_t)(gp_clock_now() - begin);
+		ration_take(memo, begin);
 	return id;
 }
 
@@ -242,7 +260,7 @@ GP_COLD static void check_name(struct gp_module_memo *memo, const void *module, 
 	const uint32_t turn = (uint32_t)(now >> TURN_SHIFT);
 	if (!has_name(module, at, id, turn, DEPTH))
 		count_renamed(turn);
-	memo->ration -= (int64_t)(gp_clock_now() - now);
+	ration_take(memo, now);
 }
 
 /* Checks the name, if it may be wrong and time is left. Returns the turn of its last check. */

@@ -78,7 +78,7 @@ uint32_t gp_stack_pair(uint32_t native, uint32_t python, enum gp_stack_why why_n
  */
 uint32_t gp_stack_in_module(uint32_t pair, uint32_t module);
 uint32_t gp_stack_module_add(uint32_t within, const char *text, uint32_t text_bytes);
-/* The stacks whose module was left out for lack of room: the count; one more. */
+/* The stacks whose module was left out for lack of room or time: the count; one more. */
 uint64_t gp_stack_table_modules_cut(void);
 void gp_stack_table_count_module_cut(void);
 

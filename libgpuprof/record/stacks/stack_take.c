@@ -459,7 +459,10 @@ GP_HOT uint32_t in_module(struct gp_stack_memo *memo, uint32_t pair, const void 
 			memo->modules->last = NULL;
 		return gp_unlikely(memo->nodes.depth) ? in_node(memo, pair) : pair;
 	}
-	return has_modules(memo) ? gp_module_stack(memo->modules, pair, self) : pair;
+	if (gp_likely(has_modules(memo)))
+		return gp_module_stack(memo->modules, pair, self);
+	gp_stack_table_count_module_cut();
+	return pair;
 }
 
 /* The guess was wrong: finds each half in its memo, or walks. `met`: the native half, or NULL. */
