@@ -23,6 +23,7 @@ refused_before() {
 	cuStreamGetCtx) echo ,cuCtxGetCurrent:0 ;;
 	cuStreamGetDevice) echo ,cuCtxGetCurrent:0,cuStreamGetCtx:0 ;;
 	cuKernelGetName) echo ,cuFuncGetName:0 ;;
+	cuKernelGetAttribute) echo ,cuFuncGetAttribute:0 ;;
 	cuKernelGetParamInfo) echo ,cuFuncGetParamInfo:0 ;;
 	esac
 }

@@ -55,14 +55,17 @@ const char *gp_kernel_name_query(uint64_t function)
 }
 
 /* Local memory that a thread of it needs; 0: none, or unknown. */
-static uint64_t local_bytes_query(uint64_t function)
+static uint64_t local_bytes_query(uint64_t function, unsigned device)
 {
 	int bytes = 0;
-	if (!gp_cuda.cuFuncGetAttribute ||
-	    gp_cuda.cuFuncGetAttribute(&bytes, LOCAL_SIZE_BYTES, (CUfunction)function) !=
-		    CUDA_SUCCESS)
-		return 0;
-	return bytes > 0 ? (uint64_t)bytes : 0;
+	bool is_known = gp_cuda.cuFuncGetAttribute &&
+			gp_cuda.cuFuncGetAttribute(&bytes, LOCAL_SIZE_BYTES,
+						   (CUfunction)function) == CUDA_SUCCESS;
+	if (!is_known && gp_cuda.cuKernelGetAttribute && device < GP_DEVICES)
+		is_known =
+			gp_cuda.cuKernelGetAttribute(&bytes, LOCAL_SIZE_BYTES, (CUkernel)function,
+						     (CUdevice)device) == CUDA_SUCCESS;
+	return is_known && bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 void gp_kernel_name(uint64_t function, unsigned device)
@@ -77,7 +80,7 @@ void gp_kernel_name(uint64_t function, unsigned device)
 	uint8_t generation = atomic_load(&gp_kernel_generation);
 	const char *name = gp_kernel_name_query(function);
 	/* its module may have been loaded at this launch */
-	gp_device_memory_kernel(device, local_bytes_query(function));
+	gp_device_memory_kernel(device, local_bytes_query(function, device));
 	struct gp_record record = { .kind = GP_KERNEL,
 				    .device = (uint8_t)device,
 				    .kernel.handle = function };

@@ -10,6 +10,9 @@ gpuprof info --json x.gpr | pick "{
 gpuprof info --json x.gpr | pick "o['number_line']['owners']"
 gpuprof frag --at end --json x.gpr | pick "o['devices'][0]['owners']"
 gpuprof dump --kind device_memory x.gpr | sed -n "s/.*state=/state=/p" | head -n 3
+# a kernel is a CUkernel, which the first of two questions for its local memory refuses
+FAKE_CUDA_FAIL=cuFuncGetAttribute:0 gpuprof run -q -o k.gpr -- $BUILD/victims/grow_device
+gpuprof info --json k.gpr | pick "o['number_line']['owners']['local memory']"
 # the driver refuses to count: no line, and the job is as before
 FAKE_CUDA_FAIL=cuMemGetInfo_v2:0 gpuprof run -q -o y.gpr -- $BUILD/victims/grow_device
 gpuprof info y.gpr | grep -c "^number line"

@@ -389,16 +389,29 @@ CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, siz
 	return fake_parameter(kernel, index, offset, bytes);
 }
 
-CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function)
+static CUresult fake_attribute(int *value, int attribute, const void *handle)
 {
-	ENTER(cuFuncGetAttribute);
-	const struct fake_object *kernel = GET(function, FAKE_KERNEL);
+	const struct fake_object *kernel = GET(handle, FAKE_KERNEL);
 	if (!kernel)
 		return CUDA_ERROR_INVALID_HANDLE;
 	*value = attribute == 0 ? 1024 : 0; /* threads a block */
 	if (attribute == 3)		    /* local memory of a thread: "local_4096" */
 		sscanf(kernel->name, "local_%d", value);
 	return CUDA_SUCCESS;
+}
+
+/* On a real driver, the handle may be a CUkernel: FAKE_CUDA_FAIL refuses that here. */
+CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function)
+{
+	ENTER(cuFuncGetAttribute);
+	return fake_attribute(value, attribute, function);
+}
+
+CUresult cuKernelGetAttribute(int *value, int attribute, CUkernel kernel, CUdevice device)
+{
+	ENTER(cuKernelGetAttribute);
+	return fake_is_device(device) ? fake_attribute(value, attribute, kernel) :
+					FAKE_INVALID_DEVICE;
 }
 
 CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value)
