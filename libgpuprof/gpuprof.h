@@ -330,6 +330,9 @@ struct gp_timeline_device {
 	unsigned device;
 	uint64_t peak_bytes[GP_CURVES];
 	int64_t peak_at_ns[GP_CURVES];
+	/* the most reserved memory that was not mapped, of the kept events of the span */
+	uint64_t most_unmapped_bytes;
+	int64_t most_unmapped_at_ns;
 	size_t points;
 	const struct gp_point *point; /* by time; always includes the peaks that are kept */
 	size_t marks;		      /* OOMs and failed CUDA calls, by time */
@@ -394,7 +397,8 @@ struct gp_holders {
 	uint64_t live_bytes; /* of the curve at that moment: the sum of the uses */
 	/* may be freed already, or no event accounts for it; listed as uses without a stack */
 	uint64_t uncertain_bytes;
-	uint64_t peak_bytes; /* peak of the curve since the start, and its moment */
+	uint64_t unmapped_bytes; /* RESERVED: of the live bytes, what the driver does not map */
+	uint64_t peak_bytes;	 /* peak of the curve since the start, and its moment */
 	int64_t peak_at_ns;
 	/* GP_AT_PEAK: the peak is older than the kept events; this is the highest kept moment */
 	bool is_overwritten;

@@ -104,7 +104,8 @@ struct gp_memory_device {
 	/* of the memory in use at that moment: what no allocation explains, by cause */
 	int64_t part_bytes[GP_PARTS];
 	uint64_t driver_bytes, reserved_bytes, allocated_bytes; /* curves at this moment */
-	uint64_t active_bytes;					/* allocated and pending */
+	uint64_t unmapped_bytes; /* of the reserved ones: their memory is the driver's again */
+	uint64_t active_bytes;	 /* allocated and pending */
 	/*
 	 * memory of other processes, opened here (IPC): in no curve, because the driver counts it
 	 * as theirs

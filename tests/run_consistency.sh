@@ -9,7 +9,8 @@ compare="python3 -B $here/consistency/compare_figures.py"
 build=$(cd "$1" && pwd) || exit 2
 dir=$build/run/consistency
 made=$dir/made
-kinds="beside cache capacity early fragmentation graph growth ipc leaking limit pages stream two"
+kinds="beside cache capacity early fragmentation graph growth ipc leaking limit pages sleeping \
+	stream two"
 results=${RESULTS:-$dir/results}
 exit_status=0
 rm -rf "$made"

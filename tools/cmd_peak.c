@@ -34,6 +34,8 @@ static void write_head(struct peak *p, const struct gp_holders *h)
 	gp_json_text(&p->u.r.json, "of", gp_curve_keys[h->of]);
 	gp_json_signed(&p->u.r.json, "at_ns", h->at_ns);
 	gp_json_number(&p->u.r.json, "live_bytes", h->live_bytes);
+	if (h->of == GP_CURVE_RESERVED)
+		gp_json_number(&p->u.r.json, "unmapped_bytes", h->unmapped_bytes);
 	if (h->of == GP_CURVE_PINNED)
 		gp_json_number(&p->u.r.json, "registered_bytes", gp_use_registered(h));
 	gp_json_number(&p->u.r.json, "uncertain_bytes", h->uncertain_bytes);

@@ -32,7 +32,7 @@ struct gp_live_entry {
 	uint16_t flags; /* GP_LIVE_*; the other bits: ALLOC.flags */
 };
 #define GP_LIVE_SEGMENT \
-	0x8000u /* holds framework blocks: its bytes (RESERVATION: mapped bytes) are reserved */
+	0x8000u /* holds framework blocks: its bytes are reserved; see gp_live_is_filled */
 #define GP_LIVE_RELEASED \
 	0x4000u /* PHYSICAL: the handle is released, but its mappings keep the memory */
 /* LIVE records only: not an entry, but a free whose allocation may still arrive late */
@@ -88,10 +88,17 @@ struct gp_live_device {
 	 * of freed blocks that other streams still use; changes only with ALLOCATED or a completion
 	 */
 	uint64_t pending_bytes;
+	/*
+	 * of the RESERVED curve: of segments whose allocator returned the memory to the driver and
+	 * kept the addresses, as servers do that sleep
+	 */
+	uint64_t unmapped_bytes;
 	uint64_t async_bytes; /* of the DRIVER curve: stream-ordered allocations */
 	uint64_t lazy;	      /* entries whose memory the driver takes later: managed, of graphs */
 	struct gp_live_used used;
 };
+/* Of the RESERVED curve, what the driver maps. */
+uint64_t gp_live_mapped(const struct gp_live_device *device);
 /* Memory of the device that the job's allocations take: the DRIVER curve, and its unused pool. */
 uint64_t gp_live_held(const struct gp_live_device *device);
 
@@ -143,6 +150,12 @@ const struct gp_live_entry *gp_live_find_holder(const struct gp_live *live, uint
 
 /* The first MAPPED entry that begins at or after `address`; NULL: none. */
 const struct gp_live_entry *gp_live_next_mapped(const struct gp_live *live, uint64_t address);
+
+/*
+ * True: one segment fills the reservation. The framework holds all of it, mapped or not; of other
+ * reservations it holds the mapped bytes.
+ */
+bool gp_live_is_filled(const struct gp_live *live, const struct gp_live_entry *reservation);
 
 /* True if the DRIVER curve counts it. */
 bool gp_live_is_driver(const struct gp_live_entry *entry);

@@ -35,7 +35,9 @@ static void mark_around(struct gp_live *live, const struct gp_record *r)
 	if (__builtin_expect(
 		    ((e->flags & GP_LIVE_SEGMENT) != 0 && is_reported) || e->order > r->order, 1))
 		return;
-	if (!is_reported)
+	/* PyTorch's expandable segments reserve more than the device's memory, and never fill it */
+	const bool is_filled = e->space == GP_SPACE_RESERVATION && e->stream == e->bytes;
+	if (!is_reported || is_filled)
 		gp_segment_report(live, slot, r);
 	gp_segment_mark(live, slot, r);
 }

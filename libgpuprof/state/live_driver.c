@@ -6,11 +6,6 @@
 
 #define IMPORTED 1u /* ALLOC.flags of PHYSICAL */
 
-uint64_t gp_segment_bytes(const struct gp_live_entry *entry)
-{
-	return entry->space == GP_SPACE_RESERVATION ? entry->stream : entry->bytes;
-}
-
 bool gp_live_is_driver(const struct gp_live_entry *e)
 {
 	const unsigned counted = GP_SPACE_BIT(GP_SPACE_DEVICE) | GP_SPACE_BIT(GP_SPACE_ASYNC) |
@@ -31,8 +26,7 @@ static void count_in(struct gp_live *live, const struct gp_live_entry *e, const 
 		gp_curve_add(live, e->device, GP_CURVE_DRIVER, e->bytes, r);
 		gp_used_moved(live, e, false);
 	}
-	if ((e->flags & GP_LIVE_SEGMENT) != 0)
-		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
+	gp_segment_moved(live, e->device, (struct gp_held){ 0 }, gp_segment_held(live, e), r);
 	if (gp_live_is_pinned(e))
 		gp_host_add(live, e, r);
 }
@@ -41,6 +35,7 @@ static void count_in(struct gp_live *live, const struct gp_live_entry *e, const 
 static void remove_entry(struct gp_live *live, uint32_t slot, bool is_reserved, uint64_t order)
 {
 	const struct gp_live_entry *e = gp_live_at(live, slot);
+	const struct gp_held held = gp_segment_held(live, e);
 	if ((GP_SPACES_SEGMENT >> e->space & 1) != 0)
 		gp_segment_end(live, e->address, order);
 	if (gp_live_is_pinned(e))
@@ -49,8 +44,8 @@ static void remove_entry(struct gp_live *live, uint32_t slot, bool is_reserved, 
 		gp_curve_sub(live, e->device, GP_CURVE_DRIVER, e->bytes);
 		gp_used_moved(live, e, true);
 	}
-	if ((e->flags & GP_LIVE_SEGMENT) != 0 && is_reserved)
-		gp_curve_sub(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e));
+	gp_segment_moved(live, e->device, held,
+			 (struct gp_held){ .bytes = is_reserved ? 0 : held.bytes }, NULL);
 	gp_live_drop(live, slot);
 }
 
@@ -192,9 +187,9 @@ static void attach(struct gp_live *live, const struct gp_live_entry *mapped,
 		return;
 	gp_live_touch(live, reservation);
 	struct gp_live_entry *e = gp_live_at(live, reservation);
+	const struct gp_held before = gp_segment_held(live, e);
 	e->stream += mapped->bytes;
-	if ((e->flags & GP_LIVE_SEGMENT) != 0)
-		gp_curve_add(live, e->device, GP_CURVE_RESERVED, mapped->bytes, r);
+	gp_segment_moved(live, e->device, before, gp_segment_held(live, e), r);
 }
 
 static void detach(struct gp_live *live, const struct gp_live_entry *mapped, uint64_t order)
@@ -215,10 +210,9 @@ static void detach(struct gp_live *live, const struct gp_live_entry *mapped, uin
 		return;
 	gp_live_touch(live, reservation);
 	struct gp_live_entry *e = gp_live_at(live, reservation);
-	uint64_t bytes = mapped->bytes < e->stream ? mapped->bytes : e->stream;
-	e->stream -= bytes;
-	if ((e->flags & GP_LIVE_SEGMENT) != 0)
-		gp_curve_sub(live, e->device, GP_CURVE_RESERVED, bytes);
+	const struct gp_held before = gp_segment_held(live, e);
+	e->stream -= mapped->bytes < e->stream ? mapped->bytes : e->stream;
+	gp_segment_moved(live, e->device, before, gp_segment_held(live, e), NULL);
 }
 
 static void remove_mapping(struct gp_live *live, uint32_t slot, uint64_t order)

@@ -1,6 +1,7 @@
 /*
  * Segments of the framework's allocator, as it reports them: allocated as a whole, or mapped into a
- * reservation piece by piece. They exist beside the driver's memory and change no curve.
+ * reservation piece by piece. They exist beside the driver's memory. One that fills a reservation
+ * holds it while it is not mapped.
  */
 #include "live_state.h"
 
@@ -21,6 +22,80 @@ static struct gp_live_entry make_entry(const struct gp_record *r, unsigned flags
 		.flags = (uint16_t)flags,
 	};
 }
+
+/* ---- what counts as reserved ---- */
+
+bool gp_live_is_filled(const struct gp_live *live, const struct gp_live_entry *reservation)
+{
+	const uint32_t slot = gp_table_find(&live->table, GP_FAMILY_SEGMENT, reservation->address);
+	const struct gp_live_entry *e =
+		slot != 0 ? &gp_table_slot(&live->table, slot)->entry : NULL;
+	return e != NULL && (e->flags & GP_LIVE_MAPPED) == 0 && e->bytes == reservation->bytes;
+}
+
+struct gp_held gp_segment_held(const struct gp_live *live, const struct gp_live_entry *e)
+{
+	if ((e->flags & GP_LIVE_SEGMENT) == 0)
+		return (struct gp_held){ 0 };
+	if (e->space != GP_SPACE_RESERVATION)
+		return (struct gp_held){ .bytes = e->bytes };
+	if (e->stream >= e->bytes || !gp_live_is_filled(live, e))
+		return (struct gp_held){ .bytes = e->stream };
+	return (struct gp_held){ .bytes = e->bytes, .unmapped = e->bytes - e->stream };
+}
+
+void gp_segment_moved(struct gp_live *live, unsigned device, struct gp_held before,
+		      struct gp_held after, const struct gp_record *r)
+{
+	uint64_t *unmapped = &gp_live_device_of(live, device)->figures.unmapped_bytes;
+	live->moved |=
+		after.unmapped != before.unmapped && device < GP_DEVICES ? 1ull << device : 0;
+	*unmapped += after.unmapped;
+	*unmapped -= before.unmapped < *unmapped ? before.unmapped : *unmapped;
+	if (after.bytes > before.bytes)
+		gp_curve_add(live, device, GP_CURVE_RESERVED, after.bytes - before.bytes, r);
+	else if (after.bytes < before.bytes)
+		gp_curve_sub(live, device, GP_CURVE_RESERVED, before.bytes - after.bytes);
+}
+
+/* The reservation that begins where the segment does. NULL: none. */
+static const struct gp_live_entry *reservation_at(struct gp_live *live, uint64_t address)
+{
+	const uint32_t slot = gp_table_find(&live->table, GP_FAMILY_RESERVATION, address);
+	return slot != 0 ? gp_live_at(live, slot) : NULL;
+}
+
+static uint32_t segment_add(struct gp_live *live, const struct gp_live_entry *segment,
+			    const struct gp_record *r)
+{
+	const struct gp_live_entry *in = reservation_at(live, segment->address);
+	const struct gp_held before =
+		in != NULL ? gp_segment_held(live, in) : (struct gp_held){ 0 };
+	const uint32_t slot = gp_live_add(live, segment);
+	if (slot != 0 && in != NULL)
+		gp_segment_moved(live, in->device, before, gp_segment_held(live, in), r);
+	return slot;
+}
+
+static void segment_drop(struct gp_live *live, uint32_t slot)
+{
+	const struct gp_live_entry *in = reservation_at(live, gp_live_at(live, slot)->address);
+	const struct gp_held before =
+		in != NULL ? gp_segment_held(live, in) : (struct gp_held){ 0 };
+	gp_live_drop(live, slot);
+	if (in != NULL)
+		gp_segment_moved(live, in->device, before, gp_segment_held(live, in), NULL);
+}
+
+void gp_segment_loaded(struct gp_live *live, const struct gp_live_entry *e)
+{
+	const struct gp_live_entry *in = reservation_at(live, e->address);
+	if (in != NULL)
+		gp_live_device_of(live, in->device)->figures.unmapped_bytes +=
+			gp_segment_held(live, in).unmapped;
+}
+
+/* ---- whole segments ---- */
 
 static uint32_t find_reported(const struct gp_live *live, uint64_t address)
 {
@@ -49,9 +124,10 @@ void gp_segment_mark(struct gp_live *live, uint32_t slot, const struct gp_record
 	if (e->space == GP_SPACE_RESERVATION)
 		/* addresses have no device until memory is mapped there */
 		e->device = r->device;
+	struct gp_held held = gp_segment_held(live, e);
 	/* a segment older than a gap is in the totals that were taken over after it */
-	if (!gp_live_is_stale(live, e))
-		gp_curve_add(live, e->device, GP_CURVE_RESERVED, gp_segment_bytes(e), r);
+	held.bytes = gp_live_is_stale(live, e) ? 0 : held.bytes;
+	gp_segment_moved(live, e->device, (struct gp_held){ 0 }, held, r);
 }
 
 /*
@@ -65,7 +141,9 @@ static bool is_found_known(struct gp_live *live, const struct gp_record *r)
 	if (slot == 0 || gp_live_at(live, slot)->order > r->order)
 		return gp_live_is_late(live, r) || find_reported(live, address) != 0;
 	gp_segment_mark(live, slot, r);
-	if ((gp_live_at(live, slot)->flags & GP_LIVE_REPORTED) == 0)
+	const struct gp_live_entry *e = gp_live_at(live, slot);
+	const bool is_whole = r->kind == GP_SEGMENT_ALLOC && e->space == GP_SPACE_RESERVATION;
+	if ((e->flags & GP_LIVE_REPORTED) == 0 || is_whole)
 		gp_segment_report(live, slot, r);
 	return true;
 }
@@ -77,20 +155,20 @@ enum gp_status gp_segment_alloc(struct gp_live *live, const struct gp_record *r)
 	uint64_t address = r->segment_alloc.address;
 	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_SEGMENT, address);
 	if (slot != 0 && is_derived(live, gp_live_at(live, slot))) {
-		gp_live_drop(live, slot);
+		segment_drop(live, slot);
 		slot = 0;
 	}
 	if ((slot != 0 || gp_live_is_late(live, r)) &&
 	    gp_late_alloc(live, GP_FAMILY_SEGMENT, r, address, slot, NULL))
 		return GP_OK;
 	if (slot != 0)
-		gp_live_drop(live, slot);
+		segment_drop(live, slot);
 	/* so late that the driver memory is already gone */
 	if (gp_live_is_late(live, r) &&
 	    gp_past_was_freed(&live->past, GP_SPACES_SEGMENT, address, r->order))
 		return GP_OK;
 	const struct gp_live_entry entry = make_entry(r, 0);
-	return gp_live_add(live, &entry) != 0 ? GP_OK : GP_E_MEMORY;
+	return segment_add(live, &entry, r) != 0 ? GP_OK : GP_E_MEMORY;
 }
 
 void gp_segment_free(struct gp_live *live, const struct gp_record *r)
@@ -98,7 +176,7 @@ void gp_segment_free(struct gp_live *live, const struct gp_record *r)
 	uint64_t address = r->segment_free.address;
 	uint32_t slot = gp_table_find(&live->table, GP_FAMILY_SEGMENT, address);
 	if (slot != 0 && gp_live_at(live, slot)->order < r->order)
-		gp_live_drop(live, slot);
+		segment_drop(live, slot);
 	else
 		gp_late_free(live, GP_FAMILY_SEGMENT, GP_SPACE_SEGMENT, r, address,
 			     r->segment_free.bytes);
@@ -293,7 +371,12 @@ static void live_segment_report(struct gp_live *live, const struct gp_live_entry
 				const struct gp_record *block, unsigned flags)
 {
 	struct gp_past_orphan ended;
-	if (find_reported(live, of->address) != 0 ||
+	const uint32_t known = find_reported(live, of->address);
+	if (known != 0 && gp_live_at(live, known)->stream == 0) {
+		gp_live_touch(live, known);
+		gp_live_at(live, known)->stream = block->code;
+	}
+	if (known != 0 ||
 	    gp_past_take_free(&live->past, GP_FAMILY_SEGMENT, of->address, block->order, UINT64_MAX,
 			      &ended)) /* the block comes late */
 		return;
@@ -303,18 +386,26 @@ static void live_segment_report(struct gp_live *live, const struct gp_live_entry
 	entry.space = GP_SPACE_SEGMENT;
 	entry.device = block->device;
 	entry.flags = (uint16_t)flags;
-	if (gp_live_add(live, &entry) == 0)
+	if (segment_add(live, &entry, block) == 0)
 		gp_live_anomaly(live);
 }
 
-void gp_segment_report(struct gp_live *live, uint32_t slot, const struct gp_record *block)
+void gp_segment_report(struct gp_live *live, uint32_t slot, const struct gp_record *r)
 {
 	gp_live_touch(live, slot);
-	gp_live_at(live, slot)->flags |= GP_LIVE_REPORTED;
-	const struct gp_live_entry e = *gp_live_at(live, slot);
+	gp_live_at(live, slot)->flags |= r->code != 0 ? GP_LIVE_REPORTED : 0;
+	struct gp_live_entry e = *gp_live_at(live, slot);
 	if (e.space != GP_SPACE_RESERVATION) {
-		if (find_reported(live, block->block_alloc.address) == 0)
-			live_segment_report(live, &e, block, 0);
+		if (find_reported(live, r->block_alloc.address) == 0)
+			live_segment_report(live, &e, r, 0);
+		return;
+	}
+	if (r->kind == GP_SEGMENT_ALLOC) {
+		e.address = r->segment_alloc.address;
+		e.bytes = r->segment_alloc.bytes;
+	}
+	if (r->kind == GP_SEGMENT_ALLOC || (r->kind != GP_SEGMENT_MAP && e.stream == e.bytes)) {
+		live_segment_report(live, &e, r, 0);
 		return;
 	}
 	/* a reservation has one stream and one pool: all mappings in it are of this arena */
@@ -324,7 +415,7 @@ void gp_segment_report(struct gp_live *live, uint32_t slot, const struct gp_reco
 		const struct gp_live_entry m = *gp_live_at(live, slot_of);
 		if (m.address >= end_of(&e) || !gp_looks_take(&live->looks, LOOKS_A_RANGE))
 			break;
-		live_segment_report(live, &m, block, GP_LIVE_MAPPED);
+		live_segment_report(live, &m, r, GP_LIVE_MAPPED);
 		left -= m.bytes < left ? m.bytes : left;
 		at = m.bytes > 0 ? behind(&m, at) : m.address + 1;
 	}

@@ -116,8 +116,6 @@ enum gp_status gp_driver_map(struct gp_live *live, const struct gp_record *r);
 void gp_driver_unmap(struct gp_live *live, const struct gp_record *r);
 void gp_driver_unmap_failed(struct gp_live *live, const struct gp_record *r);
 void gp_driver_owner_gone(struct gp_live *live, const struct gp_record *r);
-/* Bytes of a segment that count as reserved. */
-uint64_t gp_segment_bytes(const struct gp_live_entry *entry);
 
 /* live_used.c */
 /* Driver memory of the job begins or ends. */
@@ -158,6 +156,17 @@ void gp_framework_snapshot(struct gp_live *live, const struct gp_record *r);
 void gp_framework_gap(struct gp_live *live, uint64_t until);
 
 /* live_segment.c */
+/* Bytes of an entry with GP_LIVE_SEGMENT; of other entries, zeros. */
+struct gp_held {
+	uint64_t bytes;	   /* reserved */
+	uint64_t unmapped; /* of these */
+};
+struct gp_held gp_segment_held(const struct gp_live *live, const struct gp_live_entry *entry);
+/* Moves the figures of the device. `r` may be NULL if no more bytes are reserved. */
+void gp_segment_moved(struct gp_live *live, unsigned device, struct gp_held before,
+		      struct gp_held after, const struct gp_record *r);
+/* Of a checkpoint, whose curves are there: adds what the entry shows to be unmapped. */
+void gp_segment_loaded(struct gp_live *live, const struct gp_live_entry *entry);
 /*
  * Driver memory in `slot` is a segment: its bytes count as reserved from `r` on. A segment from
  * before the details is marked when it is found. A new one is marked by its first block, since
@@ -169,10 +178,11 @@ void gp_segment_free(struct gp_live *live, const struct gp_record *r);
 enum gp_status gp_segment_map(struct gp_live *live, const struct gp_record *r);
 enum gp_status gp_segment_unmap(struct gp_live *live, const struct gp_record *r);
 /*
- * The first block with a known arena in `slot`, driver memory: adds entries of segments that are
- * older than the allocator details.
+ * A block or a found segment in `slot`, driver memory, of which no segment was reported: adds
+ * entries of segments that are older than the allocator details, or without them. Call it where the
+ * arena is known, or where the reservation is mapped completely.
  */
-void gp_segment_report(struct gp_live *live, uint32_t slot, const struct gp_record *block);
+void gp_segment_report(struct gp_live *live, uint32_t slot, const struct gp_record *r);
 /* Driver memory at that address ends with the event `order`: ends a segment there, too. */
 void gp_segment_end(struct gp_live *live, uint64_t address, uint64_t order);
 

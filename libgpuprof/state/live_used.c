@@ -7,6 +7,12 @@
 
 #define PAGE_BYTES (2u << 20) /* the driver takes memory of a device in such pages */
 
+uint64_t gp_live_mapped(const struct gp_live_device *d)
+{
+	const uint64_t reserved = d->curve[GP_CURVE_RESERVED].now_bytes;
+	return reserved > d->unmapped_bytes ? reserved - d->unmapped_bytes : 0;
+}
+
 uint64_t gp_live_held(const struct gp_live_device *d)
 {
 	const uint64_t driver = d->curve[GP_CURVE_DRIVER].now_bytes, async = d->async_bytes;

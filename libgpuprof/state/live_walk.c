@@ -270,6 +270,8 @@ static enum gp_status load_entry(struct gp_live *live, const struct gp_record *r
 		load_pinned(&live->host, &entry);
 	if (gp_live_is_driver(&entry))
 		gp_used_moved(live, &entry, false);
+	if (r->space == GP_SPACE_RESERVATION || r->space == GP_SPACE_SEGMENT)
+		gp_segment_loaded(live, &entry);
 	return GP_OK;
 }
 

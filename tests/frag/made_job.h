@@ -49,16 +49,26 @@ static inline void segment(unsigned arena, uint64_t address, uint64_t bytes)
 	put(&w, 0, at(GP_SEGMENT_ALLOC, 0, arena, address, bytes));
 }
 
+/* A page of the driver; its handle is its address + 1. */
+static inline void map_page(uint64_t address, uint64_t bytes)
+{
+	put(&w, 0, at(GP_ALLOC, GP_SPACE_PHYSICAL, 0, address + 1, bytes));
+	struct gp_record r = at(GP_MAP, GP_SPACE_MAPPED, 0, address, bytes);
+	r.map.handle = address + 1;
+	put(&w, 0, r);
+}
+
+static inline void unmap_page(uint64_t address, uint64_t bytes)
+{
+	put(&w, 0, at(GP_UNMAP, GP_SPACE_MAPPED, 0, address, bytes));
+	put(&w, 0, at(GP_FREE, GP_SPACE_PHYSICAL, 0, address + 1, 0));
+}
+
 /* Pages of the expandable segment. */
 static inline void map(unsigned arena, uint64_t address, unsigned pages, uint64_t page)
 {
-	for (unsigned k = 0; k < pages; k++) {
-		uint64_t handle = address + k * page + 1;
-		put(&w, 0, at(GP_ALLOC, GP_SPACE_PHYSICAL, 0, handle, page));
-		struct gp_record r = at(GP_MAP, GP_SPACE_MAPPED, 0, address + k * page, page);
-		r.map.handle = handle;
-		put(&w, 0, r);
-	}
+	for (unsigned k = 0; k < pages; k++)
+		map_page(address + k * page, page);
 	put(&w, 0, at(GP_SEGMENT_MAP, 0, arena, address, pages * page));
 }
 

@@ -506,6 +506,22 @@ static void beside(void)
 	other();
 }
 
+/* A server whose memory, but for 1 GiB, is not mapped while it sleeps. */
+static void sleeping(void)
+{
+	fill(1, 0, GIB);
+	put(&w, 0, at(GP_ALLOC, GP_SPACE_RESERVATION, 0, SEGMENTS + 8 * GIB, 6 * GIB));
+	map_page(SEGMENTS + 8 * GIB, 6 * GIB);
+	put(&w, 0, at(GP_SEGMENT_ALLOC, 0, 1, SEGMENTS + 8 * GIB, 6 * GIB));
+	take(1, SEGMENTS + 8 * GIB, 5 * GIB, 0);
+	count(0);
+	unmap_page(SEGMENTS + 8 * GIB, 6 * GIB);
+	count(0);
+	fill(1, 4 * GIB, MIB);
+	map_page(SEGMENTS + 8 * GIB, 6 * GIB);
+	count(0);
+}
+
 static const struct {
 	const char *name;
 	void (*job)(void);
@@ -542,6 +558,7 @@ static const struct {
 	{ "early", early },
 	{ "beside", beside },
 	{ "unknown", unknown },
+	{ "sleeping", sleeping },
 };
 
 int main(int argc, char **argv)

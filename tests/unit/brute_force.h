@@ -22,6 +22,7 @@ struct brute {
 	size_t entries, room;
 	uint64_t now[2][GP_CURVES], peak[2][GP_CURVES], peak_order[2][GP_CURVES];
 	uint64_t pending[2];
+	uint64_t unmapped[2];
 };
 
 static inline bool brute_same_family(unsigned a, unsigned b)
@@ -58,8 +59,19 @@ static inline uint64_t brute_mapped(const struct brute *b, const struct brute_en
 	}
 	return bytes;
 }
+/* Reserved bytes of a segment; one that fills its reservation counts unmapped bytes, too. */
+static inline uint64_t brute_reserved(struct brute *b, const struct brute_entry *e)
+{
+	const uint64_t mapped =
+		e->space == GP_SPACE_RESERVATION ? brute_mapped(b, e, false) : e->bytes;
+	const struct brute_entry *s = brute_find(b, GP_SPACE_SEGMENT, e->address);
+	const bool is_filled = s != NULL && !s->is_mapped && s->bytes == e->bytes;
+	b->unmapped[e->device] += is_filled ? e->bytes - mapped : 0;
+	return is_filled ? e->bytes : mapped;
+}
 static inline void brute_sum(struct brute *b, uint64_t order)
 {
+	memset(b->unmapped, 0, sizeof b->unmapped);
 	memset(b->now, 0, sizeof b->now);
 	memset(b->pending, 0, sizeof b->pending);
 	for (size_t i = 0; i < b->entries; i++) {
@@ -76,9 +88,7 @@ static inline void brute_sum(struct brute *b, uint64_t order)
 		else if (e->space == GP_SPACE_BLOCK)
 			b->now[e->device][GP_CURVE_ALLOCATED] += e->bytes;
 		if (e->is_segment)
-			b->now[e->device][GP_CURVE_RESERVED] += e->space == GP_SPACE_RESERVATION ?
-									brute_mapped(b, e, false) :
-									e->bytes;
+			b->now[e->device][GP_CURVE_RESERVED] += brute_reserved(b, e);
 	}
 	for (unsigned d = 0; d < 2; d++)
 		for (unsigned c = 0; c < GP_CURVES; c++)

@@ -204,11 +204,14 @@ static void put_block_free(struct history *h)
 
 static void put_segment(struct history *h)
 {
-	struct brute_entry *e = pick(h, 1u << GP_SPACE_DEVICE | 1u << GP_SPACE_SEGMENT);
+	struct brute_entry *e = pick(h, 1u << GP_SPACE_DEVICE | 1u << GP_SPACE_SEGMENT |
+						(h->has_vmm ? 1u << GP_SPACE_RESERVATION : 0));
 	if (e == NULL || e->is_mapped)
 		return;
-	bool is_end = e->space == GP_SPACE_SEGMENT;
-	if (is_end || !brute_has_segment(&h->model, e->address))
+	bool is_end = e->space == GP_SPACE_SEGMENT, is_free = true;
+	for (uint64_t at = 0; at < e->bytes; at += 2 << 20)
+		is_free &= !brute_has_segment(&h->model, e->address + at);
+	if (is_end || is_free)
 		put(h, (struct gp_record){
 			       .kind = is_end ? GP_SEGMENT_FREE : GP_SEGMENT_ALLOC,
 			       .device = e->device,
@@ -293,6 +296,7 @@ static void assert_same_figures(const struct gp_live *live, const struct brute *
 {
 	for (unsigned d = 0; d < 2; d++) {
 		assert_int_equal(gp_live_device(live, d)->pending_bytes, model->pending[d]);
+		assert_int_equal(gp_live_device(live, d)->unmapped_bytes, model->unmapped[d]);
 		for (unsigned c = 0; c < GP_CURVES; c++) {
 			const struct gp_curve_state *curve = &gp_live_device(live, d)->curve[c];
 			assert_int_equal(curve->now_bytes, model->now[d][c]);

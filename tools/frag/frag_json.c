@@ -219,6 +219,7 @@ static void frag_json_write_device(struct gp_json *json, const struct gp_frag_re
 	gp_owners_write(json, f, &d->owners);
 	gp_json_number(json, "imported_bytes", f->device->imported_bytes);
 	gp_json_number(json, "reserved_bytes", f->reserved_bytes);
+	gp_json_number(json, "unmapped_bytes", f->device->unmapped_bytes);
 	gp_json_number(json, "allocated_bytes", f->allocated_bytes);
 	gp_json_number(json, "unused_bytes", f->unused_bytes);
 	gp_json_number(json, "largest_gap_bytes", f->largest_gap_bytes);

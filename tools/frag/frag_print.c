@@ -42,6 +42,11 @@ static void print_framework_line(const struct gp_frag_report *r, const struct gp
 	if (f->rounding_bytes != GP_BYTES_UNKNOWN)
 		fprintf(r->out, " (%s rounding)", gp_bytes_text(f->rounding_bytes).s);
 	fprintf(r->out, " + %s unused\n", gp_bytes_text(f->unused_bytes).s);
+	if (f->device->unmapped_bytes && f->device->unmapped_bytes <= f->reserved_bytes)
+		fprintf(r->out,
+			"  the driver maps %s of it; %s is not mapped, as while a server sleeps\n",
+			gp_bytes_text(f->reserved_bytes - f->device->unmapped_bytes).s,
+			gp_bytes_text(f->device->unmapped_bytes).s);
 }
 
 /* They exist as long as their graph, and the end of a graph is not recorded. */

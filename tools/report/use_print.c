@@ -363,6 +363,9 @@ void gp_use_moment_print(FILE *out, const struct gp_info *info, const struct gp_
 	if (outside != h->live_bytes)
 		fprintf(out, "; %s outside PyTorch",
 			outside ? gp_bytes_text(outside).s : "nothing");
+	if (h->unmapped_bytes && h->unmapped_bytes <= h->live_bytes)
+		fprintf(out, "; the driver maps %s of it",
+			gp_bytes_text(h->live_bytes - h->unmapped_bytes).s);
 	uint64_t registered = gp_use_registered(h);
 	if (registered)
 		fprintf(out, "; %s of it registered by the job", gp_bytes_text(registered).s);

@@ -69,6 +69,9 @@ static void out_json_write_device(const struct gp_chart *chart, size_t index)
 	gp_json_number(&json, "device", d->device);
 	gp_json_text(&json, "name", *name ? name : NULL);
 	write_peaks(d);
+	gp_json_number(&json, "most_unmapped_bytes", d->most_unmapped_bytes);
+	gp_json_signed_if(&json, "most_unmapped_at_ns", d->most_unmapped_bytes,
+			  d->most_unmapped_at_ns);
 	gp_number_line_write(&json, &chart->line[index]);
 	gp_json_array(&json, "ooms");
 	for (size_t k = 0; k < d->marks; k++) {

@@ -330,6 +330,10 @@ static void print_legend(const struct gp_plot *plot, FILE *out)
 			put_glyph(plot, out, AT_TIMES);
 			fputs(" only at times", out);
 		}
+		if (k == GP_CURVE_RESERVED && d->most_unmapped_bytes)
+			fprintf(out, "; up to %s not mapped (%s)",
+				gp_bytes_text(d->most_unmapped_bytes).s,
+				gp_ns_text(d->most_unmapped_at_ns).s);
 		fputc('\n', out);
 	}
 	print_ooms(d, out);

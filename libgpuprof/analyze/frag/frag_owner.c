@@ -180,8 +180,9 @@ enum gp_status gp_owners_build(struct gp_recording *recording, const struct gp_f
 {
 	enum gp_status status = GP_OK;
 	*out = (struct gp_owners){ 0 };
-	if (frag->reserved_bytes != 0)
-		status = frag_owner_add(out, "PyTorch", frag->reserved_bytes);
+	if (frag->reserved_bytes > frag->device->unmapped_bytes)
+		status = frag_owner_add(out, "PyTorch",
+					frag->reserved_bytes - frag->device->unmapped_bytes);
 	if (status == GP_OK)
 		status = add_outsides(recording, frag, out);
 	if (status == GP_OK)

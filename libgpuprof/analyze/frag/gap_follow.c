@@ -153,8 +153,19 @@ static enum gp_status add_mapped(struct gp_gap_follow *f, uint64_t address, uint
 static enum gp_status add_pages(struct gp_gap_follow *f, const struct gp_record *r)
 {
 	const struct gp_live_entry *e = gp_live_find(f->live, GP_SPACE_RESERVATION, r->map.address);
-	bool is_segment = e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0;
+	bool is_segment =
+		e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0 && !gp_live_is_filled(f->live, e);
 	return is_segment ? add_mapped(f, r->map.address, r->map.bytes, e->device, 0) : GP_OK;
+}
+
+/* A segment that fills its reservation stays while it is not mapped. */
+static enum gp_status cut_pages(struct gp_gap_follow *f, const struct gp_record *r)
+{
+	const struct gp_live_entry *e =
+		gp_live_find(f->live, GP_SPACE_RESERVATION, r->unmap.address);
+	return e != NULL && gp_live_is_filled(f->live, e) ?
+		       GP_OK :
+		       cut_everywhere(f, r->unmap.address, r->unmap.bytes);
 }
 
 /* Handles the first block in memory that was not a segment so far. */
@@ -206,13 +217,14 @@ static enum gp_status follow_segment(struct gp_gap_follow *f, const struct gp_re
 			       cut_everywhere(f, r->alloc.address, r->alloc.bytes) :
 			       GP_OK;
 	case GP_FREE:
-		if (gap_follow_is_whole(r->space) || r->space == GP_SPACE_NONE)
+		if (gap_follow_is_whole(r->space) || r->space == GP_SPACE_RESERVATION ||
+		    r->space == GP_SPACE_NONE)
 			drop_everywhere(f, r->free.address);
 		return GP_OK;
 	case GP_MAP:
 		return add_pages(f, r);
 	case GP_UNMAP:
-		return cut_everywhere(f, r->unmap.address, r->unmap.bytes);
+		return cut_pages(f, r);
 	case GP_SEGMENT_ALLOC:
 		map = map_of(f, r->device);
 		return map != NULL ? gp_gap_map_add(map, r->segment_alloc.address,

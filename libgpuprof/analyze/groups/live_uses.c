@@ -77,6 +77,9 @@ static void list_reservation(void *context, const struct gp_live_entry *e)
 	if (e->space != GP_SPACE_RESERVATION || (e->flags & GP_LIVE_SEGMENT) == 0 ||
 	    c->is_out_of_memory)
 		return;
+	/* of one that a segment fills, the mappings do not matter */
+	if (c->holders->of == GP_CURVE_RESERVED && gp_live_is_filled(c->recording->live, e))
+		return;
 	struct reservation *added =
 		gp_array_append(&c->reservation, &c->reservations, sizeof *added);
 	c->is_out_of_memory |= added == NULL;
@@ -137,7 +140,8 @@ static void collect(void *context, const struct gp_live_entry *e)
 		break;
 	case GP_CURVE_RESERVED:
 		like.is_segment = true;
-		if (is_own && is_segment && e->space != GP_SPACE_RESERVATION)
+		if (is_own && is_segment &&
+		    (e->space != GP_SPACE_RESERVATION || gp_live_is_filled(c->recording->live, e)))
 			live_uses_add(c, &like, e);
 		in = e->space == GP_SPACE_MAPPED ? reservation_of(c, e->address) : NULL;
 		if (in == NULL || in->device != c->holders->device)

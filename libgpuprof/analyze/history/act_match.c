@@ -175,12 +175,13 @@ static void expect_entry(void *context, const struct gp_live_entry *e)
 	if (physical != NULL)
 		*physical = e->stream;
 	bool is_own = e->space == GP_SPACE_SEGMENT, is_whole = gp_live_is_driver(e);
-	if (is_own)
+	if (is_own && e->stream != 0)
 		t->has_reported[e->device < GP_DEVICES ? e->device : GP_DEVICES] = true;
 	/* segments that the allocator reports are entries of their own */
 	is_whole =
 		is_whole && (e->flags & GP_LIVE_SEGMENT) != 0 && (e->flags & GP_LIVE_REPORTED) == 0;
-	bool is_range = in != NULL && (in->flags & GP_LIVE_REPORTED) == 0;
+	bool is_range = in != NULL && (in->flags & GP_LIVE_REPORTED) == 0 &&
+			!gp_live_is_filled(t->recording->live, in);
 	if (!is_own && !is_whole && !is_range)
 		return;
 	struct gp_known_segment segment = gp_known_segment_of(t, e);

@@ -27,7 +27,7 @@ static void follow_free(struct gp_trace_builder *t, const struct gp_live_entry *
 	bool is_physical = ended->space == GP_SPACE_PHYSICAL;
 	if (is_physical && ended->stream > 0)
 		return; /* its mappings keep it alive */
-	if ((ended->flags & GP_LIVE_SEGMENT) != 0 && ended->space != GP_SPACE_RESERVATION) {
+	if ((ended->flags & GP_LIVE_SEGMENT) != 0) {
 		gp_trace_end_range(t, ended->address, ended->address + ended->bytes);
 		return;
 	}
@@ -58,6 +58,8 @@ static void follow_map(struct gp_trace_builder *t, const struct gp_record *r)
 		return;
 	}
 	gp_held_claim(t, mapped->stream);
+	if (gp_live_is_filled(live, in))
+		return;
 	/* if the allocator reports its segments, its report decides how much is one act */
 	if (*has_reported(t, in->device))
 		return;
@@ -117,7 +119,7 @@ static void derive_segment(struct gp_trace_builder *t, const struct gp_record *r
 	int64_t at_ns = t->at_ns;
 	if (in == NULL)
 		return;
-	if (in->space == GP_SPACE_RESERVATION) {
+	if (in->space == GP_SPACE_RESERVATION && !gp_live_is_filled(live_of(t), in)) {
 		/*
 		 * only if the block's memory is mapped: else the other ranges would be searched at
 		 * each block
@@ -125,10 +127,12 @@ static void derive_segment(struct gp_trace_builder *t, const struct gp_record *r
 		if (gp_live_find(live_of(t), GP_SPACE_MAPPED, r->block_alloc.address) != NULL)
 			derive_ranges(t, in, r);
 	} else {
+		const struct gp_live_entry *m =
+			gp_live_find(live_of(t), GP_SPACE_MAPPED, in->address);
 		struct gp_known_segment segment = gp_known_segment_of(t, in);
 		segment.arena = r->code;
 		segment.device = r->device;
-		gp_held_claim(t, in->order);
+		gp_held_claim(t, m != NULL ? m->stream : in->order);
 		t->at_ns = segment.at_ns;
 		t->stack = segment.stack;
 		gp_trace_add_segment(t, &segment);

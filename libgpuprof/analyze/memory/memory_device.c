@@ -107,6 +107,7 @@ struct gp_memory_device gp_memory_device_now(const struct gp_recording *r, unsig
 		.pool_unused_bytes = gp_live_held(live) - live->curve[GP_CURVE_DRIVER].now_bytes,
 		.reserved_bytes = live->curve[GP_CURVE_RESERVED].now_bytes,
 		.allocated_bytes = live->curve[GP_CURVE_ALLOCATED].now_bytes,
+		.unmapped_bytes = live->unmapped_bytes,
 		.active_bytes = live->curve[GP_CURVE_ALLOCATED].now_bytes + live->pending_bytes,
 	};
 	fill_used(r, &live->used, &d);

@@ -58,7 +58,8 @@ static uint64_t curve(const struct search *s, unsigned device, enum gp_curve whi
 
 static uint64_t outside(const struct search *s, unsigned device)
 {
-	uint64_t all = curve(s, device, GP_CURVE_DRIVER), own = curve(s, device, GP_CURVE_RESERVED);
+	const uint64_t all = curve(s, device, GP_CURVE_DRIVER);
+	const uint64_t own = gp_live_mapped(gp_live_device(s->recording->live, device));
 	return all > own ? all - own : 0;
 }
 

@@ -94,6 +94,8 @@ static enum gp_status take_due(struct taking *t)
 		if (t->due[k] != r->seen)
 			continue;
 		h->live_bytes = now_bytes(r->live, h);
+		if (h->of == GP_CURVE_RESERVED)
+			h->unmapped_bytes = gp_live_device(r->live, h->device)->unmapped_bytes;
 		if (t->ranges != NULL)
 			h->range = gp_range_paths_of(t->ranges, t->thread);
 		status = gp_live_uses_take(t->search->recording, h, &t->table[k]);

@@ -36,6 +36,8 @@ struct line {
 	struct sample first, last;
 	bool is_entered;  /* `first` is the state at the beginning of the range, the only sample */
 	int64_t moved_ns; /* the most that a sample was moved to keep times sorted */
+	uint64_t unmapped_bytes; /* the most */
+	int64_t unmapped_at_ns;
 	struct gp_mark *mark;
 	size_t marks;
 };
@@ -109,6 +111,14 @@ static bool line_open(struct plot *p, struct line *line, int64_t at_ns)
 	return true;
 }
 
+static void see_unmapped(struct line *line, const struct gp_live_device *d, int64_t at_ns)
+{
+	if (d->unmapped_bytes <= line->unmapped_bytes)
+		return;
+	line->unmapped_bytes = d->unmapped_bytes;
+	line->unmapped_at_ns = at_ns;
+}
+
 static enum gp_status add_sample(struct plot *p, unsigned device, int64_t at_ns)
 {
 	struct line *line = &p->line[device];
@@ -116,6 +126,8 @@ static enum gp_status add_sample(struct plot *p, unsigned device, int64_t at_ns)
 		return GP_E_MEMORY;
 	struct sample s = { .event = ++p->event, .point.at_ns = at_ns };
 	read_curves(p->recording->live, device, &s.point);
+	if (device != HOST)
+		see_unmapped(line, gp_live_device(p->recording->live, device), at_ns);
 	if (p->follow != NULL && device != HOST) {
 		const struct gp_gap_map *map = &p->follow->map[device];
 		s.point.free_bytes = map->free_bytes;
@@ -388,6 +400,8 @@ static enum gp_status fill_device(struct plot *p, unsigned device, bool is_whole
 	to->device = device;
 	to->mark = line->mark;
 	to->marks = line->marks;
+	to->most_unmapped_bytes = line->unmapped_bytes;
+	to->most_unmapped_at_ns = line->unmapped_at_ns;
 	to->has_gaps = p->follow != NULL;
 	line->mark = NULL;
 	enum gp_status status =
