@@ -49,6 +49,10 @@ struct gp_graph_pool {
 	uint64_t launched;	  /* of these, graphs that were launched */
 	/* of its segments and its blocks, at the end of the recording */
 	uint64_t bytes, allocated_bytes;
+	bool is_own;	     /* of a graph: not only another pool */
+	unsigned device;     /* of its first segment */
+	uint64_t most_bytes; /* of its segments: the highest sum, and its moment */
+	int64_t most_at_ns;
 };
 
 #define GP_GRAPH_NO_POOL SIZE_MAX
@@ -122,7 +126,7 @@ struct gp_graphs_report {
 	size_t graphs;
 	struct gp_graph *graph; /* most bytes of the pool first, then most launches */
 	size_t pools;
-	struct gp_graph_pool *pool; /* in the order of their first use */
+	struct gp_graph_pool *pool; /* in the order of their first segment or use */
 	size_t failures;
 	struct gp_graph_failure *failure; /* by time */
 	/* captures that were not ended and not broken: under way, or their stream was destroyed */

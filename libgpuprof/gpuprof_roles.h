@@ -101,7 +101,8 @@ struct gp_role_top {
 struct gp_role_bands {
 	unsigned device;
 	struct gp_role_top top[GP_MEMORY_ROLES];
-	struct gp_role_top work; /* activations and temporaries together */
+	struct gp_role_top work;     /* activations and temporaries together */
+	struct gp_role_top unmapped; /* reserved memory; without a block */
 	size_t bands; /* by time; one for each part of the span: its moment with most memory */
 	struct gp_role_sums *band;
 };

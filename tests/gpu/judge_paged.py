@@ -1,13 +1,12 @@
 """Holds a recording of paged_server.py against the server's bookkeeping: judge_paged.py GPUPROF RECORDING OUTPUT.
 
 At each moment the curves must be PyTorch's figures. While the server sleeps, the driver must map less by as much as the
-server released.
+server released. The rows of `info` must be the server's terms.
 """
 import json
 import subprocess
 import sys
 
-TOLERANCE = 0.01
 gpuprof, recording, output = sys.argv[1:4]
 
 
@@ -17,6 +16,10 @@ def claim(what, is_so):
 
 def report(*words):
     return json.loads(subprocess.run([gpuprof, *words, "--json", recording], check=True, stdout=subprocess.PIPE).stdout)
+
+
+def rows_of(key, counts):
+    return [row["bytes"] for row in report("info")["inference"] if (row["key"], row["counts"]) == (key, counts)]
 
 
 with open(output, encoding="utf-8") as file:
@@ -37,3 +40,10 @@ claim("asleep: PyTorch reserves what it reserved before",
       live["asleep", "reserved"] == live["served", "reserved"])
 rose = live["awake", "driver"] - live["asleep", "driver"]
 claim(f"awake: the driver maps {rose} bytes more", rose == asleep)
+for key, counts, term in (("weights", "blocks", "weights"), ("graph_pool", "segments", "graph_pool"),
+                          ("unmapped", "segments", "asleep")):
+    rows = rows_of(key, counts)
+    claim(f"info: {key} {rows}, the server {job['terms'][term]}", rows == [job["terms"][term]])
+line = report("info")["number_line"]
+for key, number in (("free", line["free_bytes"]), ("context", line["owners"].get("context and earlier processes"))):
+    claim(f"info: {key} {rows_of(key, 'driver')}, the number line {number}", rows_of(key, "driver") == [number])

@@ -169,6 +169,8 @@ static void the_pool_of_the_capture_is_its_own(void **state)
 	assert_int_equal(report.pools, 3);
 	assert_int_equal(report.pool[1].graphs, 2);
 	assert_int_equal(report.pool[1].allocated_bytes, MIB);
+	for (size_t k = 0; k < 3; k++)
+		assert_int_equal(report.pool[k].is_own, k != 1);
 }
 
 /* The second graph fits into the segments of the first; pages come and go. */
@@ -194,6 +196,10 @@ static void graphs_share_a_pool(void **state)
 	assert_int_equal(graph(2)->pool_allocated_bytes, 5 * MIB);
 	assert_int_equal(report.pools, 1);
 	assert_int_equal(report.pool[0].graphs, 2);
+	/* before the pages went */
+	assert_int_equal(report.pool[0].most_bytes, 60 * MIB);
+	assert_true(report.pool[0].most_at_ns > graph(1)->at_ns);
+	assert_true(report.pool[0].most_at_ns < graph(2)->at_ns);
 }
 
 /* Without a capture, or of another stream and thread, a pool is not used by a graph. */
@@ -230,6 +236,7 @@ static void a_destroyed_graph_keeps_its_bytes(void **state)
 	assert_pool(1, 5, 0, 40);
 	assert_true(graph(1)->gone_ns > graph(1)->last_ns);
 	assert_int_equal(report.pool[0].bytes, 20 * MIB);
+	assert_int_equal(report.pool[0].most_bytes, 40 * MIB);
 }
 
 /* A flight recorder has overwritten the capture and the first segments, and has their sum. */
@@ -247,6 +254,7 @@ static void overwritten_segments_count(void **state)
 	end(1);
 	build();
 	assert_pool(1, 5, 0, 22);
+	assert_int_equal(report.pool[0].most_bytes, 22 * MIB);
 }
 
 /* ---- lives ---- */

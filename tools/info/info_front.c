@@ -76,7 +76,9 @@ static enum gp_status front_find_inference(struct gp_recording *recording,
 		is_inference |= front_is_inference(&out->roles.device[k]);
 	if (!is_inference)
 		gp_role_timeline_free(&out->roles);
-	return status;
+	if (status || !is_inference || info->counts[GP_CAPTURE_BEGIN] == 0)
+		return status;
+	return gp_graphs_report_build(recording, &out->graphs);
 }
 
 enum gp_status gp_info_front_build(struct gp_recording *recording, const struct gp_info *info,
@@ -120,5 +122,6 @@ void gp_info_front_release(struct gp_info_front *front)
 	gp_groups_free(&front->lines);
 	gp_peak_free(&front->peak);
 	gp_role_timeline_free(&front->roles);
+	gp_graphs_report_free(&front->graphs);
 	*front = (struct gp_info_front){ 0 };
 }

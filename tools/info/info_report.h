@@ -25,8 +25,9 @@ struct gp_info_front {
 	int64_t first_oom_ns;
 	struct gp_leaks_report leaks; /* its steps are those of the report */
 	struct gp_leak_answer answer;
-	struct gp_role_timeline roles; /* of an inference job, one band; else no devices */
-	struct gp_number_line line;    /* of the device of `most` */
+	struct gp_role_timeline roles;	/* of an inference job, one band; else no devices */
+	struct gp_graphs_report graphs; /* of an inference job */
+	struct gp_number_line line;	/* of the device of `most` */
 };
 struct gp_info_report {
 	const char *path;
@@ -40,8 +41,8 @@ struct gp_info_report {
 };
 
 /*
- * Takes up to nine replays, and memory as gp_leaks_build. Without has_holders, `groups` and `lines`
- * stay empty. Free with gp_info_front_release, also after a failure.
+ * Takes up to eleven replays, and memory as gp_leaks_build. Without has_holders, `groups` and
+ * `lines` stay empty. Free with gp_info_front_release, also after a failure.
  */
 enum gp_status gp_info_front_build(struct gp_recording *recording, const struct gp_info *info,
 				   const char *path, bool has_holders, struct gp_info_front *out);

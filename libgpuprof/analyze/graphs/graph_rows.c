@@ -37,6 +37,7 @@ struct arena_bytes {
 struct pool_index {
 	uint64_t key; /* hash of its id */
 	uint32_t pool;
+	uint64_t bytes; /* of its segments now */
 };
 
 void gp_graph_rows_open(struct gp_graph_rows *rows, struct gp_recording *recording,
@@ -294,26 +295,50 @@ void gp_graph_pool_move(struct gp_graph_rows *rows, uint32_t arena, bool is_bloc
 		pool_shift(is_block ? &a->allocated_bytes : &a->bytes, bytes, is_gone);
 }
 
-/* The pool of an arena; UINT32_MAX: the default one, unknown, or out of memory. */
-static uint32_t pool_of(struct gp_graph_rows *rows, uint32_t arena)
+/* The pool of an arena; NULL: the default one, unknown, or out of memory. */
+static struct pool_index *pool_index_of(struct gp_graph_rows *rows, uint32_t arena)
 {
 	const struct gp_arena a = gp_memory_arena(rows->recording, arena);
 	if (!a.is_known || (a.pool | a.user_pool) == 0)
-		return UINT32_MAX;
+		return NULL;
 	const uint64_t key = gp_hash_pair(a.pool, a.user_pool);
 	struct pool_index *known = gp_row_of_key(&rows->pools, sizeof *known, key);
 	if (known != NULL)
-		return known->pool;
+		return known;
 	known = gp_row_get_key(&rows->pools, sizeof *known, key);
 	struct gp_graphs_report *out = rows->out;
 	struct gp_graph_pool *pool =
 		known != NULL ? gp_array_append(&out->pool, &out->pools, sizeof *pool) : NULL;
 	rows->is_out_of_memory |= pool == NULL;
 	if (pool == NULL)
-		return UINT32_MAX;
+		return NULL;
 	*pool = (struct gp_graph_pool){ .pool = a.pool, .user_pool = a.user_pool };
 	known->pool = (uint32_t)out->pools - 1;
-	return known->pool;
+	return known;
+}
+
+/* UINT32_MAX: none. */
+static uint32_t pool_of(struct gp_graph_rows *rows, uint32_t arena)
+{
+	const struct pool_index *known = pool_index_of(rows, arena);
+	return known != NULL ? known->pool : UINT32_MAX;
+}
+
+void gp_graph_segment_move(struct gp_graph_rows *rows, const struct gp_graph_segment *s,
+			   bool is_gone)
+{
+	gp_graph_pool_move(rows, s->arena, false, is_gone, s->bytes);
+	struct pool_index *known = pool_index_of(rows, s->arena);
+	if (known == NULL)
+		return;
+	struct gp_graph_pool *pool = &rows->out->pool[known->pool];
+	pool_shift(&known->bytes, s->bytes, is_gone);
+	if (known->bytes <= pool->most_bytes)
+		return;
+	if (pool->most_bytes == 0)
+		pool->device = s->device;
+	pool->most_bytes = known->bytes;
+	pool->most_at_ns = s->at_ns;
 }
 
 /* PyTorch sets the first half of the id of a pool that it makes for a capture. */
@@ -388,6 +413,7 @@ void gp_graph_pools_count(struct gp_graph_rows *rows, uint32_t row)
 	for (uint32_t at = rows->row[row].hold; at != 0;) {
 		const struct row_hold *hold = &((const struct row_hold *)rows->holds.row)[at - 1];
 		rows->out->pool[hold->pool].graphs++;
+		rows->out->pool[hold->pool].is_own |= hold->pool == rows->row[row].graph.pool;
 		rows->out->pool[hold->pool].launched += rows->row[row].graph.launches != 0;
 		at = hold->next;
 	}

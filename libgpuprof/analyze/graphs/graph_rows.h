@@ -55,7 +55,16 @@ void gp_graph_row_copy(struct gp_graph_rows *rows, uint32_t to, uint32_t from, b
 /* Looks up the names of kernels that are not named yet, since handles are reused. */
 void gp_graph_row_name(struct gp_graph_rows *rows, uint32_t row);
 
-/* A block or segment came or went: changes the pool of `arena`. */
+/* A segment of `arena` came or went. */
+struct gp_graph_segment {
+	uint32_t arena;
+	unsigned device;
+	uint64_t bytes;
+	int64_t at_ns;
+};
+void gp_graph_segment_move(struct gp_graph_rows *rows, const struct gp_graph_segment *segment,
+			   bool is_gone);
+/* A block came or went: changes the pool of `arena`. */
 void gp_graph_pool_move(struct gp_graph_rows *rows, uint32_t arena, bool is_block, bool is_gone,
 			uint64_t bytes);
 /* A capture allocated in `arena`. The default pool is ignored. */

@@ -46,6 +46,10 @@ static void graphs_use_pool(struct graphs_building *b, const struct gp_event *e)
 static void graphs_see_pool(struct graphs_building *b, const struct gp_event *e)
 {
 	const struct gp_record *r = &e->record;
+	const struct gp_graph_segment segment = { .arena = r->code,
+						  .device = r->device,
+						  .bytes = r->segment_alloc.bytes,
+						  .at_ns = e->at_ns };
 	switch (r->kind) {
 	case GP_BLOCK_ALLOC:
 		graphs_use_pool(b, e);
@@ -58,10 +62,10 @@ static void graphs_see_pool(struct graphs_building *b, const struct gp_event *e)
 	case GP_SEGMENT_MAP:
 		if (r->aux == 0)
 			graphs_use_pool(b, e);
-		gp_graph_pool_move(&b->rows, r->code, false, false, r->segment_alloc.bytes);
+		gp_graph_segment_move(&b->rows, &segment, false);
 		return;
 	default:
-		gp_graph_pool_move(&b->rows, r->code, false, true, r->segment_free.bytes);
+		gp_graph_segment_move(&b->rows, &segment, true);
 	}
 }
 
@@ -69,11 +73,17 @@ static void graphs_see_pool(struct graphs_building *b, const struct gp_event *e)
 static void graphs_see_live(void *context, const struct gp_live_entry *entry)
 {
 	struct graphs_building *b = context;
-	const bool is_block = entry->space == GP_SPACE_BLOCK;
-	if (entry->stream <= UINT16_MAX && (is_block || entry->space == GP_SPACE_SEGMENT) &&
-	    (!is_block || (entry->flags & GP_LIVE_PENDING) == 0))
-		gp_graph_pool_move(&b->rows, (uint32_t)entry->stream, is_block, false,
-				   entry->bytes);
+	const struct gp_graph_segment segment = { .arena = (uint32_t)entry->stream,
+						  .device = entry->device,
+						  .bytes = entry->bytes,
+						  .at_ns = gp_tick_ns(&b->recording->tick,
+								      entry->time) };
+	if (entry->stream > UINT16_MAX)
+		return;
+	if (entry->space == GP_SPACE_SEGMENT)
+		gp_graph_segment_move(&b->rows, &segment, false);
+	else if (entry->space == GP_SPACE_BLOCK && (entry->flags & GP_LIVE_PENDING) == 0)
+		gp_graph_pool_move(&b->rows, segment.arena, true, false, entry->bytes);
 }
 
 static void graphs_see_alloc(struct graphs_building *b, const struct gp_event *e)

@@ -14,7 +14,7 @@
 
 struct line {
 	struct gp_role_sums now; /* the sums; its moment is unused */
-	struct gp_role_top top[GP_MEMORY_ROLES], work;
+	struct gp_role_top top[GP_MEMORY_ROLES], work, unmapped;
 	struct gp_role_sums *bucket;
 	uint64_t highest; /* of the bucket */
 	size_t used;	  /* buckets that are begun */
@@ -211,6 +211,16 @@ static enum gp_status bands_apply(struct banding *b, const struct gp_record *r)
 	return GP_OK;
 }
 
+static void unmapped_see(struct banding *b)
+{
+	uint64_t moved = gp_live_take_moved(b->recording->live);
+	for (; moved != 0; moved &= moved - 1) {
+		const unsigned device = (unsigned)__builtin_ctzll(moved);
+		top_raise(&b->line[device].unmapped,
+			  gp_live_device(b->recording->live, device)->unmapped_bytes, b->now_ns);
+	}
+}
+
 static enum gp_status bands_event(struct banding *b, const struct gp_record *r)
 {
 	const int64_t at_ns = b->now_ns = gp_tick_ns(&b->recording->tick, r->time);
@@ -227,6 +237,8 @@ static enum gp_status bands_event(struct banding *b, const struct gp_record *r)
 	}
 	if (is_seen && status == GP_OK)
 		see_after(b, r->device, at_ns);
+	if (b->now_ns >= b->start_ns)
+		unmapped_see(b);
 	return status;
 }
 
@@ -286,6 +298,7 @@ static enum gp_status bands_answer(struct banding *b)
 		*to = (struct gp_role_bands){
 			.device = device,
 			.work = l->work,
+			.unmapped = l->unmapped,
 			.bands = l->used,
 			.band = l->bucket,
 		};
