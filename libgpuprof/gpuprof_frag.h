@@ -168,6 +168,7 @@ enum gp_status gp_frag_find_born(struct gp_recording *recording, const struct gp
 /* The first kept moment with most unused memory (reserved, not allocated) of a device. */
 struct gp_unused_peak {
 	uint64_t bytes, reserved_bytes; /* bytes is 0: no memory was unused */
+	bool is_after_last; /* no block was allocated on the device later, as at the job's end */
 	int64_t at_ns;
 	uint64_t order; /* for GP_WHEN_ORDER: the state includes events with a lower order */
 };

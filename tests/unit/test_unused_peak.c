@@ -69,6 +69,7 @@ static void a_segment_without_its_block_is_passed_over(void **state)
 	assert_int_equal(all[0].bytes, 20 * MIB);
 	assert_int_equal(all[0].reserved_bytes, 520 * MIB);
 	assert_int_equal(all[0].order, order);
+	assert_false(all[0].is_after_last);
 	/* the state at that moment has the same value */
 	struct gp_memory m;
 	struct gp_moment_of moment = { .when = GP_WHEN_UNUSED, .device = GP_DEVICE_UNKNOWN };
@@ -95,6 +96,7 @@ static void each_device_has_its_own(void **state)
 	assert_int_equal(gp_unused_peak_find(r, all), GP_OK);
 	assert_int_equal(all[0].bytes, 40 * MIB);
 	assert_int_equal(all[1].bytes, 5 * MIB);
+	assert_true(all[0].is_after_last);
 	assert_ptr_equal(gp_unused_peak_highest(all, GP_DEVICE_UNKNOWN), &all[0]);
 	assert_ptr_equal(gp_unused_peak_highest(all, 1), &all[1]);
 	assert_null(gp_unused_peak_highest(all, 2));

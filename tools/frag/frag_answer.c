@@ -163,12 +163,15 @@ static void print_most_unused(const struct gp_frag_report *r, const struct gp_fr
 	if (d->most.bytes > shown) {
 		fputs("  most unused: ", r->out);
 		print_share(r->out, d->most.bytes, d->most.reserved_bytes, "");
-		fprintf(r->out, " at %s, mostly %s; --at " GP_UNUSED_PEAK,
-			gp_ns_text(d->most.at_ns).s, causes[d->most_cause].text);
+		fprintf(r->out, " at %s, %s%s; --at " GP_UNUSED_PEAK, gp_ns_text(d->most.at_ns).s,
+			d->most.is_after_last ? "" : "mostly ",
+			d->most.is_after_last ? "after the last allocation" :
+						causes[d->most_cause].text);
 		if (r->devices > 1)
 			fprintf(r->out, " --device %u", d->frag.device->device);
 		fputc('\n', r->out);
-		print_advice(r, &d->frag, d->most_cause, "to do then");
+		if (!d->most.is_after_last)
+			print_advice(r, &d->frag, d->most_cause, "to do then");
 	}
 	if (worst && worst->reserved_bytes - worst->allocated_bytes > shown) {
 		fputs("  most unused at an OOM: ", r->out);

@@ -196,6 +196,7 @@ static void write_most_unused(struct gp_json *json, const struct gp_frag_report 
 		gp_json_number(json, "bytes", d->most.bytes);
 		gp_json_number(json, "reserved_bytes", d->most.reserved_bytes);
 		gp_json_signed(json, "at_ns", d->most.at_ns);
+		gp_json_bool(json, "after_last_allocation", d->most.is_after_last);
 		gp_json_text(json, "cause", gp_cause_names[d->most_cause]);
 		gp_json_end(json);
 	} else {

@@ -32,6 +32,7 @@ static void see_device(struct unused_search *s, unsigned device, int64_t at_ns)
 	*peak = (struct gp_unused_peak){
 		.bytes = bytes,
 		.reserved_bytes = reserved,
+		.is_after_last = true,
 		.at_ns = at_ns,
 		.order = gp_live_count(s->recording->live, GP_COUNT_NEWEST_ORDER) + 1,
 	};
@@ -58,6 +59,8 @@ static enum gp_status search_once(void *context, const struct gp_info *info)
 		const struct gp_record *record = gp_recording_step(r, &thread, &status);
 		if (record == NULL)
 			break;
+		if (record->kind == GP_BLOCK_ALLOC && record->device < GP_DEVICES)
+			s->out[record->device].is_after_last = false;
 		uint64_t moved = gp_live_take_moved(r->live);
 		/* a checkpoint corrected the state after damage */
 		see_moved(s, r->live == live ? moved : UINT64_MAX,
