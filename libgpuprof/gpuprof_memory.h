@@ -42,7 +42,7 @@ struct gp_arena {
 	bool has_pool; /* false: PyTorch up to 2.7 does not report pools */
 	uint64_t stream;
 	uint64_t pool, user_pool; /* the two halves of the pool's id; both 0: the default pool */
-	/* graph and moment of the capture that made this private pool; 0, -1: unknown */
+	/* graph and begin of the first capture that allocated in this private pool; 0, -1: none */
 	uint64_t graph;
 	int64_t captured_at_ns;
 };

@@ -169,6 +169,7 @@ static enum gp_status find_cause(struct gp_frag_command *f, struct gp_frag_devic
 	status = gp_frag_build(&memory, d->frag.device->device, &question, &frag);
 	if (status == GP_OK) {
 		d->most_cause = gp_frag_main_cause(&frag);
+		d->most_use = gp_frag_private(&frag).use;
 		gp_frag_free(&frag);
 	}
 	gp_memory_free(&memory);

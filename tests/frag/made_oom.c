@@ -449,6 +449,41 @@ static void graph(void)
 	count(0);
 }
 
+static void capture(enum gp_kind kind)
+{
+	put(&w, 0, (struct gp_record){ .kind = kind, .capture_begin = { .graph = 0x5500 } });
+}
+
+/* Pool 0.1 is of a graph, with a segment of its warm-up. Pool 0.2 is of a graph or a MemPool. */
+static void pools(bool has_two_graphs)
+{
+	fill(1, 0, 8 * GIB);
+	define_arena(3, 0, 1);
+	define_arena(4, 0, 2);
+	segment(3, SEGMENTS + 16 * GIB, GIB);
+	capture(GP_CAPTURE_BEGIN);
+	take(3, SEGMENTS + 16 * GIB, GIB, 0);
+	capture(GP_CAPTURE_END);
+	if (has_two_graphs)
+		capture(GP_CAPTURE_BEGIN);
+	fill(4, 24 * GIB, 6 * GIB);
+	if (has_two_graphs)
+		capture(GP_CAPTURE_END);
+	block(GP_BLOCK_FREE, 3, SEGMENTS + 16 * GIB, GIB, 0);
+	block(GP_BLOCK_FREE, 4, SEGMENTS + 24 * GIB, 6 * GIB, 0);
+	count(0);
+	refuse(GP_SPACE_DEVICE, 3 * GIB, 0);
+	run_out(1, 3 * GIB);
+}
+static void mempool(void)
+{
+	pools(false);
+}
+static void graphs(void)
+{
+	pools(true);
+}
+
 static void step(void)
 {
 	for (uint64_t k = 0; k < 24; k++) {
@@ -555,6 +590,8 @@ static const struct {
 	{ "newcomer", newcomer },
 	{ "two", two },
 	{ "graph", graph },
+	{ "graphs", graphs },
+	{ "mempool", mempool },
 	{ "early", early },
 	{ "beside", beside },
 	{ "unknown", unknown },

@@ -17,9 +17,7 @@ static const struct {
 } causes[GP_CAUSES] = {
 	[GP_CAUSE_PENDING] = { "freed blocks that another stream still uses",
 			       "synchronize that stream first, or use record_stream() less", NULL },
-	[GP_CAUSE_PRIVATE] = { "private pools (CUDA graphs, MemPool)",
-			       "give all graphs one graph_pool_handle(), and delete graphs that "
-			       "are done",
+	[GP_CAUSE_PRIVATE] = { "private pools (CUDA graphs, MemPool)", NULL /* by their use */,
 			       NULL },
 	[GP_CAUSE_STREAM] = { "cached for other streams", "allocate on one stream", NULL },
 	[GP_CAUSE_SMALL] = { "the small pool", "change nothing: small requests use it", NULL },
@@ -50,12 +48,14 @@ static bool has_setting(const struct gp_frag_report *r, const struct gp_frag *f,
 }
 
 static void print_advice(const struct gp_frag_report *r, const struct gp_frag *f,
-			 enum gp_cause cause, const char *label)
+			 enum gp_cause cause, enum gp_private_use use, const char *label)
 {
+	const char *advice =
+		cause == GP_CAUSE_PRIVATE ? gp_private_texts[use].advice : causes[cause].advice;
 	fprintf(r->out, "  %s: ", label);
 	if (causes[cause].setting && !has_setting(r, f, cause))
 		fprintf(r->out, "set " CONF "%s, or ", causes[cause].setting);
-	fprintf(r->out, "%s\n", causes[cause].advice);
+	fprintf(r->out, "%s\n", advice);
 }
 
 enum gp_cause gp_frag_main_cause(const struct gp_frag *f)
@@ -137,7 +137,7 @@ static void print_unused(const struct gp_frag_report *r, const struct gp_frag *f
 	if (is_oom && !r->failed.is_framework && most == GP_CAUSE_FULLY_FREE)
 		fputs("  to do: call empty_cache() before that request\n", r->out);
 	else if (!is_oom) /* else `gpuprof oom` advises */
-		print_advice(r, f, most, "to do");
+		print_advice(r, f, most, gp_frag_private(f).use, "to do");
 }
 
 const struct gp_oom *gp_frag_worst_oom(const struct gp_frag_report *r, unsigned device)
@@ -171,7 +171,7 @@ static void print_most_unused(const struct gp_frag_report *r, const struct gp_fr
 			fprintf(r->out, " --device %u", d->frag.device->device);
 		fputc('\n', r->out);
 		if (!d->most.is_after_last)
-			print_advice(r, &d->frag, d->most_cause, "to do then");
+			print_advice(r, &d->frag, d->most_cause, d->most_use, "to do then");
 	}
 	if (worst && worst->reserved_bytes - worst->allocated_bytes > shown) {
 		fputs("  most unused at an OOM: ", r->out);

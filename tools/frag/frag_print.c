@@ -49,30 +49,21 @@ static void print_framework_line(const struct gp_frag_report *r, const struct gp
 			gp_bytes_text(f->device->unmapped_bytes).s);
 }
 
-/* They exist as long as their graph, and the end of a graph is not recorded. */
-static uint64_t idle_private_bytes(const struct gp_frag *f)
-{
-	uint64_t bytes = 0;
-	for (size_t k = 0; k < f->pools; k++) {
-		const struct gp_frag_pool *p = &f->pool[k];
-		if (gp_arena_is_private(&f->memory->arena[p->arena]) && !p->allocated_bytes &&
-		    !p->pending_bytes)
-			bytes += p->reserved_bytes;
-	}
-	return bytes;
-}
-
 static void print_other_places(const struct gp_frag_report *r, const struct gp_frag *f)
 {
-	uint64_t idle = idle_private_bytes(f);
+	const struct gp_frag_private p = gp_frag_private(f);
 	if (f->largest_any_bytes > f->largest_request_bytes)
 		fprintf(r->out, "  largest request from the cache of other streams and pools: %s\n",
 			gp_bytes_text(f->largest_any_bytes).s);
 	fprintf(r->out, "  empty_cache() would return %s\n", gp_bytes_text(f->releasable_bytes).s);
-	if (idle)
+	if (p.idle_graph_bytes)
 		fprintf(r->out,
 			"  deleting unused graphs would return up to %s (empty private pools)\n",
-			gp_bytes_text(idle).s);
+			gp_bytes_text(p.idle_graph_bytes).s);
+	if (p.idle_other_bytes)
+		fprintf(r->out,
+			"  deleting unused %s would return up to %s (empty private pools)\n",
+			gp_private_texts[p.other].nouns, gp_bytes_text(p.idle_other_bytes).s);
 }
 
 /* ---- tables ---- */

@@ -8,12 +8,35 @@
 #include "../io/json.h"
 #include "gpuprof.h"
 
+/* What private pools are for. */
+enum gp_private_use {
+	GP_PRIVATE_GRAPH,   /* one pool, in which a capture allocated */
+	GP_PRIVATE_GRAPHS,  /* several of these */
+	GP_PRIVATE_MEMPOOL, /* no capture allocated in it */
+	GP_PRIVATE_EITHER,  /* captures may be missing in the recording */
+};
+extern const struct gp_private_text {
+	const char *nouns, *advice, *brief;
+} gp_private_texts[];
+/*
+ * Private pools other than the request's. Pools without a block are idle: they exist as long as
+ * their graph or MemPool, whose end is not recorded.
+ */
+struct gp_frag_private {
+	enum gp_private_use use;   /* of those with most free bytes */
+	enum gp_private_use other; /* of those without a capture: MEMPOOL or EITHER */
+	uint64_t idle_graph_bytes, idle_other_bytes;
+};
+/* frag_private.c */
+struct gp_frag_private gp_frag_private(const struct gp_frag *frag);
+
 struct gp_frag_device {
 	struct gp_frag frag;
 	struct gp_owners owners;
 	struct gp_frag_born born;
 	struct gp_unused_peak most; /* bytes 0: none; and its main cause */
 	enum gp_cause most_cause;
+	enum gp_private_use most_use;	/* of private pools, at that moment */
 	uint64_t peak_bytes[GP_CURVES]; /* up to the moment; for the summary */
 };
 struct gp_frag_report {

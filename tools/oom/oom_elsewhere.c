@@ -2,6 +2,7 @@
  * Advice on memory that is cached for other streams and pools: where the request would be served,
  * and which line allocates there.
  */
+#include "../frag/frag_report.h"
 #include "../io/amount.h"
 #include "oom_answer.h"
 
@@ -49,9 +50,10 @@ static enum gp_status elsewhere_pools(const struct gp_oom_report *r, const struc
 	const struct gp_frag_pool *p = elsewhere_most(c, true);
 	char shorter[GP_OOM_SITE_MAX];
 	enum gp_status status = p ? elsewhere_site(r, o, c, p, v->site) : GP_OK;
-	BRIEF(v, "share one pool");
-	TEXT(v, "let graphs share one pool, or delete those that are done%s%s%s",
-	     *v->site ? "; " : "", *v->site ? gp_oom_site_short(v->site, 77, shorter) : "",
+	const struct gp_private_text *text = &gp_private_texts[gp_frag_private(&c->frag).use];
+	BRIEF(v, "%s", text->brief);
+	TEXT(v, "%s%s%s%s", text->advice, *v->site ? "; " : "",
+	     *v->site ? gp_oom_site_short(v->site, 77, shorter) : "",
 	     *v->site ? " allocates in one" : "");
 	return status;
 }
