@@ -37,6 +37,9 @@ plain() { tr -d '`*_\\' | tr -s '[:space:]' ' '; }
 		[ -f "tools/cmd_${name%.1.md}.c" ] ||
 			echo "$page:1: no such command, expected: tools/cmd_${name%.1.md}.c"
 	done
+	# a term that follows a paragraph without a blank line becomes a part of it
+	awk '/^: / && !is_term { print FILENAME ":" FNR - 1 ": no blank line above, expected: one" }
+		{ is_term = /^$/ || (is_term && /^`/) }' docs/man/*.md
 	# the program prints the page of options
 	page=docs/ENVIRONMENT.md
 	if [ -x "$program" ] && [ -f $page ]; then

@@ -389,6 +389,11 @@ void gp_frag_flags(struct gp_frag_command *f, struct gp_flag flags[GP_FRAG_FLAGS
 static bool form_check(const struct gp_frag_command *f)
 {
 	const struct gp_command *command = f->r.command;
+	const char *of_report = f->by ? "by" : f->fit ? "fit" : NULL;
+	const char *other = f->is_svg	  ? "-o FILE.svg" :
+			    f->is_map	  ? "--map" :
+			    f->is_summary ? "--summary" :
+					    NULL;
 	if (f->r.is_json && (f->is_summary || f->is_map))
 		gp_usage(command, "'--json' and '--%s' exclude each other",
 			 f->is_map ? "map" : "summary");
@@ -399,6 +404,8 @@ static bool form_check(const struct gp_frag_command *f)
 			 f->r.is_json ? "json" : "summary", f->r.output);
 	else if (f->colour_text && !f->is_svg)
 		gp_usage(command, "'--colour' is of a map in a file: -o FILE.svg");
+	else if (of_report && other)
+		gp_usage(command, "'--%s' and '%s' exclude each other", of_report, other);
 	else
 		return true;
 	return false;
@@ -421,6 +428,7 @@ int gp_frag_check(struct gp_reading *r, int recordings)
 			    f->is_map			? "--map" :
 			    f->is_svg			? "-o FILE.svg" :
 			    f->fit_bytes && !r->is_json ? "--fit" :
+			    f->by && !r->is_json	? "--by" :
 							  NULL;
 	const bool is_fine =
 		form_check(f) && (!alone || gp_inputs_is_one(r->command, alone, recordings));
@@ -445,7 +453,8 @@ static int frag_run(const struct gp_command *command, int argc, char **argv)
 
 const struct gp_command gp_command_frag = {
 	.name = "frag",
-	.synopsis = "frag [--at TIME] [--fit SIZE] [--json|--summary|--map] [options] RECORDING...",
+	.synopsis = "frag [--at TIME] [--fit SIZE] [--by role] [--json|--summary|--map] [options] "
+		    "RECORDING...",
 	.text = "show unused reserved memory, what fits, and the blocks that pin it",
 	.run = frag_run,
 	.options = GP_FRAG_OPTIONS,

@@ -253,6 +253,9 @@ static int timeline_check(struct gp_reading *r, int recordings)
 		return GP_EXIT_USAGE;
 	if (t->by && t->format == format_named("csv"))
 		return gp_usage(r->command, "'--by' and '--csv' exclude each other");
+	if (t->by && t->has_gaps && t->format == plot)
+		return gp_usage(r->command, "'--by' and '--fragmentation' exclude each other "
+					    "without '--json' or '--svg'");
 	if (t->has_gaps && t->is_table &&
 	    !gp_inputs_is_one(r->command, "--fragmentation", recordings))
 		return GP_EXIT_USAGE;

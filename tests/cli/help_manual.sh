@@ -1,5 +1,5 @@
-for c in run info timeline dump verify symbolize ctl doctor; do
-	gpuprof $c --help | sed "/^  on a terminal/d" | grep -oE -- "--[a-z-]+" | sort -u >helped
+for c in $(cd $DATA/../../tools && ls cmd_*.c | sed "s/cmd_//; s/\.c//"); do
+	gpuprof $c --help | sed -nE "s/^ {2,6}(-., )?(--[a-z-]+).*/\2/p" | sort -u >helped
 	sed -n "/^## OPTIONS/,/^## [^O]/s/^\`-/-/p" $DATA/../../docs/man/gpuprof-$c.1.md |
 		grep -oE -- "--[a-z-]+" |
 		sort -u >paged

@@ -9,5 +9,10 @@ cd $DATA &&
 gpuprof timeline --by role --svg h200_gpt_stacks.gpr |
 	sed -n '/by role/,$s/.*>\([^<>]*\)<.text>$/\1/p'
 gpuprof timeline --by role --svg h200_jax.gpr | grep -c role,
+for form in --json --svg; do
+	gpuprof timeline --by role --fragmentation $form h200_gpt_stacks.gpr |
+		grep -oe late_gaps -e fragmentation -e '"roles"' -e "by role" | sort -u
+done
+gpuprof timeline --by role --fragmentation h200_gpt_stacks.gpr
 gpuprof timeline --by role --csv h200_ddp.gpr
 gpuprof timeline --by role h200_ddp.gpr h200_jax.gpr

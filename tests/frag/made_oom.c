@@ -43,6 +43,14 @@ static void run_out(unsigned arena, uint64_t bytes)
 	put(&w, 0, r);
 }
 
+/* The driver refuses a request of the framework, which reports it. */
+static void exceed(unsigned arena, uint64_t bytes)
+{
+	count(0);
+	refuse(GP_SPACE_DEVICE, bytes, 0);
+	run_out(arena, bytes);
+}
+
 static void fill(unsigned arena, uint64_t from, uint64_t bytes)
 {
 	segment(arena, SEGMENTS + from, bytes);
@@ -90,9 +98,7 @@ static void fragmentation(void)
 		block(GP_BLOCK_FREE, 1, SEGMENTS + k * 512 * MIB, 150 * MIB, 0);
 		block(GP_BLOCK_FREE, 1, SEGMENTS + k * 512 * MIB + 250 * MIB, 150 * MIB, 0);
 	}
-	count(0);
-	refuse(GP_SPACE_DEVICE, 2 * GIB, 0);
-	run_out(1, 2 * GIB);
+	exceed(1, 2 * GIB);
 }
 
 static void limited(void)
@@ -120,9 +126,7 @@ static void growth(void)
 	put(&w, 0, at(GP_SEGMENT_FREE, 0, 1, SEGMENTS, 12 * GIB));
 	put(&w, 0, at(GP_FREE, GP_SPACE_DEVICE, 0, SEGMENTS, 0));
 	outside(40 * GIB, 6 * GIB);
-	count(0);
-	refuse(GP_SPACE_DEVICE, 12 * GIB, 0);
-	run_out(1, 12 * GIB);
+	exceed(1, 12 * GIB);
 }
 
 static void stream(void)
@@ -132,9 +136,7 @@ static void stream(void)
 	take(2, SEGMENTS + 16 * GIB, 6 * GIB, 0);
 	take(2, SEGMENTS + 22 * GIB, GIB, 0);
 	block(GP_BLOCK_FREE, 2, SEGMENTS + 16 * GIB, 6 * GIB, 0);
-	count(0);
-	refuse(GP_SPACE_DEVICE, 3 * GIB, 0);
-	run_out(1, 3 * GIB);
+	exceed(1, 3 * GIB);
 }
 
 /* Blocks of the request's size hold half of what is allocated, or 2 MiB less than half. */
@@ -166,9 +168,7 @@ static void streams(void)
 	take(3, SEGMENTS + 32 * GIB, 2 * GIB, 0);
 	take(3, SEGMENTS + 34 * GIB, 2 * GIB, 0);
 	block(GP_BLOCK_FREE, 3, SEGMENTS + 32 * GIB, 2 * GIB, 0);
-	count(0);
-	refuse(GP_SPACE_DEVICE, 3 * GIB, 0);
-	run_out(1, 3 * GIB);
+	exceed(1, 3 * GIB);
 }
 
 /* A library's request fails for memory that the framework keeps in free segments. */
@@ -333,9 +333,7 @@ static void rounded(void)
 		segment(1, SEGMENTS + k * 2 * GIB, 1280 * MIB);
 		take(1, SEGMENTS + k * 2 * GIB, 1280 * MIB, 128 * MIB);
 	}
-	count(0);
-	refuse(GP_SPACE_DEVICE, 2560 * MIB, 0);
-	run_out(1, 2560 * MIB);
+	exceed(1, 2560 * MIB);
 	count(0);
 }
 
@@ -412,46 +410,36 @@ static void newcomer(void)
 	take(1, SEGMENTS + 6 * GIB, 2 * GIB, 0);
 	take(1, SEGMENTS + 8 * GIB, 6 * GIB, 0);
 	block(GP_BLOCK_FREE, 1, SEGMENTS + 6 * GIB, 2 * GIB, 0);
-	count(0);
-	refuse(GP_SPACE_DEVICE, 3 * GIB, 0);
-	run_out(2, 3 * GIB);
+	exceed(2, 3 * GIB);
 	count(0);
 }
 static void two(void)
 {
 	fill(1, 0, 12 * GIB);
-	count(0);
-	refuse(GP_SPACE_DEVICE, 5 * GIB, 0);
-	run_out(1, 5 * GIB);
+	exceed(1, 5 * GIB);
 	count(0);
 	fill(1, 16 * GIB, 2 * GIB);
 	refuse(GP_SPACE_DEVICE, 3 * GIB, 0);
 	run_out(1, 3 * GIB);
 	count(0);
 }
+static void capture(enum gp_kind kind)
+{
+	put(&w, 0, (struct gp_record){ .kind = kind, .capture_begin = { .graph = 0x5500 } });
+}
+
 /* All free memory belongs to a private pool without a block: its graph may be gone. */
 static void graph(void)
 {
 	fill(1, 0, 8 * GIB);
 	define_arena(3, 0, 1);
-	struct gp_record capture = { .kind = GP_CAPTURE_BEGIN,
-				     .capture_begin = { .stream = 0, .graph = 0x5500 } };
-	put(&w, 0, capture);
+	capture(GP_CAPTURE_BEGIN);
 	segment(3, SEGMENTS + 16 * GIB, 7 * GIB);
-	capture = (struct gp_record){ .kind = GP_CAPTURE_END,
-				      .capture_end = { .stream = 0, .graph = 0x5500 } };
-	put(&w, 0, capture);
+	capture(GP_CAPTURE_END);
 	take(3, SEGMENTS + 16 * GIB, 7 * GIB, 0);
 	block(GP_BLOCK_FREE, 3, SEGMENTS + 16 * GIB, 7 * GIB, 0);
+	exceed(1, 3 * GIB);
 	count(0);
-	refuse(GP_SPACE_DEVICE, 3 * GIB, 0);
-	run_out(1, 3 * GIB);
-	count(0);
-}
-
-static void capture(enum gp_kind kind)
-{
-	put(&w, 0, (struct gp_record){ .kind = kind, .capture_begin = { .graph = 0x5500 } });
 }
 
 /* Pool 0.1 is of a graph, with a segment of its warm-up. Pool 0.2 is of a graph or a MemPool. */
@@ -471,9 +459,7 @@ static void pools(bool has_two_graphs)
 		capture(GP_CAPTURE_END);
 	block(GP_BLOCK_FREE, 3, SEGMENTS + 16 * GIB, GIB, 0);
 	block(GP_BLOCK_FREE, 4, SEGMENTS + 24 * GIB, 6 * GIB, 0);
-	count(0);
-	refuse(GP_SPACE_DEVICE, 3 * GIB, 0);
-	run_out(1, 3 * GIB);
+	exceed(1, 3 * GIB);
 }
 static void mempool(void)
 {
@@ -503,9 +489,7 @@ static void step(void)
 static void early(void)
 {
 	fill(1, 0, 4 * GIB);
-	count(0);
-	refuse(GP_SPACE_DEVICE, 14 * GIB, 0);
-	run_out(1, 14 * GIB);
+	exceed(1, 14 * GIB);
 	for (unsigned k = 0; k < 16; k++)
 		step();
 }
@@ -513,9 +497,7 @@ static void early(void)
 static void huge(void)
 {
 	fill(1, 0, GIB);
-	count(0);
-	refuse(GP_SPACE_DEVICE, 20 * GIB, 0);
-	run_out(1, 20 * GIB);
+	exceed(1, 20 * GIB);
 	count(0);
 }
 /* Each step leaks 256 MiB. */

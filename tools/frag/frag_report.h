@@ -8,7 +8,7 @@
 #include "../io/json.h"
 #include "gpuprof.h"
 
-/* What private pools are for. */
+/* The use of private pools. */
 enum gp_private_use {
 	GP_PRIVATE_GRAPH,   /* one pool, in which a capture allocated */
 	GP_PRIVATE_GRAPHS,  /* several of these */
