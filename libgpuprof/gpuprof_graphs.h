@@ -65,7 +65,7 @@ struct gp_graph {
 	int64_t took_ns; /* of the capture; -1: unknown */
 	/* of the call that began the capture; of graphs without one: that instantiated it */
 	uint32_t stack;
-	char *key;	     /* its line, a text for people */
+	char *key;	     /* its line, a text for people, as keys of stacks */
 	const char *file;    /* of the line; NULL: unknown */
 	uint32_t line;	     /* 0: unknown */
 	const char *without; /* the reason for a missing line, a static text; NULL: not missing */
@@ -94,6 +94,8 @@ struct gp_graph {
 	 * of the pool's segments and blocks when the graph was gone, else at the end.
 	 */
 	size_t pool; /* index; or GP_GRAPH_NO_POOL */
+	/* its capture allocated blocks whose pool was not recorded */
+	bool lacks_pool;
 	uint64_t pool_bytes, pool_allocated_bytes;
 	uint64_t other_pools, other_pool_bytes; /* as a nested MemPool */
 	uint64_t node_bytes;			/* of its allocation nodes */
@@ -145,6 +147,9 @@ struct gp_graphs_report {
  * of its own nodes.
  */
 bool gp_graph_is_idle(const struct gp_graphs_report *report, const struct gp_graph *graph);
+
+/* False: it may have a pool that was not recorded. */
+bool gp_graph_has_known_pool(const struct gp_graph *graph);
 
 /*
  * One replay, and one more with GPU time. Free with gp_graphs_report_free. GP_E_MEMORY, and what a

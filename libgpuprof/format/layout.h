@@ -28,13 +28,15 @@
 #define GP_FORMAT_MINOR 17u
 /*
  * The minor version of each change. In order: the file header has losses; the file has names;
- * no block is short; checkpoints have the peak of pinned memory; names are definition records.
+ * no block is short; checkpoints have the peak of pinned memory; names are definition records; the
+ * end of a capture has the number of nodes.
  */
 #define GP_FORMAT_LOSSES 1u
 #define GP_FORMAT_NAMES 3u
 #define GP_FORMAT_PADDED 7u
 #define GP_FORMAT_PINNED 8u
 #define GP_FORMAT_NAME_RECORDS 9u
+#define GP_FORMAT_NODES 16u
 #define GP_FILE_SLOTS 16u
 #define GP_FILE_SLOTS_MAX 4096u
 #define GP_SLOT_GUARD GP_BLOCK_HEADER

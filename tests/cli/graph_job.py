@@ -169,7 +169,7 @@ def clean():
 
 
 def lives():
-    """A graph that is destroyed before its exec, two execs, an update, and one never launched."""
+    """A graph that goes before its exec, two execs, an update, one never launched, one empty."""
     first = captured(4)
     execs = [instantiated(first), instantiated(first)]
     assert cuda.cuGraphDestroy(first) == 0
@@ -191,6 +191,7 @@ def lives():
     begin()
     made(cuda.cuMemAllocAsync, size(1 << 20), stream)
     end()
+    captured(0)
 
 
 def pools():

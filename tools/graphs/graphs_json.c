@@ -53,6 +53,7 @@ static void graphs_write_one(const struct gp_graphs_command *c, struct gp_json *
 		graphs_write_pool_id(json, &report->pool[g->pool]);
 	else
 		gp_json_null(json, "pool");
+	gp_json_bool(json, "pool_known", gp_graph_has_known_pool(g));
 	gp_json_number_if(json, "pool_bytes", has_pool, g->pool_bytes);
 	gp_json_number_if(json, "pool_allocated_bytes", has_pool, g->pool_allocated_bytes);
 	gp_json_number(json, "other_pools", g->other_pools);

@@ -113,8 +113,10 @@ static void graphs_print_nodes(FILE *out, const struct gp_graph *graph)
 			fprintf(out, "%s%s", comma, gp_plural(graph->node[k], nouns[k]).s);
 			comma = ", ";
 		}
-	fprintf(out, "%s%s", *comma ? "" : "no known nodes",
-		graph->is_partial ? " (not all are certain)" : "");
+	if (!*comma)
+		fputs(graph->is_partial ? "unknown nodes" : "no nodes", out);
+	else if (graph->is_partial)
+		fputs(" (not all are certain)", out);
 }
 
 static void graphs_print_memory(FILE *out, const struct gp_graphs_report *g,
@@ -141,15 +143,21 @@ static void graphs_print_one(const struct gp_graphs_command *c, const struct gp_
 {
 	FILE *out = c->r.out;
 	const bool has_pool = graph->pool != GP_GRAPH_NO_POOL;
-	fprintf(out, "%10s %8s ", has_pool ? gp_bytes_text(graph->pool_bytes).s : "unknown",
-		gp_count_text(graph->nodes).s);
+	fprintf(out, "%10s %8s ",
+		has_pool		       ? gp_bytes_text(graph->pool_bytes).s :
+		gp_graph_has_known_pool(graph) ? "none" :
+						 "unknown",
+		graph->nodes || !graph->is_partial ? gp_count_text(graph->nodes).s : "unknown");
 	fprintf(out, "%9s ", graph->launches ? gp_count_text(graph->launches).s : "never");
 	fprintf(out, "%10s ", graphs_mean(graph->host_ns, graph->launches - graph->untimed).s);
 	if (g->has_gpu_time)
 		fprintf(out, "%10s ", graphs_mean((int64_t)graph->gpu_ns, graph->gpu_launches).s);
 	fputc(' ', out);
 	gp_name_print(out, graph->key);
-	fprintf(out, "\n%12s%s: ", "", gp_graph_origin_names[graph->origin]);
+	fprintf(out, "\n%12s%s", "", gp_graph_origin_names[graph->origin]);
+	if (graph->origin == GP_GRAPH_CAPTURED)
+		fprintf(out, " at %s", gp_ns_text(graph->at_ns).s);
+	fputs(": ", out);
 	graphs_print_nodes(out, graph);
 	graphs_print_memory(out, g, graph);
 	if (graph->instantiations != 1)
@@ -200,6 +208,16 @@ static void graphs_print_all(const struct gp_graphs_command *c, const struct gp_
 	graphs_print_idle(out, g);
 }
 
+static void graphs_print_next(const struct gp_graphs_command *c, const struct gp_graphs_report *g)
+{
+	size_t pools;
+	const bool has_bytes = gp_graphs_pool_bytes(g, &pools) != 0;
+	const char *next = g->failures && !c->has_stacks ? "graphs --stacks" :
+			   has_bytes			 ? "frag" :
+							   NULL;
+	gp_next_print(c->r.out, gp_next_of(c->r.recording, c->r.info, next), c->r.path);
+}
+
 void gp_graphs_print(const struct gp_graphs_command *c, const struct gp_graphs_report *g)
 {
 	graphs_print_answer(c, g);
@@ -208,4 +226,6 @@ void gp_graphs_print(const struct gp_graphs_command *c, const struct gp_graphs_r
 	const unsigned lacks = gp_again_lacks(c->r.info, GP_LACK_STACKS | GP_LACK_DETAILS);
 	if (lacks && g->graphs + g->failures != 0)
 		gp_again_print(c->r.out, c->r.info, lacks);
+	else
+		graphs_print_next(c, g);
 }

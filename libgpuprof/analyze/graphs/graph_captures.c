@@ -169,6 +169,16 @@ static void capture_begin(struct gp_graph_captures *c, const struct gp_event *e)
 							      .suspicion = GP_SUSPECT_NONE };
 }
 
+/* The driver does not count while another capture is under way: 0 may be unknown. */
+static bool capture_lacks_nodes(const struct gp_graph_captures *c, const struct gp_graph *g)
+{
+	uint64_t known = g->nodes;
+	for (unsigned k = 0; k < GP_GRAPH_NODES; k++)
+		known |= g->node[k];
+	return known == 0 &&
+	       (c->opens != 1 || c->rows->recording->file.header.minor < GP_FORMAT_NODES);
+}
+
 static void capture_made(struct gp_graph_captures *c, uint32_t row, const struct gp_event *e,
 			 bool is_whole)
 {
@@ -179,7 +189,7 @@ static void capture_made(struct gp_graph_captures *c, uint32_t row, const struct
 	made->is_dropped = made->is_destroyed = false;
 	made->graph.handle = r->capture_end.graph;
 	made->graph.nodes = r->aux;
-	made->graph.is_partial |= !is_whole;
+	made->graph.is_partial |= !is_whole || capture_lacks_nodes(c, &made->graph);
 	if (is_whole)
 		made->graph.took_ns = e->at_ns - made->graph.at_ns;
 	gp_graph_row_set(c->rows, &c->rows->graphs, r->capture_end.graph, row);

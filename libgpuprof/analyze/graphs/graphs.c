@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../groups/group_key.h"
 #include "../memory/memory_view.h"
 #include "graph_captures.h"
+#include "graph_places.h"
 #include "graph_times.h"
 
 const char *const gp_graph_origin_names[GP_GRAPH_ORIGINS] = { "captured", "built", "cloned",
@@ -35,12 +35,14 @@ static void graphs_sum(uint64_t *sum, uint64_t more)
 static void graphs_use_pool(struct graphs_building *b, const struct gp_event *e)
 {
 	const struct gp_record *r = &e->record;
-	if (b->captures.opens == 0 || r->code == 0)
+	if (b->captures.opens == 0)
 		return;
 	const struct gp_arena arena = gp_memory_arena(b->recording, r->code);
-	gp_graph_pool_use(&b->rows,
-			  gp_graph_captures_row(&b->captures, arena.stream, e->thread, false),
-			  r->code);
+	const uint64_t stream = arena.is_known ? arena.stream : UINT64_MAX;
+	const uint32_t row = gp_graph_captures_row(&b->captures, stream, e->thread, false);
+	if (!arena.is_known && row != GP_GRAPH_NO_ROW)
+		b->rows.row[row].graph.lacks_pool = true;
+	gp_graph_pool_use(&b->rows, row, r->code);
 }
 
 static void graphs_see_pool(struct graphs_building *b, const struct gp_event *e)
@@ -411,43 +413,27 @@ static void graphs_settle_nodes(struct gp_graph *g)
 		g->nodes = known;
 }
 
-/* A place of code; `key` is from malloc. */
-struct graph_place {
-	char **key;
-	const char **file, **without;
-	uint32_t *line;
-};
-
-static enum gp_status graphs_name_place(struct graphs_building *b, uint32_t stack, int64_t at_ns,
-					struct gp_read_stack *scratch, struct graph_place to)
-{
-	struct gp_line name;
-	gp_line_find(b->recording, stack, at_ns, scratch, &name);
-	*to.without = name.without;
-	*to.file = name.file;
-	*to.line = name.line;
-	*to.key = strdup(name.key);
-	return *to.key != NULL ? GP_OK : GP_E_MEMORY;
-}
-
 static enum gp_status graphs_name_all(struct graphs_building *b)
 {
 	struct gp_graphs_report *out = b->out;
-	struct gp_read_stack *scratch = malloc(sizeof *scratch);
-	enum gp_status status = scratch != NULL ? GP_OK : GP_E_MEMORY;
-	for (size_t k = 0; k < out->graphs && status == GP_OK; k++) {
+	struct gp_graph_place *place = calloc(out->graphs + out->failures + 1, sizeof *place);
+	if (place == NULL)
+		return GP_E_MEMORY;
+	for (size_t k = 0; k < out->graphs; k++) {
 		struct gp_graph *g = &out->graph[k];
-		status = graphs_name_place(
-			b, g->stack, g->at_ns, scratch,
-			(struct graph_place){ &g->key, &g->file, &g->without, &g->line });
+		place[k] = (struct gp_graph_place){ g->stack,	 g->at_ns, &g->key, &g->file,
+						    &g->without, &g->line, 0 };
 	}
-	for (size_t k = 0; k < out->failures && status == GP_OK; k++) {
+	for (size_t k = 0; k < out->failures; k++) {
 		struct gp_graph_failure *f = &out->failure[k];
-		status = graphs_name_place(
-			b, f->stack, f->at_ns, scratch,
-			(struct graph_place){ &f->key, &f->file, &f->without, &f->line });
+		place[out->graphs + k] =
+			(struct gp_graph_place){ f->stack,    f->at_ns, &f->key, &f->file,
+						 &f->without, &f->line, 0 };
 	}
-	free(scratch);
+	enum gp_status status = gp_graph_places_name(b->recording, place, out->graphs);
+	if (status == GP_OK)
+		status = gp_graph_places_name(b->recording, place + out->graphs, out->failures);
+	free(place);
 	return status;
 }
 
@@ -520,6 +506,11 @@ bool gp_graph_is_idle(const struct gp_graphs_report *report, const struct gp_gra
 	if (graph->launches != 0 || graph->gone_ns >= 0)
 		return false;
 	return graph->node_bytes != 0 || (pool != NULL && pool->bytes != 0 && pool->launched == 0);
+}
+
+bool gp_graph_has_known_pool(const struct gp_graph *graph)
+{
+	return graph->pool != GP_GRAPH_NO_POOL || !(graph->is_partial || graph->lacks_pool);
 }
 
 void gp_graphs_report_free(struct gp_graphs_report *report)

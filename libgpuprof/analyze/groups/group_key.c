@@ -247,6 +247,12 @@ void gp_group_difference(const struct gp_read_stack *a, const struct gp_read_sta
 		gp_short_name(last_name(f->function), out + used, GP_KEY_MAX - used);
 }
 
+void gp_line_text(const struct gp_read_stack *s, char out[GP_KEY_MAX])
+{
+	if (s->names.user != SIZE_MAX)
+		write_line(out, GP_KEY_MAX, &s->frame[s->names.user]);
+}
+
 void gp_line_find(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
 		  struct gp_read_stack *scratch, struct gp_line *out)
 {

@@ -48,6 +48,11 @@ struct gp_line {
 void gp_line_find(struct gp_recording *recording, uint32_t stack, int64_t at_ns,
 		  struct gp_read_stack *scratch, struct gp_line *out);
 /*
+ * "serve.py:12 answer": the user's line with its function, as keys of stacks have it. Unchanged if
+ * the stack has none.
+ */
+void gp_line_text(const struct gp_read_stack *stack, char out[GP_KEY_MAX]);
+/*
  * "  via serve.py:12 answer": the nearest caller of the user's frame of `a` that differs from b's
  * in the same place. If all are equal: the outermost frame of `a` that differs from `b`,
  * "  via adam.py:178 Adam._init_group". "" if `a` ends where `b` continues.
