@@ -98,15 +98,15 @@ void gp_device_memory_caused(unsigned device, unsigned causes)
 void gp_device_memory_before(void)
 {
 	const int kept = errno;
-	const unsigned device = gp_device_current();
+	const unsigned device = gp_device_known();
 	const uint64_t read_ns = device < GP_DEVICES ? atomic_load(&devices[device].read_ns) : 0;
 	struct reading reading;
-	if (read_ns && gp_clock_raw_ns(CLOCK_MONOTONIC_COARSE) - read_ns >= PERIOD_NS &&
-	    gp_enter()) {
-		if (query_driver(device, &reading))
-			put_record(device, &reading);
-		gp_leave();
-	}
+	if (!read_ns || gp_clock_raw_ns(CLOCK_MONOTONIC_COARSE) - read_ns < PERIOD_NS ||
+	    !gp_enter())
+		return;
+	if (query_driver(device, &reading))
+		put_record(device, &reading);
+	gp_leave();
 	errno = kept;
 }
 
