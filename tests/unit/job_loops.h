@@ -211,16 +211,36 @@ static void loop_partly_graph(struct job *j, unsigned steps)
 	}
 }
 
+static void turn_of_inference(struct job *j)
+{
+	uint32_t batch = take(j, 61, job_size(j));
+	forward(j, job_size(j), false);
+	operate_short(j, K_ARGMAX, 51, 512);
+	give(j, batch);
+}
+
 static void loop_inference(struct job *j, unsigned steps)
 {
 	for (unsigned k = 0; k < steps; k++) {
 		begin_turn(j);
-		uint32_t batch = take(j, 61, job_size(j));
-		forward(j, job_size(j), false);
-		operate_short(j, K_ARGMAX, 51, 512);
-		give(j, batch);
+		turn_of_inference(j);
 		end_turn(j);
 	}
+}
+
+/* A pass of equal layers is captured once, and replayed. */
+static inline void loop_captured_layers(struct job *j, unsigned steps)
+{
+	job_put(j, (struct gp_record){ .kind = GP_CAPTURE_BEGIN,
+				       .capture_begin = { .stream = 1, .graph = 9 } });
+	j->is_capturing = true;
+	turn_of_inference(j);
+	j->is_capturing = false;
+	job_put(j, (struct gp_record){ .kind = GP_CAPTURE_END,
+				       .capture_end = { .stream = 1, .graph = 9 } });
+	job_put(j, (struct gp_record){ .kind = GP_GRAPH_INSTANTIATE,
+				       .graph_instantiate = { .exec = 7, .graph = 9 } });
+	loop_graph(j, steps);
 }
 
 /* Requests of a prompt and some tokens, whose cache grows token by token. */

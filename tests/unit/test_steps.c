@@ -28,6 +28,15 @@ static void lines_of_a_log_are_not_steps(void **state)
 		assert_true(is_found(&loop, seed));
 }
 
+/* No step begins inside a launch of a graph, however often its layers repeat. */
+static void layers_of_a_graph_are_not_steps(void **state)
+{
+	(void)state;
+	const struct job_loop loop = { .name = "captured layers", .run = loop_captured_layers };
+	for (unsigned seed = 0; seed < 2 * SEEDS; seed++)
+		assert_true(is_found(&loop, seed));
+}
+
 static struct gp_recording *close_job(struct job *j, struct gp_steps *steps)
 {
 	struct gp_recording *r = fixture_read(&j->w);
@@ -239,6 +248,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_of_usual_loops_are_found_exactly),
 		cmocka_unit_test(lines_of_a_log_are_not_steps),
+		cmocka_unit_test(layers_of_a_graph_are_not_steps),
 		cmocka_unit_test(work_without_repetition_has_no_steps),
 		cmocka_unit_test(chance_is_seldom_taken_for_steps),
 		cmocka_unit_test(why_there_are_no_steps_is_true),

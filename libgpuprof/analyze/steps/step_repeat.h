@@ -18,9 +18,10 @@ struct gp_step_symbol {
 	uint64_t key;
 	/* Its places: twice the token's number, plus 1 for a symbol of three. */
 	uint32_t *at, count;
-	uint32_t votes; /* number of turns in which it is the first mark */
-	bool is_graph;	/* a graph with unknown content, which stands for many launches */
-	bool is_mark;	/* it occurs exactly once in every step */
+	uint32_t in_graph; /* of one graph: number of its places in it */
+	uint32_t votes;	   /* number of turns in which it is the first mark */
+	bool is_graph;	   /* a graph with unknown content, which stands for many launches */
+	bool is_mark;	   /* it occurs exactly once in every step */
 };
 static inline struct gp_step_symbol *gp_step_symbol(const struct gp_row_table *symbols,
 						    uint32_t number)

@@ -85,6 +85,26 @@ static size_t see_one(struct gp_tokenizer *t, uint64_t token, bool can_learn)
 	return 1;
 }
 
+/*
+ * No step begins inside a launch of a graph. So symbols that are in the graph more than once, as
+ * its layers, mark none.
+ */
+static void graph_keep_single(struct gp_tokenizer *t, struct gp_symbols *symbol, size_t symbols)
+{
+	struct gp_step_symbol *all = gp_step_symbol(&t->symbols, 0);
+	for (size_t k = 0; k < symbols; k++)
+		all[symbol[k].one].in_graph = all[symbol[k].three].in_graph = 0;
+	for (size_t k = 0; k < symbols; k++) {
+		all[symbol[k].one].in_graph++;
+		all[symbol[k].three].in_graph++;
+	}
+	for (size_t k = 0; k < symbols; k++) {
+		const struct gp_symbols s = symbol[k];
+		symbol[k].one = all[s.one].in_graph == 1 ? s.one : 0;
+		symbol[k].three = all[s.three].in_graph == 1 ? s.three : 0;
+	}
+}
+
 /* The symbols of a graph are the same each time, so none of them includes tokens outside of it. */
 static size_t see_graph(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
 {
@@ -102,6 +122,8 @@ static size_t see_graph(struct gp_tokenizer *t, uint64_t exec, bool can_learn)
 		forget_before(t);
 		for (size_t k = 0; symbol != NULL && k < values->values; k++)
 			symbol[k] = step_token_see(t, values->value[k], can_learn);
+		if (symbol != NULL)
+			graph_keep_single(t, symbol, values->values);
 	}
 	forget_before(t);
 	t->symbol = values->memo;
