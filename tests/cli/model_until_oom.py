@@ -1,5 +1,6 @@
 """Trains a model of layers until memory is full: in a forward, with a batch eight times as large.
-Then trains a list of unlike modules, whose forward fails. Modules are those of stand_in_torch.py.
+Then trains a list of unlike modules, whose forward fails. Then the state of an optimizer does not
+fit beside activations. Modules are those of stand_in_torch.py.
 """
 import os
 import sys
@@ -12,7 +13,9 @@ MIB = 1 << 20
 saved, names = [], {}
 exec(compile("def _engine_run_backward(call):\n    return call()\n",
              "/opt/venv/lib/python3/site-packages/torch/autograd/graph.py", "exec"), names)
-engine = names["_engine_run_backward"]
+exec(compile("def wrapper(step):\n    return step()\n",
+             "/opt/venv/lib/python3/site-packages/torch/optim/optimizer.py", "exec"), names)
+engine, optimizer = names["_engine_run_backward"], names["wrapper"]
 
 
 class Full(Exception):
@@ -102,3 +105,9 @@ cuda.cuInit(0)
 train(Model(), (1, 1, 1, 8))
 pair = Sequential([Linear(300), Linear(300)])
 train(Sequential([Linear(500), Norm(10), Linear(600), Norm(20), pair, Linear(900)]), (1, 1, 4))
+model, batch = Model(), 4
+model()
+try:
+    optimizer(lambda: tensor(5000))
+except Full:
+    pass

@@ -10,3 +10,7 @@ for role in json.load(sys.stdin)["ooms"][0]["answer"]["roles"]:
     for module in role["modules"]:
         print("   ", module["key"], module["bytes"] >> 20, module["count"])'
 done
+# a smaller batch helps activations, not the state of an optimizer
+for n in 1 2 3; do
+	gpuprof oom --number $n a.gpr | grep "^batch\|smaller batch"
+done

@@ -241,6 +241,7 @@ static void names_give_words(void **state)
 		int word; /* beside STACK; -1: none */
 	} rows[] = { { { .library = "NCCL" }, GP_SHOWS_NCCL },
 		     { { .library = "cuDNN" }, GP_SHOWS_LIBRARY }, { { .library = "PyTorch" }, -1 },
+		     { { .library = "JAX/XLA" }, -1 }, { { .library = "CuPy" }, -1 },
 		     { { .library = "train", .is_own = true }, -1 },
 		     { { .library = "PyTorch", .workspace = "cuBLAS" }, GP_SHOWS_WORKSPACE },
 		     { { .operator= "aten::_to_copy" }, GP_SHOWS_COPY },

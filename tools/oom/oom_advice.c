@@ -576,6 +576,8 @@ enum gp_status gp_oom_advise(const struct gp_oom_report *r, const struct gp_oom 
 	struct advising g = { .r = r, .oom = o, .c = c, .a = a };
 	enum gp_status status = find_leak(&g);
 	g.is_of_optimizer = is_of_optimizer(r, o);
+	if (!g.is_of_optimizer && !g.is_leak_sure && !is_beyond_device(&g))
+		gp_oom_batch_text(a->roles, c, a->batch);
 	advise_settings(&g);
 	advise_others(&g);
 	advise_batch(&g);

@@ -45,7 +45,6 @@ enum gp_status gp_oom_answer_build(const struct gp_oom_report *r, size_t k,
 	gp_oom_cause_text(o, c, out->cause);
 	out->roles = r->row[k].roles;
 	gp_oom_roles_text(out->roles, out->holds);
-	gp_oom_batch_text(out->roles, c, out->batch);
 	return gp_oom_advise(r, o, c, out);
 }
 

@@ -56,7 +56,11 @@ static bool is_one_of(const char *name, const char *const *names)
 uint32_t gp_role_name_words(const struct gp_names *n)
 {
 	static const char *const links[] = { "NCCL", "NVSHMEM", "MPI", "UCX", NULL };
-	static const char *const programs[] = { "", "PyTorch", "Python", NULL };
+	/* their memory is their own; other libraries keep arrays or models of the program */
+	static const char *const keepers[] = { "cuBLAS",   "cuBLASLt",	 "cuBLASMp", "cuDNN",
+					       "cuDSS",	   "cuFFT",	 "cuRAND",   "cuSOLVER",
+					       "cuSPARSE", "cuSPARSELt", "cuTENSOR", "NPP",
+					       "nvCOMP",   "nvJPEG",	 NULL };
 	static const char *const fills[] = { "aten::full",    "aten::zeros",
 					     "aten::ones",    "aten::rand",
 					     "aten::randint", "aten::randn",
@@ -65,7 +69,7 @@ uint32_t gp_role_name_words(const struct gp_names *n)
 	char name[GP_NAME_MAX];
 	if (is_one_of(n->library, links))
 		words |= word_bit(GP_SHOWS_NCCL);
-	else if (!n->is_own && !is_one_of(n->library, programs))
+	else if (!n->is_own && is_one_of(n->library, keepers))
 		words |= word_bit(GP_SHOWS_LIBRARY);
 	if (n->workspace[0] != '\0')
 		words |= word_bit(GP_SHOWS_WORKSPACE);

@@ -8,7 +8,7 @@
 enum gp_role_word {
 	GP_SHOWS_STACK,	    /* there is a stack */
 	GP_SHOWS_NCCL,	    /* NCCL, NVSHMEM or MPI requested it */
-	GP_SHOWS_LIBRARY,   /* another library requested it, not PyTorch and not the program */
+	GP_SHOWS_LIBRARY,   /* a library of operations requested it, such as cuBLAS */
 	GP_SHOWS_WORKSPACE, /* PyTorch keeps it for a library */
 	GP_SHOWS_CALL,	    /* the forward of a module runs */
 	GP_SHOWS_BACKWARD,  /* the engine of autograd runs */
