@@ -75,12 +75,14 @@ static enum gp_used_part part_without_cause(const struct gp_live_used *u, int64_
 
 /*
  * A part does not fall below zero. Other processes returned what it did not have: also some that
- * began before the first count, whose memory is in the context's part.
+ * began before the first count, or beside a first launch. Their memory is in the part of the
+ * context or of the modules.
  */
 static void take_back(struct gp_live_used *u, enum gp_used_part part, uint64_t bytes)
 {
-	const enum gp_used_part order[] = { part, GP_PART_OTHERS, GP_PART_CONTEXT };
-	for (unsigned k = part == GP_PART_OTHERS; k < 3; k++) {
+	const enum gp_used_part order[] = { part, GP_PART_OTHERS, GP_PART_CONTEXT,
+					    GP_PART_MODULES };
+	for (unsigned k = part == GP_PART_OTHERS; k < sizeof order / sizeof *order; k++) {
 		int64_t *from = &u->part[order[k]];
 		const bool is_whole =
 			order[k] != GP_PART_OTHERS; /* of one call, or of no part of it */

@@ -131,6 +131,15 @@ static void no_part_is_below_zero(void **state)
 	assert_int_equal(part(GP_PART_MODULES), 64 * MIB);
 	assert_int_equal(part(GP_PART_CONTEXT), 568 * MIB);
 	adds_up(632 * MIB);
+	/* a process that began beside a first launch, larger than the context's part */
+	count(1300 * MIB, GP_CAUSE_KERNEL, 0);
+	count(700 * MIB, 0, 0);
+	assert_int_equal(part(GP_PART_MODULES), 132 * MIB);
+	assert_int_equal(part(GP_PART_CONTEXT), 568 * MIB);
+	/* no part has that much */
+	count(100 * MIB, 0, 0);
+	assert_int_equal(part(GP_PART_UNKNOWN), -600 * MIB);
+	adds_up(100 * MIB);
 }
 
 static void own_memory_is_in_no_part(void **state)
