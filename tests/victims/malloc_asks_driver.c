@@ -15,7 +15,8 @@ extern void *__libc_calloc(size_t, size_t);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct driver driver;
-static volatile bool has_to_grow; /* the compiler has built-in rules for malloc */
+/* Volatile: the compiler has built-in rules for malloc. The recorder has a thread, too. */
+static __thread volatile bool has_to_grow;
 
 void *malloc(size_t bytes)
 {
