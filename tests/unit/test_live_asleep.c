@@ -2,49 +2,12 @@
  * Segments whose allocator returns their memory to the driver and keeps the addresses, as inference
  * servers do while they sleep. PyTorch reserves them meanwhile.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include "state/live.h"
+#include "live_fixture.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define BASE UINT64_C(0x7100000000)
 #define SIZE (20 * MIB)
 #define HANDLE 7
-
-static struct gp_live *live;
-static uint64_t order;
-
-static int set_up(void **state)
-{
-	(void)state;
-	order = 0;
-	live = gp_live_open();
-	return live == NULL;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	gp_live_close(live);
-	return 0;
-}
-
-static void put(struct gp_record r)
-{
-	r.time = r.order = ++order;
-	assert_int_equal(gp_live_apply(live, &r), GP_OK);
-}
-
-static void alloc(unsigned space, uint64_t address, uint64_t bytes)
-{
-	put((struct gp_record){ .kind = GP_ALLOC,
-				.space = (uint8_t)space,
-				.alloc = { .address = address, .bytes = bytes } });
-}
 
 static void release(unsigned space, uint64_t address)
 {

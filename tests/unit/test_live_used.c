@@ -2,47 +2,10 @@
  * Parts of a device's used memory that no allocation explains: for each, counts that decide for it,
  * and counts that must not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include "state/live.h"
+#include "live_fixture.h"
 
 #define MIB (INT64_C(1) << 20)
 #define TOTAL (8192 * MIB)
-
-static struct gp_live *live;
-static uint64_t order;
-
-static int set_up(void **state)
-{
-	(void)state;
-	order = 0;
-	live = gp_live_open();
-	return live == NULL;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	gp_live_close(live);
-	return 0;
-}
-
-static void put(struct gp_record r)
-{
-	r.time = r.order = ++order;
-	assert_int_equal(gp_live_apply(live, &r), GP_OK);
-}
-
-static void alloc(uint8_t space, uint64_t address, int64_t bytes)
-{
-	put((struct gp_record){ .kind = GP_ALLOC,
-				.space = space,
-				.alloc = { .address = address, .bytes = (uint64_t)bytes } });
-}
 
 /* A count of the driver, with the causes of its change. */
 static void count(int64_t used, uint64_t causes, int64_t pool_bytes)

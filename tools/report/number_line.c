@@ -53,7 +53,7 @@ enum gp_status gp_number_line_build(struct gp_recording *recording, unsigned dev
 	const struct gp_info *info;
 	*out = (struct gp_number_line){ 0 };
 	enum gp_status status = gp_recording_info(recording, &info);
-	/* without the driver's count of a device there is no line */
+	/* the line needs the driver's count of the device */
 	if (status != GP_OK || !(info->counts[GP_DEVICE_MEMORY] + info->counts[GP_ALLOC_FAILED]))
 		return status;
 	status = gp_memory_build(recording, &peak, &out->memory);

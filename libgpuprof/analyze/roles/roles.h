@@ -20,7 +20,7 @@ enum gp_roles_when { GP_ROLES_NOW, GP_ROLES_MADE, GP_ROLES_SEGMENT /* now, and i
 uint8_t gp_roles_rule(struct gp_roles *roles, const struct gp_live_entry *e,
 		      enum gp_roles_when when);
 /*
- * The next live block whose role changed up to now, since it was made; NULL: there are no more.
+ * Returns the next live block whose role has changed since its allocation; NULL: no further one.
  * `*place`: 0 when the replay begins.
  */
 const struct gp_live_entry *gp_roles_changed(const struct gp_roles *roles, size_t *place);

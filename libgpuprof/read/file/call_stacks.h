@@ -52,7 +52,7 @@ bool gp_call_stacks_get(const struct gp_call_stacks *stacks, uint32_t id, struct
 /* False: the module is not defined. */
 bool gp_call_stacks_module(const struct gp_call_stacks *stacks, uint32_t id,
 			   struct gp_torch_module *out);
-/* The root with most modules below it, the first of several; 0: there are no modules. */
+/* The root with most modules below it, the first of several; 0: the recording has no modules. */
 uint32_t gp_call_stacks_main_root(struct gp_call_stacks *stacks);
 bool gp_call_stacks_has_native(const struct gp_call_stacks *stacks);
 bool gp_call_stacks_has_python(const struct gp_call_stacks *stacks); /* it has a Python frame */

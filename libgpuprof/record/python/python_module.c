@@ -249,7 +249,7 @@ static bool open_attributes(const struct gp_python_layout *l, const char *object
 	return open_keys(l, peek_pointer(type, l->type_keys), values + l->values_first, t);
 }
 
-/* False: there are no more. `value`: NULL if the name has none. */
+/* False: the table has no further entry. `value`: NULL if the name has none. */
 static bool next_entry(struct table *t, const void **name, const void **value)
 {
 	const unsigned in_chunk = (unsigned)(t->next % CHUNK);

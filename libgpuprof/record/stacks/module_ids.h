@@ -32,7 +32,7 @@ struct gp_module_memo {
 		uint32_t class;	  /* gp_python_module_type */
 		uint32_t checked; /* the time of the name's last check, when this was last used */
 		uint16_t next;	  /* the place of the switch that followed this one */
-		uint16_t ahead;	  /* the place of the event that followed: read before it is used */
+		uint16_t ahead;	  /* the place of the event that followed it: prefetched */
 	} known[1u << GP_MODULE_STACKS_LOG];
 };
 
