@@ -200,7 +200,7 @@ struct gp_info {
 	bool has_named, has_backward;
 };
 
-/* The first call replays the kept events once; later calls return the stored figures. */
+/* Replays the kept events once, and again, in place, after a running job overwrote some of them. */
 enum gp_status gp_recording_info(struct gp_recording *recording, const struct gp_info **out);
 
 /* True if everything selected was recorded at that moment, as far as the kept events show. */

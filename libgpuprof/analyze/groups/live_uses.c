@@ -237,6 +237,7 @@ enum gp_status gp_live_uses_take(struct gp_recording *recording, struct gp_holde
 		live_uses_walk(&c, collect);
 	if (!c.is_out_of_memory)
 		balance(&c);
+	gp_use_table_release(out); /* a replay that restarted takes again */
 	*out = c.table;
 	gp_use_table_release(&c.stale);
 	free(c.reservation);

@@ -20,19 +20,15 @@ static void read_uuid(const struct gp_record *gpu, char out[48])
 		 (unsigned long long)(low & 0xffffffffffff));
 }
 
-static enum gp_status list_devices(struct gp_recording *r)
+static void list_devices(struct gp_recording *r)
 {
-	free(r->device);
-	r->device = calloc(GP_DEVICES, sizeof *r->device);
-	if (r->device == NULL)
-		return GP_E_MEMORY;
 	size_t n = 0;
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
 		const struct gp_record *gpu = gp_defined_record(r->definitions, GP_GPU, device);
 		if (gpu == NULL && !gp_live_device(r->live, device)->is_seen)
 			continue;
 		struct gp_info_device *d = &r->device[n++];
-		d->device = device;
+		*d = (struct gp_info_device){ .device = device };
 		if (gpu == NULL)
 			continue;
 		d->name = gp_defined_text(r->definitions, GP_GPU, device);
@@ -41,7 +37,6 @@ static enum gp_status list_devices(struct gp_recording *r)
 	}
 	r->info.devices = n;
 	r->info.device = r->device;
-	return GP_OK;
 }
 
 /* 0: the recording does not have this fact. */
@@ -329,9 +324,8 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	fill_caveats(r);
 	gp_scope_list_fill(&r->scopes, r, &r->info);
 	fill_names(r);
-	status = list_devices(r);
-	if (status == GP_OK)
-		status = gp_recording_rewind(r);
+	list_devices(r);
+	status = gp_recording_rewind(r);
 	r->has_info = status == GP_OK;
 	return status;
 }

@@ -270,7 +270,7 @@ struct gp_recording {
 		struct gp_scope_span *span;
 	} scopes;
 	char driver[16];
-	struct gp_info_device *device;
+	struct gp_info_device device[GP_DEVICES];
 	const char *step_name; /* owned by the caller: gp_steps_name; NULL: none */
 };
 

@@ -67,7 +67,6 @@ void gp_recording_close(struct gp_recording *r)
 	gp_defined_close(r->definitions);
 	gp_live_close(r->live);
 	gp_file_release(&r->file);
-	free(r->device);
 	free(r->gap);
 	gp_scope_list_release(&r->scopes);
 	free(r->path);
