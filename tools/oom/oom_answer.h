@@ -50,7 +50,7 @@ struct gp_oom_answer {
 	char no_requester[GP_AGAIN_WHY]; /* why `requester` is ""; "": no usual cause */
 	char missing[GP_REASON_MAX], cause[GP_CAUSE_MAX];
 	const struct gp_role_makers *roles; /* as in its row */
-	char holds[GP_OOM_HOLDS_MAX];	    /* by role and module; "": most has no role */
+	char holds[GP_OOM_HOLDS_MAX];	    /* the sum, then by role and module; "": not known */
 	char batch[GP_OOM_LINE_MAX];	    /* the smallest change of the batch; "": not known */
 	char leak[GP_OOM_LINE_MAX];	    /* "": no leak explains it */
 	size_t advices, no_helps;

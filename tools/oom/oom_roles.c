@@ -66,24 +66,31 @@ static void roles_modules_text(const struct gp_role_module *module, uint64_t lea
 		snprintf(out + used, GP_OOM_LINE_MAX - used, ")");
 }
 
-/* "activations 41.0 GiB (layers.*.mlp 31.0 GiB), optimizer 20.0 GiB" */
+/* "61.2 GiB: activations 41.0 GiB (layers.*.mlp 31.0 GiB), optimizer 20.0 GiB, others 210 MiB" */
 void gp_oom_roles_text(const struct gp_role_makers *s, char out[GP_OOM_HOLDS_MAX])
 {
 	unsigned sorted[GP_MEMORY_ROLES];
 	const size_t roles = s ? gp_roles_sort(&s->sums, sorted) : 0;
-	const uint64_t least = s ? roles_all(s) / ROLES_LEAST : 0;
+	const uint64_t all = s ? roles_all(s) : 0, least = all / ROLES_LEAST;
 	char modules[GP_OOM_LINE_MAX];
-	size_t used = 0;
+	uint64_t others = all;
 	out[0] = '\0';
+	if (!all)
+		return;
+	size_t used = (size_t)snprintf(out, GP_OOM_HOLDS_MAX, "%s:", gp_bytes_text(all).s);
 	for (size_t k = 0; k < roles && used < GP_OOM_HOLDS_MAX; k++) {
 		const uint64_t bytes = s->sums.bytes[sorted[k]];
-		if (bytes < least || sorted[0] == GP_HOLDS_UNKNOWN)
+		if (bytes < least)
 			break;
 		roles_modules_text(s->module[sorted[k]], least, modules);
-		used += (size_t)snprintf(out + used, GP_OOM_HOLDS_MAX - used, "%s%s %s%s",
-					 k ? ", " : "", gp_role_keys[sorted[k]],
+		used += (size_t)snprintf(out + used, GP_OOM_HOLDS_MAX - used, "%s %s %s%s",
+					 k ? "," : "", gp_role_keys[sorted[k]],
 					 gp_bytes_text(bytes).s, modules);
+		others -= bytes;
 	}
+	if (others && used < GP_OOM_HOLDS_MAX)
+		snprintf(out + used, GP_OOM_HOLDS_MAX - used, ", others %s",
+			 gp_bytes_text(others).s);
 }
 
 /*
