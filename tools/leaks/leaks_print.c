@@ -205,7 +205,7 @@ void gp_leak_print(const struct gp_leaks_report *r, const struct gp_leak *leak,
 		print_range(r->out, leak->range);
 	if (r->by && !leak->is_object) {
 		const struct gp_role_rule *rule = gp_leak_rule(r, leak);
-		fprintf(r->out, "    role: %s (%s)\n", gp_role_keys[rule->role], rule->name);
+		fprintf(r->out, "    role: %s. %s\n", gp_role_keys[rule->role], rule->why);
 	}
 	print_chance(r->out, leak);
 	if (leak->may_be_activations)
