@@ -8,3 +8,7 @@ gpuprof peak --by role --json --of allocated h200_libraries.gpr |
 # segments of graphs, known only after their request, are the same in both
 gpuprof top --by role --of driver h200_gpt_graph.gpr | grep graph_pool
 gpuprof peak --by role --at end --of driver h200_gpt_graph.gpr | grep graph_pool
+# so are pages of expandable segments, beside other memory
+gpuprof top --by role --why --of driver h200_gpt_expandable.gpr | grep ": A seg\|: The prog"
+gpuprof peak --by role --why --at end --of driver h200_gpt_expandable.gpr |
+	grep ": A seg\|: The prog"

@@ -182,6 +182,97 @@ static void overwritten_allocations_do_not_count_as_freed(void **state)
 	gp_recording_close(r);
 }
 
+#define PAGE 0x200000ull
+
+/* Page `number` of the reservation at `base`: its memory, mapped there. */
+static void put_page(struct writer *w, uint64_t base, unsigned number)
+{
+	const uint64_t address = base + number * PAGE, handle = address + 1;
+	put(w, 0,
+	    (struct gp_record){ .kind = GP_ALLOC,
+				.space = GP_SPACE_PHYSICAL,
+				.alloc = { .address = handle, .bytes = PAGE } });
+	put(w, 0, (struct gp_record){ .kind = GP_MAP, .map = { address, PAGE, handle, 0 } });
+}
+
+static void put_unmapped(struct writer *w, uint64_t base, unsigned number)
+{
+	const uint64_t address = base + number * PAGE;
+	put(w, 0, (struct gp_record){ .kind = GP_UNMAP, .unmap = { address, PAGE } });
+	put(w, 0,
+	    (struct gp_record){
+		    .kind = GP_FREE, .space = GP_SPACE_PHYSICAL, .free.address = address + 1 });
+}
+
+static struct gp_use sum_of_rule(const struct gp_top_curve *a, const char *rule)
+{
+	struct gp_use sum = { 0 };
+	for (size_t k = 0; k < a->uses; k++) {
+		if (strcmp(gp_role_rule(a->use[k].rule)->name, rule) != 0)
+			continue;
+		sum.bytes += a->use[k].bytes;
+		sum.freed += a->use[k].freed;
+		sum.live_bytes += a->use[k].live_bytes;
+	}
+	return sum;
+}
+
+/* Mapped in a segment, before its first block or after, in a capture or not, freed or live. */
+static void pages_of_segments_have_their_role(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *rule;
+		uint64_t pages, freed, live;
+	} expected[] = { { "segment", 3, 1, 2 },
+			 { "graph_segment", 2, 1, 1 },
+			 { "driver_memory", 2, 1, 1 } };
+	const uint64_t of_segment = 0x100000000, of_program = 0x200000000;
+	for (unsigned overwritten = 0; overwritten < 2; overwritten++) {
+		struct writer w;
+		struct gp_top top;
+		writer_open(&w, "pages.gpr", overwritten ? 2 : 0, overwritten ? 1 << 20 : 0);
+		for (unsigned k = 0; k < 2; k++)
+			put(&w, 0,
+			    (struct gp_record){
+				    .kind = GP_ALLOC,
+				    .space = GP_SPACE_RESERVATION,
+				    .alloc = { k ? of_program : of_segment, 16 * PAGE } });
+		put_page(&w, of_segment, 0);
+		put_page(&w, of_segment, 1);
+		put(&w, 0,
+		    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
+					.block_alloc = { of_segment, 4096 } });
+		put_page(&w, of_segment, 2);
+		put_page(&w, of_program, 0);
+		for (unsigned k = 0; k < 2 * overwritten; k++)
+			next_segment(&w);
+		put_page(&w, of_program, 1);
+		put(&w, 0, (struct gp_record){ .kind = GP_CAPTURE_BEGIN });
+		put_page(&w, of_segment, 3);
+		put_page(&w, of_segment, 4);
+		put(&w, 0, (struct gp_record){ .kind = GP_CAPTURE_END });
+		put_unmapped(&w, of_segment, 0);
+		put_unmapped(&w, of_segment, 3);
+		put_unmapped(&w, of_program, 1);
+		struct gp_recording *r = fixture_read(&w);
+		assert_int_equal(gp_top_build_with(r, INT64_MIN, INT64_MAX, 0, GP_WITH_ROLES, &top),
+				 GP_OK);
+		const struct gp_top_curve *driver = &top.curve[top.curves - 1];
+		assert_int_equal(driver->of, GP_CURVE_DRIVER);
+		for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
+			const struct gp_use sum = sum_of_rule(driver, expected[k].rule);
+			assert_int_equal(sum.live_bytes, expected[k].live * PAGE);
+			if (overwritten)
+				continue; /* requests that it overwrote do not count */
+			assert_int_equal(sum.bytes, expected[k].pages * PAGE);
+			assert_int_equal(sum.freed, expected[k].freed);
+		}
+		gp_top_free(&top);
+		gp_recording_close(r);
+	}
+}
+
 static void medians_are_within_an_eighth(void **state)
 {
 	(void)state;
@@ -207,6 +298,7 @@ int main(void)
 		cmocka_unit_test(live_memory_equals_the_curve),
 		cmocka_unit_test(a_refused_free_is_not_counted),
 		cmocka_unit_test(overwritten_allocations_do_not_count_as_freed),
+		cmocka_unit_test(pages_of_segments_have_their_role),
 		cmocka_unit_test(medians_are_within_an_eighth),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

@@ -35,11 +35,17 @@ struct counting {
 	bool is_whole; /* the interval begins at the start */
 	uint64_t cut;  /* only the first checkpoint has allocations with lower orders */
 	bool is_out_of_memory;
-	unsigned with;		/* enum gp_with */
-	struct gp_roles *roles; /* NULL: not requested */
+	unsigned with;		   /* enum gp_with */
+	struct gp_roles *roles;	   /* NULL: not requested */
+	struct gp_row_table pages; /* of roles: physical memory that is, or was, mapped */
 	struct gp_top *out;
 	struct gp_use_table table[ACCOUNTS];
 	struct past_free past[FREES_KEPT];
+};
+
+struct page {
+	uint64_t order;	  /* of its allocation; used as the key */
+	uint64_t address; /* of its last mapping */
 };
 
 static struct gp_use *use_of(struct counting *c, unsigned account, const struct gp_use *like)
@@ -81,14 +87,37 @@ static void count_alloc(struct counting *c, const struct gp_record *r, int64_t a
 	use->count++;
 }
 
+static void see_mapped(void *context, const struct gp_live_entry *e)
+{
+	struct counting *c = context;
+	if (e == NULL || e->space != GP_SPACE_MAPPED || e->stream == UINT64_MAX)
+		return;
+	struct page *page = gp_row_get_key(&c->pages, sizeof *page, e->stream);
+	c->is_out_of_memory |= page == NULL;
+	if (page != NULL)
+		page->address = e->address;
+}
+
+/* Of a page the reservation decides in which it is mapped, or was last. */
+static bool is_segment(const struct counting *c, const struct gp_live_entry *e)
+{
+	if (e->space == GP_SPACE_PHYSICAL) {
+		const struct page *page = gp_row_of_key(&c->pages, sizeof *page, e->order);
+		e = page == NULL ?
+			    NULL :
+			    gp_live_find(c->recording->live, GP_SPACE_RESERVATION, page->address);
+	}
+	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0;
+}
+
 /*
- * Only later events show that an allocation is a segment of the framework: its use is then another
- * one. Pages of expandable segments stay what they were requested for.
+ * Only later events show that an allocation is a segment of the framework, or a page of one: its
+ * use is then another one.
  */
 static void settle_segment(struct counting *c, const struct gp_live_entry *e, unsigned account,
 			   struct gp_use *like)
 {
-	if (c->roles == NULL || (e->flags & GP_LIVE_SEGMENT) == 0)
+	if (c->roles == NULL || !is_segment(c, e))
 		return;
 	const struct gp_use before = *like;
 	like->rule = gp_roles_rule(c->roles, e, GP_ROLES_SEGMENT);
@@ -179,9 +208,9 @@ static void count_live(void *context, const struct gp_live_entry *e)
 	use->live_count++;
 }
 
-static void count_all_live(struct counting *c)
+static void visit_all_live(struct counting *c, gp_live_visit *visit)
 {
-	gp_live_walk_begin(c->recording->live, count_live, c);
+	gp_live_walk_begin(c->recording->live, visit, c);
 	while (!gp_live_walk_more(c->recording->live, 65536))
 		;
 }
@@ -196,6 +225,8 @@ static enum gp_status top_replay(struct counting *c)
 	if (status == GP_OK && has_ranges)
 		status = gp_range_paths_derive(r, &c->out->ranges);
 	c->cut = x->segments > 0 && x->segment[r->first].has_begin ? x->segment[r->first].cut : 0;
+	if (status == GP_OK && c->roles != NULL)
+		visit_all_live(c, see_mapped);
 	while (status == GP_OK && !c->is_out_of_memory) {
 		uint32_t thread;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
@@ -204,13 +235,15 @@ static enum gp_status top_replay(struct counting *c)
 		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
 		if (gp_has_moment(record->kind) && at_ns > c->to_ns) {
 			is_over = true;
-			count_all_live(c);
+			visit_all_live(c, count_live);
 			break;
 		}
 		const bool is_inside = c->is_whole || at_ns >= c->from_ns;
 		if (is_inside)
 			count_free(c, record, at_ns);
 		status = gp_recording_apply(r, record);
+		if (c->roles != NULL && record->kind == GP_MAP)
+			see_mapped(c, gp_live_find(r->live, GP_SPACE_MAPPED, record->map.address));
 		if (has_ranges)
 			gp_range_paths_see(c->out->ranges, thread, record);
 		if (is_inside) {
@@ -219,7 +252,7 @@ static enum gp_status top_replay(struct counting *c)
 		}
 	}
 	if (status == GP_END && !is_over)
-		count_all_live(c);
+		visit_all_live(c, count_live);
 	if (c->is_out_of_memory)
 		return GP_E_MEMORY;
 	if ((status == GP_END || status == GP_OK) && has_ranges)
@@ -274,6 +307,7 @@ static void release(struct counting *c)
 			free((void *)use[i].lives);
 		gp_use_table_release(table);
 	}
+	gp_row_table_release(&c->pages);
 	gp_roles_close(c->roles);
 	c->roles = NULL;
 	memset(c->past, 0, sizeof c->past);
