@@ -1,11 +1,14 @@
 """Holds a recording of paged_server.py against the server's bookkeeping: judge_paged.py GPUPROF RECORDING OUTPUT.
 
 At each moment the curves must be PyTorch's figures. While the server sleeps, the driver must map less by as much as the
-server released. The rows of `info` must be the server's terms.
+server released. The rows of `info` must be the server's terms. That of activations may differ by WRONG_MOST of the
+server's: its peak in the profiling run less the weights, and less what the run kept.
 """
 import json
 import subprocess
 import sys
+
+WRONG_MOST = 0.005  # of the bytes may have a wrong role
 
 gpuprof, recording, output = sys.argv[1:4]
 
@@ -44,6 +47,10 @@ for key, counts, term in (("weights", "blocks", "weights"), ("graph_pool", "segm
                           ("unmapped", "segments", "asleep")):
     rows = rows_of(key, counts)
     claim(f"info: {key} {rows}, the server {job['terms'][term]}", rows == [job["terms"][term]])
+peak, kept = job["terms"]["profile_peak"], job["terms"]["profile_kept"]
+rows = rows_of("activations", "blocks")
+claim(f"info: activations {rows}, the server {peak - kept}: its peak {peak}, without {kept} that the run kept",
+      len(rows) == 1 and abs(rows[0] - (peak - kept)) <= WRONG_MOST * (peak - kept))
 line = report("info")["number_line"]
 for key, number in (("free", line["free_bytes"]), ("context", line["owners"].get("context and earlier processes"))):
     claim(f"info: {key} {rows_of(key, 'driver')}, the number line {number}", rows_of(key, "driver") == [number])

@@ -98,13 +98,18 @@ class Server:
         self.moment("loaded")
 
     def profile_run(self):
-        """The most memory of activations: a whole batch of long requests, without a cache."""
+        """The most memory of activations: a whole batch of long requests, without a cache.
+
+        The weights are allocated before. The run keeps its tokens and the workspaces of libraries. These exist at
+        the peak, which the logits reach, since the first matrix product needs them.
+        """
         before = torch.cuda.memory_allocated()
         torch.cuda.reset_peak_memory_stats()
         tokens = torch.zeros(max(BATCHES) * CONTEXT, dtype=torch.int64, device="cuda")
         self.model(tokens, tokens)
         torch.cuda.synchronize()
-        self.terms["activation_peak"] = torch.cuda.max_memory_allocated() - before
+        self.terms["profile_peak"] = torch.cuda.max_memory_allocated() - before
+        self.terms["profile_kept"] = torch.cuda.memory_allocated() - before
         del tokens
         torch.cuda.empty_cache()
         self.moment("profiled")
