@@ -12,3 +12,5 @@ gpuprof peak --by role --at end --of driver h200_gpt_graph.gpr | grep graph_pool
 gpuprof top --by role --why --of driver h200_gpt_expandable.gpr | grep ": A seg\|: The prog"
 gpuprof peak --by role --why --at end --of driver h200_gpt_expandable.gpr |
 	grep ": A seg\|: The prog"
+# without names, blocks that a capture keeps may be workspaces, as here
+gpuprof peak --by role --why --at end --of allocated h200_gpt_graph.gpr | grep ": No rule"

@@ -32,6 +32,8 @@ uint32_t gp_role_frame_words(const struct gp_frame *f)
 	uint32_t words = 0;
 	if (f->function == NULL)
 		return 0;
+	if (!f->is_python)
+		words |= word_bit(GP_SHOWS_NATIVE);
 	const enum gp_frame_phase phase = gp_frame_phase(f);
 	if (phase == GP_FRAME_FORWARD)
 		words |= word_bit(GP_SHOWS_CALL);

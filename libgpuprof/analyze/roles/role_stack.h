@@ -7,6 +7,7 @@
 
 enum gp_role_word {
 	GP_SHOWS_STACK,	    /* there is a stack */
+	GP_SHOWS_NATIVE,    /* of which a native frame has a name, as a workspace's needs */
 	GP_SHOWS_NCCL,	    /* NCCL, NVSHMEM or MPI requested it */
 	GP_SHOWS_LIBRARY,   /* a library of operations requested it, such as cuBLAS */
 	GP_SHOWS_WORKSPACE, /* PyTorch keeps it for a library */
