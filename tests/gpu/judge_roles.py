@@ -10,12 +10,10 @@ import subprocess
 import sys
 
 EQUAL = ("weights", "gradients", "optimizer", "kv_cache")
-ACTIVATIONS_OFF = 0.02  # of the allocated bytes: a result that autograd does not save lives as long as its name
-UNKNOWN_MOST = 0.02     # of the allocated bytes
+OTHER_MOST, WRONG_MOST = 0.02, 0.005  # of the bytes: without their role, and with a wrong one instead of unknown
 # MemTracker's categories. It separates what forward and backward made; roles, what outlives the forward.
 TRACKED = {"weights": ("Parameter", "Buffer"), "gradients": ("Gradient",), "optimizer": ("Optstate",),
            "inputs": ("Other",), "activations": ("Activation", "Temp")}
-OTHER_MOST, WRONG_MOST = 0.02, 0.005  # of the tracked bytes: without the same role, and with a wrong one
 
 
 def parse():
@@ -56,28 +54,33 @@ class Judge:
             is_more = self.args.gathered and role == "weights" and own >= truth[role]
             self.claim(f"{name}: bytes of {role}", own == truth[role] or is_more,
                        f"recorded {own}, the job's tensors {truth[role]}{' and gathered ones' if is_more else ''}")
-        if "activations" in truth:
-            off = abs(seen.get("activations", 0) - truth["activations"])
-            self.claim(f"{name}: bytes of activations", off <= ACTIVATIONS_OFF * live,
-                       f"recorded {seen.get('activations', 0)}, saved for backward {truth['activations']}")
-        unknown = seen.get("unknown", 0)
         if "tracked" in moment:
             self.judge_tracked(name, moment["tracked"], seen)
-        self.claim(f"{name}: unknown", unknown <= UNKNOWN_MOST * live, f"{unknown} of {live}")
+        else:
+            self.judge_bytes(name, "allocated", live, truth, seen)
         if self.failures > failures:
             print("\n".join("     " + line for line in self.ask(*words, "--why").splitlines()[:40]))
 
+    def judge_bytes(self, name, of, total, truth, seen):
+        """Bytes of `total` with their role. Of sums alone, so these are the fewest that can be wrong: those that a role
+        has too many, or those that a role lacks and that are not unknown."""
+        more = {role: seen.get(role, 0) - count for role, count in truth.items()}
+        if self.args.gathered:  # the job cannot list all weights
+            more["weights"] = min(more["weights"], 0)
+        excess, lack = (sum(max(sign * n, 0) for n in more.values()) for sign in (1, -1))
+        unknown = seen.get("unknown", 0)
+        wrong = max(excess, lack - unknown, 0)
+        other = wrong + unknown
+        self.claim(f"{name}: bytes with a wrong role", total > 0 and wrong <= WRONG_MOST * total,
+                   f"{wrong} of {total} {of}, {wrong / max(total, 1):.4%}")
+        self.claim(f"{name}: bytes with their role", total > 0 and other <= OTHER_MOST * total,
+                   f"{total - other} of {total} {of}, {1 - other / max(total, 1):.4%}; too many {excess}, too few "
+                   f"{lack}, unknown {unknown}; recorded {seen}, the job {truth}")
 
     def judge_tracked(self, name, tracked, seen):
         own = {**seen, "activations": seen.get("activations", 0) + seen.get("temporaries", 0)}
         truth = {role: sum(tracked.get(kind, 0) for kind in kinds) for role, kinds in TRACKED.items()}
-        total = sum(truth.values())
-        other = sum(max(count - own.get(role, 0), 0) for role, count in truth.items())
-        wrong = max(other - seen.get("unknown", 0), 0)
-        figures = f"of {total} tracked; recorded {seen}, MemTracker {tracked}"
-        self.claim(f"{name}: bytes with MemTracker's role", 0 < total and other <= OTHER_MOST * total,
-                   f"{total - other} {figures}")
-        self.claim(f"{name}: bytes with a wrong role", wrong <= WRONG_MOST * total, f"{wrong} of {total} tracked")
+        self.judge_bytes(name, "tracked", sum(truth.values()), truth, own)
 
 
 def main():

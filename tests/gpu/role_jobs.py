@@ -85,7 +85,7 @@ def look(name, **tensors):
 # ---- training ----
 
 class Trainer:
-    """Looks after forward, backward and step. `saved` collects what autograd keeps for backward."""
+    """Looks after forward, backward and step. Activations are what autograd saves for backward, and the loss."""
 
     def __init__(self, model, forward, has_saved=True, optimizer=None):
         self.model, self.forward, self.has_saved = model, forward, has_saved
@@ -107,7 +107,7 @@ class Trainer:
         if is_looked_at and self.has_saved:
             with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
                 loss = self.forward(*inputs)
-            self.look("forward", inputs, activations=saved)
+            self.look("forward", inputs, activations=[*saved, loss])
             saved.clear()
         else:
             loss = self.forward(*inputs)
