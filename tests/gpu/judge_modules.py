@@ -3,7 +3,8 @@
 judge_modules.py --name NAME --gpuprof PROGRAM --recording FILE --job JSON --twin JSON
 
 JSON: as module_jobs.py writes it. Both runs must have as many allocations; the n-th of one is then the n-th of
-the other. Of blocks in a node of autograd (--backward-modules), PyTorch makes some beside the node's own work:
+the other. With torch.compile, this holds from `first` on, and blocks of modules without frames count for the module
+that Python called. Of blocks in a node of autograd (--backward-modules), PyTorch makes some beside the node's own work:
 these may have no module, but none may have another one.
 """
 import argparse
@@ -38,11 +39,12 @@ def lines(*words):
 with open(args.job) as job, open(args.twin) as twin:
     job, twin = json.load(job), json.load(twin)
 blocks = [json.loads(line) for line in lines("dump", "--json", "--no-stacks", "--kind", "block_alloc").splitlines()]
-if not claim("the recording, the job and its twin have as many allocations",
-             len(blocks) == job["allocations"] == twin["allocations"],
-             f"{len(blocks)}, {job['allocations']}, {twin['allocations']}"):
+counts = [len(blocks) - job["first"], *(run["allocations"] - run["first"] for run in (job, twin))]
+if not claim("the recording, the job and its twin have as many allocations", len(set(counts)) == 1 and counts[0] > 0,
+             f"{counts}, after {job['first']} and {twin['first']} that are not compared"):
     sys.exit(1)
-after = [n for n, *_ in twin["changes"]]
+blocks = blocks[job["first"]:]
+after = [n - twin["first"] for n, *_ in twin["changes"]]
 wrong, forward, beyond = collections.Counter(), 0, 0
 in_nodes, named, named_wrong = 0, 0, collections.Counter()
 sums = collections.Counter()
@@ -68,6 +70,10 @@ claim(f"{SHARE}% of the blocks of forwards have the name that named_modules() gi
       forward > 0 and right * 100 >= SHARE * forward,
       f"{right} of {forward}; wrong: {wrong.most_common(3)}")
 claim("blocks outside of forwards have no module", beyond * 100 <= len(blocks) - forward, f"{beyond} have one")
+if twin["first"]:
+    claim("modules in compiled regions had no Python frames; blocks there count for the module that was called",
+          len(twin["inlined"]) > 0, f"{len(twin['inlined'])} modules, as {twin['inlined'][:2]}")
+    sys.exit()
 if args.name.endswith("_backward"):
     claim(f"{NODES}% of the blocks in nodes have a module", in_nodes > 0 and named * 100 >= NODES * in_nodes,
           f"{named} of {in_nodes}")

@@ -1,20 +1,29 @@
 """Small jobs of which judge_modules.py compares the modules: module_jobs.py NAME OUT [--twin] [--steps N]
 
-NAME: llama, convolutions, checkpoint or replaced. Writes to OUT the number of allocations. With --twin, hooks
-on all modules also write which forward began or ended after how many of them. NAME_backward: with --twin, also
-which node of autograd, by the module that made it. Nodes are found in the graph: those behind the output of a
-module, but not behind what it was called with, are of this module, or of one that it called.
+NAME: llama, convolutions, checkpoint, replaced, gpt, compile, serve, ddp or fsdp (the last two under torchrun; OUT
+gets the rank appended). Writes to OUT the number of allocations. With --twin, hooks on all modules also write which
+forward began or ended after how many of them. NAME_backward: with --twin, also which node of autograd, by the module
+that made it. Nodes are found in the graph: those behind the output of a module, but not behind what it was called
+with, are of this module, or of one that it called.
+
+compile: torch.compile traces hooks that exist, and leaves its graph at each. It does not notice hooks that come after
+compilation (torch._dynamo.config.skip_nnmodule_hook_guards). So the first steps compile, then the twin gets its hooks,
+and allocations count from there on (`first`). Hooks run for modules that Python calls: the compiled one, and two that
+are left out of the compilation. `inlined` has those whose hooks never run, since they have no frames.
 """
 import argparse
 import functools
 import json
+import os
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
+from gpt_train import GPT, VOCABULARY
 from note_moment import note
+from role_jobs import KVCache, Server
 
 WIDTH, LAYERS, TOKENS = 256, 6, 128
 
@@ -27,6 +36,8 @@ args = p.parse_args()
 has_nodes = args.name.endswith("_backward")
 running, changes = [], []  # running: name, and whether it is a node
 nodes = {}  # of the step: the node and its module
+hooked, called = set(), set()  # names of modules, without mere lists
+first = 0  # the number of allocations from which on they are compared
 
 
 def allocations():
@@ -65,6 +76,7 @@ def claim_nodes(tensors):
 def begins(name, module, inputs):
     if has_nodes and not any(is_node for _, is_node in running):
         claim_nodes(inputs)
+    called.add(name)
     enter(name or "(root)")
 
 
@@ -74,11 +86,15 @@ def ends(module, inputs, output):
     leave()
 
 
-def watch(model):
+def watch(model, is_compiled=False):
+    """Hooks come before and after all others, such as those in which FSDP gathers parameters."""
+    begin, end = (torch.compiler.disable(f) if is_compiled else f for f in (begins, ends))
     for name, module in model.named_modules():
         if args.twin:
-            module.register_forward_pre_hook(functools.partial(begins, name))
-            module.register_forward_hook(ends, always_call=True)  # a checkpoint ends its forward early
+            if not isinstance(module, nn.ModuleList):
+                hooked.add(name)
+            module.register_forward_pre_hook(functools.partial(begin, name), prepend=True)
+            module.register_forward_hook(end, always_call=True)  # a checkpoint ends its forward early
     return model
 
 
@@ -142,11 +158,11 @@ class Llama(nn.Module):
         return self.lm_head(self.model(tokens))
 
 
-def train(model, batch, loss_of):
+def train(model, *batch, loss_of=lambda out: out):
     optimizer = torch.optim.AdamW(model.parameters())
     for _ in range(args.steps):
         optimizer.zero_grad()
-        loss_of(model(batch)).backward()
+        loss_of(model(*batch)).backward()
         nodes.clear()
         optimizer.step()
         note()
@@ -161,11 +177,11 @@ def loss_of_tokens(out):
 
 
 def llama():
-    train(watch(Llama().cuda()), tokens(), loss_of_tokens)
+    train(watch(Llama().cuda()), tokens(), loss_of=loss_of_tokens)
 
 
 def run_checkpoint():
-    train(watch(Llama(keeps_all=False).cuda()), tokens(), loss_of_tokens)
+    train(watch(Llama(keeps_all=False).cuda()), tokens(), loss_of=loss_of_tokens)
 
 
 def convolutions():
@@ -176,7 +192,7 @@ def convolutions():
     model = nn.Sequential(nn.Conv2d(3, 32, 3), *stages.values(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))
     model = watch(model.cuda().to(memory_format=torch.channels_last))
     images = torch.ones(8, 3, 64, 64, device="cuda").to(memory_format=torch.channels_last)
-    train(model, images, lambda out: out.square().mean())
+    train(model, images, loss_of=lambda out: out.square().mean())
 
 
 def replaced():
@@ -188,9 +204,57 @@ def replaced():
         del model
 
 
-{"llama": llama, "convolutions": convolutions, "checkpoint": run_checkpoint, "replaced": replaced}[
-    args.name.removesuffix("_backward")]()
+def make_gpt():
+    return GPT(4, WIDTH, TOKENS, [torch.device("cuda", torch.cuda.current_device())])
+
+
+def gpt():
+    train(watch(make_gpt()), tokens(), tokens())
+
+
+def run_compiled():
+    global first
+    model = make_gpt()
+    for module in (model.word, model.norm):  # outside of the loop over blocks: Dynamo would give up all of it
+        module.forward = torch.compiler.disable(module.forward)
+    model = torch.compile(model)
+    train(model, tokens(), tokens())
+    torch.cuda.synchronize()
+    first = allocations()
+    train(watch(model, is_compiled=True), tokens(), tokens())
+
+
+@torch.no_grad()
+def serve():
+    model = watch(Server(6, 512).half().cuda())
+    cache = KVCache(6, 8, 512, 512)
+    words = model(torch.randint(VOCABULARY, (8, 256)).cuda(), cache, 0)
+    for number in range(args.steps * 8):
+        words = model(words, cache, 256 + number)
+    note()
+
+
+def run_ranks():
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    torch.distributed.init_process_group("nccl", device_id=torch.device("cuda", torch.cuda.current_device()))
+    model = make_gpt()
+    if args.name == "ddp":
+        model = nn.parallel.DistributedDataParallel(model)
+    else:
+        from torch.distributed.fsdp import fully_shard
+
+        for block in model.blocks:
+            fully_shard(block)
+        fully_shard(model)
+    train(watch(model), tokens(), tokens())
+    torch.cuda.synchronize()
+    torch.distributed.destroy_process_group()
+    args.out += "." + os.environ["RANK"]
+
+
+{"llama": llama, "convolutions": convolutions, "checkpoint": run_checkpoint, "replaced": replaced, "gpt": gpt,
+ "compile": run_compiled, "serve": serve, "ddp": run_ranks, "fsdp": run_ranks}[args.name.removesuffix("_backward")]()
 torch.cuda.synchronize()
 with open(args.out, "w") as out:
-    json.dump({"allocations": allocations(), "changes": changes}, out)
-print("%d allocations" % allocations())
+    json.dump({"allocations": allocations(), "first": first, "changes": changes, "inlined": sorted(hooked - called)}, out)
+print("%d allocations" % (allocations() - first))
