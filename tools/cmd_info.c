@@ -35,7 +35,7 @@ static bool info_add_row(struct gp_report_table *table, const struct gp_info_rep
 	if (f->most)
 		gp_cell_put_least(&row->cell[PEAK], f->most->peak_bytes,
 				  gp_info_is_at_least(info, f->most));
-	gp_cell_put_ooms(&row->cell[OOMS], info, f->ooms, f->first_oom_ns);
+	gp_cell_put_ooms(&row->cell[OOMS], info, f->ooms, f->first_oom.at_ns);
 	gp_leak_cell_put(&row->cell[LEAK], &f->leaks, &total);
 	gp_cell_put_step(&row->cell[STEP], &f->leaks.leaks.steps);
 	return true;
@@ -103,7 +103,7 @@ static int info_run(const struct gp_command *command, int argc, char **argv)
 const struct gp_command gp_command_info = {
 	.name = "info",
 	.synopsis = "info [--steps] [--json] [-o FILE [--force]] RECORDING...",
-	.text = "summarize recordings: peaks, holders, OOMs, leaks, steps, losses",
+	.text = "summarize recordings: peaks, holders, roles, OOMs, leaks, steps, losses",
 	.run = info_run,
 	.options = GP_OPTIONS_REPORT,
 	.json_levels = 2,

@@ -45,3 +45,4 @@ for stacks in off native all; do
 	gpuprof run -q --stacks $stacks -o s-$stacks.gpr -- python3 -B $CLI/graph_job.py clean
 done
 gpuprof graphs s-*.gpr
+gpuprof info broken.gpr | tail -n 1

@@ -153,6 +153,12 @@ FIGURES = {
         ("timeline", TIMELINE, lambda t: dict(enumerate(sorted((o["at_ns"], v["device"], o["framework"], o["bytes"])
                                                                for v in t["devices"] for o in v["ooms"])))),
     ],
+    "cause and missing bytes of the first OOM": [
+        ("oom", "oom --json --no-stacks", lambda d: {
+            0: (o["verdict"]["name"], o["bytes"], o["verdict"]["missing_bytes"]) for o in d["ooms"][:1]}),
+        ("info", "info --json", lambda d: {
+            0: (o["first_cause"], o["first_requested"], o["first_missing"]) for o in [d["ooms"]] if o["count"]}),
+    ],
     "memory at each OOM": [
         ("oom", "oom --json --no-stacks", lambda d: {(o["at_ns"], key): o.get(key) for o in d["ooms"] if o["framework"]
                                                      for key in ("allocated_bytes", "reserved_bytes")}),
@@ -187,6 +193,9 @@ FIGURES = {
             for groups in [device["roles"]["groups"]] if groups
             for totals in [[sum(g["bytes"][i] for g in groups) for i in range(len(device["roles"]["at_ns"]))]]
             for k in [totals.index(max(totals))] for g in groups if g["count"][k]}),
+        ("info", "info --json", lambda d: {
+            (p["device"], g["key"]): (g["bytes"], g["count"]) for g in d["roles"] or []
+            for p in [max((p for p in d["peaks"] if p["of"] == "allocated"), key=lambda p: p["peak_bytes"])]}),
     ],
     "operator, node and library of a stack": [
         ("peak --at end", PEAK + " --at end", names_of_groups),

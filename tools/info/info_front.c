@@ -36,20 +36,40 @@ static const struct gp_holders *front_most(const struct gp_peak *peak)
 	return most;
 }
 
+static enum gp_status front_examine(struct gp_recording *recording, const struct gp_ooms *ooms,
+				    const struct gp_allocator_settings *settings,
+				    struct gp_oom_brief *out)
+{
+	struct gp_oom_case looked;
+	const enum gp_status status = gp_oom_look(recording, ooms, 0, settings, -1, &looked);
+	if (status == GP_OK) {
+		out->missing_bytes = looked.finding.missing_bytes;
+		out->cause = gp_verdict_names[looked.finding.verdict];
+	}
+	gp_oom_case_free(&looked);
+	return status == GP_E_ARGUMENT ? GP_OK : status; /* its device is unknown */
+}
+
 static enum gp_status front_find_ooms(struct gp_recording *recording, const struct gp_info *info,
-				      struct gp_info_front *out)
+				      bool has_cause, struct gp_info_front *out)
 {
 	struct gp_ooms ooms;
+	struct gp_allocator_settings settings;
 	if (!info->counts[GP_OOM] && !info->counts[GP_ALLOC_FAILED])
 		return GP_OK;
-	enum gp_status status = gp_ooms_build(recording, NULL, &ooms);
+	gp_allocator_settings_read(info->alloc_conf, &settings);
+	enum gp_status status = gp_ooms_build(recording, &settings, &ooms);
 	if (status)
 		return status;
 	out->ooms = ooms.ooms;
 	for (size_t k = 0; k < ooms.ooms; k++)
 		out->driver_ooms += !ooms.oom[k].is_framework;
 	out->failed_calls = ooms.failed_calls;
-	out->first_oom_ns = ooms.ooms ? ooms.oom[0].at_ns : 0;
+	if (ooms.ooms)
+		out->first_oom = (struct gp_oom_brief){ .at_ns = ooms.oom[0].at_ns,
+							.requested_bytes = ooms.oom[0].bytes };
+	if (ooms.ooms && has_cause)
+		status = front_examine(recording, &ooms, &settings, &out->first_oom);
 	gp_ooms_free(&ooms);
 	return status;
 }
@@ -63,20 +83,22 @@ static bool front_is_inference(const struct gp_role_bands *d)
 	       (top[GP_HOLDS_KV_CACHE].bytes || top[GP_HOLDS_GRAPH_POOL].bytes);
 }
 
-static enum gp_status front_find_inference(struct gp_recording *recording,
-					   const struct gp_info *info, struct gp_info_front *out)
+static enum gp_status front_find_roles(struct gp_recording *recording, const struct gp_info *info,
+				       struct gp_info_front *out)
 {
-	bool is_inference = false;
-	if (!info->has_stacks || info->has_backward || !out->most ||
+	if (gp_phases_by(info) == GP_PHASES_BY_NOTHING || !out->most ||
 	    out->most->of != GP_CURVE_ALLOCATED)
 		return GP_OK;
 	const enum gp_status status =
 		gp_role_timeline_build(recording, 1, INT64_MIN, INT64_MAX, &out->roles);
-	for (size_t k = 0; k < out->roles.devices; k++)
-		is_inference |= front_is_inference(&out->roles.device[k]);
-	if (!is_inference)
-		gp_role_timeline_free(&out->roles);
-	if (status || !is_inference || info->counts[GP_CAPTURE_BEGIN] == 0)
+	for (size_t k = 0; k < out->roles.devices; k++) {
+		const struct gp_role_bands *d = &out->roles.device[k];
+		if (d->device == out->most->device && d->bands)
+			out->at_peak = d->band;
+		out->is_inference |=
+			info->has_stacks && !info->has_backward && front_is_inference(d);
+	}
+	if (status || !out->is_inference || info->counts[GP_CAPTURE_BEGIN] == 0)
 		return status;
 	return gp_graphs_report_build(recording, &out->graphs);
 }
@@ -97,9 +119,9 @@ enum gp_status gp_info_front_build(struct gp_recording *recording, const struct 
 		status = gp_groups_build(recording, out->most->use, out->most->uses, &by_line,
 					 &out->lines);
 	if (!status)
-		status = front_find_ooms(recording, info, out);
+		status = front_find_ooms(recording, info, has_holders, out);
 	if (!status && has_holders)
-		status = front_find_inference(recording, info, out);
+		status = front_find_roles(recording, info, out);
 	out->leaks = (struct gp_leaks_report){
 		.recording = recording, .info = info, .path = path, .device = -1
 	};

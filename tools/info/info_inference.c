@@ -154,7 +154,7 @@ void gp_info_inference_print(const struct gp_info_report *r)
 {
 	const struct gp_role_timeline *t = &r->front->roles;
 	char gpu[24];
-	for (size_t k = 0; k < t->devices; k++) {
+	for (size_t k = 0; r->front->is_inference && k < t->devices; k++) {
 		const struct rows rows = rows_of(r, &t->device[k]);
 		snprintf(gpu, sizeof gpu, t->devices > 1 ? "roles, GPU %u" : "roles",
 			 t->device[k].device);
@@ -185,7 +185,7 @@ void gp_info_inference_write(const struct gp_info_report *r)
 {
 	const struct gp_role_timeline *t = &r->front->roles;
 	gp_json_array(r->json, "inference");
-	for (size_t k = 0; k < t->devices; k++) {
+	for (size_t k = 0; r->front->is_inference && k < t->devices; k++) {
 		const struct rows rows = rows_of(r, &t->device[k]);
 		for (size_t i = 0; i < rows.rows; i++)
 			inference_write_row(r, t->device[k].device, &rows.row[i]);

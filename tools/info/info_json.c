@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "../report/report.h"
+#include "../report/role_print.h"
 #include "../report/use_print.h"
 #include "info_report.h"
 
@@ -214,12 +215,21 @@ static void write_front(const struct gp_info_report *r)
 	gp_number_line_write(json, &f->line);
 	write_first(json, "holders", f->most, &f->groups);
 	write_first(json, "lines", f->most, &f->lines);
+	if (f->at_peak)
+		gp_role_sums_write(json, "roles", f->at_peak);
+	else
+		gp_json_null(json, "roles");
 	gp_info_inference_write(r);
 	gp_json_object(json, "ooms");
 	gp_json_number(json, "count", f->ooms);
 	gp_json_number(json, "overwritten", gp_overwritten_ooms(r->info));
 	gp_json_number(json, "failed_cuda_calls", f->failed_calls);
-	gp_json_signed_if(json, "first_ns", f->ooms, f->first_oom_ns);
+	gp_json_signed_if(json, "first_ns", f->ooms, f->first_oom.at_ns);
+	gp_json_text(json, "first_cause", f->first_oom.cause);
+	gp_json_number_if(json, "first_requested", f->ooms, f->first_oom.requested_bytes);
+	gp_json_number_if(json, "first_missing",
+			  f->first_oom.cause && f->first_oom.missing_bytes != GP_BYTES_UNKNOWN,
+			  f->first_oom.missing_bytes);
 	gp_json_end(json);
 	gp_leak_answer_write(json, &f->answer);
 	write_steps(r);

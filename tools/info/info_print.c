@@ -6,6 +6,7 @@
 #include "../io/message.h"
 #include "../io/screen.h"
 #include "../report/report.h"
+#include "../report/role_print.h"
 #include "../report/use_print.h"
 #include "info_report.h"
 
@@ -30,20 +31,27 @@ static void print_devices(const struct gp_info *info, FILE *out)
 	}
 }
 
-static void print_counts(const struct gp_info *info, FILE *out, bool is_happening)
+#define KINDS_SHOWN 5u
+
+/* The most frequent kinds first. */
+static void print_counts(const struct gp_info *info, FILE *out)
 {
-	unsigned column = 0;
-	fputs(is_happening ? "events      " : "definitions ", out);
+	unsigned sorted[GP_KINDS], kinds = 0;
 	for (unsigned kind = 0; kind < GP_KINDS; kind++) {
-		if (!info->counts[kind] || !gp_event_infos[kind].name ||
-		    gp_is_happening(kind) != is_happening)
+		if (!info->counts[kind] || !gp_event_infos[kind].name || !gp_is_happening(kind))
 			continue;
-		const char *before = column == 0 ? " " : column % 4 ? ", " : ",\n             ";
-		fprintf(out, "%s%s %s", before, gp_event_infos[kind].name,
-			gp_count_text(info->counts[kind]).s);
-		column++;
+		unsigned at = kinds++;
+		for (; at && info->counts[sorted[at - 1]] < info->counts[kind]; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = kind;
 	}
-	fputs(column ? "\n" : " none\n", out);
+	fputs(kinds ? "events      " : "events       none", out);
+	for (unsigned k = 0; k < kinds && k < KINDS_SHOWN; k++)
+		fprintf(out, "%s %s %s", k ? "," : "", gp_event_infos[sorted[k]].name,
+			gp_count_text(info->counts[sorted[k]]).s);
+	if (kinds > KINDS_SHOWN)
+		fprintf(out, ", and %s", gp_plural(kinds - KINDS_SHOWN, "rarer kind").s);
+	fputc('\n', out);
 }
 
 static void print_launches(const struct gp_info *info, FILE *out)
@@ -342,6 +350,20 @@ static void print_holders(const struct gp_info_report *r)
 	}
 }
 
+/* At the peak. Of an inference job each role has a row. */
+static void print_roles(const struct gp_info_report *r)
+{
+	const struct gp_info_front *f = r->front;
+	char text[GP_ROLES_TEXT_MAX] = "unknown: neither stacks nor ranges were recorded";
+	if (f->is_inference || !f->most || f->most->of != GP_CURVE_ALLOCATED)
+		return;
+	if (f->at_peak)
+		gp_roles_text(f->at_peak, NULL, text);
+	else if (gp_phases_by(r->info) != GP_PHASES_BY_NOTHING)
+		return; /* no kept event is of a block */
+	info_print_line(r->out, "roles", text);
+}
+
 static void print_losses(const struct gp_info_report *r)
 {
 	const struct gp_info *info = r->info;
@@ -366,7 +388,19 @@ static void print_losses(const struct gp_info_report *r)
 		      r->out);
 }
 
-/* "27 (4 of them outside PyTorch), the first at 39.3 ms; 37 failed CUDA calls" */
+/* ": capacity (75.8 GiB requested, 32.7 GiB missing)" */
+static void print_cause(FILE *out, const struct gp_oom_brief *oom)
+{
+	fprintf(out, ": %s (%s requested", oom->cause, gp_bytes_text(oom->requested_bytes).s);
+	if (oom->missing_bytes != GP_BYTES_UNKNOWN)
+		fprintf(out, ", %s missing", gp_at_least_text(oom->missing_bytes).s);
+	fputc(')', out);
+}
+
+/*
+ * "27 (4 of them outside PyTorch), the first at 39.3 ms: capacity (75.8 GiB requested, ...); 37
+ * failed CUDA calls"
+ */
 static void print_ooms(const struct gp_info_report *r)
 {
 	const struct gp_info_front *f = r->front;
@@ -379,7 +413,9 @@ static void print_ooms(const struct gp_info_report *r)
 	if (f->driver_ooms)
 		fprintf(r->out, " (%s of them outside PyTorch)", gp_count_text(f->driver_ooms).s);
 	if (f->ooms)
-		fprintf(r->out, ", the first at %s", gp_ns_text(f->first_oom_ns).s);
+		fprintf(r->out, ", the first at %s", gp_ns_text(f->first_oom.at_ns).s);
+	if (f->first_oom.cause)
+		print_cause(r->out, &f->first_oom);
 	if (overwritten)
 		fprintf(r->out, "; %s overwritten", gp_plural(overwritten, "OOM").s);
 	if (f->failed_calls)
@@ -395,6 +431,7 @@ static void print_front(const struct gp_info_report *r)
 	print_peaks(r);
 	gp_number_line_print_known(r->out, "number line", &f->line);
 	print_holders(r);
+	print_roles(r);
 	gp_info_inference_print(r);
 	print_ooms(r);
 	info_print_line(r->out, "leaks", f->answer.s);
@@ -402,25 +439,41 @@ static void print_front(const struct gp_info_report *r)
 	print_losses(r);
 }
 
+/* The command that explains what was found, or that answers what was recorded. NULL: none. */
+static const char *info_next(const struct gp_info_report *r)
+{
+	const struct gp_info *info = r->info;
+	const struct gp_info_front *f = r->front;
+	if (f && (gp_leak_is_suspected(&f->answer) || gp_leak_total_of(&f->leaks).fillings))
+		return "leaks";
+	if (info->counts[GP_CAPTURE_ERROR])
+		return "graphs";
+	if (info->has_uses)
+		return "idle";
+	return info->has_ranges && !info->has_stacks ? "phases" : NULL;
+}
+
 void gp_info_print(const struct gp_info_report *r)
 {
 	const struct gp_info *info = r->info;
 	FILE *out = r->out;
-	char process[128];
+	char process[128], versions[256];
 	snprintf(process, sizeof process, "%u on %s, %s", info->pid,
 		 info->hostname ? info->hostname : "?", gp_plural(info->threads, "thread").s);
+	snprintf(versions, sizeof versions, "CUDA %.60s%s%.120s",
+		 info->driver ? info->driver : "unknown", info->pytorch ? ", PyTorch " : "",
+		 info->pytorch ? info->pytorch : "");
 	gp_headline_print(out, info);
 	info_print_line(out, "recording", r->path);
 	info_print_line(out, "command", info->command);
 	info_print_line(out, "process", process);
 	print_devices(info, out);
-	info_print_line(out, "CUDA API", info->driver);
-	info_print_line(out, "pytorch", info->pytorch ? info->pytorch : "not seen");
+	info_print_line(out, "versions", versions);
 	print_front(r);
 	print_allocator(info, out);
-	info_print_line(out, "rings", info->ring_place);
-	print_counts(info, out, true);
-	print_counts(info, out, false);
+	if (info->ring_place && strncmp(info->ring_place, "shm ", 4) != 0)
+		info_print_line(out, "rings", info->ring_place);
+	print_counts(info, out);
 	print_launches(info, out);
 	print_stacks(info, out);
 	print_ranges(info, out);
@@ -429,6 +482,5 @@ void gp_info_print(const struct gp_info_report *r)
 	print_size(info, out);
 	print_rest(info, out);
 	print_damages(info, out);
-	const bool has_leak = r->front && gp_leak_is_suspected(&r->front->answer);
-	gp_next_print(out, gp_next_of(r->recording, info, has_leak ? "leaks" : NULL), r->path);
+	gp_next_print(out, gp_next_of(r->recording, info, info_next(r)), r->path);
 }

@@ -13,6 +13,12 @@
 
 #define GP_FRONT_HOLDERS 3u
 
+struct gp_oom_brief {
+	int64_t at_ns;
+	uint64_t requested_bytes;
+	uint64_t missing_bytes; /* or GP_BYTES_UNKNOWN */
+	const char *cause;	/* as in gp_verdict_names; NULL: not examined */
+};
 /* Short answers of `peak`, `oom` and `leaks`. */
 struct gp_info_front {
 	struct gp_peak peak;
@@ -22,10 +28,12 @@ struct gp_info_front {
 	struct gp_groups lines;	     /* of `most`, by line */
 	uint64_t ooms, failed_calls; /* as in gp_ooms_build */
 	uint64_t driver_ooms;	     /* failed CUDA calls that no framework made */
-	int64_t first_oom_ns;
+	struct gp_oom_brief first_oom;
 	struct gp_leaks_report leaks; /* its steps are those of the report */
 	struct gp_leak_answer answer;
-	struct gp_role_timeline roles;	/* of an inference job, one band; else no devices */
+	struct gp_role_timeline roles;	    /* one band; no devices: no phases were recorded */
+	const struct gp_role_sums *at_peak; /* of the device of `most`; NULL: not known */
+	bool is_inference;
 	struct gp_graphs_report graphs; /* of an inference job */
 	struct gp_number_line line;	/* of the device of `most` */
 };
@@ -41,8 +49,9 @@ struct gp_info_report {
 };
 
 /*
- * Takes up to eleven replays, and memory as gp_leaks_build. Without has_holders, `groups` and
- * `lines` stay empty. Free with gp_info_front_release, also after a failure.
+ * Takes up to fifteen replays, and memory as gp_leaks_build. Without has_holders, there are no
+ * `groups`, `lines`, roles, and no cause of the first OOM. Free with gp_info_front_release, also
+ * after a failure.
  */
 enum gp_status gp_info_front_build(struct gp_recording *recording, const struct gp_info *info,
 				   const char *path, bool has_holders, struct gp_info_front *out);

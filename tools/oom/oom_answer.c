@@ -44,7 +44,8 @@ enum gp_status gp_oom_answer_build(const struct gp_oom_report *r, size_t k,
 	gp_oom_missing_text(c, out->missing);
 	gp_oom_cause_text(o, c, out->cause);
 	out->roles = r->row[k].roles;
-	gp_oom_roles_text(out->roles, out->holds);
+	if (out->roles)
+		gp_roles_text(&out->roles->sums, out->roles->module, out->holds);
 	return gp_oom_advise(r, o, c, out);
 }
 

@@ -6,12 +6,12 @@
 #define OOM_ANSWER_H
 
 #include "../report/again.h"
+#include "../report/role_print.h"
 #include "oom_report.h"
 
 #define GP_OOM_SITE_MAX 160u
 #define GP_OOM_SETTING_MAX 96u
 #define GP_OOM_LINE_MAX 400u
-#define GP_OOM_HOLDS_MAX 1200u
 #define GP_OOM_ADVICE_MOST 8u
 #define GP_OOM_NO_HELP_MOST 3u
 #define GP_OOM_ADVICE_SHOWN 3u
@@ -50,7 +50,7 @@ struct gp_oom_answer {
 	char no_requester[GP_AGAIN_WHY]; /* why `requester` is ""; "": no usual cause */
 	char missing[GP_REASON_MAX], cause[GP_CAUSE_MAX];
 	const struct gp_role_makers *roles; /* as in its row */
-	char holds[GP_OOM_HOLDS_MAX];	    /* the sum, then by role and module; "": not known */
+	char holds[GP_ROLES_TEXT_MAX];	    /* the sum, then by role and module; "": not known */
 	char batch[GP_OOM_LINE_MAX];	    /* the smallest change of the batch; "": not known */
 	char leak[GP_OOM_LINE_MAX];	    /* "": no leak explains it */
 	size_t advices, no_helps;
@@ -73,7 +73,6 @@ const char *gp_oom_answer_brief(const struct gp_oom_answer *answer);
 /* Sets `roles` of the rows with an answer. Free `report->roles`. */
 enum gp_status gp_oom_roles_find(struct gp_oom_report *report);
 /* `sums` NULL: not known. */
-void gp_oom_roles_text(const struct gp_role_makers *sums, char out[GP_OOM_HOLDS_MAX]);
 void gp_oom_batch_text(const struct gp_role_makers *sums, const struct gp_oom_case *looked,
 		       char out[GP_OOM_LINE_MAX]);
 /* Writes the key `roles`. */

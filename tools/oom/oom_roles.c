@@ -3,12 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../io/amount.h"
 #include "../report/role_print.h"
 #include "oom_answer.h"
-
-#define ROLES_LEAST 100u /* of the memory: a smaller share has no place in the line */
-#define ROLE_MODULES 2u	 /* in the line, of a role */
 
 /* Memory that grows with the batch. */
 static const enum gp_memory_role of_batch[] = { GP_HOLDS_ACTIVATIONS, GP_HOLDS_INPUTS,
@@ -41,56 +37,6 @@ enum gp_status gp_oom_roles_find(struct gp_oom_report *r)
 	const enum gp_status status = gp_role_sums_build(r->recording, at, moments, r->roles);
 	free(at);
 	return status;
-}
-
-static uint64_t roles_all(const struct gp_role_makers *s)
-{
-	uint64_t bytes = 0;
-	for (unsigned k = 0; k < GP_MEMORY_ROLES; k++)
-		bytes += s->sums.bytes[k];
-	return bytes;
-}
-
-/* " (layers.*.mlp 31.0 GiB, layers.*.self_attn 6.00 GiB)" */
-static void roles_modules_text(const struct gp_role_module *module, uint64_t least,
-			       char out[GP_OOM_LINE_MAX])
-{
-	size_t used = 0;
-	out[0] = '\0';
-	for (size_t k = 0; k < ROLE_MODULES && module[k].sum.count && module[k].sum.bytes >= least;
-	     k++)
-		used += (size_t)snprintf(out + used, GP_OOM_LINE_MAX - used, "%s%s %s",
-					 k ? ", " : " (", module[k].key,
-					 gp_bytes_text(module[k].sum.bytes).s);
-	if (used)
-		snprintf(out + used, GP_OOM_LINE_MAX - used, ")");
-}
-
-/* "61.2 GiB: activations 41.0 GiB (layers.*.mlp 31.0 GiB), optimizer 20.0 GiB, others 210 MiB" */
-void gp_oom_roles_text(const struct gp_role_makers *s, char out[GP_OOM_HOLDS_MAX])
-{
-	unsigned sorted[GP_MEMORY_ROLES];
-	const size_t roles = s ? gp_roles_sort(&s->sums, sorted) : 0;
-	const uint64_t all = s ? roles_all(s) : 0, least = all / ROLES_LEAST;
-	char modules[GP_OOM_LINE_MAX];
-	uint64_t others = all;
-	out[0] = '\0';
-	if (!all)
-		return;
-	size_t used = (size_t)snprintf(out, GP_OOM_HOLDS_MAX, "%s:", gp_bytes_text(all).s);
-	for (size_t k = 0; k < roles && used < GP_OOM_HOLDS_MAX; k++) {
-		const uint64_t bytes = s->sums.bytes[sorted[k]];
-		if (bytes < least)
-			break;
-		roles_modules_text(s->module[sorted[k]], least, modules);
-		used += (size_t)snprintf(out + used, GP_OOM_HOLDS_MAX - used, "%s %s %s%s",
-					 k ? "," : "", gp_role_keys[sorted[k]],
-					 gp_bytes_text(bytes).s, modules);
-		others -= bytes;
-	}
-	if (others && used < GP_OOM_HOLDS_MAX)
-		snprintf(out + used, GP_OOM_HOLDS_MAX - used, ", others %s",
-			 gp_bytes_text(others).s);
 }
 
 /*

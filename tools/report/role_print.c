@@ -3,6 +3,11 @@
 
 #include "../io/amount.h"
 
+#define TEXT_ROLES 3u	/* that the line has in any case */
+#define TEXT_LEAST 100u /* of the memory: a smaller share has no place beside them */
+#define TEXT_MODULES 2u /* in the line, of a role */
+#define MODULES_TEXT_MAX 400u
+
 /* The numbers of the rules that decided, those with most bytes first. Returns how many. */
 static size_t sort_rules(const struct gp_group *g, const struct gp_role_rule **rules,
 			 uint16_t sorted[UINT8_MAX])
@@ -60,6 +65,52 @@ size_t gp_roles_sort(const struct gp_role_sums *s, unsigned sorted[GP_MEMORY_ROL
 		sorted[at] = k;
 	}
 	return used;
+}
+
+/* " (layers.*.mlp 31.0 GiB, layers.*.self_attn 6.00 GiB)" */
+static void modules_text(const struct gp_role_module *module, uint64_t least,
+			 char out[MODULES_TEXT_MAX])
+{
+	size_t used = 0;
+	out[0] = '\0';
+	for (size_t k = 0; k < TEXT_MODULES && module[k].sum.count && module[k].sum.bytes >= least;
+	     k++)
+		used += (size_t)snprintf(out + used, MODULES_TEXT_MAX - used, "%s%s %s",
+					 k ? ", " : " (", module[k].key,
+					 gp_bytes_text(module[k].sum.bytes).s);
+	if (used)
+		snprintf(out + used, MODULES_TEXT_MAX - used, ")");
+}
+
+void gp_roles_text(const struct gp_role_sums *s,
+		   const struct gp_role_module (*module)[GP_ROLE_MODULES],
+		   char out[GP_ROLES_TEXT_MAX])
+{
+	unsigned sorted[GP_MEMORY_ROLES];
+	const size_t roles = gp_roles_sort(s, sorted);
+	char modules[MODULES_TEXT_MAX] = "";
+	uint64_t all = 0;
+	out[0] = '\0';
+	for (size_t k = 0; k < roles; k++)
+		all += s->bytes[sorted[k]];
+	if (!all)
+		return;
+	uint64_t others = all;
+	size_t used = (size_t)snprintf(out, GP_ROLES_TEXT_MAX, "%s:", gp_bytes_text(all).s);
+	for (size_t k = 0; k < roles && used < GP_ROLES_TEXT_MAX; k++) {
+		const uint64_t bytes = s->bytes[sorted[k]];
+		if (k >= TEXT_ROLES && bytes < all / TEXT_LEAST)
+			break;
+		if (module)
+			modules_text(module[sorted[k]], all / TEXT_LEAST, modules);
+		used += (size_t)snprintf(out + used, GP_ROLES_TEXT_MAX - used, "%s %s %s%s",
+					 k ? "," : "", gp_role_keys[sorted[k]],
+					 gp_bytes_text(bytes).s, modules);
+		others -= bytes;
+	}
+	if (others && used < GP_ROLES_TEXT_MAX)
+		snprintf(out + used, GP_ROLES_TEXT_MAX - used, ", others %s",
+			 gp_bytes_text(others).s);
 }
 
 void gp_role_sum_write(struct gp_json *json, const struct gp_role_sums *s, unsigned role)
