@@ -31,6 +31,7 @@
 #include "gpuprof_history.h"
 #include "gpuprof_idle.h"
 #include "gpuprof_leaks.h"
+#include "gpuprof_lives.h"
 #include "gpuprof_memory.h"
 #include "gpuprof_oom.h"
 #include "gpuprof_phases.h"
