@@ -58,12 +58,16 @@ uint32_t gp_live_add(struct gp_live *live, const struct gp_live_entry *entry)
 		gp_page_map_add(&live->pages, &live->table, slot);
 		live->epoch++;
 	}
+	if (live->watch.see != NULL)
+		live->watch.see(live->watch.context, slot);
 	return slot;
 }
 
 void gp_live_touch(struct gp_live *live, uint32_t slot)
 {
 	struct gp_live_walk *walk = &live->walk;
+	if (live->watch.see != NULL)
+		live->watch.see(live->watch.context, slot);
 	if (__builtin_expect(walk->visit == NULL, 1))
 		return;
 	struct gp_live_slot *s = gp_table_slot(&live->table, slot);
@@ -197,17 +201,43 @@ uint64_t gp_live_entries(const struct gp_live *live)
 	return live->entries;
 }
 
+bool gp_live_watch(struct gp_live *live, gp_live_see *see, void *context)
+{
+	const bool is_new = live->watch.see == NULL;
+	live->watch.see = see;
+	live->watch.context = context;
+	return is_new;
+}
+
+uint32_t gp_live_slots(const struct gp_live *live)
+{
+	return live->table.slots;
+}
+
+const struct gp_live_entry *gp_live_slot(const struct gp_live *live, uint32_t slot)
+{
+	if (slot < GP_SLOT_FIRST || slot >= live->table.slots)
+		return NULL;
+	const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
+	return e->space != GP_SPACE_NONE ? e : NULL;
+}
+
+uint32_t gp_live_slot_find(const struct gp_live *live, unsigned space, uint64_t address)
+{
+	if (space == GP_SPACE_NONE || space >= GP_SPACES)
+		return 0;
+	const uint32_t slot = gp_table_find(&live->table, gp_family_of(space), address);
+	return slot != 0 && gp_table_slot(&live->table, slot)->entry.space == space ? slot : 0;
+}
+
 const struct gp_live_entry *gp_live_find(const struct gp_live *live, unsigned space,
 					 uint64_t address)
 {
 	if (space == GP_SPACE_NONE || space >= GP_SPACES)
 		return NULL;
-	uint32_t slot = gp_table_find(&live->table, gp_family_of(space), address);
-	if (slot != 0) {
-		const struct gp_live_entry *e = &gp_table_slot(&live->table, slot)->entry;
-		if (e->space == space)
-			return e;
-	}
+	uint32_t slot = gp_live_slot_find(live, space, address);
+	if (slot != 0)
+		return &gp_table_slot(&live->table, slot)->entry;
 	if ((GP_SPACES_RANGE >> space & 1) == 0)
 		return NULL;
 	slot = gp_page_map_find(&live->pages, &live->table, GP_SPACE_BIT(space), address);

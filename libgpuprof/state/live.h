@@ -186,6 +186,20 @@ void gp_live_walk_begin(struct gp_live *live, gp_live_visit *visit, void *contex
 bool gp_live_walk_more(struct gp_live *live, uint64_t entries);
 
 /*
+ * For readers that keep a row for each entry. Entries lie in slots, which never move. `see` gets
+ * the slot of an entry before the entry changes or ends, and after it is added. It must not change
+ * the state. True: this state was not watched before.
+ */
+typedef void gp_live_see(void *context, uint32_t slot);
+bool gp_live_watch(struct gp_live *live, gp_live_see *see, void *context);
+/* All slots in use are below it. */
+uint32_t gp_live_slots(const struct gp_live *live);
+/* NULL: no entry is there. */
+const struct gp_live_entry *gp_live_slot(const struct gp_live *live, uint32_t slot);
+/* The slot of the entry of `space` that begins at `address`; 0: none. */
+uint32_t gp_live_slot_find(const struct gp_live *live, unsigned space, uint64_t address);
+
+/*
  * The device of the memory that the last applied event ended, a FREE or UNMAP of driver memory. The
  * event itself may lack it. GP_DEVICE_UNKNOWN: it ended no known memory.
  */

@@ -49,6 +49,10 @@ struct gp_live {
 	bool has_host_moved;
 	bool is_loaded; /* from a checkpoint: earlier events are unknown */
 	struct gp_live_walk walk;
+	struct {
+		gp_live_see *see; /* NULL: not watched */
+		void *context;
+	} watch;
 	struct gp_segment_cache cache[GP_CACHE_LINES];
 	uint64_t epoch;
 	uint64_t count[GP_COUNTS];
@@ -97,7 +101,7 @@ static inline bool gp_live_is_stale(const struct gp_live *live, const struct gp_
 /* 0: out of memory. */
 uint32_t gp_live_add(struct gp_live *live, const struct gp_live_entry *entry);
 void gp_live_drop(struct gp_live *live, uint32_t slot);
-/* Call before any change of an entry: a walk under way visits its old state. */
+/* Call before any change of an entry: a walk under way and a watcher see its old state. */
 void gp_live_touch(struct gp_live *live, uint32_t slot);
 void gp_curve_add(struct gp_live *live, unsigned device, enum gp_curve curve, uint64_t bytes,
 		  const struct gp_record *r);

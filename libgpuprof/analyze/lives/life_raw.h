@@ -1,0 +1,16 @@
+/* A group as the replay finds it. */
+#ifndef GP_LIFE_RAW_H
+#define GP_LIFE_RAW_H
+
+#include "../../gpuprof.h"
+
+struct gp_life_raw {
+	const char *without;		   /* why there is no stack; NULL: there is one */
+	const struct gp_range_path *range; /* NULL: not kept */
+	int64_t at_ns;			   /* of a moment at which the stack has its meaning */
+	uint32_t stack, epoch;
+	uint16_t arena;
+	uint8_t of, device, role;
+};
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * Lives of real recordings: at each moment their sums are the curves, and the peaks are those of
+ * gp_timeline_build.
+ */
+#include <dirent.h>
+
+#include "lives_reader.h"
+
+static const char *directory(void)
+{
+	const char *given = getenv("TEST_DATA"); /* set by run_units.sh */
+	return given != NULL ? given : "tests/data";
+}
+
+static bool is_whole(const struct gp_info *info)
+{
+	return !info->has_gap && info->uncertains == 0 && !info->has_framework_late &&
+	       info->mismatches == 0 && info->lost_memory == 0 && info->kept_from_ns == 0;
+}
+
+static void assert_peaks(struct gp_recording *recording, const struct lives_reader *r)
+{
+	struct gp_timeline timeline;
+	assert_int_equal(gp_timeline_build(recording, 1000, 0, INT64_MAX, &timeline), GP_OK);
+	for (size_t k = 0; k < timeline.devices; k++)
+		for (unsigned of = 0; of < GP_CURVES; of++)
+			assert_int_equal(curve_peak(find_curve(r, timeline.device[k].device, of)),
+					 timeline.device[k].peak_bytes[of]);
+	if (timeline.host != NULL)
+		assert_int_equal(curve_peak(find_curve(r, GP_DEVICE_UNKNOWN, GP_CURVE_PINNED)),
+				 timeline.host->peak_bytes[GP_HOST_PINNED]);
+	gp_timeline_free(&timeline);
+}
+
+/* The uses of a peak are the lives of its moment, and so are their roles' sums. */
+static void assert_holders(struct gp_recording *recording, const struct lives_reader *r)
+{
+	struct gp_peak peak;
+	assert_int_equal(
+		gp_peak_build_with(recording, GP_AT_TIME, r->lives.to_ns / 2, GP_WITH_ROLES, &peak),
+		GP_OK);
+	for (size_t k = 0; k < peak.holders; k++) {
+		const struct gp_holders *h = &peak.holder[k];
+		uint64_t roles[GP_MEMORY_ROLES] = { 0 }, mine[GP_MEMORY_ROLES] = { 0 };
+		if (h->of != GP_CURVE_ALLOCATED)
+			continue;
+		for (size_t i = 0; i < h->uses; i++)
+			roles[gp_role_rule(h->use[i].rule)->role] += h->use[i].bytes;
+		for (size_t i = 0; i < r->count; i++) {
+			const struct read_life *l = &r->life[i];
+			const struct gp_lives_group *g = &r->lives.group[l->group];
+			const uint64_t at_ns = (uint64_t)r->lives.to_ns / 2;
+			const bool is_live = l->birth_ns <= at_ns &&
+					     (l->span == 0 || at_ns - l->birth_ns + 1 < l->span);
+			for (unsigned role = 0; role < GP_MEMORY_ROLES; role++)
+				if (is_live && g->device == h->device &&
+				    g->of == GP_LIVES_OF_BLOCK &&
+				    strcmp(r->lives.text[g->role], gp_role_keys[role]) == 0)
+					mine[role] += l->bytes;
+		}
+		for (unsigned role = 0; role < GP_MEMORY_ROLES; role++)
+			assert_int_equal(mine[role], roles[role]);
+	}
+	gp_peak_free(&peak);
+}
+
+static bool assert_recording(const char *path)
+{
+	struct gp_recording *recording;
+	const struct gp_info *info;
+	static struct lives_reader r;
+	assert_int_equal(gp_recording_open(path, &recording, NULL), GP_OK);
+	assert_int_equal(gp_recording_info(recording, &info), GP_OK);
+	lives_read(&r, recording, NULL);
+	const bool has_all = is_whole(info);
+	if (has_all) {
+		assert_sums(&r);
+		assert_peaks(recording, &r);
+		assert_holders(recording, &r);
+	}
+	print_message("%s: %zu lives, %zu groups, %zu stacks, %zu texts%s\n", path, r.count,
+		      r.lives.groups, r.lives.stacks, r.lives.texts,
+		      has_all ? "" : ", events are missing");
+	lives_reader_free(&r);
+	gp_recording_close(recording);
+	return has_all;
+}
+
+static void every_recording_adds_up(void **state)
+{
+	(void)state;
+	DIR *in = opendir(directory());
+	assert_non_null(in);
+	unsigned whole = 0;
+	for (const struct dirent *e; (e = readdir(in)) != NULL;) {
+		const char *dot = strrchr(e->d_name, '.');
+		char path[1024];
+		if (dot == NULL || strcmp(dot, ".gpr") != 0)
+			continue;
+		snprintf(path, sizeof path, "%s/%s", directory(), e->d_name);
+		whole += assert_recording(path);
+	}
+	closedir(in);
+	assert_true(whole >= 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_recording_adds_up),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
