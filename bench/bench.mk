@@ -1,8 +1,8 @@
 # The cost of recording and reading, on the fake driver: `make bench`.
 LTTNG_INCLUDE ?= $(wildcard /usr/include/lttng/tracepoint.h /usr/include/$(shell $(CC) -dumpmachine)/lttng/tracepoint.h)
-BENCH := $(addprefix $(BUILD)/bench/,call_cost use_cost drain_cost checkpoint_stall memory_cost range_cost start_cost replay_rate state_at frag_rate $(if $(LTTNG_INCLUDE),lttng_peer))
+BENCH := $(addprefix $(BUILD)/bench/,call_cost use_cost drain_cost checkpoint_stall memory_cost range_cost start_cost replay_rate state_at frag_rate lives_rate $(if $(LTTNG_INCLUDE),lttng_peer))
 
-$(BUILD)/bench/replay_rate $(BUILD)/bench/state_at $(BUILD)/bench/frag_rate: $(BUILD)/bench/%: bench/%.c $(BUILD)/libgpuprof-read.a
+$(BUILD)/bench/replay_rate $(BUILD)/bench/state_at $(BUILD)/bench/frag_rate $(BUILD)/bench/lives_rate: $(BUILD)/bench/%: bench/%.c $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS)
 # the macros of LTTng cause warnings with our flags

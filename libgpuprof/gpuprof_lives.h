@@ -34,7 +34,7 @@ struct gp_steps;
 
 /* Of one recording: 60 MB of blocks, which a browser still draws at once. */
 #define GP_LIVES_MOST 4194304u
-#define GP_LIVES_A_BLOCK 262144u
+#define GP_LIVES_A_BLOCK 131072u
 /* Of one curve, while it is exact: 25 MB. */
 #define GP_LIVES_POINTS_MOST 4194304u
 #define GP_LIVES_MARKS_MOST 65536u
