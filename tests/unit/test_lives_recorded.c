@@ -1,6 +1,6 @@
 /*
  * Lives of real recordings: at each moment their sums are the curves, and the peaks are those of
- * gp_timeline_build.
+ * gp_timeline_build. Their texts are those of `top`.
  */
 #include <dirent.h>
 
@@ -64,6 +64,76 @@ static void assert_holders(struct gp_recording *recording, const struct lives_re
 	gp_peak_free(&peak);
 }
 
+static int life_compare(const void *left, const void *right)
+{
+	const struct read_life *a = left, *b = right;
+	return a->order != b->order ? (a->order > b->order) - (a->order < b->order) :
+				      (a->birth_ns > b->birth_ns) - (a->birth_ns < b->birth_ns);
+}
+
+static uint32_t text_of(const struct gp_lives_group *g, enum gp_by by)
+{
+	switch ((int)by) {
+	case GP_BY_OPERATOR:
+		return g->operator;
+	case GP_BY_LIBRARY:
+		return g->library;
+	case GP_BY_LINE:
+		return g->line;
+	case GP_BY_MODULE:
+		return g->module;
+	case GP_BY_RANGE:
+		return g->range;
+	default:
+		return g->role;
+	}
+}
+
+/* `life`: by order. An allocation is its first life: its role may change later. */
+static uint64_t allocated_by(const struct lives_reader *r, const struct read_life *life,
+			     unsigned device, enum gp_by by, const char *key)
+{
+	uint64_t bytes = 0;
+	for (size_t k = 0; k < r->count; k++) {
+		const struct gp_lives_group *g = &r->lives.group[life[k].group];
+		const bool is_first = k == 0 || life[k].order != life[k - 1].order;
+		if (is_first && g->of == GP_LIVES_OF_BLOCK && g->device == device &&
+		    strcmp(r->lives.text[text_of(g, by)], key) == 0)
+			bytes += life[k].bytes;
+	}
+	return bytes;
+}
+
+/* The groups of `top` have the texts of lives, and their bytes. */
+static void assert_keys(struct gp_recording *recording, const struct lives_reader *r)
+{
+	static const enum gp_by by[] = { GP_BY_OPERATOR, GP_BY_LIBRARY, GP_BY_LINE,
+					 GP_BY_MODULE,	 GP_BY_RANGE,	GP_BY_ROLE };
+	struct gp_top top;
+	assert_int_equal(gp_top_build_with(recording, INT64_MIN, INT64_MAX, 0,
+					   GP_WITH_RANGES | GP_WITH_ROLES, &top),
+			 GP_OK);
+	struct read_life *life = calloc(r->count + 1, sizeof *life);
+	memcpy(life, r->life, r->count * sizeof *life);
+	qsort(life, r->count, sizeof *life, life_compare);
+	for (size_t k = 0; k < top.curves; k++) {
+		const struct gp_top_curve *c = &top.curve[k];
+		for (size_t i = 0; c->of == GP_CURVE_ALLOCATED && i < sizeof by / sizeof *by; i++) {
+			const struct gp_grouping how = { .by = by[i] };
+			struct gp_groups groups;
+			assert_int_equal(gp_groups_build(recording, c->use, c->uses, &how, &groups),
+					 GP_OK);
+			for (size_t g = 0; g < groups.groups; g++)
+				assert_int_equal(allocated_by(r, life, c->device, by[i],
+							      groups.group[g].key),
+						 groups.group[g].use.bytes);
+			gp_groups_free(&groups);
+		}
+	}
+	free(life);
+	gp_top_free(&top);
+}
+
 static bool assert_recording(const char *path)
 {
 	struct gp_recording *recording;
@@ -77,6 +147,7 @@ static bool assert_recording(const char *path)
 		assert_sums(&r);
 		assert_peaks(recording, &r);
 		assert_holders(recording, &r);
+		assert_keys(recording, &r);
 	}
 	print_message("%s: %zu lives, %zu groups, %zu stacks, %zu texts%s\n", path, r.count,
 		      r.lives.groups, r.lives.stacks, r.lives.texts,
