@@ -116,6 +116,41 @@ static void look_at_phases(struct gp_recording *recording, bool is_by_frames)
 	gp_phases_free(&phases);
 }
 
+static enum gp_status drop_bytes(void *context, const unsigned char *bytes, size_t count,
+				 size_t *number)
+{
+	(void)context;
+	if (count == 0 || bytes[count - 1] >= 0x80)
+		abort(); /* each block ends with a whole number */
+	*number = 0;
+	return GP_OK;
+}
+
+/* Indices lie in their tables, and moments in the kept span. */
+static void look_at_lives(struct gp_recording *recording)
+{
+	struct gp_lives l;
+	const struct gp_lives_sink sink = { drop_bytes, NULL };
+	if (gp_lives_build(recording, NULL, &sink, &l) != GP_OK)
+		return;
+	for (size_t k = 0; k < l.groups; k++)
+		if (l.group[k].stack >= l.stacks || l.group[k].pool >= l.texts ||
+		    l.group[k].range >= l.texts || l.group[k].of > GP_LIVES_OF_UNMAPPED)
+			abort();
+	for (size_t k = 0; k < l.places; k++)
+		if (l.place[k] >= l.frames)
+			abort();
+	for (size_t k = 0; k < l.stacks; k++)
+		if (l.stack[k].first + l.stack[k].frames > l.places)
+			abort();
+	for (size_t k = 0; k < l.marks; k++)
+		if (l.mark[k].text >= l.texts)
+			abort();
+	if (l.from_ns > l.to_ns || (l.left_out != 0) != (l.shorter_than_ns != 0))
+		abort();
+	gp_lives_free(&l);
+}
+
 static void look_at_graphs(struct gp_recording *recording)
 {
 	struct gp_graphs_report graphs;
@@ -289,6 +324,7 @@ static void read_all(const char *path, FILE *report)
 	look_at_phases(recording, true);
 	look_at_steps(recording);
 	look_at_graphs(recording);
+	look_at_lives(recording);
 	look_at_sums(recording);
 	look_at_memory(recording, (int64_t)info->duration_ns);
 	gp_recording_close(recording);
