@@ -1,6 +1,6 @@
 /*
  * Lives and curves of random histories: sums at each event, in several segments, after a ring
- * overwrote its start, with a gap and with damage. What is left out when there are too many.
+ * overwrote its start, with a gap and with damage. The shortest lives are left out.
  */
 #include "lives_reader.h"
 #include "random_history.h"
@@ -76,7 +76,7 @@ static void sums_are_curves(void **state)
 	}
 }
 
-/* What lived when the kept events begin has lives from there on. */
+/* Memory that was live when the kept events begin has lives from there on. */
 static void ring_begins_with_its_checkpoint(void **state)
 {
 	(void)state;
@@ -277,7 +277,7 @@ static void marks_show_ooms_captures_and_steps(void **state)
 	gp_recording_close(recording);
 }
 
-/* ---- what is left out ---- */
+/* ---- lives that are left out ---- */
 
 static uint64_t random_state = 88172645463325252u;
 

@@ -37,7 +37,7 @@ unsigned char *gp_life_header(const uint64_t *number, unsigned numbers, unsigned
 	return memcpy(columns - (end - header), header, (size_t)(end - header));
 }
 
-/* What a column has of a life that follows `last`. */
+/* The number of a column for a life that follows `last`. */
 static uint64_t life_number(unsigned column, const struct gp_life_row *row,
 			    const struct gp_life_row *last)
 {

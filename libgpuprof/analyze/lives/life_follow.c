@@ -70,7 +70,7 @@ static void follow_see(void *context, uint32_t slot)
 }
 
 /* The mappings of a reservation that became the framework's, or no longer is. */
-static void list_mapped(struct gp_life_follow *f, uint64_t from, uint64_t bytes)
+static void follow_mapped(struct gp_life_follow *f, uint64_t from, uint64_t bytes)
 {
 	const struct gp_live *live = f->recording->live;
 	const struct gp_live_entry *e;
@@ -260,7 +260,7 @@ static void holder_see(struct gp_life_follow *f, uint32_t slot, bool is_holder)
 	if (s->space != GP_SPACE_RESERVATION || s->is_holder == is_holder)
 		return;
 	s->is_holder = is_holder;
-	list_mapped(f, s->address, s->other);
+	follow_mapped(f, s->address, s->other);
 }
 
 static void slot_compare(struct gp_life_follow *f, uint32_t slot)
@@ -318,7 +318,7 @@ static void see_roles(struct gp_life_follow *f)
 	}
 }
 
-/* Takes the lives of the state that is no more. */
+/* Takes the lives of the state before the checkpoint. */
 static void keep_before(struct gp_life_follow *f)
 {
 	for (size_t k = 0; k < f->slots && !f->is_out_of_memory; k++) {

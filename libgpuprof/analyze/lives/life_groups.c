@@ -26,7 +26,7 @@ static uint64_t arena_of(const struct gp_live *live, const struct gp_live_entry 
 	return segment != NULL ? segment->stream : 0;
 }
 
-static bool is_like(const struct gp_life_raw *a, const struct gp_life_raw *b)
+static bool life_is_like(const struct gp_life_raw *a, const struct gp_life_raw *b)
 {
 	return a->stack == b->stack && a->epoch == b->epoch && a->without == b->without &&
 	       a->range == b->range && a->arena == b->arena && a->of == b->of &&
@@ -49,7 +49,7 @@ static uint32_t life_group_find(const struct gp_life_groups *g, const struct gp_
 {
 	const struct gp_life_raw *row = g->raws.row;
 	for (uint32_t step = 0, at; (at = gp_row_next(&g->raws, hash, &step)) != 0;)
-		if (is_like(&row[at - 1], raw))
+		if (life_is_like(&row[at - 1], raw))
 			return at;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * Groups of lives, numbered in a replay by what it shows: stack, range, rule, arena. After it, texts
+ * Groups of lives, numbered in a replay by stack, range, role and arena. After it, texts
  * are looked up, and groups with equal texts become one.
  */
 #ifndef GP_LIFE_GROUPS_H
@@ -27,7 +27,7 @@ uint32_t gp_life_group_of(struct gp_life_groups *groups, const struct gp_live_en
 			  enum gp_lives_of of, unsigned device);
 void gp_life_groups_release(struct gp_life_groups *groups);
 
-/* What is behind struct gp_lives. */
+/* Owns the texts of struct gp_lives, and finds each of its rows by a hash. */
 struct gp_lives_texts {
 	struct gp_text_store store;
 	struct gp_row_table texts;  /* key: number in the store */

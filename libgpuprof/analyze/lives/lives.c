@@ -219,7 +219,8 @@ static enum gp_status lives_attempt(void *context, const struct gp_info *info)
 
 /* ---- the answer ---- */
 
-static enum gp_status write_block(struct living *l, size_t rows, const struct gp_lives_sink *sink)
+static enum gp_status lives_write_block(struct living *l, size_t rows,
+					const struct gp_lives_sink *sink)
 {
 	struct gp_lives *out = l->out;
 	size_t count, *number = gp_array_append(&out->block, &out->blocks, sizeof *number);
@@ -244,11 +245,11 @@ static enum gp_status lives_write(struct living *l, const uint32_t *into,
 		s->row[rows].group = into[s->row[rows].group];
 		if (++rows < s->a_block)
 			continue;
-		status = write_block(l, rows, sink);
+		status = lives_write_block(l, rows, sink);
 		rows = 0;
 	}
 	if (status == GP_OK && rows > 0)
-		status = write_block(l, rows, sink);
+		status = lives_write_block(l, rows, sink);
 	gp_life_merge_close(&merge);
 	l->out->left_out = s->added - l->out->count;
 	l->out->shorter_than_ns = gp_life_store_shorter(s);
