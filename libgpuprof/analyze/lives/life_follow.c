@@ -13,7 +13,8 @@
 
 struct gp_life_slot {
 	uint64_t birth_ns, address, order;
-	uint64_t bytes; /* counted; 0: in no curve */
+	uint64_t bytes;			   /* counted; 0: in no curve */
+	const struct gp_range_path *range; /* of its allocation */
 	uint64_t other; /* MAPPED: order of its physical memory; RESERVATION: its bytes */
 	uint32_t group;
 	uint8_t of, device;
@@ -199,13 +200,21 @@ static uint64_t before_key(const struct gp_life_slot *s)
 	return gp_hash_pair(gp_hash_pair(s->order, s->address), s->space);
 }
 
+/* The same entry in the state before the checkpoint; NULL: it is not there. */
+static struct life_before *before_find(const struct gp_life_follow *f, const struct gp_life_slot *s)
+{
+	struct life_before *b = gp_row_of_key(&f->before, sizeof *b, before_key(s));
+	const bool is_same = b != NULL && b->slot.order == s->order &&
+			     b->slot.address == s->address && b->slot.space == s->space;
+	return is_same ? b : NULL;
+}
+
 /* The life goes on if the state before the checkpoint had it. */
 static bool life_continues(struct gp_life_follow *f, struct gp_life_slot *s)
 {
-	struct life_before *b = gp_row_of_key(&f->before, sizeof *b, before_key(s));
+	struct life_before *b = before_find(f, s);
 	if (b == NULL || b->is_taken || b->slot.of != s->of || b->slot.bytes != s->bytes ||
-	    b->slot.device != s->device || b->slot.order != s->order ||
-	    b->slot.address != s->address || b->slot.space != s->space)
+	    b->slot.device != s->device)
 		return false;
 	b->is_taken = true;
 	s->birth_ns = b->slot.birth_ns;
@@ -222,7 +231,8 @@ static void life_begin(struct gp_life_follow *f, struct gp_life_slot *s,
 	if (s->bytes == 0 || (f->before.rows > 0 && life_continues(f, s)))
 		return;
 	s->birth_ns = f->now_ns;
-	s->group = gp_life_group_of(f->groups, e, (enum gp_lives_of)part->of, part->device);
+	s->group =
+		gp_life_group_of(f->groups, e, s->range, (enum gp_lives_of)part->of, part->device);
 }
 
 /* ---- entries that come and go ---- */
@@ -246,6 +256,9 @@ static void slot_enter(struct gp_life_follow *f, uint32_t slot, const struct gp_
 	s->address = e->address;
 	s->order = e->order;
 	s->other = e->space == GP_SPACE_RESERVATION ? e->bytes : NO_ORDER;
+	const struct life_before *before = f->before.rows > 0 ? before_find(f, s) : NULL;
+	s->range = before != NULL ? before->slot.range :
+				    gp_range_of_order(f->groups->ranges, e->order);
 	if (e->space != GP_SPACE_PHYSICAL)
 		return;
 	struct life_physical *p = gp_row_get_key(&f->physical, sizeof *p, e->order);
@@ -309,7 +322,8 @@ static void see_roles(struct gp_life_follow *f)
 		struct gp_life_slot *s = slot < f->slots ? &f->slot[slot] : NULL;
 		if (s == NULL || s->bytes == 0)
 			continue;
-		const uint32_t group = gp_life_group_of(f->groups, e, GP_LIVES_OF_BLOCK, s->device);
+		const uint32_t group =
+			gp_life_group_of(f->groups, e, s->range, GP_LIVES_OF_BLOCK, s->device);
 		if (group == s->group)
 			continue;
 		life_end(f, s, false);
@@ -323,11 +337,12 @@ static void keep_before(struct gp_life_follow *f)
 {
 	for (size_t k = 0; k < f->slots && !f->is_out_of_memory; k++) {
 		const struct gp_life_slot *s = &f->slot[k];
-		struct life_before *b =
-			s->bytes != 0 ? gp_row_get_key(&f->before, sizeof *b, before_key(s)) : NULL;
-		f->is_out_of_memory |= s->bytes != 0 && b == NULL;
-		if (b == NULL)
+		if (s->space == GP_SPACE_NONE)
 			continue;
+		struct life_before *b = gp_row_get_key(&f->before, sizeof *b, before_key(s));
+		f->is_out_of_memory |= b == NULL;
+		if (b == NULL)
+			return;
 		life_end(f, &b->slot, false); /* of an equal key, in a damaged recording */
 		b->slot = *s;
 	}

@@ -67,7 +67,7 @@ static uint32_t life_group_add(struct gp_life_groups *g, const struct gp_life_ra
 }
 
 uint32_t gp_life_group_of(struct gp_life_groups *g, const struct gp_live_entry *e,
-			  enum gp_lives_of of, unsigned device)
+			  const struct gp_range_path *range, enum gp_lives_of of, unsigned device)
 {
 	struct gp_recording *r = g->recording;
 	const bool is_segment = of == GP_LIVES_OF_SEGMENT || of == GP_LIVES_OF_UNMAPPED;
@@ -80,7 +80,7 @@ uint32_t gp_life_group_of(struct gp_life_groups *g, const struct gp_live_entry *
 		.epoch = use.stack != 0 ? (uint32_t)gp_module_epoch(&g->epochs, use.at_ns) : 0,
 		.without = use.without,
 		.at_ns = use.at_ns,
-		.range = gp_range_of_order(g->ranges, e->order),
+		.range = range,
 		.arena = arena <= UINT16_MAX ? (uint16_t)arena : 0,
 		.of = (uint8_t)of,
 		.device = (uint8_t)device,

@@ -22,9 +22,9 @@ struct gp_life_groups {
 	bool is_out_of_memory;
 };
 
-/* The number of the group of a live entry, which counts as `of` on `device`. */
+/* The number of the group of a live entry of that range, which counts as `of` on `device`. */
 uint32_t gp_life_group_of(struct gp_life_groups *groups, const struct gp_live_entry *entry,
-			  enum gp_lives_of of, unsigned device);
+			  const struct gp_range_path *range, enum gp_lives_of of, unsigned device);
 void gp_life_groups_release(struct gp_life_groups *groups);
 
 /* Owns the texts of struct gp_lives, and finds each of its rows by a hash. */

@@ -12,6 +12,8 @@
 #include "curve_points.h"
 #include "life_follow.h"
 
+/* Events after which their ranges are forgotten: entries have theirs. 1.5 MB. */
+#define RANGES_KEPT 65536u
 #define NS_MOST (1ll << 52) /* moments of a damaged recording; a program can add two of them */
 
 const char *const gp_lives_mark_names[GP_LIVES_MARK_KINDS] = {
@@ -31,6 +33,7 @@ struct living {
 	struct gp_life_store store;
 	struct gp_life_follow follow;
 	struct gp_curve_points curve[GP_DEVICES][GP_CURVES], pinned;
+	uint64_t events;
 	bool has_refusals; /* allocations failed, so there may be OOMs */
 	bool is_fine;	   /* false: out of memory */
 };
@@ -131,6 +134,8 @@ static void lives_reach(struct living *l, int64_t at_ns)
 static void lives_event(struct living *l, const struct gp_record *r)
 {
 	gp_life_follow_event(&l->follow);
+	if (++l->events % RANGES_KEPT == 0)
+		gp_range_paths_forget(l->groups.ranges);
 	uint64_t moved = gp_live_take_moved(l->recording->live);
 	for (; moved != 0; moved &= moved - 1)
 		see_device(l, (unsigned)__builtin_ctzll(moved));

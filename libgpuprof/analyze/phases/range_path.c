@@ -297,6 +297,14 @@ const struct gp_range_path *gp_range_paths_at(struct gp_range_paths *p, uint64_t
 	return path_of(p, run->node);
 }
 
+void gp_range_paths_forget(struct gp_range_paths *p)
+{
+	if (p->runs < 2)
+		return;
+	p->run[0] = p->run[p->runs - 1];
+	p->runs = 1;
+}
+
 /* Sets the folded path of each path that was returned. */
 static bool set_folded(struct gp_range_paths *p, const struct gp_range_fold *fold,
 		       const uint32_t *into)

@@ -19,6 +19,9 @@ const struct gp_range_call *gp_range_paths_calls(const struct gp_range_paths *pa
 const struct gp_range_path *gp_range_paths_called(struct gp_range_paths *paths,
 						  const struct gp_range_call *call);
 
+/* Bounds memory: forgets the paths of the memory events that were shown, but of the last one. */
+void gp_range_paths_forget(struct gp_range_paths *paths);
+
 /* The identity of a path across recordings: its domains and names. */
 struct gp_identity gp_range_identity(struct gp_identity before, const struct gp_range_path *path);
 
