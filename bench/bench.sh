@@ -164,6 +164,7 @@ time_modules
 "$build/bench/replay_rate" "$work/long.gpr" >>"$figures"
 "$build/bench/state_at" "$work/long.gpr" >>"$figures"
 "$build/bench/frag_rate" "$work/long.gpr" >>"$figures"
+"$build/bench/lives_rate" "$work/long.gpr" >>"$figures" 2>/dev/null
 LD_LIBRARY_PATH=$build/fake LD_PRELOAD=$build/libgpuprof.so GPUPROF_OUTPUT=$work/loop.gpr \
 	"$build/victims/training_loop" 40 >/dev/null
 for file in "$here"/../tests/data/*h200*.gpr; do
@@ -234,6 +235,8 @@ replay_events_per_s|events a second and core|10000000||
 replay_peak_kib|KiB of the reader at 10 million events||at a million events|replay_million_peak_kib
 state_at_ms|ms CPU, state at the slowest of three moments of 10 million events|500||
 frag_curve_events_per_s|events a second and core, largest gap after each|10000000|replay alone|replay_events_per_s
+lives_ns_per_event|ns CPU an event, lives and curves of 10 million events|||
+lives_peak_kib|KiB of the reader for them|||
 file_bytes_per_event|bytes an event, recordings of an H200|4|record in the ring|record_bytes
 stack_bytes_per_event|bytes an event, likewise with stacks, modules and names||record in the ring|record_bytes
 fake_bytes_per_event|bytes an event, training loop on the fake driver||record in the ring|record_bytes
