@@ -58,9 +58,9 @@ ZSTD_STATIC ?= -l:libzstd.a
 READ_SRC := $(call sources,$(addprefix libgpuprof/,format state read analyze))
 READ_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(READ_SRC))
 # Libraries of the reading library, never of the preload object. libdw reads debug information, liblzma and zlib (which
-# libdw also needs) its files; libiberty demangles names.
+# libdw also needs) its files, and zlib packs pages; libiberty demangles names.
 READ_LIBS := $(ZSTD_STATIC) -ldw -lelf -llzma -lz -l:libiberty.a -lm -ldl
-TOOL_SRC := $(call sources,tools)
+TOOL_SRC := $(call sources,tools) $(wildcard tools/*/*.S)
 TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o $(BUILD)/tool/formats.o \
 	$(BUILD)/tool/exports.o
 COMMANDS := $(patsubst tools/cmd_%.c,%,$(wildcard tools/cmd_*.c))
@@ -94,6 +94,9 @@ $(BUILD)/read/%.c.o: %.c $(FLAGS)
 $(BUILD)/tool/%.c.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(SAY_CC)$(CC) $(BASE) -Ilibgpuprof -c -o $@ $<
+$(BUILD)/tool/%.S.o: %.S $(wildcard page/dist/*) $(FLAGS)
+	@mkdir -p $(@D)
+	$(SAY_CC)$(CC) $(CFLAGS) -c -o $@ $<
 # the list of commands comes from the files, so a new tools/cmd_x.c needs no other change
 $(BUILD)/tool/commands.c: $(wildcard tools/cmd_*.c) Makefile
 	@mkdir -p $(@D)

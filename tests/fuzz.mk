@@ -18,6 +18,9 @@ $$(BUILD)/fuzz/$(1)/tool/%.o: $$(BUILD)/tool/%.c
 $$(BUILD)/fuzz/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(SAY_CC)$(2) $$(FUZZ_BASE) $(3) -c -o $$@ $$<
+$$(BUILD)/fuzz/$(1)/%.o: %.S
+	@mkdir -p $$(@D)
+	$$(SAY_CC)$(2) -c -o $$@ $$<
 $$(FUZZERS_$(1)): $$(BUILD)/fuzz/$(1)/%: $$(BUILD)/fuzz/$(1)/tests/fuzz/%.o $$(FUZZ_OBJ_$(1)) $(5)
 	$$(SAY_LD)$(2) $(3) $(4) -o $$@ $$^ $$(READ_LIBS) -Wl,-rpath,'$$$$ORIGIN/../lib'
 -include $$(FUZZ_OBJ_$(1):.o=.d) $$(FUZZ_NAMES:%=$$(BUILD)/fuzz/$(1)/tests/fuzz/fuzz_%.d)

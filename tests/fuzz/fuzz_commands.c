@@ -24,5 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	unlink(new_file);
 	snprintf(new_file, sizeof new_file, "%.4000s/new.svg", fuzz_place());
 	unlink(new_file);
+	snprintf(new_file, sizeof new_file, "%.4000s/new.html", fuzz_place());
+	unlink(new_file);
 	return 0;
 }

@@ -117,7 +117,7 @@ static int inputs_add_word(const struct gp_command *command, char *word, unsigne
 	if (!is_stdin && takes & GP_INPUTS_DIRECTORIES)
 		return inputs_add_directory(word) ? 0 : GP_FLAGS_UNREADABLE;
 	if (is_stdin)
-		gp_usage(command, "'%s' changes recordings, and '-' is stdin", command->name);
+		gp_usage(command, "'%s' takes files, and '-' is stdin", command->name);
 	else
 		gp_usage(command, "'%s' takes recordings, not a directory such as '%s'",
 			 command->name, word);

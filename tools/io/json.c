@@ -172,6 +172,12 @@ void gp_json_signed_if(struct gp_json *json, const char *key, bool is_known, int
 		gp_json_null(json, key);
 }
 
+void gp_json_written(struct gp_json *json, const char *key, const char *value, size_t bytes)
+{
+	place(json, key);
+	fwrite(value, 1, bytes, json->out);
+}
+
 void gp_json_hex(struct gp_json *json, const char *key, uint64_t number)
 {
 	place(json, key);

@@ -44,6 +44,8 @@ void gp_json_null(struct gp_json *json, const char *key);
 /* null unless `is_known` */
 void gp_json_number_if(struct gp_json *json, const char *key, bool is_known, uint64_t number);
 void gp_json_signed_if(struct gp_json *json, const char *key, bool is_known, int64_t number);
+/* A value that is JSON already. */
+void gp_json_written(struct gp_json *json, const char *key, const char *value, size_t bytes);
 /* A handle or address: "0x7f12" */
 void gp_json_hex(struct gp_json *json, const char *key, uint64_t number);
 

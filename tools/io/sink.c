@@ -271,7 +271,8 @@ static int sink_finish(struct gp_sink *sink)
 static void print_written(const struct gp_sink *sink)
 {
 	size_t bytes = strlen(sink->path);
-	if (bytes > 4 && strcmp(sink->path + bytes - 4, ".svg") == 0)
+	if ((bytes > 4 && strcmp(sink->path + bytes - 4, ".svg") == 0) ||
+	    (bytes > 5 && strcmp(sink->path + bytes - 5, ".html") == 0))
 		gp_error("wrote '%s'; open it in a browser", sink->path);
 	else if (sink->is_text)
 		gp_error("wrote '%s'", sink->path);

@@ -46,33 +46,54 @@ const char *gp_next_of(struct gp_recording *recording, const struct gp_info *inf
 
 /* ---- quoting ---- */
 
-/* Quotes any word for a shell. */
+static bool is_masked(const char *word, size_t bytes)
+{
+	for (size_t n; bytes; word += n, bytes -= n) {
+		n = gp_printable(word, bytes);
+		if (!n)
+			return true;
+	}
+	return false;
+}
+
+/* Quotes any word for a shell; if bytes are masked, as bash and zsh read them: $'run\xff.gpr'. */
 static void print_word(FILE *out, const char *word, size_t bytes)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_./,:=@%+-";
-	bool is_plain = strspn(word, plain) >= bytes;
+	const bool is_plain = strspn(word, plain) >= bytes, has_escapes = is_masked(word, bytes);
 	if (!is_plain)
-		fputc('\'', out);
+		fputs(has_escapes ? "$'" : "'", out);
 	for (size_t at = 0; at < bytes;) {
-		const char *quote = memchr(word + at, '\'', bytes - at);
-		size_t n = quote ? (size_t)(quote - word) - at : bytes - at;
+		size_t n = 0;
+		while (at + n < bytes && word[at + n] != '\'' &&
+		       !(has_escapes && word[at + n] == '\\'))
+			n++;
 		gp_mask(out, word + at, n);
-		at += n + (quote != NULL);
-		if (quote)
+		at += n;
+		if (at < bytes && has_escapes)
+			fprintf(out, "\\%c", word[at]);
+		else if (at < bytes)
 			fputs("'\\''", out);
+		at++;
 	}
 	if (!is_plain)
 		fputc('\'', out);
+}
+
+void gp_path_print(FILE *out, const char *path)
+{
+	if (*path == '-') /* a name that looks like an option */
+		fputs("./", out);
+	print_word(out, path, strlen(path));
 }
 
 void gp_next_print(FILE *out, const char *command, const char *path)
 {
 	if (gp_is_stdin(path)) /* a pipe cannot be read again */
 		return;
-	/* a name that looks like an option */
-	fprintf(out, "next: gpuprof %s %s", command, *path == '-' ? "./" : "");
-	print_word(out, path, strlen(path));
+	fprintf(out, "next: gpuprof %s ", command);
+	gp_path_print(out, path);
 	fputc('\n', out);
 }
 

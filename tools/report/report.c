@@ -73,10 +73,24 @@ enum gp_status gp_report_check(const char *path, struct gp_damage *why)
 
 const char *gp_report_step_name;
 
+static struct gp_recording *kept;
+static const struct gp_info *kept_info;
+
+void gp_report_keep(struct gp_recording *recording, const struct gp_info *info)
+{
+	kept = recording;
+	kept_info = info;
+}
+
 struct gp_recording *gp_report_open(const char *path, const struct gp_info **info, int *exit_status)
 {
-	struct gp_recording *recording;
+	struct gp_recording *recording = kept;
 	struct gp_damage why = { 0 };
+	if (kept) {
+		*info = kept_info;
+		kept = NULL;
+		return recording;
+	}
 	gp_leftovers_adopt(path);
 	enum gp_status status = gp_recording_open(gp_readable_path(path), &recording, &why);
 	if (status) {

@@ -24,6 +24,12 @@ extern const char *gp_report_step_name;
 struct gp_recording *gp_report_open(const char *path, const struct gp_info **info,
 				    int *exit_status);
 
+/*
+ * The next gp_report_open returns this open recording, whatever the path. For a process that runs a
+ * command after a fork: the file is not read again.
+ */
+void gp_report_keep(struct gp_recording *recording, const struct gp_info *info);
+
 /* Whether it opens, after the same adoption. If not, the cause is printed and in `why`. */
 enum gp_status gp_report_check(const char *path, struct gp_damage *why);
 
@@ -105,6 +111,8 @@ bool gp_next_has_oom(struct gp_recording *recording, const struct gp_info *info)
 const char *gp_next_of(struct gp_recording *recording, const struct gp_info *info,
 		       const char *otherwise);
 
+/* The path of a recording as a word of a command line, quoted for a shell. */
+void gp_path_print(FILE *out, const char *path);
 /* The last line of a report: "next: gpuprof timeline run.gpr", the path quoted for a shell. */
 void gp_next_print(FILE *out, const char *command, const char *path);
 /*

@@ -1,0 +1,122 @@
+"""Compares a page of `gpuprof report` with the commands that it names: page_documents.py PAGE [running]
+
+Each document must be byte for byte the output of its command, with the `gpuprof` on the path. With `running` the job
+runs on: no command is run, but all documents must be of the same moment. The policy must allow the script and the style.
+Prints a line for each difference, then the number of documents of each recording, and why others are missing.
+"""
+import base64
+import gzip
+import hashlib
+import html.parser
+import json
+import os
+import re
+import subprocess
+import sys
+
+DECODER = json.JSONDecoder()
+
+
+class Elements(html.parser.HTMLParser):
+    """The texts of a page by element and id, as a browser separates them."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.found, self.policy, self.open = {}, None, None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        if named.get("http-equiv") == "Content-Security-Policy":
+            self.policy = named["content"]
+        self.open = named.get("id", tag) if tag in ("script", "style", "title") else None
+        if self.open in self.found:
+            sys.exit(f"two elements '{self.open}'")
+        if self.open:
+            self.found[self.open] = ""
+
+    def handle_endtag(self, tag):
+        self.open = None
+
+    def handle_data(self, data):
+        if self.open:
+            self.found[self.open] += data
+
+
+def members(text, at):
+    """(key, the text of its value) of each member of the object that begins at `at`."""
+    blank = re.compile(r"[\s,:]*")
+    at = blank.match(text, at + 1).end()
+    while text[at] != "}":
+        key, at = DECODER.raw_decode(text, at)
+        begin = blank.match(text, at).end()
+        _, at = DECODER.raw_decode(text, begin)
+        yield key, text[begin:at]
+        at = blank.match(text, at).end()
+
+
+def elements_of_list(text):
+    at = 1
+    while text[at] != "]":
+        _, end = DECODER.raw_decode(text, at)
+        yield text[at:end]
+        at = re.compile(r"[\s,]*").match(text, end).end()
+
+
+def unpacked(text):
+    return gzip.decompress(base64.b64decode(text, validate=True))
+
+
+def read(path):
+    """(elements, text of the report's JSON, bytes of each block of data)"""
+    with open(path, encoding="utf-8", newline="") as file:
+        page = Elements(file.read())
+    report = unpacked(page.found["gpuprof-report"]).decode()
+    data = []
+    for k, block in enumerate(json.loads(report)["data"]):
+        text = page.found.get(f"gpuprof-data-{k}")
+        if block["file"]:
+            with open(os.path.join(os.path.dirname(path), block["file"]), encoding="ascii") as file:
+                text = re.fullmatch(rf'gpuprofData\({k},"([^"]*)"\)\n', file.read())[1]
+        data.append(unpacked(text))
+        if len(data[k]) != block["bytes"]:
+            print(f"block {k} has {len(data[k])} bytes, not {block['bytes']}")
+    return page, report, data
+
+
+def check_policy(page):
+    for element in ("script", "style"):
+        text = page.found[element].encode()
+        digest = base64.b64encode(hashlib.sha256(text).digest()).decode()
+        if f"{element}-src 'sha256-{digest}'" not in page.policy:
+            print(f"the policy refuses the {element}")
+    if not page.policy.startswith("default-src 'none'; "):
+        print(f"policy: {page.policy}")
+
+
+def main():
+    page, report, _ = read(sys.argv[1])
+    check_policy(page)
+    recordings = dict(members(report, 0))["recordings"]
+    for recording in elements_of_list(recordings):
+        parts = dict(members(recording, 0))
+        commands, missing = json.loads(parts["commands"]), json.loads(parts["missing"])
+        documents = dict(members(parts["documents"], 0))
+        for name, text in documents.items():
+            if sys.argv[2:]:
+                continue
+            printed = subprocess.run(["bash", "-c", commands[name]], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            if printed.stdout != (text + "\n").encode():
+                print(f"differs: {commands[name]}")
+        if sorted([*documents, *(set(missing) - {"lives"})]) != sorted(commands):
+            print("a command has neither a document nor a reason")
+        moments = {json.loads(text).get("duration_ns") for text in documents.values()}
+        if len(moments - {None}) != 1:
+            print(f"documents of different moments: {moments}")
+        print(f"{json.loads(parts['file'])}: {len(documents)} documents")
+        for name, why in missing.items():
+            print(f"    no {name}: {why}")
+
+
+main()

@@ -1,0 +1,69 @@
+/*
+ * The page of `gpuprof report`: its JSON, its blocks of data, and the file (docs/PAGE.md).
+ */
+#ifndef GP_PAGE_H
+#define GP_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "../io/json.h"
+#include "gpuprof.h"
+
+/* ---- page_gzip.c ---- */
+
+/* A stream that compresses. The result is in memory. */
+struct gp_page_gzip {
+	FILE *in; /* write to it; the caller may not close it */
+	unsigned char *bytes;
+	size_t count;
+	uint64_t count_in; /* bytes before compression */
+	struct gp_page_deflate *deflate;
+};
+bool gp_page_gzip_begin(struct gp_page_gzip *gzip);
+/* Sets bytes and count. False: out of memory. */
+bool gp_page_gzip_end(struct gp_page_gzip *gzip);
+void gp_page_gzip_release(struct gp_page_gzip *gzip);
+
+/* ---- page_documents.c ---- */
+
+struct gp_page_documents;
+/*
+ * Begins to run the commands on `recording` in another process; each command has a process of its
+ * own. NULL: errno. `recording` may be used meanwhile.
+ */
+struct gp_page_documents *gp_page_documents_begin(const char *path, struct gp_recording *recording,
+						  const struct gp_info *info);
+/* Runs the remaining commands, and waits for all. */
+void gp_page_documents_finish(struct gp_page_documents *documents);
+/* Members `documents`, `missing` and `commands`. `no_lives`: NULL, or why there are no lives. */
+void gp_page_documents_write(const struct gp_page_documents *documents, struct gp_json *json,
+			     const char *no_lives);
+void gp_page_documents_free(struct gp_page_documents *documents);
+
+/* ---- page_file.c ---- */
+
+struct gp_page {
+	struct gp_page_gzip
+		report; /* the JSON; its last member, `data`, is written with the page */
+	struct gp_json json;
+	struct gp_page_gzip *data;
+	size_t blocks;
+	const char *title;
+	/* the folder of data beside the page; "": all data is in the page */
+	char folder[4096], written[4096];
+	bool is_exchanged; /* `written` is the folder that was replaced */
+};
+
+/*
+ * Writes the page to `out`, and data that would make it too large to NAME_data beside `path`, the
+ * file's name. `path` NULL: all data is in the page. Prints its errors. Returns an exit status.
+ */
+int gp_page_write(struct gp_page *page, FILE *out, const char *path, bool is_forced);
+/* After the file has its name, or failed: keeps the folder of data, or removes it. */
+void gp_page_settle(struct gp_page *page, bool is_kept);
+void gp_page_release(struct gp_page *page);
+
+#endif
