@@ -1,7 +1,8 @@
 """Compares a page of `gpuprof report` with the commands that it names: page_documents.py PAGE [running]
 
 Each document must be byte for byte the output of its command, with the `gpuprof` on the path. With `running` the job
-runs on: no command is run, but all documents must be of the same moment. The policy must allow the script and the style.
+runs on: no command is run, but all documents must be of the same moment. The policy must allow
+the script and the style. Lives and curves must agree with `info`.
 Prints a line for each difference, then the number of documents of each recording, and why others are missing.
 """
 import base64
@@ -85,6 +86,55 @@ def read(path):
     return page, report, data
 
 
+def columns(block, heads):
+    """The columns of a block of data, whose header has that many numbers, as lists of integers."""
+    def numbers(part):
+        value, shift = 0, 0
+        for byte in part:
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                yield value
+                value, shift = 0, 0
+    end = 0
+    for _ in range(heads):
+        while block[end] > 127:
+            end += 1
+        end += 1
+    head, at = list(numbers(block[:end])), end
+    for count in head[1:]:
+        yield list(numbers(block[at:at + count]))
+        at += count
+    if at != len(block):
+        print(f"a block has {len(block)} bytes, not {at}")
+
+
+def check_lives(lives, info, data):
+    """The highest point of each curve is the peak of `info`; blocks have as many lives as the report says."""
+    count = 0
+    for number in lives["blocks"]:
+        birth, span, size, group, address, order, _ = columns(data[number], 8)
+        count += len(birth)
+        if len({len(birth), len(span), len(size), len(group), len(address), len(order)}) != 1:
+            print(f"block {number} has columns of different lengths")
+        if max(group, default=0) >= len(lives["groups"]["of"]) > 0:
+            print(f"block {number} has a group that is not in the table")
+    if count != lives["count"]:
+        print(f"{count} lives in blocks, not {lives['count']}")
+    peaks = {(peak["device"], peak["of"]): peak["peak_bytes"] for peak in info["peaks"] if not peak["at_least"]}
+    for curve in lives["curves"]:
+        _, change, _, _ = columns(data[curve["data"]], 5)
+        value, most = 0, 0
+        for number in change:
+            value += number >> 1 ^ -(number & 1)
+            most = max(most, value)
+        device = None if curve["device"] < 0 else curve["device"]
+        if most != peaks.get((device, curve["curve"]), most):
+            print(f"the peak of {curve['curve']} is {most}, not {peaks[device, curve['curve']]}")
+        if len(change) != curve["points"]:
+            print(f"{len(change)} points, not {curve['points']}")
+
+
 def check_policy(page):
     for element in ("script", "style"):
         text = page.found[element].encode()
@@ -96,8 +146,10 @@ def check_policy(page):
 
 
 def main():
-    page, report, _ = read(sys.argv[1])
+    page, report, data = read(sys.argv[1])
     check_policy(page)
+    if re.search("</script|<!--", page.found["script"]) or "</" in page.found["style"]:
+        print("the script or the style can end its element")
     recordings = dict(members(report, 0))["recordings"]
     for recording in elements_of_list(recordings):
         parts = dict(members(recording, 0))
@@ -115,6 +167,9 @@ def main():
         if len(moments - {None}) != 1:
             print(f"documents of different moments: {moments}")
         print(f"{json.loads(parts['file'])}: {len(documents)} documents")
+        lives = json.loads(parts["lives"])
+        if lives and "info" in documents:
+            check_lives(lives, json.loads(documents["info"]), data)
         for name, why in missing.items():
             print(f"    no {name}: {why}")
 

@@ -27,13 +27,21 @@ static int report_one(struct gp_reading *r)
 		gp_page_documents_begin(r->path, r->recording, r->info);
 	if (!documents)
 		return gp_report_failed("report on", r->path, GP_E_MEMORY);
+	struct gp_lives lives;
+	const enum gp_status status = gp_page_lives_build(&x->page, r->recording, &lives);
+	if (status)
+		gp_report_failed("find the lives of memory in", r->path, status);
 	gp_page_documents_finish(documents);
 	gp_json_object(json, NULL);
 	gp_json_text(json, "file", r->path);
-	gp_page_documents_write(documents, json, "not made");
-	gp_json_null(json, "lives");
+	gp_page_documents_write(documents, json, status ? gp_status_text(status) : NULL);
+	if (status)
+		gp_json_null(json, "lives");
+	else
+		gp_page_lives_write(json, &lives);
 	gp_json_end(json);
 	gp_page_documents_free(documents);
+	gp_lives_free(&lives);
 	r->sink.has_report = true;
 	return GP_EXIT_OK;
 }

@@ -43,8 +43,6 @@ void gp_page_documents_write(const struct gp_page_documents *documents, struct g
 			     const char *no_lives);
 void gp_page_documents_free(struct gp_page_documents *documents);
 
-/* ---- page_file.c ---- */
-
 struct gp_page {
 	struct gp_page_gzip
 		report; /* the JSON; its last member, `data`, is written with the page */
@@ -56,6 +54,15 @@ struct gp_page {
 	char folder[4096], written[4096];
 	bool is_exchanged; /* `written` is the folder that was replaced */
 };
+
+/* ---- page_lives.c ---- */
+
+/* Adds the blocks to the page. Free `lives` with gp_lives_free, also after a failure. */
+enum gp_status gp_page_lives_build(struct gp_page *page, struct gp_recording *recording,
+				   struct gp_lives *lives);
+void gp_page_lives_write(struct gp_json *json, const struct gp_lives *lives);
+
+/* ---- page_file.c ---- */
 
 /*
  * Writes the page to `out`, and data that would make it too large to NAME_data beside `path`, the
