@@ -49,7 +49,7 @@ struct gp_steps {
 };
 
 /*
- * Finds the steps of the kept events. One replay. Needs memory for each different launch and
+ * Finds the steps of the kept events. One replay; a later call copies the steps. Needs memory for each different launch and
  * allocation, up to 100 MB for their order. Ranges that are steps or update parameters need some
  * hundred bytes each. Succeeds also without steps: see `source`. Free with gp_steps_free.
  */

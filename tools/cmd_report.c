@@ -23,6 +23,9 @@ static int report_one(struct gp_reading *r)
 {
 	struct report *x = (struct report *)r;
 	struct gp_json *json = &x->page.json;
+	struct gp_steps steps; /* found once: half of the commands need them */
+	if (gp_steps_find(r->recording, &steps) == GP_OK)
+		gp_steps_free(&steps);
 	struct gp_page_documents *documents =
 		gp_page_documents_begin(r->path, r->recording, r->info);
 	if (!documents)

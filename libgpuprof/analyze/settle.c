@@ -22,3 +22,9 @@ enum gp_status gp_retry_if_overwritten(struct gp_recording *recording,
 	}
 	return status;
 }
+
+bool gp_recording_keeps(struct gp_recording *recording, enum gp_kind kind)
+{
+	const struct gp_info *info;
+	return gp_recording_info(recording, &info) != GP_OK || info->kept[kind] != 0;
+}

@@ -16,4 +16,10 @@ enum gp_status gp_retry_if_overwritten(struct gp_recording *recording,
 								 const struct gp_info *info),
 				       void (*forget)(void *context), void *context);
 
+/*
+ * False: a replay would meet no record of that kind. A search for it then needs gp_recording_end
+ * only.
+ */
+bool gp_recording_keeps(struct gp_recording *recording, enum gp_kind kind);
+
 #endif

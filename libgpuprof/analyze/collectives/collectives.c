@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../read/file/recording.h"
+#include "../settle.h"
 #include "call_groups.h"
 #include "nccl_kernels.h"
 
@@ -464,6 +465,10 @@ static enum gp_status calls_sum(struct summing *s, struct gp_recording *recordin
 {
 	struct gp_event e;
 	enum gp_status status = GP_OK;
+	if (!gp_recording_keeps(recording, GP_COLLECTIVE) &&
+	    !gp_recording_keeps(recording, GP_COMMUNICATOR) &&
+	    !gp_recording_keeps(recording, GP_RANGE_PUSH))
+		return gp_recording_end(recording);
 	s->groups.recording = recording;
 	s->groups.visit = see_group;
 	s->groups.context = s;

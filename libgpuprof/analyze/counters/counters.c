@@ -6,6 +6,7 @@
 
 #include "../../read/file/recording.h"
 #include "../../read/symbols/demangle.h"
+#include "../settle.h"
 
 #define VALUES_MOST (1u << 20) /* 16 MiB: more than a recorder measures */
 #define NAME_MAX 4096u
@@ -203,6 +204,8 @@ static void passes_note(struct reading *in, const struct gp_record *r)
 static enum gp_status counters_read(struct gp_recording *recording, struct reading *in)
 {
 	struct gp_event e;
+	if (!gp_recording_keeps(recording, GP_COUNTER))
+		return gp_recording_end(recording);
 	enum gp_status status = gp_recording_rewind(recording);
 	while (status == GP_OK && (status = gp_recording_next(recording, &e)) == GP_OK) {
 		if (e.record.kind != GP_COUNTER)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../read/file/recording.h"
+#include "../settle.h"
 
 #define SAMPLED_VALUES_MOST (1u << 22) /* 32 MiB */
 /* Crystals of both clocks are good to 50 ppm each. */
@@ -100,6 +101,9 @@ static enum gp_status sample_add(struct samples_reading *in, const struct gp_eve
 static enum gp_status samples_read(struct gp_recording *recording, struct samples_reading *in)
 {
 	struct gp_event e;
+	if (!gp_recording_keeps(recording, GP_SAMPLE) &&
+	    !gp_recording_keeps(recording, GP_SAMPLES_LOST))
+		return gp_recording_end(recording);
 	enum gp_status status = gp_recording_rewind(recording);
 	while (status == GP_OK && (status = gp_recording_next(recording, &e)) == GP_OK) {
 		const struct gp_record *r = &e.record;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../phases/range_path.h"
+#include "../settle.h"
 #include "gpu_collect.h"
 #include "gpu_groups.h"
 
@@ -515,7 +516,7 @@ static void finish(struct joining *j, bool is_doubtful)
 
 enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, struct gp_gpu *out)
 {
-	struct joining j = { .out = out };
+	struct joining j = { .out = out, .collected.clock.within_ns = -1 };
 	const struct gp_info *info;
 	*out = (struct gp_gpu){ .clock_within_ns = -1 };
 	enum gp_status status = gp_recording_info(recording, &info);
@@ -525,8 +526,13 @@ enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, str
 		status = gp_range_paths_derive(recording, &out->ranges);
 	if (out->ranges != NULL)
 		gp_range_paths_keep_calls(out->ranges, gp_gpu_items_most(recording));
+	/* without GPU time, launches would be kept in vain */
+	const bool has_times = has_ranges || gp_recording_keeps(recording, GP_GPU_TIME) ||
+			       gp_recording_keeps(recording, GP_GPU_KERNEL) ||
+			       gp_recording_keeps(recording, GP_GPU_COPY);
 	if (status == GP_OK)
-		status = gp_gpu_collect(recording, out, &j.collected);
+		status = has_times ? gp_gpu_collect(recording, out, &j.collected) :
+				     gp_recording_end(recording);
 	if (status == GP_OK && has_ranges)
 		status = gp_range_paths_status(out->ranges);
 	j.is_damaged = status == GP_OK && info->is_damaged;

@@ -4,6 +4,7 @@
  * during the replay.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../read/tables/array.h"
 #include "../../state/looks.h"
@@ -260,8 +261,39 @@ static void find_forget(void *context)
 	gp_steps_free(((struct finding *)context)->out);
 }
 
+/* ---- several reports on one recording ---- */
+
+/* Without memory, the steps are found anew. */
+static void find_keep(struct gp_recording *recording, const struct gp_steps *steps)
+{
+	const size_t bytes = steps->steps * sizeof *steps->step;
+	free(recording->found_steps);
+	recording->found_steps = malloc(sizeof *steps + bytes);
+	recording->found_at = recording->overtakes;
+	if (recording->found_steps == NULL)
+		return;
+	*recording->found_steps = *steps;
+	if (bytes > 0)
+		memcpy(recording->found_steps + 1, steps->step, bytes);
+}
+
+static bool find_kept(const struct gp_recording *recording, struct gp_steps *out)
+{
+	const struct gp_steps *kept = recording->found_steps;
+	if (kept == NULL || recording->found_at != recording->overtakes)
+		return false;
+	struct gp_step *step = malloc((kept->steps + 1) * sizeof *step);
+	if (step == NULL)
+		return false;
+	*out = *kept;
+	out->step = memcpy(step, kept + 1, kept->steps * sizeof *step);
+	return true;
+}
+
 enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *out)
 {
+	if (find_kept(recording, out))
+		return GP_OK;
 	*out = (struct gp_steps){ .p50_ns = -1, .p99_ns = -1 };
 	struct finding *f = calloc(1, sizeof *f);
 	if (f == NULL)
@@ -270,7 +302,9 @@ enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *ou
 	f->out = out;
 	enum gp_status status = gp_retry_if_overwritten(recording, find_attempt, find_forget, f);
 	free(f);
-	if (status != GP_OK)
+	if (status == GP_OK)
+		find_keep(recording, out);
+	else
 		gp_steps_free(out);
 	return status;
 }
@@ -278,6 +312,8 @@ enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *ou
 void gp_steps_name(struct gp_recording *recording, const char *name)
 {
 	recording->step_name = name;
+	free(recording->found_steps);
+	recording->found_steps = NULL;
 }
 
 void gp_steps_free(struct gp_steps *steps)

@@ -272,6 +272,9 @@ struct gp_recording {
 	char driver[16];
 	struct gp_info_device device[GP_DEVICES];
 	const char *step_name; /* owned by the caller: gp_steps_name; NULL: none */
+	/* The last result of gp_steps_find, with its steps behind it; NULL: none. */
+	struct gp_steps *found_steps;
+	unsigned found_at; /* `overtakes` then */
 };
 
 /* Like gp_recording_next, without copying: NULL at the end or on failure (*status). */
@@ -306,6 +309,11 @@ size_t gp_segment_by_time(const struct gp_recording *recording, int64_t at_ns);
 enum gp_status gp_recording_seek(struct gp_recording *recording, size_t segment);
 /* Rewinds to the first kept segment. */
 enum gp_status gp_recording_unseek(struct gp_recording *recording);
+/*
+ * Reads the last segment only. Then all definitions are known, as after a whole replay. The next
+ * rewind starts at the first segment.
+ */
+enum gp_status gp_recording_end(struct gp_recording *recording);
 
 /* Events lost from the start to the current event: memory, launch, other, nested. */
 uint64_t gp_recording_lost(const struct gp_recording *recording, unsigned which);

@@ -69,6 +69,7 @@ void gp_recording_close(struct gp_recording *r)
 	gp_file_release(&r->file);
 	free(r->gap);
 	gp_scope_list_release(&r->scopes);
+	free(r->found_steps);
 	free(r->path);
 	free(r);
 }

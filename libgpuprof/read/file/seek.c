@@ -55,3 +55,15 @@ enum gp_status gp_recording_unseek(struct gp_recording *r)
 	r->unsought = SIZE_MAX;
 	return gp_recording_rewind(r);
 }
+
+enum gp_status gp_recording_end(struct gp_recording *r)
+{
+	uint32_t thread;
+	const size_t last = r->index.segments > 0 ? r->index.segments - 1 : 0;
+	enum gp_status status = last > 0 ? gp_recording_seek(r, last) : gp_recording_rewind(r);
+	while (status == GP_OK && gp_recording_step(r, &thread, &status) != NULL)
+		;
+	r->first = first_kept(r);
+	r->unsought = SIZE_MAX;
+	return status == GP_END ? GP_OK : status;
+}
