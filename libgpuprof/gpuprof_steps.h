@@ -49,9 +49,10 @@ struct gp_steps {
 };
 
 /*
- * Finds the steps of the kept events. One replay; a later call copies the steps. Needs memory for each different launch and
- * allocation, up to 100 MB for their order. Ranges that are steps or update parameters need some
- * hundred bytes each. Succeeds also without steps: see `source`. Free with gp_steps_free.
+ * Finds the steps of the kept events. One replay; later calls copy the result. Needs memory for
+ * each different launch and allocation, up to 100 MB for their order. Ranges that are steps or
+ * update parameters need some hundred bytes each. Succeeds also without steps: see `source`. Free
+ * with gp_steps_free.
  */
 enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *out);
 /*

@@ -110,7 +110,7 @@ def columns(block, heads):
 
 
 def check_lives(lives, info, data):
-    """The highest point of each curve is the peak of `info`; blocks have as many lives as the report says."""
+    """The highest point of each curve is the peak of `info`; blocks have the number of lives of the report."""
     count = 0
     for number in lives["blocks"]:
         birth, span, size, group, address, order, _ = columns(data[number], 8)
