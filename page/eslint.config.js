@@ -1,0 +1,14 @@
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+	{ ignores: ["dist/"] },
+	js.configs.recommended,
+	{
+		files: ["src/**/*.js"],
+		languageOptions: { globals: globals.browser },
+		rules: { "no-restricted-properties": ["error", ...["innerHTML", "outerHTML",
+			"insertAdjacentHTML", "write"].map((property) => ({ property }))] },
+	},
+	{ files: ["tools/**/*.js", "../tests/page/**/*.js"], languageOptions: { globals: globals.node } },
+];

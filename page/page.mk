@@ -1,0 +1,14 @@
+# The page that `gpuprof report` writes. Only these targets need npm; a build of gpuprof uses the
+# committed files of page/dist.
+PAGE_DIST := page/dist/page.js page/dist/page.css page/dist/csp.txt
+
+page/node_modules: page/package-lock.json
+	cd page && npm ci --no-audit --no-fund && touch node_modules
+
+.PHONY: page check-page
+page: page/node_modules ## build page/dist/ from page/src/; needs npm
+	cd page && node tools/bundle.js
+check-page: page/node_modules ## types, lint, tests and fresh files of the page; needs npm and Chromium
+	cd page && npx tsc -p . && npx eslint . && node --test ../tests/page/
+	rm -rf $(BUILD)/page && cd page && node tools/bundle.js $(abspath $(BUILD))/page
+	for file in $(PAGE_DIST); do cmp $$file $(BUILD)/page/$${file##*/} || exit 1; done

@@ -1,0 +1,94 @@
+/**
+ * Decodes data blocks of a report: columns of LEB128 numbers below 2^53 behind a header of byte
+ * lengths. Damage throws an error with its place; a caller shows its message.
+ */
+
+/** Reads `count` numbers from [begin, end) and returns the position behind the last one.
+ * @param {Uint8Array} bytes @param {number} begin @param {number} end
+ * @param {Float64Array} out @param {number} count */
+export function readColumn(bytes, begin, end, out, count) {
+	let at = begin;
+	for (let k = 0; k < count; k++) {
+		let byte = at < end ? bytes[at++] : fail(begin, k);
+		let value = byte & 127;
+		for (let scale = 128; byte > 127; scale *= 128) {
+			byte = at < end ? bytes[at++] : fail(begin, k);
+			value += (byte & 127) * scale;
+		}
+		if (value > Number.MAX_SAFE_INTEGER) fail(begin, k);
+		out[k] = value;
+	}
+	return at;
+}
+
+/** @param {number} column @param {number} row @returns {never} */
+function fail(column, row) {
+	throw new Error(`the column at byte ${column} is damaged in row ${row}`);
+}
+
+/** @param {number} value */
+const unzigzag = (value) => (value % 2 === 0 ? value / 2 : -(value + 1) / 2);
+
+/** Reads the header and the columns of a block.
+ * @param {Uint8Array} bytes @param {number} columns
+ * @param {number} padding Numbers of the header behind the lengths.
+ * @returns {{ count: number, column: (k: number) => Float64Array }} */
+function openBlock(bytes, columns, padding) {
+	const header = new Float64Array(1 + columns + padding);
+	let begin = readColumn(bytes, 0, bytes.length, header, header.length);
+	const count = header[0];
+	/** @type {number[]} */
+	const begins = [];
+	for (let k = 0; k < columns; k++) {
+		begins.push(begin);
+		begin += header[1 + k];
+	}
+	if (begin > bytes.length || count > bytes.length) {
+		throw new Error(`the block has ${bytes.length} bytes, but its header names ${begin}`);
+	}
+	const numbers = new Float64Array(count);
+	return {
+		count,
+		/** The numbers of a column; the next call overwrites them. */
+		column(k) {
+			readColumn(bytes, begins[k], begins[k] + header[1 + k], numbers, count);
+			return numbers;
+		},
+	};
+}
+
+/** Adds the lives of a block behind the first `at` lives. Returns the number of lives then.
+ * @param {Uint8Array} bytes @param {import("./lives.js").Lives} lives @param {number} at */
+export function decodeLives(bytes, lives, at) {
+	const { count, column } = openBlock(bytes, 6, 1);
+	if (at + count > lives.birth.length) {
+		throw new Error(`the data have more than the ${lives.birth.length} lives announced`);
+	}
+	let sum = 0;
+	column(0).forEach((value, k) => (lives.birth[at + k] = sum += value));
+	column(1).forEach((value, k) => {
+		lives.death[at + k] = value ? lives.birth[at + k] + value - 1 : Infinity;
+	});
+	lives.bytes.set(column(2), at);
+	lives.group.set(column(3), at);
+	sum = 0;
+	column(4).forEach((value, k) => (lives.address[at + k] = sum += unzigzag(value)));
+	sum = 0;
+	column(5).forEach((value, k) => (lives.order[at + k] = sum += unzigzag(value)));
+	return at + count;
+}
+
+/** Times, highest and lowest values of a curve. A point holds until the next one.
+ * @param {Uint8Array} bytes */
+export function decodeCurve(bytes) {
+	const { count, column } = openBlock(bytes, 4, 0);
+	const time = new Float64Array(count);
+	const high = new Float64Array(count);
+	const low = new Float64Array(count);
+	let sum = 0;
+	column(0).forEach((value, k) => (time[k] = sum += value));
+	sum = 0;
+	column(1).forEach((value, k) => (high[k] = sum += unzigzag(value)));
+	column(2).forEach((value, k) => (low[k] = high[k] - value));
+	return { time, high, low };
+}

@@ -1,0 +1,35 @@
+/** The help box: keys, and how to read the timeline. */
+import { button, el } from "./dom.js";
+
+const KEYS = [
+	["1 to 9", "show this page of the list at the top"],
+	["+ or wheel", "timeline: zoom in"],
+	["- or wheel", "timeline: zoom out"],
+	["← →, or drag", "timeline: move"],
+	["0", "timeline: show the whole run"],
+	["/", "search: functions, files, modules"],
+	["click", "timeline: pin a moment and show what is live then"],
+	["shift and click", "timeline: pin a second moment, to compare"],
+	["Esc", "close this box, or clear the search"],
+	["?", "show this box"],
+];
+
+const NOTES = [
+	"Each pixel column of the timeline shows its highest moment. So no peak is missing at any zoom.",
+	"Allocated memory is the blocks that PyTorch gave to tensors. " +
+		"Reserved memory is the segments in which PyTorch keeps its blocks. " +
+		"Driver memory is all that the job got from the driver.",
+	"Each figure is that of a command. “copy command” copies the command that prints it.",
+];
+
+export function helpBox() {
+	/** @type {HTMLDialogElement} */
+	const box = el("dialog", { "aria-label": "help" },
+		el("h2", {}, "Keys"),
+		el("table", { class: "keys" }, el("tbody", {}, KEYS.map(([key, text]) =>
+			el("tr", {}, el("td", {}, el("kbd", {}, key)), el("td", {}, text))))),
+		el("h2", {}, "How to read this page"),
+		NOTES.map((note) => el("p", {}, note)),
+		button("close", () => box.close()));
+	return box;
+}

@@ -1,0 +1,114 @@
+/** Keys by which memory is grouped, and the bands of the timeline: the largest keys and the rest. */
+
+/** @typedef {import("./report.js").LivesHeader} LivesHeader */
+
+/** Keys in the order of the select box: property of `groups` and its name on the page. */
+export const KEYS = /** @type {const} */ ([
+	["role", "role"],
+	["stack", "call stack"],
+	["operator", "operator"],
+	["line", "line of code"],
+	["module", "module"],
+	["library", "library"],
+	["phase", "phase"],
+	["range", "range"],
+	["pool", "pool"],
+]);
+/** @typedef {typeof KEYS[number][0]} Key */
+
+/** Bands of the timeline; the others are one more band. */
+export const BANDS = 15;
+
+/** @param {LivesHeader} header @param {number} frame */
+export const frameText = (header, frame) =>
+	header.text[header.frames.text[frame]] || "frame without a name";
+
+/** The frames of a stack, innermost first. @param {LivesHeader} header @param {number} stack */
+export const stackLines = (header, stack) =>
+	header.stacks[stack].map((frame) => frameText(header, frame));
+
+/** The name of a key: for stacks the innermost Python frame, else the innermost frame.
+ * @param {LivesHeader} header @param {Key} key @param {number} id */
+export function keyText(header, key, id) {
+	if (key !== "stack") {
+		const text = header.text[id];
+		return key === "role" ? roleText(text) : text || `no ${nameOf(key)}`;
+	}
+	const frames = header.stacks[id];
+	if (!frames.length) return "no stack";
+	const python = frames.filter((frame) => header.frames.is_python[frame]);
+	const shown = python.length ? python : frames;
+	return shown.slice(0, 2).map((frame) => frameText(header, frame)).join(" < ");
+}
+
+/** @param {Key} key */
+export const nameOf = (key) => KEYS.find(([id]) => id === key)?.[1] ?? key;
+
+/** @param {string} role */
+export const roleText = (role) => (role ? role.replace(/_/g, " ") : "no role");
+
+/** Bands of the largest keys, each by its own peak. Band BANDS is the sum of all others.
+ * @param {LivesHeader} header @param {import("./lives.js").Lives} lives
+ * @param {{ births: Uint32Array, deaths: Uint32Array }} events @param {Key} key */
+export function chooseBands(header, lives, events, key) {
+	const ids = header.groups[key];
+	const slots = new Map();
+	const slotOf = Uint32Array.from(ids, (id) => {
+		if (!slots.has(id)) slots.set(id, slots.size);
+		return slots.get(id);
+	});
+	const sums = new Float64Array(slots.size);
+	const peaks = new Float64Array(slots.size);
+	const { births, deaths } = events;
+	for (let born = 0, dead = 0; born < births.length; born++) {
+		const life = births[born];
+		while (dead < deaths.length && lives.death[deaths[dead]] <= lives.birth[life]) {
+			sums[slotOf[lives.group[deaths[dead]]]] -= lives.bytes[deaths[dead]];
+			dead++;
+		}
+		const slot = slotOf[lives.group[life]];
+		sums[slot] += lives.bytes[life];
+		if (sums[slot] > peaks[slot]) peaks[slot] = sums[slot];
+	}
+	const largest = [...slots].filter(([, slot]) => peaks[slot] > 0)
+		.sort(([, a], [, b]) => peaks[b] - peaks[a]);
+	const bandOfSlot = new Uint8Array(slots.size).fill(BANDS);
+	largest.slice(0, BANDS).forEach(([, slot], band) => (bandOfSlot[slot] = band));
+	return {
+		bandOfGroup: Uint8Array.from(slotOf, (slot) => bandOfSlot[slot]),
+		bands: largest.slice(0, BANDS).map(([id, slot]) => ({
+			id, text: keyText(header, key, id), peak_bytes: peaks[slot],
+		})),
+		other_count: Math.max(0, largest.length - BANDS),
+	};
+}
+
+/** Sums of the lives of a moment by key, largest first.
+ * @param {LivesHeader} header @param {import("./lives.js").Lives} lives @param {number} moment
+ * @param {Uint8Array} is_selected @param {Key} key */
+export function sumByKey(header, lives, moment, is_selected, key) {
+	/** @type {Map<number, { id: number, bytes: number, count: number }>} */
+	const rows = new Map();
+	lives.visitLive(moment, is_selected, (life) => {
+		const id = header.groups[key][lives.group[life]];
+		let row = rows.get(id);
+		if (!row) rows.set(id, (row = { id, bytes: 0, count: 0 }));
+		row.bytes += lives.bytes[life];
+		row.count++;
+	});
+	return [...rows.values()].sort((a, b) => b.bytes - a.bytes);
+}
+
+/** Flags by group: does a frame of its stack, its line, module or another key match?
+ * @param {LivesHeader} header @param {string} words */
+export function searchGroups(header, words) {
+	const wanted = words.toLowerCase();
+	const text_matches = header.text.map((text) => text.toLowerCase().includes(wanted));
+	const frame_matches = header.frames.text.map((text) => text_matches[text]);
+	const stack_matches = header.stacks.map((stack) => stack.some((f) => frame_matches[f]));
+	const { groups } = header;
+	const keys = KEYS.map(([key]) => key).filter((key) => key !== "stack");
+	return Uint8Array.from(groups.of, (_, k) =>
+		stack_matches[groups.stack[k]] || keys.some((key) => text_matches[groups[key][k]])
+			? 1 : 0);
+}

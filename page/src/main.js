@@ -1,0 +1,123 @@
+/** Starts the page: opens the report, shows the tab that the address names, answers keys. */
+import { button, el, message, select } from "./dom.js";
+import { hashOf, readRoute } from "./route.js";
+import { restoreTheme, switchTheme } from "./palette.js";
+import { loadCurves, loadLives, openReport } from "./report.js";
+import { overviewPage } from "./overview.js";
+import { timelinePage } from "./timeline.js";
+import { helpBox } from "./help.js";
+
+/** @typedef {import("./report.js").Report} Report */
+/**
+ * @typedef {object} Context What a page gets.
+ * @property {Report} report
+ * @property {number} number of the recording
+ * @property {import("./report.js").Recording} recording
+ * @property {Record<string, string>} values of the route
+ * @property {() => Promise<import("./report.js").NamedCurve[]>} curves decoded once
+ * @property {() => Promise<import("./lives.js").Lives>} lives decoded once
+ * @property {(page: string, values?: Record<string, string | number | null>) => string} link
+ *     a hash for the same recording
+ * @property {AbortSignal} signal ends when another page is shown
+ */
+/** @typedef {(context: Context) => Node | Promise<Node>} Page */
+
+/** @type {[id: string, label: string, page: Page][]} */
+const PAGES = [
+	["overview", "Overview", overviewPage],
+	["timeline", "Timeline", timelinePage],
+];
+
+/** Keeps the result of a function per recording. @template T
+ * @param {(number: number) => Promise<T>} make */
+function once(make) {
+	/** @type {Map<number, Promise<T>>} */
+	const made = new Map();
+	return (/** @type {number} */ number) => {
+		const old = made.get(number) ?? make(number);
+		made.set(number, old);
+		return old;
+	};
+}
+
+/** @param {Report} report */
+function startApp(report) {
+	const header = (/** @type {number} */ number) => {
+		const { lives } = report.recordings[number];
+		if (!lives) throw new Error("This report has no data about single allocations.");
+		return lives;
+	};
+	const curvesOf = once(async (number) => loadCurves(report, header(number)));
+	const livesOf = once(async (number) => loadLives(report, header(number)));
+	const tabs = el("nav", { "aria-label": "pages" });
+	const content = el("main", { tabindex: -1 });
+	const chooser = el("span", {});
+	const help = helpBox();
+	let shown = new AbortController();
+
+	const show = async () => {
+		shown.abort();
+		const mine = (shown = new AbortController());
+		const { page, values } = readRoute();
+		const number = Math.min(Number(values.r ?? 0) || 0, report.recordings.length - 1);
+		/** @type {Context["link"]} */
+		const link = (to, more = {}) => hashOf(to, { r: number || null, ...more });
+		const entry = PAGES.find(([id]) => id === page) ?? PAGES[0];
+		tabs.replaceChildren(...PAGES.map(([id, label]) => el("a", {
+			href: link(id), "aria-current": id === entry[0] ? "page" : null }, label)));
+		if (report.recordings.length > 1) {
+			chooser.replaceChildren(select(report.recordings.map(({ file }, k) =>
+				[String(k), file]), String(number), (chosen) => {
+				location.hash = hashOf(entry[0], { r: chosen });
+			}, "recording"));
+		} else chooser.replaceChildren(el("span", { class: "file" }, report.recordings[0].file));
+		content.dataset.state = "loading";
+		let result;
+		try {
+			result = await entry[2]({
+				report, number, recording: report.recordings[number], values, link,
+				curves: () => curvesOf(number), lives: () => livesOf(number), signal: mine.signal,
+			});
+		} catch (error) {
+			console.warn(error);
+			result = message(`This page cannot be shown: ${messageOf(error)}`, "bad");
+		}
+		if (mine.signal.aborted) return;
+		content.replaceChildren(result);
+		content.dataset.state = "ready";
+		content.dataset.page = entry[0];
+	};
+
+	document.getElementById("page")?.replaceChildren(
+		el("header", {}, el("a", { class: "brand", href: "#overview" }, "gpuprof"), chooser, tabs,
+			el("span", { class: "space" }),
+			button("◐", () => {
+				switchTheme();
+				show();
+			}, "dark or light"),
+			button("?", () => help.showModal(), "keys and help (?)")),
+		content, help,
+		el("footer", {}, `Written by ${report.made_by}. This page uses no network.`));
+	addEventListener("hashchange", show);
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
+	addEventListener("keydown", (event) => {
+		if (event.ctrlKey || event.metaKey || event.altKey) return;
+		if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) {
+			return;
+		}
+		const number = "123456789".indexOf(event.key);
+		if (event.key === "?") help.showModal();
+		else if (number >= 0 && PAGES[number]) location.hash = PAGES[number][0];
+	});
+	show();
+}
+
+/** @param {unknown} error */
+const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
+restoreTheme();
+openReport().then(startApp).catch((error) => {
+	console.warn(error);
+	document.getElementById("page")?.replaceChildren(
+		message(`The report cannot be opened: ${messageOf(error)}`, "bad"));
+});

@@ -1,0 +1,343 @@
+/** The first page: the answer in plain English, each item with its page and its command. */
+import { copyCommand, el } from "./dom.js";
+import { atLeastText, bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
+import { makeTable, words, bytes, count } from "./table.js";
+import { roleColor } from "./palette.js";
+import { roleText } from "./keys.js";
+import { amountBar } from "./bar.js";
+
+/** @typedef {import("./report.js").Json} Json */
+/** @typedef {import("./main.js").Context} Context */
+/** @typedef {import("./report.js").Recording} Recording */
+
+/** @param {Context} context */
+export function overviewPage(context) {
+	const { recording, report } = context;
+	const { info } = recording.documents;
+	return el("div", { class: "overview" },
+		report.recordings.length > 1 ? sideBySide(context) : null,
+		info ? [headline(info), losses(context, info)] : missingCard(recording, "info"),
+		el("div", { class: "cards" },
+			info && peaksCard(context, info),
+			rolesCard(context),
+			oomCard(context),
+			leaksCard(context),
+			fragCard(context),
+			phasesCard(context),
+			info && lineCard(context, info),
+			info && runCard(context, info)));
+}
+
+/** @param {Context} context @param {string} title @param {string} page @param {string} document
+ * @param {...import("./dom.js").Child} children */
+function card({ recording, link }, title, page, document, ...children) {
+	return el("section", { class: "card" },
+		el("h2", {}, el("a", { href: link(page) }, title)), ...children,
+		el("p", { class: "actions" }, el("a", { href: link(page) }, "details"),
+			copyCommand(recording.commands[document])));
+}
+
+/** A card for a document that was not made; null if it was.
+ * @param {Recording} recording @param {string} document */
+function missingCard(recording, document) {
+	if (recording.documents[document]) return null;
+	const reason = recording.missing[document] ?? "it is not in this report";
+	return el("p", { class: "note" }, `No figures of gpuprof ${document}: ${reason}.`);
+}
+
+/** @param {string} kind good, warn, bad or note @param {string} text */
+const verdict = (kind, text) => el("p", { class: `verdict ${kind}` }, text);
+
+/** @param {Json} info */
+function headline(info) {
+	const devices = info.devices.map((/** @type {Json} */ device) =>
+		`GPU ${device.device} ${device.name ?? ""}`.trim()).join(", ") || "no GPU";
+	return el("div", { class: "headline" },
+		el("h1", {}, info.command || info.file),
+		el("p", {}, [`ran ${nsText(info.duration_ns)}`, devices, info.hostname,
+			info.origin.pytorch && `PyTorch ${info.origin.pytorch}`]
+			.filter(Boolean).join(" · ")));
+}
+
+/** Losses, gaps and damage, always first. @param {Context} context @param {Json} info */
+export function lossTexts({ recording }, info) {
+	const { lost } = info;
+	const lives = recording.lives;
+	const texts = [];
+	const events = lost.memory + lost.launch + lost.other;
+	if (events) {
+		texts.push(`${numberOf(events, "event")} were lost: ${countText(lost.memory)} of memory, ` +
+			`${countText(lost.launch)} launches, ${countText(lost.other)} others. ` +
+			(lost.memory ? "Figures of memory may be wrong." : "Figures of memory are exact."));
+	}
+	if (info.damaged) {
+		texts.push("The recording is damaged. " + (info.damages.length
+			? `First place: ${info.damages[0].what}, at byte ${countText(info.damages[0].offset)}.`
+			: ""));
+	}
+	if (!info.complete) texts.push(info.rest ?? "The end of the recording is missing.");
+	if (info.gaps.length) {
+		texts.push(`Recording paused or began late: ${numberOf(info.gaps.length, "time")}, ` +
+			`last until ${nsText(info.gaps.at(-1))}. Events of that time are missing, so peaks are ` +
+			"at least those shown.");
+	}
+	if (info.kept_from_ns > 0) {
+		texts.push(`Single events before ${nsText(info.kept_from_ns)} were overwritten. ` +
+			"Peaks cover the whole run.");
+	}
+	if (lives?.left_out) {
+		texts.push(`The timeline leaves out ${countText(lives.left_out)} allocations that lived ` +
+			`less than ${nsText(lives.shorter_than_ns)}.`);
+	}
+	const { mismatches } = info.self_check;
+	if (mismatches) {
+		texts.push(`${countText(mismatches)} of ${countText(info.self_check.framework_events)} ` +
+			"totals differ from those that PyTorch reported.");
+	}
+	return texts;
+}
+
+/** @param {Context} context @param {Json} info */
+function losses(context, info) {
+	const texts = lossTexts(context, info);
+	if (!texts.length) {
+		return verdict("good", "The recording is complete: nothing was lost, no gap, no damage.");
+	}
+	return el("ul", { class: "losses" }, texts.map((text) => el("li", {}, text)));
+}
+
+/** @param {Context} context @param {Json} info */
+function peaksCard(context, info) {
+	const total = new Map(info.devices.map((/** @type {Json} */ device) =>
+		[device.device, device.total_bytes]));
+	const place = (/** @type {Json} */ peak) =>
+		peak.device === null ? "host" : `GPU ${peak.device}`;
+	return card(context, "Peaks", "timeline", "info", info.peaks.length
+		? makeTable({ name: "peaks", rows: info.peaks, columns: [
+			words("Where", place),
+			words("Memory", "of"),
+			bytes("Peak", "peak_bytes", { text: (value, peak) =>
+				(peak.at_least ? "at least " : "") + bytesText(value) }),
+			words("Of the GPU", (peak) => total.get(peak.device)
+				? shareText(peak.peak_bytes, total.get(peak.device)) : "", { is_number: true }),
+			words("At", "peak_at_ns", { text: nsText, is_number: true, link: (peak) =>
+				context.link("moment", { t: peak.peak_at_ns, device: peak.device }) }),
+		] })
+		: verdict("note", "No memory of a GPU was recorded."));
+}
+
+/** @param {Context} context */
+function rolesCard(context) {
+	const { recording } = context;
+	const { peak } = recording.documents;
+	if (!peak) return card(context, "Who holds the peak", "moment", "peak",
+		missingCard(recording, "peak"));
+	const curves = peak.curves.filter((/** @type {Json} */ curve) =>
+		curve.of === "allocated" || (curve.of === "driver" && curve.device !== null &&
+			!peak.curves.some((/** @type {Json} */ other) => other.of === "allocated" &&
+				other.device === curve.device)));
+	return card(context, `Who holds the peak, by ${peak.by}`, "moment", "peak",
+		curves.length ? curves.map((/** @type {Json} */ curve) => el("div", {},
+			el("p", {}, `GPU ${curve.device}: ${bytesText(curve.live_bytes)} ${curve.of} at `,
+				el("a", { href: context.link("moment",
+					{ t: curve.at_ns, device: curve.device, by: peak.by }) }, nsText(curve.at_ns))),
+			amountBar(curve.groups.map((/** @type {Json} */ group, /** @type {number} */ k) => ({
+				text: peak.by === "role" ? roleText(group.key) : group.key,
+				bytes: group.bytes,
+				color: roleColor(peak.by === "role" ? group.key : "-", k),
+			})), curve.live_bytes)))
+			: verdict("note", "No device memory was live."));
+}
+
+/** @param {Context} context */
+function oomCard(context) {
+	const { oom } = context.recording.documents;
+	if (!oom) return card(context, "Out of memory", "oom", "oom",
+		missingCard(context.recording, "oom"));
+	const last = oom.ooms.at(-1);
+	const failed = oom.failed_cuda_calls
+		? `${numberOf(oom.failed_cuda_calls, "CUDA call")} failed for lack of memory.` : "";
+	if (!last) {
+		return card(context, "Out of memory", "oom", "oom",
+			verdict("good", "Memory did not run out."), failed && el("p", {}, failed));
+	}
+	const { answer } = last;
+	return card(context, "Out of memory", "oom", "oom",
+		verdict("bad", oom.ooms.length === 1 ? `Memory ran out at ${nsText(last.at_ns)}.`
+			: `Memory ran out ${countText(oom.ooms.length)} times. The last one:`),
+		el("dl", {},
+			el("dt", {}, "requested"),
+			el("dd", {}, `${bytesText(answer.requested)} by ${answer.requester ?? "unknown code"}`),
+			answer.missing !== null &&
+				[el("dt", {}, "missing"), el("dd", {}, atLeastText(answer.missing))],
+			el("dt", {}, "cause"), el("dd", {}, answer.cause),
+			answer.advice.length > 0 &&
+				[el("dt", {}, "try"), el("dd", {}, answer.advice[0].text)]));
+}
+
+/** Kinds of verdicts by the names of `gpuprof leaks`. */
+export const LEAK_KINDS = /** @type {Record<string, string>} */ (
+	{ leak: "bad", suspected: "warn", none: "good", unknown: "note" });
+
+/** @param {Context} context */
+function leaksCard(context) {
+	const { leaks } = context.recording.documents;
+	if (!leaks) return card(context, "Leaks", "leaks", "leaks",
+		missingCard(context.recording, "leaks"));
+	return card(context, "Leaks", "leaks", "leaks",
+		verdict(LEAK_KINDS[leaks.verdict] ?? "note", leaks.answer),
+		leaks.suspects.length > 0 && el("ol", {}, leaks.suspects.slice(0, 3).map(
+			(/** @type {Json} */ suspect) => el("li", {},
+				`${bytesText(suspect.bytes_per_step)} a step: ${placeOf(suspect.stack)}`))));
+}
+
+/** The innermost Python frame of a stack. @param {Json[] | undefined} stack */
+export function placeOf(stack) {
+	const frame = stack?.find(({ module, file }) => module === null && file) ?? stack?.[0];
+	if (!frame) return "no stack";
+	const file = frame.file?.split("/").at(-1);
+	return `${frame.function ?? frame.address ?? "?"}${file ? ` (${file}:${frame.line})` : ""}`;
+}
+
+/** Causes of unused memory, as gpuprof-frag(1) describes them. */
+export const CAUSES = /** @type {Record<string, string>} */ ({
+	pending: "freed, but another stream still uses it",
+	private_pool: "in a private pool of a graph",
+	other_stream: "in a segment of another stream",
+	small_pool: "in the pool of small blocks",
+	leftover: "in gaps of at most 1 MiB",
+	driver_granularity: "on a page with a live block",
+	fully_free: "in fully free segments, which PyTorch can release",
+	inactive_split: "in gaps between blocks of a segment",
+});
+
+/** @param {Context} context */
+function fragCard(context) {
+	const { frag } = context.recording.documents;
+	if (!frag) return card(context, "Fragmentation", "frag", "frag",
+		missingCard(context.recording, "frag"));
+	const devices = frag.devices.filter((/** @type {Json} */ device) => device.reserved_bytes > 0);
+	if (!devices.length) {
+		return card(context, "Fragmentation", "frag", "frag",
+			verdict("note", frag.not_known ?? "PyTorch reserved no memory."));
+	}
+	return card(context, "Fragmentation", "frag", "frag", devices.map(
+		(/** @type {Json} */ device) => {
+			const [cause, most] = Object.entries(device.causes).sort(([, a], [, b]) => b - a)[0];
+			const part = device.unused_bytes / device.reserved_bytes;
+			return [
+				verdict(part > 0.2 ? "warn" : "good",
+					`GPU ${device.device}: ${bytesText(device.unused_bytes)} of ` +
+					`${bytesText(device.reserved_bytes)} reserved memory are unused ` +
+					`(${(100 * part).toFixed(1)}%), at ${nsText(frag.at_ns)}.`),
+				most > 0 && el("p", {}, `Most of it is ${CAUSES[cause] ?? cause}: ${bytesText(most)}.`),
+			];
+		}));
+}
+
+/** @param {Context} context */
+function phasesCard(context) {
+	const { phases } = context.recording.documents;
+	if (!phases) return card(context, "Phases", "phases", "phases",
+		missingCard(context.recording, "phases"));
+	const [peak] = phases.peaks ?? [];
+	return card(context, "Phases", "phases", "phases", peak
+		? [el("p", {}, `The peak of ${peak.of} memory lies in `,
+			el("strong", {}, peak.phase ?? "a phase that is not known"), ". Memory at the peak:"),
+		makeTable({ name: "phases-at-peak", limit: 5, rows: peak.phases, columns: [
+			words("Allocated in phase", (row) => row.phase ?? "not known"),
+			bytes("Bytes", "bytes", { has_bar: true }),
+		] })]
+		: verdict("note", "No phases are known: ranges and stacks were not recorded."));
+}
+
+/** @param {Context} context @param {Json} info */
+function lineCard(context, info) {
+	const line = info.number_line;
+	if (!line) return card(context, "Where the device's memory is", "frag", "info",
+		verdict("note", "The driver's count of free memory was not recorded."));
+	const owners = Object.entries(line.owners);
+	return card(context, `All memory of GPU ${line.device}`, "frag", "info",
+		el("p", {}, `At ${nsText(line.at_ns)}: ${bytesText(line.total_bytes)} = ` +
+			[`${bytesText(line.free_bytes)} free`,
+				...owners.map(([owner, size]) => `${bytesText(size)} ${owner}`),
+				`${bytesText(line.unattributed_bytes)} unattributed`].join(" + ")),
+		amountBar([
+			...owners.map(([text, size], k) => ({ text, bytes: size, color: roleColor("-", k) })),
+			{ text: "unattributed", bytes: line.unattributed_bytes,
+				color: roleColor("unattributed", 0) },
+			{ text: "free", bytes: line.free_bytes, color: roleColor("free", 0) },
+		], line.total_bytes));
+}
+
+/** @param {Context} context @param {Json} info */
+function runCard(context, info) {
+	const { steps } = info;
+	return card(context, "The run", "settings", "info",
+		el("dl", {},
+			el("dt", {}, "steps"),
+			el("dd", {}, steps.count && steps.p50_ns !== null
+				? `${countText(steps.count)} by ${steps.source}, median ${nsText(steps.p50_ns)}, ` +
+					`99% within ${nsText(steps.p99_ns)}, ${countText(steps.per_second)} a second`
+				: steps.why ?? "none were found"),
+			el("dt", {}, "launches"),
+			el("dd", {}, `${countText(info.launches)} of kernels, ` +
+				`${countText(info.graph_launches)} of graphs`),
+			el("dt", {}, "recording"),
+			el("dd", {}, `${bytesText(info.file_bytes)}, ${countText(info.threads)} threads, ` +
+				`process ${info.pid}`)));
+}
+
+/** All recordings, with the outlier of each column marked. @param {Context} context */
+function sideBySide({ report }) {
+	const rows = report.recordings.map(({ file, documents: { info, oom, frag } }, number) => {
+		const peak = (/** @type {string} */ of) => info?.peaks
+			.filter((/** @type {Json} */ entry) => entry.of === of)
+			.reduce((/** @type {number} */ most, /** @type {Json} */ entry) =>
+				Math.max(most, entry.peak_bytes), 0);
+		return {
+			number, file, command: info?.command, allocated: peak("allocated"),
+			reserved: peak("reserved"), driver: peak("driver"), ooms: oom?.ooms.length,
+			unused: frag?.devices.reduce((/** @type {number} */ sum, /** @type {Json} */ device) =>
+				sum + device.unused_bytes, 0),
+			duration: info?.duration_ns, step: info?.steps.p50_ns,
+			lost: info && info.lost.memory + info.lost.launch + info.lost.other,
+		};
+	});
+	/** @param {string} head @param {string} key @param {typeof bytes} column */
+	const marked = (head, key, column) => {
+		const outlier = outlierOf(rows.map((row) => /** @type {Json} */ (row)[key]));
+		return column(head, key, { color: (row) => (row.number === outlier ? "#d55e00" : null) });
+	};
+	return el("section", { class: "card wide" }, el("h2", {}, "All recordings"),
+		makeTable({ name: "recordings", rows, columns: [
+			words("Recording", "file", { link: (row) => `#overview?r=${row.number}` }),
+			marked("Allocated, peak", "allocated", bytes),
+			marked("Reserved, peak", "reserved", bytes),
+			marked("Driver, peak", "driver", bytes),
+			marked("Unused", "unused", bytes),
+			marked("OOMs", "ooms", count),
+			marked("Step, median", "step", timeColumn),
+			marked("Duration", "duration", timeColumn),
+			marked("Lost events", "lost", count),
+		] }),
+		el("p", { class: "note" }, "An orange mark is the value that differs most from the median " +
+			"of its column, by at least 10%."));
+}
+
+/** @type {typeof bytes} */
+const timeColumn = (head, from, more) => count(head, from, { text: nsText, ...more });
+
+/** The place of the value that differs most from the median, if by a tenth at least; -1: none.
+ * @param {(number | null | undefined)[]} values */
+export function outlierOf(values) {
+	const known = values.filter((value) => typeof value === "number").sort((a, b) => a - b);
+	if (known.length < 2) return -1;
+	const median = (known[(known.length - 1) >> 1] + known[known.length >> 1]) / 2;
+	const far = (/** @type {number | null | undefined} */ value) =>
+		typeof value === "number" ? Math.abs(value - median) : 0;
+	const most = Math.max(...values.map(far));
+	if (most === 0 || most < median / 10) return -1;
+	const places = values.flatMap((value, k) => (far(value) === most ? [k] : []));
+	return places.length === 1 ? places[0] : -1;
+}

@@ -1,0 +1,123 @@
+/** Opens the report that lies in the page: its JSON, and data blocks in the page or beside it. */
+import { decodeCurve, decodeLives } from "./decode.js";
+import { Lives } from "./lives.js";
+import { Curve } from "./pyramid.js";
+
+/** @typedef {Record<string, any>} Json A document of a command; docs/JSON.md has its keys. */
+/**
+ * @typedef {object} LivesHeader
+ * @property {number} from_ns
+ * @property {number} to_ns
+ * @property {number[]} devices
+ * @property {string[]} text
+ * @property {{ text: number[], is_python: number[] }} frames
+ * @property {number[][]} stacks
+ * @property {Record<"device" | "of" | "stack" | import("./keys.js").Key, number[]>} groups
+ * @property {number} count
+ * @property {number} shorter_than_ns
+ * @property {number} left_out
+ * @property {number[]} blocks
+ * @property {{ device: number, curve: string, points: number, data: number,
+ *     is_exact: boolean }[]} curves
+ * @property {{ at_ns: number, kind: string, text?: string, number?: number }[]} marks
+ */
+/**
+ * @typedef {object} Recording
+ * @property {string} file
+ * @property {Record<string, Json>} documents
+ * @property {Record<string, string>} missing
+ * @property {Record<string, string>} commands
+ * @property {LivesHeader | null} lives
+ */
+/**
+ * @typedef {object} Report
+ * @property {number} page
+ * @property {string} made_by
+ * @property {{ file: string | null, bytes: number }[]} data
+ * @property {Recording[]} recordings
+ */
+/** @typedef {{ device: number, name: string, is_exact: boolean, curve: Curve }} NamedCurve */
+
+/** @param {string} base64 */
+async function unpack(base64) {
+	const text = atob(base64.trim());
+	const packed = new Uint8Array(text.length);
+	for (let k = 0; k < text.length; k++) packed[k] = text.charCodeAt(k);
+	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** The text of an element, which is removed: base64 of large data is not needed twice.
+ * @param {string} id */
+function takeText(id) {
+	const element = document.getElementById(id);
+	if (!element) throw new Error(`the page has no element '${id}'`);
+	const text = element.textContent ?? "";
+	element.remove();
+	return text;
+}
+
+/** @returns {Promise<Report>} */
+export async function openReport() {
+	const bytes = await unpack(takeText("gpuprof-report"));
+	const report = JSON.parse(new TextDecoder().decode(bytes));
+	if (report.page !== 1) {
+		throw new Error(`the report has version ${report.page}, but this page reads version 1`);
+	}
+	return report;
+}
+
+/** The bytes of data block `number`. @param {Report} report @param {number} number */
+async function readData(report, number) {
+	const { file } = report.data[number];
+	const text = file === null ? takeText(`gpuprof-data-${number}`) : await loadBeside(number, file);
+	return unpack(text);
+}
+
+/** Files beside the page call gpuprofData(number, base64). @param {number} number
+ * @param {string} file @returns {Promise<string>} */
+function loadBeside(number, file) {
+	return new Promise((resolve, reject) => {
+		const waiting = (loadBeside.waiting ??= new Map());
+		waiting.set(number, resolve);
+		Object.assign(window, {
+			gpuprofData: (/** @type {number} */ k, /** @type {string} */ text) => {
+				waiting.get(k)?.(text);
+			},
+		});
+		const script = document.createElement("script");
+		script.src = file;
+		script.onload = () => script.remove();
+		script.onerror = () => reject(new Error(`'${file}' is missing. ` +
+			"Keep the folder of data beside the page."));
+		document.head.append(script);
+	});
+}
+/** @type {Map<number, (text: string) => void> | undefined} */
+loadBeside.waiting = undefined;
+
+/** Decodes the curves of a recording. @param {Report} report @param {LivesHeader} header
+ * @returns {Promise<NamedCurve[]>} */
+export async function loadCurves(report, header) {
+	const curves = [];
+	for (const { device, curve, data, is_exact } of header.curves) {
+		const points = decodeCurve(await readData(report, data));
+		curves.push({ device, name: curve, is_exact, curve: new Curve(points) });
+	}
+	return curves;
+}
+
+/** Decodes all lives, block by block. @param {Report} report @param {LivesHeader} header */
+export async function loadLives(report, header) {
+	const lives = new Lives(header.count);
+	let count = 0;
+	for (const block of header.blocks) {
+		count = decodeLives(await readData(report, block), lives, count);
+	}
+	if (count !== header.count) {
+		throw new Error(`the data have ${count} lives, the report announces ${header.count}`);
+	}
+	const groups = header.groups.of.length;
+	if (lives.group.some((group) => group >= groups)) throw new Error("a life has no group");
+	return lives;
+}

@@ -1,0 +1,458 @@
+/** The timeline: controls, zoom and pan, search, the block or band under the pointer. */
+import { button, download, el, message, select } from "./dom.js";
+import { bytesText, countText, momentText, nsText, shareText } from "./amounts.js";
+import { BANDS, KEYS, chooseBands, keyText, nameOf, searchGroups, stackLines } from "./keys.js";
+import { OF, orderEvents, selectGroups } from "./lives.js";
+import { OTHER_COLOR, bandColor, roleColor, themeColors } from "./palette.js";
+import { Bands } from "./pyramid.js";
+import { hashOf, replaceRoute } from "./route.js";
+import { SvgPainter } from "./svg.js";
+import { bandAt, drawTimeline, liveByBand, measure, plotBox, timeAt } from "./timeline_plot.js";
+
+/** @typedef {import("./main.js").Context} Context */
+/** @typedef {import("./keys.js").Key} Key */
+/** @typedef {import("./report.js").LivesHeader} LivesHeader */
+
+const HEIGHT = 460;
+/** The shortest span that a view has. */
+const SHORTEST_NS = 200;
+const CLICK_PIXELS = 4;
+
+/** Kinds of memory that the bands can show. */
+export const MEMORY = /** @type {const} */ ([
+	["allocated", "PyTorch's blocks", [OF.BLOCK]],
+	["reserved", "PyTorch's segments", [OF.SEGMENT]],
+	["driver", "all driver memory", [OF.SEGMENT, OF.DRIVER]],
+	["pinned", "pinned host memory", [OF.PINNED]],
+]);
+
+/** The kinds of memory that a recording has. @param {LivesHeader} header */
+export function memoryChoices(header) {
+	const present = new Set(header.groups.of);
+	const choices = MEMORY.filter(([, , kinds]) => kinds.some((kind) => present.has(kind)));
+	return choices.length ? choices : [MEMORY[2]];
+}
+
+/** Keys with a text in the recording. @param {LivesHeader} header
+ * @returns {[Key, string][]} */
+export const keyChoices = (header) => KEYS.filter(([key]) => key === "stack" ||
+	header.groups[key].some((id) => id)).map(([key, text]) => [key, `by ${text}`]);
+
+/** @param {Context} context */
+export async function timelinePage(context) {
+	const header = context.recording.lives;
+	if (!header) {
+		return message("This report has no data about single allocations, so there is no timeline. " +
+			"Write the report again from the recording, without a limit on its size.");
+	}
+	const view = new TimelineView(context, header);
+	view.start();
+	return view.element;
+}
+
+class TimelineView {
+	/** @param {Context} context @param {LivesHeader} header */
+	constructor(context, header) {
+		const { values } = context;
+		this.context = context;
+		this.header = header;
+		const memory = memoryChoices(header);
+		const keys = keyChoices(header);
+		this.device = Number(values.device ?? header.devices[0] ?? 0);
+		this.memory = memory.find(([id]) => id === values.of) ?? memory[0];
+		/** @type {Key} */
+		this.by = (keys.find(([key]) => key === values.by) ?? keys[0])[0];
+		this.search = values.q ?? "";
+		this.hidden = new Set((values.hide ?? "").split(" ").filter(Boolean));
+		this.view = { from_ns: 0, to_ns: 0, width: 1000, height: HEIGHT };
+		this.setSpan(Number(values.from ?? header.from_ns), Number(values.to ?? header.to_ns));
+		if (values.t && !values.from) this.showAround(Number(values.t));
+		/** @type {import("./lives.js").Lives | null} */
+		this.lives = null;
+		/** @type {import("./report.js").NamedCurve[]} */
+		this.curves = [];
+		/** @type {Bands | null} */
+		this.bands = null;
+		/** @type {ReturnType<typeof chooseBands> | null} */
+		this.chosen = null;
+		/** @type {ReturnType<typeof measure> | null} */
+		this.measured = null;
+		/** Number of bands, the rest included. */
+		this.visible = BANDS + 1;
+		this.marked = -1;
+		this.canvas = el("canvas", { tabindex: 0, class: "plot", role: "img",
+			"aria-label": "memory over time; keys: plus, minus, arrows, 0" });
+		this.status = el("span", { class: "status" });
+		this.hover = el("div", { class: "hover" });
+		this.legend = el("ul", { class: "legend side" });
+		this.curveBoxes = el("span", { class: "curves" });
+		this.searchBox = el("input", { type: "search", placeholder: "search functions, files, modules",
+			value: this.search, "aria-label": "search" });
+		this.element = el("div", { class: "timeline" },
+			el("div", { class: "controls" },
+				header.devices.length > 1 && select(header.devices.map((device) =>
+					[String(device), `GPU ${device}`]), String(this.device),
+				(device) => this.choose({ device }), "device"),
+				select(memory.map(([id, text]) => [id, text]), this.memory[0],
+					(of) => this.choose({ of }), "memory"),
+				select(keys, this.by, (by) => this.choose({ by }), "group by"),
+				this.searchBox, this.curveBoxes, el("span", { class: "space" }),
+				button("+", () => this.zoom(0.5), "zoom in (+)"),
+				button("−", () => this.zoom(2), "zoom out (-)"),
+				button("whole run", () => this.setSpanAndDraw(header.from_ns, header.to_ns), "0"),
+				button("SVG", () => this.exportSvg(), "save the picture")),
+			el("div", { class: "plot-row" }, this.canvas, this.legend), this.status, this.hover);
+	}
+
+	start() {
+		const { signal } = this.context;
+		const { canvas } = this;
+		const resizer = new ResizeObserver(() => this.draw());
+		resizer.observe(canvas);
+		signal.addEventListener("abort", () => resizer.disconnect());
+		canvas.addEventListener("wheel", (event) => {
+			event.preventDefault();
+			if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+				this.pan((event.deltaX || event.deltaY) / canvas.clientWidth);
+			} else this.zoom(2 ** (event.deltaY / 300), event.offsetX);
+		}, { passive: false });
+		canvas.addEventListener("pointerdown", (event) => this.drag(event));
+		canvas.addEventListener("pointermove", (event) => {
+			if (!event.buttons) this.pointAt(event.offsetX, event.offsetY);
+		});
+		addEventListener("keydown", (event) => this.key(event), { signal });
+		this.searchBox.addEventListener("input", () => {
+			clearTimeout(this.searching);
+			this.searching = setTimeout(() => {
+				this.search = this.searchBox.value;
+				this.build();
+				this.remember();
+			}, 250);
+		});
+		this.load();
+	}
+
+	async load() {
+		try {
+			this.status.textContent = `Reading ${countText(this.header.count)} allocations…`;
+			this.curves = (await this.context.curves()).filter((curve) =>
+				curve.device === this.device || curve.name === "pinned");
+			this.showCurveBoxes();
+			this.draw();
+			this.lives = await this.context.lives();
+			this.build();
+		} catch (error) {
+			this.status.className = "bad";
+			this.status.textContent = `The data cannot be read: ${
+				error instanceof Error ? error.message : error}`;
+		}
+		this.element.dataset.state = "ready";
+	}
+
+	/** Another device, memory or key is another page of the history.
+	 * @param {Record<string, string>} change */
+	choose(change) {
+		location.hash = hashOf("timeline", { ...this.routeValues(), ...change });
+	}
+
+	routeValues() {
+		const { from_ns, to_ns } = this.view;
+		const is_whole = from_ns === this.header.from_ns && to_ns === this.header.to_ns;
+		return {
+			...this.context.values, t: null, device: this.device, of: this.memory[0], by: this.by,
+			from: is_whole ? null : Math.round(from_ns), to: is_whole ? null : Math.round(to_ns),
+			q: this.search, hide: [...this.hidden].join(" "),
+		};
+	}
+
+	remember() {
+		clearTimeout(this.remembering);
+		this.remembering = setTimeout(() => {
+			if (!this.context.signal.aborted) replaceRoute("timeline", this.routeValues());
+		}, 200);
+	}
+
+	/** Selects the lives and builds the bands of the chosen key, once. */
+	build() {
+		const { header, lives } = this;
+		if (!lives) return;
+		const is_selected = selectGroups(header, this.device, [...this.memory[2]]);
+		const events = orderEvents(lives, is_selected);
+		this.isSelected = is_selected;
+		this.chosen = chooseBands(header, lives, events, this.by);
+		const { bandOfGroup } = this.chosen;
+		if (this.search) {
+			const is_match = searchGroups(header, this.search);
+			bandOfGroup.forEach((band, group) => {
+				if (!is_match[group]) bandOfGroup[group] = band + this.visible;
+			});
+		}
+		this.bands = new Bands(lives, events, bandOfGroup, this.visible * (this.search ? 2 : 1));
+		this.marked = -1;
+		this.status.textContent = this.summary(events.births.length);
+		this.draw();
+	}
+
+	/** @param {number} shown */
+	summary(shown) {
+		const { left_out, shorter_than_ns } = this.header;
+		return `${countText(shown)} allocations of ${this.memory[1]}. Each pixel column shows its ` +
+			"highest moment." + (left_out ? ` ${countText(left_out)} allocations that lived less than ` +
+				`${nsText(shorter_than_ns)} are not drawn as bands; the curves have them.` : "");
+	}
+
+	showCurveBoxes() {
+		this.curveBoxes.replaceChildren(...this.curves.map(({ name, is_exact }) => {
+			const box = el("input", { type: "checkbox" });
+			if (name === "pinned" && this.memory[0] !== "pinned") {
+				if (!this.context.values.hide) this.hidden.add(name);
+			}
+			box.checked = !this.hidden.has(name);
+			box.addEventListener("change", () => {
+				if (box.checked) this.hidden.delete(name);
+				else this.hidden.add(name);
+				this.draw();
+				this.remember();
+			});
+			return el("label", { class: `curve ${name}` }, box, is_exact ? name : `${name} (thinned)`);
+		}));
+	}
+
+	/** @param {number} from @param {number} to */
+	setSpan(from, to) {
+		const { from_ns, to_ns } = this.header;
+		const whole = Math.max(SHORTEST_NS, to_ns - from_ns);
+		const span = Math.min(whole, Math.max(SHORTEST_NS, to - from || whole));
+		const begin = Math.min(Math.max(from_ns, from || 0), from_ns + whole - span);
+		this.view.from_ns = begin;
+		this.view.to_ns = begin + span;
+	}
+
+	/** A hundredth of the run around a moment. @param {number} moment */
+	showAround(moment) {
+		const half = (this.header.to_ns - this.header.from_ns) / 200;
+		this.setSpan(moment - half, moment + half);
+	}
+
+	/** @param {number} from @param {number} to */
+	setSpanAndDraw(from, to) {
+		this.setSpan(from, to);
+		this.draw();
+		this.remember();
+	}
+
+	/** @param {number} factor @param {number} [x] the point that stays */
+	zoom(factor, x) {
+		const { from_ns, to_ns } = this.view;
+		const at = x === undefined ? (from_ns + to_ns) / 2 : timeAt(this.view, x);
+		this.setSpanAndDraw(at - (at - from_ns) * factor, at + (to_ns - at) * factor);
+	}
+
+	/** @param {number} part of the view */
+	pan(part) {
+		const { from_ns, to_ns } = this.view;
+		const move = (to_ns - from_ns) * part;
+		this.setSpanAndDraw(from_ns + move, to_ns + move);
+	}
+
+	/** @param {KeyboardEvent} event */
+	key(event) {
+		if (event.ctrlKey || event.metaKey || event.altKey) return;
+		if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) {
+			if (event.key === "Escape" && event.target === this.searchBox) this.canvas.focus();
+			return;
+		}
+		const actions = /** @type {Record<string, () => void>} */ ({
+			"+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2),
+			ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2),
+			0: () => this.setSpanAndDraw(this.header.from_ns, this.header.to_ns),
+			"/": () => this.searchBox.focus(),
+		});
+		if (!actions[event.key]) return;
+		event.preventDefault();
+		actions[event.key]();
+	}
+
+	/** @param {PointerEvent} down */
+	drag(down) {
+		const { from_ns, to_ns } = this.view;
+		const scale = (to_ns - from_ns) / plotBox(this.view).width;
+		const end = new AbortController();
+		let is_drag = false;
+		this.canvas.setPointerCapture(down.pointerId);
+		this.canvas.addEventListener("pointermove", (event) => {
+			const moved = event.clientX - down.clientX;
+			if (Math.abs(moved) > CLICK_PIXELS) is_drag = true;
+			if (is_drag) this.setSpanAndDraw(from_ns - moved * scale, to_ns - moved * scale);
+		}, { signal: end.signal });
+		this.canvas.addEventListener("pointerup", (event) => {
+			end.abort();
+			if (!is_drag) this.pin(event);
+		}, { signal: end.signal });
+		this.canvas.addEventListener("pointercancel", () => end.abort(), { signal: end.signal });
+	}
+
+	/** Shows the Moment page of the column's highest state. @param {PointerEvent} event */
+	pin(event) {
+		const column = this.columnAt(event.offsetX);
+		if (column < 0 || !this.bands || !this.measured) return;
+		const moment = this.momentOf(column);
+		const { t } = this.context.values;
+		location.hash = hashOf("moment", {
+			...this.routeValues(), hide: null, from: null, to: null,
+			...(event.shiftKey && t ? { t, u: moment } : { t: moment, u: null }),
+		});
+	}
+
+	/** @param {number} x */
+	columnAt(x) {
+		const box = plotBox(this.view);
+		const column = Math.floor(x - box.left);
+		return column >= 0 && column < box.width ? column : -1;
+	}
+
+	/** The moment that a column shows. @param {number} column */
+	momentOf(column) {
+		const since = this.bands?.timeOf(this.measured?.states[column] ?? 0) ?? 0;
+		return Math.max(since, Math.floor(timeAt(this.view, column + plotBox(this.view).left)));
+	}
+
+	/** @param {number} x @param {number} y */
+	pointAt(x, y) {
+		const column = this.columnAt(x);
+		const { bands, measured, lives } = this;
+		if (column < 0 || !bands || !measured || !lives || !this.chosen) return;
+		const { box, top } = measured;
+		const bytes = ((box.top + box.height - y) / box.height) * top;
+		const moment = this.momentOf(column);
+		const span = this.view.to_ns - this.view.from_ns;
+		const found = bandAt(measured, column, bytes);
+		const lines = [el("p", { class: "moment" }, `at ${momentText(moment, span)}: `,
+			...this.curves.map(({ name, curve }) => el("span", { class: `curve ${name}` },
+				`${name} ${bytesText(curve.range(moment, moment + 1)?.high ?? 0)}`)))];
+		let marked = -1;
+		if (found) {
+			const list = liveByBand(bands, measured.states[column])[found.band];
+			const band = found.band % this.visible;
+			const sum = measured.sums[column * measured.count + found.band];
+			let base = found.base;
+			const life = list.find((one) => (base += lives.bytes[one]) > bytes) ?? -1;
+			const is_tall = life >= 0 && (lives.bytes[life] / top) * box.height >= 3;
+			if (is_tall) marked = life;
+			lines.push(this.bandLine(band, sum, list.length));
+			if (is_tall) lines.push(this.blockLines(life));
+		}
+		this.hover.replaceChildren(...lines);
+		if (marked !== this.marked) {
+			this.marked = marked;
+			this.paint();
+		}
+	}
+
+	/** @param {number} band @param {number} sum @param {number} count */
+	bandLine(band, sum, count) {
+		const key = this.chosen?.bands[band];
+		return el("p", {}, el("span", { class: "swatch", style: { background: this.color(band) } }),
+			el("strong", {}, key ? key.text : `other ${nameOf(this.by)}s`),
+			`: ${bytesText(sum)} in ${countText(count)} allocations`);
+	}
+
+	/** @param {number} life */
+	blockLines(life) {
+		const { header, lives } = this;
+		if (!lives) return el("div");
+		const group = lives.group[life];
+		const death = lives.death[life];
+		const keys = keyChoices(header).filter(([key]) => key !== "stack" && key !== this.by &&
+			header.groups[key][group]);
+		return el("div", { class: "block" },
+			el("p", {}, `block 0x${lives.address[life].toString(16)}, ${bytesText(lives.bytes[life])}, ` +
+				`allocated at ${nsText(lives.birth[life])}, ` +
+				(death === Infinity ? "live at the end" : `freed at ${nsText(death)} after ` +
+					nsText(death - lives.birth[life])) + `, event ${countText(lives.order[life])}`),
+			keys.length > 0 && el("p", {}, keys.map(([key]) =>
+				`${nameOf(key)} ${keyText(header, key, header.groups[key][group])}`).join(" · ")),
+			el("ol", { class: "stack" }, stackLines(header, header.groups.stack[group]).map((line) =>
+				el("li", {}, line))));
+	}
+
+	/** @param {number} band */
+	color(band) {
+		const key = this.chosen?.bands[band];
+		if (band >= BANDS || !key) return OTHER_COLOR;
+		return this.by === "role" ? roleColor(this.header.text[key.id], band) : bandColor(band);
+	}
+
+	draw() {
+		if (this.drawing) return;
+		this.drawing = requestAnimationFrame(() => {
+			this.drawing = 0;
+			const { canvas } = this;
+			this.view.width = canvas.clientWidth;
+			if (!this.view.width || this.context.signal.aborted) return;
+			this.measured = measure(this.view, this.scene());
+			this.paint();
+			this.showLegend();
+		});
+	}
+
+	/** @returns {import("./timeline_plot.js").Scene} */
+	scene() {
+		const { t, u } = this.context.values;
+		return {
+			bands: this.bands, visible: this.visible ?? 1, is_dimmed: this.search !== "",
+			colors: Array.from({ length: BANDS + 1 }, (_, band) => this.color(band)),
+			curves: this.curves.filter(({ name }) => !this.hidden.has(name)),
+			marks: this.header.marks, theme: themeColors(),
+			pins: [t, u].flatMap((at, k) => (at ? [{ at_ns: Number(at), label: "AB"[k] }] : [])),
+		};
+	}
+
+	paint() {
+		const { canvas, view, measured } = this;
+		const ratio = devicePixelRatio || 1;
+		const paint = canvas.getContext("2d");
+		if (!paint || !measured) return;
+		const width = Math.round(view.width * ratio);
+		if (canvas.width !== width) {
+			canvas.width = width;
+			canvas.height = Math.round(view.height * ratio);
+		}
+		paint.setTransform(ratio, 0, 0, ratio, 0, 0);
+		drawTimeline(paint, view, this.scene(), measured, this.marked);
+	}
+
+	showLegend() {
+		const { chosen, measured } = this;
+		if (!chosen || !measured) return;
+		const { sums, count, states, box } = measured;
+		let best = 0;
+		let most = -1;
+		for (let column = 0; column < box.width; column++) {
+			let total = 0;
+			for (let band = 0; band < count; band++) total += sums[column * count + band];
+			if (total > most) [most, best] = [total, column];
+		}
+		const bytesOf = (/** @type {number} */ band) => sums[best * count + band] +
+			(count > this.visible ? sums[best * count + band + this.visible] : 0);
+		const rows = chosen.bands.map(({ text }, band) => ({ text, band }));
+		if (chosen.other_count) {
+			rows.push({ text: `${countText(chosen.other_count)} others`, band: BANDS });
+		}
+		const at = this.bands?.timeOf(states[best]) ?? 0;
+		this.legend.replaceChildren(
+			el("li", { class: "head" }, `peak of this view, ${nsText(at)}: ${bytesText(most)}`),
+			...rows.reverse().map(({ text, band }) => el("li", { title: text },
+				el("span", { class: "swatch", style: { background: this.color(band) } }),
+				el("span", { class: "key" }, text),
+				el("span", { class: "amount" },
+					`${bytesText(bytesOf(band))} · ${shareText(bytesOf(band), most)}`))));
+	}
+
+	exportSvg() {
+		if (!this.measured) return;
+		const paint = new SvgPainter(this.view.width, this.view.height);
+		drawTimeline(paint, this.view, this.scene(), this.measured, this.marked);
+		download("timeline.svg", "image/svg+xml", paint.toString());
+	}
+}
