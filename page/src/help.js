@@ -2,7 +2,7 @@
 import { button, el } from "./dom.js";
 
 const KEYS = [
-	["1 to 9", "show this page of the list at the top"],
+	["1 to 9", "show one of the first nine pages"],
 	["+ or wheel", "timeline: zoom in"],
 	["- or wheel", "timeline: zoom out"],
 	["← →, or drag", "timeline: move"],

@@ -1,4 +1,4 @@
-/** Keys by which memory is grouped, and the bands of the timeline: the largest keys and the rest. */
+/** Keys by which memory is grouped; bands of the timeline: the largest keys and the rest. */
 
 /** @typedef {import("./report.js").LivesHeader} LivesHeader */
 
@@ -27,7 +27,8 @@ export const frameText = (header, frame) =>
 export const stackLines = (header, stack) =>
 	header.stacks[stack].map((frame) => frameText(header, frame));
 
-/** The name of a key: for stacks the innermost Python frame, else the innermost frame.
+/** The name of a key. A stack has its two innermost Python frames, else the innermost frames
+ * outside of PyTorch's allocator.
  * @param {LivesHeader} header @param {Key} key @param {number} id */
 export function keyText(header, key, id) {
 	if (key !== "stack") {
@@ -37,8 +38,9 @@ export function keyText(header, key, id) {
 	const frames = header.stacks[id];
 	if (!frames.length) return "no stack";
 	const python = frames.filter((frame) => header.frames.is_python[frame]);
-	const shown = python.length ? python : frames;
-	return shown.slice(0, 2).map((frame) => frameText(header, frame)).join(" < ");
+	const texts = (python.length ? python : frames).map((frame) => frameText(header, frame));
+	const telling = texts.filter((text) => !text.startsWith("c10::"));
+	return (telling.length ? telling : texts).slice(0, 2).join(" < ");
 }
 
 /** @param {Key} key */

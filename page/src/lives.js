@@ -2,8 +2,8 @@
 
 /** @typedef {import("./report.js").LivesHeader} LivesHeader */
 
-/** Kinds of memory: the values of `groups.of`. */
-export const OF = { BLOCK: 0, SEGMENT: 1, DRIVER: 2, PINNED: 3 };
+/** Kinds of memory: the values of `groups.of`. UNMAPPED is reserved, but not the driver's. */
+export const OF = { BLOCK: 0, SEGMENT: 1, DRIVER: 2, PINNED: 3, UNMAPPED: 4 };
 
 export class Lives {
 	/** @param {number} count */

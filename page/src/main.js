@@ -4,8 +4,13 @@ import { hashOf, readRoute } from "./route.js";
 import { restoreTheme, switchTheme } from "./palette.js";
 import { loadCurves, loadLives, openReport } from "./report.js";
 import { overviewPage } from "./overview.js";
+import {
+	collectivesPage, countersPage, graphsPage, kernelsPage, settingsPage, startupPage, waitsPage,
+} from "./time_pages.js";
 import { timelinePage } from "./timeline.js";
 import { helpBox } from "./help.js";
+import { fragPage, idlePage, leaksPage, oomPage, phasesPage } from "./memory_pages.js";
+import { momentPage } from "./moment.js";
 
 /** @typedef {import("./report.js").Report} Report */
 /**
@@ -26,6 +31,19 @@ import { helpBox } from "./help.js";
 const PAGES = [
 	["overview", "Overview", overviewPage],
 	["timeline", "Timeline", timelinePage],
+	["moment", "Moment", momentPage],
+	["oom", "OOM", oomPage],
+	["leaks", "Leaks", leaksPage],
+	["frag", "Fragmentation", fragPage],
+	["phases", "Phases", phasesPage],
+	["graphs", "Graphs", graphsPage],
+	["idle", "Idle", idlePage],
+	["waits", "Waits", waitsPage],
+	["kernels", "GPU time", kernelsPage],
+	["collectives", "NCCL", collectivesPage],
+	["counters", "Counters", countersPage],
+	["startup", "Start-up", startupPage],
+	["settings", "Settings", settingsPage],
 ];
 
 /** Keeps the result of a function per recording. @template T

@@ -1,7 +1,7 @@
 /** The first page: the answer in plain English, each item with its page and its command. */
 import { copyCommand, el } from "./dom.js";
 import { atLeastText, bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
-import { makeTable, words, bytes, count } from "./table.js";
+import { bytes, count, makeTable, stackList, words } from "./table.js";
 import { roleColor } from "./palette.js";
 import { roleText } from "./keys.js";
 import { amountBar } from "./bar.js";
@@ -19,9 +19,10 @@ export function overviewPage(context) {
 		info ? [headline(info), losses(context, info)] : missingCard(recording, "info"),
 		el("div", { class: "cards" },
 			info && peaksCard(context, info),
-			rolesCard(context),
 			oomCard(context),
 			leaksCard(context),
+			rolesCard(context),
+			holdersCard(context),
 			fragCard(context),
 			phasesCard(context),
 			info && lineCard(context, info),
@@ -126,27 +127,54 @@ function peaksCard(context, info) {
 		: verdict("note", "No memory of a GPU was recorded."));
 }
 
+/** Roles of a device's blocks at the peak, from `gpuprof timeline --by role`. Null: not known.
+ * @param {Json | undefined} timeline @param {number} device */
+function rolesAtPeak(timeline, device) {
+	const entry = timeline?.devices.find((/** @type {Json} */ one) => one.device === device);
+	const at = entry?.roles?.at_ns.indexOf(entry.allocated_peak_at_ns) ?? -1;
+	if (at < 0 || !entry.allocated_peak_bytes) return null;
+	return {
+		at_ns: entry.allocated_peak_at_ns, bytes: entry.allocated_peak_bytes,
+		parts: entry.roles.groups.map((/** @type {Json} */ group) => ({
+			text: roleText(group.key), bytes: group.bytes[at], color: roleColor(group.key, 0),
+			href: `#moment?t=${entry.allocated_peak_at_ns}&device=${device}&by=role`,
+		})).sort((/** @type {Json} */ a, /** @type {Json} */ b) => b.bytes - a.bytes),
+	};
+}
+
 /** @param {Context} context */
 function rolesCard(context) {
-	const { recording } = context;
-	const { peak } = recording.documents;
-	if (!peak) return card(context, "Who holds the peak", "moment", "peak",
-		missingCard(recording, "peak"));
-	const curves = peak.curves.filter((/** @type {Json} */ curve) =>
-		curve.of === "allocated" || (curve.of === "driver" && curve.device !== null &&
-			!peak.curves.some((/** @type {Json} */ other) => other.of === "allocated" &&
-				other.device === curve.device)));
-	return card(context, `Who holds the peak, by ${peak.by}`, "moment", "peak",
-		curves.length ? curves.map((/** @type {Json} */ curve) => el("div", {},
-			el("p", {}, `GPU ${curve.device}: ${bytesText(curve.live_bytes)} ${curve.of} at `,
-				el("a", { href: context.link("moment",
-					{ t: curve.at_ns, device: curve.device, by: peak.by }) }, nsText(curve.at_ns))),
-			amountBar(curve.groups.map((/** @type {Json} */ group, /** @type {number} */ k) => ({
-				text: peak.by === "role" ? roleText(group.key) : group.key,
-				bytes: group.bytes,
-				color: roleColor(peak.by === "role" ? group.key : "-", k),
-			})), curve.live_bytes)))
-			: verdict("note", "No device memory was live."));
+	const { documents } = context.recording;
+	const found = (documents.info?.devices ?? []).flatMap((/** @type {Json} */ { device }) => {
+		const roles = rolesAtPeak(documents.timeline, device);
+		return roles ? [{ device, ...roles }] : [];
+	});
+	return card(context, "What holds the peak, by role", "moment", "timeline", found.length
+		? found.map((/** @type {Json} */ { device, at_ns, bytes: size, parts }) => el("div", {},
+			el("p", {}, `GPU ${device}: ${bytesText(size)} allocated at `,
+				el("a", { href: context.link("moment", { t: at_ns, device }) }, nsText(at_ns))),
+			amountBar(parts, size)))
+		: missingCard(context.recording, "timeline") ??
+			verdict("note", "No roles are known: PyTorch's blocks were not recorded."));
+}
+
+/** @param {Context} context */
+function holdersCard(context) {
+	const { peak } = context.recording.documents;
+	if (!peak) return card(context, "Which code holds the peak", "moment", "peak",
+		missingCard(context.recording, "peak"));
+	/** @param {Json} curve */
+	const is_first = (curve) => curve.device !== null && curve.of ===
+		(peak.curves.some((/** @type {Json} */ one) => one.of === "allocated" &&
+			one.device === curve.device) ? "allocated" : "driver");
+	return card(context, "Which code holds the peak", "moment", "peak",
+		peak.curves.filter(is_first).map((/** @type {Json} */ curve) => makeTable({
+			name: "holders", limit: 5, rows: curve.groups, columns: [
+				words(`GPU ${curve.device}, ${curve.of}`, "key"),
+				bytes("Bytes", "bytes", { has_bar: true }),
+				bytes("Share", "bytes", { text: (value) => shareText(value, curve.live_bytes) }),
+				count("Allocations", "count"),
+			], open: (row) => stackList(row.stack, row.why) })));
 }
 
 /** @param {Context} context */

@@ -21,7 +21,7 @@ const CLICK_PIXELS = 4;
 /** Kinds of memory that the bands can show. */
 export const MEMORY = /** @type {const} */ ([
 	["allocated", "PyTorch's blocks", [OF.BLOCK]],
-	["reserved", "PyTorch's segments", [OF.SEGMENT]],
+	["reserved", "PyTorch's segments", [OF.SEGMENT, OF.UNMAPPED]],
 	["driver", "all driver memory", [OF.SEGMENT, OF.DRIVER]],
 	["pinned", "pinned host memory", [OF.PINNED]],
 ]);
@@ -43,7 +43,7 @@ export async function timelinePage(context) {
 	const header = context.recording.lives;
 	if (!header) {
 		return message("This report has no data about single allocations, so there is no timeline. " +
-			"Write the report again from the recording, without a limit on its size.");
+			(context.recording.missing.lives ?? ""));
 	}
 	const view = new TimelineView(context, header);
 	view.start();

@@ -9,7 +9,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const out = process.argv[2] ?? join(root, "dist");
 
 await build({
-	absWorkingDir: root, entryPoints: ["src/main.js", "src/style.css"].map((path) => ({ in: path, out: "page" })),
+	absWorkingDir: root,
+	entryPoints: ["src/main.js", "src/style.css"].map((path) => ({ in: path, out: "page" })),
 	outdir: out, bundle: true, minify: true, format: "iife", target: "es2022", charset: "ascii",
 });
 const hashes = ["page.js", "page.css"].map((name) =>

@@ -16,9 +16,9 @@ import random
 import slow_replay
 
 DIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "dist")
-COMMANDS = {"info": [], "oom": [], "leaks": [], "frag": [], "phases": [], "graphs": [],
-            "idle": [], "waits": [], "kernels": [], "startup": [],
-            "steps": ["info", "--steps"], "peak": ["peak", "--by", "role"]}
+COMMANDS = {"info": ["--steps"], "timeline": ["--by", "role"], "peak": [], "oom": [], "leaks": [],
+            "frag": [], "phases": [], "graphs": [], "idle": [], "waits": [], "kernels": [],
+            "startup": [], "collectives": [], "counters": []}
 
 
 def leb128(values):
@@ -95,11 +95,11 @@ GROUP_KEYS = ("device", "of", "stack", "role", "phase", "module", "operator", "l
               "range", "pool")
 
 
-def lives_of(replay, info, steps, add_data, block_lives):
+def lives_of(replay, info, add_data, block_lives):
     texts, stacks, frames, groups = Texts(""), Texts(()), Texts(("", 0)), Texts(None)
     group_of = {life: groups.id(group_keys(life, texts, stacks, frames)) - 1
                 for life in replay.lives}
-    begins = (steps or {}).get("steps", {}).get("begin_ns") or []
+    begins = info["steps"]["begin_ns"]
     marks = replay.marks + [{"at_ns": at, "kind": "step", "number": number}
                             for number, at in enumerate(begins)]
     rows = groups.list[1:]
@@ -123,16 +123,16 @@ def lives_of(replay, info, steps, add_data, block_lives):
 
 def recording_of(program, path, add_data, block_lives):
     documents, missing, commands = {}, {}, {}
-    for name, words in COMMANDS.items():
-        words = words or [name]
-        text, why = slow_replay.run(program, *words, "--json", path)
-        commands[name] = " ".join(["gpuprof", *words, "--json", path])
+    for name, options in COMMANDS.items():
+        words = [name, *options, "--json", path]
+        text, why = slow_replay.run(program, *words)
+        commands[name] = " ".join(["gpuprof", *words])
         if text is None:
             missing[name] = why
         else:
             documents[name] = json.loads(text)
     replay = slow_replay.Replay(program, path)
-    lives = lives_of(replay, documents["info"], documents.get("steps"), add_data, block_lives)
+    lives = lives_of(replay, documents["info"], add_data, block_lives)
     return {"file": path, "documents": documents, "missing": missing, "commands": commands,
             "lives": lives}, replay
 

@@ -1,0 +1,198 @@
+/** What is live at a moment: table by key, flame graph, segments; and the change to a second one. */
+import { el, message, select } from "./dom.js";
+import { bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
+import { amountBar } from "./bar.js";
+import { flameGraph } from "./flame.js";
+import { BANDS, keyText, nameOf, stackLines, sumByKey } from "./keys.js";
+import { selectGroups } from "./lives.js";
+import { OTHER_COLOR, bandColor, roleColor } from "./palette.js";
+import { hashOf } from "./route.js";
+import { segmentMap } from "./segment_map.js";
+import { bytes, change, count, makeTable, words } from "./table.js";
+import { keyChoices, memoryChoices } from "./timeline.js";
+
+/** @typedef {import("./main.js").Context} Context */
+/** @typedef {import("./report.js").LivesHeader} LivesHeader */
+/** @typedef {{ id: number, bytes: number, count: number }} Sum */
+
+/** @param {Context} context */
+export async function momentPage(context) {
+	const { recording, values } = context;
+	const header = recording.lives;
+	if (!header) {
+		return message("This report has no data about single allocations, so the memory of a moment " +
+			"is not known. " + (recording.missing.lives ?? ""));
+	}
+	const [lives, curves] = await Promise.all([context.lives(), context.curves()]);
+	const device = Number(values.device ?? header.devices[0] ?? 0);
+	const choices = memoryChoices(header);
+	const memory = choices.find(([id]) => id === values.of) ?? choices[0];
+	const keys = keyChoices(header);
+	const by = (keys.find(([key]) => key === values.by) ?? keys[0])[0];
+	const named = namedMoments(context, header, device);
+	const moment = Number(values.t ?? named[0][0]);
+	const second = values.u ? Number(values.u) : null;
+	const is_selected = selectGroups(header, device, [...memory[2]]);
+	const sums = (/** @type {number} */ at, /** @type {typeof by} */ key) =>
+		sumByKey(header, lives, at, is_selected, key);
+	const first = sums(moment, by);
+	const total = totalOf(first);
+
+	const order = new Map(first.map(({ id }, k) => [id, k]));
+	const colorOf = (/** @type {number} */ id) => {
+		const place = order.get(id) ?? BANDS;
+		if (by === "role") return roleColor(header.text[id], place);
+		return place < BANDS ? bandColor(place) : OTHER_COLOR;
+	};
+	const go = (/** @type {Record<string, string | null>} */ more) => {
+		location.hash = hashOf("moment", { ...values, ...more });
+	};
+	const choose = (/** @type {string} */ name, /** @type {string | null} */ chosen,
+		/** @type {string} */ label, /** @type {[string, string][]} */ extra) => {
+		const known = named.some(([at]) => at === chosen);
+		return select([...extra, ...(chosen && !known
+			? [/** @type {[string, string]} */ ([chosen, nsText(Number(chosen))])] : []), ...named],
+		chosen ?? "", (at) => go({ [name]: at || null }), label);
+	};
+
+	return el("div", { class: "moment-page" },
+		el("div", { class: "controls" },
+			el("label", {}, "moment A ", choose("t", String(moment), "moment A", [])),
+			el("label", {}, "compare with B ", choose("u", second === null ? null : String(second),
+				"moment B", [["", "nothing"]])),
+			header.devices.length > 1 && select(header.devices.map((one) =>
+				[String(one), `GPU ${one}`]), String(device), (one) => go({ device: one }), "device"),
+			select(choices.map(([id, text]) => [id, text]), memory[0], (of) => go({ of }), "memory"),
+			select(keys, by, (key) => go({ by: key }), "group by"),
+			el("a", { href: hashOf("timeline", { ...values, t: moment }) }, "show in the timeline")),
+		el("h1", {}, `At ${nsText(moment)}: ${bytesText(total)} of ${memory[1]} are live, in ` +
+			numberOf(first.reduce((sum, row) => sum + row.count, 0), "allocation")),
+		el("p", { class: "curve-values" }, curves.filter((curve) => curve.device === device ||
+			curve.name === "pinned").map(({ name, curve }) => el("span", { class: `curve ${name}` },
+			`${name} ${bytesText(curve.range(moment, moment + 1)?.high ?? 0)}`))),
+		notRecorded(curves, device, memory[0], moment, total),
+		second === null
+			? [amountBar(barParts(header, by, first, colorOf), total, { has_list: false }),
+				table(header, by, first, total, colorOf)]
+			: comparison(header, by, first, sums(second, by), moment, second, colorOf),
+		el("h2", {}, second === null ? "By call stack" : "By call stack: memory that grew from A to B"),
+		second === null
+			? flameGraph(header, sums(moment, "stack"), "flame")
+			: grownFlame(header, sums(moment, "stack"), sums(second, "stack")),
+		el("h2", {}, `PyTorch's segments at ${nsText(moment)}, coloured by ${nameOf(by)}`),
+		segmentMap(header, lives, device, moment,
+			(life) => colorOf(header.groups[by][lives.group[life]]),
+			(life) => `${keyText(header, by, header.groups[by][lives.group[life]])}: ` +
+				`block 0x${lives.address[life].toString(16)}, ${bytesText(lives.bytes[life])}, since ` +
+				`${nsText(lives.birth[life])}; ` +
+				stackLines(header, header.groups.stack[lives.group[life]]).slice(0, 3).join(" < ")));
+}
+
+/** Moments with a name: peaks, OOMs, the end. The first is the default.
+ * @param {Context} context @param {LivesHeader} header @param {number} device
+ * @returns {[string, string][]} */
+function namedMoments({ recording }, header, device) {
+	const { info, oom } = recording.documents;
+	const kept = (/** @type {number} */ at) => at >= header.from_ns && at <= header.to_ns;
+	/** @type {[string, string][]} */
+	const peaks = (info?.peaks ?? [])
+		.filter((/** @type {import("./report.js").Json} */ peak) =>
+			(peak.device === device || peak.device === null) && kept(peak.peak_at_ns))
+		.map((/** @type {import("./report.js").Json} */ peak) =>
+			[String(peak.peak_at_ns), `peak of ${peak.of} memory, ${nsText(peak.peak_at_ns)}`]);
+	/** @type {[string, string][]} */
+	const ooms = (oom?.ooms ?? []).filter((/** @type {import("./report.js").Json} */ one) =>
+		kept(one.at_ns)).slice(0, 50).map((/** @type {import("./report.js").Json} */ one) =>
+		[String(one.at_ns), `out of memory, ${nsText(one.at_ns)}`]);
+	/** @type {[string, string][]} */
+	const all = [...peaks, ...ooms, [String(header.to_ns), `the end, ${nsText(header.to_ns)}`]];
+	return all.filter(([at], k) => all.findIndex(([other]) => other === at) === k);
+}
+
+/** @param {Sum[]} rows */
+const totalOf = (rows) => rows.reduce((sum, row) => sum + row.bytes, 0);
+
+/** The difference to the exact curve, if events are missing or were left out.
+ * @param {import("./report.js").NamedCurve[]} curves @param {number} device
+ * @param {string} memory @param {number} moment @param {number} total */
+function notRecorded(curves, device, memory, moment, total) {
+	const exact = curves.find((curve) => curve.name === memory &&
+		(curve.device === device || memory === "pinned"))?.curve.range(moment, moment + 1);
+	if (!exact || (total >= exact.low && total <= exact.high)) return null;
+	const difference = exact.high - total;
+	return el("p", { class: "verdict warn" }, difference > 0
+		? `${bytesText(difference)} more were live, but not recorded one by one.`
+		: `The allocations below are ${bytesText(-difference)} more than the curve: frees are missing.`);
+}
+
+/** @param {LivesHeader} header @param {import("./keys.js").Key} by @param {Sum[]} rows
+ * @param {(id: number) => string} colorOf */
+function barParts(header, by, rows, colorOf) {
+	const parts = rows.slice(0, BANDS).map(({ id, bytes: size }) =>
+		({ text: keyText(header, by, id), bytes: size, color: colorOf(id) }));
+	const rest = totalOf(rows.slice(BANDS));
+	return rest ? [...parts, { text: `${countText(rows.length - BANDS)} others`, bytes: rest,
+		color: OTHER_COLOR }] : parts;
+}
+
+/** @param {LivesHeader} header @param {import("./keys.js").Key} by */
+const openStack = (header, by) => by !== "stack" ? undefined :
+	(/** @type {Sum} */ { id }) => el("ol", { class: "stack" },
+		stackLines(header, id).map((line) => el("li", {}, line)));
+
+/** @param {LivesHeader} header @param {import("./keys.js").Key} by @param {Sum[]} rows
+ * @param {number} total @param {(id: number) => string} colorOf */
+function table(header, by, rows, total, colorOf) {
+	return makeTable({ name: `live-by-${by}`, rows, sort: 1, open: openStack(header, by),
+		limit: 20, columns: [
+			words(capital(nameOf(by)), (row) => keyText(header, by, row.id),
+				{ color: (row) => colorOf(row.id) }),
+			bytes("Live", "bytes", { has_bar: true }),
+			bytes("Share", "bytes", { text: (value) => shareText(value, total) }),
+			count("Allocations", "count"),
+		] });
+}
+
+/** @param {LivesHeader} header @param {import("./keys.js").Key} by @param {Sum[]} first
+ * @param {Sum[]} second @param {number} moment @param {number} other
+ * @param {(id: number) => string} colorOf */
+function comparison(header, by, first, second, moment, other, colorOf) {
+	const far = (/** @type {ReturnType<typeof joined>[0]} */ row) => Math.abs(row.bytes - row.before);
+	const rows = joined(first, second).sort((a, b) => far(b) - far(a));
+	const grown = totalOf(second) - totalOf(first);
+	return [
+		el("p", {}, `From A (${nsText(moment)}) to B (${nsText(other)}): `,
+			el("strong", {}, grown === 0 ? "the same number of bytes"
+				: `${bytesText(Math.abs(grown))} ${grown > 0 ? "more" : "less"}`), "."),
+		makeTable({ name: `change-by-${by}`, rows, open: openStack(header, by), limit: 30,
+			columns: [
+				words(capital(nameOf(by)), (row) => keyText(header, by, row.id),
+					{ color: (row) => colorOf(row.id) }),
+				bytes("Live at A", "before"), bytes("Live at B", "bytes"),
+				change("Change", (row) => row.bytes - row.before),
+				count("Allocations at A", "count_before"), count("Allocations at B", "count"),
+			] }),
+	];
+}
+
+/** Sums of two moments by key. @param {Sum[]} first @param {Sum[]} second */
+export function joined(first, second) {
+	const rows = new Map(first.map(({ id, bytes: size, count: number }) => [id,
+		{ id, before: size, count_before: number, bytes: 0, count: 0 }]));
+	for (const row of second) {
+		rows.set(row.id, { before: 0, count_before: 0, ...rows.get(row.id), ...row });
+	}
+	return [...rows.values()];
+}
+
+/** @param {LivesHeader} header @param {Sum[]} first @param {Sum[]} second */
+function grownFlame(header, first, second) {
+	const grown = joined(first, second).filter((row) => row.bytes > row.before)
+		.map(({ id, bytes: size, before, count: number, count_before }) =>
+			({ id, bytes: size - before, count: Math.max(0, number - count_before) }));
+	return grown.length ? flameGraph(header, grown, "grown")
+		: message("No call stack has more memory at B than at A.");
+}
+
+/** @param {string} text */
+const capital = (text) => text[0].toUpperCase() + text.slice(1);

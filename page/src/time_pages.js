@@ -1,0 +1,251 @@
+/** Pages of time and of the run: graphs, waits, GPU time, start-up, counters, settings. */
+import { el, message } from "./dom.js";
+import { bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
+import { amountBar } from "./bar.js";
+import { documentPage, section, verdict } from "./document_page.js";
+import { bandColor } from "./palette.js";
+import { bytes, count, makeTable, share, stackList, time, words, yesNo } from "./table.js";
+
+/** @typedef {import("./report.js").Json} Json */
+
+/** @param {Json} row */
+const openStack = (row) => (row.stack ? stackList(row.stack, row.why) : null);
+
+/** A table of names and values. @param {[string, import("./dom.js").Child][]} pairs */
+const facts = (pairs) => el("dl", {}, pairs.filter(([, value]) => value !== null &&
+	value !== undefined && value !== "").map(([name, value]) => [el("dt", {}, name),
+	el("dd", {}, value)]));
+
+/** A number with at most four digits. @param {string} head @param {string} path */
+const figure = (head, path) => count(head, path);
+
+export const graphsPage = documentPage("graphs", (graphs, context) => [
+	graphs.graphs.length === 0 && graphs.failed.length === 0
+		? verdict("note", "The job used no CUDA graphs.")
+		: el("p", {}, `${numberOf(graphs.graphs.length, "graph")}; ` +
+			`${numberOf(graphs.graph_launches, "launch")} of graphs started ` +
+			`${countText(graphs.graph_kernels)} kernels, ${(100 * graphs.share).toFixed(1)}% of all.`),
+	graphs.failed.length > 0 && section("Captures that failed", makeTable({ name: "failed-captures",
+		rows: graphs.failed, open: openStack, columns: [
+			time("At", "at_ns"), words("Call that broke the capture", (row) => row.call ?? "not known"),
+			words("Error", (row) => row.error ?? `code ${row.code}`), words("Code", "key"),
+		] })),
+	graphs.graphs.length > 0 && section("Graphs", makeTable({ name: "graphs", rows: graphs.graphs,
+		open: openStack, columns: [
+			words("Code that made it", "key"), words("Origin", "origin"),
+			time("At", "at_ns", { link: (row) => context.link("timeline", { t: row.at_ns }) }),
+			bytes("Pool", "pool_bytes", { has_bar: true }),
+			bytes("Live in the pool", "pool_allocated_bytes"),
+			count("Nodes", "nodes.all"), count("Kernels", "nodes.kernel"),
+			count("Launches", "launches"),
+			time("A launch call", (row) => (row.launches && row.host_ns !== null
+				? row.host_ns / row.launches : null)),
+			time("On the GPU", (row) => (row.gpu_launches && row.gpu_ns !== null
+				? row.gpu_ns / row.gpu_launches : null)),
+		] })),
+	graphs.pools.length > 0 && section("Private pools at the end", makeTable({ name: "graph-pools",
+		rows: graphs.pools, columns: [
+			words("Pool", (row) => row.pool.join(".")), count("Graphs", "graphs"),
+			count("Launched graphs", "launched_graphs"), bytes("Bytes", "bytes", { has_bar: true }),
+			bytes("Allocated", "allocated_bytes"),
+		] })),
+]);
+
+const WAITS = /** @type {Record<string, string>} */ ({
+	synchronize: "synchronize", item: ".item(), print", pageable_copy: "pageable copy", free: "free",
+	data: "data loading", recompile: "module load", other: "other call",
+});
+
+export const waitsPage = documentPage("waits", (waits) => {
+	if (!waits.has_calls) {
+		return verdict("note", "Copies and waits were not recorded. " +
+			"Record with a newer gpuprof, without --launches off.");
+	}
+	const span = waits.to_ns - waits.from_ns;
+	return [
+		el("p", {}, `From ${nsText(waits.from_ns)} to ${nsText(waits.to_ns)}` +
+			`${waits.steps ? `, ${numberOf(waits.steps, "step")}` : ""}: these calls left the GPU ` +
+			`without work for ${nsText(waits.lost_ns)} (${shareText(waits.lost_ns, span)}), and ` +
+			`blocked the host for ${nsText(waits.blocked_ns)}.`),
+		waits.has_gpu_time && el("p", {}, `The GPU was idle for ${nsText(waits.idle_ns)}.`),
+		section("Lines that wait for the GPU", waits.waits.length ? makeTable({ name: "waits",
+			rows: waits.waits, open: openStack, limit: 40, columns: [
+				words("Line", "key"),
+				words("Kind", (row) => row.queried ?? WAITS[row.kind] ?? row.kind),
+				time(waits.has_gpu_time ? "GPU idle" : "No GPU work", "lost_ns", { has_bar: true }),
+				time("Host waited", "blocked_ns"), time("Longest", "longest_ns"),
+				count("Calls", "count"), figure("Calls a step", "per_step"),
+				bytes("Bytes", (row) => row.bytes || null),
+			] }) : message("No call waited for the GPU.")),
+		section("Copies", makeTable({ name: "copies", rows: waits.copies.filter(
+			(/** @type {Json} */ row) => row.count), columns: [
+			words("Direction", (row) => row.direction.replace(/_/g, " ")),
+			count("Copies", "count"), bytes("Bytes", "bytes", { has_bar: true }),
+			count("From pageable memory", "pageable_count"), bytes("Pageable bytes", "pageable_bytes"),
+			time("Time of the calls", "took_ns"),
+		] })),
+		waits.timers.length > 0 && section("Timers that the job read", makeTable({ name: "timers",
+			rows: waits.timers, open: openStack, columns: [
+				words("Line", "key"), count("Results", "count"), time("Sum", "total_ns"),
+				time("Least", "least_ns"), time("Most", "most_ns"),
+			] })),
+	];
+});
+
+/** @param {Json} document */
+const noGpuTime = (document) => verdict("note", document.no_gpu_time
+	? `GPU time is missing: ${document.no_gpu_time}.`
+	: "GPU time was not recorded. Record with gpuprof run --gpu-time.");
+
+export const kernelsPage = documentPage("kernels", (kernels) => {
+	if (!kernels.has_gpu_time) return noGpuTime(kernels);
+	const others = [["kernels", kernels.total_ns], ["copies", kernels.copies.total_ns],
+		["sets", kernels.sets.total_ns]];
+	return [
+		el("p", {}, `The GPU worked for ${nsText(kernels.busy_ns)} of ` +
+			`${nsText(kernels.envelope_ns)} (${shareText(kernels.busy_ns, kernels.envelope_ns)}).`),
+		el("p", {}, others.map(([name, ns]) => `${name} ${nsText(Number(ns))}`).join(", ")),
+		section("Kernels", makeTable({ name: "kernels", rows: kernels.kernels, limit: 50,
+			open: openStack, columns: [
+				words("Kernel", "name"), share("Share", "share"),
+				time("Total", "total_ns", { has_bar: true }), count("Count", "count"),
+				time("Mean", "mean_ns"), time("Median", "median_ns"), time("99% within", "p99_ns"),
+				time("Delay", "delay_ns", { title: "from the launch call to the begin of the kernel" }),
+				share("Occupancy", "occupancy", { title: "theoretical" }),
+				words("Library", (row) => row.library ?? ""),
+			] })),
+	];
+});
+
+export const collectivesPage = documentPage("collectives", (collectives) => {
+	if (!collectives.collectives.length) {
+		return verdict("note", collectives.no_calls
+			? `No calls of NCCL: ${collectives.no_calls}.` : "The job made no calls of NCCL.");
+	}
+	return [
+		el("p", {}, `${numberOf(collectives.calls, "call")} of NCCL, ` +
+			`${bytesText(collectives.bytes)}.`),
+		!collectives.has_gpu_time && noGpuTime(collectives),
+		section("Collectives", makeTable({ name: "collectives", rows: collectives.collectives,
+			columns: [
+				words("Operation", "operation"), count("Communicator", "communicator"),
+				bytes("Message", "message_bytes"), count("Calls", "count"),
+				figure("A step", "per_step"), time("Total", "total_ns", { has_bar: true }),
+				time("Median", "median_ns"), share("Overlap", "overlap"),
+				figure("Algorithm GB/s", "algorithm_gb_s"), figure("Bus GB/s", "bus_gb_s"),
+				words("Note", (row) => row.why ?? ""),
+			] })),
+		section("Communicators", makeTable({ name: "communicators", rows: collectives.communicators,
+			columns: [
+				count("Number", "number"), count("Ranks", "ranks"), count("Rank", "rank"),
+				count("GPU", "device"),
+			] })),
+	];
+});
+
+export const countersPage = documentPage("counters", (counters) => {
+	if (!counters.has_counters) {
+		return verdict("note", counters.why ? `Counters are missing: ${counters.why}.`
+			: "Hardware counters were not recorded. Record with gpuprof run --metrics.");
+	}
+	return [
+		counters.kernels.length > 0 && section("Kernels", makeTable({ name: "counters",
+			rows: counters.kernels, columns: [
+				words("Kernel", "name"), count("Measured", "count"), time("Time", "time_ns"),
+				share("Compute", "compute", { has_bar: true }),
+				share("Memory", "memory", { has_bar: true }),
+				share("L2", "l2"), share("Active warps", "active_warps"),
+				bytes("DRAM", "dram_bytes"), figure("Operations a byte", "intensity"),
+				share("Of the roof", "roof"), words("Limited by", (row) => row.bound ?? ""),
+			] })),
+		counters.gpus.map((/** @type {Json} */ gpu) => section(`GPU ${gpu.device} over time`,
+			makeTable({ name: "gpu-counters", rows: gpu.metrics, columns: [
+				words("Metric", "label"), figure("Mean", "mean"), figure("Median", "median"),
+				figure("Highest", "max"),
+			] }))),
+	];
+});
+
+const PARTS = /** @type {Record<string, string>} */ ({
+	contexts: "contexts made", module_loads: "module loads",
+	instantiated_graphs: "graphs instantiated", captures: "graph captures", compile: "torch.compile",
+	first_step: "first step, without other rows", copies: "copies and waits",
+	before_first_call: "before CUDA: imports, cuInit", other: "other host work",
+});
+
+export const startupPage = documentPage("startup", (startup) => {
+	if (startup.why) return verdict("note", `There is no report of the start: ${startup.why}.`);
+	const whole = startup.to_ns - startup.from_ns;
+	const timed = startup.parts.filter((/** @type {Json} */ part) => part.took_ns !== null);
+	return [
+		el("p", {}, `${nsText(whole)} from ` +
+			`${startup.has_program_start ? "the start of the program" : "the first recorded call"} to ` +
+			`${startup.has_first_step ? "the end of the first step" : "the end of the recording"}.`),
+		timedBar(timed, whole),
+		makeTable({ name: "startup", rows: startup.parts, columns: [
+			words("What", (part) => PARTS[part.part] ?? part.part),
+			time("At", (part) => part.at_ns - startup.from_ns),
+			time("Time", "took_ns", { has_bar: true }),
+			time("Share", "took_ns", { text: (ns) => shareText(ns, whole) }),
+			count("Count", (part) => part.count || null),
+			bytes("Bytes", (part) => part.bytes || null),
+		] }),
+		startup.module_loads.length > 0 && section("Lines that load modules", makeTable({
+			name: "module-loads", rows: startup.module_loads, open: openStack, columns: [
+				words("Line", "key"), count("Loads", "count"), time("Time", "took_ns", { has_bar: true }),
+				time("Longest", "longest_ns"), count("From PTX", "ptx"),
+				bytes("Bytes", (row) => row.bytes || null),
+			] })),
+	];
+});
+
+/** @param {Json[]} parts @param {number} whole */
+const timedBar = (parts, whole) => amountBar(parts.map((part, k) => ({
+	text: PARTS[part.part] ?? part.part, bytes: part.took_ns, color: bandColor(k) })), whole,
+{ has_list: false, textOf: nsText });
+
+export const settingsPage = documentPage("info", (info, { report }) => [
+	section("The job", facts([
+		["command", info.command], ["process", `${info.pid} on ${info.hostname}`],
+		["started", new Date(info.start_unix_ns / 1e6).toISOString()],
+		["duration", nsText(info.duration_ns)], ["threads", countText(info.threads)],
+		["driver", info.origin.driver && `CUDA ${info.origin.driver}`],
+		["PyTorch", info.origin.pytorch ?? "not seen"],
+		["allocator settings", info.allocator_settings],
+	])),
+	section("Devices", makeTable({ name: "devices", rows: info.devices, columns: [
+		count("GPU", "device"), words("Name", (row) => row.name ?? "not known"),
+		bytes("Memory", "total_bytes"), words("UUID", (row) => row.uuid ?? ""),
+	] })),
+	section("The recording", facts([
+		["file", info.file], ["format", info.format],
+		["size", `${bytesText(info.file_bytes)}, ${countText(info.bytes_per_event)} bytes an event`],
+		["has", info.has.map((/** @type {string} */ text) => text.replace(/_/g, " ")).join(", ")],
+		["stacks", info.stacks_off_by ? `off by ${info.stacks_off_by}`
+			: `${countText(info.stacks.different)} different ones`],
+		["no Python frames", info.stacks.no_python], ["no native frames", info.stacks.no_native],
+		["names", `${countText(info.stacks.native_frames_named)} of ` +
+			`${countText(info.stacks.native_frames_looked_up)} native frames`],
+		["NVTX ranges", info.ranges.nvtx], ["PyTorch's ranges", info.ranges.torch],
+		["allocator details", info.allocator_why],
+		["captured", info.captured?.rule], ["rings", info.ring_place],
+		["self-check", `${countText(info.self_check.framework_events)} events compared with ` +
+			`PyTorch's totals: ${countText(info.self_check.mismatches)} mismatches, ` +
+			`${countText(info.self_check.anomalies)} anomalies`],
+	])),
+	section("Events", makeTable({ name: "events", sort: 1, limit: 15,
+		rows: Object.entries(info.events).map(([kind, number]) => ({ kind, number })),
+		columns: [
+			words("Kind", (row) => row.kind.replace(/_/g, " ")),
+			count("Number", "number", { has_bar: true }),
+		] })),
+	info.damages.length > 0 && section("Damage", makeTable({ name: "damage", rows: info.damages,
+		columns: [count("Byte", "offset"), count("Block", "block"), words("What", "what")] })),
+	section("This report", makeTable({ name: "recordings", rows: report.recordings, columns: [
+		words("Recording", "file"),
+		count("Allocations", (row) => row.lives?.count),
+		yesNo("All of them", (row) => row.lives && !row.lives.left_out),
+		words("Missing", (row) => Object.entries(row.missing).map(([name, why]) =>
+			`${name}: ${why}`).join("; ")),
+	] })),
+]);
