@@ -3,7 +3,7 @@ import { el, message } from "./dom.js";
 import { atLeastText, bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
-import { CAUSES, LEAK_KINDS } from "./overview.js";
+import { CAUSES, LEAK_KINDS, answerOf } from "./overview.js";
 import { roleText } from "./keys.js";
 import { bandColor, roleColor } from "./palette.js";
 import { bytes, count, makeTable, stackList, time, words, yesNo } from "./table.js";
@@ -51,7 +51,7 @@ export const oomPage = documentPage("oom", (oom, context) => {
 				count("Number", "number"),
 				time("At", "at_ns", { link: (one) => context.link("moment", { t: one.at_ns }) }),
 				bytes("Requested", "bytes"),
-				words("By", (one) => one.answer.requester ?? "not known"),
+				words("By", (one) => answerOf(ooms, one).requester ?? "not known"),
 				words("Cause", (one) => one.verdict?.name ?? "not known"),
 				count("Like number", (one) => (one.like === one.number ? null : one.like)),
 			] })),

@@ -90,7 +90,7 @@ export function lossTexts({ recording }, info) {
 		texts.push(`The timeline leaves out ${countText(lives.left_out)} allocations that lived ` +
 			`less than ${nsText(lives.shorter_than_ns)}.`);
 	}
-	const { mismatches } = info.self_check;
+	const mismatches = info.self_check?.mismatches ?? 0;
 	if (mismatches) {
 		texts.push(`${countText(mismatches)} of ${countText(info.self_check.framework_events)} ` +
 			"totals differ from those that PyTorch reported.");
@@ -177,6 +177,10 @@ function holdersCard(context) {
 			], open: (row) => stackList(row.stack, row.why) })));
 }
 
+/** The answer for an OOM: that of the first one of its kind. @param {Json[]} ooms @param {Json} one */
+export const answerOf = (ooms, one) =>
+	one.answer ?? ooms.find(({ number }) => number === one.like)?.answer ?? { advice: [] };
+
 /** @param {Context} context */
 function oomCard(context) {
 	const { oom } = context.recording.documents;
@@ -189,16 +193,16 @@ function oomCard(context) {
 		return card(context, "Out of memory", "oom", "oom",
 			verdict("good", "Memory did not run out."), failed && el("p", {}, failed));
 	}
-	const { answer } = last;
+	const answer = answerOf(oom.ooms, last);
 	return card(context, "Out of memory", "oom", "oom",
 		verdict("bad", oom.ooms.length === 1 ? `Memory ran out at ${nsText(last.at_ns)}.`
 			: `Memory ran out ${countText(oom.ooms.length)} times. The last one:`),
 		el("dl", {},
 			el("dt", {}, "requested"),
-			el("dd", {}, `${bytesText(answer.requested)} by ${answer.requester ?? "unknown code"}`),
-			answer.missing !== null &&
-				[el("dt", {}, "missing"), el("dd", {}, atLeastText(answer.missing))],
-			el("dt", {}, "cause"), el("dd", {}, answer.cause),
+			el("dd", {}, `${bytesText(last.bytes)} by ${answer.requester ?? "unknown code"}`),
+			last.verdict?.missing_bytes > 0 &&
+				[el("dt", {}, "missing"), el("dd", {}, atLeastText(last.verdict.missing_bytes))],
+			el("dt", {}, "cause"), el("dd", {}, answer.cause ?? "not known"),
 			answer.advice.length > 0 &&
 				[el("dt", {}, "try"), el("dd", {}, answer.advice[0].text)]));
 }

@@ -221,17 +221,17 @@ export const settingsPage = documentPage("info", (info, { report }) => [
 		["file", info.file], ["format", info.format],
 		["size", `${bytesText(info.file_bytes)}, ${countText(info.bytes_per_event)} bytes an event`],
 		["has", info.has.map((/** @type {string} */ text) => text.replace(/_/g, " ")).join(", ")],
-		["stacks", info.stacks_off_by ? `off by ${info.stacks_off_by}`
-			: `${countText(info.stacks.different)} different ones`],
-		["no Python frames", info.stacks.no_python], ["no native frames", info.stacks.no_native],
-		["names", `${countText(info.stacks.native_frames_named)} of ` +
-			`${countText(info.stacks.native_frames_looked_up)} native frames`],
-		["NVTX ranges", info.ranges.nvtx], ["PyTorch's ranges", info.ranges.torch],
+		["stacks", info.stacks && (info.stacks_off_by ? `off by ${info.stacks_off_by}`
+			: `${countText(info.stacks?.different)} different ones`)],
+		["no Python frames", info.stacks?.no_python], ["no native frames", info.stacks?.no_native],
+		["names", info.stacks && `${countText(info.stacks?.native_frames_named)} of ` +
+			`${countText(info.stacks?.native_frames_looked_up)} native frames`],
+		["NVTX ranges", info.ranges?.nvtx], ["PyTorch's ranges", info.ranges?.torch],
 		["allocator details", info.allocator_why],
 		["captured", info.captured?.rule], ["rings", info.ring_place],
-		["self-check", `${countText(info.self_check.framework_events)} events compared with ` +
-			`PyTorch's totals: ${countText(info.self_check.mismatches)} mismatches, ` +
-			`${countText(info.self_check.anomalies)} anomalies`],
+		["self-check", info.self_check && `${countText(info.self_check?.framework_events)} events compared with ` +
+			`PyTorch's totals: ${countText(info.self_check?.mismatches)} mismatches, ` +
+			`${countText(info.self_check?.anomalies)} anomalies`],
 	])),
 	section("Events", makeTable({ name: "events", sort: 1, limit: 15,
 		rows: Object.entries(info.events).map(([kind, number]) => ({ kind, number })),

@@ -1,0 +1,188 @@
+// Parts of the page without a browser: decoding, extremes, live sets, texts. Each is compared with
+// a slow loop on random data.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bytesText, changeText, momentText, nsText } from "../../page/src/amounts.js";
+import { decodeCurve, decodeLives } from "../../page/src/decode.js";
+import { placeNodes } from "../../page/src/flame.js";
+import { chooseBands } from "../../page/src/keys.js";
+import { Lives, orderEvents, selectGroups, upperBound } from "../../page/src/lives.js";
+import { joined } from "../../page/src/moment.js";
+import { outlierOf } from "../../page/src/overview.js";
+import { Bands, Curve, Highest } from "../../page/src/pyramid.js";
+import { SvgPainter } from "../../page/src/svg.js";
+import { csvOf } from "../../page/src/table.js";
+import { liveByBand } from "../../page/src/timeline_plot.js";
+import { encodeCurve, encodeLives, leb128, randomLives, seeded } from "./random_lives.mjs";
+
+const GROUPS = 40;
+
+function fixture(seed, count) {
+	const chance = seeded(seed);
+	const rows = randomLives(chance, count, GROUPS);
+	const header = {
+		text: Array.from({ length: 30 }, (_, k) => (k ? `key ${k}` : "")),
+		groups: {
+			device: Array.from({ length: GROUPS }, (_, k) => k % 2),
+			of: Array.from({ length: GROUPS }, (_, k) => k % 4 === 3 ? 1 : 0),
+			role: Array.from({ length: GROUPS }, (_, k) => k % 23),
+		},
+	};
+	const lives = new Lives(count);
+	const half = count >> 1;
+	const at = decodeLives(encodeLives(rows.slice(0, half)), lives, 0);
+	assert.equal(decodeLives(encodeLives(rows.slice(half)), lives, at), count);
+	return { chance, rows, header, lives };
+}
+
+const isLive = (row, moment) =>
+	row.birth <= moment && (row.death === null || moment < row.death);
+
+test("decoding returns each number of each column", () => {
+	const { rows, lives } = fixture(1, 5000);
+	rows.forEach((row, k) => {
+		assert.equal(lives.birth[k], row.birth);
+		assert.equal(lives.death[k], row.death ?? Infinity);
+		assert.equal(lives.bytes[k], row.bytes);
+		assert.equal(lives.group[k], row.group);
+		assert.equal(lives.address[k], row.address);
+		assert.equal(lives.order[k], row.order);
+	});
+});
+
+test("decoding refuses damaged blocks", () => {
+	const bytes = encodeLives(randomLives(seeded(2), 100, GROUPS));
+	for (const cut of [0, 1, 5, 60, bytes.length - 1]) {
+		assert.throws(() => decodeLives(bytes.slice(0, cut), new Lives(100), 0), /damaged|bytes/);
+	}
+	assert.throws(() => decodeLives(bytes, new Lives(99), 0), /more than the 99/);
+	assert.throws(() => decodeLives(Uint8Array.of(...leb128([2 ** 53 - 1, 0, 0, 0, 0, 0, 0, 0])),
+		new Lives(1), 0), /header/);
+	assert.throws(() => decodeCurve(new Uint8Array(20).fill(255)), /damaged/);
+});
+
+test("the place of an extreme is that of a slow search", () => {
+	const chance = seeded(3);
+	for (const count of [1, 2, 15, 16, 17, 255, 256, 257, 5000]) {
+		const values = Float64Array.from({ length: count }, () => Math.floor(chance() * 50));
+		for (const sign of [1, -1]) {
+			const tree = new Highest(values, sign);
+			for (let k = 0; k < 200; k++) {
+				const from = Math.floor(chance() * count);
+				const to = from + 1 + Math.floor(chance() * (count - from));
+				const part = [...values.slice(from, to)];
+				const best = sign > 0 ? Math.max(...part) : Math.min(...part);
+				assert.equal(tree.find(from, to), from + part.indexOf(best));
+			}
+		}
+	}
+});
+
+test("a curve has the extremes of any span", () => {
+	const chance = seeded(4);
+	let at = 10;
+	const points = Array.from({ length: 3000 }, () => {
+		const low = Math.floor(chance() * 1e12);
+		return { at: (at += 1 + Math.floor(chance() * 5)), low, high: low + Math.floor(chance() * 99) };
+	});
+	const curve = new Curve(decodeCurve(encodeCurve(points)));
+	assert.equal(curve.range(0, 5), null);
+	for (let k = 0; k < 1000; k++) {
+		const from = 10 + Math.floor(chance() * (at - 10));
+		const to = from + 1 + Math.floor(chance() * 200);
+		const inside = points.filter((point, n) => point.at < to &&
+			(n + 1 === points.length || points[n + 1].at > from));
+		const found = curve.range(from, to);
+		assert.equal(found?.high ?? null, inside.length ? Math.max(...inside.map((p) => p.high)) : null);
+		assert.equal(found?.low ?? null, inside.length ? Math.min(...inside.map((p) => p.low)) : null);
+	}
+});
+
+test("bands have the exact peak and its parts at every zoom", () => {
+	const { chance, rows, header, lives } = fixture(5, 3000);
+	const is_selected = selectGroups(header, 0, [0]);
+	const events = orderEvents(lives, is_selected);
+	const chosen = chooseBands(header, lives, events, "role");
+	const bands = new Bands(lives, events, chosen.bandOfGroup, 16);
+	const selected = rows.filter((row) => is_selected[row.group]);
+	const moments = [...new Set(selected.flatMap((row) => [row.birth, row.death ?? 0]))]
+		.sort((a, b) => a - b);
+	const sumsAt = (moment) => {
+		const sums = new Array(16).fill(0);
+		selected.filter((row) => isLive(row, moment))
+			.forEach((row) => (sums[chosen.bandOfGroup[row.group]] += row.bytes));
+		return sums;
+	};
+	const total = (sums) => sums.reduce((a, b) => a + b, 0);
+	const end = moments.at(-1);
+	for (let k = 0; k < 150; k++) {
+		const from = Math.floor(chance() * end);
+		const to = from + 1 + Math.floor(chance() ** 4 * (end - from));
+		const inside = [from, ...moments.slice(upperBound(moments.length, (n) => moments[n], from),
+			upperBound(moments.length, (n) => moments[n], to - 1))];
+		const out = new Float64Array(16);
+		const most = Math.max(...inside.map((moment) => total(sumsAt(moment))));
+		assert.equal(bands.peakIn(from, to, out), most);
+		const at = Math.max(from, bands.timeOf(bands.foundState));
+		assert.ok(at >= from && at < to);
+		assert.deepEqual([...out], sumsAt(at));
+		const live = liveByBand(bands, bands.foundState).flat().sort((a, b) => a - b);
+		assert.deepEqual(live, rows.flatMap((row, life) =>
+			is_selected[row.group] && isLive(row, at) ? [life] : []));
+	}
+});
+
+test("the live set of a moment is that of a slow loop", () => {
+	const { chance, rows, header, lives } = fixture(6, 4000);
+	const is_selected = selectGroups(header, 1, [0, 1]);
+	for (let k = 0; k < 200; k++) {
+		const at = k % 2 ? Math.floor(chance() * 3e12) : rows[Math.floor(chance() * 4000)].death ?? 0;
+		const found = [];
+		lives.visitLive(at, is_selected, (life) => found.push(life));
+		assert.deepEqual(found, rows.flatMap((row, life) =>
+			is_selected[row.group] && isLive(row, at) ? [life] : []));
+	}
+});
+
+test("amounts are printed as gpuprof prints them", () => {
+	for (const [bytes, text] of [[0, "0 B"], [1023, "1023 B"], [1024, "1.00 KiB"],
+		[37748736, "36.0 MiB"], [1071644672, "1022 MiB"], [132172668928, "123 GiB"],
+		[2 ** 30 * 9.99, "9.99 GiB"], [2 ** 52, "4.00 PiB"], [-2048, "-2.00 KiB"], [null, "not known"]]) {
+		assert.equal(bytesText(bytes), text);
+	}
+	assert.equal(changeText(2048), "+2.00 KiB");
+	for (const [ns, text] of [[0, "0 s"], [999, "999 ns"], [24300, "24.3 µs"], [9.09e6, "9.09 ms"],
+		[758e6, "758 ms"], [3.749e9, "3.749 s"], [125e9, "2 min 05 s"], [3700e9, "1 h 01 min"]]) {
+		assert.equal(nsText(ns), text);
+	}
+	assert.equal(momentText(540175812, 300), "540.175812 ms");
+	assert.equal(momentText(540175812, 3e8), "540.2 ms");
+});
+
+test("tables, comparisons and marks", () => {
+	const column = (head, key) => ({ head, value: (row) => row[key] });
+	assert.equal(csvOf([column("Code, line", "a"), column("Bytes", "b")],
+		[{ a: 'x "y"', b: 3 }, { a: null, b: 0 }]), '"Code, line",Bytes\n"x ""y""",3\n,0\n');
+	assert.deepEqual(joined([{ id: 1, bytes: 5, count: 1 }], [{ id: 2, bytes: 7, count: 2 }]), [
+		{ id: 1, before: 5, count_before: 1, bytes: 0, count: 0 },
+		{ id: 2, before: 0, count_before: 0, bytes: 7, count: 2 }]);
+	assert.equal(outlierOf([10, 10, 10, 14]), 3);
+	assert.equal(outlierOf([10, 10, 10.5]), -1);
+	assert.equal(outlierOf([5, null, 5]), -1);
+	assert.equal(outlierOf([1, 9]), -1);
+});
+
+test("a flame's parts lie inside their parents, the widest first", () => {
+	const leaf = (text, bytes) => ({ text, bytes, count: 1, children: new Map() });
+	const inner = { ...leaf("inner", 60), children: new Map([[1, leaf("a", 20)], [2, leaf("b", 40)]]) };
+	const root = { ...leaf("all", 100), children: new Map([[1, leaf("c", 40)], [2, inner]]) };
+	assert.deepEqual(placeNodes([root], 1000).map(({ node, x, width }) => [node.text, x, width]), [
+		["all", 0, 1000], ["inner", 0, 600], ["b", 0, 400], ["a", 400, 200], ["c", 600, 400]]);
+});
+
+test("exported pictures escape texts of the recording", () => {
+	const paint = new SvgPainter(10, 10);
+	paint.fillText('<script>"&\x01', 1, 2);
+	assert.ok(paint.toString().includes("&lt;script&gt;&quot;&amp;?"));
+	assert.ok(!paint.toString().includes("<script"));
+});
