@@ -67,5 +67,6 @@ export function countText(count) {
 export const shareText = (part, whole) =>
 	whole ? `${((100 * part) / whole).toFixed(1)}%` : "-";
 
-/** "1 block", "2 blocks". @param {number} count @param {string} noun */
-export const numberOf = (count, noun) => `${countText(count)} ${noun}${count === 1 ? "" : "s"}`;
+/** "1 block", "2 blocks". @param {number} count @param {string} noun @param {string} [plural] */
+export const numberOf = (count, noun, plural = `${noun}s`) =>
+	`${countText(count)} ${count === 1 ? noun : plural}`;

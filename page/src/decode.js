@@ -9,10 +9,11 @@
 export function readColumn(bytes, begin, end, out, count) {
 	let at = begin;
 	for (let k = 0; k < count; k++) {
-		let byte = at < end ? bytes[at++] : fail(begin, k);
-		let value = byte & 127;
-		for (let scale = 128; byte > 127; scale *= 128) {
-			byte = at < end ? bytes[at++] : fail(begin, k);
+		let value = 0;
+		let byte = 128;
+		for (let scale = 1; byte > 127; scale *= 128) {
+			if (at >= end) fail(begin, k);
+			byte = bytes[at++];
 			value += (byte & 127) * scale;
 		}
 		if (value > Number.MAX_SAFE_INTEGER) fail(begin, k);
@@ -26,8 +27,19 @@ function fail(column, row) {
 	throw new Error(`the column at byte ${column} is damaged in row ${row}`);
 }
 
-/** @param {number} value */
-const unzigzag = (value) => (value % 2 === 0 ? value / 2 : -(value + 1) / 2);
+/** Writes the sums of differences to `out`, from place `at` on.
+ * @param {Float64Array} differences @param {Float64Array} out @param {number} at
+ * @param {boolean} is_zigzag */
+function addUp(differences, out, at, is_zigzag) {
+	let sum = 0;
+	for (let k = 0; k < differences.length; k++) {
+		const value = differences[k];
+		const half = Math.floor(value / 2);
+		if (!is_zigzag) sum += value;
+		else sum += value === 2 * half ? half : -half - 1;
+		out[at + k] = sum;
+	}
+}
 
 /** Reads the header and the columns of a block.
  * @param {Uint8Array} bytes @param {number} columns
@@ -64,17 +76,14 @@ export function decodeLives(bytes, lives, at) {
 	if (at + count > lives.birth.length) {
 		throw new Error(`the data have more than the ${lives.birth.length} lives announced`);
 	}
-	let sum = 0;
-	column(0).forEach((value, k) => (lives.birth[at + k] = sum += value));
+	addUp(column(0), lives.birth, at, false);
 	column(1).forEach((value, k) => {
 		lives.death[at + k] = value ? lives.birth[at + k] + value - 1 : Infinity;
 	});
 	lives.bytes.set(column(2), at);
 	lives.group.set(column(3), at);
-	sum = 0;
-	column(4).forEach((value, k) => (lives.address[at + k] = sum += unzigzag(value)));
-	sum = 0;
-	column(5).forEach((value, k) => (lives.order[at + k] = sum += unzigzag(value)));
+	addUp(column(4), lives.address, at, true);
+	addUp(column(5), lives.order, at, true);
 	return at + count;
 }
 
@@ -85,10 +94,8 @@ export function decodeCurve(bytes) {
 	const time = new Float64Array(count);
 	const high = new Float64Array(count);
 	const low = new Float64Array(count);
-	let sum = 0;
-	column(0).forEach((value, k) => (time[k] = sum += value));
-	sum = 0;
-	column(1).forEach((value, k) => (high[k] = sum += unzigzag(value)));
+	addUp(column(0), time, 0, false);
+	addUp(column(1), high, 0, true);
 	column(2).forEach((value, k) => (low[k] = high[k] - value));
 	return { time, high, low };
 }

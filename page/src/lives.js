@@ -87,11 +87,13 @@ function sortByTime(items, time) {
 	let from = items;
 	/** @type {Uint32Array} */
 	let to = new Uint32Array(items.length);
-	for (let scale = 1; scale <= last; scale *= 65536) {
+	for (let scale = 1; scale * last >= 1; scale /= 65536) {
 		const begins = new Uint32Array(65537);
-		for (const item of from) begins[(Math.floor(time[item] / scale) % 65536) + 1]++;
+		for (let k = 0; k < from.length; k++) begins[((time[from[k]] * scale) & 65535) + 1]++;
 		for (let k = 0; k < 65536; k++) begins[k + 1] += begins[k];
-		for (const item of from) to[begins[Math.floor(time[item] / scale) % 65536]++] = item;
+		for (let k = 0; k < from.length; k++) {
+			to[begins[(time[from[k]] * scale) & 65535]++] = from[k];
+		}
 		[from, to] = [to, from];
 	}
 	return from;

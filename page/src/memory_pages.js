@@ -52,19 +52,22 @@ export const oomPage = documentPage("oom", (oom, context) => {
 				time("At", "at_ns", { link: (one) => context.link("moment", { t: one.at_ns }) }),
 				bytes("Requested", "bytes"),
 				words("By", (one) => answerOf(ooms, one).requester ?? "not known"),
-				words("Cause", (one) => one.verdict?.name ?? "not known"),
+				words("Cause", (one) => answerOf(ooms, one).cause?.split(":")[0] ?? "not known"),
 				count("Like number", (one) => (one.like === one.number ? null : one.like)),
 			] })),
-		first.slice(0, 20).map((/** @type {Json} */ one) => oneOom(one, context)),
+		first.slice(0, 50).map((/** @type {Json} */ one, /** @type {number} */ k) =>
+			oneOom(one, context, k === 0)),
 	];
 });
 
-/** @param {Json} one @param {Context} context */
-function oneOom(one, context) {
+/** @param {Json} one @param {Context} context @param {boolean} is_open */
+function oneOom(one, context, is_open) {
 	const { answer, state } = one;
-	return section([`OOM ${one.number}, at `,
-		el("a", { href: context.link("moment", { t: one.at_ns, device: one.device }) },
-			nsText(one.at_ns))],
+	return el("details", { class: "section", open: is_open },
+	el("summary", {}, `OOM ${one.number} at ${nsText(one.at_ns)}: ` +
+		`${bytesText(one.bytes)}, ${one.verdict?.name ?? "not known"}`),
+	el("p", {}, el("a", { href: context.link("moment", { t: one.at_ns, device: one.device }) },
+		"show what was live")),
 	el("dl", {},
 		el("dt", {}, "requested"), el("dd", {}, `${bytesText(answer.requested)} from ` +
 			`${one.framework ? "PyTorch" : "the driver"}, GPU ${one.device}`),
@@ -99,7 +102,7 @@ function oneOom(one, context) {
 		makeTable({ name: `oom-${one.number}-pins`, rows: one.pins, limit: 5, columns: [
 			words("Block", "address"), bytes("Bytes", "bytes"),
 			bytes("Would free", "hostage_bytes", { has_bar: true }), time("Age", "age_ns")] })],
-	el("h3", {}, "The request"),
+	el("h3", {}, "The request's call stack"),
 	one.requester.groups.map((/** @type {Json} */ group) => stackList(group.stack, group.why)));
 }
 
@@ -132,8 +135,8 @@ export const leaksPage = documentPage("leaks", (leaks) => [
 	verdict(LEAK_KINDS[leaks.verdict] ?? "note", leaks.answer),
 	message(leaks.window_ns === null
 		? `Compared ${countText(leaks.samples)} samples at the begins of ` +
-			`${countText(leaks.steps.count)} steps (${leaks.steps.source}); the first ` +
-			`${countText(leaks.steps.warmup)} were left out as warm-up.`
+			`${numberOf(leaks.steps.count, "step")} (${leaks.steps.source}). ` +
+			`${numberOf(leaks.steps.warmup, "warm-up step")} left out.`
 		: `Compared ${countText(leaks.samples)} windows of ${nsText(leaks.window_ns)} each, because ` +
 			"too few steps were found."),
 	leaks.full.map((/** @type {Json} */ device) => message(`GPU ${device.device} gains ` +
@@ -157,7 +160,7 @@ export const fragPage = documentPage("frag", (frag, context) => [
 		"verdict warn"),
 	frag.devices.map((/** @type {Json} */ device) => section([`GPU ${device.device} at `,
 		el("a", { href: context.link("moment", { t: frag.at_ns, device: device.device }) },
-			nsText(frag.at_ns)), ` (${frag.moment})`],
+			nsText(frag.at_ns)), ` (${frag.moment.replace("oom:", "OOM ")})`],
 	el("p", {}, `PyTorch reserved ${bytesText(device.reserved_bytes)}; ` +
 		`${bytesText(device.allocated_bytes)} are allocated and ` +
 		`${bytesText(device.unused_bytes)} (${shareText(device.unused_bytes,
@@ -261,7 +264,7 @@ export const phasesPage = documentPage("phases", (phases, context) => {
 					? "outside of any range" : "not known")),
 				bytes("Held at the peak", "held_bytes", { has_bar: true }),
 				bytes("Peak while open", "peak_bytes"),
-				count("Calls", "calls"),
+				count("Calls", (row) => row.calls || null),
 				time("Time", "time_ns"), time("Mean", "mean_ns"),
 				bytes("Allocated", "allocated_bytes"), bytes("Freed", "freed_bytes"),
 				bytes("Retained", "retained_bytes",

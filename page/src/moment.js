@@ -65,7 +65,7 @@ export async function momentPage(context) {
 			select(choices.map(([id, text]) => [id, text]), memory[0], (of) => go({ of }), "memory"),
 			select(keys, by, (key) => go({ by: key }), "group by"),
 			el("a", { href: hashOf("timeline", { ...values, t: moment }) }, "show in the timeline")),
-		el("h1", {}, `At ${nsText(moment)}: ${bytesText(total)} of ${memory[1]} are live, in ` +
+		el("h1", { title: `${total} bytes at ${moment} ns` }, `At ${nsText(moment)}: ${bytesText(total)} of ${memory[1]} are live, in ` +
 			numberOf(first.reduce((sum, row) => sum + row.count, 0), "allocation")),
 		el("p", { class: "curve-values" }, curves.filter((curve) => curve.device === device ||
 			curve.name === "pinned").map(({ name, curve }) => el("span", { class: `curve ${name}` },

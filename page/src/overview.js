@@ -122,7 +122,7 @@ function peaksCard(context, info) {
 			words("Of the GPU", (peak) => total.get(peak.device)
 				? shareText(peak.peak_bytes, total.get(peak.device)) : "", { is_number: true }),
 			words("At", "peak_at_ns", { text: nsText, is_number: true, link: (peak) =>
-				context.link("moment", { t: peak.peak_at_ns, device: peak.device }) }),
+				context.link("moment", { t: peak.peak_at_ns, device: peak.device, of: peak.of }) }),
 		] })
 		: verdict("note", "No memory of a GPU was recorded."));
 }

@@ -51,11 +51,14 @@ export const csvOf = (columns, rows) =>
 		.map((cells) => `${cells.join(",")}\n`).join("");
 
 const ROWS_SHOWN = 100;
+/** Longer texts, such as names of kernels, are cut to two lines until their row is opened. */
+const LONG = 120;
 
 /** @param {{ name: string, columns: Column[], rows: any[], sort?: number, limit?: number,
  *     open?: (row: any) => Node | null, depth?: (row: any) => number }} options
  *     `sort`: column that sorts at first, the largest on top; else the order of the rows. */
 export function makeTable({ name, columns, rows, sort, open, depth, limit = ROWS_SHOWN }) {
+	if (!rows.length) return el("p", { class: "note" }, "None.");
 	let sorted_by = sort ?? -1;
 	let is_up = false;
 	let shown = limit;
@@ -84,7 +87,8 @@ export function makeTable({ name, columns, rows, sort, open, depth, limit = ROWS
 			const color = column.color?.(row);
 			const cell = el("td", { class: column.is_number ? "number" : "words" },
 				color && el("span", { class: "swatch", style: { background: color } }),
-				href ? el("a", { href }, text) : text);
+				href ? el("a", { href }, text)
+					: text.length > LONG ? el("span", { class: "clip", title: text }, text) : text);
 			if (k === 0 && depth) cell.style.paddingLeft = `${8 + 18 * depth(row)}px`;
 			if (highest[k] > 0 && value > 0) {
 				cell.append(el("div", { class: "bar",

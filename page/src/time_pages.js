@@ -13,7 +13,7 @@ const openStack = (row) => (row.stack ? stackList(row.stack, row.why) : null);
 
 /** A table of names and values. @param {[string, import("./dom.js").Child][]} pairs */
 const facts = (pairs) => el("dl", {}, pairs.filter(([, value]) => value !== null &&
-	value !== undefined && value !== "").map(([name, value]) => [el("dt", {}, name),
+	value !== undefined && value !== false && value !== "").map(([name, value]) => [el("dt", {}, name),
 	el("dd", {}, value)]));
 
 /** A number with at most four digits. @param {string} head @param {string} path */
@@ -23,7 +23,7 @@ export const graphsPage = documentPage("graphs", (graphs, context) => [
 	graphs.graphs.length === 0 && graphs.failed.length === 0
 		? verdict("note", "The job used no CUDA graphs.")
 		: el("p", {}, `${numberOf(graphs.graphs.length, "graph")}; ` +
-			`${numberOf(graphs.graph_launches, "launch")} of graphs started ` +
+			`${numberOf(graphs.graph_launches, "launch", "launches")} of graphs started ` +
 			`${countText(graphs.graph_kernels)} kernels, ${(100 * graphs.share).toFixed(1)}% of all.`),
 	graphs.failed.length > 0 && section("Captures that failed", makeTable({ name: "failed-captures",
 		rows: graphs.failed, open: openStack, columns: [
@@ -224,7 +224,7 @@ export const settingsPage = documentPage("info", (info, { report }) => [
 		["stacks", info.stacks && (info.stacks_off_by ? `off by ${info.stacks_off_by}`
 			: `${countText(info.stacks?.different)} different ones`)],
 		["no Python frames", info.stacks?.no_python], ["no native frames", info.stacks?.no_native],
-		["names", info.stacks && `${countText(info.stacks?.native_frames_named)} of ` +
+		["names", info.stacks?.native_frames_looked_up > 0 && `${countText(info.stacks?.native_frames_named)} of ` +
 			`${countText(info.stacks?.native_frames_looked_up)} native frames`],
 		["NVTX ranges", info.ranges?.nvtx], ["PyTorch's ranges", info.ranges?.torch],
 		["allocator details", info.allocator_why],

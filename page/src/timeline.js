@@ -22,7 +22,7 @@ const CLICK_PIXELS = 4;
 export const MEMORY = /** @type {const} */ ([
 	["allocated", "PyTorch's blocks", [OF.BLOCK]],
 	["reserved", "PyTorch's segments", [OF.SEGMENT, OF.UNMAPPED]],
-	["driver", "all driver memory", [OF.SEGMENT, OF.DRIVER]],
+	["driver", "driver memory", [OF.SEGMENT, OF.DRIVER]],
 	["pinned", "pinned host memory", [OF.PINNED]],
 ]);
 

@@ -1,0 +1,223 @@
+// The page in Chromium: figures against the commands, live sets against the slow replay, messages
+// for missing data. Screenshots of each page lie in $SHOTS, by default build/page-shots.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { chromium } from "../../page/node_modules/playwright-core/index.mjs";
+import { bytesText, nsText } from "../../page/src/amounts.js";
+import { decodeLives } from "../../page/src/decode.js";
+import { Lives } from "../../page/src/lives.js";
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const gpuprof = process.env.GPUPROF ?? join(root, "build/gpuprof");
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const shots = process.env.SHOTS ?? join(root, "build/page-shots");
+const skip = [gpuprof, executablePath].find((path) => !existsSync(path));
+const options = { skip: skip && `${skip} is missing` };
+
+const RECORDINGS = ["h200_gpt_oom", "h200_gpt_expandable", "leak_kv_cache", "fake-killed",
+	"h200_jax", "h200_ddp", "h200_idle"];
+const PAGES = ["overview", "timeline", "moment", "oom", "leaks", "frag", "phases", "graphs", "idle",
+	"waits", "kernels", "collectives", "counters", "startup", "settings"];
+
+const folder = mkdtempSync(join(tmpdir(), "gpuprof-page-"));
+let browser;
+
+before(async () => {
+	if (skip) return;
+	mkdirSync(shots, { recursive: true });
+	browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+});
+after(async () => {
+	await browser?.close();
+	rmSync(folder, { recursive: true });
+});
+
+const recordingPath = (name) => join(root, `tests/data/${name}.gpr`);
+
+function writeFixture(name, names, ...more) {
+	const html = join(folder, `${name}.html`);
+	execFileSync("python3", [join(root, "page/tools/fixture.py"), "--gpuprof", gpuprof, "-o", html,
+		...more, ...names.map(recordingPath)]);
+	return html;
+}
+
+const elementText = (html, id) =>
+	new RegExp(`id="${id}">([^<]*)<`).exec(readFileSync(html, "utf8"))[1];
+const unpack = (html, id) => gunzipSync(Buffer.from(elementText(html, id), "base64"));
+const reportOf = (html) => JSON.parse(unpack(html, "gpuprof-report"));
+
+/** A copy of a page with another report. */
+function writeChanged(html, name, change) {
+	const report = reportOf(html);
+	change(report);
+	const path = join(folder, `${name}.html`);
+	writeFileSync(path, readFileSync(html, "utf8").replace(elementText(html, "gpuprof-report"),
+		gzipSync(JSON.stringify(report)).toString("base64")));
+	return path;
+}
+
+/** Opens a page and counts its requests and errors. */
+async function open(html, hash, colorScheme = "light") {
+	const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, colorScheme });
+	const faults = [];
+	page.on("request", (request) => {
+		if (!/^(file|data|blob):/.test(request.url())) faults.push(`request ${request.url()}`);
+	});
+	page.on("console", (line) => {
+		if (["error", "warning"].includes(line.type())) faults.push(line.text());
+	});
+	page.on("pageerror", (error) => faults.push(String(error)));
+	await page.goto(`file://${html}${hash}`);
+	await shown(page, hash);
+	return { page, faults };
+}
+
+const shown = async (page, hash) => {
+	const name = hash.slice(1).split("?")[0];
+	await page.waitForSelector(`main[data-state=ready][data-page=${name}]`);
+	if (name === "timeline") {
+		await page.waitForSelector(".timeline[data-state=ready], .note", { state: "attached" });
+	}
+};
+const show = async (page, hash) => {
+	await page.evaluate((to) => (location.hash = to), hash);
+	await shown(page, hash);
+};
+
+for (const [k, name] of RECORDINGS.entries()) {
+	test(`${name}: each page, without requests and errors`, options, async () => {
+		const html = writeFixture(name, [name]);
+		const { page, faults } = await open(html, "#overview", k % 2 ? "dark" : "light");
+		for (const id of PAGES) {
+			await show(page, `#${id}`);
+			const text = await page.textContent("main");
+			assert.ok(text.length > 30, `${id} has text`);
+			assert.doesNotMatch(text, /undefined|NaN|\[object|cannot be/, id);
+			await page.screenshot({ path: join(shots, `${name}-${id}.png`), fullPage: true });
+		}
+		assert.deepEqual(faults, []);
+		await page.close();
+	});
+
+	test(`${name}: peaks of the overview are those of gpuprof info`, options, async () => {
+		const html = join(folder, `${name}.html`);
+		const text = execFileSync(gpuprof, ["info", recordingPath(name)], { encoding: "utf8" });
+		const { page } = await open(html, "#overview");
+		const { info } = reportOf(html).recordings[0].documents;
+		for (const [row, peak] of info.peaks.entries()) {
+			const cells = await page.locator(".card").first().locator("tbody tr").nth(row)
+				.locator("td").allTextContents();
+			assert.equal(cells[2].replace("at least ", ""), bytesText(peak.peak_bytes));
+			assert.equal(cells[4], nsText(peak.peak_at_ns));
+			if (peak.of !== "pinned") assert.ok(text.includes(`${cells[2]} ${peak.of} (`), cells[2]);
+		}
+		await page.close();
+	});
+
+	test(`${name}: live sets are those of the slow replay, to the byte`, options, async () => {
+		const file = join(folder, `${name}.json`);
+		const html = writeFixture(`${name}-moments`, [name], "--lives", file, "--block-lives", "500");
+		const header = reportOf(html).recordings[0].lives;
+		const lives = new Lives(header.count);
+		let count = 0;
+		for (const block of header.blocks) {
+			count = decodeLives(unpack(html, `gpuprof-data-${block}`), lives, count);
+		}
+		const { page } = await open(html, "#overview");
+		for (const { at_ns, of, live } of JSON.parse(readFileSync(file, "utf8"))[0]) {
+			const found = [];
+			lives.visitLive(at_ns, header.groups.of.map((kind) => kind === of), (life) =>
+				found.push([lives.address[life], lives.bytes[life]]));
+			assert.deepEqual(found.sort((a, b) => a[0] - b[0] || a[1] - b[1]), live);
+			if (of !== 0 || header.devices.length !== 1 || !header.groups.of.includes(0)) continue;
+			await show(page, `#moment?t=${at_ns}&of=allocated&by=stack`);
+			const sum = live.reduce((total, [, bytes]) => total + bytes, 0);
+			await page.waitForSelector(`h1[title="${sum} bytes at ${at_ns} ns"]`);
+		}
+		await page.close();
+	});
+}
+
+test("the timeline shows the exact peak at each zoom, and pins its moment", options, async () => {
+	const { page, faults } = await open(join(folder, "h200_gpt_oom.html"), "#timeline");
+	for (const key of ["", "+", "+", "+", "ArrowLeft", "ArrowRight", "-", "0"]) {
+		if (key) await page.keyboard.press(key);
+		await page.waitForTimeout(100);
+	}
+	assert.match(await page.textContent(".legend.side .head"), /754 ms: 123 GiB/);
+	await page.fill("input[type=search]", "run_out_of_memory");
+	await page.waitForFunction(() => location.hash.includes("q=run_out"));
+	await page.screenshot({ path: join(shots, "timeline-search.png") });
+	const box = await page.locator("canvas.plot").boundingBox();
+	await page.mouse.move(box.x + 200, box.y + 400);
+	await page.mouse.click(box.x + 200, box.y + 400);
+	await page.waitForSelector("main[data-page=moment] h1");
+	assert.deepEqual(faults, []);
+	await page.close();
+});
+
+test("several recordings: side by side, outliers marked, chosen by the selector", options,
+	async () => {
+		const html = writeFixture("several", ["h200_gpt_oom", "leak_kv_cache", "leak_hooks"], "--beside");
+		const { page, faults } = await open(html, "#overview");
+		const row = page.locator(".card.wide tbody tr").first();
+		assert.match(await row.textContent(), /123 GiB/);
+		assert.ok(await row.locator(".swatch").count() > 0);
+		await page.selectOption("header select", "1");
+		await page.waitForFunction(() => document.querySelector("h1")?.textContent
+			.includes("kv_cache"));
+		await show(page, "#timeline?r=2");
+		assert.equal(await page.locator(".timeline .bad").count(), 0);
+		assert.deepEqual(faults, []);
+		rmSync(join(folder, "several_data/1.js"));
+		await page.reload();
+		await show(page, "#timeline?r=0");
+		assert.match(await page.textContent(".timeline .bad"), /folder of data beside the page/);
+		await page.close();
+	});
+
+test("missing documents and data have a plain message", options, async () => {
+	const html = writeChanged(join(folder, "h200_gpt_oom.html"), "missing", ({ recordings }) => {
+		const [recording] = recordings;
+		recording.documents = { info: recording.documents.info };
+		recording.missing = { oom: "the command ended with 2" };
+		recording.lives = null;
+	});
+	const { page } = await open(html, "#overview");
+	assert.match(await page.textContent("main"), /No figures of gpuprof oom: the command ended with 2/);
+	for (const id of PAGES) {
+		await show(page, `#${id}`);
+		if (id !== "settings") assert.match(await page.textContent("main"), /No figures|has no data/, id);
+	}
+	await page.close();
+	const damaged = join(folder, "damaged.html");
+	writeFileSync(damaged, readFileSync(join(folder, "h200_gpt_oom.html"), "utf8")
+		.replace(/(id="gpuprof-data-0">)[^<]*/, "$1AAAA"));
+	const second = await open(damaged, "#timeline");
+	assert.match(await second.page.textContent(".timeline .bad"), /cannot be read/);
+	await second.page.close();
+});
+
+test("texts of a recording are never HTML", options, async () => {
+	const evil = "<img src=x onerror=alert(1)><script>alert(2)</script>";
+	const html = writeChanged(join(folder, "h200_gpt_oom.html"), "evil", ({ recordings }) => {
+		const [{ documents, lives }] = recordings;
+		documents.info.command = evil;
+		documents.oom.ooms[0].answer.cause = evil;
+		documents.phases.phases[0].name = evil;
+		lives.text = lives.text.map((text) => text && `${text}${evil}`);
+	});
+	const { page, faults } = await open(html, "#overview");
+	for (const id of PAGES) {
+		await show(page, `#${id}`);
+		assert.equal(await page.locator("main img, main script").count(), 0);
+	}
+	assert.deepEqual(faults, []);
+	await page.close();
+});
