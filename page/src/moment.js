@@ -9,7 +9,7 @@ import { OTHER_COLOR, bandColor, roleColor } from "./palette.js";
 import { hashOf } from "./route.js";
 import { segmentMap } from "./segment_map.js";
 import { bytes, change, count, makeTable, words } from "./table.js";
-import { keyChoices, memoryChoices } from "./timeline.js";
+import { CURVES, keyChoices, memoryChoices } from "./timeline.js";
 
 /** @typedef {import("./main.js").Context} Context */
 /** @typedef {import("./report.js").LivesHeader} LivesHeader */
@@ -68,7 +68,9 @@ export async function momentPage(context) {
 		el("h1", { title: `${total} bytes at ${moment} ns` }, `At ${nsText(moment)}: ${bytesText(total)} of ${memory[1]} are live, in ` +
 			numberOf(first.reduce((sum, row) => sum + row.count, 0), "allocation")),
 		el("p", { class: "curve-values" }, curves.filter((curve) => curve.device === device ||
-			curve.name === "pinned").map(({ name, curve }) => el("span", { class: `curve ${name}` },
+			curve.name === "pinned")
+			.sort((a, b) => CURVES.indexOf(a.name) - CURVES.indexOf(b.name))
+			.map(({ name, curve }) => el("span", { class: `curve ${name}` },
 			`${name} ${bytesText(curve.range(moment, moment + 1)?.high ?? 0)}`))),
 		notRecorded(curves, device, memory[0], moment, total),
 		second === null

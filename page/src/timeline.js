@@ -13,10 +13,11 @@ import { bandAt, drawTimeline, liveByBand, measure, plotBox, timeAt } from "./ti
 /** @typedef {import("./keys.js").Key} Key */
 /** @typedef {import("./report.js").LivesHeader} LivesHeader */
 
-const HEIGHT = 460;
 /** The shortest span that a view has. */
 const SHORTEST_NS = 200;
 const CLICK_PIXELS = 4;
+/** Curves in the order of the page. */
+export const CURVES = ["driver", "reserved", "allocated", "pinned"];
 
 /** Kinds of memory that the bands can show. */
 export const MEMORY = /** @type {const} */ ([
@@ -64,7 +65,7 @@ class TimelineView {
 		this.by = (keys.find(([key]) => key === values.by) ?? keys[0])[0];
 		this.search = values.q ?? "";
 		this.hidden = new Set((values.hide ?? "").split(" ").filter(Boolean));
-		this.view = { from_ns: 0, to_ns: 0, width: 1000, height: HEIGHT };
+		this.view = { from_ns: 0, to_ns: 0, width: 1000, height: 460 };
 		this.setSpan(Number(values.from ?? header.from_ns), Number(values.to ?? header.to_ns));
 		if (values.t && !values.from) this.showAround(Number(values.t));
 		/** @type {import("./lives.js").Lives | null} */
@@ -136,7 +137,8 @@ class TimelineView {
 		try {
 			this.status.textContent = `Reading ${countText(this.header.count)} allocations…`;
 			this.curves = (await this.context.curves()).filter((curve) =>
-				curve.device === this.device || curve.name === "pinned");
+				curve.device === this.device || curve.name === "pinned")
+				.sort((a, b) => CURVES.indexOf(a.name) - CURVES.indexOf(b.name));
 			this.showCurveBoxes();
 			this.draw();
 			this.lives = await this.context.lives();
@@ -181,22 +183,27 @@ class TimelineView {
 		this.isSelected = is_selected;
 		this.chosen = chooseBands(header, lives, events, this.by);
 		const { bandOfGroup } = this.chosen;
+		/** @type {number | null} */
+		let matches = null;
 		if (this.search) {
 			const is_match = searchGroups(header, this.search);
+			matches = events.births.reduce((sum, life) => sum + is_match[lives.group[life]], 0);
 			bandOfGroup.forEach((band, group) => {
 				if (!is_match[group]) bandOfGroup[group] = band + this.visible;
 			});
 		}
 		this.bands = new Bands(lives, events, bandOfGroup, this.visible * (this.search ? 2 : 1));
 		this.marked = -1;
-		this.status.textContent = this.summary(events.births.length);
+		this.status.textContent = this.summary(events.births.length, matches);
 		this.draw();
 	}
 
-	/** @param {number} shown */
-	summary(shown) {
+	/** @param {number} shown @param {number | null} matches */
+	summary(shown, matches) {
 		const { left_out, shorter_than_ns } = this.header;
-		return `${countText(shown)} allocations of ${this.memory[1]}. Each pixel column shows its ` +
+		return (matches === null ? "" : `${countText(matches)} of `) +
+			`${countText(shown)} allocations of ${this.memory[1]}` +
+			`${matches === null ? "" : ` match “${this.search}”`}. Each pixel column shows its ` +
 			"highest moment." + (left_out ? ` ${countText(left_out)} allocations that lived less than ` +
 				`${nsText(shorter_than_ns)} are not drawn as bands; the curves have them.` : "");
 	}
@@ -337,7 +344,7 @@ class TimelineView {
 			const sum = measured.sums[column * measured.count + found.band];
 			let base = found.base;
 			const life = list.find((one) => (base += lives.bytes[one]) > bytes) ?? -1;
-			const is_tall = life >= 0 && (lives.bytes[life] / top) * box.height >= 3;
+			const is_tall = life >= 0 && (lives.bytes[life] / top) * box.height >= 1;
 			if (is_tall) marked = life;
 			lines.push(this.bandLine(band, sum, list.length));
 			if (is_tall) lines.push(this.blockLines(life));
@@ -389,6 +396,7 @@ class TimelineView {
 			this.drawing = 0;
 			const { canvas } = this;
 			this.view.width = canvas.clientWidth;
+			this.view.height = canvas.clientHeight;
 			if (!this.view.width || this.context.signal.aborted) return;
 			this.measured = measure(this.view, this.scene());
 			this.paint();
@@ -414,10 +422,9 @@ class TimelineView {
 		const paint = canvas.getContext("2d");
 		if (!paint || !measured) return;
 		const width = Math.round(view.width * ratio);
-		if (canvas.width !== width) {
-			canvas.width = width;
-			canvas.height = Math.round(view.height * ratio);
-		}
+		const height = Math.round(view.height * ratio);
+		if (canvas.width !== width) canvas.width = width;
+		if (canvas.height !== height) canvas.height = height;
 		paint.setTransform(ratio, 0, 0, ratio, 0, 0);
 		drawTimeline(paint, view, this.scene(), measured, this.marked);
 	}

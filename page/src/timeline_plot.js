@@ -30,8 +30,10 @@ const MARGIN = { left: 78, right: 14, top: 30, bottom: 30 };
 const BLOCK_STATES = 400;
 const BLOCK_LIVES = 3000;
 /** Blocks below this height have no line of their own. */
-const BLOCK_PIXELS = 3;
+const BLOCK_PIXELS = 2;
 const HEADROOM = 1.04;
+/** More marks than these are ticks at the bottom, or they would hide the picture. */
+const FLAGS = 16;
 
 /** @param {View} view */
 export function plotBox({ width, height }) {
@@ -135,7 +137,6 @@ function drawAxes(paint, view, { theme }, { box, top }) {
 		paint.lineTo(box.left + box.width, y);
 		paint.fillText(bytes ? bytesText(bytes) : "0", box.left - 8, y);
 	}
-	paint.textAlign = "center";
 	paint.textBaseline = "top";
 	const span = view.to_ns - view.from_ns;
 	const step = timeStep(span, Math.max(2, box.width / 110));
@@ -143,7 +144,8 @@ function drawAxes(paint, view, { theme }, { box, top }) {
 		const x = Math.round(box.left + ((at - view.from_ns) / span) * box.width) + 0.5;
 		paint.moveTo(x, box.top);
 		paint.lineTo(x, bottom + 4);
-		paint.fillText(momentText(at, step * 100), x, bottom + 8);
+		paint.textAlign = x > box.left + box.width - 30 ? "right" : "center";
+		paint.fillText(at ? momentText(at, step * 100) : "0", x, bottom + 8);
 	}
 	paint.stroke();
 }
@@ -333,8 +335,17 @@ function drawMarks(paint, view, { marks, pins, theme }, { box }) {
 		{ oom: "out of memory", gap: "recording paused", lost: "events lost", capture: "capture" });
 	const flags = marks.filter(({ kind, at_ns }) => kind !== "step" && inside(at_ns));
 	flags.forEach(({ kind, at_ns }, k) => {
-		flag(at_ns, flags.length <= 12 || kind === "oom" ? names[kind] ?? kind : "",
-			kind === "oom" ? theme.bad : kind === "capture" ? theme.faint : theme.warn, [5, 3], k % 3);
+		const color = kind === "oom" ? theme.bad : kind === "capture" ? theme.faint : theme.warn;
+		if (flags.length <= FLAGS) flag(at_ns, names[kind] ?? kind, color, [5, 3], k % 3);
+		else {
+			paint.fillStyle = color;
+			paint.fillRect(xOf(at_ns) - 1, bottom - 10, 2, 10);
+		}
 	});
+	if (flags.length > FLAGS) {
+		paint.fillStyle = theme.warn;
+		const kinds = [...new Set(flags.map(({ kind }) => names[kind] ?? kind))].join(", ");
+		paint.fillText(`${flags.length} marks at the bottom: ${kinds}`, box.left + 4, box.top + 8);
+	}
 	pins.forEach(({ at_ns, label }) => flag(at_ns, label, theme.link, [], 3));
 }
