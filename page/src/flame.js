@@ -1,6 +1,6 @@
 /** A flame graph of memory by call stack: the outermost frame is the root, at the top. */
 import { button, download, el } from "./dom.js";
-import { bytesText, countText, shareText } from "./amounts.js";
+import { bytesText, numberOf, shareText } from "./amounts.js";
 import { frameText } from "./keys.js";
 import { bandColor, textOn, themeColors } from "./palette.js";
 import { SvgPainter, fitted } from "./svg.js";
@@ -124,8 +124,8 @@ export function flameGraph(header, rows, name) {
 	/** @param {Node | undefined} node */
 	const describe = (node) => {
 		if (node) {
-			info.textContent = `${node.text}: ${bytesText(node.bytes)} in ${countText(node.count)} ` +
-				`allocations, ${shareText(node.bytes, path[0].bytes)}`;
+			info.textContent = `${node.text}: ${bytesText(node.bytes)} in ` +
+				`${numberOf(node.count, "allocation")}, ${shareText(node.bytes, path[0].bytes)}`;
 		}
 	};
 	/** @param {MouseEvent} event */

@@ -27,20 +27,46 @@ export const frameText = (header, frame) =>
 export const stackLines = (header, stack) =>
 	header.stacks[stack].map((frame) => frameText(header, frame));
 
-/** The name of a key. A stack has its two innermost Python frames, else the innermost frames
- * outside of PyTorch's allocator.
- * @param {LivesHeader} header @param {Key} key @param {number} id */
-export function keyText(header, key, id) {
-	if (key !== "stack") {
-		const text = header.text[id];
-		return key === "role" ? roleText(text) : text || `no ${nameOf(key)}`;
+/** A group of each stack; its operator and line name the stack.
+ * @type {WeakMap<LivesHeader, Map<number, number>>} */
+const groups_of_stacks = new WeakMap();
+
+/** @param {LivesHeader} header @param {number} stack */
+function groupOfStack(header, stack) {
+	let groups = groups_of_stacks.get(header);
+	if (!groups) {
+		groups = new Map(header.groups.stack.map((id, group) => [id, group]));
+		groups_of_stacks.set(header, groups);
 	}
-	const frames = header.stacks[id];
+	return groups.get(stack) ?? 0;
+}
+
+/** A path without its folders, in a line of code or a frame. @param {string} text */
+const withoutFolders = (text) => text.replace(/(^|\()[^()]*\//, "$1");
+
+/** The name of a stack: operator, line of code, and the innermost frame if it is another one.
+ * @param {LivesHeader} header @param {number} stack */
+function stackText(header, stack) {
+	const frames = header.stacks[stack];
 	if (!frames.length) return "no stack";
+	const group = groupOfStack(header, stack);
+	const operator = header.text[header.groups.operator[group]];
+	const line = header.text[header.groups.line[group]];
+	const known_line = /:\d+$/.test(line) ? withoutFolders(line) : "";
 	const python = frames.filter((frame) => header.frames.is_python[frame]);
 	const texts = (python.length ? python : frames).map((frame) => frameText(header, frame));
-	const telling = texts.filter((text) => !text.startsWith("c10::"));
-	return (telling.length ? telling : texts).slice(0, 2).join(" < ");
+	const inner = withoutFolders(texts.find((text) => !text.startsWith("c10::")) ?? texts[0]);
+	return [operator.startsWith("no ") || operator === inner ? "" : operator, known_line,
+		known_line && inner.includes(known_line) ? inner.replace(/ ?\(?[^ ]*:\d+\)? ?/, "")
+			: `${known_line ? "via " : ""}${inner}`].filter(Boolean).join("  ");
+}
+
+/** The name of a key. @param {LivesHeader} header @param {Key} key @param {number} id */
+export function keyText(header, key, id) {
+	if (key === "stack") return stackText(header, id);
+	const text = header.text[id];
+	if (key === "role") return roleText(text);
+	return (key === "line" ? withoutFolders(text) : text) || `no ${nameOf(key)}`;
 }
 
 /** @param {Key} key */

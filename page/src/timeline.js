@@ -1,6 +1,6 @@
 /** The timeline: controls, zoom and pan, search, the block or band under the pointer. */
 import { button, download, el, message, select } from "./dom.js";
-import { bytesText, countText, momentText, nsText, shareText } from "./amounts.js";
+import { bytesText, countText, momentText, nsText, numberOf, shareText } from "./amounts.js";
 import { BANDS, KEYS, chooseBands, keyText, nameOf, searchGroups, stackLines } from "./keys.js";
 import { OF, orderEvents, selectGroups } from "./lives.js";
 import { OTHER_COLOR, bandColor, roleColor, themeColors } from "./palette.js";
@@ -34,10 +34,10 @@ export function memoryChoices(header) {
 	return choices.length ? choices : [MEMORY[2]];
 }
 
-/** Keys with a text in the recording. @param {LivesHeader} header
+/** Keys that divide the memory of the recording. @param {LivesHeader} header
  * @returns {[Key, string][]} */
-export const keyChoices = (header) => KEYS.filter(([key]) => key === "stack" ||
-	header.groups[key].some((id) => id)).map(([key, text]) => [key, `by ${text}`]);
+export const keyChoices = (header) => KEYS.filter(([key]) => key === "role" ||
+	new Set(header.groups[key]).size > 1).map(([key, text]) => [key, `by ${text}`]);
 
 /** @param {Context} context */
 export async function timelinePage(context) {
@@ -361,7 +361,7 @@ class TimelineView {
 		const key = this.chosen?.bands[band];
 		return el("p", {}, el("span", { class: "swatch", style: { background: this.color(band) } }),
 			el("strong", {}, key ? key.text : `other ${nameOf(this.by)}s`),
-			`: ${bytesText(sum)} in ${countText(count)} allocations`);
+			`: ${bytesText(sum)} in ${numberOf(count, "allocation")}`);
 	}
 
 	/** @param {number} life */

@@ -309,10 +309,13 @@ function drawMarks(paint, view, { marks, pins, theme }, { box }) {
 		});
 		paint.stroke();
 	}
-	const numbered = steps.length <= box.width / 60;
-	steps.forEach(({ at_ns, number }, k) => {
-		if (numbered || k === 0) paint.fillText(`step ${number}`, xOf(at_ns) + 3, box.top - 8);
-	});
+	let label_end = 0;
+	for (const { at_ns, number } of steps) {
+		const label = `step ${number}`;
+		if (xOf(at_ns) < label_end) continue;
+		paint.fillText(label, xOf(at_ns) + 3, box.top - 8);
+		label_end = xOf(at_ns) + 12 + 7 * label.length;
+	}
 	/** @param {number} at @param {string} label @param {string} color @param {number[]} dash
 	 * @param {number} line */
 	const flag = (at, label, color, dash, line) => {
