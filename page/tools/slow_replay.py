@@ -32,24 +32,26 @@ def frame_text(frame):
 
 class Life:
     """One block, segment or driver allocation: [birth, death), death None at the end."""
-    __slots__ = ("birth", "death", "bytes", "address", "order", "of", "device", "event")
+    __slots__ = ("birth", "death", "bytes", "address", "order", "of", "device", "event", "mapped")
 
-    def __init__(self, event, of, size=None, device=None):
+    def __init__(self, event, of):
         self.birth, self.death, self.of = event["at_ns"], None, of
-        self.bytes = event["bytes"] if size is None else size
+        self.bytes = event["bytes"]
         self.address = int(event["address"], 16)
         self.order = event["order"]
-        self.device = -1 if of == PINNED else (event["device"] if device is None else device)
+        self.device = -1 if of == PINNED else event["device"]
         self.event = event
+        self.mapped = self.address  # of physical memory: where it is mapped
 
 
 class Replay:
     """Reads events in exact order; afterwards `lives` and `curves` have the result."""
 
     def __init__(self, program, path):
-        self.lives, self.live = [], {}
+        self.lives = []
+        self.live = {}    # blocks, pinned memory and segments by kind and address
+        self.driver = {}  # driver memory by address or handle
         self.curves, self.marks, self.last_ns = {}, [], 0
-        self.details = False
         text, why = run(program, "dump", "--json", path)
         if text is None:
             raise SystemExit(f"fixture: {why}")
@@ -59,15 +61,16 @@ class Replay:
             step = getattr(self, "on_" + event["kind"], None)
             if step:
                 step(event)
-        if not self.details:
-            self.segments_from_blocks()
         self.lives.sort(key=lambda life: (life.birth, life.order))
 
-    def begin(self, event, of, size=None):
-        life = Life(event, of, size)
-        self.lives.append(life)
-        self.live[(of, life.address)] = life
-        return life
+    def begin(self, event, of):
+        life = Life(event, of)
+        if life.bytes:
+            self.lives.append(life)
+        if of == DRIVER:
+            self.driver[life.address] = life
+        else:
+            self.live[(of, life.address)] = life
 
     def end(self, of, event):
         life = self.live.pop((of, int(event["address"], 16)), None)
@@ -88,6 +91,7 @@ class Replay:
         self.point(event, device, curve, (points[-1][3] if points else 0) + by)
 
     def on_block_alloc(self, event):
+        self.claim(event)
         self.begin(event, BLOCK)
         self.totals(event)
 
@@ -105,11 +109,7 @@ class Replay:
         self.point(event, event["device"], "reserved", event["reserved"])
 
     def on_segment_alloc(self, event):
-        self.details = True
-        driver = self.live.get((DRIVER, int(event["address"], 16)))
-        if driver and driver.bytes == event["bytes"]:
-            driver.of = SEGMENT
-        else:
+        if not self.claim(event):
             self.begin(event, SEGMENT)
 
     on_segment_map = on_segment_alloc
@@ -132,9 +132,15 @@ class Replay:
             self.begin(event, DRIVER)
             self.change(event, event["device"], "driver", event["bytes"])
 
-    def on_free(self, event):
-        life = self.end(DRIVER, event)
+    def on_map(self, event):
+        life = self.driver.get(int(event["handle"], 16))
         if life:
+            life.mapped = int(event["address"], 16)
+
+    def on_free(self, event):
+        life = self.driver.pop(int(event["address"], 16), None)
+        if life:
+            life.death = event["at_ns"]
             self.change(event, life.device, "driver", -life.bytes)
             return
         life = self.end(PINNED, event)
@@ -154,18 +160,14 @@ class Replay:
     def on_capture_begin(self, event):
         self.marks.append({"at_ns": event["at_ns"], "kind": "capture", "text": "graph capture"})
 
-    def segments_from_blocks(self):
-        """Without allocator details, driver memory with a block in it is a segment."""
-        driver = [life for life in self.lives if life.of == DRIVER]
-        driver.sort(key=lambda life: life.address)
-        starts = [life.address for life in driver]
-        import bisect
-        for block in self.lives:
-            if block.of != BLOCK:
-                continue
-            at = bisect.bisect_right(starts, block.address) - 1
-            if at >= 0 and block.address < driver[at].address + driver[at].bytes:
-                driver[at].of = SEGMENT
+    def claim(self, event):
+        """Driver memory in a segment, or with a block in it, is a segment. Was there any?"""
+        begin = int(event["address"], 16)
+        parts = [life for life in self.driver.values()
+                 if life.mapped < begin + event["bytes"] and begin < life.mapped + life.bytes]
+        for life in parts:
+            life.of, life.address = SEGMENT, life.mapped
+        return bool(parts)
 
     def live_at(self, moment, of):
         """Lives of one kind at a moment, as (address, bytes)."""

@@ -38,12 +38,25 @@ after(async () => {
 	rmSync(folder, { recursive: true });
 });
 
+/** Has this gpuprof the command `report`? Then pages are its own, not those of fixture.py. */
+const has_report = !skip && (() => {
+	try {
+		execFileSync(gpuprof, ["report", "--help"]);
+		return true;
+	} catch {
+		return false;
+	}
+})();
+
 const recordingPath = (name) => join(root, `tests/data/${name}.gpr`);
 
 function writeFixture(name, names, ...more) {
 	const html = join(folder, `${name}.html`);
 	execFileSync("python3", [join(root, "page/tools/fixture.py"), "--gpuprof", gpuprof, "-o", html,
 		...more, ...names.map(recordingPath)]);
+	if (has_report && !more.includes("--beside")) {
+		execFileSync(gpuprof, ["report", "--force", "-o", html, ...names.map(recordingPath)]);
+	}
 	return html;
 }
 
