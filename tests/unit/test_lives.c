@@ -76,6 +76,37 @@ static void sums_are_curves(void **state)
 	}
 }
 
+/* The owner overwrites a slot during the first two replays. */
+static void overtake(void *context, uint64_t done, uint64_t bytes, unsigned pass)
+{
+	struct gp_recording *recording = context;
+	static unsigned last;
+	(void)done;
+	(void)bytes;
+	recording->overtakes += pass != last && recording->overtakes < 2;
+	last = pass;
+}
+
+static void overwritten_parts_are_read_again(void **state)
+{
+	(void)state;
+	struct history h = history_make(71, true);
+	struct writer w;
+	writer_open(&w, "again.gpr", 0, 0);
+	write_history(&w, &h, 500);
+	const struct gp_info *info;
+	writer_close(&w, true);
+	struct gp_recording *recording = fixture_info(w.path, &info);
+	gp_recording_watch(recording, overtake, recording);
+	lives_read(&reader, recording, NULL);
+	assert_int_equal(recording->overtakes, 2);
+	assert_sums(&reader);
+	assert_curves(&reader, &h);
+	lives_reader_free(&reader);
+	gp_recording_close(recording);
+	history_drop(&h);
+}
+
 /* Memory that was live when the kept events begin has lives from there on. */
 static void ring_begins_with_its_checkpoint(void **state)
 {
@@ -272,7 +303,7 @@ static void marks_show_ooms_captures_and_steps(void **state)
 	for (size_t k = 0; k < reader.lives.marks; k++)
 		if (reader.lives.mark[k].kind == GP_LIVES_OOM)
 			assert_string_equal(reader.lives.text[reader.lives.mark[k].text],
-					    "GPU 0: request of 12345678 bytes");
+					    "GPU 0: request of 11.77 MiB");
 	lives_reader_free(&reader);
 	gp_recording_close(recording);
 }
@@ -472,6 +503,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_are_curves),
 		cmocka_unit_test(ring_begins_with_its_checkpoint),
+		cmocka_unit_test(overwritten_parts_are_read_again),
 		cmocka_unit_test(unknown_frees_end_nothing),
 		cmocka_unit_test(damage_ends_at_the_next_checkpoint),
 		cmocka_unit_test(gap_takes_totals_over),

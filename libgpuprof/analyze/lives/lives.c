@@ -2,7 +2,6 @@
  * One replay follows lives and curves, after those that find roles and ranges. Then texts are
  * looked up, and the blocks are written.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +64,18 @@ static int mark_compare(const void *left, const void *right)
 				    (a->number > b->number) - (a->number < b->number);
 }
 
+/* "GPU 0: request of 17.47 GiB" */
+static void oom_text(const struct gp_oom *oom, char *out, size_t room)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	double size = (double)oom->bytes;
+	size_t unit = 0;
+	for (; size >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+		size /= 1024;
+	snprintf(out, room, "GPU %u: request of %.*f %s", oom->device, unit > 0 ? 2 : 0, size,
+		 units[unit]);
+}
+
 /* One more replay, only if there was a refusal. */
 static enum gp_status marks_ooms(struct living *l)
 {
@@ -73,8 +84,7 @@ static enum gp_status marks_ooms(struct living *l)
 	const enum gp_status status =
 		l->has_refusals ? gp_ooms_build(l->recording, NULL, &ooms) : GP_OK;
 	for (size_t k = 0; k < ooms.ooms && status == GP_OK; k++) {
-		snprintf(text, sizeof text, "GPU %u: request of %" PRIu64 " bytes",
-			 ooms.oom[k].device, ooms.oom[k].bytes);
+		oom_text(&ooms.oom[k], text, sizeof text);
 		mark_add(l, GP_LIVES_OOM, ooms.oom[k].at_ns, text, 0);
 	}
 	gp_ooms_free(&ooms);
