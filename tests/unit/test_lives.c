@@ -4,7 +4,7 @@
  */
 #include "lives_reader.h"
 #include "random_history.h"
-#include "recording_writer.h"
+#include "range_records.h"
 
 #include "analyze/lives/curve_points.h"
 #include "analyze/lives/life_store.h"
@@ -308,6 +308,53 @@ static void marks_show_ooms_captures_and_steps(void **state)
 	gp_recording_close(recording);
 }
 
+/* ---- many groups ---- */
+
+#define NUMBERED 600u
+#define STACKS 500u
+
+/* A name a step: more groups than are kept before they are joined. All of them end as "step #". */
+static void numbered_ranges_are_joined(void **state)
+{
+	(void)state;
+	struct writer w;
+	char name[32];
+	uint64_t bytes = 0;
+	memset(depth_of, 0, sizeof depth_of);
+	writer_open(&w, "numbered.gpr", 0, 0);
+	for (unsigned step = 0; step < NUMBERED; step++) {
+		snprintf(name, sizeof name, "step %u", step);
+		define_name(&w, step + 1, name);
+		put_push(&w, 0, step + 1, GP_RANGE_NVTX);
+		for (unsigned k = 0; k < STACKS; k++) {
+			put(&w, 0,
+			    (struct gp_record){ .kind = GP_ALLOC,
+						.space = GP_SPACE_DEVICE,
+						.device = k % 2,
+						.stack = k + 1,
+						.alloc = { 0x700000000000, 512 * (k + 1) } });
+			put_free(&w, 0, 0x700000000000);
+			bytes += 512 * (k + 1);
+		}
+		put_pop(&w, 0, GP_RANGE_NVTX);
+	}
+	struct gp_recording *recording = fixture_read(&w);
+	lives_read(&reader, recording, NULL);
+	assert_sums(&reader);
+	assert_int_equal(reader.count, NUMBERED * STACKS);
+	assert_int_equal(reader.lives.groups, 2); /* these stacks are not defined */
+	for (size_t k = 0; k < reader.count; k++) {
+		const struct gp_lives_group *g = &reader.lives.group[reader.life[k].group];
+		assert_int_equal(g->device, k % STACKS % 2);
+		assert_string_equal(reader.lives.text[g->range], "step #");
+		assert_string_equal(reader.lives.text[g->line], "its stack was not kept");
+		bytes -= reader.life[k].bytes;
+	}
+	assert_int_equal(bytes, 0);
+	lives_reader_free(&reader);
+	gp_recording_close(recording);
+}
+
 /* ---- lives that are left out ---- */
 
 static uint64_t random_state = 88172645463325252u;
@@ -508,6 +555,7 @@ int main(void)
 		cmocka_unit_test(damage_ends_at_the_next_checkpoint),
 		cmocka_unit_test(gap_takes_totals_over),
 		cmocka_unit_test(marks_show_ooms_captures_and_steps),
+		cmocka_unit_test(numbered_ranges_are_joined),
 		cmocka_unit_test(shortest_lives_are_left_out),
 		cmocka_unit_test(too_many_live_ones_are_cut),
 		cmocka_unit_test(spans_keep_the_extremes),

@@ -1,9 +1,17 @@
-/* A group is a row that a hash finds. Beyond a number of rows, new ones have no stack or range. */
+/*
+ * A group is a row that a hash finds. Beyond a number of rows, new ones have no stack or range. A
+ * job that numbers its steps has a range a step: these are joined before there are too many rows.
+ */
 #include "life_groups.h"
 
+#include <stdlib.h>
+
+#include "../../read/tables/array.h"
 #include "../groups/live_uses.h"
 #include "../memory/memory_view.h"
 #include "life_raw.h"
+
+#define NUMBERS_MOST (1u << 24) /* 64 MB; paths have as many nodes as GP_PHASES_MOST */
 
 static const char beyond_groups[] = "beyond the groups that are kept";
 
@@ -57,13 +65,72 @@ static uint32_t life_group_find(const struct gp_life_groups *g, const struct gp_
 static uint32_t life_group_add(struct gp_life_groups *g, const struct gp_life_raw *raw,
 			       uint32_t hash)
 {
-	struct gp_life_raw *row = gp_row_add(&g->raws, sizeof *row, hash);
+	struct gp_life_raw *row =
+		gp_array_reserve(&g->row_of, &g->number_room, g->numbers, 1, sizeof *g->row_of) ?
+			gp_row_add(&g->raws, sizeof *row, hash) :
+			NULL;
 	if (row == NULL) {
 		g->is_out_of_memory = true;
 		return 0;
 	}
 	*row = *raw;
-	return g->raws.rows - 1;
+	row->number = (uint32_t)g->numbers;
+	g->row_of[g->numbers++] = g->raws.rows - 1;
+	return row->number;
+}
+
+/* ---- rows whose ranges differ in numbers only ---- */
+
+/* The first row of these whose folded ranges are equal. */
+struct folded_row {
+	struct gp_life_raw raw;
+	uint32_t row;
+};
+
+/* The new row of an old one. False: out of memory. */
+static bool row_fold(struct gp_row_table *folded, struct gp_row_table *to,
+		     const struct gp_life_raw *old, uint32_t *row)
+{
+	struct gp_life_raw raw = *old;
+	raw.range = gp_range_path_shown(old->range, NULL);
+	const uint32_t hash = life_hash(&raw);
+	struct folded_row *f = folded->row;
+	for (uint32_t step = 0, at; (at = gp_row_next(folded, hash, &step)) != 0;)
+		if (life_is_like(&f[at - 1].raw, &raw)) {
+			*row = f[at - 1].row;
+			return true;
+		}
+	f = gp_row_add(folded, sizeof *f, hash);
+	struct gp_life_raw *kept = f != NULL ? gp_row_add(to, sizeof *kept, life_hash(old)) : NULL;
+	if (kept == NULL)
+		return false;
+	*kept = *old;
+	*row = to->rows - 1;
+	*f = (struct folded_row){ raw, *row };
+	return true;
+}
+
+static void groups_fold(struct gp_life_groups *g)
+{
+	struct gp_row_table folded = { 0 }, to = { 0 };
+	uint32_t *into = calloc((size_t)g->raws.rows + 1, sizeof *into);
+	bool is_fine = into != NULL && gp_range_paths_fold(&g->ranges, 1) == GP_OK;
+	const struct gp_life_raw *old = g->raws.row;
+	for (uint32_t k = 0; k < g->raws.rows && is_fine; k++)
+		is_fine = row_fold(&folded, &to, &old[k], &into[k]);
+	for (size_t k = 0; k < g->numbers && is_fine; k++)
+		g->row_of[k] = into[g->row_of[k]];
+	g->is_out_of_memory |= !is_fine;
+	gp_row_table_release(&folded);
+	free(into);
+	if (!is_fine) {
+		gp_row_table_release(&to);
+		return;
+	}
+	gp_row_table_release(&g->raws);
+	g->raws = to;
+	if (g->fold_at < 2 * (size_t)to.rows)
+		g->fold_at = 2 * (size_t)to.rows;
 }
 
 uint32_t gp_life_group_of(struct gp_life_groups *g, const struct gp_live_entry *e,
@@ -87,14 +154,17 @@ uint32_t gp_life_group_of(struct gp_life_groups *g, const struct gp_live_entry *
 		.role = (uint8_t)gp_role_rule(rule)->role,
 	};
 	uint32_t hash = life_hash(&raw), found = life_group_find(g, &raw, hash);
-	if (found == 0 && g->raws.rows >= g->most) {
+	if (found == 0 && g->raws.rows >= g->fold_at && g->ranges != NULL)
+		groups_fold(g);
+	if (found == 0 && (g->raws.rows >= g->most || g->numbers >= NUMBERS_MOST)) {
 		raw.stack = raw.epoch = raw.arena = 0;
 		raw.without = beyond_groups;
 		raw.range = NULL;
 		hash = life_hash(&raw);
 		found = life_group_find(g, &raw, hash);
 	}
-	return found != 0 ? found - 1 : life_group_add(g, &raw, hash);
+	const struct gp_life_raw *row = g->raws.row;
+	return found != 0 ? row[found - 1].number : life_group_add(g, &raw, hash);
 }
 
 void gp_life_groups_release(struct gp_life_groups *g)
@@ -103,5 +173,8 @@ void gp_life_groups_release(struct gp_life_groups *g)
 	gp_roles_close(g->roles);
 	gp_range_paths_close(g->ranges);
 	gp_row_table_release(&g->raws);
-	*g = (struct gp_life_groups){ .recording = g->recording, .most = g->most };
+	free(g->row_of);
+	*g = (struct gp_life_groups){ .recording = g->recording,
+				      .most = g->most,
+				      .fold_at = g->fold_at };
 }

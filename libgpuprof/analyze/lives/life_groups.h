@@ -18,7 +18,10 @@ struct gp_life_groups {
 	struct gp_roles *roles;
 	struct gp_range_paths *ranges;
 	size_t most;		  /* groups with a stack and a range */
-	struct gp_row_table raws; /* struct life_raw */
+	size_t fold_at;		  /* from so many rows on, ranges with numbered names are joined */
+	struct gp_row_table raws; /* struct gp_life_raw */
+	uint32_t *row_of;	  /* the row of each number */
+	size_t numbers, number_room;
 	bool is_out_of_memory;
 };
 

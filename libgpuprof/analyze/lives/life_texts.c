@@ -266,11 +266,16 @@ enum gp_status gp_life_groups_answer(struct gp_life_groups *groups, struct gp_li
 				 .stack = calloc(1, sizeof *a.stack),
 				 .is_fine = true };
 	const struct gp_life_raw *raw = groups->raws.row;
-	*into = calloc((size_t)groups->raws.rows + 1, sizeof **into);
-	a.is_fine = a.stack != NULL && *into != NULL && answer_text(&a, "") == 0 &&
+	uint32_t *of_row = calloc((size_t)groups->raws.rows + 1, sizeof *of_row);
+	*into = calloc(groups->numbers + 1, sizeof **into);
+	a.is_fine = a.stack != NULL && of_row != NULL && *into != NULL &&
+		    answer_text(&a, "") == 0 &&
 		    gp_row_add(&a.texts->stacks, sizeof(struct stack_row), 0) != NULL;
 	for (uint32_t k = 0; k < groups->raws.rows && a.is_fine; k++)
-		(*into)[k] = answer_group(&a, &raw[k]);
+		of_row[k] = answer_group(&a, &raw[k]);
+	for (size_t k = 0; k < groups->numbers && a.is_fine; k++)
+		(*into)[k] = of_row[groups->row_of[k]];
+	free(of_row);
 	if (a.is_fine)
 		answer_lists(&a);
 	gp_row_table_release(&a.places);

@@ -13,7 +13,8 @@
 
 /* Events after which their ranges are forgotten: entries have theirs. 1.5 MB. */
 #define RANGES_KEPT 65536u
-#define NS_MOST (1ll << 52) /* moments of a damaged recording; a program can add two of them */
+#define GROUPS_FOLD_AT 262144u /* 24 MB: more than a job has that does not number its ranges */
+#define NS_MOST (1ll << 52)    /* moments of a damaged recording; a program can add two of them */
 
 const char *const gp_lives_mark_names[GP_LIVES_MARK_KINDS] = {
 	[GP_LIVES_OOM] = "oom",	  [GP_LIVES_GAP] = "gap",   [GP_LIVES_CAPTURE] = "capture",
@@ -338,7 +339,9 @@ enum gp_status gp_lives_build(struct gp_recording *recording, const struct gp_st
 	l->recording = recording;
 	l->steps = steps;
 	l->out = out;
-	l->groups = (struct gp_life_groups){ .recording = recording, .most = GP_LIVES_GROUPS_MOST };
+	l->groups = (struct gp_life_groups){ .recording = recording,
+					     .most = GP_LIVES_GROUPS_MOST,
+					     .fold_at = GROUPS_FOLD_AT };
 	l->store.most = GP_LIVES_MOST;
 	l->store.a_block = GP_LIVES_A_BLOCK;
 	for (size_t k = 0; k < sizeof l->curve / sizeof l->pinned; k++)
