@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import urllib.parse
 
 DECODER = json.JSONDecoder()
 
@@ -78,7 +79,7 @@ def read(path):
     for k, block in enumerate(json.loads(report)["data"]):
         text = page.found.get(f"gpuprof-data-{k}")
         if block["file"]:
-            with open(os.path.join(os.path.dirname(path), block["file"]), encoding="ascii") as file:
+            with open(os.path.join(os.path.dirname(path), urllib.parse.unquote(block["file"])), encoding="ascii") as file:
                 text = re.fullmatch(rf'gpuprofData\({k},"([^"]*)"\)\n', file.read())[1]
         data.append(unpacked(text))
         if len(data[k]) != block["bytes"]:

@@ -11,5 +11,11 @@ gpuprof report -o d/new.html job.gpr
 echo $?
 ls d
 cat d/page.html
+set -- $DATA/fake-killed.gpr $DATA/fake-killed.gpr $DATA/fake-killed.gpr $DATA/fake-killed.gpr
+rm d/fill
+mount -t tmpfs -o size=3m none d
+gpuprof report -o d/new.html "$@" "$@" "$@" "$@"
+echo $?
+ls d
 END
 unshare -rm sh fill.sh

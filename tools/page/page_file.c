@@ -110,11 +110,26 @@ static bool folder_write(const char *path, const struct gp_page *page)
 	return is_written;
 }
 
+/* Whether it has blocks of a page only, so that --force may replace it. False: errno. */
+static bool folder_is_of_page(const char *path)
+{
+	DIR *folder = opendir(path);
+	bool is_ours = folder;
+	for (struct dirent *e; is_ours && (e = readdir(folder));)
+		is_ours = e->d_name[0] == '.' ||
+			  strcmp(e->d_name + strspn(e->d_name, "0123456789"), ".js") == 0;
+	if (folder)
+		closedir(folder);
+	if (folder && !is_ours)
+		errno = ENOTEMPTY;
+	return is_ours;
+}
+
 static bool folder_place(struct gp_page *page, bool is_forced)
 {
 	if (renameat2(AT_FDCWD, page->written, AT_FDCWD, page->folder, RENAME_NOREPLACE) == 0)
 		return true;
-	if (!is_forced)
+	if (!is_forced || errno != EEXIST || !folder_is_of_page(page->folder))
 		return false;
 	page->is_exchanged =
 		renameat2(AT_FDCWD, page->written, AT_FDCWD, page->folder, RENAME_EXCHANGE) == 0;
