@@ -125,7 +125,7 @@ function startApp(report) {
 		}
 		const number = "123456789".indexOf(event.key);
 		if (event.key === "?") help.showModal();
-		else if (number >= 0 && PAGES[number]) location.hash = PAGES[number][0];
+		else if (number >= 0) location.hash = hashOf(PAGES[number][0], { r: readRoute().values.r });
 	});
 	show();
 }

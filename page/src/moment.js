@@ -55,6 +55,10 @@ export async function momentPage(context) {
 		chosen ?? "", (at) => go({ [name]: at || null }), label);
 	};
 
+	const near = neighbours(lives, is_selected, moment);
+	const step = (/** @type {string} */ label, /** @type {number | null} */ at) => at === null ? null
+		: el("a", { href: hashOf("moment", { ...values, t: at }), title: nsText(at) }, label);
+
 	return el("div", { class: "moment-page" },
 		el("div", { class: "controls" },
 			el("label", {}, "moment A ", choose("t", String(moment), "moment A", [])),
@@ -64,6 +68,7 @@ export async function momentPage(context) {
 				[String(one), `GPU ${one}`]), String(device), (one) => go({ device: one }), "device"),
 			select(choices.map(([id, text]) => [id, text]), memory[0], (of) => go({ of }), "memory"),
 			select(keys, by, (key) => go({ by: key }), "group by"),
+			step("◂ event before", near.before), step("event after ▸", near.after),
 			el("a", { href: hashOf("timeline", { ...values, t: moment }) }, "show in the timeline")),
 		el("h1", { title: `${total} bytes at ${moment} ns` }, `At ${nsText(moment)}: ${bytesText(total)} of ${memory[1]} are live, in ` +
 			numberOf(first.reduce((sum, row) => sum + row.count, 0), "allocation")),
@@ -109,6 +114,26 @@ function namedMoments({ recording }, header, device) {
 	/** @type {[string, string][]} */
 	const all = [...peaks, ...ooms, [String(header.to_ns), `the end, ${nsText(header.to_ns)}`]];
 	return all.filter(([at], k) => all.findIndex(([other]) => other === at) === k);
+}
+
+/** The times of the events before and after a moment. The first is the begin of what is shown.
+ * @param {import("./lives.js").Lives} lives @param {Uint8Array} is_selected by group
+ * @param {number} moment */
+export function neighbours(lives, is_selected, moment) {
+	let since = -1;
+	let before = -1;
+	let after = Infinity;
+	const look = (/** @type {number} */ at) => {
+		if (at > moment) after = Math.min(after, at);
+		else if (at > since) [before, since] = [since, at];
+		else if (at > before && at < since) before = at;
+	};
+	for (let k = 0; k < lives.count; k++) {
+		if (!is_selected[lives.group[k]]) continue;
+		look(lives.birth[k]);
+		look(lives.death[k]);
+	}
+	return { before: before < 0 ? null : before, after: after === Infinity ? null : after };
 }
 
 /** @param {Sum[]} rows */

@@ -128,8 +128,9 @@ function peaksCard(context, info) {
 }
 
 /** Roles of a device's blocks at the peak, from `gpuprof timeline --by role`. Null: not known.
- * @param {Json | undefined} timeline @param {number} device */
-function rolesAtPeak(timeline, device) {
+ * @param {Context} context @param {number} device */
+function rolesAtPeak({ recording, link }, device) {
+	const { timeline } = recording.documents;
 	const entry = timeline?.devices.find((/** @type {Json} */ one) => one.device === device);
 	const at = entry?.roles?.at_ns.indexOf(entry.allocated_peak_at_ns) ?? -1;
 	if (at < 0 || !entry.allocated_peak_bytes) return null;
@@ -137,7 +138,7 @@ function rolesAtPeak(timeline, device) {
 		at_ns: entry.allocated_peak_at_ns, bytes: entry.allocated_peak_bytes,
 		parts: entry.roles.groups.map((/** @type {Json} */ group) => ({
 			text: roleText(group.key), bytes: group.bytes[at], color: roleColor(group.key, 0),
-			href: `#moment?t=${entry.allocated_peak_at_ns}&device=${device}&by=role`,
+			href: link("moment", { t: entry.allocated_peak_at_ns, device, by: "role" }),
 		})).sort((/** @type {Json} */ a, /** @type {Json} */ b) => b.bytes - a.bytes),
 	};
 }
@@ -146,7 +147,7 @@ function rolesAtPeak(timeline, device) {
 function rolesCard(context) {
 	const { documents } = context.recording;
 	const found = (documents.info?.devices ?? []).flatMap((/** @type {Json} */ { device }) => {
-		const roles = rolesAtPeak(documents.timeline, device);
+		const roles = rolesAtPeak(context, device);
 		return roles ? [{ device, ...roles }] : [];
 	});
 	return card(context, "What holds the peak, by role", "moment", "timeline", found.length

@@ -20,6 +20,7 @@ import { Curve } from "./pyramid.js";
  * @property {{ device: number, curve: string, points: number, data: number,
  *     is_exact: boolean }[]} curves
  * @property {{ at_ns: number, kind: string, text?: string, number?: number }[]} marks
+ * @property {number} [marks_left_out]
  */
 /**
  * @typedef {object} Recording

@@ -102,9 +102,11 @@ export function makeTable({ name, columns, rows, sort, open, depth, limit = ROWS
 			el("td", { colspan: columns.length }, opened));
 		line.className = "openable";
 		line.tabIndex = 0;
+		line.setAttribute("aria-expanded", "false");
 		const toggle = () => {
 			detail.hidden = !detail.hidden;
 			line.classList.toggle("opened", !detail.hidden);
+			line.setAttribute("aria-expanded", String(!detail.hidden));
 		};
 		line.addEventListener("click", (event) => {
 			if (!(event.target instanceof HTMLAnchorElement)) toggle();

@@ -119,7 +119,11 @@ class TimelineView {
 		}, { passive: false });
 		canvas.addEventListener("pointerdown", (event) => this.drag(event));
 		canvas.addEventListener("pointermove", (event) => {
-			if (!event.buttons) this.pointAt(event.offsetX, event.offsetY);
+			if (event.buttons || this.pointing) return;
+			this.pointing = requestAnimationFrame(() => {
+				this.pointing = 0;
+				this.pointAt(event.offsetX, event.offsetY);
+			});
 		});
 		addEventListener("keydown", (event) => this.key(event), { signal });
 		this.searchBox.addEventListener("input", () => {
@@ -200,12 +204,13 @@ class TimelineView {
 
 	/** @param {number} shown @param {number | null} matches */
 	summary(shown, matches) {
-		const { left_out, shorter_than_ns } = this.header;
+		const { left_out, shorter_than_ns, marks_left_out } = this.header;
 		return (matches === null ? "" : `${countText(matches)} of `) +
 			`${countText(shown)} allocations of ${this.memory[1]}` +
 			`${matches === null ? "" : ` match “${this.search}”`}. Each pixel column shows its ` +
 			"highest moment." + (left_out ? ` ${countText(left_out)} allocations that lived less than ` +
-				`${nsText(shorter_than_ns)} are not drawn as bands; the curves have them.` : "");
+				`${nsText(shorter_than_ns)} are not drawn as bands; the curves have them.` : "") +
+			(marks_left_out ? ` ${countText(marks_left_out)} more marks are not drawn.` : "");
 	}
 
 	showCurveBoxes() {

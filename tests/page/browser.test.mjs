@@ -175,6 +175,24 @@ test("the timeline shows the exact peak at each zoom, and pins its moment", opti
 	await page.close();
 });
 
+test("pictures and tables can be saved", options, async () => {
+	const { page, faults } = await open(join(folder, "h200_gpt_oom.html"), "#timeline");
+	const saved = async (selector) => {
+		const [download] = await Promise.all([page.waitForEvent("download"), page.click(selector)]);
+		return [download.suggestedFilename(), readFileSync(await download.path(), "utf8")];
+	};
+	const [name, svg] = await saved(".controls >> text=SVG");
+	assert.equal(name, "timeline.svg");
+	assert.match(svg, /^<svg [^]*128 GiB[^]*out of memory[^]*<\/svg>\n$/);
+	await show(page, "#moment?by=role");
+	const [, csv] = await saved(".table-foot >> text=CSV");
+	assert.match(csv, /^Role,Live,Share,Allocations\n.*unknown,\d+,/);
+	assert.match((await saved(".picture >> nth=0 >> text=SVG"))[1], /<svg [^]*run_out_of_memory/);
+	assert.match((await saved(".picture >> nth=1 >> text=SVG"))[1], /<svg [^]*0x7eed5e000000/);
+	assert.deepEqual(faults, []);
+	await page.close();
+});
+
 test("several recordings: side by side, outliers marked, chosen by the selector", options,
 	async () => {
 		const html = writeFixture("several", ["h200_gpt_oom", "leak_kv_cache", "leak_hooks"], "--beside");

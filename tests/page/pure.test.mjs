@@ -7,7 +7,7 @@ import { decodeCurve, decodeLives } from "../../page/src/decode.js";
 import { placeNodes } from "../../page/src/flame.js";
 import { chooseBands } from "../../page/src/keys.js";
 import { Lives, orderEvents, selectGroups, upperBound } from "../../page/src/lives.js";
-import { joined } from "../../page/src/moment.js";
+import { joined, neighbours } from "../../page/src/moment.js";
 import { outlierOf } from "../../page/src/overview.js";
 import { Bands, Curve, Highest } from "../../page/src/pyramid.js";
 import { SvgPainter } from "../../page/src/svg.js";
@@ -141,6 +141,19 @@ test("the live set of a moment is that of a slow loop", () => {
 		lives.visitLive(at, is_selected, (life) => found.push(life));
 		assert.deepEqual(found, rows.flatMap((row, life) =>
 			is_selected[row.group] && isLive(row, at) ? [life] : []));
+	}
+});
+
+test("the events around a moment are those of a sorted list", () => {
+	const { chance, rows, lives } = fixture(7, 500);
+	const all = new Array(GROUPS).fill(1);
+	const times = [...new Set(rows.flatMap((row) => [row.birth, row.death ?? Infinity]))]
+		.filter(Number.isFinite).sort((a, b) => a - b);
+	for (let k = 0; k < 300; k++) {
+		const at = k % 2 ? times[k] : Math.floor(chance() * times.at(-1));
+		const since = times.findLastIndex((time) => time <= at);
+		assert.deepEqual(neighbours(lives, all, at),
+			{ before: times[since - 1] ?? null, after: times[since + 1] ?? null });
 	}
 });
 
