@@ -7,7 +7,7 @@ export default [
 	{
 		files: ["src/**/*.js"],
 		languageOptions: { globals: globals.browser },
-		rules: { "no-restricted-properties": ["error", ...["innerHTML", "outerHTML",
+		rules: { "max-len": ["error", { code: 100, tabWidth: 2 }], "no-restricted-properties": ["error", ...["innerHTML", "outerHTML",
 			"insertAdjacentHTML", "write"].map((property) => ({ property }))] },
 	},
 	{ files: ["tools/**/*.js", "../tests/page/**/*.js"], languageOptions: { globals: globals.node } },

@@ -8,7 +8,8 @@ page/node_modules: page/package-lock.json
 .PHONY: page check-page
 page: page/node_modules ## build page/dist/ from page/src/; needs npm
 	cd page && node tools/bundle.js
-check-page: page/node_modules ## types, lint, tests and fresh files of the page; needs npm and Chromium
-	cd page && npx tsc -p . && npx eslint . && node --test ../tests/page/
+check-page: page/node_modules $(BUILD)/gpuprof ## types, lint, tests and fresh files of the page; needs npm and Chromium
+	cd page && npx tsc -p . && npx eslint . && GPUPROF=$(abspath $(BUILD))/gpuprof \
+		SHOTS=$(abspath $(BUILD))/page-shots node --test ../tests/page/
 	rm -rf $(BUILD)/page && cd page && node tools/bundle.js $(abspath $(BUILD))/page
 	for file in $(PAGE_DIST); do cmp $$file $(BUILD)/page/$${file##*/} || exit 1; done

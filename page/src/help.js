@@ -19,7 +19,7 @@ const NOTES = [
 	"Allocated memory is the blocks that PyTorch gave to tensors. " +
 		"Reserved memory is the segments in which PyTorch keeps its blocks. " +
 		"Driver memory is all that the job got from the driver.",
-	"Each figure is that of a command. “copy command” copies the command that prints it.",
+	"Each figure comes from a command of gpuprof. “copy command” copies the command that prints it.",
 ];
 
 export function helpBox() {

@@ -42,8 +42,9 @@ export const oomPage = documentPage("oom", (oom, context) => {
 	}
 	const first = ooms.filter((/** @type {Json} */ one) => one.like === one.number);
 	return [
-		verdict("bad", `Memory ran out ${numberOf(ooms.length, "time")}, in ` +
-			`${numberOf(first.length, "different way")}.`),
+		verdict("bad", ooms.length === 1 ? "Memory ran out once."
+			: `Memory ran out ${countText(ooms.length)} times, in ` +
+				`${numberOf(first.length, "different way")}.`),
 		oom.alloc_conf && message(`PYTORCH_CUDA_ALLOC_CONF: ${oom.alloc_conf}`),
 		oom.not_known && message(`Not known: ${oom.not_known}.`),
 		ooms.length > 1 && section("All of them", makeTable({ name: "ooms", rows: ooms, limit: 20,
@@ -114,7 +115,7 @@ const suspectTable = (rows, name) => makeTable({ name, rows, sort: 0, limit: 20,
 			`p = ${row.p_value.toPrecision(2)}.`)),
 	columns: [
 		bytes("A step", "bytes_per_step", { has_bar: true }),
-		words("Code", (row) => placeOfStack(row.stack)),
+		words("Code", (row) => placeOfStack(row.stack ?? [])),
 		words("What", (row) => [row.kind, row.role && roleText(row.role), row.operator]
 			.filter(Boolean).join(", ")),
 		count("Number a step", "count_per_step"),
@@ -123,12 +124,15 @@ const suspectTable = (rows, name) => makeTable({ name, rows, sort: 0, limit: 20,
 		time("Full in", "ns_until_full"),
 	] });
 
-/** @param {Json[]} stack */
+/** The two innermost Python frames of a stack, else those outside of PyTorch's allocator.
+ * @param {Json[]} stack */
 function placeOfStack(stack) {
-	const frames = stack?.filter(({ module, file }) => module === null && file) ?? [];
-	return (frames.length ? frames : stack ?? []).slice(0, 2).map((frame) =>
-		`${frame.function ?? "?"}${frame.file ? ` (${frame.file.split("/").at(-1)}:${frame.line})`
-			: ""}`).join(" < ") || "no stack";
+	const python = stack.filter(({ module, file }) => module === null && file);
+	const native = stack.filter(({ function: name }) => name && !/^(c10|at::detail)::/.test(name));
+	const frames = [python, native, stack].find((list) => list.length) ?? [];
+	return frames.slice(0, 2).map((frame) => (frame.function ?? "?") +
+		(frame.file ? ` (${frame.file.split("/").at(-1)}:${frame.line})` : "")).join(" < ") ||
+		"no stack";
 }
 
 export const leaksPage = documentPage("leaks", (leaks) => [
@@ -224,7 +228,8 @@ const BLOCK_COLORS = /** @type {Record<string, string>} */ (
 function segmentRows(segments) {
 	const shown = [...segments].sort((a, b) => b.bytes - a.bytes).slice(0, 100);
 	return el("div", { class: "segment-rows" },
-		el("p", { class: "note" }, "Blue is allocated, orange waits for another stream, grey is free. " +
+		el("p", { class: "note" },
+			"Blue is allocated, orange waits for another stream, grey is free. " +
 			(segments.length > shown.length ? `The ${shown.length} largest of ` +
 				`${countText(segments.length)} segments are shown.` : "")),
 		shown.map((segment) => el("div", { class: "segment-row" },

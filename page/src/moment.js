@@ -1,4 +1,4 @@
-/** What is live at a moment: table by key, flame graph, segments; and the change to a second one. */
+/** Live memory of a moment: table by key, flame graph, segments; the change to a second one. */
 import { el, message, select } from "./dom.js";
 import { bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { amountBar } from "./bar.js";
@@ -70,7 +70,8 @@ export async function momentPage(context) {
 			select(keys, by, (key) => go({ by: key }), "group by"),
 			step("◂ event before", near.before), step("event after ▸", near.after),
 			el("a", { href: hashOf("timeline", { ...values, t: moment }) }, "show in the timeline")),
-		el("h1", { title: `${total} bytes at ${moment} ns` }, `At ${nsText(moment)}: ${bytesText(total)} of ${memory[1]} are live, in ` +
+		el("h1", { title: `${total} bytes at ${moment} ns` },
+			`At ${nsText(moment)}: ${bytesText(total)} of ${memory[1]} are live, in ` +
 			numberOf(first.reduce((sum, row) => sum + row.count, 0), "allocation")),
 		el("p", { class: "curve-values" }, curves.filter((curve) => curve.device === device ||
 			curve.name === "pinned")
@@ -149,7 +150,8 @@ function notRecorded(curves, device, memory, moment, total) {
 	const difference = exact.high - total;
 	return el("p", { class: "verdict warn" }, difference > 0
 		? `${bytesText(difference)} more were live, but not recorded one by one.`
-		: `The allocations below are ${bytesText(-difference)} more than the curve: frees are missing.`);
+		: `The allocations below are ${bytesText(-difference)} more than the curve: ` +
+			"frees are missing.");
 }
 
 /** @param {LivesHeader} header @param {import("./keys.js").Key} by @param {Sum[]} rows

@@ -102,7 +102,7 @@ export function lossTexts({ recording }, info) {
 function losses(context, info) {
 	const texts = lossTexts(context, info);
 	if (!texts.length) {
-		return verdict("good", "The recording is complete: nothing was lost, no gap, no damage.");
+		return verdict("good", "The recording is complete, without losses, gaps or damage.");
 	}
 	return el("ul", { class: "losses" }, texts.map((text) => el("li", {}, text)));
 }
@@ -178,7 +178,8 @@ function holdersCard(context) {
 			], open: (row) => stackList(row.stack, row.why) })));
 }
 
-/** The answer for an OOM: that of the first one of its kind. @param {Json[]} ooms @param {Json} one */
+/** The answer for an OOM: that of the first one of its kind.
+ * @param {Json[]} ooms @param {Json} one */
 export const answerOf = (ooms, one) =>
 	one.answer ?? ooms.find(({ number }) => number === one.like)?.answer ?? { advice: [] };
 
@@ -244,6 +245,9 @@ export const CAUSES = /** @type {Record<string, string>} */ ({
 	inactive_split: "in gaps between blocks of a segment",
 });
 
+/** Share of reserved memory that is unused, from which it is marked. It changes a colour only. */
+const UNUSED_TO_MARK = 0.2;
+
 /** @param {Context} context */
 function fragCard(context) {
 	const { frag } = context.recording.documents;
@@ -259,7 +263,7 @@ function fragCard(context) {
 			const [cause, most] = Object.entries(device.causes).sort(([, a], [, b]) => b - a)[0];
 			const part = device.unused_bytes / device.reserved_bytes;
 			return [
-				verdict(part > 0.2 ? "warn" : "good",
+				verdict(part > UNUSED_TO_MARK ? "warn" : "good",
 					`GPU ${device.device}: ${bytesText(device.unused_bytes)} of ` +
 					`${bytesText(device.reserved_bytes)} reserved memory are unused ` +
 					`(${(100 * part).toFixed(1)}%), at ${nsText(frag.at_ns)}.`),
@@ -354,8 +358,8 @@ function sideBySide({ report }) {
 			marked("Duration", "duration", timeColumn),
 			marked("Lost events", "lost", count),
 		] }),
-		el("p", { class: "note" }, "An orange mark is the value that differs most from the median " +
-			"of its column, by at least 10%."));
+		el("p", { class: "note" }, "An orange mark shows the value that differs most from the " +
+			"median of its column, by 10% at least."));
 }
 
 /** @type {typeof bytes} */

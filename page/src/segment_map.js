@@ -53,7 +53,7 @@ export function segmentMap(header, lives, device, moment, color, text) {
 	if (!segments.length) return message("PyTorch has no segment at this moment.");
 	const shown = [...segments].sort((a, b) => b.bytes - a.bytes).slice(0, ROWS_SHOWN);
 	const canvas = el("canvas", { class: "segments", role: "img", "aria-label": "segments" });
-	const info = el("p", { class: "map-info" }, "Move over a block to see it.");
+	const info = el("p", { class: "map-info" }, "Move the pointer over a block to see it.");
 	const holder = el("div", { class: "canvas-holder" }, canvas);
 	const height = shown.length * ROW;
 

@@ -85,7 +85,8 @@ export function makeTable({ name, columns, rows, sort, open, depth, limit = ROWS
 			const text = column.text(value, row);
 			const href = column.link?.(row);
 			const color = column.color?.(row);
-			const cell = el("td", { class: column.is_number ? "number" : "words" },
+			const cell = el("td", { class: column.is_number ? "number"
+				: text.startsWith("0x") ? "address" : "words" },
 				color && el("span", { class: "swatch", style: { background: color } }),
 				href ? el("a", { href }, text)
 					: text.length > LONG ? el("span", { class: "clip", title: text }, text) : text);

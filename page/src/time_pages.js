@@ -13,7 +13,8 @@ const openStack = (row) => (row.stack ? stackList(row.stack, row.why) : null);
 
 /** A table of names and values. @param {[string, import("./dom.js").Child][]} pairs */
 const facts = (pairs) => el("dl", {}, pairs.filter(([, value]) => value !== null &&
-	value !== undefined && value !== false && value !== "").map(([name, value]) => [el("dt", {}, name),
+	value !== undefined && value !== false && value !== "").map(([name, value]) => [
+	el("dt", {}, name),
 	el("dd", {}, value)]));
 
 /** A number with at most four digits. @param {string} head @param {string} path */
@@ -224,12 +225,14 @@ export const settingsPage = documentPage("info", (info, { report }) => [
 		["stacks", info.stacks && (info.stacks_off_by ? `off by ${info.stacks_off_by}`
 			: `${countText(info.stacks?.different)} different ones`)],
 		["no Python frames", info.stacks?.no_python], ["no native frames", info.stacks?.no_native],
-		["names", info.stacks?.native_frames_looked_up > 0 && `${countText(info.stacks?.native_frames_named)} of ` +
+		["names", info.stacks?.native_frames_looked_up > 0 &&
+			`${countText(info.stacks?.native_frames_named)} of ` +
 			`${countText(info.stacks?.native_frames_looked_up)} native frames`],
 		["NVTX ranges", info.ranges?.nvtx], ["PyTorch's ranges", info.ranges?.torch],
 		["allocator details", info.allocator_why],
 		["captured", info.captured?.rule], ["rings", info.ring_place],
-		["self-check", info.self_check && `${countText(info.self_check?.framework_events)} events compared with ` +
+		["self-check", info.self_check &&
+			`${countText(info.self_check?.framework_events)} events compared with ` +
 			`PyTorch's totals: ${countText(info.self_check?.mismatches)} mismatches, ` +
 			`${countText(info.self_check?.anomalies)} anomalies`],
 	])),
