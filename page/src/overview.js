@@ -1,10 +1,11 @@
 /** The first page: the answer in plain English, each item with its page and its command. */
-import { copyCommand, el } from "./dom.js";
+import { copyCommand, el, message } from "./dom.js";
 import { atLeastText, bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { bytes, count, makeTable, stackList, words } from "./table.js";
 import { roleColor } from "./palette.js";
 import { roleText } from "./keys.js";
 import { amountBar } from "./bar.js";
+import { sparkline } from "./spark.js";
 
 /** @typedef {import("./report.js").Json} Json */
 /** @typedef {import("./main.js").Context} Context */
@@ -17,17 +18,23 @@ export function overviewPage(context) {
 	return el("div", { class: "overview" },
 		report.recordings.length > 1 ? sideBySide(context) : null,
 		info ? [headline(info), losses(context, info)] : missingCard(recording, "info"),
-		el("div", { class: "cards" },
-			info && peaksCard(context, info),
-			oomCard(context),
-			leaksCard(context),
-			rolesCard(context),
-			holdersCard(context),
-			fragCard(context),
-			phasesCard(context),
-			info && lineCard(context, info),
-			info && runCard(context, info)));
+		el("div", { class: "cards" }, CARDS.map((make) => {
+			try {
+				return info || !CARDS_OF_INFO.includes(make) ? make(context, info) : null;
+			} catch (error) {
+				console.warn(error);
+				return message("This part cannot be shown: its document is damaged.", "bad");
+			}
+		})));
 }
+
+/** In the order of the page.
+ * @type {((context: Context, info: Json) => import("./dom.js").Child)[]} */
+const CARDS = [
+	peaksCard, oomCard, leaksCard, rolesCard, holdersCard, fragCard, phasesCard, lineCard, runCard,
+];
+/** Those that need the document of `gpuprof info`. */
+const CARDS_OF_INFO = [peaksCard, lineCard, runCard];
 
 /** @param {Context} context @param {string} title @param {string} page @param {string} document
  * @param {...import("./dom.js").Child} children */
@@ -316,13 +323,25 @@ function runCard(context, info) {
 			el("dd", {}, steps.count && steps.p50_ns !== null
 				? `${countText(steps.count)} by ${steps.source}, median ${nsText(steps.p50_ns)}, ` +
 					`99% within ${nsText(steps.p99_ns)}, ${countText(steps.per_second)} a second`
-				: steps.why ?? "none were found"),
+				: steps.why ?? "none were found", stepDurations(steps)),
 			el("dt", {}, "launches"),
 			el("dd", {}, `${countText(info.launches)} of kernels, ` +
 				`${countText(info.graph_launches)} of graphs`),
 			el("dt", {}, "recording"),
-			el("dd", {}, `${bytesText(info.file_bytes)}, ${countText(info.threads)} threads, ` +
+			el("dd", {}, `${bytesText(info.file_bytes)}, ${numberOf(info.threads, "thread")}, ` +
 				`process ${info.pid}`)));
+}
+
+/** How long each step took. @param {Json} steps */
+function stepDurations({ begin_ns, warmup, p50_ns }) {
+	const begins = begin_ns?.slice(warmup) ?? [];
+	if (begins.length < 4) return null;
+	const durations = begins.slice(1).map((/** @type {number} */ at, /** @type {number} */ k) =>
+		at - begins[k]);
+	const longest = durations.reduce((/** @type {number} */ most, /** @type {number} */ one) =>
+		Math.max(most, one), 0);
+	return el("div", {}, sparkline(durations, `durations of steps: median ${nsText(p50_ns)}`),
+		el("span", { class: "note" }, ` durations after the warm-up, up to ${nsText(longest)}`));
 }
 
 /** All recordings, with the outlier of each column marked. @param {Context} context */

@@ -4,6 +4,7 @@ import { bytesText, countText, nsText, numberOf, shareText } from "./amounts.js"
 import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
 import { bandColor } from "./palette.js";
+import { sparkline } from "./spark.js";
 import { bytes, count, makeTable, share, stackList, time, words, yesNo } from "./table.js";
 
 /** @typedef {import("./report.js").Json} Json */
@@ -163,7 +164,9 @@ export const countersPage = documentPage("counters", (counters) => {
 			makeTable({ name: "gpu-counters", rows: gpu.metrics, columns: [
 				words("Metric", "label"), figure("Mean", "mean"), figure("Median", "median"),
 				figure("Highest", "max"),
-			] }))),
+			], open: (metric) => el("div", {}, sparkline(gpu.samples.map((/** @type {Json} */ sample) =>
+				sample.values[gpu.metrics.indexOf(metric)]), metric.label),
+			el("span", { class: "note" }, ` over ${numberOf(gpu.samples.length, "sample")}`)) }))),
 	];
 });
 

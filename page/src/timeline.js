@@ -51,6 +51,10 @@ export async function timelinePage(context) {
 	return view.element;
 }
 
+/** @param {LivesHeader} header @param {number} stack */
+const stackOf = (header, stack) =>
+	el("ol", { class: "stack" }, stackLines(header, stack).map((line) => el("li", {}, line)));
+
 class TimelineView {
 	/** @param {Context} context @param {LivesHeader} header */
 	constructor(context, header) {
@@ -210,7 +214,8 @@ class TimelineView {
 			`${matches === null ? "" : ` match “${this.search}”`}. Each pixel column shows its ` +
 			"highest moment." + (left_out ? ` ${countText(left_out)} allocations that lived less than ` +
 				`${nsText(shorter_than_ns)} are not drawn as bands; the curves have them.` : "") +
-			(marks_left_out ? ` ${countText(marks_left_out)} more marks are not drawn.` : "");
+			(marks_left_out ? ` ${countText(marks_left_out)} more marks are not drawn.` : "") +
+			(this.context.values.t ? " A is pinned: press shift and click to pin B." : "");
 	}
 
 	showCurveBoxes() {
@@ -339,6 +344,7 @@ class TimelineView {
 		const moment = this.momentOf(column);
 		const span = this.view.to_ns - this.view.from_ns;
 		const found = bandAt(measured, column, bytes);
+		/** @type {Node[]} */
 		const lines = [el("p", { class: "moment" }, `at ${momentText(moment, span)}: `,
 			...this.curves.map(({ name, curve }) => el("span", { class: `curve ${name}` },
 				`${name} ${bytesText(curve.range(moment, moment + 1)?.high ?? 0)}`)))];
@@ -353,6 +359,9 @@ class TimelineView {
 			if (is_tall) marked = life;
 			lines.push(this.bandLine(band, sum, list.length));
 			if (is_tall) lines.push(this.blockLines(life));
+			else if (this.by === "stack" && this.chosen.bands[band]) {
+				lines.push(stackOf(this.header, this.chosen.bands[band].id));
+			}
 		}
 		this.hover.replaceChildren(...lines);
 		if (marked !== this.marked) {
@@ -384,8 +393,7 @@ class TimelineView {
 					nsText(death - lives.birth[life])) + `, event ${countText(lives.order[life])}`),
 			keys.length > 0 && el("p", {}, keys.map(([key]) =>
 				`${nameOf(key)} ${keyText(header, key, header.groups[key][group])}`).join(" · ")),
-			el("ol", { class: "stack" }, stackLines(header, header.groups.stack[group]).map((line) =>
-				el("li", {}, line))));
+			stackOf(header, header.groups.stack[group]));
 	}
 
 	/** @param {number} band */
