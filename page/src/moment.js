@@ -78,7 +78,7 @@ export async function momentPage(context) {
 			.sort((a, b) => CURVES.indexOf(a.name) - CURVES.indexOf(b.name))
 			.map(({ name, curve }) => el("span", { class: `curve ${name}` },
 			`${name} ${bytesText(curve.range(moment, moment + 1)?.high ?? 0)}`))),
-		notRecorded(curves, device, memory[0], moment, total),
+		notRecorded(header, curves, device, memory[0], moment, total),
 		second === null
 			? [amountBar(barParts(header, by, first, colorOf), total, { has_list: false }),
 				table(header, by, first, total, colorOf)]
@@ -141,15 +141,17 @@ export function neighbours(lives, is_selected, moment) {
 const totalOf = (rows) => rows.reduce((sum, row) => sum + row.bytes, 0);
 
 /** The difference to the exact curve, if events are missing or were left out.
- * @param {import("./report.js").NamedCurve[]} curves @param {number} device
+ * @param {LivesHeader} header @param {import("./report.js").NamedCurve[]} curves @param {number} device
  * @param {string} memory @param {number} moment @param {number} total */
-function notRecorded(curves, device, memory, moment, total) {
+function notRecorded(header, curves, device, memory, moment, total) {
 	const exact = curves.find((curve) => curve.name === memory &&
 		(curve.device === device || memory === "pinned"))?.curve.range(moment, moment + 1);
 	if (!exact || (total >= exact.low && total <= exact.high)) return null;
 	const difference = exact.high - total;
 	return el("p", { class: "verdict warn" }, difference > 0
-		? `${bytesText(difference)} more were live, but not recorded one by one.`
+		? `${bytesText(difference)} more were live: ${header.left_out
+			? "allocations with short lives, which this report leaves out."
+			: "their events were not recorded."}`
 		: `The allocations below are ${bytesText(-difference)} more than the curve: ` +
 			"frees are missing.");
 }

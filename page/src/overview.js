@@ -33,7 +33,8 @@ export function overviewPage(context) {
 const CARDS = [
 	peaksCard, oomCard, leaksCard, rolesCard, holdersCard, fragCard, phasesCard, lineCard, runCard,
 ];
-/** Those that need the document of `gpuprof info`. */
+/** Those that need the document of `gpuprof info`.
+ * @type {typeof CARDS} */
 const CARDS_OF_INFO = [peaksCard, lineCard, runCard];
 
 /** @param {Context} context @param {string} title @param {string} page @param {string} document
@@ -94,8 +95,9 @@ export function lossTexts({ recording }, info) {
 			"Peaks cover the whole run.");
 	}
 	if (lives?.left_out) {
-		texts.push(`The timeline leaves out ${countText(lives.left_out)} allocations that lived ` +
-			`less than ${nsText(lives.shorter_than_ns)}.`);
+		texts.push(`The timeline leaves out ${countText(lives.left_out)} allocations ` +
+			`${lives.shorter_than_ns === null ? "with short lives"
+				: `that lived less than ${nsText(lives.shorter_than_ns)}`}.`);
 	}
 	const mismatches = info.self_check?.mismatches ?? 0;
 	if (mismatches) {

@@ -14,7 +14,7 @@ import { Curve } from "./pyramid.js";
  * @property {number[][]} stacks
  * @property {Record<"device" | "of" | "stack" | import("./keys.js").Key, number[]>} groups
  * @property {number} count
- * @property {number} shorter_than_ns
+ * @property {number | null} shorter_than_ns null: also longer ones were left out
  * @property {number} left_out
  * @property {number[]} blocks
  * @property {{ device: number, curve: string, points: number, data: number,
