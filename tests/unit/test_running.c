@@ -25,11 +25,12 @@ static struct gp_ring *ring_of(const struct job *job, unsigned thread)
 	return (struct gp_ring *)((char *)job->control + gp_ring_offset(thread));
 }
 
-static void job_start(struct job *job, struct writer *w, const char *name)
+static void job_start_in(struct job *job, struct writer *w, const char *name, uint32_t slots,
+			 uint64_t slot_bytes)
 {
 	int ready[2], done[2];
 	char byte = 0;
-	writer_open(w, name, 0, 0);
+	writer_open(w, name, slots, slot_bytes);
 	static unsigned jobs; /* a failed job keeps its lock */
 	snprintf(job->path, sizeof job->path, "%s/gpuprof-ring-%u-%u-%u", directory,
 		 (unsigned)getuid(), w->header.pid, ++jobs);
@@ -76,6 +77,11 @@ static void job_start(struct job *job, struct writer *w, const char *name)
 	c->magic = GP_CONTROL_MAGIC;
 }
 
+static void job_start(struct job *job, struct writer *w, const char *name)
+{
+	job_start_in(job, w, name, 0, 0);
+}
+
 /* Events of a thread that are not in the file are in its ring. */
 static void hold_back(const struct job *job, const struct writer *w)
 {
@@ -87,6 +93,7 @@ static void hold_back(const struct job *job, const struct writer *w)
 		atomic_store(&ring->head, head);
 	}
 	atomic_store(&job->control->next_order, w->order);
+	atomic_store(&job->control->write_offset, w->at);
 }
 
 static void write_rest(const struct job *job, struct writer *w, unsigned thread)
@@ -269,6 +276,108 @@ static void a_segment_that_is_sought_may_be_behind(void **state)
 	job_end(&job, &w);
 }
 
+/* ---- reading on ---- */
+
+static void read_on(struct gp_recording *r)
+{
+	uint32_t thread;
+	enum gp_status status = r->is_followed ? gp_follow_more(r) : gp_follow_begin(r);
+	assert_int_equal(status, GP_OK);
+	while (gp_recording_step(r, &thread, &status) != NULL)
+		;
+	assert_int_equal(status, GP_END);
+	assert_int_equal(r->index.damages, 0);
+}
+
+/*
+ * The state is that of a new reader, which reads everything. Launches before a missing number may
+ * be returned earlier, until all numbers are there.
+ */
+static void assert_as_new(const struct gp_recording *followed, const char *path, bool is_whole)
+{
+	uint32_t thread;
+	enum gp_status status;
+	struct gp_recording *r = fixture_open(path);
+	while (gp_recording_step(r, &thread, &status) != NULL)
+		;
+	assert_int_equal(status, GP_END);
+	for (unsigned kind = 0; kind < GP_KINDS; kind++)
+		if (is_whole || kind != GP_LAUNCH)
+			assert_int_equal(gp_live_count(followed->live, kind),
+					 gp_live_count(r->live, kind));
+	assert_int_equal(gp_live_entries(followed->live), gp_live_entries(r->live));
+	assert_int_equal(gp_live_count(followed->live, GP_COUNT_ANOMALIES), 0);
+	for (unsigned c = 0; c < GP_CURVES; c++)
+		assert_memory_equal(&gp_live_device(followed->live, 0)->curve[c],
+				    &gp_live_device(r->live, 0)->curve[c],
+				    sizeof(struct gp_curve_state));
+	gp_recording_close(r);
+}
+
+static void write_some(struct job *job, struct writer *w, uint64_t *state, unsigned round)
+{
+	put_work(w, 1 + *state % 150, state);
+	hold_back(job, w);
+	for (unsigned t = 0; t < 4; t++)
+		if ((round * 7 + t * 3) % 5 < 2)
+			write_rest(job, w, t);
+	if (round % 23 == 22) {
+		for (unsigned t = 0; t < 4; t++)
+			write_rest(job, w, t);
+		next_segment(w);
+	}
+	hold_back(job, w);
+}
+
+static void follow_in(const char *name, uint32_t slots, uint64_t slot_bytes, unsigned pause,
+		      bool is_lapped)
+{
+	struct writer w;
+	struct job job;
+	uint64_t state = 0;
+	job_start_in(&job, &w, name, slots, slot_bytes);
+	write_some(&job, &w, &state, 0);
+	struct gp_recording *r = fixture_open(w.path);
+	read_on(r);
+	for (unsigned round = 0; round < 400; round++) {
+		write_some(&job, &w, &state, round);
+		if (round % pause != 0)
+			continue;
+		read_on(r);
+		assert_as_new(r, w.path, false);
+	}
+	for (unsigned t = 0; t < 4; t++)
+		write_rest(&job, &w, t);
+	hold_back(&job, &w);
+	read_on(r);
+	assert_int_equal(gp_recording_next_order(r), w.order);
+	assert_as_new(r, w.path, true);
+	/* when it was opened, and when the reading began */
+	assert_int_equal(r->rewinds > 2, is_lapped);
+	const uint64_t seen = r->seen;
+	read_on(r); /* without news */
+	assert_int_equal(r->seen, seen);
+	job_end(&job, &w);
+	assert_int_equal(gp_follow_more(r), GP_OK);
+	assert_false(r->is_running);
+	gp_recording_close(r);
+}
+
+static void reading_on_equals_a_new_reader(void **state)
+{
+	(void)state;
+	follow_in("on.gpr", 0, 0, 1, false);
+	follow_in("on_seldom.gpr", 0, 0, 37, false);
+}
+
+/* The job overwrites its slots during the reading; with a long pause, all of them. */
+static void reading_on_in_a_ring_equals_a_new_reader(void **state)
+{
+	(void)state;
+	follow_in("on_ring.gpr", 8, 16384, 1, false);
+	follow_in("on_lapped.gpr", 8, 16384, 199, true);
+}
+
 /* Root may open any file. Opening a file to write may notify its owner, as a lease does. */
 static void a_file_of_another_user_is_not_opened_to_write(void **state)
 {
@@ -302,6 +411,8 @@ int main(void)
 		cmocka_unit_test(late_events_are_not_lost),
 		cmocka_unit_test(a_number_passed_over_is_not_awaited),
 		cmocka_unit_test(a_segment_that_is_sought_may_be_behind),
+		cmocka_unit_test(reading_on_equals_a_new_reader),
+		cmocka_unit_test(reading_on_in_a_ring_equals_a_new_reader),
 		cmocka_unit_test(a_file_of_another_user_is_not_opened_to_write),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);

@@ -26,6 +26,7 @@ struct builder {
 	struct gp_row_table threads; /* of struct thread_sequence */
 	bool is_whole;		     /* no block was overwritten: sequences start at 0 */
 	bool is_overtaken;	     /* the owner overwrote slots during the pass */
+	bool is_extended;	     /* sequences are not known: missing numbers show losses */
 	unsigned looks;
 	bool is_out_of_memory;
 };
@@ -147,7 +148,7 @@ static void file_index_add_block(struct builder *b, const struct gp_block_walk *
 		s->has_begin |= h->part == 0;
 		s->cut = h->first_order;
 	}
-	if (has_sequence(h))
+	if (has_sequence(h) && !b->is_extended)
 		check_sequence(b, walk);
 	s->has_checkpoint |=
 		h->type == GP_BLOCK_CHECKPOINT && (h->flags & GP_BLOCK_LAST_CHECKPOINT) != 0;
@@ -335,6 +336,52 @@ enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out)
 		return GP_OK;
 	gp_index_release(out);
 	return GP_E_MEMORY;
+}
+
+/* Adds the blocks of one part from `at` to `end`. */
+static void index_more(struct builder *b, struct gp_part part, uint64_t at, uint64_t end)
+{
+	part.end = end;
+	struct gp_block_walk walk = gp_part_walk(b->file, &part);
+	walk.at = at;
+	walk.is_slot = b->file->header.slots != 0;
+	while (at < end && !b->is_out_of_memory && gp_block_walk_next(&walk)) {
+		file_index_add_block(b, &walk);
+		if (walk.is_slot && walk.header.type == GP_BLOCK_END)
+			break;
+	}
+}
+
+bool gp_index_extend(const struct gp_file *file, uint64_t written, struct gp_index *index)
+{
+	struct builder b = { .file = file, .index = index, .is_extended = true };
+	const uint32_t slots = file->header.slots;
+	if (index->parts == 0 || written <= GP_FILE_HEADER)
+		return false;
+	struct gp_part part = index->part[index->parts - 1];
+	if (slots == 0) {
+		index_more(&b, part, index->end, written);
+		return !b.is_out_of_memory;
+	}
+	/* the byte before the position is in the slot that is being written */
+	const uint64_t bytes = file->header.slot_bytes;
+	const uint64_t last = (written - 1 - GP_FILE_HEADER) / bytes;
+	uint64_t slot = (part.offset - GP_FILE_HEADER) / bytes;
+	if (gp_part_is_overwritten(file, part.offset, part.segment, part.part) || last >= slots)
+		return false;
+	for (uint64_t at = index->end;; at = part.offset) {
+		const uint64_t end = part.offset + bytes;
+		index_more(&b, part, at, slot == last ? written : end);
+		if (slot == last || b.is_out_of_memory)
+			break;
+		slot = (slot + 1) % slots;
+		const struct gp_part before = part;
+		if (!read_slot(file, slot, &part) ||
+		    (part.segment == before.segment ? part.part != before.part + 1 :
+						      part.segment != before.segment + 1))
+			return false;
+	}
+	return !b.is_out_of_memory;
 }
 
 void gp_index_release(struct gp_index *index)

@@ -290,6 +290,22 @@ static void fill_caveats(struct gp_recording *r)
 	info->ended_by = (unsigned)number(r, GP_FACT_ENDED);
 }
 
+static void info_fill(struct gp_recording *r, struct tally *t)
+{
+	if (r->index.last.ticks > t->newest && !r->is_ended_early)
+		t->newest = r->index.last.ticks;
+	int64_t duration = gp_tick_ns(&r->tick, t->newest);
+	r->info.duration_ns = duration > 0 ? (uint64_t)duration : 0;
+	fill_from_file(r, t->oldest);
+	fill_from_state(r);
+	fill_stacks(r);
+	fill_ranges(r);
+	fill_caveats(r);
+	gp_scope_list_fill(&r->scopes, r, &r->info);
+	fill_names(r);
+	list_devices(r);
+}
+
 enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **out)
 {
 	*out = &r->info;
@@ -313,19 +329,19 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 	}
 	if (status != GP_END)
 		return status;
-	if (r->index.last.ticks > t.newest && !r->is_ended_early)
-		t.newest = r->index.last.ticks;
-	int64_t duration = gp_tick_ns(&r->tick, t.newest);
-	r->info.duration_ns = duration > 0 ? (uint64_t)duration : 0;
-	fill_from_file(r, t.oldest);
-	fill_from_state(r);
-	fill_stacks(r);
-	fill_ranges(r);
-	fill_caveats(r);
-	gp_scope_list_fill(&r->scopes, r, &r->info);
-	fill_names(r);
-	list_devices(r);
+	info_fill(r, &t);
 	status = gp_recording_rewind(r);
 	r->has_info = status == GP_OK;
 	return status;
+}
+
+void gp_info_set_now(struct gp_recording *r)
+{
+	/* the replay goes on, so an interval that is open now stays open */
+	const struct gp_caveat caveat = r->caveat;
+	const uint64_t last = r->caveat.last, start = r->file.header.start_ticks;
+	struct tally t = { .newest = last > start ? last : start, .oldest = UINT64_MAX };
+	info_fill(r, &t);
+	r->caveat = caveat;
+	r->has_info = true;
 }

@@ -50,10 +50,12 @@ struct gp_merge {
 	const struct gp_file *file;
 	struct gp_index *index;
 	struct gp_definitions_index *definitions;
-	const struct gp_segment *segment;
+	size_t which; /* the segment: its index */
 	struct gp_block_room room;
 	struct block_ref *block;
 	size_t blocks, block_room;
+	size_t parts;	    /* parts of the segment whose blocks are in `block` */
+	uint64_t collected; /* the end of these blocks in the last one */
 	struct stream *heap;
 	size_t streams, stream_room;
 	struct plain *pool;
@@ -153,11 +155,6 @@ static void overtake(struct gp_merge *m)
 	m->blocks = 0;
 }
 
-static size_t segment_of(const struct gp_merge *m)
-{
-	return (size_t)(m->segment - m->index->segment);
-}
-
 /*
  * True: the block may be incomplete because its writer was killed. In a slot that was used before,
  * the rest is part of an older block. In a file that grew, the file ends there instead.
@@ -205,7 +202,7 @@ static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, st
 	if (is_tail(m, ref->offset))
 		return status;
 	m->failures++;
-	m->index->segment[segment_of(m)].is_damaged = true;
+	m->index->segment[m->which].is_damaged = true;
 	uint64_t to = h->last_order != 0 ? h->last_order : 1;
 	if (to > m->index->missing_to)
 		m->index->missing_to = to;
@@ -251,22 +248,32 @@ static bool merge_add_block(struct gp_merge *m, const struct gp_block_walk *walk
 	return true;
 }
 
-/* Reads the headers of the segment's blocks. Adds those of `type` to m->block. */
-static enum gp_status collect(struct gp_merge *m, enum gp_block_type type)
+/* Reads the headers of the segment's blocks behind m->collected. Adds those of `type`. */
+static enum gp_status collect_more(struct gp_merge *m, enum gp_block_type type)
 {
-	m->blocks = 0;
-	for (size_t i = 0; i < m->segment->parts; i++) {
-		struct gp_block_walk walk =
-			gp_part_walk(m->file, &m->index->part[m->segment->part + i]);
+	const struct gp_segment *s = &m->index->segment[m->which];
+	for (size_t i = m->parts > 0 ? m->parts - 1 : 0; i < s->parts; i++) {
+		struct gp_block_walk walk = gp_part_walk(m->file, &m->index->part[s->part + i]);
+		walk.at = i < m->parts ? m->collected : walk.at;
 		while (gp_block_walk_next(&walk))
 			if (walk.header.type == type &&
 			    !gp_index_is_repeated(m->index, walk.offset) &&
 			    !merge_add_block(m, &walk))
 				return GP_E_MEMORY;
+		m->parts = i + 1;
+		m->collected = walk.at;
 	}
-	if (gp_index_is_overwritten(m->file, m->index, segment_of(m)))
+	if (gp_index_is_overwritten(m->file, m->index, m->which))
 		overtake(m);
 	return GP_OK;
+}
+
+static enum gp_status collect(struct gp_merge *m, size_t which, enum gp_block_type type)
+{
+	m->which = which;
+	m->blocks = 0;
+	m->parts = 0;
+	return collect_more(m, type);
 }
 
 static int compare_refs(const void *left, const void *right)
@@ -338,16 +345,9 @@ static uint64_t window_of(size_t streams)
 	return most < WINDOW_SLOTS_MAX ? most : WINDOW_SLOTS_MAX;
 }
 
-enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
+/* A stream for each thread in m->block, in the order of threads. */
+static enum gp_status make_streams(struct gp_merge *m)
 {
-	drop_streams(m);
-	m->has_current = false;
-	if (m->is_overtaken)
-		return GP_OK;
-	m->segment = &m->index->segment[which];
-	enum gp_status status = collect(m, GP_BLOCK_EVENTS);
-	if (status != GP_OK)
-		return status;
 	if (m->blocks > 1)
 		qsort(m->block, m->blocks, sizeof *m->block, compare_refs);
 	for (size_t i = 0, first = 0; i < m->blocks; i++) {
@@ -359,9 +359,78 @@ enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
 		first = i + 1;
 	}
 	m->window = window_of(m->streams);
+	return GP_OK;
+}
+
+static void heapify(struct gp_merge *m)
+{
 	for (size_t i = m->streams / 2; i-- > 0;)
 		sift_down(m, i);
-	return GP_OK;
+}
+
+enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
+{
+	drop_streams(m);
+	m->has_current = false;
+	if (m->is_overtaken)
+		return GP_OK;
+	enum gp_status status = collect(m, which, GP_BLOCK_EVENTS);
+	if (status == GP_OK)
+		status = make_streams(m);
+	if (status == GP_OK)
+		heapify(m);
+	return status;
+}
+
+static int compare_threads(const void *left, const void *right)
+{
+	const struct stream *a = left, *b = right;
+	return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+/* Moves the blocks that are not read to the front. Both are in the order of threads. */
+static void keep_unread(struct gp_merge *m, const struct stream *stream, size_t streams)
+{
+	m->blocks = 0;
+	for (size_t i = 0; i < streams; i++) {
+		const size_t unread = stream[i].blocks - stream[i].block;
+		memmove(&m->block[m->blocks], &m->block[stream[i].block],
+			unread * sizeof *m->block);
+		m->blocks += unread;
+	}
+}
+
+enum gp_status gp_merge_extend(struct gp_merge *m)
+{
+	m->has_current = false;
+	struct stream *old = malloc((m->streams + 1) * sizeof *old);
+	if (old == NULL)
+		return GP_E_MEMORY;
+	const size_t olds = m->streams;
+	if (olds > 0)
+		memcpy(old, m->heap, olds * sizeof *old);
+	if (olds > 1)
+		qsort(old, olds, sizeof *old, compare_threads);
+	m->streams = 0; /* `old` has their records until they are made again */
+	keep_unread(m, old, olds);
+	enum gp_status status = collect_more(m, GP_BLOCK_EVENTS);
+	if (status == GP_OK)
+		status = make_streams(m);
+	/* both are in the order of threads, and each old one has a block that is not read */
+	for (size_t i = 0, k = 0; k < olds; k++) {
+		while (i < m->streams && m->heap[i].thread < old[k].thread)
+			i++;
+		if (status != GP_OK || i == m->streams || m->heap[i].thread != old[k].thread) {
+			give_back(m, &old[k]);
+			continue;
+		}
+		old[k].block = m->heap[i].block;
+		old[k].blocks = m->heap[i].blocks;
+		m->heap[i] = old[k];
+	}
+	free(old);
+	heapify(m);
+	return status;
 }
 
 void gp_merge_watch(struct gp_merge *m,
@@ -513,8 +582,7 @@ enum gp_status gp_merge_visit(struct gp_merge *m, size_t which, enum gp_block_ty
 {
 	if (m->is_overtaken)
 		return GP_OK;
-	m->segment = &m->index->segment[which];
-	enum gp_status status = collect(m, type);
+	enum gp_status status = collect(m, which, type);
 	for (size_t i = 0; i < m->blocks && status == GP_OK && !m->is_overtaken; i++) {
 		uint64_t slots;
 		const struct gp_record *record = m->room.record;

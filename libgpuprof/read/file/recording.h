@@ -108,6 +108,11 @@ struct gp_index {
 
 /* Repeats the pass a bounded number of times while the owner of a ring overwrites slots. */
 enum gp_status gp_index_build(struct gp_file *file, struct gp_index *out);
+/*
+ * For a running job: adds what it wrote since, up to the offset `written` of its position. False:
+ * it overwrote the newest known part.
+ */
+bool gp_index_extend(const struct gp_file *file, uint64_t written, struct gp_index *index);
 void gp_index_release(struct gp_index *index);
 /* True: the owner overwrote the part that had a block at `offset`. */
 bool gp_part_is_overwritten(const struct gp_file *file, uint64_t offset, uint32_t segment,
@@ -138,6 +143,11 @@ void gp_merge_watch(struct gp_merge *merge,
 void gp_merge_count_pass(struct gp_merge *merge);
 /* Starts with segment index->segment[which]. */
 enum gp_status gp_merge_begin(struct gp_merge *merge, size_t which);
+/*
+ * Adds blocks that gp_index_extend found in the segment that was begun. The record that
+ * gp_merge_next returned last comes again, unless it returned NULL. GP_E_MEMORY.
+ */
+enum gp_status gp_merge_extend(struct gp_merge *merge);
 /*
  * The next event of the segment; NULL at its end. Valid until the next call. Extra slots follow the
  * record.
@@ -257,8 +267,11 @@ struct gp_recording {
 	uint64_t unwritten;    /* if running: its rings had no lower number; UINT64_MAX: unknown */
 	bool is_ended_early;   /* a replay ended where events are not yet in the file */
 	uint64_t seen;	       /* events since the rewind */
-	size_t loaded;	       /* the segment of the last loaded checkpoint */
-	unsigned overtakes;    /* how often parts were dropped because the owner overwrote them */
+	unsigned rewinds;
+	size_t loaded;	    /* the segment of the last loaded checkpoint */
+	size_t left;	    /* the segment in which the replay ended */
+	bool is_followed;   /* gp_follow_begin was called */
+	unsigned overtakes; /* how often parts were dropped because the owner overwrote them */
 	struct gp_caveat caveat;
 	bool has_info;
 	struct gp_info info;
@@ -318,6 +331,24 @@ enum gp_status gp_recording_end(struct gp_recording *recording);
 /* Events lost from the start to the current event: memory, launch, other, nested. */
 uint64_t gp_recording_lost(const struct gp_recording *recording, unsigned which);
 
+/* ---- follow.c: reading on in a recording that is being written ---- */
+
+/* Rewinds to the newest checkpoint. */
+enum gp_status gp_follow_begin(struct gp_recording *recording);
+/*
+ * After the end of a replay: makes gp_recording_step return what was written since. Returns to the
+ * newest checkpoint if the job overwrote the place of the replay. Sets is_running.
+ */
+enum gp_status gp_follow_more(struct gp_recording *recording);
+
+/* ---- info.c ---- */
+
+/*
+ * Sets the info to the state of the replay, in place, without figures of the kept events. From now
+ * on gp_recording_info returns it as it is.
+ */
+void gp_info_set_now(struct gp_recording *recording);
+
 /* ---- stored_names.c, stack_frames.c, unnamed.c: names of native frames ---- */
 
 /*
@@ -365,6 +396,9 @@ void gp_ring_file_await(const struct gp_file_header *header);
  * may be in a ring or not begun. UINT64_MAX: unknown. Call it before reading the file.
  */
 uint64_t gp_ring_file_unwritten(const struct gp_file_header *header);
+/* The same, and where its process writes next. False: it does not live. */
+bool gp_ring_file_position(const struct gp_file_header *header, uint64_t *unwritten,
+			   uint64_t *written);
 uint64_t gp_clock_read(clockid_t clock);
 /* Field 22 of its /proc/PID/stat. False: it ended or is a zombie. */
 bool gp_process_start(unsigned pid, uint64_t *start);

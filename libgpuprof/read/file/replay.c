@@ -139,6 +139,7 @@ void gp_recording_watch(struct gp_recording *r,
 static enum gp_status begin_again(struct gp_recording *r)
 {
 	gp_merge_count_pass(r->merge);
+	r->rewinds++;
 	r->segment = r->first;
 	r->is_begun = false;
 	r->is_ended_early = false;
@@ -308,6 +309,7 @@ static __attribute__((noinline)) enum gp_status replay_leave(struct gp_recording
 							     const struct gp_record *record)
 {
 	r->is_begun = false;
+	r->left = r->segment;
 	if (record != NULL) {
 		r->is_ended_early = true;
 		r->segment = r->index.segments;

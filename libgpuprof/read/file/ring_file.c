@@ -262,6 +262,22 @@ uint64_t gp_ring_file_unwritten(const struct gp_file_header *header)
 	return first;
 }
 
+bool gp_ring_file_position(const struct gp_file_header *header, uint64_t *unwritten,
+			   uint64_t *written)
+{
+	struct gp_ring_file file;
+	if (!open_its(header, &file))
+		return false;
+	const struct gp_control *c = file.control;
+	const bool is_written =
+		gp_ring_file_owner(&file) == GP_OWNER_ALIVE && atomic_load(&c->is_sealed) == 0;
+	*unwritten = first_unwritten(&file);
+	/* after the rings; partner: the release store of gp_file_put, before the ring's tail */
+	*written = atomic_load_explicit(&c->write_offset, memory_order_acquire);
+	gp_ring_file_close(&file);
+	return is_written;
+}
+
 void gp_ring_file_await(const struct gp_file_header *header)
 {
 	struct gp_ring_file file;
