@@ -43,6 +43,7 @@
 #include "gpuprof_stats.h"
 #include "gpuprof_steps.h"
 #include "gpuprof_waits.h"
+#include "gpuprof_watch.h"
 
 #define GP_VERSION "0.1.0"
 

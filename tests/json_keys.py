@@ -124,6 +124,7 @@ def runs(gpuprof, data, where):
         yield from ((command, "--json", f) for f in damaged)
     yield from (("symbolize", "--json", f) for f in damaged + named)
     yield ("doctor", "--json")
+    yield ("watch", "--json", one)
     yield ("ctl", "--json")
     yield ("snapshot", "--json", "PID")
 

@@ -73,6 +73,12 @@ def frag_at_peak(of):
     return read
 
 
+def holders_by_key(where):
+    """Bytes and number of the live blocks with each key."""
+    return lambda d: {(c["device"], g["key"]): (g["bytes"], g["count"]) for c in d[where] if c["of"] == "allocated"
+                      for g in c["groups"] if g["bytes"]}
+
+
 def first_holders(key):
     """The three holders with most bytes at the highest peak of the innermost curve."""
     def read(d):

@@ -9,7 +9,7 @@ import json
 from figure_readers import (
     CAUSES, MOMENTS, allocated_of_phases, at, at_peak, blocks_of_dump, checked, curves, curves_of_diff,
     curves_of_timeline, defaults_of_help, defaults_of_run, excess_of_timeline, figures_of_diff, first_holders,
-    frag_at_peak, gaps_of_frag, gaps_of_pools, gaps_of_timeline, groups_of, head, held_of_phases, held_of_ranges,
+    frag_at_peak, gaps_of_frag, holders_by_key, gaps_of_pools, gaps_of_timeline, groups_of, head, held_of_phases, held_of_ranges,
     highest_of, holders_of_check, last_event, launches, launches_of_dump, launches_of_info, launches_of_phases,
     most_unused, most_unused_of_ooms, named_frames, names_of_groups, number_line, numbers, of_thread, ooms_of_check,
     peaks_of_span, phases_by_name, pins, point_of_timeline, pools_of_frag, rates_of_leaks, reserved_of_frag,
@@ -57,6 +57,7 @@ def bytes_of_blocks(span):
 
 EVENTS = "dump --json --no-stacks"
 PEAK = "peak --json --no-stacks"
+WATCH = "watch --json"
 LEAKS = "leaks --json --no-stacks"
 DIFF = "diff --json --no-stacks FILE FILE"
 TIMELINE = "timeline --json --fragmentation"
@@ -73,6 +74,8 @@ FIGURES = {
         ("peak --by module", PEAK + " --by module", groups_of("bytes")),
         ("peak --tree", PEAK + " --tree", lambda d: {(c["device"], c["of"]): sum(
             node["bytes"] for node in c["tree"] if node["parent"] is None) for c in d["curves"]}),
+        ("watch", WATCH, lambda d: {(x["device"], of): x[of]["peak_bytes"] for x in d["devices"]
+                                    for of in ("driver", "reserved", "allocated") if x[of]["peak_bytes"]}),
         ("check", CHECK, checked("value")),
         ("check's holders", CHECK, holders_of_check(lambda h: h["live_bytes"])),
         ("sum of check's holders", CHECK, holders_of_check(lambda h: sum(g["bytes"] for g in h["groups"]))),
@@ -101,6 +104,10 @@ FIGURES = {
             if d["lines"] else {}),
         ("peak --by line", PEAK + " --by line", first_holders("peak_bytes")),
     ],
+    **{f"holders at the end, by {by}": [
+        ("peak", f"{PEAK} --at end --top 0 --by {by}", holders_by_key("curves")),
+        ("watch", f"{WATCH} --top 0 --by {by}", holders_by_key("devices")),
+    ] for by in ("line", "library", "kind")},
     "moment of each peak": [
         ("timeline", TIMELINE, curves_of_timeline("at_ns")),
         ("info", "info --json", curves("peak_at_ns", "peaks")),

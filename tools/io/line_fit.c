@@ -71,6 +71,19 @@ size_t gp_display_width(const char *text, size_t bytes)
 	return width;
 }
 
+size_t gp_display_fit(const char *text, size_t bytes, size_t columns)
+{
+	const locale_t before = enter_utf8();
+	size_t at = 0, n, width;
+	for (; at < bytes; at += n, columns -= width) {
+		n = sign_length(text + at, bytes - at, &width);
+		if (width > columns)
+			break;
+	}
+	leave_utf8(before);
+	return at;
+}
+
 /* Writes without marks. */
 static void write_plain(FILE *out, const char *text, size_t bytes)
 {

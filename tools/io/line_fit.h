@@ -16,6 +16,9 @@
 /* Columns of `bytes` of UTF-8 on a terminal; marks and colours have none. */
 size_t gp_display_width(const char *text, size_t bytes);
 
+/* Bytes at the start of `text` that take at most `columns`. */
+size_t gp_display_fit(const char *text, size_t bytes, size_t columns);
+
 /*
  * Writes a line without its marks, fitted into `columns` (0: unlimited) if cutting its names is
  * enough. A name keeps at least GP_NAME_LEAST columns. `mark` replaces the omitted part: "…" or

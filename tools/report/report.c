@@ -82,24 +82,32 @@ void gp_report_keep(struct gp_recording *recording, const struct gp_info *info)
 	kept_info = info;
 }
 
+struct gp_recording *gp_report_open_unread(const char *path, int *exit_status)
+{
+	struct gp_recording *recording;
+	struct gp_damage why = { 0 };
+	gp_leftovers_adopt(path);
+	enum gp_status status = gp_recording_open(gp_readable_path(path), &recording, &why);
+	if (!status)
+		return recording;
+	*exit_status = open_failed(path, status, &why);
+	return NULL;
+}
+
 struct gp_recording *gp_report_open(const char *path, const struct gp_info **info, int *exit_status)
 {
 	struct gp_recording *recording = kept;
-	struct gp_damage why = { 0 };
 	if (kept) {
 		*info = kept_info;
 		kept = NULL;
 		return recording;
 	}
-	gp_leftovers_adopt(path);
-	enum gp_status status = gp_recording_open(gp_readable_path(path), &recording, &why);
-	if (status) {
-		*exit_status = open_failed(path, status, &why);
+	recording = gp_report_open_unread(path, exit_status);
+	if (!recording)
 		return NULL;
-	}
 	gp_progress_watch(recording);
 	gp_steps_name(recording, gp_report_step_name);
-	status = gp_recording_info(recording, info);
+	enum gp_status status = gp_recording_info(recording, info);
 	if (status) {
 		*exit_status = gp_report_failed("read", path, status);
 		gp_recording_close(recording);

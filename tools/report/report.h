@@ -29,6 +29,8 @@ struct gp_recording *gp_report_open(const char *path, const struct gp_info **inf
  * command after a fork: the file is not read again.
  */
 void gp_report_keep(struct gp_recording *recording, const struct gp_info *info);
+/* The same before its first replay. */
+struct gp_recording *gp_report_open_unread(const char *path, int *exit_status);
 
 /* Whether it opens, after the same adoption. If not, the cause is printed and in `why`. */
 enum gp_status gp_report_check(const char *path, struct gp_damage *why);

@@ -205,6 +205,29 @@ bool gp_step_ranges_see(struct gp_step_ranges *r, uint32_t thread, const struct 
 	return !r->is_out_of_memory;
 }
 
+size_t gp_step_ranges_updates(const struct gp_step_ranges *r)
+{
+	return r->updates.cuts;
+}
+
+double gp_step_ranges_rate(const struct gp_step_ranges *r, int64_t span_ns, int64_t at_ns)
+{
+	const struct gp_step_cut *cut = r->updates.cut;
+	const size_t last = r->updates.cuts - 1;
+	if (r->updates.cuts < GP_STEPS_MIN)
+		return -1;
+	size_t first = last - 1;
+	while (first > 0 && cut[first - 1].end.at_ns >= at_ns - span_ns)
+		first--;
+	const double steps = (double)(last - first);
+	double took_ns = (double)(cut[last].end.at_ns - cut[first].end.at_ns);
+	/* the next update is due after one step, and overdue after two */
+	const double since_ns = (double)(at_ns - cut[last].end.at_ns);
+	if (since_ns > 2 * took_ns / steps)
+		took_ns += since_ns;
+	return took_ns > 0 ? steps * 1e9 / took_ns : -1;
+}
+
 /*
  * The first step begins with a range. Its distance to the end of its update is nearest to that of
  * other steps.
