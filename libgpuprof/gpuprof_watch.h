@@ -39,7 +39,8 @@ enum gp_status gp_watch_refresh(struct gp_watch *watch);
 
 /*
  * Updates of parameters a second by PyTorch's optimizers, of the last 10 s or of the last two
- * updates. Falls while the next one is late. Negative: unknown, fewer than three were seen.
+ * updates. Falls while the next one is late. Negative: unknown, the job
+ * ended, or fewer than three were seen.
  */
 double gp_watch_steps(const struct gp_watch *watch);
 

@@ -70,6 +70,19 @@ def follows():
     print(status, watch.process.wait(), allocated(state), events - state["events"])
 
 
+def lines():
+    """A line that allocates after the beginning is named: its stack is defined later."""
+    job = start([sys.executable, "-c", JOB], env={**os.environ, "GPUPROF_STACKS": "python"})
+    say(job, "allocate 1000000")
+    watch = Lines(pid_of(job), "--by", "line")
+    groups = lambda s: {g["key"] for d in s["devices"] for g in d["groups"]}  # noqa: E731
+    print(*groups(watch.until(lambda s: allocated(s) == 1000448)))
+    say(job, "work 1")
+    print(*sorted(groups(watch.until(lambda s: len(groups(s)) > 1))))
+    say(job, "rest 1")
+    print(ended(job), watch.until(lambda s: not s["running"]) is not None)
+
+
 def killed():
     """The last line has the events in the rings of a killed job, and the exit status is 0."""
     job = job_of("allocate 1000000")

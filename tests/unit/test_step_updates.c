@@ -4,6 +4,8 @@
  */
 #include "step_story.h"
 
+#include "analyze/steps/step_range.h"
+
 struct pair {
 	const char *first, *second;
 	unsigned every;	    /* turns from one step of the second optimizer to the next */
@@ -280,6 +282,62 @@ static void leaks_are_of_the_same_steps(void **state)
 	}
 }
 
+/* ---- the rate of a job that runs ---- */
+
+#define TURNS 30u
+
+static double rate_of(uint64_t from, uint64_t to, unsigned steps)
+{
+	return steps * 1e9 / (double)(ns_of(to) - ns_of(from));
+}
+
+/* The updates of the span count, and at least two; a late one lowers the rate. */
+static void the_rate_is_that_of_the_last_updates(void **state)
+{
+	(void)state;
+	uint32_t thread;
+	enum gp_status status;
+	struct story *s = story_open("rate.gpr", 0, 0);
+	for (unsigned k = 0; k < TURNS; k++) {
+		step_next(s);
+		train(s);
+		work(s, k < TURNS / 2 ? 2000 : 0); /* long steps at first */
+	}
+	struct gp_recording *r = fixture_read(&s->w);
+	struct gp_step_ranges *ranges = gp_step_ranges_open(r, &status);
+	struct gp_step_place here = { 0 };
+	const struct gp_record *record;
+	uint64_t ends[TURNS];
+	size_t updates = 0;
+	assert_true(gp_step_ranges_rate(ranges, INT64_MAX / 2, 0) < 0);
+	while ((record = gp_recording_fetch(r, &thread, &status)) != NULL) {
+		const unsigned work = record->kind == GP_LAUNCH || record->kind == GP_BLOCK_ALLOC;
+		here.at_ns = gp_tick_ns(&r->tick, record->time);
+		here.work += work;
+		assert_true(gp_step_ranges_see(ranges, thread, record, &here, work));
+		if (gp_step_ranges_updates(ranges) > updates)
+			ends[updates++] = record->time;
+		assert_int_equal(gp_recording_apply(r, record), GP_OK);
+	}
+	assert_int_equal(updates, TURNS);
+	const uint64_t newest = ends[TURNS - 1];
+	const int64_t now = ns_of(newest);
+	for (unsigned k = 1; k < TURNS; k++) {
+		const uint64_t first = ends[TURNS - 1 - k];
+		const double expected = rate_of(first, newest, k);
+		const double found = gp_step_ranges_rate(ranges, now - ns_of(first), now);
+		assert_true(found > expected * 0.999 && found < expected * 1.001);
+	}
+	const double two = rate_of(ends[TURNS - 2], newest, 1);
+	assert_true(gp_step_ranges_rate(ranges, 0, now) > two * 0.999);
+	const int64_t step_ns = (int64_t)(1e9 / two);
+	assert_true(gp_step_ranges_rate(ranges, 0, now + step_ns) > two * 0.999);
+	assert_true(gp_step_ranges_rate(ranges, 0, now + 3 * step_ns) < two / 3);
+	gp_step_ranges_close(ranges);
+	gp_recording_close(r);
+	free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +350,7 @@ int main(void)
 		cmocka_unit_test(a_graph_needs_no_engine),
 		cmocka_unit_test(a_cut_update_is_not_a_step),
 		cmocka_unit_test(leaks_are_of_the_same_steps),
+		cmocka_unit_test(the_rate_is_that_of_the_last_updates),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -22,7 +22,7 @@ struct watched {
 
 struct key_text {
 	uint64_t key;
-	uint32_t text; /* 1 + its number in `texts` */
+	uint32_t text; /* its number in `texts` */
 	bool is_rest;
 };
 
@@ -151,9 +151,9 @@ enum gp_status gp_watch_refresh(struct gp_watch *w)
 
 double gp_watch_steps(const struct gp_watch *w)
 {
-	return w->ranges != NULL ? gp_step_ranges_rate(w->ranges, RATE_NS,
-						       (int64_t)w->recording->info.duration_ns) :
-				   -1;
+	if (w->ranges == NULL || !w->recording->is_running)
+		return -1;
+	return gp_step_ranges_rate(w->ranges, RATE_NS, (int64_t)w->recording->info.duration_ns);
 }
 
 /* ---- rows ---- */
@@ -188,26 +188,33 @@ enum gp_status gp_watch_mark(struct gp_watch *w)
 	return status;
 }
 
-/* The text for the key of a use. NULL: out of memory. */
-static const struct key_text *watch_key(struct gp_watch *w, const struct gp_use *use, enum gp_by by)
+/* The text for the key of a use; its number is 0 when memory is out. */
+static struct key_text watch_key(struct gp_watch *w, const struct gp_use *use, enum gp_by by)
 {
 	const struct gp_grouping how = { .by = by };
 	const size_t epoch = use->stack != 0 ? gp_module_epoch(&w->epochs, use->at_ns) : 0;
 	uint64_t hash = (uint64_t)use->stack << 16 | (uint64_t)use->space << 8 | use->is_segment;
 	hash = gp_hash_pair(gp_hash_pair(hash, (uintptr_t)use->without), by);
 	hash = gp_hash_pair(hash, epoch);
-	struct key_text *known = gp_row_get_key(&w->keys, sizeof *known, hash);
-	if (known == NULL || known->text != 0)
-		return known;
+	const struct key_text *known = gp_row_of_key(&w->keys, sizeof *known, hash);
+	if (known != NULL)
+		return *known;
 	char key[GP_KEY_MAX];
 	const struct gp_use_place place = gp_use_place(w->recording, use, &how, w->stack);
 	if (place.without != NULL)
 		snprintf(key, sizeof key, "%s", place.without);
 	else
 		gp_group_key(by, use, w->stack, key);
-	known->is_rest = place.without != NULL;
-	known->text = gp_text_store_add(&w->texts, key, strlen(key));
-	return known->text != 0 ? known : NULL;
+	const struct key_text made = { .key = hash,
+				       .text = gp_text_store_add(&w->texts, key, strlen(key)),
+				       .is_rest = place.without != NULL };
+	/* a stack that is not defined now may be so later */
+	struct key_text *kept = use->stack == 0 || place.without == NULL ?
+					gp_row_get_key(&w->keys, sizeof *kept, hash) :
+					NULL;
+	if (kept != NULL)
+		*kept = made;
+	return made;
 }
 
 /* Rows while they are made. */
@@ -221,12 +228,12 @@ static bool watch_add(struct gp_watch *w, const struct watched *from, enum gp_by
 {
 	for (size_t k = 0; k < from->uses; k++) {
 		const struct gp_use *use = &from->use[k];
-		const struct key_text *text = watch_key(w, use, by);
+		const struct key_text text = watch_key(w, use, by);
 		struct keyed_row *to =
-			text != NULL ? gp_row_get_key(rows, sizeof *to, text->text) : NULL;
+			text.text != 0 ? gp_row_get_key(rows, sizeof *to, text.text) : NULL;
 		if (to == NULL)
 			return false;
-		to->row.is_rest = text->is_rest;
+		to->row.is_rest = text.is_rest;
 		*(is_mark ? &to->row.marked_bytes : &to->row.bytes) += use->bytes;
 		*(is_mark ? &to->row.marked_count : &to->row.count) += use->count;
 	}

@@ -9,12 +9,8 @@
 #include <string.h>
 
 #include "../tables/array.h"
+#include "block_list.h"
 #include "recording.h"
-
-struct block_ref {
-	uint64_t offset;
-	struct gp_block_header header;
-};
 
 /*
  * This many threads have their block decoded as a whole, in 128 MiB. Each further thread has a
@@ -47,15 +43,9 @@ struct stream {
 };
 
 struct gp_merge {
-	const struct gp_file *file;
-	struct gp_index *index;
+	struct gp_block_list list; /* of the segment */
 	struct gp_definitions_index *definitions;
-	size_t which; /* the segment: its index */
 	struct gp_block_room room;
-	struct block_ref *block;
-	size_t blocks, block_room;
-	size_t parts;	    /* parts of the segment whose blocks are in `block` */
-	uint64_t collected; /* the end of these blocks in the last one */
 	struct stream *heap;
 	size_t streams, stream_room;
 	struct plain *pool;
@@ -79,8 +69,8 @@ struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *inde
 	struct gp_merge *m = calloc(1, sizeof *m);
 	if (m == NULL)
 		return NULL;
-	m->file = file;
-	m->index = index;
+	m->list.file = file;
+	m->list.index = index;
 	m->definitions = definitions;
 	if (gp_block_room_open(&m->room))
 		return m;
@@ -121,7 +111,7 @@ void gp_merge_close(struct gp_merge *m)
 		m->pool = next;
 	}
 	free(m->heap);
-	free(m->block);
+	free(m->list.block);
 	gp_block_room_release(&m->room);
 	free(m);
 }
@@ -152,7 +142,7 @@ static void overtake(struct gp_merge *m)
 	m->is_overtaken = true;
 	drop_streams(m);
 	m->has_current = false;
-	m->blocks = 0;
+	m->list.blocks = 0;
 }
 
 /*
@@ -161,13 +151,14 @@ static void overtake(struct gp_merge *m)
  */
 static bool is_tail(const struct gp_merge *m, uint64_t offset)
 {
-	const struct gp_file_header *h = &m->file->header;
-	if (offset != m->index->last_block || m->index->is_sealed || h->slots == 0)
+	const struct gp_file_header *h = &m->list.file->header;
+	if (offset != m->list.index->last_block || m->list.index->is_sealed || h->slots == 0)
 		return false;
-	const struct gp_segment *first = &m->index->segment[0];
+	const struct gp_segment *first = &m->list.index->segment[0];
 	if (first->number != 0 || !first->has_begin)
 		return true;
-	return gp_slot_offset(h, (offset - GP_FILE_HEADER) / h->slot_bytes + 1) <= m->file->bytes;
+	return gp_slot_offset(h, (offset - GP_FILE_HEADER) / h->slot_bytes + 1) <=
+	       m->list.file->bytes;
 }
 
 /*
@@ -184,32 +175,32 @@ static void learn_range_names(struct gp_merge *m, const struct gp_record *record
 }
 
 /* A block that cannot be decoded is damage, unless its owner died while writing it. */
-static enum gp_status decode(struct gp_merge *m, const struct block_ref *ref, struct gp_record *out,
-			     uint64_t *slots)
+static enum gp_status decode(struct gp_merge *m, const struct gp_block_ref *ref,
+			     struct gp_record *out, uint64_t *slots)
 {
 	const struct gp_block_header *h = &ref->header;
-	enum gp_status status = gp_file_decode(m->file, ref->offset, h, &m->room, out, slots);
+	enum gp_status status = gp_file_decode(m->list.file, ref->offset, h, &m->room, out, slots);
 	if (status == GP_OK && *slots > h->records)
 		learn_range_names(m, out, *slots);
 	if (status == GP_OK)
 		return GP_OK;
 	*slots = 0;
 	/* Test its own part only: a file may have thousands of parts, each with such blocks. */
-	if (gp_part_is_overwritten(m->file, ref->offset, h->segment, h->part)) {
+	if (gp_part_is_overwritten(m->list.file, ref->offset, h->segment, h->part)) {
 		m->is_overtaken = true;
 		return status;
 	}
 	if (is_tail(m, ref->offset))
 		return status;
 	m->failures++;
-	m->index->segment[m->which].is_damaged = true;
+	m->list.index->segment[m->list.which].is_damaged = true;
 	uint64_t to = h->last_order != 0 ? h->last_order : 1;
-	if (to > m->index->missing_to)
-		m->index->missing_to = to;
-	if (h->segment > m->index->missing_segment)
-		m->index->missing_segment = h->segment;
-	gp_index_damage(m->index, ref->offset, h->sequence,
-			gp_file_allows_block(m->file, h) ?
+	if (to > m->list.index->missing_to)
+		m->list.index->missing_to = to;
+	if (h->segment > m->list.index->missing_segment)
+		m->list.index->missing_segment = h->segment;
+	gp_index_damage(m->list.index, ref->offset, h->sequence,
+			gp_file_allows_block(m->list.file, h) ?
 				"the %u records of this block of thread %u do not decode" :
 				"the %u records of this block of thread %u have fewer bytes "
 				"than format 1.7 requires",
@@ -239,51 +230,19 @@ static struct plain *take_plain(struct gp_merge *m)
 
 /* ---- one segment's blocks ---- */
 
-static bool merge_add_block(struct gp_merge *m, const struct gp_block_walk *walk)
-{
-	if (!gp_array_reserve(&m->block, &m->block_room, m->blocks, 1, sizeof *m->block))
-		return false;
-	m->block[m->blocks++] =
-		(struct block_ref){ .offset = walk->offset, .header = walk->header };
-	return true;
-}
-
-/* Reads the headers of the segment's blocks behind m->collected. Adds those of `type`. */
 static enum gp_status collect_more(struct gp_merge *m, enum gp_block_type type)
 {
-	const struct gp_segment *s = &m->index->segment[m->which];
-	for (size_t i = m->parts > 0 ? m->parts - 1 : 0; i < s->parts; i++) {
-		struct gp_block_walk walk = gp_part_walk(m->file, &m->index->part[s->part + i]);
-		walk.at = i < m->parts ? m->collected : walk.at;
-		while (gp_block_walk_next(&walk))
-			if (walk.header.type == type &&
-			    !gp_index_is_repeated(m->index, walk.offset) &&
-			    !merge_add_block(m, &walk))
-				return GP_E_MEMORY;
-		m->parts = i + 1;
-		m->collected = walk.at;
-	}
-	if (gp_index_is_overwritten(m->file, m->index, m->which))
+	if (!gp_block_list_add(&m->list, type))
+		return GP_E_MEMORY;
+	if (gp_index_is_overwritten(m->list.file, m->list.index, m->list.which))
 		overtake(m);
 	return GP_OK;
 }
 
 static enum gp_status collect(struct gp_merge *m, size_t which, enum gp_block_type type)
 {
-	m->which = which;
-	m->blocks = 0;
-	m->parts = 0;
+	gp_block_list_begin(&m->list, which);
 	return collect_more(m, type);
-}
-
-static int compare_refs(const void *left, const void *right)
-{
-	const struct block_ref *a = left, *b = right;
-	if (a->header.thread != b->header.thread)
-		return a->header.thread < b->header.thread ? -1 : 1;
-	if (a->header.sequence != b->header.sequence)
-		return a->header.sequence < b->header.sequence ? -1 : 1;
-	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
 static void set_key(struct stream *s)
@@ -297,7 +256,7 @@ static void set_key(struct stream *s)
 /* The lower bound of a block that is not decoded yet: no event in it is earlier. */
 static void set_lower_bound(const struct gp_merge *m, struct stream *s)
 {
-	s->key = 2 * m->block[s->block].header.first_order;
+	s->key = 2 * m->list.block[s->block].header.first_order;
 	s->time = 0;
 }
 
@@ -330,7 +289,7 @@ static bool add_stream(struct gp_merge *m, size_t first, size_t last)
 	if (!gp_array_reserve(&m->heap, &m->stream_room, m->streams, 1, sizeof *m->heap))
 		return false;
 	struct stream *s = &m->heap[m->streams++];
-	*s = (struct stream){ .thread = m->block[first].header.thread,
+	*s = (struct stream){ .thread = m->list.block[first].header.thread,
 			      .block = first,
 			      .blocks = last };
 	set_lower_bound(m, s);
@@ -345,14 +304,13 @@ static uint64_t window_of(size_t streams)
 	return most < WINDOW_SLOTS_MAX ? most : WINDOW_SLOTS_MAX;
 }
 
-/* A stream for each thread in m->block, in the order of threads. */
+/* A stream for each thread in m->list.block, in the order of threads. */
 static enum gp_status make_streams(struct gp_merge *m)
 {
-	if (m->blocks > 1)
-		qsort(m->block, m->blocks, sizeof *m->block, compare_refs);
-	for (size_t i = 0, first = 0; i < m->blocks; i++) {
-		if (i + 1 < m->blocks &&
-		    m->block[i + 1].header.thread == m->block[first].header.thread)
+	gp_block_list_sort(&m->list);
+	for (size_t i = 0, first = 0; i < m->list.blocks; i++) {
+		if (i + 1 < m->list.blocks &&
+		    m->list.block[i + 1].header.thread == m->list.block[first].header.thread)
 			continue;
 		if (!add_stream(m, first, i + 1))
 			return GP_E_MEMORY;
@@ -388,32 +346,56 @@ static int compare_threads(const void *left, const void *right)
 	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-/* Moves the blocks that are not read to the front. Both are in the order of threads. */
-static void keep_unread(struct gp_merge *m, const struct stream *stream, size_t streams)
+static enum gp_status visit_blocks(struct gp_merge *m, size_t from,
+				   enum gp_status (*visit)(void *, const struct gp_record *),
+				   void *context)
 {
-	m->blocks = 0;
-	for (size_t i = 0; i < streams; i++) {
-		const size_t unread = stream[i].blocks - stream[i].block;
-		memmove(&m->block[m->blocks], &m->block[stream[i].block],
-			unread * sizeof *m->block);
-		m->blocks += unread;
+	enum gp_status status = GP_OK;
+	for (size_t i = from; i < m->list.blocks && status == GP_OK && !m->is_overtaken; i++) {
+		uint64_t slots;
+		const struct gp_record *record = m->room.record;
+		decode(m, &m->list.block[i], m->room.record, &slots);
+		for (uint64_t at = 0; at < slots && status == GP_OK; at += 1u + record[at].extra)
+			status = visit(context, &record[at]);
 	}
+	return status;
+}
+
+static enum gp_status learn(void *definitions, const struct gp_record *record)
+{
+	return gp_defined_add(definitions, record);
+}
+
+/* Adds the definitions behind m->list.collected, such as stacks of events that follow them. */
+static enum gp_status learn_more(struct gp_merge *m)
+{
+	const struct gp_block_list before = m->list;
+	enum gp_status status = collect_more(m, GP_BLOCK_DEFINE);
+	if (status == GP_OK)
+		status = visit_blocks(m, before.blocks, learn, m->definitions);
+	gp_block_list_back(&m->list, &before);
+	return status;
 }
 
 enum gp_status gp_merge_extend(struct gp_merge *m)
 {
 	m->has_current = false;
-	struct stream *old = malloc((m->streams + 1) * sizeof *old);
+	const size_t olds = m->streams;
+	struct stream *old = malloc((olds + 1) * sizeof *old);
 	if (old == NULL)
 		return GP_E_MEMORY;
-	const size_t olds = m->streams;
-	if (olds > 0)
+	if (olds > 0) {
 		memcpy(old, m->heap, olds * sizeof *old);
-	if (olds > 1)
 		qsort(old, olds, sizeof *old, compare_threads);
+	}
 	m->streams = 0; /* `old` has their records until they are made again */
-	keep_unread(m, old, olds);
-	enum gp_status status = collect_more(m, GP_BLOCK_EVENTS);
+	m->list.blocks = 0;
+	for (size_t k = 0; k < olds; k++) /* the unread ones move to the front */
+		for (size_t i = old[k].block; i < old[k].blocks; i++)
+			m->list.block[m->list.blocks++] = m->list.block[i];
+	enum gp_status status = learn_more(m);
+	if (status == GP_OK)
+		status = collect_more(m, GP_BLOCK_EVENTS);
 	if (status == GP_OK)
 		status = make_streams(m);
 	/* both are in the order of threads, and each old one has a block that is not read */
@@ -450,7 +432,7 @@ static void count_progress(struct gp_merge *m, const struct gp_block_header *use
 {
 	m->watch.passes += m->watch.done == 0;
 	m->watch.done += GP_BLOCK_HEADER + used->stored_bytes;
-	m->watch.visit(m->watch.context, m->watch.done, m->file->bytes, m->watch.passes);
+	m->watch.visit(m->watch.context, m->watch.done, m->list.file->bytes, m->watch.passes);
 }
 
 /*
@@ -463,7 +445,7 @@ static void leave_block(struct gp_merge *m)
 	give_back(m, s);
 	s->behind = 0;
 	if (m->watch.visit != NULL)
-		count_progress(m, &m->block[s->block].header);
+		count_progress(m, &m->list.block[s->block].header);
 	if (++s->block < s->blocks)
 		set_lower_bound(m, s);
 	else
@@ -496,7 +478,7 @@ static bool take_window(struct stream *s, const struct gp_record *from, uint64_t
 /* Decodes the next records of the first stream: the rest of its block, or a window. */
 static bool merge_fill(struct gp_merge *m, struct stream *s)
 {
-	const struct block_ref *ref = &m->block[s->block];
+	const struct gp_block_ref *ref = &m->list.block[s->block];
 	bool is_window = m->wholes >= WHOLES_MAX;
 	uint64_t slots;
 	s->at = s->slots = 0;
@@ -583,13 +565,8 @@ enum gp_status gp_merge_visit(struct gp_merge *m, size_t which, enum gp_block_ty
 	if (m->is_overtaken)
 		return GP_OK;
 	enum gp_status status = collect(m, which, type);
-	for (size_t i = 0; i < m->blocks && status == GP_OK && !m->is_overtaken; i++) {
-		uint64_t slots;
-		const struct gp_record *record = m->room.record;
-		decode(m, &m->block[i], m->room.record, &slots);
-		for (uint64_t at = 0; at < slots && status == GP_OK; at += 1u + record[at].extra)
-			status = visit(context, &record[at]);
-	}
+	if (status == GP_OK)
+		status = visit_blocks(m, 0, visit, context);
 	if (m->is_overtaken)
 		overtake(m);
 	return status;
