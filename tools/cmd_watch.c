@@ -129,9 +129,12 @@ static void watch_snapshot(struct watch_loop *w)
 static void watch_child(struct watch_loop *w)
 {
 	struct gp_watch_view *v = &w->view;
+	int status;
+	if (!gp_keys_child(&status))
+		return;
 	snprintf(v->message, sizeof v->message,
-		 gp_keys_child() == GP_EXIT_OK ? "wrote gpuprof-snapshot-%u-%u.txt" :
-						 "no snapshot: 'gpuprof snapshot %u' prints why",
+		 status == GP_EXIT_OK ? "wrote gpuprof-snapshot-%u-%u.txt" :
+					"no snapshot: 'gpuprof snapshot %u' prints why",
 		 v->info->pid, w->snapshots);
 }
 
@@ -146,6 +149,8 @@ static enum gp_status watch_mark(struct gp_watch_view *v)
 {
 	v->mark_ns = (int64_t)v->info->duration_ns;
 	v->rows_due_ns = 0;
+	v->roles.is_marked = false;
+	v->roles.due_ns = 0;
 	return gp_watch_mark(v->watch);
 }
 
@@ -272,7 +277,7 @@ static int watch_run(const struct gp_command *command, int argc, char **argv)
 		{ "interval", 0, GP_FLAG_TEXT, "SECONDS", &interval,
 		  "refresh so often, 0.1 to 3600; default 1" },
 		{ "count", 0, GP_FLAG_NUMBER, "1..N", &w.count, "end after N intervals" },
-		{ "by", 0, GP_FLAG_CHOICE, "WHAT=line|module|operator|library|node|kind", &by,
+		{ "by", 0, GP_FLAG_CHOICE, "WHAT=line|module|operator|library|node|kind|role", &by,
 		  "group memory by this; default line" },
 		{ "sort", 0, GP_FLAG_CHOICE, "WHAT=bytes|growth|count", &sort,
 		  "order of the groups; default bytes" },

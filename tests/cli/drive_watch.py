@@ -83,6 +83,19 @@ def lines():
     print(ended(job), watch.until(lambda s: not s["running"]) is not None)
 
 
+def roles():
+    """Roles come from a child process, so they are of an earlier moment."""
+    job = job_of("allocate 1000000")
+    watch = Lines(pid_of(job), "--by", "role")
+    watch.until(lambda s: allocated(s) == 1000448)
+    state = watch.until(lambda s: s["devices"][0]["groups"])
+    device = state["devices"][0]
+    print(device["groups_at_ns"] <= state["at_ns"])
+    print(*[(g["key"], g["bytes"], g["count"]) for g in device["groups"]])
+    watch.process.send_signal(signal.SIGINT)
+    print(watch.process.wait(), ended(job))
+
+
 def killed():
     """The last line has the events in the rings of a killed job, and the exit status is 0."""
     job = job_of("allocate 1000000")

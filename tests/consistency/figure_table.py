@@ -107,7 +107,7 @@ FIGURES = {
     **{f"holders at the end, by {by}": [
         ("peak", f"{PEAK} --at end --top 0 --by {by}", holders_by_key("curves")),
         ("watch", f"{WATCH} --top 0 --by {by}", holders_by_key("devices")),
-    ] for by in ("line", "library", "kind")},
+    ] for by in ("line", "library", "kind", "role")},
     "moment of each peak": [
         ("timeline", TIMELINE, curves_of_timeline("at_ns")),
         ("info", "info --json", curves("peak_at_ns", "peaks")),

@@ -183,11 +183,12 @@ bool gp_keys_start(char *const *words)
 	return errno == 0;
 }
 
-int gp_keys_child(void)
+bool gp_keys_child(int *exit_status)
 {
 	int status;
 	if (keys.child == 0 || waitpid(keys.child, &status, WNOHANG) != keys.child)
-		return -1;
+		return false;
 	keys.child = 0;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	*exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	return true;
 }

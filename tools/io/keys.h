@@ -31,7 +31,7 @@ int gp_keys_wait(int64_t until_ns, int process);
  * errno.
  */
 bool gp_keys_start(char *const *words);
-/* After GP_KEY_CHILD: its exit status; negative: a signal, or it has not ended. */
-int gp_keys_child(void);
+/* After GP_KEY_CHILD. Negative: a signal ended it. False: it runs, or there is none. */
+bool gp_keys_child(int *exit_status);
 
 #endif

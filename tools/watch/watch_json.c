@@ -13,6 +13,7 @@ static enum gp_status write_rows(const struct gp_watch_view *v, struct gp_json *
 		return status;
 	gp_json_text(json, "of", gp_curve_keys[rows.of]);
 	gp_json_text(json, "by", gp_watch_bys[v->by].word);
+	gp_json_signed_if(json, "groups_at_ns", rows.at_ns >= 0, rows.at_ns);
 	gp_json_number(json, "groups_total", rows.rows);
 	gp_json_array(json, "groups");
 	for (size_t k = 0; k < rows.rows && (!v->top || k < v->top); k++) {
@@ -53,7 +54,7 @@ enum gp_status gp_watch_write_json(const struct gp_watch_view *v, FILE *out)
 	gp_json_number(&json, "pid", info->pid);
 	gp_json_bool(&json, "running", info->is_running);
 	gp_json_number(&json, "at_ns", info->duration_ns);
-	gp_json_signed(&json, "mark_ns", v->mark_ns);
+	gp_json_signed(&json, "mark_ns", gp_watch_view_mark_ns(v));
 	gp_json_number(&json, "events", gp_events_of(info));
 	gp_json_real(&json, "events_per_second", events < 0 ? NAN : round(events * 10) / 10);
 	gp_json_real(&json, "steps_per_second", steps < 0 ? NAN : round(steps * 1e3) / 1e3);

@@ -217,7 +217,7 @@ static void watch_print_rows(const struct gp_watch_view *v, struct canvas *c)
 	if (index == SIZE_MAX || !rows->row)
 		return;
 	char age[64] = "";
-	if (now_ns - rows->at_ns > 1500000000)
+	if (rows->at_ns >= 0 && now_ns - rows->at_ns > 1500000000)
 		snprintf(age, sizeof age, ", %s ago", gp_ns_text(now_ns - rows->at_ns).s);
 	canvas_line(c, GP_ROLES, "%s", "");
 	if (c->columns < COUNT_LEAST)
@@ -227,7 +227,15 @@ static void watch_print_rows(const struct gp_watch_view *v, struct canvas *c)
 		canvas_line(c, GP_ROLE_HINT, "%s on GPU %u by %s%s; sort: %s; mark: %s ago",
 			    gp_curve_keys[rows->of], v->info->device[index].device,
 			    gp_watch_bys[v->by].word, age, gp_watch_sorts[v->sort],
-			    gp_ns_text(now_ns - v->mark_ns).s);
+			    gp_ns_text(now_ns - gp_watch_view_mark_ns(v)).s);
+	if (rows->at_ns < 0) {
+		canvas_line(c, GP_ROLES,
+			    v->roles.is_too_large ?
+				    "too many events: gpuprof peak --at end --by role %s" :
+				    "reading %s",
+			    v->path);
+		return;
+	}
 	if (c->columns >= COUNT_LEAST)
 		canvas_line(c, GP_ROLES, "%10s %11s %9s  %s", "bytes", "growth", "count",
 			    gp_watch_bys[v->by].word);
@@ -245,7 +253,7 @@ static void watch_print_rows(const struct gp_watch_view *v, struct canvas *c)
 static void print_help(struct canvas *c)
 {
 	static const char *const lines[] = {
-		"Tab, b     next grouping: line, module, operator, library, node, kind",
+		"Tab, b     next grouping: line, module, operator, library, node, kind, role",
 		"Shift-Tab  previous grouping",
 		"s          sort by bytes, growth, count",
 		"d          next device",

@@ -18,6 +18,7 @@ const char *const gp_watch_sorts[GP_WATCH_SORTS] = { "bytes", "growth", "count" 
 const struct gp_watch_by gp_watch_bys[GP_WATCH_BYS] = {
 	{ "line", GP_BY_LINE },	      { "module", GP_BY_MODULE }, { "operator", GP_BY_OPERATOR },
 	{ "library", GP_BY_LIBRARY }, { "node", GP_BY_NODE },	  { "kind", GP_BY_KIND },
+	{ "role", GP_BY_ROLE },
 };
 
 bool gp_watch_view_open(struct gp_watch_view *v, const char *path, int *exit_status)
@@ -34,6 +35,7 @@ bool gp_watch_view_open(struct gp_watch_view *v, const char *path, int *exit_sta
 
 void gp_watch_view_close(struct gp_watch_view *v)
 {
+	gp_watch_roles_end(v);
 	gp_watch_rows_free(&v->rows);
 	gp_watch_close(v->watch);
 	gp_recording_close(v->recording);
@@ -80,6 +82,7 @@ bool gp_watch_view_refresh(struct gp_watch_view *v, int *exit_status)
 	struct gp_watch_moment *now = &v->moment[v->intervals++ % GP_WATCH_INTERVALS];
 	*now = (struct gp_watch_moment){ .clock_ns = gp_monotonic_ns(),
 					 .events = gp_events_of(v->info) };
+	gp_watch_roles_tend(v);
 	for (size_t k = 0; k < v->info->devices; k++) {
 		struct gp_curves curves;
 		gp_recording_curves(v->recording, v->info->device[k].device, &curves);
@@ -139,7 +142,9 @@ static void rows_sort(const struct gp_watch_view *v, struct gp_watch_rows *rows)
 enum gp_status gp_watch_view_rows(const struct gp_watch_view *v, unsigned device,
 				  struct gp_watch_rows *out)
 {
-	enum gp_status status = gp_watch_rows_build(v->watch, device, gp_watch_bys[v->by].by, out);
+	const enum gp_by by = gp_watch_bys[v->by].by;
+	enum gp_status status = by == GP_BY_ROLE ? gp_watch_roles_rows(v, device, out) :
+						   gp_watch_rows_build(v->watch, device, by, out);
 	size_t kept = 0;
 	for (size_t k = 0; k < out->rows; k++)
 		if (out->row[k].bytes || out->row[k].marked_bytes)
@@ -147,6 +152,12 @@ enum gp_status gp_watch_view_rows(const struct gp_watch_view *v, unsigned device
 	out->rows = kept;
 	rows_sort(v, out);
 	return status;
+}
+
+int64_t gp_watch_view_mark_ns(const struct gp_watch_view *v)
+{
+	const bool is_role = gp_watch_bys[v->by].by == GP_BY_ROLE && v->roles.marks > 0;
+	return is_role ? v->roles.mark[0].at_ns : v->mark_ns;
 }
 
 size_t gp_watch_view_device(const struct gp_watch_view *v)

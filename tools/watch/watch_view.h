@@ -9,8 +9,7 @@
 enum gp_watch_sort { GP_WATCH_BYTES, GP_WATCH_GROWTH, GP_WATCH_COUNT, GP_WATCH_SORTS };
 extern const char *const gp_watch_sorts[GP_WATCH_SORTS];
 
-/* Groupings that need no replay of the whole recording. */
-#define GP_WATCH_BYS 6u
+#define GP_WATCH_BYS 7u
 struct gp_watch_by {
 	const char *word;
 	enum gp_by by;
@@ -22,6 +21,22 @@ struct gp_watch_moment {
 	int64_t clock_ns; /* monotonic */
 	uint64_t events;
 	uint64_t bytes[GP_DEVICES][GP_CURVES];
+};
+
+/* The last result of watch_roles.c, and that of the mark. */
+#define GP_WATCH_ROLES (4u * GP_MEMORY_ROLES) /* of the first devices */
+struct gp_watch_role {
+	int64_t at_ns;
+	unsigned device;
+	char key[24];
+	uint64_t bytes, count;
+};
+struct gp_watch_roles {
+	int child, fd; /* child 0: none */
+	int64_t due_ns;
+	size_t records, rows, marks; /* of `coming`, `now`, `mark` */
+	bool has_rows, is_marked, is_too_large;
+	struct gp_watch_role coming[GP_WATCH_ROLES], now[GP_WATCH_ROLES], mark[GP_WATCH_ROLES];
 };
 
 struct gp_watch_view {
@@ -44,6 +59,7 @@ struct gp_watch_view {
 	struct gp_watch_rows rows;
 	unsigned rows_by, rows_device;
 	int64_t rows_due_ns;
+	struct gp_watch_roles roles;
 };
 
 /* Opens the recording and its watch. False: the error is printed, and *exit_status is set. */
@@ -62,6 +78,14 @@ enum gp_status gp_watch_view_rows(const struct gp_watch_view *view, unsigned dev
  * interval, so that they take at most 1% of the time.
  */
 enum gp_status gp_watch_view_keep(struct gp_watch_view *view);
+/* The moment of the mark of the shown groups. */
+int64_t gp_watch_view_mark_ns(const struct gp_watch_view *view);
+/* For the grouping by role: starts the child, or takes its result. Call it in each interval. */
+void gp_watch_roles_tend(struct gp_watch_view *view);
+void gp_watch_roles_end(struct gp_watch_view *view);
+/* As gp_watch_rows_build; at_ns -1: not known yet. */
+enum gp_status gp_watch_roles_rows(const struct gp_watch_view *view, unsigned device,
+				   struct gp_watch_rows *out);
 /* The device of the rows: info->device[]; SIZE_MAX: none yet. */
 size_t gp_watch_view_device(const struct gp_watch_view *view);
 static inline int64_t gp_watch_growth(const struct gp_watch_row *row)

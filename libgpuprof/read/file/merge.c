@@ -361,7 +361,7 @@ static enum gp_status visit_blocks(struct gp_merge *m, size_t from,
 	return status;
 }
 
-static enum gp_status learn(void *definitions, const struct gp_record *record)
+static enum gp_status merge_learn(void *definitions, const struct gp_record *record)
 {
 	return gp_defined_add(definitions, record);
 }
@@ -372,7 +372,7 @@ static enum gp_status learn_more(struct gp_merge *m)
 	const struct gp_block_list before = m->list;
 	enum gp_status status = collect_more(m, GP_BLOCK_DEFINE);
 	if (status == GP_OK)
-		status = visit_blocks(m, before.blocks, learn, m->definitions);
+		status = visit_blocks(m, before.blocks, merge_learn, m->definitions);
 	gp_block_list_back(&m->list, &before);
 	return status;
 }

@@ -144,8 +144,8 @@ void gp_merge_count_pass(struct gp_merge *merge);
 /* Starts with segment index->segment[which]. */
 enum gp_status gp_merge_begin(struct gp_merge *merge, size_t which);
 /*
- * Adds blocks and definitions that gp_index_extend found in the segment that was begun. The record that
- * gp_merge_next returned last comes again, unless it returned NULL. GP_E_MEMORY.
+ * Adds blocks and definitions that gp_index_extend found in the segment that was begun. The
+ * record that gp_merge_next returned last comes again, unless it returned NULL. GP_E_MEMORY.
  */
 enum gp_status gp_merge_extend(struct gp_merge *merge);
 /*
