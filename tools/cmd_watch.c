@@ -238,11 +238,12 @@ static int watch_follow(struct watch_loop *w)
 		const bool is_last = !v->info->is_running || k + 1 == w->count;
 		if (!w->is_screen || !is_last)
 			status = watch_show(w);
-		if (k == 0)
+		if (k == 0 && v->info->is_running)
 			w->process = (int)syscall(SYS_pidfd_open, v->info->pid, 0);
 		/* a slow terminal must not make intervals follow each other without a pause */
 		next_ns += w->interval_ns;
-		next_ns = next_ns < gp_monotonic_ns() ? gp_monotonic_ns() : next_ns;
+		if (next_ns < gp_monotonic_ns())
+			next_ns = gp_monotonic_ns() + w->interval_ns;
 		if (is_last || status || ferror(stdout) || !watch_wait(w, next_ns, &status))
 			break;
 		if (!w->is_screen && !v->is_json)
@@ -314,7 +315,7 @@ static int watch_run(const struct gp_command *command, int argc, char **argv)
 		w.is_screen = !v->is_json && gp_keys_open();
 		exit_status = watch_follow(&w);
 		gp_keys_close();
-		if (!v->is_json && v->info)
+		if (!v->is_json && exit_status == GP_EXIT_OK)
 			watch_end(&w);
 	}
 	gp_watch_view_close(v);

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "keys.h"
 #include "line_fit.h"
 #include "message.h"
 #include "pager.h"
@@ -255,6 +256,7 @@ bool gp_screen_is_left(void)
 FILE *gp_screen_messages(unsigned *columns)
 {
 	unsigned rows;
+	gp_keys_close(); /* the message would vanish with the alternate screen */
 	gp_progress_clear();
 	if (screen.state != CLOSED) {
 		fflush(screen.stream);

@@ -214,6 +214,8 @@ static void watch_print_rows(const struct gp_watch_view *v, struct canvas *c)
 	const size_t index = gp_watch_view_device(v);
 	const struct gp_watch_rows *rows = &v->rows;
 	const int64_t now_ns = (int64_t)v->info->duration_ns;
+	if (index == SIZE_MAX && v->device >= 0)
+		canvas_line(c, GP_ROLE_HINT, "no memory of GPU %lld so far", (long long)v->device);
 	if (index == SIZE_MAX || !rows->row)
 		return;
 	char age[64] = "";
