@@ -1,9 +1,8 @@
 /*
  * The reading API of gpuprof: open a recording, iterate its events in exact order, replay them,
  * build reports. tools/ may include this header only. Not thread-safe: use a recording from one
- * thread. Moments (`*_ns`) count from start_unix_ns unless noted; sizes are bytes. Functions return
- * enum gp_status and give results through out-parameters. Strings belong to the recording and live
- * until it is closed.
+ * thread. Moments (`*_ns`) count from start_unix_ns unless noted; sizes are bytes. Results are
+ * out-parameters. Strings belong to the recording and live until it is closed.
  */
 #ifndef GPUPROF_H
 #define GPUPROF_H
