@@ -85,7 +85,7 @@ export async function momentPage(context) {
 			: comparison(header, by, first, sums(second, by), moment, second, colorOf),
 		el("h2", {}, second === null ? "By call stack" : "By call stack: memory that grew from A to B"),
 		second === null
-			? flameGraph(header, sums(moment, "stack"), "flame")
+			? stackFlame(header, sums(moment, "stack"))
 			: grownFlame(header, sums(moment, "stack"), sums(second, "stack")),
 		el("h2", {}, `PyTorch's segments at ${nsText(moment)}, coloured by ${nameOf(by)}`),
 		segmentMap(header, lives, device, moment,
@@ -141,7 +141,8 @@ export function neighbours(lives, is_selected, moment) {
 const totalOf = (rows) => rows.reduce((sum, row) => sum + row.bytes, 0);
 
 /** The difference to the exact curve, if events are missing or were left out.
- * @param {LivesHeader} header @param {import("./report.js").NamedCurve[]} curves @param {number} device
+ * @param {LivesHeader} header @param {import("./report.js").NamedCurve[]} curves
+ * @param {number} device
  * @param {string} memory @param {number} moment @param {number} total */
 function notRecorded(header, curves, device, memory, moment, total) {
 	const exact = curves.find((curve) => curve.name === memory &&
@@ -215,6 +216,10 @@ export function joined(first, second) {
 	}
 	return [...rows.values()];
 }
+
+/** @param {LivesHeader} header @param {Sum[]} rows */
+const stackFlame = (header, rows) => (rows.some(({ id }) => header.stacks[id].length)
+	? flameGraph(header, rows, "flame") : message("The live memory has no call stacks."));
 
 /** @param {LivesHeader} header @param {Sum[]} first @param {Sum[]} second */
 function grownFlame(header, first, second) {

@@ -212,8 +212,9 @@ class TimelineView {
 		return (matches === null ? "" : `${countText(matches)} of `) +
 			`${countText(shown)} allocations of ${this.memory[1]}` +
 			`${matches === null ? "" : ` match “${this.search}”`}. Each pixel column shows its ` +
-			"highest moment." + (left_out ? ` ${countText(left_out)} allocations ${shorter_than_ns === null
-				? "with short lives" : `that lived less than ${nsText(shorter_than_ns)}`} ` +
+			"highest moment." + (left_out ? ` ${countText(left_out)} allocations ` +
+				`${shorter_than_ns === null ? "with short lives"
+					: `that lived less than ${nsText(shorter_than_ns)}`} ` +
 				"are not drawn as bands; the curves have them." : "") +
 			(marks_left_out ? ` ${countText(marks_left_out)} more marks are not drawn.` : "") +
 			(this.context.values.t ? " A is pinned: press shift and click to pin B." : "");

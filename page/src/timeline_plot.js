@@ -341,6 +341,8 @@ function drawMarks(paint, view, { marks, pins, theme }, { box }) {
 		const color = kind === "oom" ? theme.bad : kind === "capture" ? theme.faint : theme.warn;
 		if (flags.length <= FLAGS) flag(at_ns, names[kind] ?? kind, color, [5, 3], k % 3);
 		else {
+			paint.fillStyle = theme.ground;
+			paint.fillRect(xOf(at_ns) - 2, bottom - 11, 4, 11);
 			paint.fillStyle = color;
 			paint.fillRect(xOf(at_ns) - 1, bottom - 10, 2, 10);
 		}
