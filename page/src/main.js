@@ -46,6 +46,9 @@ const PAGES = [
 	["settings", "Settings", settingsPage],
 ];
 
+/** After this time the page shows that it reads. */
+const SLOW_MS = 200;
+
 /** Keeps the result of a function per recording. @template T
  * @param {(number: number) => Promise<T>} make */
 function once(make) {
@@ -90,6 +93,8 @@ function startApp(report) {
 			}, "recording"));
 		} else chooser.replaceChildren(el("span", { class: "file" }, report.recordings[0].file));
 		content.dataset.state = "loading";
+		const slow = setTimeout(() => content.replaceChildren(message("Reading the data…")), SLOW_MS);
+		mine.signal.addEventListener("abort", () => clearTimeout(slow));
 		let result;
 		try {
 			result = await entry[2]({
@@ -100,8 +105,10 @@ function startApp(report) {
 			console.warn(error);
 			result = message(`This page cannot be shown: ${messageOf(error)}`, "bad");
 		}
+		clearTimeout(slow);
 		if (mine.signal.aborted) return;
 		content.replaceChildren(result);
+		if (content.dataset.page !== entry[0]) scrollTo(0, 0);
 		content.dataset.state = "ready";
 		content.dataset.page = entry[0];
 	};

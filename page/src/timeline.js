@@ -188,7 +188,6 @@ class TimelineView {
 		if (!lives) return;
 		const is_selected = selectGroups(header, this.device, [...this.memory[2]]);
 		const events = orderEvents(lives, is_selected);
-		this.isSelected = is_selected;
 		this.chosen = chooseBands(header, lives, events, this.by);
 		const { bandOfGroup } = this.chosen;
 		/** @type {number | null} */

@@ -17,9 +17,9 @@ import { encodeCurve, encodeLives, leb128, randomLives, seeded } from "./random_
 
 const GROUPS = 40;
 
-function fixture(seed, count) {
+function fixture(seed, count, step_ns = 1000) {
 	const chance = seeded(seed);
-	const rows = randomLives(chance, count, GROUPS);
+	const rows = randomLives(chance, count, GROUPS, step_ns);
 	const header = {
 		text: Array.from({ length: 30 }, (_, k) => (k ? `key ${k}` : "")),
 		groups: {
@@ -99,7 +99,8 @@ test("a curve has the extremes of any span", () => {
 });
 
 test("bands have the exact peak and its parts at every zoom", () => {
-	const { chance, rows, header, lives } = fixture(5, 3000);
+	// short steps, so that many births and deaths have one time
+	const { chance, rows, header, lives } = fixture(5, 3000, 6);
 	const is_selected = selectGroups(header, 0, [0]);
 	const events = orderEvents(lives, is_selected);
 	const chosen = chooseBands(header, lives, events, "role");
@@ -130,6 +131,23 @@ test("bands have the exact peak and its parts at every zoom", () => {
 		assert.deepEqual(live, rows.flatMap((row, life) =>
 			is_selected[row.group] && isLive(row, at) ? [life] : []));
 	}
+});
+
+test("the bands are the keys with the highest peaks", () => {
+	const { rows, header, lives } = fixture(8, 1500);
+	const is_selected = selectGroups(header, 0, [0]);
+	const events = orderEvents(lives, is_selected);
+	const { bands, other_count } = chooseBands(header, lives, events, "role");
+	const selected = rows.filter((row) => is_selected[row.group]);
+	const keys = [...new Set(selected.map((row) => header.groups.role[row.group]))];
+	const peaks = keys.map((id) => {
+		const own = selected.filter((row) => header.groups.role[row.group] === id);
+		return { id, peak_bytes: Math.max(...own.map(({ birth }) => own
+			.filter((row) => isLive(row, birth)).reduce((sum, { bytes }) => sum + bytes, 0))) };
+	}).sort((a, b) => b.peak_bytes - a.peak_bytes);
+	assert.ok(keys.length > 15);
+	assert.equal(other_count, keys.length - 15);
+	assert.deepEqual(bands.map(({ id, peak_bytes }) => ({ id, peak_bytes })), peaks.slice(0, 15));
 });
 
 test("the live set of a moment is that of a slow loop", () => {
