@@ -208,6 +208,7 @@ class TimelineView {
 	/** @param {number} shown @param {number | null} matches */
 	summary(shown, matches) {
 		const { left_out, shorter_than_ns, marks_left_out } = this.header;
+		const { t, u } = this.context.values;
 		return (matches === null ? "" : `${countText(matches)} of `) +
 			`${countText(shown)} allocations of ${this.memory[1]}` +
 			`${matches === null ? "" : ` match “${this.search}”`}. Each pixel column shows its ` +
@@ -216,7 +217,7 @@ class TimelineView {
 					: `that lived less than ${nsText(shorter_than_ns)}`} ` +
 				"are not drawn as bands; the curves have them." : "") +
 			(marks_left_out ? ` ${countText(marks_left_out)} more marks are not drawn.` : "") +
-			(this.context.values.t ? " A is pinned: press shift and click to pin B." : "");
+			(t && !u ? " A is pinned: press shift and click to pin B." : "");
 	}
 
 	showCurveBoxes() {
@@ -386,7 +387,7 @@ class TimelineView {
 		const group = lives.group[life];
 		const death = lives.death[life];
 		const keys = keyChoices(header).filter(([key]) => key !== "stack" && key !== this.by &&
-			header.groups[key][group]);
+			!/^(no |$)/.test(header.text[header.groups[key][group]]));
 		return el("div", { class: "block" },
 			el("p", {}, `block 0x${lives.address[life].toString(16)}, ${bytesText(lives.bytes[life])}, ` +
 				`allocated at ${nsText(lives.birth[life])}, ` +
