@@ -23,20 +23,13 @@
 static const struct {
 	const char *name, *options;
 } document[] = {
-	{ "info", "--steps --json" },
-	{ "timeline", "--by role --json" },
-	{ "phases", "--json" },
-	{ "waits", "--json" },
-	{ "frag", "--json --no-stacks" },
-	{ "leaks", "--json" },
-	{ "collectives", "--json" },
-	{ "startup", "--json" },
-	{ "peak", "--json --no-stacks" },
-	{ "counters", "--json" },
-	{ "kernels", "--json" },
-	{ "graphs", "--json" },
-	{ "oom", "--json" },
-	{ "idle", "--json" },
+	{ "info", "--steps --json" }, { "timeline", "--by role --json" },
+	{ "phases", "--json" },	      { "waits", "--json" },
+	{ "frag", "--json" },	      { "leaks", "--json" },
+	{ "collectives", "--json" },  { "startup", "--json" },
+	{ "peak", "--json" },	      { "counters", "--json" },
+	{ "kernels", "--json" },      { "graphs", "--json" },
+	{ "oom", "--json" },	      { "idle", "--json" },
 };
 enum { DOCUMENTS = sizeof document / sizeof *document };
 

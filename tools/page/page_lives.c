@@ -158,7 +158,11 @@ void gp_page_lives_write(struct gp_json *json, const struct gp_lives *lives)
 	frames_write(json, lives);
 	groups_write(json, lives);
 	gp_json_number(json, "count", lives->count);
-	gp_json_number(json, "shorter_than_ns", lives->shorter_than_ns);
+	/* a number that JavaScript has, of those that are longer than each life */
+	gp_json_number(json, "shorter_than_ns",
+		       lives->shorter_than_ns == UINT64_MAX ?
+			       (uint64_t)(lives->to_ns - lives->from_ns) + 1 :
+			       lives->shorter_than_ns);
 	gp_json_number(json, "left_out", lives->left_out);
 	gp_json_array(json, "blocks");
 	for (size_t k = 0; k < lives->blocks; k++)
