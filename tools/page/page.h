@@ -31,7 +31,7 @@ void gp_page_gzip_release(struct gp_page_gzip *gzip);
 
 struct gp_page_documents;
 /*
- * Begins to run the commands on `recording` in another process; each command has a process of its
+ * Begins to run the commands on `recording` in other processes; each command has a process of its
  * own. NULL: errno. `recording` may be used meanwhile.
  */
 struct gp_page_documents *gp_page_documents_begin(const char *path, struct gp_recording *recording,

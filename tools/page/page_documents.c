@@ -1,8 +1,9 @@
 /*
  * The documents of a page: the JSON of other commands, byte for byte. Each command runs in a
- * process of its own, so that a crash or a refusal costs one document. Two run at a time.
+ * process of its own, so that a crash or a refusal costs one document. One runs on each core.
  */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ static const struct {
 enum { DOCUMENTS = sizeof document / sizeof *document };
 
 #define DOCUMENT_BYTES_MOST (16u << 20) /* a browser still parses it at once */
+#define HELPERS_MOST 3u /* more would mostly wait for the longest command, and take memory */
 enum { EXIT_TOO_LARGE = 125, NOT_RUN = -1 };
 
 /* Shared by the processes that run commands. */
@@ -48,7 +50,8 @@ struct gp_page_documents {
 	const struct gp_info *info;
 	int out[DOCUMENTS], err[DOCUMENTS]; /* of each command; files in memory */
 	struct document_queue *queue;
-	pid_t helper; /* the second process; <= 0: none */
+	pid_t helper[HELPERS_MOST]; /* processes that start commands besides this one */
+	unsigned helpers;
 };
 
 /* ---- in the process of a command ---- */
@@ -111,7 +114,7 @@ static _Noreturn void command_run(struct gp_page_documents *d, unsigned which)
 	_exit(fflush(stdout) == 0 ? status : GP_EXIT_INTERNAL);
 }
 
-/* ---- in the two processes that start commands ---- */
+/* ---- in the processes that start commands ---- */
 
 static int wait_for(pid_t child)
 {
@@ -143,6 +146,29 @@ static void documents_run(struct gp_page_documents *d, bool is_shown)
 	}
 }
 
+static unsigned cores_count(void)
+{
+	cpu_set_t cores;
+	return sched_getaffinity(0, sizeof cores, &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 2;
+}
+
+/* At least one, because this process has other work at first. */
+static void helpers_start(struct gp_page_documents *d)
+{
+	const unsigned cores = cores_count();
+	do {
+		const pid_t helper = fork();
+		if (helper == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			signals_restore();
+			documents_run(d, false);
+			_exit(0);
+		}
+		if (helper > 0)
+			d->helper[d->helpers++] = helper;
+	} while (d->helpers > 0 && d->helpers < HELPERS_MOST && d->helpers + 1 < cores);
+}
+
 /* ---- the page ---- */
 
 struct gp_page_documents *gp_page_documents_begin(const char *path, struct gp_recording *recording,
@@ -169,21 +195,15 @@ struct gp_page_documents *gp_page_documents_begin(const char *path, struct gp_re
 	}
 	for (unsigned k = 0; k < DOCUMENTS; k++)
 		d->queue->status[k] = NOT_RUN;
-	d->helper = fork();
-	if (d->helper == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		signals_restore();
-		documents_run(d, false);
-		_exit(0);
-	}
+	helpers_start(d);
 	return d;
 }
 
 void gp_page_documents_finish(struct gp_page_documents *d)
 {
 	documents_run(d, true);
-	if (d->helper > 0)
-		wait_for(d->helper);
+	while (d->helpers > 0)
+		wait_for(d->helper[--d->helpers]);
 }
 
 /* The text of a file in memory, with a 0 behind it; NULL: out of memory. */
