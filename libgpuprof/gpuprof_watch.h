@@ -38,9 +38,9 @@ void gp_watch_continue(struct gp_watch *watch, struct gp_recording *recording);
 enum gp_status gp_watch_refresh(struct gp_watch *watch);
 
 /*
- * Updates of parameters a second by PyTorch's optimizers, of the last 10 s or of the last two
- * updates. Falls while the next one is late. Negative: unknown, the job
- * ended, or fewer than three were seen.
+ * Steps a second: updates of parameters by PyTorch's optimizers, or ranges of gp_steps_name, of the
+ * last 10 s or of the last two. Falls while the next one is late. Negative: unknown, the job ended,
+ * or fewer than three were seen.
  */
 double gp_watch_steps(const struct gp_watch *watch);
 

@@ -285,6 +285,8 @@ static int watch_run(const struct gp_command *command, int argc, char **argv)
 		{ "device", 0, GP_FLAG_DEVICE, "N", &v->device, "groups of this device" },
 		{ "top", 0, GP_FLAG_NUMBER, "0..N", &v->top,
 		  "at most N groups without a terminal; default 10, 0 is all" },
+		{ "steps", 0, GP_FLAG_TEXT, "NAME", &gp_report_step_name,
+		  "ranges of this name are the steps, whatever number" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &v->is_json,
 		  "for a program, a line for each interval: docs/JSON.md lists the keys" },
 		GP_FLAGS_SCREEN,

@@ -27,6 +27,7 @@ bool gp_watch_view_open(struct gp_watch_view *v, const char *path, int *exit_sta
 	v->recording = gp_report_open_unread(path, exit_status);
 	if (!v->recording)
 		return false;
+	gp_steps_name(v->recording, gp_report_step_name);
 	enum gp_status status = gp_watch_open(v->recording, &v->watch);
 	if (status)
 		*exit_status = gp_report_failed("watch", path, status);
@@ -56,6 +57,7 @@ static enum gp_status view_read_end(struct gp_watch_view *v, int *exit_status)
 		v->recording = before;
 		return GP_E_OPEN;
 	}
+	gp_steps_name(v->recording, gp_report_step_name);
 	gp_watch_continue(v->watch, v->recording);
 	enum gp_status status = view_read(v);
 	gp_recording_close(before);

@@ -205,24 +205,48 @@ bool gp_step_ranges_see(struct gp_step_ranges *r, uint32_t thread, const struct 
 	return !r->is_out_of_memory;
 }
 
-size_t gp_step_ranges_updates(const struct gp_step_ranges *r)
+size_t gp_step_ranges_kept(const struct gp_step_ranges *r)
 {
-	return r->updates.cuts;
+	size_t kept = r->updates.cuts;
+	for (uint32_t k = 0; k < r->series.rows; k++)
+		kept += ((const struct series *)r->series.row)[k].cuts;
+	return kept;
+}
+
+/* The ranges with the name that was given for steps, of the thread with most; else the updates. */
+static struct gp_step_cuts rate_cuts(const struct gp_step_ranges *r)
+{
+	const struct series *most = NULL;
+	if (r->recording->step_name == NULL)
+		return r->updates;
+	for (uint32_t k = 0; k < r->series.rows; k++) {
+		const struct series *s = (const struct series *)r->series.row + k;
+		most = most == NULL || s->cuts > most->cuts ? s : most;
+	}
+	return most != NULL ? (struct gp_step_cuts){ most->cut, most->cuts } :
+			      (struct gp_step_cuts){ 0 };
+}
+
+/* Ranges may be open, so their begins count. */
+static int64_t rate_at(const struct gp_step_ranges *r, const struct gp_step_cut *cut)
+{
+	return r->recording->step_name != NULL ? cut->begin.at_ns : cut->end.at_ns;
 }
 
 double gp_step_ranges_rate(const struct gp_step_ranges *r, int64_t span_ns, int64_t at_ns)
 {
-	const struct gp_step_cut *cut = r->updates.cut;
-	const size_t last = r->updates.cuts - 1;
-	if (r->updates.cuts < GP_STEPS_MIN)
+	const struct gp_step_cuts all = rate_cuts(r);
+	if (all.cuts < GP_STEPS_MIN)
 		return -1;
+	const size_t last = all.cuts - 1;
+	const int64_t last_ns = rate_at(r, &all.cut[last]);
 	size_t first = last - 1;
-	while (first > 0 && cut[first - 1].end.at_ns >= at_ns - span_ns)
+	while (first > 0 && rate_at(r, &all.cut[first - 1]) >= at_ns - span_ns)
 		first--;
 	const double steps = (double)(last - first);
-	double took_ns = (double)(cut[last].end.at_ns - cut[first].end.at_ns);
-	/* the next update is due after one step, and overdue after two */
-	const double since_ns = (double)(at_ns - cut[last].end.at_ns);
+	double took_ns = (double)(last_ns - rate_at(r, &all.cut[first]));
+	/* the next one is due after one step, and overdue after two */
+	const double since_ns = (double)(at_ns - last_ns);
 	if (since_ns > 2 * took_ns / steps)
 		took_ns += since_ns;
 	return took_ns > 0 ? steps * 1e9 / took_ns : -1;

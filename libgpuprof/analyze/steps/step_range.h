@@ -20,11 +20,11 @@ void gp_step_ranges_close(struct gp_step_ranges *ranges);
 bool gp_step_ranges_see(struct gp_step_ranges *ranges, uint32_t thread,
 			const struct gp_record *record, const struct gp_step_place *here,
 			unsigned work);
-/* Updates so far. */
-size_t gp_step_ranges_updates(const struct gp_step_ranges *ranges);
+/* Updates and ranges with names of steps, which are kept. */
+size_t gp_step_ranges_kept(const struct gp_step_ranges *ranges);
 /*
- * Updates a second at `at_ns`, of the last `span_ns` or of the last two updates. Fewer if the next
- * one is late. Negative: fewer than GP_STEPS_MIN.
+ * Steps a second at `at_ns`, of the last `span_ns` or of the last two steps: updates, or the ranges
+ * of gp_steps_name. Fewer if the next one is late. Negative: fewer than GP_STEPS_MIN.
  */
 double gp_step_ranges_rate(const struct gp_step_ranges *ranges, int64_t span_ns, int64_t at_ns);
 /*

@@ -9,8 +9,8 @@
 #include "../groups/live_uses.h"
 #include "../steps/step_range.h"
 
-#define RATE_NS 10000000000	/* steps of this time give the rate */
-#define UPDATES_MOST (1u << 16) /* capacity: updates that are kept */
+#define RATE_NS 10000000000   /* steps of this time give the rate */
+#define STEPS_MOST (1u << 16) /* capacity: steps that are kept */
 #define DEVICES (GP_DEVICE_UNKNOWN + 1u)
 
 /* Uses of one device. */
@@ -135,7 +135,7 @@ static enum gp_status watch_replay(struct gp_watch *w)
 
 enum gp_status gp_watch_refresh(struct gp_watch *w)
 {
-	const bool is_full = w->ranges != NULL && gp_step_ranges_updates(w->ranges) > UPDATES_MOST;
+	const bool is_full = w->ranges != NULL && gp_step_ranges_kept(w->ranges) > STEPS_MOST;
 	enum gp_status status = !w->recording->is_followed || is_full ?
 					gp_follow_begin(w->recording) :
 					gp_follow_more(w->recording);
