@@ -14,7 +14,7 @@
 #   preload_NAME        a library without a sanitizer
 #   preload_details_NAME, preload_torch_ranges*   a C++ compiler
 #   preload_nvtx_job_NAME   NVTX headers
-#   mount_NAME          a mount namespace of its own
+#   mount_NAME, preload_mount_NAME   a mount namespace of its own
 # Stacks are off by default: most tests are about figures, and the default of users has tests of its
 # own (preload_default*).
 BUILD=$(cd "$1" && pwd) || exit 2
@@ -49,7 +49,7 @@ missing() {
 		"$BUILD/victims/training_ranges" >/dev/null 2>&1
 		[ $? != 77 ] || echo "no NVTX headers"
 		;;
-	mount_*)
+	mount_* | preload_mount_*)
 		unshare -rm sh -c 'mount -t tmpfs -o size=64k none /mnt' 2>/dev/null ||
 			echo "no mount namespace of our own here"
 		;;

@@ -407,9 +407,10 @@ def stranger():
     """Another user's process: its owner is named, and the place of its rings if any."""
     if os.geteuid() != 0:  # no other user's job: root's always exists
         owner = pwd.getpwuid(os.stat("/proc/1").st_uid).pw_name  # `nobody` in a user namespace
-        for word in ("ctl", "snapshot"):
+        for word in ("ctl", "snapshot", "watch"):
             answer = subprocess.run(["gpuprof", word, "1"], stderr=-1, text=True).stderr
             print("named" if "it is user '%s's" % owner in answer else answer)
+        print(1, True)  # no file of another user's job
         return
     place = tempfile.mkdtemp()
     os.chmod(place, 0o777)
@@ -427,7 +428,7 @@ def stranger():
     )
     say(job, "allocate 512")
     user = pwd.getpwuid(65534).pw_name
-    for word in ("ctl", "snapshot"):
+    for word in ("ctl", "snapshot", "watch"):
         answer = subprocess.run(["gpuprof", word, str(job.pid)], stderr=-1, text=True).stderr
         is_named = (
             "it is user '%s's" % user in answer
@@ -435,6 +436,9 @@ def stranger():
             and "'sudo -u %s gpuprof %s %d'" % (user, word, job.pid) in answer
         )
         print("named" if is_named else answer)
+    words = ["gpuprof", "watch", place + "/job.gpr"]
+    answer = subprocess.run(words, stderr=-1, text=True)
+    print(answer.returncode, "belongs to another user" in answer.stderr or answer.stderr)
     headline = lines(place + "/job.gpr", "info")[0]
     if not headline.startswith(
         "NOT COMPLETE: its end is missing, it is another user's and may be " "running; "

@@ -24,6 +24,15 @@ def job_of(*orders):
     return job
 
 
+def job_in(directory, *orders):
+    os.makedirs(directory)
+    before = os.getcwd()
+    os.chdir(directory)
+    job = job_of(*orders)
+    os.chdir(before)
+    return job
+
+
 def ended(job):
     return job.communicate()[0] == "" and job.returncode
 
@@ -147,6 +156,21 @@ def refused():
     if stranger != "1":
         os.kill(int(stranger), signal.SIGKILL)
         os.waitpid(int(stranger), 0)
+
+
+def alone():
+    """Without a word: the only job, or a list. Run it with a /dev/shm of its own."""
+    for jobs in range(3):
+        started = [job_in(f"{jobs}/{k}", "allocate 1000000") for k in range(jobs)]
+        pids = {pid_of(job): f"JOB{k}" for k, job in enumerate(started)}
+        answer = subprocess.run(
+            ["gpuprof", "watch", "--json", "--count", "1"], stdout=-1, stderr=-1, text=True
+        )
+        pid = str(json.loads(answer.stdout)["pid"]) if answer.stdout else None
+        text = re.sub("watch [0-9]+: '.*/([0-9])/", r"watch PID: '\1/", answer.stderr)
+        print(answer.returncode, pids.get(pid), *sorted(text.splitlines()), sep="\n")
+        for job in started:
+            job.communicate()
 
 
 class Screen:
