@@ -362,6 +362,32 @@ static void the_rate_is_that_of_the_last_steps(void **state)
 	}
 }
 
+/* More named ranges than a watch keeps: it goes on without steps, and loses no event. */
+static void a_watch_of_too_many_steps_goes_on(void **state)
+{
+	(void)state;
+	const struct gp_info *info;
+	struct gp_watch *watch;
+	struct story *s = story_open("steps.gpr", 0, 0);
+	for (unsigned k = 0; k < 150000; k++) {
+		push(s, "step");
+		pop(s);
+	}
+	struct gp_recording *r = fixture_read(&s->w);
+	assert_int_equal(gp_watch_open(r, &watch), GP_OK);
+	for (unsigned k = 0; k < 3; k++) {
+		assert_int_equal(gp_watch_refresh(watch), GP_OK);
+		assert_int_equal(gp_recording_info(r, &info), GP_OK);
+		assert_int_equal(info->counts[GP_RANGE_PUSH], 150000);
+		assert_int_equal(info->counts[GP_RANGE_POP], 150000);
+	}
+	assert_true(gp_watch_steps(watch) < 0);
+	assert_int_equal(r->rewinds, 3); /* at the open, at the beginning, and once to forget */
+	gp_watch_close(watch);
+	gp_recording_close(r);
+	free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,6 +401,7 @@ int main(void)
 		cmocka_unit_test(a_cut_update_is_not_a_step),
 		cmocka_unit_test(leaks_are_of_the_same_steps),
 		cmocka_unit_test(the_rate_is_that_of_the_last_steps),
+		cmocka_unit_test(a_watch_of_too_many_steps_goes_on),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

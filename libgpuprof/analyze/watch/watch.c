@@ -10,7 +10,7 @@
 #include "../steps/step_range.h"
 
 #define RATE_NS 10000000000   /* steps of this time give the rate */
-#define STEPS_MOST (1u << 16) /* capacity: steps that are kept */
+#define STEPS_MOST (1u << 17) /* capacity: steps that are kept, of 80 bytes */
 #define DEVICES (GP_DEVICE_UNKNOWN + 1u)
 
 /* Uses of one device. */
@@ -36,6 +36,7 @@ struct gp_watch {
 	struct gp_text_store texts;
 	struct gp_read_stack *stack;
 	bool is_marked;
+	bool is_without_steps; /* they are too many behind one checkpoint */
 	struct watched mark[DEVICES];
 };
 
@@ -118,7 +119,8 @@ static enum gp_status watch_replay(struct gp_watch *w)
 	while (status == GP_OK) {
 		uint32_t thread;
 		/* the ranges of a checkpoint are read before its first event */
-		if (w->ranges == NULL || w->rewinds != w->recording->rewinds)
+		const bool is_new = w->ranges == NULL || w->rewinds != w->recording->rewinds;
+		if (is_new && !w->is_without_steps)
 			status = watch_begin_steps(w);
 		if (status != GP_OK)
 			break;
@@ -126,21 +128,36 @@ static enum gp_status watch_replay(struct gp_watch *w)
 			gp_recording_fetch_here(w->recording, &thread, &status);
 		if (record == NULL)
 			continue;
-		status = watch_see(w, thread, record);
+		if (w->ranges != NULL)
+			status = watch_see(w, thread, record);
 		if (status == GP_OK)
 			status = gp_recording_apply(w->recording, record);
 	}
 	return status == GP_END ? GP_OK : status;
 }
 
-enum gp_status gp_watch_refresh(struct gp_watch *w)
+/* Steps are forgotten by a return to the newest checkpoint. */
+static enum gp_status watch_forget_steps(struct gp_watch *w)
 {
-	const bool is_full = w->ranges != NULL && gp_step_ranges_kept(w->ranges) > STEPS_MOST;
-	enum gp_status status = !w->recording->is_followed || is_full ?
-					gp_follow_begin(w->recording) :
-					gp_follow_more(w->recording);
+	enum gp_status status = gp_follow_begin(w->recording);
 	if (status == GP_OK)
 		status = watch_replay(w);
+	if (status != GP_OK || gp_step_ranges_kept(w->ranges) < STEPS_MOST / 2)
+		return status;
+	gp_step_ranges_close(w->ranges);
+	w->ranges = NULL;
+	w->is_without_steps = true;
+	return status;
+}
+
+enum gp_status gp_watch_refresh(struct gp_watch *w)
+{
+	enum gp_status status = !w->recording->is_followed ? gp_follow_begin(w->recording) :
+							     gp_follow_more(w->recording);
+	if (status == GP_OK)
+		status = watch_replay(w);
+	if (status == GP_OK && w->ranges != NULL && gp_step_ranges_kept(w->ranges) > STEPS_MOST)
+		status = watch_forget_steps(w);
 	if (status != GP_OK)
 		return status;
 	gp_info_set_now(w->recording);
