@@ -1,5 +1,6 @@
 # a page of a job that runs, and one of a recording whose begin was overwritten
 mkfifo told
+: >ready
 LD_LIBRARY_PATH=$BUILD/fake LD_PRELOAD=$PRELOAD GPUPROF_OUTPUT=$PWD/live.gpr \
 	$BUILD/victims/run_until_told <told >ready &
 exec 3>told
