@@ -79,6 +79,8 @@ def prepare(directory, build, source):
 def run_all(examples, pid):
     for line, shown in examples:
         command = line.replace("snapshot PID", f"snapshot {pid}")
+        # a reader ends it with q
+        command = command.replace("gpuprof watch", f"gpuprof watch --count 1 {pid}")
         done = subprocess.run(command, shell=True, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=60)
         if done.returncode not in STATUS.get(line.split()[1], (0,)):
