@@ -23,6 +23,8 @@ struct gp_page_gzip {
 	struct gp_page_deflate *deflate;
 };
 bool gp_page_gzip_begin(struct gp_page_gzip *gzip);
+/* Bytes so far, less what is not yet compressed: at most some 100 KB of input. */
+size_t gp_page_gzip_so_far(struct gp_page_gzip *gzip);
 /* Sets bytes and count. False: out of memory. */
 bool gp_page_gzip_end(struct gp_page_gzip *gzip);
 void gp_page_gzip_release(struct gp_page_gzip *gzip);

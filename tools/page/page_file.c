@@ -223,7 +223,9 @@ static void html_write(const struct gp_page *page, FILE *out, bool has_folder)
 
 int gp_page_write(struct gp_page *page, FILE *out, const char *path, bool is_forced)
 {
-	size_t bytes = base64_bytes(page->report.count);
+	size_t bytes = base64_bytes(gp_page_gzip_so_far(&page->report)) +
+		       (size_t)(gp_page_script_end - gp_page_script) +
+		       (size_t)(gp_page_style_end - gp_page_style);
 	for (size_t k = 0; k < page->blocks; k++)
 		bytes += base64_bytes(page->data[k].count);
 	const bool has_folder = path && page->blocks && bytes > INLINE_BYTES_MOST;

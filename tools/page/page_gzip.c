@@ -51,6 +51,11 @@ bool gp_page_gzip_begin(struct gp_page_gzip *gzip)
 	return gzip->in;
 }
 
+size_t gp_page_gzip_so_far(struct gp_page_gzip *gzip)
+{
+	return fflush(gzip->in) == 0 ? gzip->deflate->z.total_out : 0;
+}
+
 bool gp_page_gzip_end(struct gp_page_gzip *gzip)
 {
 	bool is_whole = fclose(gzip->in) == 0;
