@@ -63,6 +63,10 @@ export function countText(count) {
 		: count.toLocaleString("en-US", { maximumSignificantDigits: 4 });
 }
 
+/** A rate, with at most two decimals. @param {number} value */
+export const rateText = (value) => (value > 0 && value < 0.01 ? "< 0.01"
+	: value.toLocaleString("en-US", { maximumFractionDigits: 2 }));
+
 /** @param {number} part @param {number} whole */
 export const shareText = (part, whole) =>
 	whole ? `${((100 * part) / whole).toFixed(1)}%` : "-";

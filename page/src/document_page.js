@@ -15,9 +15,9 @@ export const verdict = (kind, text) => el("p", { class: `verdict ${kind}` }, tex
 
 /** Makes a page from a function of a document. Losses and the command stand above it.
  * @param {string} name of the document
- * @param {(document: Json, context: Context) => Child} show
- * @returns {(context: Context) => Node} */
-export const documentPage = (name, show) => (context) => {
+ * @param {(document: Json, context: Context) => Child | Promise<Child>} show
+ * @returns {(context: Context) => Promise<Node>} */
+export const documentPage = (name, show) => async (context) => {
 	const { recording } = context;
 	const document = recording.documents[name];
 	const { info } = recording.documents;
@@ -26,7 +26,7 @@ export const documentPage = (name, show) => (context) => {
 		el("p", { class: "command" }, el("code", {}, recording.commands[name] ?? ""),
 			copyCommand(recording.commands[name])),
 		losses.length > 0 && el("ul", { class: "losses" }, losses.map((text) => el("li", {}, text))),
-		document ? show(document, context)
+		document ? await show(document, context)
 			: message(`No figures of gpuprof ${name}: ` +
 				`${recording.missing[name] ?? "it is not in this report"}.`, "verdict note"));
 };

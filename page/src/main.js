@@ -1,6 +1,6 @@
 /** Starts the page: opens the report, shows the tab that the address names, answers keys. */
 import { button, el, message, select } from "./dom.js";
-import { hashOf, readRoute } from "./route.js";
+import { findPage, hashOf, readRoute } from "./route.js";
 import { restoreTheme, switchTheme } from "./palette.js";
 import { loadCurves, loadLives, openReport } from "./report.js";
 import { overviewPage } from "./overview.js";
@@ -83,7 +83,7 @@ function startApp(report) {
 		const number = Math.min(Number(values.r ?? 0) || 0, report.recordings.length - 1);
 		/** @type {Context["link"]} */
 		const link = (to, more = {}) => hashOf(to, { r: number || null, ...more });
-		const entry = PAGES.find(([id]) => id === page) ?? PAGES[0];
+		const entry = PAGES[findPage(PAGES, page)];
 		tabs.replaceChildren(...PAGES.map(([id, label]) => el("a", {
 			href: link(id), "aria-current": id === entry[0] ? "page" : null }, label)));
 		if (report.recordings.length > 1) {

@@ -4,8 +4,10 @@ import { atLeastText, bytesText, countText, nsText, numberOf, shareText } from "
 import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
 import { CAUSES, LEAK_KINDS, answerOf } from "./overview.js";
+import { growthOf } from "./growth.js";
 import { roleText } from "./keys.js";
 import { bandColor, roleColor } from "./palette.js";
+import { sparkline } from "./spark.js";
 import { bytes, count, makeTable, stackList, time, words, yesNo } from "./table.js";
 
 /** @typedef {import("./report.js").Json} Json */
@@ -85,9 +87,11 @@ function oneOom(one, context, is_open) {
 		: message("No change is known that helps."),
 	answer.no_help.length > 0 && el("p", { class: "note" }, "No help: " +
 		answer.no_help.map((/** @type {Json} */ { text }) => text).join("; ") + "."),
-	answer.roles && [el("h3", {}, "What PyTorch's memory holds"), amountBar(
-		answer.roles.map((/** @type {Json} */ role) => ({ text: roleText(role.key),
-			bytes: role.bytes, color: roleColor(role.key, 0) })), one.allocated_bytes)],
+	answer.roles && [el("h3", {}, "What PyTorch's memory holds"),
+		answer.roles.every((/** @type {Json} */ role) => role.key === "unknown" || !role.bytes)
+			? message("No roles are known.")
+			: amountBar(answer.roles.map((/** @type {Json} */ role) => ({ text: roleText(role.key),
+				bytes: role.bytes, color: roleColor(role.key, 0) })), one.allocated_bytes)],
 	el("h3", {}, "The device at that moment"),
 	ownersBar(state.owners, state.free_bytes, state.total_bytes),
 	one.framework && [el("h3", {}, "Reserved memory that is unused"), causesBar(state.causes)],
@@ -135,19 +139,50 @@ function placeOfStack(stack) {
 		"no stack";
 }
 
-export const leaksPage = documentPage("leaks", (leaks) => [
+/** Suspects whose growth is drawn. */
+const DRAWN_SUSPECTS = 5;
+const GROWTH_SIZE = { width: 480, height: 64 };
+
+/** Live bytes of the largest suspects at the start of each step, from the lives of the recording.
+ * @param {Json} leaks @param {Context} context */
+async function growthSection(leaks, { recording, lives }) {
+	const header = recording.lives;
+	/** @type {number[]} */
+	const begins = recording.documents.info?.steps.begin_ns ?? [];
+	if (!header || begins.length < 2 || !leaks.suspects.length) return null;
+	const all = await lives();
+	const drawn = leaks.suspects.slice(0, DRAWN_SUSPECTS).flatMap((/** @type {Json} */ suspect) => {
+		const values = growthOf(header, all, suspect, begins);
+		return values ? [{ suspect, values }] : [];
+	});
+	if (!drawn.length) return null;
+	return section("Growth over the steps",
+		message("Each bar is the memory of one call stack that is live at the start of a step."),
+		drawn.map((/** @type {Json} */ { suspect, values }) => el("figure", {},
+			el("figcaption", {}, `${bytesText(suspect.bytes_per_step)} a step: ` +
+				placeOfStack(suspect.stack ?? [])),
+			sparkline(values, `live bytes at the start of ${numberOf(begins.length, "step")}`,
+				GROWTH_SIZE),
+			el("span", { class: "note" }, ` ${bytesText(values[0])} at step 1, ` +
+				`${bytesText(values.at(-1))} at step ${countText(begins.length)}`))));
+}
+
+export const leaksPage = documentPage("leaks", async (leaks, context) => [
 	verdict(LEAK_KINDS[leaks.verdict] ?? "note", leaks.answer),
 	message(leaks.window_ns === null
-		? `Compared ${countText(leaks.samples)} samples at the begins of ` +
-			`${numberOf(leaks.steps.count, "step")} (${leaks.steps.source}). ` +
-			`${numberOf(leaks.steps.warmup, "warm-up step")} left out.`
+		? `Compared live memory at the start of ${numberOf(leaks.samples, "step")}. ` +
+			`The run has ${numberOf(leaks.steps.count, "step")} (${leaks.steps.source}), of which ` +
+			`${numberOf(leaks.steps.warmup, "warm-up step")} ` +
+			`${leaks.steps.warmup === 1 ? "is" : "are"} left out.`
 		: `Compared ${countText(leaks.samples)} windows of ${nsText(leaks.window_ns)} each, because ` +
 			"too few steps were found."),
-	leaks.full.map((/** @type {Json} */ device) => message(`GPU ${device.device} gains ` +
+	(leaks.verdict !== "leak" || leaks.full.length > 1) &&
+		leaks.full.map((/** @type {Json} */ device) => message(`GPU ${device.device} gains ` +
 		`${bytesText(device.bytes_per_step)} a step` + (device.ns_until_full === null ? "."
 		: ` and is full in ${nsText(device.ns_until_full)} at this rate.`))),
 	leaks.suspects.length > 0 &&
 		section("Memory that grows", suspectTable(leaks.suspects, "leaks")),
+	await growthSection(leaks, context),
 	leaks.filling.length > 0 &&
 		section("Growth that slows down, as a cache does", suspectTable(leaks.filling, "filling")),
 	leaks.objects.length > 0 &&

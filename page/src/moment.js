@@ -68,7 +68,8 @@ export async function momentPage(context) {
 				[String(one), `GPU ${one}`]), String(device), (one) => go({ device: one }), "device"),
 			select(choices.map(([id, text]) => [id, text]), memory[0], (of) => go({ of }), "memory"),
 			select(keys, by, (key) => go({ by: key }), "group by"),
-			step("◂ event before", near.before), step("event after ▸", near.after),
+			el("span", { class: "steps" },
+				step("◂ event before", near.before), step("event after ▸", near.after)),
 			el("a", { href: hashOf("timeline", { ...values, t: moment }) }, "show in the timeline")),
 		el("h1", { title: `${total} bytes at ${moment} ns` },
 			`At ${nsText(moment)}: ${bytesText(total)} of ${memory[1]} are live, in ` +

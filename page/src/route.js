@@ -11,6 +11,14 @@ export function readRoute() {
 	return { page: page || "overview", values: Object.fromEntries(new URLSearchParams(query)) };
 }
 
+/** A name without case, punctuation and the plural. @param {string} name */
+const plain = (name) => name.toLowerCase().replace(/[^a-z]/g, "").replace(/s$/, "");
+
+/** Index of the page with this id or label, "phase" for "Phases" as well; else the first page.
+ * @param {[id: string, label: string, ...any[]][]} pages @param {string} name */
+export const findPage = (pages, name) => Math.max(0, pages.findIndex(([id, label]) =>
+	[id, label].some((known) => plain(known) === plain(name))));
+
 /** @param {string} page @param {Record<string, string | number | null | undefined>} values */
 export function hashOf(page, values = {}) {
 	const query = new URLSearchParams();

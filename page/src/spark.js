@@ -1,13 +1,12 @@
 /** A small curve without axes: how a figure changes over time. */
 
-const WIDTH = 240;
-const HEIGHT = 28;
+const SIZE = { width: 240, height: 28 };
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
 /** The highest value of each pixel column. Values that are not known leave a gap.
  * @param {(number | null)[]} values @param {string} title */
-export function sparkline(values, title) {
-	const columns = Math.min(WIDTH, values.length);
+export function sparkline(values, title, { width, height } = SIZE) {
+	const columns = Math.min(width, values.length);
 	const high = Array.from({ length: columns }, (_, k) => Math.max(...values
 		.slice(Math.floor((k * values.length) / columns),
 			Math.max(Math.floor(((k + 1) * values.length) / columns), 1))
@@ -17,14 +16,14 @@ export function sparkline(values, title) {
 	const path = document.createElementNS(NAMESPACE, "path");
 	const label = document.createElementNS(NAMESPACE, "title");
 	label.textContent = title;
-	svg.setAttribute("width", String(WIDTH));
-	svg.setAttribute("height", String(HEIGHT));
+	svg.setAttribute("width", String(width));
+	svg.setAttribute("height", String(height));
 	svg.setAttribute("class", "spark");
 	path.setAttribute("d", high.map((value, k) => {
 		if (value === -Infinity) return "";
-		const x = (k * WIDTH) / columns;
-		const y = HEIGHT - Math.max(1, (value / top) * (HEIGHT - 2));
-		return `M${x} ${HEIGHT}V${y}H${x + Math.max(0.7, WIDTH / columns - 0.4)}V${HEIGHT}Z`;
+		const x = (k * width) / columns;
+		const y = height - Math.max(1, (value / top) * (height - 2));
+		return `M${x} ${height}V${y}H${x + Math.max(0.7, width / columns - 0.4)}V${height}Z`;
 	}).join(""));
 	svg.append(label, path);
 	return svg;

@@ -1,6 +1,6 @@
 /** Pages of time and of the run: graphs, waits, GPU time, start-up, counters, settings. */
 import { el, message } from "./dom.js";
-import { bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
+import { bytesText, countText, nsText, numberOf, rateText, shareText } from "./amounts.js";
 import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
 import { bandColor } from "./palette.js";
@@ -20,6 +20,10 @@ const facts = (pairs) => el("dl", {}, pairs.filter(([, value]) => value !== null
 
 /** A number with at most four digits. @param {string} head @param {string} path */
 const figure = (head, path) => count(head, path);
+
+/** Calls a step, with at most two decimals. @param {string} head */
+const perStep = (head) => count(head, "per_step", { text: (value) =>
+	(typeof value === "number" ? rateText(value) : "") });
 
 export const graphsPage = documentPage("graphs", (graphs, context) => [
 	graphs.graphs.length === 0 && graphs.failed.length === 0
@@ -76,7 +80,7 @@ export const waitsPage = documentPage("waits", (waits) => {
 				words("Kind", (row) => row.queried ?? WAITS[row.kind] ?? row.kind),
 				time(waits.has_gpu_time ? "GPU idle" : "No GPU work", "lost_ns", { has_bar: true }),
 				time("Host waited", "blocked_ns"), time("Longest", "longest_ns"),
-				count("Calls", "count"), figure("Calls a step", "per_step"),
+				count("Calls", "count"), perStep("Calls a step"),
 				bytes("Bytes", (row) => row.bytes || null),
 			] }) : message("No call waited for the GPU.")),
 		section("Copies", makeTable({ name: "copies", rows: waits.copies.filter(
@@ -132,7 +136,7 @@ export const collectivesPage = documentPage("collectives", (collectives) => {
 			columns: [
 				words("Operation", "operation"), count("Communicator", "communicator"),
 				bytes("Message", "message_bytes"), count("Calls", "count"),
-				figure("A step", "per_step"), time("Total", "total_ns", { has_bar: true }),
+				perStep("A step"), time("Total", "total_ns", { has_bar: true }),
 				time("Median", "median_ns"), share("Overlap", "overlap"),
 				figure("Algorithm GB/s", "algorithm_gb_s"), figure("Bus GB/s", "bus_gb_s"),
 				words("Note", (row) => row.why ?? ""),

@@ -16,6 +16,8 @@ import { bandAt, drawTimeline, liveByBand, measure, plotBox, timeAt } from "./ti
 /** The shortest span that a view has. */
 const SHORTEST_NS = 200;
 const CLICK_PIXELS = 4;
+const HINT = "Move over the picture: the block or band at that point, with its call stack. " +
+	"Click: all memory that is live at that moment.";
 /** Curves in the order of the page. */
 export const CURVES = ["driver", "reserved", "allocated", "pinned"];
 
@@ -88,7 +90,7 @@ class TimelineView {
 		this.canvas = el("canvas", { tabindex: 0, class: "plot", role: "img",
 			"aria-label": "memory over time; keys: plus, minus, arrows, 0" });
 		this.status = el("span", { class: "status" });
-		this.hover = el("div", { class: "hover" });
+		this.hover = el("div", { class: "hover" }, message(HINT));
 		this.legend = el("ul", { class: "legend side" });
 		this.curveBoxes = el("span", { class: "curves" });
 		this.searchBox = el("input", { type: "search", placeholder: "search functions, files, modules",

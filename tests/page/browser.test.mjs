@@ -193,6 +193,32 @@ test("pictures and tables can be saved", options, async () => {
 	await page.close();
 });
 
+test("leaks: the growth at the start of each step; names of other pages", options, async () => {
+	const html = writeFixture("leak_loss_list", ["leak_loss_list"]);
+	const { page, faults } = await open(html, "#leaks");
+	const { leaks } = reportOf(html).recordings[0].documents;
+	const text = await page.textContent("main");
+	assert.match(text, /at the start of 58 steps\. The run has 60 steps .*2 warm-up steps are left/);
+	assert.doesNotMatch(text, /gains 11/);
+	const figure = await page.textContent("figure");
+	const [, last] = /, ([^,]+) at step 60$/.exec(figure);
+	assert.equal(last, bytesText(leaks.suspects[0].live_bytes));
+	await page.evaluate(() => (location.hash = "#fragmentation"));
+	await shown(page, "#frag");
+	await page.evaluate(() => (location.hash = "#phase"));
+	await shown(page, "#phases");
+	await show(page, "#timeline");
+	assert.match(await page.textContent(".hover"), /^Move over the picture/);
+	assert.deepEqual(faults, []);
+	await page.close();
+});
+
+test("oom: memory without known roles has a sentence, not a bar", options, async () => {
+	const { page } = await open(writeFixture("h200_oom_kinds", ["h200_oom_kinds"]), "#oom");
+	assert.match(await page.textContent("main"), /What PyTorch's memory holdsNo roles are known\./);
+	await page.close();
+});
+
 test("several recordings: side by side, outliers marked, chosen by the selector", options,
 	async () => {
 		const html = writeFixture("several", ["h200_gpt_oom", "leak_kv_cache", "leak_hooks"], "--beside");

@@ -2,14 +2,16 @@
 // a slow loop on random data.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesText, changeText, momentText, nsText } from "../../page/src/amounts.js";
+import { bytesText, changeText, momentText, nsText, rateText } from "../../page/src/amounts.js";
 import { decodeCurve, decodeLives } from "../../page/src/decode.js";
 import { placeNodes } from "../../page/src/flame.js";
+import { growthOf } from "../../page/src/growth.js";
 import { chooseBands } from "../../page/src/keys.js";
 import { Lives, orderEvents, selectGroups, upperBound } from "../../page/src/lives.js";
 import { joined, neighbours } from "../../page/src/moment.js";
 import { outlierOf } from "../../page/src/overview.js";
 import { Bands, Curve, Highest } from "../../page/src/pyramid.js";
+import { findPage } from "../../page/src/route.js";
 import { SvgPainter } from "../../page/src/svg.js";
 import { csvOf } from "../../page/src/table.js";
 import { liveByBand } from "../../page/src/timeline_plot.js";
@@ -48,6 +50,43 @@ test("decoding returns each number of each column", () => {
 		assert.equal(lives.address[k], row.address);
 		assert.equal(lives.order[k], row.order);
 	});
+});
+
+test("the growth of a stack is that of a slow loop", () => {
+	const { rows, header, lives } = fixture(5, 3000);
+	const { device, of } = header.groups;
+	const stack = device.map((_, k) => k % 3);
+	const moments = [0, ...rows.filter((_, k) => k % 100 === 0).flatMap(({ birth }) =>
+		[birth, birth + 1])].sort((a, b) => a - b);
+	for (const [k, example] of rows.entries()) {
+		if (k % 500) continue;
+		const group = example.group;
+		const { birth: at_ns, address } = example;
+		const suspect = { stacks: 1, examples: [{ at_ns, address: `0x${address.toString(16)}` }] };
+		const same = rows.filter((row) => stack[row.group] === stack[group] &&
+			device[row.group] === device[group] && of[row.group] === of[group]);
+		assert.deepEqual(growthOf({ groups: { device, of, stack } }, lives, suspect, moments),
+			stack[group] ? moments.map((moment) => same.filter((row) => isLive(row, moment))
+				.reduce((sum, { bytes }) => sum + bytes, 0)) : null);
+		suspect.stacks = 2;
+		assert.equal(growthOf({ groups: { device, of, stack } }, lives, suspect, moments), null);
+	}
+	const unknown = { stacks: 1, examples: [{ at_ns: 2 ** 50, address: "0x1" }] };
+	assert.equal(growthOf({ groups: { device, of, stack } }, lives, unknown, moments), null);
+});
+
+test("rates have at most two decimals", () => {
+	assert.deepEqual([0, 0.004, 0.01, 1, 2.3333, 1234.567].map(rateText),
+		["0", "< 0.01", "0.01", "1", "2.33", "1,234.57"]);
+});
+
+test("a page is found by its id, its label, and a near form of them", () => {
+	const pages = [["overview", "Overview"], ["oom", "OOM"], ["frag", "Fragmentation"],
+		["phases", "Phases"], ["kernels", "GPU time"], ["startup", "Start-up"]];
+	for (const [name, index] of Object.entries({ oom: 1, OOM: 1, frag: 2, fragmentation: 2, phase: 3,
+		phases: 3, kernel: 4, "gpu-time": 4, "gpu%20time": 4, "start-up": 5, "": 0, other: 0 })) {
+		assert.equal(findPage(pages, name), index, name);
+	}
 });
 
 test("decoding refuses damaged blocks", () => {
