@@ -10,5 +10,5 @@ export default [
 		rules: { "max-len": ["error", { code: 100, tabWidth: 2 }], "no-restricted-properties": ["error", ...["innerHTML", "outerHTML",
 			"insertAdjacentHTML", "write"].map((property) => ({ property }))] },
 	},
-	{ files: ["tools/**/*.js"], languageOptions: { globals: globals.node } },
+	{ files: ["tools/**/*.{js,mjs}"], languageOptions: { globals: globals.node } },
 ];
