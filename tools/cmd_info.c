@@ -103,7 +103,7 @@ static int info_run(const struct gp_command *command, int argc, char **argv)
 const struct gp_command gp_command_info = {
 	.name = "info",
 	.synopsis = "info [--steps] [--json] [-o FILE [--force]] RECORDING...",
-	.text = "summarize recordings: peaks, holders, roles, OOMs, leaks, steps, losses",
+	.text = "summarize recordings: peaks, holders, roles, OOMs, leaks, steps",
 	.run = info_run,
 	.options = GP_OPTIONS_REPORT,
 	.json_levels = 2,
