@@ -2,15 +2,8 @@
  * Lives of real recordings: at each moment their sums are the curves, and the peaks are those of
  * gp_timeline_build. Their texts are those of `top`.
  */
-#include <dirent.h>
-
 #include "lives_reader.h"
-
-static const char *directory(void)
-{
-	const char *given = getenv("TEST_DATA"); /* set by run_units.sh */
-	return given != NULL ? given : "tests/data";
-}
+#include "recordings.h"
 
 static bool is_whole(const struct gp_info *info)
 {
@@ -161,19 +154,7 @@ static bool assert_recording(const char *path)
 static void every_recording_adds_up(void **state)
 {
 	(void)state;
-	DIR *in = opendir(directory());
-	assert_non_null(in);
-	unsigned whole = 0;
-	for (const struct dirent *e; (e = readdir(in)) != NULL;) {
-		const char *dot = strrchr(e->d_name, '.');
-		char path[1024];
-		if (dot == NULL || strcmp(dot, ".gpr") != 0)
-			continue;
-		snprintf(path, sizeof path, "%s/%s", directory(), e->d_name);
-		whole += assert_recording(path);
-	}
-	closedir(in);
-	assert_true(whole >= 5);
+	assert_true(recordings_visit(assert_recording) >= 5);
 }
 
 int main(void)

@@ -3,7 +3,6 @@
  * segments add up to the reserved bytes, the blocks to the allocated bytes, and segments with
  * memory outside of them to the driver's bytes.
  */
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,14 +13,9 @@
 #include <cmocka.h>
 
 #include "gpuprof.h"
+#include "recordings.h"
 
 #define MOMENTS 60u
-
-static const char *directory(void)
-{
-	const char *given = getenv("TEST_DATA"); /* set by run_units.sh */
-	return given != NULL ? given : "tests/data";
-}
 
 static void assert_tiles(const struct gp_memory *m, const struct gp_memory_segment *s)
 {
@@ -67,7 +61,7 @@ static void assert_adds_up(const struct gp_memory *m, const struct gp_memory_dev
 	assert_int_equal(reserved + outside, d->driver_bytes);
 }
 
-static void assert_recording(const char *path)
+static bool assert_recording(const char *path)
 {
 	struct gp_recording *r;
 	struct gp_memory m;
@@ -87,26 +81,13 @@ static void assert_recording(const char *path)
 		gp_memory_free(&m);
 	}
 	gp_recording_close(r);
+	return true;
 }
 
 static void every_recording_adds_up(void **state)
 {
 	(void)state;
-	DIR *in = opendir(directory());
-	assert_non_null(in);
-	unsigned recordings = 0;
-	for (const struct dirent *e; (e = readdir(in)) != NULL;) {
-		const char *dot = strrchr(e->d_name, '.');
-		char path[1024];
-		if (dot == NULL || strcmp(dot, ".gpr") != 0)
-			continue;
-		snprintf(path, sizeof path, "%s/%s", directory(), e->d_name);
-		print_message("%s\n", e->d_name);
-		assert_recording(path);
-		recordings++;
-	}
-	closedir(in);
-	assert_true(recordings >= 5);
+	assert_true(recordings_visit(assert_recording) >= 5);
 }
 
 /* Before its OOM the job held the bytes that its own figures show. */
@@ -116,7 +97,7 @@ static void out_of_memory_of_a_gpu_is_found(void **state)
 	char path[1024];
 	struct gp_recording *r;
 	struct gp_memory m;
-	snprintf(path, sizeof path, "%s/h200_gpt_oom.gpr", directory());
+	snprintf(path, sizeof path, "%s/h200_gpt_oom.gpr", recordings_directory());
 	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
 	assert_int_equal(gp_memory_build(r, &(struct gp_moment_of){ .when = GP_WHEN_OOM }, &m),
 			 GP_OK);

@@ -3,7 +3,6 @@
  * recording: without its ranges, stacks, allocations or launches. A row with a known wrong result
  * has the reason. The test also fails if the result is right and the row still has a reason.
  */
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +14,7 @@
 
 #include "gpuprof.h"
 #include "read/file/recording.h"
+#include "recordings.h"
 
 enum { ALL = 1, NO_RANGES = 2, NO_STACKS = 8, LAUNCHES = 16, ALLOCATIONS = 32 };
 
@@ -88,12 +88,6 @@ static const struct golden {
 };
 #define GOLDENS (sizeof goldens / sizeof *goldens)
 
-static const char *directory(void)
-{
-	const char *given = getenv("TEST_DATA"); /* set by run_units.sh */
-	return given != NULL ? given : "tests/data";
-}
-
 /* Hides all other parts of the recording. */
 static void hide(struct gp_recording *r, size_t view)
 {
@@ -112,7 +106,7 @@ static bool is_right(const struct golden *g, size_t view)
 	char path[4096];
 	struct gp_recording *r;
 	struct gp_steps found;
-	snprintf(path, sizeof path, "%s/%s.gpr", directory(), g->file);
+	snprintf(path, sizeof path, "%s/%s.gpr", recordings_directory(), g->file);
 	assert_int_equal(gp_recording_open(path, &r, NULL), GP_OK);
 	hide(r, view);
 	assert_int_equal(gp_steps_find(r, &found), GP_OK);
@@ -148,27 +142,22 @@ static void steps_are_those_of_the_script(void **state)
 	assert_int_equal(as_known, GOLDENS * VIEWS);
 }
 
+static bool has_row(const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	const size_t length = strlen(name) - strlen(".gpr");
+	for (size_t k = 0; k < GOLDENS; k++)
+		if (strlen(goldens[k].file) == length &&
+		    strncmp(goldens[k].file, name, length) == 0)
+			return true;
+	print_message("%s: how many steps does its job do?\n", name);
+	return false;
+}
+
 static void each_recording_has_its_row(void **state)
 {
 	(void)state;
-	size_t recordings = 0;
-	DIR *folder = opendir(directory());
-	assert_non_null(folder);
-	for (const struct dirent *e = readdir(folder); e != NULL; e = readdir(folder)) {
-		const char *end = strstr(e->d_name, ".gpr");
-		if (end == NULL)
-			continue;
-		const size_t length = (size_t)(end - e->d_name);
-		bool has_row = false;
-		for (size_t k = 0; k < GOLDENS; k++)
-			has_row |= strlen(goldens[k].file) == length &&
-				   strncmp(goldens[k].file, e->d_name, length) == 0;
-		if (!has_row)
-			print_message("%s: how many steps does its job do?\n", e->d_name);
-		recordings += has_row;
-	}
-	closedir(folder);
-	assert_int_equal(recordings, GOLDENS);
+	assert_int_equal(recordings_visit(has_row), GOLDENS);
 }
 
 int main(void)

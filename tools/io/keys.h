@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* False: stdout is not a terminal, or a dumb one. Without a terminal at stdin there are no keys. */
+/* False: stdout is not a terminal, or a dumb one. If stdin is not a terminal, no key arrives. */
 bool gp_keys_open(void);
 void gp_keys_close(void);
 

@@ -40,7 +40,7 @@ struct gp_page_documents *gp_page_documents_begin(const char *path, struct gp_re
 						  const struct gp_info *info);
 /* Runs the remaining commands, and waits for all. */
 void gp_page_documents_finish(struct gp_page_documents *documents);
-/* Members `documents`, `missing` and `commands`. `no_lives`: NULL, or why there are no lives. */
+/* Members `documents`, `missing` and `commands`. `no_lives`: reason for missing lives, or NULL. */
 void gp_page_documents_write(const struct gp_page_documents *documents, struct gp_json *json,
 			     const char *no_lives);
 void gp_page_documents_free(struct gp_page_documents *documents);

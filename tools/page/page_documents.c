@@ -228,7 +228,7 @@ static bool document_is_whole(int status, const char *text, size_t bytes)
 	       bytes > 2 && text[0] == '{' && text[bytes - 2] == '}' && text[bytes - 1] == '\n';
 }
 
-/* Why there is no document: the last message of its command, else how it ended. */
+/* Reason for a missing document: the last message of its command, else its end. */
 static void missing_write(const struct gp_page_documents *d, unsigned which, struct gp_json *json)
 {
 	static const char begin[] = "gpuprof: ";

@@ -5,7 +5,7 @@
 #include "../../gpuprof.h"
 
 struct gp_life_raw {
-	const char *without;		   /* why there is no stack; NULL: there is one */
+	const char *without;		   /* reason for a missing stack; NULL: has one */
 	const struct gp_range_path *range; /* NULL: not kept */
 	int64_t at_ns;			   /* of a moment at which the stack has its meaning */
 	uint32_t stack, epoch;
