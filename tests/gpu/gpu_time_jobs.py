@@ -135,7 +135,7 @@ for step in range(1, STEPS + 1):
         keep(profiler)
 if arguments.schedule:
     profiler.stop()
-print("steps", STEPS)
+os.write(1, f"steps {STEPS}\n".encode())  # one write: ranks share this output
 if arguments.job == "ddp":
     torch.distributed.destroy_process_group()
 if arguments.out:
