@@ -19,7 +19,8 @@ _Atomic uint32_t gp_captures GP_HOT_DATA;
 static _Atomic uint32_t calling, calling_long;
 /* Calls for which a capture waited in vain. A longjmp may have skipped their end. */
 static _Atomic uint32_t overdue;
-static _Atomic uint64_t origins[CAPTURES_KNOWN];
+static _Atomic uint64_t origins[CAPTURES_KNOWN], owners[CAPTURES_KNOWN];
+static _Atomic uint64_t last_owner;
 static _Atomic uint32_t unplaced; /* captures without a place in `origins` */
 
 bool gp_calls_begin(void)
@@ -59,15 +60,36 @@ static uint64_t origin_of(uint64_t stream)
 	return stream;
 }
 
-static bool replace(uint64_t from, uint64_t to)
+static bool place(uint64_t origin)
 {
 	for (unsigned k = 0; k < CAPTURES_KNOWN; k++) {
-		uint64_t seen = from;
-		if (atomic_load_explicit(&origins[k], memory_order_relaxed) == from &&
-		    atomic_compare_exchange_strong(&origins[k], &seen, to))
+		uint64_t none = 0;
+		if (atomic_load_explicit(&origins[k], memory_order_relaxed) == 0 &&
+		    atomic_compare_exchange_strong(&origins[k], &none, origin))
 			return true;
 	}
 	return false;
+}
+
+/* CAPTURES_KNOWN: none began there. */
+static unsigned place_of(uint64_t origin)
+{
+	unsigned k = 0;
+	while (k < CAPTURES_KNOWN &&
+	       (!origin || atomic_load_explicit(&origins[k], memory_order_relaxed) != origin))
+		k++;
+	return k;
+}
+
+/* False: none began there. */
+static bool take_out(uint64_t origin, uint64_t *owner)
+{
+	const unsigned k = place_of(origin);
+	if (k == CAPTURES_KNOWN)
+		return false;
+	*owner = atomic_exchange(&owners[k], 0);
+	atomic_store(&origins[k], 0);
+	return true;
 }
 
 void gp_capture_begin(void)
@@ -93,7 +115,7 @@ void gp_capture_began(uint64_t stream, CUresult result)
 {
 	if (result != CUDA_SUCCESS)
 		atomic_fetch_sub(&gp_captures, 1);
-	else if (!replace(0, origin_of(stream)))
+	else if (!place(origin_of(stream)))
 		atomic_fetch_add(&unplaced, 1);
 }
 
@@ -105,39 +127,51 @@ static bool take_unplaced(void)
 	return seen != 0;
 }
 
-void gp_capture_forget(uint64_t stream)
+uint64_t gp_capture_forget(uint64_t stream)
 {
-	if (gp_is_capturing() && replace(origin_of(stream), 0))
+	uint64_t owner = 0;
+	if (gp_is_capturing() && take_out(origin_of(stream), &owner))
 		atomic_fetch_sub(&gp_captures, 1);
+	return owner;
 }
 
-void gp_capture_ended(uint64_t stream, CUresult result)
+uint64_t gp_capture_ended(uint64_t stream, CUresult result)
 {
+	uint64_t owner = 0;
 	switch (result) {
 	case CUDA_ERROR_INVALID_VALUE:
 	case CUDA_ERROR_INVALID_HANDLE:
 	case CUDA_ERROR_STREAM_CAPTURE_UNMATCHED:
 	case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
-		return; /* refused: the capture continues */
+		return 0; /* refused: the capture continues */
 	default:
-		if (replace(origin_of(stream), 0) || take_unplaced())
+		if (take_out(origin_of(stream), &owner) || take_unplaced())
 			atomic_fetch_sub(&gp_captures, 1);
+		return owner;
 	}
 }
 
-bool gp_is_captured(uint64_t stream)
+uint64_t gp_capture_owner(uint64_t stream)
 {
-	uint64_t origin = origin_of(stream);
-	for (unsigned k = 0; k < CAPTURES_KNOWN && origin; k++)
-		if (atomic_load_explicit(&origins[k], memory_order_relaxed) == origin)
-			return true;
-	return false;
+	const unsigned k = place_of(origin_of(stream));
+	if (k == CAPTURES_KNOWN)
+		return 0;
+	uint64_t owner = atomic_load(&owners[k]);
+	/* of two threads that allocate at once, the second takes the number of the first */
+	if (!owner) {
+		const uint64_t next = 2 * atomic_fetch_add(&last_owner, 1) + 1;
+		if (atomic_compare_exchange_strong(&owners[k], &owner, next))
+			owner = next;
+	}
+	return owner;
 }
 
 void gp_capture_reset(void)
 {
-	for (unsigned k = 0; k < CAPTURES_KNOWN; k++)
+	for (unsigned k = 0; k < CAPTURES_KNOWN; k++) {
 		atomic_store(&origins[k], 0);
+		atomic_store(&owners[k], 0);
+	}
 	atomic_store(&unplaced, 0);
 	atomic_store(&gp_captures, 0);
 	atomic_store(&calling, 0);

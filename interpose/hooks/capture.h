@@ -35,12 +35,16 @@ void gp_calls_are_long(bool are);
  */
 void gp_capture_begin(void);
 void gp_capture_began(uint64_t stream, CUresult result);
-void gp_capture_ended(uint64_t stream, CUresult result);
+/* Returns the owner of what was allocated in the capture; 0: nothing, or the capture continues. */
+uint64_t gp_capture_ended(uint64_t stream, CUresult result);
 
-/* Ends the capture that began on `stream`, if there is one. */
-void gp_capture_forget(uint64_t stream);
-/* Whether a capture began on this stream. Streams that joined it by an event are not known. */
-bool gp_is_captured(uint64_t stream);
+/* Ends the capture that began on `stream`, if there is one. Returns as gp_capture_ended. */
+uint64_t gp_capture_forget(uint64_t stream);
+/*
+ * The owner of memory that is allocated in the capture that began on this stream: an odd number,
+ * since the graph has no handle yet. 0: none began. Streams that joined it by an event are unknown.
+ */
+uint64_t gp_capture_owner(uint64_t stream);
 
 /* A forked child has no captures. */
 void gp_capture_reset(void);

@@ -362,7 +362,6 @@ void gp_stream_ending(uint64_t stream)
 {
 	gp_handle_take(&streams, stream);
 	atomic_fetch_add(&gp_stream_epoch, 1);
-	gp_capture_forget(stream);
 }
 
 void gp_pool_known(CUmemoryPool pool, unsigned device)

@@ -35,11 +35,14 @@ void gp_hook_stream_created(CUresult result, uint64_t stream, unsigned flags, in
 void gp_hook_stream_ending(uint64_t stream, bool is_recording)
 {
 	unsigned device = gp_stream_device_known(stream);
+	const uint64_t captured = gp_capture_forget(stream);
 	gp_stream_ending(stream);
 	gp_counted_stream(stream, true);
-	if (is_recording)
-		gp_hook_resource_gone(GP_RESOURCE_STREAM, stream);
-	if (is_recording && stream)
+	if (!is_recording)
+		return;
+	gp_hook_owner_gone(GP_HOW_GRAPH_DESTROY, captured, GP_DEVICE_UNKNOWN);
+	gp_hook_resource_gone(GP_RESOURCE_STREAM, stream);
+	if (stream)
 		gp_put((struct gp_record){ .kind = GP_STREAM_DESTROY,
 					   .device = (uint8_t)device,
 					   .stream_destroy.handle = stream });

@@ -12,6 +12,68 @@
 #include "hook_memory.h"
 #include "hook_resource.h"
 
+/* ---- memory of graphs ---- */
+
+#define HOLDERS 256u
+
+/*
+ * A graph with memory, and its last executable graph; `graph` is 0 in a free place. `unfreed`
+ * counts allocations without a free node. Once launched, these live until a call frees them by
+ * address, even if graph and exec are gone (driver 580).
+ */
+static struct holder {
+	_Atomic uint64_t graph, owner, exec;
+	_Atomic int unfreed;
+	_Atomic bool is_graph_gone, is_launched;
+} holders[HOLDERS];
+static _Atomic bool has_holders; /* most jobs have none and skip the search */
+
+static struct holder *find_graph(uint64_t graph)
+{
+	for (unsigned k = 0; k < HOLDERS && atomic_load(&has_holders); k++)
+		if (atomic_load(&holders[k].graph) == graph &&
+		    !atomic_load(&holders[k].is_graph_gone))
+			return &holders[k];
+	return NULL;
+}
+
+/* Returns the owner of the graph's memory. It is `owner` if the graph had none before. */
+static uint64_t hold(uint64_t graph, uint64_t owner)
+{
+	struct holder *holder = find_graph(graph);
+	atomic_store(&has_holders, true);
+	for (unsigned k = 0; k < HOLDERS && !holder; k++) {
+		uint64_t none = 0;
+		if (!atomic_compare_exchange_strong(&holders[k].graph, &none, graph))
+			continue;
+		holder = &holders[k];
+		atomic_store(&holder->owner, owner);
+		atomic_store(&holder->exec, 0);
+		atomic_store(&holder->unfreed, 0);
+		atomic_store(&holder->is_graph_gone, false);
+		atomic_store(&holder->is_launched, false);
+	}
+	if (!holder)
+		return owner;
+	atomic_fetch_add(&holder->unfreed, 1);
+	return atomic_load(&holder->owner);
+}
+
+/* Called when both graph and exec are gone. */
+static void let_go(struct holder *holder, enum gp_how how)
+{
+	if (!atomic_load(&holder->is_launched) || atomic_load(&holder->unfreed) <= 0)
+		gp_hook_owner_gone(how, atomic_load(&holder->owner), GP_DEVICE_UNKNOWN);
+	atomic_store(&holder->graph, 0);
+}
+
+void gp_graph_memory_launched(CUgraphExec exec)
+{
+	for (unsigned k = 0; k < HOLDERS && atomic_load(&has_holders); k++)
+		if (atomic_load(&holders[k].exec) == (uint64_t)exec)
+			atomic_store(&holders[k].is_launched, true);
+}
+
 /* ---- captures ---- */
 
 void gp_hook_capture_began(CUresult result, uint64_t stream, unsigned mode, CUgraph graph,
@@ -41,10 +103,14 @@ static uint32_t graph_nodes(uint64_t graph)
 void gp_hook_capture_ended(CUresult result, uint64_t stream, const CUgraph *graph,
 			   bool is_recording)
 {
-	gp_capture_ended(stream, result);
+	const uint64_t memory = gp_capture_ended(stream, result);
 	if (!is_recording)
 		return;
 	const uint64_t captured = result == CUDA_SUCCESS && graph ? (uint64_t)*graph : 0;
+	if (captured && memory)
+		hold(captured, memory);
+	else
+		gp_hook_owner_gone(GP_HOW_GRAPH_DESTROY, memory, GP_DEVICE_UNKNOWN);
 	gp_hook_resource(GP_RESOURCE_GRAPH, captured, GP_DEVICE_UNKNOWN);
 	gp_put((struct gp_record){ .kind = GP_CAPTURE_END,
 				   .device = (uint8_t)gp_stream_device_known(stream),
@@ -73,63 +139,7 @@ void gp_hook_capture_error(CUresult result, const char *call)
 	errno = kept;
 }
 
-/* ---- memory of graphs ---- */
-
-#define HOLDERS 256u
-
-/*
- * A graph with memory, and its last executable graph; `graph` is 0 in a free place. `unfreed`
- * counts allocations without a free node. Once launched, these live until a call frees them by
- * address, even if graph and exec are gone (driver 580).
- */
-static struct holder {
-	_Atomic uint64_t graph, exec;
-	_Atomic int unfreed;
-	_Atomic bool is_graph_gone, is_launched;
-} holders[HOLDERS];
-static _Atomic bool has_holders; /* most jobs have none and skip the search */
-
-static struct holder *find_graph(uint64_t graph)
-{
-	for (unsigned k = 0; k < HOLDERS && atomic_load(&has_holders); k++)
-		if (atomic_load(&holders[k].graph) == graph &&
-		    !atomic_load(&holders[k].is_graph_gone))
-			return &holders[k];
-	return NULL;
-}
-
-static void hold(uint64_t graph)
-{
-	struct holder *holder = find_graph(graph);
-	atomic_store(&has_holders, true);
-	for (unsigned k = 0; k < HOLDERS && !holder; k++) {
-		uint64_t none = 0;
-		if (!atomic_compare_exchange_strong(&holders[k].graph, &none, graph))
-			continue;
-		holder = &holders[k];
-		atomic_store(&holder->exec, 0);
-		atomic_store(&holder->unfreed, 0);
-		atomic_store(&holder->is_graph_gone, false);
-		atomic_store(&holder->is_launched, false);
-	}
-	if (holder)
-		atomic_fetch_add(&holder->unfreed, 1);
-}
-
-/* Called when both graph and exec are gone. */
-static void let_go(struct holder *holder, enum gp_how how)
-{
-	if (!atomic_load(&holder->is_launched) || atomic_load(&holder->unfreed) <= 0)
-		gp_hook_owner_gone(how, atomic_load(&holder->graph), GP_DEVICE_UNKNOWN);
-	atomic_store(&holder->graph, 0);
-}
-
-void gp_graph_memory_launched(CUgraphExec exec)
-{
-	for (unsigned k = 0; k < HOLDERS && atomic_load(&has_holders); k++)
-		if (atomic_load(&holders[k].exec) == (uint64_t)exec)
-			atomic_store(&holders[k].is_launched, true);
-}
+/* ---- graphs ---- */
 
 void gp_hook_instantiate(CUresult result, uint64_t began, CUgraphExec exec, CUgraph graph,
 			 uint64_t flags)
@@ -225,7 +235,7 @@ void gp_hook_alloc_node(CUresult result, CUgraph graph, CUgraphNode node,
 	};
 	uint64_t address = result == CUDA_SUCCESS ? params->dptr : 0;
 	if (result == CUDA_SUCCESS)
-		hold((uint64_t)graph);
+		what.owner = hold((uint64_t)graph, (uint64_t)graph);
 	gp_hook_node(result, GP_NODE_MEM_ALLOC, graph, node, address, what.bytes);
 	gp_hook_alloc(result, address, what);
 }

@@ -70,11 +70,11 @@ void gp_hook_alloc_async(CUresult result, uint64_t began, uint64_t address, uint
 		.owner = (uint64_t)pool,
 		.began = began,
 	};
-	if (gp_unlikely(gp_is_capturing()) && gp_is_captured(stream)) {
-		/* its future graph has no handle yet */
+	const uint64_t capture = gp_unlikely(gp_is_capturing()) ? gp_capture_owner(stream) : 0;
+	if (gp_unlikely(capture != 0)) {
 		what.space = GP_SPACE_GRAPH;
 		what.flags = GP_ALLOC_CAPTURED;
-		what.owner = 0;
+		what.owner = capture;
 	}
 	const uint32_t caller = gp_hook_alloc(result, address, what);
 	/* PyTorch's totals do not include memory of graphs */

@@ -51,7 +51,7 @@ enum gp_space {
 	GP_SPACE_MAPPED = 9,	  /* VMM: MAP and UNMAP; owner is the physical handle */
 	GP_SPACE_IPC = 10,	  /* opened memory of another process */
 	GP_SPACE_EXTERNAL = 11,	  /* imported external memory: address is the handle */
-	GP_SPACE_GRAPH = 12,	  /* graph allocation node; owner is the graph */
+	GP_SPACE_GRAPH = 12,	  /* graph allocation node; owner is the graph or capture */
 	GP_SPACE_MULTICAST = 13,  /* address is the multicast handle */
 	GP_SPACE_BLOCK = 14,	  /* LIVE only: a block of the framework's allocator */
 	GP_SPACE_SEGMENT = 15,	  /* LIVE only: a segment of the framework's allocator */

@@ -29,6 +29,14 @@ section_graphs() {
 	need_gpus graphs 1 || return 0
 	graph_job broken &
 	graph_job clean &
+	record captured_memory 60 "$python" "$here/captured_memory.py"
+	claim captured_memory "job ends well" succeeded $?
+	"$gpuprof" top --json --no-stacks "$work/captured_memory.gpr" | "$python" -c '
+import json, sys
+groups = [g for c in json.load(sys.stdin)["curves"] for g in c["groups"] if g["kind"] == "graph"]
+made, live = (sum(g[key] for g in groups) for key in ("count", "live_count"))
+print("PASS" if (made, live) == (3, 0) else "FAIL",
+      f"captured_memory: {made} allocations in captures, {live} live at the end")'
 	graph_judge broken clean
 	need_torch graphs || return 0
 	layouts="own shared_large_first shared_small_first trees expandable nested"

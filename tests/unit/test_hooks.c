@@ -415,6 +415,54 @@ static void test_graph_memory(void **state)
 	}
 }
 
+static const struct gp_record *last(enum gp_kind kind)
+{
+	const struct gp_record *found = NULL;
+	for (size_t k = 0; k < committed(); k += 1u + record(k)->extra)
+		if (record(k)->kind == kind)
+			found = record(k);
+	assert_non_null(found);
+	return found;
+}
+
+/* Memory of a capture lives as long as its graph, and ends with a capture that fails. */
+static void test_captured_memory(void **state)
+{
+	(void)state;
+	CUstream stream = (CUstream)0x8001;
+	CUgraph graph = (CUgraph)0x4000;
+	CUdeviceptr out;
+	wrap_cuStreamBeginCapture_v2(stream, 0);
+	wrap_cuMemAllocAsync(&out, 64, stream);
+	const uint64_t owner = only(GP_ALLOC)->alloc.owner;
+	assert_int_equal(owner % 2, 1); /* no handle is odd */
+	driver.result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+	wrap_cuStreamEndCapture(stream, &graph);
+	assert_int_equal(count(GP_OWNER_GONE), 0);
+	driver.result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+	wrap_cuStreamEndCapture(stream, &graph);
+	assert_int_equal(only(GP_OWNER_GONE)->owner_gone.owner, owner);
+	driver.result = CUDA_SUCCESS;
+
+	/* one that succeeds has another owner, until the graph is destroyed */
+	wrap_cuStreamBeginCapture_v2(stream, 0);
+	wrap_cuMemAllocAsync(&out, 64, stream);
+	graph = (CUgraph)0x4000;
+	wrap_cuStreamEndCapture(stream, &graph);
+	assert_int_equal(count(GP_OWNER_GONE), 1);
+	wrap_cuGraphDestroy(graph);
+	assert_int_equal(count(GP_OWNER_GONE), 2);
+	assert_int_not_equal(last(GP_OWNER_GONE)->owner_gone.owner, owner);
+	assert_int_equal(last(GP_OWNER_GONE)->owner_gone.owner, last(GP_ALLOC)->alloc.owner);
+
+	/* and a stream that ends in its capture */
+	wrap_cuStreamBeginCapture_v2(stream, 0);
+	wrap_cuMemAllocAsync(&out, 64, stream);
+	wrap_cuStreamDestroy_v2(stream);
+	assert_int_equal(last(GP_OWNER_GONE)->owner_gone.owner, last(GP_ALLOC)->alloc.owner);
+	assert_int_equal(count(GP_OWNER_GONE), 3);
+}
+
 static void test_virtual_memory(void **state)
 {
 	(void)state;
@@ -535,6 +583,7 @@ int main(void)
 		TEST(test_captures_that_fail),
 		TEST(test_owner_gone),
 		TEST(test_graph_memory),
+		TEST(test_captured_memory),
 		TEST(test_virtual_memory),
 		TEST(test_further_references),
 		TEST(test_array_bytes),
