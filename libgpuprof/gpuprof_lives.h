@@ -67,6 +67,7 @@ struct gp_lives_stack {
 struct gp_lives_group {
 	unsigned device; /* GP_DEVICE_UNKNOWN: the host */
 	uint8_t of;	 /* enum gp_lives_of */
+	bool is_part;	 /* of an expandable segment: parts that touch are one segment */
 	uint32_t stack;	 /* index; 0: none */
 	uint32_t role, phase, module, operator, library, line, range;
 	uint32_t pool; /* "default", "private 0.1"; "": of no pool, or not recorded */

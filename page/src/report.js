@@ -12,7 +12,8 @@ import { Curve } from "./pyramid.js";
  * @property {string[]} text
  * @property {{ text: number[], is_python: number[] }} frames
  * @property {number[][]} stacks
- * @property {Record<"device" | "of" | "stack" | import("./keys.js").Key, number[]>} groups
+ * @property {Record<"device" | "of" | "is_part" | "stack" | import("./keys.js").Key,
+ *     number[]>} groups
  * @property {number} count
  * @property {number | null} shorter_than_ns null: also longer ones were left out
  * @property {number} left_out

@@ -11,7 +11,8 @@ const LABEL = 290;
 /** Rows of the picture; a process with more segments has its largest shown. */
 const ROWS_SHOWN = 200;
 
-/** @typedef {{ address: number, bytes: number, used: number, blocks: number[] }} Segment */
+/** @typedef {{ address: number, bytes: number, used: number, is_part: number, blocks: number[] }}
+ * Segment */
 
 /** Segments of a moment with the blocks inside, by address. Parts of an expandable segment that
  * touch are one row.
@@ -21,15 +22,17 @@ export function segmentsAt(header, lives, device, moment) {
 	/** @type {Segment[]} */
 	const parts = [];
 	lives.visitLive(moment, selectGroups(header, device, [OF.SEGMENT, OF.UNMAPPED]), (life) => {
-		parts.push({ address: lives.address[life], bytes: lives.bytes[life], used: 0, blocks: [] });
+		parts.push({ address: lives.address[life], bytes: lives.bytes[life], used: 0,
+			is_part: header.groups.is_part[lives.group[life]], blocks: [] });
 	});
 	parts.sort((a, b) => a.address - b.address);
 	/** @type {Segment[]} */
 	const segments = [];
 	for (const part of parts) {
 		const before = segments.at(-1);
-		if (before && before.address + before.bytes === part.address) before.bytes += part.bytes;
-		else segments.push(part);
+		if (before?.is_part && part.is_part && before.address + before.bytes === part.address) {
+			before.bytes += part.bytes;
+		} else segments.push(part);
 	}
 	let outside = 0;
 	lives.visitLive(moment, selectGroups(header, device, [OF.BLOCK]), (life) => {

@@ -11,7 +11,6 @@ import base64
 import gzip
 import json
 import os
-import random
 
 import slow_replay
 
@@ -81,7 +80,8 @@ def group_keys(life, texts, stacks, frames):
     operators = ["aten::" + text[10:-6] for text, _ in chain
                  if text.startswith("at::_ops::") and text.endswith("::call")]
     ranges = [name for name in life.event.get("ranges") or [] if name]
-    return (life.device, life.of, stacks.id(tuple(frames.id(frame) for frame in chain)),
+    is_part = life.of == slow_replay.SEGMENT and life.event.get("space") == "physical"
+    return (life.device, life.of, int(is_part), stacks.id(tuple(map(frames.id, chain))),
             texts.id(slow_replay.rough_role(life)), texts.id(ranges[0] if ranges else ""), 0,
             texts.id(operators[0] if operators else ""),
             texts.id("PyTorch" if life.of < 2 else "driver"),
@@ -91,8 +91,8 @@ def group_keys(life, texts, stacks, frames):
                      and life.event["code"] else ""))
 
 
-GROUP_KEYS = ("device", "of", "stack", "role", "phase", "module", "operator", "library", "line",
-              "range", "pool")
+GROUP_KEYS = ("device", "of", "is_part", "stack", "role", "phase", "module", "operator", "library",
+              "line", "range", "pool")
 
 
 def lives_of(replay, info, add_data, block_lives):
@@ -174,19 +174,6 @@ def write_page(output, report, data, beside):
                    f'<script>{dist("page.js")}</script></body></html>\n')
 
 
-def write_moments(path, replays):
-    """Live sets at random moments and at the moments of each peak, for comparison."""
-    chance = random.Random(7)
-    out = []
-    for replay in replays:
-        moments = [chance.randrange(replay.last_ns + 1) for _ in range(12)]
-        moments += [life.death for life in replay.lives[::997] if life.death is not None]
-        out.append([{"at_ns": at, "of": of, "live": replay.live_at(at, of)}
-                    for at in moments for of in range(4)])
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(out, file)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gpuprof", default="build/gpuprof")
@@ -207,7 +194,8 @@ def main():
               "recordings": [recording for recording, _ in pairs]}
     write_page(options.output, report, data, options.beside)
     if options.lives:
-        write_moments(options.lives, [replay for _, replay in pairs])
+        with open(options.lives, "w", encoding="utf-8") as file:
+            json.dump([replay.moments(12) for _, replay in pairs], file)
 
 
 if __name__ == "__main__":

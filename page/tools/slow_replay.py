@@ -1,10 +1,14 @@
 """The lives of a recording, from the text that `gpuprof dump --json` prints.
 
+usage: slow_replay.py PROGRAM COUNT SEED RECORDING: prints live memory at random moments as JSON.
 A second, slow reader for tests of the page. It shares no code with gpuprof: docs/JSON.md and
 docs/FORMAT.md are its sources. Roles are rough here; only gpuprof has the rules.
 """
+import copy
 import json
+import random
 import subprocess
+import sys
 
 COUNTING = {"device", "async", "managed", "array", "physical", "graph"}
 BLOCK, SEGMENT, DRIVER, PINNED = range(4)
@@ -31,8 +35,9 @@ def frame_text(frame):
 
 
 class Life:
-    """One block, segment or driver allocation: [birth, death), death None at the end."""
-    __slots__ = ("birth", "death", "bytes", "address", "order", "of", "device", "event", "mapped")
+    """One block, segment or driver memory: [birth, death), death None at the end."""
+    __slots__ = ("birth", "death", "bytes", "address", "order", "of", "device", "event", "mapped",
+                 "handle")
 
     def __init__(self, event, of):
         self.birth, self.death, self.of = event["at_ns"], None, of
@@ -41,7 +46,8 @@ class Life:
         self.order = event["order"]
         self.device = -1 if of == PINNED else event["device"]
         self.event = event
-        self.mapped = self.address  # of physical memory: where it is mapped
+        self.handle = self.address if event.get("space") == "physical" else None
+        self.mapped = self.address  # of physical memory: where it is mapped, else the handle
 
 
 class Replay:
@@ -49,8 +55,10 @@ class Replay:
 
     def __init__(self, program, path):
         self.lives = []
-        self.live = {}    # blocks, pinned memory and segments by kind and address
-        self.driver = {}  # driver memory by address or handle
+        self.live = {}      # blocks and pinned memory by kind and address
+        self.driver = {}    # driver memory, segments as well, by address or handle
+        self.reserved = {}  # bytes of reservations by address
+        self.held = set()   # those with blocks
         self.curves, self.marks, self.last_ns = {}, [], 0
         text, why = run(program, "dump", "--json", path)
         if text is None:
@@ -109,25 +117,17 @@ class Replay:
         self.point(event, event["device"], "reserved", event["reserved"])
 
     def on_segment_alloc(self, event):
-        if not self.claim(event):
-            self.begin(event, SEGMENT)
+        if event["found"]:
+            self.claim(event)
 
     on_segment_map = on_segment_alloc
-
-    def on_segment_free(self, event):
-        self.end(SEGMENT, event)
-
-    def on_segment_unmap(self, event):
-        begin = int(event["address"], 16)
-        for (of, address), life in list(self.live.items()):
-            if of == SEGMENT and begin <= address < begin + event["bytes"]:
-                life.death = event["at_ns"]
-                del self.live[(of, address)]
 
     def on_alloc(self, event):
         if event["space"] in ("host", "host_register"):
             self.begin(event, PINNED)
             self.change(event, -1, "pinned", event["bytes"])
+        elif event["space"] == "reservation":
+            self.reserved[int(event["address"], 16)] = event["bytes"]
         elif event["space"] in COUNTING:
             self.begin(event, DRIVER)
             self.change(event, event["device"], "driver", event["bytes"])
@@ -136,9 +136,22 @@ class Replay:
         life = self.driver.get(int(event["handle"], 16))
         if life:
             life.mapped = int(event["address"], 16)
+            if self.reservation_of(life.mapped) in self.held:
+                self.move(event, life, SEGMENT)
+
+    def on_unmap(self, event):
+        begin = int(event["address"], 16)
+        for life in list(self.driver.values()):
+            if life.handle and begin <= life.mapped < begin + event["bytes"]:
+                life.mapped = life.handle
+                self.move(event, life, DRIVER)
 
     def on_free(self, event):
-        life = self.driver.pop(int(event["address"], 16), None)
+        address = int(event["address"], 16)
+        if self.reserved.pop(address, None):
+            self.held.discard(address)
+            return
+        life = self.driver.pop(address, None)
         if life:
             life.death = event["at_ns"]
             self.change(event, life.device, "driver", -life.bytes)
@@ -160,14 +173,38 @@ class Replay:
     def on_capture_begin(self, event):
         self.marks.append({"at_ns": event["at_ns"], "kind": "capture", "text": "graph capture"})
 
+    def reservation_of(self, address):
+        return next((begin for begin, size in self.reserved.items()
+                     if begin <= address < begin + size), None)
+
     def claim(self, event):
-        """Driver memory in a segment, or with a block in it, is a segment. Was there any?"""
-        begin = int(event["address"], 16)
-        parts = [life for life in self.driver.values()
-                 if life.mapped < begin + event["bytes"] and begin < life.mapped + life.bytes]
-        for life in parts:
-            life.of, life.address = SEGMENT, life.mapped
-        return bool(parts)
+        """Driver memory with a block in it is a segment from here on. A reservation is one piece."""
+        begin, size = int(event["address"], 16), event["bytes"]
+        reservation = self.reservation_of(begin)
+        if reservation is not None:
+            self.held.add(reservation)
+            begin, size = reservation, self.reserved[reservation]
+        for life in list(self.driver.values()):
+            if life.mapped < begin + size and begin < life.mapped + life.bytes:
+                self.move(event, life, SEGMENT)
+
+    def move(self, event, life, of):
+        """The memory becomes one of another kind: it has a new life."""
+        if life.of == of:
+            return
+        new = copy.copy(life)
+        life.death = new.birth = event["at_ns"]
+        new.of, new.address = of, life.mapped
+        self.lives.append(new)
+        self.driver[life.handle or life.address] = new
+
+    def moments(self, count, seed=7):
+        """Live memory at random moments, and at as many at which memory is freed."""
+        chance = random.Random(seed)
+        at = [chance.randrange(self.last_ns + 1) for _ in range(count)]
+        at += [life.death for life in self.lives[::len(self.lives) // count + 1] if life.death]
+        return [{"at_ns": moment, "of": of, "live": self.live_at(moment, of)}
+                for moment in at for of in range(4)]
 
     def live_at(self, moment, of):
         """Lives of one kind at a moment, as (address, bytes)."""
@@ -190,3 +227,7 @@ def rough_role(life):
     if "forward" in words:
         return "activations"
     return "weights" if "module.to" in words or "_apply" in words else "unknown"
+
+
+if __name__ == "__main__":
+    json.dump(Replay(sys.argv[1], sys.argv[4]).moments(*map(int, sys.argv[2:4])), sys.stdout)

@@ -53,6 +53,7 @@ function writeReport() {
 					Array.from({ length: 40 }, (_, k) => 100 * k + Math.floor(chance() ** 3 * 100)))],
 				groups: {
 					device: pick(1), of: Array.from({ length: GROUPS }, (_, k) => (k % 50 ? 0 : 1)),
+					is_part: pick(1),
 					stack: pick(STACKS), ...Object.fromEntries(["role", "phase", "module", "operator",
 						"library", "line", "range", "pool"].map((key, k) => [key, pick(9 + 40 * k)])),
 				},

@@ -12,6 +12,7 @@ import { joined, neighbours } from "../../page/src/moment.js";
 import { outlierOf } from "../../page/src/overview.js";
 import { Bands, Curve, Highest } from "../../page/src/pyramid.js";
 import { findPage } from "../../page/src/route.js";
+import { segmentsAt } from "../../page/src/segment_map.js";
 import { SvgPainter } from "../../page/src/svg.js";
 import { csvOf } from "../../page/src/table.js";
 import { liveByBand } from "../../page/src/timeline_plot.js";
@@ -212,6 +213,21 @@ test("the events around a moment are those of a sorted list", () => {
 		assert.deepEqual(neighbours(lives, all, at),
 			{ before: times[since - 1] ?? null, after: times[since + 1] ?? null });
 	}
+});
+
+test("segments that touch are rows of their own, but parts of an expandable one are one row", () => {
+	const MIB = 2 ** 20;
+	const rows = [[0, 0, 2], [0, 2, 2], [1, 8, 2], [1, 10, 4], [0, 14, 2], [2, 3, 1], [2, 9, 5],
+		[2, 30, 1]].map(([group, address, bytes], k) => ({ birth: k, death: null, order: k, group,
+		address: address * MIB, bytes: bytes * MIB }));
+	const lives = new Lives(rows.length);
+	decodeLives(encodeLives(rows), lives, 0);
+	const header = { groups: { device: [0, 0, 0], of: [1, 1, 0], is_part: [0, 1, 0] } };
+	const { segments, outside } = segmentsAt(header, lives, 0, rows.length);
+	assert.deepEqual(segments.map(({ address, bytes, used, blocks }) =>
+		[address / MIB, bytes / MIB, used / MIB, blocks]),
+	[[0, 2, 0, []], [2, 2, 1, [5]], [8, 6, 5, [6]], [14, 2, 0, []]]);
+	assert.equal(outside, MIB);
 });
 
 test("amounts are printed as gpuprof prints them", () => {

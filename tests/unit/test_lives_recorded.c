@@ -1,6 +1,6 @@
 /*
  * Lives of real recordings: at each moment their sums are the curves, and the peaks are those of
- * gp_timeline_build. Their texts are those of `top`.
+ * gp_timeline_build. Their texts are those of `top`, and segments those of gp_memory_build.
  */
 #include "lives_reader.h"
 #include "recordings.h"
@@ -25,6 +25,11 @@ static void assert_peaks(struct gp_recording *recording, const struct lives_read
 	gp_timeline_free(&timeline);
 }
 
+static bool is_live_at(const struct read_life *l, uint64_t at_ns)
+{
+	return l->birth_ns <= at_ns && (l->span == 0 || at_ns - l->birth_ns + 1 < l->span);
+}
+
 /* The uses of a peak are the lives of its moment, and so are their roles' sums. */
 static void assert_holders(struct gp_recording *recording, const struct lives_reader *r)
 {
@@ -43,8 +48,7 @@ static void assert_holders(struct gp_recording *recording, const struct lives_re
 			const struct read_life *l = &r->life[i];
 			const struct gp_lives_group *g = &r->lives.group[l->group];
 			const uint64_t at_ns = (uint64_t)r->lives.to_ns / 2;
-			const bool is_live = l->birth_ns <= at_ns &&
-					     (l->span == 0 || at_ns - l->birth_ns + 1 < l->span);
+			const bool is_live = is_live_at(l, at_ns);
 			for (unsigned role = 0; role < GP_MEMORY_ROLES; role++)
 				if (is_live && g->device == h->device &&
 				    g->of == GP_LIVES_OF_BLOCK &&
@@ -55,6 +59,61 @@ static void assert_holders(struct gp_recording *recording, const struct lives_re
 			assert_int_equal(mine[role], roles[role]);
 	}
 	gp_peak_free(&peak);
+}
+
+static int address_compare(const void *left, const void *right)
+{
+	const struct read_life *a = left, *b = right;
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Live segments of a device, by address; parts of an expandable one that touch are joined. */
+static size_t segments_at(const struct lives_reader *r, unsigned device, uint64_t at_ns,
+			  struct read_life *out)
+{
+	size_t parts = 0, segments = 0;
+	for (size_t k = 0; k < r->count; k++) {
+		const struct gp_lives_group *g = &r->lives.group[r->life[k].group];
+		if (g->device == device && is_live_at(&r->life[k], at_ns) &&
+		    (g->of == GP_LIVES_OF_SEGMENT || g->of == GP_LIVES_OF_UNMAPPED))
+			out[parts++] = r->life[k];
+	}
+	qsort(out, parts, sizeof *out, address_compare);
+	for (size_t k = 0; k < parts; k++) {
+		struct read_life *before = segments > 0 ? &out[segments - 1] : NULL;
+		if (before != NULL && r->lives.group[before->group].is_part &&
+		    r->lives.group[out[k].group].is_part &&
+		    before->address + before->bytes == out[k].address)
+			before->bytes += out[k].bytes;
+		else
+			out[segments++] = out[k];
+	}
+	return segments;
+}
+
+/* The segments of several moments are those of gp_memory_build. */
+static void assert_segments(struct gp_recording *recording, const struct lives_reader *r)
+{
+	struct read_life *found = calloc(r->count + 1, sizeof *found);
+	for (unsigned part = 1; part <= 4; part++) {
+		const int64_t at_ns = r->lives.to_ns * part / 4;
+		const struct gp_moment_of moment = { .when = GP_WHEN_TIME, .at_ns = at_ns };
+		struct gp_memory memory;
+		assert_int_equal(gp_memory_build(recording, &moment, &memory), GP_OK);
+		size_t k = 0;
+		for (unsigned device = 0; device < GP_DEVICES; device++) {
+			const size_t count = segments_at(r, device, (uint64_t)at_ns, found);
+			for (size_t i = 0; i < count; i++, k++) {
+				assert_true(k < memory.segments);
+				assert_int_equal(memory.segment[k].device, device);
+				assert_int_equal(memory.segment[k].address, found[i].address);
+				assert_int_equal(memory.segment[k].bytes, found[i].bytes);
+			}
+		}
+		assert_int_equal(k, memory.segments);
+		gp_memory_free(&memory);
+	}
+	free(found);
 }
 
 static int life_compare(const void *left, const void *right)
@@ -141,6 +200,7 @@ static bool assert_recording(const char *path)
 	if (has_all && info->kept_from_ns == 0) {
 		assert_peaks(recording, &r);
 		assert_holders(recording, &r);
+		assert_segments(recording, &r);
 		assert_keys(recording, &r);
 	}
 	print_message("%s: %zu lives, %zu groups, %zu stacks, %zu texts%s\n", path, r.count,

@@ -93,6 +93,10 @@ static void groups_write(struct gp_json *json, const struct gp_lives *lives)
 	for (size_t k = 0; k < lives->groups; k++)
 		gp_json_number(json, NULL, lives->group[k].of);
 	gp_json_end(json);
+	gp_json_array(json, "is_part");
+	for (size_t k = 0; k < lives->groups; k++)
+		gp_json_number(json, NULL, lives->group[k].is_part);
+	gp_json_end(json);
 	for (size_t c = 0; c < sizeof column / sizeof *column; c++) {
 		gp_json_array(json, column[c].key);
 		for (size_t k = 0; k < lives->groups; k++)

@@ -34,11 +34,20 @@ static uint64_t arena_of(const struct gp_live *live, const struct gp_live_entry 
 	return segment != NULL ? segment->stream : 0;
 }
 
+/* One of several mappings that a reservation has room for. */
+static bool is_part(const struct gp_live *live, const struct gp_live_entry *e)
+{
+	const struct gp_live_entry *in =
+		e->space == GP_SPACE_MAPPED ? gp_live_find(live, GP_SPACE_RESERVATION, e->address) :
+					      NULL;
+	return in != NULL && in->bytes > e->bytes;
+}
+
 static bool life_is_like(const struct gp_life_raw *a, const struct gp_life_raw *b)
 {
 	return a->stack == b->stack && a->epoch == b->epoch && a->without == b->without &&
 	       a->range == b->range && a->arena == b->arena && a->of == b->of &&
-	       a->device == b->device && a->role == b->role;
+	       a->device == b->device && a->role == b->role && a->is_part == b->is_part;
 }
 
 static uint32_t life_hash(const struct gp_life_raw *raw)
@@ -46,8 +55,8 @@ static uint32_t life_hash(const struct gp_life_raw *raw)
 	uint64_t key = gp_hash_pair(raw->stack, raw->epoch);
 	key = gp_hash_pair(key, (uintptr_t)raw->range);
 	key = gp_hash_pair(key, (uintptr_t)raw->without);
-	const uint64_t what =
-		(uint64_t)raw->arena << 24 | raw->of << 16 | raw->device << 8 | raw->role;
+	const uint64_t what = (uint64_t)raw->arena << 32 | (uint32_t)raw->is_part << 24 |
+			      (uint32_t)raw->of << 16 | (uint32_t)raw->device << 8 | raw->role;
 	return gp_row_hash(gp_hash_pair(key, what));
 }
 
@@ -152,6 +161,7 @@ uint32_t gp_life_group_of(struct gp_life_groups *g, const struct gp_live_entry *
 		.of = (uint8_t)of,
 		.device = (uint8_t)device,
 		.role = (uint8_t)gp_role_rule(rule)->role,
+		.is_part = is_part(r->live, e),
 	};
 	uint32_t hash = life_hash(&raw), found = life_group_find(g, &raw, hash);
 	if (found == 0 && g->raws.rows >= g->fold_at && g->ranges != NULL)

@@ -12,6 +12,7 @@ struct gp_life_raw {
 	uint32_t number; /* for lives; others may stand for the same row after a fold */
 	uint16_t arena;
 	uint8_t of, device, role;
+	bool is_part;
 };
 
 #endif

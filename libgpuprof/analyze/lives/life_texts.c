@@ -190,7 +190,8 @@ static uint32_t range_text(struct life_answer *a, const struct gp_range_path *pa
 
 static uint32_t group_index(struct life_answer *a, const struct gp_lives_group *group)
 {
-	uint64_t key = gp_hash_pair(group->device << 8 | group->of, group->stack);
+	uint64_t key = gp_hash_pair(group->device << 16 | (unsigned)group->of << 8 | group->is_part,
+				    group->stack);
 	const uint32_t number[] = { group->role,   group->phase,
 				    group->module, group->operator, group->library,
 				    group->line,   group->range,
@@ -222,6 +223,7 @@ static uint32_t answer_group(struct life_answer *a, const struct gp_life_raw *ra
 	const struct gp_range_path *path = gp_range_path_shown(raw->range, NULL);
 	group.device = raw->device;
 	group.of = raw->of;
+	group.is_part = raw->is_part;
 	group.stack = p.stack;
 	group.role = answer_text(a, gp_role_keys[raw->role]);
 	group.phase = range_text(a, path != NULL ? gp_range_path_phase(path) : NULL);
