@@ -17,7 +17,7 @@ done
 # unit tests and benchmarks are linked statically: nine tenths of their size is debug information
 find "$bundle/unit" "$bundle/bench" -type f -perm -u+x -exec strip --strip-debug {} +
 mkdir -p "$bundle/tests"
-cp -R "$here/tests/gpu" "$here/tests/data" "$bundle/tests"
+cp -R "$here/tests/gpu" "$here/tests/data" "$here/tests/page_documents.py" "$bundle/tests"
 cp "$here/bench/bench.sh" "$bundle/bench"
 
 # the unit tests open the system's libunwind by name, to compare ours with it

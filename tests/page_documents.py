@@ -9,6 +9,7 @@ import base64
 import gzip
 import hashlib
 import html.parser
+import itertools
 import json
 import os
 import re
@@ -110,6 +111,16 @@ def columns(block, heads):
         print(f"a block has {len(block)} bytes, not {at}")
 
 
+def sums(differences):
+    """The numbers of a column of zigzag differences."""
+    return list(itertools.accumulate(number >> 1 ^ -(number & 1) for number in differences))
+
+
+def highest_values(block):
+    """The most bytes of each point of a curve."""
+    return sums(list(columns(block, 5))[1])
+
+
 def check_lives(lives, info, data):
     """The highest point of each curve is the peak of `info`; blocks have the number of lives of the report."""
     count = 0
@@ -124,16 +135,13 @@ def check_lives(lives, info, data):
         print(f"{count} lives in blocks, not {lives['count']}")
     peaks = {(peak["device"], peak["of"]): peak["peak_bytes"] for peak in info["peaks"] if not peak["at_least"]}
     for curve in lives["curves"]:
-        _, change, _, _ = columns(data[curve["data"]], 5)
-        value, most = 0, 0
-        for number in change:
-            value += number >> 1 ^ -(number & 1)
-            most = max(most, value)
+        highest = highest_values(data[curve["data"]])
+        most = max(highest, default=0)
         device = None if curve["device"] < 0 else curve["device"]
         if most != peaks.get((device, curve["curve"]), most):
             print(f"the peak of {curve['curve']} is {most}, not {peaks[device, curve['curve']]}")
-        if len(change) != curve["points"]:
-            print(f"{len(change)} points, not {curve['points']}")
+        if len(highest) != curve["points"]:
+            print(f"{len(highest)} points, not {curve['points']}")
 
 
 def check_policy(page):
@@ -175,4 +183,5 @@ def main():
             print(f"    no {name}: {why}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -29,7 +29,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots fits oom_kinds oom_advice leaks diff ranges phases roles modules spans number_line moments cost stack_cost default_cost no_launch idle waits graphs gpu_time counters pm_sampling gpu_time_cost compile serving reduce two-gpus ranks role_ranks module_ranks collectives gpu_time_ranks recipes compatibility fake rings"
+snapshots report fits oom_kinds oom_advice leaks diff ranges phases roles modules spans number_line moments cost stack_cost default_cost no_launch idle waits graphs gpu_time counters pm_sampling gpu_time_cost compile serving reduce two-gpus ranks role_ranks module_ranks collectives gpu_time_ranks recipes compatibility fake rings"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }
@@ -457,6 +457,8 @@ section_spans() {
 . "$here/graph_sections.sh"
 # shellcheck source=tests/gpu/module_sections.sh
 . "$here/module_sections.sh"
+# shellcheck source=tests/gpu/report_sections.sh
+. "$here/report_sections.sh"
 # the same job with and without gradient checkpointing: the difference is the memory of the blocks; and a gate for CI
 section_diff() {
 	need_torch diff || return 0
