@@ -5,8 +5,18 @@ const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 /** @param {number} value */
 const digits = (value) => (value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 
-/** @param {number | null | undefined} count @param {(value: number) => number} [round] */
-export function bytesText(count, round = Math.round) {
+/** A number with so many decimals. Of two that are equally near, it is the even one, as in C.
+ * @param {number} value not negative @param {number} places */
+export function decimals(value, places) {
+	const parts = value * 2 ** (places + 1);
+	const halves = parts * 5 ** places;
+	if (!Number.isInteger(parts) || halves % 2 === 0) return value.toFixed(places);
+	const below = (halves - 1) / 2;
+	return ((below + (below % 2)) / 10 ** places).toFixed(places);
+}
+
+/** @param {number | null | undefined} count @param {boolean} is_at_least round up */
+export function bytesText(count, is_at_least = false) {
 	if (count === null || count === undefined) return "not known";
 	const sign = count < 0 ? "-" : "";
 	let value = Math.abs(count);
@@ -16,11 +26,12 @@ export function bytesText(count, round = Math.round) {
 		unit++;
 	}
 	const places = unit ? digits(value) : 0;
-	return `${sign}${(round(value * 10 ** places) / 10 ** places).toFixed(places)} ${UNITS[unit]}`;
+	if (is_at_least) value = Math.ceil(value * 10 ** places) / 10 ** places;
+	return `${sign}${decimals(value, places)} ${UNITS[unit]}`;
 }
 
 /** Rounded up: a need. @param {number} count */
-export const atLeastText = (count) => bytesText(count, Math.ceil);
+export const atLeastText = (count) => bytesText(count, true);
 
 /** Bytes with a sign, for changes. @param {number} count */
 export const changeText = (count) => (count > 0 ? "+" : "") + bytesText(count);
@@ -39,9 +50,9 @@ export function nsText(ns) {
 		const seconds = Math.floor(value / 1e9);
 		return `${sign}${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
 	}
-	if (value >= 1e9) return `${sign}${(value / 1e9).toFixed(3)} s`;
+	if (value >= 1e9) return `${sign}${decimals(value / 1e9, 3)} s`;
 	for (const [size, unit] of /** @type {[number, string][]} */ ([[1e6, "ms"], [1e3, "µs"]])) {
-		if (value >= size) return `${sign}${(value / size).toFixed(digits(value / size))} ${unit}`;
+		if (value >= size) return `${sign}${decimals(value / size, digits(value / size))} ${unit}`;
 	}
 	return value > 0 ? `${sign}${value.toFixed(0)} ns` : "0 s";
 }
@@ -58,8 +69,8 @@ export function momentText(ns, within_ns) {
 /** @param {number | null | undefined} count */
 export function countText(count) {
 	if (count === null || count === undefined) return "not known";
-	return Number.isInteger(count)
-		? count.toLocaleString("en-US")
+	return Number.isInteger(count) || count >= 999.95
+		? Math.round(count).toLocaleString("en-US")
 		: count.toLocaleString("en-US", { maximumSignificantDigits: 4 });
 }
 
@@ -69,7 +80,7 @@ export const rateText = (value) => (value > 0 && value < 0.01 ? "< 0.01"
 
 /** @param {number} part @param {number} whole */
 export const shareText = (part, whole) =>
-	whole ? `${((100 * part) / whole).toFixed(1)}%` : "-";
+	whole ? `${decimals((100 * part) / whole, 1)}%` : "-";
 
 /** "1 block", "2 blocks". @param {number} count @param {string} noun @param {string} [plural] */
 export const numberOf = (count, noun, plural = `${noun}s`) =>

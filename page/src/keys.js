@@ -42,7 +42,7 @@ function groupOfStack(header, stack) {
 }
 
 /** A path without its folders, in a line of code or a frame. @param {string} text */
-const withoutFolders = (text) => text.replace(/(^|\()[^()]*\//, "$1");
+export const withoutFolders = (text) => text.replace(/(^|\()[^()]*\//, "$1");
 
 /** The name of a stack: operator, line of code, and the innermost frame if it is another one.
  * @param {LivesHeader} header @param {number} stack */

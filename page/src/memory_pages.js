@@ -3,7 +3,7 @@ import { el, message } from "./dom.js";
 import { atLeastText, bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
-import { CAUSES, LEAK_KINDS, answerOf } from "./overview.js";
+import { CAUSES, LEAK_KINDS, answerOf, placeText } from "./overview.js";
 import { growthOf } from "./growth.js";
 import { roleText } from "./keys.js";
 import { bandColor, roleColor } from "./palette.js";
@@ -119,7 +119,7 @@ const suspectTable = (rows, name) => makeTable({ name, rows, sort: 0, limit: 20,
 			`p = ${row.p_value.toPrecision(2)}.`)),
 	columns: [
 		bytes("A step", "bytes_per_step", { has_bar: true }),
-		words("Code", (row) => placeOfStack(row.stack ?? [])),
+		words("Code", placeText),
 		words("What", (row) => [row.kind, row.role && roleText(row.role), row.operator]
 			.filter(Boolean).join(", ")),
 		count("Number a step", "count_per_step"),
@@ -160,7 +160,7 @@ async function growthSection(leaks, { recording, lives }) {
 		message("Each bar is the memory of one call stack that is live at the start of a step."),
 		drawn.map((/** @type {Json} */ { suspect, values }) => el("figure", {},
 			el("figcaption", {}, `${bytesText(suspect.bytes_per_step)} a step: ` +
-				placeOfStack(suspect.stack ?? [])),
+				placeText(suspect)),
 			sparkline(values, `live bytes at the start of ${numberOf(begins.length, "step")}`,
 				GROWTH_SIZE),
 			el("span", { class: "note" }, ` ${bytesText(values[0])} at step 1, ` +

@@ -3,7 +3,7 @@ import { copyCommand, el, message } from "./dom.js";
 import { atLeastText, bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { bytes, count, makeTable, stackList, words } from "./table.js";
 import { roleColor } from "./palette.js";
-import { roleText } from "./keys.js";
+import { roleText, withoutFolders } from "./keys.js";
 import { amountBar } from "./bar.js";
 import { sparkline } from "./spark.js";
 
@@ -231,16 +231,11 @@ function leaksCard(context) {
 		verdict(LEAK_KINDS[leaks.verdict] ?? "note", leaks.answer),
 		leaks.suspects.length > 0 && el("ol", {}, leaks.suspects.slice(0, 3).map(
 			(/** @type {Json} */ suspect) => el("li", {},
-				`${bytesText(suspect.bytes_per_step)} a step: ${placeOf(suspect.stack)}`))));
+				`${bytesText(suspect.bytes_per_step)} a step: ${placeText(suspect)}`))));
 }
 
-/** The innermost Python frame of a stack. @param {Json[] | undefined} stack */
-export function placeOf(stack) {
-	const frame = stack?.find(({ module, file }) => module === null && file) ?? stack?.[0];
-	if (!frame) return "no stack";
-	const file = frame.file?.split("/").at(-1);
-	return `${frame.function ?? frame.address ?? "?"}${file ? ` (${file}:${frame.line})` : ""}`;
-}
+/** The place of a suspect, as `gpuprof leaks` prints it, without folders. @param {Json} suspect */
+export const placeText = ({ place }) => place ? withoutFolders(place) : "no stack was recorded";
 
 /** Causes of unused memory, as gpuprof-frag(1) describes them. */
 export const CAUSES = /** @type {Record<string, string>} */ ({
@@ -275,7 +270,7 @@ function fragCard(context) {
 				verdict(part > UNUSED_TO_MARK ? "warn" : "good",
 					`GPU ${device.device}: ${bytesText(device.unused_bytes)} of ` +
 					`${bytesText(device.reserved_bytes)} reserved memory are unused ` +
-					`(${(100 * part).toFixed(1)}%), at ${nsText(frag.at_ns)}.`),
+					`(${shareText(device.unused_bytes, device.reserved_bytes)}), at ${nsText(frag.at_ns)}.`),
 				most > 0 && el("p", {}, `Most of it is ${CAUSES[cause] ?? cause}: ${bytesText(most)}.`),
 			];
 		}));
@@ -286,7 +281,9 @@ function phasesCard(context) {
 	const { phases } = context.recording.documents;
 	if (!phases) return card(context, "Phases", "phases", "phases",
 		missingCard(context.recording, "phases"));
-	const [peak] = phases.peaks ?? [];
+	const is_known = phases.has_stacks || phases.phases.some(
+		(/** @type {Json} */ { style }) => style !== "outside");
+	const [peak] = is_known ? phases.peaks ?? [] : [];
 	return card(context, "Phases", "phases", "phases", peak
 		? [el("p", {}, `The peak of ${peak.of} memory lies in `,
 			el("strong", {}, peak.phase ?? "a phase that is not known"), ". Memory at the peak:"),
@@ -294,7 +291,7 @@ function phasesCard(context) {
 			words("Allocated in phase", (row) => row.phase ?? "not known"),
 			bytes("Bytes", "bytes", { has_bar: true }),
 		] })]
-		: verdict("note", "No phases are known: ranges and stacks were not recorded."));
+		: verdict("note", "No phases are known: neither ranges nor stacks were recorded."));
 }
 
 /** @param {Context} context @param {Json} info */
@@ -306,8 +303,10 @@ function lineCard(context, info) {
 	return card(context, `All memory of GPU ${line.device}`, "frag", "info",
 		el("p", {}, `At ${nsText(line.at_ns)}: ${bytesText(line.total_bytes)} = ` +
 			[`${bytesText(line.free_bytes)} free`,
-				...owners.map(([owner, size]) => `${bytesText(size)} ${owner}`),
-				`${bytesText(line.unattributed_bytes)} unattributed`].join(" + ")),
+				...owners.map(([owner, size]) => `${bytesText(size)} ${owner}`)].join(" + ") +
+			(line.unattributed_bytes < 0
+				? ` - ${bytesText(-line.unattributed_bytes)} missing in the driver's count`
+				: ` + ${bytesText(line.unattributed_bytes)} unattributed`)),
 		amountBar([
 			...owners.map(([text, size], k) => ({ text, bytes: size, color: roleColor("-", k) })),
 			{ text: "unattributed", bytes: line.unattributed_bytes,

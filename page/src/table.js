@@ -1,6 +1,6 @@
 /** Tables with plain heads: sorted by a click, opened rows, CSV. */
 import { button, download, el } from "./dom.js";
-import { bytesText, changeText, countText, nsText } from "./amounts.js";
+import { bytesText, changeText, countText, decimals, nsText } from "./amounts.js";
 
 /** @typedef {import("./report.js").Json} Json */
 /**
@@ -35,7 +35,7 @@ export const bytes = columnOf((value) => bytesText(value), true);
 export const change = columnOf(changeText, true);
 export const time = columnOf(nsText, true);
 export const count = columnOf(countText, true);
-export const share = columnOf((value) => `${(100 * value).toFixed(1)}%`, true);
+export const share = columnOf((value) => `${decimals(100 * value, 1)}%`, true);
 export const yesNo = columnOf((value) => (value ? "yes" : "no"), false);
 
 /** @param {any} value */

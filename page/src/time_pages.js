@@ -1,6 +1,7 @@
 /** Pages of time and of the run: graphs, waits, GPU time, start-up, counters, settings. */
 import { el, message } from "./dom.js";
-import { bytesText, countText, nsText, numberOf, rateText, shareText } from "./amounts.js";
+import { bytesText, countText, decimals, nsText, numberOf, rateText, shareText }
+	from "./amounts.js";
 import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
 import { bandColor } from "./palette.js";
@@ -30,7 +31,7 @@ export const graphsPage = documentPage("graphs", (graphs, context) => [
 		? verdict("note", "The job used no CUDA graphs.")
 		: el("p", {}, `${numberOf(graphs.graphs.length, "graph")}; ` +
 			`${numberOf(graphs.graph_launches, "launch", "launches")} of graphs started ` +
-			`${countText(graphs.graph_kernels)} kernels, ${(100 * graphs.share).toFixed(1)}% of all.`),
+			`${countText(graphs.graph_kernels)} kernels, ${decimals(100 * graphs.share, 1)}% of all.`),
 	graphs.failed.length > 0 && section("Captures that failed", makeTable({ name: "failed-captures",
 		rows: graphs.failed, open: openStack, columns: [
 			time("At", "at_ns"), words("Call that broke the capture", (row) => row.call ?? "not known"),

@@ -2,7 +2,8 @@
 // a slow loop on random data.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesText, changeText, momentText, nsText, rateText } from "../../page/src/amounts.js";
+import { atLeastText, bytesText, changeText, countText, momentText, nsText, rateText, shareText }
+	from "../../page/src/amounts.js";
 import { decodeCurve, decodeLives } from "../../page/src/decode.js";
 import { placeNodes } from "../../page/src/flame.js";
 import { growthOf } from "../../page/src/growth.js";
@@ -233,10 +234,18 @@ test("segments that touch are rows of their own, but parts of an expandable one 
 test("amounts are printed as gpuprof prints them", () => {
 	for (const [bytes, text] of [[0, "0 B"], [1023, "1023 B"], [1024, "1.00 KiB"],
 		[37748736, "36.0 MiB"], [1071644672, "1022 MiB"], [132172668928, "123 GiB"],
-		[2 ** 30 * 9.99, "9.99 GiB"], [2 ** 52, "4.00 PiB"], [-2048, "-2.00 KiB"], [null, "not known"]]) {
+		[2 ** 30 * 9.99, "9.99 GiB"], [108.5 * 1024, "108 KiB"], [109.5 * 1024, "110 KiB"],
+		[1.125 * 1024, "1.12 KiB"], [1.375 * 2 ** 20, "1.38 MiB"], [2 ** 52, "4.00 PiB"],
+		[-2048, "-2.00 KiB"], [null, "not known"]]) {
 		assert.equal(bytesText(bytes), text);
 	}
 	assert.equal(changeText(2048), "+2.00 KiB");
+	assert.deepEqual([12409.4, 999.96, 999.94, 80.594, 20.8, 7].map(countText),
+		["12,409", "1,000", "999.9", "80.59", "20.8", "7"]);
+	assert.equal(atLeastText(1.125 * 1024), "1.13 KiB");
+	assert.deepEqual([[1, 8], [5, 8], [1, 3], [1, 0]].map(([a, b]) => shareText(a, b)),
+		["12.5%", "62.5%", "33.3%", "-"]);
+	assert.deepEqual([[49, 400], [51, 400]].map(([a, b]) => shareText(a, b)), ["12.2%", "12.8%"]);
 	for (const [ns, text] of [[0, "0 s"], [999, "999 ns"], [24300, "24.3 µs"], [9.09e6, "9.09 ms"],
 		[758e6, "758 ms"], [3.749e9, "3.749 s"], [125e9, "2 min 05 s"], [3700e9, "1 h 01 min"]]) {
 		assert.equal(nsText(ns), text);

@@ -1,5 +1,4 @@
 /* `gpuprof info --json`. */
-#include <math.h>
 #include <stddef.h>
 
 #include "../report/report.h"
@@ -157,11 +156,13 @@ static void write_steps(const struct gp_info_report *r)
 	if (has_times) {
 		gp_json_signed(json, "p50_ns", steps->p50_ns);
 		gp_json_signed(json, "p99_ns", steps->p99_ns);
+		/* with more digits than the text, so that a program rounds to the same text */
+		gp_json_decimal(json, "per_second", steps->per_second, 6);
 	} else {
 		gp_json_null(json, "p50_ns");
 		gp_json_null(json, "p99_ns");
+		gp_json_null(json, "per_second");
 	}
-	gp_json_real(json, "per_second", has_times ? steps->per_second : (double)NAN);
 	if (r->has_step_list) {
 		gp_json_array(json, "begin_ns");
 		for (size_t k = 0; k < steps->steps; k++)

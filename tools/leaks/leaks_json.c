@@ -83,6 +83,8 @@ void gp_leak_write(const struct gp_leaks_report *r, const struct gp_leak *leak,
 	}
 	write_amount(json, "steps_until_full", leak->steps_until_full, STEPS_MOST);
 	write_amount(json, "ns_until_full", leak->ns_until_full, (double)INT64_MAX / 2);
+	char place[GP_LEAK_PLACE_MAX];
+	gp_json_text(json, "place", gp_leak_place(view, place) ? place : NULL);
 	gp_json_text(json, "operator", view->names.operator[0] ? view->names.operator : NULL);
 	gp_json_text(json, "node", view->names.node[0] ? view->names.node : NULL);
 	gp_json_text(json, "library", view->names.library[0] ? view->names.library : NULL);

@@ -41,18 +41,27 @@ static const char *leaks_print_name_of(const struct gp_leak_view *view)
 	return n->node[0] ? n->node : n->operator[0] ? n->operator: n->library;
 }
 
-/* "loss_list (train.py:87)", "aten::cat", "no stack was recorded" */
+bool gp_leak_place(const struct gp_leak_view *view, char out[GP_LEAK_PLACE_MAX])
+{
+	if (!has_frames(view))
+		return false;
+	const size_t first = first_frame(view);
+	if (first == SIZE_MAX && leaks_print_name_of(view)[0])
+		snprintf(out, GP_LEAK_PLACE_MAX, "%s", leaks_print_name_of(view));
+	else
+		gp_frame_label(&view->frame[first != SIZE_MAX ? first : 0], NULL, out,
+			       GP_LEAK_PLACE_MAX);
+	return true;
+}
+
+/* Its place, or "no stack was recorded". */
 static void print_where(FILE *out, const struct gp_leak *leak, const struct gp_leak_view *view)
 {
-	const size_t first = has_frames(view) ? first_frame(view) : SIZE_MAX;
-	if (!has_frames(view))
-		fputs("no stack was recorded", out);
-	else if (first != SIZE_MAX)
-		print_label(out, &view->frame[first]);
-	else if (leaks_print_name_of(view)[0])
-		gp_name_print(out, leaks_print_name_of(view));
+	char place[GP_LEAK_PLACE_MAX];
+	if (gp_leak_place(view, place))
+		gp_name_print(out, place);
 	else
-		print_label(out, &view->frame[0]);
+		fputs("no stack was recorded", out);
 	if (leak->size && !view->has_stack)
 		fprintf(out, "; allocations of %s", gp_bytes_text(leak->size).s);
 	if (leak->by == GP_LEAK_BY_LINE)

@@ -11,6 +11,7 @@
 #include "gpuprof.h"
 
 #define GP_LEAK_CAVEAT_MAX 256u
+#define GP_LEAK_PLACE_MAX 1024u
 
 struct gp_leaks_report {
 	struct gp_recording *recording;
@@ -110,6 +111,12 @@ void gp_leak_answer_write(struct gp_json *json, const struct gp_leak_answer *ans
 /* The answer in a table: "128 KiB", "1 stream", "0 B"; "-" without a verdict. */
 void gp_leak_cell_put(struct gp_cell *cell, const struct gp_leaks_report *report,
 		      const struct gp_leak_total *total);
+
+/*
+ * leaks_print.c: the innermost frame of the user's code: "loss_list (train.py:87)"; else the
+ * operator or library: "aten::cat". False: there is no stack.
+ */
+bool gp_leak_place(const struct gp_leak_view *view, char out[GP_LEAK_PLACE_MAX]);
 
 /* leaks_print.c, leaks_json.c: the whole report; one suspect */
 void gp_leaks_print(const struct gp_leaks_report *report);
