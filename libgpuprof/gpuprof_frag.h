@@ -172,7 +172,7 @@ struct gp_unused_peak {
 	int64_t at_ns;
 	uint64_t order; /* for GP_WHEN_ORDER: the state includes events with a lower order */
 };
-/* Finds it for each device, by number. One replay. */
+/* By device number. */
 enum gp_status gp_unused_peak_find(struct gp_recording *recording,
 				   struct gp_unused_peak out[GP_DEVICES]);
 /* Of `device`; GP_DEVICE_UNKNOWN: of the device with most. NULL: no memory was unused. */

@@ -25,7 +25,6 @@ struct building {
 	const struct gp_info *info;
 	uint64_t least;
 	struct gp_idle *out;
-	struct gp_peak_moments *moments;
 	struct gp_touch_replay replay;
 	struct gp_idle_owner_table owners;
 	struct gp_row_table wastes; /* struct gp_touch_row rows */
@@ -201,13 +200,14 @@ static enum gp_status list_devices(struct building *b)
 		if (b->replay.peak_event[device] == GP_NO_EVENT)
 			continue;
 		struct gp_idle_device *d = &out->device[out->devices++];
-		bool is_framework = b->moments->peak[device][GP_CURVE_ALLOCATED].bytes > 0;
+		const struct gp_curve_top *tops = b->recording->tops.curve[device];
+		bool is_framework = tops[GP_CURVE_ALLOCATED].bytes > 0;
 		enum gp_curve of = is_framework ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
-		const struct gp_top_of_curve *peak = &b->moments->peak[device][of];
+		const struct gp_curve_top *peak = &tops[of];
 		*d = (struct gp_idle_device){
 			.device = device,
 			.is_framework = is_framework,
-			.is_overwritten = b->moments->moved_peak[device][of] > peak->bytes,
+			.is_overwritten = peak->ever_bytes > peak->bytes,
 			.peak_at_ns = peak->at_ns,
 		};
 		status = list_device(b, d);
@@ -222,7 +222,7 @@ static enum gp_status list_devices(struct building *b)
 static void choose_peaks(struct building *b)
 {
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
-		const struct gp_top_of_curve *peak = b->moments->peak[device];
+		const struct gp_curve_top *peak = b->recording->tops.curve[device];
 		enum gp_curve of =
 			peak[GP_CURVE_ALLOCATED].bytes > 0 ? GP_CURVE_ALLOCATED : GP_CURVE_DRIVER;
 		b->replay.peak_event[device] = peak[of].bytes > 0 ? peak[of].event : GP_NO_EVENT;
@@ -249,15 +249,12 @@ static enum gp_status idle_attempt(void *context, const struct gp_info *info)
 	note_what_is_missing(b);
 	if (!info->has_uses)
 		return GP_OK;
-	enum gp_status status = gp_peak_moments_find(b->recording, (int64_t)info->kept_from_ns,
-						     INT64_MAX, NULL, b->moments);
 	choose_peaks(b);
 	b->replay.recording = b->recording;
 	b->replay.end = see_end;
 	b->replay.context = b;
 	b->replay.counts = b->out;
-	if (status == GP_OK)
-		status = gp_touch_replay_run(&b->replay);
+	enum gp_status status = gp_touch_replay_run(&b->replay);
 	const uint64_t all = b->out->launches + b->out->captured_launches;
 	b->out->is_blind = all == 0 || all - b->out->scanned > all / GP_TOUCH_UNSEEN_SHARE;
 	if (status == GP_OK && !b->out->is_blind)
@@ -283,17 +280,14 @@ enum gp_status gp_idle_build(struct gp_recording *recording, uint64_t least_laun
 {
 	*out = (struct gp_idle){ 0 };
 	struct building *b = calloc(1, sizeof *b);
-	struct gp_peak_moments *moments = malloc(sizeof *moments);
 	enum gp_status status = GP_E_MEMORY;
-	if (b != NULL && moments != NULL) {
+	if (b != NULL) {
 		*b = (struct building){ .recording = recording,
 					.least = least_launches ? least_launches : 1,
-					.out = out,
-					.moments = moments };
+					.out = out };
 		status = gp_retry_if_overwritten(recording, idle_attempt, idle_forget, b);
 	}
 	free(b);
-	free(moments);
 	return status;
 }
 

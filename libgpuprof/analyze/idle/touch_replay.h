@@ -5,13 +5,14 @@
 #ifndef GP_TOUCH_REPLAY_H
 #define GP_TOUCH_REPLAY_H
 
+#include "../../read/file/recording.h"
 #include "../../read/tables/row_table.h"
 #include "../graph_content.h"
-#include "../peak/peak_moments.h"
 #include "touch_table.h"
 
 /* One in this many launches may be unseen; if more are, no memory is reported as unused. */
 #define GP_TOUCH_UNSEEN_SHARE 10u
+#define GP_NO_EVENT UINT64_MAX
 
 /* A live allocation at the peak of its device. */
 struct gp_peak_part {

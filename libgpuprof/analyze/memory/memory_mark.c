@@ -5,8 +5,6 @@
 #include "memory_view.h"
 
 #define CUDA_ERROR_OUT_OF_MEMORY 2u
-/* a thread may lose the processor between taking its number and reading the clock */
-#define UNEVEN_NS 100000000
 
 /* ---- by time ---- */
 
@@ -35,7 +33,7 @@ enum gp_status gp_memory_mark_time(struct gp_recording *r, int64_t at_ns, size_t
 			seen++;
 			if (now_ns <= at_ns)
 				out->events = seen;
-			else if (gp_has_moment(record->kind) && now_ns - at_ns > UNEVEN_NS)
+			else if (gp_has_moment(record->kind) && now_ns - at_ns > GP_UNEVEN_NS)
 				return is_known || out->events > 0 ? GP_OK : GP_END;
 		}
 	}
@@ -91,20 +89,41 @@ static bool is_higher(const struct gp_live *live, const struct gp_moment_of *mom
 	return is_found;
 }
 
-/* The highest kept moment of a curve; of unused memory for GP_CURVES. */
-static enum gp_status mark_kept(struct gp_recording *r, enum gp_curve of, unsigned device,
+static enum gp_status mark_state(const struct gp_recording *r, uint64_t order,
+				 struct gp_memory_mark *out)
+{
+	out->order = order;
+	out->segment = gp_segment_by_order(r, order);
+	return GP_OK;
+}
+
+/* The highest kept moment of a curve. */
+static enum gp_status mark_kept(struct gp_recording *r, const struct gp_moment_of *moment,
 				struct gp_memory_mark *out)
 {
+	const struct gp_info *info;
+	const struct gp_curve_top *highest = NULL;
+	enum gp_status status = gp_recording_info(r, &info);
+	for (unsigned k = 0; k < GP_DEVICES && status == GP_OK; k++) {
+		const struct gp_curve_top *top = &r->tops.curve[k][moment->of];
+		if ((moment->device == GP_DEVICE_UNKNOWN || moment->device == k) &&
+		    top->bytes > (highest != NULL ? highest->bytes : 0))
+			highest = top;
+	}
+	if (status != GP_OK || highest == NULL)
+		return status != GP_OK ? status : GP_END;
+	return mark_state(r, highest->order, out);
+}
+
+static enum gp_status mark_unused(struct gp_recording *r, unsigned device,
+				  struct gp_memory_mark *out)
+{
 	struct gp_unused_peak all[GP_DEVICES];
-	enum gp_status status = gp_kept_peak_find(r, of, all);
+	enum gp_status status = gp_unused_peak_find(r, all);
 	if (status != GP_OK)
 		return status;
 	const struct gp_unused_peak *peak = gp_unused_peak_highest(all, device);
-	if (peak == NULL)
-		return GP_END;
-	out->order = peak->order;
-	out->segment = gp_segment_by_order(r, peak->order);
-	return GP_OK;
+	return peak != NULL ? mark_state(r, peak->order, out) : GP_END;
 }
 
 /* Checkpoints contain peaks, so the last segment has the places of all. */
@@ -124,7 +143,7 @@ static enum gp_status mark_peak(struct gp_recording *r, const struct gp_moment_o
 	const struct gp_segment *first = &r->index.segment[r->first];
 	if (status == GP_OK && r->first < r->index.segments && first->number != 0 &&
 	    order < first->cut)
-		return mark_kept(r, moment->of, moment->device, out);
+		return mark_kept(r, moment, out);
 	out->segment = gp_segment_by_order(r, order);
 	out->order = order + 1;
 	return status;
@@ -154,7 +173,7 @@ enum gp_status gp_memory_mark(struct gp_recording *r, const struct gp_moment_of 
 	case GP_WHEN_PEAK:
 		return mark_peak(r, moment, out);
 	case GP_WHEN_UNUSED:
-		return mark_kept(r, GP_CURVES, moment->device, out);
+		return mark_unused(r, moment->device, out);
 	case GP_WHEN_ORDER:
 		return mark_order(r, moment->number, out);
 	case GP_WHEN_END:

@@ -51,10 +51,6 @@ struct gp_memory_mark {
 enum gp_status gp_memory_mark(struct gp_recording *recording, const struct gp_moment_of *moment,
 			      struct gp_memory_mark *out);
 
-/* unused_peak.c: as gp_unused_peak_find, for a curve; GP_CURVES: for unused memory. */
-enum gp_status gp_kept_peak_find(struct gp_recording *recording, enum gp_curve of,
-				 struct gp_unused_peak out[GP_DEVICES]);
-
 /* As gp_memory_mark for a time, from that segment on. */
 enum gp_status gp_memory_mark_time(struct gp_recording *recording, int64_t at_ns, size_t segment,
 				   struct gp_memory_mark *out);

@@ -1,17 +1,20 @@
 /*
- * The holders of memory at one moment. The first replay finds the moment for each curve of each
- * device, as a number of events. The second stops there and adds up the live entries by stack.
+ * The holders of memory at one moment. The replay for the info finds the peak of each curve of each
+ * device, as a number of events. Another begins near each moment, stops there and adds up the live
+ * entries by stack.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../read/tables/array.h"
 #include "../groups/live_uses.h"
+#include "../memory/memory_view.h"
 #include "../roles/roles.h"
 #include "../settle.h"
 #include "peak_look.h"
-#include "peak_moments.h"
 
-#define RECENT 256u			      /* allocations that may become segments later */
+#define RECENT 256u /* allocations that may become segments later */
+#define NO_EVENT UINT64_MAX
 #define SETTLING 1000u			      /* how many events to wait for that */
 #define HOLDERS (GP_DEVICES * GP_CURVES + 1u) /* the last may be the host's */
 
@@ -23,7 +26,12 @@ struct search {
 	unsigned with;		 /* enum gp_with */
 	struct gp_roles *roles;	 /* NULL: not requested */
 	const struct gp_peak_look *look;
-	struct gp_peak_moments moments;
+	/* the last event not later than until_ns, and the first OOM of each device, in events */
+	uint64_t last;
+	struct first_oom {
+		uint64_t event; /* NO_EVENT: none */
+		int64_t at_ns;
+	} oom[GP_DEVICES];
 	struct gp_peak *out;
 };
 
@@ -32,7 +40,7 @@ struct search {
  * framework uses that memory as a segment.
  */
 struct pending {
-	struct gp_record alloc;
+	struct gp_live_entry alloc;
 	size_t holders;	 /* index of the holders; SIZE_MAX: settled */
 	uint64_t mapped; /* PHYSICAL: its address; 0: not mapped yet */
 };
@@ -42,39 +50,53 @@ struct taking {
 	struct gp_peak *out;
 	size_t holders; /* including that of the host */
 	size_t left;
-	uint64_t due[HOLDERS];
+	uint64_t due[HOLDERS]; /* number of events; NO_EVENT: taken */
+	uint64_t before;       /* events before the segment at which the replay began */
 	struct gp_use_table table[HOLDERS];
-	struct gp_range_paths *ranges;	 /* NULL: not requested, or no event was applied yet */
-	uint32_t thread;		 /* of the last applied event */
-	struct gp_record recent[RECENT]; /* the last ALLOC events, a ring */
-	uint64_t recents;
+	struct gp_range_paths *ranges; /* NULL: not requested, or no event was applied yet */
+	uint32_t thread;	       /* of the last applied event */
 	struct pending *pending;
 	size_t pendings;
 	uint64_t settle_until; /* number of events */
 };
 
-/* True: the memory is live, and the framework has no block in it yet. */
-static bool is_open(const struct gp_live *live, const struct gp_record *alloc)
+static uint64_t taking_seen(const struct taking *t)
 {
-	const struct gp_live_entry *e = gp_live_find(live, alloc->space, alloc->alloc.address);
-	return e != NULL && e->order == alloc->order && (e->flags & GP_LIVE_SEGMENT) == 0 &&
+	return t->before + t->search->recording->seen;
+}
+
+/* True: driver memory in which the framework has no block yet. */
+static bool is_open(const struct gp_live_entry *e)
+{
+	return (e->flags & (GP_LIVE_SEGMENT | GP_LIVE_RELEASED)) == 0 &&
 	       (e->space != GP_SPACE_PHYSICAL || e->stream == 0) && gp_live_is_driver(e);
 }
 
+static int pending_newest_first(const void *left, const void *right)
+{
+	const struct pending *a = left, *b = right;
+	return (a->alloc.order < b->alloc.order) - (a->alloc.order > b->alloc.order);
+}
+
+/* The newest RECENT allocations of the device. */
 static enum gp_status list_pending(struct taking *t, size_t holders)
 {
-	const struct gp_recording *r = t->search->recording;
-	struct pending *grown = realloc(t->pending, (t->pendings + RECENT) * sizeof *grown);
-	if (grown == NULL)
-		return GP_E_MEMORY;
-	t->pending = grown;
-	for (size_t k = 0; k < RECENT && k < t->recents; k++) {
-		const struct gp_record *alloc = &t->recent[k];
-		if (alloc->device == t->out->holder[holders].device && is_open(r->live, alloc))
-			t->pending[t->pendings++] =
-				(struct pending){ .alloc = *alloc, .holders = holders };
+	const struct gp_live *live = t->search->recording->live;
+	size_t found = t->pendings;
+	for (uint32_t slot = 0; slot < gp_live_slots(live); slot++) {
+		const struct gp_live_entry *e = gp_live_slot(live, slot);
+		if (e == NULL || e->device != t->out->holder[holders].device || !is_open(e))
+			continue;
+		struct pending *p = gp_array_append(&t->pending, &found, sizeof *p);
+		if (p == NULL)
+			return GP_E_MEMORY;
+		*p = (struct pending){ .alloc = *e, .holders = holders };
 	}
-	t->settle_until = r->seen + SETTLING;
+	const size_t added = found - t->pendings;
+	if (added > 1)
+		qsort(t->pending + t->pendings, added, sizeof *t->pending, pending_newest_first);
+	t->pendings += added < RECENT ? added : RECENT;
+	t->settle_until = taking_seen(t) + SETTLING;
 	return GP_OK;
 }
 
@@ -91,8 +113,9 @@ static enum gp_status take_due(struct taking *t)
 	enum gp_status status = GP_OK;
 	for (size_t k = 0; k < t->holders && status == GP_OK; k++) {
 		struct gp_holders *h = &t->out->holder[k];
-		if (t->due[k] != r->seen)
+		if (t->due[k] != taking_seen(t))
 			continue;
+		t->due[k] = NO_EVENT;
 		h->live_bytes = now_bytes(r->live, h);
 		if (h->of == GP_CURVE_RESERVED)
 			h->unmapped_bytes = gp_live_device(r->live, h->device)->unmapped_bytes;
@@ -113,28 +136,26 @@ static enum gp_status take_due(struct taking *t)
 static bool is_segment_now(const struct gp_live *live, struct pending *p,
 			   const struct gp_record *last)
 {
-	const struct gp_record *a = &p->alloc;
-	const struct gp_live_entry *e;
+	const struct gp_live_entry *a = &p->alloc, *e;
 	if (a->space == GP_SPACE_PHYSICAL) {
-		if (last->kind == GP_MAP && last->map.handle == a->alloc.address && !p->mapped)
+		if (last->kind == GP_MAP && last->map.handle == a->address && !p->mapped)
 			p->mapped = last->map.address;
 		e = p->mapped ? gp_live_find(live, GP_SPACE_RESERVATION, p->mapped) : NULL;
 	} else {
-		e = gp_live_find(live, a->space, a->alloc.address);
+		e = gp_live_find(live, a->space, a->address);
 		e = e != NULL && e->order == a->order ? e : NULL;
 	}
 	return e != NULL && (e->flags & GP_LIVE_SEGMENT) != 0;
 }
 
-/* The rule for a use that an ALLOC made. */
-static uint8_t rule_of(struct gp_use_table *table, const struct gp_record *alloc, bool is_segment)
+static uint8_t rule_of(struct gp_use_table *table, const struct gp_live_entry *alloc,
+		       bool is_segment)
 {
-	const struct gp_live_entry e = gp_roles_entry(alloc);
-	return gp_roles_rule(table->roles, &e, is_segment ? GP_ROLES_SEGMENT : GP_ROLES_NOW);
+	return gp_roles_rule(table->roles, alloc, is_segment ? GP_ROLES_SEGMENT : GP_ROLES_NOW);
 }
 
 static enum gp_status make_segment(const struct gp_recording *recording, struct gp_use_table *table,
-				   const struct gp_record *alloc, int64_t at_ns)
+				   const struct gp_live_entry *alloc, int64_t at_ns)
 {
 	struct gp_use like = gp_use_like(recording, alloc->stack, alloc->space, at_ns);
 	like.range = gp_range_of_order(table->ranges, alloc->order);
@@ -142,16 +163,16 @@ static enum gp_status make_segment(const struct gp_recording *recording, struct 
 	struct gp_use *from = gp_use_table_get(table, &like);
 	if (from == NULL)
 		return GP_E_MEMORY;
-	if (from->count == 0 || from->bytes < alloc->alloc.bytes)
+	if (from->count == 0 || from->bytes < alloc->bytes)
 		return GP_OK; /* it was listed as one that may be gone */
-	from->bytes -= alloc->alloc.bytes;
+	from->bytes -= alloc->bytes;
 	from->count--;
 	like.is_segment = true;
 	like.rule = rule_of(table, alloc, true);
 	struct gp_use *to = gp_use_table_get(table, &like);
 	if (to == NULL)
 		return GP_E_MEMORY;
-	to->bytes += alloc->alloc.bytes;
+	to->bytes += alloc->bytes;
 	to->count++;
 	return GP_OK;
 }
@@ -167,15 +188,51 @@ static enum gp_status peak_settle(struct taking *t, const struct gp_record *last
 				      gp_tick_ns(&t->search->recording->tick, p->alloc.time));
 		p->holders = SIZE_MAX;
 	}
-	if (t->search->recording->seen >= t->settle_until)
+	if (taking_seen(t) >= t->settle_until)
 		t->pendings = 0;
 	return status;
+}
+
+/* Goes on with the nearest moment. Paths of ranges need all events before it. */
+static enum gp_status taking_approach(struct taking *t, uint64_t *until)
+{
+	struct gp_recording *r = t->search->recording;
+	enum gp_status status = GP_OK;
+	*until = NO_EVENT;
+	for (size_t k = 0; k < t->holders; k++)
+		if (t->due[k] < *until)
+			*until = t->due[k];
+	const size_t segment = gp_segment_by_event(r, *until);
+	if (t->table[0].ranges == NULL && segment > r->segment) {
+		status = gp_recording_seek(r, segment);
+		t->before = r->first < r->tops.segments ? r->tops.before[r->first] : 0;
+	}
+	return status == GP_OK ? take_due(t) : status;
+}
+
+static enum gp_status taking_step(struct taking *t)
+{
+	struct gp_recording *r = t->search->recording;
+	enum gp_status status;
+	uint32_t thread;
+	const struct gp_record *record = gp_recording_step(r, &thread, &status);
+	if (record == NULL)
+		return status;
+	t->ranges = t->table[0].ranges;
+	t->thread = thread;
+	if (t->ranges != NULL)
+		gp_range_paths_see(t->ranges, thread, record);
+	bool is_telling = record->kind == GP_MAP || record->kind == GP_BLOCK_ALLOC;
+	if (t->pendings > 0 && (is_telling || taking_seen(t) >= t->settle_until))
+		status = peak_settle(t, record);
+	return status == GP_OK ? take_due(t) : status;
 }
 
 static enum gp_status replay_to(struct taking *t)
 {
 	struct gp_recording *r = t->search->recording;
 	struct gp_range_paths *ranges = NULL;
+	uint64_t until;
 	enum gp_status status = gp_recording_rewind(r);
 	if (status == GP_OK && (t->search->with & GP_WITH_RANGES) != 0) {
 		status = gp_range_paths_derive(r, &t->out->ranges);
@@ -185,34 +242,26 @@ static enum gp_status replay_to(struct taking *t)
 		t->table[k].ranges = ranges;
 		t->table[k].roles = t->search->roles;
 	}
-	if (status == GP_OK)
-		status = take_due(t);
-	while (status == GP_OK && t->left + t->pendings > 0) {
-		uint32_t thread;
-		const struct gp_record *record = gp_recording_step(r, &thread, &status);
-		if (record == NULL)
-			break;
-		t->ranges = ranges;
-		t->thread = thread;
-		if (ranges != NULL)
-			gp_range_paths_see(ranges, thread, record);
-		if (record->kind == GP_ALLOC)
-			t->recent[t->recents++ % RECENT] = *record;
-		bool is_telling = record->kind == GP_MAP || record->kind == GP_BLOCK_ALLOC;
-		if (t->pendings > 0 && (is_telling || r->seen >= t->settle_until))
-			status = peak_settle(t, record);
-		if (status == GP_OK)
-			status = take_due(t);
+	while (status == GP_OK && t->left > 0) {
+		status = taking_approach(t, &until);
+		while (status == GP_OK && t->left + t->pendings > 0) {
+			status = taking_step(t);
+			if (taking_seen(t) >= until && t->pendings == 0)
+				break;
+		}
 	}
+	gp_recording_stop(r);
 	if ((status == GP_END || status == GP_OK) && ranges != NULL)
 		status = gp_range_paths_fold(&ranges, 1);
 	return status == GP_END ? GP_OK : status;
 }
 
 /* `oom`: the first OOM of the device, GP_NO_EVENT: none. False: it was not requested. */
-static bool choose_moment(const struct search *s, const struct gp_top_of_curve *peak,
-			  const struct gp_first_oom *oom, struct gp_holders *out, uint64_t *due)
+static bool choose_moment(const struct search *s, const struct gp_curve_top *peak,
+			  const struct first_oom *oom, struct gp_holders *out, uint64_t *due)
 {
+	out->peak_bytes = peak->ever_bytes;
+	out->peak_at_ns = peak->ever_at_ns;
 	if (out->peak_bytes == 0 && peak->bytes == 0)
 		return false;
 	switch (s->moment) {
@@ -224,9 +273,9 @@ static bool choose_moment(const struct search *s, const struct gp_top_of_curve *
 	case GP_AT_OOM:
 		*due = oom->event;
 		out->at_ns = oom->at_ns;
-		return *due != GP_NO_EVENT;
+		return *due != NO_EVENT;
 	case GP_AT_TIME:
-		*due = s->moments.last;
+		*due = s->last;
 		out->at_ns = s->until_ns;
 		return true;
 	}
@@ -236,25 +285,20 @@ static bool choose_moment(const struct search *s, const struct gp_top_of_curve *
 static bool peak_is_selected(const struct search *s, unsigned device, unsigned curve,
 			     struct gp_holders *out, uint64_t *due)
 {
-	*out = (struct gp_holders){ .device = device,
-				    .of = (enum gp_curve)curve,
-				    .peak_bytes = s->moments.moved_peak[device][curve],
-				    .peak_at_ns = s->moments.moved_peak_ns[device][curve] };
-	return choose_moment(s, &s->moments.peak[device][curve], &s->moments.oom[device], out, due);
+	*out = (struct gp_holders){ .device = device, .of = (enum gp_curve)curve };
+	return choose_moment(s, &s->recording->tops.curve[device][curve], &s->oom[device], out,
+			     due);
 }
 
 /* The host has no OOM of its own: it is shown at the first OOM of a device. */
 static bool is_host_selected(const struct search *s, struct gp_holders *out, uint64_t *due)
 {
-	const struct gp_first_oom *first = &s->moments.oom[0];
+	const struct first_oom *first = &s->oom[0];
 	for (unsigned device = 1; device < GP_DEVICES; device++)
-		if (s->moments.oom[device].event < first->event)
-			first = &s->moments.oom[device];
-	*out = (struct gp_holders){ .device = GP_DEVICE_UNKNOWN,
-				    .of = GP_CURVE_PINNED,
-				    .peak_bytes = s->moments.moved_host,
-				    .peak_at_ns = s->moments.moved_host_ns };
-	return choose_moment(s, &s->moments.host, first, out, due);
+		if (s->oom[device].event < first->event)
+			first = &s->oom[device];
+	*out = (struct gp_holders){ .device = GP_DEVICE_UNKNOWN, .of = GP_CURVE_PINNED };
+	return choose_moment(s, &s->recording->tops.host, first, out, due);
 }
 
 /* Drops empty rows, which were moved to other rows. */
@@ -296,19 +340,71 @@ static enum gp_status peak_answer(struct search *s)
 	return status;
 }
 
+/* The number of events of a whole replay, of which `events` come from that segment on. */
+static uint64_t search_event(const struct search *s, size_t segment, uint64_t events)
+{
+	const struct gp_tops *tops = &s->recording->tops;
+	const uint64_t event = (segment < tops->segments ? tops->before[segment] : 0) + events;
+	return event < tops->events ? event : tops->events;
+}
+
+static enum gp_status search_time(struct search *s)
+{
+	struct gp_recording *r = s->recording;
+	struct gp_memory_mark mark;
+	const enum gp_status status =
+		gp_memory_mark_time(r, s->until_ns, gp_segment_by_time(r, s->until_ns), &mark);
+	s->last = status == GP_OK ? search_event(s, mark.segment, mark.events) : 0;
+	return status == GP_END ? GP_OK : status;
+}
+
+static enum gp_status search_oom(struct search *s, const struct gp_oom *oom)
+{
+	struct gp_recording *r = s->recording;
+	const size_t from = gp_segment_by_order(r, oom->order);
+	uint64_t events = 0;
+	for (size_t i = from; i < r->index.segments; i++) {
+		const enum gp_status status = gp_merge_begin(r->merge, i);
+		if (status != GP_OK)
+			return status;
+		const struct gp_record *record;
+		uint32_t thread;
+		while ((record = gp_merge_next(r->merge, &thread)) != NULL) {
+			events++;
+			if ((record->kind != GP_OOM && record->kind != GP_ALLOC_FAILED) ||
+			    record->order != oom->order || record->device != oom->device)
+				continue;
+			s->oom[oom->device].event = search_event(s, from, events);
+			s->oom[oom->device].at_ns = gp_tick_ns(&r->tick, record->time);
+			return GP_OK;
+		}
+	}
+	return GP_OK;
+}
+
+static enum gp_status search_ooms(struct search *s)
+{
+	struct gp_ooms ooms;
+	enum gp_status status = gp_ooms_build(s->recording, NULL, &ooms);
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		s->oom[device].event = NO_EVENT;
+	for (size_t k = 0; k < ooms.ooms && status == GP_OK; k++)
+		if (s->oom[ooms.oom[k].device].event == NO_EVENT)
+			status = search_oom(s, &ooms.oom[k]);
+	gp_ooms_free(&ooms);
+	return status;
+}
+
 static enum gp_status peak_attempt(void *context, const struct gp_info *info)
 {
 	struct search *s = context;
 	int64_t end_ns = (int64_t)info->duration_ns;
 	s->until_ns = s->at_ns < end_ns ? s->at_ns : end_ns;
-	struct gp_ooms ooms = { 0 };
 	enum gp_status status = gp_module_epochs_build(s->recording, &s->epochs);
 	if (status == GP_OK && s->moment == GP_AT_OOM)
-		status = gp_ooms_build(s->recording, NULL, &ooms);
-	if (status == GP_OK)
-		status = gp_peak_moments_find(s->recording, (int64_t)info->kept_from_ns,
-					      s->until_ns, &ooms, &s->moments);
-	gp_ooms_free(&ooms);
+		status = search_ooms(s);
+	if (status == GP_OK && s->moment == GP_AT_TIME)
+		status = search_time(s);
 	if (status == GP_OK && (s->with & GP_WITH_ROLES) != 0)
 		status = gp_roles_find(s->recording, &s->roles);
 	if (status == GP_OK)

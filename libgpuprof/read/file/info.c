@@ -160,7 +160,8 @@ static enum gp_status tally_begin(struct gp_recording *r, struct tally *t)
 	info->launches = info->captured_launches = info->graph_launches = 0;
 	info->gaps = 0;
 	info->is_late = false;
-	return gp_scope_list_begin(&r->scopes, r);
+	const enum gp_status status = gp_scope_list_begin(&r->scopes, r);
+	return status == GP_OK ? gp_tops_begin(r) : status;
 }
 
 static enum gp_status add_gap(struct gp_recording *r, const struct gp_record *record, bool is_first)
@@ -326,10 +327,12 @@ enum gp_status gp_recording_info(struct gp_recording *r, const struct gp_info **
 		status = tally(r, &t, record);
 		if (status != GP_OK)
 			return status;
+		gp_tops_see(r, record);
 	}
 	if (status != GP_END)
 		return status;
 	info_fill(r, &t);
+	gp_tops_end(r);
 	status = gp_recording_rewind(r);
 	r->has_info = status == GP_OK;
 	return status;

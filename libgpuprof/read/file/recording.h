@@ -249,6 +249,34 @@ void gp_caveat_settle(struct gp_recording *recording, int64_t at_ns);
 /* At the end of a replay: missing events may follow the last event. */
 void gp_caveat_end(struct gp_recording *recording, int64_t end_ns);
 
+/* ---- tops.c: the highest kept moments, found by gp_recording_info ---- */
+
+/* The first moment of the highest value of a curve. */
+struct gp_curve_top {
+	uint64_t bytes;
+	uint64_t event; /* events replayed until then */
+	uint64_t order; /* the state has the events with a lower order */
+	int64_t at_ns;
+	uint64_t ever_bytes; /* since the start, moments included that are not kept */
+	int64_t ever_at_ns;
+};
+struct gp_tops {
+	struct gp_curve_top curve[GP_DEVICES][GP_CURVES], host;
+	struct gp_unused_peak unused[GP_DEVICES];
+	uint64_t *before; /* by segment: events replayed before it */
+	size_t segments;
+	uint64_t events;		/* of the whole replay */
+	uint64_t allocated[GP_DEVICES]; /* at the last look; UINT64_MAX: never */
+	const struct gp_live *live;
+};
+struct gp_recording;
+/* Right after a rewind. */
+enum gp_status gp_tops_begin(struct gp_recording *recording);
+/* After each event. */
+void gp_tops_see(struct gp_recording *recording, const struct gp_record *record);
+/* At the replay's end, once the info is filled. */
+void gp_tops_end(struct gp_recording *recording);
+
 /* ---- replay.c ---- */
 
 struct gp_recording {
@@ -275,6 +303,7 @@ struct gp_recording {
 	struct gp_caveat caveat;
 	bool has_info;
 	struct gp_info info;
+	struct gp_tops tops; /* valid with has_info, except in a followed recording */
 	struct gp_span uncertain[GP_SPANS_KEPT];
 	int64_t *gap;
 	struct gp_scope_list {
@@ -303,6 +332,11 @@ const struct gp_record *gp_recording_fetch_here(struct gp_recording *recording, 
 /* The number of the next MEMORY event, if none is missing. */
 uint64_t gp_recording_next_order(const struct gp_recording *recording);
 
+/*
+ * Events may be that much out of order: a thread may lose the processor between taking its number
+ * and reading the clock.
+ */
+#define GP_UNEVEN_NS 100000000
 /* The time at which the segment began. */
 int64_t gp_segment_ns(const struct gp_recording *recording, size_t segment);
 
@@ -314,6 +348,8 @@ int64_t gp_segment_ns(const struct gp_recording *recording, size_t segment);
  */
 size_t gp_segment_by_order(const struct gp_recording *recording, uint64_t order);
 size_t gp_segment_by_time(const struct gp_recording *recording, int64_t at_ns);
+/* The same for a number of events of a whole replay. Call gp_recording_info before. */
+size_t gp_segment_by_event(const struct gp_recording *recording, uint64_t events);
 /*
  * Rewinds to that segment, or to an earlier one whose checkpoint can be read. Earlier events are
  * treated as overwritten until gp_recording_unseek, or until the recording's owner overwrites the
@@ -322,10 +358,9 @@ size_t gp_segment_by_time(const struct gp_recording *recording, int64_t at_ns);
 enum gp_status gp_recording_seek(struct gp_recording *recording, size_t segment);
 /* Rewinds to the first kept segment. */
 enum gp_status gp_recording_unseek(struct gp_recording *recording);
-/*
- * Reads the last segment only. Then all definitions are known, as after a whole replay. The next
- * rewind starts at the first segment.
- */
+/* Keeps the state and the definitions. The next rewind starts at the first kept segment. */
+void gp_recording_stop(struct gp_recording *recording);
+/* Reads the last segment only, and stops. All definitions are known, as after a whole replay. */
 enum gp_status gp_recording_end(struct gp_recording *recording);
 
 /* Events lost from the start to the current event: memory, launch, other, nested. */

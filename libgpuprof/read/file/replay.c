@@ -68,6 +68,7 @@ void gp_recording_close(struct gp_recording *r)
 	gp_live_close(r->live);
 	gp_file_release(&r->file);
 	free(r->gap);
+	free(r->tops.before);
 	gp_scope_list_release(&r->scopes);
 	free(r->found_steps);
 	free(r->path);

@@ -32,6 +32,15 @@ size_t gp_segment_by_time(const struct gp_recording *r, int64_t at_ns)
 	return first;
 }
 
+size_t gp_segment_by_event(const struct gp_recording *r, uint64_t events)
+{
+	size_t first = first_kept(r);
+	for (size_t i = r->tops.segments; i-- > first + 1;)
+		if (is_beginning(&r->index.segment[i]) && r->tops.before[i] < events)
+			return i;
+	return first;
+}
+
 enum gp_status gp_recording_seek(struct gp_recording *r, size_t segment)
 {
 	size_t first = first_kept(r);
@@ -49,10 +58,15 @@ enum gp_status gp_recording_seek(struct gp_recording *r, size_t segment)
 	}
 }
 
-enum gp_status gp_recording_unseek(struct gp_recording *r)
+void gp_recording_stop(struct gp_recording *r)
 {
 	r->first = first_kept(r);
 	r->unsought = SIZE_MAX;
+}
+
+enum gp_status gp_recording_unseek(struct gp_recording *r)
+{
+	gp_recording_stop(r);
 	return gp_recording_rewind(r);
 }
 
@@ -63,7 +77,6 @@ enum gp_status gp_recording_end(struct gp_recording *r)
 	enum gp_status status = last > 0 ? gp_recording_seek(r, last) : gp_recording_rewind(r);
 	while (status == GP_OK && gp_recording_step(r, &thread, &status) != NULL)
 		;
-	r->first = first_kept(r);
-	r->unsought = SIZE_MAX;
+	gp_recording_stop(r);
 	return status == GP_END ? GP_OK : status;
 }
