@@ -125,10 +125,7 @@ static void graphs_see_free(struct graphs_building *b, const struct gp_event *e)
 static void graphs_see_launch(struct graphs_building *b, const struct gp_event *e)
 {
 	const struct gp_record *r = &e->record;
-	const enum gp_launched as = gp_launched_as(r);
-	b->out->launches += as == GP_LAUNCHED_KERNEL;
-	b->out->captured_launches += as == GP_LAUNCHED_CAPTURED;
-	if (as == GP_LAUNCHED_CAPTURED && b->captures.opens != 0)
+	if (gp_launched_as(r) == GP_LAUNCHED_CAPTURED && b->captures.opens != 0)
 		gp_graph_node_add(
 			&b->rows,
 			gp_graph_captures_row(&b->captures, r->launch.stream, e->thread, true),
@@ -381,6 +378,19 @@ static enum gp_status graphs_replay(struct graphs_building *b)
 	return status == GP_END ? GP_OK : status;
 }
 
+static bool graphs_has_events(const struct gp_info *info)
+{
+	static const enum gp_kind kinds[] = { GP_CAPTURE_BEGIN,	    GP_CAPTURE_END,
+					      GP_CAPTURE_ERROR,	    GP_GRAPH_ADD_NODE,
+					      GP_GRAPH_INSTANTIATE, GP_GRAPH_UPDATE,
+					      GP_GRAPH_LAUNCH,	    GP_GRAPH_DESTROY,
+					      GP_GRAPH_EXEC_DESTROY };
+	uint64_t kept = 0;
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+		kept += info->kept[kinds[k]];
+	return kept != 0;
+}
+
 /* ---- the report ---- */
 
 static int graphs_order(const void *left, const void *right)
@@ -479,7 +489,9 @@ enum gp_status gp_graphs_report_build(struct gp_recording *recording, struct gp_
 	if (status == GP_OK) {
 		b->has_gpu_time = info->kept[GP_GPU_KERNEL] != 0 || info->kept[GP_GPU_COPY] != 0;
 		out->has_gpu_time = b->has_gpu_time;
-		status = graphs_replay(b);
+		out->launches = info->launches;
+		out->captured_launches = info->captured_launches;
+		status = graphs_has_events(info) ? graphs_replay(b) : gp_recording_end(recording);
 	}
 	if (status == GP_OK && b->has_gpu_time)
 		status = gp_graph_times_sum(&b->times, &b->rows);

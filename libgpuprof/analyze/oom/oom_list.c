@@ -9,6 +9,7 @@
 #include "../../read/tables/row_rank.h"
 #include "../frag/frag_rule.h"
 #include "../memory/memory_view.h"
+#include "../settle.h"
 
 #define CUDA_ERROR_OUT_OF_MEMORY 2u
 #define THREADS 256u /* remembered last refusals; a thread uses slot number % THREADS */
@@ -351,6 +352,14 @@ static enum gp_status finish(struct search *s)
 	return status;
 }
 
+/* Without a failure only the definitions are needed, which a report may name. */
+static enum gp_status ooms_begin(struct gp_recording *r)
+{
+	return gp_recording_keeps(r, GP_OOM) || gp_recording_keeps(r, GP_ALLOC_FAILED) ?
+		       gp_recording_rewind(r) :
+		       gp_recording_end(r);
+}
+
 static enum gp_status read_settings(struct gp_recording *r, struct gp_allocator_settings *out)
 {
 	const struct gp_info *info;
@@ -373,7 +382,7 @@ enum gp_status gp_ooms_build(struct gp_recording *r, const struct gp_allocator_s
 	s->out = out;
 	enum gp_status status = settings != NULL ? GP_OK : read_settings(r, &own);
 	if (status == GP_OK)
-		status = gp_recording_rewind(r);
+		status = ooms_begin(r);
 	while (status == GP_OK) {
 		uint32_t thread;
 		const struct gp_record *e = gp_recording_fetch(r, &thread, &status);

@@ -12,6 +12,7 @@
 
 /* Ranges of torch._dynamo.utils.dynamo_timed end with this. */
 #define COMPILER " (dynamo_timed)"
+#define LATE_NS 1000000000 /* an event comes at most so much later than one of the same moment */
 
 const char *const gp_startup_part_names[GP_STARTUP_PARTS] = {
 	"contexts",   "module_loads", "instantiated_graphs", "captures", "compile",
@@ -38,6 +39,7 @@ struct building {
 	struct gp_span_set part[GP_STARTUP_PARTS];
 	struct gp_startup_row row[GP_STARTUP_PARTS];
 	bool has_events;
+	uint64_t contexts;	   /* defined until now */
 	int64_t first_ns, last_ns; /* beginning of the first recorded call; end of the last */
 	uint64_t captures;	   /* under way */
 	int64_t capture_ns;	   /* since when */
@@ -167,6 +169,7 @@ static void startup_context(struct building *b, const struct gp_record *r, int64
 {
 	const struct gp_tick *tick = &b->recording->tick;
 	const uint64_t made = r->context.made;
+	b->contexts++;
 	const uint64_t took = r->context.took < made ? r->context.took : made;
 	if (took == 0)
 		startup_call(b, GP_STARTUP_CONTEXTS, at_ns, -1, 0);
@@ -413,6 +416,14 @@ static void startup_close(struct building *b)
 	}
 }
 
+/* No later event changes a part. A context may be defined long after it was made. */
+static bool startup_is_over(const struct building *b, const struct gp_event *e)
+{
+	return b->out->has_first_step && gp_has_moment(e->record.kind) &&
+	       e->at_ns - b->out->to_ns > LATE_NS &&
+	       b->contexts == b->recording->info.kept[GP_CONTEXT];
+}
+
 enum gp_status gp_startup_build(struct gp_recording *recording, struct gp_startup *out)
 {
 	struct building b = { .recording = recording, .out = out, .step_ns = INT64_MAX };
@@ -427,6 +438,8 @@ enum gp_status gp_startup_build(struct gp_recording *recording, struct gp_startu
 		startup_see(&b, &e);
 		if (b.is_out_of_memory)
 			status = GP_E_MEMORY;
+		else if (startup_is_over(&b, &e))
+			status = gp_recording_end(recording);
 	}
 	if (out->why == NULL && status == GP_END && !b.has_events)
 		out->why = "no calls were recorded";

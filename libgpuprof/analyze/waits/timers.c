@@ -5,6 +5,7 @@
 #include "../../read/file/recording.h"
 #include "../../read/tables/row_table.h"
 #include "../groups/group_key.h"
+#include "../settle.h"
 
 /* Results read with one stack; later the row of a line. */
 struct timer {
@@ -27,6 +28,8 @@ static enum gp_status timers_read(struct gp_recording *recording, int64_t from_n
 				  struct gp_row_table *stacks)
 {
 	struct gp_event e;
+	if (!gp_recording_keeps(recording, GP_ELAPSED))
+		return gp_recording_end(recording);
 	enum gp_status status = gp_recording_rewind(recording);
 	while (status == GP_OK && (status = gp_recording_next(recording, &e)) == GP_OK) {
 		const struct gp_record *r = &e.record;
