@@ -151,6 +151,28 @@ static void look_at_lives(struct gp_recording *recording)
 	gp_lives_free(&l);
 }
 
+static void look_at_lanes(struct gp_recording *recording)
+{
+	struct gp_lanes l;
+	const struct gp_lives_sink sink = { drop_bytes, NULL };
+	if (gp_lanes_build(recording, &sink, &l) != GP_OK)
+		return;
+	for (size_t k = 0; k < l.groups; k++)
+		if (l.group[k].of >= GP_INTERVAL_KINDS || l.group[k].name >= l.texts ||
+		    l.group[k]
+			    .
+			    operator>= l.texts || l.group[k]
+			    .line >= l.texts || l.group[k]
+			    .phase >= l.texts || l.group[k]
+			    .short_count> l.group[k]
+			    .count)
+			abort();
+	if (l.lanes > GP_LANES_MOST + GP_LANE_KINDS * (GP_DEVICES + 2) ||
+	    (l.lanes != 0) != l.has_operations)
+		abort();
+	gp_lanes_free(&l);
+}
+
 static void look_at_graphs(struct gp_recording *recording)
 {
 	struct gp_graphs_report graphs;
@@ -325,6 +347,7 @@ static void read_all(const char *path, FILE *report)
 	look_at_steps(recording);
 	look_at_graphs(recording);
 	look_at_lives(recording);
+	look_at_lanes(recording);
 	look_at_sums(recording);
 	look_at_memory(recording, (int64_t)info->duration_ns);
 	gp_recording_close(recording);

@@ -22,6 +22,7 @@
 
 #include "../../read/file/recording.h"
 #include "wait_rows.h"
+#include "waits_observe.h"
 
 #define SLACK_NS 10000 /* a call takes some microseconds to reach the GPU, and to return from it */
 
@@ -134,11 +135,11 @@ static bool gaps_list(struct gp_gpu_gaps *out, const struct gp_gpu *gpu)
 }
 
 enum gp_status gp_gpu_gaps_find(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-				struct gp_gpu_gaps *out)
+				const struct gp_waits_observer *observer, struct gp_gpu_gaps *out)
 {
 	struct gp_gpu gpu;
 	*out = (struct gp_gpu_gaps){ .from_ns = from_ns, .to_ns = to_ns, .off_ns = INT64_MAX };
-	enum gp_status status = gp_gpu_build(recording, false, &gpu);
+	enum gp_status status = gp_gpu_build(recording, observer != NULL, &gpu);
 	if (status != GP_OK)
 		return status;
 	out->is_known = gpu.operations != 0 && gpu.clock_within_ns >= 0 && gpu.beyond == 0;
@@ -148,6 +149,8 @@ enum gp_status gp_gpu_gaps_find(struct gp_recording *recording, int64_t from_ns,
 	gp_looks_open_bytes(&out->looks, recording->file.bytes);
 	if (out->is_known && !gaps_list(out, &gpu))
 		status = GP_E_MEMORY;
+	if (status == GP_OK && observer != NULL)
+		status = observer->operations(observer->context, &gpu);
 	gp_gpu_free(&gpu);
 	return status == GP_OK ? gp_recording_rewind(recording) : status;
 }

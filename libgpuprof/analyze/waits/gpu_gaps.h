@@ -62,9 +62,13 @@ struct gp_gpu_gaps {
 	struct gp_looks looks;
 };
 
-/* One replay or two. GP_E_MEMORY, and what a replay returns. Release with gp_gpu_gaps_release. */
+/*
+ * One replay or two; for the operations that `observer` sees (NULL: none does), three or four.
+ * GP_E_MEMORY, and what a replay returns. Release with gp_gpu_gaps_release.
+ */
+struct gp_waits_observer;
 enum gp_status gp_gpu_gaps_find(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-				struct gp_gpu_gaps *out);
+				const struct gp_waits_observer *observer, struct gp_gpu_gaps *out);
 /* False: out of memory. */
 bool gp_gpu_gaps_add(struct gp_gpu_gaps *gaps, struct gp_gpu_gap_activity activity);
 /* Memory that was freed in the activity with this index has been allocated again. */

@@ -10,8 +10,8 @@
 #include "../../state/live.h"
 #include "../phases/phase_kind.h"
 #include "alloc_again.h"
-#include "gpu_gaps.h"
 #include "wait_rows.h"
+#include "waits_observe.h"
 
 #define STREAMS_MOST 256u    /* of a device with work at once; with more it counts as busy */
 #define COPY_JOINS_NS 100000 /* a wait that begins so soon after a copy's return is one with it */
@@ -55,6 +55,8 @@ struct building {
 	struct gp_again again[GP_DEVICES + 2]; /* of the devices, and of the host */
 	int64_t first_ns, last_ns;	       /* of launches, copies and waits in the interval */
 	struct gp_gpu_gaps gaps;
+	const struct gp_waits_observer *observer; /* NULL: none */
+	uint32_t thread;			  /* of the event that is seen */
 	bool is_out_of_memory;
 };
 
@@ -63,18 +65,19 @@ struct building {
 static size_t place_find(struct building *b, enum gp_wait_reason reason, uint32_t stack)
 {
 	const uint64_t key = (uint64_t)reason << 32 | stack;
-	struct gp_wait_place *p = gp_row_of_key(&b->places, sizeof *p, key);
+	struct gp_wait_place *p = gp_row_get_key(&b->places, sizeof *p, key);
 	if (p == NULL) {
-		p = gp_row_get_key(&b->places, sizeof *p, key);
-		if (p == NULL) {
-			b->is_out_of_memory = true;
-			return SIZE_MAX;
-		}
-		p->sum.reason = reason;
-		p->sum.stack = stack;
-		p->most_ns = -1;
+		b->is_out_of_memory = true;
+		return SIZE_MAX;
 	}
+	p->sum.reason = reason;
+	p->sum.stack = stack;
 	return (size_t)(p - (struct gp_wait_place *)b->places.row);
+}
+
+static struct gp_wait_row *row_at(const struct building *b, size_t place)
+{
+	return &((struct gp_wait_place *)b->places.row)[place].sum;
 }
 
 static bool is_inside(const struct building *b, int64_t at_ns)
@@ -82,16 +85,24 @@ static bool is_inside(const struct building *b, int64_t at_ns)
 	return at_ns >= b->out->from_ns && at_ns <= b->out->to_ns;
 }
 
+static void place_block(struct building *b, struct gp_wait_row *sum, int64_t blocked_ns,
+			int64_t at_ns)
+{
+	gp_ns_add(&sum->blocked_ns, blocked_ns);
+	gp_ns_add(&b->out->blocked_ns, blocked_ns);
+	if (b->observer != NULL && blocked_ns > 0)
+		b->observer->wait(b->observer->context, sum, b->thread, at_ns, blocked_ns);
+}
+
 static void place_add(struct building *b, size_t at, uint64_t count, uint64_t bytes,
 		      int64_t blocked_ns, int64_t at_ns)
 {
 	if (at == SIZE_MAX || !is_inside(b, at_ns))
 		return;
-	struct gp_wait_row *sum = &((struct gp_wait_place *)b->places.row)[at].sum;
+	struct gp_wait_row *sum = row_at(b, at);
 	sum->count += count;
 	sum->bytes += bytes;
-	gp_ns_add(&sum->blocked_ns, blocked_ns);
-	gp_ns_add(&b->out->blocked_ns, blocked_ns);
+	place_block(b, sum, blocked_ns, at_ns);
 	if (blocked_ns >= sum->longest_ns) {
 		sum->longest_ns = blocked_ns;
 		sum->at_ns = at_ns;
@@ -409,13 +420,12 @@ static void see_alloc(struct building *b, const struct gp_event *e)
 	if (!is_again) {
 		place_add(b, place, 1, r->v[1], took, e->at_ns);
 	} else if (is_inside(b, e->at_ns)) {
-		struct gp_wait_row *sum = &((struct gp_wait_place *)b->places.row)[place].sum;
+		struct gp_wait_row *sum = row_at(b, place);
 		const struct gp_wait_again one = {
 			1, r->v[1], took, took, r->stack, e->at_ns, NULL
 		};
 		gp_wait_again_add(&sum->again, &one);
-		gp_ns_add(&sum->blocked_ns, took);
-		gp_ns_add(&b->out->blocked_ns, took);
+		place_block(b, sum, took, e->at_ns);
 	}
 	activity_add(b, GP_GPU_GAP_ALLOCATED, place, e->at_ns - took, e->at_ns, r->device,
 		     e->thread);
@@ -441,6 +451,7 @@ static void see_other(struct building *b, const struct gp_event *e)
 static void see_event(struct building *b, const struct gp_event *e)
 {
 	const struct gp_record *r = &e->record;
+	b->thread = e->thread;
 	const bool has_run =
 		gp_launched_as(r) == GP_LAUNCHED_KERNEL || gp_launched_as(r) == GP_LAUNCHED_GRAPH;
 	if (r->kind == GP_RANGE_PUSH || r->kind == GP_RANGE_POP) {
@@ -505,6 +516,9 @@ static void see_gap(void *context, const struct gp_gpu_gap *gap, int64_t ns,
 		    enum gp_gpu_gap_due due, struct gp_gpu_gap_activity *activity)
 {
 	struct building *b = context;
+	if (b->observer != NULL)
+		b->observer->gap(b->observer->context, gap, ns, due,
+				 due == GP_GPU_GAP_TO_PLACE ? row_at(b, activity->place) : NULL);
 	if (due == GP_GPU_GAP_TO_NOTHING)
 		return;
 	gp_ns_add(&b->out->idle_ns, ns);
@@ -540,16 +554,18 @@ static void explain_gaps(struct building *b)
 	gp_gpu_gaps_explain(&b->gaps, see_gap, b);
 }
 
-enum gp_status gp_waits_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-			      struct gp_waits *out)
+enum gp_status gp_waits_observe(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+				const struct gp_waits_observer *observer, struct gp_waits *out)
 {
-	struct building b = { .recording = recording, .out = out, .first_ns = -1 };
+	struct building b = {
+		.recording = recording, .out = out, .observer = observer, .first_ns = -1
+	};
 	struct gp_event e;
 	*out = (struct gp_waits){ .from_ns = from_ns, .to_ns = to_ns };
 	b.device = calloc(GP_DEVICES + 1, sizeof *b.device);
 	enum gp_status status = b.device != NULL ? find_steps(&b) : GP_E_MEMORY;
 	if (status == GP_OK)
-		status = gp_gpu_gaps_find(recording, out->from_ns, out->to_ns, &b.gaps);
+		status = gp_gpu_gaps_find(recording, out->from_ns, out->to_ns, observer, &b.gaps);
 	for (unsigned k = 0; status == GP_OK && k <= GP_DEVICES; k++)
 		b.device[k].idle_ns = -1;
 	while (status == GP_OK && (status = gp_recording_next(recording, &e)) == GP_OK) {
@@ -574,4 +590,10 @@ enum gp_status gp_waits_build(struct gp_recording *recording, int64_t from_ns, i
 	if (status != GP_OK)
 		gp_waits_free(out);
 	return status;
+}
+
+enum gp_status gp_waits_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+			      struct gp_waits *out)
+{
+	return gp_waits_observe(recording, from_ns, to_ns, NULL, out);
 }
