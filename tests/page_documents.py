@@ -2,7 +2,7 @@
 
 Each document must be byte for byte the output of its command, with the `gpuprof` on the path. With `running` the job
 runs on: no command is run, but all documents must be of the same moment. The policy must allow
-the script and the style. Lives and curves must agree with `info`.
+the script and the style. Lives and curves must agree with `info`, GPU time with `kernels`.
 Prints a line for each difference, then the number of documents of each recording, and why others are missing.
 """
 import base64
@@ -144,6 +144,25 @@ def check_lives(lives, info, data):
             print(f"{len(highest)} points, not {curve['points']}")
 
 
+def check_gpu(gpu, kernels, data):
+    """The sums of kernels by name are those of `kernels`; groups have the sums of their intervals in blocks."""
+    groups, text = gpu["groups"], gpu["text"]
+    took, by_name = [0] * len(groups["of"]), {}
+    for lane in gpu["lanes"]:
+        for number in lane["blocks"]:
+            _, spans, group, _ = columns(data[number], 5)
+            for span, which in zip(spans, group):
+                took[which] += span
+    for k, of in enumerate(groups["of"]):
+        if took[k] + groups["short_ns"][k] != groups["total_ns"][k]:
+            print(f"group {k} has {took[k]} ns in blocks, not {groups['total_ns'][k] - groups['short_ns'][k]}")
+        if of == "kernel":
+            name = text[groups["name"][k]]
+            by_name[name] = by_name.get(name, 0) + groups["total_ns"][k]
+    if by_name != {row["name"]: row["total_ns"] for row in kernels["kernels"]}:
+        print("the sums of kernels differ from those of `kernels`")
+
+
 def check_policy(page):
     for element in ("script", "style"):
         text = page.found[element].encode()
@@ -170,7 +189,7 @@ def main():
             printed = subprocess.run(["bash", "-c", commands[name]], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             if printed.stdout != (text + "\n").encode():
                 print(f"differs: {commands[name]}")
-        if sorted([*documents, *(set(missing) - {"lives"})]) != sorted(commands):
+        if sorted([*documents, *(set(missing) - {"lives", "gpu"})]) != sorted(commands):
             print("a command has neither a document nor a reason")
         moments = {json.loads(text).get("duration_ns") for text in documents.values()}
         if len(moments - {None}) != 1:
@@ -179,6 +198,12 @@ def main():
         lives = json.loads(parts["lives"])
         if lives and "info" in documents:
             check_lives(lives, json.loads(documents["info"]), data)
+        gpu = json.loads(parts["gpu"])
+        if gpu and "kernels" in documents:
+            check_gpu(gpu, json.loads(documents["kernels"]), data)
+            print(f"    {len(gpu['lanes'])} lanes of GPU time")
+        if missing.get("gpu") == "GPU time was not recorded":
+            del missing["gpu"]
         for name, why in missing.items():
             print(f"    no {name}: {why}")
 

@@ -34,17 +34,25 @@ static int report_one(struct gp_reading *r)
 	const enum gp_status status = gp_page_lives_build(&x->page, r->recording, &lives);
 	if (status)
 		gp_report_failed("find the lives of memory in", r->path, status);
+	struct gp_lanes lanes;
+	const char *no_lanes;
+	const enum gp_status lanes_status =
+		gp_page_lanes_build(&x->page, r->recording, &lanes, &no_lanes);
+	if (lanes_status)
+		gp_report_failed("find the GPU time of", r->path, lanes_status);
 	gp_page_documents_finish(documents);
 	gp_json_object(json, NULL);
 	gp_json_text(json, "file", r->path);
-	gp_page_documents_write(documents, json, status ? gp_status_text(status) : NULL);
+	gp_page_documents_write(documents, json, status ? gp_status_text(status) : NULL, no_lanes);
 	if (status)
 		gp_json_null(json, "lives");
 	else
 		gp_page_lives_write(json, &lives);
+	gp_page_lanes_write(json, &lanes);
 	gp_json_end(json);
 	gp_page_documents_free(documents);
 	gp_lives_free(&lives);
+	gp_lanes_free(&lanes);
 	r->sink.has_report = true;
 	return GP_EXIT_OK;
 }

@@ -87,6 +87,28 @@ export function decodeLives(bytes, lives, at) {
 	return at + count;
 }
 
+/** Adds the intervals of a block behind the first `at` of a lane. Returns their number then.
+ * @param {Uint8Array} bytes @param {import("./lane_index.js").Intervals} lane @param {number} at */
+export function decodeIntervals(bytes, lane, at) {
+	const { count, column } = openBlock(bytes, 3, 1);
+	if (at + count > lane.begin.length) {
+		throw new Error(`the data have more than the ${lane.begin.length} intervals announced`);
+	}
+	addUp(column(0), lane.begin, at, true);
+	lane.took.set(column(1), at);
+	lane.group.set(column(2), at);
+	return at + count;
+}
+
+/** Short intervals by part of time: number of the part, duration in it, and how many begin in it.
+ * @param {Uint8Array} bytes */
+export function decodeParts(bytes) {
+	const { count, column } = openBlock(bytes, 3, 1);
+	const part = new Float64Array(count);
+	addUp(column(0), part, 0, false);
+	return { part, ns: column(1).slice(), count: column(2).slice() };
+}
+
 /** Times, highest and lowest values of a curve. A point holds until the next one.
  * @param {Uint8Array} bytes */
 export function decodeCurve(bytes) {

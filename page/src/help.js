@@ -7,7 +7,8 @@ const KEYS = [
 	["- or wheel", "timeline: zoom out"],
 	["← →, or drag", "timeline: move"],
 	["0", "timeline: show the whole run"],
-	["/", "search: functions, files, modules"],
+	["/", "search: functions, files, modules, kernels"],
+	["n, p", "timeline: next or previous interval of the GPU that the search finds"],
 	["click", "timeline: pin a moment and show what is live then"],
 	["shift and click", "timeline: pin a second moment, to compare"],
 	["Esc", "close this box, or clear the search"],
@@ -19,6 +20,8 @@ const NOTES = [
 	"Allocated memory is the blocks that PyTorch gave to tensors. " +
 		"Reserved memory is the segments in which PyTorch keeps its blocks. " +
 		"Driver memory is all that the job got from the driver.",
+	"The lanes under the bands are GPU time. Where many intervals share a pixel column, the height " +
+		"is the share of time that they cover, and the colour is that of the longest.",
 	"Each figure comes from a command of gpuprof. “copy command” copies the command that prints it.",
 ];
 

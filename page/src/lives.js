@@ -79,8 +79,8 @@ export function orderEvents(lives, is_selected) {
 }
 
 /** Radix sort, 16 bits a pass: a comparison sort of two million lives takes a second.
- * @param {Uint32Array} items @param {Float64Array} time by item */
-function sortByTime(items, time) {
+ * @param {Uint32Array} items @param {Float64Array} time by item, not negative */
+export function sortByTime(items, time) {
 	let last = 0;
 	for (const item of items) last = Math.max(last, time[item]);
 	/** @type {Uint32Array} */

@@ -2,7 +2,7 @@
 import { button, el, message, select } from "./dom.js";
 import { findPage, hashOf, readRoute } from "./route.js";
 import { restoreTheme, switchTheme } from "./palette.js";
-import { loadCurves, loadLives, openReport } from "./report.js";
+import { loadCurves, loadLanes, loadLives, openReport } from "./report.js";
 import { overviewPage } from "./overview.js";
 import {
 	collectivesPage, countersPage, graphsPage, kernelsPage, settingsPage, startupPage, waitsPage,
@@ -21,6 +21,7 @@ import { momentPage } from "./moment.js";
  * @property {Record<string, string>} values of the route
  * @property {() => Promise<import("./report.js").NamedCurve[]>} curves decoded once
  * @property {() => Promise<import("./lives.js").Lives>} lives decoded once
+ * @property {() => Promise<import("./report.js").Lane[]>} lanes decoded once; of GPU time
  * @property {(page: string, values?: Record<string, string | number | null>) => string} link
  *     a hash for the same recording
  * @property {AbortSignal} signal ends when another page is shown
@@ -70,6 +71,10 @@ function startApp(report) {
 	};
 	const curvesOf = once(async (number) => loadCurves(report, header(number)));
 	const livesOf = once(async (number) => loadLives(report, header(number)));
+	const lanesOf = once(async (number) => {
+		const { gpu } = report.recordings[number];
+		return gpu ? loadLanes(report, gpu) : [];
+	});
 	const tabs = el("nav", { "aria-label": "pages" });
 	const content = el("main", { tabindex: -1 });
 	const chooser = el("span", {});
@@ -99,7 +104,8 @@ function startApp(report) {
 		try {
 			result = await entry[2]({
 				report, number, recording: report.recordings[number], values, link,
-				curves: () => curvesOf(number), lives: () => livesOf(number), signal: mine.signal,
+				curves: () => curvesOf(number), lives: () => livesOf(number),
+				lanes: () => lanesOf(number), signal: mine.signal,
 			});
 		} catch (error) {
 			console.warn(error);

@@ -1,5 +1,5 @@
 /** Opens the report that lies in the page: its JSON, and data blocks in the page or beside it. */
-import { decodeCurve, decodeLives } from "./decode.js";
+import { decodeCurve, decodeIntervals, decodeLives, decodeParts } from "./decode.js";
 import { Lives } from "./lives.js";
 import { Curve } from "./pyramid.js";
 
@@ -24,12 +24,39 @@ import { Curve } from "./pyramid.js";
  * @property {number} [marks_left_out]
  */
 /**
+ * @typedef {object} LaneHeader
+ * @property {"stream" | "waits" | "gaps"} of
+ * @property {boolean} is_rest of several streams or threads
+ * @property {number} device -1: none
+ * @property {number} context
+ * @property {number} id of the stream or thread
+ * @property {number} count
+ * @property {number[]} blocks
+ * @property {number | null} parts
+ */
+/** @typedef {"name" | "operator" | "phase" | "line"} GpuKey */
+/**
+ * @typedef {object} GpuHeader
+ * @property {number} from_ns
+ * @property {number} part_ns
+ * @property {number} shorter_than_ns such intervals are in parts
+ * @property {number} clock_within_ns
+ * @property {number} lost
+ * @property {string[]} text
+ * @property {{ of: string[] } & Record<GpuKey | "count" | "total_ns" | "short_count" | "short_ns",
+ *     number[]>} groups
+ * @property {LaneHeader[]} lanes
+ */
+/** @typedef {{ header: LaneHeader, intervals: import("./lane_index.js").Intervals,
+ *     parts: ReturnType<typeof decodeParts> | null }} Lane */
+/**
  * @typedef {object} Recording
  * @property {string} file
  * @property {Record<string, Json>} documents
  * @property {Record<string, string>} missing
  * @property {Record<string, string>} commands
  * @property {LivesHeader | null} lives
+ * @property {GpuHeader | null} gpu
  */
 /**
  * @typedef {object} Report
@@ -122,4 +149,30 @@ export async function loadLives(report, header) {
 	const groups = header.groups.of.length;
 	if (lives.group.some((group) => group >= groups)) throw new Error("a life has no group");
 	return lives;
+}
+
+/** Decodes the lanes of GPU time. @param {Report} report @param {GpuHeader} header
+ * @returns {Promise<Lane[]>} */
+export async function loadLanes(report, header) {
+	const lanes = [];
+	for (const lane of header.lanes) {
+		const intervals = {
+			begin: new Float64Array(lane.count), took: new Float64Array(lane.count),
+			group: new Uint32Array(lane.count),
+		};
+		let count = 0;
+		for (const block of lane.blocks) {
+			count = decodeIntervals(await readData(report, block), intervals, count);
+		}
+		if (count !== lane.count) {
+			throw new Error(`a lane has ${count} intervals, the report announces ${lane.count}`);
+		}
+		const groups = header.groups.of.length;
+		if (intervals.group.some((group) => group >= groups)) {
+			throw new Error("an interval has no group");
+		}
+		lanes.push({ header: lane, intervals,
+			parts: lane.parts === null ? null : decodeParts(await readData(report, lane.parts)) });
+	}
+	return lanes;
 }

@@ -88,8 +88,9 @@ export function makeTable({ name, columns, rows, sort, open, depth, limit = ROWS
 			const cell = el("td", { class: column.is_number ? "number"
 				: text.startsWith("0x") ? "address" : "words" },
 				color && el("span", { class: "swatch", style: { background: color } }),
-				href ? el("a", { href }, text)
-					: text.length > LONG ? el("span", { class: "clip", title: text }, text) : text);
+				href || text.length > LONG ? el(href ? "a" : "span", { href,
+					class: text.length > LONG ? "clip" : null, title: text.length > LONG ? text : null },
+				text) : text);
 			if (k === 0 && depth) cell.style.paddingLeft = `${8 + 18 * depth(row)}px`;
 			if (highest[k] > 0 && value > 0) {
 				cell.append(el("div", { class: "bar",

@@ -5,6 +5,7 @@ import { bytesText, countText, decimals, nsText, numberOf, rateText, shareText }
 import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
 import { bandColor } from "./palette.js";
+import { exactWords, sumGroups } from "./lane_index.js";
 import { sparkline } from "./spark.js";
 import { bytes, count, makeTable, share, stackList, time, words, yesNo } from "./table.js";
 
@@ -104,8 +105,28 @@ const noGpuTime = (document) => verdict("note", document.no_gpu_time
 	? `GPU time is missing: ${document.no_gpu_time}.`
 	: "GPU time was not recorded. Record with gpuprof run --gpu-time.");
 
-export const kernelsPage = documentPage("kernels", (kernels) => {
+/** Sums of kernels by another key, with links to the lanes of the timeline.
+ * @param {import("./main.js").Context} context @param {"operator" | "phase"} key
+ * @param {string} head */
+function kernelsBy({ recording: { gpu }, link }, key, head) {
+	if (!gpu) return null;
+	const rows = sumGroups(gpu, key, (group) => gpu.groups.of[group] === "kernel");
+	const all = rows.reduce((sum, row) => sum + row.total_ns, 0);
+	const columns = [
+		words(head, "key", {
+			link: (row) => link("timeline", { gpu: key, q: exactWords(key, row.key) }),
+		}),
+		share("Share", (row) => row.total_ns / all),
+		time("Total", "total_ns", { has_bar: true }), count("Count", "count"),
+		time("Mean", (row) => row.total_ns / row.count),
+	];
+	const name = `kernels-${key}`;
+	return section(`Kernels by ${key}`, makeTable({ name, rows, limit: 15, columns }));
+}
+
+export const kernelsPage = documentPage("kernels", (kernels, context) => {
 	if (!kernels.has_gpu_time) return noGpuTime(kernels);
+	const { gpu } = context.recording;
 	const others = [["kernels", kernels.total_ns], ["copies", kernels.copies.total_ns],
 		["sets", kernels.sets.total_ns]];
 	return [
@@ -114,13 +135,19 @@ export const kernelsPage = documentPage("kernels", (kernels) => {
 		el("p", {}, others.map(([name, ns]) => `${name} ${nsText(Number(ns))}`).join(", ")),
 		section("Kernels", makeTable({ name: "kernels", rows: kernels.kernels, limit: 50,
 			open: openStack, columns: [
-				words("Kernel", "name"), share("Share", "share"),
+				words("Kernel", "name", {
+					link: (row) => gpu && context.link("timeline", { q: exactWords("name", row.name) }),
+				}),
+				share("Share", "share"),
 				time("Total", "total_ns", { has_bar: true }), count("Count", "count"),
 				time("Mean", "mean_ns"), time("Median", "median_ns"), time("99% within", "p99_ns"),
 				time("Delay", "delay_ns", { title: "from the launch call to the begin of the kernel" }),
 				share("Occupancy", "occupancy", { title: "theoretical" }),
 				words("Library", (row) => row.library ?? ""),
 			] })),
+		kernelsBy(context, "operator", "Operator"), kernelsBy(context, "phase", "Phase"),
+		gpu && message("A name leads to its intervals on the timeline, where keys n and p step " +
+			"through them."),
 	];
 });
 

@@ -4,6 +4,8 @@ import { bytesText, countText, momentText, nsText, numberOf, shareText } from ".
 import { BANDS, KEYS, chooseBands, keyText, nameOf, searchGroups, stackLines } from "./keys.js";
 import { OF, orderEvents, selectGroups } from "./lives.js";
 import { OTHER_COLOR, bandColor, roleColor, themeColors } from "./palette.js";
+import { drawLanes } from "./lane_plot.js";
+import { LanesView } from "./lanes.js";
 import { Bands } from "./pyramid.js";
 import { hashOf, replaceRoute } from "./route.js";
 import { SvgPainter } from "./svg.js";
@@ -87,13 +89,19 @@ class TimelineView {
 		/** Number of bands, the rest included. */
 		this.visible = BANDS + 1;
 		this.marked = -1;
+		this.is_dimmed = false;
 		this.canvas = el("canvas", { tabindex: 0, class: "plot", role: "img",
 			"aria-label": "memory over time; keys: plus, minus, arrows, 0" });
+		const { gpu } = context.recording;
+		/** Lanes of GPU time, if it was recorded. */
+		this.lanes = gpu ? new LanesView(context, gpu, this.device, (change) => this.choose(change))
+			: null;
 		this.status = el("span", { class: "status" });
 		this.hover = el("div", { class: "hover" }, message(HINT));
 		this.legend = el("ul", { class: "legend side" });
 		this.curveBoxes = el("span", { class: "curves" });
-		this.searchBox = el("input", { type: "search", placeholder: "search functions, files, modules",
+		this.searchBox = el("input", { type: "search",
+			placeholder: `search functions, files, ${this.lanes ? "kernels" : "modules"}`,
 			value: this.search, "aria-label": "search" });
 		this.element = el("div", { class: "timeline" },
 			el("div", { class: "controls" },
@@ -103,34 +111,24 @@ class TimelineView {
 				select(memory.map(([id, text]) => [id, text]), this.memory[0],
 					(of) => this.choose({ of }), "memory"),
 				select(keys, this.by, (by) => this.choose({ by }), "group by"),
-				this.searchBox, this.curveBoxes, el("span", { class: "space" }),
+				this.lanes?.chooser, this.searchBox, this.curveBoxes, el("span", { class: "space" }),
 				button("+", () => this.zoom(0.5), "zoom in (+)"),
 				button("−", () => this.zoom(2), "zoom out (-)"),
 				button("whole run", () => this.setSpanAndDraw(header.from_ns, header.to_ns), "0"),
 				button("SVG", () => this.exportSvg(), "save the picture")),
-			el("div", { class: "plot-row" }, this.canvas, this.legend), this.status, this.hover);
+			el("div", { class: "plot-row" }, el("div", { class: "plots" }, this.canvas,
+				this.lanes?.canvas), el("div", { class: "sides" }, this.legend, this.lanes?.legend)),
+			this.status, this.hover);
+		this.element.style.setProperty("--lanes", `${this.lanes?.height ?? 0}px`);
 	}
 
 	start() {
 		const { signal } = this.context;
-		const { canvas } = this;
 		const resizer = new ResizeObserver(() => this.draw());
-		resizer.observe(canvas);
+		resizer.observe(this.canvas);
 		signal.addEventListener("abort", () => resizer.disconnect());
-		canvas.addEventListener("wheel", (event) => {
-			event.preventDefault();
-			if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-				this.pan((event.deltaX || event.deltaY) / canvas.clientWidth);
-			} else this.zoom(2 ** (event.deltaY / 300), event.offsetX);
-		}, { passive: false });
-		canvas.addEventListener("pointerdown", (event) => this.drag(event));
-		canvas.addEventListener("pointermove", (event) => {
-			if (event.buttons || this.pointing) return;
-			this.pointing = requestAnimationFrame(() => {
-				this.pointing = 0;
-				this.pointAt(event.offsetX, event.offsetY);
-			});
-		});
+		this.listen(this.canvas, (x, y) => this.pointAt(x, y));
+		if (this.lanes) this.listen(this.lanes.canvas, (x, y) => this.pointAtLane(x, y));
 		addEventListener("keydown", (event) => this.key(event), { signal });
 		this.searchBox.addEventListener("input", () => {
 			clearTimeout(this.searching);
@@ -143,6 +141,25 @@ class TimelineView {
 		this.load();
 	}
 
+	/** Zoom, pan, pin and hover. @param {HTMLCanvasElement} canvas
+	 * @param {(x: number, y: number) => void} pointAt */
+	listen(canvas, pointAt) {
+		canvas.addEventListener("wheel", (event) => {
+			event.preventDefault();
+			if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+				this.pan((event.deltaX || event.deltaY) / canvas.clientWidth);
+			} else this.zoom(2 ** (event.deltaY / 300), event.offsetX);
+		}, { passive: false });
+		canvas.addEventListener("pointerdown", (event) => this.drag(event));
+		canvas.addEventListener("pointermove", (event) => {
+			if (event.buttons || this.pointing) return;
+			this.pointing = requestAnimationFrame(() => {
+				this.pointing = 0;
+				pointAt(event.offsetX, event.offsetY);
+			});
+		});
+	}
+
 	async load() {
 		try {
 			this.status.textContent = `Reading ${countText(this.header.count)} allocations…`;
@@ -152,6 +169,7 @@ class TimelineView {
 			this.showCurveBoxes();
 			this.draw();
 			this.lives = await this.context.lives();
+			await this.lanes?.load();
 			this.build();
 		} catch (error) {
 			this.status.className = "bad";
@@ -194,14 +212,18 @@ class TimelineView {
 		const { bandOfGroup } = this.chosen;
 		/** @type {number | null} */
 		let matches = null;
+		this.lanes?.search(this.search);
+		this.is_dimmed = false;
 		if (this.search) {
 			const is_match = searchGroups(header, this.search);
 			matches = events.births.reduce((sum, life) => sum + is_match[lives.group[life]], 0);
+			/* words that only kernels have leave the bands as they are */
+			this.is_dimmed = matches > 0 || !this.lanes?.matches;
 			bandOfGroup.forEach((band, group) => {
-				if (!is_match[group]) bandOfGroup[group] = band + this.visible;
+				if (this.is_dimmed && !is_match[group]) bandOfGroup[group] = band + this.visible;
 			});
 		}
-		this.bands = new Bands(lives, events, bandOfGroup, this.visible * (this.search ? 2 : 1));
+		this.bands = new Bands(lives, events, bandOfGroup, this.visible * (this.is_dimmed ? 2 : 1));
 		this.marked = -1;
 		this.status.textContent = this.summary(events.births.length, matches);
 		this.draw();
@@ -288,6 +310,7 @@ class TimelineView {
 			ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2),
 			0: () => this.setSpanAndDraw(this.header.from_ns, this.header.to_ns),
 			"/": () => this.searchBox.focus(),
+			n: () => this.showMatch(1), p: () => this.showMatch(-1),
 		});
 		if (!actions[event.key]) return;
 		event.preventDefault();
@@ -297,20 +320,21 @@ class TimelineView {
 	/** @param {PointerEvent} down */
 	drag(down) {
 		const { from_ns, to_ns } = this.view;
+		const canvas = /** @type {HTMLCanvasElement} */ (down.currentTarget);
 		const scale = (to_ns - from_ns) / plotBox(this.view).width;
 		const end = new AbortController();
 		let is_drag = false;
-		this.canvas.setPointerCapture(down.pointerId);
-		this.canvas.addEventListener("pointermove", (event) => {
+		canvas.setPointerCapture(down.pointerId);
+		canvas.addEventListener("pointermove", (event) => {
 			const moved = event.clientX - down.clientX;
 			if (Math.abs(moved) > CLICK_PIXELS) is_drag = true;
 			if (is_drag) this.setSpanAndDraw(from_ns - moved * scale, to_ns - moved * scale);
 		}, { signal: end.signal });
-		this.canvas.addEventListener("pointerup", (event) => {
+		canvas.addEventListener("pointerup", (event) => {
 			end.abort();
 			if (!is_drag) this.pin(event);
 		}, { signal: end.signal });
-		this.canvas.addEventListener("pointercancel", () => end.abort(), { signal: end.signal });
+		canvas.addEventListener("pointercancel", () => end.abort(), { signal: end.signal });
 	}
 
 	/** Shows the Moment page of the column's highest state. @param {PointerEvent} event */
@@ -374,6 +398,22 @@ class TimelineView {
 		}
 	}
 
+	/** @param {number} x @param {number} y */
+	pointAtLane(x, y) {
+		if (!this.lanes || this.columnAt(x) < 0) return;
+		const { lines, is_changed } = this.lanes.pointAt(this.view, x, y);
+		this.hover.replaceChildren(...lines);
+		if (is_changed) this.lanes.paint(this.view, this.pins());
+	}
+
+	/** Moves to the next interval of the GPU that the search finds. @param {1 | -1} way */
+	showMatch(way) {
+		const { from_ns, to_ns } = this.view;
+		const middle = (from_ns + to_ns) / 2;
+		const at = this.lanes?.nextMatch(middle, way) ?? null;
+		if (at !== null) this.pan((at - middle) / (to_ns - from_ns));
+	}
+
 	/** @param {number} band @param {number} sum @param {number} count */
 	bandLine(band, sum, count) {
 		const key = this.chosen?.bands[band];
@@ -418,18 +458,24 @@ class TimelineView {
 			this.measured = measure(this.view, this.scene());
 			this.paint();
 			this.showLegend();
+			this.lanes?.paint(this.view, this.pins());
+			this.lanes?.showLegend((q) => hashOf("timeline", { ...this.routeValues(), q }));
 		});
+	}
+
+	pins() {
+		const { t, u } = this.context.values;
+		return [t, u].flatMap((at, k) => (at ? [{ at_ns: Number(at), label: "AB"[k] }] : []));
 	}
 
 	/** @returns {import("./timeline_plot.js").Scene} */
 	scene() {
-		const { t, u } = this.context.values;
 		return {
-			bands: this.bands, visible: this.visible ?? 1, is_dimmed: this.search !== "",
+			bands: this.bands, visible: this.visible ?? 1, is_dimmed: this.is_dimmed,
 			colors: Array.from({ length: BANDS + 1 }, (_, band) => this.color(band)),
 			curves: this.curves.filter(({ name }) => !this.hidden.has(name)),
 			marks: this.header.marks, theme: themeColors(),
-			pins: [t, u].flatMap((at, k) => (at ? [{ at_ns: Number(at), label: "AB"[k] }] : [])),
+			pins: this.pins(),
 		};
 	}
 
@@ -475,8 +521,10 @@ class TimelineView {
 
 	exportSvg() {
 		if (!this.measured) return;
-		const paint = new SvgPainter(this.view.width, this.view.height);
+		const { width, height } = this.view;
+		const paint = new SvgPainter(width, height + (this.lanes?.height ?? 0));
 		drawTimeline(paint, this.view, this.scene(), this.measured, this.marked);
+		if (this.lanes) drawLanes(paint, this.view, this.lanes.scene(this.pins()), height);
 		download("timeline.svg", "image/svg+xml", paint.toString());
 	}
 }

@@ -3,7 +3,7 @@
  * choose the programs.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,10 +16,13 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const gpuprof = resolve(process.env.GPUPROF ?? join(root, "build/gpuprof"));
 export const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-/** Name of the picture, recording, and page. `at`: part of the plot under the pointer. */
+/** Name of the picture, recording, and page. `at`: part of the plot under the pointer. `made`: the
+ * recording is one of an invented job, which tests/frag/made_gpu_time.c writes. */
 export const PICTURES = [
 	{ name: "overview", recording: "h200_gpt_stacks", hash: "#overview" },
 	{ name: "timeline", recording: "h200_gpt_stacks", hash: "#timeline?by=role", at: [0.43, 0.8] },
+	{ name: "lanes", recording: "made", made: "frees", hash: "#timeline", at: [0.48, 0.2],
+		plot: "canvas.lanes" },
 	{ name: "moment", recording: "h200_gpt_stacks", hash: "#moment?by=role" },
 	{ name: "leaks", recording: "leak_loss_list", hash: "#leaks" },
 	{ name: "oom", recording: "h200_gpt_oom", hash: "#oom" },
@@ -56,18 +59,21 @@ export async function takePictures(folder) {
 	const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 	try {
 		mkdirSync(folder, { recursive: true });
-		for (const recording of new Set(PICTURES.map((picture) => picture.recording))) {
-			execFileSync(gpuprof, ["report", "-o", join(pages, `${recording}.html`),
-				`${recording}.gpr`], { cwd: join(root, "tests/data"), stdio: "pipe" });
+		for (const { recording, made } of PICTURES) {
+			const html = join(pages, `${recording}.html`);
+			if (existsSync(html)) continue;
+			const cwd = made ? pages : join(root, "tests/data");
+			if (made) execFileSync(join(dirname(gpuprof), "frag/made_gpu_time"), ["made.gpr", made], { cwd });
+			execFileSync(gpuprof, ["report", "-o", html, `${recording}.gpr`], { cwd, stdio: "pipe" });
 		}
-		for (const { name, recording, hash, at } of PICTURES) {
+		for (const { name, recording, hash, at, plot: canvas = "canvas.plot" } of PICTURES) {
 			const page = await browser.newPage({ viewport: SIZE,
 				colorScheme: "light", locale: "en-US", timezoneId: "UTC" });
 			await page.goto(`file://${pages}/${recording}.html${hash}`);
 			await page.waitForSelector("main[data-state=ready]");
-			if (name === "timeline") await page.waitForSelector(".timeline[data-state=ready]");
+			if (hash.startsWith("#timeline")) await page.waitForSelector(".timeline[data-state=ready]");
 			if (at) {
-				const plot = await page.locator("canvas.plot").boundingBox();
+				const plot = await page.locator(canvas).boundingBox();
 				await page.mouse.move(plot.x + plot.width * at[0], plot.y + plot.height * at[1]);
 				await page.waitForSelector(".hover .moment");
 			}

@@ -51,6 +51,15 @@ export function encodeLives(rows) {
 	return joinBlock(leb128([rows.length, ...columns.map((column) => column.length), 0]), columns);
 }
 
+/** A block of intervals of a lane. @param {{ begin: number, took: number, group: number }[]} rows */
+export function encodeIntervals(rows) {
+	const columns = [
+		leb128(differences(rows.map((row) => row.begin)).map(zigzag)),
+		leb128(rows.map((row) => row.took)), leb128(rows.map((row) => row.group)),
+	];
+	return joinBlock(leb128([rows.length, ...columns.map((column) => column.length), 0]), columns);
+}
+
 export function encodeCurve(points) {
 	const columns = [
 		leb128(differences(points.map((point) => point.at))),

@@ -40,9 +40,12 @@ struct gp_page_documents *gp_page_documents_begin(const char *path, struct gp_re
 						  const struct gp_info *info);
 /* Runs the remaining commands, and waits for all. */
 void gp_page_documents_finish(struct gp_page_documents *documents);
-/* Members `documents`, `missing` and `commands`. `no_lives`: reason for missing lives, or NULL. */
+/*
+ * Members `documents`, `missing` and `commands`. `no_lives`, `no_lanes`: reasons for missing lives
+ * and lanes, or NULL.
+ */
 void gp_page_documents_write(const struct gp_page_documents *documents, struct gp_json *json,
-			     const char *no_lives);
+			     const char *no_lives, const char *no_lanes);
 void gp_page_documents_free(struct gp_page_documents *documents);
 
 struct gp_page {
@@ -59,10 +62,25 @@ struct gp_page {
 
 /* ---- page_lives.c ---- */
 
+/* A gp_lives_sink, whose context is the page: adds a block. Remove those of a failure. */
+enum gp_status gp_page_data_add(void *page, const unsigned char *bytes, size_t count,
+				size_t *number);
+void gp_page_data_cut(struct gp_page *page, size_t blocks);
+
 /* Adds the blocks to the page. Free `lives` with gp_lives_free, also after a failure. */
 enum gp_status gp_page_lives_build(struct gp_page *page, struct gp_recording *recording,
 				   struct gp_lives *lives);
 void gp_page_lives_write(struct gp_json *json, const struct gp_lives *lives);
+
+/* ---- page_lanes.c ---- */
+
+/*
+ * As gp_page_lives_build and gp_page_lives_write. Without GPU time, `gpu` is null, and *why is the
+ * reason; else NULL.
+ */
+enum gp_status gp_page_lanes_build(struct gp_page *page, struct gp_recording *recording,
+				   struct gp_lanes *lanes, const char **why);
+void gp_page_lanes_write(struct gp_json *json, const struct gp_lanes *lanes);
 
 /* ---- page_file.c ---- */
 

@@ -273,7 +273,7 @@ static void command_write(const struct gp_page_documents *d, unsigned which, str
 }
 
 void gp_page_documents_write(const struct gp_page_documents *d, struct gp_json *json,
-			     const char *no_lives)
+			     const char *no_lives, const char *no_lanes)
 {
 	bool is_there[DOCUMENTS];
 	gp_json_object(json, "documents");
@@ -292,6 +292,8 @@ void gp_page_documents_write(const struct gp_page_documents *d, struct gp_json *
 			missing_write(d, k, json);
 	if (no_lives)
 		gp_json_text(json, "lives", no_lives);
+	if (no_lanes)
+		gp_json_text(json, "gpu", no_lanes);
 	gp_json_end(json);
 	gp_json_object(json, "commands");
 	for (unsigned k = 0; k < DOCUMENTS; k++)

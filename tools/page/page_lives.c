@@ -5,8 +5,8 @@
 
 /* ---- blocks ---- */
 
-static enum gp_status page_data_add(void *context, const unsigned char *bytes, size_t count,
-				    size_t *number)
+enum gp_status gp_page_data_add(void *context, const unsigned char *bytes, size_t count,
+				size_t *number)
 {
 	struct gp_page *page = context;
 	struct gp_page_gzip *data = realloc(page->data, (page->blocks + 1) * sizeof *data);
@@ -21,10 +21,16 @@ static enum gp_status page_data_add(void *context, const unsigned char *bytes, s
 	return gp_page_gzip_end(data) && is_written ? GP_OK : GP_E_MEMORY;
 }
 
+void gp_page_data_cut(struct gp_page *page, size_t blocks)
+{
+	while (page->blocks > blocks)
+		gp_page_gzip_release(&page->data[--page->blocks]);
+}
+
 enum gp_status gp_page_lives_build(struct gp_page *page, struct gp_recording *recording,
 				   struct gp_lives *lives)
 {
-	const struct gp_lives_sink sink = { page_data_add, page };
+	const struct gp_lives_sink sink = { gp_page_data_add, page };
 	const size_t before = page->blocks;
 	struct gp_steps steps;
 	*lives = (struct gp_lives){ 0 };
@@ -33,8 +39,8 @@ enum gp_status gp_page_lives_build(struct gp_page *page, struct gp_recording *re
 		return status;
 	status = gp_lives_build(recording, &steps, &sink, lives);
 	gp_steps_free(&steps);
-	while (status && page->blocks > before)
-		gp_page_gzip_release(&page->data[--page->blocks]);
+	if (status)
+		gp_page_data_cut(page, before);
 	return status;
 }
 

@@ -1,0 +1,250 @@
+/** Lanes of GPU time under the bands of the timeline: streams, idle time, waits of the host. */
+import { el, message, select } from "./dom.js";
+import { countText, momentText, nsText, numberOf, shareText } from "./amounts.js";
+import {
+	LaneIndex, REASONS, ShortIndex, exactWords, groupKey, groupName, isWork, mergeLanes,
+	searchLanes, shortName, sumGroups,
+} from "./lane_index.js";
+import { drawLanes, lanesHeight, rowAt } from "./lane_plot.js";
+import { OTHER_COLOR, bandColor, themeColors } from "./palette.js";
+import { timeAt } from "./timeline_plot.js";
+
+/** @typedef {import("./main.js").Context} Context */
+/** @typedef {import("./report.js").GpuHeader} GpuHeader */
+/** @typedef {import("./report.js").GpuKey} GpuKey */
+/** @typedef {import("./timeline_plot.js").View} View */
+
+/** More streams are two lanes: kernels and copies. */
+const STREAMS = 6;
+const THREADS = 3;
+const COLORS = 12;
+const LEGEND = 12;
+
+/** @type {[GpuKey, string][]} */
+const KEYS = [["name", "kernel"], ["operator", "operator"], ["phase", "phase"]];
+
+/** @param {string} reason as shown */
+const reasonColor = (reason) => (reason === REASONS.unknown ? OTHER_COLOR
+	: bandColor(Object.values(REASONS).indexOf(reason) + 3));
+
+export class LanesView {
+	/** @param {Context} context @param {GpuHeader} header @param {number} device
+	 * @param {(change: Record<string, string>) => void} choose */
+	constructor(context, header, device, choose) {
+		this.context = context;
+		this.header = header;
+		this.device = device;
+		this.key = (KEYS.find(([key]) => key === context.values.gpu) ?? KEYS[0])[0];
+		/** @type {import("./lane_plot.js").Row[]} */
+		this.rows = [];
+		/** @type {Uint8Array | null} */
+		this.is_match = null;
+		this.matches = 0;
+		/** @type {{ row: number, interval: number } | null} */
+		this.marked = null;
+		this.keys = this.chooseKeys();
+		this.canvas = el("canvas", { tabindex: 0, class: "lanes", role: "img",
+			"aria-label": "GPU time; keys: plus, minus, arrows, 0, n, p" });
+		/** Pixels. */
+		this.height = lanesHeight(this.layout().length);
+		this.canvas.style.height = `${this.height}px`;
+		this.note = el("li", { class: "head" });
+		this.legend = el("ul", { class: "legend side gpu" });
+		this.chooser = select(KEYS.map(([key, text]) => [key, `GPU time by ${text}`]), this.key,
+			(gpu) => choose({ gpu }), "GPU time by");
+	}
+
+	/** Colours of the largest keys, by the GPU time of all devices. */
+	chooseKeys() {
+		const { header, key } = this;
+		const sums = sumGroups(header, key, (group) => isWork(header, group));
+		const colors = new Map(sums.slice(0, COLORS).map((row, k) => [row.key, bandColor(k)]));
+		this.colors = header.groups.of.map((_, group) => {
+			if (isWork(header, group)) {
+				return colors.get(groupKey(header, group, key)) ?? OTHER_COLOR;
+			}
+			return reasonColor(groupName(header, group));
+		});
+		return { sums, colors };
+	}
+
+	/** Labels of the rows and the lanes of each. */
+	layout() {
+		const { lanes } = this.header;
+		const streams = lanes.filter(({ of, device }) => of === "stream" && device === this.device);
+		const gaps = lanes.filter(({ of, device }) => of === "gaps" && device === this.device);
+		const waits = lanes.filter(({ of }) => of === "waits");
+		const contexts = new Set(streams.map(({ context }) => context));
+		/** @type {{ label: string, lanes: typeof lanes, of?: string[] }[]} */
+		const rows = streams.length <= STREAMS ? streams.map((lane) => ({ lanes: [lane],
+			label: lane.is_rest ? "streams" : contexts.size > 1 ? `${lane.context}: ${lane.id}`
+				: `stream ${lane.id}` }))
+			: [{ label: "kernels", lanes: streams, of: ["kernel"] },
+				{ label: "copies", lanes: streams, of: ["copy", "set"] }];
+		if (gaps.length) rows.push({ label: "GPU idle", lanes: gaps });
+		if (waits.length <= THREADS) {
+			waits.forEach((lane) => rows.push({ lanes: [lane],
+				label: waits.length > 1 ? `thread ${lane.id}` : "host waits" }));
+		} else rows.push({ label: "host waits", lanes: waits });
+		return rows;
+	}
+
+	async load() {
+		const lanes = await this.context.lanes();
+		const { header } = this;
+		this.rows = this.layout().map(({ label, lanes: headers, of }) => {
+			const mine = lanes.filter((lane) => headers.includes(lane.header));
+			const all = new LaneIndex(mergeLanes(mine.map(({ intervals }) => intervals)));
+			const index = of
+				? all.select(Uint8Array.from(header.groups.of, (kind) => Number(of.includes(kind)))) : all;
+			const parts = mine.flatMap((lane) => lane.parts ?? []);
+			/* parts do not tell kernels from copies */
+			const short = parts.length && !of?.includes("copy") ? new ShortIndex(header, parts) : null;
+			return { label, index, matching: index, short };
+		});
+	}
+
+	/** Sets `matches`, the number of intervals found. @param {string} words */
+	search(words) {
+		const is_match = words ? searchLanes(this.header, words) : null;
+		this.is_match = is_match;
+		for (const row of this.rows) {
+			row.matching = is_match ? row.index.select(is_match) : row.index;
+		}
+		this.matches = this.rows.reduce((sum, { matching }) => sum + matching.count, 0);
+	}
+
+	/** The begin of the next or previous interval that the search finds, or null.
+	 * @param {number} moment @param {1 | -1} way */
+	nextMatch(moment, way) {
+		const places = this.rows.map(({ matching }) => {
+			const at = way > 0 ? matching.begunBy(moment)
+				: matching.begunBy(moment - Number.EPSILON * moment - 0.5) - 1;
+			return matching.begin[at];
+		}).filter((begin) => begin !== undefined);
+		return places.length ? (way > 0 ? Math.min(...places) : Math.max(...places)) : null;
+	}
+
+	/** @param {{ at_ns: number, label: string }[]} pins
+	 * @returns {import("./lane_plot.js").LaneScene} */
+	scene(pins) {
+		return { rows: this.rows, colors: this.colors ?? [], theme: themeColors(), pins,
+			nameOf: (group) => (isWork(this.header, group)
+				? shortName(groupKey(this.header, group, this.key)) : groupName(this.header, group)),
+			marked: this.marked };
+	}
+
+	/** @param {View} view @param {{ at_ns: number, label: string }[]} pins */
+	paint(view, pins) {
+		const { canvas } = this;
+		const paint = canvas.getContext("2d");
+		if (!paint || !this.rows.length) return;
+		const ratio = devicePixelRatio || 1;
+		const width = Math.round(view.width * ratio);
+		const height = Math.round(lanesHeight(this.rows.length) * ratio);
+		if (canvas.width !== width) canvas.width = width;
+		if (canvas.height !== height) canvas.height = height;
+		paint.setTransform(ratio, 0, 0, ratio, 0, 0);
+		drawLanes(paint, view, this.scene(pins));
+	}
+
+	/** The lines about the point, and whether another interval is marked.
+	 * @param {View} view @param {number} x @param {number} y */
+	pointAt(view, x, y) {
+		const number = rowAt(y, this.rows.length);
+		const at_ns = timeAt(view, x);
+		const span = view.to_ns - view.from_ns;
+		const pixel = (timeAt(view, x + 1) - at_ns);
+		/** @type {Node[]} */
+		const lines = [el("p", { class: "moment" }, `at ${momentText(Math.max(0, at_ns), span)}`)];
+		const before = this.marked;
+		this.marked = null;
+		const row = this.rows[number];
+		if (row) {
+			const from = Math.floor(x - 0.5);
+			const found = row.index.at(at_ns);
+			const interval = found >= 0 ? found
+				: row.index.longestIn(timeAt(view, from), timeAt(view, from) + 2 * pixel);
+			const share = (row.index.coveredBy(at_ns + pixel) - row.index.coveredBy(at_ns)) / pixel;
+			const short = row.short
+				? (row.short.coveredBy(at_ns + pixel) - row.short.coveredBy(at_ns)) / pixel : 0;
+			if (interval >= 0) {
+				lines.push(...this.intervalLines(row.index, interval, row.label));
+				this.marked = { row: number, interval };
+			}
+			if (interval < 0 && row.short && short > 0) {
+				lines.push(message(`${row.label}: intervals shorter than ` +
+					`${nsText(this.header.shorter_than_ns)} cover ${shareText(short, 1)} of this time`));
+			} else if (interval < 0) lines.push(message(`${row.label}: none at this moment`));
+			else if (share < 1 && row.index.took[interval] < pixel) {
+				lines.push(message(`one of several in this pixel, which they cover to ` +
+					shareText(share, 1)));
+			}
+		}
+		return { lines, is_changed: before?.row !== this.marked?.row ||
+			before?.interval !== this.marked?.interval };
+	}
+
+	/** @param {LaneIndex} index @param {number} interval @param {string} label */
+	intervalLines(index, interval, label) {
+		const { header } = this;
+		const group = index.group[interval];
+		const took = nsText(index.took[interval]);
+		const of = header.groups.of[group];
+		const name = groupName(header, group);
+		const keys = /** @type {GpuKey[]} */ (["operator", "line", "phase"]);
+		const known = keys.map((key) => [key, header.text[header.groups[key][group]]])
+			.filter(([, text]) => !/^(no |\(|$)/.test(text)).map((words) => words.join(" "));
+		const begin = `from ${nsText(index.begin[interval])}`;
+		const sentence = of === "gap" ? `The GPU had no work for ${took}, ${begin}. Mostly due to: `
+			: of === "wait" ? `The host waited ${took}, ${begin}: ` : "";
+		const background = this.colors?.[group];
+		return [el("p", {}, el("span", { class: "swatch", style: { background } }), sentence,
+			 el("strong", {}, name), sentence ? "" : `: ${took} on ${label}, ${begin}`),
+		...(known.length ? [el("p", {}, known.join(" · "))] : [])];
+	}
+
+	/** @param {(words: string) => string} linkTo */
+	showLegend(linkTo) {
+		const { sums, colors } = this.keys;
+		const { header } = this;
+		const all = sums.reduce((sum, { total_ns }) => sum + total_ns, 0);
+		const rest = sums.slice(LEGEND);
+		const short = header.groups.short_count.reduce((sum, count) => sum + count, 0);
+		/** @param {string} kind */
+		const reasons = (kind) =>
+			sumGroups(header, "name", (group) => header.groups.of[group] === kind);
+		const gaps = reasons("gap");
+		const waits = new Map(reasons("wait").map((row) => [row.key, row.total_ns]));
+		const names = [...new Set([...gaps.map(({ key }) => key), ...waits.keys()])];
+		const notes = [
+			this.is_match && `The search finds ${numberOf(this.matches, "interval")}. ` +
+				"Keys n and p show the next and the previous one.",
+			short > 0 && `${numberOf(short, "interval")} shorter than ` +
+				`${nsText(header.shorter_than_ns)} ${short === 1 ? "is" : "are"} grey: ` +
+				"the height is the share of time.",
+			header.lost > 0 && `${numberOf(header.lost, "operation")} of the GPU ` +
+				`${header.lost === 1 ? "is" : "are"} missing.`,
+			header.clock_within_ns > 0 &&
+				`Moments on the GPU are within ${nsText(header.clock_within_ns)} of those on the host.`,
+		];
+		this.legend.replaceChildren(
+			el("li", { class: "head" }, `GPU time of the run: ${nsText(all)}`),
+			...sums.slice(0, LEGEND).map(({ key, total_ns, count }) => el("li",
+				{ title: `${key}: ${countText(count)}` },
+				el("span", { class: "swatch", style: { background: colors.get(key) ?? OTHER_COLOR } }),
+				el("a", { class: "key", href: linkTo(exactWords(this.key, key)) }, shortName(key)),
+				el("span", { class: "amount" }, `${nsText(total_ns)} · ${shareText(total_ns, all)}`))),
+			...(rest.length ? [el("li", {}, el("span", { class: "swatch",
+				style: { background: OTHER_COLOR } }), el("span", { class: "key" },
+				`${countText(rest.length)} others`), el("span", { class: "amount" },
+				nsText(rest.reduce((sum, { total_ns }) => sum + total_ns, 0))))] : []),
+			names.length > 0 ? el("li", { class: "head" }, el("span", { class: "key" }, "Reason"),
+				el("span", { class: "amount" }, "GPU idle · host waited")) : "",
+			...names.map((name) => el("li", {}, el("span", { class: "swatch",
+				style: { background: reasonColor(name) } }), el("span", { class: "key" }, name),
+			el("span", { class: "amount" }, `${nsText(gaps.find(({ key }) => key === name)?.total_ns ??
+				0)} · ${nsText(waits.get(name) ?? 0)}`))),
+			...notes.filter(Boolean).map((note) => el("li", { class: "head" }, note)));
+	}
+}
