@@ -2,7 +2,7 @@
  * Intervals of a lane, sorted by begin: how long any span of time is covered, and by what, without
  * a look at each interval. Sums of GPU time by kernel, operator and phase.
  */
-import { sortByTime, upperBound } from "./lives.js";
+import { sortByTime } from "./lives.js";
 import { Highest } from "./pyramid.js";
 
 /** @typedef {{ begin: Float64Array, took: Float64Array, group: Uint32Array }} Intervals */
@@ -28,29 +28,46 @@ export class LaneIndex {
 		this.longest = new Highest(took);
 	}
 
-	/** Number of intervals that begin at or before a moment. @param {number} moment */
-	begunBy(moment) {
-		return upperBound(this.count, (k) => this.begin[k], moment);
+	/** Number of intervals that begin at or before a moment. `least`: it is not less.
+	 * @param {number} moment @param {number} [least] */
+	begunBy(moment, least = 0) {
+		return countTo(this.begin, moment, least);
 	}
 
 	/** The first interval that a span from this moment on may show: all before have ended.
-	 * @param {number} moment */
-	firstAfter(moment) {
-		return Math.min(this.count, upperBound(this.count, (k) => this.lastEnd[k + 1], moment));
+	 * @param {number} moment @param {number} [least] as above */
+	firstAfter(moment, least = 0) {
+		return countTo(this.lastEnd, moment, least + 1) - 1;
 	}
 
-	/** Covered time before a moment. @param {number} moment */
-	coveredBy(moment) {
-		const begun = this.begunBy(moment);
+	/** Covered time before a moment. @param {number} moment @param {number} [begun] begunBy it */
+	coveredBy(moment, begun = this.begunBy(moment)) {
 		return this.covered[begun] - Math.max(0, this.lastEnd[begun] - moment);
 	}
 
-	/** The longest interval that touches [from_ns, to_ns), or -1.
+	/** The longest interval that touches [from_ns, to_ns], or -1.
 	 * @param {number} from_ns @param {number} to_ns */
 	longestIn(from_ns, to_ns) {
-		const end = this.begunBy(to_ns - 0.5);
+		const end = this.begunBy(to_ns);
 		const first = this.firstAfter(from_ns);
 		return first < end ? this.longest.find(first, end) : -1;
+	}
+
+	/** Covered time of each part of [from_ns, from_ns + count * span_ns), and its longest interval
+	 * or -1. @param {number} from_ns @param {number} span_ns @param {number} count
+	 * @param {(part: number, covered: number, longest: number) => void} visit */
+	visitParts(from_ns, span_ns, count, visit) {
+		let begun = this.begunBy(from_ns);
+		let first = this.firstAfter(from_ns);
+		let before = this.coveredBy(from_ns, begun);
+		for (let part = 0; part < count; part++) {
+			const end_ns = from_ns + (part + 1) * span_ns;
+			begun = this.begunBy(end_ns, begun);
+			const covered = this.coveredBy(end_ns, begun);
+			visit(part, covered - before, first < begun ? this.longest.find(first, begun) : -1);
+			first = this.firstAfter(end_ns, first);
+			before = covered;
+		}
 	}
 
 	/** The interval at a moment: of several, the one that began last. Or -1.
@@ -69,6 +86,25 @@ export class LaneIndex {
 		const kept = Uint32Array.from(group.keys()).filter((k) => is_selected[group[k]]);
 		return new LaneIndex(pick({ begin, took, group }, kept));
 	}
+}
+
+/** How many of the ascending values are at most `limit`; at least `least` are. The search begins
+ * there with small steps. @param {Float64Array} values @param {number} limit
+ * @param {number} least */
+function countTo(values, limit, least) {
+	let low = least;
+	let step = 1;
+	while (low + step <= values.length && values[low + step - 1] <= limit) {
+		low += step;
+		step *= 2;
+	}
+	let high = Math.min(values.length, low + step - 1);
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		if (values[middle] <= limit) low = middle + 1;
+		else high = middle;
+	}
+	return low;
 }
 
 /** @param {Intervals} from @param {Uint32Array} places @returns {Intervals} */
@@ -110,6 +146,18 @@ export class ShortIndex {
 		/* intervals of one part cannot cover more than it */
 		for (let k = 0; k < parts; k++) {
 			this.covered[k + 1] = this.covered[k] + Math.min(part_ns, this.covered[k + 1]);
+		}
+	}
+
+	/** As LaneIndex.visitParts; no interval is known.
+	 * @param {number} from_ns @param {number} span_ns @param {number} count
+	 * @param {(part: number, covered: number, longest: number) => void} visit */
+	visitParts(from_ns, span_ns, count, visit) {
+		let before = this.coveredBy(from_ns);
+		for (let part = 0; part < count; part++) {
+			const covered = this.coveredBy(from_ns + (part + 1) * span_ns);
+			visit(part, covered - before, -1);
+			before = covered;
 		}
 	}
 

@@ -1,8 +1,8 @@
 /**
- * The picture of lanes: single intervals where there is room for them, else how much of each pixel
- * column is covered, in the colour of its longest interval.
+ * The picture of lanes: single intervals where there is room for them, else how much of each
+ * column of pixels is covered, in the colour of its longest interval.
  */
-import { textOn } from "./palette.js";
+import { OTHER_COLOR, textOn } from "./palette.js";
 import { fitted } from "./svg.js";
 import { plotBox, timeStep } from "./timeline_plot.js";
 
@@ -25,10 +25,14 @@ import { plotBox, timeStep } from "./timeline_plot.js";
  */
 
 const ROW = { height: 18, gap: 5, top: 4 };
+/** Pixels of a column. Firefox takes a millisecond for a thousand rectangles. */
+export const COLUMN = 2;
 /** With more intervals than that for each pixel, columns are drawn. */
 const SINGLE = 0.5;
 const DIMMED = 0.2;
 const LABEL_PIXELS = 34;
+/** The least height of intervals that a search finds, or rare short ones would be overlooked. */
+const FOUND_PIXELS = 5;
 
 /** @param {number} rows */
 export const lanesHeight = (rows) => ROW.top + rows * (ROW.height + ROW.gap);
@@ -97,36 +101,27 @@ export function drawLanes(paint, view, scene, top = 0) {
 function drawRow(paint, view, scene, row, y) {
 	const { index, matching, short } = row;
 	const { width } = plotBox(view);
-	const first = index.firstAfter(view.from_ns);
-	const end = index.begunBy(view.to_ns);
-	if (short) drawColumns(paint, view, y, short, () => scene.theme.faint);
-	paint.globalAlpha = index === matching ? 1 : DIMMED;
-	if (end - first <= width * SINGLE) {
-		drawSingle(paint, view, scene, index, y, first, end);
-		paint.globalAlpha = 1;
-		if (index !== matching) {
-			drawSingle(paint, view, scene, matching, y, matching.firstAfter(view.from_ns),
-				matching.begunBy(view.to_ns));
-		}
-		return;
-	}
+	const base = new Float64Array(Math.ceil(width / COLUMN));
+	if (short) drawColumns(paint, view, y, short, base, () => OTHER_COLOR);
+	const is_single = index.begunBy(view.to_ns) - index.firstAfter(view.from_ns) <= width * SINGLE;
 	for (const one of new Set([index, matching])) {
 		paint.globalAlpha = one === matching ? 1 : DIMMED;
-		drawColumns(paint, view, y, one, (from, to) => {
-			const longest = one.longestIn(from, to);
-			return longest < 0 ? "" : scene.colors[one.group[longest]];
-		}, short);
+		if (is_single) drawSingle(paint, view, scene, one, y);
+		else {
+			drawColumns(paint, view, y, one, base.slice(), (k) => scene.colors[one.group[k]],
+				one === index ? 1 : FOUND_PIXELS);
+		}
 	}
 	paint.globalAlpha = 1;
 }
 
 /** @param {import("./svg.js").Painter} paint @param {import("./timeline_plot.js").View} view
- * @param {LaneScene} scene @param {LaneIndex} index @param {number} y
- * @param {number} first @param {number} end */
-function drawSingle(paint, view, scene, index, y, first, end) {
+ * @param {LaneScene} scene @param {LaneIndex} index @param {number} y */
+function drawSingle(paint, view, scene, index, y) {
 	const box = plotBox(view);
+	const end = index.begunBy(view.to_ns);
 	const scale = box.width / (view.to_ns - view.from_ns);
-	for (let k = first; k < end; k++) {
+	for (let k = index.firstAfter(view.from_ns); k < end; k++) {
 		const from = Math.max(0, (index.begin[k] - view.from_ns) * scale);
 		const to = Math.min(box.width, (index.begin[k] + index.took[k] - view.from_ns) * scale);
 		const width = Math.max(1, to - from);
@@ -141,40 +136,34 @@ function drawSingle(paint, view, scene, index, y, first, end) {
 	}
 }
 
-/** How much of each pixel column is covered. Equal columns become one rectangle.
- * @param {import("./svg.js").Painter} paint @param {import("./timeline_plot.js").View} view
- * @param {number} y @param {{ coveredBy(moment: number): number }} index
- * @param {(from_ns: number, to_ns: number) => string} colorOf "": the column has none
- * @param {{ coveredBy(moment: number): number } | null} [below] what is drawn below it */
-function drawColumns(paint, view, y, index, colorOf, below = null) {
+/** How much of each column is covered, above `base`, which gets the new heights. Equal
+ * columns become one rectangle. @param {import("./svg.js").Painter} paint
+ * @param {import("./timeline_plot.js").View} view @param {number} y
+ * @param {Pick<LaneIndex, "visitParts">} index @param {Float64Array} base shares of the height
+ * @param {(longest: number) => string} colorOf of an interval
+ * @param {number} [least] pixels of a column that is covered */
+function drawColumns(paint, view, y, index, base, colorOf, least = 1) {
 	const box = plotBox(view);
-	const span = (view.to_ns - view.from_ns) / box.width;
+	const span = ((view.to_ns - view.from_ns) / box.width) * COLUMN;
 	let color = "";
 	let from = 0;
 	let low = 0;
 	let high = 0;
-	let before = index.coveredBy(view.from_ns);
-	let before_below = below?.coveredBy(view.from_ns) ?? 0;
-	for (let x = 0; x <= box.width; x++) {
-		const end_ns = view.from_ns + (x + 1) * span;
-		const covered = index.coveredBy(end_ns);
-		const covered_below = below?.coveredBy(end_ns) ?? 0;
-		const share = (covered - before) / span;
-		const base = Math.min(1, (covered_below - before_below) / span);
-		const next_color = x === box.width ? "" : colorOf(end_ns - span, end_ns);
-		const next_low = Math.round(ROW.height * base);
-		const has_some = next_color && (share > 0 || !("part_ns" in index));
-		const next_high = has_some
-			? Math.max(next_low + 1, Math.round(ROW.height * Math.min(1, base + share))) : next_low;
-		before = covered;
-		before_below = covered_below;
-		if (x > 0 && x < box.width && next_color === color && next_low === low && next_high === high) {
-			continue;
-		}
-		if (color && high > low) {
-			paint.fillStyle = color;
-			paint.fillRect(box.left + from, y + ROW.height - high, x - from, high - low);
-		}
-		[color, from, low, high] = [next_color, x, next_low, next_high];
-	}
+	const flush = (/** @type {number} */ x) => {
+		if (high <= low) return;
+		paint.fillStyle = color;
+		paint.fillRect(box.left + from, y + ROW.height - high, x - from, high - low);
+	};
+	index.visitParts(view.from_ns, span, base.length, (k, covered, longest) => {
+		const x = k * COLUMN;
+		const is_empty = covered <= 0 && longest < 0;
+		const bottom = Math.round(ROW.height * base[k]);
+		base[k] = Math.min(1, base[k] + covered / span);
+		const top = is_empty ? bottom : Math.max(bottom + least, Math.round(ROW.height * base[k]));
+		const next = is_empty ? "" : colorOf(longest);
+		if (next === color && bottom === low && top === high) return;
+		flush(x);
+		[color, from, low, high] = [next, x, bottom, top];
+	});
+	flush(box.width);
 }

@@ -5,7 +5,7 @@ import {
 	LaneIndex, REASONS, ShortIndex, exactWords, groupKey, groupName, isWork, mergeLanes,
 	searchLanes, shortName, sumGroups,
 } from "./lane_index.js";
-import { drawLanes, lanesHeight, rowAt } from "./lane_plot.js";
+import { COLUMN, drawLanes, lanesHeight, rowAt } from "./lane_plot.js";
 import { OTHER_COLOR, bandColor, themeColors } from "./palette.js";
 import { timeAt } from "./timeline_plot.js";
 
@@ -33,6 +33,7 @@ export class LanesView {
 	constructor(context, header, device, choose) {
 		this.context = context;
 		this.header = header;
+		this.choose = choose;
 		this.device = device;
 		this.key = (KEYS.find(([key]) => key === context.values.gpu) ?? KEYS[0])[0];
 		/** @type {import("./lane_plot.js").Row[]} */
@@ -154,7 +155,7 @@ export class LanesView {
 		const number = rowAt(y, this.rows.length);
 		const at_ns = timeAt(view, x);
 		const span = view.to_ns - view.from_ns;
-		const pixel = (timeAt(view, x + 1) - at_ns);
+		const column = timeAt(view, x + COLUMN) - at_ns;
 		/** @type {Node[]} */
 		const lines = [el("p", { class: "moment" }, `at ${momentText(Math.max(0, at_ns), span)}`)];
 		const before = this.marked;
@@ -164,29 +165,30 @@ export class LanesView {
 			const from = Math.floor(x - 0.5);
 			const found = row.index.at(at_ns);
 			const interval = found >= 0 ? found
-				: row.index.longestIn(timeAt(view, from), timeAt(view, from) + 2 * pixel);
-			const share = (row.index.coveredBy(at_ns + pixel) - row.index.coveredBy(at_ns)) / pixel;
+				: row.index.longestIn(timeAt(view, from), timeAt(view, from) + column);
+			const share = (row.index.coveredBy(at_ns + column) - row.index.coveredBy(at_ns)) / column;
 			const short = row.short
-				? (row.short.coveredBy(at_ns + pixel) - row.short.coveredBy(at_ns)) / pixel : 0;
+				? (row.short.coveredBy(at_ns + column) - row.short.coveredBy(at_ns)) / column : 0;
 			if (interval >= 0) {
-				lines.push(...this.intervalLines(row.index, interval, row.label));
+				lines.push(...this.intervalLines(row.index, interval, row.label, span));
 				this.marked = { row: number, interval };
 			}
 			if (interval < 0 && row.short && short > 0) {
-				lines.push(message(`${row.label}: intervals shorter than ` +
-					`${nsText(this.header.shorter_than_ns)} cover ${shareText(short, 1)} of this time`));
+				lines.push(message(`Intervals shorter than ${nsText(this.header.shorter_than_ns)} cover ` +
+					`${shareText(short, 1)} of this time.`));
 			} else if (interval < 0) lines.push(message(`${row.label}: none at this moment`));
-			else if (share < 1 && row.index.took[interval] < pixel) {
-				lines.push(message(`one of several in this pixel, which they cover to ` +
-					shareText(share, 1)));
+			else if (share < 1 && row.index.took[interval] < column) {
+				lines.push(message(
+					`The intervals of this column cover ${shareText(share, 1)} of its time.`));
 			}
 		}
 		return { lines, is_changed: before?.row !== this.marked?.row ||
 			before?.interval !== this.marked?.interval };
 	}
 
-	/** @param {LaneIndex} index @param {number} interval @param {string} label */
-	intervalLines(index, interval, label) {
+	/** @param {LaneIndex} index @param {number} interval @param {string} label
+	 * @param {number} span of the view */
+	intervalLines(index, interval, label, span) {
 		const { header } = this;
 		const group = index.group[interval];
 		const took = nsText(index.took[interval]);
@@ -195,7 +197,7 @@ export class LanesView {
 		const keys = /** @type {GpuKey[]} */ (["operator", "line", "phase"]);
 		const known = keys.map((key) => [key, header.text[header.groups[key][group]]])
 			.filter(([, text]) => !/^(no |\(|$)/.test(text)).map((words) => words.join(" "));
-		const begin = `from ${nsText(index.begin[interval])}`;
+		const begin = `from ${momentText(index.begin[interval], span)}`;
 		const sentence = of === "gap" ? `The GPU had no work for ${took}, ${begin}. Mostly due to: `
 			: of === "wait" ? `The host waited ${took}, ${begin}: ` : "";
 		const background = this.colors?.[group];
@@ -204,8 +206,8 @@ export class LanesView {
 		...(known.length ? [el("p", {}, known.join(" · "))] : [])];
 	}
 
-	/** @param {(words: string) => string} linkTo */
-	showLegend(linkTo) {
+	/** Also says how many intervals the search finds. A click on a key searches for it. */
+	showLegend() {
 		const { sums, colors } = this.keys;
 		const { header } = this;
 		const all = sums.reduce((sum, { total_ns }) => sum + total_ns, 0);
@@ -233,7 +235,10 @@ export class LanesView {
 			...sums.slice(0, LEGEND).map(({ key, total_ns, count }) => el("li",
 				{ title: `${key}: ${countText(count)}` },
 				el("span", { class: "swatch", style: { background: colors.get(key) ?? OTHER_COLOR } }),
-				el("a", { class: "key", href: linkTo(exactWords(this.key, key)) }, shortName(key)),
+				el("a", { class: "key", href: "", on: { click: (/** @type {Event} */ event) => {
+					event.preventDefault();
+					this.choose({ q: exactWords(this.key, key) });
+				} } }, shortName(key)),
 				el("span", { class: "amount" }, `${nsText(total_ns)} · ${shareText(total_ns, all)}`))),
 			...(rest.length ? [el("li", {}, el("span", { class: "swatch",
 				style: { background: OTHER_COLOR } }), el("span", { class: "key" },

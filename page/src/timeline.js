@@ -226,6 +226,7 @@ class TimelineView {
 		this.bands = new Bands(lives, events, bandOfGroup, this.visible * (this.is_dimmed ? 2 : 1));
 		this.marked = -1;
 		this.status.textContent = this.summary(events.births.length, matches);
+		this.lanes?.showLegend();
 		this.draw();
 	}
 
@@ -459,7 +460,6 @@ class TimelineView {
 			this.paint();
 			this.showLegend();
 			this.lanes?.paint(this.view, this.pins());
-			this.lanes?.showLegend((q) => hashOf("timeline", { ...this.routeValues(), q }));
 		});
 	}
 

@@ -69,6 +69,13 @@ for (const can_overlap of [false, true]) {
 			const here = rows.findLastIndex(({ begin, took }) => begin <= from && begin + took > from);
 			assert.equal(at, here);
 		}
+		const parts = [];
+		index.visitParts(-60.5, 37, 80, (...part) => parts.push(part));
+		parts.forEach(([part, covered, longest], k) => {
+			const from = -60.5 + 37 * k;
+			assert.deepEqual([part, longest], [k, index.longestIn(from, from + 37)]);
+			assert.equal(covered, index.coveredBy(from + 37) - index.coveredBy(from));
+		});
 		const odd = index.select(Uint8Array.from({ length: 9 }, (_, group) => group % 2));
 		assert.deepEqual([...odd.begin], rows.filter(({ group }) => group % 2).map((r) => r.begin));
 	});
@@ -87,6 +94,9 @@ test("short intervals are spread over their part of time, which they never excee
 	const short = new ShortIndex({ from_ns: 100, part_ns: 50 }, [
 		{ part: Float64Array.of(1, 3), ns: Float64Array.of(10, 50) },
 		{ part: Float64Array.of(3, 4), ns: Float64Array.of(20, 5) }]);
+	const parts = [];
+	short.visitParts(150, 25, 3, (...part) => parts.push(part));
+	assert.deepEqual(parts, [[0, 5, -1], [1, 5, -1], [2, 0, -1]]);
 	assert.deepEqual([0, 100, 150, 175, 200, 300, 350, 9e9].map((at) => short.coveredBy(at)),
 		[0, 0, 0, 5, 10, 60, 65, 65]);
 });

@@ -1,16 +1,45 @@
-// Measures the page with many lives: node tests/page/performance.mjs [LIVES] [FOLDER]
+// Measures the page with many lives and intervals of GPU time:
+//     node tests/page/performance.mjs [LIVES] [FOLDER] [INTERVALS]
 // Prints the time to the first picture, frames of zoom and pan, memory, requests and errors.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { chromium } from "../../page/node_modules/playwright-core/index.mjs";
-import { encodeCurve, encodeLives, randomLives, seeded } from "./random_lives.mjs";
+import { encodeCurve, encodeIntervals, encodeLives, randomLives, seeded } from "./random_lives.mjs";
 
 const lives = Number(process.argv[2] ?? 2_000_000);
 const folder = process.argv[3] ?? "build/page-performance";
+const intervals = Number(process.argv[4] ?? 1_000_000);
 const BLOCK = 65536;
+/** Six streams, idle time, three threads. */
+const LANES = 10;
+const KERNELS = 300;
 const GROUPS = 4000;
 const STACKS = 3000;
+
+/** Random intervals in [0, to_ns), of which no neighbours have one colour. */
+function randomGpu(chance, to_ns, add) {
+	const count = Math.floor(intervals / LANES);
+	const lanes = Array.from({ length: LANES }, (_, lane) => {
+		const rows = Array.from({ length: count }, (_, k) => ({
+			begin: Math.floor((k * to_ns) / count), group: Math.floor(chance() * KERNELS),
+			took: Math.floor((chance() * to_ns) / count) }));
+		const blocks = [];
+		for (let at = 0; at < count; at += BLOCK) {
+			blocks.push(add(encodeIntervals(rows.slice(at, at + BLOCK))));
+		}
+		return { of: lane < 6 ? "stream" : lane === 6 ? "gaps" : "waits", is_rest: false,
+			device: lane < 7 ? 0 : -1, context: 1, id: lane, count, blocks, parts: null };
+	});
+	const column = (value) => Array.from({ length: KERNELS }, (_, k) => value(k));
+	return {
+		from_ns: 0, part_ns: 1, shorter_than_ns: 0, clock_within_ns: 1000, lost: 0, lanes,
+		text: ["", ...column((k) => `void kernel_${k}<float>`)],
+		groups: { of: column(() => "kernel"), name: column((k) => k + 1), operator: column(() => 0),
+			line: column(() => 0), phase: column(() => 0), count: column(() => 1),
+			total_ns: column((k) => 1e6 - k), short_count: column(() => 0), short_ns: column(() => 0) },
+	};
+}
 
 function writeReport() {
 	const chance = seeded(11);
@@ -44,6 +73,7 @@ function writeReport() {
 	const report = {
 		page: 1, made_by: "the performance test", data, recordings: [{
 			file: "generated", documents: {}, missing: { info: "generated data" }, commands: {},
+			gpu: intervals ? randomGpu(chance, at, add) : null,
 			lives: {
 				from_ns: 0, to_ns: at, devices: [0],
 				text: ["", ...Array.from({ length: 4000 }, (_, k) => `function_${k} (file_${k % 90}.py:${k})`)],
