@@ -87,10 +87,10 @@ struct gp_info {
 	unsigned format_major, format_minor;
 	unsigned pid;
 	const char *command;
-	const char *hostname;
-	const char *ring_place; /* "shm /dev/shm", ...; NULL unknown */
-	uint64_t start_unix_ns;
-	uint64_t duration_ns;  /* from the start to the last event or block */
+	const char *hostname, *boot_id; /* boot: equal in all containers of a host; "" unknown */
+	const char *ring_place;		/* "shm /dev/shm", ...; NULL unknown */
+	uint64_t start_unix_ns, start_mono_ns; /* CLOCK_REALTIME, CLOCK_MONOTONIC_RAW */
+	uint64_t duration_ns;		       /* from the start to the last event or block */
 	uint64_t kept_from_ns; /* where the kept events begin; 0: none were overwritten */
 	bool is_sealed;	       /* ended by its owner, or completely adopted */
 	/* not sealed, and its owner is alive: all figures hold for the moment duration_ns */

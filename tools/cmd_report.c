@@ -14,6 +14,7 @@
 struct report {
 	struct gp_reading r;
 	struct gp_page page;
+	struct gp_page_ranks ranks;
 	char *path;	    /* of the page; NULL: stdout */
 	sigset_t unblocked; /* signals while the page is written */
 	bool is_blocked;
@@ -50,6 +51,8 @@ static int report_one(struct gp_reading *r)
 		gp_page_lives_write(json, &lives);
 	gp_page_lanes_write(json, &lanes);
 	gp_json_end(json);
+	if (!gp_page_ranks_add(&x->ranks, r->path, r->recording, r->info, documents))
+		gp_report_failed("compare", r->path, GP_E_MEMORY);
 	gp_page_documents_free(documents);
 	gp_lives_free(&lives);
 	gp_lanes_free(&lanes);
@@ -78,6 +81,8 @@ static int report_end(struct gp_reading *r, int worst)
 	sigset_t all;
 	if (!r->sink.has_report)
 		return worst;
+	gp_json_end(&x->page.json); /* of the recordings */
+	gp_page_ranks_write(&x->ranks, &x->page.json);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &x->unblocked);
 	x->is_blocked = true;
@@ -124,6 +129,7 @@ static int report_run(const struct gp_command *command, int argc, char **argv)
 	gp_page_settle(&x.page, exit_status != GP_EXIT_USAGE && exit_status != GP_EXIT_INTERNAL);
 	if (x.is_blocked)
 		sigprocmask(SIG_SETMASK, &x.unblocked, NULL);
+	gp_page_ranks_release(&x.ranks);
 	gp_page_release(&x.page);
 	free(x.path);
 	return exit_status;

@@ -8,7 +8,9 @@
 
 #include "victim.h"
 
+#ifndef LAYERS /* fewer: a smaller recording */
 #define LAYERS 12
+#endif
 #define WEIGHTS_A_LAYER 12
 #define KEPT_A_LAYER 14
 

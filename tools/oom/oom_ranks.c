@@ -1,8 +1,4 @@
-/*
- * Orders the first OOM of each recording by time of day: the start of the recording by its host's
- * clock, plus the moment. Time since the start cannot be compared, since ranks do not start at the
- * same time.
- */
+/* Orders the first OOM of each recording by one clock (rank_clock.h). */
 #include "oom_ranks.h"
 
 #include <inttypes.h>
@@ -14,6 +10,7 @@
 #include "../input/inputs.h"
 #include "../io/amount.h"
 #include "../io/message.h"
+#include "../report/rank_clock.h"
 #include "../report/report.h"
 #include "oom_answer.h"
 
@@ -21,7 +18,8 @@
 
 struct gp_oom_rank {
 	const char *path;
-	char host[64];
+	struct gp_rank_start start;
+	int64_t at_ns, clock_ns; /* of the OOM: since its start, and since that of a common one */
 	uint64_t unix_ns;
 	struct gp_text state;
 	size_t times;
@@ -71,13 +69,14 @@ enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_
 	struct gp_oom_rank *rank = &ranks->rank[ranks->ranks];
 	*rank = (struct gp_oom_rank){
 		.path = r->path,
+		.start = gp_rank_start_of(r->info),
+		.at_ns = oom->at_ns,
 		.unix_ns = r->info->start_unix_ns + (uint64_t)oom->at_ns,
 		.state = gp_report_table_state_of(r->info),
 		.times = r->shown,
 		.number = first + 1,
 		.device = oom->device,
 	};
-	snprintf(rank->host, sizeof rank->host, "%s", r->info->hostname ? r->info->hostname : "");
 	enum gp_status status = rank_look(rank, r, first);
 	ranks->ranks += status == GP_OK;
 	return status;
@@ -86,7 +85,7 @@ enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_
 static int by_clock(const void *a, const void *b)
 {
 	const struct gp_oom_rank *x = a, *y = b;
-	int order = (x->unix_ns > y->unix_ns) - (x->unix_ns < y->unix_ns);
+	int order = (x->clock_ns > y->clock_ns) - (x->clock_ns < y->clock_ns);
 	return order ? order : strverscmp(x->path, y->path);
 }
 
@@ -100,20 +99,24 @@ static void print_first(const struct gp_oom_ranks *ranks, FILE *out)
 	fputs("first OOM: ", out);
 	gp_report_table_name_print(&ranks->table, first->path, out);
 	if (ranks->ranks > 1) {
-		fprintf(out, ", %s before ",
-			gp_ns_text((int64_t)(first[1].unix_ns - first->unix_ns)).s);
+		fprintf(out, ", %s before ", gp_ns_text(first[1].clock_ns - first->clock_ns).s);
 		gp_report_table_name_print(&ranks->table, first[1].path, out);
 	}
 	fprintf(out, ", at %s.%03" PRIu64 " UTC\n", day, first->unix_ns % NS_IN_S / 1000000);
 	gp_oom_answer_print(out, &first->answer);
 }
 
-static bool has_other_host(const struct gp_oom_ranks *ranks)
+/* Sets clock_ns. False: the recordings have several clocks. */
+static bool clock_find(struct gp_oom_ranks *ranks)
 {
+	const struct gp_rank_start *first = &ranks->rank->start;
+	bool is_one = true;
 	for (size_t k = 1; k < ranks->ranks; k++)
-		if (strcmp(ranks->rank[k].host, ranks->rank->host) != 0)
-			return true;
-	return false;
+		is_one = is_one && gp_rank_is_one_clock(first, &ranks->rank[k].start);
+	for (size_t k = 0; k < ranks->ranks; k++)
+		ranks->rank[k].clock_ns = gp_rank_apart_ns(first, &ranks->rank[k].start, is_one) +
+					  ranks->rank[k].at_ns;
+	return is_one;
 }
 
 /* Gives cells no numbers, so that there are no outliers: all rows failed. */
@@ -125,8 +128,7 @@ static bool oom_ranks_add_row(struct gp_oom_ranks *ranks, const struct gp_oom_ra
 		return false;
 	snprintf(row->part, sizeof row->part, "GPU %u", rank->device);
 	row->state = rank->state;
-	gp_cell_put(&row->cell[LATER], NAN,
-		    gp_ns_text((int64_t)(rank->unix_ns - ranks->rank->unix_ns)).s);
+	gp_cell_put(&row->cell[LATER], NAN, gp_ns_text(rank->clock_ns - ranks->rank->clock_ns).s);
 	gp_cell_put(&row->cell[CAUSE], NAN, gp_verdict_names[a->verdict]);
 	gp_cell_put(&row->cell[REQUESTED], NAN, gp_bytes_text(a->requested_bytes).s);
 	if (a->missing_bytes != GP_BYTES_UNKNOWN)
@@ -154,12 +156,13 @@ const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *
 		print_none(ranks, out);
 		return NULL;
 	}
+	const bool is_one_clock = clock_find(ranks);
 	qsort(ranks->rank, ranks->ranks, sizeof *ranks->rank, by_clock);
 	gp_report_table_flaws_print(table, out);
 	print_first(ranks, out);
-	if (has_other_host(ranks))
-		fputs("The recordings are of several hosts: their clocks may differ, and so may "
-		      "the order.\n",
+	if (!is_one_clock)
+		fputs("The recordings are of several hosts or boots: their clocks may differ, "
+		      "and so may the order.\n",
 		      out);
 	fprintf(out, "memory ran out in %zu of %zu recordings:\n", ranks->ranks, table->recordings);
 	for (size_t k = 0; k < ranks->ranks; k++)

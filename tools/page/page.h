@@ -46,6 +46,9 @@ void gp_page_documents_finish(struct gp_page_documents *documents);
  */
 void gp_page_documents_write(const struct gp_page_documents *documents, struct gp_json *json,
 			     const char *no_lives, const char *no_lanes);
+/* The text of a document; NULL: it is missing, or out of memory. The caller frees it. */
+char *gp_page_documents_text(const struct gp_page_documents *documents, const char *name,
+			     size_t *bytes);
 void gp_page_documents_free(struct gp_page_documents *documents);
 
 struct gp_page {
@@ -81,6 +84,21 @@ void gp_page_lives_write(struct gp_json *json, const struct gp_lives *lives);
 enum gp_status gp_page_lanes_build(struct gp_page *page, struct gp_recording *recording,
 				   struct gp_lanes *lanes, const char **why);
 void gp_page_lanes_write(struct gp_json *json, const struct gp_lanes *lanes);
+
+/* ---- page_ranks.c ---- */
+
+struct gp_page_ranks {
+	size_t ranks, rows;
+	struct gp_page_rank *rank;
+	struct gp_page_rank_row *row; /* a device of a recording */
+};
+/* Adds a recording, after its documents. False: out of memory. */
+bool gp_page_ranks_add(struct gp_page_ranks *ranks, const char *path,
+		       struct gp_recording *recording, const struct gp_info *info,
+		       const struct gp_page_documents *documents);
+/* The member `ranks`; null for less than two recordings. */
+void gp_page_ranks_write(const struct gp_page_ranks *ranks, struct gp_json *json);
+void gp_page_ranks_release(struct gp_page_ranks *ranks);
 
 /* ---- page_file.c ---- */
 

@@ -301,6 +301,18 @@ void gp_page_documents_write(const struct gp_page_documents *d, struct gp_json *
 	gp_json_end(json);
 }
 
+char *gp_page_documents_text(const struct gp_page_documents *d, const char *name, size_t *bytes)
+{
+	unsigned which = 0;
+	while (which + 1 < DOCUMENTS && strcmp(document[which].name, name) != 0)
+		which++;
+	char *text = file_text(d->out[which], bytes);
+	if (text && document_is_whole(d->queue->status[which], text, *bytes))
+		return text;
+	free(text);
+	return NULL;
+}
+
 void gp_page_documents_free(struct gp_page_documents *d)
 {
 	for (unsigned k = 0; k < DOCUMENTS; k++) {

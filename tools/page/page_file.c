@@ -177,7 +177,6 @@ void gp_page_settle(struct gp_page *page, bool is_kept)
 static bool report_end(struct gp_page *page, const char *path)
 {
 	char reference[3 * 4096 + 64];
-	gp_json_end(&page->json); /* of the recordings */
 	gp_json_array(&page->json, "data");
 	for (size_t k = 0; k < page->blocks; k++) {
 		gp_json_object(&page->json, NULL);

@@ -1,7 +1,6 @@
 /*
  * A table of recordings as text: the findings first, then as many columns as fit.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,17 +9,11 @@
 #include "../io/message.h"
 #include "../io/screen.h"
 #include "../io/style.h"
+#include "outlier.h"
 #include "report.h"
 #include "table.h"
 
 /* ---- findings ---- */
-
-/* With fewer rows the median does not show what is usual. */
-#define OUTLIER_ROWS 4u
-/* In median distances; Iglewicz and Hoaglin's 3.5 robust deviations are 5.2 of them. */
-#define OUTLIER_DISTANCES 5.0
-/* Of the median. Ranks always differ a little, and with equal numbers the median distance is 0. */
-#define OUTLIER_SHARE 0.02
 
 /* Of a column; SIZE_MAX: no such row. */
 struct found {
@@ -30,46 +23,16 @@ struct found {
 	bool is_higher; /* the outlier is above the median */
 };
 
-static int table_print_compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t n)
-{
-	qsort(values, n, sizeof *values, table_print_compare);
-	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 /* The row farthest from the median, if it is an outlier. */
 static void find_outlier(const struct gp_report_table *table, size_t column, struct found *out)
 {
-	size_t n = 0;
 	double *values = malloc((table->rows + 1) * sizeof *values);
 	for (size_t r = 0; values && r < table->rows; r++)
-		if (!isnan(table->row[r].cell[column].number))
-			values[n++] = table->row[r].cell[column].number;
-	if (n >= OUTLIER_ROWS) {
-		double middle = median(values, n), most = 0, least = INFINITY;
-		for (size_t k = 0; k < n; k++)
-			values[k] = fabs(values[k] - middle);
-		double usual = median(values, n);
-		for (size_t r = 0; r < table->rows; r++) {
-			double number = table->row[r].cell[column].number;
-			double d = fabs(number - middle);
-			if (d < least) {
-				least = d;
-				out->usual = r;
-			}
-			if (d > most && d > OUTLIER_DISTANCES * usual &&
-			    d > OUTLIER_SHARE * fabs(middle)) {
-				most = d;
-				out->far = r;
-				out->is_higher = number > middle;
-			}
-		}
-	}
+		values[r] = table->row[r].cell[column].number;
+	const struct gp_outlier found = gp_outlier_find(values, values ? table->rows : 0);
+	out->far = found.far;
+	out->usual = found.usual;
+	out->is_higher = found.is_higher;
 	free(values);
 }
 

@@ -75,7 +75,9 @@ static void fill_from_file(struct gp_recording *r, uint64_t oldest)
 	info->pid = h->pid;
 	info->command = h->command;
 	info->hostname = h->hostname;
+	info->boot_id = h->boot_id;
 	info->start_unix_ns = h->start_unix_ns;
+	info->start_mono_ns = h->start_mono_ns;
 	info->file_bytes = r->file.bytes;
 	info->segments = x->segments;
 	info->blocks = x->blocks;
