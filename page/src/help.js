@@ -3,14 +3,16 @@ import { button, el } from "./dom.js";
 
 const KEYS = [
 	["1 to 9", "show one of the first nine pages"],
-	["+ or wheel", "timeline: zoom in"],
-	["- or wheel", "timeline: zoom out"],
-	["← →, or drag", "timeline: move"],
-	["0", "timeline: show the whole run"],
+	["+ or wheel", "timeline and ranks: zoom in"],
+	["- or wheel", "timeline and ranks: zoom out"],
+	["← →, or drag", "timeline and ranks: move"],
+	["0", "timeline and ranks: show the whole run"],
 	["/", "search: functions, files, modules, kernels"],
 	["n, p", "timeline: next or previous interval of the GPU that the search finds"],
 	["click", "timeline: pin a moment and show what is live then"],
 	["shift and click", "timeline: pin a second moment, to compare"],
+	["click", "ranks: show the timeline of a recording at that moment"],
+	["shift and click", "ranks: pin a moment, and then a second one, to compare"],
 	["Esc", "close this box, or clear the search"],
 	["?", "show this box"],
 ];

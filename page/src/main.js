@@ -11,6 +11,7 @@ import { timelinePage } from "./timeline.js";
 import { helpBox } from "./help.js";
 import { fragPage, idlePage, leaksPage, oomPage, phasesPage } from "./memory_pages.js";
 import { momentPage } from "./moment.js";
+import { ranksPage } from "./ranks.js";
 
 /** @typedef {import("./report.js").Report} Report */
 /**
@@ -20,6 +21,8 @@ import { momentPage } from "./moment.js";
  * @property {import("./report.js").Recording} recording
  * @property {Record<string, string>} values of the route
  * @property {() => Promise<import("./report.js").NamedCurve[]>} curves decoded once
+ * @property {(number: number) => Promise<import("./report.js").NamedCurve[]>} curvesOf those of any
+ *     recording
  * @property {() => Promise<import("./lives.js").Lives>} lives decoded once
  * @property {() => Promise<import("./report.js").Lane[]>} lanes decoded once; of GPU time
  * @property {(page: string, values?: Record<string, string | number | null>) => string} link
@@ -33,6 +36,7 @@ const PAGES = [
 	["overview", "Overview", overviewPage],
 	["timeline", "Timeline", timelinePage],
 	["moment", "Moment", momentPage],
+	["ranks", "Ranks", ranksPage],
 	["oom", "OOM", oomPage],
 	["leaks", "Leaks", leaksPage],
 	["frag", "Fragmentation", fragPage],
@@ -69,6 +73,7 @@ function startApp(report) {
 		if (!lives) throw new Error("This report has no data about single allocations.");
 		return lives;
 	};
+	const pages = PAGES.filter(([id]) => report.ranks || id !== "ranks");
 	const curvesOf = once(async (number) => loadCurves(report, header(number)));
 	const livesOf = once(async (number) => loadLives(report, header(number)));
 	const lanesOf = once(async (number) => {
@@ -88,8 +93,8 @@ function startApp(report) {
 		const number = Math.min(Number(values.r ?? 0) || 0, report.recordings.length - 1);
 		/** @type {Context["link"]} */
 		const link = (to, more = {}) => hashOf(to, { r: number || null, ...more });
-		const entry = PAGES[findPage(PAGES, page)];
-		tabs.replaceChildren(...PAGES.map(([id, label]) => el("a", {
+		const entry = pages[findPage(pages, page)];
+		tabs.replaceChildren(...pages.map(([id, label]) => el("a", {
 			href: link(id), "aria-current": id === entry[0] ? "page" : null }, label)));
 		if (report.recordings.length > 1) {
 			chooser.replaceChildren(select(report.recordings.map(({ file }, k) =>
@@ -104,7 +109,7 @@ function startApp(report) {
 		try {
 			result = await entry[2]({
 				report, number, recording: report.recordings[number], values, link,
-				curves: () => curvesOf(number), lives: () => livesOf(number),
+				curves: () => curvesOf(number), curvesOf, lives: () => livesOf(number),
 				lanes: () => lanesOf(number), signal: mine.signal,
 			});
 		} catch (error) {
@@ -138,7 +143,7 @@ function startApp(report) {
 		}
 		const number = "123456789".indexOf(event.key);
 		if (event.key === "?") help.showModal();
-		else if (number >= 0) location.hash = hashOf(PAGES[number][0], { r: readRoute().values.r });
+		else if (number >= 0) location.hash = hashOf(pages[number][0], { r: readRoute().values.r });
 	});
 	show();
 }

@@ -6,6 +6,7 @@ import { roleColor } from "./palette.js";
 import { roleText, withoutFolders } from "./keys.js";
 import { amountBar } from "./bar.js";
 import { sparkline } from "./spark.js";
+import { figuresTable, findingsOf } from "./ranks.js";
 
 /** @typedef {import("./report.js").Json} Json */
 /** @typedef {import("./main.js").Context} Context */
@@ -16,7 +17,7 @@ export function overviewPage(context) {
 	const { recording, report } = context;
 	const { info } = recording.documents;
 	return el("div", { class: "overview" },
-		report.recordings.length > 1 ? sideBySide(context) : null,
+		report.ranks && sideBySide(context, report.ranks),
 		info ? [headline(info), losses(context, info)] : missingCard(recording, "info"),
 		el("div", { class: "cards" }, CARDS.map((make) => {
 			try {
@@ -345,56 +346,10 @@ function stepDurations({ begin_ns, warmup, p50_ns }) {
 		el("span", { class: "note" }, ` durations after the warm-up, up to ${nsText(longest)}`));
 }
 
-/** All recordings, with the outlier of each column marked. @param {Context} context */
-function sideBySide({ report }) {
-	const rows = report.recordings.map(({ file, documents: { info, oom, frag } }, number) => {
-		const peak = (/** @type {string} */ of) => info?.peaks
-			.filter((/** @type {Json} */ entry) => entry.of === of)
-			.reduce((/** @type {number} */ most, /** @type {Json} */ entry) =>
-				Math.max(most, entry.peak_bytes), 0);
-		return {
-			number, file, command: info?.command, allocated: peak("allocated"),
-			reserved: peak("reserved"), driver: peak("driver"), ooms: oom?.ooms.length,
-			unused: frag?.devices.reduce((/** @type {number} */ sum, /** @type {Json} */ device) =>
-				sum + device.unused_bytes, 0),
-			duration: info?.duration_ns, step: info?.steps.p50_ns,
-			lost: info && info.lost.memory + info.lost.launch + info.lost.other,
-		};
-	});
-	/** @param {string} head @param {string} key @param {typeof bytes} column */
-	const marked = (head, key, column) => {
-		const outlier = outlierOf(rows.map((row) => /** @type {Json} */ (row)[key]));
-		return column(head, key, { color: (row) => (row.number === outlier ? "#d55e00" : null) });
-	};
-	return el("section", { class: "card wide" }, el("h2", {}, "All recordings"),
-		makeTable({ name: "recordings", rows, columns: [
-			words("Recording", "file", { link: (row) => `#overview?r=${row.number}` }),
-			marked("Allocated, peak", "allocated", bytes),
-			marked("Reserved, peak", "reserved", bytes),
-			marked("Driver, peak", "driver", bytes),
-			marked("Unused", "unused", bytes),
-			marked("OOMs", "ooms", count),
-			marked("Step, median", "step", timeColumn),
-			marked("Duration", "duration", timeColumn),
-			marked("Lost events", "lost", count),
-		] }),
-		el("p", { class: "note" }, "An orange mark shows the value that differs most from the " +
-			"median of its column, by 10% at least."));
-}
-
-/** @type {typeof bytes} */
-const timeColumn = (head, from, more) => count(head, from, { text: nsText, ...more });
-
-/** The place of the value that differs most from the median, if by a tenth at least; -1: none.
- * @param {(number | null | undefined)[]} values */
-export function outlierOf(values) {
-	const known = values.filter((value) => typeof value === "number").sort((a, b) => a - b);
-	if (known.length < 2) return -1;
-	const median = (known[(known.length - 1) >> 1] + known[known.length >> 1]) / 2;
-	const far = (/** @type {number | null | undefined} */ value) =>
-		typeof value === "number" ? Math.abs(value - median) : 0;
-	const most = Math.max(...values.map(far));
-	if (most === 0 || most < median / 10) return -1;
-	const places = values.flatMap((value, k) => (far(value) === most ? [k] : []));
-	return places.length === 1 ? places[0] : -1;
-}
+const RANKS_SHOWN = 16;
+/** @param {Context} context @param {import("./report.js").Ranks} ranks */
+const sideBySide = ({ report, link }, ranks) => el("section", { class: "card wide" },
+	el("h2", {}, el("a", { href: link("ranks") }, "All recordings")), findingsOf(report, ranks),
+	figuresTable(report, ranks, { limit: RANKS_SHOWN }),
+	el("p", { class: "actions" }, el("a", { href: link("ranks") }, "details"),
+		copyCommand(ranks.commands.timeline)));

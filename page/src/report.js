@@ -59,11 +59,26 @@ import { Curve } from "./pyramid.js";
  * @property {GpuHeader | null} gpu
  */
 /**
+ * @typedef {object} Ranks Several recordings side by side.
+ * @property {boolean} is_one_clock
+ * @property {string} align
+ * @property {string | null} why
+ * @property {number | null} step
+ * @property {{ rank: number | null, state: string | null, start_ns: number,
+ *     step_ns: number | null }[]} recordings
+ * @property {{ recording: number, device: number | null }[]} rows
+ * @property {{ figure: string, unit: "bytes" | "ns" | "count", command: string,
+ *     values: (number | null)[], outlier: number | null }[]} figures
+ * @property {{ row: number, figure: string, text: string }[]} findings
+ * @property {Record<string, string>} commands
+ */
+/**
  * @typedef {object} Report
  * @property {number} page
  * @property {string} made_by
  * @property {{ file: string | null, bytes: number }[]} data
  * @property {Recording[]} recordings
+ * @property {Ranks | null} ranks null: one recording
  */
 /** @typedef {{ device: number, name: string, is_exact: boolean, curve: Curve }} NamedCurve */
 

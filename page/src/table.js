@@ -88,7 +88,7 @@ export function makeTable({ name, columns, rows, sort, open, depth, limit = ROWS
 			const cell = el("td", { class: column.is_number ? "number"
 				: text.startsWith("0x") ? "address" : "words" },
 				color && el("span", { class: "swatch", style: { background: color } }),
-				href || text.length > LONG ? el(href ? "a" : "span", { href,
+				(href && text) || text.length > LONG ? el(href ? "a" : "span", { href,
 					class: text.length > LONG ? "clip" : null, title: text.length > LONG ? text : null },
 				text) : text);
 			if (k === 0 && depth) cell.style.paddingLeft = `${8 + 18 * depth(row)}px`;

@@ -191,7 +191,7 @@ def main():
     pairs = [recording_of(options.gpuprof, path, add_data, options.block_lives)
              for path in options.recording]
     report = {"page": 1, "made_by": "gpuprof fixture", "data": [],
-              "recordings": [recording for recording, _ in pairs]}
+              "ranks": None, "recordings": [recording for recording, _ in pairs]}
     write_page(options.output, report, data, options.beside)
     if options.lives:
         with open(options.lives, "w", encoding="utf-8") as file:

@@ -24,6 +24,7 @@ export const PICTURES = [
 	{ name: "lanes", recording: "made", made: "frees", hash: "#timeline", at: [0.48, 0.2],
 		plot: "canvas.lanes" },
 	{ name: "moment", recording: "h200_gpt_stacks", hash: "#moment?by=role" },
+	{ name: "ranks", recording: "ranks", hash: "#ranks", at: [0.55, 0.3], plot: "canvas.ranks" },
 	{ name: "leaks", recording: "leak_loss_list", hash: "#leaks" },
 	{ name: "oom", recording: "h200_gpt_oom", hash: "#oom" },
 	{ name: "frag", recording: "h200_gpt_oom", hash: "#frag" },
@@ -64,18 +65,20 @@ export async function takePictures(folder) {
 			if (existsSync(html)) continue;
 			const cwd = made ? pages : join(root, "tests/data");
 			if (made) execFileSync(join(dirname(gpuprof), "frag/made_gpu_time"), ["made.gpr", made], { cwd });
-			execFileSync(gpuprof, ["report", "-o", html, `${recording}.gpr`], { cwd, stdio: "pipe" });
+			execFileSync(gpuprof, ["report", "-o", html,
+				recording === "ranks" ? recording : `${recording}.gpr`], { cwd, stdio: "pipe" });
 		}
 		for (const { name, recording, hash, at, plot: canvas = "canvas.plot" } of PICTURES) {
 			const page = await browser.newPage({ viewport: SIZE,
 				colorScheme: "light", locale: "en-US", timezoneId: "UTC" });
 			await page.goto(`file://${pages}/${recording}.html${hash}`);
 			await page.waitForSelector("main[data-state=ready]");
+			if (name === "ranks") await page.waitForSelector(".ranks-page[data-state=ready]");
 			if (hash.startsWith("#timeline")) await page.waitForSelector(".timeline[data-state=ready]");
 			if (at) {
 				const plot = await page.locator(canvas).boundingBox();
 				await page.mouse.move(plot.x + plot.width * at[0], plot.y + plot.height * at[1]);
-				await page.waitForSelector(".hover .moment");
+				await page.waitForSelector(".hover .moment, canvas.ranks-line[title]");
 			}
 			if ((await page.textContent("body")).includes(root)) throw Error(`${name} shows ${root}`);
 			writeFileSync(join(folder, `${name}.png`), smaller(await page.screenshot()));

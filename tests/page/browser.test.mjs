@@ -212,13 +212,81 @@ test("oom: memory without known roles has a sentence, not a bar", options, async
 	await page.close();
 });
 
-test("several recordings: side by side, outliers marked, chosen by the selector", options,
+test("ranks: one axis of time, outliers with their reason, links to moments", options, async () => {
+	const ranks = Array.from({ length: 6 }, (_, k) => recordingPath(`ranks/rank-${k}`));
+	const html = join(folder, "ranks.html");
+	execFileSync(gpuprof, ["report", "-o", html, ...ranks], { stdio: "pipe" });
+	const { page, faults } = await open(html, "#overview");
+	const wide = page.locator(".card.wide");
+	assert.match(await wide.textContent(), /3 recordings of 6 differ from the others/);
+	const rank_3 = wide.locator(".table").nth(1).locator("tbody tr").nth(3);
+	assert.equal(await rank_3.locator("td").nth(1).textContent(), "230 MiB");
+	assert.equal(await rank_3.locator(".swatch").count(), 4);
+
+	const ready = () => page.waitForSelector(".ranks-page[data-state=ready]");
+	await page.click("nav >> text=Ranks");
+	await ready();
+	const reasons = await page.locator(".ranks-page .table").first().locator("tbody").textContent();
+	assert.match(reasons, /rank-3The allocated peak, 230 MiB, is 39% above the usual 166 MiB\./);
+	assert.match(reasons, /rank-5It ran out of memory first\./);
+	const saved = async (selector) => {
+		const [download] = await Promise.all([page.waitForEvent("download"), page.click(selector)]);
+		return readFileSync(await download.path(), "utf8");
+	};
+	assert.match(await saved(".controls >> text=SVG"),
+		/^<svg [^]*rank-0[^]*166 MiB[^]*rank-5[^]*out of memory[^]*<\/svg>\n$/);
+	assert.match(await saved(".table-foot >> nth=1 >> text=CSV"),
+		/^Recording,Allocated peak,.*\nrank-0,174274048,[^]*rank-3,241382912,264241152,/);
+	const commands = await page.locator(".commands button").evaluateAll((list) =>
+		list.map((button) => button.title));
+	assert.match(commands[0], /^gpuprof timeline .*rank-0\.gpr .*rank-5\.gpr$/);
+
+	// two pinned moments: bytes of each rank at both, as the pages of the moments have them
+	await page.evaluate(() => scrollTo(0, 0));
+	const box = await page.locator("canvas.ranks").boundingBox();
+	for (const part of [0.4, 0.6]) {
+		await page.keyboard.down("Shift");
+		await page.mouse.click(box.x + 220 + part * (box.width - 240), box.y + 60);
+		await page.keyboard.up("Shift");
+		await page.waitForSelector(`.ranks-page th:has-text("allocated at ${part < 0.5 ? "A" : "B"}")`);
+		await ready();
+	}
+	const cells = page.locator(".ranks-page .table").nth(1).locator("tbody tr").nth(2).locator("td");
+	const first = await cells.nth(10).textContent();
+	const moment = await cells.nth(10).locator("a").getAttribute("href");
+	await page.screenshot({ path: join(shots, "ranks.png"), fullPage: true });
+	await show(page, moment);
+	assert.ok((await page.textContent("h1")).includes(`: ${first} of PyTorch's blocks`), first);
+	await page.goBack();
+	await ready();
+	await cells.nth(12).locator("a").click();
+	await page.waitForSelector("main[data-page=moment] >> text=From A");
+
+	// a click opens that recording's timeline at that moment
+	await show(page, "#ranks?align=step");
+	await ready();
+	assert.match(await page.textContent(".ranks-page"), /aligns all recordings at step 3/);
+	const again = await page.locator("canvas.ranks").boundingBox();
+	await page.mouse.move(again.x + 700, again.y + 200);
+	await page.mouse.click(again.x + 700, again.y + 26 + 2.5 * (again.height - 50) / 6);
+	await page.waitForSelector("main[data-page=timeline]");
+	assert.match(await page.evaluate(() => location.hash), /r=2&device=0&t=\d+/);
+
+	// other hosts: no common clock, so a step aligns them, and the page shows why
+	const other = writeChanged(html, "hosts", (report) => Object.assign(report.ranks,
+		{ is_one_clock: false, align: "step", why: "The recordings are of several hosts." }));
+	await page.goto(`file://${other}#ranks`);
+	await ready();
+	assert.match(await page.textContent(".ranks-page"),
+		/The recordings are of several hosts\. The picture aligns all recordings at step 3\./);
+	assert.deepEqual(faults, []);
+	await page.close();
+});
+
+test("several recordings: chosen by the selector; their data is beside the page", options,
 	async () => {
 		const html = writeFixture("several", ["h200_gpt_oom", "leak_kv_cache", "leak_hooks"], "--beside");
 		const { page, faults } = await open(html, "#overview");
-		const row = page.locator(".card.wide tbody tr").first();
-		assert.match(await row.textContent(), /123 GiB/);
-		assert.ok(await row.locator(".swatch").count() > 0);
 		await page.selectOption("header select", "1");
 		await page.waitForFunction(() => document.querySelector("h1")?.textContent
 			.includes("kv_cache"));

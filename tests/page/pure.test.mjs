@@ -10,8 +10,10 @@ import { growthOf } from "../../page/src/growth.js";
 import { chooseBands } from "../../page/src/keys.js";
 import { Lives, orderEvents, selectGroups, upperBound } from "../../page/src/lives.js";
 import { joined, neighbours } from "../../page/src/moment.js";
-import { outlierOf } from "../../page/src/overview.js";
 import { Bands, Curve, Highest } from "../../page/src/pyramid.js";
+import {
+	bytesAt, measureRanks, offsetsOf, shortNames, wholeSpan,
+} from "../../page/src/ranks_plot.js";
 import { findPage } from "../../page/src/route.js";
 import { segmentsAt } from "../../page/src/segment_map.js";
 import { SvgPainter } from "../../page/src/svg.js";
@@ -174,6 +176,56 @@ test("bands have the exact peak and its parts at every zoom", () => {
 	}
 });
 
+test("recordings on one axis: by clock, step or start; the first kept moment is 0", () => {
+	const ranks = { recordings: [
+		{ start_ns: 0, step_ns: 70 }, { start_ns: 50, step_ns: 30 }, { start_ns: 400, step_ns: 90 }] };
+	const headers = [{ from_ns: 20, to_ns: 100 }, { from_ns: 0, to_ns: 200 }, null];
+	const by = (align) => offsetsOf(ranks, headers, align);
+	// kept from 20, 50 and 400 on the clock; from 50 before, 30 before and 90 before the step
+	assert.deepEqual(by("clock"), [-20, 30, 380]);
+	assert.deepEqual(by("step"), [20, 60, 0]);
+	assert.deepEqual(by("start"), [-20, 0, 0]);
+	assert.deepEqual(wholeSpan(by("clock"), headers), { from_ns: 0, to_ns: 380 });
+	assert.deepEqual(wholeSpan(by("start"), headers), { from_ns: 0, to_ns: 200 });
+	assert.deepEqual(shortNames(["a/run/r-1.gpr", "a/runs/x", "a/.gpr"]), ["run/r-1", "runs/x", ".gpr"]);
+	assert.deepEqual(shortNames(["r/0.gpr", "r/1.gpr"]), ["0", "1"]);
+	assert.deepEqual(shortNames(["0.gpr", "r/1.gpr"]), ["0", "r/1"]);
+});
+
+test("each column of a rank has the highest bytes of its time", () => {
+	const chance = seeded(6);
+	let at = 40;
+	const points = Array.from({ length: 400 }, () => {
+		const low = Math.floor(chance() * 1e6);
+		return { at: (at += 1 + Math.floor(chance() ** 4 * 90)), low, high: low };
+	});
+	const curve = new Curve(decodeCurve(encodeCurve(points)));
+	const header = { from_ns: 50, to_ns: at + 30, marks: [] };
+	const row = { recording: 0, device: 0, name: "", header, note: "",
+		curves: [{ device: 0, name: "driver", is_exact: true, curve }] };
+	const offset = 17;
+	const highest = (from, to) => {
+		const inside = points.filter((point, n) => point.at < to &&
+			(n + 1 === points.length || points[n + 1].at > Math.max(from, header.from_ns)));
+		return to <= header.from_ns || from > header.to_ns || !inside.length ? NaN
+			: Math.max(...inside.map(({ high }) => high));
+	};
+	for (const [from_ns, to_ns] of [[0, at + 100], [60, 60 + 300], [at - 100, at + 100], [80, 130.5]]) {
+		const view = { from_ns, to_ns, width: 500, row: 20 };
+		const { box, highs, top } = measureRanks(view,
+			{ rows: [row], offsets: [offset], curves: ["driver"], pins: [], theme: {} });
+		const span = (to_ns - from_ns) / box.width;
+		const moment = (x) => Math.floor(from_ns + x * span - offset);
+		const slow = Array.from(highs[0][0], (_, x) =>
+			highest(moment(x), Math.max(moment(x) + 1, moment(x + 1))));
+		assert.deepEqual([...highs[0][0]], slow);
+		assert.ok(top > Math.max(...slow.filter((value) => !Number.isNaN(value))));
+	}
+	assert.deepEqual(bytesAt(row, [offset], ["allocated", "driver"], points[200].at + offset),
+		[null, points[200].high]);
+	assert.deepEqual(bytesAt(row, [offset], ["driver"], header.to_ns + offset + 1), [null]);
+});
+
 test("the bands are the keys with the highest peaks", () => {
 	const { rows, header, lives } = fixture(8, 1500);
 	const is_selected = selectGroups(header, 0, [0]);
@@ -261,10 +313,6 @@ test("tables, comparisons and marks", () => {
 	assert.deepEqual(joined([{ id: 1, bytes: 5, count: 1 }], [{ id: 2, bytes: 7, count: 2 }]), [
 		{ id: 1, before: 5, count_before: 1, bytes: 0, count: 0 },
 		{ id: 2, before: 0, count_before: 0, bytes: 7, count: 2 }]);
-	assert.equal(outlierOf([10, 10, 10, 14]), 3);
-	assert.equal(outlierOf([10, 10, 10.5]), -1);
-	assert.equal(outlierOf([5, null, 5]), -1);
-	assert.equal(outlierOf([1, 9]), -1);
 });
 
 test("a flame's parts lie inside their parents, the widest first", () => {
