@@ -1,13 +1,14 @@
 /** Pages of memory: out of memory, leaks, fragmentation, phases, idle memory. */
-import { el, message } from "./dom.js";
+import { button, download, el, message } from "./dom.js";
 import { atLeastText, bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
 import { CAUSES, LEAK_KINDS, answerOf, placeText } from "./overview.js";
 import { growthOf } from "./growth.js";
 import { roleText } from "./keys.js";
-import { bandColor, roleColor } from "./palette.js";
-import { sparkline } from "./spark.js";
+import { bandColor, roleColor, themeColors } from "./palette.js";
+import { saveSpark, sparkline } from "./spark.js";
+import { SvgPainter } from "./svg.js";
 import { bytes, count, makeTable, stackList, time, words, yesNo } from "./table.js";
 
 /** @typedef {import("./report.js").Json} Json */
@@ -145,7 +146,8 @@ const GROWTH_SIZE = { width: 480, height: 64 };
 
 /** Live bytes of the largest suspects at the start of each step, from the lives of the recording.
  * @param {Json} leaks @param {Context} context */
-async function growthSection(leaks, { recording, lives }) {
+async function growthSection(leaks, context) {
+	const { recording, lives } = context;
 	const header = recording.lives;
 	/** @type {number[]} */
 	const begins = recording.documents.info?.steps.begin_ns ?? [];
@@ -158,13 +160,20 @@ async function growthSection(leaks, { recording, lives }) {
 	if (!drawn.length) return null;
 	return section("Growth over the steps",
 		message("Each bar is the memory of one call stack that is live at the start of a step."),
-		drawn.map((/** @type {Json} */ { suspect, values }) => el("figure", {},
-			el("figcaption", {}, `${bytesText(suspect.bytes_per_step)} a step: ` +
-				placeText(suspect)),
-			sparkline(values, `live bytes at the start of ${numberOf(begins.length, "step")}`,
-				GROWTH_SIZE),
-			el("span", { class: "note" }, ` ${bytesText(values[0])} at step 1, ` +
-				`${bytesText(values.at(-1))} at step ${countText(begins.length)}`))));
+		drawn.map((/** @type {Json} */ { suspect, values }) => {
+			const curve = sparkline(values,
+				`live bytes at the start of ${numberOf(begins.length, "step")}`, GROWTH_SIZE);
+			return el("figure", {},
+				el("figcaption", {}, `${bytesText(suspect.bytes_per_step)} a step: ` +
+					placeText(suspect)),
+				curve,
+				el("span", { class: "note" }, ` ${bytesText(values[0])} at `,
+					el("a", { href: context.link("moment", { t: begins[0] }) }, "step 1"),
+					`, ${bytesText(values.at(-1))} at `,
+					el("a", { href: context.link("moment", { t: begins[0], u: begins[begins.length - 1] }),
+						title: "what grew" }, `step ${countText(begins.length)}`), " "),
+				saveSpark(curve, "growth"));
+		}));
 }
 
 export const leaksPage = documentPage("leaks", async (leaks, context) => [
@@ -260,6 +269,28 @@ const BLOCK_COLORS = /** @type {Record<string, string>} */ (
 	{ allocated: "#0072b2", pending: "#e69f00" });
 
 /** @param {Json[]} segments */
+function segmentsSvg(segments) {
+	const [label, width, row] = [260, 1000, 18];
+	const theme = themeColors();
+	const paint = new SvgPainter(label + width, row * segments.length);
+	paint.textBaseline = "middle";
+	segments.forEach((segment, k) => {
+		let x = label;
+		paint.fillStyle = theme.faint;
+		paint.fillText(`${segment.address} ${bytesText(segment.bytes)}`, 0, row * (k + 0.5));
+		paint.fillStyle = theme.grid;
+		paint.fillRect(label, row * k + 2, width, row - 4);
+		for (const block of segment.blocks) {
+			const wide = (width * block.bytes) / segment.bytes;
+			paint.fillStyle = BLOCK_COLORS[block.state] ?? "";
+			if (paint.fillStyle) paint.fillRect(x, row * k + 2, wide, row - 4);
+			x += wide;
+		}
+	});
+	return paint.toString();
+}
+
+/** @param {Json[]} segments */
 function segmentRows(segments) {
 	const shown = [...segments].sort((a, b) => b.bytes - a.bytes).slice(0, 100);
 	return el("div", { class: "segment-rows" },
@@ -272,7 +303,9 @@ function segmentRows(segments) {
 			el("div", { class: "amount-bar" }, segment.blocks.map((/** @type {Json} */ block) =>
 				el("span", { title: `${block.address}: ${bytesText(block.bytes)}, ${block.state}`, style: {
 					width: `${(100 * block.bytes) / segment.bytes}%`,
-					background: BLOCK_COLORS[block.state] ?? "transparent" } }))))));
+					background: BLOCK_COLORS[block.state] ?? "transparent" } }))))),
+		el("div", { class: "table-foot" }, button("SVG", () => download("segments.svg",
+			"image/svg+xml", segmentsSvg(shown)), "save the picture")));
 }
 
 export const phasesPage = documentPage("phases", (phases, context) => {
@@ -341,7 +374,10 @@ export const idlePage = documentPage("idle", (idle, context) => {
 				bytes("Bytes", "bytes", { has_bar: true }), count("Allocations", "count"),
 				words("Code", "key"), words("Owner", (row) => row.owner ?? ""),
 				time("Unused for", "idle_ns"), count("Launches meanwhile", "idle_launches"),
-				time("Last use", "last_use_ns"), time("Next use", "next_use_ns"),
+				time("Last use", "last_use_ns", { link: (row) =>
+					context.link("moment", { t: row.last_use_ns, device: device.device }) }),
+				time("Next use", "next_use_ns", { link: (row) =>
+					context.link("moment", { t: row.next_use_ns, device: device.device }) }),
 			] }),
 			device.reusable.length > 0 && [el("h3", {}, "Buffers that can share memory"),
 				makeTable({ name: "reusable", rows: device.reusable, columns: [

@@ -1,5 +1,5 @@
 /** Live memory of a moment: table by key, flame graph, segments; the change to a second one. */
-import { el, message, select } from "./dom.js";
+import { copyCommand, el, message, select } from "./dom.js";
 import { bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { amountBar } from "./bar.js";
 import { flameGraph } from "./flame.js";
@@ -70,7 +70,9 @@ export async function momentPage(context) {
 			select(keys, by, (key) => go({ by: key }), "group by"),
 			el("span", { class: "steps" },
 				step("◂ event before", near.before), step("event after ▸", near.after)),
-			el("a", { href: hashOf("timeline", { ...values, t: moment }) }, "show in the timeline")),
+			el("a", { href: hashOf("timeline", { ...values, t: moment }) }, "show in the timeline"),
+			copyCommand(momentCommand(recording,
+				{ moment, second, of: memory[0], by, device }))),
 		el("h1", { title: `${total} bytes at ${moment} ns` },
 			`At ${nsText(moment)}: ${bytesText(total)} of ${memory[1]} are live, in ` +
 			numberOf(first.reduce((sum, row) => sum + row.count, 0), "allocation")),
@@ -95,6 +97,21 @@ export async function momentPage(context) {
 				`block 0x${lives.address[life].toString(16)}, ${bytesText(lives.bytes[life])}, since ` +
 				`${nsText(lives.birth[life])}; ` +
 				stackLines(header, header.groups.stack[lives.group[life]]).slice(0, 3).join(" < ")));
+}
+
+/** Keys that the commands have as well. */
+const COMMAND_KEYS = new Set(["role", "stack", "operator", "line", "module", "library", "range"]);
+
+/** The command that prints the bytes of a moment, or the change from it to a second one.
+ * @param {import("./report.js").Recording} recording
+ * @param {{ moment: number, second: number | null, of: string, by: string, device: number }} at */
+export function momentCommand({ commands }, at) {
+	const { moment, second, of, by, device } = at;
+	const file = /^gpuprof peak --json ([^]*)$/.exec(commands.peak ?? "")?.[1];
+	return file && `gpuprof ${second === null ? `peak --at ${moment}`
+		: `diff --from ${moment} --to ${second}`} --of ${of}` +
+		`${COMMAND_KEYS.has(by) ? ` --by ${by}` : ""}` +
+		`${of === "pinned" ? "" : ` --device ${device}`} ${file}`;
 }
 
 /** Moments with a name: peaks, OOMs, the end. The first is the default.

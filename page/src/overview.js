@@ -5,7 +5,7 @@ import { bytes, count, makeTable, stackList, words } from "./table.js";
 import { roleColor } from "./palette.js";
 import { roleText, withoutFolders } from "./keys.js";
 import { amountBar } from "./bar.js";
-import { sparkline } from "./spark.js";
+import { saveSpark, sparkline } from "./spark.js";
 import { figuresTable, findingsOf } from "./ranks.js";
 
 /** @typedef {import("./report.js").Json} Json */
@@ -207,9 +207,11 @@ function oomCard(context) {
 	}
 	const answer = answerOf(oom.ooms, last);
 	return card(context, "Out of memory", "oom", "oom",
-		verdict("bad", oom.ooms.length === 1 ? `Memory ran out at ${nsText(last.at_ns)}.`
+		verdict("bad", oom.ooms.length === 1 ? "Memory ran out."
 			: `Memory ran out ${countText(oom.ooms.length)} times. The last one:`),
 		el("dl", {},
+			el("dt", {}, "at"), el("dd", {}, el("a", { href: context.link("moment",
+				{ t: last.at_ns, device: last.device }) }, nsText(last.at_ns))),
 			el("dt", {}, "requested"),
 			el("dd", {}, `${bytesText(last.bytes)} by ${answer.requester ?? "unknown code"}`),
 			last.verdict?.missing_bytes > 0 &&
@@ -272,6 +274,8 @@ function fragCard(context) {
 					`GPU ${device.device}: ${bytesText(device.unused_bytes)} of ` +
 					`${bytesText(device.reserved_bytes)} reserved memory are unused ` +
 					`(${shareText(device.unused_bytes, device.reserved_bytes)}), at ${nsText(frag.at_ns)}.`),
+				el("p", {}, el("a", { href: context.link("moment", { t: frag.at_ns,
+					device: device.device }) }, "show what was live")),
 				most > 0 && el("p", {}, `Most of it is ${CAUSES[cause] ?? cause}: ${bytesText(most)}.`),
 			];
 		}));
@@ -287,7 +291,9 @@ function phasesCard(context) {
 	const [peak] = is_known ? phases.peaks ?? [] : [];
 	return card(context, "Phases", "phases", "phases", peak
 		? [el("p", {}, `The peak of ${peak.of} memory lies in `,
-			el("strong", {}, peak.phase ?? "a phase that is not known"), ". Memory at the peak:"),
+			el("strong", {}, peak.phase ?? "a phase that is not known"), ". Memory at the peak, ",
+			el("a", { href: context.link("moment", { t: peak.at_ns, device: peak.device,
+				by: "phase" }) }, nsText(peak.at_ns)), ":"),
 		makeTable({ name: "phases-at-peak", limit: 5, rows: peak.phases, columns: [
 			words("Allocated in phase", (row) => row.phase ?? "not known"),
 			bytes("Bytes", "bytes", { has_bar: true }),
@@ -302,7 +308,9 @@ function lineCard(context, info) {
 		verdict("note", "The driver's count of free memory was not recorded."));
 	const owners = Object.entries(line.owners);
 	return card(context, `All memory of GPU ${line.device}`, "frag", "info",
-		el("p", {}, `At ${nsText(line.at_ns)}: ${bytesText(line.total_bytes)} = ` +
+		el("p", {}, "At ", el("a", { href: context.link("moment", { t: line.at_ns,
+			device: line.device, of: "driver" }) }, nsText(line.at_ns)),
+		`: ${bytesText(line.total_bytes)} = ` +
 			[`${bytesText(line.free_bytes)} free`,
 				...owners.map(([owner, size]) => `${bytesText(size)} ${owner}`)].join(" + ") +
 			(line.unattributed_bytes < 0
@@ -342,8 +350,9 @@ function stepDurations({ begin_ns, warmup, p50_ns }) {
 		at - begins[k]);
 	const longest = durations.reduce((/** @type {number} */ most, /** @type {number} */ one) =>
 		Math.max(most, one), 0);
-	return el("div", {}, sparkline(durations, `durations of steps: median ${nsText(p50_ns)}`),
-		el("span", { class: "note" }, ` durations after the warm-up, up to ${nsText(longest)}`));
+	const curve = sparkline(durations, `durations of steps: median ${nsText(p50_ns)}`);
+	return el("div", {}, curve, el("span", { class: "note" },
+		` durations after the warm-up, up to ${nsText(longest)} `), saveSpark(curve, "steps"));
 }
 
 const RANKS_SHOWN = 16;

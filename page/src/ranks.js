@@ -203,6 +203,7 @@ class RanksView {
 				const curves = await this.context.curvesOf(number);
 				for (const row of mine) {
 					row.curves = curves.filter(({ device }) => device === row.device);
+					if (!row.curves.length) row.note = "no memory of a GPU was recorded";
 				}
 			} catch (error) {
 				for (const row of mine) {

@@ -1,4 +1,5 @@
 /** A small curve without axes: how a figure changes over time. */
+import { button, download } from "./dom.js";
 
 const SIZE = { width: 240, height: 28 };
 const NAMESPACE = "http://www.w3.org/2000/svg";
@@ -28,3 +29,14 @@ export function sparkline(values, title, { width, height } = SIZE) {
 	svg.append(label, path);
 	return svg;
 }
+
+/** A button that saves such a curve. @param {SVGElement} svg @param {string} name of the file */
+export const saveSpark = (svg, name) => {
+	const save = button("SVG", () => {
+		const copy = /** @type {SVGElement} */ (svg.cloneNode(true));
+		copy.setAttribute("fill", getComputedStyle(svg).fill);
+		download(`${name}.svg`, "image/svg+xml", new XMLSerializer().serializeToString(copy));
+	}, "save the picture");
+	save.className = "quiet";
+	return save;
+};

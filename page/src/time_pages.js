@@ -6,7 +6,7 @@ import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
 import { bandColor } from "./palette.js";
 import { exactWords, sumGroups } from "./lane_index.js";
-import { sparkline } from "./spark.js";
+import { saveSpark, sparkline } from "./spark.js";
 import { bytes, count, makeTable, share, stackList, time, words, yesNo } from "./table.js";
 
 /** @typedef {import("./report.js").Json} Json */
@@ -35,7 +35,8 @@ export const graphsPage = documentPage("graphs", (graphs, context) => [
 			`${countText(graphs.graph_kernels)} kernels, ${decimals(100 * graphs.share, 1)}% of all.`),
 	graphs.failed.length > 0 && section("Captures that failed", makeTable({ name: "failed-captures",
 		rows: graphs.failed, open: openStack, columns: [
-			time("At", "at_ns"), words("Call that broke the capture", (row) => row.call ?? "not known"),
+			time("At", "at_ns", { link: (row) => context.link("timeline", { t: row.at_ns }) }),
+			words("Call that broke the capture", (row) => row.call ?? "not known"),
 			words("Error", (row) => row.error ?? `code ${row.code}`), words("Code", "key"),
 		] })),
 	graphs.graphs.length > 0 && section("Graphs", makeTable({ name: "graphs", rows: graphs.graphs,
@@ -196,9 +197,12 @@ export const countersPage = documentPage("counters", (counters) => {
 			makeTable({ name: "gpu-counters", rows: gpu.metrics, columns: [
 				words("Metric", "label"), figure("Mean", "mean"), figure("Median", "median"),
 				figure("Highest", "max"),
-			], open: (metric) => el("div", {}, sparkline(gpu.samples.map((/** @type {Json} */ sample) =>
-				sample.values[gpu.metrics.indexOf(metric)]), metric.label),
-			el("span", { class: "note" }, ` over ${numberOf(gpu.samples.length, "sample")}`)) }))),
+			], open: (metric) => {
+				const curve = sparkline(gpu.samples.map((/** @type {Json} */ sample) =>
+					sample.values[gpu.metrics.indexOf(metric)]), metric.label);
+				return el("div", {}, curve, el("span", { class: "note" },
+					` over ${numberOf(gpu.samples.length, "sample")} `), saveSpark(curve, "counter"));
+			} }))),
 	];
 });
 

@@ -1,5 +1,5 @@
 /** The timeline: controls, zoom and pan, search, the block or band under the pointer. */
-import { button, download, el, message, select } from "./dom.js";
+import { button, copyCommand, download, el, message, select } from "./dom.js";
 import { bytesText, countText, momentText, nsText, numberOf, shareText } from "./amounts.js";
 import { BANDS, KEYS, chooseBands, keyText, nameOf, searchGroups, stackLines } from "./keys.js";
 import { OF, orderEvents, selectGroups } from "./lives.js";
@@ -115,7 +115,8 @@ class TimelineView {
 				button("+", () => this.zoom(0.5), "zoom in (+)"),
 				button("−", () => this.zoom(2), "zoom out (-)"),
 				button("whole run", () => this.setSpanAndDraw(header.from_ns, header.to_ns), "0"),
-				button("SVG", () => this.exportSvg(), "save the picture")),
+				button("SVG", () => this.exportSvg(), "save the picture"),
+				copyCommand(context.recording.commands.timeline)),
 			el("div", { class: "plot-row" }, el("div", { class: "plots" }, this.canvas,
 				this.lanes?.canvas), el("div", { class: "sides" }, this.legend, this.lanes?.legend)),
 			this.status, this.hover);

@@ -37,3 +37,10 @@ ranks rank-0.gpr later.gpr | grep -A2 clock
 ranks rank-0.gpr
 : >empty.gpr
 ranks rank-0.gpr empty.gpr
+# time in kernels of NCCL, and numbers of ranks
+for rank in 0 1 2 3; do
+	$BUILD/frag/made_gpu_time usual$rank.gpr nccl
+	$BUILD/frag/made_gpu_time slow$rank.gpr slow-nccl
+done
+ranks usual0.gpr usual1.gpr usual2.gpr slow3.gpr | grep -E 'NCCL|None'
+ranks slow0.gpr slow1.gpr slow2.gpr usual3.gpr | grep NCCL

@@ -186,6 +186,45 @@ test("pictures and tables can be saved", options, async () => {
 	await page.close();
 });
 
+test("a moment has the command that prints it; bars and curves can be saved", options, async () => {
+	const { page, faults } = await open(join(folder, "h200_gpt_oom.html"), "#overview");
+	const printed = async () => {
+		const command = await page.getAttribute(".moment-page .controls button", "title");
+		assert.match(command, /^gpuprof /);
+		const text = execFileSync("bash", ["-c", `"$0"${command.slice("gpuprof".length)} --json`,
+			gpuprof], { encoding: "utf8" });
+		return JSON.parse(text).curves.map(({ live_bytes }) => live_bytes).flat();
+	};
+	const titles = [];
+	for (const at of [100000000, 700000000]) {
+		await show(page, `#moment?t=${at}&by=operator`);
+		await page.waitForSelector(`h1[title$="${at} ns"]`);
+		titles.push(Number.parseInt(await page.getAttribute("h1", "title"), 10));
+		assert.deepEqual(await printed(), titles.slice(-1));
+	}
+	await show(page, "#moment?t=100000000&u=700000000&by=pool");
+	await page.waitForSelector("main >> text=From A");
+	try {
+		await printed();
+		assert.fail("memory differs, so the status of diff is 1");
+	} catch ({ status, stdout }) {
+		assert.equal(status, 1);
+		assert.deepEqual(JSON.parse(stdout).curves.map(({ live_bytes }) => live_bytes), [titles]);
+	}
+	const saved = async (selector) => {
+		const [download] = await Promise.all([page.waitForEvent("download"), page.click(selector)]);
+		return readFileSync(await download.path(), "utf8");
+	};
+	await show(page, "#frag");
+	assert.match(await saved(".amounts >> nth=0 >> text=SVG"),
+		/^<svg [^]*<rect [^]*in gaps between blocks of a segment[^]*151 MiB · 98\.8%[^]*<\/svg>\n$/);
+	assert.match(await saved(".segment-rows >> text=SVG"), /^<svg [^]*0x7[^]*"#0072b2"[^]*<\/svg>\n$/);
+	await show(page, "#overview");
+	assert.match(await saved("dd >> text=SVG"), /^<svg [^]*fill="rgb\([^]*<path d="M/);
+	assert.deepEqual(faults, []);
+	await page.close();
+});
+
 test("leaks: the growth at the start of each step; names of other pages", options, async () => {
 	const html = writeFixture("leak_loss_list", ["leak_loss_list"]);
 	const { page, faults } = await open(html, "#leaks");
@@ -194,7 +233,7 @@ test("leaks: the growth at the start of each step; names of other pages", option
 	assert.match(text, /at the start of 58 steps\. The run has 60 steps .*2 warm-up steps are left/);
 	assert.doesNotMatch(text, /gains 11/);
 	const figure = await page.textContent("figure");
-	const [, last] = /, ([^,]+) at step 60$/.exec(figure);
+	const [, last] = /, ([^,]+) at step 60 /.exec(figure);
 	assert.equal(last, bytesText(leaks.suspects[0].live_bytes));
 	await page.evaluate(() => (location.hash = "#fragmentation"));
 	await shown(page, "#frag");

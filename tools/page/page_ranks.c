@@ -329,8 +329,11 @@ static void outlier_write(const struct gp_page_ranks *ranks, enum figure f,
 		snprintf(share, sizeof share, "%.1f times ", far / usual);
 	else
 		snprintf(share, sizeof share, "%s ", side);
-	snprintf(text, sizeof text, "%s, %s, is %sthe usual %s.", figures[f].text,
-		 amount_text(f, far).s, share, amount_text(f, usual).s);
+	/* a kernel of NCCL runs while it waits for other ranks */
+	const bool is_late = f == KERNELS && !outlier->is_higher;
+	snprintf(text, sizeof text, "%s, %s, is %sthe usual %s.%s", figures[f].text,
+		 amount_text(f, far).s, share, amount_text(f, usual).s,
+		 is_late ? " The other ranks may wait for this one." : "");
 	finding_write(json, outlier->far, figures[f].title, text);
 }
 
