@@ -1,6 +1,6 @@
 /** A page that shows the document of one command. */
 import { copyCommand, el, message } from "./dom.js";
-import { lossTexts } from "./overview.js";
+import { lossList } from "./overview.js";
 
 /** @typedef {import("./report.js").Json} Json */
 /** @typedef {import("./main.js").Context} Context */
@@ -20,12 +20,10 @@ export const verdict = (kind, text) => el("p", { class: `verdict ${kind}` }, tex
 export const documentPage = (name, show) => async (context) => {
 	const { recording } = context;
 	const document = recording.documents[name];
-	const { info } = recording.documents;
-	const losses = info ? lossTexts(context, info) : [];
 	return el("div", { class: "document" },
 		el("p", { class: "command" }, el("code", {}, recording.commands[name] ?? ""),
 			copyCommand(recording.commands[name])),
-		losses.length > 0 && el("ul", { class: "losses" }, losses.map((text) => el("li", {}, text))),
+		lossList(context),
 		document ? await show(document, context)
 			: message(`No figures of gpuprof ${name}: ` +
 				`${recording.missing[name] ?? "it is not in this report"}.`, "verdict note"));

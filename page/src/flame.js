@@ -1,18 +1,19 @@
 /** A flame graph of memory by call stack: the outermost frame is the root, at the top. */
 import { button, download, el } from "./dom.js";
 import { bytesText, numberOf, shareText } from "./amounts.js";
-import { frameText } from "./keys.js";
+import { frameText, keyText, pythonFrames } from "./keys.js";
 import { bandColor, textOn, themeColors } from "./palette.js";
 import { SvgPainter, fitted } from "./svg.js";
 
 /** @typedef {import("./report.js").LivesHeader} LivesHeader */
-/** @typedef {{ id: number, bytes: number, count: number }} StackSum by number of a stack */
+/** @typedef {{ id: number, bytes: number, count: number }} Sum */
+/** @typedef {(id: number) => string[]} FramesOf The frames of a row, the outermost first. */
 /**
  * @typedef {object} Node
  * @property {string} text
  * @property {number} bytes
  * @property {number} count
- * @property {Map<number, Node>} children
+ * @property {Map<string, Node>} children
  */
 /** @typedef {{ node: Node, x: number, y: number, width: number }} Placed */
 
@@ -20,24 +21,40 @@ const ROW = 19;
 /** Narrower parts are drawn without their children. */
 const LEAST_PIXELS = 1;
 
-/** Adds stacks to a tree. Native frames are left out of stacks that have Python frames, unless
- * requested.
- * @param {LivesHeader} header @param {StackSum[]} rows @param {boolean} with_native */
-export function flameTree(header, rows, with_native) {
+/** Native frames are left out of stacks that have Python frames, unless requested.
+ * @param {LivesHeader} header @param {boolean} with_native @returns {FramesOf} */
+export const stackFrames = (header, with_native) => (id) => {
+	const frames = with_native ? header.stacks[id] : pythonFrames(header, id);
+	return frames.toReversed().map((frame) => frameText(header, frame));
+};
+
+/** Ends the name of a module around others. Older recordings have classes: "GPT > Block". */
+const MODULE_END = / > |\.(?!\d+(\.|$))/g;
+
+/** A module and those around it: "model", "model.layers.0", "model.layers.0.mlp".
+ * @param {LivesHeader} header @returns {FramesOf} */
+export const moduleFrames = (header) => (id) => {
+	const name = keyText(header, "module", id);
+	const ends = name.startsWith("no module") ? [] : [...name.matchAll(MODULE_END)];
+	return [...ends.map(({ index }) => name.slice(0, index)), name];
+};
+
+/** A module without those around it. @param {string} name */
+export const moduleLabel = (name) => name.split(" > ").at(-1)?.match(/[^.]*(\.\d+)*$/)?.[0] || name;
+
+/** Adds rows to a tree. @param {Sum[]} rows @param {FramesOf} framesOf */
+export function flameTree(rows, framesOf) {
 	/** @type {Node} */
 	const root = { text: "all", bytes: 0, count: 0, children: new Map() };
-	const { is_python } = header.frames;
 	for (const { id, bytes, count } of rows) {
-		const all = header.stacks[id];
-		const python = with_native ? [] : all.filter((frame) => is_python[frame]);
 		let node = root;
 		node.bytes += bytes;
 		node.count += count;
-		for (const frame of (python.length ? python : all).toReversed()) {
-			let child = node.children.get(frame);
+		for (const text of framesOf(id)) {
+			let child = node.children.get(text);
 			if (!child) {
-				child = { text: frameText(header, frame), bytes: 0, count: 0, children: new Map() };
-				node.children.set(frame, child);
+				child = { text, bytes: 0, count: 0, children: new Map() };
+				node.children.set(text, child);
 			}
 			child.bytes += bytes;
 			child.count += count;
@@ -78,12 +95,15 @@ function colorOf(text) {
 	return bandColor(sum);
 }
 
-/** @param {LivesHeader} header @param {StackSum[]} rows @param {string} name of the file */
-export function flameGraph(header, rows, name) {
+/** @param {Sum[]} rows @param {string} name of the file
+ * @param {{ framesOf: FramesOf, allFramesOf?: FramesOf,
+ *     labelOf?: (text: string) => string }} options
+ *     `allFramesOf`: frames on request; `labelOf`: the text of a frame in the picture */
+export function flameGraph(rows, name, { framesOf, allFramesOf, labelOf = (text) => text }) {
 	const native = el("input", { type: "checkbox" });
 	const canvas = el("canvas", { class: "flame", role: "img", "aria-label": "flame graph" });
 	const info = el("p", { class: "flame-info" });
-	let path = [flameTree(header, rows, false)];
+	let path = [flameTree(rows, framesOf)];
 	/** @type {Placed[]} */
 	let placed = [];
 
@@ -96,12 +116,12 @@ export function flameGraph(header, rows, name) {
 		paint.textAlign = "left";
 		paint.textBaseline = "middle";
 		placed.forEach(({ node, x, y, width: wide }, k) => {
-			const color = k === 0 ? theme.grid : colorOf(node.text);
+			const color = k === 0 ? theme.grid : colorOf(labelOf(node.text));
 			paint.globalAlpha = k < path.length - 1 ? 0.5 : 1;
 			paint.fillStyle = color;
 			paint.fillRect(x, y, Math.max(0.5, wide - 0.6), ROW - 1);
 			paint.globalAlpha = 1;
-			const text = fitted(node.text, wide - 8);
+			const text = fitted(labelOf(node.text), wide - 8);
 			if (!text) return;
 			paint.fillStyle = k === 0 ? theme.ink : textOn(color);
 			paint.fillText(text, x + 4, y + ROW / 2);
@@ -139,13 +159,13 @@ export function flameGraph(header, rows, name) {
 		draw();
 	});
 	native.addEventListener("change", () => {
-		path = [flameTree(header, rows, native.checked)];
+		path = [flameTree(rows, native.checked && allFramesOf ? allFramesOf : framesOf)];
 		draw();
 	});
 	const holder = el("div", { class: "canvas-holder" }, canvas);
 	new ResizeObserver(draw).observe(holder);
 	return el("div", { class: "picture" },
-		el("div", { class: "controls" }, el("label", {}, native, "native frames too"),
+		el("div", { class: "controls" }, allFramesOf && el("label", {}, native, "native frames too"),
 			el("span", { class: "note" }, "A click on a frame zooms in; a click on “all” zooms out."),
 			el("span", { class: "space" }),
 			button("SVG", () => {

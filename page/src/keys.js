@@ -16,6 +16,16 @@ export const KEYS = /** @type {const} */ ([
 ]);
 /** @typedef {typeof KEYS[number][0]} Key */
 
+/** Keys that divide the memory of the recording. @param {LivesHeader} header
+ * @returns {[Key, string][]} */
+export const keyChoices = (header) => KEYS.filter(([key]) => key === "role" ||
+	new Set(header.groups[key]).size > 1).map(([key, text]) => [key, `by ${text}`]);
+
+/** The key that divides memory at first: the role, or the call stack if no role is known.
+ * @param {LivesHeader} header @returns {Key} */
+export const defaultKey = ({ groups, text }) => (new Set(groups.stack).size > 1 &&
+	groups.role.every((role) => ["", "unknown"].includes(text[role])) ? "stack" : "role");
+
 /** Bands of the timeline; the others are one more band. */
 export const BANDS = 15;
 
@@ -44,6 +54,14 @@ function groupOfStack(header, stack) {
 /** A path without its folders, in a line of code or a frame. @param {string} text */
 export const withoutFolders = (text) => text.replace(/(^|\()[^()]*\//, "$1");
 
+/** Frames of Python, or all if a stack has none.
+ * @param {LivesHeader} header @param {number} stack */
+export function pythonFrames(header, stack) {
+	const frames = header.stacks[stack];
+	const python = frames.filter((frame) => header.frames.is_python[frame]);
+	return python.length ? python : frames;
+}
+
 /** The name of a stack: operator, line of code, and the innermost frame if it is another one.
  * @param {LivesHeader} header @param {number} stack */
 function stackText(header, stack) {
@@ -53,8 +71,7 @@ function stackText(header, stack) {
 	const operator = header.text[header.groups.operator[group]];
 	const line = header.text[header.groups.line[group]];
 	const known_line = /:\d+$/.test(line) ? withoutFolders(line) : "";
-	const python = frames.filter((frame) => header.frames.is_python[frame]);
-	const texts = (python.length ? python : frames).map((frame) => frameText(header, frame));
+	const texts = pythonFrames(header, stack).map((frame) => frameText(header, frame));
 	const inner = withoutFolders(texts.find((text) => !text.startsWith("c10::")) ?? texts[0]);
 	return [operator.startsWith("no ") || operator === inner ? "" : operator, known_line,
 		known_line && inner.includes(known_line) ? inner.replace(/ ?\(?[^ ]*:\d+\)? ?/, "")
@@ -67,6 +84,36 @@ export function keyText(header, key, id) {
 	const text = header.text[id];
 	if (key === "role") return roleText(text);
 	return (key === "line" ? withoutFolders(text) : text) || `no ${nameOf(key)}`;
+}
+
+/** Frames that are added to a name, at most. */
+const MORE_FRAMES = 3;
+
+/** Names of keys. Call stacks with one name get the frames that differ.
+ * @param {LivesHeader} header @param {Key} key @param {number[]} ids */
+export function distinctNames(header, key, ids) {
+	/** @type {Map<string, number[]>} */
+	const same = new Map();
+	for (const id of ids) {
+		const text = keyText(header, key, id);
+		const others = same.get(text);
+		if (others) others.push(id);
+		else same.set(text, [id]);
+	}
+	return (/** @type {number} */ id) => {
+		const name = keyText(header, key, id);
+		if (key !== "stack") return name;
+		const frames = pythonFrames(header, id);
+		let others = (same.get(name) ?? []).map((other) => pythonFrames(header, other));
+		const differing = frames.filter((frame, k) => {
+			const equal = others.filter((other) => other[k] === frame);
+			const is_other = equal.length < others.length;
+			others = equal;
+			return is_other;
+		});
+		return [name, ...differing.slice(0, MORE_FRAMES).map((frame) =>
+			withoutFolders(frameText(header, frame)))].join(" < ");
+	};
 }
 
 /** @param {Key} key */
@@ -100,12 +147,13 @@ export function chooseBands(header, lives, events, key) {
 	}
 	const largest = [...slots].filter(([, slot]) => peaks[slot] > 0)
 		.sort(([, a], [, b]) => peaks[b] - peaks[a]);
+	const names = distinctNames(header, key, largest.slice(0, BANDS).map(([id]) => id));
 	const bandOfSlot = new Uint8Array(slots.size).fill(BANDS);
 	largest.slice(0, BANDS).forEach(([, slot], band) => (bandOfSlot[slot] = band));
 	return {
 		bandOfGroup: Uint8Array.from(slotOf, (slot) => bandOfSlot[slot]),
 		bands: largest.slice(0, BANDS).map(([id, slot]) => ({
-			id, text: keyText(header, key, id), peak_bytes: peaks[slot],
+			id, text: names(id), peak_bytes: peaks[slot],
 		})),
 		other_count: Math.max(0, largest.length - BANDS),
 	};

@@ -57,7 +57,7 @@ export const oomPage = documentPage("oom", (oom, context) => {
 				bytes("Requested", "bytes"),
 				words("By", (one) => answerOf(ooms, one).requester ?? "not known"),
 				words("Cause", (one) => answerOf(ooms, one).cause?.split(":")[0] ?? "not known"),
-				count("Like number", (one) => (one.like === one.number ? null : one.like)),
+				count("Same as number", (one) => (one.like === one.number ? null : one.like)),
 			] })),
 		first.slice(0, 50).map((/** @type {Json} */ one, /** @type {number} */ k) =>
 			oneOom(one, context, k === 0)),
@@ -124,7 +124,7 @@ const suspectTable = (rows, name) => makeTable({ name, rows, sort: 0, limit: 20,
 		words("What", (row) => [row.kind, row.role && roleText(row.role), row.operator]
 			.filter(Boolean).join(", ")),
 		count("Number a step", "count_per_step"),
-		bytes("Live", "live_bytes"), count("Live number", "live_count"),
+		bytes("Live", "live_bytes"), count("Live allocations", "live_count"),
 		count("Since step", "since_step"),
 		time("Full in", "ns_until_full"),
 	] });
@@ -202,13 +202,17 @@ export const leaksPage = documentPage("leaks", async (leaks, context) => [
 	] })),
 ]);
 
+/** A name of a moment, as `gpuprof frag --at` takes it. @param {string} name */
+const momentText = (name) => name.replace(/^peak:(.*)/, "the peak of $1 memory")
+	.replace(/^oom:/, "OOM ").replace(/_/g, " ");
+
 export const fragPage = documentPage("frag", (frag, context) => [
 	frag.not_known && message(frag.not_known, "verdict note"),
 	frag.is_uncertain && message("Events are missing, so these figures may be wrong.",
 		"verdict warn"),
 	frag.devices.map((/** @type {Json} */ device) => section([`GPU ${device.device} at `,
 		el("a", { href: context.link("moment", { t: frag.at_ns, device: device.device }) },
-			nsText(frag.at_ns)), ` (${frag.moment.replace("oom:", "OOM ")})`],
+			nsText(frag.at_ns)), `, ${momentText(frag.moment)}`],
 	el("p", {}, `PyTorch reserved ${bytesText(device.reserved_bytes)}; ` +
 		`${bytesText(device.allocated_bytes)} are allocated and ` +
 		`${bytesText(device.unused_bytes)} (${shareText(device.unused_bytes,

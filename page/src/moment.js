@@ -2,14 +2,18 @@
 import { copyCommand, el, message, select } from "./dom.js";
 import { bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { amountBar } from "./bar.js";
-import { flameGraph } from "./flame.js";
-import { BANDS, keyText, nameOf, stackLines, sumByKey } from "./keys.js";
+import { flameGraph, moduleFrames, moduleLabel, stackFrames } from "./flame.js";
+import {
+	BANDS, defaultKey, distinctNames, keyChoices, keyText, nameOf, stackLines, sumByKey,
+} from "./keys.js";
 import { selectGroups } from "./lives.js";
+import { lossList } from "./overview.js";
 import { OTHER_COLOR, bandColor, roleColor } from "./palette.js";
 import { hashOf } from "./route.js";
 import { segmentMap } from "./segment_map.js";
+import { momentName, stepControls, stepsOf } from "./steps.js";
 import { bytes, change, count, makeTable, words } from "./table.js";
-import { CURVES, keyChoices, memoryChoices } from "./timeline.js";
+import { CURVES, memoryChoices } from "./timeline.js";
 
 /** @typedef {import("./main.js").Context} Context */
 /** @typedef {import("./report.js").LivesHeader} LivesHeader */
@@ -28,10 +32,13 @@ export async function momentPage(context) {
 	const choices = memoryChoices(header);
 	const memory = choices.find(([id]) => id === values.of) ?? choices[0];
 	const keys = keyChoices(header);
-	const by = (keys.find(([key]) => key === values.by) ?? keys[0])[0];
+	const by = keys.find(([key]) => key === values.by)?.[0] ?? defaultKey(header);
 	const named = namedMoments(context, header, device);
 	const moment = Number(values.t ?? named[0][0]);
 	const second = values.u ? Number(values.u) : null;
+	const steps = stepsOf(header);
+	const exact = curves.find(({ name, device: of }) => name === memory[0] &&
+		(of === device || name === "pinned"));
 	const is_selected = selectGroups(header, device, [...memory[2]]);
 	const sums = (/** @type {number} */ at, /** @type {typeof by} */ key) =>
 		sumByKey(header, lives, at, is_selected, key);
@@ -50,8 +57,9 @@ export async function momentPage(context) {
 	const choose = (/** @type {string} */ name, /** @type {string | null} */ chosen,
 		/** @type {string} */ label, /** @type {[string, string][]} */ extra) => {
 		const known = named.some(([at]) => at === chosen);
-		return select([...extra, ...(chosen && !known
-			? [/** @type {[string, string]} */ ([chosen, nsText(Number(chosen))])] : []), ...named],
+		/** @type {[string, string][]} */
+		const own = chosen && !known ? [[chosen, momentName(steps, Number(chosen))]] : [];
+		return select([...extra, ...own, ...named],
 		chosen ?? "", (at) => go({ [name]: at || null }), label);
 	};
 
@@ -59,7 +67,7 @@ export async function momentPage(context) {
 	const step = (/** @type {string} */ label, /** @type {number | null} */ at) => at === null ? null
 		: el("a", { href: hashOf("moment", { ...values, t: at }), title: nsText(at) }, label);
 
-	return el("div", { class: "moment-page" },
+	return el("div", { class: "moment-page" }, lossList(context),
 		el("div", { class: "controls" },
 			el("label", {}, "moment A ", choose("t", String(moment), "moment A", [])),
 			el("label", {}, "compare with B ", choose("u", second === null ? null : String(second),
@@ -73,23 +81,24 @@ export async function momentPage(context) {
 			el("a", { href: hashOf("timeline", { ...values, t: moment }) }, "show in the timeline"),
 			copyCommand(momentCommand(recording,
 				{ moment, second, of: memory[0], by, device }))),
-		el("h1", { title: `${total} bytes at ${moment} ns` },
-			`At ${nsText(moment)}: ${bytesText(total)} of ${memory[1]} are live, in ` +
-			numberOf(first.reduce((sum, row) => sum + row.count, 0), "allocation")),
-		el("p", { class: "curve-values" }, curves.filter((curve) => curve.device === device ||
-			curve.name === "pinned")
+		stepControls(context, exact, go),
+		el("h1", { title: `${total} bytes at ${moment} ns` }, second === null
+			? `At ${nsText(moment)}: ${bytesText(total)} of ${memory[1]} are live, in ` +
+				numberOf(first.reduce((sum, row) => sum + row.count, 0), "allocation")
+			: `From A (${momentName(steps, moment)}) to B (${momentName(steps, second)}): ` +
+				`${grownText(totalOf(sums(second, by)) - total)} of ${memory[1]}`),
+		el("p", { class: "curve-values" }, second !== null && "At A: ",
+			curves.filter((curve) => curve.device === device || curve.name === "pinned")
 			.sort((a, b) => CURVES.indexOf(a.name) - CURVES.indexOf(b.name))
 			.map(({ name, curve }) => el("span", { class: `curve ${name}` },
 			`${name} ${bytesText(curve.range(moment, moment + 1)?.high ?? 0)}`))),
-		notRecorded(header, curves, device, memory[0], moment, total),
+		notRecorded(header, exact, moment, total),
 		second === null
 			? [amountBar(barParts(header, by, first, colorOf), total, { has_list: false }),
 				table(header, by, first, total, colorOf)]
-			: comparison(header, by, first, sums(second, by), moment, second, colorOf),
-		el("h2", {}, second === null ? "By call stack" : "By call stack: memory that grew from A to B"),
-		second === null
-			? stackFlame(header, sums(moment, "stack"))
-			: grownFlame(header, sums(moment, "stack"), sums(second, "stack")),
+			: comparison(header, by, first, sums(second, by), colorOf),
+		by === "module" && flame(context, "module", first, second === null ? null : sums(second, by)),
+		flame(context, "stack", sums(moment, "stack"), second === null ? null : sums(second, "stack")),
 		el("h2", {}, `PyTorch's segments at ${nsText(moment)}, coloured by ${nameOf(by)}`),
 		segmentMap(header, lives, device, moment,
 			(life) => colorOf(header.groups[by][lives.group[life]]),
@@ -159,12 +168,10 @@ export function neighbours(lives, is_selected, moment) {
 const totalOf = (rows) => rows.reduce((sum, row) => sum + row.bytes, 0);
 
 /** The difference to the exact curve, if events are missing or were left out.
- * @param {LivesHeader} header @param {import("./report.js").NamedCurve[]} curves
- * @param {number} device
- * @param {string} memory @param {number} moment @param {number} total */
-function notRecorded(header, curves, device, memory, moment, total) {
-	const exact = curves.find((curve) => curve.name === memory &&
-		(curve.device === device || memory === "pinned"))?.curve.range(moment, moment + 1);
+ * @param {LivesHeader} header @param {import("./report.js").NamedCurve | undefined} curve
+ * @param {number} moment @param {number} total */
+function notRecorded(header, curve, moment, total) {
+	const exact = curve?.curve.range(moment, moment + 1);
 	if (!exact || (total >= exact.low && total <= exact.high)) return null;
 	const difference = exact.high - total;
 	return el("p", { class: "verdict warn" }, difference > 0
@@ -178,8 +185,9 @@ function notRecorded(header, curves, device, memory, moment, total) {
 /** @param {LivesHeader} header @param {import("./keys.js").Key} by @param {Sum[]} rows
  * @param {(id: number) => string} colorOf */
 function barParts(header, by, rows, colorOf) {
+	const names = distinctNames(header, by, rows.slice(0, BANDS).map(({ id }) => id));
 	const parts = rows.slice(0, BANDS).map(({ id, bytes: size }) =>
-		({ text: keyText(header, by, id), bytes: size, color: colorOf(id) }));
+		({ text: names(id), bytes: size, color: colorOf(id) }));
 	const rest = totalOf(rows.slice(BANDS));
 	return rest ? [...parts, { text: `${countText(rows.length - BANDS)} others`, bytes: rest,
 		color: OTHER_COLOR }] : parts;
@@ -193,9 +201,10 @@ const openStack = (header, by) => by !== "stack" ? undefined :
 /** @param {LivesHeader} header @param {import("./keys.js").Key} by @param {Sum[]} rows
  * @param {number} total @param {(id: number) => string} colorOf */
 function table(header, by, rows, total, colorOf) {
+	const names = distinctNames(header, by, rows.map(({ id }) => id));
 	return makeTable({ name: `live-by-${by}`, rows, sort: 1, open: openStack(header, by),
 		limit: 20, columns: [
-			words(capital(nameOf(by)), (row) => keyText(header, by, row.id),
+			words(capital(nameOf(by)), (row) => names(row.id),
 				{ color: (row) => colorOf(row.id) }),
 			bytes("Live", "bytes", { has_bar: true }),
 			bytes("Share", "bytes", { text: (value) => shareText(value, total) }),
@@ -203,26 +212,24 @@ function table(header, by, rows, total, colorOf) {
 		] });
 }
 
+/** @param {number} bytes */
+const grownText = (bytes) => (bytes === 0 ? "as many bytes"
+	: `${bytesText(Math.abs(bytes))} ${bytes > 0 ? "more" : "less"}`);
+
 /** @param {LivesHeader} header @param {import("./keys.js").Key} by @param {Sum[]} first
- * @param {Sum[]} second @param {number} moment @param {number} other
- * @param {(id: number) => string} colorOf */
-function comparison(header, by, first, second, moment, other, colorOf) {
+ * @param {Sum[]} second @param {(id: number) => string} colorOf */
+function comparison(header, by, first, second, colorOf) {
 	const far = (/** @type {ReturnType<typeof joined>[0]} */ row) => Math.abs(row.bytes - row.before);
 	const rows = joined(first, second).sort((a, b) => far(b) - far(a));
-	const grown = totalOf(second) - totalOf(first);
-	return [
-		el("p", {}, `From A (${nsText(moment)}) to B (${nsText(other)}): `,
-			el("strong", {}, grown === 0 ? "the same number of bytes"
-				: `${bytesText(Math.abs(grown))} ${grown > 0 ? "more" : "less"}`), "."),
-		makeTable({ name: `change-by-${by}`, rows, open: openStack(header, by), limit: 30,
-			columns: [
-				words(capital(nameOf(by)), (row) => keyText(header, by, row.id),
-					{ color: (row) => colorOf(row.id) }),
-				bytes("Live at A", "before"), bytes("Live at B", "bytes"),
-				change("Change", (row) => row.bytes - row.before),
-				count("Allocations at A", "count_before"), count("Allocations at B", "count"),
-			] }),
-	];
+	const names = distinctNames(header, by, rows.map(({ id }) => id));
+	return makeTable({ name: `change-by-${by}`, rows, open: openStack(header, by), limit: 30,
+		columns: [
+			words(capital(nameOf(by)), (row) => names(row.id),
+				{ color: (row) => colorOf(row.id) }),
+			bytes("Live at A", "before"), bytes("Live at B", "bytes"),
+			change("Change", (row) => row.bytes - row.before),
+			count("Allocations at A", "count_before"), count("Allocations at B", "count"),
+		] });
 }
 
 /** Sums of two moments by key. @param {Sum[]} first @param {Sum[]} second */
@@ -235,17 +242,27 @@ export function joined(first, second) {
 	return [...rows.values()];
 }
 
-/** @param {LivesHeader} header @param {Sum[]} rows */
-const stackFlame = (header, rows) => (rows.some(({ id }) => header.stacks[id].length)
-	? flameGraph(header, rows, "flame") : message("The live memory has no call stacks."));
-
-/** @param {LivesHeader} header @param {Sum[]} first @param {Sum[]} second */
-function grownFlame(header, first, second) {
-	const grown = joined(first, second).filter((row) => row.bytes > row.before)
+/** A flame graph of a moment, or of what grew from it to a second one.
+ * @param {Context} context @param {"stack" | "module"} key @param {Sum[]} first
+ * @param {Sum[] | null} second */
+function flame({ recording }, key, first, second) {
+	const header = /** @type {LivesHeader} */ (recording.lives);
+	const rows = second ? joined(first, second).filter((row) => row.bytes > row.before)
 		.map(({ id, bytes: size, before, count: number, count_before }) =>
-			({ id, bytes: size - before, count: Math.max(0, number - count_before) }));
-	return grown.length ? flameGraph(header, grown, "grown")
-		: message("No call stack has more memory at B than at A.");
+			({ id, bytes: size - before, count: Math.max(0, number - count_before) })) : first;
+	const has_stacks = key === "module" || rows.some(({ id }) => header.stacks[id].length);
+	const off = recording.documents.info?.stacks_off_by;
+	return [
+		el("h2", {}, `By ${nameOf(key)}${second ? ": memory that grew from A to B" : ""}`),
+		second && !rows.length ? message(`No ${nameOf(key)} has more memory at B than at A.`)
+			: !has_stacks ? message("This memory has no call stacks" +
+				(off ? `: stacks were off by ${off}.` : "."))
+				: key === "stack"
+					? flameGraph(rows, second ? "grown" : "flame", {
+						framesOf: stackFrames(header, false), allFramesOf: stackFrames(header, true) })
+					: flameGraph(rows, "modules", {
+						framesOf: moduleFrames(header), labelOf: moduleLabel }),
+	];
 }
 
 /** @param {string} text */

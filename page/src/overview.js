@@ -3,10 +3,11 @@ import { copyCommand, el, message } from "./dom.js";
 import { atLeastText, bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { bytes, count, makeTable, stackList, words } from "./table.js";
 import { roleColor } from "./palette.js";
-import { roleText, withoutFolders } from "./keys.js";
+import { keyChoices, roleText, withoutFolders } from "./keys.js";
 import { amountBar } from "./bar.js";
 import { saveSpark, sparkline } from "./spark.js";
 import { figuresTable, findingsOf } from "./ranks.js";
+import { firstAndLast } from "./steps.js";
 
 /** @typedef {import("./report.js").Json} Json */
 /** @typedef {import("./main.js").Context} Context */
@@ -18,7 +19,7 @@ export function overviewPage(context) {
 	const { info } = recording.documents;
 	return el("div", { class: "overview" },
 		report.ranks && sideBySide(context, report.ranks),
-		info ? [headline(info), losses(context, info)] : missingCard(recording, "info"),
+		info ? [headline(info), losses(context)] : missingCard(recording, "info"),
 		el("div", { class: "cards" }, CARDS.map((make) => {
 			try {
 				return info || !CARDS_OF_INFO.includes(make) ? make(context, info) : null;
@@ -70,7 +71,7 @@ function headline(info) {
 }
 
 /** Losses, gaps and damage, always first. @param {Context} context @param {Json} info */
-export function lossTexts({ recording }, info) {
+function lossTexts({ recording }, info) {
 	const { lost } = info;
 	const lives = recording.lives;
 	const texts = [];
@@ -85,7 +86,11 @@ export function lossTexts({ recording }, info) {
 			? `First place: ${info.damages[0].what}, at byte ${countText(info.damages[0].offset)}.`
 			: ""));
 	}
-	if (!info.complete) texts.push(info.rest ?? "The end of the recording is missing.");
+	if (!info.complete) {
+		texts.push("The end of the recording is missing. " + (info.rest
+			? `If the file ${info.rest} still exists, move it beside the recording and write this ` +
+				"report again." : ""));
+	}
 	if (info.gaps.length) {
 		texts.push(`Recording paused or began late: ${numberOf(info.gaps.length, "time")}, ` +
 			`last until ${nsText(info.gaps.at(-1))}. Events of that time are missing, so peaks are ` +
@@ -108,13 +113,18 @@ export function lossTexts({ recording }, info) {
 	return texts;
 }
 
-/** @param {Context} context @param {Json} info */
-function losses(context, info) {
-	const texts = lossTexts(context, info);
-	if (!texts.length) {
-		return verdict("good", "The recording is complete, without losses, gaps or damage.");
-	}
-	return el("ul", { class: "losses" }, texts.map((text) => el("li", {}, text)));
+/** @param {Context} context */
+function losses(context) {
+	return lossList(context) ??
+		verdict("good", "The recording is complete, without losses, gaps or damage.");
+}
+
+/** Null: no events are missing, or no figures are known. @param {Context} context */
+export function lossList(context) {
+	const { info } = context.recording.documents;
+	const texts = info ? lossTexts(context, info) : [];
+	return texts.length ? el("ul", { class: "losses" }, texts.map((text) => el("li", {}, text)))
+		: null;
 }
 
 /** @param {Context} context @param {Json} info */
@@ -132,7 +142,8 @@ function peaksCard(context, info) {
 			words("Of the GPU", (peak) => total.get(peak.device)
 				? shareText(peak.peak_bytes, total.get(peak.device)) : "", { is_number: true }),
 			words("At", "peak_at_ns", { text: nsText, is_number: true, link: (peak) =>
-				context.link("moment", { t: peak.peak_at_ns, device: peak.device, of: peak.of }) }),
+				peak.peak_at_ns < info.kept_from_ns ? null
+					: context.link("moment", { t: peak.peak_at_ns, device: peak.device, of: peak.of }) }),
 		] })
 		: verdict("note", "No memory of a GPU was recorded."));
 }
@@ -148,6 +159,7 @@ function rolesAtPeak({ recording, link }, device) {
 		at_ns: entry.allocated_peak_at_ns, bytes: entry.allocated_peak_bytes,
 		parts: entry.roles.groups.map((/** @type {Json} */ group) => ({
 			text: roleText(group.key), bytes: group.bytes[at], color: roleColor(group.key, 0),
+			is_unknown: group.key === "unknown",
 			href: link("moment", { t: entry.allocated_peak_at_ns, device, by: "role" }),
 		})).sort((/** @type {Json} */ a, /** @type {Json} */ b) => b.bytes - a.bytes),
 	};
@@ -155,7 +167,7 @@ function rolesAtPeak({ recording, link }, device) {
 
 /** @param {Context} context */
 function rolesCard(context) {
-	const { documents } = context.recording;
+	const { documents, lives } = context.recording;
 	const found = (documents.info?.devices ?? []).flatMap((/** @type {Json} */ { device }) => {
 		const roles = rolesAtPeak(context, device);
 		return roles ? [{ device, ...roles }] : [];
@@ -164,9 +176,15 @@ function rolesCard(context) {
 		? found.map((/** @type {Json} */ { device, at_ns, bytes: size, parts }) => el("div", {},
 			el("p", {}, `GPU ${device}: ${bytesText(size)} allocated at `,
 				el("a", { href: context.link("moment", { t: at_ns, device }) }, nsText(at_ns))),
-			amountBar(parts, size)))
-		: missingCard(context.recording, "timeline") ??
-			verdict("note", "No roles are known: PyTorch's blocks were not recorded."));
+			parts.every((/** @type {Json} */ part) => part.is_unknown || !part.bytes)
+				? message("No role is known.") : amountBar(parts, size),
+			lives && el("p", {}, "The same memory ", keyChoices(lives).filter(([key]) => key !== "role")
+				.map(([key, text], k) => [k > 0 && " · ",
+					el("a", { href: context.link("moment", { t: at_ns, device, by: key }) }, text)]))))
+		: missingCard(context.recording, "timeline") ?? verdict("note",
+			documents.info?.peaks.some((/** @type {Json} */ peak) => peak.of === "allocated")
+				? "Not known: the events of the peak were overwritten."
+				: "No roles are known: PyTorch's blocks were not recorded."));
 }
 
 /** @param {Context} context */
@@ -178,14 +196,16 @@ function holdersCard(context) {
 	const is_first = (curve) => curve.device !== null && curve.of ===
 		(peak.curves.some((/** @type {Json} */ one) => one.of === "allocated" &&
 			one.device === curve.device) ? "allocated" : "driver");
-	return card(context, "Which code holds the peak", "moment", "peak",
-		peak.curves.filter(is_first).map((/** @type {Json} */ curve) => makeTable({
+	const shown = peak.curves.filter(is_first);
+	return card(context, "Which code holds the peak", "moment", "peak", shown.length
+		? shown.map((/** @type {Json} */ curve) => makeTable({
 			name: "holders", limit: 5, rows: curve.groups, columns: [
 				words(`GPU ${curve.device}, ${curve.of}`, "key"),
 				bytes("Bytes", "bytes", { has_bar: true }),
 				bytes("Share", "bytes", { text: (value) => shareText(value, curve.live_bytes) }),
 				count("Allocations", "count"),
-			], open: (row) => stackList(row.stack, row.why) })));
+			], open: (row) => stackList(row.stack, row.why) }))
+		: verdict("note", "No memory of a GPU was recorded."));
 }
 
 /** The answer for an OOM: that of the first one of its kind.
@@ -327,13 +347,16 @@ function lineCard(context, info) {
 /** @param {Context} context @param {Json} info */
 function runCard(context, info) {
 	const { steps } = info;
+	const ends = firstAndLast(context);
 	return card(context, "The run", "settings", "info",
 		el("dl", {},
 			el("dt", {}, "steps"),
 			el("dd", {}, steps.count && steps.p50_ns !== null
 				? `${countText(steps.count)} by ${steps.source}, median ${nsText(steps.p50_ns)}, ` +
 					`99% within ${nsText(steps.p99_ns)}, ${countText(steps.per_second)} a second`
-				: steps.why ?? "none were found", stepDurations(steps)),
+				: steps.why ?? "none were found", stepDurations(steps),
+			ends && el("div", {}, el("a", { href: context.link("moment", {
+				t: ends.first.from_ns, u: ends.last.from_ns }) }, "compare memory at two steps"))),
 			el("dt", {}, "launches"),
 			el("dd", {}, `${countText(info.launches)} of kernels, ` +
 				`${countText(info.graph_launches)} of graphs`),

@@ -12,7 +12,7 @@ const ROLE_COLORS = new Map(Object.entries({
 	weights: "#0072b2", gradients: "#d55e00", optimizer: "#009e73", activations: "#e69f00",
 	inputs: "#66c2a5", temporaries: "#56b4e9", kv_cache: "#f0e442", communication: "#7a5195",
 	workspace: "#cc79a7", graph_pool: "#8c6d31", unknown: "#7d848e", "": "#9aa0a8",
-	free: "#d9dde3", unattributed: "#9aa0a8",
+	free: "var(--grid)", unattributed: "#9aa0a8",
 }));
 
 /** @param {number} band */

@@ -38,6 +38,9 @@ export const count = columnOf(countText, true);
 export const share = columnOf((value) => `${decimals(100 * value, 1)}%`, true);
 export const yesNo = columnOf((value) => (value ? "yes" : "no"), false);
 
+/** Paths and names of C++ may break after their parts. @param {string} text */
+const breakable = (text) => text.split(/(?<=\/|::)/).flatMap((part) => [part, el("wbr")]);
+
 /** @param {any} value */
 const csvCell = (value) => {
 	const text = value === null || value === undefined ? "" : String(value);
@@ -53,6 +56,8 @@ export const csvOf = (columns, rows) =>
 const ROWS_SHOWN = 100;
 /** Longer texts, such as names of kernels, are cut to two lines until their row is opened. */
 const LONG = 120;
+/** Columns with longer texts stay wide enough to be read in a narrow window. */
+const WIDE = 24;
 
 /** @param {{ name: string, columns: Column[], rows: any[], sort?: number, limit?: number,
  *     open?: (row: any) => Node | null, depth?: (row: any) => number }} options
@@ -86,11 +91,11 @@ export function makeTable({ name, columns, rows, sort, open, depth, limit = ROWS
 			const href = column.link?.(row);
 			const color = column.color?.(row);
 			const cell = el("td", { class: column.is_number ? "number"
-				: text.startsWith("0x") ? "address" : "words" },
+				: text.startsWith("0x") ? "address" : text.length > WIDE ? "words wide" : "words" },
 				color && el("span", { class: "swatch", style: { background: color } }),
 				(href && text) || text.length > LONG ? el(href ? "a" : "span", { href,
 					class: text.length > LONG ? "clip" : null, title: text.length > LONG ? text : null },
-				text) : text);
+				text) : text.length > WIDE ? breakable(text) : text);
 			if (k === 0 && depth) cell.style.paddingLeft = `${8 + 18 * depth(row)}px`;
 			if (highest[k] > 0 && value > 0) {
 				cell.append(el("div", { class: "bar",

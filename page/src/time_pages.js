@@ -155,7 +155,7 @@ export const kernelsPage = documentPage("kernels", (kernels, context) => {
 export const collectivesPage = documentPage("collectives", (collectives) => {
 	if (!collectives.collectives.length) {
 		return verdict("note", collectives.no_calls
-			? `No calls of NCCL: ${collectives.no_calls}.` : "The job made no calls of NCCL.");
+			? `No calls of NCCL: ${collectives.no_calls}.` : "No calls of NCCL were recorded.");
 	}
 	return [
 		el("p", {}, `${numberOf(collectives.calls, "call")} of NCCL, ` +
@@ -223,7 +223,8 @@ export const startupPage = documentPage("startup", (startup) => {
 			`${startup.has_first_step ? "the end of the first step" : "the end of the recording"}.`),
 		timedBar(timed, whole),
 		makeTable({ name: "startup", rows: startup.parts, columns: [
-			words("What", (part) => PARTS[part.part] ?? part.part),
+			words("What", (part) => PARTS[part.part] ?? part.part, { color: (part) =>
+				(timed.includes(part) ? bandColor(timed.indexOf(part)) : null) }),
 			time("At", (part) => part.at_ns - startup.from_ns),
 			time("Time", "took_ns", { has_bar: true }),
 			time("Share", "took_ns", { text: (ns) => shareText(ns, whole) }),

@@ -1,11 +1,14 @@
 /** The timeline: controls, zoom and pan, search, the block or band under the pointer. */
 import { button, copyCommand, download, el, message, select } from "./dom.js";
 import { bytesText, countText, momentText, nsText, numberOf, shareText } from "./amounts.js";
-import { BANDS, KEYS, chooseBands, keyText, nameOf, searchGroups, stackLines } from "./keys.js";
+import {
+	BANDS, chooseBands, defaultKey, keyChoices, keyText, nameOf, searchGroups, stackLines,
+} from "./keys.js";
 import { OF, orderEvents, selectGroups } from "./lives.js";
 import { OTHER_COLOR, bandColor, roleColor, themeColors } from "./palette.js";
 import { drawLanes } from "./lane_plot.js";
 import { LanesView } from "./lanes.js";
+import { lossList } from "./overview.js";
 import { Bands } from "./pyramid.js";
 import { hashOf, replaceRoute } from "./route.js";
 import { SvgPainter } from "./svg.js";
@@ -19,7 +22,7 @@ import { bandAt, drawTimeline, liveByBand, measure, plotBox, timeAt } from "./ti
 const SHORTEST_NS = 200;
 const CLICK_PIXELS = 4;
 const HINT = "Move over the picture: the block or band at that point, with its call stack. " +
-	"Click: all memory that is live at that moment.";
+	"Click: all memory that is live at that moment. Wheel: zoom. Drag: move.";
 /** Curves in the order of the page. */
 export const CURVES = ["driver", "reserved", "allocated", "pinned"];
 
@@ -38,10 +41,13 @@ export function memoryChoices(header) {
 	return choices.length ? choices : [MEMORY[2]];
 }
 
-/** Keys that divide the memory of the recording. @param {LivesHeader} header
- * @returns {[Key, string][]} */
-export const keyChoices = (header) => KEYS.filter(([key]) => key === "role" ||
-	new Set(header.groups[key]).size > 1).map(([key, text]) => [key, `by ${text}`]);
+/** Marks where the events of a recording begin or end too late or too early.
+ * @param {import("./report.js").Recording} recording @param {LivesHeader} header
+ * @returns {LivesHeader["marks"]} */
+const edgeMarks = ({ documents: { info } }, { from_ns, to_ns }) => [
+	...(info?.kept_from_ns > 0 ? [{ at_ns: from_ns, kind: "begin" }] : []),
+	...(info && !info.complete ? [{ at_ns: to_ns, kind: "torn" }] : []),
+];
 
 /** @param {Context} context */
 export async function timelinePage(context) {
@@ -70,7 +76,7 @@ class TimelineView {
 		this.device = Number(values.device ?? header.devices[0] ?? 0);
 		this.memory = memory.find(([id]) => id === values.of) ?? memory[0];
 		/** @type {Key} */
-		this.by = (keys.find(([key]) => key === values.by) ?? keys[0])[0];
+		this.by = keys.find(([key]) => key === values.by)?.[0] ?? defaultKey(header);
 		this.search = values.q ?? "";
 		this.hidden = new Set((values.hide ?? "").split(" ").filter(Boolean));
 		this.view = { from_ns: 0, to_ns: 0, width: 1000, height: 460 };
@@ -90,6 +96,7 @@ class TimelineView {
 		this.visible = BANDS + 1;
 		this.marked = -1;
 		this.is_dimmed = false;
+		this.marks = [...header.marks, ...edgeMarks(context.recording, header)];
 		this.canvas = el("canvas", { tabindex: 0, class: "plot", role: "img",
 			"aria-label": "memory over time; keys: plus, minus, arrows, 0" });
 		const { gpu } = context.recording;
@@ -103,7 +110,7 @@ class TimelineView {
 		this.searchBox = el("input", { type: "search",
 			placeholder: `search functions, files, ${this.lanes ? "kernels" : "modules"}`,
 			value: this.search, "aria-label": "search" });
-		this.element = el("div", { class: "timeline" },
+		this.element = el("div", { class: "timeline" }, lossList(context),
 			el("div", { class: "controls" },
 				header.devices.length > 1 && select(header.devices.map((device) =>
 					[String(device), `GPU ${device}`]), String(this.device),
@@ -475,7 +482,8 @@ class TimelineView {
 			bands: this.bands, visible: this.visible ?? 1, is_dimmed: this.is_dimmed,
 			colors: Array.from({ length: BANDS + 1 }, (_, band) => this.color(band)),
 			curves: this.curves.filter(({ name }) => !this.hidden.has(name)),
-			marks: this.header.marks, theme: themeColors(),
+			marks: this.marks, missing: this.context.recording.documents.info?.uncertain ?? [],
+			empty: this.lives ? "No memory of this kind was recorded." : "", theme: themeColors(),
 			pins: this.pins(),
 		};
 	}

@@ -21,7 +21,9 @@ import { fitted } from "./svg.js";
  * @property {string[]} colors by band
  * @property {import("./report.js").NamedCurve[]} curves
  * @property {import("./report.js").LivesHeader["marks"]} marks
+ * @property {[from_ns: number, to_ns: number][]} missing Spans in which events are missing.
  * @property {{ at_ns: number, label: string }[]} pins
+ * @property {string} empty What a picture without memory shows.
  * @property {ReturnType<typeof import("./palette.js").themeColors>} theme
  */
 
@@ -32,6 +34,7 @@ const BLOCK_LIVES = 3000;
 /** Blocks below this height have no line of their own. */
 const BLOCK_PIXELS = 2;
 const HEADROOM = 1.04;
+const LABEL_PIXELS = 230;
 /** More marks than these are ticks at the bottom, or they would hide the picture. */
 const FLAGS = 16;
 
@@ -102,10 +105,16 @@ export function drawTimeline(paint, view, scene, measured, marked = -1) {
 	paint.fillStyle = theme.ground;
 	paint.fillRect(0, 0, view.width, view.height);
 	paint.font = "12px system-ui, sans-serif";
+	if (!scene.curves.length && !scene.bands?.eventCount) {
+		paint.fillStyle = theme.faint;
+		paint.fillText(scene.empty, MARGIN.left, MARGIN.top);
+		return;
+	}
 	drawAxes(paint, view, scene, measured);
 	drawBands(paint, scene, measured);
 	if (scene.bands) drawBlocks(paint, scene, measured, marked);
 	for (const curve of measured.curves) drawCurve(paint, scene, measured, curve);
+	drawMissing(paint, view, scene, measured);
 	drawMarks(paint, view, scene, measured);
 }
 
@@ -289,6 +298,21 @@ function drawCurve(paint, { theme }, { box, top }, { name, high }) {
 	paint.setLineDash([]);
 }
 
+/** Shades the spans in which events are missing: figures there are not exact.
+ * @param {import("./svg.js").Painter} paint @param {View} view @param {Scene} scene
+ * @param {Measured} measured */
+function drawMissing(paint, view, { missing, theme }, { box }) {
+	const xOf = (/** @type {number} */ at) => box.left + box.width * Math.min(1, Math.max(0,
+		(at - view.from_ns) / (view.to_ns - view.from_ns)));
+	paint.fillStyle = theme.warn;
+	paint.globalAlpha = 0.16;
+	for (const [from, to] of missing) {
+		if (to < view.from_ns || from > view.to_ns) continue;
+		paint.fillRect(xOf(from), box.top, Math.max(2, xOf(to) - xOf(from)), box.height);
+	}
+	paint.globalAlpha = 1;
+}
+
 /** Steps, OOMs, gaps and pins. @param {import("./svg.js").Painter} paint @param {View} view
  * @param {Scene} scene @param {Measured} measured */
 function drawMarks(paint, view, { marks, pins, theme }, { box }) {
@@ -301,24 +325,27 @@ function drawMarks(paint, view, { marks, pins, theme }, { box }) {
 	paint.textAlign = "left";
 	paint.lineWidth = 1;
 	paint.strokeStyle = paint.fillStyle = theme.faint;
-	if (steps.length <= box.width / 3) {
-		paint.beginPath();
-		steps.forEach(({ at_ns }) => {
-			paint.moveTo(xOf(at_ns), box.top - 8);
-			paint.lineTo(xOf(at_ns), box.top);
-		});
-		paint.stroke();
-	}
+	paint.beginPath();
+	let tick_end = 0;
 	let label_end = 0;
 	for (const { at_ns, number } of steps) {
+		const x = xOf(at_ns);
+		if (x >= tick_end) {
+			paint.moveTo(x, box.top - 4);
+			paint.lineTo(x, box.top);
+			tick_end = x + 3;
+		}
 		const label = `step ${number}`;
-		if (xOf(at_ns) < label_end) continue;
-		paint.fillText(label, xOf(at_ns) + 3, box.top - 8);
-		label_end = xOf(at_ns) + 12 + 7 * label.length;
+		const width = 7 * label.length;
+		if (x < label_end || x + width > view.width) continue;
+		paint.fillText(label, x, box.top - 12);
+		label_end = x + width + 8;
 	}
-	/** @param {number} at @param {string} label @param {string} color @param {number[]} dash
-	 * @param {number} line */
-	const flag = (at, label, color, dash, line) => {
+	paint.stroke();
+	/** @type {{ line: number, from: number, to: number }[]} Labels, so that no two overlap. */
+	const labels = [];
+	/** @param {number} at @param {string} label @param {string} color @param {number[]} dash */
+	const flag = (at, label, color, dash) => {
 		if (!inside(at)) return;
 		const x = xOf(at);
 		paint.strokeStyle = paint.fillStyle = color;
@@ -329,17 +356,33 @@ function drawMarks(paint, view, { marks, pins, theme }, { box }) {
 		paint.lineTo(x, bottom);
 		paint.stroke();
 		paint.setLineDash([]);
-		const is_left = x > box.left + box.width - 120;
+		const text = fitted(label, LABEL_PIXELS);
+		const width = 7 * text.length;
+		const is_left = x > box.left + box.width - width;
+		const from = is_left ? x - 4 - width : x + 4;
+		const line = [0, 1, 2].find((k) => labels.every((other) => other.line !== k ||
+			from >= other.to || from + width <= other.from));
+		if (line === undefined) return;
+		labels.push({ line, from, to: from + width });
+		paint.fillStyle = theme.ground;
+		paint.globalAlpha = 0.8;
+		paint.fillRect(from - 2, box.top + 1 + 15 * line, width + 2, 14);
+		paint.globalAlpha = 1;
+		paint.fillStyle = color;
 		paint.textAlign = is_left ? "right" : "left";
-		paint.fillText(fitted(label, 180), x + (is_left ? -4 : 4), box.top + 8 + 15 * line);
+		paint.fillText(text, x + (is_left ? -4 : 4), box.top + 8 + 15 * line);
 		paint.textAlign = "left";
 	};
+	pins.forEach(({ at_ns, label }) => flag(at_ns, label, theme.link, []));
 	const names = /** @type {Record<string, string>} */ (
-		{ oom: "out of memory", gap: "recording paused", lost: "events lost", capture: "capture" });
+		{ oom: "out of memory", gap: "recording resumes", lost: "events are missing",
+			capture: "capture", torn: "the end is missing", begin: "earlier events were overwritten" });
 	const flags = marks.filter(({ kind, at_ns }) => kind !== "step" && inside(at_ns));
-	flags.forEach(({ kind, at_ns }, k) => {
+	const byWeight = flags.filter(({ kind }) => kind !== "capture")
+		.concat(flags.filter(({ kind }) => kind === "capture"));
+	byWeight.forEach(({ kind, at_ns }) => {
 		const color = kind === "oom" ? theme.bad : kind === "capture" ? theme.faint : theme.warn;
-		if (flags.length <= FLAGS) flag(at_ns, names[kind] ?? kind, color, [5, 3], k % 3);
+		if (flags.length <= FLAGS) flag(at_ns, names[kind] ?? kind, color, [5, 3]);
 		else {
 			paint.fillStyle = theme.ground;
 			paint.fillRect(xOf(at_ns) - 2, bottom - 11, 4, 11);
@@ -352,5 +395,4 @@ function drawMarks(paint, view, { marks, pins, theme }, { box }) {
 		const kinds = [...new Set(flags.map(({ kind }) => names[kind] ?? kind))].join(", ");
 		paint.fillText(`${flags.length} marks at the bottom: ${kinds}`, box.left + 4, box.top + 8);
 	}
-	pins.forEach(({ at_ns, label }) => flag(at_ns, label, theme.link, [], 3));
 }

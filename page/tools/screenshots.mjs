@@ -16,8 +16,9 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const gpuprof = resolve(process.env.GPUPROF ?? join(root, "build/gpuprof"));
 export const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-/** Name of the picture, recording, and page. `at`: part of the plot under the pointer. `made`: the
- * recording is one of an invented job, which tests/frag/made_gpu_time.c writes. */
+/** Name of the picture, recording, and page. `at`: part of the plot under the pointer; `height` in
+ * pixels, if a picture is lower than most. `made`: the recording is one of an invented job, which
+ * tests/frag/made_gpu_time.c writes. */
 export const PICTURES = [
 	{ name: "overview", recording: "h200_gpt_stacks", hash: "#overview" },
 	{ name: "timeline", recording: "h200_gpt_stacks", hash: "#timeline?by=role", at: [0.43, 0.8] },
@@ -29,6 +30,10 @@ export const PICTURES = [
 	{ name: "oom", recording: "h200_gpt_oom", hash: "#oom" },
 	{ name: "frag", recording: "h200_gpt_oom", hash: "#frag" },
 	{ name: "phases", recording: "h200_gpt_stacks", hash: "#phases" },
+	{ name: "graphs", recording: "h200_inductor", hash: "#graphs", height: 350 },
+	{ name: "idle", recording: "h200_idle", hash: "#idle" },
+	{ name: "startup", recording: "h200_clean_compile", hash: "#startup", height: 480 },
+	{ name: "settings", recording: "h200_clean_compile", hash: "#settings", height: 600 },
 ];
 
 const SIZE = { width: 1280, height: 800 };
@@ -68,8 +73,9 @@ export async function takePictures(folder) {
 			execFileSync(gpuprof, ["report", "-o", html,
 				recording === "ranks" ? recording : `${recording}.gpr`], { cwd, stdio: "pipe" });
 		}
-		for (const { name, recording, hash, at, plot: canvas = "canvas.plot" } of PICTURES) {
-			const page = await browser.newPage({ viewport: SIZE,
+		for (const { name, recording, hash, at, height, plot: canvas = "canvas.plot" } of PICTURES) {
+			const page = await browser.newPage({
+				viewport: { ...SIZE, height: height ?? SIZE.height },
 				colorScheme: "light", locale: "en-US", timezoneId: "UTC" });
 			await page.goto(`file://${pages}/${recording}.html${hash}`);
 			await page.waitForSelector("main[data-state=ready]");

@@ -378,3 +378,57 @@ test("texts of a recording are never HTML", options, async () => {
 	assert.deepEqual(faults, []);
 	await page.close();
 });
+
+/** A page of its own for one recording, without the documents of fixture.py. */
+function writeReport(name) {
+	const html = join(folder, `${name}.html`);
+	execFileSync(gpuprof, ["report", "--force", "-o", html, recordingPath(name)], { stdio: "pipe" });
+	return html;
+}
+
+const card = (page, title) => page.locator(".card", { has: page.locator(`h2 >> text="${title}"`) });
+const heading = (page, text) => page.waitForSelector(`h1:has-text("${text}")`);
+
+// The clicks of docs/REPORT.md, "Five questions".
+test("five questions: each answer is a few clicks away", options, async () => {
+	const { page, faults } = await open(writeReport("h200_gpt_stacks"), "#overview");
+	const holders = card(page, "Which code holds the peak");
+	await holders.locator("tbody tr").first().click();
+	const { peak } = reportOf(join(folder, "h200_gpt_stacks.html")).recordings[0].documents;
+	const { groups } = peak.curves.find(({ of }) => of === "allocated");
+	assert.match(await holders.locator("ol.stack").first().textContent(),
+		new RegExp(groups[0].stack.at(-1).function));
+	await card(page, "What holds the peak, by role").locator("text=by module").click();
+	await page.waitForSelector("main[data-page=moment]");
+	const modules = JSON.parse(execFileSync(gpuprof, ["peak", "--by", "module", "--of", "allocated",
+		"--no-stacks", "--json", recordingPath("h200_gpt_stacks")])).curves[0].groups;
+	const rows = await page.locator(".table").first().locator("tbody tr").allTextContents();
+	assert.deepEqual(rows.map((text) => text.slice(0, -1).split(/\d+\.?\d* [GM]iB/)[0]),
+		modules.map(({ key }) => key));
+	await page.close();
+
+	const oom = (await open(writeReport("h200_gpt_oom"), "#overview")).page;
+	await card(oom, "Out of memory").locator("text=details").click();
+	await oom.waitForSelector("main[data-page=oom]");
+	assert.match(await oom.textContent("main"),
+		/by.*run_out_of_memory.*cause.*capacity: PyTorch uses.*Try.*make the request/s);
+	await oom.close();
+
+	const leak = (await open(writeReport("leak_loss_list"), "#overview")).page;
+	await card(leak, "Leaks").locator("text=details").click();
+	await leak.locator(".section", { hasText: "Memory that grows" }).locator("tbody tr").first().click();
+	assert.match(await leak.locator("tr.detail:not([hidden])").textContent(), /leak_jobs\.py:87/);
+	await leak.click("text=Overview");
+	await card(leak, "The run").locator("text=compare memory at two steps").click();
+	await heading(leak, "From A (start of step 3, 4.253 s) to B (start of step 60, 4.365 s)");
+	await leak.selectOption("select[aria-label='group by']", "line");
+	await leak.waitForSelector("th:has-text('Line of code')");
+	assert.match(await leak.locator("tbody tr").first().textContent(), /leak_jobs\.py:87.*\+628 KiB259$/);
+	await leak.fill("input[aria-label='first step']", "50");
+	await leak.selectOption("select[aria-label='moment of a step']", "peak");
+	await leak.click("text=compare the steps");
+	await heading(leak, "From A (in step 50");
+	assert.match(await leak.locator("tbody tr").first().textContent(), /leak_jobs\.py:87.*\+114 KiB5060$/);
+	await leak.close();
+	assert.deepEqual(faults, []);
+});
