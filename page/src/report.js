@@ -101,10 +101,15 @@ function takeText(id) {
 	return text;
 }
 
+/** Replaces characters that could turn or hide the text around them. gpuprof escapes all of them in
+ * its JSON, and no others. Tabs and line breaks stay. @param {string} json */
+export const masked = (json) => json.replace(/\\(?:u(.{4})|.)/g, (escape, code) =>
+	(code && !["0009", "000a"].includes(code) ? "\ufffd" : escape));
+
 /** @returns {Promise<Report>} */
 export async function openReport() {
 	const bytes = await unpack(takeText("gpuprof-report"));
-	const report = JSON.parse(new TextDecoder().decode(bytes));
+	const report = JSON.parse(masked(new TextDecoder().decode(bytes)));
 	if (report.page !== 1) {
 		throw new Error(`the report has version ${report.page}, but this page reads version 1`);
 	}

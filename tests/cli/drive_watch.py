@@ -268,6 +268,9 @@ def sizes():
         screen.resize(columns, rows)
         lines = screen.frame(lambda lines: len(lines) == rows)
         print(columns, rows, max(map(len, lines)) <= columns)
+    screen.resize(20, 12)
+    print(len(screen.frame(lambda lines: "allocated    977 KiB" in lines)))
+    screen.resize(80, 24)
     for number in signal.SIGTSTP, signal.SIGCONT:
         os.kill(screen.pid, number)
         if number == signal.SIGTSTP:

@@ -12,11 +12,13 @@
 /*
  * A text that rings the bell, sets the title, changes the colour and returns to the line's start.
  * It ends an element, reverses the direction and hides a letter (U+E0041). It has a character that
- * is not XML (U+FFFE) and a byte that is not UTF-8, and ends within a sequence.
+ * is not XML (U+FFFE) and a byte that is not UTF-8, and ends within a sequence. A page that runs it
+ * sets `canary`; U+2028 ends a line of JavaScript.
  */
-#define HARM                                                   \
-	"\x1b]0;title\x07\x1b[31m\r<script>\"'&\\\xff\xc2\x9b" \
-	"1m\xe2\x80\xae\xd8\x9c\xe2\x80\x8b\xf3\xa0\x81\x81\xef\xbf\xbe\n$(touch x)\xe2\x80"
+#define HARM                                                                         \
+	"\x1b]0;title\x07\x1b[31m\r<script>\"'&\\\xff\xc2\x9b"                       \
+	"1m\xe2\x80\xae\xd8\x9c\xe2\x80\x8b\xf3\xa0\x81\x81\xef\xbf\xbe\n$(touch x)" \
+	"\xe2\x80\xa8</script><script>canary=1</script><img src=x onerror=canary=1>\xe2\x80"
 static const char harm[] = HARM;
 
 /* ---- numbers at the end of their range ---- */
@@ -391,7 +393,7 @@ static void texts(uint64_t count)
 	struct gp_record python = { .kind = GP_PYTHON_FRAME, .aux = 5 };
 	struct gp_record stack = { .kind = GP_CALL_STACK, .aux = 4 };
 	snprintf(header.command, sizeof header.command, "%s", harm);
-	snprintf(header.hostname, sizeof header.hostname, "%s", harm);
+	memcpy(header.hostname, harm, sizeof header.hostname - 1);
 	write_header();
 	for (uint32_t k = 1; k <= 40; k++)
 		if (k != GP_FACT_ALLOC_CONF && (k != GP_FACT_SCOPE || count == 1))

@@ -1,7 +1,7 @@
 // The page in Chromium: figures against the commands, live sets against the slow replay, messages
 // for missing data. Screenshots of each page lie in $SHOTS, by default build/page-shots.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -361,8 +361,15 @@ test("missing documents and data have a plain message", options, async () => {
 	await second.page.close();
 });
 
+/** A page of its own for one recording, without the documents of fixture.py. */
+function writeReport(name, path = recordingPath(name)) {
+	const html = join(folder, `${name}.html`);
+	execFileSync(gpuprof, ["report", "--force", "-o", html, path], { stdio: "pipe" });
+	return html;
+}
+
 test("texts of a recording are never HTML", options, async () => {
-	const evil = "<img src=x onerror=alert(1)><script>alert(2)</script>";
+	const evil = `<img src=x onerror=alert(1)><script>alert(2)</script>${"x".repeat(65536)}`;
 	const html = writeChanged(join(folder, "h200_gpt_oom.html"), "evil", ({ recordings }) => {
 		const [{ documents, lives }] = recordings;
 		documents.info.command = evil;
@@ -379,12 +386,62 @@ test("texts of a recording are never HTML", options, async () => {
 	await page.close();
 });
 
-/** A page of its own for one recording, without the documents of fixture.py. */
-function writeReport(name) {
-	const html = join(folder, `${name}.html`);
-	execFileSync(gpuprof, ["report", "--force", "-o", html, recordingPath(name)], { stdio: "pipe" });
-	return html;
+// Names of functions, files, modules, ranges, phases, kernels, the host and the GPU are scripts that
+// would set `canary`.
+test("no script of a recording runs, and no name turns the text around it", options, async () => {
+	const path = join(folder, "canary.gpr");
+	execFileSync(join(dirname(gpuprof), "hostile/made_hostile"), ["texts", "50", path]);
+	const { page, faults } = await open(writeReport("canary", path), "#overview");
+	for (const id of PAGES) {
+		await show(page, `#${id}`);
+		const text = await page.locator("header, main").allTextContents().then((all) => all.join());
+		assert.doesNotMatch(text, /[\u2028\u202e]/);
+		if (["overview", "moment", "phases", "leaks", "kernels", "settings"].includes(id)) {
+			assert.match(text, /<script>canary=1<\/script>/, id);
+		}
+		assert.equal(await page.evaluate(() => typeof window.canary), "undefined", id);
+		assert.equal(await page.locator("img, main script").count(), 0, id);
+	}
+	await page.evaluate(() => document.body.insertAdjacentHTML("beforeend",
+		"<img src=x onerror='canary=1'>"));
+	await page.waitForFunction(() => document.querySelector("img").complete);
+	assert.equal(await page.evaluate(() => typeof window.canary), "undefined", "the policy");
+	assert.match(faults.join(" "), /Content Security Policy/);
+	await page.close();
+});
+
+/** The picture of the timeline as SVG. */
+async function timelineOf(html) {
+	const { page } = await open(html, "#timeline");
+	const [download] = await Promise.all([page.waitForEvent("download"),
+		page.click(".controls >> text=SVG")]);
+	const svg = readFileSync(await download.path(), "utf8");
+	const losses = await page.locator(".losses").allTextContents();
+	await page.close();
+	return [svg, losses.join()];
 }
+
+test("the timeline marks what a recording has not", options, async () => {
+	const [damaged, lost] = ["damaged.gpr", "lost.gpr"].map((name) => join(folder, name));
+	writeFileSync(damaged, readFileSync(recordingPath("h200_ranges")).fill("X", 5725, 5729));
+	spawnSync(gpuprof, ["verify", "--repair", lost, damaged]);
+	const [shaded, losses] = await timelineOf(writeReport("lost", lost));
+	assert.match(shaded, /events are missing/);
+	assert.match(shaded, /<rect [^>]*opacity="0\.16"/);
+	assert.match(losses, /430 events were lost: 282 of memory/);
+	const killed = writeReport("fake-killed");
+	const [torn, end] = await timelineOf(killed);
+	assert.match(torn, /the end is missing/);
+	assert.match(end, /The end of the recording is missing\. If the file .* still exists/);
+	assert.doesNotMatch(torn, /earlier events/);
+	const wrapped = writeChanged(killed, "wrapped", ({ recordings: [{ documents }] }) => {
+		documents.info.kept_from_ns = 1000;
+	});
+	assert.match((await timelineOf(wrapped))[0], /earlier events were overwritten/);
+	const empty = join(folder, "empty.gpr");
+	writeFileSync(empty, readFileSync(recordingPath("fake-training")).subarray(0, 20000));
+	assert.match((await timelineOf(writeReport("empty", empty)))[0], /No memory .* was recorded/);
+});
 
 const card = (page, title) => page.locator(".card", { has: page.locator(`h2 >> text="${title}"`) });
 const heading = (page, text) => page.waitForSelector(`h1:has-text("${text}")`);

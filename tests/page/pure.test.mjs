@@ -14,6 +14,7 @@ import { Bands, Curve, Highest } from "../../page/src/pyramid.js";
 import {
 	bytesAt, measureRanks, offsetsOf, shortNames, wholeSpan,
 } from "../../page/src/ranks_plot.js";
+import { masked } from "../../page/src/report.js";
 import { findPage } from "../../page/src/route.js";
 import { segmentsAt } from "../../page/src/segment_map.js";
 import { SvgPainter } from "../../page/src/svg.js";
@@ -328,4 +329,12 @@ test("exported pictures escape texts of the recording", () => {
 	paint.fillText('<script>"&\x01', 1, 2);
 	assert.ok(paint.toString().includes("&lt;script&gt;&quot;&amp;?"));
 	assert.ok(!paint.toString().includes("<script"));
+});
+
+test("control characters of names are masked, and escaped backslashes stay", () => {
+	const text = "a\u202eb\\u202ec\"\ttab\nline\u{e0041}";
+	const json = JSON.stringify([text]).replace(/[\u202e\u{e0041}]/gu, (c) =>
+		c.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16)}`).join(""));
+	assert.deepEqual(JSON.parse(masked(json)),
+		["a\ufffdb\\u202ec\"\ttab\nline\ufffd\ufffd"]);
 });
