@@ -47,6 +47,19 @@ export function upperBound(count, valueAt, limit) {
 	return low;
 }
 
+/** The same for numbers, between two places; `order`: of places in `values`. A picture makes
+ * thousands of searches, so this one calls no function.
+ * @param {Float64Array} values @param {number} limit @param {number} low @param {number} high
+ * @param {Uint32Array | null} [order] */
+export function placeAfter(values, limit, low, high, order = null) {
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		if (values[order ? order[middle] : middle] <= limit) low = middle + 1;
+		else high = middle;
+	}
+	return low;
+}
+
 /** Flags by group: is it memory of the device and of one of the kinds? Host memory has device -1.
  * @param {LivesHeader} header @param {number} device @param {number[]} kinds */
 export function selectGroups(header, device, kinds) {

@@ -2,12 +2,14 @@
  * Exact extremes of any span of time, without a look at each event: a tree of extremes over blocks
  * of values, curves on top of it, and bands of stacked memory with checkpoints.
  */
-import { upperBound } from "./lives.js";
+import { placeAfter } from "./lives.js";
 
 const BRANCHES = 16;
-/** Events between two checkpoints of bands. A column of the picture replays at most three such
- * spans: 1,200 columns take some 3 ms. */
-const CHECKPOINT = 64;
+/** Events between two checkpoints of bands. A column of the picture replays at most four such
+ * spans. */
+const CHECKPOINT = 32;
+/** Births that are left out together in a search for live blocks. */
+const BIRTHS = 256;
 
 /** The place of the highest value in any part of a list. */
 export class Highest {
@@ -68,13 +70,25 @@ export class Curve {
 		this.lowest = new Highest(low, -1);
 	}
 
+	/** The points of [from_ns, to_ns). @param {number} from_ns @param {number} to_ns */
+	points(from_ns, to_ns) {
+		const { time } = this;
+		const begin = Math.max(0, placeAfter(time, from_ns, 0, time.length) - 1);
+		return [begin, placeAfter(time, Math.max(from_ns, to_ns - 1), begin, time.length)];
+	}
+
+	/** Highest value in [from_ns, to_ns); NaN before the first point.
+	 * @param {number} from_ns @param {number} to_ns */
+	highIn(from_ns, to_ns) {
+		const [begin, end] = this.points(from_ns, to_ns);
+		return begin < end ? this.highest.values[this.highest.find(begin, end)] : NaN;
+	}
+
 	/** Highest and lowest value in [from_ns, to_ns), and a moment of the highest.
 	 * Null before the first point.
 	 * @param {number} from_ns @param {number} to_ns */
 	range(from_ns, to_ns) {
-		const at = (/** @type {number} */ k) => this.time[k];
-		const begin = Math.max(0, upperBound(this.time.length, at, from_ns) - 1);
-		const end = upperBound(this.time.length, at, Math.max(from_ns, to_ns - 1));
+		const [begin, end] = this.points(from_ns, to_ns);
 		if (begin >= end) return null;
 		const place = this.highest.find(begin, end);
 		return {
@@ -101,30 +115,44 @@ export class Bands {
 		this.bandOfGroup = band_of_group;
 		this.bandCount = band_count;
 		this.eventCount = this.births.length + this.deaths.length;
-		this.replayed = new Float64Array(band_count);
+		/** For each state: does a birth end it? */
+		this.isBirth = new Uint8Array(this.eventCount);
+		this.foundState = 0;
 		const checkpoints = Math.floor(this.eventCount / CHECKPOINT) + 1;
 		this.bornAt = new Uint32Array(checkpoints);
+		/** When the state of the checkpoint began. */
+		this.timeAt = new Float64Array(checkpoints);
 		this.sumsAt = new Float64Array(checkpoints * band_count);
 		this.highest = new Highest(this.build(checkpoints));
+		/** The last death among each BIRTHS births: most have no life that is still live. */
+		this.lastDeath = new Float64Array(Math.ceil(this.births.length / BIRTHS));
+		this.births.forEach((life, k) => {
+			const place = Math.floor(k / BIRTHS);
+			this.lastDeath[place] = Math.max(this.lastDeath[place], lives.death[life]);
+		});
 	}
 
 	/** Fills the checkpoints; returns the highest total of each. @param {number} checkpoints */
 	build(checkpoints) {
 		const totals = new Float64Array(checkpoints);
-		const sums = this.replayed.fill(0);
+		const sums = new Float64Array(this.bandCount);
 		let total = 0;
 		let born = 0;
+		let at_ns = -Infinity;
 		for (let state = 0; ; state++) {
 			const checkpoint = Math.floor(state / CHECKPOINT);
 			if (state % CHECKPOINT === 0) {
 				this.bornAt[checkpoint] = born;
+				this.timeAt[checkpoint] = at_ns;
 				this.sumsAt.set(sums, checkpoint * this.bandCount);
 			}
 			if (total > totals[checkpoint]) totals[checkpoint] = total;
 			if (state === this.eventCount) return totals;
-			const is_birth = this.isBirth(born, state - born);
+			const is_birth = this.isBirthNext(born, state - born);
 			const life = is_birth ? this.births[born++] : this.deaths[state - born];
+			this.isBirth[state] = Number(is_birth);
 			const change = is_birth ? this.lives.bytes[life] : -this.lives.bytes[life];
+			at_ns = is_birth ? this.lives.birth[life] : this.lives.death[life];
 			sums[this.bandOfGroup[this.lives.group[life]]] += change;
 			total += change;
 		}
@@ -132,39 +160,50 @@ export class Bands {
 
 	/** Is the next event a birth, after these numbers of births and deaths?
 	 * @param {number} born @param {number} dead */
-	isBirth(born, dead) {
+	isBirthNext(born, dead) {
 		return dead >= this.deaths.length || (born < this.births.length &&
 			this.lives.birth[this.births[born]] < this.lives.death[this.deaths[dead]]);
 	}
 
 	/** The state at a moment, after all its events. @param {number} moment */
 	stateAt(moment) {
-		return upperBound(this.births.length, (k) => this.lives.birth[this.births[k]], moment) +
-			upperBound(this.deaths.length, (k) => this.lives.death[this.deaths[k]], moment);
+		const { births, deaths, bornAt } = this;
+		const { birth, death } = this.lives;
+		const checkpoint = placeAfter(this.timeAt, moment, 0, bornAt.length) - 1;
+		const born = bornAt[checkpoint];
+		const dead = checkpoint * CHECKPOINT - born;
+		const [born_end, dead_end] = [born + CHECKPOINT, dead + CHECKPOINT];
+		return placeAfter(birth, moment, born, Math.min(births.length, born_end), births) +
+			placeAfter(death, moment, dead, Math.min(deaths.length, dead_end), deaths);
 	}
 
-	/** Replays the states of [from, to], which lie at one checkpoint, and copies the sums of the
-	 * highest into `out` if it is above `least`. Returns that total, or `least`.
-	 * @param {number} from @param {number} to @param {Float64Array} out @param {number} least */
-	replay(from, to, out, least) {
-		const { births, deaths, lives, bandOfGroup, bandCount, replayed } = this;
-		const checkpoint = Math.floor(from / CHECKPOINT);
+	/** Replays the events from the checkpoint before `to`. Without `out`: returns the highest total
+	 * of the states [from, to], if it is above `least`, and keeps its state; else `least`.
+	 * With `out`: the sums of the bands at state `to`.
+	 * @param {number} from a state with the checkpoint of `to` @param {number} to
+	 * @param {number} least @param {Float64Array} [out] */
+	replay(from, to, least, out) {
+		const { births, deaths, isBirth, bandOfGroup, bandCount } = this;
+		const { bytes, group } = this.lives;
+		const checkpoint = Math.floor(to / CHECKPOINT);
 		let born = this.bornAt[checkpoint];
+		let dead = checkpoint * CHECKPOINT - born;
 		let total = 0;
 		for (let k = 0; k < bandCount; k++) {
-			total += replayed[k] = this.sumsAt[checkpoint * bandCount + k];
+			const sum = this.sumsAt[checkpoint * bandCount + k];
+			total += sum;
+			if (out) out[k] = sum;
 		}
 		for (let state = checkpoint * CHECKPOINT; ; state++) {
 			if (state >= from && total > least) {
 				least = total;
-				out.set(replayed);
 				this.foundState = state;
 			}
 			if (state >= to) return least;
-			const is_birth = this.isBirth(born, state - born);
-			const life = is_birth ? births[born++] : deaths[state - born];
-			const change = is_birth ? lives.bytes[life] : -lives.bytes[life];
-			replayed[bandOfGroup[lives.group[life]]] += change;
+			const is_birth = isBirth[state];
+			const life = is_birth ? births[born++] : deaths[dead++];
+			const change = is_birth ? bytes[life] : -bytes[life];
+			if (out) out[bandOfGroup[group[life]]] += change;
 			total += change;
 		}
 	}
@@ -177,17 +216,16 @@ export class Bands {
 		const first = Math.floor(from / CHECKPOINT);
 		const last = Math.floor(to / CHECKPOINT);
 		this.foundState = from;
-		out.fill(0);
-		if (first === last) return Math.max(0, this.replay(from, to, out, -1));
-		let most = this.replay(from, (first + 1) * CHECKPOINT - 1, out, -1);
+		let most = this.replay(from, first === last ? to : (first + 1) * CHECKPOINT - 1, -1);
 		if (first + 1 < last) {
 			const place = this.highest.find(first + 1, last);
 			if (this.highest.values[place] > most) {
-				const begin = place * CHECKPOINT;
-				most = this.replay(begin, begin + CHECKPOINT - 1, out, most);
+				most = this.replay(place * CHECKPOINT, (place + 1) * CHECKPOINT - 1, most);
 			}
 		}
-		return this.replay(last * CHECKPOINT, to, out, most);
+		if (first < last) most = this.replay(last * CHECKPOINT, to, most);
+		this.replay(Infinity, this.foundState, 0, out);
+		return Math.max(0, most);
 	}
 
 	/** Numbers of births and deaths before a state. @param {number} state */
@@ -195,15 +233,35 @@ export class Bands {
 		const checkpoint = Math.floor(state / CHECKPOINT);
 		let born = this.bornAt[checkpoint];
 		for (let k = checkpoint * CHECKPOINT; k < state; k++) {
-			if (this.isBirth(born, k - born)) born++;
+			born += this.isBirth[k];
 		}
 		return { born, dead: state - born };
+	}
+
+	/** Calls `visit` for each life that is live in a state, in the order of births, until it returns
+	 * false.
+	 * @param {number} state @param {(life: number) => boolean | void} visit */
+	visitLive(state, visit) {
+		const { births, deaths } = this;
+		const { death } = this.lives;
+		const { born, dead } = this.countsAt(state);
+		const last = dead ? death[deaths[dead - 1]] : -1;
+		const gone = new Set();
+		for (let k = dead - 1; k >= 0 && death[deaths[k]] === last; k--) gone.add(deaths[k]);
+		for (let begin = 0; begin < born; begin += BIRTHS) {
+			if (this.lastDeath[begin / BIRTHS] < last) continue;
+			for (let k = begin; k < Math.min(born, begin + BIRTHS); k++) {
+				const life = births[k];
+				const is_live = death[life] > last || (death[life] === last && !gone.has(life));
+				if (is_live && visit(life) === false) return;
+			}
+		}
 	}
 
 	/** The event that ends a state. @param {number} state */
 	eventAfter(state) {
 		const { born, dead } = this.countsAt(state);
-		const is_birth = this.isBirth(born, dead);
+		const is_birth = this.isBirth[state] === 1;
 		const life = is_birth ? this.births[born] : this.deaths[dead];
 		return { life, is_birth, at_ns: is_birth ? this.lives.birth[life] : this.lives.death[life] };
 	}

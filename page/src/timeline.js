@@ -387,7 +387,7 @@ class TimelineView {
 				`${name} ${bytesText(curve.range(moment, moment + 1)?.high ?? 0)}`)))];
 		let marked = -1;
 		if (found) {
-			const list = liveByBand(bands, measured.states[column])[found.band];
+			const list = liveByBand(bands, measured.states[column])?.[found.band] ?? [];
 			const band = found.band % this.visible;
 			const sum = measured.sums[column * measured.count + found.band];
 			let base = found.base;

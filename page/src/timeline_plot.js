@@ -68,17 +68,16 @@ export function measure(view, scene) {
 		for (let column = 0; column < box.width; column++) {
 			const end = Math.max(begin(column) + 1, begin(column + 1));
 			top = Math.max(top, bands.peakIn(begin(column), end, one));
-			states[column] = bands.foundState ?? 0;
+			states[column] = bands.foundState;
 			sums.set(one, column * count);
 		}
 	}
 	const curves = scene.curves.map(({ name, curve }) => {
 		const high = new Float64Array(box.width).fill(NaN);
 		for (let column = 0; column < box.width; column++) {
-			const found = curve.range(begin(column), Math.max(begin(column) + 1, begin(column + 1)));
-			if (!found) continue;
-			high[column] = found.high;
-			top = Math.max(top, found.high);
+			const end = Math.max(begin(column) + 1, begin(column + 1));
+			high[column] = curve.highIn(begin(column), end);
+			if (high[column] > top) top = high[column];
 		}
 		return { name, high };
 	});
@@ -214,8 +213,8 @@ function equalRuns(values) {
 function drawBlocks(paint, { bands, theme }, measured, marked) {
 	const { box, states, top } = measured;
 	if (!bands || states[box.width - 1] - states[0] > BLOCK_STATES) return;
-	const live = liveByBand(bands, states[0]);
-	if (live.reduce((sum, list) => sum + list.length, 0) > BLOCK_LIVES) return;
+	const live = liveByBand(bands, states[0], BLOCK_LIVES);
+	if (!live) return;
 	const { lives } = bands;
 	const scale = box.height / top;
 	let state = states[0];
@@ -249,25 +248,17 @@ function drawBlocks(paint, { bands, theme }, measured, marked) {
 	paint.globalAlpha = 1;
 }
 
-/** Live blocks of each band at a state, oldest first. @param {Bands} bands @param {number} state */
-export function liveByBand(bands, state) {
-	const { lives, births, bandOfGroup, bandCount } = bands;
+/** Live blocks of each band at a state, oldest first. Null: there are more than `most`.
+ * @param {Bands} bands @param {number} state @param {number} [most] */
+export function liveByBand(bands, state, most = Infinity) {
 	/** @type {number[][]} */
-	const live = Array.from({ length: bandCount }, () => []);
-	const { born, dead } = bands.countsAt(state);
-	const last = dead ? lives.death[bands.deaths[dead - 1]] : -1;
-	const gone = new Set();
-	for (let k = dead - 1; k >= 0 && lives.death[bands.deaths[k]] === last; k--) {
-		gone.add(bands.deaths[k]);
-	}
-	for (let k = 0; k < born; k++) {
-		const life = births[k];
-		const death = lives.death[life];
-		if (death > last || (death === last && !gone.has(life))) {
-			live[bandOfGroup[lives.group[life]]].push(life);
-		}
-	}
-	return live;
+	const live = Array.from({ length: bands.bandCount }, () => []);
+	let count = 0;
+	bands.visitLive(state, (life) => {
+		live[bands.bandOfGroup[bands.lives.group[life]]].push(life);
+		return ++count <= most;
+	});
+	return count > most ? null : live;
 }
 
 /** @param {Bands} bands @param {number[][]} live @param {number} state */

@@ -2,9 +2,12 @@
 //     node tests/page/performance.mjs [LIVES] [FOLDER] [INTERVALS]
 // Prints the time to the first picture, frames of zoom and pan, memory, requests and errors.
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { chromium } from "../../page/node_modules/playwright-core/index.mjs";
+import { firefox, openFirefox } from "./firefox_bidi.mjs";
 import { encodeCurve, encodeIntervals, encodeLives, randomLives, seeded } from "./random_lives.mjs";
 
 const lives = Number(process.argv[2] ?? 2_000_000);
@@ -128,7 +131,7 @@ console.log(`timeline, curves: ${Math.round(performance.now() - clicked)} ms`);
 console.log(`timeline, all bands: ${await since(".timeline[data-state=ready]", clicked)} ms`);
 
 /** Changes the view in each frame, and measures from frame to frame. */
-const frames = await page.evaluate(async () => {
+async function measureFrames() {
 	const times = [];
 	const next = () => new Promise((resolve) => requestAnimationFrame(resolve));
 	const keys = [..."+".repeat(20).split(""), ..."-".repeat(12).split("")];
@@ -140,11 +143,15 @@ const frames = await page.evaluate(async () => {
 		times.push(now - before);
 		before = now;
 	}
-	return times.sort((a, b) => a - b);
-});
-const part = (share) => frames[Math.floor(frames.length * share)].toFixed(1);
-console.log(`300 frames, each with another view: median ${part(0.5)} ms, p95 ${part(0.95)} ms, ` +
-	`longest ${frames.at(-1).toFixed(1)} ms`);
+	return JSON.stringify(times.sort((a, b) => a - b));
+}
+function printFrames(browser_name, json) {
+	const frames = JSON.parse(json);
+	const part = (share) => frames[Math.floor(frames.length * share)].toFixed(1);
+	console.log(`${browser_name}, 300 frames, each with another view: median ${part(0.5)} ms, ` +
+		`p95 ${part(0.95)} ms, longest ${frames.at(-1).toFixed(1)} ms`);
+}
+printFrames("Chromium", await page.evaluate(measureFrames));
 const session = await page.context().newCDPSession(page);
 await session.send("HeapProfiler.collectGarbage");
 const heap = await session.send("Runtime.getHeapUsage");
@@ -155,3 +162,17 @@ await page.evaluate(() => (location.hash = "moment"));
 console.log(`moment: ${await since("main[data-page=moment]", pinned)} ms`);
 console.log(`requests ${requests}, errors ${errors.length} ${errors.join("; ")}`);
 await browser.close();
+
+if (existsSync(firefox)) {
+	const home = mkdtempSync(join(tmpdir(), "gpuprof-firefox-"));
+	const { evaluate, close } = await openFirefox(home,
+		`file://${process.cwd()}/${folder}/report.html#timeline`, 120_000);
+	await evaluate(`new Promise((resolve) => {
+		const look = () => document.querySelector(".timeline[data-state=ready]")
+			? resolve() : requestAnimationFrame(look);
+		look();
+	})`);
+	printFrames("Firefox", await evaluate(`(${measureFrames})()`));
+	await close();
+	rmSync(home, { recursive: true, force: true });
+}
