@@ -1,6 +1,6 @@
 /*
  * Several recordings side by side: their starts on one clock, figures that the commands print for
- * each, and the outliers among them (docs/PAGE.md, "Ranks"; docs/ANALYSIS.md, section 21).
+ * each, and the outliers among them (docs/PAGE.md, "Ranks"; docs/ANALYSIS.md, section 22).
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * The value of a list that differs from the others (docs/ANALYSIS.md, section 21). Tables of
+ * The value of a list that differs from the others (docs/ANALYSIS.md, section 22). Tables of
  * recordings and the page of `report` mark it.
  */
 #ifndef GP_OUTLIER_H

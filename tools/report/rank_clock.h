@@ -1,5 +1,5 @@
 /*
- * The starts of several recordings on one clock (docs/ANALYSIS.md, section 21). Ranks do not start
+ * The starts of several recordings on one clock (docs/ANALYSIS.md, section 22). Ranks do not start
  * at the same time, so moments since the start cannot be compared.
  */
 #ifndef GP_RANK_CLOCK_H
