@@ -136,9 +136,9 @@ struct gp_lives_sink {
 
 /*
  * `steps` become marks; NULL: none do. Three to five replays; rewinds. Needs memory for the live
- * set, for roles (2 bytes a memory event), and for the encoded blocks: 80 MB of lives, and 25 MB
- * for each curve with GP_LIVES_POINTS_MOST points. Free with gp_lives_free, also after a failure.
- * GP_E_MEMORY.
+ * set, for roles (2 bytes an allocation, 2 bits a memory event), and for the encoded blocks: 80 MB
+ * of lives, and 25 MB for each curve with GP_LIVES_POINTS_MOST points. Free with gp_lives_free,
+ * also after a failure. GP_E_MEMORY.
  */
 enum gp_status gp_lives_build(struct gp_recording *recording, const struct gp_steps *steps,
 			      const struct gp_lives_sink *sink, struct gp_lives *out);

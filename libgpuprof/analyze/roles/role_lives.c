@@ -13,13 +13,14 @@
 #include "../phases/phase_follow.h"
 #include "../phases/phase_kind.h"
 
-#define COUNT_MOST 3u /* of struct gp_life */
+#define COUNT_MOST 3u	/* of struct gp_life */
+#define MADE_EVENTS 64u /* bits of gp_life_made.events */
 
 /* Memory events without a hole between them. */
 struct gp_life_run {
 	uint64_t order; /* used as the key */
 	uint64_t count;
-	size_t first; /* index of the first life */
+	size_t first; /* index of the first memory event */
 };
 
 /* A call of a phase. A range's mark has the serial, the bit of a derived one, the kind, and 1. */
@@ -252,21 +253,28 @@ static struct phase phase_now(struct reading *f, uint32_t thread, const struct g
 
 /* ---- lives ---- */
 
-/* The index of the event's life, SIZE_MAX: out of memory. */
-static size_t life_add(struct reading *f, uint64_t order)
+/* Adds a memory event. The index of its life; SIZE_MAX: it has none, or out of memory. */
+static size_t life_add(struct reading *f, uint64_t order, bool is_made)
 {
 	struct gp_role_lives *l = f->out;
-	struct gp_life_run *last = l->runs > 0 ? &l->run[l->runs - 1] : NULL;
-	bool is_fine = gp_array_reserve(&l->life, &l->life_room, l->lives, 1, sizeof *l->life);
-	if (is_fine && (last == NULL || order != last->order + last->count)) {
-		is_fine = gp_array_reserve(&l->run, &l->run_room, l->runs, 1, sizeof *l->run);
-		if (is_fine)
-			l->run[l->runs++] = (struct gp_life_run){ order, 0, l->lives };
-	}
-	f->is_out_of_memory |= !is_fine;
-	if (!is_fine)
+	const struct gp_life_run *last = l->runs > 0 ? &l->run[l->runs - 1] : NULL;
+	const bool is_new = last == NULL || order != last->order + last->count;
+	const size_t at = l->events / MADE_EVENTS, bit = l->events % MADE_EVENTS;
+	if (!gp_array_reserve(&l->life, &l->life_room, l->lives, 1, sizeof *l->life) ||
+	    !gp_array_reserve(&l->made, &l->made_room, at, 1, sizeof *l->made) ||
+	    !gp_array_reserve(&l->run, &l->run_room, l->runs, 1, sizeof *l->run)) {
+		f->is_out_of_memory = true;
 		return SIZE_MAX;
+	}
+	if (bit == 0)
+		l->made[at] = (struct gp_life_made){ 0, l->lives };
+	if (is_new)
+		l->run[l->runs++] = (struct gp_life_run){ order, 0, l->events };
 	l->run[l->runs - 1].count++;
+	l->events++;
+	if (!is_made)
+		return SIZE_MAX;
+	l->made[at].events |= UINT64_C(1) << bit;
 	l->life[l->lives] = (struct gp_life){ 0 };
 	return l->lives++;
 }
@@ -329,7 +337,7 @@ static void see_older(struct reading *f, const struct gp_live_entry *e, size_t l
 static void add_older(void *context, const struct gp_live_entry *e)
 {
 	struct reading *f = context;
-	see_older(f, e, life_add(f, e->order));
+	see_older(f, e, life_add(f, e->order, true));
 }
 
 static void add_all_older(struct reading *f)
@@ -454,11 +462,13 @@ static void see_existing(struct reading *f, const struct gp_record *r, size_t li
 static void lives_see(struct reading *f, uint32_t thread, const struct gp_record *r)
 {
 	if (r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY) {
-		const size_t life = life_add(f, r->order);
-		if (life != SIZE_MAX &&
-		    (r->kind == GP_BLOCK_ALLOC || r->kind == GP_ALLOC || r->kind == GP_MAP))
+		const bool is_existing = r->kind == GP_BLOCK_EXISTING,
+			   is_made = r->kind == GP_BLOCK_ALLOC || r->kind == GP_ALLOC ||
+				     r->kind == GP_MAP;
+		const size_t life = life_add(f, r->order, is_made || is_existing);
+		if (life != SIZE_MAX && is_made)
 			see_birth(f, thread, r, life);
-		if (life != SIZE_MAX && r->kind == GP_BLOCK_EXISTING)
+		if (life != SIZE_MAX && is_existing)
 			see_existing(f, r, life);
 	}
 	if (r->kind == GP_COPY)
@@ -547,6 +557,7 @@ enum gp_status gp_role_lives_find(struct gp_recording *recording, struct gp_role
 void gp_role_lives_release(struct gp_role_lives *l)
 {
 	free(l->life);
+	free(l->made);
 	free(l->run);
 	free(l->backward_end);
 	free(l->reuse);
@@ -568,5 +579,10 @@ struct gp_life gp_role_life(const struct gp_role_lives *l, uint64_t order)
 	const struct gp_life_run *run = behind > 0 ? &l->run[behind - 1] : NULL;
 	if (run == NULL || order - run->order >= run->count)
 		return (struct gp_life){ 0 };
-	return l->life[run->first + (size_t)(order - run->order)];
+	const size_t event = run->first + (size_t)(order - run->order);
+	const struct gp_life_made *made = &l->made[event / MADE_EVENTS];
+	const uint64_t bit = UINT64_C(1) << event % MADE_EVENTS;
+	if ((made->events & bit) == 0)
+		return (struct gp_life){ 0 };
+	return l->life[made->first + (size_t)__builtin_popcountll(made->events & (bit - 1))];
 }

@@ -1,6 +1,6 @@
 /*
  * In which phase of a training step each allocation was made, and in which it ended. One replay;
- * keeps 2 bytes a memory event, and a row for each allocation that is live in the replay.
+ * keeps 2 bytes an allocation, 2 bits a memory event, and a row for each live allocation.
  */
 #ifndef GP_ROLE_LIVES_H
 #define GP_ROLE_LIVES_H
@@ -43,10 +43,17 @@ struct gp_life_reuse {
 	uint64_t order, address;
 };
 
+/* Of 64 memory events: which are allocations, and the index of the first one's life. */
+struct gp_life_made {
+	uint64_t events;
+	size_t first;
+};
+
 struct gp_role_lives {
-	struct gp_life *life; /* by memory event */
+	struct gp_life *life; /* by allocation */
+	struct gp_life_made *made;
 	struct gp_life_run *run;
-	size_t lives, life_room, runs, run_room;
+	size_t lives, life_room, events, made_room, runs, run_room;
 	/* sizes, in 512 bytes, of what was made in a backward and outlived it */
 	struct gp_row_table gradient_sizes;
 	struct gp_row_table early_sizes; /* of what is early and kept */
