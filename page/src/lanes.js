@@ -120,7 +120,7 @@ export class LanesView {
 	nextMatch(moment, way) {
 		const places = this.rows.map(({ matching }) => {
 			const at = way > 0 ? matching.begunBy(moment)
-				: matching.begunBy(moment - Number.EPSILON * moment - 0.5) - 1;
+				: matching.begunBy(moment - 0.5) - 1;
 			return matching.begin[at];
 		}).filter((begin) => begin !== undefined);
 		return places.length ? (way > 0 ? Math.min(...places) : Math.max(...places)) : null;
@@ -208,48 +208,57 @@ export class LanesView {
 
 	/** Also says how many intervals the search finds. A click on a key searches for it. */
 	showLegend() {
-		const { sums, colors } = this.keys;
 		const { header } = this;
-		const all = sums.reduce((sum, { total_ns }) => sum + total_ns, 0);
+		const { sums, colors } = this.keys;
+		const sumOf = (/** @type {{ total_ns: number }[]} */ rows) =>
+			rows.reduce((sum, { total_ns }) => sum + total_ns, 0);
+		const all = sumOf(sums);
 		const rest = sums.slice(LEGEND);
-		const short = header.groups.short_count.reduce((sum, count) => sum + count, 0);
-		/** @param {string} kind */
-		const reasons = (kind) =>
-			sumGroups(header, "name", (group) => header.groups.of[group] === kind);
+		/** @param {string} kind @returns {Map<string, number>} */
+		const reasons = (kind) => new Map(sumGroups(header, "name",
+			(group) => header.groups.of[group] === kind).map((row) => [row.key, row.total_ns]));
 		const gaps = reasons("gap");
-		const waits = new Map(reasons("wait").map((row) => [row.key, row.total_ns]));
-		const names = [...new Set([...gaps.map(({ key }) => key), ...waits.keys()])];
-		const notes = [
+		const waits = reasons("wait");
+		const names = [...new Set([...gaps.keys(), ...waits.keys()])];
+		this.legend.replaceChildren(headLine(`GPU time of the run: ${nsText(all)}`),
+			...sums.slice(0, LEGEND).map(({ key, total_ns, count }) => legendLine(
+				colors.get(key) ?? OTHER_COLOR,
+				el("a", { class: "key", href: "", title: `${key}: ${countText(count)}`, on: {
+					click: (/** @type {Event} */ event) => {
+						event.preventDefault();
+						this.choose({ q: exactWords(this.key, key) });
+					} } }, shortName(key)),
+				`${nsText(total_ns)} · ${shareText(total_ns, all)}`)),
+			...(rest.length ? [legendLine(OTHER_COLOR, `${countText(rest.length)} others`,
+				nsText(sumOf(rest)))] : []),
+			...(names.length ? [headLine("Reasons, whole run: GPU idle · host waited")] : []),
+			...names.map((name) => legendLine(reasonColor(name), name,
+				`${nsText(gaps.get(name) ?? 0)} · ${nsText(waits.get(name) ?? 0)}`)),
+			...this.notes().map(headLine));
+	}
+
+	/** @returns {string[]} */
+	notes() {
+		const { groups, shorter_than_ns, lost, clock_within_ns } = this.header;
+		const short = groups.short_count.reduce((sum, count) => sum + count, 0);
+		const are = (/** @type {number} */ count) => (count === 1 ? "is" : "are");
+		return [
 			this.is_match && `The search finds ${numberOf(this.matches, "interval")}. ` +
 				"Keys n and p show the next and the previous one.",
-			short > 0 && `${numberOf(short, "interval")} shorter than ` +
-				`${nsText(header.shorter_than_ns)} ${short === 1 ? "is" : "are"} grey: ` +
-				"the height is the share of time.",
-			header.lost > 0 && `${numberOf(header.lost, "operation")} of the GPU ` +
-				`${header.lost === 1 ? "is" : "are"} missing.`,
-			header.clock_within_ns > 0 &&
-				`Moments on the GPU are within ${nsText(header.clock_within_ns)} of those on the host.`,
-		];
-		this.legend.replaceChildren(
-			el("li", { class: "head" }, `GPU time of the run: ${nsText(all)}`),
-			...sums.slice(0, LEGEND).map(({ key, total_ns, count }) => el("li",
-				{ title: `${key}: ${countText(count)}` },
-				el("span", { class: "swatch", style: { background: colors.get(key) ?? OTHER_COLOR } }),
-				el("a", { class: "key", href: "", on: { click: (/** @type {Event} */ event) => {
-					event.preventDefault();
-					this.choose({ q: exactWords(this.key, key) });
-				} } }, shortName(key)),
-				el("span", { class: "amount" }, `${nsText(total_ns)} · ${shareText(total_ns, all)}`))),
-			...(rest.length ? [el("li", {}, el("span", { class: "swatch",
-				style: { background: OTHER_COLOR } }), el("span", { class: "key" },
-				`${countText(rest.length)} others`), el("span", { class: "amount" },
-				nsText(rest.reduce((sum, { total_ns }) => sum + total_ns, 0))))] : []),
-			names.length > 0 ? el("li", { class: "head" }, el("span", { class: "key" }, "Reason"),
-				el("span", { class: "amount" }, "GPU idle · host waited")) : "",
-			...names.map((name) => el("li", {}, el("span", { class: "swatch",
-				style: { background: reasonColor(name) } }), el("span", { class: "key" }, name),
-			el("span", { class: "amount" }, `${nsText(gaps.find(({ key }) => key === name)?.total_ns ??
-				0)} · ${nsText(waits.get(name) ?? 0)}`))),
-			...notes.filter(Boolean).map((note) => el("li", { class: "head" }, note)));
+			short > 0 && `${numberOf(short, "interval")} shorter than ${nsText(shorter_than_ns)} ` +
+				`${are(short)} grey: the height is the share of time.`,
+			lost > 0 && `${numberOf(lost, "operation")} of the GPU ${are(lost)} missing.`,
+			clock_within_ns > 0 &&
+				`Moments on the GPU are within ${nsText(clock_within_ns)} of those on the host.`,
+		].filter((note) => note !== false && note !== null);
 	}
 }
+
+/** @param {string} text */
+const headLine = (text) => el("li", { class: "head" }, text);
+
+/** @param {string} background @param {string | Node} name @param {string} amount */
+const legendLine = (background, name, amount) => el("li", {},
+	el("span", { class: "swatch", style: { background } }),
+	typeof name === "string" ? el("span", { class: "key" }, name) : name,
+	el("span", { class: "amount" }, amount));

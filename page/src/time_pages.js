@@ -122,7 +122,10 @@ function kernelsBy({ recording: { gpu }, link }, key, head) {
 		time("Mean", (row) => row.total_ns / row.count),
 	];
 	const name = `kernels-${key}`;
-	return section(`Kernels by ${key}`, makeTable({ name, rows, limit: 15, columns }));
+	const has_stacks = key !== "operator" || rows[0]?.key !== "(no stack was recorded)";
+	return section(`Kernels by ${key}`, makeTable({ name, rows, limit: 15, columns }),
+		!has_stacks && message("Operators are known of launches with stacks. Record with " +
+			"gpuprof run --gpu-time --stack-events=all."));
 }
 
 export const kernelsPage = documentPage("kernels", (kernels, context) => {

@@ -21,6 +21,8 @@ import { bandAt, drawTimeline, liveByBand, measure, plotBox, timeAt } from "./ti
 /** The shortest span that a view has. */
 const SHORTEST_NS = 200;
 const CLICK_PIXELS = 4;
+/** A match is shown in such a part of the run, or less. */
+const PARTS_OF_RUN = 50;
 const HINT = "Move over the picture: the block or band at that point, with its call stack. " +
 	"Click: all memory that is live at that moment. Wheel: zoom. Drag: move.";
 /** Curves in the order of the page. */
@@ -97,6 +99,8 @@ class TimelineView {
 		this.marked = -1;
 		this.is_dimmed = false;
 		this.marks = [...header.marks, ...edgeMarks(context.recording, header)];
+		/** @type {{ at: number, from_ns: number, to_ns: number } | null} the last one shown */
+		this.match = null;
 		this.canvas = el("canvas", { tabindex: 0, class: "plot", role: "img",
 			"aria-label": "memory over time; keys: plus, minus, arrows, 0" });
 		const { gpu } = context.recording;
@@ -418,9 +422,14 @@ class TimelineView {
 	/** Moves to the next interval of the GPU that the search finds. @param {1 | -1} way */
 	showMatch(way) {
 		const { from_ns, to_ns } = this.view;
-		const middle = (from_ns + to_ns) / 2;
-		const at = this.lanes?.nextMatch(middle, way) ?? null;
-		if (at !== null) this.pan((at - middle) / (to_ns - from_ns));
+		const is_unmoved = this.match?.from_ns === from_ns && this.match.to_ns === to_ns;
+		const at = this.lanes?.nextMatch(
+			is_unmoved ? this.match?.at ?? 0 : (from_ns + to_ns) / 2, way) ?? null;
+		if (at === null) return;
+		const half = Math.min(to_ns - from_ns,
+			(this.header.to_ns - this.header.from_ns) / PARTS_OF_RUN) / 2;
+		this.setSpanAndDraw(at - half, at + half);
+		this.match = { at, from_ns: this.view.from_ns, to_ns: this.view.to_ns };
 	}
 
 	/** @param {number} band @param {number} sum @param {number} count */

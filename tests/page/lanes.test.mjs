@@ -197,12 +197,17 @@ test("the timeline has lanes, whose sums are those of kernels", { skip: skip && 
 			await shown("timeline");
 			await page.waitForFunction(() => /finds 63 intervals/.test(
 				document.querySelector(".legend.gpu")?.textContent ?? ""));
-			await page.keyboard.press("+");
-			const hash = () => page.evaluate(() => location.hash);
-			await page.waitForFunction(() => location.hash.includes("from="));
-			const before = await hash();
-			await page.keyboard.press("n");
-			await page.waitForFunction((old) => location.hash !== old, before);
+			/* the next match, the one after it, and back */
+			const middles = [];
+			for (const [key, middle] of [["n", 0], ["n", 1], ["p", 0]]) {
+				const before = await page.evaluate(() => location.hash);
+				await page.keyboard.press(key);
+				await page.waitForFunction((old) => location.hash !== old, before);
+				const [, from, to] = /from=(\d+)&to=(\d+)/.exec(await page.evaluate(() => location.hash));
+				middles.push((Number(from) + Number(to)) / 2);
+				assert.equal(middles[middle], middles.at(-1));
+			}
+			assert.ok(middles[1] > middles[0]);
 			/* a click pins the moment */
 			await page.mouse.click(box.x + 400, box.y + 12);
 			await shown("moment");
