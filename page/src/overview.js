@@ -168,6 +168,7 @@ function rolesAtPeak({ recording, link }, device) {
 /** @param {Context} context */
 function rolesCard(context) {
 	const { documents, lives } = context.recording;
+	const keys = lives ? keyChoices(lives).filter(([key]) => key !== "role") : [];
 	const found = (documents.info?.devices ?? []).flatMap((/** @type {Json} */ { device }) => {
 		const roles = rolesAtPeak(context, device);
 		return roles ? [{ device, ...roles }] : [];
@@ -178,9 +179,9 @@ function rolesCard(context) {
 				el("a", { href: context.link("moment", { t: at_ns, device }) }, nsText(at_ns))),
 			parts.every((/** @type {Json} */ part) => part.is_unknown || !part.bytes)
 				? message("No role is known.") : amountBar(parts, size),
-			lives && el("p", {}, "The same memory ", keyChoices(lives).filter(([key]) => key !== "role")
-				.map(([key, text], k) => [k > 0 && " · ",
-					el("a", { href: context.link("moment", { t: at_ns, device, by: key }) }, text)]))))
+			keys.length > 0 && el("p", {}, "The same memory ", keys.map(([key, text], k) => [
+				k > 0 && " · ",
+				el("a", { href: context.link("moment", { t: at_ns, device, by: key }) }, text)]))))
 		: missingCard(context.recording, "timeline") ?? verdict("note",
 			documents.info?.peaks.some((/** @type {Json} */ peak) => peak.of === "allocated")
 				? "Not known: the events of the peak were overwritten."

@@ -1,6 +1,6 @@
 /** PyTorch's segments at a moment: a row for each, with its blocks where they lie. */
 import { button, download, el, message } from "./dom.js";
-import { bytesText, countText, shareText } from "./amounts.js";
+import { bytesText, numberOf, shareText } from "./amounts.js";
 import { OF, selectGroups, upperBound } from "./lives.js";
 import { themeColors } from "./palette.js";
 import { SvgPainter } from "./svg.js";
@@ -111,7 +111,7 @@ export function segmentMap(header, lives, device, moment, color, text) {
 	const used = segments.reduce((sum, segment) => sum + segment.used, 0);
 	return el("div", { class: "picture" },
 		el("div", { class: "controls" },
-			el("span", {}, `${countText(segments.length)} segments, ${bytesText(total)}, ` +
+			el("span", {}, `${numberOf(segments.length, "segment")}, ${bytesText(total)}, ` +
 				`${bytesText(total - used)} of it free.` +
 				(outside ? ` Blocks outside of known segments: ${bytesText(outside)}.` : "") +
 				(segments.length > ROWS_SHOWN ? ` The ${ROWS_SHOWN} largest are shown.` : "") +

@@ -80,7 +80,8 @@ export const waitsPage = documentPage("waits", (waits) => {
 		section("Lines that wait for the GPU", waits.waits.length ? makeTable({ name: "waits",
 			rows: waits.waits, open: openStack, limit: 40, columns: [
 				words("Line", "key"),
-				words("Kind", (row) => row.queried ?? WAITS[row.kind] ?? row.kind),
+				words("Kind", (row) => row.queried ?? (row.kind === "other" && !row.blocked_ns
+					? "late launch" : WAITS[row.kind] ?? row.kind)),
 				time(waits.has_gpu_time ? "GPU idle" : "No GPU work", "lost_ns", { has_bar: true }),
 				time("Host waited", "blocked_ns"), time("Longest", "longest_ns"),
 				count("Calls", "count"), perStep("Calls a step"),
@@ -181,8 +182,12 @@ export const collectivesPage = documentPage("collectives", (collectives) => {
 	];
 });
 
+/** A metric's name has its unit. @param {number} value @param {Json} row */
+const metricText = (value, { name }) => (/\.pct_of_/.test(name) ? `${value.toFixed(1)}%`
+	: /bytes.*\.per_second$/.test(name) ? `${bytesText(value)}/s` : countText(value));
+
 export const countersPage = documentPage("counters", (counters) => {
-	if (!counters.has_counters) {
+	if (!counters.has_counters && !counters.gpus.length) {
 		return verdict("note", counters.why ? `Counters are missing: ${counters.why}.`
 			: "Hardware counters were not recorded. Record with gpuprof run --metrics.");
 	}
@@ -198,8 +203,9 @@ export const countersPage = documentPage("counters", (counters) => {
 			] })),
 		counters.gpus.map((/** @type {Json} */ gpu) => section(`GPU ${gpu.device} over time`,
 			makeTable({ name: "gpu-counters", rows: gpu.metrics, columns: [
-				words("Metric", "label"), figure("Mean", "mean"), figure("Median", "median"),
-				figure("Highest", "max"),
+				words("Metric", "label"), count("Mean", "mean", { text: metricText }),
+				count("Median", "median", { text: metricText }),
+				count("Highest", "max", { text: metricText }),
 			], open: (metric) => {
 				const curve = sparkline(gpu.samples.map((/** @type {Json} */ sample) =>
 					sample.values[gpu.metrics.indexOf(metric)]), metric.label);

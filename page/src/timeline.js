@@ -194,7 +194,8 @@ class TimelineView {
 	/** Another device, memory or key is another page of the history.
 	 * @param {Record<string, string>} change */
 	choose(change) {
-		location.hash = hashOf("timeline", { ...this.routeValues(), ...change });
+		const hide = change.of ? { hide: null } : {};
+		location.hash = hashOf("timeline", { ...this.routeValues(), ...hide, ...change });
 	}
 
 	routeValues() {
@@ -247,7 +248,7 @@ class TimelineView {
 		const { left_out, shorter_than_ns, marks_left_out } = this.header;
 		const { t, u } = this.context.values;
 		return (matches === null ? "" : `${countText(matches)} of `) +
-			`${countText(shown)} allocations of ${this.memory[1]}` +
+			`${numberOf(shown, "allocation")} of ${this.memory[1]}` +
 			`${matches === null ? "" : ` match “${this.search}”`}. Each pixel column shows its ` +
 			"highest moment." + (left_out ? ` ${countText(left_out)} allocations ` +
 				`${shorter_than_ns === null ? "with short lives"
@@ -260,9 +261,8 @@ class TimelineView {
 	showCurveBoxes() {
 		this.curveBoxes.replaceChildren(...this.curves.map(({ name, is_exact }) => {
 			const box = el("input", { type: "checkbox" });
-			if (name === "pinned" && this.memory[0] !== "pinned") {
-				if (!this.context.values.hide) this.hidden.add(name);
-			}
+			const is_other = (name === "pinned") !== (this.memory[0] === "pinned");
+			if (is_other && !this.context.values.hide) this.hidden.add(name);
 			box.checked = !this.hidden.has(name);
 			box.addEventListener("change", () => {
 				if (box.checked) this.hidden.delete(name);
