@@ -420,7 +420,7 @@ static void unrecorded_memory_has_a_group_with_its_reason(void **state)
 	assert_int_equal(h->uses, 3);
 	assert_int_equal(h->use[0].stack, 1);
 	assert_int_equal(h->use[1].stack, 3);
-	assert_string_equal(h->use[2].without, "what made it was lost");
+	assert_string_equal(h->use[2].without, "its allocation event was lost");
 	gp_peak_free(&peak);
 	gp_recording_close(r);
 }

@@ -272,7 +272,7 @@ static void print_steps(const struct gp_info_report *r)
 	if (steps->warmup)
 		fprintf(r->out, "; %s left out", gp_plural(steps->warmup, "warm-up step").s);
 	if (info->lost_memory + info->lost_launch + info->lost_other > 0)
-		fputs("; what was lost may hold more", r->out);
+		fputs("; the lost events may hold more", r->out);
 	fputc('\n', r->out);
 	if (r->gpu)
 		print_step_list(r);

@@ -15,7 +15,7 @@ static const char without_stack[] = "no stack was recorded";
 static const char outside_captured[] = "allocated outside of what was captured";
 static const char before_start[] = "from before the recording began, or while it stood still";
 static const char perhaps_gone[] = "some of it may be gone: events are missing";
-static const char lost[] = "what made it was lost";
+static const char lost[] = "its allocation event was lost";
 static const char unaccounted[] = "no event accounts for it";
 
 struct gp_use gp_use_like(const struct gp_recording *r, uint32_t stack, uint8_t space,
