@@ -11,10 +11,11 @@ const KEYS = [
 	["n, p", "timeline: next or previous interval of the GPU that the search finds"],
 	["click", "timeline: pin a moment and show what is live then"],
 	["shift and click", "timeline: pin a second moment, to compare"],
-	["click", "ranks: show the timeline of a recording at that moment"],
-	["shift and click", "ranks: pin a moment, and then a second one, to compare"],
 	["Esc", "close this box, or clear the search"],
 	["?", "show this box"],
+	["+ - ← → 0, drag", "ranks: zoom and move, as in the timeline"],
+	["click", "ranks: show the timeline of a recording at that moment"],
+	["shift and click", "ranks: pin a moment, and then a second one, to compare"],
 ];
 
 const NOTES = [

@@ -76,6 +76,7 @@ export async function momentPage(context) {
 				[String(one), `GPU ${one}`]), String(device), (one) => go({ device: one }), "device"),
 			select(choices.map(([id, text]) => [id, text]), memory[0], (of) => go({ of }), "memory"),
 			select(keys, by, (key) => go({ by: key }), "group by"),
+			copyCommand(momentCommand(recording, { moment, second, of: memory[0], by, device })),
 			el("span", { class: "steps" },
 				step("◂ event before", near.before), step("event after ▸", near.after)),
 			el("a", { href: hashOf("timeline", { ...values, t: moment }) }, "show in the timeline"),

@@ -66,10 +66,10 @@ export function figuresTable(report, ranks, options = {}) {
 /** What differs, in sentences. @param {import("./report.js").Report} report @param {Ranks} ranks */
 export function findingsOf(report, ranks) {
 	const rows = rowsOf(report, ranks);
-	const differ = new Set(ranks.findings.map(({ row }) => row)).size;
+	const differ = new Set(ranks.findings.map(({ row }) => rows[row].recording)).size;
 	return [
 		el("p", { class: `verdict ${differ ? "warn" : "good"}` }, differ
-			? `${numberOf(differ, "recording")} of ${rows.length} ` +
+			? `${numberOf(differ, "recording")} of ${report.recordings.length} ` +
 				`${differ === 1 ? "differs" : "differ"} from the others.`
 			: rows.length < ROWS_TO_COMPARE
 				? `No recording ran out of memory. To compare figures, at least ${ROWS_TO_COMPARE} ` +
@@ -249,19 +249,22 @@ class RanksView {
 		const pins = this.pins();
 		const at = (/** @type {Row} */ row, /** @type {number} */ k) =>
 			bytesAt(row, this.offsets, [curve], pins[k].at_ns)[0];
+		/** @param {Row} row @param {Record<string, string | number>} more */
+		const momentLink = (row, more) =>
+			hashOf("moment", { r: row.recording || null, device: row.device, ...more });
+		const isKnown = (/** @type {Row} */ row) => pins.every((_, k) => at(row, k) !== null);
 		/** @type {import("./table.js").Column[]} */
 		const more = [
 			time("Peak at", (row) => peakOf(row)?.peak_at_ns, { link: (row) => (peakOf(row)
-				? hashOf("moment", { r: row.recording || null, device: row.device,
-					of: peakOf(row).of, t: peakOf(row).peak_at_ns }) : null) }),
+				? momentLink(row, { of: peakOf(row).of, t: peakOf(row).peak_at_ns }) : null) }),
 			words("Top holder", (row) => holderOf(row) ?? ""),
-			...pins.map(({ label }, k) => bytes(`${curve} at ${label}`, (row) => at(row, k), {
-				link: (row) => hashOf("moment", { r: row.recording || null, device: row.device,
-					of: curve, t: moment(row, pins[k].at_ns) }) })),
-			...(pins.length > 1 ? [change("Change", (row) => (at(row, 0) === null ||
-				at(row, 1) === null ? null : Number(at(row, 1)) - Number(at(row, 0))), {
-				link: (row) => hashOf("moment", { r: row.recording || null, device: row.device,
-					of: curve, t: moment(row, pins[0].at_ns), u: moment(row, pins[1].at_ns) }) })] : []),
+			...pins.map(({ label, at_ns }, k) => bytes(`${curve} at ${label}`, (row) => at(row, k), {
+				link: (row) => (at(row, k) === null ? null
+					: momentLink(row, { of: curve, t: moment(row, at_ns) })) })),
+			...(pins.length > 1 ? [change("Change", (row) => (isKnown(row)
+				? Number(at(row, 1)) - Number(at(row, 0)) : null), { link: (row) => (isKnown(row)
+				? momentLink(row, { of: curve, t: moment(row, pins[0].at_ns),
+					u: moment(row, pins[1].at_ns) }) : null) })] : []),
 		];
 		this.table.replaceChildren(
 			figuresTable(this.context.report, this.ranks, { all: this.rows, more }));

@@ -58,12 +58,12 @@ static struct gp_page_rank *rank_newest(const struct gp_page_ranks *ranks)
 	return &ranks->rank[ranks->ranks - 1];
 }
 
-/* A whole number of an object; NAN: it has none. */
+/* A whole number of an object; NAN: it has none, or one beyond all amounts. */
 static double number_of(const struct gp_json_value *object, const char *key)
 {
 	const struct gp_json_value *found =
 		object ? gp_json_value_find(object, key, GP_JSON_NUMBER) : NULL;
-	return found && found->is_whole ? (double)found->whole : NAN;
+	return found && found->is_whole && found->whole <= GP_NS_MOST ? (double)found->whole : NAN;
 }
 
 /* The row of the newest recording for a device, which is added; NULL: out of memory. */
@@ -326,7 +326,7 @@ static void outlier_write(const struct gp_page_ranks *ranks, enum figure f,
 	if (usual > 0 && far < 2 * usual)
 		snprintf(share, sizeof share, "%.0f%% %s ", 100 * fabs(far - usual) / usual, side);
 	else if (usual > 0)
-		snprintf(share, sizeof share, "%.1f times ", far / usual);
+		snprintf(share, sizeof share, "%.*f times ", far < 10 * usual, far / usual);
 	else
 		snprintf(share, sizeof share, "%s ", side);
 	/* a kernel of NCCL runs while it waits for other ranks */
