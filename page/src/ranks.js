@@ -255,7 +255,7 @@ class RanksView {
 		const isKnown = (/** @type {Row} */ row) => pins.every((_, k) => at(row, k) !== null);
 		/** @type {import("./table.js").Column[]} */
 		const more = [
-			time("Peak at", (row) => peakOf(row)?.peak_at_ns, { link: (row) => (peakOf(row)
+			time("Peak, own clock", (row) => peakOf(row)?.peak_at_ns, { link: (row) => (peakOf(row)
 				? momentLink(row, { of: peakOf(row).of, t: peakOf(row).peak_at_ns }) : null) }),
 			words("Top holder", (row) => holderOf(row) ?? ""),
 			...pins.map(({ label, at_ns }, k) => bytes(`${curve} at ${label}`, (row) => at(row, k), {

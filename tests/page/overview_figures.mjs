@@ -28,8 +28,8 @@ const shownBy = (page) => page.evaluate(() => {
 			verdicts: texts(card, ".verdict"), texts: texts(card, "p:not(.actions)"),
 			items: texts(card, "ol > li"), note: card.querySelector(":scope > .note")?.textContent,
 			terms: Object.fromEntries([...card.querySelectorAll("dt")].map((term) =>
-				[term.textContent, [...term.nextElementSibling.childNodes].filter(({ nodeType }) =>
-					nodeType === Node.TEXT_NODE).map((node) => node.data).join("")])),
+				[term.textContent, [...term.nextElementSibling.childNodes].filter(({ nodeType, nodeName }) =>
+					nodeType === Node.TEXT_NODE || nodeName === "A").map((node) => node.textContent).join("")])),
 			longest: card.querySelector("dd .note")?.textContent,
 			bars: [...card.querySelectorAll(".amounts")].map((bar) => ({
 				head: bar.previousElementSibling.textContent,
@@ -69,7 +69,7 @@ const CARDS = {
 		if (!oom.ooms.length) return has("info", /OOMs none/);
 		const one = oom.ooms.length === 1;
 		const words = one ? "oom" : `oom --number ${oom.ooms.at(-1).number}`;
-		if (one) has(words, `at ${/ at (.*)\.$/.exec(verdict)[1]}`);
+		if (one) has(words, `at ${terms.at}`);
 		else has("oom", `memory ran out ${/([\d,]+) times/.exec(verdict)[1]} times`);
 		const [, size, requester] = /^(\S+ \S+) by (.*)$/.exec(terms.requested);
 		has(words, `requested ${size} (`);
@@ -136,7 +136,7 @@ const CARDS = {
 		has("info", new RegExp(count ? `steps ${count}, by ${source}( \\(inferred\\))?: median ` +
 			escaped(durations) : escaped(terms.steps)));
 		const begins = info.steps.begin_ns?.slice(info.steps.warmup) ?? [];
-		assert.equal(longest, begins.length < 4 ? undefined : " durations after the warm-up, up to " +
+		assert.equal(longest?.trim(), begins.length < 4 ? undefined : "durations after the warm-up, up to " +
 			nsText(Math.max(...begins.slice(1).map((at, k) => at - begins[k]))));
 		const [, kernels, graphs] = /^([\d,]+) of kernels, ([\d,]+) of graphs$/.exec(terms.launches);
 		assert.deepEqual([kernels, graphs].map((text) => Number(text.replaceAll(",", ""))),
