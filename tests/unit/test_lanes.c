@@ -7,7 +7,7 @@
 #include "analyze/lanes/lane_store.h"
 #include "format/varint.h"
 
-#define INTERVALS_MOST 20000u
+#define INTERVALS_MOST 40000u
 #define BLOCKS_MOST 256u
 
 static struct block {
@@ -230,6 +230,47 @@ static void each_stream_and_thread_has_a_lane(void **state)
 			    lanes.lane[k].id == 9);
 }
 
+/* Operations of 300 contexts: the last lane has those beyond the bound. */
+static void further_streams_share_a_lane(void **state)
+{
+	(void)state;
+	gpu_clock_put();
+	for (uint16_t k = 0; k < 300; k++) {
+		gpu_launch(0, 1, k % 8, 5);
+		job.done[job.dones - 1].code = k;
+	}
+	gp_recording_close(build_lanes());
+	read_lanes();
+	uint64_t alone = 0, shared = 0;
+	for (size_t k = 0; k < lanes.lanes; k++)
+		if (lanes.lane[k].of == GP_LANE_OF_STREAM)
+			*(lanes.lane[k].is_rest ? &shared : &alone) += lanes.lane[k].count;
+	assert_in_range(lanes_of(GP_LANE_OF_STREAM), 120, GP_LANES_MOST + 1);
+	assert_true(shared > 100);
+	assert_int_equal(alone + shared, 300);
+}
+
+/* Each launch has a stack of its own. Those beyond the bound have no place, but all are counted. */
+static void sums_stay_with_too_many_stacks(void **state)
+{
+	(void)state;
+	gpu_clock_put();
+	for (unsigned k = 0; k < GP_LANE_GROUPS_MOST + 2000; k++) {
+		const uint32_t call = gpu_call_kernel(0, 1, k % 8);
+		job.correlation++;
+		gpu_kernel(1, k % 8, call, job.w.time, 2, 0);
+	}
+	struct gp_recording *r = build_lanes();
+	read_lanes();
+	assert_kernels(r, GP_KERNELS_BY_NAME);
+	uint64_t beyond = 0;
+	for (size_t k = 0; k < lanes.groups; k++)
+		if (strstr(lanes.text[lanes.group[k].line], "beyond") != NULL)
+			beyond += lanes.group[k].count;
+	assert_int_equal(beyond, 2000);
+	gp_recording_close(r);
+}
+
 static void nothing_is_written_without_gpu_time(void **state)
 {
 	(void)state;
@@ -322,6 +363,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(sums_are_those_of_kernels_and_waits),
 		TEST(each_stream_and_thread_has_a_lane),
+		TEST(further_streams_share_a_lane),
+		TEST(sums_stay_with_too_many_stacks),
 		TEST(nothing_is_written_without_gpu_time),
 		TEST(failures_of_the_sink_end_it),
 		cmocka_unit_test(short_intervals_are_added_up),
