@@ -65,7 +65,7 @@ const WAITS = /** @type {Record<string, string>} */ ({
 	data: "data loading", recompile: "module load", other: "other call",
 });
 
-export const waitsPage = documentPage("waits", (waits) => {
+export const waitsPage = documentPage("waits", (waits, { recording: { gpu }, link }) => {
 	if (!waits.has_calls) {
 		return verdict("note", "Copies and waits were not recorded. " +
 			"Record with a newer gpuprof, without --launches off.");
@@ -79,7 +79,9 @@ export const waitsPage = documentPage("waits", (waits) => {
 		waits.has_gpu_time && el("p", {}, `The GPU was idle for ${nsText(waits.idle_ns)}.`),
 		section("Lines that wait for the GPU", waits.waits.length ? makeTable({ name: "waits",
 			rows: waits.waits, open: openStack, limit: 40, columns: [
-				words("Line", "key"),
+				words("Line", "key", {
+					link: (row) => (gpu && row.file ? link("timeline", { q: row.key }) : null),
+				}),
 				words("Kind", (row) => row.queried ?? (row.kind === "other" && !row.blocked_ns
 					? "late launch" : WAITS[row.kind] ?? row.kind)),
 				time(waits.has_gpu_time ? "GPU idle" : "No GPU work", "lost_ns", { has_bar: true }),

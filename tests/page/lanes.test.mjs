@@ -188,6 +188,10 @@ test("the timeline has lanes, whose sums are those of kernels", { skip: skip && 
 			const [download] = await Promise.all([page.waitForEvent("download"),
 				page.click(".controls >> text=SVG")]);
 			assert.match(readFileSync(await download.path(), "utf8"), /GPU idle[^]*host waits/);
+			await page.evaluate(() => (location.hash = "waits"));
+			await shown("waits");
+			assert.equal(await page.getAttribute("main a >> nth=0", "href"),
+				"#timeline?q=%2Fsrv%2Fjob%2Ftrain.py%3A12");
 			/* a row of the table leads to its intervals */
 			await page.evaluate(() => (location.hash = "kernels"));
 			await shown("kernels");
