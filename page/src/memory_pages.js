@@ -178,7 +178,7 @@ async function growthSection(leaks, context) {
 
 export const leaksPage = documentPage("leaks", async (leaks, context) => [
 	verdict(LEAK_KINDS[leaks.verdict] ?? "note", leaks.answer),
-	message(leaks.window_ns === null
+	leaks.samples > 0 && message(leaks.window_ns === null
 		? `Compared live memory at the start of ${numberOf(leaks.samples, "step")}. ` +
 			`The run has ${numberOf(leaks.steps.count, "step")} (${leaks.steps.source}), of which ` +
 			`${numberOf(leaks.steps.warmup, "warm-up step")} ` +
