@@ -264,7 +264,7 @@ struct gp_tops {
 	struct gp_curve_top curve[GP_DEVICES][GP_CURVES], host;
 	struct gp_unused_peak unused[GP_DEVICES];
 	uint64_t *before; /* by segment: events replayed before it */
-	size_t segments;
+	size_t segments, room;
 	uint64_t events;		/* of the whole replay */
 	uint64_t allocated[GP_DEVICES]; /* at the last look; UINT64_MAX: never */
 	const struct gp_live *live;

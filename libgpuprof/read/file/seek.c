@@ -35,7 +35,10 @@ size_t gp_segment_by_time(const struct gp_recording *r, int64_t at_ns)
 size_t gp_segment_by_event(const struct gp_recording *r, uint64_t events)
 {
 	size_t first = first_kept(r);
-	for (size_t i = r->tops.segments; i-- > first + 1;)
+	/* the owner may have overwritten segments since then */
+	const size_t known =
+		r->tops.segments < r->index.segments ? r->tops.segments : r->index.segments;
+	for (size_t i = known; i-- > first + 1;)
 		if (is_beginning(&r->index.segment[i]) && r->tops.before[i] < events)
 			return i;
 	return first;

@@ -52,10 +52,11 @@ static void tops_see_all(struct gp_recording *r, uint64_t ticks)
 
 enum gp_status gp_tops_begin(struct gp_recording *r)
 {
-	uint64_t *before = realloc(r->tops.before, (r->index.segments + 1) * sizeof *before);
+	const size_t room = r->index.segments;
+	uint64_t *before = realloc(r->tops.before, (room + 1) * sizeof *before);
 	if (before == NULL)
 		return GP_E_MEMORY;
-	r->tops = (struct gp_tops){ .before = before };
+	r->tops = (struct gp_tops){ .before = before, .room = room };
 	memset(r->tops.allocated, 0xff, sizeof r->tops.allocated);
 	tops_see_all(r, r->file.header.start_ticks);
 	return GP_OK;
@@ -64,7 +65,7 @@ enum gp_status gp_tops_begin(struct gp_recording *r)
 /* The next segments up to that of the last event begin before it, or where the replay ended. */
 static void segments_begin(struct gp_recording *r, size_t end, uint64_t seen)
 {
-	for (; r->tops.segments < end && r->tops.segments < r->index.segments; r->tops.segments++)
+	for (; r->tops.segments < end && r->tops.segments < r->tops.room; r->tops.segments++)
 		r->tops.before[r->tops.segments] = seen;
 }
 
@@ -95,7 +96,7 @@ static void top_end(const struct gp_recording *r, struct gp_curve_top *top,
 void gp_tops_end(struct gp_recording *r)
 {
 	const int64_t from_ns = (int64_t)r->info.kept_from_ns;
-	segments_begin(r, r->index.segments, r->seen);
+	segments_begin(r, r->tops.room, r->seen);
 	r->tops.events = r->seen;
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
 		struct gp_unused_peak *unused = &r->tops.unused[device];
