@@ -76,12 +76,10 @@ export async function momentPage(context) {
 				[String(one), `GPU ${one}`]), String(device), (one) => go({ device: one }), "device"),
 			select(choices.map(([id, text]) => [id, text]), memory[0], (of) => go({ of }), "memory"),
 			select(keys, by, (key) => go({ by: key }), "group by"),
-			copyCommand(momentCommand(recording, { moment, second, of: memory[0], by, device })),
 			el("span", { class: "steps" },
 				step("◂ event before", near.before), step("event after ▸", near.after)),
 			el("a", { href: hashOf("timeline", { ...values, t: moment }) }, "show in the timeline"),
-			copyCommand(momentCommand(recording,
-				{ moment, second, of: memory[0], by, device }))),
+			copyCommand(momentCommand(recording, { moment, second, of: memory[0], by, device }))),
 		stepControls(context, exact, go),
 		el("h1", { title: `${total} bytes at ${moment} ns` }, second === null
 			? `At ${nsText(moment)}: ${bytesText(total)} of ${memory[1]} are live, in ` +

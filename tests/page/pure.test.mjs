@@ -19,9 +19,6 @@ import { findPage } from "../../page/src/route.js";
 import { segmentsAt } from "../../page/src/segment_map.js";
 import { SvgPainter } from "../../page/src/svg.js";
 import { csvOf } from "../../page/src/table.js";
-import {
-	bytesAt, measureRanks, offsetsOf, shortNames, wholeSpan,
-} from "../../page/src/ranks_plot.js";
 import { liveByBand } from "../../page/src/timeline_plot.js";
 import { encodeCurve, encodeLives, leb128, randomLives, seeded } from "./random_lives.mjs";
 
