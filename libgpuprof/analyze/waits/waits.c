@@ -521,6 +521,9 @@ static void see_gap(void *context, const struct gp_gpu_gap *gap, int64_t ns,
 				 due == GP_GPU_GAP_TO_PLACE ? row_at(b, activity->place) : NULL);
 	if (due == GP_GPU_GAP_TO_NOTHING)
 		return;
+	/* the GPU works on after the last call, and its idle time is a part of the interval */
+	b->out->from_ns = gap->from_ns < b->out->from_ns ? gap->from_ns : b->out->from_ns;
+	b->out->to_ns = gap->to_ns > b->out->to_ns ? gap->to_ns : b->out->to_ns;
 	gp_ns_add(&b->out->idle_ns, ns);
 	if (due == GP_GPU_GAP_TO_GPU) {
 		gp_ns_add(&b->out->pending_ns, ns);
