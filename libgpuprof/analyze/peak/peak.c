@@ -78,11 +78,18 @@ static int pending_newest_first(const void *left, const void *right)
 	return (a->alloc.order < b->alloc.order) - (a->alloc.order > b->alloc.order);
 }
 
+static size_t pending_cut(struct pending *pending, size_t count)
+{
+	qsort(pending, count, sizeof *pending, pending_newest_first);
+	return count < RECENT ? count : RECENT;
+}
+
 /* The newest RECENT allocations of the device. */
 static enum gp_status list_pending(struct taking *t, size_t holders)
 {
 	const struct gp_live *live = t->search->recording->live;
-	size_t found = t->pendings;
+	const size_t before = t->pendings;
+	size_t found = before;
 	for (uint32_t slot = 0; slot < gp_live_slots(live); slot++) {
 		const struct gp_live_entry *e = gp_live_slot(live, slot);
 		if (e == NULL || e->device != t->out->holder[holders].device || !is_open(e))
@@ -91,11 +98,11 @@ static enum gp_status list_pending(struct taking *t, size_t holders)
 		if (p == NULL)
 			return GP_E_MEMORY;
 		*p = (struct pending){ .alloc = *e, .holders = holders };
+		if (found - before == 2 * RECENT) /* a job may have millions */
+			found = before + pending_cut(t->pending + before, 2 * RECENT);
 	}
-	const size_t added = found - t->pendings;
-	if (added > 1)
-		qsort(t->pending + t->pendings, added, sizeof *t->pending, pending_newest_first);
-	t->pendings += added < RECENT ? added : RECENT;
+	if (found > before)
+		t->pendings = before + pending_cut(t->pending + before, found - before);
 	t->settle_until = taking_seen(t) + SETTLING;
 	return GP_OK;
 }
