@@ -1,8 +1,7 @@
 /*
  * Which calls block the host, and for how long the GPU has nothing to do after them. A device is
  * idle from the return of a call that leaves no stream of it with work until the next work is
- * submitted; streams with work are followed from launches, copies and waits alone. docs/ANALYSIS.md
- * has the method and its limits.
+ * submitted; launches, copies and waits show which streams have work (docs/ANALYSIS.md, Waits).
  */
 #include <stdlib.h>
 
@@ -465,9 +464,8 @@ static void see_event(struct building *b, const struct gp_event *e)
 	struct thread *t = thread_of(b, e->thread); /* not that of a LOST from a repair */
 	if (b->first_ns < 0 && is_inside(b, e->at_ns)) {
 		/* a copy or a wait has the time of its return */
-		const int64_t took_ns = r->kind == GP_WAIT || r->kind == GP_COPY ?
-						gp_call_took_ns(b->recording, r) :
-						0;
+		const bool is_call = r->kind == GP_WAIT || r->kind == GP_COPY;
+		const int64_t took_ns = is_call ? gp_call_took_ns(b->recording, r) : 0;
 		b->first_ns = took_ns < e->at_ns ? e->at_ns - took_ns : 0;
 	}
 	if (is_inside(b, e->at_ns))
@@ -549,9 +547,9 @@ static void see_gap(void *context, const struct gp_gpu_gap *gap, int64_t ns,
 
 static void explain_gaps(struct building *b)
 {
+	b->out->has_gpu_time = b->gaps.is_known;
 	if (!b->gaps.is_known)
 		return;
-	b->out->has_gpu_time = true;
 	b->out->lost_operations = b->gaps.lost;
 	b->out->launches_alone = b->gaps.launches_alone;
 	gp_gpu_gaps_explain(&b->gaps, see_gap, b);
