@@ -24,6 +24,8 @@ export const PICTURES = [
 	{ name: "timeline", recording: "h200_gpt_stacks", hash: "#timeline?by=role", at: [0.43, 0.8] },
 	{ name: "lanes", recording: "made", made: "frees", hash: "#timeline", at: [0.48, 0.2],
 		plot: "canvas.lanes" },
+	{ name: "kernels", recording: "made", made: "frees", hash: "#kernels", height: 560 },
+	{ name: "waits", recording: "made", made: "frees", hash: "#waits", height: 560 },
 	{ name: "moment", recording: "h200_gpt_stacks", hash: "#moment?by=role" },
 	{ name: "ranks", recording: "ranks", hash: "#ranks", at: [0.55, 0.3], plot: "canvas.ranks" },
 	{ name: "leaks", recording: "leak_loss_list", hash: "#leaks" },
