@@ -12,6 +12,6 @@ page-shots: page/node_modules $(BUILD)/gpuprof $(BUILD)/frag/made_gpu_time ## pi
 	GPUPROF=$(BUILD)/gpuprof node page/tools/screenshots.mjs docs/pages
 check-page: page/node_modules $(BUILD)/gpuprof $(BUILD)/frag/made_gpu_time $(BUILD)/hostile/made_hostile ## types, lint, tests and fresh files of the page; needs npm and Chromium
 	cd page && npx tsc -p . && npx eslint . && GPUPROF=$(abspath $(BUILD))/gpuprof \
-		SHOTS=$(abspath $(BUILD))/page-shots node --test ../tests/page/
+		SHOTS=$(abspath $(BUILD))/page-shots node --test --test-concurrency=2 ../tests/page/
 	rm -rf $(BUILD)/page && cd page && node tools/bundle.js $(abspath $(BUILD))/page
 	for file in $(PAGE_DIST); do cmp $$file $(BUILD)/page/$${file##*/} || exit 1; done
