@@ -7,7 +7,7 @@ python3 -B $CLI/sample_check.py d.gpr
 gpuprof verify d.gpr | grep -c "nothing damaged; complete"
 # the usual metrics; this GPU has no NVLink
 gpuprof run -q --metrics utilization -o u.gpr -- python3 -B $CLI/sample_job.py 1 0.3
-gpuprof counters u.gpr | sed '2d; s/: [0-9]* samples.*/: samples/; s/ *[▂▃█][▂▃█]*/ STRIP/' |
+gpuprof counters u.gpr | sed '2d; s/: [0-9]* samples.*/: samples/; s/ *[▂▃█][▂▃█]*  */ STRIP /' |
 	grep -v " active"
 gpuprof counters --from 100ms --to 400ms u.gpr | sed -n 's/.* samples of/samples of/p
 		s/ *[▂▃█]\{45,\}/ WHOLE/p'
