@@ -187,7 +187,7 @@ static bool watch_obey(struct watch_loop *w, int key, enum gp_status *status)
 		watch_snapshot(w);
 		break;
 	case 'r':
-		snprintf(v->message, sizeof v->message, "gpuprof %s %s", gp_watch_next(v), v->path);
+		snprintf(v->message, sizeof v->message, "gpuprof %s %s", gp_watch_next(v), v->word);
 		break;
 	case '?':
 		v->has_help = !v->has_help;

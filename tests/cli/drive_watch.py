@@ -105,6 +105,16 @@ def roles():
     print(watch.process.wait(), ended(job))
 
 
+def named():
+    """A path with an escape sequence, a blank and a quote: masked, and quoted for a shell."""
+    job = job_in("e\033[31mvil 'q", "allocate 1000000")
+    Lines(pid_of(job)).until(lambda s: allocated(s) == 1000448)
+    words = ["gpuprof", "watch", "--by", "role", "--count", "1", pid_of(job)]
+    answer = subprocess.run(words, stdout=-1, text=True)
+    print(*[line for line in answer.stdout.splitlines() if line.startswith("reading")])
+    print(ended(job))
+
+
 def killed():
     """The last line has the events in the rings of a killed job, and the exit status is 0."""
     job = job_of("allocate 1000000")

@@ -235,7 +235,7 @@ static void watch_print_rows(const struct gp_watch_view *v, struct canvas *c)
 			    v->roles.is_too_large ?
 				    "too many events: gpuprof peak --at end --by role %s" :
 				    "reading %s",
-			    v->path);
+			    v->word);
 		return;
 	}
 	if (c->columns >= COUNT_LEAST)

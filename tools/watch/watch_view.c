@@ -21,6 +21,18 @@ const struct gp_watch_by gp_watch_bys[GP_WATCH_BYS] = {
 	{ "role", GP_BY_ROLE },
 };
 
+/* NULL: memory is out. Free it. */
+static char *view_word(const char *path)
+{
+	char *word = NULL;
+	size_t bytes;
+	FILE *memory = open_memstream(&word, &bytes);
+	if (!memory)
+		return NULL;
+	gp_path_print(memory, path);
+	return fclose(memory) == 0 ? word : NULL;
+}
+
 bool gp_watch_view_open(struct gp_watch_view *v, const char *path, int *exit_status)
 {
 	v->path = path;
@@ -28,7 +40,8 @@ bool gp_watch_view_open(struct gp_watch_view *v, const char *path, int *exit_sta
 	if (!v->recording)
 		return false;
 	gp_steps_name(v->recording, gp_report_step_name);
-	enum gp_status status = gp_watch_open(v->recording, &v->watch);
+	v->word = view_word(path);
+	enum gp_status status = v->word ? gp_watch_open(v->recording, &v->watch) : GP_E_MEMORY;
 	if (status)
 		*exit_status = gp_report_failed("watch", path, status);
 	return !status;
@@ -40,6 +53,7 @@ void gp_watch_view_close(struct gp_watch_view *v)
 	gp_watch_rows_free(&v->rows);
 	gp_watch_close(v->watch);
 	gp_recording_close(v->recording);
+	free(v->word);
 }
 
 static enum gp_status view_read(struct gp_watch_view *v)

@@ -41,6 +41,7 @@ struct gp_watch_roles {
 
 struct gp_watch_view {
 	const char *path;
+	char *word; /* the path as a word of a command line */
 	struct gp_recording *recording;
 	const struct gp_info *info;
 	struct gp_watch *watch;
@@ -50,7 +51,7 @@ struct gp_watch_view {
 	int64_t device; /* of the rows; -1: the first one */
 	uint64_t top;
 	bool is_json, is_paused, has_help;
-	char message[160]; /* in the last line; "": none */
+	char message[1024]; /* in the last line; "": none */
 	/* of the last intervals; number k is at k % GP_WATCH_INTERVALS */
 	uint64_t intervals;
 	struct gp_watch_moment moment[GP_WATCH_INTERVALS];
