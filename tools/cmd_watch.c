@@ -78,7 +78,9 @@ struct watch_loop {
 	int64_t interval_ns;
 	int process; /* descriptor of the job; -1: unknown, or it ended */
 	bool is_screen;
-	unsigned snapshots;
+	/* of the keys that write: the last file, and the message if it fails */
+	bool is_writing;
+	char file[64], failed[1024];
 };
 
 /* One frame is one write, so that a terminal does not show parts of it. */
@@ -113,17 +115,35 @@ static enum gp_status watch_show(struct watch_loop *w)
 
 /* ---- keys ---- */
 
-static void watch_snapshot(struct watch_loop *w)
+/* Starts `gpuprof COMMAND -o FILE -- WORD`, FILE a new one. `shown`: the word for a shell. */
+static void watch_write(struct watch_loop *w, const char *command, const char *extension,
+			const char *word, const char *shown)
 {
 	struct gp_watch_view *v = &w->view;
-	char pid[16], file[64];
-	char *const words[] = { "gpuprof", "snapshot", "-o", file, pid, NULL };
-	snprintf(pid, sizeof pid, "%u", v->info->pid);
+	char *const words[] = {
+		"gpuprof", (char *)command, "-o", w->file, "--", (char *)word, NULL
+	};
+	if (w->is_writing) {
+		snprintf(v->message, sizeof v->message, "still writing %s", w->file);
+		return;
+	}
+	unsigned number = 0;
 	do
-		snprintf(file, sizeof file, "gpuprof-snapshot-%s-%u.txt", pid, ++w->snapshots);
-	while (access(file, F_OK) == 0);
-	snprintf(v->message, sizeof v->message,
-		 gp_keys_start(words) ? "writing %s" : "cannot write %s", file);
+		snprintf(w->file, sizeof w->file, "gpuprof-%s-%u-%u.%s", command, v->info->pid,
+			 ++number, extension);
+	while (access(w->file, F_OK) == 0);
+	w->is_writing = gp_keys_start(words);
+	snprintf(v->message, sizeof v->message, w->is_writing ? "writing %s" : "cannot write %s",
+		 w->file);
+	snprintf(w->failed, sizeof w->failed, "no %s: 'gpuprof %s %s' prints why", command, command,
+		 shown);
+}
+
+static void watch_snapshot(struct watch_loop *w)
+{
+	char pid[16];
+	snprintf(pid, sizeof pid, "%u", w->view.info->pid);
+	watch_write(w, "snapshot", "txt", pid, pid);
 }
 
 static void watch_child(struct watch_loop *w)
@@ -132,10 +152,12 @@ static void watch_child(struct watch_loop *w)
 	int status;
 	if (!gp_keys_child(&status))
 		return;
-	snprintf(v->message, sizeof v->message,
-		 status == GP_EXIT_OK ? "wrote gpuprof-snapshot-%u-%u.txt" :
-					"no snapshot: 'gpuprof snapshot %u' prints why",
-		 v->info->pid, w->snapshots);
+	w->is_writing = false;
+	/* a page of a damaged recording is written, too */
+	if (status >= 0 && access(w->file, F_OK) == 0)
+		snprintf(v->message, sizeof v->message, "wrote %s", w->file);
+	else
+		snprintf(v->message, sizeof v->message, "%s", w->failed);
 }
 
 static void watch_next_device(struct gp_watch_view *v)
@@ -187,7 +209,7 @@ static bool watch_obey(struct watch_loop *w, int key, enum gp_status *status)
 		watch_snapshot(w);
 		break;
 	case 'r':
-		snprintf(v->message, sizeof v->message, "gpuprof %s %s", gp_watch_next(v), v->word);
+		watch_write(w, "report", "html", v->path, v->word);
 		break;
 	case '?':
 		v->has_help = !v->has_help;

@@ -247,7 +247,6 @@ def keys():
         ("s", "sort: growth"),
         ("s", "sort: count"),
         ("d", "on GPU 0"),
-        ("r", "gpuprof peak "),
         ("p", "(paused)"),
         ("?", "next grouping"),
         ("?", "bytes"),
@@ -265,6 +264,19 @@ def keys():
     screen.has("wrote gpuprof-snapshot-")
     (file,) = [f for f in os.listdir() if f.startswith("gpuprof-snapshot-")]
     print("GPU 0" in open(file).read())
+    screen.send("r")
+    screen.has("wrote gpuprof-report-")
+    (file,) = [f for f in os.listdir() if f.startswith("gpuprof-report-")]
+    print(open(file).read(15))
+    screen.send("q")
+    print(*screen.end())
+    os.mkdir("gone")
+    os.chdir("gone")
+    screen = Screen(pid_of(job), 100, 30)
+    screen.has("3.82 MiB")
+    os.rmdir(os.getcwd())
+    screen.send("r")
+    screen.has("no report: 'gpuprof report ")
     screen.send("q")
     print(*screen.end())
     ended(job)

@@ -262,7 +262,7 @@ static void print_help(struct canvas *c)
 		"m          set the mark: growth counts from now on",
 		"p          pause, and go on",
 		"S          write gpuprof snapshot of this moment to a file",
-		"r          the command for a report",
+		"r          write gpuprof report, a page, to a file",
 		"q          quit; the job goes on",
 		"?          this list",
 		"",
