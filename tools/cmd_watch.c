@@ -274,6 +274,18 @@ static int watch_follow(struct watch_loop *w)
 	return status ? gp_report_failed("read", v->path, status) : exit_status;
 }
 
+/* A watch reads the stacks, but not the events before its checkpoint, which may be an OOM's. */
+static void watch_print_next(const struct gp_watch_view *v)
+{
+	int exit_status;
+	struct gp_info info = *v->info;
+	struct gp_recording *whole = gp_report_open_unread(v->path, &exit_status);
+	info.has_stacks |= info.stacks > 0;
+	if (whole)
+		gp_next_print(stdout, gp_next_of(whole, &info, NULL), v->path);
+	gp_recording_close(whole);
+}
+
 static void watch_end(struct watch_loop *w)
 {
 	struct gp_watch_view *v = &w->view;
@@ -288,7 +300,7 @@ static void watch_end(struct watch_loop *w)
 	else if (has_ended)
 		printf("the job %u ended, or its rings are not shared: the end is missing\n",
 		       v->info->pid);
-	gp_next_print(stdout, gp_watch_next(v), v->path);
+	watch_print_next(v);
 }
 
 static int watch_run(const struct gp_command *command, int argc, char **argv)

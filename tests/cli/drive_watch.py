@@ -303,7 +303,7 @@ def sizes():
     screen.has("977 KiB")
     ended(job)
     status = screen.end()
-    print(*status, "ended\r\nnext: gpuprof peak" in screen.text)
+    print(*status, "ended\r\nnext: gpuprof timeline" in screen.text)
 
 
 def interrupted():

@@ -70,11 +70,6 @@ static void cut_text(const char *text, size_t columns, char *out, size_t room)
 
 /* ---- the job ---- */
 
-const char *gp_watch_next(const struct gp_watch_view *v)
-{
-	return v->info->is_damaged ? "verify" : v->info->counts[GP_OOM] > 0 ? "oom" : "peak";
-}
-
 static void print_job(const struct gp_watch_view *v, struct canvas *c)
 {
 	char command[1024];

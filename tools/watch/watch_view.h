@@ -100,8 +100,6 @@ static inline int64_t gp_watch_growth(const struct gp_watch_row *row)
  */
 enum gp_status gp_watch_print(struct gp_watch_view *view, FILE *out, unsigned columns,
 			      unsigned rows);
-/* The next command for this recording. */
-const char *gp_watch_next(const struct gp_watch_view *view);
 /* Writes the state as one line. */
 enum gp_status gp_watch_write_json(const struct gp_watch_view *view, FILE *out);
 
