@@ -14,6 +14,7 @@
 #include "format/status.h"
 #include "gpuprof_stacks.h"
 
+struct gp_curves;
 struct gp_recording;
 struct gp_watch;
 
@@ -37,6 +38,11 @@ void gp_watch_continue(struct gp_watch *watch, struct gp_recording *recording);
  */
 enum gp_status gp_watch_refresh(struct gp_watch *watch);
 
+/*
+ * Curves of the host at this moment, by enum gp_host_curve in place of a device's. False: no host
+ * memory was pinned.
+ */
+bool gp_watch_host(const struct gp_watch *watch, struct gp_curves *out);
 /*
  * Steps a second: updates of parameters by PyTorch's optimizers, or ranges of gp_steps_name, of the
  * last 10 s or of the last two. Falls while the next one is late. Negative: unknown, the job ended,

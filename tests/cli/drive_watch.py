@@ -105,6 +105,23 @@ def roles():
     print(watch.process.wait(), ended(job))
 
 
+def pinned():
+    """Pinned memory of the host: null at first, then now and at its peak, also as text."""
+    job = job_of("allocate 1000000")
+    watch = Lines(pid_of(job))
+    print(watch.until(lambda s: allocated(s) == 1000448)["host"])
+    for order, bytes in ("pin 1048576", 2**20), ("unpin 0", 0):
+        say(job, order)
+        now = lambda s: s["host"] and s["host"]["pinned"]["now_bytes"]  # noqa: E731
+        host = watch.until(lambda s: now(s) == bytes)["host"]
+        print(order, *[host[key][of] for key in host for of in ("now_bytes", "peak_bytes")])
+        print(host["pinned"]["peak_at_ns"] > 0)
+    words = ["gpuprof", "watch", "--count", "1", pid_of(job)]
+    answer = subprocess.run(words, stdout=-1, text=True)
+    print(*[line for line in answer.stdout.splitlines() if line.startswith("host")])
+    print(ended(job))
+
+
 def named():
     """A path with an escape sequence, a blank and a quote: masked, and quoted for a shell."""
     job = job_in("e\033[31mvil 'q", "allocate 1000000")

@@ -25,6 +25,11 @@ for line in sys.stdin:
         release(blocks.pop(int(number)))
     elif word == "outside":
         assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(int(number))) == 0
+    elif word == "pin":
+        size = ctypes.c_size_t(int(number))
+        assert cuda.cuMemHostAlloc(ctypes.byref(address), size, 0) == 0
+    elif word == "unpin":
+        assert cuda.cuMemFreeHost(address) == 0
     elif word == "work":
         worker = threading.Thread(target=work)
         worker.start()

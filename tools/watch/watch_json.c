@@ -31,15 +31,27 @@ static enum gp_status write_rows(const struct gp_watch_view *v, struct gp_json *
 	return GP_OK;
 }
 
-static void write_curves(struct gp_json *json, const struct gp_curves *curves)
+static void write_curve(struct gp_json *json, const char *key, const struct gp_curves *curves,
+			unsigned curve)
 {
-	for (unsigned curve = GP_CURVES; curve-- > 0;) {
-		gp_json_object(json, gp_curve_keys[curve]);
-		gp_json_number(json, "now_bytes", curves->now_bytes[curve]);
-		gp_json_number(json, "peak_bytes", curves->peak_bytes[curve]);
-		gp_json_signed(json, "peak_at_ns", curves->peak_at_ns[curve]);
-		gp_json_end(json);
+	gp_json_object(json, key);
+	gp_json_number(json, "now_bytes", curves->now_bytes[curve]);
+	gp_json_number(json, "peak_bytes", curves->peak_bytes[curve]);
+	gp_json_signed(json, "peak_at_ns", curves->peak_at_ns[curve]);
+	gp_json_end(json);
+}
+
+static void write_host(const struct gp_watch_view *v, struct gp_json *json)
+{
+	struct gp_curves curves;
+	if (!gp_watch_host(v->watch, &curves)) {
+		gp_json_null(json, "host");
+		return;
 	}
+	gp_json_object(json, "host");
+	write_curve(json, "pinned", &curves, GP_HOST_PINNED);
+	write_curve(json, "registered", &curves, GP_HOST_REGISTERED);
+	gp_json_end(json);
 }
 
 enum gp_status gp_watch_write_json(const struct gp_watch_view *v, FILE *out)
@@ -65,6 +77,7 @@ enum gp_status gp_watch_write_json(const struct gp_watch_view *v, FILE *out)
 	gp_json_end(&json);
 	gp_json_number(&json, "gaps", info->counts[GP_GAP]);
 	gp_json_bool(&json, "uncertain", info->has_uncertain_peaks);
+	write_host(v, &json);
 	gp_json_array(&json, "devices");
 	for (size_t k = 0; k < info->devices && !status; k++) {
 		const struct gp_info_device *device = &info->device[k];
@@ -74,7 +87,8 @@ enum gp_status gp_watch_write_json(const struct gp_watch_view *v, FILE *out)
 		gp_json_number(&json, "device", device->device);
 		gp_json_text(&json, "name", device->name);
 		gp_json_number_if(&json, "total_bytes", device->total_bytes, device->total_bytes);
-		write_curves(&json, &curves);
+		for (unsigned curve = GP_CURVES; curve-- > 0;)
+			write_curve(&json, gp_curve_keys[curve], &curves, curve);
 		status = write_rows(v, &json, device->device);
 		gp_json_end(&json);
 	}

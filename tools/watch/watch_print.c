@@ -97,6 +97,16 @@ static void print_job(const struct gp_watch_view *v, struct canvas *c)
 
 /* ---- curves ---- */
 
+static void print_host(const struct gp_watch_view *v, struct canvas *c)
+{
+	struct gp_curves curves;
+	if (gp_watch_host(v->watch, &curves) &&
+	    curves.peak_bytes[GP_HOST_PINNED] >= GP_PINNED_LEAST)
+		canvas_line(c, GP_ROLES, "host pinned %s, peak %s",
+			    gp_bytes_text(curves.now_bytes[GP_HOST_PINNED]).s,
+			    gp_bytes_text(curves.peak_bytes[GP_HOST_PINNED]).s);
+}
+
 static void history_text(const struct gp_watch_view *v, unsigned device, unsigned curve,
 			 unsigned columns, char *out, size_t room)
 {
@@ -293,6 +303,7 @@ enum gp_status gp_watch_print(struct gp_watch_view *v, FILE *out, unsigned colum
 		canvas_line(&c, GP_ROLES, "%s", "");
 		print_help(&c);
 	} else {
+		print_host(v, &c);
 		print_devices(v, &c);
 		watch_print_rows(v, &c);
 	}

@@ -166,6 +166,21 @@ enum gp_status gp_watch_refresh(struct gp_watch *w)
 	return status == GP_OK && !w->is_marked ? gp_watch_mark(w) : status;
 }
 
+bool gp_watch_host(const struct gp_watch *w, struct gp_curves *out)
+{
+	const struct gp_live_host *h = gp_live_host(w->recording->live);
+	*out = (struct gp_curves){ 0 };
+	if (h->pinned.peak_bytes == 0)
+		return false;
+	out->now_bytes[GP_HOST_PINNED] = h->pinned.now_bytes;
+	out->now_bytes[GP_HOST_REGISTERED] = h->registered_bytes;
+	out->peak_bytes[GP_HOST_PINNED] = h->pinned.peak_bytes;
+	out->peak_bytes[GP_HOST_REGISTERED] = h->registered_at_peak;
+	out->peak_at_ns[GP_HOST_PINNED] = out->peak_at_ns[GP_HOST_REGISTERED] =
+		gp_tick_ns(&w->recording->tick, h->pinned.peak_time);
+	return true;
+}
+
 double gp_watch_steps(const struct gp_watch *w)
 {
 	if (w->ranges == NULL || !w->recording->is_running)
