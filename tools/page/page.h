@@ -61,6 +61,7 @@ struct gp_page {
 	/* the folder of data beside the page; "": all data is in the page */
 	char folder[4096], written[4096];
 	bool is_exchanged; /* `written` is the folder that was replaced */
+	bool is_left;	   /* `folder` is that of the page before; this one has none */
 };
 
 /* ---- page_lives.c ---- */

@@ -72,17 +72,38 @@ static void reference_make(char *out, size_t capacity, const char *path, size_t 
 
 /* ---- the folder of data ---- */
 
-/* Removes a folder of blocks; other files in it stay, and then the folder. */
+/* Counts a folder's blocks; `is_removed`: removes them. -1: errno, ENOTEMPTY for other files. */
+static int folder_blocks(const char *path, bool is_removed)
+{
+	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	int blocks = 0;
+	if (!folder && fd >= 0)
+		close(fd);
+	if (!folder)
+		return -1;
+	for (struct dirent *e; (e = readdir(folder));) {
+		const size_t digits = strspn(e->d_name, "0123456789");
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (!digits || strcmp(e->d_name + digits, ".js") != 0) {
+			blocks = -1;
+			break;
+		}
+		blocks++;
+		if (is_removed)
+			unlinkat(fd, e->d_name, 0);
+	}
+	closedir(folder);
+	if (blocks < 0)
+		errno = ENOTEMPTY;
+	return blocks;
+}
+
 static void folder_remove(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char name[32];
-	if (fd < 0)
-		return;
-	for (size_t k = 0; snprintf(name, sizeof name, "%zu.js", k), unlinkat(fd, name, 0) == 0;)
-		k++;
-	close(fd);
-	rmdir(path);
+	if (folder_blocks(path, true) < 0 || rmdir(path) != 0)
+		gp_error("cannot remove '%s': %s", path, gp_cause(errno));
 }
 
 static bool folder_write(const char *path, const struct gp_page *page)
@@ -110,30 +131,21 @@ static bool folder_write(const char *path, const struct gp_page *page)
 	return is_written;
 }
 
-/* Whether it has blocks of a page only, so that --force may replace it. False: errno. */
-static bool folder_is_of_page(const char *path)
-{
-	DIR *folder = opendir(path);
-	bool is_ours = folder;
-	for (struct dirent *e; is_ours && (e = readdir(folder));)
-		is_ours = e->d_name[0] == '.' ||
-			  strcmp(e->d_name + strspn(e->d_name, "0123456789"), ".js") == 0;
-	if (folder)
-		closedir(folder);
-	if (folder && !is_ours)
-		errno = ENOTEMPTY;
-	return is_ours;
-}
-
 static bool folder_place(struct gp_page *page, bool is_forced)
 {
 	if (renameat2(AT_FDCWD, page->written, AT_FDCWD, page->folder, RENAME_NOREPLACE) == 0)
 		return true;
-	if (!is_forced || errno != EEXIST || !folder_is_of_page(page->folder))
+	if (!is_forced || errno != EEXIST || folder_blocks(page->folder, false) < 0)
 		return false;
 	page->is_exchanged =
 		renameat2(AT_FDCWD, page->written, AT_FDCWD, page->folder, RENAME_EXCHANGE) == 0;
 	return page->is_exchanged;
+}
+
+static bool folder_name(struct gp_page *page, const char *path)
+{
+	return snprintf(page->folder, sizeof page->folder, "%.*s_data", stem_bytes(path), path) <
+	       (int)sizeof page->folder;
 }
 
 static int folder_make(struct gp_page *page, const char *path, bool is_forced)
@@ -142,9 +154,9 @@ static int folder_make(struct gp_page *page, const char *path, bool is_forced)
 	const int n = snprintf(page->written, sizeof page->written, "%.*s_data.XXXXXX",
 			       stem_bytes(path), path);
 	umask(mask);
-	snprintf(page->folder, sizeof page->folder, "%.*s_data", stem_bytes(path), path);
 	errno = ENAMETOOLONG;
-	const bool is_made = n < (int)sizeof page->written && mkdtemp(page->written);
+	const bool is_made =
+		folder_name(page, path) && n < (int)sizeof page->written && mkdtemp(page->written);
 	if (is_made && chmod(page->written, 0777 & ~mask) == 0 &&
 	    folder_write(page->written, page) && folder_place(page, is_forced))
 		return GP_EXIT_OK;
@@ -160,7 +172,9 @@ static int folder_make(struct gp_page *page, const char *path, bool is_forced)
 
 void gp_page_settle(struct gp_page *page, bool is_kept)
 {
-	if (!page->folder[0])
+	if (page->is_left && is_kept && folder_blocks(page->folder, false) > 0)
+		folder_remove(page->folder);
+	if (page->is_left || !page->folder[0])
 		return;
 	if (!is_kept && page->is_exchanged)
 		renameat2(AT_FDCWD, page->written, AT_FDCWD, page->folder, RENAME_EXCHANGE);
@@ -232,6 +246,7 @@ int gp_page_write(struct gp_page *page, FILE *out, const char *path, bool is_for
 		gp_error("cannot report: %s", gp_status_text(GP_E_MEMORY));
 		return GP_EXIT_INTERNAL;
 	}
+	page->is_left = path && is_forced && !has_folder && folder_name(page, path);
 	const int exit_status = has_folder ? folder_make(page, path, is_forced) : GP_EXIT_OK;
 	if (exit_status == GP_EXIT_OK)
 		html_write(page, out, has_folder);
