@@ -3,7 +3,8 @@
 Each document must be byte for byte the output of its command, with the `gpuprof` on the path. With `running` the job
 runs on: no command is run, but all documents must be of the same moment. The policy must allow
 the script and the style. Lives and curves must agree with `info`, GPU time with `kernels`.
-Prints a line for each difference, then the number of documents of each recording, and why others are missing.
+Prints a line for each difference and each unreadable recording, then the number of documents of
+each recording, and why others are missing.
 """
 import base64
 import gzip
@@ -178,8 +179,10 @@ def main():
     check_policy(page)
     if re.search("</script|<!--", page.found["script"]) or "</" in page.found["style"]:
         print("the script or the style can end its element")
-    recordings = dict(members(report, 0))["recordings"]
-    for recording in elements_of_list(recordings):
+    top = dict(members(report, 0))
+    for unreadable in json.loads(top["unreadable"]):
+        print(f"{unreadable['file']} is unreadable: {unreadable['reason']}")
+    for recording in elements_of_list(top["recordings"]):
         parts = dict(members(recording, 0))
         commands, missing = json.loads(parts["commands"]), json.loads(parts["missing"])
         documents = dict(members(parts["documents"], 0))

@@ -11,14 +11,43 @@
 #include "page/page.h"
 #include "report/reading.h"
 
+struct unreadable {
+	const char *path;
+	char reason[512];
+};
+
 struct report {
 	struct gp_reading r;
 	struct gp_page page;
 	struct gp_page_ranks ranks;
+	struct unreadable *unreadable; /* as many as there are recordings */
+	size_t unreadables;
 	char *path;	    /* of the page; NULL: stdout */
 	sigset_t unblocked; /* signals while the page is written */
 	bool is_blocked;
 };
+
+/* Also for a recording without documents. */
+static void report_unopened(struct gp_reading *r)
+{
+	struct report *x = (struct report *)r;
+	struct unreadable *unreadable = &x->unreadable[x->unreadables++];
+	unreadable->path = r->path;
+	snprintf(unreadable->reason, sizeof unreadable->reason, "%s", gp_report_reason());
+}
+
+static void report_write_unreadable(struct report *x)
+{
+	struct gp_json *json = &x->page.json;
+	gp_json_array(json, "unreadable");
+	for (size_t k = 0; k < x->unreadables; k++) {
+		gp_json_object(json, NULL);
+		gp_json_text(json, "file", x->unreadable[k].path);
+		gp_json_text(json, "reason", x->unreadable[k].reason);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+}
 
 static int report_one(struct gp_reading *r)
 {
@@ -29,8 +58,11 @@ static int report_one(struct gp_reading *r)
 		gp_steps_free(&steps);
 	struct gp_page_documents *documents =
 		gp_page_documents_begin(r->path, r->recording, r->info);
-	if (!documents)
-		return gp_report_failed("report on", r->path, GP_E_MEMORY);
+	if (!documents) {
+		const int failed = gp_report_failed("report on", r->path, GP_E_MEMORY);
+		report_unopened(r);
+		return failed;
+	}
 	struct gp_lives lives;
 	const enum gp_status status = gp_page_lives_build(&x->page, r->recording, &lives);
 	if (status)
@@ -82,6 +114,7 @@ static int report_end(struct gp_reading *r, int worst)
 	if (!r->sink.has_report)
 		return worst;
 	gp_json_end(&x->page.json); /* of the recordings */
+	report_write_unreadable(x);
 	gp_page_ranks_write(&x->ranks, &x->page.json);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &x->unblocked);
@@ -122,6 +155,12 @@ static int report_run(const struct gp_command *command, int argc, char **argv)
 	int exit_status = gp_reading_check(&x.r, recordings);
 	if (exit_status || !path_choose(&x, recordings, argv))
 		return GP_EXIT_USAGE;
+	x.unreadable = calloc((size_t)recordings, sizeof *x.unreadable);
+	if (!x.unreadable) {
+		gp_error("cannot report: %s", gp_status_text(GP_E_MEMORY));
+		free(x.path);
+		return GP_EXIT_INTERNAL;
+	}
 	const char *slash = strrchr(argv[0], '/');
 	x.r.is_text = false;
 	x.page.title = slash ? slash + 1 : argv[0];
@@ -131,6 +170,7 @@ static int report_run(const struct gp_command *command, int argc, char **argv)
 		sigprocmask(SIG_SETMASK, &x.unblocked, NULL);
 	gp_page_ranks_release(&x.ranks);
 	gp_page_release(&x.page);
+	free(x.unreadable);
 	free(x.path);
 	return exit_status;
 }
@@ -143,6 +183,7 @@ const struct gp_command gp_command_report = {
 	.options = GP_OPTION_OUTPUT,
 	.inputs = GP_INPUTS_DIRECTORIES,
 	.one = report_one,
+	.unopened = report_unopened,
 	.begin = report_begin,
 	.end = report_end,
 };

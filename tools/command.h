@@ -41,6 +41,8 @@ struct gp_command {
 	 * it.
 	 */
 	int (*one)(struct gp_reading *reading);
+	/* Called for a recording that did not open, after its message: gp_report_reason. */
+	void (*unopened)(struct gp_reading *reading);
 	/*
 	 * After the last recording, before the table and held text, which are written only if
 	 * has_report is set. `worst`: the status so far.

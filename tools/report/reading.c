@@ -77,6 +77,8 @@ static int reading_one(struct gp_reading *r, const char *path, bool is_repeated)
 	if (r->command->opens_itself)
 		return r->command->one(r);
 	r->recording = gp_report_open(path, &r->info, &exit_status);
+	if (!r->recording && r->command->unopened)
+		r->command->unopened(r);
 	if (!r->recording)
 		return exit_status;
 	exit_status = is_repeated ? GP_EXIT_OK : gp_report_exit(path, r->info);

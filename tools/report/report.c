@@ -39,18 +39,27 @@ static bool is_pipe(const char *path)
 	return stat(gp_readable_path(path), &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
+static char reason[512];
+
+const char *gp_report_reason(void)
+{
+	return reason;
+}
+
 static int open_failed(const char *path, enum gp_status status, const struct gp_damage *why)
 {
-	int error = open_error(path);
+	const int error = open_error(path);
+	const char *text = gp_status_text(status);
 	if (error)
-		gp_error("cannot open '%s': %s", path, gp_cause(error));
+		snprintf(reason, sizeof reason, "%s", gp_cause(error));
 	else if (why->what[0] && (status == GP_E_NOT_RECORDING || status == GP_E_VERSION))
-		gp_error("cannot read '%s': %s: %s", path, gp_status_text(status), why->what);
+		snprintf(reason, sizeof reason, "%s: %s", text, why->what);
 	else if (why->what[0])
-		gp_error("cannot read '%s': %s at byte %llu: %s", path, gp_status_text(status),
+		snprintf(reason, sizeof reason, "%s at byte %llu: %s", text,
 			 (unsigned long long)why->offset, why->what);
 	else
-		gp_error("cannot read '%s': %s", path, gp_status_text(status));
+		snprintf(reason, sizeof reason, "%s", text);
+	gp_error("cannot %s '%s': %s", error ? "open" : "read", path, reason);
 	if (!error && status == GP_E_VERSION)
 		gp_hint("read it with the gpuprof that made it, or a newer one");
 	else if (!error && is_pipe(path))
@@ -118,7 +127,8 @@ struct gp_recording *gp_report_open(const char *path, const struct gp_info **inf
 
 int gp_report_failed(const char *what, const char *path, enum gp_status status)
 {
-	gp_error("cannot %s '%s': %s", what, path, gp_status_text(status));
+	snprintf(reason, sizeof reason, "%s", gp_status_text(status));
+	gp_error("cannot %s '%s': %s", what, path, reason);
 	return gp_exit_of(status);
 }
 

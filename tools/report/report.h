@@ -37,6 +37,8 @@ enum gp_status gp_report_check(const char *path, struct gp_damage *why);
 
 /* Prints on stderr that `what` of `path` failed. Returns the exit status. */
 int gp_report_failed(const char *what, const char *path, enum gp_status status);
+/* The reason in the last message of gp_report_failed, or of a recording that did not open. */
+const char *gp_report_reason(void);
 
 /*
  * The exit status of a report on a recording. GP_EXIT_DAMAGED for a damaged recording, which is
