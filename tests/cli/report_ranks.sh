@@ -30,6 +30,12 @@ python3 $CLI/patch_header.py 72 f <rank-1.gpr >other.gpr
 ranks rank-0.gpr other.gpr | grep -A2 clock
 cp $DATA/h200_idle.gpr $DATA/fake-held.gpr .
 ranks rank-0.gpr h200_idle.gpr | grep -A2 clock
+# two recordings ran out of memory, on one host and on two
+cp rank-5.gpr again.gpr
+python3 $CLI/patch_header.py 72 f <rank-5.gpr >elsewhere.gpr
+for second in again elsewhere; do
+	ranks rank-5.gpr $second.gpr | grep 'ran out'
+done
 # one clock, but the recordings do not overlap
 python3 $CLI/patch_header.py 48 '\0\0\0\0\0\0\0\1' <rank-1.gpr >later.gpr
 ranks rank-0.gpr later.gpr | grep -A2 clock

@@ -337,12 +337,14 @@ static void outlier_write(const struct gp_page_ranks *ranks, enum figure f,
 	finding_write(json, outlier->far, figures[f].title, text);
 }
 
-/* The recording that ran out of memory first, by the common clock. */
+/* The recording that ran out of memory first. Other hosts have another time of day. */
 static void first_oom_write(const struct gp_page_ranks *ranks, const int64_t *start_ns,
-			    struct gp_json *json)
+			    bool is_one_clock, struct gp_json *json)
 {
-	size_t first = SIZE_MAX;
+	size_t first = SIZE_MAX, with_oom = 0;
 	int64_t first_ns = INT64_MAX;
+	for (size_t k = 0; k < ranks->ranks; k++)
+		with_oom += ranks->rank[k].first_oom_ns != INT64_MAX;
 	for (size_t r = 0; r < ranks->rows; r++) {
 		const struct gp_page_rank *rank = &ranks->rank[ranks->row[r].rank];
 		if (rank->first_oom_ns == INT64_MAX || !(ranks->row[r].value[OOMS] > 0) ||
@@ -352,11 +354,15 @@ static void first_oom_write(const struct gp_page_ranks *ranks, const int64_t *st
 		first_ns = start_ns[ranks->row[r].rank] + rank->first_oom_ns;
 	}
 	if (first != SIZE_MAX)
-		finding_write(json, first, figures[OOMS].title, "It ran out of memory first.");
+		finding_write(json, first, figures[OOMS].title,
+			      with_oom < 2 ? "It ran out of memory." :
+			      is_one_clock ? "It ran out of memory first." :
+					     "It ran out of memory first, by the time of day of "
+					     "the hosts.");
 }
 
 static void figures_write(const struct gp_page_ranks *ranks, const int64_t *start_ns,
-			  struct gp_json *json)
+			  bool is_one_clock, struct gp_json *json)
 {
 	double *value = malloc(ranks->rows * sizeof *value);
 	struct gp_outlier found[FIGURES];
@@ -380,7 +386,7 @@ static void figures_write(const struct gp_page_ranks *ranks, const int64_t *star
 	}
 	gp_json_end(json);
 	gp_json_array(json, "findings");
-	first_oom_write(ranks, start_ns, json);
+	first_oom_write(ranks, start_ns, is_one_clock, json);
 	for (enum figure f = 0; value && f < FIGURES; f++)
 		if (figures[f].is_compared && found[f].far != SIZE_MAX)
 			outlier_write(ranks, f, &found[f], json);
@@ -436,7 +442,7 @@ void gp_page_ranks_write(const struct gp_page_ranks *ranks, struct gp_json *json
 	gp_json_object(json, "ranks");
 	time_write(ranks, start_ns, is_one_clock, json);
 	rows_write(ranks, json);
-	figures_write(ranks, start_ns, json);
+	figures_write(ranks, start_ns, is_one_clock, json);
 	commands_write(ranks, json);
 	gp_json_end(json);
 	free(start_ns);
