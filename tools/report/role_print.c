@@ -93,7 +93,7 @@ void gp_roles_text(const struct gp_role_sums *s,
 	out[0] = '\0';
 	for (size_t k = 0; k < roles; k++)
 		all += s->bytes[sorted[k]];
-	if (!all || all - s->bytes[GP_HOLDS_UNKNOWN] < all / TEXT_LEAST)
+	if (all == s->bytes[GP_HOLDS_UNKNOWN])
 		return;
 	uint64_t others = all;
 	size_t used = (size_t)snprintf(out, GP_ROLES_TEXT_MAX, "%s:", gp_bytes_text(all).s);

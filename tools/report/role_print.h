@@ -16,8 +16,8 @@ size_t gp_roles_sort(const struct gp_role_sums *sums, unsigned sorted[GP_MEMORY_
 #define GP_ROLES_TEXT_MAX 1200u
 /*
  * "61.2 GiB: activations 41.0 GiB (layers.*.mlp 31.0 GiB), optimizer 20.0 GiB, others 210 MiB": the
- * sum, then the first three roles and those with 1% of it or more, with their modules. "": less
- * than 1% has a known role. `module` NULL: no modules.
+ * sum, then the first three roles and those with 1% of it or more, with their modules. "": no
+ * role is known. `module` NULL: no modules.
  */
 void gp_roles_text(const struct gp_role_sums *sums,
 		   const struct gp_role_module (*module)[GP_ROLE_MODULES],
