@@ -43,6 +43,9 @@ ranks rank-0.gpr later.gpr | grep -A2 clock
 ranks rank-0.gpr
 : >empty.gpr
 ranks rank-0.gpr empty.gpr
+# the commands can be given a name like an option
+cp rank-0.gpr ./-a.gpr
+ranks -- -a.gpr rank-1.gpr | grep '^frag'
 # time in kernels of NCCL, and numbers of ranks
 for rank in 0 1 2 3; do
 	$BUILD/frag/made_gpu_time usual$rank.gpr nccl

@@ -29,6 +29,21 @@ size_t gp_page_gzip_so_far(struct gp_page_gzip *gzip);
 bool gp_page_gzip_end(struct gp_page_gzip *gzip);
 void gp_page_gzip_release(struct gp_page_gzip *gzip);
 
+/* ---- the page ---- */
+
+struct gp_page {
+	struct gp_page_gzip
+		report; /* the JSON; its last member, `data`, is written with the page */
+	struct gp_json json;
+	struct gp_page_gzip *data;
+	size_t blocks;
+	const char *title;
+	/* the folder of data beside the page; "": all data is in the page */
+	char folder[4096], written[4096];
+	bool is_exchanged; /* `written` is the folder that was replaced */
+	bool is_left;	   /* `folder` is that of the page before; this one has none */
+};
+
 /* ---- page_documents.c ---- */
 
 struct gp_page_documents;
@@ -50,19 +65,6 @@ void gp_page_documents_write(const struct gp_page_documents *documents, struct g
 char *gp_page_documents_text(const struct gp_page_documents *documents, const char *name,
 			     size_t *bytes);
 void gp_page_documents_free(struct gp_page_documents *documents);
-
-struct gp_page {
-	struct gp_page_gzip
-		report; /* the JSON; its last member, `data`, is written with the page */
-	struct gp_json json;
-	struct gp_page_gzip *data;
-	size_t blocks;
-	const char *title;
-	/* the folder of data beside the page; "": all data is in the page */
-	char folder[4096], written[4096];
-	bool is_exchanged; /* `written` is the folder that was replaced */
-	bool is_left;	   /* `folder` is that of the page before; this one has none */
-};
 
 /* ---- page_lives.c ---- */
 

@@ -35,7 +35,7 @@ static const struct {
 enum { DOCUMENTS = sizeof document / sizeof *document };
 
 #define DOCUMENT_BYTES_MOST (16u << 20) /* a browser still parses it at once */
-#define HELPERS_MOST 3u /* more would mostly wait for the longest command, and take memory */
+#define WORKERS_MOST 3u /* more would mostly wait for the longest command, and take memory */
 enum { EXIT_TOO_LARGE = 125, NOT_RUN = -1 };
 
 /* Shared by the processes that run commands. */
@@ -50,8 +50,8 @@ struct gp_page_documents {
 	const struct gp_info *info;
 	int out[DOCUMENTS], err[DOCUMENTS]; /* of each command; files in memory */
 	struct document_queue *queue;
-	pid_t helper[HELPERS_MOST]; /* processes that start commands besides this one */
-	unsigned helpers;
+	pid_t worker[WORKERS_MOST]; /* processes that start commands besides this one */
+	unsigned workers;
 };
 
 /* ---- in the process of a command ---- */
@@ -153,20 +153,20 @@ static unsigned cores_count(void)
 }
 
 /* At least one, because this process has other work at first. */
-static void helpers_start(struct gp_page_documents *d)
+static void workers_start(struct gp_page_documents *d)
 {
 	const unsigned cores = cores_count();
 	do {
-		const pid_t helper = fork();
-		if (helper == 0) {
+		const pid_t worker = fork();
+		if (worker == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			signals_restore();
 			documents_run(d, false);
 			_exit(0);
 		}
-		if (helper > 0)
-			d->helper[d->helpers++] = helper;
-	} while (d->helpers > 0 && d->helpers < HELPERS_MOST && d->helpers + 1 < cores);
+		if (worker > 0)
+			d->worker[d->workers++] = worker;
+	} while (d->workers > 0 && d->workers < WORKERS_MOST && d->workers + 1 < cores);
 }
 
 /* ---- the page ---- */
@@ -195,15 +195,15 @@ struct gp_page_documents *gp_page_documents_begin(const char *path, struct gp_re
 	}
 	for (unsigned k = 0; k < DOCUMENTS; k++)
 		d->queue->status[k] = NOT_RUN;
-	helpers_start(d);
+	workers_start(d);
 	return d;
 }
 
 void gp_page_documents_finish(struct gp_page_documents *d)
 {
 	documents_run(d, true);
-	while (d->helpers > 0)
-		wait_for(d->helper[--d->helpers]);
+	while (d->workers > 0)
+		wait_for(d->worker[--d->workers]);
 }
 
 /* The text of a file in memory, with a 0 behind it; NULL: out of memory. */

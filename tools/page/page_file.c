@@ -188,7 +188,7 @@ void gp_page_settle(struct gp_page *page, bool is_kept)
 
 /* ---- the page ---- */
 
-static bool report_end(struct gp_page *page, const char *path)
+static bool page_report_end(struct gp_page *page, const char *path)
 {
 	char reference[3 * 4096 + 64];
 	gp_json_array(&page->json, "data");
@@ -242,7 +242,7 @@ int gp_page_write(struct gp_page *page, FILE *out, const char *path, bool is_for
 	for (size_t k = 0; k < page->blocks; k++)
 		bytes += base64_bytes(page->data[k].count);
 	const bool has_folder = path && page->blocks && bytes > INLINE_BYTES_MOST;
-	if (!report_end(page, has_folder ? path : NULL)) {
+	if (!page_report_end(page, has_folder ? path : NULL)) {
 		gp_error("cannot report: %s", gp_status_text(GP_E_MEMORY));
 		return GP_EXIT_INTERNAL;
 	}

@@ -419,7 +419,7 @@ static void commands_write(const struct gp_page_ranks *ranks, struct gp_json *js
 		if (out) {
 			fprintf(out, "gpuprof %s", names[c]);
 			for (size_t k = 0; k < ranks->ranks; k++) {
-				fputs(*ranks->rank[k].path == '-' ? " ./" : " ", out);
+				fputc(' ', out);
 				gp_path_print(out, ranks->rank[k].path);
 			}
 			bytes = fclose(out) == 0 ? bytes : 0;
