@@ -3,7 +3,7 @@ import { button, download, el, message } from "./dom.js";
 import { atLeastText, bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
-import { CAUSES, LEAK_KINDS, answerOf, placeText } from "./overview.js";
+import { CAUSES, LEAK_KINDS, answerOf, noOom, placeText } from "./overview.js";
 import { growthOf } from "./growth.js";
 import { roleText } from "./keys.js";
 import { bandColor, roleColor, themeColors } from "./palette.js";
@@ -39,7 +39,7 @@ function causesBar(causes) {
 export const oomPage = documentPage("oom", (oom, context) => {
 	const { ooms } = oom;
 	if (!ooms.length) {
-		return [verdict("good", "Memory did not run out."), oom.failed_cuda_calls > 0 &&
+		return [noOom(context), oom.failed_cuda_calls > 0 &&
 			message(`${numberOf(oom.failed_cuda_calls, "CUDA call")} failed for lack of memory; ` +
 				`PyTorch repeated ${countText(oom.retries)} of them with success.`)];
 	}

@@ -214,6 +214,18 @@ function holdersCard(context) {
 export const answerOf = (ooms, one) =>
 	one.answer ?? ooms.find(({ number }) => number === one.like)?.answer ?? { advice: [] };
 
+/** The answer where no OOM was recorded. Memory surely did not run out if no events are missing.
+ * @param {Context} context */
+export function noOom({ recording: { documents: { info, oom } } }) {
+	const is_whole = oom.complete && !oom.damaged && !oom.gaps.length && !oom.uncertain.length &&
+		!oom.lost.memory;
+	const overwritten = info ? info.ooms.overwritten : oom.kept_from_ns > 0;
+	if (is_whole && !overwritten) return verdict("good", "Memory did not run out.");
+	return verdict("note", "No OOM was recorded" + (is_whole ? "." : ", but events are missing.") +
+		(info && overwritten ? ` ${numberOf(overwritten, "OOM")} ` +
+			`${overwritten === 1 ? "was" : "were"} overwritten.` : ""));
+}
+
 /** @param {Context} context */
 function oomCard(context) {
 	const { oom } = context.recording.documents;
@@ -224,7 +236,7 @@ function oomCard(context) {
 		? `${numberOf(oom.failed_cuda_calls, "CUDA call")} failed for lack of memory.` : "";
 	if (!last) {
 		return card(context, "Out of memory", "oom", "oom",
-			verdict("good", "Memory did not run out."), failed && el("p", {}, failed));
+			noOom(context), failed && el("p", {}, failed));
 	}
 	const answer = answerOf(oom.ooms, last);
 	return card(context, "Out of memory", "oom", "oom",

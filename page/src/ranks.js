@@ -67,14 +67,21 @@ export function figuresTable(report, ranks, options = {}) {
 export function findingsOf(report, ranks) {
 	const rows = rowsOf(report, ranks);
 	const differ = new Set(ranks.findings.map(({ row }) => rows[row].recording)).size;
+	const ooms = ranks.figures.find(({ figure }) => figure === "OOMs")?.values ?? [];
+	/* no OOM is recorded, but the recording lacks events */
+	const unknown = new Set(rows.filter(({ recording }, k) => (ooms[k] ?? null) === null ||
+		(!ooms[k] && report.recordings[recording].documents.info?.ooms.overwritten))
+		.map(({ recording }) => recording)).size;
 	return [
-		el("p", { class: `verdict ${differ ? "warn" : "good"}` }, differ
+		el("p", { class: `verdict ${differ ? "warn" : unknown ? "note" : "good"}` }, differ
 			? `${numberOf(differ, "recording")} of ${report.recordings.length} ` +
 				`${differ === 1 ? "differs" : "differ"} from the others.`
 			: rows.length < ROWS_TO_COMPARE
-				? `No recording ran out of memory. To compare figures, at least ${ROWS_TO_COMPARE} ` +
-					"recordings are needed."
+				? (unknown ? "" : "No recording ran out of memory. ") +
+					`To compare figures, at least ${ROWS_TO_COMPARE} recordings are needed.`
 				: "No recording differs from the others."),
+		unknown > 0 && el("p", { class: "verdict note" }, `${numberOf(unknown, "recording")} ` +
+			`${unknown === 1 ? "lacks" : "lack"} events: whether memory ran out is not known.`),
 		differ > 0 && makeTable({ name: "outliers", rows: rows.flatMap((row, k) => {
 			const found = ranks.findings.filter((one) => one.row === k);
 			return found.length ? [{ ...row, text: found.map(({ text }) => text).join(" ") }] : [];

@@ -318,6 +318,22 @@ test("ranks: one axis of time, outliers with their reason, links to moments", op
 	await ready();
 	assert.match(await page.textContent(".ranks-page"),
 		/The recordings are of several hosts\. The picture aligns all recordings at step 3\./);
+
+	// no finding, and two recordings whose OOMs are not known
+	const unknown = writeChanged(html, "unknown", (report) => {
+		report.ranks.findings = [];
+		const { values } = report.ranks.figures.find(({ figure }) => figure === "OOMs");
+		values[1] = null;
+		values[2] = 0;
+		report.recordings[2].documents.info.ooms.overwritten = 3;
+	});
+	for (const hash of ["#overview", "#ranks"]) {
+		await page.goto(`file://${unknown}${hash}`);
+		await page.waitForSelector(`main[data-state=ready][data-page=${hash.slice(1)}]`);
+		assert.match(await page.locator(".verdict.note").first().textContent(), /^No recording differs/);
+		assert.match(await page.locator(".verdict.note").nth(1).textContent(),
+			/^2 recordings lack events: whether memory ran out is not known\.$/);
+	}
 	assert.deepEqual(faults, []);
 	await page.close();
 });
@@ -367,6 +383,24 @@ function writeReport(name, path = recordingPath(name)) {
 	execFileSync(gpuprof, ["report", "--force", "-o", html, path], { stdio: "pipe" });
 	return html;
 }
+
+test("no OOM: memory did not run out only if no event is missing", options, async () => {
+	const html = writeReport("h200_idle");
+	const change = (name, edit) => writeChanged(html, name, ({ recordings: [{ documents }] }) =>
+		edit(documents));
+	const torn = change("torn", ({ oom }) => (oom.complete = false));
+	const wrapped = change("overwritten", ({ info }) => (info.ooms.overwritten = 2));
+	for (const [path, text] of [[html, "Memory did not run out."],
+		[torn, "No OOM was recorded, but events are missing."],
+		[wrapped, "No OOM was recorded. 2 OOMs were overwritten."]]) {
+		const { page } = await open(path, "#oom");
+		assert.equal(await page.textContent(".verdict"), text);
+		await show(page, "#overview");
+		assert.equal(await card(page, "Out of memory").locator(".verdict").textContent(), text);
+		assert.equal(await card(page, "Out of memory").locator(".good").count(), path === html ? 1 : 0);
+		await page.close();
+	}
+});
 
 test("texts of a recording are never HTML", options, async () => {
 	const evil = `<img src=x onerror=alert(1)><script>alert(2)</script>${"x".repeat(65536)}`;

@@ -66,7 +66,10 @@ const CARDS = {
 	"Out of memory": ({ verdict, terms, texts }, has, { oom }) => {
 		const calls = texts.find((text) => text.includes("CUDA call"));
 		if (calls) has("info", new RegExp(`${/^[\d,]+/.exec(calls)[0]} failed CUDA calls?`));
-		if (!oom.ooms.length) return has("info", /OOMs none/);
+		if (!oom.ooms.length) {
+			if (verdict.startsWith("No OOM was recorded")) return has("info", /OOMs none recorded/);
+			return has("info", /OOMs none(?! recorded)/);
+		}
 		const one = oom.ooms.length === 1;
 		const words = one ? "oom" : `oom --number ${oom.ooms.at(-1).number}`;
 		if (one) has(words, `at ${terms.at}`);
