@@ -60,6 +60,18 @@ export function placeAfter(values, limit, low, high, order = null) {
 	return low;
 }
 
+/** Why a page cannot show the moments and the device of an address; null: it can.
+ * @param {LivesHeader} header @param {import("./main.js").Context} context */
+export function addressFault({ from_ns, to_ns, devices }, { recording, values }) {
+	const { t, u, device } = values;
+	const known = [...(devices.length ? devices : [0]),
+		...(recording.documents.info?.devices ?? []).map((/** @type {any} */ one) => one.device)];
+	const isOutside = (/** @type {string | undefined} */ at) =>
+		Boolean(at) && !(Number(at) >= from_ns && Number(at) <= to_ns);
+	if (isOutside(t) || isOutside(u)) return "This moment is not in the recording.";
+	return device && !known.includes(Number(device)) ? "This GPU is not in the recording." : null;
+}
+
 /** Flags by group: is it memory of the device and of one of the kinds? Host memory has device -1.
  * @param {LivesHeader} header @param {number} device @param {number[]} kinds */
 export function selectGroups(header, device, kinds) {

@@ -6,7 +6,7 @@ import { flameGraph, moduleFrames, moduleLabel, stackFrames } from "./flame.js";
 import {
 	BANDS, defaultKey, distinctNames, keyChoices, keyText, nameOf, stackLines, sumByKey,
 } from "./keys.js";
-import { selectGroups } from "./lives.js";
+import { addressFault, selectGroups } from "./lives.js";
 import { lossList } from "./overview.js";
 import { OTHER_COLOR, bandColor, roleColor } from "./palette.js";
 import { hashOf } from "./route.js";
@@ -27,6 +27,8 @@ export async function momentPage(context) {
 		return message("This report has no data about single allocations, so the memory of a moment " +
 			"is not known. " + (recording.missing.lives ?? ""));
 	}
+	const fault = addressFault(header, context);
+	if (fault) return message(fault, "verdict note");
 	const [lives, curves] = await Promise.all([context.lives(), context.curves()]);
 	const device = Number(values.device ?? header.devices[0] ?? 0);
 	const choices = memoryChoices(header);

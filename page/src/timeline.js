@@ -4,7 +4,7 @@ import { bytesText, countText, momentText, nsText, numberOf, shareText } from ".
 import {
 	BANDS, chooseBands, defaultKey, keyChoices, keyText, nameOf, searchGroups, stackLines,
 } from "./keys.js";
-import { OF, orderEvents, selectGroups } from "./lives.js";
+import { OF, addressFault, orderEvents, selectGroups } from "./lives.js";
 import { OTHER_COLOR, bandColor, roleColor, themeColors } from "./palette.js";
 import { drawLanes } from "./lane_plot.js";
 import { LanesView } from "./lanes.js";
@@ -58,6 +58,8 @@ export async function timelinePage(context) {
 		return message("This report has no data about single allocations, so there is no timeline. " +
 			(context.recording.missing.lives ?? ""));
 	}
+	const fault = addressFault(header, context);
+	if (fault) return message(fault, "verdict note");
 	const view = new TimelineView(context, header);
 	view.start();
 	return view.element;

@@ -402,6 +402,22 @@ test("no OOM: memory did not run out only if no event is missing", options, asyn
 	}
 });
 
+test("moments and GPUs outside of a recording have a message", options, async () => {
+	const { page, faults } = await open(writeReport("h200_idle"), "#idle");
+	for (const id of ["moment", "timeline"]) {
+		for (const values of ["t=99999999999999", "t=abc", "t=1000000&u=-5"]) {
+			await show(page, `#${id}?${values}`);
+			await page.waitForSelector("main >> text=This moment is not in the recording.");
+		}
+		await show(page, `#${id}?device=9`);
+		await page.waitForSelector("main >> text=This GPU is not in the recording.");
+		await show(page, `#${id}?device=0&t=1000000`);
+		await page.waitForSelector(id === "moment" ? "h1:has-text('At 1.00 ms')" : "canvas.plot");
+	}
+	assert.deepEqual(faults, []);
+	await page.close();
+});
+
 test("texts of a recording are never HTML", options, async () => {
 	const evil = `<img src=x onerror=alert(1)><script>alert(2)</script>${"x".repeat(65536)}`;
 	const html = writeChanged(join(folder, "h200_gpt_oom.html"), "evil", ({ recordings }) => {
