@@ -3,7 +3,7 @@ import { button, download, el, message } from "./dom.js";
 import { atLeastText, bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
-import { CAUSES, LEAK_KINDS, answerOf, noOom, placeText } from "./overview.js";
+import { CAUSES, LEAK_KINDS, answerOf, noOom, phaseText, placeText } from "./overview.js";
 import { growthOf } from "./growth.js";
 import { roleText } from "./keys.js";
 import { bandColor, roleColor, themeColors } from "./palette.js";
@@ -53,7 +53,8 @@ export const oomPage = documentPage("oom", (oom, context) => {
 		ooms.length > 1 && section("All of them", makeTable({ name: "ooms", rows: ooms, limit: 20,
 			columns: [
 				count("Number", "number"),
-				time("At", "at_ns", { link: (one) => context.link("moment", { t: one.at_ns }) }),
+				time("At", "at_ns", { link: (one) =>
+					context.link("moment", { t: one.at_ns, device: one.device }) }),
 				bytes("Requested", "bytes"),
 				words("By", (one) => answerOf(ooms, one).requester ?? "not known"),
 				words("Cause", (one) => answerOf(ooms, one).cause?.split(":")[0] ?? "not known"),
@@ -168,9 +169,11 @@ async function growthSection(leaks, context) {
 					placeText(suspect)),
 				curve,
 				el("span", { class: "note" }, ` ${bytesText(values[0])} at `,
-					el("a", { href: context.link("moment", { t: begins[0] }) }, "step 1"),
+					el("a", { href: context.link("moment", { t: begins[0], device: suspect.device }) },
+						"step 1"),
 					`, ${bytesText(values.at(-1))} at `,
-					el("a", { href: context.link("moment", { t: begins[0], u: begins[begins.length - 1] }),
+					el("a", { href: context.link("moment", { t: begins[0],
+						u: begins[begins.length - 1], device: suspect.device }),
 						title: "what grew" }, `step ${countText(begins.length)}`), " "),
 				saveSpark(curve, "growth"));
 		}));
@@ -223,8 +226,9 @@ export const fragPage = documentPage("frag", (frag, context) => [
 		`${bytesText(device.rounding_bytes)}. empty_cache() would return ` +
 		`${bytesText(device.releasable_bytes)}.`),
 	device.most_unused && el("p", {}, `Most memory was unused at `,
-		el("a", { href: context.link("moment", { t: device.most_unused.at_ns }) },
-			nsText(device.most_unused.at_ns)), `: ${bytesText(device.most_unused.bytes)}` +
+		el("a", { href: context.link("moment", { t: device.most_unused.at_ns,
+			device: device.device }) }, nsText(device.most_unused.at_ns)),
+		`: ${bytesText(device.most_unused.bytes)}` +
 		`${device.most_unused.after_last_allocation
 			? ", after the last allocation, so that no request could use it" : ""}.`),
 	el("h3", {}, "Why memory is unused"), causesBar(device.causes),
@@ -326,8 +330,8 @@ export const phasesPage = documentPage("phases", (phases, context) => {
 	return [
 		(phases.peaks ?? []).map((/** @type {Json} */ peak) => section(
 			[`Peak of GPU ${peak.device}: ${bytesText(peak.live_bytes)} ${peak.of} at `,
-				el("a", { href: context.link("moment", { t: peak.at_ns, by: "phase" }) },
-					nsText(peak.at_ns)), `, in ${peak.phase ?? "a phase that is not known"}`],
+				el("a", { href: context.link("moment", { t: peak.at_ns, device: peak.device, of: peak.of,
+					by: "phase" }) }, nsText(peak.at_ns)), `, ${phaseText(peak.phase)}`],
 			makeTable({ name: "peak-by-phase", rows: peak.phases, columns: [
 				words("Allocated in phase", (row) => row.phase ?? "not known"),
 				bytes("Bytes at the peak", "bytes", { has_bar: true }),
@@ -370,18 +374,20 @@ export const idlePage = documentPage("idle", (idle, context) => {
 		idle.blind && verdict("note", "Too few launches could be scanned for an answer."),
 		idle.devices.map((/** @type {Json} */ device) => section(
 			[`GPU ${device.device}, ${device.of} memory at its peak, `,
-				el("a", { href: context.link("moment", { t: device.at_ns }) }, nsText(device.at_ns))],
+				el("a", { href: context.link("moment", { t: device.at_ns, device: device.device,
+					of: device.of }) }, nsText(device.at_ns))],
 			amountBar(Object.entries(device.states).map(([state, { bytes: size }], k) => ({
 				text: IDLE_STATES[state] ?? state, bytes: size, color: bandColor(k) })), device.bytes),
 			makeTable({ name: "idle", rows: device.rows, open: openStack, limit: 30, columns: [
 				words("State", (row) => IDLE_STATES[row.state] ?? row.state),
 				bytes("Bytes", "bytes", { has_bar: true }), count("Allocations", "count"),
-				words("Code", "key"), words("Owner", (row) => row.owner ?? ""),
+				words("Code", "key"), words("Owner", (row) =>
+					row.owner ?? (device.of === "allocated" ? "outside PyTorch" : "")),
 				time("Unused for", "idle_ns"), count("Launches meanwhile", "idle_launches"),
 				time("Last use", "last_use_ns", { link: (row) =>
-					context.link("moment", { t: row.last_use_ns, device: device.device }) }),
+					context.link("moment", { t: row.last_use_ns, device: device.device, of: device.of }) }),
 				time("Next use", "next_use_ns", { link: (row) =>
-					context.link("moment", { t: row.next_use_ns, device: device.device }) }),
+					context.link("moment", { t: row.next_use_ns, device: device.device, of: device.of }) }),
 			] }),
 			device.reusable.length > 0 && [el("h3", {}, "Buffers that can share memory"),
 				makeTable({ name: "reusable", rows: device.reusable, columns: [

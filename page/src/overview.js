@@ -314,6 +314,10 @@ function fragCard(context) {
 		}));
 }
 
+/** Where a peak is, by the phase that `gpuprof phases` prints. @param {string | null} phase */
+export const phaseText = (phase) => phase === "(outside of any range)" ? "outside of any range"
+	: `in ${phase ?? "a phase that is not known"}`;
+
 /** @param {Context} context */
 function phasesCard(context) {
 	const { phases } = context.recording.documents;
@@ -321,16 +325,17 @@ function phasesCard(context) {
 		missingCard(context.recording, "phases"));
 	const is_known = phases.has_stacks || phases.phases.some(
 		(/** @type {Json} */ { style }) => style !== "outside");
-	const [peak] = is_known ? phases.peaks ?? [] : [];
-	return card(context, "Phases", "phases", "phases", peak
-		? [el("p", {}, `The peak of ${peak.of} memory lies in `,
-			el("strong", {}, peak.phase ?? "a phase that is not known"), ". Memory at the peak, ",
-			el("a", { href: context.link("moment", { t: peak.at_ns, device: peak.device,
-				by: "phase" }) }, nsText(peak.at_ns)), ":"),
+	const peaks = is_known ? phases.peaks ?? [] : [];
+	return card(context, "Phases", "phases", "phases", peaks.length
+		? peaks.map((/** @type {Json} */ peak) => [
+			el("p", {}, `GPU ${peak.device}: the peak of ${peak.of} memory is `,
+				el("strong", {}, phaseText(peak.phase)), ". Memory at the peak, ",
+				el("a", { href: context.link("moment", { t: peak.at_ns, device: peak.device, of: peak.of,
+					by: "phase" }) }, nsText(peak.at_ns)), ":"),
 		makeTable({ name: "phases-at-peak", limit: 5, rows: peak.phases, columns: [
 			words("Allocated in phase", (row) => row.phase ?? "not known"),
 			bytes("Bytes", "bytes", { has_bar: true }),
-		] })]
+		] })])
 		: verdict("note", "No phases are known: neither ranges nor stacks were recorded."));
 }
 

@@ -404,6 +404,8 @@ test("no OOM: memory did not run out only if no event is missing", options, asyn
 
 test("moments and GPUs outside of a recording have a message", options, async () => {
 	const { page, faults } = await open(writeReport("h200_idle"), "#idle");
+	assert.match(await page.locator("tr", { hasText: "64.1 MiB" }).first().textContent(),
+		/never used.*outside PyTorch/);
 	for (const id of ["moment", "timeline"]) {
 		for (const values of ["t=99999999999999", "t=abc", "t=1000000&u=-5"]) {
 			await show(page, `#${id}?${values}`);
@@ -417,6 +419,31 @@ test("moments and GPUs outside of a recording have a message", options, async ()
 	assert.deepEqual(faults, []);
 	await page.close();
 });
+
+const two_gpus = join(root, "build/victims/two_gpus");
+
+test("two GPUs: each has its part of the phases, and its links open its memory",
+	{ skip: options.skip || (!existsSync(two_gpus) && `${two_gpus} is missing`) }, async () => {
+		const path = join(folder, "two_gpus.gpr");
+		execFileSync(gpuprof, ["run", "-o", path, two_gpus], { stdio: "pipe",
+			env: { ...process.env, LD_LIBRARY_PATH: join(root, "build/fake") } });
+		const { page, faults } = await open(writeReport("two_gpus", path), "#overview");
+		await compareOverview(page, path, reportOf(join(folder, "two_gpus.html")).recordings[0].documents);
+		const open_1 = [
+			["overview", () => card(page, "Phases").locator("p:has-text('GPU 1:') a")],
+			["phases", () => page.locator("h2:has-text('Peak of GPU 1') a")],
+			["leaks", () => page.locator("figure a[title='what grew']").first()],
+		];
+		for (const [id, link] of open_1) {
+			await show(page, `#${id}`);
+			await link().click();
+			await page.waitForSelector("main[data-page=moment] select[aria-label=device]");
+			assert.equal(await page.locator("select[aria-label=device]").inputValue(), "1", id);
+			if (id !== "leaks") assert.match(await page.textContent("h1"), /: 20\.0 MiB of PyTorch's blocks/);
+		}
+		assert.deepEqual(faults, []);
+		await page.close();
+	});
 
 test("texts of a recording are never HTML", options, async () => {
 	const evil = `<img src=x onerror=alert(1)><script>alert(2)</script>${"x".repeat(65536)}`;

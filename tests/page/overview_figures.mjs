@@ -119,12 +119,15 @@ const CARDS = {
 	}),
 	Phases: ({ texts, tables, verdict }, has) => {
 		if (verdict) return has("phases", "No phases are known");
-		const [, of, phase] = /^The peak of (.*) memory lies in (.*)\. Memory at/.exec(texts[0]);
-		has("phases", new RegExp(`${of}.*? at peak, [^,]*, ` + (phase === "(outside of any range)"
-			? "outside of any range" : `in ${escaped(phase)}`)));
-		// the text has the first rows of a long list
-		return tables[0].rows.slice(0, 3).forEach(([name, bytes]) => has("phases", new RegExp(
-			`${escaped(bytes)} [\\d.]+% ${escaped(name)}`)));
+		return texts.forEach((text, k) => {
+			const [, device, of, phase, at] =
+				/^GPU (\d+): the peak of (.*) memory is (.*)\. Memory at the peak, (.*):$/.exec(text);
+			has("phases", new RegExp(`GPU ${device},[^:]*: [^:]*${of}.*? at peak, ${escaped(at)}, ` +
+				escaped(phase)));
+			// the text has the first rows of a long list
+			tables[k].rows.slice(0, 3).forEach(([name, bytes]) => has("phases", new RegExp(
+				`${escaped(bytes)} [\\d.]+% ${escaped(name)}`)));
+		});
 	},
 	"Where the device's memory is": (card, has, { info }) => assert.equal(info.number_line, null),
 	number_line: ({ title, bars }, has) => {
