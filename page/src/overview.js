@@ -6,7 +6,7 @@ import { roleColor } from "./palette.js";
 import { keyChoices, roleText, withoutFolders } from "./keys.js";
 import { amountBar } from "./bar.js";
 import { saveSpark, sparkline } from "./spark.js";
-import { figuresTable, findingsOf } from "./ranks.js";
+import { figuresTable, findingsOf, unreadableList } from "./ranks.js";
 import { firstAndLast } from "./steps.js";
 
 /** @typedef {import("./report.js").Json} Json */
@@ -17,7 +17,7 @@ import { firstAndLast } from "./steps.js";
 export function overviewPage(context) {
 	const { recording, report } = context;
 	const { info } = recording.documents;
-	return el("div", { class: "overview" },
+	return el("div", { class: "overview" }, unreadableList(report),
 		report.ranks && sideBySide(context, report.ranks),
 		info ? [headline(info), losses(context)] : missingCard(recording, "info"),
 		el("div", { class: "cards" }, CARDS.map((make) => {

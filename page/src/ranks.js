@@ -63,6 +63,13 @@ export function figuresTable(report, ranks, options = {}) {
 	] });
 }
 
+/** The recordings that the report leaves out; null: none.
+ * @param {import("./report.js").Report} report */
+export function unreadableList({ unreadable }) {
+	return unreadable?.length ? el("ul", { class: "losses" }, unreadable.map(({ file, reason }) =>
+		el("li", {}, `${file} is not in this report: ${reason}`))) : null;
+}
+
 /** What differs, in sentences. @param {import("./report.js").Report} report @param {Ranks} ranks */
 export function findingsOf(report, ranks) {
 	const rows = rowsOf(report, ranks);
@@ -136,7 +143,7 @@ class RanksView {
 		this.status = el("span", { class: "status" });
 		this.table = el("div", {});
 		this.element = el("div", { class: "ranks-page" },
-			findingsOf(report, ranks),
+			unreadableList(report), findingsOf(report, ranks),
 			(this.align !== "clock" || !ranks.is_one_clock) && el("p", { class: "verdict note" },
 				(ranks.why ? `${ranks.why} ` : "") + this.alignedText()),
 			el("div", { class: "controls" },

@@ -78,6 +78,7 @@ import { Curve } from "./pyramid.js";
  * @property {string} made_by
  * @property {{ file: string | null, bytes: number }[]} data
  * @property {Recording[]} recordings
+ * @property {{ file: string, reason: string }[]} [unreadable] recordings that are left out
  * @property {Ranks | null} ranks null: one recording
  */
 /** @typedef {{ device: number, name: string, is_exact: boolean, curve: Curve }} NamedCurve */

@@ -319,8 +319,9 @@ test("ranks: one axis of time, outliers with their reason, links to moments", op
 	assert.match(await page.textContent(".ranks-page"),
 		/The recordings are of several hosts\. The picture aligns all recordings at step 3\./);
 
-	// no finding, and two recordings whose OOMs are not known
+	// no finding, one file that is left out, and two recordings whose OOMs are not known
 	const unknown = writeChanged(html, "unknown", (report) => {
+		report.unreadable = [{ file: "rank-6.gpr", reason: "it is not a recording" }];
 		report.ranks.findings = [];
 		const { values } = report.ranks.figures.find(({ figure }) => figure === "OOMs");
 		values[1] = null;
@@ -330,6 +331,8 @@ test("ranks: one axis of time, outliers with their reason, links to moments", op
 	for (const hash of ["#overview", "#ranks"]) {
 		await page.goto(`file://${unknown}${hash}`);
 		await page.waitForSelector(`main[data-state=ready][data-page=${hash.slice(1)}]`);
+		assert.match(await page.locator("main").textContent(),
+			/^rank-6\.gpr is not in this report: it is not a recording/);
 		assert.match(await page.locator(".verdict.note").first().textContent(), /^No recording differs/);
 		assert.match(await page.locator(".verdict.note").nth(1).textContent(),
 			/^2 recordings lack events: whether memory ran out is not known\.$/);
