@@ -1,4 +1,5 @@
 /** Keys by which memory is grouped; bands of the timeline: the largest keys and the rest. */
+import { bytesText } from "./amounts.js";
 
 /** @typedef {import("./report.js").LivesHeader} LivesHeader */
 
@@ -177,7 +178,7 @@ export function sumByKey(header, lives, moment, is_selected, key) {
 
 /** Flags by group: does a frame of its stack, its line, module or another key match?
  * @param {LivesHeader} header @param {string} words */
-export function searchGroups(header, words) {
+function searchGroups(header, words) {
 	const wanted = words.toLowerCase();
 	const text_matches = header.text.map((text) => text.toLowerCase().includes(wanted));
 	const frame_matches = header.frames.text.map((text) => text_matches[text]);
@@ -187,4 +188,40 @@ export function searchGroups(header, words) {
 	return Uint8Array.from(groups.of, (_, k) =>
 		stack_matches[groups.stack[k]] || keys.some((key) => text_matches[groups[key][k]])
 			? 1 : 0);
+}
+
+/** Other words, comparison, number and unit. */
+const SIZE = /^(?:(.*[^\s<>=])\s+)?(?:([<>]=?)\s*)?(\d+(?:\.\d+)?)\s*(?:([KMGT])iB|B)?$/i;
+
+/** A size in a search, after other words or alone: 16MiB, >1 GiB, plain bytes. A size with a unit
+ * has the sizes that the page prints so. Null: none. A number after other words is not a size.
+ * @param {string} search */
+export function sizeOf(search) {
+	const text = search.trim();
+	const [, words = "", sign = "", number, unit = ""] = SIZE.exec(text) ?? [];
+	if (!number || (words && !sign && !/b$/i.test(text))) return null;
+	const wanted = Number(number) * 1024 ** (" KMGT".indexOf(unit.toUpperCase() || " "));
+	const shown = bytesText(wanted);
+	const tests = /** @type {Record<string, (bytes: number) => boolean>} */ ({
+		"<": (bytes) => bytes < wanted, "<=": (bytes) => bytes <= wanted,
+		">": (bytes) => bytes > wanted, ">=": (bytes) => bytes >= wanted,
+		"": (bytes) => bytes === wanted || (unit !== "" &&
+			Math.abs(bytes - wanted) < wanted / 100 && bytesText(bytes) === shown),
+	});
+	return { words, has: tests[sign] };
+}
+
+/** Flags by life: do its texts match, or its size and the other words?
+ * @param {LivesHeader} header @param {import("./lives.js").Lives} lives @param {string} search */
+export function searchLives(header, lives, search) {
+	const groups = searchGroups(header, search);
+	const is_match = new Uint8Array(lives.count).map((_, life) => groups[lives.group[life]]);
+	const size = sizeOf(search);
+	if (size) {
+		const others = searchGroups(header, size.words);
+		lives.bytes.forEach((bytes, life) => {
+			if (others[lives.group[life]] && size.has(bytes)) is_match[life] = 1;
+		});
+	}
+	return is_match;
 }

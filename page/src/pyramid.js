@@ -107,12 +107,12 @@ export class Curve {
 export class Bands {
 	/** @param {import("./lives.js").Lives} lives
 	 * @param {{ births: Uint32Array, deaths: Uint32Array }} events
-	 * @param {Uint8Array} band_of_group @param {number} band_count */
-	constructor(lives, events, band_of_group, band_count) {
+	 * @param {Uint8Array} band_of_life @param {number} band_count */
+	constructor(lives, events, band_of_life, band_count) {
 		this.lives = lives;
 		this.births = events.births;
 		this.deaths = events.deaths;
-		this.bandOfGroup = band_of_group;
+		this.bandOfLife = band_of_life;
 		this.bandCount = band_count;
 		this.eventCount = this.births.length + this.deaths.length;
 		/** For each state: does a birth end it? */
@@ -153,7 +153,7 @@ export class Bands {
 			this.isBirth[state] = Number(is_birth);
 			const change = is_birth ? this.lives.bytes[life] : -this.lives.bytes[life];
 			at_ns = is_birth ? this.lives.birth[life] : this.lives.death[life];
-			sums[this.bandOfGroup[this.lives.group[life]]] += change;
+			sums[this.bandOfLife[life]] += change;
 			total += change;
 		}
 	}
@@ -183,8 +183,8 @@ export class Bands {
 	 * @param {number} from a state with the checkpoint of `to` @param {number} to
 	 * @param {number} least @param {Float64Array} [out] */
 	replay(from, to, least, out) {
-		const { births, deaths, isBirth, bandOfGroup, bandCount } = this;
-		const { bytes, group } = this.lives;
+		const { births, deaths, isBirth, bandOfLife, bandCount } = this;
+		const { bytes } = this.lives;
 		const checkpoint = Math.floor(to / CHECKPOINT);
 		let born = this.bornAt[checkpoint];
 		let dead = checkpoint * CHECKPOINT - born;
@@ -203,7 +203,7 @@ export class Bands {
 			const is_birth = isBirth[state];
 			const life = is_birth ? births[born++] : deaths[dead++];
 			const change = is_birth ? bytes[life] : -bytes[life];
-			if (out) out[bandOfGroup[group[life]]] += change;
+			if (out) out[bandOfLife[life]] += change;
 			total += change;
 		}
 	}

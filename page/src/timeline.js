@@ -2,7 +2,7 @@
 import { button, copyCommand, download, el, message, select } from "./dom.js";
 import { bytesText, countText, momentText, nsText, numberOf, shareText } from "./amounts.js";
 import {
-	BANDS, chooseBands, defaultKey, keyChoices, keyText, nameOf, searchGroups, stackLines,
+	BANDS, chooseBands, defaultKey, keyChoices, keyText, nameOf, searchLives, stackLines,
 } from "./keys.js";
 import { OF, addressFault, orderEvents, selectGroups } from "./lives.js";
 import { OTHER_COLOR, bandColor, roleColor, themeColors } from "./palette.js";
@@ -114,7 +114,7 @@ class TimelineView {
 		this.legend = el("ul", { class: "legend side" });
 		this.curveBoxes = el("span", { class: "curves" });
 		this.searchBox = el("input", { type: "search",
-			placeholder: `search functions, files, ${this.lanes ? "kernels" : "modules"}`,
+			placeholder: `functions, files, ${this.lanes ? "kernels" : "modules"}, >1GiB`,
 			value: this.search, "aria-label": "search" });
 		this.element = el("div", { class: "timeline" }, lossList(context),
 			el("div", { class: "controls" },
@@ -225,20 +225,24 @@ class TimelineView {
 		const events = orderEvents(lives, is_selected);
 		this.chosen = chooseBands(header, lives, events, this.by);
 		const { bandOfGroup } = this.chosen;
+		const bandOfLife = new Uint8Array(lives.count)
+			.map((_, life) => bandOfGroup[lives.group[life]]);
 		/** @type {number | null} */
 		let matches = null;
 		this.lanes?.search(this.search);
 		this.is_dimmed = false;
 		if (this.search) {
-			const is_match = searchGroups(header, this.search);
-			matches = events.births.reduce((sum, life) => sum + is_match[lives.group[life]], 0);
+			const is_match = searchLives(header, lives, this.search);
+			matches = events.births.reduce((sum, life) => sum + is_match[life], 0);
 			/* words that only kernels have leave the bands as they are */
 			this.is_dimmed = matches > 0 || !this.lanes?.matches;
-			bandOfGroup.forEach((band, group) => {
-				if (this.is_dimmed && !is_match[group]) bandOfGroup[group] = band + this.visible;
-			});
+			if (this.is_dimmed) {
+				is_match.forEach((is_found, life) => {
+					if (!is_found) bandOfLife[life] += this.visible;
+				});
+			}
 		}
-		this.bands = new Bands(lives, events, bandOfGroup, this.visible * (this.is_dimmed ? 2 : 1));
+		this.bands = new Bands(lives, events, bandOfLife, this.visible * (this.is_dimmed ? 2 : 1));
 		this.marked = -1;
 		this.status.textContent = this.summary(events.births.length, matches);
 		this.lanes?.showLegend();
@@ -317,7 +321,7 @@ class TimelineView {
 	key(event) {
 		if (event.ctrlKey || event.metaKey || event.altKey) return;
 		if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) {
-			if (event.key === "Escape" && event.target === this.searchBox) this.canvas.focus();
+			if (event.key === "Escape" && event.target === this.searchBox) this.clearSearch();
 			return;
 		}
 		const actions = /** @type {Record<string, () => void>} */ ({
@@ -330,6 +334,14 @@ class TimelineView {
 		if (!actions[event.key]) return;
 		event.preventDefault();
 		actions[event.key]();
+	}
+
+	clearSearch() {
+		clearTimeout(this.searching);
+		this.searchBox.value = this.search = "";
+		this.canvas.focus();
+		this.build();
+		this.remember();
 	}
 
 	/** @param {PointerEvent} down */

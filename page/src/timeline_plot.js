@@ -255,7 +255,7 @@ export function liveByBand(bands, state, most = Infinity) {
 	const live = Array.from({ length: bands.bandCount }, () => []);
 	let count = 0;
 	bands.visitLive(state, (life) => {
-		live[bands.bandOfGroup[bands.lives.group[life]]].push(life);
+		live[bands.bandOfLife[life]].push(life);
 		return ++count <= most;
 	});
 	return count > most ? null : live;
@@ -264,7 +264,7 @@ export function liveByBand(bands, state, most = Infinity) {
 /** @param {Bands} bands @param {number[][]} live @param {number} state */
 function applyEvent(bands, live, state) {
 	const { life, is_birth } = bands.eventAfter(state);
-	const list = live[bands.bandOfGroup[bands.lives.group[life]]];
+	const list = live[bands.bandOfLife[life]];
 	if (is_birth) list.push(life);
 	else list.splice(list.indexOf(life), 1);
 }

@@ -160,6 +160,19 @@ test("the timeline shows the exact peak at each zoom, and pins its moment", opti
 	await page.fill("input[type=search]", "run_out_of_memory");
 	await page.waitForFunction(() => location.hash.includes("q=run_out"));
 	await page.screenshot({ path: join(shots, "timeline-search.png") });
+	await page.press("input[type=search]", "Escape");
+	await page.waitForFunction(() => !location.hash.includes("q="));
+	assert.equal(await page.inputValue("input[type=search]"), "");
+	assert.doesNotMatch(await page.textContent(".status"), /match/);
+	const { curves: [{ live_bytes }] } = JSON.parse(execFileSync(gpuprof, ["peak", "--json",
+		"--no-stacks", "--of", "allocated", recordingPath("h200_gpt_oom")]));
+	for (const [search, match] of [[`> ${live_bytes}`, /^0 of/], [">=0B", /^([\d,]+) of \1 /],
+		["run_out_of_memory >1GiB", /^[1-9]\d* of/], ["no_such_function >1GiB", /^0 of/]]) {
+		await page.fill("input[type=search]", search);
+		await page.waitForFunction((text) => document.querySelector(".status").textContent
+			.includes(`“${text}”`), search);
+		assert.match(await page.textContent(".status"), match);
+	}
 	const box = await page.locator("canvas.plot").boundingBox();
 	await page.mouse.move(box.x + 200, box.y + 400);
 	await page.mouse.click(box.x + 200, box.y + 400);

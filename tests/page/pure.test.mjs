@@ -7,7 +7,7 @@ import { atLeastText, bytesText, changeText, countText, momentText, nsText, rate
 import { decodeCurve, decodeLives } from "../../page/src/decode.js";
 import { placeNodes } from "../../page/src/flame.js";
 import { growthOf } from "../../page/src/growth.js";
-import { chooseBands } from "../../page/src/keys.js";
+import { chooseBands, sizeOf } from "../../page/src/keys.js";
 import { Lives, orderEvents, selectGroups, upperBound } from "../../page/src/lives.js";
 import { joined, neighbours } from "../../page/src/moment.js";
 import { Bands, Curve, Highest } from "../../page/src/pyramid.js";
@@ -148,7 +148,8 @@ test("bands have the exact peak and its parts at every zoom", () => {
 	const is_selected = selectGroups(header, 0, [0]);
 	const events = orderEvents(lives, is_selected);
 	const chosen = chooseBands(header, lives, events, "role");
-	const bands = new Bands(lives, events, chosen.bandOfGroup, 16);
+	const bands = new Bands(lives, events,
+		lives.group.map((group) => chosen.bandOfGroup[group]), 16);
 	const selected = rows.filter((row) => is_selected[row.group]);
 	const moments = [...new Set(selected.flatMap((row) => [row.birth, row.death ?? 0]))]
 		.sort((a, b) => a - b);
@@ -337,4 +338,21 @@ test("control characters of names are masked, and escaped backslashes stay", () 
 		c.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16)}`).join(""));
 	assert.deepEqual(JSON.parse(masked(json)),
 		["a\ufffdb\\u202ec\"\ttab\nline\ufffd\ufffd"]);
+});
+
+test("a search has a size, alone or after other words", () => {
+	const MiB = 2 ** 20;
+	const found = (search, ...sizes) => sizes.filter((bytes) => sizeOf(search).has(bytes));
+	assert.deepEqual(found("16MiB", 15 * MiB, 16 * MiB, 16 * MiB + 512, 17 * MiB),
+		[16 * MiB, 16 * MiB + 512]);
+	assert.deepEqual(found(">1GiB", 1024 * MiB, 1024 * MiB + 1), [1024 * MiB + 1]);
+	assert.deepEqual(found("< 2 KiB", 2047, 2048), [2047]);
+	assert.deepEqual(found(">=1.5 kib", 1535, 1536), [1536]);
+	assert.deepEqual(found("512", 511, 512, 513), [512]);
+	assert.deepEqual(found("512 B", 511, 512, 513), [512]);
+	assert.equal(sizeOf("a.py:3 > 1MiB").words, "a.py:3");
+	assert.equal(sizeOf("aten::mm 16 MiB").words, "aten::mm");
+	for (const text of ["step 3", "train.py:87", "MiB", ">", "gemm_128x128", ""]) {
+		assert.equal(sizeOf(text), null, text);
+	}
 });
