@@ -47,11 +47,11 @@ export function download(name, type, text) {
 	setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** A button that copies a command. @param {string | undefined} command */
+/** A button that copies a command, its title. @param {string | undefined} command */
 export function copyCommand(command) {
 	if (!command) return null;
 	const copy = button("copy command", async () => {
-		copy.textContent = (await copyText(command)) ? "copied" : "not copied: see its tooltip";
+		copy.textContent = (await copyText(copy.title)) ? "copied" : "not copied: see its tooltip";
 		setTimeout(() => (copy.textContent = "copy command"), 2000);
 	}, command);
 	copy.className = "quiet";

@@ -25,7 +25,8 @@ const NOTES = [
 		"Driver memory is all that the job got from the driver.",
 	"The lanes under the bands are GPU time. Where many intervals share a pixel column, the height " +
 		"is the share of time that they cover, and the colour is that of the longest.",
-	"Each figure comes from a command of gpuprof. “copy command” copies the command that prints it.",
+	"“copy command” copies a command of gpuprof that prints the figures of the view. " +
+		"A view without such a command has no button.",
 ];
 
 export function helpBox() {

@@ -112,16 +112,16 @@ export async function momentPage(context) {
 /** Keys that the commands have as well. */
 const COMMAND_KEYS = new Set(["role", "stack", "operator", "line", "module", "library", "range"]);
 
-/** The command that prints the bytes of a moment, or the change from it to a second one.
+/** The command that prints the bytes of a moment, or the change from it to a second one. Undefined:
+ * no command has this key.
  * @param {import("./report.js").Recording} recording
  * @param {{ moment: number, second: number | null, of: string, by: string, device: number }} at */
 export function momentCommand({ commands }, at) {
 	const { moment, second, of, by, device } = at;
 	const file = /^gpuprof peak --json ([^]*)$/.exec(commands.peak ?? "")?.[1];
-	return file && `gpuprof ${second === null ? `peak --at ${moment}`
-		: `diff --from ${moment} --to ${second}`} --of ${of}` +
-		`${COMMAND_KEYS.has(by) ? ` --by ${by}` : ""}` +
-		`${of === "pinned" ? "" : ` --device ${device}`} ${file}`;
+	return file && COMMAND_KEYS.has(by) ? `gpuprof ${second === null ? `peak --at ${moment}`
+		: `diff --from ${moment} --to ${second}`} --of ${of} ` +
+		`--by ${by}${of === "pinned" ? "" : ` --device ${device}`} ${file}` : undefined;
 }
 
 /** Moments with a name: peaks, OOMs, the end. The first is the default.

@@ -109,6 +109,7 @@ class TimelineView {
 		/** Lanes of GPU time, if it was recorded. */
 		this.lanes = gpu ? new LanesView(context, gpu, this.device, (change) => this.choose(change))
 			: null;
+		this.copy = copyCommand(this.viewCommand());
 		this.status = el("span", { class: "status" });
 		this.hover = el("div", { class: "hover" }, message(HINT));
 		this.legend = el("ul", { class: "legend side" });
@@ -129,7 +130,7 @@ class TimelineView {
 				button("−", () => this.zoom(2), "zoom out (-)"),
 				button("whole run", () => this.setSpanAndDraw(header.from_ns, header.to_ns), "0"),
 				button("SVG", () => this.exportSvg(), "save the picture"),
-				copyCommand(context.recording.commands.timeline)),
+				this.copy),
 			el("div", { class: "plot-row" }, el("div", { class: "plots" }, this.canvas,
 				this.lanes?.canvas), el("div", { class: "sides" }, this.legend, this.lanes?.legend)),
 			this.status, this.hover);
@@ -208,6 +209,17 @@ class TimelineView {
 			from: is_whole ? null : Math.round(from_ns), to: is_whole ? null : Math.round(to_ns),
 			q: this.search, hide: [...this.hidden].join(" "),
 		};
+	}
+
+	/** The command that prints the view. Only roles of PyTorch's blocks have one. */
+	viewCommand() {
+		const { device, from, to } = this.routeValues();
+		const { commands } = this.context.recording;
+		const [, command, file] = /^(gpuprof timeline --by role --json) ([^]*)$/
+			.exec(commands.timeline ?? "") ?? [];
+		if (!command || this.by !== "role" || this.memory[0] !== "allocated") return undefined;
+		const span = from === null ? "" : ` --from ${from} --to ${to}`;
+		return `${command}${span} --device ${device} ${file}`;
 	}
 
 	remember() {
@@ -487,6 +499,7 @@ class TimelineView {
 			this.view.width = canvas.clientWidth;
 			this.view.height = canvas.clientHeight;
 			if (!this.view.width || this.context.signal.aborted) return;
+			if (this.copy) this.copy.title = this.viewCommand() ?? "";
 			this.measured = measure(this.view, this.scene());
 			this.paint();
 			this.showLegend();

@@ -215,7 +215,10 @@ test("a moment has the command that prints it; bars and curves can be saved", op
 		titles.push(Number.parseInt(await page.getAttribute("h1", "title"), 10));
 		assert.deepEqual(await printed(), titles.slice(-1));
 	}
-	await show(page, "#moment?t=100000000&u=700000000&by=pool");
+	await show(page, "#moment?t=100000000&by=phase");
+	await page.waitForSelector("th:has-text('Phase')");
+	assert.equal(await page.locator(".moment-page .controls >> text=copy command").count(), 0);
+	await show(page, "#moment?t=100000000&u=700000000&by=operator");
 	await page.waitForSelector("main >> text=From A");
 	try {
 		await printed();
@@ -224,6 +227,17 @@ test("a moment has the command that prints it; bars and curves can be saved", op
 		assert.equal(status, 1);
 		assert.deepEqual(JSON.parse(stdout).curves.map(({ live_bytes }) => live_bytes), [titles]);
 	}
+	// the timeline's command has the span of the view, also after a zoom
+	await show(page, "#timeline?by=line");
+	const copy = page.locator(".timeline .controls >> text=copy command");
+	assert.equal(await copy.count(), 0);
+	await show(page, "#timeline?by=role&from=100000000&to=900000000");
+	await page.keyboard.press("+");
+	await page.waitForFunction(() => location.hash.includes("from=300000000&to=700000000"));
+	const command = await copy.getAttribute("title");
+	const view = JSON.parse(execFileSync("bash", ["-c", `"$0"${command.slice("gpuprof".length)}`,
+		gpuprof], { encoding: "utf8" }));
+	assert.deepEqual([view.from_ns, view.to_ns], [300000000, 700000000]);
 	const saved = async (selector) => {
 		const [download] = await Promise.all([page.waitForEvent("download"), page.click(selector)]);
 		return readFileSync(await download.path(), "utf8");
