@@ -7,15 +7,15 @@ const KEYS = [
 	["- or wheel", "timeline and ranks: zoom out"],
 	["← →, or drag", "timeline and ranks: move"],
 	["0", "timeline and ranks: show the whole run"],
-	["/", "search: functions, files, modules, kernels"],
-	["n, p", "timeline: next or previous interval of the GPU that the search finds"],
-	["click", "timeline: pin a moment and show what is live then"],
-	["shift and click", "timeline: pin a second moment, to compare"],
-	["Esc", "close this box, or clear the search"],
+	["/", "timeline: search functions, files, modules, kernels, sizes (16MiB, >1GiB)"],
+	["n, p", "timeline: next or previous match in the lanes of the GPU, not in memory"],
+	["Shift and arrows", "timeline: move a cursor, and show the block or band at its point"],
+	["click, or Enter", "timeline: pin a moment, and show what is live then"],
+	["Shift and click or Enter", "timeline: pin a second moment, to compare"],
+	["Esc", "close this box; in the search box: clear the search"],
 	["?", "show this box"],
-	["+ - ← → 0, drag", "ranks: zoom and move, as in the timeline"],
 	["click", "ranks: show the timeline of a recording at that moment"],
-	["shift and click", "ranks: pin a moment, and then a second one, to compare"],
+	["Shift and click", "ranks: pin a moment, and then a second one, to compare"],
 ];
 
 const NOTES = [

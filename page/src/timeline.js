@@ -1,4 +1,5 @@
 /** The timeline: controls, zoom and pan, search, the block or band under the pointer. */
+import { drawCursor, movedCursor } from "./cursor.js";
 import { button, copyCommand, download, el, message, select } from "./dom.js";
 import { bytesText, countText, momentText, nsText, numberOf, shareText } from "./amounts.js";
 import {
@@ -12,7 +13,9 @@ import { lossList } from "./overview.js";
 import { Bands } from "./pyramid.js";
 import { hashOf, replaceRoute } from "./route.js";
 import { SvgPainter } from "./svg.js";
-import { bandAt, drawTimeline, liveByBand, measure, plotBox, timeAt } from "./timeline_plot.js";
+import {
+	bandAt, drawTimeline, edgeMarks, liveByBand, measure, plotBox, timeAt,
+} from "./timeline_plot.js";
 
 /** @typedef {import("./main.js").Context} Context */
 /** @typedef {import("./keys.js").Key} Key */
@@ -23,8 +26,9 @@ const SHORTEST_NS = 200;
 const CLICK_PIXELS = 4;
 /** A match is shown in such a part of the run, or less. */
 const PARTS_OF_RUN = 50;
-const HINT = "Move over the picture: the block or band at that point, with its call stack. " +
-	"Click: all memory that is live at that moment. Wheel: zoom. Drag: move.";
+const HINT = "Move over the picture, or press Shift and arrows: the block or band at that point, " +
+	"with its call stack. Click or Enter: all memory that is live at that moment. " +
+	"Wheel: zoom. Drag: move.";
 /** Curves in the order of the page. */
 export const CURVES = ["driver", "reserved", "allocated", "pinned"];
 
@@ -42,14 +46,6 @@ export function memoryChoices(header) {
 	const choices = MEMORY.filter(([, , kinds]) => kinds.some((kind) => present.has(kind)));
 	return choices.length ? choices : [MEMORY[2]];
 }
-
-/** Marks where the events of a recording begin or end too late or too early.
- * @param {import("./report.js").Recording} recording @param {LivesHeader} header
- * @returns {LivesHeader["marks"]} */
-const edgeMarks = ({ documents: { info } }, { from_ns, to_ns }) => [
-	...(info?.kept_from_ns > 0 ? [{ at_ns: from_ns, kind: "begin" }] : []),
-	...(info && !info.complete ? [{ at_ns: to_ns, kind: "torn" }] : []),
-];
 
 /** @param {Context} context */
 export async function timelinePage(context) {
@@ -103,8 +99,10 @@ class TimelineView {
 		this.marks = [...header.marks, ...edgeMarks(context.recording, header)];
 		/** @type {{ at: number, from_ns: number, to_ns: number } | null} the last one shown */
 		this.match = null;
+		/** @type {import("./cursor.js").Cursor | null} */
+		this.cursor = null;
 		this.canvas = el("canvas", { tabindex: 0, class: "plot", role: "img",
-			"aria-label": "memory over time; keys: plus, minus, arrows, 0" });
+			"aria-label": "memory over time; keys: plus, minus, arrows, 0, Shift and arrows, Enter" });
 		const { gpu } = context.recording;
 		/** Lanes of GPU time, if it was recorded. */
 		this.lanes = gpu ? new LanesView(context, gpu, this.device, (change) => this.choose(change))
@@ -167,6 +165,10 @@ class TimelineView {
 		}, { passive: false });
 		canvas.addEventListener("pointerdown", (event) => this.drag(event));
 		canvas.addEventListener("pointermove", (event) => {
+			if (this.cursor && (event.movementX || event.movementY)) {
+				this.cursor = null;
+				this.draw();
+			}
 			if (event.buttons || this.pointing) return;
 			this.pointing = requestAnimationFrame(() => {
 				this.pointing = 0;
@@ -273,7 +275,7 @@ class TimelineView {
 					: `that lived less than ${nsText(shorter_than_ns)}`} ` +
 				"are not drawn as bands; the curves have them." : "") +
 			(marks_left_out ? ` ${countText(marks_left_out)} more marks are not drawn.` : "") +
-			(t && !u ? " A is pinned: press shift and click to pin B." : "");
+			(t && !u ? " A is pinned: Shift and click, or Shift and Enter at the cursor, pins B." : "");
 	}
 
 	showCurveBoxes() {
@@ -336,8 +338,20 @@ class TimelineView {
 			if (event.key === "Escape" && event.target === this.searchBox) this.clearSearch();
 			return;
 		}
+		const { cursor } = this;
+		const moved = movedCursor(cursor, event, plotBox(this.view));
+		const is_on_button = event.target instanceof Element && event.target.closest("a, button");
+		if (moved) {
+			event.preventDefault();
+			this.cursor = moved;
+			this.draw();
+			return;
+		}
+		if (event.key === "Enter" && (is_on_button || !cursor)) return;
 		const actions = /** @type {Record<string, () => void>} */ ({
-			"+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2),
+			"+": () => this.zoom(0.5, cursor?.x), "=": () => this.zoom(0.5, cursor?.x),
+			"-": () => this.zoom(2, cursor?.x),
+			Enter: () => this.pin({ offsetX: cursor?.x ?? 0, shiftKey: event.shiftKey }),
 			ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2),
 			0: () => this.setSpanAndDraw(this.header.from_ns, this.header.to_ns),
 			"/": () => this.searchBox.focus(),
@@ -376,7 +390,8 @@ class TimelineView {
 		canvas.addEventListener("pointercancel", () => end.abort(), { signal: end.signal });
 	}
 
-	/** Shows the Moment page of the column's highest state. @param {PointerEvent} event */
+	/** Shows the Moment page of the column's highest state.
+	 * @param {{ offsetX: number, shiftKey: boolean }} event */
 	pin(event) {
 		const column = this.columnAt(event.offsetX);
 		if (column < 0 || !this.bands || !this.measured) return;
@@ -504,12 +519,15 @@ class TimelineView {
 			this.paint();
 			this.showLegend();
 			this.lanes?.paint(this.view, this.pins());
+			if (this.cursor) this.pointAt(this.cursor.x, this.cursor.y);
 		});
 	}
 
 	pins() {
 		const { t, u } = this.context.values;
-		return [t, u].flatMap((at, k) => (at ? [{ at_ns: Number(at), label: "AB"[k] }] : []));
+		const pins = [t, u].flatMap((at, k) => (at ? [{ at_ns: Number(at), label: "AB"[k] }] : []));
+		return this.cursor ? [...pins, { at_ns: timeAt(this.view, this.cursor.x), label: "cursor" }]
+			: pins;
 	}
 
 	/** @returns {import("./timeline_plot.js").Scene} */
@@ -535,6 +553,7 @@ class TimelineView {
 		if (canvas.height !== height) canvas.height = height;
 		paint.setTransform(ratio, 0, 0, ratio, 0, 0);
 		drawTimeline(paint, view, this.scene(), measured, this.marked);
+		if (this.cursor) drawCursor(paint, this.cursor, themeColors().ink);
 	}
 
 	showLegend() {

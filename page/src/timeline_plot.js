@@ -53,6 +53,15 @@ export function timeAt(view, x) {
 	return view.from_ns + ((x - box.left) / box.width) * (view.to_ns - view.from_ns);
 }
 
+/** Marks where the events of a recording begin or end too late or too early.
+ * @param {import("./report.js").Recording} recording
+ * @param {import("./report.js").LivesHeader} header
+ * @returns {import("./report.js").LivesHeader["marks"]} */
+export const edgeMarks = ({ documents: { info } }, { from_ns, to_ns }) => [
+	...(info?.kept_from_ns > 0 ? [{ at_ns: from_ns, kind: "begin" }] : []),
+	...(info && !info.complete ? [{ at_ns: to_ns, kind: "torn" }] : []),
+];
+
 /** The figures of each pixel column. @param {View} view @param {Scene} scene */
 export function measure(view, scene) {
 	const box = plotBox(view);

@@ -181,6 +181,39 @@ test("the timeline shows the exact peak at each zoom, and pins its moment", opti
 	await page.close();
 });
 
+test("keys move a cursor, and pin two moments", options, async () => {
+	const { page, faults } = await open(join(folder, "h200_gpt_oom.html"),
+		"#timeline?from=780000000&to=800000000&hide=driver+reserved+pinned");
+	const text = () => page.textContent(".hover .moment");
+	await page.waitForFunction(() => document.querySelector(".legend.side .head"));
+	await page.keyboard.press("Shift+ArrowLeft");
+	await page.waitForSelector(".hover .moment");
+	const middle = await text();
+	await page.keyboard.press("Shift+ArrowLeft");
+	await page.waitForFunction((old) => document.querySelector(".hover .moment").textContent !== old,
+		middle);
+	for (let k = 0; k < 100 && !await page.$(".hover .block"); k++) {
+		await page.keyboard.press("Shift+ArrowDown");
+	}
+	assert.match(await page.textContent(".hover .block"), /^block 0x/);
+	await page.screenshot({ path: join(shots, "timeline-cursor.png") });
+	await page.keyboard.press("Enter");
+	await page.waitForSelector("main[data-page=moment] h1");
+	const valueOf = (name) => page.evaluate((key) =>
+		Number(new URLSearchParams(location.hash.split("?")[1]).get(key)), name);
+	const first = await valueOf("t");
+	assert.ok(first > 7.8e8 && first < 8e8, first);
+	await page.click("text=show in the timeline");
+	await page.waitForSelector(".timeline[data-state=ready] .legend.side .head");
+	for (let k = 0; k < 9; k++) await page.keyboard.press("Shift+ArrowRight");
+	await page.keyboard.press("Shift+Enter");
+	await page.waitForSelector("main[data-page=moment] >> text=From A");
+	assert.equal(await valueOf("t"), first);
+	assert.ok(await valueOf("u") > first);
+	assert.deepEqual(faults, []);
+	await page.close();
+});
+
 test("pictures and tables can be saved", options, async () => {
 	const { page, faults } = await open(join(folder, "h200_gpt_oom.html"), "#timeline");
 	const saved = async (selector) => {
