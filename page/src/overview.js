@@ -218,7 +218,7 @@ export const answerOf = (ooms, one) =>
  * @param {Context} context */
 export function noOom({ recording: { documents: { info, oom } } }) {
 	const is_whole = oom.complete && !oom.damaged && !oom.gaps.length && !oom.uncertain.length &&
-		!oom.lost.memory;
+		!oom.lost.memory && !info?.captured?.ended_by;
 	const overwritten = info ? info.ooms.overwritten : oom.kept_from_ns > 0;
 	if (is_whole && !overwritten) return verdict("good", "Memory did not run out.");
 	return verdict("note", "No OOM was recorded" + (is_whole ? "." : ", but events are missing.") +

@@ -452,9 +452,11 @@ test("no OOM: memory did not run out only if no event is missing", options, asyn
 	const change = (name, edit) => writeChanged(html, name, ({ recordings: [{ documents }] }) =>
 		edit(documents));
 	const torn = change("torn", ({ oom }) => (oom.complete = false));
+	const ended = change("ended", ({ info }) => (info.captured = { ended_by: "the rule" }));
 	const wrapped = change("overwritten", ({ info }) => (info.ooms.overwritten = 2));
 	for (const [path, text] of [[html, "Memory did not run out."],
 		[torn, "No OOM was recorded, but events are missing."],
+		[ended, "No OOM was recorded, but events are missing."],
 		[wrapped, "No OOM was recorded. 2 OOMs were overwritten."]]) {
 		const { page } = await open(path, "#oom");
 		assert.equal(await page.textContent(".verdict"), text);

@@ -63,12 +63,13 @@ const CARDS = {
 				: !total, `${share} of the GPU`);
 		});
 	},
-	"Out of memory": ({ verdict, terms, texts }, has, { oom }) => {
+	"Out of memory": ({ verdict, terms, texts }, has, { info, oom }) => {
 		const calls = texts.find((text) => text.includes("CUDA call"));
 		if (calls) has("info", new RegExp(`${/^[\d,]+/.exec(calls)[0]} failed CUDA calls?`));
 		if (!oom.ooms.length) {
-			if (verdict.startsWith("No OOM was recorded")) return has("info", /OOMs none recorded/);
-			return has("info", /OOMs none(?! recorded)/);
+			assert.ok(verdict.startsWith("No OOM was recorded") || (info.complete && !info.gaps.length));
+			has("oom", "no OOM was recorded");
+			return has("info", /OOMs none/);
 		}
 		const one = oom.ooms.length === 1;
 		const words = one ? "oom" : `oom --number ${oom.ooms.at(-1).number}`;
