@@ -24,8 +24,6 @@ export const PICTURES = [
 	{ name: "timeline", recording: "h200_gpt_stacks", hash: "#timeline?by=role", at: [0.43, 0.8] },
 	{ name: "lanes", recording: "made", made: "frees", hash: "#timeline", at: [0.48, 0.2],
 		plot: "canvas.lanes" },
-	{ name: "kernels", recording: "made", made: "frees", hash: "#kernels", height: 560 },
-	{ name: "waits", recording: "made", made: "frees", hash: "#waits", height: 560 },
 	{ name: "moment", recording: "h200_gpt_stacks", hash: "#moment?by=role" },
 	{ name: "ranks", recording: "ranks", hash: "#ranks", at: [0.55, 0.3], plot: "canvas.ranks" },
 	{ name: "leaks", recording: "leak_loss_list", hash: "#leaks" },
@@ -34,6 +32,8 @@ export const PICTURES = [
 	{ name: "phases", recording: "h200_gpt_stacks", hash: "#phases" },
 	{ name: "graphs", recording: "h200_inductor", hash: "#graphs", height: 350 },
 	{ name: "idle", recording: "h200_idle", hash: "#idle" },
+	{ name: "waits", recording: "made", made: "frees", hash: "#waits", height: 560 },
+	{ name: "kernels", recording: "made", made: "frees", hash: "#kernels", height: 560 },
 	{ name: "startup", recording: "h200_clean_compile", hash: "#startup", height: 480 },
 	{ name: "settings", recording: "h200_clean_compile", hash: "#settings", height: 600 },
 ];
