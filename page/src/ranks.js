@@ -7,6 +7,7 @@ import {
 	wholeSpan,
 } from "./ranks_plot.js";
 import { hashOf, replaceRoute } from "./route.js";
+import { panned, zoomed } from "./span.js";
 import { SvgPainter } from "./svg.js";
 import { bytes, change, count, makeTable, time, words } from "./table.js";
 
@@ -324,14 +325,12 @@ class RanksView {
 	zoom(factor, x) {
 		const { from_ns, to_ns } = this.view;
 		const at = x === undefined ? (from_ns + to_ns) / 2 : this.timeAt(x);
-		this.setSpanAndDraw(at - (at - from_ns) * factor, at + (to_ns - at) * factor);
+		this.setSpanAndDraw(...zoomed(this.view, factor, at));
 	}
 
 	/** @param {number} part of the view */
 	pan(part) {
-		const { from_ns, to_ns } = this.view;
-		const move = (to_ns - from_ns) * part;
-		this.setSpanAndDraw(from_ns + move, to_ns + move);
+		this.setSpanAndDraw(...panned(this.view, part));
 	}
 
 	/** @param {KeyboardEvent} event */

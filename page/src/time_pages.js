@@ -5,7 +5,7 @@ import { bytesText, countText, decimals, nsText, numberOf, rateText, shareText }
 import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
 import { bandColor } from "./palette.js";
-import { exactWords, sumGroups } from "./lane_index.js";
+import { REASONS, exactWords, sumGroups } from "./lane_index.js";
 import { saveSpark, sparkline } from "./spark.js";
 import { bytes, count, makeTable, share, stackList, time, words, yesNo } from "./table.js";
 
@@ -60,11 +60,6 @@ export const graphsPage = documentPage("graphs", (graphs, context) => [
 		] })),
 ]);
 
-const WAITS = /** @type {Record<string, string>} */ ({
-	synchronize: "synchronize", item: ".item(), print", pageable_copy: "pageable copy", free: "free",
-	data: "data loading", recompile: "module load", other: "other call",
-});
-
 export const waitsPage = documentPage("waits", (waits, { recording: { gpu }, link }) => {
 	if (!waits.has_calls) {
 		return verdict("note", "Copies and waits were not recorded. " +
@@ -83,7 +78,7 @@ export const waitsPage = documentPage("waits", (waits, { recording: { gpu }, lin
 					link: (row) => (gpu && row.file ? link("timeline", { q: row.key }) : null),
 				}),
 				words("Kind", (row) => row.queried ?? (row.kind === "other" && !row.blocked_ns
-					? "late launch" : WAITS[row.kind] ?? row.kind)),
+					? REASONS.late_launch : REASONS[row.kind] ?? row.kind)),
 				time(waits.has_gpu_time ? "GPU idle" : "No GPU work", "lost_ns", { has_bar: true }),
 				time("Host waited", "blocked_ns"), time("Longest", "longest_ns"),
 				count("Calls", "count"), perStep("Calls a step"),

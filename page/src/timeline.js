@@ -12,6 +12,7 @@ import { LanesView } from "./lanes.js";
 import { lossList } from "./overview.js";
 import { Bands } from "./pyramid.js";
 import { hashOf, replaceRoute } from "./route.js";
+import { panned, zoomed } from "./span.js";
 import { SvgPainter } from "./svg.js";
 import {
 	bandAt, drawTimeline, edgeMarks, liveByBand, measure, plotBox, timeAt,
@@ -321,14 +322,12 @@ class TimelineView {
 	zoom(factor, x) {
 		const { from_ns, to_ns } = this.view;
 		const at = x === undefined ? (from_ns + to_ns) / 2 : timeAt(this.view, x);
-		this.setSpanAndDraw(at - (at - from_ns) * factor, at + (to_ns - at) * factor);
+		this.setSpanAndDraw(...zoomed(this.view, factor, at));
 	}
 
 	/** @param {number} part of the view */
 	pan(part) {
-		const { from_ns, to_ns } = this.view;
-		const move = (to_ns - from_ns) * part;
-		this.setSpanAndDraw(from_ns + move, to_ns + move);
+		this.setSpanAndDraw(...panned(this.view, part));
 	}
 
 	/** @param {KeyboardEvent} event */

@@ -7,18 +7,9 @@
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 static struct gp_gpu gpu;
-static uint64_t seed;
 /* By number of the call: it was in a window. */
 static bool is_inside[GPU_CALLS];
 static uint32_t is_inside_known;
-
-static inline uint64_t draw(uint64_t below)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (seed >> 20) % below;
-}
 
 static int begin(void **state)
 {

@@ -13,6 +13,16 @@
 #define GPU_CALLS 65536u
 #define GPU_STREAMS 16u
 
+/* Random numbers; a test sets the seed. */
+static uint64_t seed;
+static inline uint64_t draw(uint64_t below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (seed >> 20) % below;
+}
+
 struct gpu_job {
 	struct writer w;
 	uint32_t calls, correlation;

@@ -24,15 +24,6 @@ static struct operation {
 static size_t operations;
 static size_t open_call[2][DEEP];
 static unsigned depth[2];
-static uint64_t seed;
-
-static uint64_t draw(uint64_t below)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (seed >> 20) % below;
-}
 
 static void push(unsigned thread)
 {

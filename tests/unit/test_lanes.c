@@ -61,16 +61,6 @@ static size_t read_block(size_t number)
 	return head[0];
 }
 
-static uint64_t seed;
-
-static uint64_t draw(uint64_t below)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (seed >> 20) % below;
-}
-
 static int begin(void **state)
 {
 	(void)state;

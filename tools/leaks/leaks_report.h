@@ -113,8 +113,9 @@ void gp_leak_cell_put(struct gp_cell *cell, const struct gp_leaks_report *report
 		      const struct gp_leak_total *total);
 
 /*
- * leaks_print.c: the innermost frame of the user's code: "loss_list (train.py:87)"; else the
- * operator or library: "aten::cat". False: there is no stack.
+ * leaks_print.c: writes the innermost frame of the user's code, as "loss_list (train.py:87)". A
+ * stack without one has its operator or library, as "aten::cat". Returns false if no stack was
+ * recorded.
  */
 bool gp_leak_place(const struct gp_leak_view *view, char out[GP_LEAK_PLACE_MAX]);
 
