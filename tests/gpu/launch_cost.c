@@ -1,6 +1,6 @@
 /*
  * Measures what --gpu-time adds to a kernel launch beside CUPTI's own cost, and what recording adds
- * to a copy and to a synchronization, in one process under the preload:
+ * to a copy, to a synchronization and to a launch of a graph, in one process under the preload:
  *	launch_cost GPUPROF RECORDING
  * Runs with GPUPROF_GPU_TIME=step:1/2@window, so that each end of a range "window" opens or closes
  * our window. Arms alternate in rounds; a figure is the median over rounds of the difference of
@@ -17,6 +17,8 @@
 #include "../victims/victim.h"
 
 #define LAUNCHES 200u /* in one burst: the queue of a stream has room for 1,024 */
+#define NODES_FEW 10u
+#define NODES_MANY 100u
 #define BURSTS 9u
 #define ROUNDS 200u
 
@@ -25,6 +27,8 @@ enum arm { ARM_OFF, ARM_RECORDED, ARM_COLLECTED, ARM_CUPTI, ARMS };
 static struct driver driver;
 static struct gp_control *control;
 static CUfunction kernel;
+static CUgraphExec replay; /* the graph that replay_graph launches */
+static unsigned calls_in_burst = LAUNCHES;
 static CUdeviceptr memory;
 static void *pinned;
 static bool is_window_open;
@@ -43,6 +47,11 @@ static void copy(void)
 	must(driver.cuMemcpyHtoDAsync_v2(memory, pinned, 64, NULL) == 0);
 }
 
+static void replay_graph(void)
+{
+	must(driver.cuGraphLaunch(replay, NULL) == 0);
+}
+
 static void synchronize(void)
 {
 	must(driver.cuCtxSynchronize() == 0);
@@ -58,9 +67,9 @@ static double now_ns(void)
 static double burst(void (*call)(void))
 {
 	const double from = now_ns();
-	for (unsigned k = 0; k < LAUNCHES; k++)
+	for (unsigned k = 0; k < calls_in_burst; k++)
 		call();
-	const double each = (now_ns() - from) / LAUNCHES;
+	const double each = (now_ns() - from) / calls_in_burst;
 	synchronize();
 	return each;
 }
@@ -150,6 +159,25 @@ static struct figure compare_arms(const char *name, enum arm arm, void (*call)(v
 	return figure;
 }
 
+/* The kernels of one burst fit into the queue. */
+static struct figure compare_replays(unsigned nodes)
+{
+	char name[64];
+	CUstream stream;
+	CUgraph graph;
+	must(driver.cuStreamCreate(&stream, 1) == 0);
+	must(driver.cuStreamBeginCapture_v2(stream, 0) == 0);
+	for (unsigned k = 0; k < nodes; k++)
+		must(driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL) == 0);
+	must(driver.cuStreamEndCapture(stream, &graph) == 0);
+	must(driver.cuGraphInstantiateWithFlags(&replay, graph, 0) == 0);
+	snprintf(name, sizeof name, "graph of %u kernels, recorded", nodes);
+	calls_in_burst = 5 * LAUNCHES / nodes;
+	const struct figure figure = compare_arms(name, ARM_RECORDED, replay_graph);
+	calls_in_burst = LAUNCHES;
+	return figure;
+}
+
 static void limit(const char *what, double value, double most)
 {
 	printf("%s gpu_time_cost: %s %.1f ns (limit %.0f ns)\n", value <= most ? "PASS" : "FAIL",
@@ -217,6 +245,7 @@ int main(int argc, char **argv)
 	const struct figure copied = compare_arms("copy, recorded", ARM_RECORDED, copy);
 	const struct figure waited =
 		compare_arms("synchronization, recorded", ARM_RECORDED, synchronize);
+	const struct figure few = compare_replays(NODES_FEW), many = compare_replays(NODES_MANY);
 	const struct figure ours = compare_arms("launch with GPU time", ARM_COLLECTED, launch);
 	must(cupti_register(request, complete) ==
 	     0); /* last: windows are then opened by a thread */
@@ -225,6 +254,8 @@ int main(int argc, char **argv)
 	limit("a launch, beside CUPTI's own cost", ours.added - cupti.added, 50);
 	limit("a copy", copied.added, 30);
 	limit("a synchronization", waited.added, 30);
+	limit("a launch of a graph", few.added, 60);
+	limit("a launch of a larger graph", many.added, 60);
 	(void)plain;
 	return 0;
 }
