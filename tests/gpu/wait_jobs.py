@@ -14,6 +14,7 @@ from torch import nn
 STEPS = int(sys.argv[2]) if len(sys.argv) > 2 else 60
 WARM_UP = 5  # steps before the job's own, and before the profile
 WIDTH = 2048
+ROWS = 2048  # so many that no host launches a step more slowly than a GPU runs it
 
 
 class Slow(torch.utils.data.Dataset):
@@ -34,7 +35,7 @@ class Loop:
         torch.manual_seed(1)
         self.model = nn.Sequential(*[nn.Linear(WIDTH, WIDTH) for _ in range(12)]).cuda()
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3)
-        self.x = torch.randn(512, WIDTH, device="cuda")
+        self.x = torch.randn(ROWS, WIDTH, device="cuda")
         self.total = torch.zeros((), device="cuda")
 
     def step(self, x=None):
@@ -54,7 +55,7 @@ def item(loop):
 
 
 def pageable(loop):
-    batch = torch.randn(512, WIDTH)
+    batch = torch.randn(ROWS, WIDTH)
     for _ in range(STEPS):
         x = batch.cuda()  # planted
         time.sleep(0.002)
@@ -62,7 +63,7 @@ def pageable(loop):
 
 
 def pageable_behind(loop):
-    batch = torch.randn(512, WIDTH)
+    batch = torch.randn(ROWS, WIDTH)
     for _ in range(STEPS):
         x = batch.cuda()  # planted
         loop.step(x)
@@ -79,7 +80,7 @@ def free(loop):
 def loader(loop):
     data = torch.utils.data.DataLoader(Slow(0.003), batch_size=8)
     for batch in data:  # planted
-        loop.step(batch.cuda().mean(0, keepdim=True).expand(512, -1))
+        loop.step(batch.cuda().mean(0, keepdim=True).expand(ROWS, -1))
         torch.cuda.synchronize()
 
 
@@ -98,7 +99,7 @@ def clean_async(loop):
 
 
 def clean_pinned(loop):
-    batch = torch.randn(512, WIDTH).pin_memory()
+    batch = torch.randn(ROWS, WIDTH).pin_memory()
     for _ in range(STEPS):
         loop.total += loop.step(batch.to("cuda", non_blocking=True))
 
@@ -124,7 +125,7 @@ def clean_event(loop):
 def clean_workers(loop):
     data = torch.utils.data.DataLoader(Slow(0), batch_size=8, num_workers=2, pin_memory=True)
     for batch in data:
-        loop.total += loop.step(batch.to("cuda", non_blocking=True).mean(0, keepdim=True).expand(512, -1))
+        loop.total += loop.step(batch.to("cuda", non_blocking=True).mean(0, keepdim=True).expand(ROWS, -1))
 
 
 JOBS = {f.__name__: f for f in (item, pageable, pageable_behind, free, loader, recompile, clean_async,
