@@ -1,105 +1,105 @@
 /*
- * `gpuprof export`: writes a recording in the format of another tool. Formats are
+ * `gpuprof export`: writes recordings in the format of another tool. Formats are
  * tools/export/export_*.c.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "export/export.h"
 #include "io/message.h"
+#include "report/rank_clock.h"
 #include "report/reading.h"
+
+#define PIECES_MOST 1000u
 
 struct export
 {
 	struct gp_reading r;
-	const char *format_name;
+	const char *format_name, *select;
 	bool is_without_stacks;
 	const struct gp_export_format *format;
 	struct gp_export e;
-	struct gp_history history;
-	void *state;
-	uint64_t entries, left_out; /* trace entries of the file; events without a known device */
-	bool is_out_of_memory;
+	struct gp_rank_start first;
+	struct timespec began;
+	unsigned pieces; /* ended files, before the last one */
+	uint64_t piece_bytes;
+	bool has_failed; /* to begin a further piece */
 };
 
-/* "NAME=one|other" */
-static void formats_list(char *out, size_t capacity)
+/* ---- pieces ---- */
+
+/* "job-2.pickle" of "job.pickle"; 1: the name as it is. False: too long. */
+static bool piece_name(const char *output, unsigned number, char *out, size_t room)
 {
-	size_t n = (size_t)snprintf(out, capacity, "NAME=");
-	for (size_t k = 0; gp_export_formats[k] && n < capacity; k++)
-		n += (size_t)snprintf(out + n, capacity - n, "%s%s", k ? "|" : "",
-				      gp_export_formats[k]->name);
+	const char *folder = strrchr(output, '/'), *base = folder ? folder + 1 : output;
+	const char *dot = strrchr(base, '.');
+	const int stem = (int)(dot && dot != base ? dot - output : (long)strlen(output));
+	const int n = number == 1 ?
+			      snprintf(out, room, "%s", output) :
+			      snprintf(out, room, "%.*s-%u%s", stem, output, number, output + stem);
+	return n >= 0 && (size_t)n < room;
 }
 
-static bool write_act(void *context, const struct gp_act *act)
+static void export_point_at_file(struct export *x)
 {
-	struct export *x = context;
-	if (!gp_export_has(&x->e, act->device)) {
-		/* a snapshot may be of all devices */
-		x->left_out += act->device >= x->e.devices && act->kind != GP_ACT_SNAPSHOT;
-		return true;
-	}
-	x->is_out_of_memory = !x->format->act(x->state, act);
-	return !x->is_out_of_memory;
+	x->r.out = x->e.out = x->r.sink.out;
+	x->e.path = x->r.sink.written[0] ? x->r.sink.written : NULL;
 }
+
+/* The names of all pieces live until the command ends, as a sink needs its own. */
+bool gp_export_piece(struct gp_export *e)
+{
+	struct export *x = (struct export *)((char *)e - offsetof(struct export, e));
+	static char name[4096];
+	const long bytes = ftell(e->out);
+	if (!e->path || x->has_failed || x->pieces + 1 >= PIECES_MOST)
+		return false;
+	x->has_failed = true;
+	if (!piece_name(x->r.output, x->pieces + 2, name, sizeof name)) {
+		gp_error("cannot create a further file for '%s': its name is too long",
+			 x->r.output);
+		return false;
+	}
+	if (gp_sink_check(name, x->r.is_forced, (char *const *)&x->r.path, 1))
+		return false;
+	x->r.sink.has_report = true;
+	if (gp_sink_close(&x->r.sink, GP_EXIT_OK))
+		return false;
+	x->pieces++;
+	x->piece_bytes += bytes > 0 ? (uint64_t)bytes : 0;
+	if (gp_sink_open(&x->r.sink, name, x->r.is_forced, false, (char *const *)&x->r.path, 1))
+		return false;
+	export_point_at_file(x);
+	x->has_failed = false;
+	return true;
+}
+
+/* Removes the pieces of an export that failed. */
+static void pieces_remove(const struct export *x)
+{
+	char name[4096];
+	for (unsigned k = 1; k <= x->pieces; k++)
+		if (piece_name(x->r.output, k, name, sizeof name))
+			unlink(name);
+}
+
+/* ---- one recording ---- */
 
 /* Warnings that the exported format cannot contain. */
 static void print_limits(const struct export *x)
 {
 	const char *path = x->r.path;
 	const struct gp_info *info = x->e.info;
-	const struct gp_history *h = &x->history;
-	if (info->framework_events && h->memory.caveat)
-		gp_error("'%s': %s", path, h->memory.caveat);
-	if (info->framework_events && !h->memory.has_allocator_details)
-		gp_hint("memory_viz shows each block by its own size, and all on stream 0");
-	if (h->is_cut)
-		gp_error("events are missing before %s: the trace begins there",
-			 gp_ns_text(h->from_ns).s);
 	if (info->is_running)
-		gp_error("'%s': the job is running: the trace ends at %s", path,
+		gp_error("'%s': the job is running: the file ends at %s", path,
 			 gp_ns_text((int64_t)info->duration_ns).s);
 	else if (!info->is_sealed || info->has_hole)
-		gp_error("'%s': not complete: the trace ends early", path);
+		gp_error("'%s': not complete: the file ends early", path);
 	if (info->lost_memory)
-		gp_error("%s lost: the trace is wrong there",
+		gp_error("%s lost: the file is wrong there",
 			 gp_plural(info->lost_memory, "memory event").s);
-	if (h->orphaned)
-		gp_error("%s outside all known segments: left out",
-			 gp_plural(h->orphaned, "block").s);
-	if (x->left_out)
-		gp_error("%s of unknown devices: left out", gp_plural(x->left_out, "event").s);
-}
-
-static void print_done(const struct export *x, const struct timespec *began)
-{
-	const char *path = x->r.sink.path;
-	struct timespec now;
-	long bytes = ftell(x->e.out);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	double s =
-		(double)(now.tv_sec - began->tv_sec) + (double)(now.tv_nsec - began->tv_nsec) / 1e9;
-	if (!path || bytes < 0)
-		return;
-	/* counts entries, not events: a free is two entries, a launch is none */
-	gp_error("wrote '%s': %s trace entries, %s, %.1f bytes each, %.2f s; open it at "
-		 "pytorch.org/memory_viz",
-		 path, gp_count_text(x->entries).s, gp_bytes_text((uint64_t)bytes).s,
-		 x->entries ? (double)bytes / (double)x->entries : 0, s);
-}
-
-static enum gp_status export_span(struct export *x)
-{
-	x->state = x->format->begin(&x->e);
-	if (!x->state)
-		return GP_E_MEMORY;
-	enum gp_status status = gp_history_visit(&x->history, write_act, x);
-	if (x->is_out_of_memory)
-		status = GP_E_MEMORY;
-	if (!x->format->end(x->state, status == GP_OK, &x->entries))
-		status = GP_E_MEMORY;
-	return status;
 }
 
 static unsigned count_devices(const struct gp_info *info)
@@ -115,35 +115,102 @@ static int export_one(struct gp_reading *r)
 {
 	struct export *x = (struct export *)r;
 	const struct gp_info *info = r->info;
-	struct timespec began;
-	int64_t from_ns = INT64_MIN, to_ns = INT64_MAX;
-	clock_gettime(CLOCK_MONOTONIC, &began);
+	const struct gp_rank_start start = gp_rank_start_of(info);
+	struct gp_export *e = &x->e;
 	if (r->device >= (int64_t)count_devices(info)) {
 		gp_report_no_device(r->path, info, r->device);
 		return GP_EXIT_USAGE;
 	}
-	if (!gp_span_find(r->recording, r->from, r->to, &from_ns, &to_ns))
+	e->from_ns = INT64_MIN;
+	e->to_ns = INT64_MAX;
+	if (!gp_span_find(r->recording, r->from, r->to, &e->from_ns, &e->to_ns))
 		return GP_EXIT_USAGE;
-	x->e = (struct gp_export){
-		.recording = r->recording,
-		.info = info,
-		.history = &x->history,
-		.out = r->out,
-		.device = r->device >= 0 ? (unsigned)r->device : GP_DEVICE_UNKNOWN,
-		.devices = count_devices(info),
-		.has_stacks = info->has_stacks && !x->is_without_stacks,
-	};
-	enum gp_status status = gp_history_open(r->recording, from_ns, to_ns, &x->history);
-	if (status == GP_OK)
-		status = export_span(x);
-	if (status == GP_OK) {
-		r->sink.has_report = true;
-		print_limits(x);
-		fflush(r->out);
-		print_done(x, &began);
+	if (e->number == 0)
+		x->first = start;
+	e->apart_ns = gp_rank_apart_ns(&x->first, &start, gp_rank_is_one_clock(&x->first, &start));
+	e->recording = r->recording;
+	e->recording_path = r->path;
+	e->info = info;
+	e->device = r->device >= 0 ? (unsigned)r->device : GP_DEVICE_UNKNOWN;
+	e->devices = count_devices(info);
+	e->has_stacks = info->has_stacks && !x->is_without_stacks;
+	const enum gp_status status = x->format->write(e);
+	e->number++;
+	if (x->has_failed)
+		return GP_EXIT_INTERNAL;
+	if (status)
+		return gp_report_failed("export", r->path, status);
+	r->sink.has_report = true;
+	print_limits(x);
+	return GP_EXIT_OK;
+}
+
+/* ---- the command ---- */
+
+static void export_begin(struct gp_reading *r)
+{
+	struct export *x = (struct export *)r;
+	clock_gettime(CLOCK_MONOTONIC, &x->began);
+	export_point_at_file(x);
+}
+
+static void print_done(const struct export *x)
+{
+	const char *path = x->r.output;
+	struct timespec now;
+	char further[64] = "";
+	const long last = ftell(x->e.out);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	const double s = (double)(now.tv_sec - x->began.tv_sec) +
+			 (double)(now.tv_nsec - x->began.tv_nsec) / 1e9;
+	if (!x->r.sink.path || last < 0)
+		return;
+	const uint64_t bytes = x->piece_bytes + (uint64_t)last;
+	if (x->pieces)
+		snprintf(further, sizeof further, " and %s",
+			 gp_plural(x->pieces, "further file").s);
+	/* counts entries, not events: a free may be two entries, a launch none */
+	gp_error("wrote '%s'%s: %s %s, %s, %.1f bytes each, %.2f s; %s", path, further,
+		 gp_count_text(x->e.entries).s, x->format->unit, gp_bytes_text(bytes).s,
+		 x->e.entries ? (double)bytes / (double)x->e.entries : 0, s, x->format->opens);
+}
+
+static int export_end(struct gp_reading *r, int worst)
+{
+	struct export *x = (struct export *)r;
+	fflush(r->out);
+	if (x->format->is_own_file)
+		fseek(r->out, 0, SEEK_END);
+	if (worst == GP_EXIT_INTERNAL || x->has_failed)
+		r->sink.has_report = false;
+	if (r->sink.has_report)
+		print_done(x);
+	return worst;
+}
+
+/* "NAME=one|other" */
+static void formats_list(char *out, size_t capacity)
+{
+	size_t n = (size_t)snprintf(out, capacity, "NAME=");
+	for (size_t k = 0; gp_export_formats[k] && n < capacity; k++)
+		n += (size_t)snprintf(out + n, capacity - n, "%s%s", k ? "|" : "",
+				      gp_export_formats[k]->name);
+}
+
+static int select_check(struct export *x)
+{
+	const char *const *words = x->format->selections;
+	size_t count = 0;
+	while (words && words[count])
+		if (!x->select || strcmp(words[count++], x->select) == 0) {
+			x->e.select = x->select ? x->select : words[0];
+			return GP_EXIT_OK;
+		}
+	if (x->select && !words) {
+		gp_error("--format %s has no --select", x->format->name);
+		return GP_EXIT_USAGE;
 	}
-	gp_history_close(&x->history);
-	return status ? gp_report_failed("export", r->path, status) : GP_EXIT_OK;
+	return x->select ? gp_flags_wrong_word("select", x->select, words, count) : GP_EXIT_OK;
 }
 
 static int export_check(struct gp_reading *r, int recordings)
@@ -154,10 +221,20 @@ static int export_check(struct gp_reading *r, int recordings)
 	for (size_t k = 0; gp_export_formats[k]; k++)
 		if (strcmp(gp_export_formats[k]->name, x->format_name) == 0)
 			x->format = gp_export_formats[k];
-	if (!gp_inputs_is_one(r->command, "export", recordings))
+	if (!x->format->takes_many && !gp_inputs_is_one(r->command, "export", recordings))
 		return GP_EXIT_USAGE;
+	const int exit_status = select_check(x);
+	if (exit_status)
+		return exit_status;
+	x->e.recordings = (unsigned)recordings;
 	r->is_text = false;
-	if ((r->output && strcmp(r->output, "-") != 0) || !isatty(STDOUT_FILENO))
+	const bool is_file = r->output && strcmp(r->output, "-") != 0;
+	if (x->format->is_own_file && !is_file) {
+		gp_error("--format %s writes to a file only", x->format->name);
+		gp_hint("-o FILE");
+		return GP_EXIT_USAGE;
+	}
+	if (is_file || x->format->is_text || !isatty(STDOUT_FILENO))
 		return GP_EXIT_OK;
 	gp_error("cannot write to a terminal: not a text format");
 	gp_hint("-o FILE");
@@ -172,6 +249,8 @@ static int export_run(const struct gp_command *command, int argc, char **argv)
 	const struct gp_flag flags[] = {
 		{ "format", 0, GP_FLAG_CHOICE, formats, &x.format_name,
 		  "format of the file (for other tools: gpuprof dump --json)" },
+		{ "select", 0, GP_FLAG_TEXT, "PART", &x.select,
+		  "the part to write, of a format that holds one" },
 		{ "from", 0, GP_FLAG_TEXT, "TIME", &x.r.from,
 		  "events from this moment: " GP_FLAGS_MOMENTS },
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &x.r.to,
@@ -179,16 +258,21 @@ static int export_run(const struct gp_command *command, int argc, char **argv)
 		{ "no-stacks", 0, GP_FLAG_SWITCH, NULL, &x.is_without_stacks, "without stacks" },
 		{ 0 },
 	};
-	return gp_reading_run(&x.r, flags, argc, argv);
+	const int exit_status = gp_reading_run(&x.r, flags, argc, argv);
+	if (!x.r.sink.has_report || exit_status == GP_EXIT_INTERNAL)
+		pieces_remove(&x);
+	return exit_status;
 }
 
 const struct gp_command gp_command_export = {
 	.name = "export",
-	.synopsis = "export --format torch [--from TIME] [--to TIME] [--device N] [--no-stacks] "
-		    "[-o FILE [--force]] RECORDING",
-	.text = "write a file for another tool: PyTorch's memory_viz",
+	.synopsis = "export --format NAME [--select PART] [--from TIME] [--to TIME] [--device N] "
+		    "[--no-stacks] [-o FILE [--force]] RECORDING...",
+	.text = "write a file for another tool",
 	.run = export_run,
 	.options = GP_OPTION_DEVICE | GP_OPTION_OUTPUT,
 	.check = export_check,
+	.begin = export_begin,
 	.one = export_one,
+	.end = export_end,
 };

@@ -1,6 +1,6 @@
 /*
- * The interface of the formats of `gpuprof export`: one struct of three callbacks in one file
- * tools/export/export_x.c, chosen by `--format x`. The build makes the list.
+ * The interface of the formats of `gpuprof export`: one struct in one file tools/export/export_x.c,
+ * chosen by `--format x`. The build makes the list.
  */
 #ifndef GP_EXPORT_H
 #define GP_EXPORT_H
@@ -11,29 +11,41 @@
 
 #include "gpuprof.h"
 
+/* One recording to export. */
 struct gp_export {
 	struct gp_recording *recording;
 	const struct gp_info *info;
-	/* its memory is the state after the last act; `outside` is valid when `end` is called */
-	const struct gp_history *history;
+	int64_t from_ns, to_ns; /* the span; INT64_MIN, INT64_MAX: no limit */
+	unsigned device;	/* only this device; GP_DEVICE_UNKNOWN: all */
+	unsigned devices;   /* above all ordinals; what has no known device below it is left out */
+	bool has_stacks;    /* stacks are requested and recorded */
+	const char *select; /* one of gp_export_format.selections; NULL: the format has none */
+	/* of takes_many: this is recording `number`, from 0, of `recordings` */
+	unsigned number, recordings;
+	/* from the start of the first recording to that of this one, on a common clock if it can */
+	int64_t apart_ns;
+	/* gp_export_piece changes it. Errors of writing are found when it is closed. */
 	FILE *out;
-	unsigned device;  /* only this device; GP_DEVICE_UNKNOWN: all */
-	unsigned devices; /* above all ordinals; acts without a known device are left out */
-	bool has_stacks;  /* stacks are requested and recorded */
+	const char *path; /* of the file, which has a temporary name; NULL: it is not a file */
+	uint64_t entries; /* result: written, in units of gp_export_format.unit */
+	/* the path of the recording, for messages */
+	const char *recording_path;
 };
 
 struct gp_export_format {
-	const char *name; /* "torch" */
-	const char *text;
-	/* Returns the state for the other callbacks; NULL: out of memory. */
-	void *(*begin)(const struct gp_export *e);
-	/* False: out of memory; no more acts follow. */
-	bool (*act)(void *state, const struct gp_act *act);
+	const char *name;  /* "torch" */
+	const char *unit;  /* of gp_export.entries, in the plural: "trace entries" */
+	const char *opens; /* "open it at pytorch.org/memory_viz" */
+	/* values of --select, of which the first is the default; ends with NULL. NULL: none */
+	const char *const *selections;
+	bool takes_many;  /* several recordings become one file */
+	bool is_text;	  /* a terminal may show it */
+	bool is_own_file; /* writes gp_export.path, not gp_export.out; never to stdout */
 	/*
-	 * Releases the state. `is_whole`: all acts were passed, so write the rest. *entries is the
-	 * number of entries in the traces of the file. False: out of memory.
+	 * Writes a recording, and prints what the file cannot hold or lacks. Recordings of
+	 * takes_many come in the order of the command line.
 	 */
-	bool (*end)(void *state, bool is_whole, uint64_t *entries);
+	enum gp_status (*write)(struct gp_export *e);
 };
 
 /* Ends with NULL. */
@@ -44,5 +56,12 @@ static inline bool gp_export_has(const struct gp_export *e, unsigned device)
 {
 	return device < e->devices && (e->device == GP_DEVICE_UNKNOWN || e->device == device);
 }
+
+/*
+ * Ends the file and begins the next one beside it: after OUT.x come OUT-2.x, OUT-3.x. False:
+ * writing goes on in the same file. It is stdout or a device, or the next file cannot be created,
+ * which ends the command with an error.
+ */
+bool gp_export_piece(struct gp_export *e);
 
 #endif

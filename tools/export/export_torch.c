@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../io/message.h"
+#include "../report/report.h"
 #include "alloc_settings.h"
 #include "export.h"
 #include "pickle.h"
@@ -42,7 +44,9 @@ static const char *const states[] = {
 };
 
 struct torch {
-	const struct gp_export *e;
+	struct gp_export *e;
+	struct gp_history history;
+	uint64_t left_out; /* events without a known device */
 	struct gp_pickled_stacks *stacks;
 	char *owner[OWNERS_MAX]; /* the last entry stands for all others */
 	unsigned owners;
@@ -84,7 +88,7 @@ static uint64_t epoch_us(const struct torch *t, int64_t at_ns)
 
 static void put_frames(struct torch *t, uint32_t stack, int64_t at_ns)
 {
-	uint32_t epoch = gp_history_epoch(t->e->history, at_ns);
+	uint32_t epoch = gp_history_epoch(&t->history, at_ns);
 	put_key(t, "frames");
 	gp_pickled_stacks_write(t->stacks, t->e->has_stacks ? stack : 0, epoch, at_ns);
 }
@@ -92,7 +96,7 @@ static void put_frames(struct torch *t, uint32_t stack, int64_t at_ns)
 /* The number of an owner, for its pool and its name. */
 static unsigned owner_of(struct torch *t, uint32_t stack, int64_t at_ns, uint8_t space)
 {
-	uint32_t epoch = gp_history_epoch(t->e->history, at_ns);
+	uint32_t epoch = gp_history_epoch(&t->history, at_ns);
 	const char *name = gp_pickled_stacks_owner(t->stacks, stack, epoch, at_ns, space);
 	for (unsigned k = 0; k < t->owners; k++)
 		if (strcmp(t->owner[k], name) == 0)
@@ -187,6 +191,11 @@ static void begin_entry(struct torch *t, unsigned device, enum gp_act_kind kind)
 static bool write_act(void *state, const struct gp_act *act)
 {
 	struct torch *t = state;
+	if (!gp_export_has(t->e, act->device)) {
+		/* a snapshot may be of all devices */
+		t->left_out += act->device >= t->e->devices && act->kind != GP_ACT_SNAPSHOT;
+		return true;
+	}
 	begin_entry(t, act->device, act->kind);
 	if (act->kind == GP_ACT_OOM)
 		put_number(t, "device_free", device_free(t, act));
@@ -211,7 +220,7 @@ static void write_snapshot(struct torch *t, const struct gp_memory_device *d)
 	put_number(t, "addr", 0);
 	put_number(t, "size", d->active_bytes);
 	put_number(t, "stream", 0);
-	put_number(t, "time_us", epoch_us(t, t->e->history->memory.at_ns));
+	put_number(t, "time_us", epoch_us(t, t->history.memory.at_ns));
 	if (t->has_categories)
 		put_word(t, "category", "unknown");
 	gp_pickle_end(&t->pickle);
@@ -219,7 +228,7 @@ static void write_snapshot(struct torch *t, const struct gp_memory_device *d)
 
 static void finish_traces(struct torch *t)
 {
-	const struct gp_memory *m = &t->e->history->memory;
+	const struct gp_memory *m = &t->history.memory;
 	for (size_t k = 0; k < m->devices; k++)
 		if (gp_export_has(t->e, m->device[k].device))
 			write_snapshot(t, &m->device[k]);
@@ -276,7 +285,7 @@ static void end_segment(struct torch *t)
 
 static void write_segment(struct torch *t, const struct gp_memory_segment *s)
 {
-	const struct gp_memory *m = &t->e->history->memory;
+	const struct gp_memory *m = &t->history.memory;
 	const struct gp_arena *arena = &m->arena[s->arena];
 	struct gp_memory_segment shown = *s;
 	shown.requested_bytes = 0;
@@ -314,7 +323,7 @@ static void write_outside(struct torch *t, const struct gp_memory_outside *o)
 /* Merges two lists by device and address, as PyTorch orders them. */
 static void write_segments(struct torch *t)
 {
-	const struct gp_history *h = t->e->history;
+	const struct gp_history *h = &t->history;
 	const struct gp_memory_segment *s = h->memory.segment, *s_end = s + h->memory.segments;
 	const struct gp_memory_outside *o = h->outside, *o_end = o + h->outsides;
 	put_key(t, "segments");
@@ -377,55 +386,83 @@ static void write_settings(struct torch *t)
 
 /* ---- the format ---- */
 
-static void *export_torch_begin(const struct gp_export *e)
+/* Prints what the exported format cannot contain. */
+static void print_limits(const struct torch *t)
 {
-	struct torch *t = calloc(1, sizeof *t);
-	if (!t)
-		return NULL;
-	t->e = e;
-	t->open = NO_DEVICE;
-	t->has_categories = e->history->memory.outsides > 0;
-	gp_pickle_init(&t->pickle, e->out);
-	t->stacks = gp_pickled_stacks_open(e->recording, &t->pickle);
-	if (!t->stacks) {
-		free(t);
-		return NULL;
-	}
+	const struct gp_history *h = &t->history;
+	const bool has_framework = t->e->info->framework_events != 0;
+	if (has_framework && h->memory.caveat)
+		gp_error("'%s': %s", t->e->recording_path, h->memory.caveat);
+	if (has_framework && !h->memory.has_allocator_details)
+		gp_hint("memory_viz shows each block by its own size, and all on stream 0");
+	if (h->is_cut)
+		gp_error("events are missing before %s: the trace begins there",
+			 gp_ns_text(h->from_ns).s);
+	if (h->orphaned)
+		gp_error("%s outside all known segments: left out",
+			 gp_plural(h->orphaned, "block").s);
+	if (t->left_out)
+		gp_error("%s of unknown devices: left out", gp_plural(t->left_out, "event").s);
+}
+
+static void begin_file(struct torch *t)
+{
 	gp_pickle_dict(&t->pickle, NULL);
 	put_key(t, "device_traces");
 	gp_pickle_list(&t->pickle, &t->traces);
-	for (unsigned k = 0; k < e->devices; k++) {
+	for (unsigned k = 0; k < t->e->devices; k++) {
 		gp_pickle_list(&t->pickle, &t->trace[k]);
 		gp_pickle_end(&t->pickle);
 	}
 	gp_pickle_end(&t->pickle);
-	return t;
 }
 
-static bool export_torch_end(void *state, bool is_whole, uint64_t *entries)
+static void end_file(struct torch *t)
 {
-	struct torch *t = state;
-	if (is_whole) {
-		finish_traces(t);
-		write_segments(t);
-		write_settings(t);
-		put_key(t, "external_annotations");
-		gp_pickle_list(&t->pickle, NULL);
-		gp_pickle_end(&t->pickle);
-		gp_pickle_end(&t->pickle);
-		gp_pickle_finish(&t->pickle);
-	}
-	bool is_fine = !t->pickle.is_out_of_memory;
-	*entries = t->entries;
-	gp_pickled_stacks_close(t->stacks);
-	for (unsigned k = 0; k < t->owners; k++)
-		free(t->owner[k]);
-	gp_pickle_release(&t->pickle);
-	free(t);
-	return is_fine;
+	finish_traces(t);
+	write_segments(t);
+	write_settings(t);
+	put_key(t, "external_annotations");
+	gp_pickle_list(&t->pickle, NULL);
+	gp_pickle_end(&t->pickle);
+	gp_pickle_end(&t->pickle);
+	gp_pickle_finish(&t->pickle);
 }
 
-const struct gp_export_format gp_export_format_torch = { "torch",
-							 "snapshot pickle for PyTorch's memory_viz",
-							 export_torch_begin, write_act,
-							 export_torch_end };
+static enum gp_status write_span(struct torch *t)
+{
+	t->stacks = gp_pickled_stacks_open(t->e->recording, &t->pickle);
+	if (!t->stacks)
+		return GP_E_MEMORY;
+	t->has_categories = t->history.memory.outsides > 0;
+	begin_file(t);
+	enum gp_status status = gp_history_visit(&t->history, write_act, t);
+	if (status == GP_OK)
+		end_file(t);
+	return t->pickle.is_out_of_memory ? GP_E_MEMORY : status;
+}
+
+static enum gp_status export_torch_write(struct gp_export *e)
+{
+	struct torch t = { .e = e, .open = NO_DEVICE };
+	gp_pickle_init(&t.pickle, e->out);
+	enum gp_status status = gp_history_open(e->recording, e->from_ns, e->to_ns, &t.history);
+	if (status == GP_OK)
+		status = write_span(&t);
+	if (status == GP_OK)
+		print_limits(&t);
+	e->entries += t.entries;
+	gp_pickled_stacks_close(t.stacks);
+	for (unsigned k = 0; k < t.owners; k++)
+		free(t.owner[k]);
+	gp_pickle_release(&t.pickle);
+	gp_history_close(&t.history);
+	return status;
+}
+
+const struct gp_export_format gp_export_format_torch = {
+	.name = "torch",
+	.unit = "trace entries",
+	.opens = "open it at pytorch.org/memory_viz",
+	.write = export_torch_write,
+};
