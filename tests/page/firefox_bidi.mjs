@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import WebSocket from "../../page/node_modules/ws/wrapper.mjs";
@@ -41,13 +41,37 @@ async function connect(address) {
 	return { send, events, socket };
 }
 
-/** Firefox itself cannot reach a network. */
+const privateBytesOf = (pid) =>
+	[...readFileSync(`/proc/${pid}/smaps_rollup`, "utf8").matchAll(/^Private_\w+:\s*(\d+)/gm)]
+		.reduce((sum, [, kb]) => sum + 1024 * Number(kb), 0);
+
+/** Of the processes for tabs, the largest: Firefox keeps empty ones in reserve.
+ * @param {number} browser its process */
+function privateBytesOfTab(browser) {
+	const bytes = [];
+	for (const pid of readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name))) {
+		try {
+			const line = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+			if (/ tab\0*$/.test(line) && line.includes(` -parentPid ${browser} `)) {
+				bytes.push(privateBytesOf(pid));
+			}
+		} catch (error) {
+			if (error.code !== "ENOENT" && error.code !== "ESRCH") throw error; // it has ended
+		}
+	}
+	assert.ok(bytes.length, "Firefox has no process for tabs");
+	return Math.max(...bytes);
+}
+
+/** Firefox itself cannot reach a network; pages may call TestUtils.gc(). */
 const PREFERENCES = ["http", "ssl"].flatMap((kind) => [
 	`user_pref("network.proxy.${kind}", "127.0.0.1");`, `user_pref("network.proxy.${kind}_port", 9);`,
-]).concat('user_pref("network.proxy.type", 1);', "").join("\n");
+]).concat('user_pref("network.proxy.type", 1);',
+	'user_pref("dom.testing.testutils.enabled", true);', "").join("\n");
 
 /** Starts Firefox with a profile in `folder`, and opens `url`. `evaluate` returns the value of an
- * expression of the page, `events` has the lines of its log.
+ * expression of the page, `events` has the lines of its log, `privateBytes` returns the memory that
+ * only the process of its tab has.
  * @param {string} folder @param {string} url @param {number} timeout in milliseconds */
 export async function openFirefox(folder, url, timeout) {
 	mkdirSync(join(folder, "profile"));
@@ -71,7 +95,7 @@ export async function openFirefox(folder, url, timeout) {
 		await send("browsingContext.navigate", { context, url, wait: "complete" });
 		const evaluate = async (expression) => (await send("script.evaluate",
 			{ expression, target: { context }, awaitPromise: true })).result?.value;
-		return { evaluate, events, close };
+		return { evaluate, events, close, privateBytes: () => privateBytesOfTab(browser.pid) };
 	} catch (error) {
 		await close();
 		throw error;

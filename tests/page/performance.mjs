@@ -4,12 +4,13 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { chromium } from "../../page/node_modules/playwright-core/index.mjs";
 import { firefox, openFirefox } from "./firefox_bidi.mjs";
 import { encodeCurve, encodeIntervals, encodeLives, randomLives, seeded } from "./random_lives.mjs";
 
+const given = process.argv[2]?.endsWith(".html") ? resolve(process.argv[2]) : null;
 const lives = Number(process.argv[2] ?? 2_000_000);
 const folder = process.argv[3] ?? "build/page-performance";
 const intervals = Number(process.argv[4] ?? 1_000_000);
@@ -107,7 +108,8 @@ function writeReport() {
 <script>${dist("page.js")}</script>`);
 }
 
-writeReport();
+if (!given) writeReport();
+const address = `file://${given ?? resolve(folder, "report.html")}`;
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium",
 	args: ["--no-sandbox"] });
 const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
@@ -121,7 +123,7 @@ const since = async (selector, begin) => {
 	return Math.round(performance.now() - begin);
 };
 const begin = performance.now();
-await page.goto(`file://${process.cwd()}/${folder}/report.html#overview`);
+await page.goto(`${address}#overview`);
 console.log(`overview: ${await since("main[data-state=ready]", begin)} ms`);
 const clicked = performance.now();
 await page.evaluate(() => (location.hash = "timeline"));
@@ -163,16 +165,27 @@ console.log(`moment: ${await since("main[data-page=moment]", pinned)} ms`);
 console.log(`requests ${requests}, errors ${errors.length} ${errors.join("; ")}`);
 await browser.close();
 
-if (existsSync(firefox)) {
+/** Calls `use` with Firefox that shows `url`. */
+async function withFirefox(url, use) {
 	const home = mkdtempSync(join(tmpdir(), "gpuprof-firefox-"));
-	const { evaluate, close } = await openFirefox(home,
-		`file://${process.cwd()}/${folder}/report.html#timeline`, 120_000);
-	await evaluate(`new Promise((resolve) => {
-		const look = () => document.querySelector(".timeline[data-state=ready]")
-			? resolve() : requestAnimationFrame(look);
-		look();
-	})`);
-	printFrames("Firefox", await evaluate(`(${measureFrames})()`));
-	await close();
+	const opened = await openFirefox(home, url, 120_000);
+	const result = await use(opened);
+	await opened.close();
 	rmSync(home, { recursive: true, force: true });
+	return result;
+}
+if (existsSync(firefox)) {
+	const empty = await withFirefox("about:blank", ({ privateBytes }) => privateBytes());
+	await withFirefox(`${address}#timeline`,
+		async ({ evaluate, privateBytes }) => {
+			await evaluate(`new Promise((resolve) => {
+				const look = () => document.querySelector(".timeline[data-state=ready]")
+					? resolve() : requestAnimationFrame(look);
+				look();
+			})`);
+			printFrames("Firefox", await evaluate(`(${measureFrames})()`));
+			await evaluate("TestUtils.gc()");
+			console.log(`Firefox, process of the tab: ${(privateBytes() / 1e6).toFixed(0)} MB, ` +
+				`without a page ${(empty / 1e6).toFixed(0)} MB`);
+		});
 }
