@@ -217,13 +217,12 @@ export const answerOf = (ooms, one) =>
 /** The answer where no OOM was recorded. Memory surely did not run out if no events are missing.
  * @param {Context} context */
 export function noOom({ recording: { documents: { info, oom } } }) {
-	const is_whole = oom.complete && !oom.damaged && !oom.gaps.length && !oom.uncertain.length &&
-		!oom.lost.memory && !info?.captured?.ended_by;
-	const overwritten = info ? info.ooms.overwritten : oom.kept_from_ns > 0;
-	if (is_whole && !overwritten) return verdict("good", "Memory did not run out.");
-	return verdict("note", "No OOM was recorded" + (is_whole ? "." : ", but events are missing.") +
-		(info && overwritten ? ` ${numberOf(overwritten, "OOM")} ` +
-			`${overwritten === 1 ? "was" : "were"} overwritten.` : ""));
+	const is_whole = oom.complete && (info ? info.ooms.all_recorded : !oom.damaged &&
+		!oom.gaps.length && !oom.uncertain.length && !oom.lost.memory && !oom.kept_from_ns);
+	const overwritten = info?.ooms.overwritten ?? 0;
+	return is_whole ? verdict("good", "Memory did not run out.")
+		: verdict("note", "No OOM was recorded, but events are missing." + (overwritten ? " " +
+			`${numberOf(overwritten, "OOM")} ${overwritten === 1 ? "was" : "were"} overwritten.` : ""));
 }
 
 /** @param {Context} context */

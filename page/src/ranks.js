@@ -76,9 +76,8 @@ export function findingsOf(report, ranks) {
 	const rows = rowsOf(report, ranks);
 	const differ = new Set(ranks.findings.map(({ row }) => rows[row].recording)).size;
 	const ooms = ranks.figures.find(({ figure }) => figure === "OOMs")?.values ?? [];
-	/* no OOM is recorded, but the recording lacks events */
-	const unknown = new Set(rows.filter(({ recording }, k) => (ooms[k] ?? null) === null ||
-		(!ooms[k] && report.recordings[recording].documents.info?.ooms.overwritten))
+	/* null: no OOM is recorded, but the recording lacks events */
+	const unknown = new Set(rows.filter((_, k) => (ooms[k] ?? null) === null)
 		.map(({ recording }) => recording)).size;
 	return [
 		el("p", { class: `verdict ${differ ? "warn" : unknown ? "note" : "good"}` }, differ

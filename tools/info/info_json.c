@@ -224,6 +224,7 @@ static void write_front(const struct gp_info_report *r)
 	gp_json_object(json, "ooms");
 	gp_json_number(json, "count", f->ooms);
 	gp_json_number(json, "overwritten", gp_overwritten_ooms(r->info));
+	gp_json_bool(json, "all_recorded", gp_has_all_ooms(r->info));
 	gp_json_number(json, "failed_cuda_calls", f->failed_calls);
 	gp_json_signed_if(json, "first_ns", f->ooms, f->first_oom.at_ns);
 	gp_json_text(json, "first_cause", f->first_oom.cause);

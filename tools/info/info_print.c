@@ -406,10 +406,11 @@ static void print_ooms(const struct gp_info_report *r)
 	const struct gp_info_front *f = r->front;
 	const uint64_t overwritten = gp_overwritten_ooms(r->info);
 	fputs("OOMs         ", r->out);
-	if (f->ooms)
-		fputs(gp_count_text(f->ooms).s, r->out);
-	else
-		fprintf(r->out, "none%s", has_caveat(r->info) ? " recorded" : "");
+	fputs(f->ooms			? gp_count_text(f->ooms).s :
+	      !gp_has_all_ooms(r->info) ? "none recorded, but events are missing" :
+	      r->info->is_running	? "none so far" :
+					  "none",
+	      r->out);
 	if (f->driver_ooms)
 		fprintf(r->out, " (%s of them outside PyTorch)", gp_count_text(f->driver_ooms).s);
 	if (f->ooms)

@@ -59,8 +59,9 @@ void gp_oom_top_print(const struct gp_oom_report *r)
 		fprintf(r->out, "no steps: %s; windows are 10 s, or since the one before\n",
 			r->steps.why);
 	if (!r->shown)
-		fputs(r->ooms.ooms ? "all OOMs were on other devices\n" : "no OOM was recorded\n",
-		      r->out);
+		fprintf(r->out, "%s%s\n",
+			r->ooms.ooms ? "all OOMs were on other devices" : "no OOM was recorded",
+			gp_has_all_ooms(r->info) ? "" : ", but events are missing");
 }
 
 void gp_oom_head_print(const struct gp_oom_report *r)

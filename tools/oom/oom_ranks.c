@@ -53,6 +53,7 @@ enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_
 {
 	size_t first = 0;
 	gp_report_table_see(&ranks->table, r->path, r->info);
+	ranks->has_unknown |= !r->shown && !gp_has_all_ooms(r->info);
 	if (!r->shown)
 		return GP_OK;
 	while (!r->row[first].is_shown)
@@ -143,9 +144,9 @@ static void print_none(const struct gp_oom_ranks *ranks, FILE *out)
 {
 	const struct gp_report_table *table = &ranks->table;
 	const char *directory = gp_inputs_directory();
-	const char *what =
-		gp_report_table_has_flaws(table) ? "no OOM was recorded" : "memory did not run out";
-	if (!gp_report_table_none_print(table, what, "", out))
+	const char *what = ranks->has_unknown ? "no OOM was recorded" : "memory did not run out";
+	const char *tail = ranks->has_unknown ? ", but events are missing" : "";
+	if (!gp_report_table_none_print(table, what, tail, out))
 		gp_next_print(out, "peak", directory ? directory : table->first);
 }
 

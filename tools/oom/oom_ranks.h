@@ -14,6 +14,7 @@ struct gp_oom_ranks {
 	size_t ranks, capacity;
 	struct gp_oom_rank *rank; /* those that ran out of memory */
 	struct gp_report_table table;
+	bool has_unknown; /* a recording without an OOM lacks events */
 };
 
 void gp_oom_ranks_begin(struct gp_oom_ranks *ranks);

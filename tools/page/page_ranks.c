@@ -200,7 +200,7 @@ bool gp_page_ranks_add(struct gp_page_ranks *ranks, const char *path,
 		return false;
 	document_look(ranks, documents, "frag", unused_look);
 	for (size_t k = rank->first; k < ranks->rows; k++)
-		ranks->row[k].value[OOMS] = gp_span_caveat_of(info) ? NAN : 0;
+		ranks->row[k].value[OOMS] = gp_has_all_ooms(info) ? 0 : NAN;
 	document_look(ranks, documents, "oom", ooms_look);
 	document_look(ranks, documents, "collectives", collectives_look);
 	struct gp_page_rank_row *row = &ranks->row[rank->first];

@@ -91,6 +91,8 @@ bool gp_has_whole_pinned(const struct gp_info *info);
 const char *gp_span_caveat_of(const struct gp_info *info);
 /* The same for the whole job, whose figures may be too low. */
 const char *gp_caveat_of(const struct gp_info *info);
+/* Whether every OOM up to now was recorded and kept: only then a count of 0 is an all-clear. */
+bool gp_has_all_ooms(const struct gp_info *info);
 /* Whether events are known to be missing. */
 bool gp_has_losses(const struct gp_info *info);
 

@@ -18,6 +18,15 @@ const char *gp_span_caveat_of(const struct gp_info *info)
 	return NULL;
 }
 
+bool gp_has_all_ooms(const struct gp_info *info)
+{
+	const bool has_kept_all = !info->kept_from_ns ||
+				  (info->counts[GP_OOM] == info->kept[GP_OOM] &&
+				   info->counts[GP_ALLOC_FAILED] == info->kept[GP_ALLOC_FAILED]);
+	return has_kept_all && !gp_span_caveat_of(info) && !info->ended_by && !info->lost_memory &&
+	       !info->nested && !info->uncertains;
+}
+
 const char *gp_caveat_of(const struct gp_info *info)
 {
 	const char *caveat = gp_span_caveat_of(info);

@@ -67,14 +67,6 @@ void gp_report_table_see(struct gp_report_table *table, const char *path,
 		flaw_add(&table->flaw[GP_FLAW_LOST], path, lost);
 }
 
-bool gp_report_table_has_flaws(const struct gp_report_table *table)
-{
-	for (size_t k = 0; k < GP_FLAWS; k++)
-		if (table->flaw[k].recordings)
-			return true;
-	return false;
-}
-
 void gp_report_table_name_print(const struct gp_report_table *table, const char *path, FILE *out)
 {
 	const char *name = path + table->folder_length;
@@ -215,7 +207,7 @@ void gp_cell_put_step(struct gp_cell *cell, const struct gp_steps *steps)
 void gp_cell_put_ooms(struct gp_cell *cell, const struct gp_info *info, uint64_t ooms,
 		      int64_t first_ns)
 {
-	if (ooms || !gp_span_caveat_of(info))
+	if (ooms || gp_has_all_ooms(info))
 		gp_cell_put_count(cell, ooms);
 	cell->before = (int64_t)info->start_unix_ns + first_ns;
 }

@@ -89,7 +89,7 @@ void gp_cell_put_bytes(struct gp_cell *cell, uint64_t bytes);
 /* ">= 1.16 GiB", if events are missing */
 void gp_cell_put_least(struct gp_cell *cell, uint64_t bytes, bool is_at_least);
 void gp_cell_put_count(struct gp_cell *cell, uint64_t count);
-/* "-" if there are none but events are missing. The earliest one by the clock is named first. */
+/* "-" if there are none, but gp_has_all_ooms is false. The earliest by the clock is named first. */
 void gp_cell_put_ooms(struct gp_cell *cell, const struct gp_info *info, uint64_t ooms,
 		      int64_t first_ns);
 /* The median time of a step, "-" without steps. */
@@ -99,7 +99,6 @@ void gp_cell_put_step(struct gp_cell *cell, const struct gp_steps *steps);
 void gp_report_table_name_print(const struct gp_report_table *table, const char *path, FILE *out);
 /* One line for each kind of flaw: "lost: rank-20, 384 events". */
 void gp_report_table_flaws_print(const struct gp_report_table *table, FILE *out);
-bool gp_report_table_has_flaws(const struct gp_report_table *table);
 /*
  * Printed for a table without rows: "no phases in 64 recordings", with `what` before "in". True: it
  * ends with `next:`, because a recording is damaged.
