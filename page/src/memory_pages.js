@@ -3,7 +3,9 @@ import { button, download, el, message } from "./dom.js";
 import { atLeastText, bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { amountBar } from "./bar.js";
 import { documentPage, section, verdict } from "./document_page.js";
-import { CAUSES, LEAK_KINDS, answerOf, noOom, phaseText, placeText } from "./overview.js";
+import {
+	CAUSES, LEAK_KINDS, answerOf, growthText, hasManyGpus, noOom, phaseText, placeText,
+} from "./overview.js";
 import { growthOf } from "./growth.js";
 import { roleText } from "./keys.js";
 import { bandColor, roleColor, themeColors } from "./palette.js";
@@ -113,14 +115,15 @@ function oneOom(one, context, is_open) {
 	one.requester.groups.map((/** @type {Json} */ group) => stackList(group.stack, group.why)));
 }
 
-/** @param {Json[]} rows @param {string} name */
-const suspectTable = (rows, name) => makeTable({ name, rows, sort: 0, limit: 20,
+/** @param {Json[]} rows @param {string} name @param {Context} context */
+const suspectTable = (rows, name, context) => makeTable({ name, rows, sort: 0, limit: 20,
 	open: (row) => el("div", {}, stackList(row.stack, "no stack was recorded"),
 		el("p", { class: "note" }, `Evidence: ${countText(row.kept_spans)} of ` +
 			`${countText(row.spans)} intervals between samples left some behind, ` +
 			`p = ${row.p_value.toPrecision(2)}.`)),
 	columns: [
 		bytes("A step", "bytes_per_step", { has_bar: true }),
+		...(hasManyGpus(context) ? [count("GPU", "device")] : []),
 		words("Code", placeText),
 		words("What", (row) => [row.kind, row.role && roleText(row.role), row.operator]
 			.filter(Boolean).join(", ")),
@@ -165,8 +168,7 @@ async function growthSection(leaks, context) {
 			const curve = sparkline(values,
 				`live bytes at the start of ${numberOf(begins.length, "step")}`, GROWTH_SIZE);
 			return el("figure", {},
-				el("figcaption", {}, `${bytesText(suspect.bytes_per_step)} a step: ` +
-					placeText(suspect)),
+				el("figcaption", {}, `${growthText(suspect, context)}: ${placeText(suspect)}`),
 				curve,
 				el("span", { class: "note" }, ` ${bytesText(values[0])} at `,
 					el("a", { href: context.link("moment", { t: begins[0], device: suspect.device }) },
@@ -193,12 +195,13 @@ export const leaksPage = documentPage("leaks", async (leaks, context) => [
 		`${bytesText(device.bytes_per_step)} a step` + (device.ns_until_full === null ? "."
 		: ` and is full in ${nsText(device.ns_until_full)} at this rate.`))),
 	leaks.suspects.length > 0 &&
-		section("Memory that grows", suspectTable(leaks.suspects, "leaks")),
+		section("Memory that grows", suspectTable(leaks.suspects, "leaks", context)),
 	await growthSection(leaks, context),
 	leaks.filling.length > 0 &&
-		section("Growth that slows down, as a cache does", suspectTable(leaks.filling, "filling")),
+		section("Growth that slows down, as a cache does",
+			suspectTable(leaks.filling, "filling", context)),
 	leaks.objects.length > 0 &&
-		section("Objects of the driver that grow", suspectTable(leaks.objects, "objects")),
+		section("Objects of the driver that grow", suspectTable(leaks.objects, "objects", context)),
 	section("Live at the end", makeTable({ name: "live-at-end", rows: leaks.live, columns: [
 		words("Where", (row) => (row.device === null ? "host" : `GPU ${row.device}`)),
 		words("Memory", "of"), bytes("Bytes", "bytes"), count("Allocations", "count"),

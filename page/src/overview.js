@@ -266,8 +266,18 @@ function leaksCard(context) {
 		verdict(LEAK_KINDS[leaks.verdict] ?? "note", leaks.answer),
 		leaks.suspects.length > 0 && el("ol", {}, leaks.suspects.slice(0, 3).map(
 			(/** @type {Json} */ suspect) => el("li", {},
-				`${bytesText(suspect.bytes_per_step)} a step: ${placeText(suspect)}`))));
+				`${growthText(suspect, context)}: ${placeText(suspect)}`))));
 }
+
+/** Were several GPUs recorded? Then a suspect of a leak needs the name of its own.
+ * @param {Context} context */
+export const hasManyGpus = ({ recording }) =>
+	recording.documents.info?.devices.length > 1;
+
+/** "512 KiB a step on GPU 1" @param {Json} suspect @param {Context} context */
+export const growthText = ({ bytes_per_step, device }, context) =>
+	`${bytesText(bytes_per_step)} a step` +
+	(hasManyGpus(context) && device !== null ? ` on GPU ${device}` : "");
 
 /** The place of a suspect, as `gpuprof leaks` prints it, without folders. @param {Json} suspect */
 export const placeText = ({ place }) => place ? withoutFolders(place) : "no stack was recorded";

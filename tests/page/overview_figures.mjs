@@ -83,12 +83,14 @@ const CARDS = {
 		if (terms.cause !== "not known") has(words, terms.cause);
 		return terms.try && has(words, new RegExp(`1\\. (\\w+: )?${escaped(terms.try)}`));
 	},
-	Leaks: ({ verdict, items }, has) => {
+	Leaks: ({ verdict, items }, has, { info }) => {
 		has("leaks", verdict);
 		for (const item of items) {
-			const [, rate, name, place] = /^(\S+ \S+ a step): (.*?)(?: \((.*)\))?$/.exec(item);
+			const [, rate, gpu, name, place] =
+				/^(\S+ \S+ a step)(?: on (GPU \d+))?: (.*?)(?: \((.*)\))?$/.exec(item);
+			assert.equal(Boolean(gpu), info.devices.length > 1);
 			has("leaks", new RegExp(`${escaped(rate)} since step [^:]*: ${escaped(name)}` +
-				(place ? ` \\([^)]*${escaped(place)}\\)` : "")));
+				(place ? ` \\([^)]*${escaped(place)}\\)` : "") + (gpu ? ` ${gpu}, ` : "")));
 		}
 	},
 	"What holds the peak, by role": ({ bars }, has) => bars.forEach(({ head, parts }) => {
