@@ -151,7 +151,7 @@ static enum gp_status print_parts(const struct gp_phases_report *r, const struct
 	for (size_t k = 0; k < p->parts; k++)
 		left += !phases_peak_is_shown(p, k);
 	/* a last single row is shown instead of "1 more" */
-	const bool shows_all = left <= 1;
+	const bool shows_all = left <= 1 || !r->top;
 	for (size_t k = 0; k < p->parts && status == GP_OK; k++) {
 		if (shows_all || phases_peak_is_shown(p, k))
 			status = print_part(r, p->holders, &p->part[k]);
@@ -160,7 +160,7 @@ static enum gp_status print_parts(const struct gp_phases_report *r, const struct
 	}
 	if (!shows_all) {
 		print_sum(r, p->holders, rest);
-		fprintf(r->out, "%s\n", gp_plural(left, "more phase").s);
+		fprintf(r->out, "%s; --top 0 shows all\n", gp_plural(left, "more phase").s);
 	}
 	return status;
 }
