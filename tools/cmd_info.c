@@ -90,7 +90,7 @@ static int info_run(const struct gp_command *command, int argc, char **argv)
 					    .next = "info",
 					    .title = { "peak", "OOMs", "leak", "a step", "span",
 						       "events", "faults", "GPUs", "file" },
-					    .fault[OOMS] = { "first OOM", NULL, "oom" },
+					    .fault[OOMS] = { "first OOM", NULL, "oom", true },
 					    .fault[LEAK] = { "leak", " a step", "leaks" } } } };
 	const struct gp_flag flags[] = {
 		{ "steps", 0, GP_FLAG_SWITCH, NULL, &i.has_steps,

@@ -293,7 +293,7 @@ static int timeline_run(const struct gp_command *command, int argc, char **argv)
 				  .title = { "allocated peak", "driver peak", "OOMs", "a step",
 					     "reserved peak", "pinned peak", "failed calls",
 					     "driver's at" },
-				  .fault[OOMS] = { "first OOM", NULL, "oom" } } },
+				  .fault[OOMS] = { "first OOM", NULL, "oom", true } } },
 		.points = POINTS_DEFAULT,
 		.rows = ROWS_DEFAULT,
 	};

@@ -15,7 +15,7 @@ void gp_frag_rows_begin(struct gp_report_table *table)
 	*table = (struct gp_report_table){
 		.columns = COLUMNS,
 		.title = { "unused", "of reserved", "allocated", "largest cached", "OOMs", "at" },
-		.fault[OOMS] = { "first OOM", NULL, "oom" },
+		.fault[OOMS] = { "first OOM", NULL, "oom", true },
 		.next = "frag",
 	};
 }

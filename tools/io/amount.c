@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 static int digits_after_point(double value)
 {
@@ -181,6 +182,19 @@ struct gp_text gp_plural(uint64_t count, const char *noun)
 	const char *more = bytes > 2 && strcmp(noun + bytes - 2, "ch") == 0 ? "es" : "s";
 	const size_t room = sizeof t.s - strlen(number.s) - strlen(more) - sizeof " ";
 	snprintf(t.s, sizeof t.s, "%s %.*s%s", number.s, (int)room, noun, count == 1 ? "" : more);
+	return t;
+}
+
+struct gp_text gp_moment_text(int64_t at_ns, uint64_t unix_ns)
+{
+	const time_t second = (time_t)(unix_ns / 1000000000u);
+	struct gp_text t = { "" };
+	struct tm tm;
+	char day[24] = "?";
+	if (gmtime_r(&second, &tm))
+		strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &tm);
+	snprintf(t.s, sizeof t.s, "%.16s (%s.%03u UTC)", gp_ns_text(at_ns).s, day,
+		 (unsigned)(unix_ns / 1000000u % 1000u));
 	return t;
 }
 

@@ -42,6 +42,8 @@ bool gp_duration_parse(const char *text, int64_t *out);
 /* "1 device", "2 devices", "no devices". */
 struct gp_text gp_plural(uint64_t count, const char *noun);
 /* Of memory: "never ran out", "ran out 2 times". */
+/* "39.3 ms (2026-11-21 21:22:41.079 UTC)": a moment since the start, and its time of day */
+struct gp_text gp_moment_text(int64_t at_ns, uint64_t unix_ns);
 struct gp_text gp_ran_out_text(uint64_t ooms);
 
 #endif

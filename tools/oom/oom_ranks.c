@@ -1,11 +1,9 @@
 /* Orders the first OOM of each recording by one clock (rank_clock.h). */
 #include "oom_ranks.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../input/inputs.h"
 #include "../io/amount.h"
@@ -13,8 +11,6 @@
 #include "../report/rank_clock.h"
 #include "../report/report.h"
 #include "oom_answer.h"
-
-#define NS_IN_S 1000000000u
 
 struct gp_oom_rank {
 	const char *path;
@@ -93,17 +89,13 @@ static int by_clock(const void *a, const void *b)
 static void print_first(const struct gp_oom_ranks *ranks, FILE *out)
 {
 	const struct gp_oom_rank *first = ranks->rank;
-	time_t second = (time_t)(first->unix_ns / NS_IN_S);
-	struct tm tm;
-	char day[32];
-	strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", gmtime_r(&second, &tm));
 	fputs("first OOM: ", out);
 	gp_report_table_name_print(&ranks->table, first->path, out);
 	if (ranks->ranks > 1) {
 		fprintf(out, ", %s before ", gp_ns_text(first[1].clock_ns - first->clock_ns).s);
 		gp_report_table_name_print(&ranks->table, first[1].path, out);
 	}
-	fprintf(out, ", at %s.%03" PRIu64 " UTC\n", day, first->unix_ns % NS_IN_S / 1000000);
+	fprintf(out, ", at %s\n", gp_moment_text(first->at_ns, first->unix_ns).s);
 	gp_oom_answer_print(out, &first->answer);
 }
 

@@ -210,4 +210,5 @@ void gp_cell_put_ooms(struct gp_cell *cell, const struct gp_info *info, uint64_t
 	if (ooms || gp_has_all_ooms(info))
 		gp_cell_put_count(cell, ooms);
 	cell->before = (int64_t)info->start_unix_ns + first_ns;
+	cell->at_ns = first_ns;
 }

@@ -20,6 +20,7 @@ struct gp_cell {
 	char text[48];	/* "-": unknown */
 	double number;	/* NAN: never an outlier */
 	int64_t before; /* in a column of faults: the row with the lowest value is named */
+	int64_t at_ns;	/* in a column of moments: of the fault, since the start */
 };
 
 /* A column in which each number above 0 is a finding, without statistics. */
@@ -27,6 +28,7 @@ struct gp_fault {
 	const char *label; /* of the line above the table: "leak"; NULL: not a column of faults */
 	const char *unit;  /* after the cell's text in that line, " a step"; NULL: omit the text */
 	const char *next;  /* the command that explains it */
+	bool has_moment;   /* that line has the moment; `before` is the time of day, in ns */
 };
 
 /* Flaws of a recording itself. */

@@ -103,15 +103,18 @@ static void print_row_name(const struct gp_report_table *table, size_t r, FILE *
 		fprintf(out, " %s", table->row[r].part);
 }
 
-/* "leak: rank-23, 128 KiB a step", "first OOM: rank-41; 1 more recording" */
+/* "leak: rank-23, 128 KiB a step", "first OOM: rank-41, at 39.3 ms (...); 1 more recording" */
 static void print_fault(const struct gp_report_table *table, size_t c, const struct found *found,
 			FILE *out)
 {
 	const struct gp_fault *fault = &table->fault[c];
+	const struct gp_cell *cell = &table->row[found->far].cell[c];
 	fprintf(out, "%s%s:%s ", gp_on(GP_ROLE_BAD), fault->label, gp_off());
 	print_row_name(table, found->far, out);
 	if (fault->unit)
-		fprintf(out, ", %s%s", table->row[found->far].cell[c].text, fault->unit);
+		fprintf(out, ", %s%s", cell->text, fault->unit);
+	if (fault->has_moment)
+		fprintf(out, ", at %s", gp_moment_text(cell->at_ns, (uint64_t)cell->before).s);
 	if (found->faults > 1)
 		fprintf(out, "; %s", gp_plural(found->faults - 1, "more recording").s);
 	fputc('\n', out);
