@@ -19,23 +19,39 @@ struct waits {
 	bool has_calls; /* in one of many recordings at least */
 };
 
-static const char *const words[GP_WAIT_REASONS] = {
-	"synchronize",	 ".item(), print", "pageable copy",    "free",
-	"data loading",	 "module load",	   "synchronous copy", "cuEventQuery",
-	"cuStreamQuery", "allocation",	   "late launch",
-};
-static const char *const advice[GP_WAIT_REASONS] = {
-	"remove the synchronize, or wait for an event that was recorded earlier",
-	"keep the value on the GPU, or read it every N-th step",
-	"pin the memory (pin_memory=True) and copy with non_blocking=True",
-	"keep the memory: allocate it once, and call empty_cache() outside of the loop",
-	"more workers or prefetching in the data loader",
-	"load or compile it before the loop; for torch.compile look for changing shapes",
-	"copy with non_blocking=True",
-	"do other work between the queries, or query an event that was recorded earlier",
-	"do other work between the queries, or query an event that was recorded earlier",
-	"allocate the memory once, before the loop",
-	"launch fewer and larger kernels: larger batches, torch.compile, CUDA graphs",
+/* In the text, in JSON as `reason`, and what to do. A reason of a `kind` alone has its name. */
+static const struct {
+	const char *text, *name, *advice;
+} reasons[GP_WAIT_REASONS] = {
+	[GP_WAIT_ON_SYNCHRONIZE] = { "synchronize", "synchronize",
+				     "remove the synchronize, or wait for an event that was "
+				     "recorded earlier" },
+	[GP_WAIT_ON_ITEM] = { ".item(), print", "item",
+			      "keep the value on the GPU, or read it every N-th step" },
+	[GP_WAIT_ON_PAGEABLE] = { "pageable copy", "pageable_copy",
+				  "pin the memory (pin_memory=True) and copy with "
+				  "non_blocking=True" },
+	[GP_WAIT_ON_FREE] = { "free", "free",
+			      "keep the memory: allocate it once, and call empty_cache() outside "
+			      "of the loop" },
+	[GP_WAIT_ON_DATA] = { "data loading", "data",
+			      "more workers or prefetching in the data loader" },
+	[GP_WAIT_ON_RECOMPILE] = { "module load", "recompile",
+				   "load or compile it before the loop; for torch.compile look for "
+				   "changing shapes" },
+	[GP_WAIT_ON_OTHER] = { "synchronous copy", "synchronous_copy",
+			       "copy with non_blocking=True" },
+	[GP_WAIT_ON_EVENT_QUERY] = { "cuEventQuery", "event_query",
+				     "do other work between the queries, or query an event that "
+				     "was recorded earlier" },
+	[GP_WAIT_ON_STREAM_QUERY] = { "cuStreamQuery", "stream_query",
+				      "do other work between the queries, or query an event that "
+				      "was recorded earlier" },
+	[GP_WAIT_ON_ALLOC] = { "allocation", "allocation",
+			       "allocate the memory once, before the loop" },
+	[GP_WAIT_ON_HOST] = { "late launch", "late_launch",
+			      "launch fewer and larger kernels: larger batches, torch.compile, "
+			      "CUDA graphs" },
 };
 
 static size_t rows_shown(const struct waits *c, size_t rows)
@@ -131,7 +147,7 @@ static void print_rows(const struct waits *c, const struct gp_waits *w)
 			snprintf(count, sizeof count, "%.2f", per_step(w, row->count));
 		fprintf(out, "%11s %11s %8s %8s  %-16s ", gp_ns_text(row->lost_ns).s,
 			gp_ns_text(row->blocked_ns).s, gp_count_text(row->count).s, count,
-			words[row->reason]);
+			reasons[row->reason].text);
 		gp_name_print(out, row->key);
 		fputc('\n', out);
 		if (row->again.count)
@@ -144,7 +160,7 @@ static void print_rows(const struct waits *c, const struct gp_waits *w)
 		fprintf(out, "  %s; --top 0 shows all\n",
 			gp_plural(w->rows - rows_shown(c, w->rows), "more row").s);
 	if (lost_share(w) >= WORTH_SHARE)
-		fprintf(out, "\nfirst: %s\n", advice[w->row[0].reason]);
+		fprintf(out, "\nfirst: %s\n", reasons[w->row[0].reason].advice);
 }
 
 static void print_copies(const struct waits *c, const struct gp_waits *w)
@@ -195,7 +211,8 @@ static void write_row(const struct waits *c, struct gp_json *json, const struct 
 	const bool is_query =
 		row->reason == GP_WAIT_ON_EVENT_QUERY || row->reason == GP_WAIT_ON_STREAM_QUERY;
 	gp_json_text(json, "kind", gp_wait_reason_names[row->reason]);
-	gp_json_text(json, "queried", is_query ? words[row->reason] : NULL);
+	gp_json_text(json, "reason", reasons[row->reason].name);
+	gp_json_text(json, "queried", is_query ? reasons[row->reason].text : NULL);
 	gp_json_text(json, "key", row->key);
 	gp_json_text(json, "why", row->without);
 	gp_json_text(json, "file", row->file);

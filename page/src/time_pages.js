@@ -77,8 +77,7 @@ export const waitsPage = documentPage("waits", (waits, { recording: { gpu }, lin
 				words("Line", "key", {
 					link: (row) => (gpu && row.file ? link("timeline", { q: row.key }) : null),
 				}),
-				words("Kind", (row) => row.queried ?? (row.kind === "other" && !row.blocked_ns
-					? REASONS.late_launch : REASONS[row.kind] ?? row.kind)),
+				words("Kind", ({ reason }) => REASONS[reason] ?? reason),
 				time(waits.has_gpu_time ? "GPU idle" : "No GPU work", "lost_ns", { has_bar: true }),
 				time("Host waited", "blocked_ns"), time("Longest", "longest_ns"),
 				count("Calls", "count"), perStep("Calls a step"),

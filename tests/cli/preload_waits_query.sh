@@ -31,7 +31,7 @@ gpuprof run -q --stacks python -o r.gpr -- python3 -B job.py
 # a busy machine may split a loop
 gpuprof waits --json r.gpr | python3 -c 'import json, sys
 for row in json.load(sys.stdin)["waits"]:
-    print(row["kind"], row["queried"], row["count"] > 0, row["blocked_ns"] >= 50000,
+    print(row["kind"], row["reason"], row["queried"], row["count"] > 0, row["blocked_ns"] >= 50000,
           *(frame["function"] for frame in row["stack"]))' | sort
 gpuprof waits r.gpr | grep -oE "cu(Event|Stream)Query.*" | sort | mask blanks
 gpuprof dump --kind wait r.gpr | grep -oE "(event|stream)_query" | sort -u
