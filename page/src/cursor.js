@@ -1,11 +1,15 @@
 /** A cursor of the timeline that keys move, for readers without a mouse. */
 
-/** @typedef {{ x: number, y: number }} Cursor */
+/** A point of the bands, or of the lanes below them.
+ * @typedef {{ x: number, y: number, is_lane: boolean }} Cursor */
+/** Where a cursor may be. `row`: the height of a lane, by which it moves up and down; 0: bands.
+ * @typedef {{ left: number, top: number, width: number, height: number, row: number }} Box */
 
-/** Pixels of an arrow key; a key that is held moves FAR times as far. */
 const MOVES = /** @type {Record<string, [number, number]>} */ ({
-	ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -4], ArrowDown: [0, 4],
+	ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1],
 });
+/** Pixels of an arrow up or down in the bands. A key that is held moves FAR times as far. */
+const DOWN = 4;
 const FAR = 10;
 const RADIUS = 4;
 
@@ -13,14 +17,18 @@ const RADIUS = 4;
 const within = (value, from, size) => Math.min(Math.max(value, from), from + size - 1);
 
 /** The cursor after a key, or null: the key is not Shift and an arrow. A new cursor starts in the
- * middle.
- * @param {Cursor | null} cursor @param {KeyboardEvent} event
- * @param {ReturnType<typeof import("./timeline_plot.js").plotBox>} box */
-export function movedCursor(cursor, { key, shiftKey, repeat }, { left, top, width, height }) {
+ * middle; from the bands to the lanes and back, it stays at its moment.
+ * @param {Cursor | null} cursor @param {KeyboardEvent} event @param {Box} box */
+export function movedCursor(cursor, { key, shiftKey, repeat }, { left, top, width, height, row }) {
 	if (!shiftKey || !MOVES[key]) return null;
-	if (!cursor) return { x: left + Math.floor(width / 2), y: top + height / 2 };
-	const [right, down] = MOVES[key].map((pixels) => pixels * (repeat ? FAR : 1));
-	return { x: within(cursor.x + right, left, width), y: within(cursor.y + down, top, height) };
+	const is_lane = row > 0;
+	if (cursor?.is_lane !== is_lane) {
+		return { x: cursor?.x ?? left + Math.floor(width / 2), y: top + height / 2, is_lane };
+	}
+	const [right, down] = MOVES[key];
+	const far = repeat ? FAR : 1;
+	return { is_lane, x: within(cursor.x + right * far, left, width),
+		y: within(cursor.y + down * (row || DOWN * far), top, height) };
 }
 
 /** @param {CanvasRenderingContext2D} paint @param {Cursor} cursor @param {string} color */

@@ -10,6 +10,7 @@ const KEYS = [
 	["/", "timeline: search functions, files, modules, kernels, sizes (16MiB, >1GiB)"],
 	["n, p", "timeline: next or previous match in the lanes of the GPU, not in memory"],
 	["Shift and arrows", "timeline: move a cursor, and show the block or band at its point"],
+	["Tab", "timeline: go to the lanes of the GPU, in which the cursor moves from lane to lane"],
 	["click, or Enter", "timeline: pin a moment, and show what is live then"],
 	["Shift and click or Enter", "timeline: pin a second moment, to compare"],
 	["Esc", "close this box; in the search box: clear the search"],

@@ -37,6 +37,11 @@ const FOUND_PIXELS = 5;
 /** @param {number} rows */
 export const lanesHeight = (rows) => ROW.top + rows * (ROW.height + ROW.gap);
 
+/** Where keys move a cursor. @param {import("./timeline_plot.js").View} view @param {number} rows
+ * @returns {import("./cursor.js").Box} */
+export const lanesBox = (view, rows) => ({ ...plotBox(view), top: ROW.top,
+	height: rows * (ROW.height + ROW.gap), row: ROW.height + ROW.gap });
+
 /** The lane at a height, or -1. @param {number} y @param {number} rows */
 export function rowAt(y, rows) {
 	const row = Math.floor((y - ROW.top) / (ROW.height + ROW.gap));

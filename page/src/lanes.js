@@ -5,8 +5,10 @@ import {
 	LaneIndex, REASONS, ShortIndex, exactWords, groupKey, groupName, isWork, mergeLanes,
 	searchLanes, shortName, sumGroups,
 } from "./lane_index.js";
+import { drawCursor } from "./cursor.js";
 import { COLUMN, drawLanes, lanesHeight, rowAt } from "./lane_plot.js";
 import { OTHER_COLOR, bandColor, themeColors } from "./palette.js";
+import { stackList } from "./table.js";
 import { timeAt } from "./timeline_plot.js";
 
 /** @typedef {import("./main.js").Context} Context */
@@ -45,7 +47,7 @@ export class LanesView {
 		this.marked = null;
 		this.keys = this.chooseKeys();
 		this.canvas = el("canvas", { tabindex: 0, class: "lanes", role: "img",
-			"aria-label": "GPU time; keys: plus, minus, arrows, 0, n, p" });
+			"aria-label": "GPU time; keys: plus, minus, arrows, 0, n, p, Shift and arrows, Enter" });
 		/** Pixels. */
 		this.height = lanesHeight(this.layout().length);
 		this.canvas.style.height = `${this.height}px`;
@@ -135,8 +137,9 @@ export class LanesView {
 			marked: this.marked };
 	}
 
-	/** @param {View} view @param {{ at_ns: number, label: string }[]} pins */
-	paint(view, pins) {
+	/** @param {View} view @param {{ at_ns: number, label: string }[]} pins
+	 * @param {import("./cursor.js").Cursor | null} cursor */
+	paint(view, pins, cursor) {
 		const { canvas } = this;
 		const paint = canvas.getContext("2d");
 		if (!paint || !this.rows.length) return;
@@ -147,6 +150,7 @@ export class LanesView {
 		if (canvas.height !== height) canvas.height = height;
 		paint.setTransform(ratio, 0, 0, ratio, 0, 0);
 		drawLanes(paint, view, this.scene(pins));
+		if (cursor?.is_lane) drawCursor(paint, cursor, themeColors().ink);
 	}
 
 	/** The lines about the point, and whether another interval is marked.
@@ -203,7 +207,23 @@ export class LanesView {
 		const background = this.colors?.[group];
 		return [el("p", {}, el("span", { class: "swatch", style: { background } }), sentence,
 			 el("strong", {}, name), sentence ? "" : `: ${took} on ${label}, ${begin}`),
-		...(known.length ? [el("p", {}, known.join(" · "))] : [])];
+		...(known.length ? [el("p", {}, known.join(" · "))] : []), ...this.stackLines(group)];
+	}
+
+	/** The stack of a launch or a wait like those of a group, from the documents of `kernels` and
+	 * `waits`: of the same name and line. @param {number} group */
+	stackLines(group) {
+		const { groups, text } = this.header;
+		const { kernels, waits } = this.context.recording.documents;
+		const name = text[groups.name[group]];
+		const line = text[groups.line[group]];
+		const is_kernel = groups.of[group] === "kernel";
+		const rows = is_kernel ? kernels?.kernels : isWork(this.header, group) ? [] : waits?.waits;
+		const found = rows?.find((/** @type {import("./report.js").Json} */ row) =>
+			(is_kernel ? row.name === name : row.kind === name || row.reason === name) &&
+			row.stack?.some((/** @type {import("./report.js").Json} */ frame) =>
+				`${frame.file}:${frame.line}` === line));
+		return found ? [stackList(found.stack, "")] : [];
 	}
 
 	/** Also says how many intervals the search finds. A click on a key searches for it. */

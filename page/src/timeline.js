@@ -7,7 +7,7 @@ import {
 } from "./keys.js";
 import { OF, addressFault, orderEvents, selectGroups } from "./lives.js";
 import { OTHER_COLOR, bandColor, roleColor, themeColors } from "./palette.js";
-import { drawLanes } from "./lane_plot.js";
+import { drawLanes, lanesBox } from "./lane_plot.js";
 import { LanesView } from "./lanes.js";
 import { lossList } from "./overview.js";
 import { Bands } from "./pyramid.js";
@@ -338,7 +338,8 @@ class TimelineView {
 			return;
 		}
 		const { cursor } = this;
-		const moved = movedCursor(cursor, event, plotBox(this.view));
+		const moved = movedCursor(cursor, event, this.lanes && event.target === this.lanes.canvas
+			? lanesBox(this.view, this.lanes.rows.length) : { ...plotBox(this.view), row: 0 });
 		const is_on_button = event.target instanceof Element && event.target.closest("a, button");
 		if (moved) {
 			event.preventDefault();
@@ -456,7 +457,7 @@ class TimelineView {
 		if (!this.lanes || this.columnAt(x) < 0) return;
 		const { lines, is_changed } = this.lanes.pointAt(this.view, x, y);
 		this.hover.replaceChildren(...lines);
-		if (is_changed) this.lanes.paint(this.view, this.pins());
+		if (is_changed) this.lanes.paint(this.view, this.pins(), this.cursor);
 	}
 
 	/** Moves to the next interval of the GPU that the search finds. @param {1 | -1} way */
@@ -517,8 +518,9 @@ class TimelineView {
 			this.measured = measure(this.view, this.scene());
 			this.paint();
 			this.showLegend();
-			this.lanes?.paint(this.view, this.pins());
-			if (this.cursor) this.pointAt(this.cursor.x, this.cursor.y);
+			this.lanes?.paint(this.view, this.pins(), this.cursor);
+			if (this.cursor?.is_lane) this.pointAtLane(this.cursor.x, this.cursor.y);
+			else if (this.cursor) this.pointAt(this.cursor.x, this.cursor.y);
 		});
 	}
 
@@ -552,7 +554,7 @@ class TimelineView {
 		if (canvas.height !== height) canvas.height = height;
 		paint.setTransform(ratio, 0, 0, ratio, 0, 0);
 		drawTimeline(paint, view, this.scene(), measured, this.marked);
-		if (this.cursor) drawCursor(paint, this.cursor, themeColors().ink);
+		if (this.cursor && !this.cursor.is_lane) drawCursor(paint, this.cursor, themeColors().ink);
 	}
 
 	showLegend() {

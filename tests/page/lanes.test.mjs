@@ -179,7 +179,8 @@ test("the timeline has lanes, whose sums are those of kernels", { skip: skip && 
 			const xOf = (ns) => 78 + (ns / 18.0e6) * (box.width - 92);
 			await page.mouse.move(box.x + xOf(8.13e6), box.y + 12);
 			await page.waitForFunction(() => document.querySelector(".hover strong"));
-			assert.match(await page.textContent(".hover"), /gemm_bf16_128x128: 92\.2 µs on stream 8/);
+			assert.match(await page.textContent(".hover"),
+				/gemm_bf16_128x128: 92\.2 µs on stream 8.*step\/srv\/job\/train\.py:11$/);
 			await page.mouse.move(box.x + xOf(2.1e6), box.y + 35);
 			await page.waitForFunction(() => /no work/.test(document.querySelector(".hover").textContent));
 			assert.match(await page.textContent(".hover"),
@@ -188,6 +189,24 @@ test("the timeline has lanes, whose sums are those of kernels", { skip: skip && 
 			const [download] = await Promise.all([page.waitForEvent("download"),
 				page.click(".controls >> text=SVG")]);
 			assert.match(readFileSync(await download.path(), "utf8"), /GPU idle[^]*host waits/);
+			/* the same by keys: Tab reaches the lanes, arrows move from lane to lane */
+			await page.focus("canvas.plot");
+			await page.keyboard.press("Tab");
+			const words = () => page.textContent(".hover");
+			const after = async (key) => {
+				const before = await words();
+				await page.keyboard.press(`Shift+${key}`);
+				await page.waitForFunction((old) =>
+					document.querySelector(".hover").textContent !== old, before);
+				return words();
+			};
+			const middle = await after("ArrowLeft");
+			assert.match(await after("ArrowDown"), /The host waited|host waits: none/);
+			assert.equal(await after("ArrowUp"), middle);
+			assert.match(await after("ArrowUp"), /on stream 8|stream 8: none/);
+			assert.equal(await after("ArrowDown"), middle);
+			await page.keyboard.press("Enter");
+			await shown("moment");
 			await page.evaluate(() => (location.hash = "waits"));
 			await shown("waits");
 			assert.equal(await page.getAttribute("main a >> nth=0", "href"),
