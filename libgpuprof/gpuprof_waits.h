@@ -36,8 +36,10 @@ enum gp_wait_reason {
 	GP_WAIT_ON_HOST,
 	GP_WAIT_REASONS,
 };
-/* "synchronize", "item", ...; GP_WAIT_ON_ALLOC, GP_WAIT_ON_HOST: "other" */
+/* "synchronize", "item", ..., "allocation", "late_launch" */
 extern const char *const gp_wait_reason_names[GP_WAIT_REASONS];
+/* Coarser: "other" for allocations, late launches and synchronous copies */
+extern const char *const gp_wait_kind_names[GP_WAIT_REASONS];
 #define GP_WAIT_ITEM_BYTES 16u /* complex128 is the largest dtype of PyTorch */
 
 #define GP_WAIT_REPEATED 3u /* once or twice: before a loop, between a loop and its evaluation */

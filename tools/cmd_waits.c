@@ -19,39 +19,28 @@ struct waits {
 	bool has_calls; /* in one of many recordings at least */
 };
 
-/* In the text, in JSON as `reason`, and what to do. A reason of a `kind` alone has its name. */
 static const struct {
-	const char *text, *name, *advice;
+	const char *text, *advice;
 } reasons[GP_WAIT_REASONS] = {
-	[GP_WAIT_ON_SYNCHRONIZE] = { "synchronize", "synchronize",
-				     "remove the synchronize, or wait for an event that was "
-				     "recorded earlier" },
-	[GP_WAIT_ON_ITEM] = { ".item(), print", "item",
+	[GP_WAIT_ON_SYNCHRONIZE] = { "synchronize", "remove the synchronize, or wait for an event "
+						    "that was recorded earlier" },
+	[GP_WAIT_ON_ITEM] = { ".item(), print",
 			      "keep the value on the GPU, or read it every N-th step" },
-	[GP_WAIT_ON_PAGEABLE] = { "pageable copy", "pageable_copy",
-				  "pin the memory (pin_memory=True) and copy with "
-				  "non_blocking=True" },
-	[GP_WAIT_ON_FREE] = { "free", "free",
-			      "keep the memory: allocate it once, and call empty_cache() outside "
-			      "of the loop" },
-	[GP_WAIT_ON_DATA] = { "data loading", "data",
-			      "more workers or prefetching in the data loader" },
-	[GP_WAIT_ON_RECOMPILE] = { "module load", "recompile",
-				   "load or compile it before the loop; for torch.compile look for "
-				   "changing shapes" },
-	[GP_WAIT_ON_OTHER] = { "synchronous copy", "synchronous_copy",
-			       "copy with non_blocking=True" },
-	[GP_WAIT_ON_EVENT_QUERY] = { "cuEventQuery", "event_query",
-				     "do other work between the queries, or query an event that "
-				     "was recorded earlier" },
-	[GP_WAIT_ON_STREAM_QUERY] = { "cuStreamQuery", "stream_query",
-				      "do other work between the queries, or query an event that "
-				      "was recorded earlier" },
-	[GP_WAIT_ON_ALLOC] = { "allocation", "allocation",
-			       "allocate the memory once, before the loop" },
-	[GP_WAIT_ON_HOST] = { "late launch", "late_launch",
-			      "launch fewer and larger kernels: larger batches, torch.compile, "
-			      "CUDA graphs" },
+	[GP_WAIT_ON_PAGEABLE] = { "pageable copy", "pin the memory (pin_memory=True) and copy with "
+						   "non_blocking=True" },
+	[GP_WAIT_ON_FREE] = { "free", "keep the memory: allocate it once, and call empty_cache() "
+				      "outside of the loop" },
+	[GP_WAIT_ON_DATA] = { "data loading", "more workers or prefetching in the data loader" },
+	[GP_WAIT_ON_RECOMPILE] = { "module load", "load or compile it before the loop; for "
+						  "torch.compile look for changing shapes" },
+	[GP_WAIT_ON_OTHER] = { "synchronous copy", "copy with non_blocking=True" },
+	[GP_WAIT_ON_EVENT_QUERY] = { "cuEventQuery", "do other work between the queries, or query "
+						     "an event that was recorded earlier" },
+	[GP_WAIT_ON_STREAM_QUERY] = { "cuStreamQuery", "do other work between the queries, or "
+						       "query an event that was recorded earlier" },
+	[GP_WAIT_ON_ALLOC] = { "allocation", "allocate the memory once, before the loop" },
+	[GP_WAIT_ON_HOST] = { "late launch", "launch fewer and larger kernels: larger batches, "
+					     "torch.compile, CUDA graphs" },
 };
 
 static size_t rows_shown(const struct waits *c, size_t rows)
@@ -210,8 +199,8 @@ static void write_row(const struct waits *c, struct gp_json *json, const struct 
 	gp_json_object(json, NULL);
 	const bool is_query =
 		row->reason == GP_WAIT_ON_EVENT_QUERY || row->reason == GP_WAIT_ON_STREAM_QUERY;
-	gp_json_text(json, "kind", gp_wait_reason_names[row->reason]);
-	gp_json_text(json, "reason", reasons[row->reason].name);
+	gp_json_text(json, "kind", gp_wait_kind_names[row->reason]);
+	gp_json_text(json, "reason", gp_wait_reason_names[row->reason]);
 	gp_json_text(json, "queried", is_query ? reasons[row->reason].text : NULL);
 	gp_json_text(json, "key", row->key);
 	gp_json_text(json, "why", row->without);

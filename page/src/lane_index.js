@@ -176,10 +176,10 @@ const NAMES = /** @type {Record<string, string>} */ ({
 	device_to_device: "copy on the GPU", host_to_host: "copy on the host",
 	peer: "copy between GPUs", other: "copy", fill: "fill",
 });
-/** Reasons of `gpuprof waits`, its kinds, and what else a gap is due to. */
+/** Reasons of `gpuprof waits`, and what else a gap is due to. */
 export const REASONS = /** @type {Record<string, string>} */ ({
 	synchronize: "synchronize", item: ".item(), print", pageable_copy: "pageable copy", free: "free",
-	data: "data loading", recompile: "module load", other: "other call",
+	data: "data loading", recompile: "module load",
 	synchronous_copy: "synchronous copy", allocation: "allocation",
 	event_query: "cuEventQuery", stream_query: "cuStreamQuery", late_launch: "late launch",
 	pending: "launched work had not begun", unknown: "not known",

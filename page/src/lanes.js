@@ -220,7 +220,7 @@ export class LanesView {
 		const is_kernel = groups.of[group] === "kernel";
 		const rows = is_kernel ? kernels?.kernels : isWork(this.header, group) ? [] : waits?.waits;
 		const found = rows?.find((/** @type {import("./report.js").Json} */ row) =>
-			(is_kernel ? row.name === name : row.kind === name || row.reason === name) &&
+			(is_kernel ? row.name : row.reason) === name &&
 			row.stack?.some((/** @type {import("./report.js").Json} */ frame) =>
 				`${frame.file}:${frame.line}` === line));
 		return found ? [stackList(found.stack, "")] : [];

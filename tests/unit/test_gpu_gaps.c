@@ -99,7 +99,7 @@ static void wait_for_an_idle_gpu_has_its_own_time(void **state)
 	assert_int_equal(row_of(GP_WAIT_ON_HOST)->count, 1);
 	assert_us(row_of(GP_WAIT_ON_SYNCHRONIZE)->lost_ns, 90 + 30);
 	assert_us(waits.lost_ns, 800);
-	assert_string_equal(gp_wait_reason_names[GP_WAIT_ON_HOST], "other");
+	assert_string_equal(gp_wait_kind_names[GP_WAIT_ON_HOST], "other");
 }
 
 /* Without the wait, the host would have launched 100 us earlier. */
@@ -441,7 +441,7 @@ static void allocation_has_the_part_of_a_gap_that_it_took(void **state)
 	assert_int_equal(row->count, 4);
 	assert_us(row_of(GP_WAIT_ON_HOST)->lost_ns, 4 * 80);
 	assert_int_equal(waits.rows, 2);
-	assert_string_equal(gp_wait_reason_names[GP_WAIT_ON_ALLOC], "other");
+	assert_string_equal(gp_wait_kind_names[GP_WAIT_ON_ALLOC], "other");
 }
 
 /* As of a thread that pins batches, while the main thread launches. */

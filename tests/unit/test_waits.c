@@ -205,7 +205,7 @@ static void loops_of_queries_wait(void **state)
 	assert_int_equal(row_of(GP_WAIT_ON_STREAM_QUERY)->blocked_ns, 200 * US);
 	assert_int_equal(row_of(GP_WAIT_ON_STREAM_QUERY)->lost_ns, 30 * US);
 	assert_int_equal(row_of(GP_WAIT_ON_STREAM_QUERY)->count, 2);
-	assert_string_equal(gp_wait_reason_names[GP_WAIT_ON_EVENT_QUERY], "synchronize");
+	assert_string_equal(gp_wait_kind_names[GP_WAIT_ON_EVENT_QUERY], "synchronize");
 }
 
 static void refused_and_captured_calls_change_nothing(void **state)

@@ -8,6 +8,11 @@
 #include "../groups/group_key.h"
 
 const char *const gp_wait_reason_names[GP_WAIT_REASONS] = {
+	"synchronize",	"item",	      "pageable_copy",	  "free",
+	"data",		"recompile",  "synchronous_copy", "event_query",
+	"stream_query", "allocation", "late_launch",
+};
+const char *const gp_wait_kind_names[GP_WAIT_REASONS] = {
 	"synchronize", "item",	      "pageable_copy", "free",	"data",	 "recompile",
 	"other",       "synchronize", "synchronize",   "other", "other",
 };
