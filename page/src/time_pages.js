@@ -157,7 +157,10 @@ export const collectivesPage = documentPage("collectives", (collectives) => {
 		return verdict("note", collectives.no_calls
 			? `No calls of NCCL: ${collectives.no_calls}.` : "No calls of NCCL were recorded.");
 	}
+	const { total_ns, overlapped_ns } = collectives.kernels;
 	return [
+		total_ns > 0 && el("p", {}, `NCCL's kernels ran ${nsText(total_ns)}, ` +
+			`${shareText(overlapped_ns, total_ns)} of it while other kernels ran.`),
 		el("p", {}, `${numberOf(collectives.calls, "call")} of NCCL, ` +
 			`${bytesText(collectives.bytes)}.`),
 		!collectives.has_gpu_time && noGpuTime(collectives),
@@ -166,14 +169,16 @@ export const collectivesPage = documentPage("collectives", (collectives) => {
 				words("Operation", "operation"), count("Communicator", "communicator"),
 				bytes("Message", "message_bytes"), count("Calls", "count"),
 				perStep("A step"), time("Total", "total_ns", { has_bar: true }),
-				time("Median", "median_ns"), share("Overlap", "overlap"),
+				time("Median", "median_ns"),
+				share("Overlap", "overlap", { title: "share of the time in which other kernels ran" }),
 				figure("Algorithm GB/s", "algorithm_gb_s"), figure("Bus GB/s", "bus_gb_s"),
 				words("Note", (row) => row.why ?? ""),
 			] })),
 		section("Communicators", makeTable({ name: "communicators", rows: collectives.communicators,
 			columns: [
-				count("Number", "number"), count("Ranks", "ranks"), count("Rank", "rank"),
-				count("GPU", "device"),
+				words("Communicator", ({ number }) => String(number)),
+				words("Rank", ({ rank, ranks }) => `${rank} of ${ranks}`),
+				words("GPU", ({ device }) => String(device ?? "")),
 			] })),
 	];
 });
@@ -182,20 +187,30 @@ export const collectivesPage = documentPage("collectives", (collectives) => {
 const metricText = (value, { name }) => (/\.pct_of_/.test(name) ? `${value.toFixed(1)}%`
 	: /bytes.*\.per_second$/.test(name) ? `${bytesText(value)}/s` : countText(value));
 
+/** What limits the kernel with the longest launch. @param {Json} row */
+const boundText = ({ name, bound, roof }) => `${name} takes longest a launch: ` +
+	(bound === "neither" ? "not bound by SM, DRAM or L2" : `bound by ${bound}`) +
+	`, ${decimals(100 * roof, 0)}% of its roof.`;
+
 export const countersPage = documentPage("counters", (counters) => {
 	if (!counters.has_counters && !counters.gpus.length) {
 		return verdict("note", counters.why ? `Counters are missing: ${counters.why}.`
 			: "Hardware counters were not recorded. Record with gpuprof run --metrics.");
 	}
+	const [first] = counters.kernels;
+	const is_known = first && first.time_ns !== null && first.bound && first.bound !== "unknown";
 	return [
+		is_known && el("p", {}, boundText(first)),
+		counters.why && message(`${counters.why}.`),
 		counters.kernels.length > 0 && section("Kernels", makeTable({ name: "counters",
 			rows: counters.kernels, columns: [
 				words("Kernel", "name"), count("Measured", "count"), time("Time", "time_ns"),
-				share("Compute", "compute", { has_bar: true }),
-				share("Memory", "memory", { has_bar: true }),
-				share("L2", "l2"), share("Active warps", "active_warps"),
-				bytes("DRAM", "dram_bytes"), figure("Operations a byte", "intensity"),
-				share("Of the roof", "roof"), words("Limited by", (row) => row.bound ?? ""),
+				share("SM", "compute", { has_bar: true, title: "throughput, of the highest" }),
+				share("DRAM", "memory", { has_bar: true, title: "throughput, of the highest" }),
+				share("L2", "l2", { has_bar: true, title: "throughput, of the highest" }),
+				share("Active warps", "active_warps"),
+				bytes("DRAM bytes", "dram_bytes"), figure("Operations a byte", "intensity"),
+				share("Of the roof", "roof"), words("Bound by", (row) => row.bound ?? ""),
 			] })),
 		counters.gpus.map((/** @type {Json} */ gpu) => section(`GPU ${gpu.device} over time`,
 			makeTable({ name: "gpu-counters", rows: gpu.metrics, columns: [

@@ -34,6 +34,8 @@ export const PICTURES = [
 	{ name: "idle", recording: "h200_idle", hash: "#idle" },
 	{ name: "waits", recording: "made", made: "frees", hash: "#waits", height: 560 },
 	{ name: "kernels", recording: "made", made: "frees", hash: "#kernels", height: 560 },
+	{ name: "collectives", recording: "nccl", made: "nccl", hash: "#collectives", height: 480 },
+	{ name: "counters", recording: "counters", made: "counters", hash: "#counters", height: 360 },
 	{ name: "startup", recording: "h200_clean_compile", hash: "#startup", height: 480 },
 	{ name: "settings", recording: "h200_clean_compile", hash: "#settings", height: 600 },
 ];
@@ -71,7 +73,9 @@ export async function takePictures(folder) {
 			const html = join(pages, `${recording}.html`);
 			if (existsSync(html)) continue;
 			const cwd = made ? pages : join(root, "tests/data");
-			if (made) execFileSync(join(dirname(gpuprof), "frag/made_gpu_time"), ["made.gpr", made], { cwd });
+			if (made) {
+				execFileSync(join(dirname(gpuprof), "frag/made_gpu_time"), [`${recording}.gpr`, made], { cwd });
+			}
 			execFileSync(gpuprof, ["report", "-o", html,
 				recording === "ranks" ? recording : `${recording}.gpr`], { cwd, stdio: "pipe" });
 		}

@@ -2,12 +2,12 @@
  * Writes a recording with GPU time of an invented training: ten steps of forward, backward on a
  * second thread, and optimizer, with copies, sets, and graph launches.
  *	made_gpu_time FILE [without-stacks | lost | alone | refused | none | nccl | slow-nccl |
- *		started | allocates | frees]
+ *		started | allocates | frees | counters]
  * alone: the work of the last two launches was not reported.
  * nccl: each step has calls of NCCL, two of them in one group. started: the first five steps are in
  * a started range, and all of them in one that ends on the second thread. Threads have a tid.
  * allocates: each step allocates driver memory in its forward. frees: it frees the memory at its
- * end, which waits for the GPU.
+ * end, which waits for the GPU. counters: each kernel was measured three times.
  */
 #include "../unit/gpu_records.h"
 #include "../unit/stack_records.h"
@@ -259,6 +259,61 @@ static void end(unsigned thread, uint64_t number)
 	gpu_pass(1);
 }
 
+/* ---- counters ---- */
+
+/* Of the first kernels, in the order of these metrics. Function 0 stands for an unknown one. */
+#define COUNTED_FUNCTION 100u
+static const char *const metrics[] = {
+	"gpu__time_duration.sum",
+	"sm__throughput.avg.pct_of_peak_sustained_elapsed",
+	"dram__throughput.avg.pct_of_peak_sustained_elapsed",
+	"lts__throughput.avg.pct_of_peak_sustained_elapsed",
+	"sm__warps_active.avg.pct_of_peak_sustained_active",
+	"dram__bytes.sum",
+	"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+	"sm__ops_path_tensor_src_bf16_dst_fp32.sum",
+};
+#define METRICS (sizeof metrics / sizeof *metrics)
+static const double counted[NCCL][METRICS] = {
+	{ 92160, 78.4, 31.2, 42.6, 18.6, 96e6, 0, 6.87e10 },
+	{ 12288, 21.0, 82.3, 46.1, 88.4, 33.9e6, 4.2e6, 0 },
+	{ 6144, 38.5, 44.1, 52.0, 79.3, 9.1e6, 5.2e7, 0 },
+	{ 25600, 14.2, 91.6, 48.3, 83.0, 78.6e6, 9.8e7, 0 },
+};
+
+static void counters_put(void)
+{
+	for (uint32_t m = 0; m < METRICS; m++)
+		gpu_put_text(0, (struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_METRIC + m },
+			     metrics[m]);
+	gpu_put_text(
+		0, (struct gp_record){ .kind = GP_FACT, .aux = GP_FACT_COUNTERS, .fact.value = 1 },
+		"CUPTI 130001; a measurement takes 3 launches");
+	for (uint32_t k = 0; k < NCCL; k++) {
+		const struct kernel *f = &kernels[k];
+		const uint32_t id = COUNTED_FUNCTION + k;
+		gpu_put_text(
+			3,
+			(struct gp_record){
+				.kind = GP_GPU_FUNCTION,
+				.aux = id,
+				.gpu_function = { f->grid | UINT64_C(1) << 32 | UINT64_C(1) << 48,
+						  f->block | UINT64_C(1) << 16 | UINT64_C(1) << 32,
+						  (uint64_t)f->shared << 32, f->registers } },
+			f->name);
+		for (uint32_t m = 0; m < 3 * METRICS; m++) {
+			struct gp_record r = { .kind = GP_COUNTER,
+					       .device = GP_DEVICE_UNKNOWN,
+					       .aux = id,
+					       .counter = { .metric = m % METRICS,
+							    .number = 1 + m / METRICS,
+							    .passes = 3 } };
+			memcpy(&r.counter.value, &counted[k][m % METRICS], sizeof r.counter.value);
+			put(&job.w, 0, r);
+		}
+	}
+}
+
 static bool is_lost(uint32_t done)
 {
 	return done % 37 == 20;
@@ -312,6 +367,8 @@ int main(int argc, char **argv)
 		gpu_call_kernel(0, 0, 0);
 	if (!is_none && !is_refused)
 		gpu_report(strcmp(kind, "lost") == 0 ? is_lost : NULL);
+	if (strcmp(kind, "counters") == 0)
+		counters_put();
 	gpu_clock_put();
 	writer_close(&job.w, true);
 	return 0;

@@ -510,6 +510,21 @@ test("two GPUs: each has its part of the phases, and its links open its memory",
 		await page.close();
 	});
 
+const maker = join(dirname(gpuprof), "frag/made_gpu_time");
+
+test("NCCL and Counters begin with the answers of their commands",
+	{ skip: options.skip || (!existsSync(maker) && `${maker} is missing`) }, async () => {
+		for (const [kind, id] of [["nccl", "collectives"], ["counters", "counters"]]) {
+			const path = join(folder, `${kind}.gpr`);
+			execFileSync(maker, [path, kind]);
+			const [, answer] = /: (.*)/.exec(execFileSync(gpuprof, [id, path], { encoding: "utf8" }));
+			const { page, faults } = await open(writeReport(kind, path), `#${id}`);
+			assert.equal(await page.textContent("main p:not(.command)"), `${answer}.`);
+			assert.deepEqual(faults, []);
+			await page.close();
+		}
+	});
+
 test("texts of a recording are never HTML", options, async () => {
 	const evil = `<img src=x onerror=alert(1)><script>alert(2)</script>${"x".repeat(65536)}`;
 	const html = writeChanged(join(folder, "h200_gpt_oom.html"), "evil", ({ recordings }) => {
