@@ -310,7 +310,7 @@ static int watch_run(const struct gp_command *command, int argc, char **argv)
 	const char *by = "line", *sort = "bytes", *interval = "1";
 	const struct gp_flag flags[] = {
 		{ "interval", 0, GP_FLAG_TEXT, "SECONDS", &interval,
-		  "refresh so often, 0.1 to 3600; default 1" },
+		  "time between two refreshes, 0.1 to 3600; default 1" },
 		{ "count", 0, GP_FLAG_NUMBER, "1..N", &w.count, "end after N intervals" },
 		{ "by", 0, GP_FLAG_CHOICE, "WHAT=line|module|operator|library|node|kind|role", &by,
 		  "group memory by this; default line" },
@@ -320,7 +320,7 @@ static int watch_run(const struct gp_command *command, int argc, char **argv)
 		{ "top", 0, GP_FLAG_NUMBER, "0..N", &v->top,
 		  "at most N groups without a terminal; default 10, 0 is all" },
 		{ "steps", 0, GP_FLAG_TEXT, "NAME", &gp_report_step_name,
-		  "ranges of this name are the steps, whatever number" },
+		  "ranges of this name, with any number, are the steps" },
 		{ "json", 0, GP_FLAG_SWITCH, NULL, &v->is_json,
 		  "for a program, a line for each interval: docs/JSON.md lists the keys" },
 		GP_FLAGS_SCREEN,

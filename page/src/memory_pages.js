@@ -52,7 +52,7 @@ export const oomPage = documentPage("oom", (oom, context) => {
 				`${numberOf(first.length, "different way")}.`),
 		oom.alloc_conf && message(`PYTORCH_CUDA_ALLOC_CONF: ${oom.alloc_conf}`),
 		oom.not_known && message(`Not known: ${oom.not_known}.`),
-		ooms.length > 1 && section("All of them", makeTable({ name: "ooms", rows: ooms, limit: 20,
+		ooms.length > 1 && section("All OOMs", makeTable({ name: "ooms", rows: ooms, limit: 20,
 			columns: [
 				count("Number", "number"),
 				time("At", "at_ns", { link: (one) =>
@@ -88,10 +88,10 @@ function oneOom(one, context, is_open) {
 	answer.advice.length
 		? el("ol", {}, answer.advice.map((/** @type {Json} */ advice) =>
 			el("li", {}, `${advice.text}${advice.sure ? "" : " (may not be enough)"}`)))
-		: message("No change is known that helps."),
+		: message("No change that helps is known."),
 	answer.no_help.length > 0 && el("p", { class: "note" }, "No help: " +
 		answer.no_help.map((/** @type {Json} */ { text }) => text).join("; ") + "."),
-	answer.roles && [el("h3", {}, "What PyTorch's memory holds"),
+	answer.roles && [el("h3", {}, "PyTorch's memory, by role"),
 		answer.roles.every((/** @type {Json} */ role) => role.key === "unknown" || !role.bytes)
 			? message("No roles are known.")
 			: amountBar(answer.roles.map((/** @type {Json} */ role) => ({ text: roleText(role.key),
@@ -99,7 +99,7 @@ function oneOom(one, context, is_open) {
 	el("h3", {}, "The device at that moment"),
 	ownersBar(state.owners, state.free_bytes, state.total_bytes),
 	one.framework && [el("h3", {}, "Reserved memory that is unused"), causesBar(state.causes)],
-	el("h3", {}, "Who held memory"),
+	el("h3", {}, "Code that held memory"),
 	makeTable({ name: `oom-${one.number}-holders`, rows: one.holders.groups, limit: 8,
 		open: openStack, columns: [
 			words("Code", "key"),
@@ -125,7 +125,7 @@ const suspectTable = (rows, name, context) => makeTable({ name, rows, sort: 0, l
 		bytes("A step", "bytes_per_step", { has_bar: true }),
 		...(hasManyGpus(context) ? [count("GPU", "device")] : []),
 		words("Code", placeText),
-		words("What", (row) => [row.kind, row.role && roleText(row.role), row.operator]
+		words("Memory", (row) => [row.kind, row.role && roleText(row.role), row.operator]
 			.filter(Boolean).join(", ")),
 		count("Number a step", "count_per_step"),
 		bytes("Live", "live_bytes"), count("Live allocations", "live_count"),
@@ -184,12 +184,12 @@ async function growthSection(leaks, context) {
 export const leaksPage = documentPage("leaks", async (leaks, context) => [
 	verdict(LEAK_KINDS[leaks.verdict] ?? "note", leaks.answer),
 	leaks.samples > 0 && message(leaks.window_ns === null
-		? `Compared live memory at the start of ${numberOf(leaks.samples, "step")}. ` +
+		? `gpuprof compared live memory at the start of ${numberOf(leaks.samples, "step")}. ` +
 			`The run has ${numberOf(leaks.steps.count, "step")} (${leaks.steps.source}), of which ` +
 			`${numberOf(leaks.steps.warmup, "warm-up step")} ` +
 			`${leaks.steps.warmup === 1 ? "is" : "are"} left out.`
-		: `Compared ${countText(leaks.samples)} windows of ${nsText(leaks.window_ns)} each, because ` +
-			"too few steps were found."),
+		: `gpuprof compared ${countText(leaks.samples)} windows of ${nsText(leaks.window_ns)} each, ` +
+			"because too few steps were found."),
 	(leaks.verdict !== "leak" || leaks.full.length > 1) &&
 		leaks.full.map((/** @type {Json} */ device) => message(`GPU ${device.device} gains ` +
 		`${bytesText(device.bytes_per_step)} a step` + (device.ns_until_full === null ? "."
@@ -220,9 +220,9 @@ export const fragPage = documentPage("frag", (frag, context) => [
 		el("a", { href: context.link("moment", { t: frag.at_ns, device: device.device }) },
 			nsText(frag.at_ns)), `, ${momentText(frag.moment)}`],
 	el("p", {}, `PyTorch reserved ${bytesText(device.reserved_bytes)}; ` +
-		`${bytesText(device.allocated_bytes)} are allocated and ` +
+		`${bytesText(device.allocated_bytes)} is allocated and ` +
 		`${bytesText(device.unused_bytes)} (${shareText(device.unused_bytes,
-			device.reserved_bytes)}) unused. The largest gap has ` +
+			device.reserved_bytes)}) is unused. The largest gap has ` +
 		`${bytesText(device.largest_gap_bytes)}. The cache serves a request of up to ` +
 		`${bytesText(device.largest_request_bytes)}.`),
 	device.rounding_bytes !== null && el("p", {}, `Rounding of sizes takes ` +
@@ -374,7 +374,7 @@ export const idlePage = documentPage("idle", (idle, context) => {
 			: "Accesses of memory were not recorded. Record with gpuprof run --track-access.");
 	}
 	return [
-		idle.blind && verdict("note", "Too few launches could be scanned for an answer."),
+		idle.blind && verdict("note", "Too few launches were scanned for an answer."),
 		idle.devices.map((/** @type {Json} */ device) => section(
 			[`GPU ${device.device}, ${device.of} memory at its peak, `,
 				el("a", { href: context.link("moment", { t: device.at_ns, device: device.device,

@@ -82,9 +82,9 @@ function lossTexts({ recording }, info) {
 			(lost.memory ? "Figures of memory may be wrong." : "Figures of memory are exact."));
 	}
 	if (info.damaged) {
-		texts.push("The recording is damaged. " + (info.damages.length
-			? `First place: ${info.damages[0].what}, at byte ${countText(info.damages[0].offset)}.`
-			: ""));
+		const [first] = info.damages;
+		texts.push("The recording is damaged. " + (first
+			? `The first damaged place: ${first.what}, at byte ${countText(first.offset)}.` : ""));
 	}
 	if (!info.complete) {
 		texts.push("The end of the recording is missing. " + (info.rest
@@ -173,7 +173,7 @@ function rolesCard(context) {
 		const roles = rolesAtPeak(context, device);
 		return roles ? [{ device, ...roles }] : [];
 	});
-	return card(context, "What holds the peak, by role", "moment", "timeline", found.length
+	return card(context, "Memory at the peak, by role", "moment", "timeline", found.length
 		? found.map((/** @type {Json} */ { device, at_ns, bytes: size, parts }) => el("div", {},
 			el("p", {}, `GPU ${device}: ${bytesText(size)} allocated at `,
 				el("a", { href: context.link("moment", { t: at_ns, device }) }, nsText(at_ns))),
@@ -191,14 +191,14 @@ function rolesCard(context) {
 /** @param {Context} context */
 function holdersCard(context) {
 	const { peak } = context.recording.documents;
-	if (!peak) return card(context, "Which code holds the peak", "moment", "peak",
+	if (!peak) return card(context, "Code that holds the peak", "moment", "peak",
 		missingCard(context.recording, "peak"));
 	/** @param {Json} curve */
 	const is_first = (curve) => curve.device !== null && curve.of ===
 		(peak.curves.some((/** @type {Json} */ one) => one.of === "allocated" &&
 			one.device === curve.device) ? "allocated" : "driver");
 	const shown = peak.curves.filter(is_first);
-	return card(context, "Which code holds the peak", "moment", "peak", shown.length
+	return card(context, "Code that holds the peak", "moment", "peak", shown.length
 		? shown.map((/** @type {Json} */ curve) => makeTable({
 			name: "holders", limit: 5, rows: curve.groups, columns: [
 				words(`GPU ${curve.device}, ${curve.of}`, "key"),
@@ -314,7 +314,7 @@ function fragCard(context) {
 			return [
 				verdict(part > UNUSED_TO_MARK ? "warn" : "good",
 					`GPU ${device.device}: ${bytesText(device.unused_bytes)} of ` +
-					`${bytesText(device.reserved_bytes)} reserved memory are unused ` +
+					`${bytesText(device.reserved_bytes)} reserved memory is unused ` +
 					`(${shareText(device.unused_bytes, device.reserved_bytes)}), at ${nsText(frag.at_ns)}.`),
 				el("p", {}, el("a", { href: context.link("moment", { t: frag.at_ns,
 					device: device.device }) }, "show what was live")),
@@ -351,7 +351,7 @@ function phasesCard(context) {
 /** @param {Context} context @param {Json} info */
 function lineCard(context, info) {
 	const line = info.number_line;
-	if (!line) return card(context, "Where the device's memory is", "frag", "info",
+	if (!line) return card(context, "All memory of the GPU", "frag", "info",
 		verdict("note", "The driver's count of free memory was not recorded."));
 	const owners = Object.entries(line.owners);
 	return card(context, `All memory of GPU ${line.device}`, "frag", "info",

@@ -234,7 +234,7 @@ const PARTS = /** @type {Record<string, string>} */ ({
 });
 
 export const startupPage = documentPage("startup", (startup) => {
-	if (startup.why) return verdict("note", `There is no report of the start: ${startup.why}.`);
+	if (startup.why) return verdict("note", `The start has no report: ${startup.why}.`);
 	const whole = startup.to_ns - startup.from_ns;
 	const timed = startup.parts.filter((/** @type {Json} */ part) => part.took_ns !== null);
 	return [
@@ -243,7 +243,7 @@ export const startupPage = documentPage("startup", (startup) => {
 			`${startup.has_first_step ? "the end of the first step" : "the end of the recording"}.`),
 		timedBar(timed, whole),
 		makeTable({ name: "startup", rows: startup.parts, columns: [
-			words("What", (part) => PARTS[part.part] ?? part.part, { color: (part) =>
+			words("Part", (part) => PARTS[part.part] ?? part.part, { color: (part) =>
 				(timed.includes(part) ? bandColor(timed.indexOf(part)) : null) }),
 			time("At", (part) => part.at_ns - startup.from_ns),
 			time("Time", "took_ns", { has_bar: true }),
@@ -271,7 +271,7 @@ export const settingsPage = documentPage("info", (info, { report }) => [
 		["started", new Date(info.start_unix_ns / 1e6).toISOString()],
 		["duration", nsText(info.duration_ns)], ["threads", countText(info.threads)],
 		["driver", info.origin.driver && `CUDA ${info.origin.driver}`],
-		["PyTorch", info.origin.pytorch ?? "not seen"],
+		["PyTorch", info.origin.pytorch ?? "not recorded"],
 		["allocator settings", info.allocator_settings],
 	])),
 	section("Devices", makeTable({ name: "devices", rows: info.devices, columns: [
@@ -303,11 +303,11 @@ export const settingsPage = documentPage("info", (info, { report }) => [
 			count("Number", "number", { has_bar: true }),
 		] })),
 	info.damages.length > 0 && section("Damage", makeTable({ name: "damage", rows: info.damages,
-		columns: [count("Byte", "offset"), count("Block", "block"), words("What", "what")] })),
+		columns: [count("Byte", "offset"), count("Block", "block"), words("Damage", "what")] })),
 	section("This report", makeTable({ name: "recordings", rows: report.recordings, columns: [
 		words("Recording", "file"),
 		count("Allocations", (row) => row.lives?.count),
-		yesNo("All of them", (row) => row.lives && !row.lives.left_out),
+		yesNo("Has all", (row) => row.lives && !row.lives.left_out),
 		words("Missing", (row) => Object.entries(row.missing).map(([name, why]) =>
 			`${name}: ${why}`).join("; ")),
 	] })),

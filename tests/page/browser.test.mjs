@@ -307,7 +307,7 @@ test("leaks: the growth at the start of each step; names of other pages", option
 
 test("oom: memory without known roles has a sentence, not a bar", options, async () => {
 	const { page } = await open(writeFixture("h200_oom_kinds", ["h200_oom_kinds"]), "#oom");
-	assert.match(await page.textContent("main"), /What PyTorch's memory holdsNo roles are known\./);
+	assert.match(await page.textContent("main"), /PyTorch's memory, by roleNo roles are known\./);
 	await page.close();
 });
 
@@ -606,13 +606,13 @@ const heading = (page, text) => page.waitForSelector(`h1:has-text("${text}")`);
 // The clicks of docs/REPORT.md, "Five questions".
 test("five questions: each answer is a few clicks away", options, async () => {
 	const { page, faults } = await open(writeReport("h200_gpt_stacks"), "#overview");
-	const holders = card(page, "Which code holds the peak");
+	const holders = card(page, "Code that holds the peak");
 	await holders.locator("tbody tr").first().click();
 	const { peak } = reportOf(join(folder, "h200_gpt_stacks.html")).recordings[0].documents;
 	const { groups } = peak.curves.find(({ of }) => of === "allocated");
 	assert.match(await holders.locator("ol.stack").first().textContent(),
 		new RegExp(groups[0].stack.at(-1).function));
-	await card(page, "What holds the peak, by role").locator("text=by module").click();
+	await card(page, "Memory at the peak, by role").locator("text=by module").click();
 	await page.waitForSelector("main[data-page=moment]");
 	const modules = JSON.parse(execFileSync(gpuprof, ["peak", "--by", "module", "--of", "allocated",
 		"--no-stacks", "--json", recordingPath("h200_gpt_stacks")])).curves[0].groups;

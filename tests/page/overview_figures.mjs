@@ -93,7 +93,7 @@ const CARDS = {
 				(place ? ` \\([^)]*${escaped(place)}\\)` : "") + (gpu ? ` ${gpu}, ` : "")));
 		}
 	},
-	"What holds the peak, by role": ({ bars }, has) => bars.forEach(({ head, parts }) => {
+	"Memory at the peak, by role": ({ bars }, has) => bars.forEach(({ head, parts }) => {
 		const [, device, size, at] = /^GPU (\d+): (.*) allocated at (.*)$/.exec(head);
 		const words = `peak --by role --top 0 --device ${device}`;
 		has(words, new RegExp(`: (at least )?${escaped(size)} allocated by PyTorch at peak, ` +
@@ -102,7 +102,7 @@ const CARDS = {
 			has(words, new RegExp(`${escaped(`${bytes} ${share}`)} [\\d,]+ ${role.replaceAll(" ", "_")} `));
 		}
 	}),
-	"Which code holds the peak": ({ tables }, has) => tables.forEach(({ head, rows }) => {
+	"Code that holds the peak": ({ tables }, has) => tables.forEach(({ head, rows }) => {
 		const [, device, of] = /^GPU (\d+), (.*)$/.exec(head);
 		const words = `peak --top 0 --of ${of} --device ${device}`;
 		for (const [key, bytes, share, count] of rows) {
@@ -111,7 +111,7 @@ const CARDS = {
 		}
 	}),
 	Fragmentation: ({ verdicts, texts }, has) => verdicts.forEach((verdict) => {
-		const found = /^GPU (\d+): (.*) of (.*) reserved memory are unused \((.*)\), at (.*)\.$/
+		const found = /^GPU (\d+): (.*) of (.*) reserved memory is unused \((.*)\), at (.*)\.$/
 			.exec(verdict);
 		if (!found) return has("frag", verdict.replace(/\.$/, ""));
 		const [, device, unused, reserved, share, at] = found;
@@ -133,7 +133,7 @@ const CARDS = {
 				`${escaped(bytes)} [\\d.]+% ${escaped(name)}`)));
 		});
 	},
-	"Where the device's memory is": (card, has, { info }) => assert.equal(info.number_line, null),
+	"All memory of the GPU": (card, has, { info }) => assert.equal(info.number_line, null),
 	number_line: ({ title, bars }, has) => {
 		const [, at, sum] = /^At (.*?): (.*)$/.exec(bars[0].head);
 		has("info", sum);

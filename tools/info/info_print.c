@@ -78,7 +78,7 @@ static void print_stacks(const struct gp_info *info, FILE *out)
 		fprintf(out, "; no room or no time for the module of %s",
 			gp_plural(info->modules_cut, "stack").s);
 	if (info->launch_every > 1)
-		fprintf(out, "; of a thread's launches 1 in %s has one, a sample",
+		fprintf(out, "; 1 in %s launches of a thread has a stack",
 			gp_count_text(info->launch_every).s);
 	const char *const why[] = { info->no_python, info->no_native };
 	for (size_t k = 0; k < sizeof why / sizeof *why; k++) {
@@ -94,7 +94,8 @@ static void print_stacks(const struct gp_info *info, FILE *out)
 			gp_plural(info->native_frames, "native frame").s,
 			gp_bytes_text(info->names_bytes).s);
 	else if (info->has_native)
-		fputs("names        none of native frames are stored: 'gpuprof symbolize'\n", out);
+		fputs("names        those of native frames are not stored: 'gpuprof symbolize'\n",
+		      out);
 }
 
 static void print_ranges(const struct gp_info *info, FILE *out)
@@ -225,10 +226,10 @@ static void print_rest(const struct gp_info *info, FILE *out)
 	if (!slash)
 		return;
 	info_print_line(out, "rest", slash + 1);
-	fputs("             if it is still in ", out);
+	fputs("             look for this file in ", out);
 	gp_mask(out, info->ring_left, (size_t)(slash - info->ring_left));
-	fputs(" or where the job recorded: move that file beside\n"
-	      "             this recording and read it again\n",
+	fputs(" and where the job recorded; move it\n"
+	      "             beside the recording, and read the recording again\n",
 	      out);
 }
 
@@ -272,7 +273,7 @@ static void print_steps(const struct gp_info_report *r)
 	if (steps->warmup)
 		fprintf(r->out, "; %s left out", gp_plural(steps->warmup, "warm-up step").s);
 	if (info->lost_memory + info->lost_launch + info->lost_other > 0)
-		fputs("; the lost events may hold more", r->out);
+		fputs("; lost events may hide more steps", r->out);
 	fputc('\n', r->out);
 	if (r->gpu)
 		print_step_list(r);
