@@ -29,7 +29,7 @@ unset GPUPROF_OUTPUT LD_PRELOAD
 
 kept_recordings="eager expandable graph oom mlp killed"
 all_sections="eager cupti expandable graph oom mlp profiler workers shell killed doctor trainer others stacks trace
-snapshots report fits oom_kinds oom_advice leaks diff ranges phases roles modules spans number_line moments cost stack_cost default_cost no_launch idle waits graphs gpu_time counters pm_sampling gpu_time_cost compile serving reduce two-gpus ranks role_ranks module_ranks collectives gpu_time_ranks recipes compatibility fake rings"
+snapshots report exports fits oom_kinds oom_advice leaks diff ranges phases roles modules spans number_line moments cost stack_cost default_cost no_launch idle waits graphs gpu_time counters pm_sampling gpu_time_cost compile serving reduce two-gpus ranks role_ranks module_ranks collectives gpu_time_ranks recipes compatibility fake rings"
 
 say() { printf '%s\n' "$*"; }
 skip() { say "SKIP $*"; }

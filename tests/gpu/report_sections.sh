@@ -1,4 +1,4 @@
-# Pages of `gpuprof report`: a section of check_gpu.sh, which reads this file.
+# Pages of `gpuprof report` and exports: sections of check_gpu.sh, which reads this file.
 # shellcheck shell=sh disable=SC2154 # its variables
 # report_job JOB SCRIPT ARGUMENTS...: recorded; leaves $work/report-JOB.{gpr,peaks,out,err}
 report_job() {
@@ -50,4 +50,19 @@ section_report() {
 	done
 	cp "$work"/report-*.gpr "$work"/report-*.html "$out" 2>/dev/null
 	return 0
+}
+# PyTorch and HTA read what `gpuprof export` writes, and the Python module reads the recording.
+# HTA: folder with the source of HolisticTraceAnalysis
+section_exports() {
+	need_torch exports || return 0
+	file=$work/exports.gpr
+	timeout -k 10 100 "$gpuprof" run -q --gpu-time=always --allocator-details=on -o "$file" -- \
+		"$python" "$here/gpu_time_jobs.py" eager --await "$gpuprof" "$file" \
+		>"$work/exports.out" 2>"$work/exports.err"
+	ended=$?
+	claim exports "recorded job ends well (exit $ended)" succeeded "$ended"
+	"$gpuprof" export --format torch --force -o "$work/snapshot.pickle" "$file"
+	"$gpuprof" export --format chrome --force -o "$work/trace.json" "$file"
+	timeout -k 10 120 "$python" "$here/judge_exports.py" "$gpuprof" "$file" "$work" 2>&1 |
+		grep -E '^(PASS|FAIL|SKIP|[A-Z][a-zA-Z]*Error)'
 }
