@@ -28,6 +28,7 @@
 
 #include "format/event.h"
 #include "format/status.h"
+#include "gpuprof_memory.h"
 
 struct gp_recording;
 struct gp_steps;
@@ -53,6 +54,7 @@ enum gp_lives_of {
 	 * is another process's.
 	 */
 	GP_LIVES_OF_UNMAPPED = 4,
+	GP_LIVES_OF_PENDING = 5, /* a freed block that other streams still use: no curve */
 };
 
 struct gp_lives_frame {
@@ -70,7 +72,8 @@ struct gp_lives_group {
 	bool is_part;	 /* of an expandable segment: parts that touch are one segment */
 	uint32_t stack;	 /* index; 0: none */
 	uint32_t role, phase, module, operator, library, line, range;
-	uint32_t pool; /* "default", "private 0.1"; "": of no pool, or not recorded */
+	uint32_t pool;	/* "default", "private 0.1"; "": of no pool, or not recorded */
+	uint32_t arena; /* index; 0: not recorded, or no memory of the framework */
 };
 struct gp_lives_curve {
 	unsigned device; /* GP_DEVICE_UNKNOWN: the host */
@@ -78,6 +81,16 @@ struct gp_lives_curve {
 	bool is_exact; /* false: a point is the span up to the next one; peaks are still exact */
 	uint64_t points;
 	size_t data; /* number of its block of bytes */
+};
+/* What a request for new memory can get. A curve without points: never known. */
+struct gp_lives_capacity {
+	uint64_t total_bytes; /* 0: unknown */
+	/*
+	 * `used`: bytes in use on the device, by all processes (gp_frag_driver_used). `limit`: what
+	 * the framework may reserve. Both are unknown before their first point; `of` has no
+	 * meaning.
+	 */
+	struct gp_lives_curve used, limit;
 };
 enum gp_lives_mark_kind {
 	GP_LIVES_OOM,	  /* of the framework, or of the driver */
@@ -98,14 +111,16 @@ struct gp_lives_mark {
 struct gp_lives {
 	int64_t from_ns, to_ns; /* of the kept events */
 	size_t devices;
-	unsigned device[GP_DEVICES]; /* with curves, ascending */
+	unsigned device[GP_DEVICES];		       /* with curves, ascending */
+	struct gp_lives_capacity capacity[GP_DEVICES]; /* by number of the device */
 	size_t texts;
 	const char *const *text; /* [0] is "" */
-	size_t frames, stacks, places, groups, curves, marks;
+	size_t frames, stacks, places, groups, arenas, curves, marks;
 	struct gp_lives_frame *frame;
 	struct gp_lives_stack *stack; /* [0] has no frames */
 	uint32_t *place;
 	struct gp_lives_group *group;
+	struct gp_arena *arena;	      /* [0] is not known; graphs are not set */
 	struct gp_lives_curve *curve; /* by device: ALLOCATED, RESERVED, DRIVER; then PINNED */
 	struct gp_lives_mark *mark;   /* by moment */
 	uint64_t marks_left_out;      /* beyond GP_LIVES_MARKS_MOST */
@@ -122,7 +137,7 @@ struct gp_lives {
 	struct gp_lives_texts *owner;
 };
 
-/* Receives blocks of bytes: of lives first, by birth, then of curves. */
+/* Receives blocks of bytes: of lives first, by birth, then of curves and capacities. */
 struct gp_lives_sink {
 	/*
 	 * `bytes` are valid during the call only. Sets *number, which gp_lives has instead of the

@@ -80,7 +80,7 @@ static int report_one(struct gp_reading *r)
 	if (status)
 		gp_json_null(json, "lives");
 	else
-		gp_page_lives_write(json, &lives);
+		gp_page_lives_write(json, &lives, r->info->alloc_conf);
 	gp_page_lanes_write(json, &lanes);
 	gp_json_end(json);
 	if (!gp_page_ranks_add(&x->ranks, r->path, r->recording, r->info, documents))

@@ -2,8 +2,9 @@
 
 /** @typedef {import("./report.js").LivesHeader} LivesHeader */
 
-/** Kinds of memory: the values of `groups.of`. UNMAPPED is reserved, but not the driver's. */
-export const OF = { BLOCK: 0, SEGMENT: 1, DRIVER: 2, PINNED: 3, UNMAPPED: 4 };
+/** Kinds of memory: the values of `groups.of`. UNMAPPED is reserved, but not the driver's.
+ * PENDING: freed blocks that other streams still use. */
+export const OF = { BLOCK: 0, SEGMENT: 1, DRIVER: 2, PINNED: 3, UNMAPPED: 4, PENDING: 5 };
 
 export class Lives {
 	/** @param {number} count */

@@ -2,7 +2,7 @@
 import { button, el, message, select } from "./dom.js";
 import { findPage, hashOf, readRoute } from "./route.js";
 import { restoreTheme, switchTheme } from "./palette.js";
-import { loadCurves, loadLanes, loadLives, openReport } from "./report.js";
+import { loadCapacities, loadCurves, loadLanes, loadLives, openReport } from "./report.js";
 import { overviewPage } from "./overview.js";
 import {
 	collectivesPage, countersPage, graphsPage, kernelsPage, settingsPage, startupPage, waitsPage,
@@ -24,6 +24,8 @@ import { ranksPage } from "./ranks.js";
  * @property {(number: number) => Promise<import("./report.js").NamedCurve[]>} curvesOf those of any
  *     recording
  * @property {() => Promise<import("./lives.js").Lives>} lives decoded once
+ * @property {() => Promise<Map<number, import("./report.js").Capacity>>} capacities by device;
+ *     decoded once
  * @property {() => Promise<import("./report.js").Lane[]>} lanes decoded once; of GPU time
  * @property {(page: string, values?: Record<string, string | number | null>) => string} link
  *     a hash for the same recording
@@ -76,6 +78,7 @@ function startApp(report) {
 	const pages = PAGES.filter(([id]) => report.ranks || id !== "ranks");
 	const curvesOf = once(async (number) => loadCurves(report, header(number)));
 	const livesOf = once(async (number) => loadLives(report, header(number)));
+	const capacitiesOf = once(async (number) => loadCapacities(report, header(number)));
 	const lanesOf = once(async (number) => {
 		const { gpu } = report.recordings[number];
 		return gpu ? loadLanes(report, gpu) : [];
@@ -110,7 +113,7 @@ function startApp(report) {
 			result = await entry[2]({
 				report, number, recording: report.recordings[number], values, link,
 				curves: () => curvesOf(number), curvesOf, lives: () => livesOf(number),
-				lanes: () => lanesOf(number), signal: mine.signal,
+				capacities: () => capacitiesOf(number), lanes: () => lanesOf(number), signal: mine.signal,
 			});
 		} catch (error) {
 			console.warn(error);

@@ -271,7 +271,7 @@ const openStackNumber = (frag, id) =>
 	(id === null || !frag.stacks ? null : stackList(stackOf(frag, id)));
 
 /** @param {Json} pool */
-const poolText = (pool) => [pool.small ? "small blocks" : "large blocks",
+export const poolText = (pool) => [pool.small ? "small blocks" : "large blocks",
 	pool.expandable && "expandable", pool.pool?.some((/** @type {number} */ part) => part) &&
 	`private pool ${pool.pool.join(".")}`, pool.graph && `graph ${pool.graph}`]
 	.filter(Boolean).join(", ");

@@ -2,6 +2,7 @@
 import { copyCommand, el, message, select } from "./dom.js";
 import { bytesText, countText, nsText, numberOf, shareText } from "./amounts.js";
 import { amountBar } from "./bar.js";
+import { fitsView } from "./fits_view.js";
 import { flameGraph, moduleFrames, moduleLabel, stackFrames } from "./flame.js";
 import {
 	BANDS, defaultKey, distinctNames, keyChoices, keyText, nameOf, stackLines, sumByKey,
@@ -29,7 +30,8 @@ export async function momentPage(context) {
 	}
 	const fault = addressFault(header, context);
 	if (fault) return message(fault, "verdict note");
-	const [lives, curves] = await Promise.all([context.lives(), context.curves()]);
+	const [lives, curves, capacities] = await Promise.all([context.lives(), context.curves(),
+		context.capacities()]);
 	const device = Number(values.device ?? header.devices[0] ?? 0);
 	const choices = memoryChoices(header);
 	const memory = choices.find(([id]) => id === values.of) ?? choices[0];
@@ -65,6 +67,8 @@ export async function momentPage(context) {
 		chosen ?? "", (at) => go({ [name]: at || null }), label);
 	};
 
+	const fits = fitsView(recording, lives, device, moment, capacities.get(device),
+		curves.find(({ name, device: of }) => name === "allocated" && of === device));
 	const near = neighbours(lives, is_selected, moment);
 	const step = (/** @type {string} */ label, /** @type {number | null} */ at) => at === null ? null
 		: el("a", { href: hashOf("moment", { ...values, t: at }), title: nsText(at) }, label);
@@ -93,6 +97,7 @@ export async function momentPage(context) {
 			.sort((a, b) => CURVES.indexOf(a.name) - CURVES.indexOf(b.name))
 			.map(({ name, curve }) => el("span", { class: `curve ${name}` },
 			`${name} ${bytesText(curve.range(moment, moment + 1)?.high ?? 0)}`))),
+		fits.line,
 		notRecorded(header, exact, moment, total),
 		second === null
 			? [amountBar(barParts(header, by, first, colorOf), total, { has_list: false }),
@@ -101,12 +106,13 @@ export async function momentPage(context) {
 		by === "module" && flame(context, "module", first, second === null ? null : sums(second, by)),
 		flame(context, "stack", sums(moment, "stack"), second === null ? null : sums(second, "stack")),
 		el("h2", {}, `PyTorch's segments at ${nsText(moment)}, coloured by ${nameOf(by)}`),
-		segmentMap(header, lives, device, moment,
+		segmentMap(header, lives, device, moment, fits.pins,
 			(life) => colorOf(header.groups[by][lives.group[life]]),
 			(life) => `${keyText(header, by, header.groups[by][lives.group[life]])}: ` +
 				`block 0x${lives.address[life].toString(16)}, ${bytesText(lives.bytes[life])}, since ` +
 				`${nsText(lives.birth[life])}; ` +
-				stackLines(header, header.groups.stack[lives.group[life]]).slice(0, 3).join(" < ")));
+				stackLines(header, header.groups.stack[lives.group[life]]).slice(0, 3).join(" < ")),
+		fits.parts);
 }
 
 /** Keys that the commands have as well. */

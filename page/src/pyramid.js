@@ -84,6 +84,14 @@ export class Curve {
 		return begin < end ? this.highest.values[this.highest.find(begin, end)] : NaN;
 	}
 
+	/** The value after the last point at or before a moment. Null: there is none, or the point is a
+	 * span with several values. @param {number} moment */
+	valueAt(moment) {
+		const place = placeAfter(this.time, moment, 0, this.time.length) - 1;
+		const value = this.highest.values[place];
+		return place >= 0 && value === this.lowest.values[place] ? value : null;
+	}
+
 	/** Highest and lowest value in [from_ns, to_ns), and a moment of the highest.
 	 * Null before the first point.
 	 * @param {number} from_ns @param {number} to_ns */

@@ -13,7 +13,11 @@ import { Curve } from "./pyramid.js";
  * @property {{ text: number[], is_python: number[] }} frames
  * @property {number[][]} stacks
  * @property {Record<"device" | "of" | "is_part" | "stack" | import("./keys.js").Key,
- *     number[]>} groups
+ *     number[]> & { arena?: number[] }} groups
+ * @property {{ stream: string | null, pool: [number, number] | null }[]} [arenas] by `groups.arena`
+ * @property {{ device: number, total_bytes: number | null, used: CapacityCurve | null,
+ *     limit: CapacityCurve | null }[]} [capacities]
+ * @property {Allocator} [allocator]
  * @property {number} count
  * @property {number | null} shorter_than_ns null: also longer ones were left out
  * @property {number} left_out
@@ -22,6 +26,16 @@ import { Curve } from "./pyramid.js";
  *     is_exact: boolean }[]} curves
  * @property {{ at_ns: number, kind: string, text?: string, number?: number }[]} marks
  * @property {number} [marks_left_out]
+ */
+/** @typedef {{ points: number, data: number, is_exact: boolean }} CapacityCurve */
+/**
+ * @typedef {object} Allocator Settings of PyTorch's allocator.
+ * @property {number | null} max_split_bytes
+ * @property {number} max_non_split_rounding
+ * @property {number} large_segment_bytes
+ * @property {number[]} roundup_divisions
+ * @property {boolean} is_expandable
+ * @property {string} not_known settings that may matter and are ignored
  */
 /**
  * @typedef {object} LaneHeader
@@ -155,6 +169,22 @@ export async function loadCurves(report, header) {
 		curves.push({ device, name: curve, is_exact, curve: new Curve(points) });
 	}
 	return curves;
+}
+
+/** What the driver counts on a device, and what PyTorch may reserve. A curve is null if it is not
+ * known. @typedef {{ total_bytes: number | null, used: Curve | null, limit: Curve | null }}
+ * Capacity */
+
+/** Capacities by device. @param {Report} report @param {LivesHeader} header
+ * @returns {Promise<Map<number, Capacity>>} */
+export async function loadCapacities(report, header) {
+	const open = async (/** @type {CapacityCurve | null} */ curve) =>
+		(curve ? new Curve(decodeCurve(await readData(report, curve.data))) : null);
+	const found = new Map();
+	for (const { device, total_bytes, used, limit } of header.capacities ?? []) {
+		found.set(device, { total_bytes, used: await open(used), limit: await open(limit) });
+	}
+	return found;
 }
 
 /** Decodes all lives, block by block. @param {Report} report @param {LivesHeader} header */

@@ -8,11 +8,15 @@ import { SvgPainter } from "./svg.js";
 const ROW = 20;
 const BAR = 14;
 const LABEL = 290;
+/** Half the width of the triangle below a pin, and the least distance of two. */
+const PIN = 4;
+const PINS_APART = 7;
 /** Rows of the picture; a process with more segments has its largest shown. */
 const ROWS_SHOWN = 200;
 
-/** @typedef {{ address: number, bytes: number, used: number, is_part: number, blocks: number[] }}
- * Segment */
+/** @typedef {{ address: number, bytes: number, used: number, is_part: number, arena: number,
+ *     part_bytes: number, blocks: number[], pending: number[] }} Segment `part_bytes`: of its first
+ *     part. `pending`: freed blocks that other streams still use. */
 
 /** Segments of a moment with the blocks inside, by address. Parts of an expandable segment that
  * touch are one row.
@@ -23,23 +27,30 @@ export function segmentsAt(header, lives, device, moment) {
 	const parts = [];
 	lives.visitLive(moment, selectGroups(header, device, [OF.SEGMENT, OF.UNMAPPED]), (life) => {
 		parts.push({ address: lives.address[life], bytes: lives.bytes[life], used: 0,
-			is_part: header.groups.is_part[lives.group[life]], blocks: [] });
+			is_part: header.groups.is_part[lives.group[life]], blocks: [], pending: [],
+			arena: header.groups.arena?.[lives.group[life]] ?? 0, part_bytes: lives.bytes[life] });
 	});
 	parts.sort((a, b) => a.address - b.address);
 	/** @type {Segment[]} */
 	const segments = [];
 	for (const part of parts) {
 		const before = segments.at(-1);
-		if (before?.is_part && part.is_part && before.address + before.bytes === part.address) {
+		if (before?.is_part && part.is_part && before.arena === part.arena &&
+			before.address + before.bytes === part.address) {
 			before.bytes += part.bytes;
 		} else segments.push(part);
 	}
 	let outside = 0;
-	lives.visitLive(moment, selectGroups(header, device, [OF.BLOCK]), (life) => {
+	lives.visitLive(moment, selectGroups(header, device, [OF.BLOCK, OF.PENDING]), (life) => {
 		const at = upperBound(segments.length, (k) => segments[k].address, lives.address[life]) - 1;
 		const segment = segments[at];
+		const is_pending = header.groups.of[lives.group[life]] === OF.PENDING;
 		if (!segment || lives.address[life] >= segment.address + segment.bytes) {
-			outside += lives.bytes[life];
+			if (!is_pending) outside += lives.bytes[life];
+			return;
+		}
+		if (is_pending) {
+			segment.pending.push(life);
 			return;
 		}
 		segment.used += lives.bytes[life];
@@ -48,10 +59,22 @@ export function segmentsAt(header, lives, device, moment) {
 	return { segments, outside };
 }
 
+/** Places of triangles in a row. Of pins with too little distance, that with most bytes has one.
+ * @param {{ x: number, keeps: number }[]} pins */
+export function markPins(pins) {
+	/** @type {number[]} */
+	const marked = [];
+	for (const { x } of [...pins].sort((a, b) => b.keeps - a.keeps)) {
+		if (marked.every((other) => Math.abs(other - x) >= PINS_APART)) marked.push(x);
+	}
+	return marked;
+}
+
 /** @param {import("./report.js").LivesHeader} header @param {import("./lives.js").Lives} lives
  * @param {number} device @param {number} moment
+ * @param {Map<number, number>} pins bytes that a life would free
  * @param {(life: number) => string} color @param {(life: number) => string} text */
-export function segmentMap(header, lives, device, moment, color, text) {
+export function segmentMap(header, lives, device, moment, pins, color, text) {
 	const { segments, outside } = segmentsAt(header, lives, device, moment);
 	if (!segments.length) return message("PyTorch has no segment at this moment.");
 	const shown = [...segments].sort((a, b) => b.bytes - a.bytes).slice(0, ROWS_SHOWN);
@@ -81,6 +104,27 @@ export function segmentMap(header, lives, device, moment, color, text) {
 				paint.fillStyle = color(life);
 				paint.fillRect(x, y, Math.max(0.7, wide - (wide > 3 ? 0.6 : 0)), BAR);
 			}
+			paint.strokeStyle = theme.faint;
+			paint.lineWidth = 1;
+			for (const life of segment.pending) {
+				const x = LABEL + (lives.address[life] - segment.address) * scale;
+				const wide = Math.max(1, lives.bytes[life] * scale - 1);
+				paint.strokeRect(x + 0.5, y + 0.5, wide, BAR - 1);
+			}
+			const middle = (/** @type {number} */ life) => LABEL +
+				(lives.address[life] + lives.bytes[life] / 2 - segment.address) * scale;
+			paint.fillStyle = theme.ink;
+			for (const x of markPins([...segment.blocks, ...segment.pending].flatMap((life) => {
+				const keeps = pins.get(life);
+				return keeps ? [{ x: middle(life), keeps }] : [];
+			}))) {
+				paint.beginPath();
+				paint.moveTo(x - PIN, y + ROW - 0.5);
+				paint.lineTo(x, y + BAR + 0.5);
+				paint.lineTo(x + PIN, y + ROW - 0.5);
+				paint.closePath();
+				paint.fill();
+			}
 		});
 	};
 	const draw = () => {
@@ -99,12 +143,14 @@ export function segmentMap(header, lives, device, moment, color, text) {
 		if (!segment) return;
 		const at = segment.address +
 			((event.offsetX - LABEL) / (holder.clientWidth - LABEL)) * segment.bytes;
-		const life = segment.blocks.find((one) => lives.address[one] <= at &&
+		const life = [...segment.blocks, ...segment.pending].find((one) => lives.address[one] <= at &&
 			at < lives.address[one] + lives.bytes[one]);
 		info.textContent = life === undefined
 			? `segment 0x${segment.address.toString(16)}: ${bytesText(segment.bytes - segment.used)} ` +
 				`of ${bytesText(segment.bytes)} are free`
-			: text(life);
+			: text(life) + (segment.pending.includes(life)
+				? "; it is freed, but another stream still uses it" : "") +
+				(pins.has(life) ? `; a pin: it keeps ${bytesText(pins.get(life))} free` : "");
 	});
 	new ResizeObserver(draw).observe(holder);
 	const total = segments.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -115,7 +161,10 @@ export function segmentMap(header, lives, device, moment, color, text) {
 				`${bytesText(total - used)} of it free.` +
 				(outside ? ` Blocks outside of known segments: ${bytesText(outside)}.` : "") +
 				(segments.length > ROWS_SHOWN ? ` The ${ROWS_SHOWN} largest are shown.` : "") +
-				" Each row is one segment, the largest first."),
+				" Each row is one segment, the largest first." +
+				(pins.size ? " A triangle marks a block that pins free memory." : "") +
+				(segments.some(({ pending }) => pending.length)
+					? " A frame is a freed block that another stream still uses." : "")),
 			el("span", { class: "space" }),
 			button("SVG", () => {
 				const paint = new SvgPainter(holder.clientWidth, height);

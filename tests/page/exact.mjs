@@ -15,6 +15,7 @@ import { decodeCurve, decodeLives } from "../../page/src/decode.js";
 import { Lives, OF } from "../../page/src/lives.js";
 import { Curve } from "../../page/src/pyramid.js";
 import { segmentsAt } from "../../page/src/segment_map.js";
+import { agesOf, whatFits } from "../../page/src/what_fits.js";
 import { seeded } from "./random_lives.mjs";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -42,7 +43,10 @@ export function openPage(recording, folder) {
 	header.blocks.reduce((at, k) => decodeLives(block(k), lives, at), 0);
 	const curves = header.curves.map(({ device, curve, data }) =>
 		({ device, name: curve, curve: new Curve(decodeCurve(block(data))) }));
-	return { header, lives, curves, documents: report.recordings[0].documents };
+	const open = (curve) => (curve ? new Curve(decodeCurve(block(curve.data))) : null);
+	const capacities = new Map(header.capacities.map(({ device, total_bytes, used, limit }) =>
+		[device, { total_bytes, used: open(used), limit: open(limit) }]));
+	return { header, lives, curves, capacities, documents: report.recordings[0].documents };
 }
 
 /** Highest values in random windows, by the page and by `timeline --from A --to B --json`. */
@@ -75,14 +79,50 @@ export function compareMoments(recording, { header, lives }, count, seed) {
 	return replayed.length;
 }
 
-/** Segments at moments of random events, by the page and by `frag --at`. */
-export function compareSegments(recording, { header, lives }, chance, count) {
+/** What fits at a moment, pools and pins, by the page and by `frag`. */
+function compareFits({ header, lives, capacities }, at, theirs) {
+	const { device, total_bytes, driver_used_bytes } = theirs;
+	const fits = whatFits(header, lives, device, at, capacities.get(device));
+	const where = `what fits on device ${device} at ${at} ns`;
+	assert.deepEqual({
+		largest: fits.largest, any: fits.largest_any, after: fits.after, is_bound: fits.is_bound,
+		stream: fits.stream, releasable: fits.releasable, driver_free: fits.driver_free,
+	}, {
+		largest: theirs.largest_request_bytes, any: theirs.largest_any_bytes,
+		after: theirs.largest_after_release_bytes, is_bound: theirs.largest_after_release_is_bound,
+		stream: theirs.stream, releasable: theirs.releasable_bytes,
+		driver_free: driver_used_bytes === null ? null : total_bytes - driver_used_bytes,
+	}, where);
+	const byText = (a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b));
+	assert.deepEqual(fits.pools.map((pool) => [pool.stream, pool.pool, pool.is_small, pool.segments,
+		pool.gaps, pool.reserved, pool.allocated, pool.pending, pool.free, pool.largest_gap,
+		pool.largest, pool.releasable]).sort(byText), theirs.pools.map((pool) => [pool.stream, pool.pool,
+		pool.small, pool.segments, pool.gaps, pool.reserved_bytes, pool.allocated_bytes,
+		pool.pending_bytes, pool.free_bytes, pool.largest_gap_bytes, pool.largest_request_bytes,
+		pool.releasable_bytes]).sort(byText), where);
+	const ages = agesOf(header, lives, fits.pins.map(({ life }) => life), at);
+	assert.deepEqual(fits.pins.map(({ room, life, keeps }) => ({ segment: room.address,
+		address: lives.address[life], bytes: lives.bytes[life], keeps })),
+	theirs.pins.map(({ segment, address, bytes, hostage_bytes }) => ({ segment: Number(segment),
+		address: Number(address), bytes, keeps: hostage_bytes })), where);
+	/* threads read their clocks out of order: a life begins when an earlier one was seen */
+	fits.pins.forEach((_, k) => assert.ok(ages[k].is_least ? theirs.pins[k].age_ns >= ages[k].age_ns
+		: Math.abs(ages[k].age_ns - theirs.pins[k].age_ns) <= 1e5,
+	`pin ${k}: ${ages[k].age_ns} ns old, not ${theirs.pins[k].age_ns}, ${where}`));
+	return fits.pins.length;
+}
+
+/** Segments at moments of random events, what fits and pins, by the page and by `frag --at`. */
+export function compareSegments(recording, page, chance, count) {
+	const { header, lives } = page;
 	let segments = 0;
 	for (let k = 0; k < count && header.count; k++) {
 		const at = Math.max(header.from_ns, Math.min(header.to_ns,
 			lives.birth[Math.floor(chance() * header.count)] + 1));
-		const said = ask(gpuprof, "frag", "--json", "--no-stacks", "--at", String(at), recording);
-		for (const { device, segments: theirs } of said.devices) {
+		const said = ask(gpuprof, "frag", "--json", "--no-stacks", "--top", "0", "--at", String(at),
+			recording);
+		for (const one of said.devices) {
+			const { device, segments: theirs } = one;
 			const found = segmentsAt(header, lives, device, at).segments.map((segment) => [
 				segment.address, segment.bytes, segment.blocks.map((life) =>
 					[lives.address[life], lives.bytes[life]]).sort((a, b) => a[0] - b[0])]);
@@ -91,6 +131,7 @@ export function compareSegments(recording, { header, lives }, chance, count) {
 					.map((block) => [Number(block.address), block.bytes])])
 				.sort((a, b) => a[0] - b[0]), `segments of device ${device} at ${at} ns`);
 			segments += found.length;
+			compareFits(page, at, one);
 		}
 	}
 	return segments;

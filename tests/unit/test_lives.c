@@ -65,7 +65,7 @@ static void sums_are_curves(void **state)
 		lives_read(&reader, recording, NULL);
 		assert_sums(&reader);
 		assert_curves(&reader, &h);
-		for (unsigned of = 0; of <= GP_LIVES_OF_UNMAPPED; of++)
+		for (unsigned of = 0; of <= GP_LIVES_OF_PENDING; of++)
 			assert_true(lives_of(&reader, of) > 0);
 		assert_int_equal(reader.lives.left_out, 0);
 		assert_int_equal(reader.lives.shorter_than_ns, 0);
@@ -545,6 +545,48 @@ static void damaged_blocks_are_refused(void **state)
 	free(room);
 }
 
+/* The arena of a block, and of its segment whose report came later; free memory of the device. */
+static void arenas_may_be_known_late(void **state)
+{
+	(void)state;
+	struct writer w;
+	writer_open(&w, "late.gpr", 0, 0);
+	put_definition(
+		&w, 0,
+		(struct gp_record){ .kind = GP_ARENA, .aux = 1, .arena = { 0x77, 0, 5, 1 } });
+	put(&w, 0,
+	    (struct gp_record){
+		    .kind = GP_ALLOC, .space = GP_SPACE_DEVICE, .alloc = { 0x7000000, 2 << 20 } });
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
+				.block_alloc = { 0x7000000, 512, 512, 2 << 20 } });
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_SEGMENT_ALLOC, .code = 1, .v = { 0x7000000, 2 << 20 } });
+	put(&w, 0,
+	    (struct gp_record){ .kind = GP_BLOCK_EXISTING,
+				.aux = 1,
+				.code = 1,
+				.v = { 0x7000000, 512, 512, 2 << 20 } });
+	put(&w, 0,
+	    (struct gp_record){
+		    .kind = GP_DEVICE_MEMORY,
+		    .device_memory = { .free_bytes = 3 << 20, .total_bytes = 9 << 20 } });
+	struct gp_recording *recording = fixture_read(&w);
+	lives_read(&reader, recording, NULL);
+	assert_int_equal(reader.count, 3);
+	assert_int_equal(reader.lives.arenas, 2);
+	assert_int_equal(reader.lives.arena[1].stream, 0x77);
+	for (size_t k = 0; k < 3; k++) {
+		const struct gp_lives_group *g = &reader.lives.group[reader.life[k].group];
+		assert_int_equal(g->arena, g->of == GP_LIVES_OF_DRIVER ? 0 : 1);
+	}
+	assert_int_equal(reader.lives.capacity[0].total_bytes, 9 << 20);
+	assert_int_equal(reader.lives.capacity[0].used.points, 1);
+	assert_int_equal(reader.lives.capacity[0].limit.points, 0);
+	lives_reader_free(&reader);
+	gp_recording_close(recording);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -560,6 +602,7 @@ int main(void)
 		cmocka_unit_test(too_many_live_ones_are_cut),
 		cmocka_unit_test(spans_keep_the_extremes),
 		cmocka_unit_test(damaged_blocks_are_refused),
+		cmocka_unit_test(arenas_may_be_known_late),
 	};
 	return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

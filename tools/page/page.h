@@ -76,7 +76,9 @@ void gp_page_data_cut(struct gp_page *page, size_t blocks);
 /* Adds the blocks to the page. Free `lives` with gp_lives_free, also after a failure. */
 enum gp_status gp_page_lives_build(struct gp_page *page, struct gp_recording *recording,
 				   struct gp_lives *lives);
-void gp_page_lives_write(struct gp_json *json, const struct gp_lives *lives);
+/* `alloc_conf`: gp_info.alloc_conf. */
+void gp_page_lives_write(struct gp_json *json, const struct gp_lives *lives,
+			 const char *alloc_conf);
 
 /* ---- page_lanes.c ---- */
 

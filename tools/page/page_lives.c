@@ -89,6 +89,7 @@ static void groups_write(struct gp_json *json, const struct gp_lives *lives)
 		{ "line", offsetof(struct gp_lives_group, line) },
 		{ "range", offsetof(struct gp_lives_group, range) },
 		{ "pool", offsetof(struct gp_lives_group, pool) },
+		{ "arena", offsetof(struct gp_lives_group, arena) },
 	};
 	gp_json_object(json, "groups");
 	gp_json_array(json, "device");
@@ -111,6 +112,77 @@ static void groups_write(struct gp_json *json, const struct gp_lives *lives)
 							   column[c].offset));
 		gp_json_end(json);
 	}
+	gp_json_end(json);
+}
+
+static void arenas_write(struct gp_json *json, const struct gp_lives *lives)
+{
+	gp_json_array(json, "arenas");
+	for (size_t k = 0; k < lives->arenas; k++) {
+		const struct gp_arena *arena = &lives->arena[k];
+		gp_json_object(json, NULL);
+		if (arena->is_known)
+			gp_json_hex(json, "stream", arena->stream);
+		else
+			gp_json_null(json, "stream");
+		if (arena->is_known && arena->has_pool) {
+			gp_json_array(json, "pool");
+			gp_json_number(json, NULL, arena->pool);
+			gp_json_number(json, NULL, arena->user_pool);
+			gp_json_end(json);
+		} else {
+			gp_json_null(json, "pool");
+		}
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+}
+
+static void capacity_curve_write(struct gp_json *json, const char *key,
+				 const struct gp_lives_curve *curve)
+{
+	if (curve->points == 0) {
+		gp_json_null(json, key);
+		return;
+	}
+	gp_json_object(json, key);
+	gp_json_number(json, "points", curve->points);
+	gp_json_number(json, "data", curve->data);
+	gp_json_bool(json, "is_exact", curve->is_exact);
+	gp_json_end(json);
+}
+
+static void capacities_write(struct gp_json *json, const struct gp_lives *lives)
+{
+	gp_json_array(json, "capacities");
+	for (size_t k = 0; k < lives->devices; k++) {
+		const struct gp_lives_capacity *c = &lives->capacity[lives->device[k]];
+		gp_json_object(json, NULL);
+		gp_json_number(json, "device", lives->device[k]);
+		gp_json_number_if(json, "total_bytes", c->total_bytes != 0, c->total_bytes);
+		capacity_curve_write(json, "used", &c->used);
+		capacity_curve_write(json, "limit", &c->limit);
+		gp_json_end(json);
+	}
+	gp_json_end(json);
+}
+
+/* The settings of PyTorch's allocator that decide which requests fit. */
+static void settings_write(struct gp_json *json, const char *alloc_conf)
+{
+	struct gp_allocator_settings s;
+	gp_allocator_settings_read(alloc_conf, &s);
+	gp_json_object(json, "allocator");
+	gp_json_number_if(json, "max_split_bytes", s.max_split_bytes != UINT64_MAX,
+			  s.max_split_bytes);
+	gp_json_number(json, "max_non_split_rounding", s.max_non_split_rounding);
+	gp_json_number(json, "large_segment_bytes", s.large_segment_bytes);
+	gp_json_array(json, "roundup_divisions");
+	for (unsigned k = 0; k < GP_ROUNDUP_BUCKETS; k++)
+		gp_json_number(json, NULL, s.roundup_divisions[k]);
+	gp_json_end(json);
+	gp_json_bool(json, "is_expandable", s.is_expandable);
+	gp_json_text(json, "not_known", s.not_known);
 	gp_json_end(json);
 }
 
@@ -152,7 +224,7 @@ static void marks_write(struct gp_json *json, const struct gp_lives *lives)
 	gp_json_number(json, "marks_left_out", lives->marks_left_out);
 }
 
-void gp_page_lives_write(struct gp_json *json, const struct gp_lives *lives)
+void gp_page_lives_write(struct gp_json *json, const struct gp_lives *lives, const char *alloc_conf)
 {
 	gp_json_object(json, "lives");
 	gp_json_signed(json, "from_ns", lives->from_ns);
@@ -167,6 +239,7 @@ void gp_page_lives_write(struct gp_json *json, const struct gp_lives *lives)
 	gp_json_end(json);
 	frames_write(json, lives);
 	groups_write(json, lives);
+	arenas_write(json, lives);
 	gp_json_number(json, "count", lives->count);
 	/* a number that JavaScript has, of those that are longer than each life */
 	gp_json_number(json, "shorter_than_ns",
@@ -179,6 +252,8 @@ void gp_page_lives_write(struct gp_json *json, const struct gp_lives *lives)
 		gp_json_number(json, NULL, lives->block[k]);
 	gp_json_end(json);
 	curves_write(json, lives);
+	capacities_write(json, lives);
+	settings_write(json, alloc_conf);
 	marks_write(json, lives);
 	gp_json_end(json);
 }

@@ -21,6 +21,7 @@ struct gp_life_slot {
 	uint8_t space; /* of the entry; GP_SPACE_NONE: there is none */
 	bool is_listed;
 	bool is_holder; /* a reservation of the framework */
+	bool has_arena; /* the group has one, or its memory never does */
 };
 
 struct life_physical {
@@ -59,17 +60,6 @@ static void follow_list(struct gp_life_follow *f, uint32_t slot)
 	f->slot[slot].is_listed = true;
 }
 
-/* A reported segment counts nothing itself, but may fill the reservation where it begins. */
-static void follow_see(void *context, uint32_t slot)
-{
-	struct gp_life_follow *f = context;
-	const struct gp_live *live = f->recording->live;
-	const struct gp_live_entry *e = gp_live_slot(live, slot);
-	if (e != NULL && e->space == GP_SPACE_SEGMENT)
-		slot = gp_live_slot_find(live, GP_SPACE_RESERVATION, e->address);
-	follow_list(f, slot);
-}
-
 /* The mappings of a reservation that became the framework's, or no longer is. */
 static void follow_mapped(struct gp_life_follow *f, uint64_t from, uint64_t bytes)
 {
@@ -83,6 +73,32 @@ static void follow_mapped(struct gp_life_follow *f, uint64_t from, uint64_t byte
 			return;
 		at = e->address + 1;
 	}
+}
+
+/*
+ * A reported segment counts nothing itself, but may fill the reservation where it begins. It has
+ * the arena of memory that was there before, as where the reports begin late.
+ */
+static void follow_segment(struct gp_life_follow *f, const struct gp_live_entry *e)
+{
+	const struct gp_live *live = f->recording->live;
+	const struct gp_live_entry *holder = gp_live_find_holder(live, e->address);
+	const uint32_t mapped = gp_live_slot_find(live, GP_SPACE_MAPPED, e->address);
+	if (holder != NULL)
+		follow_list(f, gp_live_slot_find(live, holder->space, holder->address));
+	if (mapped != 0 && mapped < f->slots && !f->slot[mapped].has_arena)
+		follow_mapped(f, e->address, e->bytes);
+	follow_list(f, gp_live_slot_find(live, GP_SPACE_RESERVATION, e->address));
+}
+
+static void follow_see(void *context, uint32_t slot)
+{
+	struct gp_life_follow *f = context;
+	const struct gp_live_entry *e = gp_live_slot(f->recording->live, slot);
+	if (e != NULL && e->space == GP_SPACE_SEGMENT)
+		follow_segment(f, e);
+	else
+		follow_list(f, slot);
 }
 
 /* ---- what an entry counts ---- */
@@ -168,9 +184,9 @@ static struct life_part life_part(struct gp_life_follow *f, const struct gp_live
 	if (gp_live_is_pinned(e))
 		return part;
 	if (e->space == GP_SPACE_BLOCK) {
-		part.of = GP_LIVES_OF_BLOCK;
+		part.of =
+			(e->flags & GP_LIVE_PENDING) == 0 ? GP_LIVES_OF_BLOCK : GP_LIVES_OF_PENDING;
 		part.device = e->device;
-		part.bytes = (e->flags & GP_LIVE_PENDING) == 0 ? e->bytes : 0;
 	} else if (e->space == GP_SPACE_MAPPED) {
 		part = mapped_part(f, e, slot);
 	} else if (e->space == GP_SPACE_RESERVATION) {
@@ -219,7 +235,18 @@ static bool life_continues(struct gp_life_follow *f, struct gp_life_slot *s)
 	b->is_taken = true;
 	s->birth_ns = b->slot.birth_ns;
 	s->group = b->slot.group;
+	s->has_arena = b->slot.has_arena;
 	return true;
+}
+
+/* Takes the arena as soon as it is known. The life goes on. */
+static void life_settle_arena(struct gp_life_follow *f, struct gp_life_slot *s,
+			      const struct gp_live_entry *e)
+{
+	const uint64_t arena = gp_life_arena_of(f->recording->live, e, (enum gp_lives_of)s->of);
+	s->has_arena = arena != 0 || s->of == GP_LIVES_OF_DRIVER || s->of == GP_LIVES_OF_PINNED;
+	if (arena != 0)
+		s->group = gp_life_group_in(f->groups, s->group, arena);
 }
 
 static void life_begin(struct gp_life_follow *f, struct gp_life_slot *s,
@@ -233,6 +260,8 @@ static void life_begin(struct gp_life_follow *f, struct gp_life_slot *s,
 	s->birth_ns = f->now_ns;
 	s->group =
 		gp_life_group_of(f->groups, e, s->range, (enum gp_lives_of)part->of, part->device);
+	s->has_arena = part->of == GP_LIVES_OF_DRIVER || part->of == GP_LIVES_OF_PINNED ||
+		       gp_life_arena_of(f->recording->live, e, (enum gp_lives_of)part->of) != 0;
 }
 
 /* ---- entries that come and go ---- */
@@ -296,8 +325,11 @@ static void slot_compare(struct gp_life_follow *f, uint32_t slot)
 	holder_see(f, slot, is_holder);
 	const struct life_part part = e != NULL ? life_part(f, e, slot) : (struct life_part){ 0 };
 	s = &f->slot[slot];
-	if (part.bytes == s->bytes && part.of == s->of && part.device == s->device)
+	if (part.bytes == s->bytes && part.of == s->of && part.device == s->device) {
+		if (s->bytes != 0 && !s->has_arena)
+			life_settle_arena(f, s, e);
 		return;
+	}
 	life_end(f, s, false);
 	if (e != NULL)
 		life_begin(f, s, e, &part);
@@ -322,8 +354,8 @@ static void see_roles(struct gp_life_follow *f)
 		struct gp_life_slot *s = slot < f->slots ? &f->slot[slot] : NULL;
 		if (s == NULL || s->bytes == 0)
 			continue;
-		const uint32_t group =
-			gp_life_group_of(f->groups, e, s->range, GP_LIVES_OF_BLOCK, s->device);
+		const uint32_t group = gp_life_group_of(f->groups, e, s->range,
+							(enum gp_lives_of)s->of, s->device);
 		if (group == s->group)
 			continue;
 		life_end(f, s, false);

@@ -15,11 +15,10 @@
 
 static const char beyond_groups[] = "beyond the groups that are kept";
 
-/* The arena of the memory, which segments get from what is reported at their address. */
-static uint64_t arena_of(const struct gp_live *live, const struct gp_live_entry *e,
-			 enum gp_lives_of of)
+uint64_t gp_life_arena_of(const struct gp_live *live, const struct gp_live_entry *e,
+			  enum gp_lives_of of)
 {
-	if (of == GP_LIVES_OF_BLOCK)
+	if (of == GP_LIVES_OF_BLOCK || of == GP_LIVES_OF_PENDING)
 		return e->stream;
 	if (of != GP_LIVES_OF_SEGMENT && of != GP_LIVES_OF_UNMAPPED)
 		return 0;
@@ -142,27 +141,8 @@ static void groups_fold(struct gp_life_groups *g)
 		g->fold_at = 2 * (size_t)to.rows;
 }
 
-uint32_t gp_life_group_of(struct gp_life_groups *g, const struct gp_live_entry *e,
-			  const struct gp_range_path *range, enum gp_lives_of of, unsigned device)
+static uint32_t life_group_number(struct gp_life_groups *g, struct gp_life_raw raw)
 {
-	struct gp_recording *r = g->recording;
-	const bool is_segment = of == GP_LIVES_OF_SEGMENT || of == GP_LIVES_OF_UNMAPPED;
-	const struct gp_use use = gp_use_like(r, e->stack, e->space, gp_tick_ns(&r->tick, e->time));
-	const uint64_t arena = arena_of(r->live, e, of);
-	const uint8_t rule =
-		gp_roles_rule(g->roles, e, is_segment ? GP_ROLES_SEGMENT : GP_ROLES_NOW);
-	struct gp_life_raw raw = {
-		.stack = use.stack,
-		.epoch = use.stack != 0 ? (uint32_t)gp_module_epoch(&g->epochs, use.at_ns) : 0,
-		.without = use.without,
-		.at_ns = use.at_ns,
-		.range = range,
-		.arena = arena <= UINT16_MAX ? (uint16_t)arena : 0,
-		.of = (uint8_t)of,
-		.device = (uint8_t)device,
-		.role = (uint8_t)gp_role_rule(rule)->role,
-		.is_part = is_part(r->live, e),
-	};
 	uint32_t hash = life_hash(&raw), found = life_group_find(g, &raw, hash);
 	if (found == 0 && g->raws.rows >= g->fold_at && g->ranges != NULL)
 		groups_fold(g);
@@ -175,6 +155,39 @@ uint32_t gp_life_group_of(struct gp_life_groups *g, const struct gp_live_entry *
 	}
 	const struct gp_life_raw *row = g->raws.row;
 	return found != 0 ? row[found - 1].number : life_group_add(g, &raw, hash);
+}
+
+uint32_t gp_life_group_in(struct gp_life_groups *g, uint32_t number, uint64_t arena)
+{
+	if (number >= g->numbers || arena > UINT16_MAX)
+		return number;
+	struct gp_life_raw raw = ((const struct gp_life_raw *)g->raws.row)[g->row_of[number]];
+	raw.arena = (uint16_t)arena;
+	return life_group_number(g, raw);
+}
+
+uint32_t gp_life_group_of(struct gp_life_groups *g, const struct gp_live_entry *e,
+			  const struct gp_range_path *range, enum gp_lives_of of, unsigned device)
+{
+	struct gp_recording *r = g->recording;
+	const bool is_segment = of == GP_LIVES_OF_SEGMENT || of == GP_LIVES_OF_UNMAPPED;
+	const struct gp_use use = gp_use_like(r, e->stack, e->space, gp_tick_ns(&r->tick, e->time));
+	const uint64_t arena = gp_life_arena_of(r->live, e, of);
+	const uint8_t rule =
+		gp_roles_rule(g->roles, e, is_segment ? GP_ROLES_SEGMENT : GP_ROLES_NOW);
+	const struct gp_life_raw raw = {
+		.stack = use.stack,
+		.epoch = use.stack != 0 ? (uint32_t)gp_module_epoch(&g->epochs, use.at_ns) : 0,
+		.without = use.without,
+		.at_ns = use.at_ns,
+		.range = range,
+		.arena = arena <= UINT16_MAX ? (uint16_t)arena : 0,
+		.of = (uint8_t)of,
+		.device = (uint8_t)device,
+		.role = (uint8_t)gp_role_rule(rule)->role,
+		.is_part = is_part(r->live, e),
+	};
+	return life_group_number(g, raw);
 }
 
 void gp_life_groups_release(struct gp_life_groups *g)

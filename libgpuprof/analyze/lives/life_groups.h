@@ -28,6 +28,13 @@ struct gp_life_groups {
 /* The number of the group of a live entry of that range, which counts as `of` on `device`. */
 uint32_t gp_life_group_of(struct gp_life_groups *groups, const struct gp_live_entry *entry,
 			  const struct gp_range_path *range, enum gp_lives_of of, unsigned device);
+/*
+ * The arena of a live entry, 0: not known. Segments get it from what is reported at their address.
+ */
+uint64_t gp_life_arena_of(const struct gp_live *live, const struct gp_live_entry *entry,
+			  enum gp_lives_of of);
+/* The number of the same group in that arena, for memory whose report came after its begin. */
+uint32_t gp_life_group_in(struct gp_life_groups *groups, uint32_t number, uint64_t arena);
 void gp_life_groups_release(struct gp_life_groups *groups);
 
 /* Owns the texts of struct gp_lives, and finds each of its rows by a hash. */
@@ -36,6 +43,7 @@ struct gp_lives_texts {
 	struct gp_row_table texts;  /* key: number in the store */
 	struct gp_row_table frames; /* struct gp_lives_frame behind a key */
 	struct gp_row_table stacks, groups;
+	struct gp_row_table arenas; /* key: number of the arena */
 };
 /* The index of a text in gp_lives. 0 for "", and when memory runs out: see *is_fine. */
 uint32_t gp_lives_text(struct gp_lives_texts *texts, const char *text, bool *is_fine);

@@ -19,6 +19,10 @@ struct text_row {
 struct frame_row {
 	uint64_t key; /* text, and whether it is Python */
 };
+struct arena_row {
+	uint64_t key; /* its number */
+	struct gp_arena arena;
+};
 struct stack_row {
 	struct gp_identity identity;
 	struct gp_lives_stack stack;
@@ -72,6 +76,7 @@ void gp_lives_texts_free(struct gp_lives_texts *t)
 	gp_row_table_release(&t->frames);
 	gp_row_table_release(&t->stacks);
 	gp_row_table_release(&t->groups);
+	gp_row_table_release(&t->arenas);
 	free(t);
 }
 
@@ -164,6 +169,19 @@ static const struct place_row *place_get(struct life_answer *a, const struct gp_
 
 /* ---- groups ---- */
 
+/* The index of an arena. All unknown ones are 0. */
+static uint32_t arena_index(struct life_answer *a, uint16_t number)
+{
+	const struct gp_arena arena = gp_memory_arena(a->groups->recording, number);
+	struct arena_row *row =
+		gp_row_get_key(&a->texts->arenas, sizeof *row, arena.is_known ? number : 0);
+	a->is_fine &= row != NULL;
+	if (row == NULL)
+		return 0;
+	row->arena = arena;
+	return (uint32_t)(row - (struct arena_row *)a->texts->arenas.row);
+}
+
 static uint32_t pool_text(struct life_answer *a, uint16_t number)
 {
 	char text[64];
@@ -195,7 +213,7 @@ static uint32_t group_index(struct life_answer *a, const struct gp_lives_group *
 	const uint32_t number[] = { group->role,   group->phase,
 				    group->module, group->operator, group->library,
 				    group->line,   group->range,
-				    group->pool };
+				    group->pool,   group->arena };
 	for (size_t k = 0; k < sizeof number / sizeof *number; k++)
 		key = gp_hash_pair(key, number[k]);
 	struct gp_row_table *table = &a->texts->groups;
@@ -231,8 +249,9 @@ static uint32_t answer_group(struct life_answer *a, const struct gp_life_raw *ra
 	group.module = p.module;
 	group.operator= p.operator;
 	group.line = p.line;
-	group.library = p.library[raw->of == GP_LIVES_OF_BLOCK];
+	group.library = p.library[raw->of == GP_LIVES_OF_BLOCK || raw->of == GP_LIVES_OF_PENDING];
 	group.pool = pool_text(a, raw->arena);
+	group.arena = arena_index(a, raw->arena);
 	return group_index(a, &group);
 }
 
@@ -247,7 +266,9 @@ static void answer_lists(struct life_answer *a)
 	out->stacks = t->stacks.rows;
 	out->frame = calloc(out->frames + 1, sizeof *out->frame);
 	out->stack = calloc(out->stacks + 1, sizeof *out->stack);
-	a->is_fine &= out->frame != NULL && out->stack != NULL;
+	out->arenas = t->arenas.rows;
+	out->arena = calloc(out->arenas + 1, sizeof *out->arena);
+	a->is_fine &= out->frame != NULL && out->stack != NULL && out->arena != NULL;
 	const struct frame_row *frame = t->frames.row;
 	for (size_t k = 0; k < out->frames && a->is_fine; k++)
 		out->frame[k] = (struct gp_lives_frame){ (uint32_t)(frame[k].key >> 1),
@@ -255,6 +276,9 @@ static void answer_lists(struct life_answer *a)
 	const struct stack_row *stack = t->stacks.row;
 	for (size_t k = 0; k < out->stacks && a->is_fine; k++)
 		out->stack[k] = stack[k].stack;
+	const struct arena_row *arena = t->arenas.row;
+	for (size_t k = 0; k < out->arenas && a->is_fine; k++)
+		out->arena[k] = arena[k].arena;
 	out->group = t->groups.row;
 	out->groups = t->groups.rows;
 }
@@ -272,7 +296,8 @@ enum gp_status gp_life_groups_answer(struct gp_life_groups *groups, struct gp_li
 	*into = calloc(groups->numbers + 1, sizeof **into);
 	a.is_fine = a.stack != NULL && of_row != NULL && *into != NULL &&
 		    answer_text(&a, "") == 0 &&
-		    gp_row_add(&a.texts->stacks, sizeof(struct stack_row), 0) != NULL;
+		    gp_row_add(&a.texts->stacks, sizeof(struct stack_row), 0) != NULL &&
+		    arena_index(&a, 0) == 0;
 	for (uint32_t k = 0; k < groups->raws.rows && a.is_fine; k++)
 		of_row[k] = answer_group(&a, &raw[k]);
 	for (size_t k = 0; k < groups->numbers && a.is_fine; k++)

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "../../read/tables/array.h"
+#include "../frag/frag_parts.h"
+#include "../memory/memory_view.h"
 #include "../settle.h"
 #include "curve_points.h"
 #include "life_follow.h"
@@ -33,6 +35,10 @@ struct living {
 	struct gp_life_store store;
 	struct gp_life_follow follow;
 	struct gp_curve_points curve[GP_DEVICES][GP_CURVES], pinned;
+	struct {
+		struct gp_curve_points used, limit;
+		uint64_t held; /* gp_live_held at the last look */
+	} capacity[GP_DEVICES];
 	uint64_t events;
 	bool has_refusals; /* allocations failed, so there may be OOMs */
 	bool is_fine;	   /* false: out of memory */
@@ -110,6 +116,23 @@ static enum gp_status marks_answer(struct living *l)
 
 /* ---- the replay ---- */
 
+/* `has_count`: the driver counted. Else the figures change only with the job's own memory. */
+static void see_capacity(struct living *l, unsigned device, bool has_count)
+{
+	const struct gp_live_device *live = gp_live_device(l->recording->live, device);
+	const uint64_t held = gp_live_held(live);
+	if (live->used.time == 0 || (!has_count && held == l->capacity[device].held))
+		return;
+	const struct gp_memory_device d = gp_memory_device_now(l->recording, device);
+	const uint64_t used = gp_frag_driver_used(&d);
+	if (used != GP_BYTES_UNKNOWN)
+		gp_points_add(&l->capacity[device].used, l->follow.now_ns, used);
+	if (d.limit_bytes != GP_BYTES_UNKNOWN)
+		gp_points_add(&l->capacity[device].limit, l->follow.now_ns, d.limit_bytes);
+	l->capacity[device].held = held;
+	l->out->capacity[device].total_bytes = d.total_bytes;
+}
+
 static void see_device(struct living *l, unsigned device)
 {
 	const struct gp_live_device *d = gp_live_device(l->recording->live, device);
@@ -127,8 +150,10 @@ static void see_host(struct living *l)
 /* The curves of a state that was loaded. */
 static void see_loaded(struct living *l)
 {
-	for (unsigned device = 0; device < GP_DEVICES; device++)
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
 		see_device(l, device);
+		see_capacity(l, device, true);
+	}
 	see_host(l);
 	gp_live_take_moved(l->recording->live);
 	gp_live_take_host_moved(l->recording->live);
@@ -148,8 +173,13 @@ static void lives_event(struct living *l, const struct gp_record *r)
 	if (++l->events % RANGES_KEPT == 0)
 		gp_range_paths_forget(l->groups.ranges);
 	uint64_t moved = gp_live_take_moved(l->recording->live);
-	for (; moved != 0; moved &= moved - 1)
+	const bool has_count = r->kind == GP_DEVICE_MEMORY || r->kind == GP_ALLOC_FAILED;
+	for (; moved != 0; moved &= moved - 1) {
 		see_device(l, (unsigned)__builtin_ctzll(moved));
+		see_capacity(l, (unsigned)__builtin_ctzll(moved), false);
+	}
+	if (has_count && r->device < GP_DEVICES)
+		see_capacity(l, r->device, true);
 	if (gp_live_take_host_moved(l->recording->live))
 		see_host(l);
 	l->has_refusals |= r->kind == GP_OOM || r->kind == GP_ALLOC_FAILED;
@@ -204,6 +234,10 @@ static void lives_forget(void *context)
 	gp_life_groups_release(&l->groups);
 	for (size_t k = 0; k < sizeof l->curve / sizeof l->pinned; k++)
 		gp_points_release(&l->curve[0][0] + k);
+	for (unsigned device = 0; device < GP_DEVICES; device++) {
+		gp_points_release(&l->capacity[device].used);
+		gp_points_release(&l->capacity[device].limit);
+	}
 	gp_points_release(&l->pinned);
 	gp_lives_free(l->out);
 }
@@ -226,6 +260,8 @@ static enum gp_status lives_attempt(void *context, const struct gp_info *info)
 					     .store = &l->store,
 					     .now_ns = (uint64_t)l->out->from_ns };
 	gp_looks_open(&l->follow.looks);
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		l->capacity[device].used.now = l->capacity[device].limit.now = GP_BYTES_UNKNOWN;
 	l->has_refusals = false;
 	enum gp_status status = gp_module_epochs_build(l->recording, &l->groups.epochs);
 	if (status == GP_OK)
@@ -272,26 +308,38 @@ static enum gp_status lives_write(struct living *l, const uint32_t *into,
 	return status;
 }
 
+static enum gp_status points_write(struct gp_curve_points *c, const struct gp_lives_sink *sink,
+				   struct gp_lives_curve *out)
+{
+	size_t count;
+	unsigned char *bytes = gp_points_finish(c, &count);
+	enum gp_status status = bytes == NULL ? GP_E_MEMORY : GP_OK;
+	out->is_exact = c->bits == 0;
+	out->points = c->points;
+	if (status == GP_OK)
+		status = sink->write(sink->context, bytes, count, &out->data);
+	free(bytes);
+	gp_points_release(c);
+	return status;
+}
+
+static bool has_points(const struct gp_curve_points *c)
+{
+	return c->points > 0 || c->has_last;
+}
+
 /* Points of a curve that was always 0 are none. */
 static enum gp_status curve_write(struct living *l, struct gp_curve_points *c, unsigned device,
 				  enum gp_curve of, const struct gp_lives_sink *sink)
 {
 	struct gp_lives *out = l->out;
-	size_t count;
-	if (c->points == 0 && !c->has_last)
+	if (!has_points(c))
 		return GP_OK;
 	struct gp_lives_curve *curve = gp_array_append(&out->curve, &out->curves, sizeof *curve);
-	unsigned char *bytes = gp_points_finish(c, &count);
-	enum gp_status status = GP_E_MEMORY;
-	if (curve != NULL && bytes != NULL) {
-		*curve = (struct gp_lives_curve){
-			.device = device, .of = of, .is_exact = c->bits == 0, .points = c->points
-		};
-		status = sink->write(sink->context, bytes, count, &curve->data);
-	}
-	free(bytes);
-	gp_points_release(c);
-	return status;
+	if (curve == NULL)
+		return GP_E_MEMORY;
+	*curve = (struct gp_lives_curve){ .device = device, .of = of };
+	return points_write(c, sink, curve);
 }
 
 static enum gp_status curves_write(struct living *l, const struct gp_lives_sink *sink)
@@ -310,6 +358,20 @@ static enum gp_status curves_write(struct living *l, const struct gp_lives_sink 
 	return curve_write(l, &l->pinned, GP_DEVICE_UNKNOWN, GP_CURVE_PINNED, sink);
 }
 
+static enum gp_status capacities_write(struct living *l, const struct gp_lives_sink *sink)
+{
+	enum gp_status status = GP_OK;
+	for (size_t k = 0; k < l->out->devices && status == GP_OK; k++) {
+		const unsigned device = l->out->device[k];
+		struct gp_lives_capacity *out = &l->out->capacity[device];
+		if (has_points(&l->capacity[device].used))
+			status = points_write(&l->capacity[device].used, sink, &out->used);
+		if (status == GP_OK && has_points(&l->capacity[device].limit))
+			status = points_write(&l->capacity[device].limit, sink, &out->limit);
+	}
+	return status;
+}
+
 static enum gp_status lives_answer(struct living *l, const struct gp_lives_sink *sink)
 {
 	uint32_t *into = NULL;
@@ -325,6 +387,8 @@ static enum gp_status lives_answer(struct living *l, const struct gp_lives_sink 
 		status = lives_write(l, into, sink);
 	if (status == GP_OK)
 		status = curves_write(l, sink);
+	if (status == GP_OK)
+		status = capacities_write(l, sink);
 	free(into);
 	return status;
 }
@@ -346,6 +410,9 @@ enum gp_status gp_lives_build(struct gp_recording *recording, const struct gp_st
 	l->store.a_block = GP_LIVES_A_BLOCK;
 	for (size_t k = 0; k < sizeof l->curve / sizeof l->pinned; k++)
 		(&l->curve[0][0] + k)->most = GP_LIVES_POINTS_MOST;
+	for (unsigned device = 0; device < GP_DEVICES; device++)
+		l->capacity[device].used.most = l->capacity[device].limit.most =
+			GP_LIVES_POINTS_MOST;
 	l->pinned.most = GP_LIVES_POINTS_MOST;
 	enum gp_status status = gp_retry_if_overwritten(recording, lives_attempt, lives_forget, l);
 	if (status == GP_OK)
@@ -367,6 +434,7 @@ void gp_lives_free(struct gp_lives *lives)
 	free(lives->frame);
 	free(lives->stack);
 	free(lives->place);
+	free(lives->arena);
 	free(lives->curve);
 	free(lives->mark);
 	free(lives->block);
