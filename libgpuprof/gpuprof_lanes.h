@@ -1,7 +1,8 @@
 /*
- * Part of gpuprof.h, which includes it: GPU time as intervals in lanes, as blocks of bytes for a
- * program that draws them (`gpuprof report`). Operations are those of gp_kernels_build, waits and
- * gaps those of gp_waits_build over the whole recording. Moments are those of the recording.
+ * Part of gpuprof.h, which includes it: GPU time and ranges as intervals in lanes, as blocks of
+ * bytes for a program that draws them (`gpuprof report`). Operations are those of gp_kernels_build,
+ * waits and gaps those of gp_waits_build over the whole recording. Moments are those of the
+ * recording.
  *
  * Both kinds of block have 5 numbers (LEB128, unsigned): rows n, the bytes of 3 columns, 0. Then
  * the columns of n numbers each. A block of intervals:
@@ -34,9 +35,11 @@ enum gp_lane_of {
 	GP_LANE_OF_STREAM, /* operations of a stream */
 	GP_LANE_OF_WAITS,  /* a thread of the host was blocked */
 	GP_LANE_OF_GAPS,   /* the GPU had no operation, between its first and its last one */
+	/* calls of a thread's ranges of one level; those of started ranges may overlap */
+	GP_LANE_OF_RANGES,
 	GP_LANE_KINDS,
 };
-extern const char *const gp_lane_names[GP_LANE_KINDS]; /* "stream", "waits", "gaps" */
+extern const char *const gp_lane_names[GP_LANE_KINDS]; /* "stream", "waits", "gaps", "ranges" */
 
 enum gp_interval_of {
 	GP_INTERVAL_KERNEL,
@@ -44,6 +47,7 @@ enum gp_interval_of {
 	GP_INTERVAL_SET,
 	GP_INTERVAL_WAIT,
 	GP_INTERVAL_GAP,
+	GP_INTERVAL_RANGE,
 	GP_INTERVAL_KINDS,
 };
 extern const char *const gp_interval_names[GP_INTERVAL_KINDS]; /* "kernel", "copy", ... */
@@ -53,7 +57,8 @@ struct gp_lane_group {
 	uint8_t of; /* enum gp_interval_of */
 	/*
 	 * of the kernel; "host_to_device"; of a wait the reason; of a gap the reason that most of
-	 * it is due to: of a wait, "late_launch", "pending" or "unknown"
+	 * it is due to: of a wait, "late_launch", "pending" or "unknown"; of a range its domain
+	 * and name
 	 */
 	uint32_t name;
 	uint32_t operator, line, phase;
@@ -62,12 +67,12 @@ struct gp_lane_group {
 };
 
 struct gp_lane {
-	uint8_t of;	 /* enum gp_lane_of */
-	bool is_rest;	 /* of several streams or threads */
-	unsigned device; /* of streams and gaps; GP_DEVICE_UNKNOWN: none */
-	uint32_t context;
-	uint32_t id;	/* of the stream, as CUPTI numbers it; of the thread */
-	uint64_t count; /* intervals in blocks */
+	uint8_t of;	  /* enum gp_lane_of */
+	bool is_rest;	  /* of several streams or threads */
+	unsigned device;  /* of streams and gaps; GP_DEVICE_UNKNOWN: none */
+	uint32_t context; /* of ranges the level: 0 outermost; GP_RANGES_DEEP: started ranges */
+	uint32_t id;	  /* of the stream, as CUPTI numbers it; of the thread */
+	uint64_t count;	  /* intervals in blocks */
 	size_t blocks;
 	size_t *block; /* numbers of the blocks of intervals, by their begin */
 	size_t parts;  /* number of the block of short intervals; SIZE_MAX: none */
@@ -90,9 +95,9 @@ struct gp_lanes {
 };
 
 /*
- * Without GPU time it costs no replay. Else needs memory as gp_waits_build, and 24 bytes an
- * interval. The blocks come after all replays. Free with gp_lanes_free, also after a failure.
- * GP_E_MEMORY, and what a replay or the sink returns.
+ * Without GPU time and ranges it costs no replay. Ranges take one. GPU time needs memory as
+ * gp_waits_build. An interval takes 24 bytes. The blocks come after all replays. Free with
+ * gp_lanes_free, also after a failure. GP_E_MEMORY, and what a replay or the sink returns.
  */
 enum gp_status gp_lanes_build(struct gp_recording *recording, const struct gp_lives_sink *sink,
 			      struct gp_lanes *out);

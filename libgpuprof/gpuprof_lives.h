@@ -82,7 +82,7 @@ struct gp_lives_curve {
 	uint64_t points;
 	size_t data; /* number of its block of bytes */
 };
-/* What a request for new memory can get. A curve without points: never known. */
+/* Bounds of a request for new memory. A curve without points: never known. */
 struct gp_lives_capacity {
 	uint64_t total_bytes; /* 0: unknown */
 	/*

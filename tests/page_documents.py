@@ -204,7 +204,9 @@ def main():
         gpu = json.loads(parts["gpu"])
         if gpu and "kernels" in documents:
             check_gpu(gpu, json.loads(documents["kernels"]), data)
-            print(f"    {len(gpu['lanes'])} lanes of GPU time")
+            lanes = [lane for lane in gpu["lanes"] if lane["of"] != "ranges"]
+            if lanes:
+                print(f"    {len(lanes)} lanes of GPU time")
         if missing.get("gpu") == "GPU time was not recorded":
             del missing["gpu"]
         for name, why in missing.items():

@@ -8,7 +8,7 @@ const KEYS = [
 	["← →, or drag", "timeline and ranks: move"],
 	["0", "timeline and ranks: show the whole run"],
 	["/", "timeline: search functions, files, modules, kernels, sizes (16MiB, >1GiB)"],
-	["n, p", "timeline: next or previous match in the lanes of the GPU, not in memory"],
+	["n, p", "timeline: next or previous match in the lanes, not in memory"],
 	["Shift and arrows", "timeline: move a cursor, and show the block or band at its point"],
 	["Tab", "timeline: go to the lanes of the GPU, in which the cursor moves from lane to lane"],
 	["click, or Enter", "timeline: pin a moment, and show what is live then"],
@@ -24,8 +24,8 @@ const NOTES = [
 	"Allocated memory is the blocks that PyTorch gave to tensors. " +
 		"Reserved memory is the segments in which PyTorch keeps its blocks. " +
 		"Driver memory is all that the job got from the driver.",
-	"The lanes under the bands are GPU time. Where many intervals share a pixel column, the height " +
-		"is the share of time that they cover, and the colour is that of the longest.",
+	"The lanes under the bands are ranges and GPU time. Where many intervals share a pixel column, " +
+		"the height is the share of time that they cover, and the colour is that of the longest.",
 	"“copy command” copies a command of gpuprof that prints the figures of the view. " +
 		"A view without such a command has no button.",
 ];

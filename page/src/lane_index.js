@@ -188,7 +188,7 @@ export const REASONS = /** @type {Record<string, string>} */ ({
 /** The name of a group. @param {GpuHeader} header @param {number} group */
 export function groupName({ groups, text }, group) {
 	const name = text[groups.name[group]];
-	if (groups.of[group] === "kernel") return name;
+	if (["kernel", "range"].includes(groups.of[group])) return name;
 	return (isWork({ groups }, group) ? NAMES : REASONS)[name] ?? name;
 }
 

@@ -1,4 +1,4 @@
-/** Lanes of GPU time under the bands of the timeline: streams, idle time, waits of the host. */
+/** Lanes under the bands of the timeline: ranges, streams, idle time, waits of the host. */
 import { el, message, select } from "./dom.js";
 import { countText, momentText, nsText, numberOf, shareText } from "./amounts.js";
 import {
@@ -21,6 +21,12 @@ const STREAMS = 6;
 const THREADS = 3;
 const COLORS = 12;
 const LEGEND = 12;
+/** Rows of ranges: of threads, those with most ranges; inner levels as far as there is room. */
+const RANGE_ROWS = 6;
+const RANGE_THREADS = 3;
+const RANGES_LISTED = 6;
+/** The level of ranges that may end on another thread, and so may overlap. */
+const STARTED = 128;
 
 /** @type {[GpuKey, string][]} */
 const KEYS = [["name", "kernel"], ["operator", "operator"], ["phase", "phase"]];
@@ -45,16 +51,22 @@ export class LanesView {
 		this.matches = 0;
 		/** @type {{ row: number, interval: number } | null} */
 		this.marked = null;
+		/** Was GPU time recorded? Else there are only ranges. */
+		this.has_work = header.groups.of.some((_, group) => isWork(header, group));
+		this.ranges = sumGroups(header, "name", (group) => header.groups.of[group] === "range");
 		this.keys = this.chooseKeys();
+		/** Calls of ranges for which there is no row. */
+		this.hidden_ranges = 0;
 		this.canvas = el("canvas", { tabindex: 0, class: "lanes", role: "img",
-			"aria-label": "GPU time; keys: plus, minus, arrows, 0, n, p, Shift and arrows, Enter" });
+			"aria-label": `${this.has_work ? "GPU time and ranges" : "ranges"}; ` +
+				"keys: plus, minus, arrows, 0, n, p, Shift and arrows, Enter" });
 		/** Pixels. */
 		this.height = lanesHeight(this.layout().length);
 		this.canvas.style.height = `${this.height}px`;
 		this.note = el("li", { class: "head" });
 		this.legend = el("ul", { class: "legend side gpu" });
-		this.chooser = select(KEYS.map(([key, text]) => [key, `GPU time by ${text}`]), this.key,
-			(gpu) => choose({ gpu }), "GPU time by");
+		this.chooser = this.has_work && select(KEYS.map(([key, text]) =>
+			[key, `GPU time by ${text}`]), this.key, (gpu) => choose({ gpu }), "GPU time by");
 	}
 
 	/** Colours of the largest keys, by the GPU time of all devices. */
@@ -62,13 +74,38 @@ export class LanesView {
 		const { header, key } = this;
 		const sums = sumGroups(header, key, (group) => isWork(header, group));
 		const colors = new Map(sums.slice(0, COLORS).map((row, k) => [row.key, bandColor(k)]));
-		this.colors = header.groups.of.map((_, group) => {
+		const of_ranges = new Map(this.ranges.slice(0, COLORS)
+			.map((row, k) => [row.key, bandColor(k)]));
+		this.colors = header.groups.of.map((kind, group) => {
+			const name = groupName(header, group);
+			if (kind === "range") return of_ranges.get(name) ?? OTHER_COLOR;
 			if (isWork(header, group)) {
 				return colors.get(groupKey(header, group, key)) ?? OTHER_COLOR;
 			}
-			return reasonColor(groupName(header, group));
+			return reasonColor(name);
 		});
 		return { sums, colors };
+	}
+
+	/** Rows of ranges: the outermost level of each thread, then inner ones. */
+	layoutRanges() {
+		const lanes = this.header.lanes.filter(({ of }) => of === "ranges");
+		/** @type {Map<number, number>} */
+		const counts = new Map();
+		for (const { id, count } of lanes) counts.set(id, (counts.get(id) ?? 0) + count);
+		const threads = [...counts].sort((a, b) => b[1] - a[1]).slice(0, RANGE_THREADS)
+			.map(([id]) => id);
+		const levels = Math.floor(RANGE_ROWS / Math.max(1, threads.length));
+		const chosen = lanes.filter(({ id }) => threads.includes(id))
+			.sort((a, b) => threads.indexOf(a.id) - threads.indexOf(b.id) || a.context - b.context);
+		const shown = chosen.filter(({ context, is_rest }) => is_rest || context < levels ||
+			context === STARTED);
+		this.hidden_ranges = lanes.filter((lane) => !shown.includes(lane))
+			.reduce((sum, { count }) => sum + count, 0);
+		return shown.map((lane) => ({ lanes: [lane], label: lane.is_rest ? "other ranges"
+			: lane.context === STARTED ? "started"
+				: lane.context > 0 ? `level ${lane.context + 1}`
+					: threads.length > 1 ? `ranges ${lane.id}` : "ranges" }));
 	}
 
 	/** Labels of the rows and the lanes of each. */
@@ -79,11 +116,12 @@ export class LanesView {
 		const waits = lanes.filter(({ of }) => of === "waits");
 		const contexts = new Set(streams.map(({ context }) => context));
 		/** @type {{ label: string, lanes: typeof lanes, of?: string[] }[]} */
-		const rows = streams.length <= STREAMS ? streams.map((lane) => ({ lanes: [lane],
+		const rows = this.layoutRanges();
+		rows.push(...(streams.length <= STREAMS ? streams.map((lane) => ({ lanes: [lane],
 			label: lane.is_rest ? "streams" : contexts.size > 1 ? `${lane.context}: ${lane.id}`
 				: `stream ${lane.id}` }))
 			: [{ label: "kernels", lanes: streams, of: ["kernel"] },
-				{ label: "copies", lanes: streams, of: ["copy", "set"] }];
+				{ label: "copies", lanes: streams, of: ["copy", "set"] }]));
 		if (gaps.length) rows.push({ label: "GPU idle", lanes: gaps });
 		if (waits.length <= THREADS) {
 			waits.forEach((lane) => rows.push({ lanes: [lane],
@@ -240,7 +278,17 @@ export class LanesView {
 		const gaps = reasons("gap");
 		const waits = reasons("wait");
 		const names = [...new Set([...gaps.keys(), ...waits.keys()])];
-		this.legend.replaceChildren(headLine(`GPU time of the run: ${nsText(all)}`),
+		const ranges = this.ranges.slice(0, RANGES_LISTED);
+		this.legend.replaceChildren(
+			...(ranges.length ? [headLine("Ranges of the run: time of all calls")] : []),
+			...ranges.map(({ key, total_ns, count }) => legendLine(
+				bandColor(this.ranges.findIndex((row) => row.key === key)),
+				el("a", { class: "key", href: "", title: `${key}: ${countText(count)}`, on: {
+					click: (/** @type {Event} */ event) => {
+						event.preventDefault();
+						this.choose({ q: key });
+					} } }, key), nsText(total_ns))),
+			...(this.has_work ? [headLine(`GPU time of the run: ${nsText(all)}`)] : []),
 			...sums.slice(0, LEGEND).map(({ key, total_ns, count }) => legendLine(
 				colors.get(key) ?? OTHER_COLOR,
 				el("a", { class: "key", href: "", title: `${key}: ${countText(count)}`, on: {
@@ -265,6 +313,10 @@ export class LanesView {
 		return [
 			this.is_match && `The search finds ${numberOf(this.matches, "interval")}. ` +
 				"Keys n and p show the next and the previous one.",
+			this.ranges.length > RANGES_LISTED && `${numberOf(this.ranges.length - RANGES_LISTED,
+				"other range")} ${are(this.ranges.length - RANGES_LISTED)} not listed here.`,
+			this.hidden_ranges > 0 && `${numberOf(this.hidden_ranges, "call")} of ranges ` +
+				`${are(this.hidden_ranges)} not drawn: they are on other threads, or on inner levels.`,
 			short > 0 && `${numberOf(short, "interval")} shorter than ${nsText(shorter_than_ns)} ` +
 				`${are(short)} grey: the height is the share of time.`,
 			lost > 0 && `${numberOf(lost, "operation")} of the GPU ${are(lost)} missing.`,

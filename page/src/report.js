@@ -39,10 +39,10 @@ import { Curve } from "./pyramid.js";
  */
 /**
  * @typedef {object} LaneHeader
- * @property {"stream" | "waits" | "gaps"} of
+ * @property {"stream" | "waits" | "gaps" | "ranges"} of
  * @property {boolean} is_rest of several streams or threads
  * @property {number} device -1: none
- * @property {number} context
+ * @property {number} context of ranges the level: 0 outermost; 128: started ranges
  * @property {number} id of the stream or thread
  * @property {number} count
  * @property {number[]} blocks

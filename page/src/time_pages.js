@@ -109,6 +109,7 @@ const noGpuTime = (document) => verdict("note", document.no_gpu_time
 function kernelsBy({ recording: { gpu }, link }, key, head) {
 	if (!gpu) return null;
 	const rows = sumGroups(gpu, key, (group) => gpu.groups.of[group] === "kernel");
+	if (!rows.length) return null;
 	const all = rows.reduce((sum, row) => sum + row.total_ns, 0);
 	const columns = [
 		words(head, "key", {

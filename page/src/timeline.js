@@ -105,7 +105,7 @@ class TimelineView {
 		this.canvas = el("canvas", { tabindex: 0, class: "plot", role: "img",
 			"aria-label": "memory over time; keys: plus, minus, arrows, 0, Shift and arrows, Enter" });
 		const { gpu } = context.recording;
-		/** Lanes of GPU time, if it was recorded. */
+		/** Lanes of GPU time and of ranges, if they were recorded. */
 		this.lanes = gpu ? new LanesView(context, gpu, this.device, (change) => this.choose(change))
 			: null;
 		this.copy = copyCommand(this.viewCommand());
@@ -114,7 +114,7 @@ class TimelineView {
 		this.legend = el("ul", { class: "legend side" });
 		this.curveBoxes = el("span", { class: "curves" });
 		this.searchBox = el("input", { type: "search",
-			placeholder: `functions, files, ${this.lanes ? "kernels" : "modules"}, >1GiB`,
+			placeholder: `functions, files, ${this.lanes?.has_work ? "kernels" : "modules"}, >1GiB`,
 			value: this.search, "aria-label": "search" });
 		this.element = el("div", { class: "timeline" }, lossList(context),
 			el("div", { class: "controls" },

@@ -22,7 +22,7 @@ export const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const PICTURES = [
 	{ name: "overview", recording: "h200_gpt_stacks", hash: "#overview" },
 	{ name: "timeline", recording: "h200_gpt_stacks", hash: "#timeline?by=role", at: [0.43, 0.8] },
-	{ name: "lanes", recording: "made", made: "frees", hash: "#timeline", at: [0.48, 0.2],
+	{ name: "lanes", recording: "made", made: "frees", hash: "#timeline", at: [0.48, 0.57],
 		plot: "canvas.lanes" },
 	{ name: "moment", recording: "h200_gpt_stacks", hash: "#moment?by=role" },
 	{ name: "ranks", recording: "ranks", hash: "#ranks", at: [0.55, 0.3], plot: "canvas.ranks" },

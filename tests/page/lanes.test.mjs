@@ -175,13 +175,14 @@ test("the timeline has lanes, whose sums are those of kernels", { skip: skip && 
 			const box = await page.locator("canvas.lanes").boundingBox();
 			const plot = await page.locator("canvas.plot").boundingBox();
 			assert.deepEqual([box.x, box.width], [plot.x, plot.width], "one axis");
-			/* the middle of the first operation of the widest kernel */
+			/* three rows of ranges come first; the middle of the widest kernel's first operation */
+			const ranges = 3 * 23;
 			const xOf = (ns) => 78 + (ns / 18.0e6) * (box.width - 92);
-			await page.mouse.move(box.x + xOf(8.13e6), box.y + 12);
+			await page.mouse.move(box.x + xOf(8.13e6), box.y + ranges + 12);
 			await page.waitForFunction(() => document.querySelector(".hover strong"));
 			assert.match(await page.textContent(".hover"),
 				/gemm_bf16_128x128: 92\.2 µs on stream 8.*step\/srv\/job\/train\.py:11$/);
-			await page.mouse.move(box.x + xOf(2.1e6), box.y + 35);
+			await page.mouse.move(box.x + xOf(2.1e6), box.y + ranges + 35);
 			await page.waitForFunction(() => /no work/.test(document.querySelector(".hover").textContent));
 			assert.match(await page.textContent(".hover"),
 				/The GPU had no work for [\d.]+ µs, from [\d.]+ ms\. Mostly due to: free.*train\.py:12/);

@@ -550,27 +550,20 @@ static void arenas_may_be_known_late(void **state)
 {
 	(void)state;
 	struct writer w;
+	const struct gp_record record[] = {
+		{ .kind = GP_ALLOC, .space = GP_SPACE_DEVICE, .v = { 0x7000000, 2 << 20 } },
+		{ .kind = GP_BLOCK_ALLOC, .v = { 0x7000000, 512, 512, 2 << 20 } },
+		{ .kind = GP_SEGMENT_ALLOC, .code = 1, .v = { 0x7000000, 2 << 20 } },
+		{ .kind = GP_BLOCK_EXISTING, .code = 1, .aux = 1, .v = { 0x7000000, 512, 512 } },
+		{ .kind = GP_DEVICE_MEMORY,
+		  .device_memory = { .free_bytes = 3 << 20, .total_bytes = 9 << 20 } },
+	};
 	writer_open(&w, "late.gpr", 0, 0);
 	put_definition(
 		&w, 0,
 		(struct gp_record){ .kind = GP_ARENA, .aux = 1, .arena = { 0x77, 0, 5, 1 } });
-	put(&w, 0,
-	    (struct gp_record){
-		    .kind = GP_ALLOC, .space = GP_SPACE_DEVICE, .alloc = { 0x7000000, 2 << 20 } });
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_BLOCK_ALLOC,
-				.block_alloc = { 0x7000000, 512, 512, 2 << 20 } });
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_SEGMENT_ALLOC, .code = 1, .v = { 0x7000000, 2 << 20 } });
-	put(&w, 0,
-	    (struct gp_record){ .kind = GP_BLOCK_EXISTING,
-				.aux = 1,
-				.code = 1,
-				.v = { 0x7000000, 512, 512, 2 << 20 } });
-	put(&w, 0,
-	    (struct gp_record){
-		    .kind = GP_DEVICE_MEMORY,
-		    .device_memory = { .free_bytes = 3 << 20, .total_bytes = 9 << 20 } });
+	for (size_t k = 0; k < sizeof record / sizeof *record; k++)
+		put(&w, 0, record[k]);
 	struct gp_recording *recording = fixture_read(&w);
 	lives_read(&reader, recording, NULL);
 	assert_int_equal(reader.count, 3);
@@ -582,7 +575,6 @@ static void arenas_may_be_known_late(void **state)
 	}
 	assert_int_equal(reader.lives.capacity[0].total_bytes, 9 << 20);
 	assert_int_equal(reader.lives.capacity[0].used.points, 1);
-	assert_int_equal(reader.lives.capacity[0].limit.points, 0);
 	lives_reader_free(&reader);
 	gp_recording_close(recording);
 }

@@ -71,7 +71,7 @@ static void lane_write(struct gp_json *json, const struct gp_lane *lane)
 
 void gp_page_lanes_write(struct gp_json *json, const struct gp_lanes *lanes)
 {
-	if (!lanes->has_operations) {
+	if (lanes->lanes == 0) {
 		gp_json_null(json, "gpu");
 		return;
 	}

@@ -16,13 +16,15 @@
 #include "../settle.h"
 #include "../waits/waits_observe.h"
 #include "lane_store.h"
+#include "range_calls.h"
 
 #define NS_MOST (1ll << 52) /* of a damaged recording; a program can add two of them */
 #define NAME_ROOM 4096u	    /* as gp_kernels_build has it */
 #define REST UINT32_MAX	    /* id of the lane of further streams or threads */
 
-const char *const gp_lane_names[GP_LANE_KINDS] = { "stream", "waits", "gaps" };
-const char *const gp_interval_names[GP_INTERVAL_KINDS] = { "kernel", "copy", "set", "wait", "gap" };
+const char *const gp_lane_names[GP_LANE_KINDS] = { "stream", "waits", "gaps", "ranges" };
+const char *const gp_interval_names[GP_INTERVAL_KINDS] = { "kernel", "copy", "set",
+							   "wait",   "gap",  "range" };
 
 struct lane_row {
 	uint64_t key;
@@ -326,6 +328,37 @@ static void see_gap(void *context, const struct gp_gpu_gap *gap, int64_t ns,
 				      row != NULL ? row->at_ns : gap->to_ns);
 }
 
+/* ---- ranges ---- */
+
+static void see_range(void *context, const struct gp_range_call_seen *call)
+{
+	struct laning *l = context;
+	char text[GP_KEY_MAX] = "(beyond the bound of different ones)";
+	if (!l->is_fine)
+		return;
+	const uint64_t of = (uint64_t)GP_INTERVAL_RANGE << 32 | call->source;
+	uint64_t key = gp_hash_pair(of, (uint64_t)call->domain << 32 | call->name);
+	struct lane_source *s = gp_row_of_key(&l->sources, sizeof *s, key);
+	const bool is_beyond = s == NULL && l->sources.rows >= GP_LANE_GROUPS_MOST;
+	if (is_beyond)
+		key = gp_hash_pair(of, UINT64_MAX);
+	if (s == NULL)
+		s = gp_row_get_key(&l->sources, sizeof *s, key);
+	l->is_fine &= s != NULL;
+	if (s == NULL)
+		return;
+	if (s->group.count == 0) {
+		if (!is_beyond)
+			gp_range_call_text(l->recording, call, text, sizeof text);
+		s->group.of = GP_INTERVAL_RANGE;
+		s->group.name = lane_text(l, text);
+	}
+	const uint32_t source = (uint32_t)(s - (struct lane_source *)l->sources.row);
+	interval_add(l,
+		     lane_find(l, GP_LANE_OF_RANGES, GP_DEVICE_UNKNOWN, call->level, call->thread),
+		     source, call->begin_ns, (uint64_t)call->end_ns - (uint64_t)call->begin_ns);
+}
+
 /* ---- the answer ---- */
 
 static bool group_is(const struct gp_lane_group *a, const struct gp_lane_group *b)
@@ -372,7 +405,7 @@ static void groups_answer(struct laning *l)
 			s->group.short_count = l->store.group[k].count;
 			s->group.short_ns = l->store.group[k].ns;
 		}
-		if (s->group.of >= GP_INTERVAL_WAIT && s->stack != 0) {
+		if (s->stack != 0) { /* of waits and gaps */
 			gp_line_find(l->recording, s->stack, s->at_ns, l->stack, &line);
 			s->group.line = lane_text(l, line.key);
 		}
@@ -499,11 +532,11 @@ enum gp_status gp_lanes_build(struct gp_recording *recording, const struct gp_li
 		return status;
 	const struct gp_record *fact =
 		gp_defined_record(recording->definitions, GP_FACT, GP_FACT_GPU_TIME);
-	if (!has_times(recording)) {
-		if (fact != NULL && fact->fact.value == 0)
-			out->why = gp_recording_text(recording, GP_FACT, GP_FACT_GPU_TIME);
+	const bool has_gpu_time = has_times(recording), has_ranges = gp_range_calls_has(recording);
+	if (!has_gpu_time && fact != NULL && fact->fact.value == 0)
+		out->why = gp_recording_text(recording, GP_FACT, GP_FACT_GPU_TIME);
+	if (!has_gpu_time && !has_ranges)
 		return GP_OK;
-	}
 	out->to_ns = info->duration_ns < NS_MOST ? (int64_t)info->duration_ns : NS_MOST;
 	while (out->part_ns * GP_LANE_PARTS_MOST <= (uint64_t)out->to_ns)
 		out->part_ns *= 2;
@@ -515,11 +548,13 @@ enum gp_status gp_lanes_build(struct gp_recording *recording, const struct gp_li
 		status = GP_E_MEMORY;
 	else
 		lane_text(&l, "");
-	if (status == GP_OK)
+	if (status == GP_OK && has_gpu_time)
 		status = gp_waits_observe(recording, 0, INT64_MAX, &observer, &waits);
-	if (status == GP_OK)
+	if (status == GP_OK && has_gpu_time)
 		gp_waits_free(&waits);
-	if (status == GP_OK && out->has_operations)
+	if (status == GP_OK && has_ranges)
+		status = gp_range_calls_visit(recording, out->to_ns, see_range, &l);
+	if (status == GP_OK && (l.lanes.rows > 0 || !l.is_fine))
 		status = lanes_answer(&l, sink);
 	gp_row_table_release(&l.lanes);
 	gp_row_table_release(&l.sources);
