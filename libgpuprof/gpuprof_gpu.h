@@ -97,6 +97,14 @@ static inline bool gp_gpu_has_shape(const struct gp_gpu_function *function)
 	return (function->grid | function->block) != 0;
 }
 
+struct gp_gpu;
+/*
+ * The name of an operation in reports: of a kernel demangled, without parameters; of a copy
+ * "host_to_device"; of a set "fill".
+ */
+void gp_gpu_operation_text(const struct gp_gpu *gpu, const struct gp_gpu_operation *op, char *out,
+			   size_t room);
+
 struct gp_gpu {
 	/* GPU time is recorded; else `why` has the reason, or is NULL: not requested */
 	bool has_operations;

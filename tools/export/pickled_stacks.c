@@ -3,9 +3,10 @@
  */
 #include "pickled_stacks.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "stack_table.h"
 
 struct gp_pickled_stacks {
 	struct gp_recording *recording;
@@ -30,29 +31,12 @@ static bool row_is_written(struct gp_pickled_stacks *s, const struct gp_pickle_r
 
 /* ---- frames ---- */
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-/* The name of a frame without one: its place. */
-static void place_text(const struct gp_frame *f, char *out, size_t room)
-{
-	if (f->is_python)
-		snprintf(out, room, "unknown");
-	else if (f->module)
-		snprintf(out, room, "%s+0x%" PRIx64, last_part(f->module), f->module_offset);
-	else
-		snprintf(out, room, "0x%" PRIx64, f->address);
-}
-
 static void write_frame(struct gp_pickled_stacks *s, const struct gp_frame *f)
 {
 	char place[600];
 	const char *name = f->function, *file = f->file ? f->file : f->module;
 	if (!name) {
-		place_text(f, place, sizeof place);
+		gp_frame_place(f, place, sizeof place);
 		name = place;
 	}
 	file = file ? file : "??"; /* as in PyTorch's own unwinder */

@@ -66,12 +66,28 @@ static const char *key_missing(const struct summing *s, const struct gp_gpu_laun
 	return NULL;
 }
 
-static void name_write(const struct gp_gpu_function *f, char *out, size_t room)
+void gp_gpu_operation_text(const struct gp_gpu *gpu, const struct gp_gpu_operation *op, char *out,
+			   size_t room)
 {
-	if (f->name == NULL)
-		snprintf(out, room, "(unknown kernel)");
-	else
-		gp_demangle(f->name, out, room);
+	static const char *const copies[] = { [GP_GPU_TO_DEVICE] = "host_to_device",
+					      [GP_GPU_TO_HOST] = "device_to_host",
+					      [GP_GPU_ON_DEVICE] = "device_to_device",
+					      [GP_GPU_ON_HOST] = "host_to_host",
+					      [GP_GPU_PEER] = "peer" };
+	if (op->kind == GP_GPU_IS_KERNEL) {
+		const char *name = gpu->function[op->function].name;
+		if (name != NULL)
+			gp_demangle(name, out, room);
+		else
+			snprintf(out, room, "(unknown kernel)");
+		return;
+	}
+	const unsigned kind = GP_GPU_COPY_KIND(op->function);
+	const bool is_known = kind < sizeof copies / sizeof *copies && copies[kind] != NULL;
+	snprintf(out, room, "%s",
+		 op->kind == GP_GPU_IS_SET ? "fill" :
+		 is_known		   ? copies[kind] :
+					     "other");
 }
 
 /* True: the text is a reason. */
@@ -80,7 +96,7 @@ static bool key_write(struct summing *s, const struct gp_gpu_operation *op,
 {
 	const char *missing = key_missing(s, l);
 	if (missing == NULL && s->by == GP_KERNELS_BY_NAME) {
-		name_write(&s->out->gpu.function[op->function], out, ROW_NAME_MAX);
+		gp_gpu_operation_text(&s->out->gpu, op, out, ROW_NAME_MAX);
 		return false;
 	}
 	if (missing == NULL && s->by >= GP_KERNELS_BY_RANGE) {

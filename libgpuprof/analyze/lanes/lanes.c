@@ -9,7 +9,6 @@
 #include "../../format/varint.h"
 #include "../../gpuprof_lanes.h"
 #include "../../read/file/recording.h"
-#include "../../read/symbols/demangle.h"
 #include "../../read/tables/array.h"
 #include "../groups/group_key.h"
 #include "../lives/life_groups.h"
@@ -182,21 +181,9 @@ static uint32_t phase_text(struct laning *l, const struct gp_gpu_launch *launch)
 static uint32_t operation_name(struct laning *l, const struct gp_gpu *gpu,
 			       const struct gp_gpu_operation *op)
 {
-	static const char *const copies[] = { [GP_GPU_TO_DEVICE] = "host_to_device",
-					      [GP_GPU_TO_HOST] = "device_to_host",
-					      [GP_GPU_ON_DEVICE] = "device_to_device",
-					      [GP_GPU_ON_HOST] = "host_to_host",
-					      [GP_GPU_PEER] = "peer" };
-	char name[NAME_ROOM] = "(unknown kernel)";
-	if (op->kind == GP_GPU_IS_KERNEL) {
-		const char *known = gpu->function[op->function].name;
-		if (known != NULL)
-			gp_demangle(known, name, sizeof name);
-		return lane_text(l, name);
-	}
-	const unsigned kind = GP_GPU_COPY_KIND(op->function);
-	const bool is_known = kind < sizeof copies / sizeof *copies && copies[kind] != NULL;
-	return lane_text(l, op->kind == GP_GPU_IS_SET ? "fill" : is_known ? copies[kind] : "other");
+	char name[NAME_ROOM];
+	gp_gpu_operation_text(gpu, op, name, sizeof name);
+	return lane_text(l, name);
 }
 
 static uint32_t operation_source(struct laning *l, const struct gp_gpu *gpu,
