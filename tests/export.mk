@@ -3,7 +3,9 @@ $(BUILD)/export/write_history: tests/export/write_history.c tests/unit/recording
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS) $(UNIT_LIBS)
 tests check-export: $(BUILD)/export/write_history
-check-export: all ## read exported snapshots with a reader of their own
+check-export: $(BUILD)/frag/made_gpu_time
+check-export: all ## read exported files with readers of their own
 	@tests/run_export.sh $(BUILD)
+	@tests/run_export_stacks.sh $(BUILD)
 
 .PHONY: check-export

@@ -2,10 +2,11 @@
  * Writes a recording with GPU time of an invented training: ten steps of forward, backward on a
  * second thread, and optimizer, with copies, sets, and graph launches.
  *	made_gpu_time FILE [without-stacks | lost | alone | refused | none | nccl | slow-nccl |
- *		started | allocates | frees | counters]
+ *		started | allocates | frees | counters | hostile]
  * alone: the work of the last two launches was not reported.
  * nccl: each step has calls of NCCL, two of them in one group. started: the first five steps are in
  * a started range, and all of them in one that ends on the second thread. Threads have a tid.
+ * hostile: names of the code have control characters, and bytes that are not UTF-8.
  * allocates: each step allocates driver memory in its forward. frees: it frees the memory at its
  * end, which waits for the GPU. counters: each kernel was measured three times.
  */
@@ -30,13 +31,15 @@ static const struct kernel {
 
 static bool has_stacks;
 static unsigned nccl_us; /* 0: no calls of NCCL */
-static bool has_allocations, has_frees;
+static bool has_allocations, has_frees, is_hostile;
 
 static void define_stack(uint32_t id, uint32_t line)
 {
 	static const char code[] = "/srv/job/train.py\0step";
-	put_text(&job.w, (struct gp_record){ .kind = GP_PYTHON_CODE, .aux = 1000 + id }, code,
-		 sizeof code - 1);
+	static const char hostile[] = "/srv/a;b\n\x1b[31m/tr\xff"
+				      "ain.py\0st;ep\n<b>\"\\";
+	put_text(&job.w, (struct gp_record){ .kind = GP_PYTHON_CODE, .aux = 1000 + id },
+		 is_hostile ? hostile : code, (is_hostile ? sizeof hostile : sizeof code) - 1);
 	put(&job.w, 0,
 	    (struct gp_record){
 		    .kind = GP_PYTHON_FRAME,
@@ -327,7 +330,8 @@ int main(int argc, char **argv)
 	has_stacks = strcmp(kind, "without-stacks") != 0;
 	nccl_us = strcmp(kind, "nccl") == 0 ? 64 : strcmp(kind, "slow-nccl") == 0 ? 256 : 0;
 	has_frees = strcmp(kind, "frees") == 0;
-	has_allocations = has_frees || strcmp(kind, "allocates") == 0;
+	is_hostile = strcmp(kind, "hostile") == 0;
+	has_allocations = has_frees || is_hostile || strcmp(kind, "allocates") == 0;
 	snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - argv[1]) : 1,
 		 slash ? argv[1] : ".");
 	gpu_job_open(slash ? slash + 1 : argc > 1 ? argv[1] : "made.gpr");

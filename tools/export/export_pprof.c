@@ -73,7 +73,6 @@ static uint32_t *pprof_memo(struct pprof *p, struct gp_pickle_rows *rows, uint64
 /* pprof prints texts to a terminal, so control characters are masked, as in messages. */
 static void text_write(struct pprof *p, const char *text)
 {
-	struct gp_protobuf string = { 0 };
 	char *masked = NULL;
 	size_t bytes = 0;
 	FILE *out = open_memstream(&masked, &bytes);
@@ -82,10 +81,7 @@ static void text_write(struct pprof *p, const char *text)
 	if (!out || fclose(out) != 0)
 		p->is_out_of_memory = true;
 	else
-		gp_protobuf_bytes(&string, PROFILE_STRING_TABLE, masked, bytes);
-	p->is_out_of_memory |= string.is_out_of_memory;
-	gp_protobuf_flush(&string, p->gzip.in);
-	gp_protobuf_release(&string);
+		gp_protobuf_bytes(&p->message, PROFILE_STRING_TABLE, masked, bytes);
 	free(masked);
 }
 
@@ -103,10 +99,11 @@ static uint32_t text_of(struct pprof *p, const char *text)
 
 /* ---- frames ---- */
 
-static void pprof_flush(struct pprof *p)
+/* A number of a packed list. */
+static void put_packed(struct pprof *p, uint64_t number)
 {
-	p->is_out_of_memory |= p->message.is_out_of_memory;
-	gp_protobuf_flush(&p->message, p->gzip.in);
+	gp_protobuf_reserve(&p->message, GP_VARINT_MOST);
+	gp_varint_put(&p->message, number);
 }
 
 static void mapping_write(struct pprof *p, uint32_t id, uint64_t start, uint64_t limit,
@@ -121,7 +118,6 @@ static void mapping_write(struct pprof *p, uint32_t id, uint64_t start, uint64_t
 	/* else pprof would look for names in the files of its own machine */
 	gp_protobuf_number(&p->message, MAPPING_HAS_FUNCTIONS, 1);
 	gp_protobuf_end(&p->message, begin);
-	pprof_flush(p);
 }
 
 static uint32_t mapping_of(struct pprof *p, const struct gp_value_frame *f)
@@ -154,7 +150,6 @@ static uint32_t function_of(struct pprof *p, const struct gp_value_frame *f)
 	gp_protobuf_number(&p->message, FUNCTION_SYSTEM_NAME, symbol);
 	gp_protobuf_number(&p->message, FUNCTION_FILENAME, path);
 	gp_protobuf_end(&p->message, begin);
-	pprof_flush(p);
 	return id;
 }
 
@@ -177,7 +172,6 @@ static void location_write(struct pprof *p, uint32_t id, const uint32_t *frame, 
 		gp_protobuf_end(&p->message, line);
 	}
 	gp_protobuf_end(&p->message, begin);
-	pprof_flush(p);
 }
 
 static uint32_t location_of(struct pprof *p, const uint32_t *frame, uint32_t frames)
@@ -218,12 +212,11 @@ static void sample_write(struct pprof *p, const struct gp_value_row *row)
 	const size_t begin = gp_protobuf_begin(&p->message, PROFILE_SAMPLE);
 	size_t list = gp_protobuf_begin(&p->message, SAMPLE_LOCATION_ID);
 	for (uint32_t k = 0; k < locations; k++)
-		gp_protobuf_packed(&p->message, location[k]);
+		put_packed(p, location[k]);
 	gp_protobuf_end(&p->message, list);
 	list = gp_protobuf_begin(&p->message, SAMPLE_VALUE);
 	for (unsigned k = 0; k < value_types(p); k++)
-		gp_protobuf_packed(&p->message,
-				   row->value[k] < INT64_MAX ? row->value[k] : INT64_MAX);
+		put_packed(p, row->value[k] < INT64_MAX ? row->value[k] : INT64_MAX);
 	gp_protobuf_end(&p->message, list);
 	for (unsigned k = 0; k < GP_VALUE_LABELS; k++) {
 		if (!row->label[k])
@@ -234,7 +227,7 @@ static void sample_write(struct pprof *p, const struct gp_value_row *row)
 		gp_protobuf_end(&p->message, list);
 	}
 	gp_protobuf_end(&p->message, begin);
-	pprof_flush(p);
+	gp_protobuf_flush(&p->message, false);
 }
 
 /* ---- the head ---- */
@@ -246,13 +239,11 @@ static void type_write(struct pprof *p, unsigned field, const char *name, const 
 	gp_protobuf_number(&p->message, VALUE_TYPE, type_text);
 	gp_protobuf_number(&p->message, VALUE_UNIT, unit_text);
 	gp_protobuf_end(&p->message, begin);
-	pprof_flush(p);
 }
 
 static void comment_write(struct pprof *p, const char *text)
 {
 	gp_protobuf_number(&p->message, PROFILE_COMMENT, text_of(p, text));
-	pprof_flush(p);
 }
 
 static void comments_write(struct pprof *p)
@@ -299,7 +290,6 @@ static void head_write(struct pprof *p)
 			   p->e->info->start_unix_ns + (uint64_t)v->from_ns);
 	gp_protobuf_number(&p->message, PROFILE_DURATION_NANOS,
 			   v->at_ns > v->from_ns ? (uint64_t)(v->at_ns - v->from_ns) : 0);
-	pprof_flush(p);
 	comments_write(p);
 	program_write(p);
 }
@@ -308,11 +298,13 @@ static void head_write(struct pprof *p)
 
 static enum gp_status pprof_compress(struct pprof *p)
 {
-	if (!gp_page_gzip_begin(&p->gzip))
+	if (!gp_page_gzip_begin(&p->gzip) || !gp_protobuf_init(&p->message, p->gzip.in))
 		return GP_E_MEMORY;
 	head_write(p);
 	for (size_t k = 0; k < p->values.rows && !p->is_out_of_memory; k++)
 		sample_write(p, &p->values.row[k]);
+	gp_protobuf_flush(&p->message, true);
+	p->is_out_of_memory |= p->message.is_out_of_memory;
 	if (!gp_page_gzip_end(&p->gzip) || p->is_out_of_memory)
 		return GP_E_MEMORY;
 	fwrite(p->gzip.bytes, 1, p->gzip.count, p->e->out);

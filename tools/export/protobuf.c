@@ -1,86 +1,82 @@
-/* The wire format of Protocol Buffers: a key (field << 3 | type) and a value for each field. */
+/* The buffer of the writer, and its rare parts. */
 #include "protobuf.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define VARINT_MOST 10u
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+#include "../io/message.h"
+
+#define ROOM_FIRST (1u << 20)
+#define FLUSH_FROM (1u << 19)
+
+bool gp_protobuf_init(struct gp_protobuf *p, FILE *out)
+{
+	*p = (struct gp_protobuf){ .out = out, .bytes = malloc(ROOM_FIRST) };
+	p->is_out_of_memory = !p->bytes;
+	p->room = p->bytes ? ROOM_FIRST : 0;
+	return !p->is_out_of_memory;
+}
 
 void gp_protobuf_release(struct gp_protobuf *p)
 {
 	free(p->bytes);
-	*p = (struct gp_protobuf){ 0 };
+	p->bytes = NULL;
+	p->room = p->used = 0;
 }
 
-void gp_protobuf_flush(struct gp_protobuf *p, FILE *out)
+void gp_protobuf_flush(struct gp_protobuf *p, bool is_end)
 {
-	fwrite(p->bytes, 1, p->count, out);
-	p->count = 0;
+	if (!p->out || (p->used < FLUSH_FROM && !is_end))
+		return;
+	fwrite(p->bytes, 1, p->used, p->out);
+	p->written += p->used;
+	p->used = 0;
 }
 
-/* False: out of memory. */
-static bool protobuf_grow(struct gp_protobuf *p, size_t more)
+bool gp_protobuf_grow(struct gp_protobuf *p, size_t bytes)
 {
-	size_t room = p->room ? p->room : 256;
-	if (p->room - p->count >= more)
-		return true;
-	while (room - p->count < more)
-		room *= 2;
-	unsigned char *moved = realloc(p->bytes, room);
-	p->is_out_of_memory |= !moved;
-	if (!moved)
-		return false;
-	p->bytes = moved;
+	const size_t room = (p->room + bytes) * 2;
+	unsigned char *grown = realloc(p->bytes, room);
+	if (!grown) {
+		p->is_out_of_memory = true;
+		p->used = 0;
+		return p->room >= bytes;
+	}
+	p->bytes = grown;
 	p->room = room;
 	return true;
 }
 
-static size_t put_varint(unsigned char out[VARINT_MOST], uint64_t number)
+void gp_protobuf_end_long(struct gp_protobuf *p, size_t begin)
 {
-	size_t n = 0;
-	for (; number >= 0x80; number >>= 7)
-		out[n++] = (unsigned char)(number | 0x80);
-	out[n++] = (unsigned char)number;
-	return n;
-}
-
-void gp_protobuf_packed(struct gp_protobuf *p, uint64_t number)
-{
-	if (protobuf_grow(p, VARINT_MOST))
-		p->count += put_varint(p->bytes + p->count, number);
-}
-
-void gp_protobuf_number(struct gp_protobuf *p, unsigned field, uint64_t number)
-{
-	gp_protobuf_packed(p, (uint64_t)field << 3 | WIRE_VARINT);
-	gp_protobuf_packed(p, number);
-}
-
-void gp_protobuf_bytes(struct gp_protobuf *p, unsigned field, const void *bytes, size_t count)
-{
-	gp_protobuf_packed(p, (uint64_t)field << 3 | WIRE_BYTES);
-	gp_protobuf_packed(p, count);
-	if (!count || !protobuf_grow(p, count))
+	const size_t length = p->used - begin - 1;
+	size_t further = 0;
+	if (p->is_out_of_memory)
 		return;
-	memcpy(p->bytes + p->count, bytes, count);
-	p->count += count;
-}
-
-size_t gp_protobuf_begin(struct gp_protobuf *p, unsigned field)
-{
-	gp_protobuf_packed(p, (uint64_t)field << 3 | WIRE_BYTES);
-	return p->count;
-}
-
-/* The length stands before the content: it moves the content, which is short. */
-void gp_protobuf_end(struct gp_protobuf *p, size_t begin)
-{
-	unsigned char length[VARINT_MOST];
-	if (p->is_out_of_memory || !protobuf_grow(p, VARINT_MOST))
+	for (size_t left = length >> 7; left; left >>= 7)
+		further++;
+	if (!gp_protobuf_reserve(p, further) || p->is_out_of_memory)
 		return;
-	const size_t count = p->count - begin, n = put_varint(length, count);
-	memmove(p->bytes + begin + n, p->bytes + begin, count);
-	memcpy(p->bytes + begin, length, n);
-	p->count += n;
+	memmove(p->bytes + begin + 1 + further, p->bytes + begin + 1, length);
+	p->used = begin;
+	gp_varint_put(p, length);
+	p->used += length;
+}
+
+void gp_protobuf_text(struct gp_protobuf *p, unsigned field, const char *text, size_t bytes)
+{
+	uint32_t code;
+	const size_t begin = gp_protobuf_begin(p, field);
+	while (bytes) {
+		size_t n = gp_code_point(text, bytes, &code);
+		gp_protobuf_reserve(p, 4);
+		if (n)
+			memcpy(p->bytes + p->used, text, n);
+		else
+			memcpy(p->bytes + p->used, "\xef\xbf\xbd", 3);
+		p->used += n ? n : 3;
+		n += !n;
+		text += n;
+		bytes -= n;
+	}
+	gp_protobuf_end(p, begin);
 }
