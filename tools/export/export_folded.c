@@ -49,6 +49,20 @@ static void folded_put_line(FILE *out, const struct gp_stack_values *v,
 	fprintf(out, " %llu\n", (unsigned long long)sum->value);
 }
 
+static void print_empty(const struct gp_export *e, const struct gp_stack_values *v)
+{
+	const bool is_missing = strcmp(e->select, "gpu_time") == 0 && !v->has_gpu_time;
+	if (is_missing && v->no_gpu_time)
+		gp_error("'%s': no GPU time was recorded: %s", e->recording_path, v->no_gpu_time);
+	else if (is_missing)
+		gp_error("'%s': no GPU time was recorded", e->recording_path);
+	else
+		gp_error("'%s': no %s in this span: no stacks to write", e->recording_path,
+			 e->select);
+	if (is_missing && !v->no_gpu_time)
+		gp_hint("gpuprof run --gpu-time");
+}
+
 static enum gp_status export_folded_write(struct gp_export *e)
 {
 	struct gp_stack_values v;
@@ -61,10 +75,7 @@ static enum gp_status export_folded_write(struct gp_export *e)
 	for (size_t k = 0; k < sums; k++)
 		folded_put_line(e->out, &v, &sum[k]);
 	if (status == GP_OK && !sums)
-		gp_error("'%s': no %s in this span: no stacks to write", e->recording_path,
-			 e->select);
-	if (status == GP_OK && of == GP_VALUE_GPU_TIME && !v.has_gpu_time)
-		gp_hint("%s", v.no_gpu_time ? v.no_gpu_time : "gpuprof run --gpu-time records it");
+		print_empty(e, &v);
 	e->entries += sums;
 	free(sum);
 	gp_stack_values_free(&v);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../io/amount.h"
 #include "../io/message.h"
 #include "../page/page.h"
 #include "../report/report.h"
@@ -259,6 +260,11 @@ static void comments_write(struct pprof *p)
 	comment_write(p, gp_headline_of(p->e->info).s);
 	if (caveat) {
 		snprintf(text, sizeof text, "incomplete: %s", caveat);
+		comment_write(p, text);
+	}
+	if (v->gpu_lost) {
+		snprintf(text, sizeof text, "incomplete: %s of the GPU lost",
+			 gp_plural(v->gpu_lost, "operation").s);
 		comment_write(p, text);
 	}
 }

@@ -269,26 +269,44 @@ static struct gp_value_row *row_of_operation(struct gp_stack_table *m, const str
 	return row;
 }
 
+static void add_operation(struct gp_stack_table *m, const struct gp_gpu *gpu,
+			  const struct gp_gpu_operation *op)
+{
+	struct gp_value_row *row = row_of_operation(m, gpu, op);
+	const bool is_kernel = op->kind == GP_GPU_IS_KERNEL;
+	if (!row)
+		return;
+	row->value[GP_VALUE_GPU_TIME] += op->took_ns;
+	row->value[GP_VALUE_GPU_KERNELS] += is_kernel;
+	m->out->total[GP_VALUE_GPU_TIME] += op->took_ns;
+	m->out->total[GP_VALUE_GPU_KERNELS] += is_kernel;
+}
+
 static enum gp_status build_gpu(struct gp_stack_table *m)
 {
 	struct gp_gpu gpu;
 	const struct gp_export *e = m->e;
 	struct gp_stack_values *out = m->out;
+	const bool is_whole = e->from_ns == INT64_MIN && e->to_ns == INT64_MAX;
+	uint64_t timeless = 0;
 	const enum gp_status status = gp_gpu_build(e->recording, true, &gpu);
 	out->has_gpu_time = status == GP_OK && gpu.has_operations;
 	out->no_gpu_time = gpu.why ? gp_table_text(m, gpu.why) : NULL;
 	for (size_t k = 0; out->has_gpu_time && k < gpu.operations && !m->is_out_of_memory; k++) {
 		const struct gp_gpu_operation *op = &gpu.operation[k];
-		if (!gp_gpu_is_chosen(op, e->from_ns, e->to_ns, e->device))
-			continue;
-		struct gp_value_row *row = row_of_operation(m, &gpu, op);
-		if (!row)
-			break;
-		row->value[GP_VALUE_GPU_TIME] += op->took_ns;
-		out->total[GP_VALUE_GPU_TIME] += op->took_ns;
-		row->value[GP_VALUE_GPU_KERNELS] += op->kind == GP_GPU_IS_KERNEL;
-		out->total[GP_VALUE_GPU_KERNELS] += op->kind == GP_GPU_IS_KERNEL;
+		if (gp_gpu_is_chosen(op, e->from_ns, e->to_ns, e->device))
+			add_operation(m, &gpu, op);
+		else
+			timeless += !is_whole && op->at_ns == INT64_MIN;
 	}
+	if (out->has_gpu_time)
+		out->gpu_lost = gpu.dropped + gpu.lost + gpu.beyond;
+	if (out->gpu_lost)
+		gp_error("%s of the GPU lost: gpu_time is too low",
+			 gp_plural(out->gpu_lost, "operation").s);
+	if (timeless)
+		gp_error("%s of the GPU without a time on the recording's clock: left out",
+			 gp_plural(timeless, "operation").s);
 	gp_gpu_free(&gpu);
 	return status;
 }
@@ -323,6 +341,9 @@ enum gp_status gp_stack_values_build(struct gp_export *e, unsigned values, bool 
 		status = build_gpu(m);
 	if (m->left_out)
 		gp_error("%s of unknown devices: left out", gp_bytes_text(m->left_out).s);
+	if (!status && !out->rows && (values & ALLOCATED) && (values & HELD))
+		gp_error("'%s': no memory and no GPU time in this span: no stacks to write",
+			 e->recording_path);
 	return status ? status : m->is_out_of_memory ? GP_E_MEMORY : GP_OK;
 }
 

@@ -69,6 +69,7 @@ struct gp_stack_values {
 	uint64_t total[GP_STACK_VALUES];
 	bool has_gpu_time;
 	const char *no_gpu_time;      /* why it is missing; NULL: it was not requested */
+	uint64_t gpu_lost;	      /* operations of the GPU whose times were lost */
 	int64_t from_ns, at_ns;	      /* the span within the recording */
 	struct gp_stack_table *table; /* owns the texts of rows and frames */
 };
