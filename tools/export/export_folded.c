@@ -67,8 +67,9 @@ static enum gp_status export_folded_write(struct gp_export *e)
 {
 	struct gp_stack_values v;
 	const enum gp_stack_value of = gp_value_find(e->select);
+	const struct gp_stack_values_wish wish = { .values = 1u << of };
 	size_t sums = 0;
-	enum gp_status status = gp_stack_values_build(e, 1u << of, false, &v);
+	enum gp_status status = gp_stack_values_build(e, &wish, &v);
 	struct gp_value_sum *sum = status ? NULL : gp_stack_values_sum(&v, of, &sums);
 	if (status == GP_OK && !sum)
 		status = GP_E_MEMORY;

@@ -320,9 +320,11 @@ static enum gp_status pprof_compress(struct pprof *p)
 
 static enum gp_status export_pprof_write(struct gp_export *e)
 {
+	static const struct gp_stack_values_wish wish = { .values = GP_STACK_VALUES_ALL,
+							  .has_labels = true,
+							  .has_addresses = true };
 	struct pprof p = { .e = e };
-	enum gp_status status =
-		gp_stack_values_build(e, (1u << GP_STACK_VALUES) - 1, true, &p.values);
+	enum gp_status status = gp_stack_values_build(e, &wish, &p.values);
 	if (status == GP_OK)
 		status = pprof_compress(&p);
 	gp_page_gzip_release(&p.gzip);

@@ -135,9 +135,9 @@ static enum gp_status speedscope_write(struct speedscope *s)
 
 static enum gp_status export_speedscope_write(struct gp_export *e)
 {
+	static const struct gp_stack_values_wish wish = { .values = GP_STACK_VALUES_ALL };
 	struct speedscope s = { .e = e };
-	enum gp_status status =
-		gp_stack_values_build(e, (1u << GP_STACK_VALUES) - 1, false, &s.values);
+	enum gp_status status = gp_stack_values_build(e, &wish, &s.values);
 	if (status == GP_OK)
 		status = speedscope_write(&s);
 	gp_stack_values_free(&s.values);

@@ -101,7 +101,7 @@ static uint32_t frame_of(struct gp_stack_table *m, const struct gp_frame *f)
 		gp_frame_place(f, place, sizeof place);
 		name = gp_table_text(m, place);
 	}
-	const bool has_address = m->has_addresses && !f->is_python;
+	const bool has_address = m->wish.has_addresses && !f->is_python;
 	return gp_table_frame(
 		m, &(struct gp_value_frame){ .name = name,
 					     .symbol = name,
@@ -110,7 +110,7 @@ static uint32_t frame_of(struct gp_stack_table *m, const struct gp_frame *f)
 					     .address = has_address ? f->address : 0,
 					     .module_offset = has_address ? f->module_offset : 0,
 					     .line = f->line,
-					     .is_inlined = m->has_addresses && f->is_inlined,
+					     .is_inlined = m->wish.has_addresses && f->is_inlined,
 					     .is_python = f->is_python });
 }
 
@@ -195,7 +195,7 @@ struct gp_value_row *gp_table_row(struct gp_stack_table *m, const struct gp_valu
 {
 	struct gp_stack_values *out = m->out;
 	uint64_t key = (uint64_t)like->stack << 32 | like->leaf, more = like->device;
-	for (unsigned k = 0; k < GP_VALUE_LABELS; k++) {
+	for (unsigned k = 0; m->wish.has_labels && k < GP_VALUE_LABELS; k++) {
 		key = gp_hash_pair(key, text_hash(like->label[k]));
 		more = gp_hash_pair(text_hash(like->label[k]), more);
 	}

@@ -19,7 +19,8 @@ struct gp_stack_place {
 struct gp_stack_table {
 	struct gp_export *e;
 	struct gp_stack_values *out;
-	bool has_addresses, has_phases;
+	struct gp_stack_values_wish wish;
+	bool has_phases;
 	bool is_out_of_memory;
 	uint64_t left_out;	   /* bytes of unknown devices */
 	struct gp_history history; /* for its epochs */

@@ -14,6 +14,11 @@
 #define SHORT_NS 1000000
 #define LABEL_ROOM 1024u
 
+#define BIT(value) (1u << (value))
+#define ALLOCATED (BIT(GP_VALUE_ALLOC_OBJECTS) | BIT(GP_VALUE_ALLOC_SPACE))
+#define HELD (BIT(GP_VALUE_INUSE_OBJECTS) | BIT(GP_VALUE_INUSE_SPACE))
+#define ON_GPU (BIT(GP_VALUE_GPU_TIME) | BIT(GP_VALUE_GPU_KERNELS))
+
 const struct gp_value_type gp_value_types[GP_STACK_VALUES] = {
 	[GP_VALUE_ALLOC_OBJECTS] = { "alloc_objects", "count" },
 	[GP_VALUE_ALLOC_SPACE] = { "alloc_space", "bytes" },
@@ -127,6 +132,12 @@ static bool values_have(struct gp_stack_table *m, unsigned device, uint64_t byte
 	return false;
 }
 
+/* enum gp_with: what labels need. */
+static unsigned with_labels(const struct gp_stack_table *m)
+{
+	return (m->wish.has_labels ? GP_WITH_ROLES : 0) | (m->has_phases ? GP_WITH_RANGES : 0);
+}
+
 /* ---- allocated in the span ---- */
 
 static void add_allocated(struct gp_stack_table *m, const struct gp_top_curve *c)
@@ -143,12 +154,13 @@ static void add_allocated(struct gp_stack_table *m, const struct gp_top_curve *c
 	}
 }
 
+/* Only a rule of roles shows which memory is a segment. */
 static enum gp_status build_allocated(struct gp_stack_table *m)
 {
 	struct gp_top top;
 	const enum gp_status status =
 		gp_top_build_with(m->e->recording, m->e->from_ns, m->e->to_ns, SHORT_NS,
-				  GP_WITH_RANGES | GP_WITH_ROLES, &top);
+				  with_labels(m) | GP_WITH_ROLES, &top);
 	if (status)
 		return status;
 	for (size_t k = 0; k < top.curves + (top.host != NULL); k++)
@@ -282,6 +294,15 @@ static void add_operation(struct gp_stack_table *m, const struct gp_gpu *gpu,
 	m->out->total[GP_VALUE_GPU_KERNELS] += is_kernel;
 }
 
+/* Whether it is worth a replay: there are operations, or a reason why there are none. */
+static bool may_have_gpu_time(const struct gp_stack_table *m)
+{
+	const struct gp_info *info = m->e->info;
+	return info->kept[GP_GPU_KERNEL] || info->kept[GP_GPU_COPY] ||
+	       !(m->wish.values & HELD) || /* the recording is not read yet */
+	       gp_recording_text(m->e->recording, GP_FACT, GP_FACT_GPU_TIME);
+}
+
 static enum gp_status build_gpu(struct gp_stack_table *m)
 {
 	struct gp_gpu gpu;
@@ -289,7 +310,7 @@ static enum gp_status build_gpu(struct gp_stack_table *m)
 	struct gp_stack_values *out = m->out;
 	const bool is_whole = e->from_ns == INT64_MIN && e->to_ns == INT64_MAX;
 	uint64_t timeless = 0;
-	const enum gp_status status = gp_gpu_build(e->recording, true, &gpu);
+	const enum gp_status status = gp_gpu_build(e->recording, m->has_phases, &gpu);
 	out->has_gpu_time = status == GP_OK && gpu.has_operations;
 	out->no_gpu_time = gpu.why ? gp_table_text(m, gpu.why) : NULL;
 	for (size_t k = 0; out->has_gpu_time && k < gpu.operations && !m->is_out_of_memory; k++) {
@@ -313,12 +334,7 @@ static enum gp_status build_gpu(struct gp_stack_table *m)
 
 /* ---- the whole ---- */
 
-#define BIT(value) (1u << (value))
-#define ALLOCATED (BIT(GP_VALUE_ALLOC_OBJECTS) | BIT(GP_VALUE_ALLOC_SPACE))
-#define HELD (BIT(GP_VALUE_INUSE_OBJECTS) | BIT(GP_VALUE_INUSE_SPACE))
-#define ON_GPU (BIT(GP_VALUE_GPU_TIME) | BIT(GP_VALUE_GPU_KERNELS))
-
-enum gp_status gp_stack_values_build(struct gp_export *e, unsigned values, bool has_addresses,
+enum gp_status gp_stack_values_build(struct gp_export *e, const struct gp_stack_values_wish *wish,
 				     struct gp_stack_values *out)
 {
 	const struct gp_info *info = e->info;
@@ -330,18 +346,18 @@ enum gp_status gp_stack_values_build(struct gp_export *e, unsigned values, bool 
 		return GP_E_MEMORY;
 	m->e = e;
 	m->out = out;
-	m->has_addresses = has_addresses;
-	m->has_phases = gp_phases_by(info) != GP_PHASES_BY_NOTHING;
+	m->wish = *wish;
+	m->has_phases = wish->has_labels && gp_phases_by(info) != GP_PHASES_BY_NOTHING;
 	enum gp_status status = gp_history_open(e->recording, INT64_MIN, INT64_MIN, &m->history);
-	if (!status && (values & ALLOCATED))
+	if (!status && (wish->values & ALLOCATED))
 		status = build_allocated(m);
-	if (!status && (values & HELD))
+	if (!status && (wish->values & HELD))
 		status = build_held(m);
-	if (!status && (values & ON_GPU))
+	if (!status && (wish->values & ON_GPU) && may_have_gpu_time(m))
 		status = build_gpu(m);
 	if (m->left_out)
 		gp_error("%s of unknown devices: left out", gp_bytes_text(m->left_out).s);
-	if (!status && !out->rows && (values & ALLOCATED) && (values & HELD))
+	if (!status && !out->rows && (wish->values & ALLOCATED) && (wish->values & HELD))
 		gp_error("'%s': no memory and no GPU time in this span: no stacks to write",
 			 e->recording_path);
 	return status ? status : m->is_out_of_memory ? GP_E_MEMORY : GP_OK;

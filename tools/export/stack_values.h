@@ -74,13 +74,19 @@ struct gp_stack_values {
 	struct gp_stack_table *table; /* owns the texts of rows and frames */
 };
 
+/* What the rows shall have. */
+struct gp_stack_values_wish {
+	unsigned values;    /* bits: 1 << enum gp_stack_value; others stay 0 */
+	bool has_labels;    /* else rows have only the device; it takes fewer replays */
+	bool has_addresses; /* native frames of a function at two addresses are two frames */
+};
+#define GP_STACK_VALUES_ALL ((1u << GP_STACK_VALUES) - 1)
+
 /*
- * Fills in the rows of the export's span. `values`: bits (1 << enum gp_stack_value); others stay 0.
- * `has_addresses`: native frames of one function at several addresses are several frames. Prints
- * what is left out. Free with gp_stack_values_free, also after a failure. GP_E_MEMORY, and what a
- * replay returns.
+ * Fills in the rows of the export's span. Prints what is left out. Free with gp_stack_values_free,
+ * also after a failure. GP_E_MEMORY, and what a replay returns.
  */
-enum gp_status gp_stack_values_build(struct gp_export *e, unsigned values, bool has_addresses,
+enum gp_status gp_stack_values_build(struct gp_export *e, const struct gp_stack_values_wish *wish,
 				     struct gp_stack_values *out);
 void gp_stack_values_free(struct gp_stack_values *values);
 
