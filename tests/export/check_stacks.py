@@ -177,7 +177,7 @@ def device_label(device):
 
 
 def frame_of_json(frame):
-    """What identifies a frame in both; the name of one without a function is its place."""
+    """A frame as both have it; the name of one without a function is its place."""
     function = frame["function"]
     if function is None:
         function = "unknown" if frame.get("address") is None else None

@@ -2,7 +2,7 @@
  * Memory comes from gp_top_build_with and gp_peak_build_with, so the values are those of `top` and
  * `peak`. GPU time comes from gp_gpu_build.
  */
-#include "stack_table.h"
+#include "value_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ enum gp_stack_value gp_value_find(const char *name)
 
 /* ---- rows ---- */
 
-static void value_add(struct gp_stack_table *m, const struct gp_value_row *like,
+static void value_add(struct gp_value_table *m, const struct gp_value_row *like,
 		      enum gp_stack_value of, uint64_t count)
 {
 	struct gp_value_row *row = count ? gp_table_row(m, like) : NULL;
@@ -52,7 +52,7 @@ static void value_add(struct gp_stack_table *m, const struct gp_value_row *like,
 	m->out->total[of] += count;
 }
 
-static const char *phase_of(struct gp_stack_table *m, const struct gp_range_path *range)
+static const char *phase_of(struct gp_value_table *m, const struct gp_range_path *range)
 {
 	char text[LABEL_ROOM];
 	const struct gp_range_path *path = gp_range_path_shown(range, NULL);
@@ -66,7 +66,7 @@ static const char *phase_of(struct gp_stack_table *m, const struct gp_range_path
 	return gp_table_text(m, name ? name : "");
 }
 
-static const char *device_of(struct gp_stack_table *m, unsigned device)
+static const char *device_of(struct gp_value_table *m, unsigned device)
 {
 	char text[16] = "host";
 	if (device != GP_DEVICE_UNKNOWN)
@@ -87,7 +87,7 @@ static const char *const memories[GP_CURVE_PINNED + 1] = { [GP_CURVE_ALLOCATED] 
 							   [GP_CURVE_PINNED] = "pinned" };
 
 /* The row of a use, without values. */
-static struct gp_value_row use_row(struct gp_stack_table *m, const struct gp_use *use,
+static struct gp_value_row use_row(struct gp_value_table *m, const struct gp_use *use,
 				   enum gp_curve of, unsigned device)
 {
 	struct gp_stack_place place;
@@ -121,7 +121,7 @@ static bool holds_blocks(const struct gp_use *use)
 }
 
 /* Whether memory of this device is exported; of the host with all devices only. */
-static bool values_have(struct gp_stack_table *m, unsigned device, uint64_t bytes)
+static bool values_have(struct gp_value_table *m, unsigned device, uint64_t bytes)
 {
 	const struct gp_export *e = m->e;
 	if (device == GP_DEVICE_UNKNOWN)
@@ -133,14 +133,14 @@ static bool values_have(struct gp_stack_table *m, unsigned device, uint64_t byte
 }
 
 /* enum gp_with: what labels need. */
-static unsigned with_labels(const struct gp_stack_table *m)
+static unsigned with_labels(const struct gp_value_table *m)
 {
 	return (m->wish.has_labels ? GP_WITH_ROLES : 0) | (m->has_phases ? GP_WITH_RANGES : 0);
 }
 
 /* ---- allocated in the span ---- */
 
-static void add_allocated(struct gp_stack_table *m, const struct gp_top_curve *c)
+static void add_allocated(struct gp_value_table *m, const struct gp_top_curve *c)
 {
 	if (!values_have(m, c->device, c->bytes))
 		return;
@@ -155,7 +155,7 @@ static void add_allocated(struct gp_stack_table *m, const struct gp_top_curve *c
 }
 
 /* Only a rule of roles shows which memory is a segment. */
-static enum gp_status build_allocated(struct gp_stack_table *m)
+static enum gp_status build_allocated(struct gp_value_table *m)
 {
 	struct gp_top top;
 	const enum gp_status status =
@@ -172,7 +172,7 @@ static enum gp_status build_allocated(struct gp_stack_table *m)
 /* ---- live at its end ---- */
 
 /* Bytes of segments in which no block lies. */
-static void add_unused(struct gp_stack_table *m, unsigned device, uint64_t segments,
+static void add_unused(struct gp_value_table *m, unsigned device, uint64_t segments,
 		       uint64_t blocks)
 {
 	if (segments <= blocks)
@@ -189,7 +189,7 @@ static void add_unused(struct gp_stack_table *m, unsigned device, uint64_t segme
 }
 
 /* Returns the bytes of segments. */
-static uint64_t add_held(struct gp_stack_table *m, const struct gp_holders *h)
+static uint64_t add_held(struct gp_value_table *m, const struct gp_holders *h)
 {
 	uint64_t segments = 0;
 	for (size_t k = 0; k < h->uses && !m->is_out_of_memory; k++) {
@@ -205,7 +205,7 @@ static uint64_t add_held(struct gp_stack_table *m, const struct gp_holders *h)
 	return segments;
 }
 
-static enum gp_status build_held(struct gp_stack_table *m)
+static enum gp_status build_held(struct gp_value_table *m)
 {
 	struct gp_peak peak;
 	uint64_t blocks[GP_DEVICES] = { 0 };
@@ -232,7 +232,7 @@ static enum gp_status build_held(struct gp_stack_table *m)
 
 /* ---- GPU time ---- */
 
-static struct gp_value_row operation_row(struct gp_stack_table *m, const struct gp_gpu *gpu,
+static struct gp_value_row operation_row(struct gp_value_table *m, const struct gp_gpu *gpu,
 					 const struct gp_gpu_operation *op)
 {
 	char text[8192];
@@ -261,7 +261,7 @@ static struct gp_value_row operation_row(struct gp_stack_table *m, const struct 
 }
 
 /* Operations of one stack, kernel and range have one row, which is looked for once. */
-static struct gp_value_row *row_of_operation(struct gp_stack_table *m, const struct gp_gpu *gpu,
+static struct gp_value_row *row_of_operation(struct gp_value_table *m, const struct gp_gpu *gpu,
 					     const struct gp_gpu_operation *op)
 {
 	const struct gp_gpu_launch *l =
@@ -281,7 +281,7 @@ static struct gp_value_row *row_of_operation(struct gp_stack_table *m, const str
 	return row;
 }
 
-static void add_operation(struct gp_stack_table *m, const struct gp_gpu *gpu,
+static void add_operation(struct gp_value_table *m, const struct gp_gpu *gpu,
 			  const struct gp_gpu_operation *op)
 {
 	struct gp_value_row *row = row_of_operation(m, gpu, op);
@@ -295,7 +295,7 @@ static void add_operation(struct gp_stack_table *m, const struct gp_gpu *gpu,
 }
 
 /* Whether it is worth a replay: there are operations, or a reason why there are none. */
-static bool may_have_gpu_time(const struct gp_stack_table *m)
+static bool may_have_gpu_time(const struct gp_value_table *m)
 {
 	const struct gp_info *info = m->e->info;
 	return info->kept[GP_GPU_KERNEL] || info->kept[GP_GPU_COPY] ||
@@ -303,7 +303,7 @@ static bool may_have_gpu_time(const struct gp_stack_table *m)
 	       gp_recording_text(m->e->recording, GP_FACT, GP_FACT_GPU_TIME);
 }
 
-static enum gp_status build_gpu(struct gp_stack_table *m)
+static enum gp_status build_gpu(struct gp_value_table *m)
 {
 	struct gp_gpu gpu;
 	const struct gp_export *e = m->e;
@@ -341,7 +341,7 @@ enum gp_status gp_stack_values_build(struct gp_export *e, const struct gp_stack_
 	const int64_t kept_ns = (int64_t)info->kept_from_ns, end_ns = (int64_t)info->duration_ns;
 	*out = (struct gp_stack_values){ .from_ns = e->from_ns > kept_ns ? e->from_ns : kept_ns,
 					 .at_ns = e->to_ns < end_ns ? e->to_ns : end_ns };
-	struct gp_stack_table *m = out->table = calloc(1, sizeof *m);
+	struct gp_value_table *m = out->table = calloc(1, sizeof *m);
 	if (!m)
 		return GP_E_MEMORY;
 	m->e = e;
@@ -365,7 +365,7 @@ enum gp_status gp_stack_values_build(struct gp_export *e, const struct gp_stack_
 
 void gp_stack_values_free(struct gp_stack_values *out)
 {
-	struct gp_stack_table *m = out->table;
+	struct gp_value_table *m = out->table;
 	free(out->frame);
 	free(out->index);
 	free(out->stack);

@@ -71,10 +71,10 @@ struct gp_stack_values {
 	const char *no_gpu_time;      /* why it is missing; NULL: it was not requested */
 	uint64_t gpu_lost;	      /* operations of the GPU whose times were lost */
 	int64_t from_ns, at_ns;	      /* the span within the recording */
-	struct gp_stack_table *table; /* owns the texts of rows and frames */
+	struct gp_value_table *table; /* owns the texts of rows and frames */
 };
 
-/* What the rows shall have. */
+/* The values and details that a format needs. */
 struct gp_stack_values_wish {
 	unsigned values;    /* bits: 1 << enum gp_stack_value; others stay 0 */
 	bool has_labels;    /* else rows have only the device; it takes fewer replays */

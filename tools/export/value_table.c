@@ -1,5 +1,5 @@
-/* Frames, stacks and rows, found by two hashes of what they consist of: equal ones are kept once. */
-#include "stack_table.h"
+/* Frames, stacks and rows, found by two hashes of their content: equal ones are kept once. */
+#include "value_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #define REASON_ROOM 1024u
 
 /* Room for one more element of an array. False: out of memory. */
-static bool values_grow(struct gp_stack_table *m, void *array, size_t count, size_t *room,
+static bool values_grow(struct gp_value_table *m, void *array, size_t count, size_t *room,
 			size_t bytes)
 {
 	void **at = array;
@@ -24,7 +24,7 @@ static bool values_grow(struct gp_stack_table *m, void *array, size_t count, siz
 	return true;
 }
 
-struct gp_pickle_row *gp_table_key(struct gp_stack_table *m, struct gp_pickle_rows *rows,
+struct gp_pickle_row *gp_table_key(struct gp_value_table *m, struct gp_pickle_rows *rows,
 				   uint64_t key, uint64_t more)
 {
 	struct gp_pickle_row *row = gp_pickle_row_get(rows, key, more, NULL);
@@ -32,7 +32,7 @@ struct gp_pickle_row *gp_table_key(struct gp_stack_table *m, struct gp_pickle_ro
 	return row;
 }
 
-const char *gp_table_text(struct gp_stack_table *m, const char *text)
+const char *gp_table_text(struct gp_value_table *m, const char *text)
 {
 	struct gp_pickle_row *row = gp_pickle_row_get(&m->texts, gp_hash_text(text), 0, text);
 	m->is_out_of_memory |= !row;
@@ -62,7 +62,7 @@ void gp_frame_place(const struct gp_frame *f, char *out, size_t room)
 		snprintf(out, room, "0x%" PRIx64, f->address);
 }
 
-uint32_t gp_table_frame(struct gp_stack_table *m, const struct gp_value_frame *f)
+uint32_t gp_table_frame(struct gp_value_table *m, const struct gp_value_frame *f)
 {
 	uint64_t key = gp_hash_pair(gp_hash_text(f->name), text_hash(f->file));
 	uint64_t more = gp_hash_pair(text_hash(f->module), f->line);
@@ -79,21 +79,21 @@ uint32_t gp_table_frame(struct gp_stack_table *m, const struct gp_value_frame *f
 	return row->memo - 1;
 }
 
-static uint32_t frame_of_text(struct gp_stack_table *m, const char *text)
+static uint32_t frame_of_text(struct gp_value_table *m, const char *text)
 {
 	const char *name = gp_table_text(m, text);
 	return gp_table_frame(m, &(struct gp_value_frame){ .name = name, .symbol = name });
 }
 
 /* A frame that is a reason, not a function: "(no stack was recorded)". */
-static uint32_t frame_of_reason(struct gp_stack_table *m, const char *reason)
+static uint32_t frame_of_reason(struct gp_value_table *m, const char *reason)
 {
 	char text[REASON_ROOM];
 	snprintf(text, sizeof text, "(%s)", reason);
 	return frame_of_text(m, text);
 }
 
-static uint32_t frame_of(struct gp_stack_table *m, const struct gp_frame *f)
+static uint32_t frame_of(struct gp_value_table *m, const struct gp_frame *f)
 {
 	char place[600];
 	const char *name = f->function;
@@ -115,7 +115,7 @@ static uint32_t frame_of(struct gp_stack_table *m, const struct gp_frame *f)
 }
 
 /* The index of the stack with these frames. */
-static uint32_t stack_add(struct gp_stack_table *m, const uint32_t *frame, uint32_t frames)
+static uint32_t stack_add(struct gp_value_table *m, const uint32_t *frame, uint32_t frames)
 {
 	struct gp_stack_values *out = m->out;
 	uint64_t key = frames, more = 0;
@@ -138,7 +138,7 @@ static uint32_t stack_add(struct gp_stack_table *m, const uint32_t *frame, uint3
 	return row->memo - 1;
 }
 
-struct gp_stack_place gp_table_reason(struct gp_stack_table *m, const char *reason)
+struct gp_stack_place gp_table_reason(struct gp_value_table *m, const char *reason)
 {
 	const uint32_t frame = frame_of_reason(m, reason);
 	return (struct gp_stack_place){ .stack = stack_add(m, &frame, 1) };
@@ -152,7 +152,7 @@ static const char *stack_cut(const struct gp_stack *s, const struct gp_frame *fr
 	return is_whole ? NULL : s->missing;
 }
 
-static struct gp_stack_place recorded_place(struct gp_stack_table *m, uint32_t stack, int64_t at_ns)
+static struct gp_stack_place recorded_place(struct gp_value_table *m, uint32_t stack, int64_t at_ns)
 {
 	struct gp_recording *recording = m->e->recording;
 	struct gp_stack s;
@@ -175,7 +175,7 @@ static struct gp_stack_place recorded_place(struct gp_stack_table *m, uint32_t s
 	};
 }
 
-struct gp_stack_place gp_table_place(struct gp_stack_table *m, uint32_t stack, int64_t at_ns)
+struct gp_stack_place gp_table_place(struct gp_value_table *m, uint32_t stack, int64_t at_ns)
 {
 	const uint32_t epoch = gp_history_epoch(&m->history, at_ns);
 	struct gp_pickle_row *row = gp_table_key(m, &m->places, stack, epoch);
@@ -191,7 +191,7 @@ struct gp_stack_place gp_table_place(struct gp_stack_table *m, uint32_t stack, i
 
 /* ---- rows ---- */
 
-struct gp_value_row *gp_table_row(struct gp_stack_table *m, const struct gp_value_row *like)
+struct gp_value_row *gp_table_row(struct gp_value_table *m, const struct gp_value_row *like)
 {
 	struct gp_stack_values *out = m->out;
 	uint64_t key = (uint64_t)like->stack << 32 | like->leaf, more = like->device;
