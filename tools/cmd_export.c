@@ -183,7 +183,7 @@ static int export_end(struct gp_reading *r, int worst)
 		fseek(r->out, 0, SEEK_END);
 	if (worst == GP_EXIT_INTERNAL || x->has_failed)
 		r->sink.has_report = false;
-	if (r->sink.has_report)
+	if (r->sink.has_report && !ferror(r->out))
 		print_done(x);
 	return worst;
 }
