@@ -35,6 +35,7 @@
 #include "gpuprof_oom.h"
 #include "gpuprof_phases.h"
 #include "gpuprof_ranges.h"
+#include "gpuprof_replay.h"
 #include "gpuprof_roles.h"
 #include "gpuprof_samples.h"
 #include "gpuprof_stacks.h"
@@ -128,10 +129,7 @@ struct gp_info {
 	 */
 	size_t uncertains;
 	const struct gp_span *uncertain;
-	/*
-	 * Pinned memory is uncertain: older formats do not checkpoint it, and the start is not
-	 * kept.
-	 */
+	/* pinned memory is: older formats do not checkpoint it, and the start is not kept */
 	bool has_uncertain_pinned;
 	/* the last uncertain span reaches the end, or the end is missing */
 	bool has_uncertain_peaks;
@@ -141,8 +139,8 @@ struct gp_info {
 	uint64_t ranges_unnamed; /* ranges and marks whose name did not fit */
 	uint64_t names_cut;	 /* names of ranges that were truncated */
 	/*
-	 * Some definitions are unknown: more than 2^21 of one kind, such as range names, or an
-	 * arena or a fact with a number of 2^16 or more.
+	 * Some definitions are unknown: more than 2^21 of one kind, or a too high number (2^16) of
+	 * an arena or a fact.
 	 */
 	bool has_definitions_left_out;
 	const char *nvtx_why;  /* why NVTX ranges are missing; NULL: no reason was recorded */
@@ -452,9 +450,9 @@ struct gp_grouping {
 	const char *range;   /* likewise, of ranges; a name for gp_range_path_has */
 };
 /*
- * Adds up uses by key. GP_BY_STACK: stacks with equal frames form one group. If two groups would
- * have equal keys, the key gets a frame in which they differ. Uses without a stack form one group
- * for each reason. Looks up symbols once for each stack. Free with gp_groups_free.
+ * Adds up uses by key. GP_BY_STACK: stacks with equal frames form one group. Groups with equal keys
+ * get a frame in which they differ. Uses without a stack form one group for each reason. Looks up
+ * symbols once for each stack. Free with gp_groups_free.
  */
 enum gp_status gp_groups_build(struct gp_recording *recording, const struct gp_use *use,
 			       size_t uses, const struct gp_grouping *how, struct gp_groups *out);

@@ -42,3 +42,24 @@ size_t gp_module_epoch(const struct gp_module_epochs *epochs, int64_t at_ns)
 {
 	return gp_array_count_to(epochs->end_ns, epochs->ends, at_ns);
 }
+
+enum gp_status gp_stack_epochs_open(struct gp_recording *recording, struct gp_module_epochs **out)
+{
+	enum gp_status status = gp_recording_end(recording);
+	*out = status == GP_OK ? calloc(1, sizeof **out) : NULL;
+	if (status != GP_OK)
+		return status;
+	return *out != NULL ? gp_module_epochs_build(recording, *out) : GP_E_MEMORY;
+}
+
+uint32_t gp_stack_epoch(const struct gp_module_epochs *epochs, int64_t at_ns)
+{
+	return (uint32_t)gp_module_epoch(epochs, at_ns);
+}
+
+void gp_stack_epochs_close(struct gp_module_epochs *epochs)
+{
+	if (epochs != NULL)
+		gp_module_epochs_release(epochs);
+	free(epochs);
+}

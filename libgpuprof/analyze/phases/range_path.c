@@ -48,6 +48,7 @@ struct gp_range_paths {
 	/* calls by number, if requested; a mark has the number in its upper half */
 	struct gp_range_call *call;
 	size_t calls, call_room, calls_most;
+	uint64_t calls_beyond;
 	struct gp_row_table started; /* struct started_path */
 	uint32_t thread;	     /* of the event that is seen */
 	bool has_any;		     /* a range was opened */
@@ -88,8 +89,10 @@ static void call_end(struct gp_range_call *call, int64_t at_ns)
 static uint64_t call_add(struct gp_range_paths *p, uint32_t up, uint32_t node,
 			 const struct gp_open_range *range)
 {
-	if (p->calls >= p->calls_most)
+	if (p->calls >= p->calls_most) {
+		p->calls_beyond += p->calls_most != 0;
 		return node;
+	}
 	if (!gp_array_reserve(&p->call, &p->call_room, p->calls, 2, sizeof *p->call)) {
 		p->is_out_of_memory = true;
 		return node;
@@ -272,6 +275,11 @@ const struct gp_range_call *gp_range_paths_calls(const struct gp_range_paths *p,
 {
 	*calls = p->calls;
 	return p->call;
+}
+
+uint64_t gp_range_paths_beyond(const struct gp_range_paths *p)
+{
+	return p->calls_beyond;
 }
 
 const struct gp_range_path *gp_range_paths_called(struct gp_range_paths *p,

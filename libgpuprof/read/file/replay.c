@@ -430,3 +430,26 @@ bool gp_recording_curves(const struct gp_recording *r, unsigned device, struct g
 	}
 	return true;
 }
+
+void gp_recording_take_moved(struct gp_recording *r, uint64_t *devices, bool *has_host)
+{
+	*devices = gp_live_take_moved(r->live);
+	*has_host = gp_live_take_host_moved(r->live);
+}
+
+bool gp_recording_curves_now(const struct gp_recording *r, unsigned device,
+			     uint64_t now_bytes[GP_CURVES])
+{
+	const struct gp_live_device *d = gp_live_device(r->live, device);
+	for (unsigned c = 0; c < GP_CURVES; c++)
+		now_bytes[c] = d != NULL ? d->curve[c].now_bytes : 0;
+	return d != NULL && d->is_seen;
+}
+
+bool gp_recording_host_now(const struct gp_recording *r, uint64_t now_bytes[2])
+{
+	const struct gp_live_host *h = gp_live_host(r->live);
+	now_bytes[GP_HOST_PINNED] = h->pinned.now_bytes;
+	now_bytes[GP_HOST_REGISTERED] = h->registered_bytes;
+	return h->pinned.peak_bytes != 0;
+}

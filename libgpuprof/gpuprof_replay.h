@@ -1,0 +1,61 @@
+/*
+ * Part of gpuprof.h, which includes it: for programs that write all events of a recording in one
+ * replay. Curves that an event changed, calls of ranges, and moments at which ids of stacks agree.
+ */
+#ifndef GPUPROF_REPLAY_H
+#define GPUPROF_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/event.h"
+#include "format/status.h"
+
+struct gp_module_epochs;
+struct gp_range_call;
+struct gp_range_path;
+struct gp_range_paths;
+struct gp_recording;
+
+/* ---- curves ---- */
+
+/*
+ * The curves that changed since the last call: bit N of *devices is device N. The first call after
+ * a rewind reports all that are not zero.
+ */
+void gp_recording_take_moved(struct gp_recording *recording, uint64_t *devices, bool *has_host);
+/* Curves after the event that gp_recording_next returned last. False: the device is not known. */
+bool gp_recording_curves_now(const struct gp_recording *recording, unsigned device,
+			     uint64_t now_bytes[GP_CURVES]);
+/* The same of the host, by enum gp_host_curve. False: no memory was pinned yet. */
+bool gp_recording_host_now(const struct gp_recording *recording, uint64_t now_bytes[2]);
+
+/* ---- stacks ---- */
+
+/* For gp_stack_epoch. GP_E_MEMORY. */
+enum gp_status gp_stack_epochs_open(struct gp_recording *recording, struct gp_module_epochs **out);
+/* Returns a number. At moments with equal numbers, an id means the same stack. */
+uint32_t gp_stack_epoch(const struct gp_module_epochs *epochs, int64_t at_ns);
+void gp_stack_epochs_close(struct gp_module_epochs *epochs);
+
+/* ---- ranges ---- */
+
+/*
+ * All calls of ranges, with forwards that the job does not name. Without ranges: calls that stacks
+ * show (GP_RANGE_FRAMES).
+ */
+struct gp_range_calls {
+	struct gp_range_paths *paths;
+	size_t calls;
+	/* in the order of their begins, the first at index 1; gp_gpu_launch.call is an index */
+	const struct gp_range_call *call;
+	uint64_t beyond; /* calls beyond the memory that a file of its size may take */
+};
+/* Two or three replays; rewinds. Free with gp_range_calls_free, also after a failure. */
+enum gp_status gp_range_calls_build(struct gp_recording *recording, struct gp_range_calls *out);
+/* Lives until gp_range_calls_free. */
+const struct gp_range_path *gp_range_calls_path(const struct gp_range_calls *calls, size_t call);
+void gp_range_calls_free(struct gp_range_calls *calls);
+
+#endif
