@@ -9,3 +9,13 @@ check-export: all ## read exported files with readers of their own
 	@tests/run_export_stacks.sh $(BUILD)
 
 .PHONY: check-export
+# the same program with small pieces of traces
+$(BUILD)/export/gpuprof_pieces: tools/export/trace.c $(BUILD)/gpuprof
+	@mkdir -p $(@D)
+	$(SAY_LD)$(CC) $(BASE) -Ilibgpuprof -DGP_TRACE_PIECE_BYTES=100000u -c -o $@.o $< && \
+	$(CC) $(SAN) $(LDFLAGS) -o $@ $@.o $(filter-out %/export/trace.c.o,$(TOOL_OBJ)) $(BUILD)/libgpuprof-read.a $(READ_LIBS)
+tests check-export-trace: $(BUILD)/export/gpuprof_pieces
+check-export-trace: all ## compare exported traces with the other commands
+	@tests/run_export_trace.sh $(BUILD)
+
+.PHONY: check-export-trace

@@ -11,8 +11,8 @@ RUN_victim_with_stacks = env STACKS=all tests/run_victims.sh $(BUILD)
 RUN_failures           = env CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
 RUN_storm/kill_points  = tests/run_storm.sh $(BUILD) kill_points $(if $(FULL),1,8)
 RUN_storm/sigkill      = tests/run_storm.sh $(BUILD) sigkill $(STORM_KILLS)
-# a few seconds each: keys of JSON output, figures that several commands print, commands of README.md, installed files
-SUITES += json consistency readme install
+# a few seconds each: keys of JSON output, figures that several commands print, commands of README.md, installed files, traces
+SUITES += json consistency readme install export_trace
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)

@@ -34,10 +34,11 @@ static void put_memory(struct gp_trace *t, const struct gp_trace_memory *m)
 	struct gp_perfetto *p = t->own;
 	const struct gp_record *r = &m->event->record;
 	const uint64_t track = gp_perfetto_memory_track(p, m);
+	const uint64_t name = gp_perfetto_kind_name(p, r->kind);
 	const uint64_t stack = gp_perfetto_stack(p, r->stack, m->event->at_ns);
 	const size_t packet = gp_perfetto_packet(p, m->event->at_ns);
 	const size_t event = gp_perfetto_event(p, TYPE_INSTANT, track, CATEGORY_MEMORY);
-	gp_protobuf_number(&p->out, EVENT_NAME, gp_perfetto_kind_name(p, r->kind));
+	gp_protobuf_number(&p->out, EVENT_NAME, name);
 	if (stack)
 		gp_protobuf_number(&p->out, EVENT_CALLSTACK, stack);
 	gp_protobuf_number(&p->out, EVENT_CALLSTACK_WEIGHT, m->bytes);

@@ -35,7 +35,7 @@ struct gp_trace_call {
 	const struct gp_event *event;
 	int64_t begin_ns, end_ns;		  /* equal: of unknown duration */
 	const struct gp_gpu_launch *launch;	  /* NULL: without GPU time */
-	const struct gp_gpu_operation *operation; /* the first that it started; NULL: unknown */
+	const struct gp_gpu_operation *operation; /* its first one; NULL: unknown */
 };
 
 enum gp_trace_span_of {
@@ -101,7 +101,7 @@ struct gp_trace {
 	struct gp_steps steps;
 	size_t streams, stream_room;
 	struct gp_trace_stream *stream;
-	/* spans by their begin; those before `next` have begun, and those in `open` have not ended */
+	/* by their begin; those before `next` have begun, those in `open` have not ended */
 	size_t spans, span_room, next, opens;
 	struct gp_trace_span *span;
 	uint32_t *open; /* a heap by end */
@@ -126,9 +126,8 @@ struct gp_trace {
 	unsigned pieces;
 	int64_t now_ns; /* of the last event */
 	/* results */
-	uint64_t left_out;	   /* memory events of no known device */
-	uint64_t without_clock;	   /* operations without a time on the recording's clock */
-	uint64_t unknown_launches; /* launches of kernels without a name */
+	uint64_t left_out;	/* memory events of no known device */
+	uint64_t without_clock; /* operations without a time on the recording's clock */
 };
 
 /* Prints what is missing, and adds to e->entries what `sink` was given. */

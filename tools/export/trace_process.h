@@ -1,4 +1,4 @@
-/* Who recorded a trace: its rank, and names of its process and threads. */
+/* The rank of a recording, and names of its process and threads. */
 #ifndef GP_TRACE_PROCESS_H
 #define GP_TRACE_PROCESS_H
 
