@@ -60,6 +60,9 @@ READ_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(READ_SRC))
 # Libraries of the reading library, never of the preload object. libdw reads debug information, liblzma and zlib (which
 # libdw also needs) its files, and zlib packs pages; libiberty demangles names.
 READ_LIBS := $(ZSTD_STATIC) -ldw -lelf -llzma -lz -l:libiberty.a -lm -ldl
+# Of the program alone: exports as databases. Static, so that packages need no further library; else shared.
+SQLITE_LIB := $(if $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-l:libsqlite3.a,-lsqlite3)
+TOOL_LIBS := $(SQLITE_LIB) $(READ_LIBS)
 TOOL_SRC := $(call sources,tools) $(wildcard tools/*/*.S)
 TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o $(BUILD)/tool/formats.o \
 	$(BUILD)/tool/exports.o
@@ -113,7 +116,7 @@ $(BUILD)/tool/exports.c: $(wildcard tools/export/export_*.c) Makefile
 $(BUILD)/tool/%.o: $(BUILD)/tool/%.c $(FLAGS)
 	$(SAY_CC)$(CC) $(BASE) -Itools -Ilibgpuprof -c -o $@ $<
 $(BUILD)/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a
-	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) -Wl,-rpath,'$$ORIGIN/lib'
+	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(TOOL_LIBS) -Wl,-rpath,'$$ORIGIN/lib'
 
 $(BUILD)/fake/libcuda.so.1: tests/fake/fake_cuda.c interpose/driver/cuda_api.def interpose/driver/cuda_copies.def interpose/driver/cuda_types.h
 	@mkdir -p $(@D)

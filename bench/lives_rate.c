@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 	struct gp_lives lives;
 	struct rusage used;
 	size_t total = 0;
-	const struct gp_lives_sink sink = { drop, &total };
+	const struct gp_lives_sink sink = { .write = drop, .context = &total };
 	if (argc < 2 || gp_recording_open(argv[1], &recording, NULL) != GP_OK ||
 	    gp_recording_info(recording, &info) != GP_OK) {
 		fprintf(stderr, "lives_rate: cannot read '%s'\n", argc > 1 ? argv[1] : "");

@@ -108,6 +108,29 @@ struct gp_lives_mark {
 	uint64_t number; /* STEP: from 1; else 0 */
 };
 
+/*
+ * A life as gp_lives_sink.life gets it. It counts after the memory events from `from_order` to
+ * before `to_order`: so sums by order are the curves after each event.
+ */
+struct gp_lives_life {
+	int64_t from_ns, to_ns; /* to_ns: of the kept events if it is live at the end */
+	bool is_live;		/* at the end: has no to_order */
+	uint64_t from_order, to_order;
+	uint64_t order; /* of the allocation, which may be older than the life */
+	uint64_t address, bytes;
+	uint64_t requested_bytes; /* of a block; GP_BYTES_UNKNOWN: not recorded */
+	uint32_t number;	  /* in gp_lives.number */
+	unsigned device;	  /* GP_DEVICE_UNKNOWN: the host */
+	uint8_t of;		  /* enum gp_lives_of */
+};
+/* The group of lives with one number, and a stack with its moment, for gp_recording_stack. */
+struct gp_lives_number {
+	int64_t stack_at_ns;
+	uint32_t group;
+	uint32_t stack;	     /* 0: none */
+	const char *without; /* the reason, a static text; NULL: there is a stack */
+};
+
 struct gp_lives {
 	int64_t from_ns, to_ns; /* of the kept events */
 	size_t devices;
@@ -133,11 +156,16 @@ struct gp_lives {
 	uint64_t shorter_than_ns;
 	uint64_t left_out;
 	size_t blocks;
-	size_t *block; /* numbers of the blocks of lives, by birth */
+	size_t *block;	/* numbers of the blocks of lives, by birth */
+	size_t numbers; /* only with gp_lives_sink.life; several may have one group */
+	struct gp_lives_number *number;
 	struct gp_lives_texts *owner;
 };
 
-/* Receives blocks of bytes: of lives first, by birth, then of curves and capacities. */
+/*
+ * Receives blocks of bytes: of lives first, by birth, then of curves and capacities. Or single
+ * lives.
+ */
 struct gp_lives_sink {
 	/*
 	 * `bytes` are valid during the call only. Sets *number, which gp_lives has instead of the
@@ -147,6 +175,13 @@ struct gp_lives_sink {
 	enum gp_status (*write)(void *context, const unsigned char *bytes, size_t count,
 				size_t *number);
 	void *context;
+	/*
+	 * NULL: lives are written as blocks. Else `write` is not called: there are no blocks and no
+	 * curves. This gets each life when it ends, in the last replay, and no life is left out. A
+	 * life NULL: the replay begins again, since a running job overwrote events. All lives so
+	 * far are void.
+	 */
+	enum gp_status (*life)(void *context, const struct gp_lives_life *life);
 };
 
 /*

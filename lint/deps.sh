@@ -43,6 +43,7 @@ look() {
 	need liblzma-dev compiles lzma.h -llzma
 	need zlib1g-dev compiles zlib.h -lz
 	need libiberty-dev compiles libiberty/demangle.h -l:libiberty.a
+	need libsqlite3-dev compiles sqlite3.h -lsqlite3
 	need libcmocka-dev compiles cmocka.h -lcmocka
 	wish git have git
 	wish g++ have g++

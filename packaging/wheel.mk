@@ -4,11 +4,11 @@ PORTABLE_ROOT ?= bullseye
 # Linked again, since pip puts the libraries into lib/gpuprof beside bin. With DT_RPATH they also find each other.
 $(BUILD)/wheel/gpuprof: $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
-	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(READ_LIBS) \
+	$(SAY_LD)$(CC) $(SAN) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(BUILD)/libgpuprof-read.a $(TOOL_LIBS) \
 		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib/gpuprof'
 wheel: all $(BUILD)/wheel/gpuprof $(MAN1) ## pack a wheel for pip, in $(BUILD)/wheel
 	@rm -f $(BUILD)/wheel/*.whl
-	@packaging/wheel.py $(VERSION) $(BUILD) $(UNWIND) $(foreach l,libzstd.a libiberty.a,$(shell $(CC) -print-file-name=$l))
+	@packaging/wheel.py $(VERSION) $(BUILD) $(UNWIND) $(foreach l,libzstd.a libiberty.a $(SQLITE_LIB:-l:%=%),$(filter /%,$(shell $(CC) -print-file-name=$l)))
 portable-wheel: ## build that wheel for manylinux_2_28: needs root, mmdebstrap and a network
 	@packaging/portable_wheel.sh $(BUILD) $(PORTABLE_ROOT)
 

@@ -22,7 +22,7 @@ $$(BUILD)/fuzz/$(1)/%.o: %.S
 	@mkdir -p $$(@D)
 	$$(SAY_CC)$(2) -c -o $$@ $$<
 $$(FUZZERS_$(1)): $$(BUILD)/fuzz/$(1)/%: $$(BUILD)/fuzz/$(1)/tests/fuzz/%.o $$(FUZZ_OBJ_$(1)) $(5)
-	$$(SAY_LD)$(2) $(3) $(4) -o $$@ $$^ $$(READ_LIBS) -Wl,-rpath,'$$$$ORIGIN/../lib'
+	$$(SAY_LD)$(2) $(3) $(4) -o $$@ $$^ $$(TOOL_LIBS) -Wl,-rpath,'$$$$ORIGIN/../lib'
 -include $$(FUZZ_OBJ_$(1):.o=.d) $$(FUZZ_NAMES:%=$$(BUILD)/fuzz/$(1)/tests/fuzz/fuzz_%.d)
 endef
 FUZZ_EDGES := -O1 -fsanitize=fuzzer-no-link
@@ -51,7 +51,7 @@ FUZZ_PLAIN := $(BUILD)/fuzz/plain/fuzz_commands
 $(FUZZ_PLAIN): $(patsubst tests/%.c,$(BUILD)/%.o,$(FUZZ_SHARED) tests/fuzz/driver.c tests/fuzz/fuzz_commands.c) \
 		$(filter-out %/main.c.o,$(TOOL_OBJ)) $(BUILD)/libgpuprof-read.a
 	@mkdir -p $(@D)
-	$(SAY_LD)$(CC) $(SAN) -o $@ $^ $(READ_LIBS) -Wl,-rpath,'$$ORIGIN/../lib'
+	$(SAY_LD)$(CC) $(SAN) -o $@ $^ $(TOOL_LIBS) -Wl,-rpath,'$$ORIGIN/../lib'
 
 check-fuzz: $(FUZZ_PLAIN) $(FUZZERS_driver) $(BUILD)/hostile/made_hostile $(PLACES) ## replay the kept inputs under ASan and UBSan, with FUZZ_RUNS mutations of each target, and within bounds of time and memory
 	@tests/run_fuzz.sh $(BUILD) $(FUZZ_RUNS)

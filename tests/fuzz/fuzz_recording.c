@@ -130,7 +130,7 @@ static enum gp_status drop_bytes(void *context, const unsigned char *bytes, size
 static void look_at_lives(struct gp_recording *recording)
 {
 	struct gp_lives l;
-	const struct gp_lives_sink sink = { drop_bytes, NULL };
+	const struct gp_lives_sink sink = { .write = drop_bytes };
 	if (gp_lives_build(recording, NULL, &sink, &l) != GP_OK)
 		return;
 	for (size_t k = 0; k < l.groups; k++)
@@ -154,7 +154,7 @@ static void look_at_lives(struct gp_recording *recording)
 static void look_at_lanes(struct gp_recording *recording)
 {
 	struct gp_lanes l;
-	const struct gp_lives_sink sink = { drop_bytes, NULL };
+	const struct gp_lives_sink sink = { .write = drop_bytes };
 	if (gp_lanes_build(recording, &sink, &l) != GP_OK)
 		return;
 	for (size_t k = 0; k < l.groups; k++)

@@ -134,7 +134,7 @@ static inline void lives_read(struct lives_reader *r, struct gp_recording *recor
 			      const struct gp_steps *steps)
 {
 	memset(r, 0, sizeof *r);
-	const struct gp_lives_sink sink = { keep_block, r };
+	const struct gp_lives_sink sink = { .write = keep_block, .context = r };
 	assert_int_equal(gp_lives_build(recording, steps, &sink, &r->lives), GP_OK);
 	size_t capacities = 0;
 	for (unsigned k = 0; k < GP_DEVICES; k++)

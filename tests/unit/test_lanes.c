@@ -29,7 +29,7 @@ static enum gp_status keep_block(void *context, const unsigned char *bytes, size
 	return GP_OK;
 }
 
-static const struct gp_lives_sink sink = { keep_block, NULL };
+static const struct gp_lives_sink sink = { .write = keep_block };
 static struct gp_lanes lanes;
 static uint64_t column[3][INTERVALS_MOST];
 /* of the blocks: duration and number by group */

@@ -6,7 +6,7 @@
 enum gp_status gp_page_lanes_build(struct gp_page *page, struct gp_recording *recording,
 				   struct gp_lanes *lanes, const char **why)
 {
-	const struct gp_lives_sink sink = { gp_page_data_add, page };
+	const struct gp_lives_sink sink = { .write = gp_page_data_add, .context = page };
 	const size_t before = page->blocks;
 	const enum gp_status status = gp_lanes_build(recording, &sink, lanes);
 	if (status)

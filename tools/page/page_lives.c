@@ -30,7 +30,7 @@ void gp_page_data_cut(struct gp_page *page, size_t blocks)
 enum gp_status gp_page_lives_build(struct gp_page *page, struct gp_recording *recording,
 				   struct gp_lives *lives)
 {
-	const struct gp_lives_sink sink = { gp_page_data_add, page };
+	const struct gp_lives_sink sink = { .write = gp_page_data_add, .context = page };
 	const size_t before = page->blocks;
 	struct gp_steps steps;
 	*lives = (struct gp_lives){ 0 };

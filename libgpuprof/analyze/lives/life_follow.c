@@ -12,8 +12,9 @@
 #include "../../read/tables/array.h"
 
 struct gp_life_slot {
-	uint64_t birth_ns, address, order;
+	uint64_t birth_ns, birth_order, address, order;
 	uint64_t bytes;			   /* counted; 0: in no curve */
+	uint64_t spare;			   /* of a block: 1 + bytes that were not requested */
 	const struct gp_range_path *range; /* of its allocation */
 	uint64_t other; /* MAPPED: order of its physical memory; RESERVATION: its bytes */
 	uint32_t group;
@@ -207,8 +208,26 @@ static void life_end(struct gp_life_follow *f, const struct gp_life_slot *s, boo
 					 .address = s->address,
 					 .order = s->order,
 					 .group = s->group };
-	if (s->bytes != 0)
+	if (s->bytes != 0 && f->sink->life == NULL)
 		gp_life_store_add(f->store, &row);
+	if (s->bytes == 0 || f->sink->life == NULL || f->refused != GP_OK)
+		return;
+	const bool is_requested = s->spare != 0 && s->spare - 1 <= s->bytes;
+	const struct gp_lives_life life = { .from_ns = (int64_t)s->birth_ns,
+					    .to_ns = (int64_t)f->now_ns,
+					    .is_live = is_live,
+					    .from_order = s->birth_order,
+					    .to_order = f->now_order,
+					    .order = s->order,
+					    .address = s->address,
+					    .bytes = s->bytes,
+					    .requested_bytes = is_requested ?
+								       s->bytes - (s->spare - 1) :
+								       GP_BYTES_UNKNOWN,
+					    .number = s->group,
+					    .device = s->device,
+					    .of = s->of };
+	f->refused = f->sink->life(f->sink->context, &life);
 }
 
 static uint64_t before_key(const struct gp_life_slot *s)
@@ -234,6 +253,7 @@ static bool life_continues(struct gp_life_follow *f, struct gp_life_slot *s)
 		return false;
 	b->is_taken = true;
 	s->birth_ns = b->slot.birth_ns;
+	s->birth_order = b->slot.birth_order;
 	s->group = b->slot.group;
 	s->has_arena = b->slot.has_arena;
 	return true;
@@ -258,6 +278,7 @@ static void life_begin(struct gp_life_follow *f, struct gp_life_slot *s,
 	if (s->bytes == 0 || (f->before.rows > 0 && life_continues(f, s)))
 		return;
 	s->birth_ns = f->now_ns;
+	s->birth_order = f->now_order;
 	s->group =
 		gp_life_group_of(f->groups, e, s->range, (enum gp_lives_of)part->of, part->device);
 	s->has_arena = part->of == GP_LIVES_OF_DRIVER || part->of == GP_LIVES_OF_PINNED ||
@@ -284,6 +305,7 @@ static void slot_enter(struct gp_life_follow *f, uint32_t slot, const struct gp_
 	s->space = e->space;
 	s->address = e->address;
 	s->order = e->order;
+	s->spare = e->space == GP_SPACE_BLOCK ? e->owner : 0;
 	s->other = e->space == GP_SPACE_RESERVATION ? e->bytes : NO_ORDER;
 	const struct life_before *before = f->before.rows > 0 ? before_find(f, s) : NULL;
 	s->range = before != NULL ? before->slot.range :
@@ -361,6 +383,7 @@ static void see_roles(struct gp_life_follow *f)
 		life_end(f, s, false);
 		s->group = group;
 		s->birth_ns = f->now_ns;
+		s->birth_order = f->now_order;
 	}
 }
 

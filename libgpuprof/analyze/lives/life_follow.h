@@ -13,7 +13,10 @@ struct gp_life_follow {
 	struct gp_recording *recording;
 	struct gp_life_groups *groups;
 	struct gp_life_store *store;
-	uint64_t now_ns; /* set by the caller; does not descend */
+	const struct gp_lives_sink *sink; /* if it takes lives, the store gets none */
+	enum gp_status refused;		  /* by the sink */
+	uint64_t now_ns;		  /* set by the caller; does not descend */
+	uint64_t now_order;		  /* of the event, or of the one after a checkpoint */
 	struct gp_life_slot *slot;
 	size_t slots;	  /* room */
 	uint32_t *listed; /* slots that may have changed */

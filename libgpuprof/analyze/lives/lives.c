@@ -12,6 +12,7 @@
 #include "../settle.h"
 #include "curve_points.h"
 #include "life_follow.h"
+#include "life_raw.h"
 
 /* Events after which their ranges are forgotten: entries have theirs. 1.5 MB. */
 #define RANGES_KEPT 65536u
@@ -30,6 +31,7 @@ static const enum gp_curve of_device[GP_CURVES] = { GP_CURVE_ALLOCATED, GP_CURVE
 struct living {
 	struct gp_recording *recording;
 	const struct gp_steps *steps;
+	const struct gp_lives_sink *sink;
 	struct gp_lives *out;
 	struct gp_life_groups groups;
 	struct gp_life_store store;
@@ -136,6 +138,8 @@ static void see_capacity(struct living *l, unsigned device, bool has_count)
 static void see_device(struct living *l, unsigned device)
 {
 	const struct gp_live_device *d = gp_live_device(l->recording->live, device);
+	if (l->sink->life != NULL)
+		return;
 	for (unsigned k = 0; k < GP_CURVES; k++)
 		gp_points_add(&l->curve[device][k], l->follow.now_ns,
 			      d->curve[of_device[k]].now_bytes);
@@ -143,6 +147,8 @@ static void see_device(struct living *l, unsigned device)
 
 static void see_host(struct living *l)
 {
+	if (l->sink->life != NULL)
+		return;
 	gp_points_add(&l->pinned, l->follow.now_ns,
 		      gp_live_host(l->recording->live)->pinned.now_bytes);
 }
@@ -169,6 +175,7 @@ static void lives_reach(struct living *l, int64_t at_ns)
 
 static void lives_event(struct living *l, const struct gp_record *r)
 {
+	l->follow.now_order = r->order;
 	gp_life_follow_event(&l->follow);
 	if (++l->events % RANGES_KEPT == 0)
 		gp_range_paths_forget(l->groups.ranges);
@@ -189,8 +196,8 @@ static void lives_event(struct living *l, const struct gp_record *r)
 
 static bool lives_is_fine(const struct living *l)
 {
-	return l->is_fine && !l->follow.is_out_of_memory && !l->store.is_out_of_memory &&
-	       !l->groups.is_out_of_memory;
+	return l->is_fine && !l->follow.is_out_of_memory && l->follow.refused == GP_OK &&
+	       !l->store.is_out_of_memory && !l->groups.is_out_of_memory;
 }
 
 static enum gp_status lives_replay(struct living *l)
@@ -206,6 +213,7 @@ static enum gp_status lives_replay(struct living *l)
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
 		if (record == NULL && status != GP_END)
 			break;
+		l->follow.now_order = gp_recording_next_order(r);
 		if (r->loaded != r->first) /* a checkpoint may have corrected the state */
 			lives_reach(l, gp_segment_ns(r, r->loaded));
 		if (gp_life_follow_load(&l->follow))
@@ -219,6 +227,8 @@ static enum gp_status lives_replay(struct living *l)
 		lives_event(l, record);
 	}
 	gp_life_follow_end(&l->follow);
+	if (l->follow.refused != GP_OK)
+		return l->follow.refused;
 	if (!lives_is_fine(l) || !gp_life_store_settle(&l->store))
 		return GP_E_MEMORY;
 	if (status == GP_END)
@@ -258,11 +268,14 @@ static enum gp_status lives_attempt(void *context, const struct gp_info *info)
 	l->follow = (struct gp_life_follow){ .recording = l->recording,
 					     .groups = &l->groups,
 					     .store = &l->store,
+					     .sink = l->sink,
 					     .now_ns = (uint64_t)l->out->from_ns };
 	gp_looks_open(&l->follow.looks);
 	for (unsigned device = 0; device < GP_DEVICES; device++)
 		l->capacity[device].used.now = l->capacity[device].limit.now = GP_BYTES_UNKNOWN;
 	l->has_refusals = false;
+	if (l->sink->life != NULL)
+		l->follow.refused = l->sink->life(l->sink->context, NULL);
 	enum gp_status status = gp_module_epochs_build(l->recording, &l->groups.epochs);
 	if (status == GP_OK)
 		status = gp_roles_find(l->recording, &l->groups.roles);
@@ -372,22 +385,40 @@ static enum gp_status capacities_write(struct living *l, const struct gp_lives_s
 	return status;
 }
 
+static enum gp_status numbers_write(struct living *l, const uint32_t *into)
+{
+	const struct gp_life_raw *row = l->groups.raws.row;
+	struct gp_lives *out = l->out;
+	out->number = calloc(l->groups.numbers + 1, sizeof *out->number);
+	if (out->number == NULL)
+		return GP_E_MEMORY;
+	for (; out->numbers < l->groups.numbers; out->numbers++) {
+		const struct gp_life_raw *raw = &row[l->groups.row_of[out->numbers]];
+		out->number[out->numbers] =
+			(struct gp_lives_number){ raw->at_ns, into[out->numbers], raw->stack,
+						  raw->without };
+	}
+	return GP_OK;
+}
+
 static enum gp_status lives_answer(struct living *l, const struct gp_lives_sink *sink)
 {
 	uint32_t *into = NULL;
 	enum gp_status status = gp_range_paths_fold(&l->groups.ranges, 1);
 	if (status == GP_OK)
 		status = gp_life_groups_answer(&l->groups, l->out, &into);
+	if (status == GP_OK && sink->life != NULL)
+		status = numbers_write(l, into);
 	gp_life_groups_release(&l->groups); /* before bytes are gathered by the sink */
 	if (status == GP_OK)
 		status = marks_answer(l);
 	if (status == GP_OK)
 		status = l->is_fine ? gp_lives_texts_list(l->out) : GP_E_MEMORY;
-	if (status == GP_OK)
+	if (status == GP_OK && sink->life == NULL)
 		status = lives_write(l, into, sink);
-	if (status == GP_OK)
+	if (status == GP_OK && sink->life == NULL)
 		status = curves_write(l, sink);
-	if (status == GP_OK)
+	if (status == GP_OK && sink->life == NULL)
 		status = capacities_write(l, sink);
 	free(into);
 	return status;
@@ -402,6 +433,7 @@ enum gp_status gp_lives_build(struct gp_recording *recording, const struct gp_st
 		return GP_E_MEMORY;
 	l->recording = recording;
 	l->steps = steps;
+	l->sink = sink;
 	l->out = out;
 	l->groups = (struct gp_life_groups){ .recording = recording,
 					     .most = GP_LIVES_GROUPS_MOST,
@@ -438,5 +470,6 @@ void gp_lives_free(struct gp_lives *lives)
 	free(lives->curve);
 	free(lives->mark);
 	free(lives->block);
+	free(lives->number);
 	*lives = (struct gp_lives){ 0 };
 }

@@ -1,0 +1,207 @@
+/*
+ * `--format csv`: one table of tables.def, or `blocks`: lives, each with the columns of its group.
+ * Groups come after the lives, so lives wait in a file without a name.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../io/csv.h"
+#include "table_write.h"
+
+extern const struct gp_export_format gp_export_format_csv;
+
+static const char *const selections[] = { "blocks",
+#define TABLE(name) #name,
+#define COLUMN(name, TYPE)
+#include "tables.def"
+#undef COLUMN
+#undef TABLE
+					  NULL };
+
+struct csv_sink {
+	struct gp_table_sink sink; /* first: the sink of the tables */
+	struct gp_export *e;
+	bool is_joined;
+	FILE *lives;  /* of `blocks`: number of the group, length of the line, line */
+	char **group; /* of `blocks`: the line of each group */
+	size_t group_room;
+};
+
+/* ---- fields ---- */
+
+/* A spreadsheet would compute it: gets an apostrophe in front. */
+static bool is_formula(const char *text)
+{
+	return *text && strchr("=+-@\t\r", *text);
+}
+
+static void csv_text(FILE *out, const struct gp_value *value)
+{
+	char *copy = strndup(value->text, value->bytes);
+	if (!copy)
+		return;
+	fputs(is_formula(copy) ? "'" : "", out);
+	gp_csv_put(out, copy);
+	free(copy);
+}
+
+static void csv_value(FILE *out, const struct gp_value *value)
+{
+	if (value->is == GP_VALUE_INTEGER)
+		fprintf(out, "%" PRId64, value->integer);
+	else if (value->is == GP_VALUE_REAL)
+		fprintf(out, "%.17g", value->real);
+	else if (value->is == GP_VALUE_TEXT)
+		csv_text(out, value);
+}
+
+static void csv_values(FILE *out, const struct gp_value *value, size_t values)
+{
+	for (size_t k = 0; k < values; k++) {
+		fputs(k ? "," : "", out);
+		csv_value(out, &value[k]);
+	}
+}
+
+/* Lines end as RFC 4180 has it. */
+static void csv_head(FILE *out, const struct gp_table *table, size_t from)
+{
+	for (size_t k = from; k < table->columns; k++)
+		fprintf(out, "%s%s", k ? "," : "", table->column[k].name);
+}
+
+/* ---- lives and their groups ---- */
+
+#define LIFE_OWN 2u /* recording and number: columns that both tables begin with */
+
+static enum gp_status life_keep(struct csv_sink *s, const struct gp_value *value)
+{
+	fprintf(s->lives, "%" PRId64 " ", value[1].integer);
+	csv_values(s->lives, value, gp_table_get(GP_TABLE_lives)->columns);
+	fputc('\n', s->lives);
+	return ferror(s->lives) ? GP_E_SPACE : GP_OK;
+}
+
+static bool groups_reach(struct csv_sink *s, size_t number)
+{
+	size_t room = s->group_room ? s->group_room : 256;
+	while (room <= number)
+		room *= 2;
+	char **grown = room > s->group_room ? realloc(s->group, room * sizeof *grown) : s->group;
+	if (!grown)
+		return false;
+	if (room > s->group_room)
+		memset(grown + s->group_room, 0, (room - s->group_room) * sizeof *grown);
+	s->group = grown;
+	s->group_room = room;
+	return true;
+}
+
+static enum gp_status group_keep(struct csv_sink *s, const struct gp_value *value)
+{
+	const size_t number = (size_t)value[1].integer;
+	char *text = NULL;
+	size_t bytes;
+	FILE *line = groups_reach(s, number) ? open_memstream(&text, &bytes) : NULL;
+	if (!line)
+		return GP_E_MEMORY;
+	csv_values(line, value + LIFE_OWN, gp_table_get(GP_TABLE_groups)->columns - LIFE_OWN);
+	const bool is_fine = fclose(line) == 0;
+	free(s->group[number]);
+	s->group[number] = text;
+	return is_fine ? GP_OK : GP_E_MEMORY;
+}
+
+/* Writes the lives that were kept; of `blocks` each with its group. */
+static enum gp_status lives_write(struct csv_sink *s)
+{
+	char *line = NULL, *text;
+	size_t room = 0;
+	ssize_t n;
+	rewind(s->lives);
+	while ((n = getline(&line, &room, s->lives)) > 0) {
+		const size_t number = strtoull(line, &text, 10);
+		const char *group = number < s->group_room ? s->group[number] : NULL;
+		line[n - 1] = '\0';
+		fputs(text + 1, s->e->out);
+		if (s->is_joined)
+			fprintf(s->e->out, ",%s", group ? group : "");
+		fputs("\r\n", s->e->out);
+	}
+	free(line);
+	return ferror(s->lives) ? GP_E_IO : GP_OK;
+}
+
+/* ---- the sink ---- */
+
+static enum gp_status csv_row(struct gp_table_sink *sink, enum gp_table_id table,
+			      const struct gp_value *value)
+{
+	struct csv_sink *s = (struct csv_sink *)sink;
+	if (table == GP_TABLE_lives)
+		return life_keep(s, value);
+	if (s->is_joined)
+		return group_keep(s, value);
+	csv_values(s->e->out, value, gp_table_get(table)->columns);
+	fputs("\r\n", s->e->out);
+	return GP_OK;
+}
+
+static enum gp_status csv_lives_void(struct gp_table_sink *sink)
+{
+	struct csv_sink *s = (struct csv_sink *)sink;
+	if (s->lives)
+		fclose(s->lives);
+	s->lives = tmpfile();
+	return s->lives ? GP_OK : GP_E_SPACE;
+}
+
+static void csv_begin(struct csv_sink *s)
+{
+	FILE *out = s->e->number == 0 ? s->e->out : NULL;
+	for (unsigned k = 0; k < GP_TABLES; k++)
+		if (strcmp(gp_table_get(k)->name, s->e->select) == 0) {
+			s->sink.is_requested[k] = true;
+			if (out)
+				csv_head(out, gp_table_get(k), 0);
+		}
+	s->is_joined = strcmp(s->e->select, selections[0]) == 0;
+	s->sink.is_requested[GP_TABLE_lives] |= s->is_joined;
+	s->sink.is_requested[GP_TABLE_groups] |= s->is_joined;
+	if (s->is_joined && out) {
+		csv_head(out, gp_table_get(GP_TABLE_lives), 0);
+		csv_head(out, gp_table_get(GP_TABLE_groups), LIFE_OWN);
+	}
+	if (out)
+		fputs("\r\n", out);
+}
+
+static enum gp_status export_csv_write(struct gp_export *e)
+{
+	struct csv_sink s = { .sink = { .row = csv_row, .lives_void = csv_lives_void }, .e = e };
+	const uint64_t before = e->entries;
+	csv_begin(&s);
+	enum gp_status status = gp_tables_write(e, &s.sink);
+	if (status == GP_OK && s.lives)
+		status = lives_write(&s);
+	if (s.is_joined)
+		for (size_t k = 0; k < s.group_room; k++) {
+			e->entries -= s.group[k] != NULL && e->entries > before;
+			free(s.group[k]);
+		}
+	free(s.group);
+	if (s.lives)
+		fclose(s.lives);
+	return status;
+}
+
+const struct gp_export_format gp_export_format_csv = {
+	.name = "csv",
+	.unit = "rows",
+	.opens = "open it with a spreadsheet or pandas",
+	.selections = selections,
+	.takes_many = true,
+	.is_text = true,
+	.write = export_csv_write,
+};

@@ -1,0 +1,29 @@
+/*
+ * Stacks and frames as rows, once for each meaning of a stack's id: code that is unloaded may give
+ * an address, and so a stack, another meaning.
+ */
+#ifndef GP_TABLE_STACKS_H
+#define GP_TABLE_STACKS_H
+
+#include "pickle.h"
+#include "tables.h"
+
+struct gp_table_stacks {
+	struct gp_rows *rows;
+	struct gp_recording *recording;
+	struct gp_history history; /* of its epochs alone */
+	bool has_stacks;
+	uint32_t stacks, frames;
+	struct gp_pickle_rows stack, frame;
+	struct gp_frame found[GP_FRAMES_MAX];
+};
+/* NULL: rows->status has the reason. */
+struct gp_table_stacks *gp_table_stacks_open(const struct gp_export *e, struct gp_rows *rows);
+void gp_table_stacks_close(struct gp_table_stacks *stacks);
+/*
+ * The number of a recorded stack, from 1; 0: there is none, or stacks are left out. Writes the rows
+ * of a new one, so no other row may be under way. `at_ns`: as of gp_recording_stack.
+ */
+uint32_t gp_table_stacks_find(struct gp_table_stacks *stacks, uint32_t id, int64_t at_ns);
+
+#endif
