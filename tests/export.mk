@@ -3,10 +3,10 @@ $(BUILD)/export/write_history: tests/export/write_history.c tests/unit/recording
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -Ilibgpuprof -o $@ $< $(BUILD)/libgpuprof-read.a $(READ_LIBS) $(UNIT_LIBS)
 tests check-export: $(BUILD)/export/write_history
-check-export: $(BUILD)/frag/made_gpu_time
-check-export: all ## read exported files with readers of their own
+check-export: all $(BUILD)/frag/made_gpu_time ## read exported files with readers of their own
 	@tests/run_export.sh $(BUILD)
 	@tests/run_export_stacks.sh $(BUILD)
+	@tests/run_export_tables.sh $(BUILD)
 
 .PHONY: check-export
 # the same program with small pieces of traces

@@ -4,7 +4,7 @@ FULL        ?=
 RESULTS     := $(abspath $(BUILD))/run/results
 # the suites, the slowest first: tests/run_SUITE.sh $(BUILD), unless RUN_SUITE is set
 SUITES      := cli unit export export_stacks hostile failures format stacks python victim_with_stacks victim storm/kill_points storm/sigkill \
-	new_stacks driver_failures company cupti deps launchers ranks namespaces interposers shell
+	export_tables new_stacks driver_failures company cupti deps launchers ranks namespaces interposers shell
 RUN_unit               = tests/run_units.sh $(BUILD)
 RUN_victim             = tests/run_victims.sh $(BUILD)
 RUN_victim_with_stacks = env STACKS=all tests/run_victims.sh $(BUILD)

@@ -22,7 +22,8 @@ static const char *const selections[] = { "blocks",
 struct csv_sink {
 	struct gp_table_sink sink; /* first: the sink of the tables */
 	struct gp_export *e;
-	bool is_joined;
+	bool is_joined, is_selected[GP_TABLES];
+	uint64_t rows;
 	FILE *lives;  /* of `blocks`: number of the group, length of the line, line */
 	char **group; /* of `blocks`: the line of each group */
 	size_t group_room;
@@ -38,11 +39,13 @@ static bool is_formula(const char *text)
 
 static void csv_text(FILE *out, const struct gp_value *value)
 {
-	char *copy = strndup(value->text, value->bytes);
+	char *copy = malloc(value->bytes + 2);
 	if (!copy)
 		return;
-	fputs(is_formula(copy) ? "'" : "", out);
-	gp_csv_put(out, copy);
+	copy[0] = '\'';
+	memcpy(copy + 1, value->text, value->bytes);
+	copy[value->bytes + 1] = '\0';
+	gp_csv_put(out, is_formula(copy + 1) ? copy : copy + 1);
 	free(copy);
 }
 
@@ -139,6 +142,9 @@ static enum gp_status csv_row(struct gp_table_sink *sink, enum gp_table_id table
 			      const struct gp_value *value)
 {
 	struct csv_sink *s = (struct csv_sink *)sink;
+	if (!s->is_selected[table])
+		return GP_OK;
+	s->rows += !s->is_joined || table == GP_TABLE_lives;
 	if (table == GP_TABLE_lives)
 		return life_keep(s, value);
 	if (s->is_joined)
@@ -157,18 +163,36 @@ static enum gp_status csv_lives_void(struct gp_table_sink *sink)
 	return s->lives ? GP_OK : GP_E_SPACE;
 }
 
+/*
+ * Numbers of stacks and frames are given when they are met, in all tables. So that files of several
+ * tables fit together, a table with such a number needs the rows of all.
+ */
+static void requests_find(struct csv_sink *s)
+{
+	bool has_numbers = false;
+	for (unsigned k = 0; k < GP_TABLES; k++) {
+		const struct gp_table *table = gp_table_get(k);
+		for (size_t c = 0; c < table->columns && s->is_selected[k]; c++)
+			has_numbers |= strcmp(table->column[c].name, "stack") == 0 ||
+				       strcmp(table->column[c].name, "frame") == 0;
+	}
+	for (unsigned k = 0; k < GP_TABLES; k++)
+		s->sink.is_requested[k] = has_numbers || s->is_selected[k];
+}
+
 static void csv_begin(struct csv_sink *s)
 {
 	FILE *out = s->e->number == 0 ? s->e->out : NULL;
 	for (unsigned k = 0; k < GP_TABLES; k++)
 		if (strcmp(gp_table_get(k)->name, s->e->select) == 0) {
-			s->sink.is_requested[k] = true;
+			s->is_selected[k] = true;
 			if (out)
 				csv_head(out, gp_table_get(k), 0);
 		}
 	s->is_joined = strcmp(s->e->select, selections[0]) == 0;
-	s->sink.is_requested[GP_TABLE_lives] |= s->is_joined;
-	s->sink.is_requested[GP_TABLE_groups] |= s->is_joined;
+	s->is_selected[GP_TABLE_lives] |= s->is_joined;
+	s->is_selected[GP_TABLE_groups] |= s->is_joined;
+	requests_find(s);
 	if (s->is_joined && out) {
 		csv_head(out, gp_table_get(GP_TABLE_lives), 0);
 		csv_head(out, gp_table_get(GP_TABLE_groups), LIFE_OWN);
@@ -186,10 +210,9 @@ static enum gp_status export_csv_write(struct gp_export *e)
 	if (status == GP_OK && s.lives)
 		status = lives_write(&s);
 	if (s.is_joined)
-		for (size_t k = 0; k < s.group_room; k++) {
-			e->entries -= s.group[k] != NULL && e->entries > before;
+		for (size_t k = 0; k < s.group_room; k++)
 			free(s.group[k]);
-		}
+	e->entries = before + s.rows;
 	free(s.group);
 	if (s.lives)
 		fclose(s.lives);

@@ -27,16 +27,22 @@ static const char *const names[GP_TABLES] = {
 #undef TABLE
 };
 
+void gp_tables_split(const struct gp_column *column, const char *const *name, size_t tables,
+		     struct gp_table *out)
+{
+	for (size_t k = 0; k < tables; k++) {
+		const struct gp_column *first = ++column;
+		while (column->name)
+			column++;
+		out[k] = (struct gp_table){ name[k], first, (size_t)(column - first) };
+	}
+}
+
 const struct gp_table *gp_table_get(enum gp_table_id id)
 {
 	static struct gp_table table[GP_TABLES];
-	const struct gp_column *at = columns;
-	for (size_t k = 0; k < GP_TABLES && !table[id].name; k++) {
-		const struct gp_column *first = ++at;
-		while (at->name)
-			at++;
-		table[k] = (struct gp_table){ names[k], first, (size_t)(at - first) };
-	}
+	if (!table[0].name)
+		gp_tables_split(columns, names, GP_TABLES, table);
 	return &table[id];
 }
 

@@ -44,6 +44,9 @@ struct gp_table_sink {
 	enum gp_status (*lives_void)(struct gp_table_sink *sink);
 };
 
+/* Tables from a list of columns in which an entry without a name stands before each table. */
+void gp_tables_split(const struct gp_column *column, const char *const *name, size_t tables,
+		     struct gp_table *out);
 const struct gp_table *gp_table_get(enum gp_table_id table);
 
 /* ---- one row: values in the order of the columns ---- */
