@@ -136,6 +136,10 @@ static int export_one(struct gp_reading *r)
 	e->has_stacks = info->has_stacks && !x->is_without_stacks;
 	const enum gp_status status = x->format->write(e);
 	e->number++;
+	if (x->format->is_own_file && status == GP_E_SPACE && !x->has_failed) {
+		gp_error("cannot write '%s': no space left", x->r.output);
+		x->has_failed = true;
+	}
 	if (x->has_failed)
 		return GP_EXIT_INTERNAL;
 	if (status)

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -239,6 +240,18 @@ def check_hostile(data):
            "hostile texts in CSV")
 
 
+def check_full(recording):
+    """A file that cannot grow is removed."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    for form in ("sqlite", "nsys-sqlite", "csv"):
+        done = subprocess.run([GPUPROF, "export", "--format", form, "-o", "full.out", recording], preexec_fn=limit,
+                              restore_signals=False, stderr=subprocess.PIPE)
+        expect(done.returncode in (3, 4), True, form, "that cannot be written ends with", done.returncode)
+        expect([n for n in os.listdir(".") if n.startswith("full.out")], [], form, "leaves no file")
+
+
 # Nsight Systems' users ask these of its export; each with the report of `gpuprof stats` that has the same figures.
 KERNEL_SUM = """
     SELECT s.value, sum(k.end - k.start) AS total, count(*), min(k.end - k.start), max(k.end - k.start)
@@ -327,6 +340,8 @@ for path in sys.argv[3:]:
     if base == "fake-held":
         check_hostile(path)
         settle("hostile")
+        check_full(path)
+        settle("full")
         check_documents(database)
         settle("documents")
 if any("fake-held" in path for path in sys.argv[3:]):

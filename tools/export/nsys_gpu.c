@@ -64,7 +64,10 @@ static void put_operation(struct nsys_gpu *g, const struct gp_gpu_operation *op)
 /* Without parameters, templates and name spaces. */
 static void name_shorten(char *name)
 {
-	name[strcspn(name, "<(")] = '\0';
+	const size_t end = strcspn(name, "<(");
+	if (end == 0) /* "(anonymous namespace)::..." stays whole */
+		return;
+	name[end] = '\0';
 	const char *last = strrchr(name, ':'), *type = strrchr(last ? last : name, ' ');
 	const char *from = type ? type + 1 : last ? last + 1 : name;
 	memmove(name, from, strlen(from) + 1);

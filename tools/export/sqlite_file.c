@@ -42,6 +42,10 @@ void gp_sqlite_open(struct gp_sqlite *s, const char *path)
 	/* one thread, and no statistics: malloc then takes no lock */
 	sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	if (!path) { /* a device or a pipe, where a database cannot be */
+		s->status = GP_E_IO;
+		return;
+	}
 	check(s, sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
 	gp_sqlite_run(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
 			 "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16384; BEGIN");
