@@ -21,6 +21,8 @@
 #include "format/stack_entry.h"
 #include "format/stack_events.h"
 #include "format/status.h"
+#include "gpuprof_api.h"
+#include "gpuprof_batch.h"
 #include "gpuprof_collectives.h"
 #include "gpuprof_counters.h"
 #include "gpuprof_diff.h"

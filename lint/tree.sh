@@ -65,7 +65,7 @@ long_functions() {
 
 # limits the files of a room, so that its list is readable; larger rooms have sub-rooms by feature
 full_rooms() {
-	grep -E '^(interpose|libgpuprof|tools)/' <<<"$files" | sed 's#/[^/]*$##' | uniq -c |
+	grep -E '^(interpose|libgpuprof|python|tools)/' <<<"$files" | sed 's#/[^/]*$##' | uniq -c |
 		awk -v most="$room_files" '$1 > most {
 			printf "%s:1: %d files, expected: at most %d and sub-rooms\n", $2, $1, most
 		}'
@@ -86,7 +86,7 @@ rooms_of_picture() {
 }
 unshown_rooms() {
 	LC_ALL=C comm -3 <(rooms_of_picture) <(
-		grep -E '^(interpose|libgpuprof|tools)/' <<<"$files" | sed 's#[^/]*$##' |
+		grep -E '^(interpose|libgpuprof|python|tools)/' <<<"$files" | sed 's#[^/]*$##' |
 			LC_ALL=C sort -u
 	) | sed -E 's#^\t(.*)#\1:1: expected: a line in docs/TREE.md#
 		t

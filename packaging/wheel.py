@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Packs the build as a wheel: wheel.py VERSION BUILD INSIDE...
 
-The wheel has BUILD/wheel/gpuprof as the command. Its lib/gpuprof has the preload library, with all shared libraries
-that are not part of libc. The tag is computed: manylinux_2_N, where N is the newest glibc with a needed symbol.
+The wheel has BUILD/wheel/gpuprof as the command, and the Python module. Its lib/gpuprof has the preload library and the
+reading library, with all shared libraries that are not part of libc. The tag is computed: manylinux_2_N, where N is the newest glibc with a needed symbol.
 INSIDE: other files whose code is in the wheel. The licences of files from packages of the distribution (dpkg) are
 packed, too. Uses only Python's standard library and binutils.
 """
 import base64
+import glob
 import hashlib
 import os
 import platform
@@ -120,7 +121,7 @@ def main():
     folder = os.path.join(build, "wheel")
     program = os.path.join(folder, NAME)
     ours = [os.path.join(build, name) for name in ("libgpuprof.so", "libgpuprof-unwind.so", "libgpuprof-cupti.so")]
-    ours = [path for path in ours if os.path.exists(path)]
+    ours = [path for path in ours if os.path.exists(path)] + [os.path.join(folder, "libgpuprof-read.so.0")]
     libraries = needed_libraries(program)
     newest, path = max((newest_glibc(path), path) for path in [program] + ours + libraries)
     tag = "py3-none-manylinux_%d_%d_%s" % (newest + (platform.machine(),))
@@ -132,6 +133,8 @@ def main():
         wheel.add(data + "data/lib/gpuprof/" + os.path.basename(library), stripped(library), 0o755)
     for library in libraries:
         wheel.add_file(data + "data/lib/gpuprof/" + os.path.basename(library), library, 0o755)
+    for module in sorted(glob.glob("python/gpuprof/*.py")):
+        wheel.add_file(NAME + "/" + os.path.basename(module), module)
     pages = os.path.join(build, "man")
     for page in sorted(os.listdir(pages) if os.path.isdir(pages) else []):
         wheel.add_file(data + "data/share/man/man1/" + page, os.path.join(pages, page))

@@ -47,6 +47,19 @@ if command -v pkg-config >/dev/null; then
 else
 	skip reading_library "no pkg-config"
 fi
+# read_peak PYTHON: the same by the Python module
+read_peak() {
+	PYTHONDONTWRITEBYTECODE=1 "$1" -c 'import gpuprof
+print(gpuprof.open("x.gpr").peaks()[0].peak_bytes)' 2>&1
+}
+if python3 -c 'import ctypes' 2>/dev/null; then
+	peak=$(gpuprof peak --json x.gpr | grep -o '"peak_bytes": [0-9]*' | head -n 1)
+	read=$(PYTHONPATH=$tree/lib/python3/dist-packages read_peak python3)
+	[ "\"peak_bytes\": $read" = "$peak" ]
+	say $? python "$read $peak"
+else
+	skip python "no Python with ctypes"
+fi
 exported=$(nm -D --defined-only "$tree/lib/libgpuprof-read.so" | grep -v ' gp_')
 [ -z "$exported" ]
 say $? exports "$exported"
@@ -85,6 +98,7 @@ else
 		[ "$(command -v gpuprof)" = "$dir/venv/bin/gpuprof" ] &&
 			LD_LIBRARY_PATH=$build/fake gpuprof run -q -o wheel.gpr -- \
 				"$build/victims/leak_two" >>wheel.out 2>&1 &&
+			[ "$(read_peak venv/bin/python3)" = "$read" ] &&
 			gpuprof dump --json --native --kind alloc wheel.gpr |
 			grep -q '"function": "main"' &&
 			! ldd venv/bin/gpuprof | grep -E 'lib(dw|elf|lzma|z|bz2)\.' |

@@ -11,8 +11,9 @@ RUN_victim_with_stacks = env STACKS=all tests/run_victims.sh $(BUILD)
 RUN_failures           = env CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
 RUN_storm/kill_points  = tests/run_storm.sh $(BUILD) kill_points $(if $(FULL),1,8)
 RUN_storm/sigkill      = tests/run_storm.sh $(BUILD) sigkill $(STORM_KILLS)
-# a few seconds each: keys of JSON output, figures that several commands print, commands of README.md, installed files, traces
-SUITES += json consistency readme install export_trace
+# a few seconds each: keys of JSON output, figures that several commands print, commands of README.md, installed files,
+# traces, the reading library and its Python module
+SUITES += json consistency readme install export_trace reading
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)
@@ -50,7 +51,7 @@ $(GOLDEN): tests/format/golden_decoder.c tests/format/golden_replay.c tests/form
 
 FAKES  := $(addprefix $(BUILD)/fake/,libcuda.so.1 libc10.so libconstructor.so failing.so kill_at_write.so slow_disk.so other_interposer.so libcudart_async.so libc10_cuda_async.so libcublas_async.so)
 JUDGES := $(addprefix $(BUILD)/storm/,expect storm)
-TESTED := all $(READ_SO) $(MAN1) $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so $(BUILD)/wheel/gpuprof
+TESTED := all $(READ_SO) $(MAN1) $(UNIT) $(VICTIMS) $(FAKES) $(JUDGES) $(GOLDEN) $(BUILD)/python/libwitness.so $(addprefix $(BUILD)/wheel/,gpuprof $(notdir $(READ_SO)))
 
 tests: $(TESTED) ## build every test
 
