@@ -86,6 +86,21 @@ for mode in b a late; do
 	export_to "$name" invented-$mode-4.gpr --device 1 && judge "$name" "$name.events" 5000001024
 done
 
+# pieces: each is a snapshot of its own, and joined they are the whole
+for of in "$here/data/h200_gpt_expandable.gpr" invented-b-4.gpr invented-late-4.gpr; do
+	most=1000
+	case $of in *expandable*) most=8000 ;; esac
+	name=pieces-$(basename "$of" .gpr)
+	export_to "$name-whole" "$of"
+	export_to "$name" "$of" --entries $most || continue
+	for piece in "$name".pickle "$name"-[0-9]*.pickle; do
+		judge "${piece%.pickle}"
+	done
+	python3 "$here/export/join_pieces.py" $most "$name-whole.pickle" "$name.pickle" \
+		"$name"-[0-9]*.pickle >"$name.joined" 2>&1 && say pass "$name-joined" ||
+		say fail "$name-joined" "$(tail -n 1 "$name.joined")"
+done
+
 # a recorder with an allocator's trackers
 for how in "" expandable; do
 	name=told$how torch=$build/fake/torch-2.11/lib

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "export/export.h"
+#include "export/rank_names.h"
 #include "io/message.h"
 #include "report/rank_clock.h"
 #include "report/reading.h"
@@ -19,6 +20,7 @@ struct export
 	struct gp_reading r;
 	const char *format_name, *select;
 	bool is_without_stacks;
+	uint64_t most_entries; /* UINT64_MAX: not given */
 	const struct gp_export_format *format;
 	struct gp_export e;
 	struct gp_rank_start first;
@@ -49,7 +51,7 @@ static void export_point_at_file(struct export *x)
 }
 
 /* The names of all pieces live until the command ends, as a sink needs its own. */
-bool gp_export_piece(struct gp_export *e)
+static bool export_piece(struct gp_export *e)
 {
 	struct export *x = (struct export *)((char *)e - offsetof(struct export, e));
 	static char name[4096];
@@ -134,6 +136,7 @@ static int export_one(struct gp_reading *r)
 	e->device = r->device >= 0 ? (unsigned)r->device : GP_DEVICE_UNKNOWN;
 	e->devices = count_devices(info);
 	e->has_stacks = info->has_stacks && !x->is_without_stacks;
+	e->most_entries = x->most_entries != UINT64_MAX ? x->most_entries : x->format->most_entries;
 	const enum gp_status status = x->format->write(e);
 	e->number++;
 	if (x->format->is_own_file && status == GP_E_SPACE && !x->has_failed) {
@@ -155,6 +158,7 @@ static void export_begin(struct gp_reading *r)
 {
 	struct export *x = (struct export *)r;
 	clock_gettime(CLOCK_MONOTONIC, &x->began);
+	x->e.piece = export_piece;
 	export_point_at_file(x);
 }
 
@@ -217,6 +221,14 @@ static int select_check(struct export *x)
 	return x->select ? gp_flags_wrong_word("select", x->select, words, count) : GP_EXIT_OK;
 }
 
+/* "-o DIR/", of a format that names the files of ranks */
+static bool export_is_folder(const struct export *x)
+{
+	const char *end =
+		x->r.output && x->format->has_rank_names ? strchr(x->r.output, '\0') : NULL;
+	return end && end != x->r.output && end[-1] == '/';
+}
+
 static int export_check(struct gp_reading *r, int recordings)
 {
 	struct export *x = (struct export *)r;
@@ -225,8 +237,13 @@ static int export_check(struct gp_reading *r, int recordings)
 	for (size_t k = 0; gp_export_formats[k]; k++)
 		if (strcmp(gp_export_formats[k]->name, x->format_name) == 0)
 			x->format = gp_export_formats[k];
-	if (!x->format->takes_many && !gp_inputs_is_one(r->command, "export", recordings))
+	if (!x->format->takes_many && !export_is_folder(x) &&
+	    !gp_inputs_is_one(r->command, "export", recordings))
 		return GP_EXIT_USAGE;
+	if (x->most_entries != UINT64_MAX && !x->format->most_entries) {
+		gp_error("--format %s has no --entries", x->format->name);
+		return GP_EXIT_USAGE;
+	}
 	const int exit_status = select_check(x);
 	if (exit_status)
 		return exit_status;
@@ -245,9 +262,35 @@ static int export_check(struct gp_reading *r, int recordings)
 	return GP_EXIT_USAGE;
 }
 
+static int export_show(struct export *x, int recordings, char *const *paths)
+{
+	const int exit_status = gp_reading_show(&x->r, recordings, paths);
+	if (!x->r.sink.has_report || exit_status == GP_EXIT_INTERNAL)
+		pieces_remove(x);
+	return exit_status;
+}
+
+/* A file for each recording. Each is written alone, so a recording that fails costs its own file. */
+static int export_show_ranks(const struct export *asked, int recordings, char *const *paths)
+{
+	struct gp_rank_names names;
+	int worst = GP_EXIT_OK;
+	if (!gp_rank_names_make(asked->r.output, recordings, paths, &names))
+		worst = GP_EXIT_INTERNAL;
+	for (int k = 0; worst != GP_EXIT_INTERNAL && k < recordings; k++) {
+		struct export x = *asked;
+		x.r.output = names.path[k];
+		x.e.recordings = 1;
+		worst = gp_report_worse(worst, export_show(&x, 1, &paths[k]));
+	}
+	gp_rank_names_free(&names);
+	return worst;
+}
+
 static int export_run(const struct gp_command *command, int argc, char **argv)
 {
-	struct export x = { .r.command = command };
+	struct export x = { .r.command = command, .most_entries = UINT64_MAX };
+	struct gp_flag all[GP_READING_FLAGS];
 	char formats[256];
 	formats_list(formats, sizeof formats);
 	const struct gp_flag flags[] = {
@@ -260,18 +303,25 @@ static int export_run(const struct gp_command *command, int argc, char **argv)
 		{ "to", 0, GP_FLAG_TEXT, "TIME", &x.r.to,
 		  "events up to this moment, and the state at it" },
 		{ "no-stacks", 0, GP_FLAG_SWITCH, NULL, &x.is_without_stacks, "without stacks" },
+		{ "entries", 0, GP_FLAG_NUMBER, "N", &x.most_entries,
+		  "entries of a device in a file, of which more begin a further file; 0: all" },
 		{ 0 },
 	};
-	const int exit_status = gp_reading_run(&x.r, flags, argc, argv);
-	if (!x.r.sink.has_report || exit_status == GP_EXIT_INTERNAL)
-		pieces_remove(&x);
-	return exit_status;
+	gp_reading_flags(&x.r, flags, all);
+	const int recordings = gp_inputs_parse(command, all, argc, &argv);
+	if (recordings < 0)
+		return gp_flags_exit(recordings);
+	const int exit_status = gp_reading_check(&x.r, recordings);
+	if (exit_status)
+		return exit_status;
+	return export_is_folder(&x) ? export_show_ranks(&x, recordings, argv) :
+				      export_show(&x, recordings, argv);
 }
 
 const struct gp_command gp_command_export = {
 	.name = "export",
 	.synopsis = "export --format NAME [--select PART] [--from TIME] [--to TIME] [--device N] "
-		    "[--no-stacks] [-o FILE [--force]] RECORDING...",
+		    "[--no-stacks] [--entries N] [-o FILE [--force]] RECORDING...",
 	.text = "write a file for another tool",
 	.run = export_run,
 	.options = GP_OPTION_DEVICE | GP_OPTION_OUTPUT,

@@ -22,3 +22,5 @@ gpuprof collectives n.gpr | sed 2d
 # NCCL is silent
 gpuprof run -q -o s.gpr -- env NCCL_NVTX_DISABLE=1 $BUILD/victims/launch_from_threads 1 >/dev/null
 gpuprof collectives $(ls s.gpr* | head -n 1) | sed 2d
+# the rank in the name of an exported file
+gpuprof export --format torch -o ranks/ n.gpr 2>&1 | grep -o "wrote '.*pickle'"

@@ -24,10 +24,12 @@ struct gp_export {
 	unsigned number, recordings;
 	/* from the start of the first recording to that of this one, on a common clock if it can */
 	int64_t apart_ns;
+	bool (*piece)(struct gp_export *e); /* of gp_export_piece */
 	/* gp_export_piece changes it. Errors of writing are found when it is closed. */
 	FILE *out;
-	const char *path; /* of the file, which has a temporary name; NULL: it is not a file */
-	uint64_t entries; /* result: written, in units of gp_export_format.unit */
+	const char *path;      /* of the file, which has a temporary name; NULL: it is not a file */
+	uint64_t entries;      /* result: written, in units of gp_export_format.unit */
+	uint64_t most_entries; /* that a file may have: --entries; 0: no limit */
 	/* the path of the recording, for messages */
 	const char *recording_path;
 };
@@ -38,9 +40,12 @@ struct gp_export_format {
 	const char *opens; /* "open it at pytorch.org/memory_viz" */
 	/* values of --select, of which the first is the default; ends with NULL. NULL: none */
 	const char *const *selections;
-	bool takes_many;  /* several recordings become one file */
-	bool is_text;	  /* a terminal may show it */
-	bool is_own_file; /* writes gp_export.path, not gp_export.out; never to stdout */
+	bool takes_many; /* several recordings become one file */
+	bool is_text;	 /* a terminal may show it */
+	/* of a file, by default; 0: the format has no --entries */
+	uint64_t most_entries;
+	bool has_rank_names; /* -o DIR/ writes a file for each recording: rank_names.h */
+	bool is_own_file;    /* writes gp_export.path, not gp_export.out; never to stdout */
 	/*
 	 * Writes a recording, and prints what the file cannot hold or lacks. Recordings of
 	 * takes_many come in the order of the command line.
@@ -62,6 +67,9 @@ static inline bool gp_export_has(const struct gp_export *e, unsigned device)
  * writing goes on in the same file. It is stdout or a device, or the next file cannot be created,
  * which ends the command with an error.
  */
-bool gp_export_piece(struct gp_export *e);
+static inline bool gp_export_piece(struct gp_export *e)
+{
+	return e->piece(e);
+}
 
 #endif

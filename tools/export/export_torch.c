@@ -13,6 +13,7 @@
 #include "export.h"
 #include "pickle.h"
 #include "pickled_stacks.h"
+#include "torch_pieces.h"
 
 extern const struct gp_export_format gp_export_format_torch;
 
@@ -386,23 +387,57 @@ static void write_settings(struct torch *t)
 
 /* ---- the format ---- */
 
-/* Prints what the exported format cannot contain. */
-static void print_limits(const struct torch *t)
+/* Of all pieces of a recording: memory and events that the files lack. `caveat`: of the last one. */
+struct left_out {
+	char *caveat;
+	bool has_allocator_details;
+	bool is_cut;
+	int64_t begins_ns; /* is_cut: the trace begins there */
+	uint64_t orphaned, events;
+	long most_bytes; /* of a file */
+};
+
+static void left_out_release(struct left_out *left)
+{
+	free(left->caveat);
+}
+
+static void left_out_add(struct left_out *left, const struct torch *t)
 {
 	const struct gp_history *h = &t->history;
-	const bool has_framework = t->e->info->framework_events != 0;
-	if (has_framework && h->memory.caveat)
-		gp_error("'%s': %s", t->e->recording_path, h->memory.caveat);
-	if (has_framework && !h->memory.has_allocator_details)
+	const long bytes = ftell(t->e->out);
+	free(left->caveat);
+	left->caveat = h->memory.caveat ? strdup(h->memory.caveat) : NULL;
+	left->has_allocator_details = h->memory.has_allocator_details;
+	if (h->is_cut && !left->is_cut)
+		left->begins_ns = h->from_ns;
+	left->is_cut |= h->is_cut;
+	left->orphaned += h->orphaned;
+	left->events += t->left_out;
+	left->most_bytes = bytes > left->most_bytes ? bytes : left->most_bytes;
+}
+
+/* Prints what the exported format cannot contain. */
+static void print_limits(const struct gp_export *e, const struct left_out *left)
+{
+	const bool has_framework = e->info->framework_events != 0;
+	if (has_framework && left->caveat)
+		gp_error("'%s': %s", e->recording_path, left->caveat);
+	if (has_framework && !left->has_allocator_details)
 		gp_hint("memory_viz shows each block by its own size, and all on stream 0");
-	if (h->is_cut)
+	if (left->is_cut)
 		gp_error("events are missing before %s: the trace begins there",
-			 gp_ns_text(h->from_ns).s);
-	if (h->orphaned)
+			 gp_ns_text(left->begins_ns).s);
+	if (left->orphaned)
 		gp_error("%s outside all known segments: left out",
-			 gp_plural(h->orphaned, "block").s);
-	if (t->left_out)
-		gp_error("%s of unknown devices: left out", gp_plural(t->left_out, "event").s);
+			 gp_plural(left->orphaned, "block").s);
+	if (left->events)
+		gp_error("%s of unknown devices: left out", gp_plural(left->events, "event").s);
+	if (left->most_bytes > GP_TORCH_BYTES) {
+		gp_error("memory_viz cannot show a file of %s",
+			 gp_bytes_text((uint64_t)left->most_bytes).s);
+		gp_hint("--from and --to write one span, --no-stacks leaves stacks out");
+	}
 }
 
 static void begin_file(struct torch *t)
@@ -442,16 +477,18 @@ static enum gp_status write_span(struct torch *t)
 	return t->pickle.is_out_of_memory ? GP_E_MEMORY : status;
 }
 
-static enum gp_status export_torch_write(struct gp_export *e)
+/* A complete snapshot: the events of the span, and the state at its end. */
+static enum gp_status write_piece(struct gp_export *e, int64_t from_ns, int64_t to_ns,
+				  struct left_out *left)
 {
 	struct torch t = { .e = e, .open = NO_DEVICE };
 	gp_pickle_init(&t.pickle, e->out);
-	enum gp_status status = gp_history_open(e->recording, e->from_ns, e->to_ns, &t.history);
+	enum gp_status status = gp_history_open(e->recording, from_ns, to_ns, &t.history);
 	if (status == GP_OK)
 		status = write_span(&t);
-	if (status == GP_OK)
-		print_limits(&t);
 	e->entries += t.entries;
+	if (status == GP_OK)
+		left_out_add(left, &t);
 	gp_pickled_stacks_close(t.stacks);
 	for (unsigned k = 0; k < t.owners; k++)
 		free(t.owner[k]);
@@ -460,9 +497,34 @@ static enum gp_status export_torch_write(struct gp_export *e)
 	return status;
 }
 
+static enum gp_status export_torch_write(struct gp_export *e)
+{
+	struct gp_torch_pieces pieces;
+	struct left_out left = { 0 };
+	enum gp_status status = gp_torch_pieces_find(e, &pieces);
+	const size_t last = e->path ? pieces.cuts : 0;
+	int64_t from_ns = e->from_ns;
+	bool is_begun = true;
+	for (size_t k = 0; k <= last && status == GP_OK && is_begun; k++) {
+		const int64_t to_ns = k < last ? pieces.cut_ns[k] : e->to_ns;
+		status = write_piece(e, from_ns, to_ns, &left);
+		from_ns = to_ns == INT64_MAX ? to_ns : to_ns + 1;
+		is_begun = k == last || status != GP_OK || gp_export_piece(e);
+	}
+	if (status == GP_OK && is_begun) {
+		print_limits(e, &left);
+		gp_torch_pieces_print(e, &pieces);
+	}
+	left_out_release(&left);
+	gp_torch_pieces_free(&pieces);
+	return status;
+}
+
 const struct gp_export_format gp_export_format_torch = {
 	.name = "torch",
 	.unit = "trace entries",
 	.opens = "open it at pytorch.org/memory_viz",
+	.most_entries = GP_TORCH_ENTRIES,
+	.has_rank_names = true,
 	.write = export_torch_write,
 };
