@@ -270,7 +270,7 @@ static int export_show(struct export *x, int recordings, char *const *paths)
 	return exit_status;
 }
 
-/* A file for each recording. Each is written alone, so a recording that fails costs its own file. */
+/* A file for each recording. A recording that fails costs only its own file. */
 static int export_show_ranks(const struct export *asked, int recordings, char *const *paths)
 {
 	struct gp_rank_names names;

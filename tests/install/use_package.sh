@@ -14,6 +14,7 @@ use_program() {
 	gpuprof peak h200_oom_kinds.gpr | grep '^GPU 0, NVIDIA H200: 124 GiB allocated'
 	if command -v python3; then
 		LD_LIBRARY_PATH=$PWD gpuprof run -q -o python.gpr -- python3 -c 'pass'
+		python3 -c 'import gpuprof; print(gpuprof.open("x.gpr").peak())'
 	fi
 }
 

@@ -387,7 +387,7 @@ static void write_settings(struct torch *t)
 
 /* ---- the format ---- */
 
-/* Of all pieces of a recording: memory and events that the files lack. `caveat`: of the last one. */
+/* Memory and events that the files of a recording lack. `caveat`: of the last file. */
 struct left_out {
 	char *caveat;
 	bool has_allocator_details;

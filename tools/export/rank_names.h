@@ -15,7 +15,7 @@ struct gp_rank_names {
 
 /*
  * Makes the folders, and a name for each recording. The rank is that of the largest communicator of
- * NCCL; if one is unknown or occurs twice, all have their place among `paths`, which is printed. The
+ * NCCL. If one is unknown or occurs twice, all have their place among `paths`, with a message. The
  * step is the last one of the first recording; 0: no steps were found. False: the error is printed.
  * Free with gp_rank_names_free, also then.
  */
