@@ -75,6 +75,8 @@ for way in 0 1; do
 done
 wait
 
+check "$build/gpuprof" span "$here/data/h200_gpt_graph.gpr" --from 500ms --to 700ms
+
 # several recordings in one trace
 set --
 for rank in 0 1 2; do

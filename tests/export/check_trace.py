@@ -207,9 +207,11 @@ def check_curves(trace, facts):
     if facts.info["uncertain"] or facts.info["gaps"]:
         return
     totals = [e["allocated"] for e in facts.events if e["kind"] in ALLOCATIONS | {"block_existing"}]
-    changes = [b for a, b in zip([0] + totals, totals) if a != b]
     found = [value for _, value in trace.curves["GPU 0 allocated"]]
-    if changes:
+    # a span begins with the state
+    first = found[:1] if facts.timeline["from_ns"] > 0 else []
+    changes = first + [b for a, b in zip((first or [0]) + totals, totals) if a != b]
+    if totals:
         assert found == changes, ("allocated", len(found), len(changes))
 
 
