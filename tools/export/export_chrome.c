@@ -354,7 +354,7 @@ static void put_operation(struct chrome *c, const struct gp_trace_span *span)
 	const struct gp_gpu_launch *launch =
 		op->launch == GP_GPU_NO_LAUNCH ? NULL : &t->gpu.launch[op->launch];
 	/* lanes of a stream beyond the first have rows of their own */
-	const uint32_t tid = op->stream + span->lane * TID_STEPS;
+	const uint32_t tid = op->stream + (span->lane & 7) * TID_STEPS;
 	if (row_is_new(c, op->device, tid)) {
 		snprintf(name, sizeof name, "stream %u%s", op->stream,
 			 span->lane ? ", beside it" : "");
