@@ -63,7 +63,7 @@ READ_LIBS := $(ZSTD_STATIC) -ldw -lelf -llzma -lz -l:libiberty.a -lm -ldl
 # Of the program alone: exports as databases. Static, so that packages need no further library; else shared.
 SQLITE_LIB := $(if $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-l:libsqlite3.a,-lsqlite3)
 TOOL_LIBS := $(SQLITE_LIB) $(READ_LIBS)
-TOOL_SRC := $(call sources,tools) $(wildcard tools/*/*.S)
+TOOL_SRC := $(sort $(call sources,tools tools/export)) $(wildcard tools/*/*.S)
 TOOL_OBJ := $(patsubst %,$(BUILD)/tool/%.o,$(TOOL_SRC)) $(BUILD)/tool/commands.o $(BUILD)/tool/formats.o \
 	$(BUILD)/tool/exports.o
 COMMANDS := $(patsubst tools/cmd_%.c,%,$(wildcard tools/cmd_*.c))

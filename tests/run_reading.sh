@@ -51,14 +51,14 @@ python3 tests/reading/check_failures.py tests/data/h200_gpt_stacks.gpr "$dir" \
 	>"$dir/failures.out" 2>&1
 say $? failures "$(tail -n 3 "$dir/failures.out")"
 
-python3 tests/reading/check_tables.py tests/data/h200_gpt_stacks.gpr >"$dir/tables.out" 2>&1
+python3 tests/reading/check_rows.py tests/data/h200_gpt_stacks.gpr >"$dir/tables.out" 2>&1
 say $? tables "$(tail -n 3 "$dir/tables.out")"
 numpy=
 for python in python3 /usr/bin/python3; do
 	"$python" -c 'import numpy' 2>/dev/null && numpy=$python
 done
 if [ -n "$numpy" ]; then
-	"$numpy" tests/reading/check_tables.py tests/data/h200_gpt_stacks.gpr numpy \
+	"$numpy" tests/reading/check_rows.py tests/data/h200_gpt_stacks.gpr numpy \
 		>"$dir/numpy.out" 2>&1
 	say $? numpy "$(tail -n 3 "$dir/numpy.out")"
 else

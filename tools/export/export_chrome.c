@@ -7,8 +7,8 @@
 
 #include "../io/json.h"
 #include "../io/message.h"
-#include "chrome_text.h"
-#include "trace_process.h"
+#include "trace/chrome_text.h"
+#include "trace/trace_process.h"
 
 extern const struct gp_export_format gp_export_format_chrome;
 

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "../io/csv.h"
-#include "table_write.h"
+#include "tables/table_write.h"
 
 extern const struct gp_export_format gp_export_format_csv;
 
 static const char *const selections[] = { "blocks",
 #define TABLE(name) #name,
 #define COLUMN(name, TYPE)
-#include "tables.def"
+#include "tables/tables.def"
 #undef COLUMN
 #undef TABLE
 					  NULL };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../io/message.h"
-#include "stack_values.h"
+#include "stacks/stack_values.h"
 
 extern const struct gp_export_format gp_export_format_folded;
 

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "../io/message.h"
-#include "nsys_rows.h"
+#include "tables/nsys_rows.h"
 
 extern const struct gp_export_format gp_export_format_nsys_sqlite;
 

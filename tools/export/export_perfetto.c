@@ -8,7 +8,7 @@
 
 #include "../io/message.h"
 #include "../report/report.h"
-#include "perfetto_packets.h"
+#include "trace/perfetto_packets.h"
 
 extern const struct gp_export_format gp_export_format_perfetto;
 

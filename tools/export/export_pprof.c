@@ -11,7 +11,7 @@
 #include "../report/report.h"
 #include "pickle.h"
 #include "protobuf.h"
-#include "stack_values.h"
+#include "stacks/stack_values.h"
 
 extern const struct gp_export_format gp_export_format_pprof;
 

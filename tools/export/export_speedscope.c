@@ -8,7 +8,7 @@
 #include "../io/amount.h"
 #include "../io/json.h"
 #include "../report/report.h"
-#include "stack_values.h"
+#include "stacks/stack_values.h"
 
 extern const struct gp_export_format gp_export_format_speedscope;
 

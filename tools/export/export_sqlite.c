@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "sqlite_file.h"
-#include "table_write.h"
+#include "tables/sqlite_file.h"
+#include "tables/table_write.h"
 
 extern const struct gp_export_format gp_export_format_sqlite;
 
@@ -20,7 +20,7 @@ static const struct {
 	const char *name, *sql;
 } views[] = {
 #define VIEW(name, sql) { #name, sql },
-#include "sqlite_views.def"
+#include "tables/sqlite_views.def"
 #undef VIEW
 };
 

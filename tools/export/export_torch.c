@@ -9,11 +9,11 @@
 
 #include "../io/message.h"
 #include "../report/report.h"
-#include "alloc_settings.h"
 #include "export.h"
 #include "pickle.h"
-#include "pickled_stacks.h"
-#include "torch_pieces.h"
+#include "torch/alloc_settings.h"
+#include "torch/pickled_stacks.h"
+#include "torch/torch_pieces.h"
 
 extern const struct gp_export_format gp_export_format_torch;
 

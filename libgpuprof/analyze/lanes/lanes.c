@@ -15,7 +15,7 @@
 #include "../settle.h"
 #include "../waits/waits_observe.h"
 #include "lane_store.h"
-#include "range_calls.h"
+#include "range_lanes.h"
 
 #define NS_MOST (1ll << 52) /* of a damaged recording; a program can add two of them */
 #define NAME_ROOM 4096u	    /* as gp_kernels_build has it */

@@ -1,6 +1,6 @@
 /* The calls of ranges in a replay, each as an interval of its thread. */
-#ifndef GP_RANGE_CALLS_H
-#define GP_RANGE_CALLS_H
+#ifndef GP_RANGE_LANES_H
+#define GP_RANGE_LANES_H
 
 #include "../../read/file/recording.h"
 

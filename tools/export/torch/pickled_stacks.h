@@ -6,8 +6,8 @@
 #ifndef GP_PICKLED_STACKS_H
 #define GP_PICKLED_STACKS_H
 
+#include "../pickle.h"
 #include "gpuprof.h"
-#include "pickle.h"
 
 struct gp_pickled_stacks;
 /* NULL: out of memory. */

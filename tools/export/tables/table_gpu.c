@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../io/message.h"
-#include "../report/report.h"
+#include "../../io/message.h"
+#include "../../report/report.h"
 #include "table_rest.h"
 
 #define NAME_ROOM 16384u

@@ -4,7 +4,7 @@
  */
 #include "table_memory.h"
 
-#include "../io/message.h"
+#include "../../io/message.h"
 
 static const char *const of_names[] = {
 	[GP_LIVES_OF_BLOCK] = "block",	     [GP_LIVES_OF_SEGMENT] = "segment",

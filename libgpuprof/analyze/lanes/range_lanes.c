@@ -2,7 +2,7 @@
  * The level of a range is its depth on the stack of its thread. It stays with the open range as the
  * watcher's mark, which is never 0.
  */
-#include "range_calls.h"
+#include "range_lanes.h"
 
 #include <stdio.h>
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../io/message.h"
-#include "../report/report.h"
+#include "../../io/message.h"
+#include "../../report/report.h"
 
 /* Whether a span overlaps the exported one. */
 static bool is_in(const struct gp_export *e, int64_t from_ns, int64_t to_ns)

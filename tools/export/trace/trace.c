@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../io/message.h"
-#include "../report/report.h"
+#include "../../io/message.h"
+#include "../../report/report.h"
 #include "trace_spans.h"
 
 /* Viewers end at 1.2 GB and more; a piece of a file has less than half of that. */

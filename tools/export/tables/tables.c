@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../io/message.h"
+#include "../../io/message.h"
 
 /* Without a name: the end of a table. */
 static const struct gp_column columns[] = {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../io/amount.h"
-#include "../io/message.h"
-#include "../report/report.h"
+#include "../../io/amount.h"
+#include "../../io/message.h"
+#include "../../report/report.h"
 
 #define SHORT_NS 1000000
 #define LABEL_ROOM 1024u

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../io/amount.h"
-#include "../io/message.h"
+#include "../../io/amount.h"
+#include "../../io/message.h"
 
 #define PIECES_MOST 999u
 /* An act can be several entries, and the trace ends with the snapshot itself. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "value_table.h"
+#include "../stacks/value_table.h"
 
 struct gp_pickled_stacks {
 	struct gp_recording *recording;

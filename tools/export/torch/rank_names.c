@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../io/message.h"
-#include "../io/stdin_recording.h"
-#include "../report/report.h"
+#include "../../io/message.h"
+#include "../../io/stdin_recording.h"
+#include "../../report/report.h"
 
 /* -1: unknown. A recording that cannot be read has none; its export prints why. */
 static int64_t rank_find(struct gp_recording *recording)

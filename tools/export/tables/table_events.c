@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../report/use_print.h"
+#include "../../report/use_print.h"
 
 #define FIELDS 5u /* aux and four others */
 #define DETAIL_ROOM 512u
