@@ -111,7 +111,7 @@ $(BUILD)/tool/formats.c: $(wildcard tools/timeline/out_*.c) Makefile
 	  echo 'const struct gp_format *const gp_formats[] = {'; for f in $(FORMATS); do echo "	&gp_format_$$f,"; done; echo '	0};'; } >$@
 $(BUILD)/tool/exports.c: $(wildcard tools/export/export_*.c) Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include "export/export.h"'; for f in $(EXPORTS); do echo "extern const struct gp_export_format gp_export_format_$$f;"; done; \
+	@{ echo '#include "export/write/export.h"'; for f in $(EXPORTS); do echo "extern const struct gp_export_format gp_export_format_$$f;"; done; \
 	  echo 'const struct gp_export_format *const gp_export_formats[] = {'; for f in $(EXPORTS); do echo "	&gp_export_format_$$f,"; done; echo '	0};'; } >$@
 $(BUILD)/tool/%.o: $(BUILD)/tool/%.c $(FLAGS)
 	$(SAY_CC)$(CC) $(BASE) -Itools -Ilibgpuprof -c -o $@ $<

@@ -13,7 +13,7 @@ check-export: all $(BUILD)/frag/made_gpu_time ## read exported files with reader
 $(BUILD)/export/gpuprof_pieces: tools/export/trace/trace.c $(BUILD)/gpuprof
 	@mkdir -p $(@D)
 	$(SAY_LD)$(CC) $(BASE) -Ilibgpuprof -DGP_TRACE_PIECE_BYTES=100000u -c -o $@.o $< && \
-	$(CC) $(SAN) $(LDFLAGS) -o $@ $@.o $(filter-out %/export/trace/trace.c.o,$(TOOL_OBJ)) $(BUILD)/libgpuprof-read.a $(READ_LIBS)
+	$(CC) $(SAN) $(LDFLAGS) -o $@ $@.o $(filter-out %/export/trace/trace.c.o,$(TOOL_OBJ)) $(BUILD)/libgpuprof-read.a $(TOOL_LIBS)
 tests check-export-trace: $(BUILD)/export/gpuprof_pieces
 check-export-trace: all ## compare exported traces with the other commands
 	@tests/run_export_trace.sh $(BUILD)

@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "export/export.h"
-#include "export/rank_names.h"
+#include "export/torch/rank_names.h"
+#include "export/write/export.h"
 #include "io/message.h"
 #include "report/rank_clock.h"
 #include "report/reading.h"

@@ -202,9 +202,10 @@ test("the timeline has lanes, whose sums are those of kernels", { skip: skip && 
 				return words();
 			};
 			const middle = await after("ArrowLeft");
-			assert.match(await after("ArrowDown"), /The host waited|host waits: none/);
+			assert.match(middle, /on stream 8|stream 8: none/);
+			assert.match(await after("ArrowDown"), /The GPU had no work|GPU idle: none/);
 			assert.equal(await after("ArrowUp"), middle);
-			assert.match(await after("ArrowUp"), /on stream 8|stream 8: none/);
+			assert.match(await after("ArrowUp"), /range|level 2: none/);
 			assert.equal(await after("ArrowDown"), middle);
 			await page.keyboard.press("Enter");
 			await shown("moment");

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/export/pickle.c"
+#include "../../tools/export/write/pickle.c"
 #include "../../tools/io/line_fit.c"
 #include "../../tools/io/message.c"
 #include "../../tools/io/style.c"

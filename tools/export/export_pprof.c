@@ -9,9 +9,9 @@
 #include "../io/message.h"
 #include "../page/page.h"
 #include "../report/report.h"
-#include "pickle.h"
-#include "protobuf.h"
 #include "stacks/stack_values.h"
+#include "write/pickle.h"
+#include "write/protobuf.h"
 
 extern const struct gp_export_format gp_export_format_pprof;
 

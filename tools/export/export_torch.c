@@ -9,11 +9,11 @@
 
 #include "../io/message.h"
 #include "../report/report.h"
-#include "export.h"
-#include "pickle.h"
 #include "torch/alloc_settings.h"
 #include "torch/pickled_stacks.h"
 #include "torch/torch_pieces.h"
+#include "write/export.h"
+#include "write/pickle.h"
 
 extern const struct gp_export_format gp_export_format_torch;
 

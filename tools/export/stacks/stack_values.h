@@ -7,7 +7,7 @@
 #ifndef GP_STACK_VALUES_H
 #define GP_STACK_VALUES_H
 
-#include "../export.h"
+#include "../write/export.h"
 
 enum gp_stack_value {
 	GP_VALUE_ALLOC_OBJECTS, /* allocated in the span */

@@ -5,7 +5,7 @@
 #ifndef GP_VALUE_TABLE_H
 #define GP_VALUE_TABLE_H
 
-#include "../pickle.h"
+#include "../write/pickle.h"
 #include "stack_values.h"
 
 #define GP_NO_FRAME UINT32_MAX

@@ -2,7 +2,7 @@
 #ifndef GP_NSYS_ROWS_H
 #define GP_NSYS_ROWS_H
 
-#include "../pickle.h"
+#include "../write/pickle.h"
 #include "sqlite_file.h"
 
 enum nsys_table {

@@ -5,7 +5,7 @@
 #ifndef GP_TABLE_STACKS_H
 #define GP_TABLE_STACKS_H
 
-#include "../pickle.h"
+#include "../write/pickle.h"
 #include "tables.h"
 
 struct gp_table_stacks {

@@ -2,7 +2,7 @@
 #ifndef GP_TABLES_H
 #define GP_TABLES_H
 
-#include "../export.h"
+#include "../write/export.h"
 
 enum gp_table_id {
 #define TABLE(name) GP_TABLE_##name,

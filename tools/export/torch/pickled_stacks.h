@@ -6,7 +6,7 @@
 #ifndef GP_PICKLED_STACKS_H
 #define GP_PICKLED_STACKS_H
 
-#include "../pickle.h"
+#include "../write/pickle.h"
 #include "gpuprof.h"
 
 struct gp_pickled_stacks;

@@ -5,7 +5,7 @@
 #ifndef GP_TORCH_PIECES_H
 #define GP_TORCH_PIECES_H
 
-#include "../export.h"
+#include "../write/export.h"
 
 #define GP_TORCH_ENTRIES 600000u
 /* Browsers cannot show larger files; they end near 1 GB (pytorch #176290). */

@@ -5,7 +5,7 @@
 #ifndef GP_PERFETTO_PACKETS_H
 #define GP_PERFETTO_PACKETS_H
 
-#include "../protobuf.h"
+#include "../write/protobuf.h"
 #include "trace.h"
 
 /* Fields, as perfetto's .proto files number them. */

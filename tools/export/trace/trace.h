@@ -6,8 +6,8 @@
 #ifndef GP_TRACE_H
 #define GP_TRACE_H
 
-#include "../export.h"
-#include "../pickle.h"
+#include "../write/export.h"
+#include "../write/pickle.h"
 
 #define GP_TRACE_HOST GP_DEVICES /* in place of a device: page-locked memory of the host */
 #define GP_TRACE_NONE UINT32_MAX

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../pickle.h"
+#include "../write/pickle.h"
 
 /* ---- collection ---- */
 

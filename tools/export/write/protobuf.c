@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../io/message.h"
+#include "../../io/message.h"
 
 #define ROOM_FIRST (1u << 20)
 #define FLUSH_FROM (1u << 19)

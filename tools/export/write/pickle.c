@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../io/message.h"
+#include "../../io/message.h"
 #include "gpuprof.h"
 
 enum opcode {
