@@ -51,18 +51,23 @@ section_report() {
 	cp "$work"/report-*.gpr "$work"/report-*.html "$out" 2>/dev/null
 	return 0
 }
-# PyTorch and HTA read what `gpuprof export` writes, and the Python module reads the recording.
-# HTA: folder with the source of HolisticTraceAnalysis
+# PyTorch and HTA read what `gpuprof export` writes.
+# HTA: folder with the source of HolisticTraceAnalysis; it needs pandas, networkx, plotly, psutil
 section_exports() {
 	need_torch exports || return 0
 	file=$work/exports.gpr
-	timeout -k 10 100 "$gpuprof" run -q --gpu-time=always --allocator-details=on -o "$file" -- \
+	timeout -k 10 100 "$gpuprof" run -q --force --gpu-time=always --allocator-details=on \
+		-o "$file" -- \
 		"$python" "$here/gpu_time_jobs.py" eager --await "$gpuprof" "$file" \
 		>"$work/exports.out" 2>"$work/exports.err"
 	ended=$?
 	claim exports "recorded job ends well (exit $ended)" succeeded "$ended"
 	"$gpuprof" export --format torch --force -o "$work/snapshot.pickle" "$file"
 	"$gpuprof" export --format chrome --force -o "$work/trace.json" "$file"
-	timeout -k 10 120 "$python" "$here/judge_exports.py" "$gpuprof" "$file" "$work" 2>&1 |
-		grep -E '^(PASS|FAIL|SKIP|[A-Z][a-zA-Z]*Error)'
+	timeout -k 10 120 "$python" "$here/judge_exports.py" "$gpuprof" "$file" "$work" \
+		>"$work/exports.judged" 2>&1
+	ended=$?
+	grep -E '^(PASS|FAIL|SKIP) ' "$work/exports.judged"
+	claim exports "all readers end well (exit $ended)" succeeded "$ended" ||
+		tail -n 5 "$work/exports.judged"
 }
