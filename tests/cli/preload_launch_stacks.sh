@@ -6,7 +6,7 @@ for e in launch:100 launch:1 all memory,launch:7 launch:2000 alloc; do
 		gpuprof dump --json $f
 	done | python3 $CLI/stacked_launches.py $e
 	gpuprof info --json *.gpr | grep -o '"launch_every": [^,]*' | uniq
-	gpuprof info $(ls *.gpr | head -n 1) | grep -o "; of a thread's launches.*"
+	gpuprof info $(ls *.gpr | head -n 1) | grep -o '; 1 in [0-9,]* launches.*'
 	gpuprof dump --limit 0 $(ls *.gpr | head -n 1) | grep "^of a"
 	rm -f *.gpr
 done
