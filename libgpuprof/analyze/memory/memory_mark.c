@@ -33,7 +33,8 @@ enum gp_status gp_memory_mark_time(struct gp_recording *r, int64_t at_ns, size_t
 			seen++;
 			if (now_ns <= at_ns)
 				out->events = seen;
-			else if (gp_has_moment(record->kind) && now_ns - at_ns > GP_UNEVEN_NS)
+			else if (gp_has_moment(record->kind) &&
+				 (uint64_t)now_ns - (uint64_t)at_ns > GP_UNEVEN_NS)
 				return is_known || out->events > 0 ? GP_OK : GP_END;
 		}
 	}
