@@ -18,7 +18,7 @@ say() {
 	[ "$1" != fail ] || failed=1
 }
 
-# Limits of time are for a machine that runs this loop in 0.5 s; a slower one gets more, up to thrice.
+# Time limits are for a machine that runs this loop in 0.5 s. A slower one gets more, up to 3 times.
 loop_ms=$(
 	TIMEFORMAT='%U'
 	{ time awk 'BEGIN { for (k = 0; k < 20000000; k++) s += k }'; } 2>&1 | tr -d .
