@@ -176,8 +176,8 @@ struct gp_lives_sink {
 				size_t *number);
 	void *context;
 	/*
-	 * NULL: lives are written as blocks. Else `write` is not called: there are no blocks and no
-	 * curves. This gets each life when it ends, in the last replay, and no life is left out. A
+	 * NULL: lives are written as blocks. Else `write` is not called, and the result has neither
+	 * blocks nor curves. This gets each life when it ends, in the last replay, and no life is left out. A
 	 * life NULL: the replay begins again, since a running job overwrote events. All lives so
 	 * far are void.
 	 */
