@@ -177,9 +177,9 @@ struct gp_lives_sink {
 	void *context;
 	/*
 	 * NULL: lives are written as blocks. Else `write` is not called, and the result has neither
-	 * blocks nor curves. This gets each life when it ends, in the last replay, and no life is left out. A
-	 * life NULL: the replay begins again, since a running job overwrote events. All lives so
-	 * far are void.
+	 * blocks nor curves. This gets each life when it ends, in the last replay, and no life is
+	 * left out. A life NULL: the replay begins again, since a running job overwrote events.
+	 * All lives so far are void.
 	 */
 	enum gp_status (*life)(void *context, const struct gp_lives_life *life);
 };

@@ -65,11 +65,11 @@ judge() {
 job=$dir/job
 judge info "outlier: rank-17: a step " info
 judge info_leak "leak: rank-23, 128 KiB a step" info
-judge info_oom "first OOM: rank-41; 1 more recording" info
+judge info_oom "first OOM: rank-41, at .*; 1 more recording" info
 judge timeline "outlier: rank-17: a step " timeline
 judge peak "outlier: rank-5: allocated " peak
 judge leaks "leak: rank-23, 128 KiB a step" leaks
-judge frag "first OOM: rank-41; 1 more recording" frag
+judge frag "first OOM: rank-41, at .*; 1 more recording" frag
 judge check "FAIL in 1 of 64 recordings: $job/rank-23.gpr$" check --max-growth 0
 judge oom "first OOM: rank-41, .* before rank-63, at " oom
 judge oom_reason "cause     capacity: " oom
