@@ -76,13 +76,13 @@ static bool read_head(struct gp_column_reader *reader, const unsigned char *raw,
 
 /* ---- the fields of a new symbol ---- */
 
-static bool get_varint(struct cursor *in, uint64_t *value)
+static inline bool get_varint(struct cursor *in, uint64_t *value)
 {
 	in->at = gp_varint_get(in->at, in->end, value);
 	return in->at != NULL;
 }
 
-static bool get_sized(struct cursor *in, uint64_t *value)
+static inline bool get_sized(struct cursor *in, uint64_t *value)
 {
 	in->at = gp_bytes_get(in->at, in->end, value);
 	return in->at != NULL;
@@ -91,7 +91,7 @@ static bool get_sized(struct cursor *in, uint64_t *value)
 /*
  * The entry of a token: GP_TOKEN_PREDICTED, GP_TOKEN_NEW, or an existing entry, stored in *value.
  */
-static bool get_token(struct cursor *in, const struct entries *entries, uint64_t *token,
+static inline bool get_token(struct cursor *in, const struct entries *entries, uint64_t *token,
 		      uint64_t *value)
 {
 	if (!get_varint(in, token))
@@ -112,7 +112,7 @@ static uint32_t entry_add(struct entries *entries, uint64_t value)
 	return entries->count++;
 }
 
-static bool get_word(struct gp_column_reader *reader, uint64_t *predicted, uint64_t *value)
+static inline bool get_word(struct gp_column_reader *reader, uint64_t *predicted, uint64_t *value)
 {
 	uint64_t token;
 	struct cursor *fresh = &reader->in[GP_STREAM_WORD_NEW];
@@ -130,7 +130,7 @@ static bool get_word(struct gp_column_reader *reader, uint64_t *predicted, uint6
 	return true;
 }
 
-static bool get_address(struct gp_column_reader *reader, struct gp_column_state *state,
+static inline bool get_address(struct gp_column_reader *reader, struct gp_column_state *state,
 			uint32_t *entry, uint64_t *value)
 {
 	uint64_t token, delta;
@@ -150,7 +150,7 @@ static bool get_address(struct gp_column_reader *reader, struct gp_column_state 
 	return true;
 }
 
-static bool get_bytes(struct gp_column_reader *reader, uint64_t *predicted, uint64_t *value)
+static inline bool get_bytes(struct gp_column_reader *reader, uint64_t *predicted, uint64_t *value)
 {
 	uint64_t token;
 	*value = *predicted;
@@ -165,7 +165,7 @@ static bool get_bytes(struct gp_column_reader *reader, uint64_t *predicted, uint
 	return true;
 }
 
-static bool get_handle(struct gp_column_reader *reader, struct gp_column_state *state,
+static inline bool get_handle(struct gp_column_reader *reader, struct gp_column_state *state,
 		       uint64_t *predicted, uint64_t *value)
 {
 	uint64_t token, delta;
@@ -182,57 +182,78 @@ static bool get_handle(struct gp_column_reader *reader, struct gp_column_state *
 	return true;
 }
 
-static bool get_field(struct gp_column_reader *reader, struct gp_column_state *state,
-		      const struct gp_kind_coding *kind, unsigned field, uint32_t *address,
-		      uint64_t *value)
+/* The fields that a new symbol of this kind has in the streams. */
+static inline bool get_fields(struct gp_column_reader *reader, struct gp_column_state *state,
+			      const struct gp_kind_coding *kind, uint64_t predicted[GP_FIELDS],
+			      uint64_t value[GP_FIELDS])
 {
-	uint64_t *predicted = &state->predicted[kind - reader->kinds][field];
-	switch (kind->coding[field]) {
-	case GP_CODING_NUMBER:
-		return get_varint(&reader->in[GP_STREAM_NUMBER], value);
-	case GP_CODING_WORD:
-		return get_word(reader, predicted, value);
-	case GP_CODING_ADDRESS:
-		return get_address(reader, state, address, value);
-	case GP_CODING_BYTES:
-		return get_bytes(reader, &state->bytes_at[*address], value);
-	case GP_CODING_HANDLE:
-		return get_handle(reader, state, predicted, value);
-	default: /* each record has its totals */
-		*value = 0;
-		return true;
+	uint32_t address = GP_DICTIONARY_MAX;
+	for (unsigned field = 0; field < GP_FIELDS; field++) {
+		bool is_read = true;
+		switch (kind->coding[field]) {
+		case GP_CODING_NUMBER:
+			is_read = get_varint(&reader->in[GP_STREAM_NUMBER], &value[field]);
+			break;
+		case GP_CODING_WORD:
+			is_read = get_word(reader, &predicted[field], &value[field]);
+			break;
+		case GP_CODING_ADDRESS:
+			is_read = get_address(reader, state, &address, &value[field]);
+			break;
+		case GP_CODING_BYTES:
+			is_read = get_bytes(reader, &state->bytes_at[address], &value[field]);
+			break;
+		case GP_CODING_HANDLE:
+			is_read = get_handle(reader, state, &predicted[field], &value[field]);
+			break;
+		default: /* each record has its totals */
+			break;
+		}
+		if (!is_read)
+			return false;
 	}
+	return true;
 }
 
 static bool get_symbol(struct gp_column_reader *reader, struct gp_column_state *state)
 {
 	struct gp_record *r = &state->symbol[state->symbols];
-	uint64_t shape, stack, value = 0;
-	uint32_t address = GP_DICTIONARY_MAX;
+	uint64_t shape, stack, value[GP_FIELDS] = { 0 };
 	if (!get_word(reader, &state->word_predicted[0], &shape) ||
 	    !get_word(reader, &state->word_predicted[1], &stack) || stack > UINT32_MAX)
 		return false;
-	*r = (struct gp_record){ .stack = (uint32_t)stack };
-	gp_shape_to(r, shape);
-	const struct gp_kind_coding *kind = &reader->kinds[r->kind < GP_KINDS ? r->kind : GP_KINDS];
-	for (unsigned field = 0; field < GP_FIELD_AUX; field++)
-		if (!get_field(reader, state, kind, field, &address, &r->v[field]))
-			return false;
-	if (!get_field(reader, state, kind, GP_FIELD_AUX, &address, &value) || value > UINT32_MAX)
+	unsigned number = (uint16_t)shape < GP_KINDS ? (uint16_t)shape : GP_KINDS;
+	const struct gp_kind_coding *kind = &reader->kinds[number];
+	if (!get_fields(reader, state, kind, state->predicted[number], value) ||
+	    value[GP_FIELD_AUX] > UINT32_MAX)
 		return false;
-	r->aux = (uint32_t)value;
+	*r = (struct gp_record){ .stack = (uint32_t)stack,
+				 .aux = (uint32_t)value[GP_FIELD_AUX],
+				 .v = { value[0], value[1], value[2], value[3] } };
+	gp_shape_to(r, shape);
 	reader->kind_of[state->symbols++] = kind;
 	return true;
 }
 
 /* ---- every record ---- */
 
-static bool next_symbol(struct gp_column_reader *reader, struct gp_column_state *state,
-			uint32_t *symbol)
+/*
+ * What each record needs, apart from new symbols and totals. The loop keeps it in registers: a
+ * store to a record could change memory that any pointer of the reader reaches.
+ */
+struct every_record {
+	const unsigned char *low, *high;
+	struct cursor order, symbol;
+	uint64_t time, next_order;
+	uint32_t last, before;
+};
+
+static inline bool next_symbol(struct gp_column_reader *reader, struct gp_column_state *state,
+			       struct every_record *at, uint32_t *symbol)
 {
 	uint64_t token;
-	uint16_t *successor = &state->successor[gp_successor_cell(state->last, state->before)];
-	if (!get_varint(&reader->in[GP_STREAM_SYMBOL], &token))
+	uint16_t *successor = &state->successor[gp_successor_cell(at->last, at->before)];
+	if (!get_varint(&at->symbol, &token))
 		return false;
 	if (token == GP_TOKEN_PREDICTED) {
 		if (*successor == 0)
@@ -248,29 +269,29 @@ static bool next_symbol(struct gp_column_reader *reader, struct gp_column_state 
 		*symbol = (uint32_t)token - GP_TOKEN_INDEX;
 	}
 	*successor = (uint16_t)(*symbol + 1);
-	state->before = state->last;
-	state->last = *symbol;
+	at->before = at->last;
+	at->last = *symbol;
 	return true;
 }
 
-static bool next_time(struct gp_column_reader *reader, struct gp_column_state *state,
-		      uint64_t *ticks)
+static inline bool next_time(struct gp_column_reader *reader, struct every_record *at,
+			     uint64_t *ticks)
 {
 	/* the head was checked: both streams have a byte for each record */
-	uint64_t delta = *reader->in[GP_STREAM_TIME_LOW].at++;
-	delta |= (uint64_t)*reader->in[GP_STREAM_TIME_HIGH].at++ << 8;
+	uint64_t delta = *at->low++;
+	delta |= (uint64_t)*at->high++ << 8;
 	if (delta == GP_TIME_WIDE) {
 		if (!get_varint(&reader->in[GP_STREAM_TIME_WIDE], &delta))
 			return false;
 		delta = gp_unzigzag(delta);
 	}
-	state->time += delta;
-	*ticks = state->time << reader->shift;
-	return *ticks >> reader->shift == state->time;
+	at->time += delta;
+	*ticks = at->time << reader->shift;
+	return *ticks >> reader->shift == at->time;
 }
 
-static bool next_totals(struct gp_column_reader *reader, struct gp_column_state *state,
-			const struct gp_kind_coding *kind, struct gp_record *r)
+static inline bool next_totals(struct gp_column_reader *reader, struct gp_column_state *state,
+			       const struct gp_kind_coding *kind, struct gp_record *r)
 {
 	for (unsigned place = 0; place < kind->totals; place++) {
 		uint64_t delta;
@@ -283,20 +304,19 @@ static bool next_totals(struct gp_column_reader *reader, struct gp_column_state 
 	return true;
 }
 
-static bool next_record(struct gp_column_reader *reader, struct gp_column_state *state,
-			struct gp_record *r)
+static inline bool next_record(struct gp_column_reader *reader, struct gp_column_state *state,
+			       struct every_record *at, struct gp_record *r)
 {
 	uint32_t symbol;
 	uint64_t ticks, delta;
-	if (!next_time(reader, state, &ticks) ||
-	    !get_varint(&reader->in[GP_STREAM_ORDER], &delta) ||
-	    !next_symbol(reader, state, &symbol))
+	if (!next_time(reader, at, &ticks) || !get_varint(&at->order, &delta) ||
+	    !next_symbol(reader, state, at, &symbol))
 		return false;
 	const struct gp_kind_coding *kind = reader->kind_of[symbol];
 	*r = state->symbol[symbol];
 	r->time = ticks;
-	r->order = state->next_order + gp_unzigzag(delta);
-	state->next_order = r->order + kind->takes_order;
+	r->order = at->next_order + gp_unzigzag(delta);
+	at->next_order = r->order + kind->takes_order;
 	return !kind->totals || next_totals(reader, state, kind, r);
 }
 
@@ -311,26 +331,47 @@ static bool get_text(struct gp_column_reader *reader, struct gp_record *to, unsi
 	return true;
 }
 
+static bool read_records(struct gp_column_reader *reader, struct gp_column_state *state,
+			 uint32_t count, struct gp_record *records, uint64_t *slots)
+{
+	struct cursor *in = reader->in;
+	struct every_record at = { .low = in[GP_STREAM_TIME_LOW].at,
+				   .high = in[GP_STREAM_TIME_HIGH].at,
+				   .order = in[GP_STREAM_ORDER],
+				   .symbol = in[GP_STREAM_SYMBOL],
+				   .last = GP_BLOCK_RECORDS,
+				   .before = GP_BLOCK_RECORDS };
+	uint64_t filled = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (filled >= GP_BLOCK_RECORDS ||
+		    !next_record(reader, state, &at, &records[filled]))
+			return false;
+		unsigned extra = records[filled++].extra;
+		if (extra > GP_BLOCK_RECORDS - filled)
+			return false;
+		if (extra && !get_text(reader, &records[filled], extra))
+			return false;
+		filled += extra;
+	}
+	in[GP_STREAM_TIME_LOW].at = at.low;
+	in[GP_STREAM_TIME_HIGH].at = at.high;
+	in[GP_STREAM_ORDER] = at.order;
+	in[GP_STREAM_SYMBOL] = at.symbol;
+	*slots = filled;
+	return true;
+}
+
 enum gp_status gp_columns_read(struct gp_column_reader *reader, struct gp_column_state *state,
 			       const struct gp_block_header *header, const unsigned char *raw,
 			       struct gp_record *records, uint64_t *slots)
 {
-	uint64_t filled = 0;
+	uint64_t filled;
 	gp_column_state_init(state);
 	reader->word.count = reader->address.count = reader->bytes.count = reader->handle.count = 0;
 	if (header->records > GP_BLOCK_RECORDS ||
-	    !read_head(reader, raw, header->raw_bytes, header->records))
+	    !read_head(reader, raw, header->raw_bytes, header->records) ||
+	    !read_records(reader, state, header->records, records, &filled))
 		return GP_E_DAMAGED;
-	for (uint32_t i = 0; i < header->records; i++) {
-		if (filled >= GP_BLOCK_RECORDS || !next_record(reader, state, &records[filled]))
-			return GP_E_DAMAGED;
-		unsigned extra = records[filled++].extra;
-		if (extra > GP_BLOCK_RECORDS - filled)
-			return GP_E_DAMAGED;
-		if (extra && !get_text(reader, &records[filled], extra))
-			return GP_E_DAMAGED;
-		filled += extra;
-	}
 	for (unsigned i = 0; i < GP_STREAMS; i++)
 		if (reader->in[i].at != reader->in[i].end)
 			return GP_E_DAMAGED;
