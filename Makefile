@@ -59,7 +59,7 @@ READ_SRC := $(call sources,$(addprefix libgpuprof/,format state read analyze))
 READ_OBJ := $(patsubst %,$(BUILD)/read/%.o,$(READ_SRC))
 # Libraries of the reading library, never of the preload object. libdw reads debug information, liblzma and zlib (which
 # libdw also needs) its files, and zlib packs pages; libiberty demangles names.
-READ_LIBS := $(ZSTD_STATIC) -ldw -lelf -llzma -lz -l:libiberty.a -lm -ldl
+READ_LIBS := $(ZSTD_STATIC) -ldw -lelf -llzma -lz -l:libiberty.a -lm -ldl -lpthread
 # Of the program alone: exports as databases. Static, so that packages need no further library; else shared.
 SQLITE_LIB := $(if $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-l:libsqlite3.a,-lsqlite3)
 TOOL_LIBS := $(SQLITE_LIB) $(READ_LIBS)

@@ -92,7 +92,7 @@ static inline bool get_sized(struct cursor *in, uint64_t *value)
  * The entry of a token: GP_TOKEN_PREDICTED, GP_TOKEN_NEW, or an existing entry, stored in *value.
  */
 static inline bool get_token(struct cursor *in, const struct entries *entries, uint64_t *token,
-		      uint64_t *value)
+			     uint64_t *value)
 {
 	if (!get_varint(in, token))
 		return false;
@@ -131,7 +131,7 @@ static inline bool get_word(struct gp_column_reader *reader, uint64_t *predicted
 }
 
 static inline bool get_address(struct gp_column_reader *reader, struct gp_column_state *state,
-			uint32_t *entry, uint64_t *value)
+			       uint32_t *entry, uint64_t *value)
 {
 	uint64_t token, delta;
 	if (!get_token(&reader->in[GP_STREAM_ADDRESS], &reader->address, &token, value) ||
@@ -166,7 +166,7 @@ static inline bool get_bytes(struct gp_column_reader *reader, uint64_t *predicte
 }
 
 static inline bool get_handle(struct gp_column_reader *reader, struct gp_column_state *state,
-		       uint64_t *predicted, uint64_t *value)
+			      uint64_t *predicted, uint64_t *value)
 {
 	uint64_t token, delta;
 	*value = *predicted;

@@ -10,6 +10,8 @@
 
 #include "../tables/array.h"
 #include "block_list.h"
+#include "merge_heap.h"
+#include "read_ahead.h"
 #include "recording.h"
 
 /*
@@ -24,28 +26,14 @@
 #define WINDOWS_SLOTS (1u << 20)
 #define WINDOW_SLOTS_MIN 64u
 #define WINDOW_SLOTS_MAX (GP_BLOCK_RECORDS / 2)
-
-/* Records of a block, decoded. */
-struct plain {
-	struct plain *next; /* next in the pool, which has buffers of whole blocks only */
-	size_t room;
-	struct gp_record record[];
-};
-
-struct stream {
-	uint64_t key, time;
-	uint32_t thread;
-	size_t block, blocks; /* of merge->block: the current one and one past the last */
-	struct plain *plain;  /* NULL: not decoded yet */
-	uint64_t at, slots;   /* in `plain` */
-	uint64_t behind;      /* number of slots of the block before `plain` */
-	bool has_more;	      /* the block continues behind `plain` */
-};
+/* With fewer blocks a second thread costs more than it saves. */
+#define AHEAD_BLOCKS_MIN 16u
 
 struct gp_merge {
 	struct gp_block_list list; /* of the segment */
 	struct gp_definitions_index *definitions;
 	struct gp_block_room room;
+	struct gp_read_ahead *ahead; /* NULL: blocks are decoded when they are due */
 	struct stream *heap;
 	size_t streams, stream_room;
 	struct plain *pool;
@@ -93,8 +81,16 @@ static void give_back(struct gp_merge *m, struct stream *s)
 	m->pool = plain;
 }
 
+static void drop_queued(struct gp_merge *m)
+{
+	struct stream queued = { 0 };
+	while ((queued.plain = gp_ahead_drop(m->ahead)) != NULL)
+		give_back(m, &queued);
+}
+
 static void drop_streams(struct gp_merge *m)
 {
+	drop_queued(m);
 	for (size_t i = 0; i < m->streams; i++)
 		give_back(m, &m->heap[i]);
 	m->streams = 0;
@@ -105,6 +101,7 @@ void gp_merge_close(struct gp_merge *m)
 	if (m == NULL)
 		return;
 	drop_streams(m);
+	gp_ahead_close(m->ahead);
 	while (m->pool != NULL) {
 		struct plain *next = m->pool->next;
 		free(m->pool);
@@ -174,12 +171,15 @@ static void learn_range_names(struct gp_merge *m, const struct gp_record *record
 			m->is_out_of_memory = true;
 }
 
-/* A block that cannot be decoded is damage, unless its owner died while writing it. */
-static enum gp_status decode(struct gp_merge *m, const struct gp_block_ref *ref,
-			     struct gp_record *out, uint64_t *slots)
+/*
+ * After a block was decoded. One that cannot be decoded is damage, unless its owner died while
+ * writing it.
+ */
+static enum gp_status see_decoded(struct gp_merge *m, const struct gp_block_ref *ref,
+				  const struct gp_record *out, enum gp_status status,
+				  uint64_t *slots)
 {
 	const struct gp_block_header *h = &ref->header;
-	enum gp_status status = gp_file_decode(m->list.file, ref->offset, h, &m->room, out, slots);
 	if (status == GP_OK && *slots > h->records)
 		learn_range_names(m, out, *slots);
 	if (status == GP_OK)
@@ -206,6 +206,14 @@ static enum gp_status decode(struct gp_merge *m, const struct gp_block_ref *ref,
 				"than format 1.7 requires",
 			h->records, h->thread);
 	return status;
+}
+
+static enum gp_status decode(struct gp_merge *m, const struct gp_block_ref *ref,
+			     struct gp_record *out, uint64_t *slots)
+{
+	enum gp_status status =
+		gp_file_decode(m->list.file, ref->offset, &ref->header, &m->room, out, slots);
+	return see_decoded(m, ref, out, status, slots);
 }
 
 static struct plain *plain_open(size_t room)
@@ -260,30 +268,6 @@ static void set_lower_bound(const struct gp_merge *m, struct stream *s)
 	s->time = 0;
 }
 
-static bool is_before(const struct stream *a, const struct stream *b)
-{
-	if (a->key != b->key)
-		return a->key < b->key;
-	return a->time != b->time ? a->time < b->time : a->thread < b->thread;
-}
-
-static void sift_down(struct gp_merge *m, size_t at)
-{
-	struct stream moved = m->heap[at];
-	for (;;) {
-		size_t child = 2 * at + 1;
-		if (child >= m->streams)
-			break;
-		if (child + 1 < m->streams && is_before(&m->heap[child + 1], &m->heap[child]))
-			child++;
-		if (!is_before(&m->heap[child], &moved))
-			break;
-		m->heap[at] = m->heap[child];
-		at = child;
-	}
-	m->heap[at] = moved;
-}
-
 static bool add_stream(struct gp_merge *m, size_t first, size_t last)
 {
 	if (!gp_array_reserve(&m->heap, &m->stream_room, m->streams, 1, sizeof *m->heap))
@@ -317,13 +301,9 @@ static enum gp_status make_streams(struct gp_merge *m)
 		first = i + 1;
 	}
 	m->window = window_of(m->streams);
+	if (m->ahead == NULL && m->list.blocks >= AHEAD_BLOCKS_MIN)
+		m->ahead = gp_ahead_open(m->list.file);
 	return GP_OK;
-}
-
-static void heapify(struct gp_merge *m)
-{
-	for (size_t i = m->streams / 2; i-- > 0;)
-		sift_down(m, i);
 }
 
 enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
@@ -336,7 +316,7 @@ enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
 	if (status == GP_OK)
 		status = make_streams(m);
 	if (status == GP_OK)
-		heapify(m);
+		heapify(m->heap, m->streams);
 	return status;
 }
 
@@ -380,6 +360,7 @@ static enum gp_status learn_more(struct gp_merge *m)
 enum gp_status gp_merge_extend(struct gp_merge *m)
 {
 	m->has_current = false;
+	drop_queued(m);
 	const size_t olds = m->streams;
 	struct stream *old = malloc((olds + 1) * sizeof *old);
 	if (old == NULL)
@@ -407,11 +388,12 @@ enum gp_status gp_merge_extend(struct gp_merge *m)
 			continue;
 		}
 		old[k].block = m->heap[i].block;
+		old[k].ahead = 0;
 		old[k].blocks = m->heap[i].blocks;
 		m->heap[i] = old[k];
 	}
 	free(old);
-	heapify(m);
+	heapify(m->heap, m->streams);
 	return status;
 }
 
@@ -451,7 +433,7 @@ static void leave_block(struct gp_merge *m)
 	else
 		m->heap[0] = m->heap[--m->streams];
 	if (m->streams > 0)
-		sift_down(m, 0);
+		sift_down(m->heap, m->streams, 0);
 }
 
 /*
@@ -475,21 +457,51 @@ static bool take_window(struct stream *s, const struct gp_record *from, uint64_t
 	return true;
 }
 
+/* Of all blocks that are not queued, those with the lowest orders come next. */
+static void queue_ahead(struct gp_merge *m)
+{
+	while (gp_ahead_has_room(m->ahead) && m->wholes < WHOLES_MAX / 2) {
+		struct stream *first = NULL;
+		for (size_t i = 0; i < m->streams; i++) {
+			struct stream *s = &m->heap[i];
+			size_t next = s->block + (s->plain != NULL);
+			s->ahead = s->ahead > next ? s->ahead : next;
+			if (s->ahead < s->blocks &&
+			    (first == NULL ||
+			     m->list.block[s->ahead].header.first_order <
+				     m->list.block[first->ahead].header.first_order))
+				first = s;
+		}
+		struct plain *plain = first != NULL ? take_plain(m) : NULL;
+		if (plain == NULL)
+			return;
+		gp_ahead_queue(m->ahead, &m->list.block[first->ahead++], plain->record, plain);
+	}
+}
+
 /* Decodes the next records of the first stream: the rest of its block, or a window. */
 static bool merge_fill(struct gp_merge *m, struct stream *s)
 {
 	const struct gp_block_ref *ref = &m->list.block[s->block];
-	bool is_window = m->wholes >= WHOLES_MAX;
+	enum gp_status status;
+	void *plain;
 	uint64_t slots;
 	s->at = s->slots = 0;
 	s->has_more = false;
-	if (!is_window && (s->plain = take_plain(m)) == NULL)
+	if (gp_ahead_take(m->ahead, ref, &m->room, &status, &slots, &plain)) {
+		s->plain = plain;
+		see_decoded(m, ref, s->plain->record, status, &slots);
+	} else if (m->wholes >= WHOLES_MAX) {
+		decode(m, ref, m->room.record, &slots);
+		return slots <= s->behind || take_window(s, m->room.record, slots, m->window);
+	} else if ((s->plain = take_plain(m)) != NULL) {
+		decode(m, ref, s->plain->record, &slots);
+	} else {
 		return false;
-	decode(m, ref, is_window ? m->room.record : s->plain->record, &slots);
+	}
+	queue_ahead(m);
 	if (slots <= s->behind)
 		return true;
-	if (is_window)
-		return take_window(s, m->room.record, slots, m->window);
 	s->at = s->behind;
 	s->behind = 0;
 	s->slots = slots;
@@ -513,7 +525,7 @@ static void enter_block(struct gp_merge *m)
 		return;
 	}
 	set_key(s);
-	sift_down(m, 0);
+	sift_down(m->heap, m->streams, 0);
 }
 
 /* The window is read, its block is not. */
@@ -541,7 +553,7 @@ static void leave_record(struct gp_merge *m)
 	/* most events follow an event of the same thread */
 	if ((m->streams > 1 && is_before(&m->heap[1], s)) ||
 	    (m->streams > 2 && is_before(&m->heap[2], s)))
-		sift_down(m, 0);
+		sift_down(m->heap, m->streams, 0);
 }
 
 const struct gp_record *gp_merge_next(struct gp_merge *m, uint32_t *thread)
