@@ -12,7 +12,7 @@ extern const struct gp_export_format gp_export_format_sqlite;
 struct sqlite_sink {
 	struct gp_table_sink sink; /* first: the sink of the tables */
 	struct gp_sqlite file;
-	struct sqlite3_stmt *insert[GP_TABLES];
+	struct gp_sqlite_insert *insert[GP_TABLES];
 	int64_t recording;
 };
 
@@ -38,6 +38,7 @@ static enum gp_status sqlite_lives_void(struct gp_table_sink *sink)
 	char sql[96];
 	snprintf(sql, sizeof sql, "DELETE FROM lives WHERE recording = %lld",
 		 (long long)s->recording);
+	gp_sqlite_flush(s->insert[GP_TABLE_lives]);
 	gp_sqlite_run(&s->file, sql);
 	return s->file.status;
 }

@@ -18,7 +18,7 @@ struct gp_nsys {
 	struct gp_export *e;
 	struct gp_sqlite file;
 	struct gp_table table[NSYS_TABLES];
-	struct sqlite3_stmt *insert[NSYS_TABLES];
+	struct gp_sqlite_insert *insert[NSYS_TABLES];
 	struct gp_pickle_rows texts; /* memo: 1 + the id */
 	uint32_t text_count;
 	struct gp_rows row; /* its values alone */

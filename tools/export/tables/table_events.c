@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../report/use_print.h"
+#include "../write/digits.h"
 
 #define FIELDS 5u /* aux and four others */
 #define DETAIL_ROOM 512u
@@ -89,23 +90,35 @@ static void places_find(struct event_rows *r)
 
 /* ---- details ---- */
 
+#define DETAIL_NUMBERS 64u /* bytes of a field's value at most, with what is around its name */
+
+static char *detail_three(char *out, uint64_t x, uint64_t y, uint64_t z)
+{
+	*out++ = '[';
+	out = gp_digits_put(out, x);
+	out = gp_digits_put(stpcpy(out, ", "), y);
+	out = gp_digits_put(stpcpy(out, ", "), z);
+	*out++ = ']';
+	return out;
+}
+
 static size_t detail_add(char *out, size_t at, const struct gp_field *field, uint64_t v)
 {
-	const size_t room = DETAIL_ROOM - at;
-	const char *comma = at > 1 ? ", " : "";
-	int n;
+	char *to = out + at;
+	if (DETAIL_ROOM - at < strlen(field->name) + DETAIL_NUMBERS)
+		return at;
+	to = stpcpy(to, at > 1 ? ", \"" : "\"");
+	to = stpcpy(to, field->name);
+	to = stpcpy(to, "\": ");
 	if (field->meaning == GP_GRID)
-		n = snprintf(out + at, room, "%s\"%s\": [%u, %u, %u]", comma, field->name,
-			     (unsigned)v, (unsigned)(v >> 32 & 0xffff), (unsigned)(v >> 48));
+		to = detail_three(to, v & 0xffffffff, v >> 32 & 0xffff, v >> 48);
 	else if (field->meaning == GP_BLOCK)
-		n = snprintf(out + at, room, "%s\"%s\": [%u, %u, %u]", comma, field->name,
-			     (unsigned)(v & 0xffff), (unsigned)(v >> 16 & 0xffff),
-			     (unsigned)(v >> 32 & 0xffff));
+		to = detail_three(to, v & 0xffff, v >> 16 & 0xffff, v >> 32 & 0xffff);
 	else if (field->meaning == GP_ADDRESS || field->meaning == GP_HANDLE)
-		n = snprintf(out + at, room, "%s\"%s\": \"0x%" PRIx64 "\"", comma, field->name, v);
+		to += sprintf(to, "\"0x%" PRIx64 "\"", v);
 	else
-		n = snprintf(out + at, room, "%s\"%s\": %" PRIu64, comma, field->name, v);
-	return n > 0 && (size_t)n < room ? at + (size_t)n : at;
+		to = gp_digits_put(to, v);
+	return (size_t)(to - out);
 }
 
 static const char *call_name(const struct gp_record *r)
@@ -253,15 +266,14 @@ static void threads_write(struct event_rows *r)
 static void peak_see(struct event_rows *r, const struct gp_event *event)
 {
 	const struct gp_record *record = &event->record;
-	struct gp_curves curves;
+	uint64_t now[GP_CURVES];
 	if (record->device >= GP_DEVICES ||
-	    !gp_recording_curves(r->e->recording, record->device, &curves))
+	    !gp_recording_curves_now(r->e->recording, record->device, now))
 		return;
 	for (unsigned k = 0; k < GP_CURVES; k++) {
 		struct event_peak *peak = &r->peak[record->device][k];
-		if (curves.now_bytes[k] > peak->bytes)
-			*peak = (struct event_peak){ curves.now_bytes[k], record->order,
-						     event->at_ns, true };
+		if (now[k] > peak->bytes)
+			*peak = (struct event_peak){ now[k], record->order, event->at_ns, true };
 	}
 }
 

@@ -115,7 +115,13 @@ void gp_row_device(struct gp_rows *rows, unsigned device)
 static bool is_utf8(const char *text, size_t bytes)
 {
 	uint32_t code;
-	for (size_t at = 0, n; at < bytes; at += n) {
+	size_t at = 0;
+	for (uint64_t eight; at + sizeof eight <= bytes; at += sizeof eight) {
+		memcpy(&eight, text + at, sizeof eight);
+		if (eight & UINT64_C(0x8080808080808080))
+			break;
+	}
+	for (size_t n; at < bytes; at += n) {
 		n = (unsigned char)text[at] < 0x80 ? 1 :
 						     gp_code_point(text + at, bytes - at, &code);
 		if (n == 0)

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../write/digits.h"
+
 #define GP_CHROME_ROOM (1u << 16)
 #define GP_CHROME_SHORT 4096u /* of texts that fit without a test */
 
@@ -59,25 +61,7 @@ static inline void gp_chrome_long(struct gp_chrome_text *c, const char *text)
 
 static inline void gp_chrome_number(struct gp_chrome_text *c, uint64_t value)
 {
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-				    "25262728293031323334353637383940414243444546474849"
-				    "50515253545556575859606162636465666768697071727374"
-				    "75767778798081828384858687888990919293949596979899";
-	char digits[20];
-	size_t at = sizeof digits;
-	while (value >= 100) {
-		const unsigned two = (unsigned)(value % 100);
-		value /= 100;
-		at -= 2;
-		memcpy(digits + at, pairs + 2 * two, 2);
-	}
-	if (value >= 10) {
-		at -= 2;
-		memcpy(digits + at, pairs + 2 * value, 2);
-	} else {
-		digits[--at] = (char)('0' + value);
-	}
-	gp_chrome_bytes(c, digits + at, sizeof digits - at);
+	c->used = (size_t)(gp_digits_put(c->buffer + c->used, value) - c->buffer);
 }
 
 /* Beyond 2^53, which a double no longer holds exactly, as a text. */
