@@ -74,4 +74,51 @@ enum gp_status gp_history_visit(struct gp_history *history,
 uint32_t gp_history_epoch(const struct gp_history *history, int64_t at_ns);
 void gp_history_close(struct gp_history *history);
 
+/* ---- several intervals in one replay ---- */
+
+/* The end of an interval. The next one begins with the next event for memory. */
+struct gp_history_cut {
+	uint64_t events;  /* before it, in a replay */
+	int64_t to_ns;	  /* of the last act before it */
+	bool has_outside; /* memory outside the framework is live there */
+};
+struct gp_history_cuts {
+	size_t cuts;
+	struct gp_history_cut *cut;
+};
+
+enum gp_history_fill {
+	GP_HISTORY_IGNORES, /* the act does not count */
+	GP_HISTORY_GOES_ON,
+	GP_HISTORY_IS_FULL, /* the interval should end soon */
+};
+/* Decides where intervals end. */
+struct gp_history_measure {
+	void *context;
+	/* `is_first`: the act is the first one of an interval, except the very first one */
+	enum gp_history_fill (*see)(void *context, const struct gp_act *act, bool is_first);
+};
+/*
+ * Cuts an interval, so that acts of one moment stay together. One replay. Free with
+ * gp_history_cuts_free, also after a failure.
+ */
+enum gp_status gp_history_find_cuts(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+				    const struct gp_history_measure *measure,
+				    struct gp_history_cuts *out);
+void gp_history_cuts_free(struct gp_history_cuts *cuts);
+
+/* Each function returns false to end the replay, with GP_END. */
+struct gp_history_sink {
+	void *context;
+	/* `has_outside`: memory outside the framework is live at the end of the interval */
+	bool (*begin)(void *context, const struct gp_history *history, bool has_outside);
+	bool (*act)(void *context, const struct gp_act *act);
+	/* `history` as after gp_history_visit; caveats and captures only at the last end. */
+	bool (*end)(void *context, const struct gp_history *history);
+};
+/* The acts of each interval, as gp_history_visit would give them for it alone. One replay. */
+enum gp_status gp_history_visit_spans(struct gp_recording *recording, int64_t from_ns,
+				      int64_t to_ns, const struct gp_history_cuts *cuts,
+				      const struct gp_history_sink *sink);
+
 #endif

@@ -46,8 +46,8 @@ static const char *const states[] = {
 
 struct torch {
 	struct gp_export *e;
-	struct gp_history history;
-	uint64_t left_out; /* events without a known device */
+	const struct gp_history *history; /* of the file's span */
+	uint64_t left_out;		  /* events without a known device */
 	struct gp_pickled_stacks *stacks;
 	char *owner[OWNERS_MAX]; /* the last entry stands for all others */
 	unsigned owners;
@@ -89,7 +89,7 @@ static uint64_t epoch_us(const struct torch *t, int64_t at_ns)
 
 static void put_frames(struct torch *t, uint32_t stack, int64_t at_ns)
 {
-	uint32_t epoch = gp_history_epoch(&t->history, at_ns);
+	uint32_t epoch = gp_history_epoch(t->history, at_ns);
 	put_key(t, "frames");
 	gp_pickled_stacks_write(t->stacks, t->e->has_stacks ? stack : 0, epoch, at_ns);
 }
@@ -97,7 +97,7 @@ static void put_frames(struct torch *t, uint32_t stack, int64_t at_ns)
 /* The number of an owner, for its pool and its name. */
 static unsigned owner_of(struct torch *t, uint32_t stack, int64_t at_ns, uint8_t space)
 {
-	uint32_t epoch = gp_history_epoch(&t->history, at_ns);
+	uint32_t epoch = gp_history_epoch(t->history, at_ns);
 	const char *name = gp_pickled_stacks_owner(t->stacks, stack, epoch, at_ns, space);
 	for (unsigned k = 0; k < t->owners; k++)
 		if (strcmp(t->owner[k], name) == 0)
@@ -221,7 +221,7 @@ static void write_snapshot(struct torch *t, const struct gp_memory_device *d)
 	put_number(t, "addr", 0);
 	put_number(t, "size", d->active_bytes);
 	put_number(t, "stream", 0);
-	put_number(t, "time_us", epoch_us(t, t->history.memory.at_ns));
+	put_number(t, "time_us", epoch_us(t, t->history->memory.at_ns));
 	if (t->has_categories)
 		put_word(t, "category", "unknown");
 	gp_pickle_end(&t->pickle);
@@ -229,7 +229,7 @@ static void write_snapshot(struct torch *t, const struct gp_memory_device *d)
 
 static void finish_traces(struct torch *t)
 {
-	const struct gp_memory *m = &t->history.memory;
+	const struct gp_memory *m = &t->history->memory;
 	for (size_t k = 0; k < m->devices; k++)
 		if (gp_export_has(t->e, m->device[k].device))
 			write_snapshot(t, &m->device[k]);
@@ -286,7 +286,7 @@ static void end_segment(struct torch *t)
 
 static void write_segment(struct torch *t, const struct gp_memory_segment *s)
 {
-	const struct gp_memory *m = &t->history.memory;
+	const struct gp_memory *m = &t->history->memory;
 	const struct gp_arena *arena = &m->arena[s->arena];
 	struct gp_memory_segment shown = *s;
 	shown.requested_bytes = 0;
@@ -324,7 +324,7 @@ static void write_outside(struct torch *t, const struct gp_memory_outside *o)
 /* Merges two lists by device and address, as PyTorch orders them. */
 static void write_segments(struct torch *t)
 {
-	const struct gp_history *h = &t->history;
+	const struct gp_history *h = t->history;
 	const struct gp_memory_segment *s = h->memory.segment, *s_end = s + h->memory.segments;
 	const struct gp_memory_outside *o = h->outside, *o_end = o + h->outsides;
 	put_key(t, "segments");
@@ -404,7 +404,7 @@ static void left_out_release(struct left_out *left)
 
 static void left_out_add(struct left_out *left, const struct torch *t)
 {
-	const struct gp_history *h = &t->history;
+	const struct gp_history *h = t->history;
 	const long bytes = ftell(t->e->out);
 	free(left->caveat);
 	left->caveat = h->memory.caveat ? strdup(h->memory.caveat) : NULL;
@@ -464,59 +464,90 @@ static void end_file(struct torch *t)
 	gp_pickle_finish(&t->pickle);
 }
 
-static enum gp_status write_span(struct torch *t)
+/* ---- files: each is a complete snapshot, the events of a span and the state at its end ---- */
+
+struct torch_files {
+	struct gp_export *e;
+	struct torch t; /* of the present file */
+	struct left_out left;
+	size_t more; /* files after the present one */
+	bool is_out_of_memory;
+	bool has_ended; /* there is no further file */
+};
+
+static bool file_begin(void *context, const struct gp_history *history, bool has_outside)
 {
-	t->stacks = gp_pickled_stacks_open(t->e->recording, &t->pickle);
-	if (!t->stacks)
-		return GP_E_MEMORY;
-	t->has_categories = t->history.memory.outsides > 0;
-	begin_file(t);
-	enum gp_status status = gp_history_visit(&t->history, write_act, t);
-	if (status == GP_OK)
-		end_file(t);
-	return t->pickle.is_out_of_memory ? GP_E_MEMORY : status;
+	struct torch_files *f = context;
+	f->t = (struct torch){
+		.e = f->e, .history = history, .open = NO_DEVICE, .has_categories = has_outside
+	};
+	gp_pickle_init(&f->t.pickle, f->e->out);
+	f->t.stacks = gp_pickled_stacks_open(f->e->recording, &f->t.pickle);
+	f->is_out_of_memory = !f->t.stacks;
+	if (f->is_out_of_memory)
+		return false;
+	begin_file(&f->t);
+	return true;
 }
 
-/* A complete snapshot: the events of the span, and the state at its end. */
-static enum gp_status write_piece(struct gp_export *e, int64_t from_ns, int64_t to_ns,
-				  struct left_out *left)
+static bool file_act(void *context, const struct gp_act *act)
 {
-	struct torch t = { .e = e, .open = NO_DEVICE };
-	gp_pickle_init(&t.pickle, e->out);
-	enum gp_status status = gp_history_open(e->recording, from_ns, to_ns, &t.history);
-	if (status == GP_OK)
-		status = write_span(&t);
-	e->entries += t.entries;
-	if (status == GP_OK)
-		left_out_add(left, &t);
-	gp_pickled_stacks_close(t.stacks);
-	for (unsigned k = 0; k < t.owners; k++)
-		free(t.owner[k]);
-	gp_pickle_release(&t.pickle);
-	gp_history_close(&t.history);
-	return status;
+	struct torch_files *f = context;
+	return write_act(&f->t, act);
+}
+
+static void file_release(struct torch_files *f)
+{
+	f->is_out_of_memory |= f->t.pickle.is_out_of_memory;
+	gp_pickled_stacks_close(f->t.stacks);
+	for (unsigned k = 0; k < f->t.owners; k++)
+		free(f->t.owner[k]);
+	gp_pickle_release(&f->t.pickle);
+	f->t.stacks = NULL;
+	f->t.owners = 0;
+}
+
+static bool file_end(void *context, const struct gp_history *history)
+{
+	struct torch_files *f = context;
+	(void)history;
+	end_file(&f->t);
+	f->e->entries += f->t.entries;
+	left_out_add(&f->left, &f->t);
+	file_release(f);
+	if (f->is_out_of_memory || f->more == 0)
+		return !f->is_out_of_memory;
+	f->more--;
+	f->has_ended = !gp_export_piece(f->e);
+	return !f->has_ended;
 }
 
 static enum gp_status export_torch_write(struct gp_export *e)
 {
 	struct gp_torch_pieces pieces;
-	struct left_out left = { 0 };
+	struct torch_files *f = calloc(1, sizeof *f);
+	if (!f)
+		return GP_E_MEMORY;
+	f->e = e;
+	const struct gp_history_sink sink = { f, file_begin, file_act, file_end };
+	const struct gp_history_cuts whole = { 0 };
 	enum gp_status status = gp_torch_pieces_find(e, &pieces);
-	const size_t last = e->path ? pieces.cuts : 0;
-	int64_t from_ns = e->from_ns;
-	bool is_begun = true;
-	for (size_t k = 0; k <= last && status == GP_OK && is_begun; k++) {
-		const int64_t to_ns = k < last ? pieces.cut_ns[k] : e->to_ns;
-		status = write_piece(e, from_ns, to_ns, &left);
-		from_ns = to_ns == INT64_MAX ? to_ns : to_ns + 1;
-		is_begun = k == last || status != GP_OK || gp_export_piece(e);
-	}
-	if (status == GP_OK && is_begun) {
-		print_limits(e, &left);
+	f->more = e->path ? pieces.cuts.cuts : 0;
+	if (status == GP_OK)
+		status = gp_history_visit_spans(e->recording, e->from_ns, e->to_ns,
+						f->more ? &pieces.cuts : &whole, &sink);
+	file_release(f);
+	if (f->is_out_of_memory)
+		status = GP_E_MEMORY;
+	else if (f->has_ended) /* with an error, which is printed */
+		status = GP_OK;
+	if (status == GP_OK && !f->has_ended) {
+		print_limits(e, &f->left);
 		gp_torch_pieces_print(e, &pieces);
 	}
-	left_out_release(&left);
+	left_out_release(&f->left);
 	gp_torch_pieces_free(&pieces);
+	free(f);
 	return status;
 }
 

@@ -1,12 +1,8 @@
 /*
- * Follows the events of an interval and reports the meaning of each for memory. The recording's
- * state has the live entries. The reported things are kept beside it. So differences can be
- * reported if an event was lost, came late or meant more than it contains.
+ * Reports the meaning of each event for memory. The recording's state has the live entries. The
+ * reported things are kept beside it. So differences can be reported if an event was lost, came
+ * late or meant more than it contains.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "../groups/module_epochs.h"
 #include "trace_builder.h"
 
 static struct gp_live *live_of(struct gp_trace_builder *t)
@@ -360,8 +356,7 @@ static void follow(struct gp_trace_builder *t, const struct gp_record *r, uint32
 	}
 }
 
-/* Applies the event, and reports its meaning. */
-static enum gp_status step(struct gp_trace_builder *t, const struct gp_record *r, uint32_t thread)
+enum gp_status gp_trace_step(struct gp_trace_builder *t, const struct gp_record *r, uint32_t thread)
 {
 	struct gp_live_entry ended = { 0 };
 	bool is_late = r->order < gp_live_count(live_of(t), GP_COUNT_NEWEST_ORDER);
@@ -383,158 +378,4 @@ static enum gp_status step(struct gp_trace_builder *t, const struct gp_record *r
 	if (t->helds > 0)
 		gp_held_settle(t, r, thread);
 	return t->is_out_of_memory ? GP_E_MEMORY : t->is_over ? GP_END : GP_OK;
-}
-
-/* ---- an interval ---- */
-
-/* Takes over the current state of the recording before anything is reported. */
-static void history_begin(struct gp_trace_builder *t)
-{
-	t->is_quiet = true;
-	gp_act_match_live(t);
-	t->is_quiet = false;
-}
-
-static bool is_behind(const struct gp_history *h, const struct gp_record *r)
-{
-	return h->to_ns != INT64_MAX && r->kind < GP_KINDS &&
-	       gp_event_infos[r->kind].class == GP_CLASS_MEMORY && r->order >= h->memory.order;
-}
-
-/* The progress of a replay. After a jump, the live state is compared again. */
-struct way {
-	bool is_begun;
-	size_t loaded;
-	unsigned overtakes;
-};
-
-/* LOST records may reveal a jump, but no interval begins at one. */
-static void see_moment(struct gp_trace_builder *t, struct way *way, unsigned kind, int64_t at_ns)
-{
-	const struct gp_recording *recording = t->recording;
-	if (way->is_begun &&
-	    (recording->loaded != way->loaded || recording->overtakes != way->overtakes)) {
-		t->at_ns = at_ns;
-		gp_act_match_soon(t);
-	} else if (!way->is_begun && gp_has_moment(kind) && at_ns >= t->history->from_ns) {
-		history_begin(t);
-		way->is_begun = true;
-	}
-	way->loaded = recording->loaded;
-	way->overtakes = recording->overtakes;
-}
-
-static enum gp_status history_replay(struct gp_trace_builder *t)
-{
-	struct gp_recording *recording = t->recording;
-	enum gp_status status = gp_recording_rewind(recording);
-	struct way way = { .loaded = recording->loaded, .overtakes = recording->overtakes };
-	while (status == GP_OK) {
-		uint32_t thread = 0;
-		const struct gp_record *r = gp_recording_fetch(recording, &thread, &status);
-		if (r == NULL || is_behind(t->history, r))
-			break;
-		if (gp_is_happening(r->kind))
-			see_moment(t, &way, r->kind, gp_tick_ns(&recording->tick, r->time));
-		status = way.is_begun ? step(t, r, thread) : gp_recording_apply(recording, r);
-	}
-	if (t->is_over || (status != GP_OK && status != GP_END))
-		return status;
-	if (!way.is_begun)
-		history_begin(t);
-	gp_held_settle(t, NULL, 0);
-	t->stack = 0;
-	gp_act_match_live(t);
-	gp_act_match_memory(t, &t->history->memory);
-	return t->is_out_of_memory ? GP_E_MEMORY : t->is_over ? GP_END : GP_OK;
-}
-
-static int by_device_and_address(const void *left, const void *right)
-{
-	const struct gp_memory_outside *a = left, *b = right;
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	return (a->address > b->address) - (a->address < b->address);
-}
-
-static enum gp_status list_outside(const struct gp_trace_builder *t, struct gp_history *h)
-{
-	h->outside = calloc(t->outside.rows + 1, sizeof *h->outside);
-	if (h->outside == NULL)
-		return GP_E_MEMORY;
-	for (size_t k = 0; k < t->outside.rows; k++) {
-		const struct gp_known_block *o = (const struct gp_known_block *)t->outside.row + k;
-		h->outside[h->outsides++] = (struct gp_memory_outside){ .address = o->address,
-									.bytes = o->bytes,
-									.device = o->device,
-									.space = o->space,
-									.at_ns = o->at_ns,
-									.stack = o->stack };
-	}
-	qsort(h->outside, h->outsides, sizeof *h->outside, by_device_and_address);
-	return GP_OK;
-}
-
-enum gp_status gp_history_visit(struct gp_history *h,
-				bool (*visit)(void *context, const struct gp_act *), void *context)
-{
-	struct gp_trace_builder t = { .recording = h->recording,
-				      .history = h,
-				      .visit = visit,
-				      .context = context,
-				      .handle_address = GP_ADDRESS_OF_HANDLES };
-	free(h->outside);
-	h->outside = NULL;
-	h->outsides = 0;
-	h->acts = h->unreported = h->orphaned = 0;
-	gp_looks_open(&t.looks);
-	enum gp_status status = history_replay(&t);
-	if (status == GP_OK)
-		status = list_outside(&t, h);
-	gp_trace_builder_release(&t);
-	return status;
-}
-
-enum gp_status gp_history_open(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-			       struct gp_history *out)
-{
-	const struct gp_info *info;
-	*out = (struct gp_history){ .recording = recording, .from_ns = from_ns, .to_ns = to_ns };
-	enum gp_status status = gp_recording_info(recording, &info);
-	if (status != GP_OK)
-		return status;
-	int64_t end_ns = (int64_t)info->duration_ns;
-	for (size_t k = 0; k < info->uncertains; k++) {
-		int64_t until_ns = info->uncertain[k].to_ns;
-		/* an interval that reaches the end has no certain part behind it */
-		if (until_ns > out->from_ns && until_ns < end_ns && until_ns < to_ns) {
-			out->from_ns = until_ns;
-			out->is_cut = true;
-		}
-	}
-	if (to_ns >= end_ns)
-		out->to_ns = INT64_MAX;
-	const struct gp_moment_of moment = {
-		.when = out->to_ns == INT64_MAX ? GP_WHEN_END : GP_WHEN_TIME,
-		.at_ns = out->to_ns,
-		.device = GP_DEVICE_UNKNOWN,
-	};
-	out->epochs = calloc(1, sizeof *out->epochs);
-	status = out->epochs ? gp_module_epochs_build(recording, out->epochs) : GP_E_MEMORY;
-	return status == GP_OK ? gp_memory_build(recording, &moment, &out->memory) : status;
-}
-
-uint32_t gp_history_epoch(const struct gp_history *h, int64_t at_ns)
-{
-	return (uint32_t)gp_module_epoch(h->epochs, at_ns);
-}
-
-void gp_history_close(struct gp_history *h)
-{
-	gp_memory_free(&h->memory);
-	if (h->epochs)
-		gp_module_epochs_release(h->epochs);
-	free(h->epochs);
-	free(h->outside);
-	*h = (struct gp_history){ 0 };
 }

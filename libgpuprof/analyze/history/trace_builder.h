@@ -1,7 +1,7 @@
 /*
  * Reports acts. Each act changes the reported state, and an act that does not fit that state is
- * never reported. Shared by history.c, which follows events, and act_match.c, which compares with
- * the required state.
+ * never reported. Shared by history_spans.c, which replays, history.c, which follows events, and
+ * act_match.c, which compares with the required state.
  */
 #ifndef GP_TRACE_BUILDER_H
 #define GP_TRACE_BUILDER_H
@@ -42,6 +42,9 @@ struct gp_trace_builder {
 };
 
 void gp_trace_builder_release(struct gp_trace_builder *builder);
+/* history.c: applies an event, and reports its meaning. GP_END: `visit` ended the replay. */
+enum gp_status gp_trace_step(struct gp_trace_builder *builder, const struct gp_record *record,
+			     uint32_t thread);
 
 /* An act that changes no live memory: OOM, SNAPSHOT. `arena`: its number. */
 void gp_trace_add(struct gp_trace_builder *builder, struct gp_act *act, uint32_t arena);

@@ -94,9 +94,10 @@ static enum gp_status list(struct gp_memory_view *v)
 enum gp_status gp_memory_list_now(struct gp_recording *recording, unsigned device,
 				  struct gp_memory *out)
 {
-	struct gp_memory_view view = {
-		.recording = recording, .out = out, .is_of_one = true, .device = device
-	};
+	struct gp_memory_view view = { .recording = recording,
+				       .out = out,
+				       .is_of_one = device != GP_DEVICE_UNKNOWN,
+				       .device = device };
 	*out = (struct gp_memory){ 0 };
 	enum gp_status status = list(&view);
 	gp_memory_view_release(&view);

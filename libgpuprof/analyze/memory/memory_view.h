@@ -89,7 +89,7 @@ enum gp_status gp_memory_list_devices(struct gp_memory_view *view);
 
 /*
  * For a replay that has reached a moment: the memory of one device, without captures and caveats.
- * Free it with gp_memory_free.
+ * GP_DEVICE_UNKNOWN: of all. Free it with gp_memory_free.
  */
 enum gp_status gp_memory_list_now(struct gp_recording *recording, unsigned device,
 				  struct gp_memory *out);

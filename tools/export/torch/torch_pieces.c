@@ -15,10 +15,8 @@
 
 struct piece_count {
 	const struct gp_export *e;
-	struct gp_torch_pieces *out;
+	uint64_t most;
 	uint64_t entries[GP_DEVICES];
-	int64_t newest_ns;
-	bool is_due, is_out_of_memory;
 };
 
 static uint64_t most_acts(const struct gp_info *info)
@@ -30,47 +28,21 @@ static uint64_t most_acts(const struct gp_info *info)
 	return events * ENTRIES_AN_EVENT;
 }
 
-static bool piece_cut(struct piece_count *c)
+static enum gp_history_fill count_act(void *context, const struct gp_act *act, bool is_first)
 {
-	struct gp_torch_pieces *out = c->out;
-	int64_t *cut = realloc(out->cut_ns, (out->cuts + 1) * sizeof *cut);
-	if (!cut)
-		return false;
-	out->cut_ns = cut;
-	out->cut_ns[out->cuts++] = c->newest_ns;
-	memset(c->entries, 0, sizeof c->entries);
-	c->is_due = false;
-	return true;
-}
-
-static bool count_act(void *state, const struct gp_act *act)
-{
-	struct piece_count *c = state;
+	struct piece_count *c = context;
 	if (!gp_export_has(c->e, act->device))
-		return true;
-	if (c->is_due && act->at_ns > c->newest_ns && !piece_cut(c)) {
-		c->is_out_of_memory = true;
-		return false;
-	}
-	c->newest_ns = act->at_ns > c->newest_ns ? act->at_ns : c->newest_ns;
-	c->is_due |= ++c->entries[act->device] >= c->out->most - c->out->most / LATE_PART;
-	return true;
-}
-
-static enum gp_status pieces_count(struct piece_count *c)
-{
-	struct gp_history history;
-	const struct gp_export *e = c->e;
-	enum gp_status status = gp_history_open(e->recording, e->from_ns, e->to_ns, &history);
-	if (status == GP_OK)
-		status = gp_history_visit(&history, count_act, c);
-	gp_history_close(&history);
-	return c->is_out_of_memory ? GP_E_MEMORY : status;
+		return GP_HISTORY_IGNORES;
+	if (is_first)
+		memset(c->entries, 0, sizeof c->entries);
+	return ++c->entries[act->device] >= c->most - c->most / LATE_PART ? GP_HISTORY_IS_FULL :
+									    GP_HISTORY_GOES_ON;
 }
 
 enum gp_status gp_torch_pieces_find(const struct gp_export *e, struct gp_torch_pieces *out)
 {
-	struct piece_count count = { .e = e, .out = out, .newest_ns = INT64_MIN };
+	struct piece_count count = { .e = e };
+	const struct gp_history_measure measure = { &count, count_act };
 	const uint64_t acts = most_acts(e->info);
 	*out = (struct gp_torch_pieces){ .most = e->most_entries };
 	if (out->most == 0 || acts < out->most)
@@ -78,18 +50,19 @@ enum gp_status gp_torch_pieces_find(const struct gp_export *e, struct gp_torch_p
 	/* so many files at most, and a cut needs two acts */
 	out->most = acts / PIECES_MOST > out->most ? acts / PIECES_MOST : out->most;
 	out->most = out->most < 2 ? 2 : out->most;
-	return pieces_count(&count);
+	count.most = out->most;
+	return gp_history_find_cuts(e->recording, e->from_ns, e->to_ns, &measure, &out->cuts);
 }
 
 void gp_torch_pieces_free(struct gp_torch_pieces *pieces)
 {
-	free(pieces->cut_ns);
+	gp_history_cuts_free(&pieces->cuts);
 	*pieces = (struct gp_torch_pieces){ 0 };
 }
 
 void gp_torch_pieces_print(const struct gp_export *e, const struct gp_torch_pieces *pieces)
 {
-	if (pieces->cuts == 0)
+	if (pieces->cuts.cuts == 0)
 		return;
 	const bool is_usual = e->most_entries == GP_TORCH_ENTRIES;
 	char limit[128];
@@ -100,9 +73,9 @@ void gp_torch_pieces_print(const struct gp_export *e, const struct gp_torch_piec
 		gp_error("%s, and stdout has more", limit);
 		gp_hint("-o FILE writes a file for each of %zu spans; --to %lld ends with the "
 			"first",
-			pieces->cuts + 1, (long long)pieces->cut_ns[0]);
+			pieces->cuts.cuts + 1, (long long)pieces->cuts.cut[0].to_ns);
 		return;
 	}
-	gp_error("%s: %zu files, each of a span", limit, pieces->cuts + 1);
+	gp_error("%s: %zu files, each of a span", limit, pieces->cuts.cuts + 1);
 	gp_hint("--from and --to choose a span, and --entries 0 writes one file");
 }

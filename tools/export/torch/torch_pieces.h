@@ -12,9 +12,8 @@
 #define GP_TORCH_BYTES 500000000
 
 struct gp_torch_pieces {
-	uint64_t most; /* entries of a device */
-	size_t cuts;
-	int64_t *cut_ns; /* the end of each piece except the last one */
+	uint64_t most;		     /* entries of a device */
+	struct gp_history_cuts cuts; /* the end of each piece except the last one */
 };
 
 /*
