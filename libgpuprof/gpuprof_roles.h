@@ -12,7 +12,9 @@
 #include "format/status.h"
 #include "gpuprof_memory.h"
 
+struct gp_peak;
 struct gp_recording;
+struct gp_top;
 
 enum gp_memory_role {
 	GP_HOLDS_WEIGHTS, /* parameters and buffers of modules */
@@ -87,6 +89,13 @@ enum gp_with {
 	GP_WITH_RANGES = 1,
 	GP_WITH_ROLES = 2, /* the rule for its role; two more replays */
 };
+/*
+ * gp_top_build_with of the span, and gp_peak_build_with at its end. Finds roles once for both. If
+ * it fails, both are empty.
+ */
+enum gp_status gp_top_peak_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+				 int64_t short_ns, unsigned top_with, unsigned peak_with,
+				 struct gp_top *top, struct gp_peak *peak);
 
 /* ---- over time ---- */
 

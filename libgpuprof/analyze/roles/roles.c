@@ -28,6 +28,30 @@ void gp_roles_close(struct gp_roles *r)
 	free(r);
 }
 
+enum gp_status gp_roles_find_shared(struct gp_recording *recording, struct gp_roles_share *share,
+				    struct gp_roles **out)
+{
+	if (share == NULL)
+		return gp_roles_find(recording, out);
+	enum gp_status status = GP_OK;
+	if (share->roles == NULL || share->overtakes != recording->overtakes) {
+		gp_roles_unshare(share);
+		status = gp_roles_find(recording, &share->roles);
+		share->overtakes = recording->overtakes;
+	}
+	*out = share->roles;
+	/* each replay reads stacks at their first use */
+	if (share->roles != NULL)
+		gp_row_table_release(&share->roles->stacks.stacks);
+	return status;
+}
+
+void gp_roles_unshare(struct gp_roles_share *share)
+{
+	gp_roles_close(share->roles);
+	*share = (struct gp_roles_share){ 0 };
+}
+
 enum gp_status gp_roles_status(const struct gp_roles *r)
 {
 	return r != NULL && r->stacks.is_out_of_memory ? GP_E_MEMORY : GP_OK;

@@ -11,6 +11,18 @@ struct gp_roles;
  */
 enum gp_status gp_roles_find(struct gp_recording *recording, struct gp_roles **out);
 void gp_roles_close(struct gp_roles *roles);
+/*
+ * Roles for several reports, one after the other; zeroed: none were found yet. They are found
+ * again if the owner of the recording overwrote events meanwhile. End with gp_roles_unshare.
+ */
+struct gp_roles_share {
+	struct gp_roles *roles;
+	unsigned overtakes;
+};
+/* As gp_roles_find; the roles belong to `share`. NULL in place of it: to the caller. */
+enum gp_status gp_roles_find_shared(struct gp_recording *recording, struct gp_roles_share *share,
+				    struct gp_roles **out);
+void gp_roles_unshare(struct gp_roles_share *share);
 enum gp_roles_when { GP_ROLES_NOW, GP_ROLES_MADE, GP_ROLES_SEGMENT /* now, and it is one */ };
 /*
  * 1 + the number of the rule that decides for an allocation: `e` as it is live, or was; NULL: of

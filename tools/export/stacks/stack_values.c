@@ -1,6 +1,5 @@
 /*
- * Memory comes from gp_top_build_with and gp_peak_build_with, so the values are those of `top` and
- * `peak`. GPU time comes from gp_gpu_build.
+ * Memory comes from gp_top_peak_build, so the values are those of `top` and `peak`. GPU time comes from gp_gpu_build.
  */
 #include "value_table.h"
 
@@ -154,19 +153,10 @@ static void add_allocated(struct gp_value_table *m, const struct gp_top_curve *c
 	}
 }
 
-/* Only a rule of roles shows which memory is a segment. */
-static enum gp_status build_allocated(struct gp_value_table *m)
+static void add_top(struct gp_value_table *m, const struct gp_top *top)
 {
-	struct gp_top top;
-	const enum gp_status status =
-		gp_top_build_with(m->e->recording, m->e->from_ns, m->e->to_ns, SHORT_NS,
-				  with_labels(m) | GP_WITH_ROLES, &top);
-	if (status)
-		return status;
-	for (size_t k = 0; k < top.curves + (top.host != NULL); k++)
-		add_allocated(m, &top.curve[k]);
-	gp_top_free(&top);
-	return GP_OK;
+	for (size_t k = 0; k < top->curves + (top->host != NULL); k++)
+		add_allocated(m, &top->curve[k]);
 }
 
 /* ---- live at its end ---- */
@@ -205,17 +195,12 @@ static uint64_t add_held(struct gp_value_table *m, const struct gp_holders *h)
 	return segments;
 }
 
-static enum gp_status build_held(struct gp_value_table *m)
+static void add_peak(struct gp_value_table *m, const struct gp_peak *peak)
 {
-	struct gp_peak peak;
 	uint64_t blocks[GP_DEVICES] = { 0 };
-	const enum gp_status status = gp_peak_build_with(m->e->recording, GP_AT_TIME, m->e->to_ns,
-							 GP_WITH_RANGES | GP_WITH_ROLES, &peak);
-	if (status)
-		return status;
 	/* ALLOCATED comes before DRIVER */
-	for (size_t k = 0; k < peak.holders; k++) {
-		const struct gp_holders *h = &peak.holder[k];
+	for (size_t k = 0; k < peak->holders; k++) {
+		const struct gp_holders *h = &peak->holder[k];
 		if (h->of == GP_CURVE_RESERVED || !values_have(m, h->device, h->live_bytes))
 			continue;
 		const uint64_t segments = add_held(m, h);
@@ -224,8 +209,38 @@ static enum gp_status build_held(struct gp_value_table *m)
 		else if (h->device < GP_DEVICES)
 			add_unused(m, h->device, segments, blocks[h->device]);
 	}
-	if (peak.host && values_have(m, GP_DEVICE_UNKNOWN, 0))
-		add_held(m, peak.host);
+	if (peak->host && values_have(m, GP_DEVICE_UNKNOWN, 0))
+		add_held(m, peak->host);
+}
+
+/*
+ * Only a rule of roles shows which memory is a segment. Without ranges a replay need not begin at
+ * the start.
+ */
+static enum gp_status build_memory(struct gp_value_table *m)
+{
+	struct gp_top top = { 0 };
+	struct gp_peak peak = { 0 };
+	const struct gp_export *e = m->e;
+	const bool has_ranges = gp_phases_by(e->info) != GP_PHASES_BY_NOTHING;
+	const unsigned top_with = with_labels(m) | GP_WITH_ROLES;
+	const unsigned peak_with = (has_ranges ? GP_WITH_RANGES : 0) | GP_WITH_ROLES;
+	const bool has_top = (m->wish.values & ALLOCATED) != 0,
+		   has_peak = (m->wish.values & HELD) != 0;
+	enum gp_status status = GP_OK;
+	if (has_top && has_peak)
+		status = gp_top_peak_build(e->recording, e->from_ns, e->to_ns, SHORT_NS, top_with,
+					   peak_with, &top, &peak);
+	else if (has_top)
+		status = gp_top_build_with(e->recording, e->from_ns, e->to_ns, SHORT_NS, top_with,
+					   &top);
+	else if (has_peak)
+		status = gp_peak_build_with(e->recording, GP_AT_TIME, e->to_ns, peak_with, &peak);
+	if (status)
+		return status;
+	add_top(m, &top);
+	add_peak(m, &peak);
+	gp_top_free(&top);
 	gp_peak_free(&peak);
 	return GP_OK;
 }
@@ -349,10 +364,8 @@ enum gp_status gp_stack_values_build(struct gp_export *e, const struct gp_stack_
 	m->wish = *wish;
 	m->has_phases = wish->has_labels && gp_phases_by(info) != GP_PHASES_BY_NOTHING;
 	enum gp_status status = gp_history_open(e->recording, INT64_MIN, INT64_MIN, &m->history);
-	if (!status && (wish->values & ALLOCATED))
-		status = build_allocated(m);
-	if (!status && (wish->values & HELD))
-		status = build_held(m);
+	if (!status)
+		status = build_memory(m);
 	if (!status && (wish->values & ON_GPU) && may_have_gpu_time(m))
 		status = build_gpu(m);
 	if (m->left_out)
