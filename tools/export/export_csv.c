@@ -8,6 +8,7 @@
 
 #include "../io/csv.h"
 #include "tables/table_write.h"
+#include "write/digits.h"
 
 extern const struct gp_export_format gp_export_format_csv;
 
@@ -49,12 +50,34 @@ static void csv_text(FILE *out, const struct gp_value *value)
 	free(copy);
 }
 
+/* Most texts: a name in which each byte stands for itself. */
+static bool is_plain(const struct gp_value *value)
+{
+	for (size_t k = 0; k < value->bytes; k++) {
+		const unsigned char byte = (unsigned char)value->text[k];
+		if (byte < 0x20 || byte > 0x7e || byte == '"' || byte == ',')
+			return false;
+	}
+	return value->bytes == 0 || !strchr("=+-@", value->text[0]);
+}
+
+static void csv_number(FILE *out, int64_t number)
+{
+	char digits[GP_DIGITS_MOST + 1] = "-";
+	const bool is_negative = number < 0;
+	const uint64_t value = is_negative ? -(uint64_t)number : (uint64_t)number;
+	const char *end = gp_digits_put(digits + is_negative, value);
+	fwrite_unlocked(digits, 1, (size_t)(end - digits), out);
+}
+
 static void csv_value(FILE *out, const struct gp_value *value)
 {
 	if (value->is == GP_VALUE_INTEGER)
-		fprintf(out, "%" PRId64, value->integer);
+		csv_number(out, value->integer);
 	else if (value->is == GP_VALUE_REAL)
 		fprintf(out, "%.17g", value->real);
+	else if (value->is == GP_VALUE_TEXT && is_plain(value))
+		fwrite_unlocked(value->text, 1, value->bytes, out);
 	else if (value->is == GP_VALUE_TEXT)
 		csv_text(out, value);
 }
@@ -62,7 +85,8 @@ static void csv_value(FILE *out, const struct gp_value *value)
 static void csv_values(FILE *out, const struct gp_value *value, size_t values)
 {
 	for (size_t k = 0; k < values; k++) {
-		fputs(k ? "," : "", out);
+		if (k)
+			putc_unlocked(',', out);
 		csv_value(out, &value[k]);
 	}
 }
@@ -164,20 +188,25 @@ static enum gp_status csv_lives_void(struct gp_table_sink *sink)
 }
 
 /*
- * Numbers of stacks and frames are given when they are met, in all tables. So that files of several
- * tables fit together, a table with such a number needs the rows of all.
+ * Numbers of stacks and frames are given when they are met, in the order of these tables. So that
+ * files of several tables fit together, a table with such a number needs those before it.
  */
+static const uint8_t number_order[GP_TABLES] = {
+	[GP_TABLE_graphs] = 1, [GP_TABLE_ooms] = 1,	    [GP_TABLE_events] = 2,
+	[GP_TABLE_groups] = 3, [GP_TABLE_kernels] = 4,	    [GP_TABLE_stacks] = 5,
+	[GP_TABLE_frames] = 5, [GP_TABLE_stack_frames] = 5,
+};
+
 static void requests_find(struct csv_sink *s)
 {
-	bool has_numbers = false;
-	for (unsigned k = 0; k < GP_TABLES; k++) {
-		const struct gp_table *table = gp_table_get(k);
-		for (size_t c = 0; c < table->columns && s->is_selected[k]; c++)
-			has_numbers |= strcmp(table->column[c].name, "stack") == 0 ||
-				       strcmp(table->column[c].name, "frame") == 0;
-	}
+	unsigned last = 0;
 	for (unsigned k = 0; k < GP_TABLES; k++)
-		s->sink.is_requested[k] = has_numbers || s->is_selected[k];
+		if (s->is_selected[k] && number_order[k] > last)
+			last = number_order[k];
+	for (unsigned k = 0; k < GP_TABLES; k++)
+		s->sink.is_requested[k] =
+			s->is_selected[k] ||
+			(s->e->has_stacks && number_order[k] && number_order[k] <= last);
 }
 
 static void csv_begin(struct csv_sink *s)

@@ -281,7 +281,7 @@ static struct gp_value_row *row_of_operation(struct gp_value_table *m, const str
 {
 	const struct gp_gpu_launch *l =
 		op->launch == GP_GPU_NO_LAUNCH ? NULL : &gpu->launch[op->launch];
-	const uint32_t epoch = l ? gp_history_epoch(&m->history, l->at_ns) : 0;
+	const uint32_t epoch = l && m->epochs ? gp_stack_epoch(m->epochs, l->at_ns) : 0;
 	const uint64_t key = gp_hash_pair((uint64_t)op->function << 16 | op->kind << 8 | op->device,
 					  l ? (uint64_t)(uintptr_t)l->range : 1);
 	struct gp_pickle_row *seen = gp_table_key(
@@ -363,7 +363,8 @@ enum gp_status gp_stack_values_build(struct gp_export *e, const struct gp_stack_
 	m->out = out;
 	m->wish = *wish;
 	m->has_phases = wish->has_labels && gp_phases_by(info) != GP_PHASES_BY_NOTHING;
-	enum gp_status status = gp_history_open(e->recording, INT64_MIN, INT64_MIN, &m->history);
+	enum gp_status status =
+		e->has_stacks ? gp_stack_epochs_open(e->recording, &m->epochs) : GP_OK;
 	if (!status)
 		status = build_memory(m);
 	if (!status && (wish->values & ON_GPU) && may_have_gpu_time(m))
@@ -384,7 +385,7 @@ void gp_stack_values_free(struct gp_stack_values *out)
 	free(out->stack);
 	free(out->row);
 	if (m) {
-		gp_history_close(&m->history);
+		gp_stack_epochs_close(m->epochs);
 		struct gp_pickle_rows *const tables[] = { &m->texts, &m->frames, &m->stacks,
 							  &m->rows,  &m->places, &m->operations };
 		for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)

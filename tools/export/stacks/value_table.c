@@ -177,7 +177,7 @@ static struct gp_stack_place recorded_place(struct gp_value_table *m, uint32_t s
 
 struct gp_stack_place gp_table_place(struct gp_value_table *m, uint32_t stack, int64_t at_ns)
 {
-	const uint32_t epoch = gp_history_epoch(&m->history, at_ns);
+	const uint32_t epoch = gp_stack_epoch(m->epochs, at_ns);
 	struct gp_pickle_row *row = gp_table_key(m, &m->places, stack, epoch);
 	if (row && row->memo)
 		return m->place[row->memo - 1];

@@ -22,8 +22,8 @@ struct gp_value_table {
 	struct gp_stack_values_wish wish;
 	bool has_phases;
 	bool is_out_of_memory;
-	uint64_t left_out;	   /* bytes of unknown devices */
-	struct gp_history history; /* for its epochs */
+	uint64_t left_out;		 /* bytes of unknown devices */
+	struct gp_module_epochs *epochs; /* NULL: without stacks */
 	struct gp_pickle_rows texts, frames, stacks, rows;
 	struct gp_pickle_rows places, operations; /* looked up before */
 	size_t indexes, room_index, room_frame, room_stack, room_row;

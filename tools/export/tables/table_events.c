@@ -326,8 +326,12 @@ static bool event_is_exported(const struct gp_export *e, const struct gp_event *
 void gp_table_events_write(struct gp_export *e, struct gp_rows *rows,
 			   struct gp_table_stacks *stacks)
 {
-	struct event_rows *r = calloc(1, sizeof *r);
+	struct event_rows *r;
 	struct gp_event event;
+	if (!gp_rows_want(rows, GP_TABLE_events) && !gp_rows_want(rows, GP_TABLE_threads) &&
+	    !gp_rows_want(rows, GP_TABLE_peaks))
+		return;
+	r = calloc(1, sizeof *r);
 	rows->status = r ? gp_recording_rewind(e->recording) : GP_E_MEMORY;
 	if (rows->status) {
 		free(r);

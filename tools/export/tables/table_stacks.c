@@ -14,7 +14,8 @@ struct gp_table_stacks *gp_table_stacks_open(const struct gp_export *e, struct g
 	s->rows = rows;
 	s->recording = e->recording;
 	s->has_stacks = e->has_stacks;
-	rows->status = gp_history_open(e->recording, INT64_MIN, INT64_MAX, &s->history);
+	if (s->has_stacks)
+		rows->status = gp_stack_epochs_open(e->recording, &s->epochs);
 	return s;
 }
 
@@ -22,7 +23,7 @@ void gp_table_stacks_close(struct gp_table_stacks *s)
 {
 	if (!s)
 		return;
-	gp_history_close(&s->history);
+	gp_stack_epochs_close(s->epochs);
 	gp_pickle_rows_release(&s->stack);
 	gp_pickle_rows_release(&s->frame);
 	free(s);
@@ -98,7 +99,7 @@ uint32_t gp_table_stacks_find(struct gp_table_stacks *s, uint32_t id, int64_t at
 {
 	if (!id || !s->has_stacks)
 		return 0;
-	const uint32_t epoch = gp_history_epoch(&s->history, at_ns);
+	const uint32_t epoch = gp_stack_epoch(s->epochs, at_ns);
 	struct gp_pickle_row *row = gp_pickle_row_get(&s->stack, id, epoch, NULL);
 	if (!row) {
 		s->rows->status = GP_E_MEMORY;

@@ -11,7 +11,7 @@
 struct gp_table_stacks {
 	struct gp_rows *rows;
 	struct gp_recording *recording;
-	struct gp_history history; /* of its epochs alone */
+	struct gp_module_epochs *epochs; /* NULL: without stacks */
 	bool has_stacks;
 	uint32_t stacks, frames;
 	struct gp_pickle_rows stack, frame;
