@@ -1,5 +1,6 @@
 /*
- * Memory comes from gp_top_peak_build, so the values are those of `top` and `peak`. GPU time comes from gp_gpu_build.
+ * Memory comes from gp_top_peak_build, so the values are those of `top` and `peak`. GPU time comes
+ * from gp_gpu_build.
  */
 #include "value_table.h"
 
