@@ -285,7 +285,13 @@ def check_nsys(recording):
     ranges = stats(recording, "nvtx_pushpop_trace")
     expect(db.execute("SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59").fetchone()[0], len(ranges), "ranges")
     expect(len(db.execute(PROJECTION).fetchall()) > 0, True, "ranges with kernels of the nsys export")
-    expect(db.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE end < start").fetchone()[0], 0, "calls")
+    calls = "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"
+    expect(db.execute(calls + " WHERE end IS NULL OR end < start").fetchone()[0], 0, "calls without an end")
+    kept = report("info", "--json", recording)["events"]
+    expect(db.execute(calls).fetchone()[0], sum(kept.get(k, 0) for k in ("launch", "graph_launch", "copy", "wait")),
+           "calls of the nsys export")
+    expect(db.execute("SELECT count(*) FROM (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId NOTNULL"
+                      " GROUP BY correlationId HAVING count(*) > 1)").fetchone()[0], 0, "calls with one correlation")
     versions = dict(db.execute("SELECT name, value FROM META_DATA_EXPORT"))
     expect(versions.get("EXPORT_SCHEMA_VERSION"), "3.16.1", "EXPORT_SCHEMA_VERSION")
 
@@ -302,6 +308,18 @@ def check_gpu_time(recording):
            kernels["join"]["joined"], "joined operations")
 
 
+def check_diagnostics(db, recording):
+    """Each loss of the sqlite format is a warning, limits are information."""
+    found = collections.Counter(t.split(":")[0] for t, in db.execute(
+        "SELECT text FROM DIAGNOSTIC_EVENT d JOIN ENUM_DIAGNOSTIC_SEVERITY_LEVEL e ON e.id = d.severity"
+        " JOIN ENUM_DIAGNOSTIC_SOURCE_TYPE s ON s.id = d.source WHERE e.name = 'Warning' AND s.name = 'Recorder'"))
+    losses = collections.Counter(k for k, in export("sqlite", recording).execute("SELECT kind FROM losses"))
+    expect(found, losses, "warnings of the nsys export")
+    if report("info", "--json", recording)["events"].get("launch"):
+        limits = [t for t, in db.execute("SELECT text FROM DIAGNOSTIC_EVENT WHERE severity = 1")]
+        expect(any("without a recorded end" in t for t in limits), True, "the limits have the end of launches:", limits)
+
+
 def check_without_gpu_time(recording):
     """No time of the GPU is invented; driver memory is that of the curve."""
     db = export("nsys-sqlite", recording)
@@ -310,6 +328,7 @@ def check_without_gpu_time(recording):
     end = export("sqlite", recording).execute(
         "SELECT sum(bytes) FROM blocks WHERE of IN ('segment', 'driver') AND freed_ns IS NULL").fetchone()[0]
     expect(db.execute(LIVE_BYTES).fetchone()[0] or 0, end or 0, "live bytes of the nsys export")
+    check_diagnostics(db, recording)
 
 
 def settle(name):
@@ -334,6 +353,9 @@ for path in sys.argv[3:]:
     if base == "h200_gpt_stacks":
         check_stacks(database, path)
         settle("stacks")
+    if base in ("fake-killed", "fake-no_room"):
+        check_diagnostics(export("nsys-sqlite", path), path)
+        settle("diagnostics-" + base)
     if base in ("fake-training", "fake-held", "h200_mlp"):
         check_without_gpu_time(path)
         settle("no-gpu-time-" + base)

@@ -18,6 +18,11 @@ static const struct {
 } enums[] = {
 	{ NSYS_ENUM_CUDA_MEMCPY_OPER, 1, "CUDA_MEMCPY_KIND_HTOD", "Host-to-Device" },
 	{ NSYS_ENUM_CUDA_MEMCPY_OPER, 2, "CUDA_MEMCPY_KIND_DTOH", "Device-to-Host" },
+	{ NSYS_ENUM_CUDA_MEMCPY_OPER, 3, "CUDA_MEMCPY_KIND_HTOA", "Host-to-Array" },
+	{ NSYS_ENUM_CUDA_MEMCPY_OPER, 4, "CUDA_MEMCPY_KIND_ATOH", "Array-to-Host" },
+	{ NSYS_ENUM_CUDA_MEMCPY_OPER, 5, "CUDA_MEMCPY_KIND_ATOA", "Array-to-Array" },
+	{ NSYS_ENUM_CUDA_MEMCPY_OPER, 6, "CUDA_MEMCPY_KIND_ATOD", "Array-to-Device" },
+	{ NSYS_ENUM_CUDA_MEMCPY_OPER, 7, "CUDA_MEMCPY_KIND_DTOA", "Device-to-Array" },
 	{ NSYS_ENUM_CUDA_MEMCPY_OPER, 8, "CUDA_MEMCPY_KIND_DTOD", "Device-to-Device" },
 	{ NSYS_ENUM_CUDA_MEMCPY_OPER, 9, "CUDA_MEMCPY_KIND_HTOH", "Host-to-Host" },
 	{ NSYS_ENUM_CUDA_MEMCPY_OPER, 10, "CUDA_MEMCPY_KIND_PTOP", "Peer-to-Peer" },
@@ -26,12 +31,19 @@ static const struct {
 	{ NSYS_ENUM_CUDA_MEM_KIND, 2, "CUDA_MEMOPR_MEMORY_KIND_DEVICE", "Device" },
 	{ NSYS_ENUM_CUDA_MEM_KIND, 3, "CUDA_MEMOPR_MEMORY_KIND_ARRAY", "Array" },
 	{ NSYS_ENUM_CUDA_MEM_KIND, 4, "CUDA_MEMOPR_MEMORY_KIND_MANAGED", "Managed" },
+	{ NSYS_ENUM_CUDA_MEM_KIND, 5, "CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC", "Device Static" },
+	{ NSYS_ENUM_CUDA_MEM_KIND, 6, "CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC", "Managed Static" },
 	{ NSYS_ENUM_CUDA_DEV_MEM_EVENT_OPER, 0, "CUDA_DEV_MEM_EVENT_OPR_ALLOCATION", "Allocation" },
 	{ NSYS_ENUM_CUDA_DEV_MEM_EVENT_OPER, 1, "CUDA_DEV_MEM_EVENT_OPR_DEALLOCATION",
 	  "Deallocation" },
 	{ NSYS_ENUM_CUPTI_SYNC_TYPE, 1, "EVENT_SYNCHRONIZE", "Event sync" },
 	{ NSYS_ENUM_CUPTI_SYNC_TYPE, 3, "STREAM_SYNCHRONIZE", "Stream sync" },
 	{ NSYS_ENUM_CUPTI_SYNC_TYPE, 4, "CONTEXT_SYNCHRONIZE", "Context sync" },
+	{ NSYS_ENUM_DIAGNOSTIC_SEVERITY_LEVEL, NSYS_INFO, "Info", "Information" },
+	{ NSYS_ENUM_DIAGNOSTIC_SEVERITY_LEVEL, NSYS_WARNING, "Warning", "Warning" },
+	{ NSYS_ENUM_DIAGNOSTIC_SOURCE_TYPE, NSYS_FROM_RECORDER, "Recorder", "gpuprof run" },
+	{ NSYS_ENUM_DIAGNOSTIC_SOURCE_TYPE, NSYS_FROM_EXPORT, "Export", "gpuprof export" },
+	{ NSYS_ENUM_DIAGNOSTIC_TIMESTAMP_SOURCE, 1, "TargetTimestamp", "Recording" },
 	{ NSYS_ENUM_NSYS_EVENT_TYPE, 34, "NvtxMark", "NvtxMark" },
 	{ NSYS_ENUM_NSYS_EVENT_TYPE, 59, "NvtxPushPopRange", "NvtxPushPopRange" },
 	{ NSYS_ENUM_NSYS_EVENT_TYPE, 60, "NvtxStartEndRange", "NvtxStartEndRange" },
@@ -116,63 +128,7 @@ static void memory_write(struct gp_nsys *n, struct nsys_memory *m, const struct 
 	gp_nsys_add(n, NSYS_CUDA_GPU_MEMORY_USAGE_EVENTS);
 }
 
-/* ---- calls with a duration ---- */
-
-static const char *call_name(const struct gp_record *r)
-{
-	static const char *const copies[GP_COPIES] = {
-		[GP_COPY_UNIFIED] = "cuMemcpy",	    [GP_COPY_TO_DEVICE] = "cuMemcpyHtoD",
-		[GP_COPY_TO_HOST] = "cuMemcpyDtoH", [GP_COPY_ON_DEVICE] = "cuMemcpyDtoD",
-		[GP_COPY_PEER] = "cuMemcpyPeer",    [GP_COPY_FILL] = "cuMemset",
-		[GP_COPY_ON_HOST] = "cuMemcpy",	    [GP_COPY_PREFETCH] = "cuMemPrefetchAsync",
-	};
-	static const char *const waits[GP_WAITS] = {
-		[GP_WAIT_STREAM] = "cuStreamSynchronize",
-		[GP_WAIT_EVENT] = "cuEventSynchronize",
-		[GP_WAIT_CONTEXT] = "cuCtxSynchronize",
-		[GP_WAIT_FREE] = "cuMemFree",
-		[GP_WAIT_FREE_HOST] = "cuMemFreeHost",
-		[GP_WAIT_UNREGISTER] = "cuMemHostUnregister",
-		[GP_WAIT_EVENT_QUERY] = "cuEventQuery",
-		[GP_WAIT_STREAM_QUERY] = "cuStreamQuery",
-	};
-	const enum gp_call call = gp_call_kind(r->aux);
-	const char *name = r->kind == GP_COPY ? call < GP_COPIES ? copies[call] : NULL :
-			   call < GP_WAITS    ? waits[call] :
-						NULL;
-	return name ? name : "unknown";
-}
-
-static void call_write(struct gp_nsys *n, const struct gp_event *event)
-{
-	const struct gp_record *r = &event->record;
-	struct gp_rows *row = &n->row;
-	char name[64];
-	const int64_t took_ns = gp_call_took_ns(n->e->recording, r);
-	const bool is_async = r->aux & GP_CALL_ASYNC && gp_call_kind(r->aux) != GP_COPY_PREFETCH;
-	snprintf(name, sizeof name, "%s%s", call_name(r), is_async ? "Async" : "");
-	gp_row_signed(row, event->at_ns - took_ns);
-	gp_row_signed(row, event->at_ns);
-	gp_row_null(row);
-	gp_row_signed(row, gp_nsys_tid(n, event->thread));
-	gp_row_null(row);
-	gp_row_number(row, gp_nsys_text(n, name));
-	gp_row_number(row, r->code);
-	gp_row_null(row);
-	gp_nsys_add(n, NSYS_CUPTI_ACTIVITY_KIND_RUNTIME);
-	const enum gp_call wait = gp_call_kind(r->aux);
-	if (r->kind != GP_WAIT || wait > GP_WAIT_CONTEXT)
-		return;
-	gp_row_signed(row, event->at_ns - took_ns);
-	gp_row_signed(row, event->at_ns);
-	gp_row_number_if(row, r->device < GP_DEVICES, r->device);
-	for (unsigned k = 0; k < 3; k++)
-		gp_row_null(row);
-	gp_row_signed(row, gp_nsys_pid(n));
-	gp_row_number(row, wait == GP_WAIT_EVENT ? 1 : wait == GP_WAIT_STREAM ? 3 : 4);
-	gp_row_number_if(row, wait == GP_WAIT_EVENT, r->wait.handle);
-	gp_nsys_add(n, NSYS_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
-}
+/* ---- the replay ---- */
 
 static void mark_write(struct gp_nsys *n, const struct gp_event *event)
 {
@@ -190,21 +146,20 @@ static void mark_write(struct gp_nsys *n, const struct gp_event *event)
 	gp_nsys_add(n, NSYS_NVTX_EVENTS);
 }
 
-/* ---- the replay ---- */
-
-static void thread_see(struct gp_nsys *n, struct gp_pickle_rows *threads,
-		       const struct gp_event *event)
+static void thread_name(struct gp_nsys *n, const struct gp_event *event, int64_t tid)
 {
 	const uint64_t key = GP_OBJECT_KEY(GP_OBJECT_THREAD, event->tid);
-	struct gp_pickle_row *thread = gp_pickle_row_get(threads, event->thread, event->tid, NULL);
-	struct gp_rows *row = &n->row;
-	if (!thread || thread->memo)
-		return;
-	thread->memo = 1;
 	const char *name = gp_recording_text(n->e->recording, GP_OBJECT_NAME, key);
+	struct gp_pickle_row *known = gp_pickle_row_get(&n->tids, (uint64_t)tid, 0, NULL);
+	struct gp_rows *row = &n->row;
+	if (!known)
+		n->file.status = GP_E_MEMORY;
+	if (!known || known->memo)
+		return;
+	known->memo = 1;
 	gp_row_number(row, gp_nsys_text(n, name ? name : ""));
 	gp_row_null(row);
-	gp_row_signed(row, gp_nsys_tid(n, event->thread));
+	gp_row_signed(row, tid);
 	gp_nsys_add(n, NSYS_ThreadNames);
 }
 
@@ -216,10 +171,6 @@ static void event_write(struct gp_nsys *n, struct nsys_memory *memory, const str
 	case GP_FREE_FAILED:
 		memory_write(n, memory, event);
 		break;
-	case GP_COPY:
-	case GP_WAIT:
-		call_write(n, event);
-		break;
 	case GP_MARK:
 		mark_write(n, event);
 		break;
@@ -228,24 +179,37 @@ static void event_write(struct gp_nsys *n, struct nsys_memory *memory, const str
 	}
 }
 
+static void event_see(struct gp_nsys *n, struct nsys_memory *memory, const struct gp_event *event)
+{
+	const struct gp_export *e = n->e;
+	const bool is_in = event->at_ns >= e->from_ns && event->at_ns <= e->to_ns &&
+			   (e->device == GP_DEVICE_UNKNOWN || event->record.device == e->device);
+	struct gp_nsys_thread *thread = gp_nsys_thread(n, event->thread);
+	if (!thread)
+		return;
+	const bool is_call = gp_nsys_call_see(n, event, thread, is_in);
+	if ((is_in || is_call) && !thread->is_named) {
+		thread->is_named = true;
+		thread_name(n, event, gp_nsys_tid(n, event->thread));
+	}
+	if (is_in)
+		event_write(n, memory, event);
+	if (event->at_ns > thread->last_ns)
+		thread->last_ns = event->at_ns;
+}
+
 static enum gp_status events_write(struct gp_nsys *n)
 {
 	struct nsys_memory memory = { 0 };
-	struct gp_pickle_rows threads = { 0 };
 	struct gp_event event;
-	const struct gp_export *e = n->e;
-	enum gp_status status = gp_recording_rewind(e->recording);
+	enum gp_status status = gp_recording_rewind(n->e->recording);
 	while (!n->file.status && status == GP_OK &&
-	       (status = gp_recording_next(e->recording, &event)) == GP_OK) {
-		if (!gp_is_happening(event.record.kind) || event.at_ns < e->from_ns ||
-		    event.at_ns > e->to_ns ||
-		    (e->device != GP_DEVICE_UNKNOWN && event.record.device != e->device))
-			continue;
-		thread_see(n, &threads, &event);
-		event_write(n, &memory, &event);
+	       (status = gp_recording_next(n->e->recording, &event)) == GP_OK) {
+		n->seen++;
+		if (gp_is_happening(event.record.kind))
+			event_see(n, &memory, &event);
 	}
 	gp_pickle_rows_release(&memory.addresses);
-	gp_pickle_rows_release(&threads);
 	free(memory.bytes);
 	return status == GP_END ? GP_OK : status;
 }
@@ -292,6 +256,14 @@ static void recording_write(struct gp_nsys *n)
 	pair_write(n, NSYS_META_DATA_EXPORT, "EXPORT_PRODUCT_VERSION", "gpuprof " GP_VERSION);
 	pair_write(n, NSYS_META_DATA_CAPTURE, "COMMAND_LINE", info->command);
 	session_write(n);
+	if (info->hostname && info->hostname[0]) {
+		gp_row_null(row);
+		gp_row_null(row);
+		gp_row_text(row, "Hostname");
+		gp_row_null(row);
+		gp_row_text(row, info->hostname);
+		gp_nsys_add(n, NSYS_TARGET_INFO_SYSTEM_ENV);
+	}
 	for (size_t k = 0; k < info->devices; k++) {
 		const struct gp_info_device *d = &info->device[k];
 		gp_row_number(row, d->device);
@@ -299,6 +271,7 @@ static void recording_write(struct gp_nsys *n)
 		gp_row_number_if(row, d->total_bytes != 0, d->total_bytes);
 		gp_row_null(row);
 		gp_row_text(row, d->uuid[0] ? d->uuid : NULL);
+		gp_row_number(row, d->device);
 		gp_nsys_add(n, NSYS_TARGET_INFO_GPU);
 	}
 	for (size_t k = 0; k < sizeof enums / sizeof *enums; k++) {
@@ -316,11 +289,15 @@ static enum gp_status export_nsys_write(struct gp_export *e)
 	const bool has_operations = kept[GP_GPU_KERNEL] + kept[GP_GPU_COPY] != 0;
 	gp_nsys_open(&n, e, has_operations);
 	recording_write(&n);
-	const enum gp_status status = events_write(&n);
-	if (!n.file.status)
-		n.file.status = status;
 	if (!n.file.status && (has_operations || e->info->has_ranges))
-		gp_nsys_gpu_write(&n);
+		gp_nsys_gpu_open(&n);
+	if (!n.file.status)
+		n.file.status = events_write(&n);
+	if (!n.file.status && e->info->has_ranges)
+		gp_nsys_ranges_write(&n);
+	if (!n.file.status)
+		gp_nsys_diagnostics_write(&n);
+	gp_nsys_gpu_close(&n);
 	gp_nsys_close(&n);
 	if (!has_operations)
 		gp_hint("no GPU time was recorded: no tables of kernels and copies (gpuprof run "

@@ -2,6 +2,7 @@
 #include "nsys_rows.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 static const struct gp_column columns[] = {
 #define TABLE(name) { NULL, GP_COLUMN_TEXT },
@@ -38,6 +39,10 @@ void gp_nsys_close(struct gp_nsys *n)
 		gp_sqlite_finish(n->insert[k]);
 	gp_sqlite_close(&n->file);
 	gp_pickle_rows_release(&n->texts);
+	gp_pickle_rows_release(&n->domains);
+	gp_pickle_rows_release(&n->thread_rows);
+	gp_pickle_rows_release(&n->tids);
+	free(n->thread);
 	gp_rows_release(&n->row);
 	gp_rows_release(&n->text_row);
 }
@@ -66,4 +71,25 @@ uint32_t gp_nsys_text(struct gp_nsys *n, const char *text)
 	gp_row_text(&n->text_row, text);
 	gp_sqlite_add(&n->file, n->insert[NSYS_StringIds], n->text_row.value, 2);
 	return id;
+}
+
+struct gp_nsys_thread *gp_nsys_thread(struct gp_nsys *n, uint32_t thread)
+{
+	struct gp_pickle_row *row = gp_pickle_row_get(&n->thread_rows, thread, 0, NULL);
+	if (row && row->memo)
+		return &n->thread[row->memo - 1];
+	if (row && n->threads == n->thread_room) {
+		const size_t room = n->thread_room ? 2 * n->thread_room : 64;
+		struct gp_nsys_thread *grown = realloc(n->thread, room * sizeof *grown);
+		if (grown)
+			n->thread = grown;
+		n->thread_room = grown ? room : n->thread_room;
+	}
+	if (!row || n->threads == n->thread_room) {
+		n->file.status = GP_E_MEMORY;
+		return NULL;
+	}
+	n->thread[n->threads++] = (struct gp_nsys_thread){ .last_ns = INT64_MIN };
+	row->memo = (uint32_t)n->threads;
+	return &n->thread[n->threads - 1];
 }
