@@ -19,3 +19,9 @@ check-export-trace: all ## compare exported traces with the other commands
 	@tests/run_export_trace.sh $(BUILD)
 
 .PHONY: check-export-trace
+# Opt-in: NSYS=DIR has the unpacked packages of Nsight Systems. Else both are fetched from Debian's
+# non-free component into $(BUILD)/run, 670 MB, with lists of packages of their own.
+check-nsys: all $(BUILD)/frag/made_gpu_time ## let Nsight Systems read an export (network; NSYS=DIR)
+	@tests/run_nsys.sh $(BUILD) $(NSYS)
+
+.PHONY: check-nsys

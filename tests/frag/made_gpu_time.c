@@ -2,11 +2,12 @@
  * Writes a recording with GPU time of an invented training: ten steps of forward, backward on a
  * second thread, and optimizer, with copies, sets, and graph launches.
  *	made_gpu_time FILE [without-stacks | lost | alone | refused | none | nccl | slow-nccl |
- *		started | allocates | frees | counters | hostile]
+ *		started | allocates | frees | counters | hostile | pageable]
  * alone: the work of the last two launches was not reported.
  * nccl: each step has calls of NCCL, two of them in one group. started: the first five steps are in
  * a started range, and all of them in one that ends on the second thread. Threads have a tid.
- * hostile: names of the code have control characters, and bytes that are not UTF-8.
+ * pageable: copies are from pageable memory, sets are of managed memory; those of every second step
+ * wait. hostile: names of the code have control characters, and bytes that are not UTF-8.
  * allocates: each step allocates driver memory in its forward. frees: it frees the memory at its
  * end, which waits for the GPU. counters: each kernel was measured three times.
  */
@@ -31,7 +32,7 @@ static const struct kernel {
 
 static bool has_stacks;
 static unsigned nccl_us; /* 0: no calls of NCCL */
-static bool has_allocations, has_frees, is_hostile;
+static bool has_allocations, has_frees, is_hostile, is_pageable;
 
 static void define_stack(uint32_t id, uint32_t line)
 {
@@ -213,8 +214,16 @@ static void release(void)
 				.wait.handle = 0x7f0000000000 });
 }
 
+#define CUPTI_PAGEABLE 1u
+#define CUPTI_DEVICE 3u
+#define CUPTI_MANAGED 5u
+
 static void step(void)
 {
+	static bool is_second;
+	job.is_waiting = is_pageable && is_second;
+	is_second = !is_second;
+	job.copy_memory = is_pageable ? CUPTI_PAGEABLE << 8 | CUPTI_DEVICE << 16 : 0;
 	push(0, 1, 0);
 	gpu_copy(0, 1, GP_COPY_TO_DEVICE, 1 << 20);
 	if (has_allocations)
@@ -233,6 +242,7 @@ static void step(void)
 		nccl_group(k == 2);
 	pop(1, 0);
 	push(0, 4, 1);
+	job.copy_memory = is_pageable ? CUPTI_MANAGED << 16 : 0;
 	gpu_copy(0, 1, GP_COPY_FILL, 4096);
 	run(0, 3, 3);
 	pop(0, 1);
@@ -331,6 +341,7 @@ int main(int argc, char **argv)
 	nccl_us = strcmp(kind, "nccl") == 0 ? 64 : strcmp(kind, "slow-nccl") == 0 ? 256 : 0;
 	has_frees = strcmp(kind, "frees") == 0;
 	is_hostile = strcmp(kind, "hostile") == 0;
+	is_pageable = strcmp(kind, "pageable") == 0;
 	has_allocations = has_frees || is_hostile || strcmp(kind, "allocates") == 0;
 	snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - argv[1]) : 1,
 		 slash ? argv[1] : ".");

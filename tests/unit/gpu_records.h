@@ -36,6 +36,9 @@ struct gpu_job {
 	bool is_shapeless; /* kernels: the recorder had room for their name alone */
 	uint32_t lead_us;  /* from the call to the GPU at least */
 	bool is_scanned;   /* launches: their uses follow */
+	bool is_waiting;   /* copies and sets: of the functions without "Async" */
+	/* of copies and sets, CUPTI's kinds of memory: GPU_COPY.what, bits 8 to 23 */
+	uint32_t copy_memory;
 };
 
 static struct gpu_job job;
@@ -185,16 +188,17 @@ static inline void gpu_copy(unsigned thread, unsigned stream, enum gp_call kind,
 {
 	const uint32_t call = gpu_call(
 		thread,
-		(struct gp_record){ .kind = GP_COPY,
-				    .aux = gp_call_pack(kind, GP_CALL_ASYNC, GPU_US / 2),
-				    .copy = { .bytes = bytes, .stream = gpu_handle(stream) } });
+		(struct gp_record){
+			.kind = GP_COPY,
+			.aux = gp_call_pack(kind, job.is_waiting ? 0 : GP_CALL_ASYNC, GPU_US / 2),
+			.copy = { .bytes = bytes, .stream = gpu_handle(stream) } });
 	job.correlation += 3;
 	const uint64_t began = gpu_run(stream, job.w.time, 3 * GPU_US);
 	job.true_call[job.correlation] = call;
 	gpu_done((struct gp_record){
 		.kind = GP_GPU_COPY,
 		.code = 1,
-		.aux = kind == GP_COPY_FILL ? GP_GPU_SET : GP_GPU_TO_DEVICE,
+		.aux = (kind == GP_COPY_FILL ? GP_GPU_SET : GP_GPU_TO_DEVICE) | job.copy_memory,
 		.gpu_copy = { began, 3 * GPU_US, gpu_launch_bits(stream), bytes } });
 }
 

@@ -1,6 +1,6 @@
 /*
- * Calls of the driver, each with the operation of the GPU that it started. Of a kernel's launch only
- * the begin is recorded. Scripts join ranges, calls and kernels by both ends: its end is its begin.
+ * Calls of the driver, each with the operation of the GPU that it started. Of a launch of a kernel
+ * only the begin is recorded. It is the end, too: scripts join ranges and calls by both.
  */
 #include "../trace/trace.h"
 #include "nsys_rows.h"
