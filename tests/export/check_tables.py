@@ -7,6 +7,7 @@ views with the commands that docs/EXPORTS.md names for them. Prints PASS or FAIL
 
 import collections
 import csv
+import functools
 import io
 import json
 import os
@@ -45,6 +46,7 @@ def run(*words, binary=False):
     return done.stdout if binary else done.stdout.decode()
 
 
+@functools.lru_cache(maxsize=8)
 def report(*words):
     return json.loads(run(*words) or "{}")
 
@@ -125,6 +127,40 @@ def check_peaks(db, recording):
         found = dict(db.execute("SELECT role, bytes FROM peak_by_role WHERE device = ?", (c["device"],)))
         expect(found, {g["key"]: g["bytes"] for g in c["groups"] if g["bytes"]}, "peak_by_role")
     return peak["uncertain"]
+
+
+def check_holders(db, recording):
+    """peak_by_stack and peak_by_range: the curve of their moment, as `peak` groups it."""
+    curves = dict(db.execute("SELECT device, curve FROM moments"))
+    for view, column, by in (("peak_by_stack", "line", "line"), ("peak_by_range", "range", "range")):
+        peak = report("peak", "--json", "--by", by, "--no-stacks", recording)
+        for c in peak["curves"]:
+            if c["of"] != curves.get(c["device"], "") or c["uncertain_bytes"] or peak["uncertain"] or peak["kept_from_ns"]:
+                continue
+            rows = db.execute("SELECT %s, sum(bytes), sum(count) FROM %s WHERE device = ? GROUP BY 1" % (column, view),
+                              (c["device"],)).fetchall()
+            expect(sum(r[1] for r in rows), c["live_bytes"], view, "of", c["of"], c["device"])
+            expected = collections.Counter()
+            for g in c["groups"]:
+                expected[g["key"]] += g["bytes"]
+            expect({r[0]: r[1] for r in rows}, {k: n for k, n in expected.items() if n}, view, "by", column)
+
+
+def check_allocations(db, recording):
+    """largest_allocations and never_freed, from single events of `dump`."""
+    live, sizes, steps = {}, [], db.execute("SELECT step, begin_ns, end_ns FROM steps").fetchall()
+    for line in run("dump", "--json", "--bare", "--no-stacks", "--kind", "block_alloc,block_free", recording).splitlines():
+        e = json.loads(line)
+        if e["kind"] in ("block_alloc", "block_free"):
+            live.pop((e["device"], e["address"]), None)
+        if e["kind"] == "block_alloc":
+            live[e["device"], e["address"]] = (e["at_ns"], e["bytes"])
+            sizes.append(e["bytes"])
+    found = [r[0] for r in db.execute("SELECT bytes FROM largest_allocations WHERE of = 'block' LIMIT 20")]
+    expect(found, sorted(sizes, reverse=True)[:20], "largest_allocations")
+    expected = {s: sum(b for at, b in live.values() if begin <= at < end) for s, begin, end in steps}
+    found = dict(db.execute("SELECT step, sum(bytes) FROM never_freed WHERE of = 'block' GROUP BY step"))
+    expect(found, {s: b for s, b in expected.items() if b}, "never_freed")
 
 
 def check_unused(db, recording, uncertain):
@@ -347,6 +383,9 @@ for path in sys.argv[3:]:
         check_peaks(database, path)
     check_lists(database, path)
     settle(base)
+    check_holders(database, path)
+    check_allocations(database, path)
+    settle("views-" + base)
     if base in ("h200_gpt_oom", "fake-ranges", "leak_streams"):
         check_csv(database, path)
         settle("csv-" + base)
