@@ -4,6 +4,7 @@
  * format.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "../../io/message.h"
@@ -42,10 +43,12 @@ static enum gp_status loss_take(struct gp_table_sink *sink, enum gp_table_id tab
 		snprintf(until, sizeof until, " until %" PRId64 " ns", to->integer);
 	if (count->is == GP_VALUE_INTEGER)
 		snprintf(number, sizeof number, " %" PRId64, count->integer);
+	const bool has_text = text->is == GP_VALUE_TEXT;
 	snprintf(line, sizeof line, "%.*s:%s%s%s%.*s", (int)kind->bytes, kind->text, number, until,
-		 text->is == GP_VALUE_TEXT && (number[0] || until[0]) ? "," : "",
-		 text->is == GP_VALUE_TEXT ? (int)text->bytes : 0,
-		 text->is == GP_VALUE_TEXT ? text->text : "");
+		 !has_text		 ? "" :
+		 (number[0] || until[0]) ? ", " :
+					   " ",
+		 has_text ? (int)text->bytes : 0, has_text ? text->text : "");
 	diagnostic_add(n, from->is == GP_VALUE_INTEGER ? from->integer : 0, NSYS_FROM_RECORDER,
 		       NSYS_WARNING, line);
 	return n->file.status;
