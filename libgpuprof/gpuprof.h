@@ -184,15 +184,15 @@ struct gp_info {
 	const char *pytorch; /* "2.11.0+cu130"; NULL unknown */
 	/* "NAME=value" of PYTORCH_CUDA_ALLOC_CONF and of PYTORCH_ALLOC_CONF; NULL: not recorded */
 	const char *alloc_conf;
+	const char *launcher; /* "RANK=3 WORLD_SIZE=8": GP_FACT_RANK; NULL: not recorded */
 	/* allocator details were requested; has_allocator_details: they were received */
 	bool is_allocator_requested;
 	const char *allocator_why; /* why they are missing, or NULL */
 	/* PyTorch's blocks are its cudaMallocAsync calls; why some are not known, or NULL */
 	bool has_async_blocks;
 	const char *async_why;
-	bool has_uses; /* the memory that launches, copies and fills use was recorded */
-	/* why requested uses are missing; NULL: they are not missing, or were not requested */
-	const char *no_uses;
+	bool has_uses;	     /* the memory that launches, copies and fills use was recorded */
+	const char *no_uses; /* why requested uses are missing; NULL: none are */
 	/* allocations with unknown uses: a lower bound, which is a power of two */
 	uint64_t uses_beyond;
 	bool has_stacks, has_native, has_python, has_allocator_details, has_device_used, has_ranges,

@@ -96,4 +96,16 @@ check "$build/export/gpuprof_pieces" pieces "$here/data/fake-ranges.gpr" --to 30
 LD_LIBRARY_PATH=$build/fake GPUPROF_RING_DIR=$dir "$build/gpuprof" run -q --gpu-time \
 	--stacks python -o gpu.gpr -- python3 -B "$here/cli/gpu_job.py" await >gpu.err 2>&1
 check "$build/gpuprof" gpu gpu.gpr
+
+# ranges on the rows of streams
+for how in "" started nccl; do
+	name=made${how:+-$how}
+	"$build/frag/made_gpu_time" $name.gpr $how
+	for table in kernels ranges; do
+		"$build/gpuprof" export --format csv --select $table -o $name.$table.csv $name.gpr
+	done 2>$name.err
+	"$build/gpuprof" stats -r nvtx_gpu_proj_trace --format csv $name.gpr >$name.projected
+	check "$build/gpuprof" $name $name.gpr
+	judge $name-annotations --annotations $name
+done
 [ ! -e failed ]

@@ -7,8 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "export/torch/rank_names.h"
 #include "export/write/export.h"
+#include "export/write/part_files.h"
+#include "export/write/rank_names.h"
 #include "io/message.h"
 #include "report/rank_clock.h"
 #include "report/reading.h"
@@ -162,25 +163,27 @@ static void export_begin(struct gp_reading *r)
 	export_point_at_file(x);
 }
 
-static void print_done(const struct export *x)
+static void print_written(const struct export *x, const char *path, unsigned further,
+			  uint64_t bytes)
 {
-	const char *path = x->r.output;
 	struct timespec now;
-	char further[64] = "";
-	const long last = ftell(x->e.out);
+	char files[64] = "";
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	const double s = (double)(now.tv_sec - x->began.tv_sec) +
 			 (double)(now.tv_nsec - x->began.tv_nsec) / 1e9;
-	if (!x->r.sink.path || last < 0)
-		return;
-	const uint64_t bytes = x->piece_bytes + (uint64_t)last;
-	if (x->pieces)
-		snprintf(further, sizeof further, " and %s",
-			 gp_plural(x->pieces, "further file").s);
+	if (further)
+		snprintf(files, sizeof files, " and %s", gp_plural(further, "further file").s);
 	/* counts entries, not events: a free may be two entries, a launch none */
-	gp_error("wrote '%s'%s: %s %s, %s, %.1f bytes each, %.2f s; %s", path, further,
+	gp_error("wrote '%s'%s: %s %s, %s, %.1f bytes each, %.2f s; %s", path, files,
 		 gp_count_text(x->e.entries).s, x->format->unit, gp_bytes_text(bytes).s,
 		 x->e.entries ? (double)bytes / (double)x->e.entries : 0, s, x->format->opens);
+}
+
+static void print_done(const struct export *x)
+{
+	const long last = ftell(x->e.out);
+	if (x->r.sink.path && last >= 0)
+		print_written(x, x->r.output, x->pieces, x->piece_bytes + (uint64_t)last);
 }
 
 static int export_end(struct gp_reading *r, int worst)
@@ -221,11 +224,11 @@ static int select_check(struct export *x)
 	return x->select ? gp_flags_wrong_word("select", x->select, words, count) : GP_EXIT_OK;
 }
 
-/* "-o DIR/", of a format that names the files of ranks */
+/* "-o DIR/", of a format that names the files in it */
 static bool export_is_folder(const struct export *x)
 {
-	const char *end =
-		x->r.output && x->format->has_rank_names ? strchr(x->r.output, '\0') : NULL;
+	const bool has_names = x->format->rank_name || x->format->part_ending;
+	const char *end = x->r.output && has_names ? strchr(x->r.output, '\0') : NULL;
 	return end && end != x->r.output && end[-1] == '/';
 }
 
@@ -238,8 +241,11 @@ static int export_check(struct gp_reading *r, int recordings)
 		if (strcmp(gp_export_formats[k]->name, x->format_name) == 0)
 			x->format = gp_export_formats[k];
 	if (!x->format->takes_many && !export_is_folder(x) &&
-	    !gp_inputs_is_one(r->command, "export", recordings))
+	    !gp_inputs_is_one(r->command, "export", recordings)) {
+		if (x->format->rank_name)
+			gp_hint("-o DIR/ writes a file for each recording");
 		return GP_EXIT_USAGE;
+	}
 	if (x->most_entries != UINT64_MAX && !x->format->most_entries) {
 		gp_error("--format %s has no --entries", x->format->name);
 		return GP_EXIT_USAGE;
@@ -247,6 +253,10 @@ static int export_check(struct gp_reading *r, int recordings)
 	const int exit_status = select_check(x);
 	if (exit_status)
 		return exit_status;
+	if (x->select && x->format->part_ending && export_is_folder(x)) {
+		gp_error("-o DIR/ writes all parts: no --select");
+		return GP_EXIT_USAGE;
+	}
 	x->e.recordings = (unsigned)recordings;
 	r->is_text = false;
 	const bool is_file = r->output && strcmp(r->output, "-") != 0;
@@ -275,16 +285,35 @@ static int export_show_ranks(const struct export *asked, int recordings, char *c
 {
 	struct gp_rank_names names;
 	int worst = GP_EXIT_OK;
-	if (!gp_rank_names_make(asked->r.output, recordings, paths, &names))
+	if (!gp_rank_names_make(asked->format, asked->r.output, recordings, paths, &names))
 		worst = GP_EXIT_INTERNAL;
 	for (int k = 0; worst != GP_EXIT_INTERNAL && k < recordings; k++) {
 		struct export x = *asked;
 		x.r.output = names.path[k];
 		x.e.recordings = 1;
+		x.e.rank = &names.rank[k];
 		worst = gp_report_worse(worst, export_show(&x, 1, &paths[k]));
 	}
 	gp_rank_names_free(&names);
 	return worst;
+}
+
+/* A file for each part, of all recordings. */
+static int export_show_parts(struct export *x, int recordings, char *const *paths)
+{
+	struct gp_part_files files;
+	int exit_status = gp_part_files_open(&files, x->format, x->r.output, x->r.is_forced, paths,
+					     recordings);
+	if (exit_status)
+		return exit_status;
+	x->e.part = files.file;
+	x->r.output = NULL; /* nothing is written to stdout */
+	exit_status = export_show(x, recordings, paths);
+	const bool is_kept = x->r.sink.has_report && exit_status != GP_EXIT_INTERNAL;
+	const int closed = gp_part_files_close(&files, is_kept, paths, recordings);
+	if (is_kept && !closed)
+		print_written(x, files.folder, 0, files.bytes);
+	return gp_report_worse(exit_status, closed);
 }
 
 static int export_run(const struct gp_command *command, int argc, char **argv)
@@ -314,8 +343,10 @@ static int export_run(const struct gp_command *command, int argc, char **argv)
 	const int exit_status = gp_reading_check(&x.r, recordings);
 	if (exit_status)
 		return exit_status;
-	return export_is_folder(&x) ? export_show_ranks(&x, recordings, argv) :
-				      export_show(&x, recordings, argv);
+	if (!export_is_folder(&x))
+		return export_show(&x, recordings, argv);
+	return x.format->rank_name ? export_show_ranks(&x, recordings, argv) :
+				     export_show_parts(&x, recordings, argv);
 }
 
 const struct gp_command gp_command_export = {

@@ -105,6 +105,8 @@ enum gp_fact {
 	GP_FACT_CUPTI_MEMORY = 40,
 	/* value: stacks whose module of PyTorch was left out for lack of room or time */
 	GP_FACT_MODULES_CUT = 44,
+	/* text: "NAME=value" of the launcher's rank, a blank, of its number of ranks */
+	GP_FACT_RANK = 45,
 	/* value: 1 PyTorch's cudaMallocAsync calls are its blocks, 0 unknown; text: why some are */
 	GP_FACT_ASYNC_BLOCKS = 56,
 	/* this key and the 63 after it: text: the metric with that number, from 0 */

@@ -24,3 +24,11 @@ gpuprof run -q -o s.gpr -- env NCCL_NVTX_DISABLE=1 $BUILD/victims/launch_from_th
 gpuprof collectives $(ls s.gpr* | head -n 1) | sed 2d
 # the rank in the name of an exported file
 gpuprof export --format torch -o ranks/ n.gpr 2>&1 | grep -o "wrote '.*pickle'"
+# the launcher's rank, unless NCCL has more ranks than the launcher
+for variables in "RANK=5 WORLD_SIZE=16" "RANK=5 WORLD_SIZE=1" SLURM_PROCID=5; do
+	rm -f n.gpr
+	env $variables gpuprof run -q -o n.gpr -- $BUILD/victims/nccl_calls >out
+	gpuprof info n.gpr | grep ^rank
+	gpuprof export --format chrome -o "$variables/" n.gpr 2>/dev/null
+	grep -o '"distributedInfo": {[^}]*}' "$variables"/*.json
+done

@@ -4,9 +4,12 @@ Compares traces of `gpuprof export` with the recording's events, curves, ranges 
 check_trace.py NAME: NAME.json and NAME.pftrace are the traces, with pieces NAME-2.json and so on.
 NAME.info, .events, .timeline, .phases and .kernels are what the commands print, as JSON.
 check_trace.py --ranks TOGETHER ONE...: one trace of several recordings has the events of each.
+check_trace.py --annotations NAME: NAME.json has each range on each stream, from the first to the
+last operation that was launched in it, as NAME.{kernels,ranges}.csv and NAME.projected show.
 """
 
 import bisect
+import csv
 import json
 import os
 import sys
@@ -19,6 +22,7 @@ HOST = ["pinned", "registered"]
 ALLOCATIONS = {"block_alloc", "block_free"}
 DRIVER = {"alloc", "free", "map", "unmap", "free_failed", "unmap_failed", "owner_gone"}
 OPERATIONS = {"kernel", "gpu_memcpy", "gpu_memset"}
+COPY_NS = 512  # the duration of copies and sets of made_gpu_time, which count at their end
 CALLS = {"launch", "graph_launch", "copy", "wait"}
 
 
@@ -33,6 +37,7 @@ class Trace:
         self.ranges = []  # (name, begin, end)
         self.operations = defaultdict(lambda: [0, 0])  # category: count, time
         self.stacks = []  # (at, frames) of blocks
+        self.labels = []  # of the JSON trace: labels of the frames of blocks, innermost first
 
 
 def add_value(curve, at, value):
@@ -94,8 +99,34 @@ def read_chrome(paths, start):
         base = document["baseTimeNanoseconds"] - start
         for e in document["traceEvents"]:
             if e["ph"] != "M":
-                add_chrome(trace, e, base + nanoseconds(e["ts"]))
+                add_chrome(trace, e, base + nanoseconds(e["ts"]), document.get("stackFrames", {}))
+        check_rows(document["traceEvents"])
     return trace
+
+
+def check_rows(events):
+    """Spans of a row of the GPU lie in each other or apart, as viewers need it."""
+    rows = defaultdict(list)
+    for e in events:
+        if e.get("cat") in OPERATIONS or e.get("cat") == "gpu_user_annotation":
+            begin = nanoseconds(e["ts"])
+            rows[e["pid"], e["tid"]].append((begin, begin + nanoseconds(e["dur"])))
+    for place, spans in rows.items():
+        assert spans == sorted(spans, key=lambda span: span[0]), place
+        open_ends = []
+        for begin, end in spans:
+            while open_ends and open_ends[-1] <= begin:
+                open_ends.pop()
+            assert not open_ends or open_ends[-1] >= end, (place, begin, end, open_ends)
+            open_ends.append(end)
+
+
+def labels_of(e, frames):
+    labels, frame = [], str(e.get("sf", ""))
+    while frame:
+        labels.append(frames[frame]["name"])
+        frame = frames[frame].get("parent")
+    return labels
 
 
 def nanoseconds(text):
@@ -104,7 +135,7 @@ def nanoseconds(text):
     return int(whole + decimals)
 
 
-def add_chrome(trace, e, at):
+def add_chrome(trace, e, at, frames):
     duration, args = nanoseconds(e.get("dur", "0.000")), e.get("args", {})
     category = e.get("cat")
     if e["ph"] == "C":
@@ -112,6 +143,7 @@ def add_chrome(trace, e, at):
     elif e["name"] == "[memory]" and "Device Id" in args:
         kind = "block_free" if args["Bytes"] < 0 else "block_alloc"
         trace.blocks.append((kind, at, abs(args["Bytes"]), int(args["Addr"])))
+        trace.labels.append(labels_of(e, frames))
     elif e["name"] in ("[driver memory]", "[pinned memory]"):
         trace.driver.append((at, int(args["Addr"])))
     elif category == "cuda_runtime":
@@ -144,6 +176,14 @@ def check_blocks(trace, facts):
     if not expected and facts.info["self_check"]["framework_events"] == 0:
         return
     assert trace.blocks == expected, "blocks differ"
+    for labels, e in zip(trace.labels, told):
+        frames = e.get("stack") or []
+        assert len(labels) == len(frames), (e["order"], labels)
+        for label, f in zip(labels, frames):
+            if "address" not in f:  # of Python
+                place = f":{f['line']})" if f["line"] else ""
+                whole = f["function"] in label or "..." in label  # long names are shortened
+                assert whole and label.endswith(place), (e["order"], label, f)
     if not trace.stacks:
         return
     for (_, frames), e in zip(trace.stacks, told):
@@ -246,6 +286,50 @@ def check_operations(trace, facts):
     assert found == expected, ("kernels", found, expected)
 
 
+def check_annotations(name):
+    """Sums of our own: launches by thread and time, without the tool's own call numbers."""
+    with open(name + ".info", encoding="utf-8") as file:
+        start = json.load(file)["start_unix_ns"]
+    with open(name + ".json", encoding="utf-8") as file:
+        document = json.load(file, parse_float=str)
+    found, by_call = Counter(), {}
+    for e in document["traceEvents"]:
+        if e.get("cat") == "gpu_user_annotation":
+            begin = document["baseTimeNanoseconds"] - start + nanoseconds(e["ts"])
+            end = begin + nanoseconds(e["dur"])
+            found[e["name"], e["pid"], e["tid"] % 0x10000000, begin, end] += 1
+            call = by_call.setdefault(e["args"]["External id"], [begin, end])
+            call[0], call[1] = min(call[0], begin), max(call[1], end)
+    with open(name + ".kernels.csv", encoding="utf-8", newline="") as file:
+        kernels = [k for k in csv.DictReader(file) if k["launched_ns"]]
+    expected = Counter()
+    with open(name + ".ranges.csv", encoding="utf-8", newline="") as file:
+        for r in csv.DictReader(file):
+            streams = {}
+            for k in kernels if r["style"] == "pushed" else []:
+                launched = int(k["launched_ns"]) + (k["kind"] != "kernel") * COPY_NS
+                if k["launch_thread"] != r["thread"]:
+                    continue
+                if int(r["begin_ns"]) <= launched <= int(r["end_ns"]):
+                    at = int(k["at_ns"])
+                    place = int(k["device"]), int(k["stream"])
+                    begin, end = streams.get(place, (at, at))
+                    streams[place] = min(begin, at), max(end, at + int(k["took_ns"]))
+            title = f"{r['domain']}:{r['name']}" if r["domain"] else r["name"]
+            expected.update((title, *place, *span) for place, span in streams.items())
+    assert expected and found == expected, (found - expected, expected - found)
+    with open(name + ".projected", encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["Style"] == "PushPop"]
+    projected = {
+        int(row["RangeId"]): [
+            int(row["Projected Start (ns)"]),
+            int(row["Projected Start (ns)"]) + int(row["Projected Duration (ns)"]),
+        ]
+        for row in rows
+    }
+    assert projected == by_call, (projected, by_call)
+
+
 def check_ranks(together, alone):
     """Times and sequences differ, texts and values do not."""
     tracks, events = perfetto_read.read(together)
@@ -274,6 +358,9 @@ def pieces(name, end):
 def main():
     if sys.argv[1] == "--ranks":
         check_ranks(sys.argv[2], sys.argv[3:])
+        return
+    if sys.argv[1] == "--annotations":
+        check_annotations(sys.argv[2])
         return
     name = sys.argv[1]
     facts = Facts(name)

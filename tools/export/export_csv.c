@@ -23,9 +23,9 @@ static const char *const selections[] = { "blocks",
 struct csv_sink {
 	struct gp_table_sink sink; /* first: the sink of the tables */
 	struct gp_export *e;
-	bool is_joined, is_selected[GP_TABLES];
+	FILE *blocks, *out[GP_TABLES]; /* NULL: not selected */
 	uint64_t rows;
-	FILE *lives;  /* of `blocks`: number of the group, length of the line, line */
+	FILE *lives;  /* number of the group, line */
 	char **group; /* of `blocks`: the line of each group */
 	size_t group_room;
 };
@@ -151,10 +151,11 @@ static enum gp_status lives_write(struct csv_sink *s)
 		const size_t number = strtoull(line, &text, 10);
 		const char *group = number < s->group_room ? s->group[number] : NULL;
 		line[n - 1] = '\0';
-		fputs(text + 1, s->e->out);
-		if (s->is_joined)
-			fprintf(s->e->out, ",%s", group ? group : "");
-		fputs("\r\n", s->e->out);
+		if (s->out[GP_TABLE_lives])
+			fprintf(s->out[GP_TABLE_lives], "%s\r\n", text + 1);
+		if (s->blocks)
+			fprintf(s->blocks, "%s,%s\r\n", text + 1, group ? group : "");
+		s->rows += s->out[GP_TABLE_lives] && s->blocks ? 2 : 1;
 	}
 	free(line);
 	return ferror(s->lives) ? GP_E_IO : GP_OK;
@@ -166,16 +167,17 @@ static enum gp_status csv_row(struct gp_table_sink *sink, enum gp_table_id table
 			      const struct gp_value *value)
 {
 	struct csv_sink *s = (struct csv_sink *)sink;
-	if (!s->is_selected[table])
-		return GP_OK;
-	s->rows += !s->is_joined || table == GP_TABLE_lives;
+	enum gp_status status = GP_OK;
 	if (table == GP_TABLE_lives)
-		return life_keep(s, value);
-	if (s->is_joined)
-		return group_keep(s, value);
-	csv_values(s->e->out, value, gp_table_get(table)->columns);
-	fputs("\r\n", s->e->out);
-	return GP_OK;
+		return s->blocks || s->out[table] ? life_keep(s, value) : GP_OK;
+	if (table == GP_TABLE_groups && s->blocks)
+		status = group_keep(s, value);
+	if (!s->out[table])
+		return status;
+	csv_values(s->out[table], value, gp_table_get(table)->columns);
+	fputs("\r\n", s->out[table]);
+	s->rows++;
+	return status;
 }
 
 static enum gp_status csv_lives_void(struct gp_table_sink *sink)
@@ -200,34 +202,44 @@ static const uint8_t number_order[GP_TABLES] = {
 static void requests_find(struct csv_sink *s)
 {
 	unsigned last = 0;
-	for (unsigned k = 0; k < GP_TABLES; k++)
-		if (s->is_selected[k] && number_order[k] > last)
+	bool is_selected[GP_TABLES];
+	for (unsigned k = 0; k < GP_TABLES; k++) {
+		const bool is_joined = k == GP_TABLE_lives || k == GP_TABLE_groups;
+		is_selected[k] = s->out[k] || (s->blocks && is_joined);
+		if (is_selected[k] && number_order[k] > last)
 			last = number_order[k];
+	}
 	for (unsigned k = 0; k < GP_TABLES; k++)
 		s->sink.is_requested[k] =
-			s->is_selected[k] ||
+			is_selected[k] ||
 			(s->e->has_stacks && number_order[k] && number_order[k] <= last);
+}
+
+/* The file of a selection; NULL: it is not written. */
+static FILE *csv_file(const struct gp_export *e, size_t selection)
+{
+	if (e->part)
+		return e->part[selection];
+	return strcmp(selections[selection], e->select) == 0 ? e->out : NULL;
 }
 
 static void csv_begin(struct csv_sink *s)
 {
-	FILE *out = s->e->number == 0 ? s->e->out : NULL;
-	for (unsigned k = 0; k < GP_TABLES; k++)
-		if (strcmp(gp_table_get(k)->name, s->e->select) == 0) {
-			s->is_selected[k] = true;
-			if (out)
-				csv_head(out, gp_table_get(k), 0);
-		}
-	s->is_joined = strcmp(s->e->select, selections[0]) == 0;
-	s->is_selected[GP_TABLE_lives] |= s->is_joined;
-	s->is_selected[GP_TABLE_groups] |= s->is_joined;
-	requests_find(s);
-	if (s->is_joined && out) {
-		csv_head(out, gp_table_get(GP_TABLE_lives), 0);
-		csv_head(out, gp_table_get(GP_TABLE_groups), LIFE_OWN);
+	const bool is_first = s->e->number == 0;
+	s->blocks = csv_file(s->e, 0);
+	if (s->blocks && is_first) {
+		csv_head(s->blocks, gp_table_get(GP_TABLE_lives), 0);
+		csv_head(s->blocks, gp_table_get(GP_TABLE_groups), LIFE_OWN);
+		fputs("\r\n", s->blocks);
 	}
-	if (out)
-		fputs("\r\n", out);
+	for (unsigned k = 0; k < GP_TABLES; k++) {
+		s->out[k] = csv_file(s->e, 1 + k);
+		if (!s->out[k] || !is_first)
+			continue;
+		csv_head(s->out[k], gp_table_get(k), 0);
+		fputs("\r\n", s->out[k]);
+	}
+	requests_find(s);
 }
 
 static enum gp_status export_csv_write(struct gp_export *e)
@@ -238,9 +250,8 @@ static enum gp_status export_csv_write(struct gp_export *e)
 	enum gp_status status = gp_tables_write(e, &s.sink);
 	if (status == GP_OK && s.lives)
 		status = lives_write(&s);
-	if (s.is_joined)
-		for (size_t k = 0; k < s.group_room; k++)
-			free(s.group[k]);
+	for (size_t k = 0; k < s.group_room; k++)
+		free(s.group[k]);
 	e->entries = before + s.rows;
 	free(s.group);
 	if (s.lives)
@@ -253,6 +264,7 @@ const struct gp_export_format gp_export_format_csv = {
 	.unit = "rows",
 	.opens = "open it with a spreadsheet or pandas",
 	.selections = selections,
+	.part_ending = ".csv",
 	.takes_many = true,
 	.is_text = true,
 	.write = export_csv_write,

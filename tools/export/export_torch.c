@@ -551,11 +551,18 @@ static enum gp_status export_torch_write(struct gp_export *e)
 	return status;
 }
 
+/* Where torchtitan and tools for its files look. */
+static void torch_rank_name(char out[GP_RANK_NAME_BYTES], uint64_t step, uint32_t rank)
+{
+	snprintf(out, GP_RANK_NAME_BYTES, "memory_snapshot/step_%012llu/%06u_step_%llu.pickle",
+		 (unsigned long long)step, rank, (unsigned long long)step);
+}
+
 const struct gp_export_format gp_export_format_torch = {
 	.name = "torch",
 	.unit = "trace entries",
 	.opens = "open it at pytorch.org/memory_viz",
 	.most_entries = GP_TORCH_ENTRIES,
-	.has_rank_names = true,
+	.rank_name = torch_rank_name,
 	.write = export_torch_write,
 };

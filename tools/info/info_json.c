@@ -266,6 +266,7 @@ void gp_info_write(const struct gp_info_report *r)
 	write_captured(info, json);
 	gp_json_text(json, "ring_place", info->ring_place);
 	gp_json_text(json, "allocator_settings", info->alloc_conf);
+	gp_json_text(json, "launcher", info->launcher);
 	gp_json_text(json, "allocator_why", info->allocator_why);
 	gp_json_text(json, "framework_blocks",
 		     info->has_async_blocks ? "cudaMallocAsync" :

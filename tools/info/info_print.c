@@ -152,6 +152,8 @@ static void print_allocator(const struct gp_info *info, FILE *out)
 	}
 	if (info->alloc_conf)
 		info_print_line(out, "settings", info->alloc_conf);
+	if (info->launcher)
+		info_print_line(out, "rank", info->launcher);
 }
 
 #define SPANS_SHOWN 5

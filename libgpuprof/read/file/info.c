@@ -128,6 +128,7 @@ static void fill_from_state(struct gp_recording *r)
 	info->pytorch = gp_defined_text(r->definitions, GP_FACT, GP_FACT_PYTORCH);
 	info->driver = driver_text(r);
 	info->alloc_conf = gp_defined_text(r->definitions, GP_FACT, GP_FACT_ALLOC_CONF);
+	info->launcher = gp_defined_text(r->definitions, GP_FACT, GP_FACT_RANK);
 	info->is_allocator_requested =
 		gp_defined_record(r->definitions, GP_FACT, GP_FACT_ALLOCATOR_DETAILS) != NULL;
 	info->has_allocator_details = number(r, GP_FACT_ALLOCATOR_DETAILS) != 0;

@@ -279,13 +279,16 @@ static bool turn(struct gp_recorder *r)
 
 static void write_facts(struct gp_recorder *r)
 {
-	char place[300] = "private";
+	char place[300] = "private", rank[128];
 	if (!r->is_private) {
 		strcpy(place, strncmp(r->ring_path, "/dev/shm", 8) == 0 ? "shm " : "disk ");
 		strcat(place, r->ring_path);
 		*strrchr(place, '/') = '\0';
 	}
 	gp_drain_write_fact(r, GP_FACT_RING_PLACE, 0, place);
+	gp_rank_variables(rank, sizeof rank);
+	if (*rank)
+		gp_drain_write_fact(r, GP_FACT_RANK, 0, rank);
 	gp_drain_write(r,
 		       &(struct gp_record){ .kind = GP_THREAD,
 					    .device = GP_DEVICE_UNKNOWN,

@@ -55,6 +55,51 @@ static void put_first_of(struct text *t, const char *const *variables)
 	name_pattern_put(t, "0", 1);
 }
 
+/* Of launchers: the rank, and the number of ranks. The first rank that is set counts. */
+static const struct {
+	const char *rank, *ranks;
+} launchers[] = {
+	{ "RANK", "WORLD_SIZE" },
+	/* not SLURM_NTASKS: the script of a batch job has it too, as one process of rank 0 */
+	{ "SLURM_PROCID", "SLURM_STEP_NUM_TASKS" },
+	{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
+	{ "PMI_RANK", "PMI_SIZE" },
+};
+enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
+
+static void put_rank(struct text *t)
+{
+	char value[VALUE_BYTES];
+	for (unsigned k = 0; k < LAUNCHERS; k++)
+		if (gp_environment_find(launchers[k].rank, value, sizeof value) && *value) {
+			put_value(t, value);
+			return;
+		}
+	name_pattern_put(t, "0", 1);
+}
+
+static void put_variable_of(struct text *t, const char *name, const char *value)
+{
+	name_pattern_put(t, " ", t->at != 0);
+	name_pattern_put(t, name, strlen(name));
+	name_pattern_put(t, "=", 1);
+	name_pattern_put(t, value, strlen(value));
+}
+
+void gp_rank_variables(char *out, size_t capacity)
+{
+	char value[24]; /* a number */
+	struct text t = { out, 0, capacity, true };
+	*out = '\0';
+	for (unsigned k = 0; k < LAUNCHERS && !*out; k++) {
+		if (!gp_environment_find(launchers[k].rank, value, sizeof value) || !*value)
+			continue;
+		put_variable_of(&t, launchers[k].rank, value);
+		if (gp_environment_find(launchers[k].ranks, value, sizeof value) && *value)
+			put_variable_of(&t, launchers[k].ranks, value);
+	}
+}
+
 static void put_host(struct text *t)
 {
 	char host[65] = "localhost";
@@ -109,8 +154,6 @@ static const char *put_variable(struct text *t, const char *at)
 
 static void expand(struct text *t, const char *pattern, uint64_t start_unix_ns)
 {
-	static const char *const ranks[] = { "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK",
-					     "PMI_RANK", NULL };
 	static const char *const locals[] = { "LOCAL_RANK", "SLURM_LOCALID",
 					      "OMPI_COMM_WORLD_LOCAL_RANK", NULL };
 	static const char *const nodes[] = { "SLURM_NODEID", "GROUP_RANK", NULL };
@@ -135,7 +178,7 @@ static void expand(struct text *t, const char *pattern, uint64_t start_unix_ns)
 			put_moment(t, start_unix_ns);
 			break;
 		case 'r':
-			put_first_of(t, ranks);
+			put_rank(t);
 			break;
 		case 'l':
 			put_first_of(t, locals);

@@ -66,6 +66,9 @@ void gp_settings_warn(void);
  */
 bool gp_environment_find(const char *name, char *value, size_t capacity);
 
+/* "RANK=3 WORLD_SIZE=8": variables of the launcher, as GP_FACT_RANK has them; "": none is set. */
+void gp_rank_variables(char *out, size_t capacity);
+
 /*
  * Expands the output pattern into an absolute path. False: errno has the cause (ENAMETOOLONG, or
  * why the working directory is unknown). An unknown % field is copied unchanged.

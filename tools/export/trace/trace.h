@@ -43,6 +43,8 @@ enum gp_trace_span_of {
 	GP_TRACE_STARTED,   /* of a thread; it may end on another one */
 	GP_TRACE_STEP,	    /* of the job */
 	GP_TRACE_UNCERTAIN, /* events are missing */
+	/* of a stream: from the first to the last operation that was launched in a nested range */
+	GP_TRACE_ANNOTATION,
 	GP_TRACE_OPERATION, /* of the GPU */
 	GP_TRACE_SPAN_KINDS,
 };
@@ -50,7 +52,7 @@ enum gp_trace_span_of {
 struct gp_trace_span {
 	int64_t begin_ns, end_ns; /* clipped to the span of the export */
 	uint32_t number;	  /* index into calls, steps, operations */
-	uint32_t place;		  /* thread; of an operation: index into stream */
+	uint32_t place;		  /* thread; of operations, annotations: index into stream */
 	uint32_t lane;		  /* spans that overlap without nesting are in different lanes */
 	uint8_t of;
 };
@@ -88,6 +90,7 @@ struct gp_trace_sink {
 	void (*mark)(struct gp_trace *t, const struct gp_event *e, enum gp_trace_mark kind);
 	void (*span_begin)(struct gp_trace *t, const struct gp_trace_span *span);
 	void (*span_end)(struct gp_trace *t, const struct gp_trace_span *span);
+	bool has_annotations; /* shows GP_TRACE_ANNOTATION */
 };
 
 struct gp_trace {

@@ -1,28 +1,14 @@
-/* Ranks come from the communicators of NCCL: a recording has no variables of the environment. */
+/* Names of processes and threads, as viewers show them. */
 #include "trace_process.h"
 
 #include <string.h>
 
-bool gp_trace_rank(struct gp_recording *recording, const struct gp_info *info, uint32_t *rank,
-		   uint32_t *ranks)
+bool gp_trace_rank(const struct gp_export *e, struct gp_job_rank *out)
 {
-	struct gp_collectives c = { 0 };
-	*rank = *ranks = 0;
-	bool is_known = false;
-	if (!info->kept[GP_COMMUNICATOR] && !info->counts[GP_COMMUNICATOR])
-		return false;
-	if (gp_collectives_build(recording, GP_COLLECTIVES_BY_CALL, INT64_MIN, INT64_MAX, &c) ==
-	    GP_OK)
-		for (size_t k = 0; k < c.communicators; k++) {
-			const struct gp_communicator *of = &c.communicator[k];
-			if (!of->rank || of->ranks <= *ranks)
-				continue;
-			*rank = of->rank - 1;
-			*ranks = of->ranks;
-			is_known = true;
-		}
-	gp_collectives_free(&c);
-	return is_known;
+	if (!e->rank)
+		return gp_job_rank_find(e->recording, e->info, out);
+	*out = *e->rank;
+	return true;
 }
 
 static const char *process_last_part(const char *path)
@@ -33,10 +19,10 @@ static const char *process_last_part(const char *path)
 
 void gp_trace_process_name(const struct gp_export *e, unsigned node, char *out, size_t room)
 {
-	uint32_t rank, ranks;
+	struct gp_job_rank rank;
 	char program[128];
-	if (gp_trace_rank(e->recording, e->info, &rank, &ranks)) {
-		snprintf(out, room, "node_%u_rank_%u", node, rank);
+	if (gp_trace_rank(e, &rank)) {
+		snprintf(out, room, "node_%u_rank_%u", node, rank.rank);
 		return;
 	}
 	const char *command = e->info->command ? e->info->command : "job";

@@ -4,9 +4,8 @@
 
 #include "trace.h"
 
-/* Of the largest communicator of NCCL; ranks: 0 unknown. False: the rank is unknown. */
-bool gp_trace_rank(struct gp_recording *recording, const struct gp_info *info, uint32_t *rank,
-		   uint32_t *ranks);
+/* False: the rank is unknown. */
+bool gp_trace_rank(const struct gp_export *e, struct gp_job_rank *out);
 /* "node_0_rank_3"; without a rank the program, and the file if there are several. */
 void gp_trace_process_name(const struct gp_export *e, unsigned node, char *out, size_t room);
 /* As the job named it, else "thread 3". `tid`: 0 unknown */

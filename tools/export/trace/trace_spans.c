@@ -71,9 +71,34 @@ static uint32_t stream_of(struct gp_trace *t, struct gp_pickle_rows *rows,
 	return row->memo - 1;
 }
 
+/* Extends the annotations of the ranges in which the operation was launched. */
+static void annotate(struct gp_trace *t, struct gp_pickle_rows *rows,
+		     const struct gp_gpu_operation *op, uint32_t stream)
+{
+	const int64_t end_ns = op->at_ns + (int64_t)op->took_ns;
+	uint32_t call = op->launch == GP_GPU_NO_LAUNCH ? 0 : t->gpu.launch[op->launch].call;
+	for (; call && call <= t->calls.calls; call = t->calls.call[call].up) {
+		struct gp_pickle_row *row = gp_pickle_row_get(rows, call, stream, NULL);
+		const size_t before = t->spans;
+		if (!row) {
+			t->is_out_of_memory = true;
+			return;
+		}
+		if (!row->memo) {
+			span_add(t, GP_TRACE_ANNOTATION, stream, call, op->at_ns, end_ns);
+			row->memo = t->spans > before ? (uint32_t)t->spans : 0;
+			continue;
+		}
+		struct gp_trace_span *span = &t->span[row->memo - 1];
+		const int64_t last_ns = end_ns < t->e->to_ns ? end_ns : t->e->to_ns;
+		span->begin_ns = op->at_ns < span->begin_ns ? op->at_ns : span->begin_ns;
+		span->end_ns = last_ns > span->end_ns ? last_ns : span->end_ns;
+	}
+}
+
 static void add_operations(struct gp_trace *t)
 {
-	struct gp_pickle_rows rows = { 0 };
+	struct gp_pickle_rows rows = { 0 }, annotated = { 0 };
 	for (size_t k = 0; k < t->gpu.operations && !t->is_out_of_memory; k++) {
 		const struct gp_gpu_operation *op = &t->gpu.operation[k];
 		if (t->e->device != GP_DEVICE_UNKNOWN && op->device != t->e->device)
@@ -82,11 +107,16 @@ static void add_operations(struct gp_trace *t)
 			t->without_clock++;
 			continue;
 		}
-		if (gp_gpu_is_chosen(op, t->e->from_ns, t->e->to_ns, t->e->device))
-			span_add(t, GP_TRACE_OPERATION, stream_of(t, &rows, op), (uint32_t)k,
-				 op->at_ns, op->at_ns + (int64_t)op->took_ns);
+		if (!gp_gpu_is_chosen(op, t->e->from_ns, t->e->to_ns, t->e->device))
+			continue;
+		const uint32_t stream = stream_of(t, &rows, op);
+		span_add(t, GP_TRACE_OPERATION, stream, (uint32_t)k, op->at_ns,
+			 op->at_ns + (int64_t)op->took_ns);
+		if (t->sink->has_annotations)
+			annotate(t, &annotated, op, stream);
 	}
 	gp_pickle_rows_release(&rows);
+	gp_pickle_rows_release(&annotated);
 }
 
 static void add_others(struct gp_trace *t)
@@ -118,33 +148,44 @@ static int spans_compare(const void *left, const void *right)
 
 #define LANES_MOST 64u /* of a thread or stream; what has no place is in the last one */
 
-/* The lanes of a thread or stream: a stack of open ends each. */
+/* The lanes of a thread or stream: a stack of open spans each. */
 struct lanes {
 	struct lane {
-		int64_t *end_ns;
-		size_t ends, room;
+		struct lane_open {
+			int64_t end_ns;
+			bool is_operation;
+		} * open;
+		size_t opens, room;
 	} lane[LANES_MOST];
 	unsigned lanes;
 };
 
+/* An operation has no spans inside it. */
 static uint32_t lane_find(struct gp_trace *t, struct lanes *lanes, const struct gp_trace_span *span)
 {
-	const bool nests = span->of != GP_TRACE_OPERATION;
 	unsigned k = 0;
 	for (; k < lanes->lanes; k++) {
 		struct lane *lane = &lanes->lane[k];
-		while (lane->ends && lane->end_ns[lane->ends - 1] <= span->begin_ns)
-			lane->ends--;
-		if (!lane->ends || (nests && lane->end_ns[lane->ends - 1] >= span->end_ns))
+		while (lane->opens && lane->open[lane->opens - 1].end_ns <= span->begin_ns)
+			lane->opens--;
+		const struct lane_open *inner = lane->opens ? &lane->open[lane->opens - 1] : NULL;
+		if (!inner || (!inner->is_operation && inner->end_ns >= span->end_ns))
 			break;
 	}
 	if (k == LANES_MOST)
 		return LANES_MOST - 1;
 	struct lane *lane = &lanes->lane[k];
 	lanes->lanes += k == lanes->lanes;
-	if (gp_trace_grow(t, &lane->end_ns, &lane->room, lane->ends, sizeof *lane->end_ns))
-		lane->end_ns[lane->ends++] = span->end_ns;
+	if (gp_trace_grow(t, &lane->open, &lane->room, lane->opens, sizeof *lane->open))
+		lane->open[lane->opens++] =
+			(struct lane_open){ span->end_ns, span->of == GP_TRACE_OPERATION };
 	return k;
+}
+
+/* Operations and annotations of a stream share its lanes. */
+static unsigned lanes_of(const struct gp_trace_span *span)
+{
+	return span->of == GP_TRACE_ANNOTATION ? GP_TRACE_OPERATION : span->of;
 }
 
 static void find_lanes(struct gp_trace *t)
@@ -154,7 +195,7 @@ static void find_lanes(struct gp_trace *t)
 	size_t lists = 0, room = 0;
 	for (size_t k = 0; k < t->spans && !t->is_out_of_memory; k++) {
 		struct gp_trace_span *s = &t->span[k];
-		struct gp_pickle_row *row = gp_pickle_row_get(&rows, s->place, s->of, NULL);
+		struct gp_pickle_row *row = gp_pickle_row_get(&rows, s->place, lanes_of(s), NULL);
 		if (!row || !gp_trace_grow(t, &list, &room, lists, sizeof(struct lanes *))) {
 			t->is_out_of_memory = true;
 			break;
@@ -169,7 +210,7 @@ static void find_lanes(struct gp_trace *t)
 	}
 	for (size_t k = 0; k < lists; k++) {
 		for (unsigned l = 0; list[k] && l < list[k]->lanes; l++)
-			free(list[k]->lane[l].end_ns);
+			free(list[k]->lane[l].open);
 		free(list[k]);
 	}
 	free(list);

@@ -10,6 +10,9 @@
 #include <stdio.h>
 
 #include "gpuprof.h"
+#include "job_rank.h"
+
+#define GP_RANK_NAME_BYTES 128u
 
 /* One recording to export. */
 struct gp_export {
@@ -20,6 +23,7 @@ struct gp_export {
 	unsigned devices;   /* above all ordinals; what has no known device below it is left out */
 	bool has_stacks;    /* stacks are requested and recorded */
 	const char *select; /* one of gp_export_format.selections; NULL: the format has none */
+	FILE *const *part;  /* a file for each of the selections; NULL: `out` gets the selected */
 	/* of takes_many: this is recording `number`, from 0, of `recordings` */
 	unsigned number, recordings;
 	/* from the start of the first recording to that of this one, on a common clock if it can */
@@ -30,6 +34,8 @@ struct gp_export {
 	const char *path;      /* of the file, which has a temporary name; NULL: it is not a file */
 	uint64_t entries;      /* result: written, in units of gp_export_format.unit */
 	uint64_t most_entries; /* that a file may have: --entries; 0: no limit */
+	/* of a file for a rank in a folder; NULL: gp_job_rank_find */
+	const struct gp_job_rank *rank;
 	/* the path of the recording, for messages */
 	const char *recording_path;
 };
@@ -40,12 +46,15 @@ struct gp_export_format {
 	const char *opens; /* "open it at pytorch.org/memory_viz" */
 	/* values of --select, of which the first is the default; ends with NULL. NULL: none */
 	const char *const *selections;
+	/* -o DIR/ writes a file for each selection, with this ending; NULL: it does not */
+	const char *part_ending;
 	bool takes_many; /* several recordings become one file */
 	bool is_text;	 /* a terminal may show it */
 	/* of a file, by default; 0: the format has no --entries */
 	uint64_t most_entries;
-	bool has_rank_names; /* -o DIR/ writes a file for each recording: rank_names.h */
-	bool is_own_file;    /* writes gp_export.path, not gp_export.out; never to stdout */
+	/* -o DIR/ writes a file for each recording, with this name in DIR; NULL: it does not */
+	void (*rank_name)(char out[GP_RANK_NAME_BYTES], uint64_t step, uint32_t rank);
+	bool is_own_file; /* writes gp_export.path, not gp_export.out; never to stdout */
 	/*
 	 * Writes a recording, and prints what the file cannot hold or lacks. Recordings of
 	 * takes_many come in the order of the command line.
