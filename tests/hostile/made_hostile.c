@@ -395,7 +395,7 @@ static void texts(uint64_t count)
 	snprintf(header.command, sizeof header.command, "%s", harm);
 	memcpy(header.hostname, harm, sizeof header.hostname - 1);
 	write_header();
-	for (uint32_t k = 1; k <= 40; k++)
+	for (uint32_t k = 1; k <= GP_FACT_RANK; k++)
 		if (k != GP_FACT_ALLOC_CONF && (k != GP_FACT_SCOPE || count == 1))
 			define_harm(GP_FACT, k, 0, harm);
 	/* the output quotes a word of it */

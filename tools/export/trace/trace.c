@@ -386,6 +386,9 @@ static void print_limits(const struct gp_trace *t)
 	if (t->calls.beyond)
 		gp_error("%s beyond the memory for a report: left out",
 			 gp_plural(t->calls.beyond, "range").s);
+	if (t->annotations_beyond)
+		gp_error("%s in too many ranges: some ranges on streams lack them",
+			 gp_plural(t->annotations_beyond, "operation of the GPU").s);
 	if (t->left_out)
 		gp_error("%s of unknown devices: left out", gp_plural(t->left_out, "event").s);
 	if (info->lost_launch || info->lost_other)

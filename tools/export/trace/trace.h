@@ -129,8 +129,9 @@ struct gp_trace {
 	unsigned pieces;
 	int64_t now_ns; /* of the last event */
 	/* results */
-	uint64_t left_out;	/* memory events of no known device */
-	uint64_t without_clock; /* operations without a time on the recording's clock */
+	uint64_t left_out;	     /* memory events of no known device */
+	uint64_t without_clock;	     /* operations without a time on the recording's clock */
+	uint64_t annotations_beyond; /* operations that some annotations do not include */
 };
 
 /* Prints what is missing, and adds to e->entries what `sink` was given. */

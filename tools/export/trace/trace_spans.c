@@ -71,21 +71,32 @@ static uint32_t stream_of(struct gp_trace *t, struct gp_pickle_rows *rows,
 	return row->memo - 1;
 }
 
+/* Damage may nest ranges without end, and put each operation on a stream of its own. */
+#define LEVELS_MOST 256u
+#define ANNOTATIONS_AN_OPERATION 16u
+
 /* Extends the annotations of the ranges in which the operation was launched. */
 static void annotate(struct gp_trace *t, struct gp_pickle_rows *rows,
 		     const struct gp_gpu_operation *op, uint32_t stream)
 {
 	const int64_t end_ns = op->at_ns + (int64_t)op->took_ns;
 	uint32_t call = op->launch == GP_GPU_NO_LAUNCH ? 0 : t->gpu.launch[op->launch].call;
-	for (; call && call <= t->calls.calls; call = t->calls.call[call].up) {
+	const size_t most = ANNOTATIONS_AN_OPERATION * (t->gpu.operations + 1);
+	for (unsigned level = 0; call && call <= t->calls.calls; level++) {
+		if (level == LEVELS_MOST || rows->count >= most) {
+			t->annotations_beyond++;
+			return;
+		}
 		struct gp_pickle_row *row = gp_pickle_row_get(rows, call, stream, NULL);
 		const size_t before = t->spans;
+		const uint32_t number = call;
+		call = t->calls.call[call].up;
 		if (!row) {
 			t->is_out_of_memory = true;
 			return;
 		}
 		if (!row->memo) {
-			span_add(t, GP_TRACE_ANNOTATION, stream, call, op->at_ns, end_ns);
+			span_add(t, GP_TRACE_ANNOTATION, stream, number, op->at_ns, end_ns);
 			row->memo = t->spans > before ? (uint32_t)t->spans : 0;
 			continue;
 		}
