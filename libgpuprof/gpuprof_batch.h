@@ -85,6 +85,10 @@ struct gp_live_rows {
 /*
  * The live set at a moment: gp_memory_build as rows, without gaps. `has_roles`: with rules and
  * roles (gp_memory_find_roles: two or three replays). Rewinds. Free with gp_live_rows_free.
+ *
+ * The recording keeps states between its checkpoints, in at most 64 MiB. So the first question in a
+ * part of the recording replays that part, and later ones some 65,536 events. A part has up to two
+ * million events. It keeps none of a running job, or of more than 149,000 live entries.
  */
 enum gp_status gp_live_rows_build(struct gp_recording *recording, const struct gp_moment_of *moment,
 				  bool has_roles, struct gp_live_rows *out);

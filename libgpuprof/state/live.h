@@ -216,6 +216,17 @@ void gp_live_totals(const struct gp_live *live,
 		    void (*emit)(void *context, const struct gp_record *), void *context);
 
 /*
+ * A copy of the state, smaller than it: figures, and 56 bytes an entry. For readers: unlike a
+ * checkpoint it has ended entries, too, which a later event may undo. NULL: out of memory.
+ */
+struct gp_live_copy;
+struct gp_live_copy *gp_live_copy(struct gp_live *live);
+/* The state again, without a walk or a watcher. NULL: out of memory. */
+struct gp_live *gp_live_of_copy(const struct gp_live_copy *copy);
+uint64_t gp_live_copy_bytes(const struct gp_live_copy *copy);
+void gp_live_copy_close(struct gp_live_copy *copy);
+
+/*
  * Number of events that exceeded the work limit (looks.h). Their figures, and later ones, may be
  * wrong. Counts only this state's work; not in checkpoints.
  */

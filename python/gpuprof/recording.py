@@ -394,8 +394,9 @@ class Recording:
 
         at: ns since the start (after the last event not later than that); "end"; "peak", of `curve` of
         `device` (None: of the first of allocated, reserved and driver that has one, and of the device with
-        the highest value); "unused", the moment of most unused memory; "oom", before the first one. Begins
-        at the checkpoint before the moment. roles: LiveRow.role and rule are filled (ROLES has the names),
+        the highest value); "unused", the moment of most unused memory; "oom", before the first one. The
+        first question in a part of the recording replays that part; later ones begin near the moment, at
+        states that need up to 64 MiB. roles: LiveRow.role and rule are filled (ROLES has the names),
         which takes two or three replays; else role is 255. Raises Error: Status.END if there is no such
         moment.
         """

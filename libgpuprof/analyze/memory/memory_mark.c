@@ -2,6 +2,7 @@
  * Finds the place of a moment: the segment to begin at, and the number of events or the order to
  * stop at. Reads events and the figures of checkpoints, and applies as few events as possible.
  */
+#include "../../read/file/replay_places.h"
 #include "memory_view.h"
 
 #define CUDA_ERROR_OUT_OF_MEMORY 2u
@@ -21,6 +22,9 @@ enum gp_status gp_memory_mark_time(struct gp_recording *r, int64_t at_ns, size_t
 	bool is_oldest = out->segment == first && out->segment < r->index.segments &&
 			 r->index.segment[out->segment].number != 0;
 	bool is_known = !is_oldest || at_ns >= gp_segment_ns(r, out->segment);
+	enum gp_status found;
+	if (gp_places_find(r, segment, at_ns, &out->events, &found))
+		return found != GP_OK || is_known || out->events > 0 ? found : GP_END;
 	uint64_t seen = 0;
 	for (size_t i = out->segment; i < r->index.segments; i++) {
 		enum gp_status status = gp_merge_begin(r->merge, i);
@@ -55,6 +59,12 @@ static enum gp_status mark_number(struct gp_recording *r, const struct gp_moment
 				  struct gp_memory_mark *out)
 {
 	uint64_t met = 0;
+	const uint64_t *kept = r->info.kept;
+	const uint64_t most = moment->when == GP_WHEN_SNAPSHOT ?
+				      kept[GP_SNAPSHOT] :
+				      kept[GP_OOM] + kept[GP_ALLOC_FAILED];
+	if (r->has_info && !r->is_running && !r->is_followed && most <= moment->number)
+		return GP_END;
 	for (size_t i = r->first; i < r->index.segments; i++) {
 		enum gp_status status = gp_merge_begin(r->merge, i);
 		if (status != GP_OK)
@@ -131,7 +141,13 @@ static enum gp_status mark_unused(struct gp_recording *r, unsigned device,
 static enum gp_status mark_peak(struct gp_recording *r, const struct gp_moment_of *moment,
 				struct gp_memory_mark *out)
 {
-	enum gp_status status = gp_recording_seek(r, gp_segment_by_order(r, UINT64_MAX));
+	const size_t segment = gp_segment_by_order(r, UINT64_MAX);
+	struct gp_place_seen seen;
+	enum gp_status status = gp_places_add(r, segment, UINT64_MAX);
+	if (status == GP_OK)
+		status = gp_recording_seek(r, segment);
+	if (status == GP_OK && r->first == segment)
+		status = gp_places_jump(r, segment, UINT64_MAX, UINT64_MAX, &seen);
 	uint32_t thread;
 	while (status == GP_OK && gp_recording_step(r, &thread, &status) != NULL)
 		;

@@ -1,12 +1,12 @@
 /* Replays to the requested moment, event by event, from the newest checkpoint before it. */
+#include "../../read/file/replay_places.h"
 #include "memory_view.h"
 
 struct way {
 	struct gp_memory_view *view;
 	struct gp_memory_mark mark;
-	int64_t last_ns, next_ns; /* times of the last applied event, and of the next */
-	bool has_memory;	  /* an event with an order was applied */
-	int64_t memory_ns;	  /* time of the last such event */
+	struct gp_place_seen seen;
+	int64_t next_ns; /* time of the event behind the last applied one */
 };
 
 static bool is_memory(const struct gp_record *r)
@@ -18,14 +18,20 @@ static bool is_memory(const struct gp_record *r)
 static enum gp_status memory_moment_begin(struct way *w, const struct gp_moment_of *moment)
 {
 	struct gp_recording *r = w->view->recording;
-	enum gp_status status = gp_recording_seek(r, w->mark.segment);
+	enum gp_status status = GP_OK;
+	if (w->mark.events == UINT64_MAX)
+		status = gp_places_add(r, w->mark.segment, w->mark.order);
+	if (status == GP_OK)
+		status = gp_recording_seek(r, w->mark.segment);
 	if (status == GP_OK && r->first < w->mark.segment && w->mark.events != UINT64_MAX) {
 		status = gp_memory_mark_time(r, moment->at_ns, r->first, &w->mark);
 		if (status == GP_OK)
 			status = gp_recording_seek(r, r->first);
 	}
-	w->has_memory = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER) > 0;
-	w->last_ns = w->next_ns = gp_segment_ns(r, r->first);
+	w->seen.has_memory = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER) > 0;
+	w->seen.last_ns = w->next_ns = gp_segment_ns(r, r->first);
+	if (status == GP_OK && r->first == w->mark.segment)
+		status = gp_places_jump(r, r->first, w->mark.events, w->mark.order, &w->seen);
 	return status;
 }
 
@@ -41,10 +47,10 @@ static enum gp_status go(struct way *w)
 		w->next_ns = gp_tick_ns(&r->tick, record->time);
 		if (is_memory(record) && record->order >= w->mark.order)
 			break;
-		w->last_ns = w->next_ns;
+		w->seen.last_ns = w->next_ns;
 		if (is_memory(record)) {
-			w->has_memory = true;
-			w->memory_ns = w->last_ns;
+			w->seen.has_memory = true;
+			w->seen.memory_ns = w->seen.last_ns;
 		}
 		status = gp_recording_apply(r, record);
 	}
@@ -76,14 +82,14 @@ enum gp_status gp_memory_reach(struct gp_memory_view *v, const struct gp_moment_
 	bool is_end = status == GP_END;
 	bool is_event = moment->when == GP_WHEN_OOM || moment->when == GP_WHEN_SNAPSHOT ||
 			moment->when == GP_WHEN_ORDER;
-	v->out->at_ns = is_event && !is_end ? w.next_ns : w.last_ns;
+	v->out->at_ns = is_event && !is_end ? w.next_ns : w.seen.last_ns;
 	if (moment->when == GP_WHEN_PEAK || moment->when == GP_WHEN_UNUSED)
-		v->out->at_ns = w.memory_ns; /* launches may follow */
+		v->out->at_ns = w.seen.memory_ns; /* launches may follow */
 	if (moment->when == GP_WHEN_TIME || moment->when == GP_WHEN_END)
 		v->out->at_ns = within(r, moment->when == GP_WHEN_END ? INT64_MAX : moment->at_ns,
-				       w.last_ns);
+				       w.seen.last_ns);
 	uint64_t newest = gp_live_count(r->live, GP_COUNT_NEWEST_ORDER);
-	v->out->order = w.has_memory ? newest + 1 : 0;
+	v->out->order = w.seen.has_memory ? newest + 1 : 0;
 	bool is_behind = is_end && moment->when == GP_WHEN_ORDER && w.mark.order > v->out->order;
 	return is_behind ? GP_END : GP_OK;
 }

@@ -3,6 +3,7 @@
 
 #include "../../gpuprof_batch.h"
 #include "../../gpuprof_roles.h"
+#include "../../read/file/replay_places.h"
 
 #define NO_ROLE UINT8_MAX
 
@@ -77,7 +78,10 @@ enum gp_status gp_live_rows_build(struct gp_recording *recording, const struct g
 {
 	struct gp_memory m;
 	*out = (struct gp_live_rows){ 0 };
+	if (!gp_places_begin(recording))
+		return GP_E_MEMORY;
 	enum gp_status status = gp_memory_build(recording, moment, &m);
+	gp_places_end(recording);
 	if (status != GP_OK)
 		return status;
 	if (has_roles)

@@ -14,18 +14,6 @@
 #include "read_ahead.h"
 #include "recording.h"
 
-/*
- * This many threads have their block decoded as a whole, in 128 MiB. Each further thread has a
- * window that moves along its block. The block is decoded again for each window.
- *
- * The bound is needed: a block of 8192 records can take only 150 bytes of a file, and all blocks
- * can cover one moment. The windows share 64 MiB, so blocks of a thousand threads are decoded at
- * most six times. A window has at least 64 slots.
- */
-#define WHOLES_MAX 256u
-#define WINDOWS_SLOTS (1u << 20)
-#define WINDOW_SLOTS_MIN 64u
-#define WINDOW_SLOTS_MAX (GP_BLOCK_RECORDS / 2)
 /* With fewer blocks a second thread costs more than it saves. */
 #define AHEAD_BLOCKS_MIN 16u
 
@@ -280,14 +268,6 @@ static bool add_stream(struct gp_merge *m, size_t first, size_t last)
 	return true;
 }
 
-static uint64_t window_of(size_t streams)
-{
-	uint64_t most = streams > WHOLES_MAX ? WINDOWS_SLOTS / (streams - WHOLES_MAX) : UINT64_MAX;
-	if (most < WINDOW_SLOTS_MIN)
-		return WINDOW_SLOTS_MIN;
-	return most < WINDOW_SLOTS_MAX ? most : WINDOW_SLOTS_MAX;
-}
-
 /* A stream for each thread in m->list.block, in the order of threads. */
 static enum gp_status make_streams(struct gp_merge *m)
 {
@@ -306,7 +286,8 @@ static enum gp_status make_streams(struct gp_merge *m)
 	return GP_OK;
 }
 
-enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
+enum gp_status gp_merge_begin_at(struct gp_merge *m, size_t which, const struct gp_merge_at *at,
+				 size_t count)
 {
 	drop_streams(m);
 	m->has_current = false;
@@ -315,9 +296,35 @@ enum gp_status gp_merge_begin(struct gp_merge *m, size_t which)
 	enum gp_status status = collect(m, which, GP_BLOCK_EVENTS);
 	if (status == GP_OK)
 		status = make_streams(m);
+	/* both are in the order of threads, and a thread without a place was read to its end */
+	const size_t all = at != NULL && status == GP_OK ? m->streams : 0;
+	m->streams -= all;
+	for (size_t i = 0, k = 0; i < all && k < count; i++) {
+		struct stream s = m->heap[i];
+		if (s.thread != at[k].thread)
+			continue;
+		while (s.block + 1 < s.blocks && m->list.block[s.block].offset != at[k].offset)
+			s.block++;
+		s.behind = at[k++].slot;
+		set_lower_bound(m, &s);
+		m->heap[m->streams++] = s;
+	}
 	if (status == GP_OK)
 		heapify(m->heap, m->streams);
 	return status;
+}
+
+size_t gp_merge_at(const struct gp_merge *m, struct gp_merge_at *out, size_t room)
+{
+	for (size_t i = 0; i < m->streams && i < room; i++) {
+		const struct stream *s = &m->heap[i];
+		const uint64_t read = s->plain != NULL ? s->at : 0;
+		out[i] = (struct gp_merge_at){ m->list.block[s->block].offset, s->behind + read,
+					       s->thread };
+		if (i == 0 && m->has_current)
+			out[i].slot += 1u + s->plain->record[read].extra;
+	}
+	return m->streams;
 }
 
 static int compare_threads(const void *left, const void *right)

@@ -6,6 +6,19 @@
 
 #include "recording.h"
 
+/*
+ * This many threads have their block decoded as a whole, in 128 MiB. Each further thread has a
+ * window that moves along its block. The block is decoded again for each window.
+ *
+ * The bound is needed: a block of 8192 records can take only 150 bytes of a file, and all blocks
+ * can cover one moment. The windows share 64 MiB, so blocks of a thousand threads are decoded at
+ * most six times. A window has at least 64 slots.
+ */
+#define WHOLES_MAX 256u
+#define WINDOWS_SLOTS (1u << 20)
+#define WINDOW_SLOTS_MIN 64u
+#define WINDOW_SLOTS_MAX (GP_BLOCK_RECORDS / 2)
+
 /* Records of a block, decoded. */
 struct plain {
 	struct plain *next; /* next in the pool, which has buffers of whole blocks only */
@@ -52,6 +65,14 @@ static inline void heapify(struct stream *heap, size_t streams)
 {
 	for (size_t i = streams / 2; i-- > 0;)
 		sift_down(heap, streams, i);
+}
+
+static inline uint64_t window_of(size_t streams)
+{
+	uint64_t most = streams > WHOLES_MAX ? WINDOWS_SLOTS / (streams - WHOLES_MAX) : UINT64_MAX;
+	if (most < WINDOW_SLOTS_MIN)
+		return WINDOW_SLOTS_MIN;
+	return most < WINDOW_SLOTS_MAX ? most : WINDOW_SLOTS_MAX;
 }
 
 #endif

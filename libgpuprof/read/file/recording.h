@@ -141,8 +141,24 @@ void gp_merge_watch(struct gp_merge *merge,
 		    void (*visit)(void *context, uint64_t done, uint64_t bytes, unsigned pass),
 		    void *context);
 void gp_merge_count_pass(struct gp_merge *merge);
-/* Starts with segment index->segment[which]. */
-enum gp_status gp_merge_begin(struct gp_merge *merge, size_t which);
+/* A place in a segment: where each thread is read on. A thread at its end has none. */
+struct gp_merge_at {
+	uint64_t offset; /* of the block */
+	uint64_t slot;	 /* of its records */
+	uint32_t thread;
+};
+/* Behind the last returned event. Returns the number of threads, which may exceed `room`. */
+size_t gp_merge_at(const struct gp_merge *merge, struct gp_merge_at *out, size_t room);
+/*
+ * Starts with segment index->segment[which] at a place; `at` is in the order of threads. NULL: at
+ * its beginning.
+ */
+enum gp_status gp_merge_begin_at(struct gp_merge *merge, size_t which, const struct gp_merge_at *at,
+				 size_t count);
+static inline enum gp_status gp_merge_begin(struct gp_merge *merge, size_t which)
+{
+	return gp_merge_begin_at(merge, which, NULL, 0);
+}
 /*
  * Adds blocks and definitions that gp_index_extend found in the segment that was begun. The
  * record that gp_merge_next returned last comes again, unless it returned NULL. GP_E_MEMORY.
@@ -313,7 +329,9 @@ struct gp_recording {
 	} scopes;
 	char driver[16];
 	struct gp_info_device device[GP_DEVICES];
-	const char *step_name; /* owned by the caller: gp_steps_name; NULL: none */
+	const char *step_name;	  /* owned by the caller: gp_steps_name; NULL: none */
+	struct gp_places *places; /* replay_places.h; NULL: none */
+	void (*close_places)(struct gp_places *places);
 	/* The last result of gp_steps_find, with its steps behind it; NULL: none. */
 	struct gp_steps *found_steps;
 	unsigned found_at; /* `overtakes` then */

@@ -71,6 +71,8 @@ void gp_recording_close(struct gp_recording *r)
 	free(r->tops.before);
 	gp_scope_list_release(&r->scopes);
 	free(r->found_steps);
+	if (r->places != NULL)
+		r->close_places(r->places);
 	free(r->path);
 	free(r);
 }
