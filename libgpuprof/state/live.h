@@ -126,6 +126,9 @@ void gp_live_close(struct gp_live *live);
  */
 enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *record);
 
+/* Only counts a MEMORY event, for readers that need no state of its kind. */
+void gp_live_pass(struct gp_live *live, const struct gp_record *record);
+
 /* Figures of one device, which may be GP_DEVICE_UNKNOWN; NULL: not a valid ordinal. */
 const struct gp_live_device *gp_live_device(const struct gp_live *live, unsigned device);
 const struct gp_live_host *gp_live_host(const struct gp_live *live);

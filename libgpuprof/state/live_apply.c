@@ -132,3 +132,10 @@ enum gp_status gp_live_apply(struct gp_live *live, const struct gp_record *r)
 		live->count[GP_COUNT_THREADS]++;
 	return GP_OK;
 }
+
+void gp_live_pass(struct gp_live *live, const struct gp_record *r)
+{
+	live->count[r->kind]++;
+	if (r->order > live->newest)
+		live->newest = r->order;
+}

@@ -329,7 +329,7 @@ class Recording:
             with self._call(moves=False) as handle:
                 if self._moves != moves:
                     raise Error(Status.E_BUSY, str(self.path), "cannot read on in", "another call moved it")
-                status = library.gp_recording_read_batch(handle, wanted, table, rows, byref(count))
+                status = library.gp_recording_read_rows(handle, wanted, table, rows, byref(count))
             if count.value == rows:
                 yield table
             elif count.value:
@@ -360,7 +360,7 @@ class Recording:
             while status == Status.OK:
                 rows, count = len(room) // size - used, ctypes.c_size_t()
                 table = (EventRow * rows).from_buffer(room, used * size)
-                status = library.gp_recording_read_batch(handle, wanted, table, rows, byref(count))
+                status = library.gp_recording_read_rows(handle, wanted, table, rows, byref(count))
                 used += count.value
                 del table
                 if status == Status.OK:
