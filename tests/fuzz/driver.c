@@ -149,7 +149,8 @@ static void write_inputs(const char *dir)
 	}
 }
 
-static void mutate_and_run(unsigned long runs)
+/* `choice` < 0: each run has another one, since the replay leaves the last one in all inputs. */
+static void mutate_and_run(unsigned long runs, int choice)
 {
 	static uint8_t data[INPUT_MAX];
 	for (unsigned long i = 0; i < runs; i++) {
@@ -160,6 +161,8 @@ static void mutate_and_run(unsigned long runs)
 		in.bytes = fuzz_below(8) ? fuzz_mutate(target, data, from->bytes, sizeof data) :
 					   fuzz_cross(target, data, from->bytes, sizeof data,
 						      other->data, other->bytes);
+		if (target->choices > 0 && in.bytes > 0)
+			data[0] = (uint8_t)(choice >= 0 ? choice : fuzz_below(target->choices));
 		run(&in);
 	}
 }
@@ -199,7 +202,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < input_count; i++)
 		replayed += replay(&inputs[i], choice);
 	if (input_count > 0)
-		mutate_and_run(runs);
+		mutate_and_run(runs, choice);
 	printf("%s: %zu files in %lu runs, %lu mutations, 0 failures\n", fuzz_name, input_count,
 	       replayed, runs);
 	return 0;
