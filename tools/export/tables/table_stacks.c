@@ -5,6 +5,13 @@
 
 #include <stdlib.h>
 
+/*
+ * A stack of 512 frames may take ten bytes of a recording, and each frame is a row. So stacks have
+ * no frames beyond that many. Recordings of real jobs have less than one frame in each byte.
+ */
+#define FRAMES_FIRST (1u << 20)
+#define FRAMES_A_BYTE 2u
+
 struct gp_table_stacks *gp_table_stacks_open(const struct gp_export *e, struct gp_rows *rows)
 {
 	struct gp_table_stacks *s = calloc(1, sizeof *s);
@@ -14,6 +21,7 @@ struct gp_table_stacks *gp_table_stacks_open(const struct gp_export *e, struct g
 	s->rows = rows;
 	s->recording = e->recording;
 	s->has_stacks = e->has_stacks;
+	s->frames_left = FRAMES_FIRST + FRAMES_A_BYTE * e->info->file_bytes;
 	if (s->has_stacks)
 		rows->status = gp_stack_epochs_open(e->recording, &s->epochs);
 	return s;
@@ -73,15 +81,20 @@ static void stack_write(struct gp_table_stacks *s, uint32_t number, uint32_t id,
 	char module[GP_MODULES_MAX];
 	struct gp_rows *rows = s->rows;
 	struct gp_stack found = { 0 };
-	const bool is_known = gp_recording_stack(s->recording, id, at_ns, GP_STACK_FOLDED, &found,
-						 s->found, GP_FRAMES_MAX);
+	const bool has_room = s->frames_left >= GP_FRAMES_MAX;
+	const bool is_known =
+		has_room && gp_recording_stack(s->recording, id, at_ns, GP_STACK_FOLDED, &found,
+					       s->found, GP_FRAMES_MAX);
 	const size_t frames = is_known ? found.frames : 0;
+	s->frames_left -= frames;
 	gp_recording_module_path(s->recording, found.module, module, sizeof module);
 	gp_row_begin(rows, GP_TABLE_stacks);
 	gp_row_number(rows, number);
 	gp_row_number(rows, id);
 	gp_row_text(rows, module[0] ? module : NULL);
-	gp_row_text(rows, is_known ? found.missing : "unknown");
+	gp_row_text(rows, is_known ? found.missing :
+			  has_room ? "unknown" :
+				     "too many frames in the stacks before it");
 	gp_row_end(rows);
 	for (size_t k = 0; k < frames; k++) {
 		const uint32_t frame = frame_number(s, &s->found[k]);

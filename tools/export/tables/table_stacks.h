@@ -14,6 +14,7 @@ struct gp_table_stacks {
 	struct gp_module_epochs *epochs; /* NULL: without stacks */
 	bool has_stacks;
 	uint32_t stacks, frames;
+	uint64_t frames_left; /* rows of stack_frames */
 	struct gp_pickle_rows stack, frame;
 	struct gp_frame found[GP_FRAMES_MAX];
 };
