@@ -162,7 +162,8 @@ static void mutate_and_run(unsigned long runs, int choice)
 					   fuzz_cross(target, data, from->bytes, sizeof data,
 						      other->data, other->bytes);
 		if (target->choices > 0 && in.bytes > 0)
-			data[0] = (uint8_t)(choice >= 0 ? choice : fuzz_below(target->choices));
+			data[0] = choice >= 0 ? (uint8_t)choice :
+						(uint8_t)fuzz_below(target->choices);
 		run(&in);
 	}
 }
