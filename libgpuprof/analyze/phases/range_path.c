@@ -85,9 +85,12 @@ static void call_end(struct gp_range_call *call, int64_t at_ns)
 	call->end_ns = at_ns > call->begin_ns ? at_ns : call->begin_ns;
 }
 
-/* The mark of a range: its node, and the number of the call. */
+/*
+ * The mark of a range: its node, or its row in `started`, and the number of the call. A damaged
+ * recording has ranges with a number that are on a stack.
+ */
 static uint64_t call_add(struct gp_range_paths *p, uint32_t up, uint32_t node,
-			 const struct gp_open_range *range)
+			 const struct gp_open_range *range, bool is_started)
 {
 	if (p->calls >= p->calls_most) {
 		p->calls_beyond += p->calls_most != 0;
@@ -102,7 +105,7 @@ static uint64_t call_add(struct gp_range_paths *p, uint32_t up, uint32_t node,
 		.node = node,
 		.thread = range->thread,
 		.end_thread = range->thread,
-		.is_started = range->number != 0,
+		.is_started = is_started,
 		.begin_ns = gp_tick_ns(&p->recording->tick, range->time),
 	};
 	call_end(&p->call[p->calls], (int64_t)p->recording->info.duration_ns);
@@ -130,13 +133,13 @@ static void see_opened(void *context, struct gp_open_range *range,
 	bool is_ambiguous;
 	if (stack == NULL && range->source != GP_RANGE_DERIVED) { /* it is a started range */
 		if (p->calls_most != 0)
-			range->mark = call_add(p, 0, started_get(p, range), range);
+			range->mark = call_add(p, 0, started_get(p, range), range, true);
 		return;
 	}
 	const uint64_t up = gp_phase_follow_up(&p->follow, range, &is_ambiguous);
 	const uint32_t node =
 		node_get(p, node_of_mark(p, up, is_ambiguous), range, GP_PHASE_NESTED);
-	range->mark = call_add(p, is_ambiguous ? 0 : (uint32_t)(up >> 32), node, range);
+	range->mark = call_add(p, is_ambiguous ? 0 : (uint32_t)(up >> 32), node, range, false);
 	p->has_any = !p->is_out_of_memory;
 	if (p->has_any)
 		gp_phase_node_at(&p->tree, node)->own.calls++;
