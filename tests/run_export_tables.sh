@@ -29,5 +29,13 @@ check() {
 (check 1)
 wait
 cat 0/found 1/found >found
+LD_LIBRARY_PATH=$build/fake/torch-2.11/lib:$build/fake "$build/gpuprof" run -q \
+	--allocator-details=on --no-symbolize --stacks off -o pending.gpr \
+	-- "$build/victims/other_streams" >run.out 2>&1
+if "$build/gpuprof" export --format csv --select groups -o - pending.gpr | grep -q ',pending,'; then
+	echo "pass pending"
+else
+	echo "fail pending no group of pending blocks"
+fi >>found
 sed 's,^\([a-z]*\) ,\1 export_tables/,' found >>"$results"
 ! grep '^fail' found

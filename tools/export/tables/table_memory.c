@@ -9,7 +9,7 @@
 static const char *const of_names[] = {
 	[GP_LIVES_OF_BLOCK] = "block",	     [GP_LIVES_OF_SEGMENT] = "segment",
 	[GP_LIVES_OF_DRIVER] = "driver",     [GP_LIVES_OF_PINNED] = "pinned",
-	[GP_LIVES_OF_UNMAPPED] = "unmapped",
+	[GP_LIVES_OF_UNMAPPED] = "unmapped", [GP_LIVES_OF_PENDING] = "pending",
 };
 
 struct memory_rows {
