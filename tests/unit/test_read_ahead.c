@@ -99,7 +99,7 @@ static void damage_is_the_same(void **state)
 	assert_same(w.path, sizeof hurt / sizeof *hurt);
 }
 
-/* A replay may end anywhere: a rewind or a close must not wait for blocks that the reader does not need. */
+/* A replay may end anywhere: a rewind or a close must not wait for blocks that are not needed. */
 static void replays_end_anywhere(void **state)
 {
 	(void)state;

@@ -210,9 +210,8 @@ static void requests_find(struct csv_sink *s)
 			last = number_order[k];
 	}
 	for (unsigned k = 0; k < GP_TABLES; k++)
-		s->sink.is_requested[k] =
-			is_selected[k] ||
-			(s->e->has_stacks && number_order[k] && number_order[k] <= last);
+		s->sink.is_requested[k] = is_selected[k] || (s->e->has_stacks && number_order[k] &&
+							     number_order[k] <= last);
 }
 
 /* The file of a selection; NULL: it is not written. */
