@@ -18,7 +18,7 @@ check() {
 	mkdir "$1"
 	cd "$1" || exit 2
 	set --
-	for recording in "$here"/data/*.gpr; do
+	for recording in "$here"/data/*.gpr "$here"/data/gpu_time/*.gpr; do
 		part=$((1 - ${part:-1}))
 		[ $part != "${PWD##*/}" ] || set -- "$@" "$recording"
 	done

@@ -97,10 +97,12 @@ LD_LIBRARY_PATH=$build/fake GPUPROF_RING_DIR=$dir "$build/gpuprof" run -q --gpu-
 	--stacks python -o gpu.gpr -- python3 -B "$here/cli/gpu_job.py" await >gpu.err 2>&1
 check "$build/gpuprof" gpu gpu.gpr
 
-# ranges on the rows of streams
-for how in "" started nccl; do
+# ranges on the rows of streams; h100_eager is PyTorch's training loop on a GPU
+cp "$here/data/gpu_time/h100_eager.gpr" .
+for how in "" started nccl h100_eager; do
 	name=made${how:+-$how}
-	"$build/frag/made_gpu_time" $name.gpr $how
+	[ "$how" != h100_eager ] || name=$how
+	[ -e $name.gpr ] || "$build/frag/made_gpu_time" $name.gpr $how
 	for table in kernels ranges; do
 		"$build/gpuprof" export --format csv --select $table -o $name.$table.csv $name.gpr
 	done 2>$name.err

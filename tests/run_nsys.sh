@@ -53,7 +53,8 @@ mkdir -p "$dir"
 cd "$dir" || exit 2
 python3 -B "$here/export/check_nsys.py" "$nsys" "$build/gpuprof" "$build/frag/made_gpu_time" \
 	"$here"/data/fake-*.gpr "$here"/data/h200_gpt_oom.gpr "$here"/data/h200_ranges.gpr \
-	"$here"/data/h200_jax.gpr "$here"/data/leak_pinned.gpr >found 2>errors ||
+	"$here"/data/h200_jax.gpr "$here"/data/leak_pinned.gpr \
+	"$here"/data/gpu_time/*.gpr >found 2>errors ||
 	echo "fail checker $(tail -n 1 errors)" >>found
 sed 's,^\([a-z]*\) ,\1 nsys/,' found >>"$results"
 cat found
