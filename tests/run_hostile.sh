@@ -71,7 +71,7 @@ while read -r family count a_mib a_byte expected command; do
 	bytes=$(stat -c %s "$file")
 	read=${command//[^@]/}
 	seconds=$(((${#read} * (2 + (a_mib * bytes + 1048575) / 1048576) * loop_ms + 499) / 500))
-	kib=$((256 * 1024 + a_byte * bytes / 1024))
+	kib=$((264 * 1024 + a_byte * bytes / 1024))
 	# shellcheck disable=SC2086 # words of the row
 	judge $(echo "$command" | sed "s#@#$file#g")
 	if [ -z "$why" ]; then

@@ -126,11 +126,16 @@ static size_t compressor_bytes(void)
 	return ZSTD_estimateCStreamSize_usingCParams(level);
 }
 
+size_t gp_block_decoder_bytes(void)
+{
+	return aligned(sizeof(struct gp_block_scratch)) + aligned(gp_column_reader_bytes()) +
+	       aligned(GP_COLUMNS_MAX) + aligned(ZSTD_estimateDCtxSize());
+}
+
 size_t gp_block_scratch_bytes(void)
 {
-	return aligned(sizeof(struct gp_block_scratch)) + aligned(gp_column_writer_bytes()) +
-	       aligned(gp_column_reader_bytes()) + aligned(GP_COLUMNS_MAX) +
-	       aligned(compressor_bytes()) + aligned(ZSTD_estimateDCtxSize());
+	return gp_block_decoder_bytes() + aligned(gp_column_writer_bytes()) +
+	       aligned(compressor_bytes());
 }
 
 static bool set_level(ZSTD_CCtx *c)
@@ -152,23 +157,34 @@ static bool set_level(ZSTD_CCtx *c)
 	return true;
 }
 
-struct gp_block_scratch *gp_block_scratch_init(void *memory, size_t bytes)
+struct gp_block_scratch *gp_block_decoder_init(void *memory, size_t bytes)
 {
-	if (!memory || (uintptr_t)memory % 64 != 0 || bytes < gp_block_scratch_bytes())
+	if (!memory || (uintptr_t)memory % 64 != 0 || bytes < gp_block_decoder_bytes())
 		return NULL;
 	struct gp_block_scratch *s = memory;
 	unsigned char *at = (unsigned char *)memory + aligned(sizeof *s);
-	s->writer = (struct gp_column_writer *)at;
-	at += aligned(gp_column_writer_bytes());
+	s->writer = NULL;
+	s->compress = NULL;
 	s->reader = (struct gp_column_reader *)at;
 	at += aligned(gp_column_reader_bytes());
 	s->raw = at;
 	at += aligned(GP_COLUMNS_MAX);
-	s->compress = ZSTD_initStaticCCtx(at, aligned(compressor_bytes()));
-	at += aligned(compressor_bytes());
 	s->decompress = ZSTD_initStaticDCtx(at, aligned(ZSTD_estimateDCtxSize()));
+	return s->decompress ? s : NULL;
+}
+
+struct gp_block_scratch *gp_block_scratch_init(void *memory, size_t bytes)
+{
+	struct gp_block_scratch *s =
+		bytes < gp_block_scratch_bytes() ? NULL : gp_block_decoder_init(memory, bytes);
+	if (!s)
+		return NULL;
+	unsigned char *at = (unsigned char *)memory + gp_block_decoder_bytes();
+	s->writer = (struct gp_column_writer *)at;
+	at += aligned(gp_column_writer_bytes());
+	s->compress = ZSTD_initStaticCCtx(at, aligned(compressor_bytes()));
 	gp_column_writer_init(s->writer);
-	return s->compress && s->decompress && set_level(s->compress) ? s : NULL;
+	return s->compress && set_level(s->compress) ? s : NULL;
 }
 
 size_t gp_block_bound(void)

@@ -73,6 +73,9 @@ enum gp_status gp_block_header_decode(const unsigned char in[GP_BLOCK_HEADER],
 struct gp_block_scratch;
 size_t gp_block_scratch_bytes(void);
 struct gp_block_scratch *gp_block_scratch_init(void *memory, size_t bytes);
+/* The same for gp_block_decode only: a third of the memory. */
+size_t gp_block_decoder_bytes(void);
+struct gp_block_scratch *gp_block_decoder_init(void *memory, size_t bytes);
 
 /* The most bytes that gp_block_encode can produce, header included. */
 size_t gp_block_bound(void);

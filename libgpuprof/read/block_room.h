@@ -12,6 +12,8 @@ struct gp_block_room {
 
 /* False: out of memory. Call gp_block_room_release() in either case. */
 bool gp_block_room_open(struct gp_block_room *room);
+/* The same to decode only. */
+bool gp_block_room_open_decoder(struct gp_block_room *room);
 void gp_block_room_release(struct gp_block_room *room);
 
 #endif

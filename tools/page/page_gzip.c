@@ -6,6 +6,8 @@
 
 #define GZIP_WINDOW (15 + 16) /* of 32 KiB, with the head of gzip */
 #define GZIP_MEMORY 8	      /* zlib's default */
+/* A third of the default level's time, for 3 to 7% more bytes of lives. */
+#define GZIP_LEVEL 4
 
 struct gp_page_deflate {
 	z_stream z;
@@ -43,8 +45,8 @@ bool gp_page_gzip_begin(struct gp_page_gzip *gzip)
 		return false;
 	gzip->deflate->out = open_memstream((char **)&gzip->bytes, &gzip->count);
 	if (gzip->deflate->out &&
-	    deflateInit2(&gzip->deflate->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW,
-			 GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK)
+	    deflateInit2(&gzip->deflate->z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
+			 Z_DEFAULT_STRATEGY) == Z_OK)
 		gzip->in = fopencookie(gzip, "w", (cookie_io_functions_t){ .write = gzip_take });
 	if (!gzip->in)
 		gp_page_gzip_release(gzip);

@@ -16,6 +16,8 @@
 
 /* With fewer blocks a second thread costs more than it saves. */
 #define AHEAD_BLOCKS_MIN 16u
+/* Each block that is queued needs a look at all streams. */
+#define AHEAD_STREAMS_MOST 64u
 
 struct gp_merge {
 	struct gp_block_list list; /* of the segment */
@@ -48,7 +50,7 @@ struct gp_merge *gp_merge_open(const struct gp_file *file, struct gp_index *inde
 	m->list.file = file;
 	m->list.index = index;
 	m->definitions = definitions;
-	if (gp_block_room_open(&m->room))
+	if (gp_block_room_open_decoder(&m->room))
 		return m;
 	gp_merge_close(m);
 	return NULL;
@@ -281,7 +283,8 @@ static enum gp_status make_streams(struct gp_merge *m)
 		first = i + 1;
 	}
 	m->window = window_of(m->streams);
-	if (m->ahead == NULL && m->list.blocks >= AHEAD_BLOCKS_MIN)
+	if (m->ahead == NULL && m->list.blocks >= AHEAD_BLOCKS_MIN &&
+	    m->streams <= AHEAD_STREAMS_MOST)
 		m->ahead = gp_ahead_open(m->list.file);
 	return GP_OK;
 }
@@ -467,7 +470,7 @@ static bool take_window(struct stream *s, const struct gp_record *from, uint64_t
 /* Of all blocks that are not queued, those with the lowest orders come next. */
 static void queue_ahead(struct gp_merge *m)
 {
-	while (gp_ahead_has_room(m->ahead) && m->wholes < WHOLES_MAX / 2) {
+	while (m->streams <= AHEAD_STREAMS_MOST && gp_ahead_has_room(m->ahead)) {
 		struct stream *first = NULL;
 		for (size_t i = 0; i < m->streams; i++) {
 			struct stream *s = &m->heap[i];

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define STACK_BYTES (256u << 10) /* decoding takes a few kilobytes; sanitizers more */
+
 struct place {
 	enum { FREE, QUEUED, DECODING, DECODED } state;
 	uint64_t number; /* places are decoded in the order in which they were queued */
@@ -95,12 +97,17 @@ static void *decode_queued(void *ahead)
 static bool thread_start(struct gp_read_ahead *a)
 {
 	sigset_t all, before;
-	if (!gp_block_room_open(&a->room))
+	pthread_attr_t attributes;
+	if (!gp_block_room_open_decoder(&a->room) || pthread_attr_init(&attributes) != 0)
 		return false;
+	free(a->room.record); /* places have their own */
+	a->room.record = NULL;
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	const bool is_started = pthread_create(&a->thread, NULL, decode_queued, a) == 0;
+	const bool is_started = pthread_create(&a->thread, &attributes, decode_queued, a) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
 	return is_started;
 }
 

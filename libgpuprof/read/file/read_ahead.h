@@ -8,7 +8,7 @@
 #include "block_list.h"
 
 /* Blocks that are decoded or queued at once. Each takes a buffer of 512 KiB. */
-#define GP_AHEAD_MOST 4u
+#define GP_AHEAD_MOST 3u
 
 struct gp_read_ahead;
 

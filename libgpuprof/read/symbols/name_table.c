@@ -171,7 +171,8 @@ enum gp_status gp_name_table_open(const unsigned char *blocks, size_t count,
 	struct gp_block_room room = { 0 };
 	struct gp_name_table *t = calloc(1, sizeof *t);
 	const unsigned char *at = blocks, *end = blocks + count;
-	enum gp_status status = t != NULL && gp_block_room_open(&room) ? GP_OK : GP_E_MEMORY;
+	enum gp_status status =
+		t != NULL && gp_block_room_open_decoder(&room) ? GP_OK : GP_E_MEMORY;
 	for (uint64_t n = 0; at < end && status == GP_OK; n++)
 		status = learn_block(t, &room, n, &at, end, what);
 	if (status == GP_OK && t->has_more) {
