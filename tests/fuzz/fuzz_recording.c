@@ -135,7 +135,7 @@ static void look_at_lives(struct gp_recording *recording)
 		return;
 	for (size_t k = 0; k < l.groups; k++)
 		if (l.group[k].stack >= l.stacks || l.group[k].pool >= l.texts ||
-		    l.group[k].range >= l.texts || l.group[k].of > GP_LIVES_OF_UNMAPPED)
+		    l.group[k].range >= l.texts || l.group[k].of > GP_LIVES_OF_PENDING)
 			abort();
 	for (size_t k = 0; k < l.places; k++)
 		if (l.place[k] >= l.frames)
