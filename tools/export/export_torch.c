@@ -472,7 +472,7 @@ struct torch_files {
 	struct left_out left;
 	size_t more; /* files after the present one */
 	bool is_out_of_memory;
-	bool has_ended; /* there is no further file */
+	bool has_ended; /* the last file is written */
 };
 
 static bool file_begin(void *context, const struct gp_history *history, bool has_outside)
