@@ -58,4 +58,22 @@ enum gp_status gp_range_calls_build(struct gp_recording *recording, struct gp_ra
 const struct gp_range_path *gp_range_calls_path(const struct gp_range_calls *calls, size_t call);
 void gp_range_calls_free(struct gp_range_calls *calls);
 
+/* ---- several reports on one recording ---- */
+
+/*
+ * Finds steps and the roles of allocations in one replay, or two. The recording keeps them for
+ * reports that need them. Without a call, the first of these reports finds them. GP_E_MEMORY,
+ * GP_E_READ.
+ */
+enum gp_status gp_recording_prepare(struct gp_recording *recording);
+/* With which reports of a whole recording ask for timelines. */
+#define GP_TIMELINE_POINTS 2000u
+/*
+ * Finds in one replay, beside those of gp_recording_prepare, what these functions return for the
+ * whole recording: gp_timeline_build and gp_role_timeline_build with so many points,
+ * gp_leaks_build, gp_waits_build, and gp_phases_build with gp_phases_whole. The next call of each
+ * takes it. Rewinds. After a failure they find it themselves. GP_E_ARGUMENT: too few points.
+ */
+enum gp_status gp_recording_prepare_reports(struct gp_recording *recording, size_t points);
+
 #endif

@@ -73,7 +73,7 @@ struct gp_role_moment {
 	unsigned device;
 };
 /*
- * Fills `out[k]` for each of the moments. Two replays, and one to each moment from the checkpoint
+ * Fills `out[k]` for each of the moments. One or two replays, and one to each moment from the checkpoint
  * before it; rewinds. GP_END: there is no such moment. GP_E_MEMORY.
  */
 enum gp_status gp_role_sums_build(struct gp_recording *recording, const struct gp_role_moment *at,
@@ -87,7 +87,7 @@ enum gp_with {
 	 * those that no event accounts for.
 	 */
 	GP_WITH_RANGES = 1,
-	GP_WITH_ROLES = 2, /* the rule for its role; two more replays */
+	GP_WITH_ROLES = 2, /* the rule for its role; one or two more replays */
 };
 /*
  * gp_top_build_with of the span, and gp_peak_build_with at its end. Finds roles once for both. If
@@ -121,7 +121,7 @@ struct gp_role_timeline {
 };
 /*
  * Cuts the span into `points` equal parts. Bytes of a moment add up to the allocated curve, unless
- * events are missing. Three replays; needs 184 bytes a part and device. Free with
+ * events are missing. Two or three replays; needs 184 bytes a part and device. Free with
  * gp_role_timeline_free.
  */
 enum gp_status gp_role_timeline_build(struct gp_recording *recording, size_t points,

@@ -53,9 +53,6 @@ static int report_one(struct gp_reading *r)
 {
 	struct report *x = (struct report *)r;
 	struct gp_json *json = &x->page.json;
-	struct gp_steps steps; /* found once: half of the commands need them */
-	if (gp_steps_find(r->recording, &steps) == GP_OK)
-		gp_steps_free(&steps);
 	struct gp_page_documents *documents =
 		gp_page_documents_begin(r->path, r->recording, r->info);
 	if (!documents) {
@@ -63,6 +60,7 @@ static int report_one(struct gp_reading *r)
 		report_unopened(r);
 		return failed;
 	}
+	gp_page_documents_share(documents);
 	struct gp_lives lives;
 	const enum gp_status status = gp_page_lives_build(&x->page, r->recording, &lives);
 	if (status)

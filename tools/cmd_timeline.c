@@ -12,7 +12,6 @@
 #include "report/reading.h"
 #include "timeline/chart.h"
 
-#define POINTS_DEFAULT 2000u
 #define ROWS_DEFAULT 20u
 #define FORMATS_MAX 16u
 
@@ -294,7 +293,7 @@ static int timeline_run(const struct gp_command *command, int argc, char **argv)
 					     "reserved peak", "pinned peak", "failed calls",
 					     "driver's at" },
 				  .fault[OOMS] = { "first OOM", NULL, "oom", true } } },
-		.points = POINTS_DEFAULT,
+		.points = GP_TIMELINE_POINTS,
 		.rows = ROWS_DEFAULT,
 	};
 	const struct gp_flag own[] = {

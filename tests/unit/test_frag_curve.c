@@ -54,7 +54,10 @@ static uint64_t compare_all(const char *path, uint64_t *most)
 		if (record == NULL)
 			break;
 		bool is_memory = gp_event_infos[record->kind].class == GP_CLASS_MEMORY;
-		status = gp_gap_follow_apply(f, record);
+		gp_gap_follow_before(f, record);
+		status = gp_recording_apply(r, record);
+		if (status == GP_OK)
+			status = gp_gap_follow_after(f, record);
 		assert_int_equal(status, GP_OK);
 		if (!is_memory)
 			continue;

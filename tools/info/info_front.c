@@ -83,6 +83,21 @@ static bool front_is_inference(const struct gp_role_bands *d)
 	       (top[GP_HOLDS_KV_CACHE].bytes || top[GP_HOLDS_GRAPH_POOL].bytes);
 }
 
+static const struct gp_role_sums *front_highest(const struct gp_role_bands *d)
+{
+	const struct gp_role_sums *highest = d->band;
+	uint64_t most = 0;
+	for (size_t k = 0; k < d->bands; k++) {
+		uint64_t sum = 0;
+		for (unsigned role = 0; role < GP_MEMORY_ROLES; role++)
+			sum += d->band[k].bytes[role];
+		if (sum > most)
+			highest = &d->band[k];
+		most = sum > most ? sum : most;
+	}
+	return highest;
+}
+
 static enum gp_status front_find_roles(struct gp_recording *recording, const struct gp_info *info,
 				       struct gp_info_front *out)
 {
@@ -90,11 +105,11 @@ static enum gp_status front_find_roles(struct gp_recording *recording, const str
 	    out->most->of != GP_CURVE_ALLOCATED)
 		return GP_OK;
 	const enum gp_status status =
-		gp_role_timeline_build(recording, 1, INT64_MIN, INT64_MAX, &out->roles);
+		gp_role_timeline_build(recording, GP_TIMELINE_POINTS, 0, INT64_MAX, &out->roles);
 	for (size_t k = 0; k < out->roles.devices; k++) {
 		const struct gp_role_bands *d = &out->roles.device[k];
 		if (d->device == out->most->device && d->bands)
-			out->at_peak = d->band;
+			out->at_peak = front_highest(d);
 		out->is_inference |=
 			info->has_stacks && !info->has_backward && front_is_inference(d);
 	}

@@ -48,11 +48,16 @@ struct gp_page {
 
 struct gp_page_documents;
 /*
- * Begins to run the commands on `recording` in other processes; each command has a process of its
- * own. NULL: errno. `recording` may be used meanwhile.
+ * Begins to run commands on `recording` in other processes; each command has a process of its own.
+ * NULL: errno. `recording` may be used meanwhile.
  */
 struct gp_page_documents *gp_page_documents_begin(const char *path, struct gp_recording *recording,
 						  const struct gp_info *info);
+/*
+ * Finds what several commands need (gp_recording_prepare), and begins to run those. Call it once,
+ * before other replays of `recording`.
+ */
+void gp_page_documents_share(struct gp_page_documents *documents);
 /* Runs the remaining commands, and waits for all. */
 void gp_page_documents_finish(struct gp_page_documents *documents);
 /*

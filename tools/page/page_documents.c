@@ -1,9 +1,10 @@
 /*
  * The documents of a page: the JSON of other commands, byte for byte. Each command runs in a
- * process of its own, so that a crash or a refusal costs one document. One runs on each core.
+ * process of its own, so that a crash or a refusal costs one document. Two processes start them:
+ * one those that replay the recording themselves, one those that share a replay
+ * (gp_recording_prepare_reports), which it runs first.
  */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,27 +21,36 @@
 #include "../report/report.h"
 #include "page.h"
 
-/* Those that take longest come first. */
+enum document_replay { OWN, SHARED, REPLAYS };
+
+/* Of each kind, those that take longest come first. */
 static const struct {
 	const char *name, *options;
+	enum document_replay replay;
 } document[] = {
-	{ "info", "--steps --json" }, { "timeline", "--by role --json" },
-	{ "phases", "--json" },	      { "waits", "--json" },
-	{ "frag", "--json" },	      { "leaks", "--json" },
-	{ "collectives", "--json" },  { "startup", "--json" },
-	{ "peak", "--json" },	      { "counters", "--json" },
-	{ "kernels", "--json" },      { "graphs", "--json" },
-	{ "oom", "--json" },	      { "idle", "--json" },
+	{ "info", "--steps --json", SHARED },
+	{ "timeline", "--by role --json", SHARED },
+	{ "phases", "--json", SHARED },
+	{ "waits", "--json", SHARED },
+	{ "frag", "--json", OWN },
+	{ "leaks", "--json", SHARED },
+	{ "collectives", "--json", SHARED },
+	{ "startup", "--json", SHARED },
+	{ "peak", "--json", OWN },
+	{ "counters", "--json", OWN },
+	{ "kernels", "--json", OWN },
+	{ "graphs", "--json", OWN },
+	{ "oom", "--json", OWN },
+	{ "idle", "--json", OWN },
 };
 enum { DOCUMENTS = sizeof document / sizeof *document };
 
 #define DOCUMENT_BYTES_MOST (16u << 20) /* a browser still parses it at once */
-#define WORKERS_MOST 3u /* more would mostly wait for the longest command, and take memory */
 enum { EXIT_TOO_LARGE = 125, NOT_RUN = -1 };
 
 /* Shared by the processes that run commands. */
 struct document_queue {
-	atomic_uint next;
+	atomic_uint next[REPLAYS];
 	int status[DOCUMENTS]; /* of waitpid, or NOT_RUN */
 };
 
@@ -50,8 +60,7 @@ struct gp_page_documents {
 	const struct gp_info *info;
 	int out[DOCUMENTS], err[DOCUMENTS]; /* of each command; files in memory */
 	struct document_queue *queue;
-	pid_t worker[WORKERS_MOST]; /* processes that start commands besides this one */
-	unsigned workers;
+	pid_t worker[REPLAYS]; /* processes that start commands; 0: none */
 };
 
 /* ---- in the process of a command ---- */
@@ -134,9 +143,12 @@ static void document_show(const struct gp_page_documents *d, unsigned which)
 	gp_progress_show("reporting on", d->path, text);
 }
 
-static void documents_run(struct gp_page_documents *d, bool is_shown)
+static void documents_run(struct gp_page_documents *d, enum document_replay replay, bool is_shown)
 {
-	for (unsigned which; (which = atomic_fetch_add(&d->queue->next, 1)) < DOCUMENTS;) {
+	unsigned which;
+	while ((which = atomic_fetch_add(&d->queue->next[replay], 1)) < DOCUMENTS) {
+		if (document[which].replay != replay)
+			continue;
 		if (is_shown)
 			document_show(d, which);
 		const pid_t child = fork();
@@ -146,27 +158,20 @@ static void documents_run(struct gp_page_documents *d, bool is_shown)
 	}
 }
 
-static unsigned cores_count(void)
+/* Without the process, gp_page_documents_finish runs its commands. */
+static void worker_start(struct gp_page_documents *d, enum document_replay replay)
 {
-	cpu_set_t cores;
-	return sched_getaffinity(0, sizeof cores, &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 2;
-}
-
-/* At least one, because this process has other work at first. */
-static void workers_start(struct gp_page_documents *d)
-{
-	const unsigned cores = cores_count();
-	do {
-		const pid_t worker = fork();
-		if (worker == 0) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			signals_restore();
-			documents_run(d, false);
-			_exit(0);
-		}
-		if (worker > 0)
-			d->worker[d->workers++] = worker;
-	} while (d->workers > 0 && d->workers < WORKERS_MOST && d->workers + 1 < cores);
+	const pid_t worker = fork();
+	if (worker == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		signals_restore();
+		/* after a failure each command replays the recording itself */
+		if (replay == SHARED)
+			gp_recording_prepare_reports(d->recording, GP_TIMELINE_POINTS);
+		documents_run(d, replay, false);
+		_exit(0);
+	}
+	d->worker[replay] = worker > 0 ? worker : 0;
 }
 
 /* ---- the page ---- */
@@ -195,15 +200,24 @@ struct gp_page_documents *gp_page_documents_begin(const char *path, struct gp_re
 	}
 	for (unsigned k = 0; k < DOCUMENTS; k++)
 		d->queue->status[k] = NOT_RUN;
-	workers_start(d);
+	worker_start(d, OWN);
 	return d;
+}
+
+void gp_page_documents_share(struct gp_page_documents *d)
+{
+	gp_recording_prepare(d->recording);
+	worker_start(d, SHARED);
 }
 
 void gp_page_documents_finish(struct gp_page_documents *d)
 {
-	documents_run(d, true);
-	while (d->workers > 0)
-		wait_for(d->worker[--d->workers]);
+	documents_run(d, OWN, true);
+	if (d->worker[SHARED] == 0)
+		documents_run(d, SHARED, true);
+	for (unsigned replay = 0; replay < REPLAYS; replay++)
+		if (d->worker[replay] != 0)
+			wait_for(d->worker[replay]);
 }
 
 /* The text of a file in memory, with a 0 behind it; NULL: out of memory. */

@@ -41,7 +41,10 @@ enum gp_status gp_gaps_visit(struct gp_recording *recording, gp_gap_visit *visit
 		const struct gp_record *record = gp_recording_fetch(recording, &thread, &status);
 		if (record == NULL)
 			break;
-		status = gp_gap_follow_apply(f, record);
+		gp_gap_follow_before(f, record);
+		status = gp_recording_apply(recording, record);
+		if (status == GP_OK)
+			status = gp_gap_follow_after(f, record);
 		if (f->moved != 0 && status == GP_OK)
 			report(f, record, visit, context);
 		f->moved = 0;

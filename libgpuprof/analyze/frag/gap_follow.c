@@ -286,23 +286,30 @@ void gp_gap_follow_release(struct gp_gap_follow *f)
 		gp_gap_map_release(&f->map[i]);
 }
 
-enum gp_status gp_gap_follow_apply(struct gp_gap_follow *f, const struct gp_record *r)
+static bool is_of_memory(const struct gp_record *r)
 {
-	struct gp_recording *recording = f->recording;
-	bool is_memory = r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY;
-	if (!is_memory)
-		return gp_recording_apply(recording, r);
-	bool is_late = r->order < gp_live_count(recording->live, GP_COUNT_NEWEST_ORDER);
-	bool is_loaded = recording->live != f->live || recording->loaded != f->loaded;
+	return r->kind < GP_KINDS && gp_event_infos[r->kind].class == GP_CLASS_MEMORY;
+}
+
+void gp_gap_follow_before(struct gp_gap_follow *f, const struct gp_record *r)
+{
+	const struct gp_recording *recording = f->recording;
+	if (!is_of_memory(r))
+		return;
+	f->is_late = r->order < gp_live_count(recording->live, GP_COUNT_NEWEST_ORDER);
+	f->is_loaded = recording->live != f->live || recording->loaded != f->loaded;
 	gp_looks_add(&f->looks);
-	enum gp_status status = gp_recording_apply(recording, r);
-	if (status != GP_OK)
-		return status;
-	if (__builtin_expect(is_loaded, 0)) /* the checkpoint had all live entries */
+}
+
+enum gp_status gp_gap_follow_after(struct gp_gap_follow *f, const struct gp_record *r)
+{
+	if (!is_of_memory(r))
+		return GP_OK;
+	if (__builtin_expect(f->is_loaded, 0)) /* the checkpoint had all live entries */
 		return make_all(f);
-	if (__builtin_expect(is_late || f->is_due, 0)) {
-		status = make_anew(f);
-		if (is_late || !f->is_due || status != GP_OK)
+	if (__builtin_expect(f->is_late || f->is_due, 0)) {
+		enum gp_status status = make_anew(f);
+		if (f->is_late || !f->is_due || status != GP_OK)
 			return status;
 	}
 	return follow(f, r);

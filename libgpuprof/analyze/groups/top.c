@@ -10,7 +10,6 @@
 #include "../settle.h"
 #include "lifetimes.h"
 #include "live_uses.h"
-#include "top_share.h"
 
 #define FREES_KEPT 256u /* frees to remember: the driver may still refuse them */
 
@@ -36,10 +35,9 @@ struct counting {
 	bool is_whole; /* the interval begins at the start */
 	uint64_t cut;  /* only the first checkpoint has allocations with lower orders */
 	bool is_out_of_memory;
-	unsigned with;		      /* enum gp_with */
-	struct gp_roles *roles;	      /* NULL: not requested */
-	struct gp_roles_share *share; /* that they belong to; NULL: to this report */
-	struct gp_row_table pages;    /* of roles: physical memory that is, or was, mapped */
+	unsigned with;		   /* enum gp_with */
+	struct gp_roles *roles;	   /* NULL: not requested */
+	struct gp_row_table pages; /* of roles: physical memory that is, or was, mapped */
 	struct gp_top *out;
 	struct gp_use_table table[ACCOUNTS];
 	struct past_free past[FREES_KEPT];
@@ -310,8 +308,6 @@ static void release(struct counting *c)
 		gp_use_table_release(table);
 	}
 	gp_row_table_release(&c->pages);
-	if (c->share == NULL)
-		gp_roles_close(c->roles);
 	c->roles = NULL;
 	memset(c->past, 0, sizeof c->past);
 }
@@ -322,7 +318,7 @@ static enum gp_status top_attempt(void *context, const struct gp_info *info)
 	(void)info;
 	enum gp_status status = gp_module_epochs_build(c->recording, &c->epochs);
 	if (status == GP_OK && (c->with & GP_WITH_ROLES) != 0)
-		status = gp_roles_find_shared(c->recording, c->share, &c->roles);
+		status = gp_roles_find(c->recording, &c->roles);
 	if (status == GP_OK)
 		status = top_replay(c);
 	if (status == GP_OK)
@@ -338,9 +334,8 @@ static void top_forget(void *context)
 	gp_top_free(((struct counting *)context)->out);
 }
 
-enum gp_status gp_top_build_sharing(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-				    int64_t short_ns, unsigned with, struct gp_roles_share *share,
-				    struct gp_top *out)
+enum gp_status gp_top_build_with(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+				 int64_t short_ns, unsigned with, struct gp_top *out)
 {
 	*out = (struct gp_top){ 0 };
 	struct counting *c = calloc(1, sizeof *c);
@@ -352,7 +347,6 @@ enum gp_status gp_top_build_sharing(struct gp_recording *recording, int64_t from
 				.short_ns = short_ns,
 				.is_whole = from_ns == INT64_MIN,
 				.with = with,
-				.share = share,
 				.out = out };
 	for (unsigned k = 0; k < ACCOUNTS; k++)
 		c->table[k].epochs = &c->epochs;
@@ -361,12 +355,6 @@ enum gp_status gp_top_build_sharing(struct gp_recording *recording, int64_t from
 	if (status != GP_OK)
 		gp_top_free(out);
 	return status;
-}
-
-enum gp_status gp_top_build_with(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-				 int64_t short_ns, unsigned with, struct gp_top *out)
-{
-	return gp_top_build_sharing(recording, from_ns, to_ns, short_ns, with, NULL, out);
 }
 
 enum gp_status gp_top_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,

@@ -11,22 +11,6 @@
 #include "../../read/tables/row_rank.h"
 #include "../phases/range_path.h"
 
-struct extent {
-	uint64_t address, bytes;
-};
-
-struct sampling {
-	struct gp_recording *recording;
-	struct gp_leak_samples *out;
-	size_t sample;
-	bool is_out_of_memory;
-	struct extent *reserve; /* reservations of the framework, by address */
-	size_t reserves;
-	size_t last;	  /* index of the reservation with the last mapping found */
-	uint64_t *mapped; /* orders of physical memory that is mapped there, sorted */
-	size_t mappeds;
-};
-
 /* Kinds that are not memory of a device, but that the driver can run out of. */
 #define BIT(space) (1u << (space))
 static const unsigned objects = BIT(GP_SPACE_HOST) | BIT(GP_SPACE_HOST_REGISTER) |
@@ -34,7 +18,7 @@ static const unsigned objects = BIT(GP_SPACE_HOST) | BIT(GP_SPACE_HOST_REGISTER)
 				BIT(GP_SPACE_EXTERNAL) | BIT(GP_SPACE_MULTICAST) |
 				BIT(GP_SPACE_RESOURCE);
 
-static void leak_sample_walk(struct sampling *s, gp_live_visit *visit)
+static void leak_sample_walk(struct gp_leak_sampling *s, gp_live_visit *visit)
 {
 	gp_live_walk_begin(s->recording->live, visit, s);
 	while (!gp_live_walk_more(s->recording->live, 65536))
@@ -45,23 +29,24 @@ static void leak_sample_walk(struct sampling *s, gp_live_visit *visit)
 
 static void list_reserve(void *context, const struct gp_live_entry *e)
 {
-	struct sampling *s = context;
+	struct gp_leak_sampling *s = context;
 	if (e->space != GP_SPACE_RESERVATION || (e->flags & GP_LIVE_SEGMENT) == 0 ||
 	    s->is_out_of_memory)
 		return;
-	struct extent *reserve = gp_array_append(&s->reserve, &s->reserves, sizeof *reserve);
+	struct gp_leak_extent *reserve =
+		gp_array_append(&s->reserve, &s->reserves, sizeof *reserve);
 	s->is_out_of_memory |= reserve == NULL;
 	if (reserve != NULL)
-		*reserve = (struct extent){ e->address, e->bytes };
+		*reserve = (struct gp_leak_extent){ e->address, e->bytes };
 }
 
-static bool is_in(const struct extent *reserve, uint64_t address)
+static bool is_in(const struct gp_leak_extent *reserve, uint64_t address)
 {
 	return address - reserve->address < reserve->bytes;
 }
 
 /* Consecutive mappings mostly lie in one reservation. */
-static bool is_in_reserve(struct sampling *s, uint64_t address)
+static bool is_in_reserve(struct gp_leak_sampling *s, uint64_t address)
 {
 	if (is_in(&s->reserve[s->last], address))
 		return true;
@@ -72,7 +57,7 @@ static bool is_in_reserve(struct sampling *s, uint64_t address)
 
 static void list_mapped(void *context, const struct gp_live_entry *e)
 {
-	struct sampling *s = context;
+	struct gp_leak_sampling *s = context;
 	if (e->space != GP_SPACE_MAPPED || s->is_out_of_memory || !is_in_reserve(s, e->address))
 		return;
 	uint64_t *mapped = gp_array_append(&s->mapped, &s->mappeds, sizeof *mapped);
@@ -81,7 +66,7 @@ static void list_mapped(void *context, const struct gp_live_entry *e)
 		*mapped = e->stream;
 }
 
-static void list_framework(struct sampling *s)
+static void list_framework(struct gp_leak_sampling *s)
 {
 	s->reserves = s->mappeds = s->last = 0;
 	if (gp_live_next_mapped(s->recording->live, 0) == NULL)
@@ -97,7 +82,7 @@ static void list_framework(struct sampling *s)
 
 /* ---- holders ---- */
 
-static bool is_reserve(const struct sampling *s, const struct gp_live_entry *e)
+static bool is_reserve(const struct gp_leak_sampling *s, const struct gp_live_entry *e)
 {
 	return (e->flags & GP_LIVE_SEGMENT) != 0 ||
 	       (e->space == GP_SPACE_PHYSICAL && s->mappeds > 0 &&
@@ -105,7 +90,7 @@ static bool is_reserve(const struct sampling *s, const struct gp_live_entry *e)
 }
 
 /* False: the samples do not need it. */
-static bool is_looked_at(const struct sampling *s, const struct gp_live_entry *e)
+static bool is_looked_at(const struct gp_leak_sampling *s, const struct gp_live_entry *e)
 {
 	if (e->space == GP_SPACE_BLOCK)
 		return (e->flags & GP_LIVE_PENDING) == 0;
@@ -137,7 +122,7 @@ static uint32_t leak_sample_hash_of(const struct gp_live_entry *e)
 }
 
 /* NULL: out of memory, or the bound of holders is reached. */
-static struct gp_leak_holder *holder_of(struct sampling *s, const struct gp_live_entry *e)
+static struct gp_leak_holder *holder_of(struct gp_leak_sampling *s, const struct gp_live_entry *e)
 {
 	struct gp_row_table *t = &s->out->table;
 	const uint32_t hash = leak_sample_hash_of(e);
@@ -189,7 +174,7 @@ void gp_leak_keep_example(struct gp_leak_holder *h, const struct gp_live_entry *
 
 static void count(void *context, const struct gp_live_entry *e)
 {
-	struct sampling *s = context;
+	struct gp_leak_sampling *s = context;
 	struct gp_leak_holder *h =
 		is_looked_at(s, e) && !s->is_out_of_memory ? holder_of(s, e) : NULL;
 	if (h == NULL)
@@ -211,7 +196,7 @@ static void count(void *context, const struct gp_live_entry *e)
 						       e->order, at_ns };
 }
 
-static void sample_devices(struct sampling *s)
+static void sample_devices(struct gp_leak_sampling *s)
 {
 	for (unsigned device = 0; device < GP_DEVICES; device++)
 		for (unsigned of = 0; of < GP_CURVES; of++) {
@@ -223,7 +208,7 @@ static void sample_devices(struct sampling *s)
 }
 
 /* The free bytes of each device, and the framework's reserve, which serves blocks. */
-static void see_room(struct sampling *s)
+static void see_room(struct gp_leak_sampling *s)
 {
 	const struct gp_info *info = &s->recording->info;
 	for (unsigned device = 0; device < GP_DEVICES; device++) {
@@ -253,7 +238,7 @@ static int compare_survivors(const void *left, const void *right)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-static void take(struct sampling *s)
+static void take(struct gp_leak_sampling *s)
 {
 	struct gp_leak_samples *out = s->out;
 	list_framework(s);
@@ -269,37 +254,55 @@ static void take(struct sampling *s)
 }
 
 /* Takes all samples up to that moment; INT64_MAX: at the end. */
-static void take_due(struct sampling *s, int64_t at_ns)
+static void take_due(struct gp_leak_sampling *s, int64_t at_ns)
 {
 	while (s->sample < s->out->samples && at_ns >= s->out->at_ns[s->sample])
 		take(s);
 }
 
-enum gp_status gp_leak_samples_take(struct gp_recording *r, struct gp_leak_samples *out,
-				    struct gp_range_paths **ranges)
+enum gp_status gp_leak_sampling_prepare(struct gp_leak_sampling *s)
 {
-	struct sampling s = { .recording = r, .out = out };
-	enum gp_status status = gp_recording_rewind(r);
-	if (status == GP_OK && r->info.has_ranges)
-		status = gp_range_paths_derive(r, ranges);
-	while (status == GP_OK && !s.is_out_of_memory && s.sample < out->samples) {
-		uint32_t thread;
-		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
-		if (record == NULL)
-			break;
-		if (gp_has_moment(record->kind))
-			take_due(&s, gp_tick_ns(&r->tick, record->time));
-		status = gp_recording_apply(r, record);
-		if (*ranges != NULL)
-			gp_range_paths_see(*ranges, thread, record);
-	}
-	if (status == GP_END)
-		take_due(&s, INT64_MAX);
-	free(s.reserve);
-	free(s.mapped);
-	if (s.is_out_of_memory || (*ranges != NULL && gp_range_paths_status(*ranges) != GP_OK))
+	const struct gp_info *info = &s->recording->info;
+	return s->out->samples > 0 && info->has_ranges ?
+		       gp_range_paths_prepare(s->recording, s->ranges) :
+		       GP_OK;
+}
+
+enum gp_status gp_leak_sampling_begin(struct gp_leak_sampling *s)
+{
+	return *s->ranges != NULL ? gp_range_paths_begin(*s->ranges) : GP_OK;
+}
+
+enum gp_status gp_leak_sampling_before(struct gp_leak_sampling *s, const struct gp_record *record)
+{
+	if (s->sample >= s->out->samples)
+		return GP_END;
+	if (gp_has_moment(record->kind))
+		take_due(s, gp_tick_ns(&s->recording->tick, record->time));
+	return s->is_out_of_memory ? GP_E_MEMORY : GP_OK;
+}
+
+void gp_leak_sampling_after(struct gp_leak_sampling *s, uint32_t thread,
+			    const struct gp_record *record)
+{
+	if (*s->ranges != NULL)
+		gp_range_paths_see(*s->ranges, thread, record);
+}
+
+enum gp_status gp_leak_sampling_end(struct gp_leak_sampling *s)
+{
+	take_due(s, INT64_MAX);
+	if (s->is_out_of_memory)
 		return GP_E_MEMORY;
-	return status == GP_END ? GP_OK : status;
+	return *s->ranges != NULL ? gp_range_paths_status(*s->ranges) : GP_OK;
+}
+
+void gp_leak_sampling_release(struct gp_leak_sampling *s)
+{
+	free(s->reserve);
+	free(s->mapped);
+	s->reserve = NULL;
+	s->mapped = NULL;
 }
 
 void gp_leak_series(const struct gp_leak_samples *samples, const struct gp_leak_holder *holder,

@@ -70,12 +70,36 @@ static inline struct gp_leak_holder *gp_leak_holder(const struct gp_leak_samples
 	return (struct gp_leak_holder *)s->table.row + k;
 }
 
+struct gp_leak_extent {
+	uint64_t address, bytes;
+};
+
 /*
- * Takes one replay. Release also after a failure. *ranges, NULL before, gets the ranges of all
- * allocations if the recording has any. The caller owns it, also after a failure.
+ * Samples that a replay takes. Zero it, and fill in the first part. *ranges, NULL before, gets the
+ * ranges of all allocations if the recording has any. The caller owns it, also after a failure.
  */
-enum gp_status gp_leak_samples_take(struct gp_recording *recording, struct gp_leak_samples *samples,
-				    struct gp_range_paths **ranges);
+struct gp_leak_sampling {
+	struct gp_recording *recording;
+	struct gp_leak_samples *out;
+	struct gp_range_paths **ranges;
+	size_t sample;
+	bool is_out_of_memory;
+	struct gp_leak_extent *reserve; /* reservations of the framework, by address */
+	size_t reserves;
+	size_t last;	  /* index of the reservation with the last mapping found */
+	uint64_t *mapped; /* orders of physical memory that is mapped there, sorted */
+	size_t mappeds;
+};
+/* As the parts of struct gp_analysis. Release it also after a failure. */
+enum gp_status gp_leak_sampling_prepare(struct gp_leak_sampling *sampling);
+enum gp_status gp_leak_sampling_begin(struct gp_leak_sampling *sampling);
+/* GP_END: all samples were taken. */
+enum gp_status gp_leak_sampling_before(struct gp_leak_sampling *sampling,
+				       const struct gp_record *record);
+void gp_leak_sampling_after(struct gp_leak_sampling *sampling, uint32_t thread,
+			    const struct gp_record *record);
+enum gp_status gp_leak_sampling_end(struct gp_leak_sampling *sampling);
+void gp_leak_sampling_release(struct gp_leak_sampling *sampling);
 /* Keeps the entry as an example if it is among the newest. */
 void gp_leak_keep_example(struct gp_leak_holder *holder, const struct gp_live_entry *entry);
 void gp_leak_samples_release(struct gp_leak_samples *samples);

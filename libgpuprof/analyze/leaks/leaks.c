@@ -7,18 +7,20 @@
 #include <string.h>
 
 #include "../../read/tables/array.h"
+#include "../kept.h"
 #include "../phases/range_path.h"
-#include "../settle.h"
 #include "growth.h"
 #include "leak_choose.h"
 #include "leak_forward.h"
 #include "leak_sum.h"
+#include "leaks.h"
 
 struct hunt {
 	struct gp_recording *recording;
 	int64_t from_ns, to_ns; /* requested */
 	struct gp_leaks *out;
 	struct gp_leak_samples samples;
+	struct gp_leak_sampling sampling;
 	struct gp_leak_turns turns;
 	struct gp_leak_sums sums;
 	bool *is_of;		  /* by holder: it belongs to the current growth */
@@ -365,17 +367,47 @@ static enum gp_status fold_ranges(struct hunt *h)
 	return gp_range_paths_fold(&h->out->ranges, 1);
 }
 
-static enum gp_status leaks_attempt(void *context, const struct gp_info *info)
+static enum gp_status hunt_prepare(void *context, const struct gp_info *info)
 {
 	struct hunt *h = context;
 	enum gp_status status = gp_steps_find(h->recording, &h->out->steps);
 	memset(&h->samples, 0, sizeof h->samples);
-	if (status == GP_OK)
-		gp_leak_choose(info, h->from_ns, h->to_ns, h->out, &h->samples);
-	if (status == GP_OK && h->samples.samples > 0)
-		status = gp_leak_samples_take(h->recording, &h->samples, &h->out->ranges);
-	if (status == GP_OK)
-		status = fold_ranges(h);
+	h->sampling = (struct gp_leak_sampling){ .recording = h->recording,
+						 .out = &h->samples,
+						 .ranges = &h->out->ranges };
+	if (status != GP_OK)
+		return status;
+	gp_leak_choose(info, h->from_ns, h->to_ns, h->out, &h->samples);
+	return gp_leak_sampling_prepare(&h->sampling);
+}
+
+static enum gp_status hunt_begin(void *context)
+{
+	return gp_leak_sampling_begin(&((struct hunt *)context)->sampling);
+}
+
+static enum gp_status hunt_before(void *context, uint32_t thread, const struct gp_record *record)
+{
+	(void)thread;
+	return gp_leak_sampling_before(&((struct hunt *)context)->sampling, record);
+}
+
+static enum gp_status hunt_after(void *context, uint32_t thread, const struct gp_record *record)
+{
+	gp_leak_sampling_after(&((struct hunt *)context)->sampling, thread, record);
+	return GP_OK;
+}
+
+static enum gp_status hunt_end(void *context)
+{
+	return gp_leak_sampling_end(&((struct hunt *)context)->sampling);
+}
+
+static enum gp_status hunt_answer(void *context, const struct gp_info *info)
+{
+	struct hunt *h = context;
+	(void)info;
+	enum gp_status status = fold_ranges(h);
 	if (status == GP_OK)
 		status = judge(h);
 	if (status == GP_OK && h->growth != NULL)
@@ -383,41 +415,82 @@ static enum gp_status leaks_attempt(void *context, const struct gp_info *info)
 	if (status == GP_OK)
 		status = gp_leak_forward_judge(h->recording, h->out);
 	h->out->has_verdict &= h->out->activations == 0;
-	gp_leak_samples_release(&h->samples);
 	return status;
 }
 
-static void leaks_forget(void *context)
+static void hunt_settle(void *context)
+{
+	struct hunt *h = context;
+	gp_leak_sampling_release(&h->sampling);
+	gp_leak_samples_release(&h->samples);
+}
+
+static void hunt_forget(void *context)
 {
 	gp_leaks_free(((struct hunt *)context)->out);
 }
 
-static enum gp_status leaks_build(struct hunt *h)
+static enum gp_status leaks_ask(const struct hunt *asked, struct gp_analysis *analysis)
 {
-	enum gp_status status =
-		gp_retry_if_overwritten(h->recording, leaks_attempt, leaks_forget, h);
-	if (status != GP_OK)
-		gp_leaks_free(h->out);
+	struct hunt *h = malloc(sizeof *h);
+	*analysis =
+		(struct gp_analysis){ .context = h,
+				      .observer = { hunt_begin, hunt_before, hunt_after, hunt_end },
+				      .prepare = hunt_prepare,
+				      .answer = hunt_answer,
+				      .settle = hunt_settle,
+				      .forget = hunt_forget };
+	if (h == NULL)
+		return GP_E_MEMORY;
+	*h = *asked;
+	return GP_OK;
+}
+
+static enum gp_status leaks_build(const struct hunt *asked)
+{
+	struct gp_analysis analysis;
+	enum gp_status status = leaks_ask(asked, &analysis);
+	if (status == GP_OK)
+		status = gp_analyse(asked->recording, &analysis, 1);
+	free(analysis.context);
 	return status;
+}
+
+enum gp_status gp_leaks_ask(struct gp_recording *recording, struct gp_leaks *out,
+			    struct gp_analysis *analysis)
+{
+	const struct hunt h = {
+		.recording = recording, .from_ns = INT64_MIN, .to_ns = INT64_MAX, .out = out
+	};
+	*out = (struct gp_leaks){ 0 };
+	return leaks_ask(&h, analysis);
 }
 
 enum gp_status gp_leaks_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 			      struct gp_leaks *out)
 {
-	struct hunt h = { .recording = recording, .from_ns = from_ns, .to_ns = to_ns, .out = out };
+	const struct hunt h = {
+		.recording = recording, .from_ns = from_ns, .to_ns = to_ns, .out = out
+	};
+	const bool is_whole = from_ns == INT64_MIN && to_ns == INT64_MAX;
+	struct gp_leaks *kept = is_whole ? gp_kept_take(recording, GP_KEPT_LEAKS, 0) : NULL;
 	*out = (struct gp_leaks){ 0 };
-	return from_ns > to_ns ? GP_E_ARGUMENT : leaks_build(&h);
+	if (kept == NULL)
+		return from_ns > to_ns ? GP_E_ARGUMENT : leaks_build(&h);
+	*out = *kept;
+	free(kept);
+	return GP_OK;
 }
 
 enum gp_status gp_growth_find(struct gp_recording *recording, double limit, struct gp_leaks *leaks,
 			      struct gp_growth *out)
 {
-	struct hunt h = { .recording = recording,
-			  .from_ns = INT64_MIN,
-			  .to_ns = INT64_MAX,
-			  .out = leaks,
-			  .limit = limit,
-			  .growth = out };
+	const struct hunt h = { .recording = recording,
+				.from_ns = INT64_MIN,
+				.to_ns = INT64_MAX,
+				.out = leaks,
+				.limit = limit,
+				.growth = out };
 	*leaks = (struct gp_leaks){ 0 };
 	*out = (struct gp_growth){ 0 };
 	return leaks_build(&h);

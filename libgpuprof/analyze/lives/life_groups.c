@@ -193,7 +193,6 @@ uint32_t gp_life_group_of(struct gp_life_groups *g, const struct gp_live_entry *
 void gp_life_groups_release(struct gp_life_groups *g)
 {
 	gp_module_epochs_release(&g->epochs);
-	gp_roles_close(g->roles);
 	gp_range_paths_close(g->ranges);
 	gp_row_table_release(&g->raws);
 	free(g->row_of);

@@ -156,7 +156,7 @@ enum gp_status gp_figures_build(struct gp_recording *recording, bool is_peak, in
 	if (status == GP_OK) {
 		gp_allocator_settings_read(info->alloc_conf, &l->settings);
 		status = gp_peak_build_looking(recording, is_peak ? GP_AT_PEAK : GP_AT_TIME, at_ns,
-					       with, &look, NULL, peak);
+					       with, &look, peak);
 	}
 	if (status == GP_OK)
 		status = list_devices(recording, peak, is_peak, l, out);

@@ -8,7 +8,6 @@
 
 #include "../../read/tables/array.h"
 #include "../groups/live_uses.h"
-#include "../groups/top_share.h"
 #include "../memory/memory_view.h"
 #include "../roles/roles.h"
 #include "../settle.h"
@@ -23,10 +22,9 @@ struct search {
 	struct gp_recording *recording;
 	struct gp_module_epochs epochs;
 	enum gp_moment moment;
-	int64_t at_ns, until_ns;      /* as requested; within the recording */
-	unsigned with;		      /* enum gp_with */
-	struct gp_roles *roles;	      /* NULL: not requested */
-	struct gp_roles_share *share; /* that they belong to; NULL: to this report */
+	int64_t at_ns, until_ns; /* as requested; within the recording */
+	unsigned with;		 /* enum gp_with */
+	struct gp_roles *roles;	 /* NULL: not requested */
 	const struct gp_peak_look *look;
 	/* the last event not later than until_ns, and the first OOM of each device, in events */
 	uint64_t last;
@@ -415,13 +413,11 @@ static enum gp_status peak_attempt(void *context, const struct gp_info *info)
 	if (status == GP_OK && s->moment == GP_AT_TIME)
 		status = search_time(s);
 	if (status == GP_OK && (s->with & GP_WITH_ROLES) != 0)
-		status = gp_roles_find_shared(s->recording, s->share, &s->roles);
+		status = gp_roles_find(s->recording, &s->roles);
 	if (status == GP_OK)
 		status = peak_answer(s);
 	if (status == GP_OK)
 		status = gp_roles_status(s->roles);
-	if (s->share == NULL)
-		gp_roles_close(s->roles);
 	s->roles = NULL;
 	gp_module_epochs_release(&s->epochs);
 	return status;
@@ -434,7 +430,7 @@ static void peak_forget(void *context)
 
 enum gp_status gp_peak_build_looking(struct gp_recording *recording, enum gp_moment moment,
 				     int64_t at_ns, unsigned with, const struct gp_peak_look *look,
-				     struct gp_roles_share *share, struct gp_peak *out)
+				     struct gp_peak *out)
 {
 	*out = (struct gp_peak){ 0 };
 	struct search *s = calloc(1, sizeof *s);
@@ -445,7 +441,6 @@ enum gp_status gp_peak_build_looking(struct gp_recording *recording, enum gp_mom
 	s->at_ns = at_ns;
 	s->with = with;
 	s->look = look;
-	s->share = share;
 	s->out = out;
 	enum gp_status status = gp_retry_if_overwritten(recording, peak_attempt, peak_forget, s);
 	free(s);
@@ -457,29 +452,26 @@ enum gp_status gp_peak_build_looking(struct gp_recording *recording, enum gp_mom
 enum gp_status gp_peak_build(struct gp_recording *recording, enum gp_moment moment, int64_t at_ns,
 			     struct gp_peak *out)
 {
-	return gp_peak_build_looking(recording, moment, at_ns, 0, NULL, NULL, out);
+	return gp_peak_build_looking(recording, moment, at_ns, 0, NULL, out);
 }
 
 enum gp_status gp_peak_build_with(struct gp_recording *recording, enum gp_moment moment,
 				  int64_t at_ns, unsigned with, struct gp_peak *out)
 {
-	return gp_peak_build_looking(recording, moment, at_ns, with, NULL, NULL, out);
+	return gp_peak_build_looking(recording, moment, at_ns, with, NULL, out);
 }
 
 enum gp_status gp_top_peak_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 				 int64_t short_ns, unsigned top_with, unsigned peak_with,
 				 struct gp_top *top, struct gp_peak *peak)
 {
-	struct gp_roles_share share = { 0 };
 	*peak = (struct gp_peak){ 0 };
 	enum gp_status status =
-		gp_top_build_sharing(recording, from_ns, to_ns, short_ns, top_with, &share, top);
+		gp_top_build_with(recording, from_ns, to_ns, short_ns, top_with, top);
 	if (status == GP_OK)
-		status = gp_peak_build_looking(recording, GP_AT_TIME, to_ns, peak_with, NULL,
-					       &share, peak);
+		status = gp_peak_build_with(recording, GP_AT_TIME, to_ns, peak_with, peak);
 	if (status != GP_OK)
 		gp_top_free(top);
-	gp_roles_unshare(&share);
 	return status;
 }
 

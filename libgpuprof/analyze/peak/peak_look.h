@@ -16,10 +16,9 @@ struct gp_peak_look {
 	void *context;
 };
 
-struct gp_roles_share;
-/* As gp_peak_build_with. `look` NULL: none. `share` NULL: the roles are of this report alone. */
+/* As gp_peak_build_with. `look` NULL: none. */
 enum gp_status gp_peak_build_looking(struct gp_recording *recording, enum gp_moment moment,
 				     int64_t at_ns, unsigned with, const struct gp_peak_look *look,
-				     struct gp_roles_share *share, struct gp_peak *out);
+				     struct gp_peak *out);
 
 #endif

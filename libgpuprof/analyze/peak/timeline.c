@@ -9,7 +9,8 @@
 #include "../../read/tables/array.h"
 #include "../../read/tables/row_rank.h"
 #include "../frag/gap_follow.h"
-#include "../settle.h"
+#include "../kept.h"
+#include "timeline.h"
 
 #define POINTS_MIN 16u
 #define HOST GP_DEVICES /* index of the host's line */
@@ -48,11 +49,14 @@ struct plot {
 	int64_t start_ns, span_ns; /* range of the buckets: the part with events */
 	size_t buckets;		   /* a power of two */
 	size_t points;
-	bool is_whole; /* the whole recording was requested: figures are since the start */
-	bool is_begun; /* the replay has entered the range */
+	bool is_whole;	/* the whole recording was requested: figures are since the start */
+	bool is_begun;	/* the replay has entered the range */
+	bool is_inside; /* the event under way is in it */
+	int64_t at_ns;	/* of that event */
 	uint64_t event;
 	struct line line[GP_DEVICES + 1];
 	struct gp_timeline *out;
+	struct gp_moved moved;
 	unsigned series;	      /* GP_CURVES; SERIES with gaps */
 	struct gp_gap_follow *follow; /* NULL: without gaps */
 };
@@ -193,8 +197,7 @@ static enum gp_status enter_range(struct plot *p)
 		if (status != GP_OK)
 			return status;
 	}
-	gp_live_take_moved(p->recording->live);
-	gp_live_take_host_moved(p->recording->live);
+	p->moved = (struct gp_moved){ 0 };
 	if (p->follow != NULL)
 		p->follow->moved = 0;
 	return gp_live_host(p->recording->live)->pinned.peak_bytes != 0 ? enter_line(p, HOST) :
@@ -204,47 +207,50 @@ static enum gp_status enter_range(struct plot *p)
 static enum gp_status add_event(struct plot *p, const struct gp_record *r, int64_t at_ns)
 {
 	enum gp_status status = add_mark(p, r, at_ns);
-	uint64_t moved = gp_live_take_moved(p->recording->live);
+	uint64_t moved = gp_moved_take(&p->moved);
 	if (p->follow != NULL) {
 		moved |= p->follow->moved;
 		p->follow->moved = 0;
 	}
 	for (; moved != 0 && status == GP_OK; moved &= moved - 1)
 		status = add_sample(p, (unsigned)__builtin_ctzll(moved), at_ns);
-	if (gp_live_take_host_moved(p->recording->live) && status == GP_OK)
+	if (gp_moved_take_host(&p->moved) && status == GP_OK)
 		status = add_sample(p, HOST, at_ns);
 	return status;
 }
 
-static enum gp_status apply(struct plot *p, const struct gp_record *record)
+static enum gp_status plot_begin(void *context)
 {
-	return p->follow != NULL ? gp_gap_follow_apply(p->follow, record) :
-				   gp_recording_apply(p->recording, record);
+	struct plot *p = context;
+	return p->follow != NULL ? gp_gap_follow_begin(p->follow, p->recording) : GP_OK;
 }
 
-static enum gp_status timeline_replay(struct plot *p)
+static enum gp_status plot_before(void *context, uint32_t thread, const struct gp_record *record)
 {
-	struct gp_recording *r = p->recording;
-	enum gp_status status = gp_recording_rewind(r);
-	if (status == GP_OK && p->follow != NULL)
-		status = gp_gap_follow_begin(p->follow, r);
-	while (status == GP_OK) {
-		uint32_t thread;
-		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
-		if (record == NULL)
-			break;
-		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
-		bool is_behind = gp_has_moment(record->kind) && at_ns >= p->from_ns;
-		bool is_inside = is_behind && at_ns <= p->to_ns;
-		if (is_behind && !p->is_begun)
-			status = enter_range(p);
-		if (status == GP_OK)
-			status = apply(p, record);
-		if (status == GP_OK && is_inside)
-			status = add_event(p, record, at_ns);
-	}
-	if (status != GP_END)
-		return status;
+	struct plot *p = context;
+	enum gp_status status = GP_OK;
+	(void)thread;
+	p->at_ns = gp_tick_ns(&p->recording->tick, record->time);
+	const bool is_behind = gp_has_moment(record->kind) && p->at_ns >= p->from_ns;
+	p->is_inside = is_behind && p->at_ns <= p->to_ns;
+	if (is_behind && !p->is_begun)
+		status = enter_range(p);
+	if (p->follow != NULL)
+		gp_gap_follow_before(p->follow, record);
+	return status;
+}
+
+static enum gp_status plot_after(void *context, uint32_t thread, const struct gp_record *record)
+{
+	struct plot *p = context;
+	(void)thread;
+	enum gp_status status = p->follow != NULL ? gp_gap_follow_after(p->follow, record) : GP_OK;
+	return status == GP_OK && p->is_inside ? add_event(p, record, p->at_ns) : status;
+}
+
+static enum gp_status plot_end(void *context)
+{
+	struct plot *p = context;
 	return p->is_begun ? GP_OK : enter_range(p);
 }
 
@@ -436,35 +442,6 @@ static enum gp_status timeline_fill(struct plot *p, bool is_whole, struct gp_tim
 	return status == GP_OK ? fill_host(p, is_whole, out) : status;
 }
 
-static bool is_listed(const struct gp_ooms *ooms, uint64_t order)
-{
-	size_t behind = gp_row_rank(ooms->oom, ooms->ooms, sizeof *ooms->oom, order);
-	return behind > 0 && ooms->oom[behind - 1].order == order;
-}
-
-/* One more replay, only if there was an out-of-memory. */
-static enum gp_status judge_marks(struct gp_recording *recording, struct gp_timeline *out)
-{
-	struct gp_ooms ooms = { 0 };
-	bool has_marks = false;
-	for (size_t k = 0; k < out->devices; k++)
-		has_marks = has_marks || out->device[k].marks > 0;
-	if (!has_marks)
-		return GP_OK;
-	enum gp_status status = gp_ooms_build(recording, NULL, &ooms);
-	for (size_t k = 0; k < out->devices && status == GP_OK; k++) {
-		struct gp_timeline_device *d = &out->device[k];
-		struct gp_mark *mark = (struct gp_mark *)d->mark;
-		for (size_t i = 0; i < d->marks; i++) {
-			mark[i].is_oom = is_listed(&ooms, mark[i].order);
-			d->ooms += mark[i].is_oom;
-			d->failed_calls += !mark[i].is_framework;
-		}
-	}
-	gp_ooms_free(&ooms);
-	return status;
-}
-
 static void forget_lines(struct plot *p)
 {
 	for (unsigned device = 0; device <= HOST; device++) {
@@ -476,7 +453,7 @@ static void forget_lines(struct plot *p)
 	p->event = 0;
 }
 
-static enum gp_status plot_once(void *context, const struct gp_info *info)
+static enum gp_status plot_prepare(void *context, const struct gp_info *info)
 {
 	struct plot *p = context;
 	int64_t kept = (int64_t)info->kept_from_ns, last = (int64_t)info->duration_ns;
@@ -485,17 +462,25 @@ static enum gp_status plot_once(void *context, const struct gp_info *info)
 	p->span_ns = end > p->start_ns ? end - p->start_ns + 1 : 1;
 	for (p->buckets = 1; p->buckets * 2 <= p->points; p->buckets *= 2)
 		;
-	enum gp_status status = timeline_replay(p);
-	if (p->follow != NULL) {
+	return GP_OK;
+}
+
+static enum gp_status plot_answer(void *context, const struct gp_info *info)
+{
+	struct plot *p = context;
+	(void)info;
+	if (p->follow != NULL)
 		p->out->has_late_gaps = p->follow->looks.refused != 0;
+	enum gp_status status = timeline_fill(p, p->is_whole, p->out);
+	return status == GP_OK ? gp_timeline_judge(p->recording, p->out) : status;
+}
+
+static void plot_settle(void *context)
+{
+	struct plot *p = context;
+	if (p->follow != NULL)
 		gp_gap_follow_release(p->follow);
-	}
-	if (status == GP_OK)
-		status = timeline_fill(p, p->is_whole, p->out);
-	if (status == GP_OK)
-		status = judge_marks(p->recording, p->out);
 	forget_lines(p);
-	return status;
 }
 
 static void timeline_forget(void *context)
@@ -503,11 +488,12 @@ static void timeline_forget(void *context)
 	gp_timeline_free(((struct plot *)context)->out);
 }
 
-static enum gp_status timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
-				     int64_t to_ns, struct gp_gap_follow *follow,
-				     struct gp_timeline *out)
+static enum gp_status timeline_ask(struct gp_recording *recording, size_t points, int64_t from_ns,
+				   int64_t to_ns, struct gp_gap_follow *follow,
+				   struct gp_timeline *out, struct gp_analysis *analysis)
 {
 	*out = (struct gp_timeline){ 0 };
+	*analysis = (struct gp_analysis){ 0 };
 	if (from_ns > to_ns || points < POINTS_MIN)
 		return GP_E_ARGUMENT;
 	struct plot *p = calloc(1, sizeof *p);
@@ -522,17 +508,47 @@ static enum gp_status timeline_build(struct gp_recording *recording, size_t poin
 	/* the first event may be slightly older than the start's clock triple */
 	p->from_ns = p->is_whole ? INT64_MIN / 4 : from_ns;
 	p->to_ns = p->is_whole ? INT64_MAX / 4 : to_ns;
-	enum gp_status status = gp_retry_if_overwritten(recording, plot_once, timeline_forget, p);
-	free(p);
-	if (status != GP_OK)
-		gp_timeline_free(out);
+	*analysis =
+		(struct gp_analysis){ .context = p,
+				      .observer = { plot_begin, plot_before, plot_after, plot_end },
+				      .prepare = plot_prepare,
+				      .answer = plot_answer,
+				      .settle = plot_settle,
+				      .forget = timeline_forget,
+				      .moved = &p->moved };
+	return GP_OK;
+}
+
+enum gp_status gp_timeline_ask(struct gp_recording *recording, size_t points,
+			       struct gp_timeline *out, struct gp_analysis *analysis)
+{
+	return timeline_ask(recording, points, 0, INT64_MAX, NULL, out, analysis);
+}
+
+static enum gp_status timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
+				     int64_t to_ns, struct gp_gap_follow *follow,
+				     struct gp_timeline *out)
+{
+	struct gp_analysis analysis;
+	enum gp_status status =
+		timeline_ask(recording, points, from_ns, to_ns, follow, out, &analysis);
+	if (status == GP_OK)
+		status = gp_analyse(recording, &analysis, 1);
+	free(analysis.context);
 	return status;
 }
 
 enum gp_status gp_timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
 				 int64_t to_ns, struct gp_timeline *out)
 {
-	return timeline_build(recording, points, from_ns, to_ns, NULL, out);
+	const bool is_whole = from_ns <= 0 && to_ns == INT64_MAX;
+	struct gp_timeline *kept =
+		is_whole ? gp_kept_take(recording, GP_KEPT_TIMELINE, points) : NULL;
+	if (kept == NULL)
+		return timeline_build(recording, points, from_ns, to_ns, NULL, out);
+	*out = *kept;
+	free(kept);
+	return GP_OK;
 }
 
 enum gp_status gp_timeline_build_gaps(struct gp_recording *recording, size_t points,

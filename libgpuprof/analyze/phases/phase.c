@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../settle.h"
+#include "../kept.h"
+#include "phase.h"
 #include "phase_calls.h"
 #include "phase_follow.h"
 #include "phase_high.h"
@@ -44,8 +45,9 @@ struct counting {
 	uint64_t opens;		     /* open nested ranges on all threads */
 	uint64_t between_bytes;	     /* the highest value while none was open */
 	uint64_t since;		     /* number of the curve's value at the start of the interval */
-	bool is_inside;		     /* within the interval */
-	int64_t end_ns;		     /* the end of the interval, once it is over */
+	bool is_inside, is_over;     /* the event under way: within the interval; behind it */
+	struct gp_moved moved;
+	int64_t end_ns; /* the end of the interval, once it is over */
 	bool is_out_of_memory;
 };
 
@@ -269,8 +271,7 @@ static void take_steps(struct counting *c, uint64_t *up, uint64_t *down)
 {
 	*up = *down = 0;
 	c->before_bytes = c->total_bytes;
-	for (uint64_t moved = gp_live_take_moved(c->recording->live); moved != 0;
-	     moved &= moved - 1) {
+	for (uint64_t moved = gp_moved_take(&c->moved); moved != 0; moved &= moved - 1) {
 		unsigned device = (unsigned)__builtin_ctzll(moved);
 		uint64_t now = gp_live_device(c->recording->live, device)->curve[c->of].now_bytes;
 		uint64_t before = c->now_bytes[device];
@@ -351,43 +352,57 @@ static void look_at_curves(struct counting *c)
 			gp_live_device(c->recording->live, device)->curve[c->of].now_bytes;
 		c->total_bytes += phase_is_selected(c, device) ? c->now_bytes[device] : 0;
 	}
-	gp_live_take_moved(c->recording->live);
+	c->moved = (struct gp_moved){ 0 };
 	c->is_out_of_memory |= !gp_high_put(&c->high, c->total_bytes);
 }
 
-static enum gp_status phase_replay(struct counting *c)
+static enum gp_status phase_begin(void *context)
 {
-	struct gp_recording *r = c->recording;
-	enum gp_status status;
-	const struct gp_record *record;
-	uint32_t thread = 0;
-	look_at_curves(c);
-	while ((record = gp_recording_fetch(r, &thread, &status)) != NULL) {
-		int64_t at_ns = gp_tick_ns(&r->tick, record->time);
-		gp_phase_follow_end(&c->follow);
-		const bool is_moment = gp_has_moment(record->kind);
-		if (is_moment && at_ns > c->requested.to_ns)
-			return GP_OK;
-		if (is_moment && !c->is_inside && at_ns >= c->requested.from_ns) {
-			c->is_inside = true;
-			c->since = c->high.number;
-			see_between(c);
-		}
-		gp_phase_follow_before(&c->follow, record);
-		end_birth(c, record);
-		status = gp_recording_apply(r, record);
-		if (status != GP_OK)
-			return status;
-		if (r->loaded != c->loaded)
-			look_at_curves(c);
-		gp_phase_follow_apply(&c->follow, thread, record);
-		count(c, record, thread);
-		see_between(c);
-		if (c->is_out_of_memory)
-			return GP_E_MEMORY;
-	}
+	struct counting *c = context;
+	enum gp_status status = gp_phase_follow_begin(&c->follow);
+	if (status == GP_OK)
+		look_at_curves(c);
+	return status;
+}
+
+static enum gp_status phase_before(void *context, uint32_t thread, const struct gp_record *record)
+{
+	struct counting *c = context;
+	const int64_t at_ns = gp_tick_ns(&c->recording->tick, record->time);
+	(void)thread;
 	gp_phase_follow_end(&c->follow);
-	return status == GP_END ? GP_OK : status;
+	const bool is_moment = gp_has_moment(record->kind);
+	if (is_moment && at_ns > c->requested.to_ns) {
+		c->is_over = true;
+		return GP_END;
+	}
+	if (is_moment && !c->is_inside && at_ns >= c->requested.from_ns) {
+		c->is_inside = true;
+		c->since = c->high.number;
+		see_between(c);
+	}
+	gp_phase_follow_before(&c->follow, record);
+	end_birth(c, record);
+	return GP_OK;
+}
+
+static enum gp_status phase_after(void *context, uint32_t thread, const struct gp_record *record)
+{
+	struct counting *c = context;
+	if (c->recording->loaded != c->loaded)
+		look_at_curves(c);
+	gp_phase_follow_apply(&c->follow, thread, record);
+	count(c, record, thread);
+	see_between(c);
+	return c->is_out_of_memory ? GP_E_MEMORY : GP_OK;
+}
+
+static enum gp_status phase_end(void *context)
+{
+	struct counting *c = context;
+	if (!c->is_over)
+		gp_phase_follow_end(&c->follow);
+	return GP_OK;
 }
 
 /* ---- the end of the interval ---- */
@@ -429,10 +444,13 @@ static void finish(struct counting *c, const struct gp_info *info)
 	c->out->bare_launches = c->follow.frames.bare_launches;
 }
 
-static enum gp_status phase_attempt(void *context, const struct gp_info *info)
+static enum gp_status phase_prepare(void *context, const struct gp_info *info)
 {
 	struct counting *c = context;
 	const bool has_blocks = info->framework_events > 0;
+	*c = (struct counting){ .recording = c->recording,
+				.requested = c->requested,
+				.out = c->out };
 	c->of = c->requested.of < GP_CURVES ? c->requested.of :
 		has_blocks		    ? GP_CURVE_ALLOCATED :
 					      GP_CURVE_DRIVER;
@@ -442,49 +460,83 @@ static enum gp_status phase_attempt(void *context, const struct gp_info *info)
 		c->requested.is_by_frames ||
 		(!c->requested.is_recorded_only && gp_phases_by(info) == GP_PHASES_BY_FRAMES);
 	const bool is_own = c->requested.is_own_thread;
-	enum gp_status status;
-	if (is_by_frames || !c->requested.is_recorded_only) {
-		status = gp_phase_follow_derive(&c->follow, c->recording, is_by_frames, is_own,
-						&c->watch);
-	} else {
-		status = gp_recording_rewind(c->recording);
-		if (status == GP_OK)
-			status = gp_phase_follow_open(&c->follow, c->recording, is_own, &c->watch);
-	}
-	if (status == GP_OK)
-		status = phase_replay(c);
-	if (status == GP_OK) {
-		finish(c, info);
-		status = gp_phase_tree_list(&c->tree, c->recording, c->requested.fold, c->out);
-	}
+	if (is_by_frames || !c->requested.is_recorded_only)
+		return gp_phase_follow_prepare(&c->follow, c->recording, is_by_frames, is_own,
+					       &c->watch);
+	c->follow = (struct gp_phase_follow){ .recording = c->recording,
+					      .user = &c->watch,
+					      .is_own_thread = is_own };
+	return GP_OK;
+}
+
+static enum gp_status phase_answer(void *context, const struct gp_info *info)
+{
+	struct counting *c = context;
+	finish(c, info);
+	return gp_phase_tree_list(&c->tree, c->recording, c->requested.fold, c->out);
+}
+
+static void phase_settle(void *context)
+{
+	struct counting *c = context;
 	gp_phase_follow_close(&c->follow);
 	gp_phase_tree_release(&c->tree);
 	gp_phase_calls_release(&c->calls);
 	gp_high_release(&c->high);
-	return status;
 }
 
 static void phase_forget(void *context)
 {
-	struct counting *c = context;
-	gp_phases_free(c->out);
-	*c = (struct counting){ .recording = c->recording,
-				.requested = c->requested,
-				.out = c->out };
+	gp_phases_free(((struct counting *)context)->out);
 }
 
-enum gp_status gp_phases_build(struct gp_recording *recording,
-			       const struct gp_phases_options *requested, struct gp_phases *out)
+enum gp_status gp_phases_ask(struct gp_recording *recording,
+			     const struct gp_phases_options *requested, struct gp_phases *out,
+			     struct gp_analysis *analysis)
 {
-	*out = (struct gp_phases){ 0 };
 	struct counting *c = calloc(1, sizeof *c);
+	*out = (struct gp_phases){ 0 };
+	*analysis = (struct gp_analysis){ .context = c,
+					  .observer = { phase_begin, phase_before, phase_after,
+							phase_end },
+					  .prepare = phase_prepare,
+					  .answer = phase_answer,
+					  .settle = phase_settle,
+					  .forget = phase_forget,
+					  .moved = c != NULL ? &c->moved : NULL };
 	if (c == NULL)
 		return GP_E_MEMORY;
 	c->recording = recording;
 	c->requested = *requested;
 	c->out = out;
-	enum gp_status status = gp_retry_if_overwritten(recording, phase_attempt, phase_forget, c);
-	free(c);
+	return GP_OK;
+}
+
+/* That of gp_phases_whole; after a failure to find steps there is no warm-up. */
+static bool phases_is_whole(const struct gp_phases_options *o)
+{
+	return o->device == GP_DEVICE_UNKNOWN && o->of == GP_CURVES && o->from_ns == INT64_MIN &&
+	       o->to_ns == INT64_MAX && !o->is_own_thread && !o->is_recorded_only &&
+	       !o->is_by_frames && o->fold == 0;
+}
+
+enum gp_status gp_phases_build(struct gp_recording *recording,
+			       const struct gp_phases_options *requested, struct gp_phases *out)
+{
+	struct gp_phases *kept =
+		phases_is_whole(requested) ?
+			gp_kept_take(recording, GP_KEPT_PHASES, (uint64_t)requested->warm_ns) :
+			NULL;
+	struct gp_analysis analysis = { 0 };
+	enum gp_status status = GP_OK;
+	if (kept != NULL)
+		*out = *kept;
+	else
+		status = gp_phases_ask(recording, requested, out, &analysis);
+	if (kept == NULL && status == GP_OK)
+		status = gp_analyse(recording, &analysis, 1);
+	free(analysis.context);
+	free(kept);
 	return status;
 }
 

@@ -67,7 +67,7 @@ static enum gp_status load(void *context, const struct gp_record *record)
 	return GP_OK;
 }
 
-static enum gp_status phase_follow_begin(struct gp_phase_follow *f)
+enum gp_status gp_phase_follow_begin(struct gp_phase_follow *f)
 {
 	struct gp_recording *r = f->recording;
 	f->ranges = gp_open_ranges_open(THREADS);
@@ -87,22 +87,30 @@ enum gp_status gp_phase_follow_open(struct gp_phase_follow *f, struct gp_recordi
 	*f = (struct gp_phase_follow){ .recording = recording,
 				       .user = user,
 				       .is_own_thread = is_own_thread };
-	return phase_follow_begin(f);
+	return gp_phase_follow_begin(f);
+}
+
+enum gp_status gp_phase_follow_prepare(struct gp_phase_follow *f, struct gp_recording *recording,
+				       bool is_by_frames, bool is_own_thread,
+				       const struct gp_range_watch *user)
+{
+	*f = (struct gp_phase_follow){ .recording = recording,
+				       .user = user,
+				       .is_by_frames = is_by_frames,
+				       .is_own_thread = is_own_thread };
+	return is_by_frames ? gp_frame_ranges_find(recording, &f->frames) :
+			      gp_forwards_find(recording, &f->forwards);
 }
 
 enum gp_status gp_phase_follow_derive(struct gp_phase_follow *f, struct gp_recording *recording,
 				      bool is_by_frames, bool is_own_thread,
 				      const struct gp_range_watch *user)
 {
-	*f = (struct gp_phase_follow){ .recording = recording,
-				       .user = user,
-				       .is_by_frames = is_by_frames,
-				       .is_own_thread = is_own_thread };
-	enum gp_status status = is_by_frames ? gp_frame_ranges_find(recording, &f->frames) :
-					       gp_forwards_find(recording, &f->forwards);
+	enum gp_status status =
+		gp_phase_follow_prepare(f, recording, is_by_frames, is_own_thread, user);
 	if (status == GP_OK)
 		status = gp_recording_rewind(recording);
-	return status == GP_OK ? phase_follow_begin(f) : status;
+	return status == GP_OK ? gp_phase_follow_begin(f) : status;
 }
 
 void gp_phase_follow_close(struct gp_phase_follow *f)

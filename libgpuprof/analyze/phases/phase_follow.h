@@ -44,6 +44,11 @@ enum gp_status gp_phase_follow_open(struct gp_phase_follow *follow, struct gp_re
 enum gp_status gp_phase_follow_derive(struct gp_phase_follow *follow,
 				      struct gp_recording *recording, bool is_by_frames,
 				      bool is_own_thread, const struct gp_range_watch *user);
+/* The two halves of it, before and after the rewind. */
+enum gp_status gp_phase_follow_prepare(struct gp_phase_follow *follow,
+				       struct gp_recording *recording, bool is_by_frames,
+				       bool is_own_thread, const struct gp_range_watch *user);
+enum gp_status gp_phase_follow_begin(struct gp_phase_follow *follow);
 void gp_phase_follow_close(struct gp_phase_follow *follow);
 /* Call it before each event and after the last one: handles ranges that ended before it. */
 void gp_phase_follow_end(struct gp_phase_follow *follow);

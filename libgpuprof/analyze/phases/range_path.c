@@ -392,14 +392,27 @@ enum gp_status gp_range_paths_open(struct gp_recording *recording, struct gp_ran
 	return gp_phase_follow_open(&p->follow, recording, false, &p->watch);
 }
 
-enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_range_paths **out)
+enum gp_status gp_range_paths_prepare(struct gp_recording *recording, struct gp_range_paths **out)
 {
 	struct gp_range_paths *p = *out = make(recording);
 	if (p == NULL)
 		return GP_E_MEMORY;
-	return gp_phase_follow_derive(&p->follow, recording,
-				      gp_phases_by(&recording->info) == GP_PHASES_BY_FRAMES, false,
-				      &p->watch);
+	return gp_phase_follow_prepare(&p->follow, recording,
+				       gp_phases_by(&recording->info) == GP_PHASES_BY_FRAMES, false,
+				       &p->watch);
+}
+
+enum gp_status gp_range_paths_begin(struct gp_range_paths *p)
+{
+	return gp_phase_follow_begin(&p->follow);
+}
+
+enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_range_paths **out)
+{
+	enum gp_status status = gp_range_paths_prepare(recording, out);
+	if (status == GP_OK)
+		status = gp_recording_rewind(recording);
+	return status == GP_OK ? gp_range_paths_begin(*out) : status;
 }
 
 void gp_range_paths_close(struct gp_range_paths *p)

@@ -9,6 +9,9 @@
  * earlier replay, and rewinds. Call gp_recording_info before; *out must be NULL.
  */
 enum gp_status gp_range_paths_derive(struct gp_recording *recording, struct gp_range_paths **out);
+/* The two halves of it, before and after the rewind. */
+enum gp_status gp_range_paths_prepare(struct gp_recording *recording, struct gp_range_paths **out);
+enum gp_status gp_range_paths_begin(struct gp_range_paths *paths);
 
 /* Numbers each call from here on, from 1. Beyond `most` calls have no number. */
 void gp_range_paths_keep_calls(struct gp_range_paths *paths, size_t most);

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../kept.h"
 #include "../memory/memory_view.h"
-#include "../settle.h"
+#include "role_bands.h"
 #include "role_modules.h"
 #include "role_rules.h"
 #include "roles.h"
@@ -27,6 +28,10 @@ struct banding {
 	int64_t start_ns, span_ns, now_ns;
 	size_t buckets;
 	size_t changes; /* the place in gp_roles_changed */
+	struct gp_moved moved;
+	const struct gp_live *live;  /* whose sums are in `line` */
+	bool is_block, is_seen;	     /* the event under way: of a block, and in the span */
+	struct gp_live_entry before; /* at its address, before it */
 	struct line line[GP_DEVICES];
 	struct gp_role_timeline *out;
 	struct gp_role_modules *modules; /* of the device modules_of, at one moment */
@@ -194,26 +199,9 @@ static bool is_of_blocks(const struct gp_record *r)
 	       r->kind == GP_BLOCK_EXISTING;
 }
 
-/* Applies an event of a block, and moves the sums by what it changed at its address. */
-static enum gp_status bands_apply(struct banding *b, const struct gp_record *r)
-{
-	struct gp_recording *recording = b->recording;
-	const uint64_t address = r->block_alloc.address; /* in the same place in all of them */
-	const struct gp_live_entry *e = gp_live_find(recording->live, GP_SPACE_BLOCK, address);
-	const struct gp_live_entry before = e != NULL ? *e : (struct gp_live_entry){ 0 };
-	enum gp_status status = gp_recording_apply(recording, r);
-	if (status != GP_OK)
-		return status;
-	e = gp_live_find(recording->live, GP_SPACE_BLOCK, address);
-	line_add(b, &before, GP_ROLES_NOW, true);
-	if (e != NULL)
-		line_add(b, e, GP_ROLES_NOW, false);
-	return GP_OK;
-}
-
 static void unmapped_see(struct banding *b)
 {
-	uint64_t moved = gp_live_take_moved(b->recording->live);
+	uint64_t moved = gp_moved_take(&b->moved);
 	for (; moved != 0; moved &= moved - 1) {
 		const unsigned device = (unsigned)__builtin_ctzll(moved);
 		top_raise(&b->line[device].unmapped,
@@ -221,56 +209,73 @@ static void unmapped_see(struct banding *b)
 	}
 }
 
-static enum gp_status bands_event(struct banding *b, const struct gp_record *r)
+static enum gp_status bands_begin(void *context)
 {
-	const int64_t at_ns = b->now_ns = gp_tick_ns(&b->recording->tick, r->time);
-	const bool is_behind = at_ns >= b->from_ns && r->device < GP_DEVICES;
-	const bool is_seen = is_of_blocks(r) && is_behind && at_ns <= b->to_ns;
-	if (is_seen)
-		see_before(b, r->device, at_ns);
-	enum gp_status status =
-		is_of_blocks(r) ? bands_apply(b, r) : gp_recording_apply(b->recording, r);
-	for (const struct gp_live_entry *e;
-	     (e = gp_roles_changed(b->roles, &b->changes)) != NULL;) {
+	struct banding *b = context;
+	b->live = b->recording->live;
+	bands_load(b);
+	return GP_OK;
+}
+
+static const struct gp_live_entry *block_at(const struct banding *b, const struct gp_record *r)
+{
+	/* the address is in the same place in all events of blocks */
+	return gp_live_find(b->recording->live, GP_SPACE_BLOCK, r->block_alloc.address);
+}
+
+static enum gp_status bands_before(void *context, uint32_t thread, const struct gp_record *r)
+{
+	struct banding *b = context;
+	(void)thread;
+	if (b->recording->live != b->live) /* a checkpoint corrected the state */
+		bands_begin(b);
+	b->now_ns = gp_tick_ns(&b->recording->tick, r->time);
+	/* the last buckets show the memory at the end of the span, not what follows */
+	if (gp_has_moment(r->kind) && b->now_ns > b->to_ns)
+		return GP_END;
+	b->is_block = is_of_blocks(r);
+	b->is_seen = b->is_block && b->now_ns >= b->from_ns && b->now_ns <= b->to_ns &&
+		     r->device < GP_DEVICES;
+	if (b->is_seen)
+		see_before(b, r->device, b->now_ns);
+	if (b->is_block) {
+		const struct gp_live_entry *e = block_at(b, r);
+		b->before = e != NULL ? *e : (struct gp_live_entry){ 0 };
+	}
+	return b->is_out_of_memory ? GP_E_MEMORY : GP_OK;
+}
+
+/* Moves the sums by what an event of a block changed at its address. */
+static enum gp_status bands_after(void *context, uint32_t thread, const struct gp_record *r)
+{
+	struct banding *b = context;
+	const struct gp_live_entry *e;
+	(void)thread;
+	if (b->is_block) {
+		line_add(b, &b->before, GP_ROLES_NOW, true);
+		e = block_at(b, r);
+		if (e != NULL)
+			line_add(b, e, GP_ROLES_NOW, false);
+	}
+	while ((e = gp_roles_changed(b->roles, &b->changes)) != NULL) {
 		line_add(b, e, GP_ROLES_MADE, true);
 		line_add(b, e, GP_ROLES_NOW, false);
 	}
-	if (is_seen && status == GP_OK)
-		see_after(b, r->device, at_ns);
+	if (b->is_seen)
+		see_after(b, r->device, b->now_ns);
 	if (b->now_ns >= b->start_ns)
 		unmapped_see(b);
-	return status;
+	return b->is_out_of_memory ? GP_E_MEMORY : GP_OK;
 }
 
-static enum gp_status bands_replay(struct banding *b)
+static enum gp_status bands_end(void *context)
 {
-	struct gp_recording *r = b->recording;
-	enum gp_status status = gp_recording_rewind(r);
-	const struct gp_live *live = NULL;
-	while (status == GP_OK && !b->is_out_of_memory) {
-		uint32_t thread;
-		if (r->live != live) /* at first, and after a checkpoint corrected the state */
-			bands_load(b);
-		live = r->live;
-		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
-		if (record == NULL)
-			break;
-		if (r->live != live)
-			bands_load(b);
-		live = r->live;
-		/* the last buckets show the memory at the end of the span, not what follows */
-		if (gp_has_moment(record->kind) && gp_tick_ns(&r->tick, record->time) > b->to_ns)
-			break;
-		status = bands_event(b, record);
-	}
-	for (unsigned device = 0; device < GP_DEVICES && !b->is_out_of_memory; device++)
+	struct banding *b = context;
+	for (unsigned device = 0; device < GP_DEVICES; device++)
 		if (b->line[device].bucket != NULL ||
-		    gp_live_device(r->live, device)->curve[GP_CURVE_ALLOCATED].now_bytes != 0) {
+		    gp_live_device(b->recording->live, device)->curve[GP_CURVE_ALLOCATED].now_bytes)
 			see_before(b, device, b->to_ns);
-		}
-	if (b->is_out_of_memory)
-		return GP_E_MEMORY;
-	return status == GP_END ? GP_OK : status;
+	return b->is_out_of_memory ? GP_E_MEMORY : GP_OK;
 }
 
 /* The largest block of activations or temporaries. */
@@ -284,7 +289,7 @@ static void work_name(struct gp_role_bands *d)
 	d->work.stack_at_ns = largest->stack_at_ns;
 }
 
-static enum gp_status bands_answer(struct banding *b)
+static enum gp_status bands_list(struct banding *b)
 {
 	struct gp_role_timeline *out = b->out;
 	out->device = calloc(GP_DEVICES, sizeof *out->device);
@@ -309,7 +314,7 @@ static enum gp_status bands_answer(struct banding *b)
 	return GP_OK;
 }
 
-static enum gp_status bands_attempt(void *context, const struct gp_info *info)
+static enum gp_status bands_prepare(void *context, const struct gp_info *info)
 {
 	struct banding *b = context;
 	const int64_t kept = (int64_t)info->kept_from_ns, last = (int64_t)info->duration_ns;
@@ -318,18 +323,23 @@ static enum gp_status bands_attempt(void *context, const struct gp_info *info)
 	b->now_ns = kept;
 	b->changes = 0;
 	b->span_ns = end > b->start_ns ? end - b->start_ns + 1 : 1;
-	enum gp_status status = gp_roles_find(b->recording, &b->roles);
-	if (status == GP_OK)
-		status = bands_replay(b);
-	if (status == GP_OK)
-		status = gp_roles_status(b->roles);
-	if (status == GP_OK)
-		status = bands_answer(b);
-	gp_roles_close(b->roles);
+	return gp_roles_find(b->recording, &b->roles);
+}
+
+static enum gp_status bands_answer(void *context, const struct gp_info *info)
+{
+	struct banding *b = context;
+	(void)info;
+	enum gp_status status = gp_roles_status(b->roles);
+	return status == GP_OK ? bands_list(b) : status;
+}
+
+static void bands_settle(void *context)
+{
+	struct banding *b = context;
 	for (unsigned device = 0; device < GP_DEVICES; device++)
 		free(b->line[device].bucket);
 	memset(b->line, 0, sizeof b->line);
-	return status;
 }
 
 static void bands_forget(void *context)
@@ -367,16 +377,17 @@ enum gp_status gp_role_sums_build(struct gp_recording *recording, const struct g
 			break;
 		status = gp_roles_status(b->roles);
 	}
-	gp_roles_close(b->roles);
 	free(b);
 	const enum gp_status rewound = gp_recording_unseek(recording);
 	return status != GP_OK ? status : rewound;
 }
 
-enum gp_status gp_role_timeline_build(struct gp_recording *recording, size_t points,
-				      int64_t from_ns, int64_t to_ns, struct gp_role_timeline *out)
+static enum gp_status bands_ask(struct gp_recording *recording, size_t points, int64_t from_ns,
+				int64_t to_ns, struct gp_role_timeline *out,
+				struct gp_analysis *analysis)
 {
 	*out = (struct gp_role_timeline){ 0 };
+	*analysis = (struct gp_analysis){ 0 };
 	if (from_ns > to_ns || points == 0)
 		return GP_E_ARGUMENT;
 	struct banding *b = calloc(1, sizeof *b);
@@ -389,10 +400,39 @@ enum gp_status gp_role_timeline_build(struct gp_recording *recording, size_t poi
 	/* the first event may be slightly older than the start's clock triple */
 	b->from_ns = is_whole ? INT64_MIN / 4 : from_ns;
 	b->to_ns = is_whole ? INT64_MAX / 4 : to_ns;
-	enum gp_status status = gp_retry_if_overwritten(recording, bands_attempt, bands_forget, b);
-	free(b);
-	if (status != GP_OK)
-		gp_role_timeline_free(out);
+	*analysis = (struct gp_analysis){ .context = b,
+					  .observer = { bands_begin, bands_before, bands_after,
+							bands_end },
+					  .prepare = bands_prepare,
+					  .answer = bands_answer,
+					  .settle = bands_settle,
+					  .forget = bands_forget,
+					  .moved = &b->moved };
+	return GP_OK;
+}
+
+enum gp_status gp_role_timeline_ask(struct gp_recording *recording, size_t points,
+				    struct gp_role_timeline *out, struct gp_analysis *analysis)
+{
+	return bands_ask(recording, points, 0, INT64_MAX, out, analysis);
+}
+
+enum gp_status gp_role_timeline_build(struct gp_recording *recording, size_t points,
+				      int64_t from_ns, int64_t to_ns, struct gp_role_timeline *out)
+{
+	const bool is_whole = from_ns <= 0 && to_ns == INT64_MAX;
+	struct gp_role_timeline *kept =
+		is_whole ? gp_kept_take(recording, GP_KEPT_BANDS, points) : NULL;
+	struct gp_analysis analysis = { 0 };
+	enum gp_status status = GP_OK;
+	if (kept != NULL)
+		*out = *kept;
+	else
+		status = bands_ask(recording, points, from_ns, to_ns, out, &analysis);
+	if (kept == NULL && status == GP_OK)
+		status = gp_analyse(recording, &analysis, 1);
+	free(analysis.context);
+	free(kept);
 	return status;
 }
 

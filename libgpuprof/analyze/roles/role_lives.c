@@ -13,15 +13,7 @@
 #include "../phases/phase_follow.h"
 #include "../phases/phase_kind.h"
 
-#define COUNT_MOST 3u	/* of struct gp_life */
-#define MADE_EVENTS 64u /* bits of gp_life_made.events */
-
-/* Memory events without a hole between them. */
-struct gp_life_run {
-	uint64_t order; /* used as the key */
-	uint64_t count;
-	size_t first; /* index of the first memory event */
-};
+#define COUNT_MOST 3u /* of struct gp_life */
 
 /* A call of a phase. A range's mark has the serial, the bit of a derived one, the kind, and 1. */
 struct phase {
@@ -259,7 +251,7 @@ static size_t life_add(struct reading *f, uint64_t order, bool is_made)
 	struct gp_role_lives *l = f->out;
 	const struct gp_life_run *last = l->runs > 0 ? &l->run[l->runs - 1] : NULL;
 	const bool is_new = last == NULL || order != last->order + last->count;
-	const size_t at = l->events / MADE_EVENTS, bit = l->events % MADE_EVENTS;
+	const size_t at = l->events / GP_LIFE_MADE_EVENTS, bit = l->events % GP_LIFE_MADE_EVENTS;
 	if (!gp_array_reserve(&l->life, &l->life_room, l->lives, 1, sizeof *l->life) ||
 	    !gp_array_reserve(&l->made, &l->made_room, at, 1, sizeof *l->made) ||
 	    !gp_array_reserve(&l->run, &l->run_room, l->runs, 1, sizeof *l->run)) {
@@ -504,85 +496,83 @@ static void lives_finish(struct reading *f)
 	l->has_optimizer = f->counts[GP_LIFE_OPTIMIZER] != 0;
 }
 
-static enum gp_status lives_replay(struct reading *f)
+static enum gp_status reading_begin(void *context)
 {
-	struct gp_recording *r = f->recording;
-	enum gp_status status = GP_OK;
-	add_all_older(f);
-	while (status == GP_OK && !f->is_out_of_memory) {
-		uint32_t thread;
-		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
-		if (record == NULL)
-			break;
-		gp_phase_follow_end(&f->follow);
-		see_free(f, thread, record);
-		gp_phase_follow_before(&f->follow, record);
-		status = gp_recording_apply(r, record);
-		gp_phase_follow_apply(&f->follow, thread, record);
-		lives_see(f, thread, record);
-	}
-	if (f->is_out_of_memory)
-		return GP_E_MEMORY;
-	return status == GP_END ? GP_OK : status;
+	struct reading *f = context;
+	enum gp_status status = gp_phase_follow_begin(&f->follow);
+	if (status == GP_OK)
+		add_all_older(f);
+	return status == GP_OK && f->is_out_of_memory ? GP_E_MEMORY : status;
 }
 
-enum gp_status gp_role_lives_find(struct gp_recording *recording, struct gp_role_lives *out)
+static enum gp_status reading_before(void *context, uint32_t thread, const struct gp_record *record)
 {
-	*out = (struct gp_role_lives){ 0 };
-	struct reading *f = calloc(1, sizeof *f);
-	if (f == NULL)
-		return GP_E_MEMORY;
-	f->recording = recording;
-	f->out = out;
-	f->is_by_frames = gp_phases_by(&recording->info) == GP_PHASES_BY_FRAMES;
+	struct reading *f = context;
+	gp_phase_follow_end(&f->follow);
+	see_free(f, thread, record);
+	gp_phase_follow_before(&f->follow, record);
+	return GP_OK;
+}
+
+static enum gp_status reading_after(void *context, uint32_t thread, const struct gp_record *record)
+{
+	struct reading *f = context;
+	gp_phase_follow_apply(&f->follow, thread, record);
+	lives_see(f, thread, record);
+	return f->is_out_of_memory ? GP_E_MEMORY : GP_OK;
+}
+
+static enum gp_status reading_prepare(void *context, const struct gp_info *info)
+{
+	struct reading *f = context;
+	struct gp_recording *recording = f->recording;
+	struct gp_role_lives *out = f->out;
+	*f = (struct reading){ .recording = recording, .out = out };
+	f->is_by_frames = gp_phases_by(info) == GP_PHASES_BY_FRAMES;
 	f->watch = (struct gp_range_watch){ see_opened, see_closed, f };
-	enum gp_status status = gp_recording_rewind(recording);
-	if (status == GP_OK)
-		status = gp_phase_follow_derive(&f->follow, recording, f->is_by_frames, false,
-						&f->watch);
-	if (status == GP_OK)
-		status = lives_replay(f);
-	if (status == GP_OK)
-		lives_finish(f);
-	status = status == GP_OK && f->is_out_of_memory ? GP_E_MEMORY : status;
+	return gp_phase_follow_prepare(&f->follow, recording, f->is_by_frames, false, &f->watch);
+}
+
+static enum gp_status reading_answer(void *context, const struct gp_info *info)
+{
+	struct reading *f = context;
+	(void)info;
+	lives_finish(f);
+	return f->is_out_of_memory ? GP_E_MEMORY : GP_OK;
+}
+
+static void reading_settle(void *context)
+{
+	struct reading *f = context;
 	gp_phase_follow_close(&f->follow);
 	gp_row_table_release(&f->alive);
 	gp_row_table_release(&f->threads);
 	gp_row_table_release(&f->stacks);
 	free(f->freed);
-	free(f);
-	return status;
+	f->freed = NULL;
 }
 
-void gp_role_lives_release(struct gp_role_lives *l)
+static void reading_forget(void *context)
 {
-	free(l->life);
-	free(l->made);
-	free(l->run);
-	free(l->backward_end);
-	free(l->reuse);
-	gp_row_table_release(&l->gradient_sizes);
-	gp_row_table_release(&l->early_sizes);
-	*l = (struct gp_role_lives){ 0 };
+	gp_role_lives_release(((struct reading *)context)->out);
 }
 
-uint64_t gp_role_backward_end(const struct gp_role_lives *l, uint64_t order)
+enum gp_status gp_role_lives_ask(struct gp_recording *recording, struct gp_role_lives *out,
+				 struct gp_analysis *analysis)
 {
-	const size_t at =
-		gp_row_rank(l->backward_end, l->backward_ends, sizeof *l->backward_end, order + 1);
-	return at < l->backward_ends ? l->backward_end[at] : UINT64_MAX;
-}
-
-struct gp_life gp_role_life(const struct gp_role_lives *l, uint64_t order)
-{
-	const size_t behind = gp_row_rank(l->run, l->runs, sizeof *l->run, order);
-	const struct gp_life_run *run = behind > 0 ? &l->run[behind - 1] : NULL;
-	if (run == NULL || order - run->order >= run->count)
-		return (struct gp_life){ 0 };
-	const size_t event = run->first + (size_t)(order - run->order);
-	const struct gp_life_made *made = &l->made[event / MADE_EVENTS];
-	const uint64_t bit = UINT64_C(1) << event % MADE_EVENTS;
-	if ((made->events & bit) == 0)
-		return (struct gp_life){ 0 };
-	return l->life[made->first + (size_t)__builtin_popcountll(made->events & (bit - 1))];
+	struct reading *f = calloc(1, sizeof *f);
+	*out = (struct gp_role_lives){ 0 };
+	*analysis = (struct gp_analysis){ .context = f,
+					  .observer = { .begin = reading_begin,
+							.before = reading_before,
+							.after = reading_after },
+					  .prepare = reading_prepare,
+					  .answer = reading_answer,
+					  .settle = reading_settle,
+					  .forget = reading_forget };
+	if (f == NULL)
+		return GP_E_MEMORY;
+	f->recording = recording;
+	f->out = out;
+	return GP_OK;
 }

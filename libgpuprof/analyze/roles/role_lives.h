@@ -5,8 +5,8 @@
 #ifndef GP_ROLE_LIVES_H
 #define GP_ROLE_LIVES_H
 
-#include "../../read/file/recording.h"
 #include "../../read/tables/row_table.h"
+#include "../observe.h"
 
 enum gp_life_phase {
 	GP_LIFE_OUTSIDE, /* of all phases */
@@ -43,6 +43,14 @@ struct gp_life_reuse {
 	uint64_t order, address;
 };
 
+/* Memory events without a hole between them. */
+struct gp_life_run {
+	uint64_t order; /* used as the key */
+	uint64_t count;
+	size_t first; /* index of the first memory event */
+};
+
+#define GP_LIFE_MADE_EVENTS 64u /* bits of gp_life_made.events */
 /* Of 64 memory events: which are allocations, and the index of the first one's life. */
 struct gp_life_made {
 	uint64_t events;
@@ -63,8 +71,9 @@ struct gp_role_lives {
 	bool has_forward, has_backward, has_optimizer, has_copies;
 };
 
-/* Rewinds; call gp_recording_info before. Release also after a failure. GP_E_MEMORY. */
-enum gp_status gp_role_lives_find(struct gp_recording *recording, struct gp_role_lives *out);
+/* Free the analysis's context afterwards, also after a failure, and release `out`. GP_E_MEMORY. */
+enum gp_status gp_role_lives_ask(struct gp_recording *recording, struct gp_role_lives *out,
+				 struct gp_analysis *analysis);
 void gp_role_lives_release(struct gp_role_lives *lives);
 /* Of the allocation with that order; zeros: it is not recorded. */
 struct gp_life gp_role_life(const struct gp_role_lives *lives, uint64_t order);

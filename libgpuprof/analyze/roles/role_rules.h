@@ -8,13 +8,15 @@
 struct gp_role_evidence {
 	uint32_t words; /* of its stack */
 	struct gp_life life;
-	bool is_segment;
-	bool is_block;	   /* of PyTorch, or stream-ordered memory */
-	bool is_driver;	   /* requested from the driver */
-	bool is_outliving; /* it outlived the call of the phase in which it was made */
-	bool has_early_twin, has_gradient_twin; /* something of its size is kept; a gradient */
+	uint16_t is_segment : 1;
+	uint16_t is_block : 1;		/* of PyTorch, or stream-ordered memory */
+	uint16_t is_driver : 1;		/* requested from the driver */
+	uint16_t is_outliving : 1;	/* it outlived the call of the phase in which it was made */
+	uint16_t has_early_twin : 1;	/* something of its size is kept */
+	uint16_t has_gradient_twin : 1; /* a gradient has its size */
 	/* of the recording */
-	bool has_phases, has_backward, has_gradients, has_copies;
+	uint16_t has_phases : 1, has_backward : 1, has_gradients : 1, has_copies : 1;
+	uint16_t unused : 6;
 };
 
 /* The number of the first rule that holds. */

@@ -2,54 +2,82 @@
 #include "roles.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "../kept.h"
 #include "role_rules.h"
+
+/* Most allocations have the evidence of an earlier one. */
+#define DECIDED 256u
 
 struct gp_roles {
 	struct gp_role_lives lives;
 	struct gp_role_stacks stacks;
+	struct {
+		uint64_t evidence;
+		uint8_t rule; /* 1 + its number; 0: nothing */
+	} decided[DECIDED];
 };
 
-enum gp_status gp_roles_find(struct gp_recording *recording, struct gp_roles **out)
+static uint8_t roles_decide(struct gp_roles *r, const struct gp_role_evidence *e)
 {
-	struct gp_roles *r = *out = calloc(1, sizeof *r);
-	if (r == NULL)
-		return GP_E_MEMORY;
-	r->stacks.recording = recording;
-	return gp_role_lives_find(recording, &r->lives);
+	uint64_t evidence;
+	_Static_assert(sizeof *e == sizeof evidence, "the evidence is its own key");
+	memcpy(&evidence, e, sizeof evidence);
+	const size_t at = gp_hash_pair(evidence, 0) % DECIDED;
+	if (r->decided[at].rule == 0 || r->decided[at].evidence != evidence) {
+		r->decided[at].evidence = evidence;
+		r->decided[at].rule = (uint8_t)(gp_role_decide(e) + 1);
+	}
+	return r->decided[at].rule;
 }
 
-void gp_roles_close(struct gp_roles *r)
+static void roles_drop(void *roles)
 {
-	if (r == NULL)
-		return;
+	struct gp_roles *r = roles;
 	gp_role_lives_release(&r->lives);
 	gp_row_table_release(&r->stacks.stacks);
 	free(r);
 }
 
-enum gp_status gp_roles_find_shared(struct gp_recording *recording, struct gp_roles_share *share,
-				    struct gp_roles **out)
+enum gp_status gp_roles_ask(struct gp_recording *recording, struct gp_roles **roles,
+			    struct gp_analysis *analysis)
 {
-	if (share == NULL)
-		return gp_roles_find(recording, out);
-	enum gp_status status = GP_OK;
-	if (share->roles == NULL || share->overtakes != recording->overtakes) {
-		gp_roles_unshare(share);
-		status = gp_roles_find(recording, &share->roles);
-		share->overtakes = recording->overtakes;
-	}
-	*out = share->roles;
-	/* each replay reads stacks at their first use */
-	if (share->roles != NULL)
-		gp_row_table_release(&share->roles->stacks.stacks);
-	return status;
+	struct gp_roles *r = *roles = calloc(1, sizeof *r);
+	*analysis = (struct gp_analysis){ 0 };
+	if (r == NULL)
+		return GP_E_MEMORY;
+	r->stacks.recording = recording;
+	return gp_role_lives_ask(recording, &r->lives, analysis);
 }
 
-void gp_roles_unshare(struct gp_roles_share *share)
+void gp_roles_keep(struct gp_recording *recording, struct gp_roles *roles, enum gp_status status)
 {
-	gp_roles_close(share->roles);
-	*share = (struct gp_roles_share){ 0 };
+	if (status == GP_OK)
+		gp_keep(recording, GP_KEPT_ROLES, 0, roles, roles_drop);
+	else if (roles != NULL)
+		roles_drop(roles);
+}
+
+enum gp_status gp_roles_find(struct gp_recording *recording, struct gp_roles **out)
+{
+	struct gp_analysis analysis;
+	enum gp_status status = GP_OK;
+	*out = gp_kept_get(recording, GP_KEPT_ROLES, 0);
+	if (*out == NULL) {
+		struct gp_roles *roles;
+		status = gp_roles_ask(recording, &roles, &analysis);
+		if (status == GP_OK)
+			status = gp_analyse(recording, &analysis, 1);
+		free(analysis.context);
+		gp_roles_keep(recording, roles, status);
+		*out = gp_kept_get(recording, GP_KEPT_ROLES, 0);
+	}
+	if (*out == NULL)
+		return status != GP_OK ? status : GP_E_MEMORY;
+	/* each replay reads stacks at their first use */
+	gp_row_table_release(&(*out)->stacks.stacks);
+	return GP_OK;
 }
 
 enum gp_status gp_roles_status(const struct gp_roles *r)
@@ -104,7 +132,7 @@ static uint8_t roles_rule_at(struct gp_roles *r, const struct gp_live_entry *ent
 		.has_gradients = l->gradient_sizes.rows != 0,
 		.has_copies = l->has_copies,
 	};
-	return (uint8_t)(gp_role_decide(&e) + 1);
+	return roles_decide(r, &e);
 }
 
 static uint64_t roles_now(const struct gp_roles *r)
@@ -161,8 +189,5 @@ enum gp_status gp_memory_find_roles(struct gp_recording *recording, struct gp_me
 		if (b->state != GP_STATE_FREE)
 			b->rule = roles_rule_at(roles, &e, b->at_ns, memory->order, false);
 	}
-	if (status == GP_OK)
-		status = gp_roles_status(roles);
-	gp_roles_close(roles);
-	return status;
+	return status == GP_OK ? gp_roles_status(roles) : status;
 }

@@ -2,27 +2,22 @@
 #ifndef GP_ROLES_H
 #define GP_ROLES_H
 
-#include "../../read/file/recording.h"
+#include "../observe.h"
 
 struct gp_roles;
 /*
- * One replay, or two; rewinds. Call gp_recording_info before, and gp_roles_close also after a
- * failure. GP_E_MEMORY.
+ * The recording keeps and owns them, and finds them at the first call: one replay, or two; rewinds.
+ * Found again if the owner of the recording overwrote events meanwhile. Call gp_recording_info
+ * before. GP_E_MEMORY.
  */
 enum gp_status gp_roles_find(struct gp_recording *recording, struct gp_roles **out);
-void gp_roles_close(struct gp_roles *roles);
 /*
- * Roles for several reports, one after the other; zeroed: none were found yet. They are found
- * again if the owner of the recording overwrote events meanwhile. End with gp_roles_unshare.
+ * The parts of it, for a replay with other analyses. Free the analysis's context before
+ * gp_roles_keep, which takes the roles, or drops them after a failure.
  */
-struct gp_roles_share {
-	struct gp_roles *roles;
-	unsigned overtakes;
-};
-/* As gp_roles_find; the roles belong to `share`. NULL in place of it: to the caller. */
-enum gp_status gp_roles_find_shared(struct gp_recording *recording, struct gp_roles_share *share,
-				    struct gp_roles **out);
-void gp_roles_unshare(struct gp_roles_share *share);
+enum gp_status gp_roles_ask(struct gp_recording *recording, struct gp_roles **roles,
+			    struct gp_analysis *analysis);
+void gp_roles_keep(struct gp_recording *recording, struct gp_roles *roles, enum gp_status status);
 enum gp_roles_when { GP_ROLES_NOW, GP_ROLES_MADE, GP_ROLES_SEGMENT /* now, and it is one */ };
 /*
  * 1 + the number of the rule that decides for an allocation: `e` as it is live, or was; NULL: of

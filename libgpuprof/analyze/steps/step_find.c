@@ -8,7 +8,8 @@
 
 #include "../../read/tables/array.h"
 #include "../../state/looks.h"
-#include "../settle.h"
+#include "../kept.h"
+#include "step_find.h"
 #include "step_range.h"
 #include "step_repeat.h"
 
@@ -41,6 +42,7 @@ struct finding {
 	uint64_t live_bytes, now_bytes[GP_DEVICES], launches, work;
 	uint64_t before;	  /* ticks: time of the last launch or allocation */
 	struct gp_step_place end; /* the end of all work */
+	struct gp_moved moved;
 	/* Since the last token. */
 	struct gp_step_gap gap;
 	bool has_gap;
@@ -149,41 +151,48 @@ static enum gp_status find_see_token(struct finding *f, const struct gp_symbols 
 	return f->tokens > LEARNT_MAX ? find_cut(f, f->tokens - 1) : GP_OK;
 }
 
-static enum gp_status find_replay(struct finding *f)
+static enum gp_status find_begin(void *context)
 {
+	struct finding *f = context;
 	struct gp_recording *r = f->recording;
-	enum gp_status status = gp_recording_rewind(r);
-	gp_live_take_moved(r->live);
+	enum gp_status status = GP_OK;
 	find_follow_live(f, UINT64_MAX >> (64 - GP_DEVICES));
-	if (status == GP_OK)
-		f->ranges = gp_step_ranges_open(r, &status);
+	f->ranges = gp_step_ranges_open(r, &status);
 	if (f->ranges == NULL)
 		return GP_E_MEMORY;
 	gp_looks_open_bytes(&f->looks, r->file.bytes);
-	while (status == GP_OK) {
-		uint32_t thread;
-		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
-		if (record == NULL)
-			break;
-		size_t tokens = gp_tokenizer_next(&f->tokenizer, r, record, f->tokens < LEARNT_MAX);
-		if (f->tokenizer.is_work)
-			find_see_work(f, record);
-		if (f->tokens >= LEARNT_MAX && !gp_looks_take(&f->looks, tokens / TOKENS_A_LOOK))
-			tokens = 0;
-		const int64_t at_ns = gp_tick_ns(&r->tick, record->time);
-		for (size_t k = 0; status == GP_OK && k < tokens; k++) {
-			status = find_see_token(f, &f->tokenizer.symbol[k], at_ns);
-			f->gap = (struct gp_step_gap){ .lowest = { at_ns, f->live_bytes },
-						       .late = { at_ns, f->live_bytes } };
-		}
-		if (status == GP_OK && !find_follow_ranges(f, thread, record))
-			return GP_E_MEMORY;
-		f->launches += record->kind == GP_LAUNCH || record->kind == GP_GRAPH_LAUNCH;
-		if (status == GP_OK)
-			status = gp_recording_apply(r, record);
-		find_follow_live(f, gp_live_take_moved(r->live));
+	return status;
+}
+
+static enum gp_status find_before(void *context, uint32_t thread, const struct gp_record *record)
+{
+	struct finding *f = context;
+	struct gp_recording *r = f->recording;
+	enum gp_status status = GP_OK;
+	size_t tokens = gp_tokenizer_next(&f->tokenizer, r, record, f->tokens < LEARNT_MAX);
+	if (f->tokenizer.is_work)
+		find_see_work(f, record);
+	if (f->tokens >= LEARNT_MAX && !gp_looks_take(&f->looks, tokens / TOKENS_A_LOOK))
+		tokens = 0;
+	const int64_t at_ns = gp_tick_ns(&r->tick, record->time);
+	for (size_t k = 0; status == GP_OK && k < tokens; k++) {
+		status = find_see_token(f, &f->tokenizer.symbol[k], at_ns);
+		f->gap = (struct gp_step_gap){ .lowest = { at_ns, f->live_bytes },
+					       .late = { at_ns, f->live_bytes } };
 	}
-	return status == GP_END ? GP_OK : status;
+	if (status == GP_OK && !find_follow_ranges(f, thread, record))
+		return GP_E_MEMORY;
+	f->launches += record->kind == GP_LAUNCH || record->kind == GP_GRAPH_LAUNCH;
+	return status;
+}
+
+static enum gp_status find_after(void *context, uint32_t thread, const struct gp_record *record)
+{
+	struct finding *f = context;
+	(void)thread;
+	(void)record;
+	find_follow_live(f, gp_moved_take(&f->moved));
+	return GP_OK;
 }
 
 /* ---- choice of the rule ---- */
@@ -222,13 +231,13 @@ static enum gp_status find_fill(struct gp_steps *s, const struct gp_step_cuts *c
 	return gp_step_stat(s);
 }
 
-static enum gp_status find(struct finding *f)
+static enum gp_status find_answer(void *context, const struct gp_info *info)
 {
+	struct finding *f = context;
 	struct gp_step_cuts cuts = { 0 };
 	enum gp_step_source source = GP_STEPS_NONE;
-	enum gp_status status = find_replay(f);
-	if (status == GP_OK)
-		status = gp_step_ranges_cut(f->ranges, &f->end, f->is_cut, &cuts, &source);
+	(void)info;
+	enum gp_status status = gp_step_ranges_cut(f->ranges, &f->end, f->is_cut, &cuts, &source);
 	if (source == GP_STEPS_NONE && f->recording->step_name != NULL) {
 		f->out->why = no_such_range;
 	} else if (status == GP_OK && source == GP_STEPS_NONE) {
@@ -239,21 +248,26 @@ static enum gp_status find(struct finding *f)
 	return status == GP_OK && cuts.cuts > 0 ? find_fill(f->out, &cuts, source) : status;
 }
 
-static enum gp_status find_attempt(void *context, const struct gp_info *info)
+static enum gp_status find_prepare(void *context, const struct gp_info *info)
 {
 	struct finding *f = context;
 	*f = (struct finding){ .recording = f->recording,
 			       .out = f->out,
 			       .has_ranges = info->has_ranges,
 			       .is_cut = info->kept_from_ns > 0 };
-	enum gp_status status = gp_tokenizer_init(&f->tokenizer, info);
-	if (status == GP_OK)
-		status = find(f);
+	return gp_tokenizer_init(&f->tokenizer, info);
+}
+
+static void find_settle(void *context)
+{
+	struct finding *f = context;
 	gp_tokenizer_release(&f->tokenizer);
 	gp_step_ranges_close(f->ranges);
+	f->ranges = NULL;
 	free(f->token);
+	f->token = NULL;
 	free(f->cuts.cut);
-	return status;
+	f->cuts.cut = NULL;
 }
 
 static void find_forget(void *context)
@@ -261,49 +275,70 @@ static void find_forget(void *context)
 	gp_steps_free(((struct finding *)context)->out);
 }
 
-/* ---- several reports on one recording ---- */
-
-/* Without memory, the steps are found anew. */
-static void find_keep(struct gp_recording *recording, const struct gp_steps *steps)
+enum gp_status gp_steps_ask(struct gp_recording *recording, struct gp_steps *out,
+			    struct gp_analysis *analysis)
 {
-	const size_t bytes = steps->steps * sizeof *steps->step;
-	free(recording->found_steps);
-	recording->found_steps = malloc(sizeof *steps + bytes);
-	recording->found_at = recording->overtakes;
-	if (recording->found_steps == NULL)
-		return;
-	*recording->found_steps = *steps;
-	if (bytes > 0)
-		memcpy(recording->found_steps + 1, steps->step, bytes);
-}
-
-static bool find_kept(const struct gp_recording *recording, struct gp_steps *out)
-{
-	const struct gp_steps *kept = recording->found_steps;
-	if (kept == NULL || recording->found_at != recording->overtakes)
-		return false;
-	struct gp_step *step = malloc((kept->steps + 1) * sizeof *step);
-	if (step == NULL)
-		return false;
-	*out = *kept;
-	out->step = memcpy(step, kept + 1, kept->steps * sizeof *step);
-	return true;
-}
-
-enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *out)
-{
-	if (find_kept(recording, out))
-		return GP_OK;
-	*out = (struct gp_steps){ .p50_ns = -1, .p99_ns = -1 };
 	struct finding *f = calloc(1, sizeof *f);
+	*out = (struct gp_steps){ .p50_ns = -1, .p99_ns = -1 };
+	*analysis = (struct gp_analysis){
+		.context = f,
+		.observer = { .begin = find_begin, .before = find_before, .after = find_after },
+		.prepare = find_prepare,
+		.answer = find_answer,
+		.settle = find_settle,
+		.forget = find_forget,
+		.moved = f != NULL ? &f->moved : NULL
+	};
 	if (f == NULL)
 		return GP_E_MEMORY;
 	f->recording = recording;
 	f->out = out;
-	enum gp_status status = gp_retry_if_overwritten(recording, find_attempt, find_forget, f);
-	free(f);
+	return GP_OK;
+}
+
+/* ---- several reports on one recording ---- */
+
+static void steps_drop(void *steps)
+{
+	if (steps != NULL)
+		gp_steps_free(steps);
+	free(steps);
+}
+
+static bool steps_copy(struct gp_steps *out, const struct gp_steps *from)
+{
+	struct gp_step *step = malloc((from->steps + 1) * sizeof *step);
+	if (step == NULL)
+		return false;
+	if (from->steps > 0)
+		memcpy(step, from->step, from->steps * sizeof *step);
+	*out = *from;
+	out->step = step;
+	return true;
+}
+
+/* Without memory, the steps are found anew. */
+void gp_steps_keep(struct gp_recording *recording, const struct gp_steps *steps)
+{
+	struct gp_steps *kept = malloc(sizeof *kept);
+	if (kept != NULL && steps_copy(kept, steps))
+		gp_keep(recording, GP_KEPT_STEPS, 0, kept, steps_drop);
+	else
+		free(kept);
+}
+
+enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *out)
+{
+	const struct gp_steps *kept = gp_kept_get(recording, GP_KEPT_STEPS, 0);
+	if (kept != NULL && steps_copy(out, kept))
+		return GP_OK;
+	struct gp_analysis analysis;
+	enum gp_status status = gp_steps_ask(recording, out, &analysis);
 	if (status == GP_OK)
-		find_keep(recording, out);
+		status = gp_analyse(recording, &analysis, 1);
+	free(analysis.context);
+	if (status == GP_OK)
+		gp_steps_keep(recording, out);
 	else
 		gp_steps_free(out);
 	return status;
@@ -312,8 +347,7 @@ enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *ou
 void gp_steps_name(struct gp_recording *recording, const char *name)
 {
 	recording->step_name = name;
-	free(recording->found_steps);
-	recording->found_steps = NULL;
+	steps_drop(gp_kept_take(recording, GP_KEPT_STEPS, 0));
 }
 
 void gp_steps_free(struct gp_steps *steps)

@@ -2,6 +2,7 @@
 #ifndef GP_WAITS_OBSERVE_H
 #define GP_WAITS_OBSERVE_H
 
+#include "../observe.h"
 #include "gpu_gaps.h"
 
 struct gp_waits_observer {
@@ -22,5 +23,11 @@ struct gp_waits_observer {
 /* gp_waits_build, which `observer` sees; NULL: none does. */
 enum gp_status gp_waits_observe(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 				const struct gp_waits_observer *observer, struct gp_waits *out);
+/*
+ * gp_waits_build of a whole recording, for a replay with other analyses. Free the analysis's
+ * context afterwards, also after a failure. GP_E_MEMORY.
+ */
+enum gp_status gp_waits_ask(struct gp_recording *recording, struct gp_waits *out,
+			    struct gp_analysis *analysis);
 
 #endif

@@ -28,7 +28,7 @@ struct gp_read_ahead {
 	struct gp_block_room room; /* of the second thread */
 	pthread_t thread;
 	pid_t process; /* that has the thread; 0: not started */
-	bool is_off;   /* the thread cannot be started, or is in the parent */
+	bool is_off;   /* the thread cannot be started */
 	pthread_mutex_t lock;
 	pthread_cond_t queued, decoded;
 	bool is_ending;
@@ -113,18 +113,21 @@ static bool thread_start(struct gp_read_ahead *a)
 
 /*
  * In a child of fork the thread does not exist, and the lock may be locked forever. Blocks that it
- * decoded then may be half done.
+ * decoded then may be half done. The child starts a thread of its own when it queues a block.
  */
-static bool is_in_child(struct gp_read_ahead *a)
+static void child_begin(struct gp_read_ahead *a)
 {
-	if (a->process == 0 || a->is_off || a->process == getpid())
-		return a->is_off;
+	if (a->process == 0 || a->process == getpid())
+		return;
 	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->queued, NULL);
+	pthread_cond_init(&a->decoded, NULL);
 	for (unsigned k = 0; k < GP_AHEAD_MOST; k++)
 		if (a->place[k].state != FREE)
 			a->place[k].state = QUEUED;
-	a->is_off = true;
-	return true;
+	gp_block_room_release(&a->room);
+	a->room = (struct gp_block_room){ 0 };
+	a->process = 0;
 }
 
 bool gp_ahead_has_room(const struct gp_read_ahead *ahead)
@@ -142,10 +145,10 @@ void gp_ahead_queue(struct gp_read_ahead *a, const struct gp_block_ref *ref, str
 	struct place *p = a->place;
 	while (p->out != NULL)
 		p++;
-	const bool is_alone = is_in_child(a);
-	if (!is_alone && a->process == 0) {
+	child_begin(a);
+	if (a->process == 0 && !a->is_off) {
 		a->is_off = !thread_start(a);
-		a->process = getpid();
+		a->process = a->is_off ? 0 : getpid();
 	}
 	pthread_mutex_lock(&a->lock);
 	*p = (struct place){ QUEUED, a->number++, *ref, out, context, GP_OK, 0 };
@@ -163,7 +166,7 @@ bool gp_ahead_take(struct gp_read_ahead *a, const struct gp_block_ref *ref,
 			p = &a->place[k];
 	if (p == NULL)
 		return false;
-	is_in_child(a);
+	child_begin(a);
 	pthread_mutex_lock(&a->lock);
 	while (p->state != DECODED) {
 		struct place *other = p->state == QUEUED ? p : oldest(a);
@@ -187,7 +190,7 @@ void *gp_ahead_drop(struct gp_read_ahead *a)
 		if (p->out == NULL)
 			continue;
 		void *context = p->context;
-		is_in_child(a);
+		child_begin(a);
 		pthread_mutex_lock(&a->lock);
 		while (p->state == DECODING)
 			pthread_cond_wait(&a->decoded, &a->lock);
@@ -202,7 +205,8 @@ void gp_ahead_close(struct gp_read_ahead *a)
 {
 	if (a == NULL)
 		return;
-	if (!is_in_child(a) && a->process != 0) {
+	child_begin(a);
+	if (a->process != 0) {
 		pthread_mutex_lock(&a->lock);
 		a->is_ending = true;
 		pthread_cond_signal(&a->queued);

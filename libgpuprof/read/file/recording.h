@@ -332,14 +332,16 @@ struct gp_recording {
 	const char *step_name;	  /* owned by the caller: gp_steps_name; NULL: none */
 	struct gp_places *places; /* replay_places.h; NULL: none */
 	void (*close_places)(struct gp_places *places);
-	/* The last result of gp_steps_find, with its steps behind it; NULL: none. */
-	struct gp_steps *found_steps;
-	unsigned found_at; /* `overtakes` then */
+	struct gp_kept *kept; /* analyze/kept.h; NULL: nothing */
+	void (*close_kept)(struct gp_kept *kept);
 };
 
 /* Like gp_recording_next, without copying: NULL at the end or on failure (*status). */
 const struct gp_record *gp_recording_step(struct gp_recording *recording, uint32_t *thread,
 					  enum gp_status *status);
+/* Fills in what gp_recording_next returns for a record that was just applied. */
+void gp_recording_event(const struct gp_recording *recording, uint32_t thread,
+			const struct gp_record *record, struct gp_event *out);
 /* The two halves of gp_recording_step, for callers that need the state before the event. */
 const struct gp_record *gp_recording_fetch(struct gp_recording *recording, uint32_t *thread,
 					   enum gp_status *status);

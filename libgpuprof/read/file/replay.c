@@ -70,7 +70,8 @@ void gp_recording_close(struct gp_recording *r)
 	free(r->gap);
 	free(r->tops.before);
 	gp_scope_list_release(&r->scopes);
-	free(r->found_steps);
+	if (r->kept != NULL)
+		r->close_kept(r->kept);
 	if (r->places != NULL)
 		r->close_places(r->places);
 	free(r->path);
@@ -378,13 +379,9 @@ const struct gp_record *gp_recording_step(struct gp_recording *r, uint32_t *thre
 	return *status == GP_OK ? record : NULL;
 }
 
-enum gp_status gp_recording_next(struct gp_recording *r, struct gp_event *out)
+void gp_recording_event(const struct gp_recording *r, uint32_t thread,
+			const struct gp_record *record, struct gp_event *out)
 {
-	enum gp_status status;
-	uint32_t thread = 0;
-	const struct gp_record *record = gp_recording_step(r, &thread, &status);
-	if (record == NULL)
-		return status;
 	out->record = *record;
 	if (record->device == GP_DEVICE_UNKNOWN)
 		out->record.device = (uint8_t)gp_live_ended_device(r->live, record);
@@ -392,6 +389,16 @@ enum gp_status gp_recording_next(struct gp_recording *r, struct gp_event *out)
 	out->thread = thread;
 	out->tid = gp_recording_tid(r, thread);
 	out->text = gp_record_text(record, &out->text_bytes);
+}
+
+enum gp_status gp_recording_next(struct gp_recording *r, struct gp_event *out)
+{
+	enum gp_status status;
+	uint32_t thread = 0;
+	const struct gp_record *record = gp_recording_step(r, &thread, &status);
+	if (record == NULL)
+		return status;
+	gp_recording_event(r, thread, record, out);
 	return GP_OK;
 }
 
