@@ -10,7 +10,7 @@ page: page/node_modules ## build page/dist/ from page/src/; needs npm
 	cd page && node tools/bundle.js
 page-shots: page/node_modules $(BUILD)/gpuprof $(BUILD)/frag/made_gpu_time ## pictures of docs/REPORT.md; needs npm and Chromium
 	GPUPROF=$(BUILD)/gpuprof node page/tools/screenshots.mjs docs/pages
-check-page: $(BUILD)/victims/two_gpus $(BUILD)/fake/libcuda.so.1
+check-page: $(BUILD)/victims/two_gpus $(BUILD)/victims/expandable $(BUILD)/fake/libcuda.so.1
 check-page: page/node_modules $(BUILD)/gpuprof $(BUILD)/frag/made_gpu_time $(BUILD)/frag/made_memory $(BUILD)/hostile/made_hostile ## types, lint, tests and fresh files of the page; needs npm and Chromium
 	cd page && npx tsc -p . && npx eslint . && GPUPROF=$(abspath $(BUILD))/gpuprof \
 		SHOTS=$(abspath $(BUILD))/page-shots node --test --test-concurrency=2 ../tests/page/

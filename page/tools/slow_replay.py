@@ -36,8 +36,8 @@ def frame_text(frame):
 
 class Life:
     """One block, segment or driver memory: [birth, death), death None at the end."""
-    __slots__ = ("birth", "death", "bytes", "address", "order", "of", "device", "event", "mapped",
-                 "handle")
+    __slots__ = ("birth", "death", "bytes", "address", "order", "of", "device", "event", "handle",
+                 "maps", "is_released")
 
     def __init__(self, event, of):
         self.birth, self.death, self.of = event["at_ns"], None, of
@@ -47,7 +47,13 @@ class Life:
         self.device = -1 if of == PINNED else event["device"]
         self.event = event
         self.handle = self.address if event.get("space") == "physical" else None
-        self.mapped = self.address  # of physical memory: where it is mapped, else the handle
+        self.maps = []              # of physical memory: where it is mapped
+        self.is_released = False    # the handle; the mappings hold the memory
+
+    @property
+    def mapped(self):
+        """Where the memory is; the handle, if it is not mapped."""
+        return self.maps[0] if self.maps else self.handle or self.address
 
 
 class Replay:
@@ -56,7 +62,8 @@ class Replay:
     def __init__(self, program, path):
         self.lives = []
         self.live = {}      # blocks and pinned memory by kind and address
-        self.driver = {}    # driver memory, segments as well, by address or handle
+        self.driver = {}    # driver memory, segments as well, by order
+        self.orders = {}    # their orders by address or handle
         self.reserved = {}  # bytes of reservations by address
         self.held = set()   # those with blocks
         self.curves, self.marks, self.last_ns = {}, [], 0
@@ -76,7 +83,8 @@ class Replay:
         if life.bytes:
             self.lives.append(life)
         if of == DRIVER:
-            self.driver[life.address] = life
+            self.driver[life.order] = life
+            self.orders[life.address] = life.order
         else:
             self.live[(of, life.address)] = life
 
@@ -133,28 +141,40 @@ class Replay:
             self.change(event, event["device"], "driver", event["bytes"])
 
     def on_map(self, event):
-        life = self.driver.get(int(event["handle"], 16))
+        life = self.driver.get(self.orders.get(int(event["handle"], 16)))
         if life:
-            life.mapped = int(event["address"], 16)
+            life.maps.append(int(event["address"], 16))
             if self.reservation_of(life.mapped) in self.held:
                 self.move(event, life, SEGMENT)
 
     def on_unmap(self, event):
         begin = int(event["address"], 16)
         for life in list(self.driver.values()):
-            if life.handle and begin <= life.mapped < begin + event["bytes"]:
-                life.mapped = life.handle
+            left = [at for at in life.maps if not begin <= at < begin + event["bytes"]]
+            if len(left) == len(life.maps):
+                continue
+            life.maps = left
+            if not left and life.is_released:
+                self.end_driver(event, life)
+            elif not left:
                 self.move(event, life, DRIVER)
+
+    def end_driver(self, event, life):
+        life.death = event["at_ns"]
+        del self.driver[life.order]
+        self.change(event, life.device, "driver", -life.bytes)
 
     def on_free(self, event):
         address = int(event["address"], 16)
         if self.reserved.pop(address, None):
             self.held.discard(address)
             return
-        life = self.driver.pop(address, None)
+        life = self.driver.get(self.orders.pop(address, None))
+        if life and life.maps:
+            life.is_released = True
+            return
         if life:
-            life.death = event["at_ns"]
-            self.change(event, life.device, "driver", -life.bytes)
+            self.end_driver(event, life)
             return
         life = self.end(PINNED, event)
         if life:
@@ -196,7 +216,7 @@ class Replay:
         life.death = new.birth = event["at_ns"]
         new.of, new.address = of, life.mapped
         self.lives.append(new)
-        self.driver[life.handle or life.address] = new
+        self.driver[life.order] = new
 
     def moments(self, count, seed=7):
         """Live memory at random moments, and at as many at which memory is freed."""
