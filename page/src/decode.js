@@ -27,7 +27,7 @@ function fail(column, row) {
 	throw new Error(`the column at byte ${column} is damaged in row ${row}`);
 }
 
-/** Writes the sums of differences to `out`, from place `at` on.
+/** Writes the sums of differences to `out`, which may be the same list, from place `at` on.
  * @param {Float64Array} differences @param {Float64Array} out @param {number} at
  * @param {boolean} is_zigzag */
 function addUp(differences, out, at, is_zigzag) {
@@ -83,7 +83,9 @@ export function decodeLives(bytes, lives, at) {
 	lives.bytes.set(column(2), at);
 	lives.group.set(column(3), at);
 	addUp(column(4), lives.address, at, true);
-	addUp(column(5), lives.order, at, true);
+	const orders = column(5);
+	addUp(orders, orders, 0, true);
+	lives.setOrders(orders, at);
 	return at + count;
 }
 
@@ -109,15 +111,19 @@ export function decodeParts(bytes) {
 	return { part, ns: column(1).slice(), count: column(2).slice() };
 }
 
-/** Times, highest and lowest values of a curve. A point holds until the next one.
- * @param {Uint8Array} bytes */
+/** Numbers in as few bytes as they need; null: all are 0. @param {Float64Array} numbers */
+function narrowed(numbers) {
+	const most = numbers.reduce((a, b) => Math.max(a, b), 0);
+	return most === 0 ? null : most < 2 ** 32 ? Uint32Array.from(numbers) : numbers.slice();
+}
+
+/** Times and highest values of a curve, and how far the lowest ones are below; null: not at all.
+ * A point holds until the next one. @param {Uint8Array} bytes */
 export function decodeCurve(bytes) {
 	const { count, column } = openBlock(bytes, 4, 0);
 	const time = new Float64Array(count);
 	const high = new Float64Array(count);
-	const low = new Float64Array(count);
 	addUp(column(0), time, 0, false);
 	addUp(column(1), high, 0, true);
-	column(2).forEach((value, k) => (low[k] = high[k] - value));
-	return { time, high, low };
+	return { time, high, drop: narrowed(column(2)) };
 }

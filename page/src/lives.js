@@ -6,17 +6,31 @@
  * PENDING: freed blocks that other streams still use. */
 export const OF = { BLOCK: 0, SEGMENT: 1, DRIVER: 2, PINNED: 3, UNMAPPED: 4, PENDING: 5 };
 
+/** Numbers of groups that fit 16 bits. */
+const NARROW_GROUPS = 65536;
+
+/** Two million of them have to fit in the memory of a tab, so numbers are as narrow as they can. */
 export class Lives {
-	/** @param {number} count */
-	constructor(count) {
+	/** @param {number} count @param {number} [groups] number of groups */
+	constructor(count, groups = Infinity) {
 		this.count = count;
 		this.birth = new Float64Array(count);
 		/** Infinity: live at the end. */
 		this.death = new Float64Array(count);
 		this.bytes = new Float64Array(count);
-		this.group = new Uint32Array(count);
+		this.group = groups <= NARROW_GROUPS ? new Uint16Array(count) : new Uint32Array(count);
 		this.address = new Float64Array(count);
-		this.order = new Float64Array(count);
+		/** @type {Uint32Array | Float64Array} wide after 2^32 events */
+		this.order = new Uint32Array(count);
+	}
+
+	/** Sets the orders of lives from place `at` on.
+	 * @param {Float64Array} orders @param {number} at */
+	setOrders(orders, at) {
+		if (this.order instanceof Uint32Array && orders.some((order) => order >= 2 ** 32)) {
+			this.order = Float64Array.from(this.order);
+		}
+		this.order.set(orders, at);
 	}
 
 	/** Number of lives with a birth at or before the moment. @param {number} moment */

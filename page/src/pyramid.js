@@ -5,18 +5,24 @@
 import { placeAfter } from "./lives.js";
 
 const BRANCHES = 16;
-/** Events between two checkpoints of bands. A column of the picture replays at most four such
- * spans. */
+/** Events between two checkpoints of bands: the bits of a word, which has a bit for each. A column
+ * of the picture replays at most three such spans for its highest total. */
 const CHECKPOINT = 32;
+/** Of so many checkpoints, one has the sums of bands. A column replays at most that many spans for
+ * its bands. */
+const SUMS = 8;
 /** Births that are left out together in a search for live blocks. */
 const BIRTHS = 256;
 
 /** The place of the highest value in any part of a list. */
 export class Highest {
-	/** @param {Float64Array} values @param {1 | -1} sign -1: the lowest value instead */
-	constructor(values, sign = 1) {
+	/** @param {Float64Array} values @param {1 | -1} sign -1: the lowest value instead
+	 * @param {Uint32Array | Float64Array | null} drop what is subtracted from each */
+	constructor(values, sign = 1, drop = null) {
 		/** @type {Float64Array} */
 		this.values = values;
+		/** @type {Uint32Array | Float64Array | null} */
+		this.drop = drop;
 		/** @type {number} */
 		this.sign = sign;
 		/** @type {Uint32Array[]} Places of extremes; level k covers BRANCHES^(k+1) values. */
@@ -34,9 +40,14 @@ export class Highest {
 		}
 	}
 
+	/** @param {number} place */
+	at(place) {
+		return this.drop ? this.values[place] - this.drop[place] : this.values[place];
+	}
+
 	/** @param {number} a @param {number} b */
 	isMore(a, b) {
-		return this.sign * this.values[a] > this.sign * this.values[b];
+		return this.sign * this.at(a) > this.sign * this.at(b);
 	}
 
 	/** The first place of the extreme in [from, to), which is not empty.
@@ -63,11 +74,11 @@ export class Highest {
 
 /** A curve of one device. */
 export class Curve {
-	/** @param {{ time: Float64Array, high: Float64Array, low: Float64Array }} points */
-	constructor({ time, high, low }) {
+	/** @param {ReturnType<typeof import("./decode.js").decodeCurve>} points */
+	constructor({ time, high, drop }) {
 		this.time = time;
 		this.highest = new Highest(high);
-		this.lowest = new Highest(low, -1);
+		this.lowest = new Highest(high, -1, drop);
 	}
 
 	/** The points of [from_ns, to_ns). @param {number} from_ns @param {number} to_ns */
@@ -81,15 +92,16 @@ export class Curve {
 	 * @param {number} from_ns @param {number} to_ns */
 	highIn(from_ns, to_ns) {
 		const [begin, end] = this.points(from_ns, to_ns);
-		return begin < end ? this.highest.values[this.highest.find(begin, end)] : NaN;
+		return begin < end ? this.highest.at(this.highest.find(begin, end)) : NaN;
 	}
 
 	/** The value after the last point at or before a moment. Null: there is none, or the point is a
 	 * span with several values. @param {number} moment */
 	valueAt(moment) {
 		const place = placeAfter(this.time, moment, 0, this.time.length) - 1;
-		const value = this.highest.values[place];
-		return place >= 0 && value === this.lowest.values[place] ? value : null;
+		if (place < 0) return null;
+		const value = this.highest.at(place);
+		return value === this.lowest.at(place) ? value : null;
 	}
 
 	/** Highest and lowest value in [from_ns, to_ns), and a moment of the highest.
@@ -100,8 +112,8 @@ export class Curve {
 		if (begin >= end) return null;
 		const place = this.highest.find(begin, end);
 		return {
-			high: this.highest.values[place],
-			low: this.lowest.values[this.lowest.find(begin, end)],
+			high: this.highest.at(place),
+			low: this.lowest.at(this.lowest.find(begin, end)),
 			at_ns: Math.max(from_ns, this.time[place]),
 		};
 	}
@@ -123,14 +135,15 @@ export class Bands {
 		this.bandOfLife = band_of_life;
 		this.bandCount = band_count;
 		this.eventCount = this.births.length + this.deaths.length;
-		/** For each state: does a birth end it? */
-		this.isBirth = new Uint8Array(this.eventCount);
 		this.foundState = 0;
 		const checkpoints = Math.floor(this.eventCount / CHECKPOINT) + 1;
+		/** For each state a bit: does a birth end it? */
+		this.isBirth = new Uint32Array(checkpoints);
 		this.bornAt = new Uint32Array(checkpoints);
 		/** When the state of the checkpoint began. */
 		this.timeAt = new Float64Array(checkpoints);
-		this.sumsAt = new Float64Array(checkpoints * band_count);
+		this.totalAt = new Float64Array(checkpoints);
+		this.sumsAt = new Float64Array(Math.ceil(checkpoints / SUMS) * band_count);
 		this.highest = new Highest(this.build(checkpoints));
 		/** The last death among each BIRTHS births: most have no life that is still live. */
 		this.lastDeath = new Float64Array(Math.ceil(this.births.length / BIRTHS));
@@ -152,18 +165,26 @@ export class Bands {
 			if (state % CHECKPOINT === 0) {
 				this.bornAt[checkpoint] = born;
 				this.timeAt[checkpoint] = at_ns;
-				this.sumsAt.set(sums, checkpoint * this.bandCount);
+				this.totalAt[checkpoint] = total;
+				if (checkpoint % SUMS === 0) {
+					this.sumsAt.set(sums, (checkpoint / SUMS) * this.bandCount);
+				}
 			}
 			if (total > totals[checkpoint]) totals[checkpoint] = total;
 			if (state === this.eventCount) return totals;
 			const is_birth = this.isBirthNext(born, state - born);
 			const life = is_birth ? this.births[born++] : this.deaths[state - born];
-			this.isBirth[state] = Number(is_birth);
+			if (is_birth) this.isBirth[checkpoint] |= 1 << (state % CHECKPOINT);
 			const change = is_birth ? this.lives.bytes[life] : -this.lives.bytes[life];
 			at_ns = is_birth ? this.lives.birth[life] : this.lives.death[life];
 			sums[this.bandOfLife[life]] += change;
 			total += change;
 		}
+	}
+
+	/** Does a birth end a state? @param {number} state */
+	isBirthAt(state) {
+		return ((this.isBirth[Math.floor(state / CHECKPOINT)] >>> (state % CHECKPOINT)) & 1) === 1;
 	}
 
 	/** Is the next event a birth, after these numbers of births and deaths?
@@ -185,34 +206,44 @@ export class Bands {
 			placeAfter(death, moment, dead, Math.min(deaths.length, dead_end), deaths);
 	}
 
-	/** Replays the events from the checkpoint before `to`. Without `out`: returns the highest total
-	 * of the states [from, to], if it is above `least`, and keeps its state; else `least`.
-	 * With `out`: the sums of the bands at state `to`.
-	 * @param {number} from a state with the checkpoint of `to` @param {number} to
-	 * @param {number} least @param {Float64Array} [out] */
-	replay(from, to, least, out) {
-		const { births, deaths, isBirth, bandOfLife, bandCount } = this;
+	/** The highest total of the states [from, to], if it is above `least`; its state is kept. Else
+	 * `least`. @param {number} from a state with the checkpoint of `to` @param {number} to
+	 * @param {number} least */
+	highestIn(from, to, least) {
+		const { births, deaths } = this;
 		const { bytes } = this.lives;
 		const checkpoint = Math.floor(to / CHECKPOINT);
+		const bits = this.isBirth[checkpoint];
+		let total = this.totalAt[checkpoint];
 		let born = this.bornAt[checkpoint];
 		let dead = checkpoint * CHECKPOINT - born;
-		let total = 0;
-		for (let k = 0; k < bandCount; k++) {
-			const sum = this.sumsAt[checkpoint * bandCount + k];
-			total += sum;
-			if (out) out[k] = sum;
-		}
 		for (let state = checkpoint * CHECKPOINT; ; state++) {
 			if (state >= from && total > least) {
 				least = total;
 				this.foundState = state;
 			}
 			if (state >= to) return least;
-			const is_birth = isBirth[state];
-			const life = is_birth ? births[born++] : deaths[dead++];
-			const change = is_birth ? bytes[life] : -bytes[life];
-			if (out) out[bandOfLife[life]] += change;
-			total += change;
+			total += (bits >>> (state % CHECKPOINT)) & 1 ? bytes[births[born++]]
+				: -bytes[deaths[dead++]];
+		}
+	}
+
+	/** The sums of the bands at a state. @param {number} to @param {Float64Array} out */
+	sumsOf(to, out) {
+		const { births, deaths, bandOfLife, bandCount } = this;
+		const { bytes } = this.lives;
+		const place = Math.floor(to / (CHECKPOINT * SUMS));
+		let born = this.bornAt[place * SUMS];
+		let dead = place * SUMS * CHECKPOINT - born;
+		for (let k = 0; k < bandCount; k++) out[k] = this.sumsAt[place * bandCount + k];
+		for (let state = place * SUMS * CHECKPOINT; state < to; state++) {
+			if (this.isBirthAt(state)) {
+				const life = births[born++];
+				out[bandOfLife[life]] += bytes[life];
+			} else {
+				const life = deaths[dead++];
+				out[bandOfLife[life]] -= bytes[life];
+			}
 		}
 	}
 
@@ -224,15 +255,15 @@ export class Bands {
 		const first = Math.floor(from / CHECKPOINT);
 		const last = Math.floor(to / CHECKPOINT);
 		this.foundState = from;
-		let most = this.replay(from, first === last ? to : (first + 1) * CHECKPOINT - 1, -1);
+		let most = this.highestIn(from, first === last ? to : (first + 1) * CHECKPOINT - 1, -1);
 		if (first + 1 < last) {
 			const place = this.highest.find(first + 1, last);
 			if (this.highest.values[place] > most) {
-				most = this.replay(place * CHECKPOINT, (place + 1) * CHECKPOINT - 1, most);
+				most = this.highestIn(place * CHECKPOINT, (place + 1) * CHECKPOINT - 1, most);
 			}
 		}
-		if (first < last) most = this.replay(last * CHECKPOINT, to, most);
-		this.replay(Infinity, this.foundState, 0, out);
+		if (first < last) most = this.highestIn(last * CHECKPOINT, to, most);
+		this.sumsOf(this.foundState, out);
 		return Math.max(0, most);
 	}
 
@@ -240,9 +271,7 @@ export class Bands {
 	countsAt(state) {
 		const checkpoint = Math.floor(state / CHECKPOINT);
 		let born = this.bornAt[checkpoint];
-		for (let k = checkpoint * CHECKPOINT; k < state; k++) {
-			born += this.isBirth[k];
-		}
+		for (let k = checkpoint * CHECKPOINT; k < state; k++) born += Number(this.isBirthAt(k));
 		return { born, dead: state - born };
 	}
 
@@ -269,7 +298,7 @@ export class Bands {
 	/** The event that ends a state. @param {number} state */
 	eventAfter(state) {
 		const { born, dead } = this.countsAt(state);
-		const is_birth = this.isBirth[state] === 1;
+		const is_birth = this.isBirthAt(state);
 		const life = is_birth ? this.births[born] : this.deaths[dead];
 		return { life, is_birth, at_ns: is_birth ? this.lives.birth[life] : this.lives.death[life] };
 	}

@@ -189,7 +189,7 @@ export async function loadCapacities(report, header) {
 
 /** Decodes all lives, block by block. @param {Report} report @param {LivesHeader} header */
 export async function loadLives(report, header) {
-	const lives = new Lives(header.count);
+	const lives = new Lives(header.count, header.groups.of.length);
 	let count = 0;
 	for (const block of header.blocks) {
 		count = decodeLives(await readData(report, block), lives, count);

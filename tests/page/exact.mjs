@@ -39,7 +39,7 @@ export function openPage(recording, folder) {
 	const block = (k) => (report.data[k].file === null ? unpack(`gpuprof-data-${k}`)
 		: gunzipSync(Buffer.from(/"([^"]*)"/.exec(
 			readFileSync(join(folder, decodeURIComponent(report.data[k].file)), "utf8"))[1], "base64")));
-	const lives = new Lives(header.count);
+	const lives = new Lives(header.count, header.groups.of.length);
 	header.blocks.reduce((at, k) => decodeLives(block(k), lives, at), 0);
 	const curves = header.curves.map(({ device, curve, data }) =>
 		({ device, name: curve, curve: new Curve(decodeCurve(block(data))) }));

@@ -57,6 +57,20 @@ test("decoding returns each number of each column", () => {
 	});
 });
 
+test("orders and groups beyond the narrow ones are kept", () => {
+	const rows = randomLives(seeded(8), 400, GROUPS);
+	rows.forEach((row, k) => {
+		row.order += k < 200 ? 0 : 2 ** 32 - 900;
+		row.group += 65500;
+	});
+	const lives = new Lives(400, 65540);
+	const at = decodeLives(encodeLives(rows.slice(0, 300)), lives, 0);
+	decodeLives(encodeLives(rows.slice(300)), lives, at);
+	assert.deepEqual([...lives.order], rows.map(({ order }) => order));
+	assert.deepEqual([...lives.group], rows.map(({ group }) => group));
+	assert.ok(rows.at(-1).order > 2 ** 32 && rows[299].order < 2 ** 32);
+});
+
 test("the growth of a stack is that of a slow loop", () => {
 	const { rows, header, lives } = fixture(5, 3000);
 	const { device, of } = header.groups;
@@ -122,12 +136,12 @@ test("the place of an extreme is that of a slow search", () => {
 	}
 });
 
-test("a curve has the extremes of any span", () => {
+for (const far of [0, 99, 1e11]) test(`a curve has the extremes of any span, ${far} apart`, () => {
 	const chance = seeded(4);
 	let at = 10;
 	const points = Array.from({ length: 3000 }, () => {
 		const low = Math.floor(chance() * 1e12);
-		return { at: (at += 1 + Math.floor(chance() * 5)), low, high: low + Math.floor(chance() * 99) };
+		return { at: (at += 1 + Math.floor(chance() * 5)), low, high: low + Math.floor(chance() * far) };
 	});
 	const curve = new Curve(decodeCurve(encodeCurve(points)));
 	assert.equal(curve.range(0, 5), null);
