@@ -78,6 +78,25 @@ static void one_boot_has_one_clock(void **state)
 	assert_int_equal(gp_rank_apart_ns(&last, &a, true), -GP_NS_MOST);
 }
 
+/* The second recording started later, but its host's time of day was set back. */
+static void moments_are_ordered_by_the_clock_of_a_boot(void **state)
+{
+	(void)state;
+	struct gp_rank_moment moment[] = {
+		{ start_of("one", 1000, 9000), 700, 0 },
+		{ start_of("one", 1500, 2500), 100, 0 },
+		{ start_of("two", 0, 9500), 100, 0 },
+	};
+	assert_true(gp_rank_moments_align(moment, 2, sizeof *moment));
+	assert_int_equal(moment[0].clock_ns, 700);
+	assert_int_equal(moment[1].clock_ns, 600);
+	assert_false(gp_rank_moments_align(moment, 3, sizeof *moment));
+	assert_int_equal(moment[0].clock_ns, 700);
+	assert_int_equal(moment[1].clock_ns, -6400);
+	assert_int_equal(moment[2].clock_ns, 600);
+	assert_true(gp_rank_moments_align(moment, 0, sizeof *moment));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -85,6 +104,7 @@ int main(void)
 		cmocka_unit_test(an_outlier_differs_by_a_share_of_the_median),
 		cmocka_unit_test(few_unknown_and_several),
 		cmocka_unit_test(one_boot_has_one_clock),
+		cmocka_unit_test(moments_are_ordered_by_the_clock_of_a_boot),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,7 @@
 
 struct gp_oom_rank {
 	const char *path;
-	struct gp_rank_start start;
-	int64_t at_ns, clock_ns; /* of the OOM: since its start, and since that of a common one */
-	uint64_t unix_ns;
+	struct gp_rank_moment moment; /* of the OOM */
 	struct gp_text state;
 	size_t times;
 	uint64_t number; /* number of its first OOM, from 1 */
@@ -66,9 +64,7 @@ enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_
 	struct gp_oom_rank *rank = &ranks->rank[ranks->ranks];
 	*rank = (struct gp_oom_rank){
 		.path = r->path,
-		.start = gp_rank_start_of(r->info),
-		.at_ns = oom->at_ns,
-		.unix_ns = r->info->start_unix_ns + (uint64_t)oom->at_ns,
+		.moment = { gp_rank_start_of(r->info), oom->at_ns, 0 },
 		.state = gp_report_table_state_of(r->info),
 		.times = r->shown,
 		.number = first + 1,
@@ -82,7 +78,8 @@ enum gp_status gp_oom_ranks_add(struct gp_oom_ranks *ranks, const struct gp_oom_
 static int by_clock(const void *a, const void *b)
 {
 	const struct gp_oom_rank *x = a, *y = b;
-	int order = (x->clock_ns > y->clock_ns) - (x->clock_ns < y->clock_ns);
+	const int64_t a_ns = x->moment.clock_ns, b_ns = y->moment.clock_ns;
+	int order = (a_ns > b_ns) - (a_ns < b_ns);
 	return order ? order : strverscmp(x->path, y->path);
 }
 
@@ -92,24 +89,12 @@ static void print_first(const struct gp_oom_ranks *ranks, FILE *out)
 	fputs("first OOM: ", out);
 	gp_report_table_name_print(&ranks->table, first->path, out);
 	if (ranks->ranks > 1) {
-		fprintf(out, ", %s before ", gp_ns_text(first[1].clock_ns - first->clock_ns).s);
+		fprintf(out, ", %s before ",
+			gp_ns_text(first[1].moment.clock_ns - first->moment.clock_ns).s);
 		gp_report_table_name_print(&ranks->table, first[1].path, out);
 	}
-	fprintf(out, ", at %s\n", gp_moment_text(first->at_ns, first->unix_ns).s);
+	fprintf(out, ", at %s\n", gp_report_table_moment_text(&first->moment).s);
 	gp_oom_answer_print(out, &first->answer);
-}
-
-/* Sets clock_ns. False: the recordings have several clocks. */
-static bool clock_find(struct gp_oom_ranks *ranks)
-{
-	const struct gp_rank_start *first = &ranks->rank->start;
-	bool is_one = true;
-	for (size_t k = 1; k < ranks->ranks; k++)
-		is_one = is_one && gp_rank_is_one_clock(first, &ranks->rank[k].start);
-	for (size_t k = 0; k < ranks->ranks; k++)
-		ranks->rank[k].clock_ns = gp_rank_apart_ns(first, &ranks->rank[k].start, is_one) +
-					  ranks->rank[k].at_ns;
-	return is_one;
 }
 
 /* Gives cells no numbers, so that there are no outliers: all rows failed. */
@@ -121,7 +106,8 @@ static bool oom_ranks_add_row(struct gp_oom_ranks *ranks, const struct gp_oom_ra
 		return false;
 	snprintf(row->part, sizeof row->part, "GPU %u", rank->device);
 	row->state = rank->state;
-	gp_cell_put(&row->cell[LATER], NAN, gp_ns_text(rank->clock_ns - ranks->rank->clock_ns).s);
+	gp_cell_put(&row->cell[LATER], NAN,
+		    gp_ns_text(rank->moment.clock_ns - ranks->rank->moment.clock_ns).s);
 	gp_cell_put(&row->cell[CAUSE], NAN, gp_verdict_names[a->verdict]);
 	gp_cell_put(&row->cell[REQUESTED], NAN, gp_bytes_text(a->requested_bytes).s);
 	if (a->missing_bytes != GP_BYTES_UNKNOWN)
@@ -149,14 +135,13 @@ const char *gp_oom_ranks_print(struct gp_oom_ranks *ranks, FILE *out, uint64_t *
 		print_none(ranks, out);
 		return NULL;
 	}
-	const bool is_one_clock = clock_find(ranks);
+	const bool is_one_clock =
+		gp_rank_moments_align(&ranks->rank->moment, ranks->ranks, sizeof *ranks->rank);
 	qsort(ranks->rank, ranks->ranks, sizeof *ranks->rank, by_clock);
 	gp_report_table_flaws_print(table, out);
 	print_first(ranks, out);
 	if (!is_one_clock)
-		fputs("The recordings are of several hosts or boots: their clocks may differ, "
-		      "and so may the order.\n",
-		      out);
+		fputs(gp_rank_order_unsure, out);
 	fprintf(out, "memory ran out in %zu of %zu recordings:\n", ranks->ranks, table->recordings);
 	for (size_t k = 0; k < ranks->ranks; k++)
 		if (!oom_ranks_add_row(ranks, &ranks->rank[k]))

@@ -198,6 +198,11 @@ void gp_cell_put_count(struct gp_cell *cell, uint64_t count)
 	gp_cell_put(cell, (double)count, gp_count_text(count).s);
 }
 
+struct gp_text gp_report_table_moment_text(const struct gp_rank_moment *moment)
+{
+	return gp_moment_text(moment->at_ns, moment->start.unix_ns + (uint64_t)moment->at_ns);
+}
+
 void gp_cell_put_step(struct gp_cell *cell, const struct gp_steps *steps)
 {
 	if (steps->steps && steps->p50_ns >= 0)
@@ -209,6 +214,5 @@ void gp_cell_put_ooms(struct gp_cell *cell, const struct gp_info *info, uint64_t
 {
 	if (ooms || gp_has_all_ooms(info))
 		gp_cell_put_count(cell, ooms);
-	cell->before = (int64_t)info->start_unix_ns + first_ns;
-	cell->at_ns = first_ns;
+	cell->moment = (struct gp_rank_moment){ gp_rank_start_of(info), first_ns, 0 };
 }

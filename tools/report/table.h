@@ -13,6 +13,7 @@
 
 #include "../io/amount.h"
 #include "gpuprof.h"
+#include "rank_clock.h"
 
 enum { GP_TABLE_COLUMNS = 10 };
 
@@ -20,7 +21,7 @@ struct gp_cell {
 	char text[48];	/* "-": unknown */
 	double number;	/* NAN: never an outlier */
 	int64_t before; /* in a column of faults: the row with the lowest value is named */
-	int64_t at_ns;	/* in a column of moments: of the fault, since the start */
+	struct gp_rank_moment moment; /* in a column of moments: the row with the first is named */
 };
 
 /* A column in which each number above 0 is a finding, without statistics. */
@@ -28,7 +29,7 @@ struct gp_fault {
 	const char *label; /* of the line above the table: "leak"; NULL: not a column of faults */
 	const char *unit;  /* after the cell's text in that line, " a step"; NULL: omit the text */
 	const char *next;  /* the command that explains it */
-	bool has_moment;   /* that line has the moment; `before` is the time of day, in ns */
+	bool has_moment;   /* that line has the moment */
 };
 
 /* Flaws of a recording itself. */
@@ -97,6 +98,8 @@ void gp_cell_put_ooms(struct gp_cell *cell, const struct gp_info *info, uint64_t
 /* The median time of a step, "-" without steps. */
 void gp_cell_put_step(struct gp_cell *cell, const struct gp_steps *steps);
 
+/* "151 ms (2026-11-27 14:57:08.741 UTC)" */
+struct gp_text gp_report_table_moment_text(const struct gp_rank_moment *moment);
 /* The name of a recording in a report on several, without the common directory and `.gpr`. */
 void gp_report_table_name_print(const struct gp_report_table *table, const char *path, FILE *out);
 /* One line for each kind of flaw: "lost: rank-20, 384 events". */

@@ -21,6 +21,7 @@ struct found {
 	size_t usual;	/* the row nearest to the median */
 	size_t faults;	/* recordings with a fault */
 	bool is_higher; /* the outlier is above the median */
+	bool is_unsure; /* moments of faults have several clocks */
 };
 
 /* The row farthest from the median, if it is an outlier. */
@@ -41,8 +42,25 @@ static bool is_fault(const struct gp_report_table *table, size_t column, size_t 
 	return table->fault[column].label && table->row[row].cell[column].number > 0;
 }
 
+/* Sets clock_ns of the moments of faults, and `before` to it. */
+static void find_moments(const struct gp_report_table *table, size_t column, struct found *out)
+{
+	struct gp_rank_moment *moment = malloc((table->rows + 1) * sizeof *moment);
+	size_t count = 0;
+	for (size_t r = 0; moment && r < table->rows; r++)
+		if (is_fault(table, column, r))
+			moment[count++] = table->row[r].cell[column].moment;
+	out->is_unsure = moment && !gp_rank_moments_align(moment, count, sizeof *moment);
+	for (size_t r = table->rows; moment && r-- > 0;)
+		if (is_fault(table, column, r))
+			table->row[r].cell[column].before = moment[--count].clock_ns;
+	free(moment);
+}
+
 static void find_faults(const struct gp_report_table *table, size_t column, struct found *out)
 {
+	if (table->fault[column].has_moment)
+		find_moments(table, column, out);
 	for (size_t r = 0; r < table->rows; r++) {
 		if (!is_fault(table, column, r))
 			continue;
@@ -114,10 +132,12 @@ static void print_fault(const struct gp_report_table *table, size_t c, const str
 	if (fault->unit)
 		fprintf(out, ", %s%s", cell->text, fault->unit);
 	if (fault->has_moment)
-		fprintf(out, ", at %s", gp_moment_text(cell->at_ns, (uint64_t)cell->before).s);
+		fprintf(out, ", at %s", gp_report_table_moment_text(&cell->moment).s);
 	if (found->faults > 1)
 		fprintf(out, "; %s", gp_plural(found->faults - 1, "more recording").s);
 	fputc('\n', out);
+	if (found->is_unsure)
+		fputs(gp_rank_order_unsure, out);
 }
 
 static void print_outlier(const struct gp_report_table *table, size_t c, const struct found *found,
