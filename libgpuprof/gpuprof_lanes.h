@@ -1,8 +1,8 @@
 /*
- * Part of gpuprof.h, which includes it: GPU time and ranges as intervals in lanes, as blocks of
- * bytes for a program that draws them (`gpuprof report`). Operations are those of gp_kernels_build,
- * waits and gaps those of gp_waits_build over the whole recording. Moments are those of the
- * recording.
+ * Part of gpuprof.h, which includes it: GPU time, ranges and marks as intervals in lanes, as blocks
+ * of bytes for a program that draws them (`gpuprof report`). Operations are those of
+ * gp_kernels_build, waits and gaps those of gp_waits_build over the whole recording. Moments are
+ * those of the recording.
  *
  * Both kinds of block have 5 numbers (LEB128, unsigned): rows n, the bytes of 3 columns, 0. Then
  * the columns of n numbers each. A block of intervals:
@@ -37,9 +37,10 @@ enum gp_lane_of {
 	GP_LANE_OF_GAPS,   /* the GPU had no operation, between its first and its last one */
 	/* calls of a thread's ranges of one level; those of started ranges may overlap */
 	GP_LANE_OF_RANGES,
+	GP_LANE_OF_MARKS, /* marks of a thread; their duration is 0 */
 	GP_LANE_KINDS,
 };
-extern const char *const gp_lane_names[GP_LANE_KINDS]; /* "stream", "waits", "gaps", "ranges" */
+extern const char *const gp_lane_names[GP_LANE_KINDS]; /* "stream", "waits", "gaps", ... */
 
 enum gp_interval_of {
 	GP_INTERVAL_KERNEL,
@@ -48,6 +49,7 @@ enum gp_interval_of {
 	GP_INTERVAL_WAIT,
 	GP_INTERVAL_GAP,
 	GP_INTERVAL_RANGE,
+	GP_INTERVAL_MARK,
 	GP_INTERVAL_KINDS,
 };
 extern const char *const gp_interval_names[GP_INTERVAL_KINDS]; /* "kernel", "copy", ... */
@@ -57,8 +59,8 @@ struct gp_lane_group {
 	uint8_t of; /* enum gp_interval_of */
 	/*
 	 * of the kernel; "host_to_device"; of a wait the reason; of a gap the reason that most of
-	 * it is due to: of a wait, "late_launch", "pending" or "unknown"; of a range its domain
-	 * and name
+	 * it is due to: of a wait, "late_launch", "pending" or "unknown"; of a range or mark its
+	 * domain and name
 	 */
 	uint32_t name;
 	uint32_t operator, line, phase;
@@ -95,7 +97,7 @@ struct gp_lanes {
 };
 
 /*
- * Without GPU time and ranges it costs no replay. Ranges take one. GPU time needs memory as
+ * Without GPU time, ranges and marks it costs no replay. Ranges take one. GPU time needs memory as
  * gp_waits_build. An interval takes 24 bytes. The blocks come after all replays. Free with
  * gp_lanes_free, also after a failure. GP_E_MEMORY, and what a replay or the sink returns.
  */

@@ -204,7 +204,7 @@ def main():
         gpu = json.loads(parts["gpu"])
         if gpu and "kernels" in documents:
             check_gpu(gpu, json.loads(documents["kernels"]), data)
-            lanes = [lane for lane in gpu["lanes"] if lane["of"] != "ranges"]
+            lanes = [lane for lane in gpu["lanes"] if lane["of"] not in ("ranges", "marks")]
             if lanes:
                 print(f"    {len(lanes)} lanes of GPU time")
         if missing.get("gpu") == "GPU time was not recorded":

@@ -24,8 +24,9 @@ const NOTES = [
 	"Allocated memory is the blocks that PyTorch gave to tensors. " +
 		"Reserved memory is the segments in which PyTorch keeps its blocks. " +
 		"Driver memory is all that the job got from the driver.",
-	"The lanes under the bands are ranges and GPU time. Where many intervals share a pixel column, " +
-		"the height is the share of time that they cover, and the colour is that of the longest.",
+	"The lanes under the bands are ranges, marks and GPU time. " +
+		"Where many intervals share a pixel column, the height is the share of time that they " +
+		"cover, and the colour is that of the longest.",
 	"“copy command” copies a command of gpuprof that prints the figures of the view. " +
 		"A view without such a command has no button.",
 ];

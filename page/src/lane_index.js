@@ -80,6 +80,16 @@ export class LaneIndex {
 		return -1;
 	}
 
+	/** Of intervals without length, the one nearest to a moment, at most `within` ns away; or -1.
+	 * @param {number} moment @param {number} within */
+	near(moment, within) {
+		const after = this.begunBy(moment);
+		const [before_ns, after_ns] = [after - 1, after].map((k) =>
+			(k >= 0 && k < this.count ? Math.abs(this.begin[k] - moment) : Infinity));
+		if (Math.min(before_ns, after_ns) > within) return -1;
+		return before_ns <= after_ns ? after - 1 : after;
+	}
+
 	/** The intervals whose group is selected. @param {Uint8Array} is_selected by group */
 	select(is_selected) {
 		const { begin, took, group } = this;
@@ -188,7 +198,7 @@ export const REASONS = /** @type {Record<string, string>} */ ({
 /** The name of a group. @param {GpuHeader} header @param {number} group */
 export function groupName({ groups, text }, group) {
 	const name = text[groups.name[group]];
-	if (["kernel", "range"].includes(groups.of[group])) return name;
+	if (["kernel", "range", "mark"].includes(groups.of[group])) return name;
 	return (isWork({ groups }, group) ? NAMES : REASONS)[name] ?? name;
 }
 

@@ -10,6 +10,8 @@ import { plotBox, timeStep } from "./timeline_plot.js";
 /**
  * @typedef {object} Row A lane of the picture.
  * @property {string} label
+ * @property {string} place where its intervals are, for sentences
+ * @property {boolean} is_of_marks its intervals have no length
  * @property {LaneIndex} index
  * @property {LaneIndex} matching those that a search finds; else `index`
  * @property {import("./lane_index.js").ShortIndex | null} short
@@ -33,6 +35,9 @@ const DIMMED = 0.2;
 const LABEL_PIXELS = 34;
 /** The least height of intervals that a search finds, or rare short ones would be overlooked. */
 const FOUND_PIXELS = 5;
+/** Marks are such wide lines, and are found so near to the pointer. */
+const MARK_PIXELS = 2;
+export const NEAR_PIXELS = 4;
 
 /** @param {number} rows */
 export const lanesHeight = (rows) => ROW.top + rows * (ROW.height + ROW.gap);
@@ -83,7 +88,8 @@ export function drawLanes(paint, view, scene, top = 0) {
 	const index = marked && scene.rows[marked.row]?.index;
 	if (marked && index) {
 		const y = top + ROW.top + marked.row * (ROW.height + ROW.gap);
-		const from = Math.max(box.left, xOf(index.begin[marked.interval]));
+		const from = Math.max(box.left, xOf(index.begin[marked.interval]) -
+			(scene.rows[marked.row].is_of_marks ? MARK_PIXELS / 2 : 0));
 		const to = Math.min(box.left + box.width,
 			xOf(index.begin[marked.interval] + index.took[marked.interval]));
 		paint.strokeStyle = theme.ink;
@@ -109,27 +115,28 @@ function drawRow(paint, view, scene, row, y) {
 	const base = new Float64Array(Math.ceil(width / COLUMN));
 	if (short) drawColumns(paint, view, y, short, base, () => OTHER_COLOR);
 	const is_single = index.begunBy(view.to_ns) - index.firstAfter(view.from_ns) <= width * SINGLE;
+	const least = row.is_of_marks ? ROW.height : 1;
 	for (const one of new Set([index, matching])) {
 		paint.globalAlpha = one === matching ? 1 : DIMMED;
-		if (is_single) drawSingle(paint, view, scene, one, y);
+		if (is_single) drawSingle(paint, view, scene, row, one, y);
 		else {
 			drawColumns(paint, view, y, one, base.slice(), (k) => scene.colors[one.group[k]],
-				one === index ? 1 : FOUND_PIXELS);
+				one === index ? least : Math.max(least, FOUND_PIXELS));
 		}
 	}
 	paint.globalAlpha = 1;
 }
 
 /** @param {import("./svg.js").Painter} paint @param {import("./timeline_plot.js").View} view
- * @param {LaneScene} scene @param {LaneIndex} index @param {number} y */
-function drawSingle(paint, view, scene, index, y) {
+ * @param {LaneScene} scene @param {Row} row @param {LaneIndex} index @param {number} y */
+function drawSingle(paint, view, scene, row, index, y) {
 	const box = plotBox(view);
 	const end = index.begunBy(view.to_ns);
 	const scale = box.width / (view.to_ns - view.from_ns);
 	for (let k = index.firstAfter(view.from_ns); k < end; k++) {
 		const from = Math.max(0, (index.begin[k] - view.from_ns) * scale);
 		const to = Math.min(box.width, (index.begin[k] + index.took[k] - view.from_ns) * scale);
-		const width = Math.max(1, to - from);
+		const width = Math.max(row.is_of_marks ? MARK_PIXELS : 1, to - from);
 		const color = scene.colors[index.group[k]];
 		paint.fillStyle = color;
 		/* neighbours that touch have a line between them */

@@ -1,4 +1,4 @@
-/** Lanes under the bands of the timeline: ranges, streams, idle time, waits of the host. */
+/** Lanes under the bands of the timeline: ranges, marks, streams, idle time, waits of the host. */
 import { el, message, select } from "./dom.js";
 import { countText, momentText, nsText, numberOf, shareText } from "./amounts.js";
 import {
@@ -6,7 +6,7 @@ import {
 	searchLanes, shortName, sumGroups,
 } from "./lane_index.js";
 import { drawCursor } from "./cursor.js";
-import { COLUMN, drawLanes, lanesHeight, rowAt } from "./lane_plot.js";
+import { COLUMN, NEAR_PIXELS, drawLanes, lanesHeight, rowAt } from "./lane_plot.js";
 import { OTHER_COLOR, bandColor, themeColors } from "./palette.js";
 import { stackList } from "./table.js";
 import { timeAt } from "./timeline_plot.js";
@@ -25,6 +25,8 @@ const LEGEND = 12;
 const RANGE_ROWS = 6;
 const RANGE_THREADS = 3;
 const RANGES_LISTED = 6;
+/** Colours of marks begin here, so that they rarely are those of the ranges around them. */
+const MARK_COLORS = 7;
 /** The level of ranges that may end on another thread, and so may overlap. */
 const STARTED = 128;
 
@@ -54,11 +56,13 @@ export class LanesView {
 		/** Was GPU time recorded? Else there are only ranges. */
 		this.has_work = header.groups.of.some((_, group) => isWork(header, group));
 		this.ranges = sumGroups(header, "name", (group) => header.groups.of[group] === "range");
+		this.marks = sumGroups(header, "name", (group) => header.groups.of[group] === "mark")
+			.sort((a, b) => b.count - a.count);
 		this.keys = this.chooseKeys();
 		/** Calls of ranges for which there is no row. */
 		this.hidden_ranges = 0;
 		this.canvas = el("canvas", { tabindex: 0, class: "lanes", role: "img",
-			"aria-label": `${this.has_work ? "GPU time and ranges" : "ranges"}; ` +
+			"aria-label": `${this.has_work ? "GPU time, ranges" : "ranges"} and marks; ` +
 				"keys: plus, minus, arrows, 0, n, p, Shift and arrows, Enter" });
 		/** Pixels. */
 		this.height = lanesHeight(this.layout().length);
@@ -79,6 +83,7 @@ export class LanesView {
 		this.colors = header.groups.of.map((kind, group) => {
 			const name = groupName(header, group);
 			if (kind === "range") return of_ranges.get(name) ?? OTHER_COLOR;
+			if (kind === "mark") return markColor(this.marks, name);
 			if (isWork(header, group)) {
 				return colors.get(groupKey(header, group, key)) ?? OTHER_COLOR;
 			}
@@ -102,38 +107,49 @@ export class LanesView {
 			context === STARTED);
 		this.hidden_ranges = lanes.filter((lane) => !shown.includes(lane))
 			.reduce((sum, { count }) => sum + count, 0);
-		return shown.map((lane) => ({ lanes: [lane], label: lane.is_rest ? "other ranges"
-			: lane.context === STARTED ? "started"
-				: lane.context > 0 ? `level ${lane.context + 1}`
-					: threads.length > 1 ? `ranges ${lane.id}` : "ranges" }));
+		return shown.map((lane) => {
+			const { is_rest, context, id } = lane;
+			if (is_rest) return { lanes: [lane], label: "other ranges", place: "on another thread" };
+			const place = `on thread ${id}`;
+			if (context === STARTED) {
+				return { lanes: [lane], label: "started", place: `started ${place}` };
+			}
+			return { lanes: [lane], place: `${place}, level ${context + 1}`,
+				label: context > 0 ? `level ${context + 1}`
+					: threads.length > 1 ? `ranges ${id}` : "ranges" };
+		});
 	}
 
-	/** Labels of the rows and the lanes of each. */
+	/** Labels of the rows and the lanes of each. `place`: where its intervals are, in sentences. */
 	layout() {
 		const { lanes } = this.header;
 		const streams = lanes.filter(({ of, device }) => of === "stream" && device === this.device);
 		const gaps = lanes.filter(({ of, device }) => of === "gaps" && device === this.device);
 		const waits = lanes.filter(({ of }) => of === "waits");
 		const contexts = new Set(streams.map(({ context }) => context));
-		/** @type {{ label: string, lanes: typeof lanes, of?: string[] }[]} */
+		const marks = lanes.filter(({ of }) => of === "marks");
+		const place = `on one of ${countText(streams.length)} streams`;
+		/** @type {{ label: string, place: string, lanes: typeof lanes, of?: string[] }[]} */
 		const rows = this.layoutRanges();
+		if (marks.length) rows.push({ label: "marks", place: "", lanes: marks });
 		rows.push(...(streams.length <= STREAMS ? streams.map((lane) => ({ lanes: [lane],
 			label: lane.is_rest ? "streams" : contexts.size > 1 ? `${lane.context}: ${lane.id}`
-				: `stream ${lane.id}` }))
-			: [{ label: "kernels", lanes: streams, of: ["kernel"] },
-				{ label: "copies", lanes: streams, of: ["copy", "set"] }]));
-		if (gaps.length) rows.push({ label: "GPU idle", lanes: gaps });
+				: `stream ${lane.id}`,
+			place: lane.is_rest ? "on another stream" : `on stream ${lane.id}` }))
+			: [{ label: "kernels", place, lanes: streams, of: ["kernel"] },
+				{ label: "copies", place, lanes: streams, of: ["copy", "set"] }]));
+		if (gaps.length) rows.push({ label: "GPU idle", place: "", lanes: gaps });
 		if (waits.length <= THREADS) {
-			waits.forEach((lane) => rows.push({ lanes: [lane],
-				label: waits.length > 1 ? `thread ${lane.id}` : "host waits" }));
-		} else rows.push({ label: "host waits", lanes: waits });
+			waits.forEach((lane) => rows.push({ lanes: [lane], place: `Thread ${lane.id} of the host`,
+				label: waits.length > 1 ? `waits ${lane.id}` : "host waits" }));
+		} else rows.push({ label: "host waits", place: "The host", lanes: waits });
 		return rows;
 	}
 
 	async load() {
 		const lanes = await this.context.lanes();
 		const { header } = this;
-		this.rows = this.layout().map(({ label, lanes: headers, of }) => {
+		this.rows = this.layout().map(({ label, place, lanes: headers, of }) => {
 			const mine = lanes.filter((lane) => headers.includes(lane.header));
 			const all = new LaneIndex(mergeLanes(mine.map(({ intervals }) => intervals)));
 			const index = of
@@ -141,7 +157,8 @@ export class LanesView {
 			const parts = mine.flatMap((lane) => lane.parts ?? []);
 			/* parts do not tell kernels from copies */
 			const short = parts.length && !of?.includes("copy") ? new ShortIndex(header, parts) : null;
-			return { label, index, matching: index, short };
+			const is_of_marks = headers[0].of === "marks";
+			return { label, place, is_of_marks, index, matching: index, short };
 		});
 	}
 
@@ -205,21 +222,23 @@ export class LanesView {
 		const row = this.rows[number];
 		if (row) {
 			const from = Math.floor(x - 0.5);
-			const found = row.index.at(at_ns);
+			const found = row.is_of_marks
+				? row.index.near(at_ns, (NEAR_PIXELS / COLUMN) * column) : row.index.at(at_ns);
 			const interval = found >= 0 ? found
-				: row.index.longestIn(timeAt(view, from), timeAt(view, from) + column);
+				: row.is_of_marks ? -1
+					: row.index.longestIn(timeAt(view, from), timeAt(view, from) + column);
 			const share = (row.index.coveredBy(at_ns + column) - row.index.coveredBy(at_ns)) / column;
 			const short = row.short
 				? (row.short.coveredBy(at_ns + column) - row.short.coveredBy(at_ns)) / column : 0;
 			if (interval >= 0) {
-				lines.push(...this.intervalLines(row.index, interval, row.label, span));
+				lines.push(...this.intervalLines(row, interval, span));
 				this.marked = { row: number, interval };
 			}
 			if (interval < 0 && row.short && short > 0) {
 				lines.push(message(`Intervals shorter than ${nsText(this.header.shorter_than_ns)} cover ` +
 					`${shareText(short, 1)} of this time.`));
-			} else if (interval < 0) lines.push(message(`${row.label}: none at this moment`));
-			else if (share < 1 && row.index.took[interval] < column) {
+			} else if (interval < 0) lines.push(message(noneText(row)));
+			else if (share < 1 && !row.is_of_marks && row.index.took[interval] < column) {
 				lines.push(message(
 					`The intervals of this column cover ${shareText(share, 1)} of its time.`));
 			}
@@ -228,9 +247,9 @@ export class LanesView {
 			before?.interval !== this.marked?.interval };
 	}
 
-	/** @param {LaneIndex} index @param {number} interval @param {string} label
+	/** @param {import("./lane_plot.js").Row} row @param {number} interval
 	 * @param {number} span of the view */
-	intervalLines(index, interval, label, span) {
+	intervalLines({ index, place }, interval, span) {
 		const { header } = this;
 		const group = index.group[interval];
 		const took = nsText(index.took[interval]);
@@ -241,10 +260,12 @@ export class LanesView {
 			.filter(([, text]) => !/^(no |\(|$)/.test(text)).map((words) => words.join(" "));
 		const begin = `from ${momentText(index.begin[interval], span)}`;
 		const sentence = of === "gap" ? `The GPU had no work for ${took}, ${begin}. Mostly due to: `
-			: of === "wait" ? `The host waited ${took}, ${begin}: ` : "";
+			: of === "wait" ? `${place} waited ${took}, ${begin}: ` : "";
+		const words = of === "mark" ? `: a mark at ${momentText(index.begin[interval], span)}`
+			: `: ${took} ${place}, ${begin}`;
 		const background = this.colors?.[group];
 		return [el("p", {}, el("span", { class: "swatch", style: { background } }), sentence,
-			 el("strong", {}, name), sentence ? "" : `: ${took} on ${label}, ${begin}`),
+			 el("strong", {}, name), sentence ? "" : words),
 		...(known.length ? [el("p", {}, known.join(" · "))] : []), ...this.stackLines(group)];
 	}
 
@@ -279,30 +300,40 @@ export class LanesView {
 		const waits = reasons("wait");
 		const names = [...new Set([...gaps.keys(), ...waits.keys()])];
 		const ranges = this.ranges.slice(0, RANGES_LISTED);
+		/** @param {string} text @param {string} key @param {number} count @param {string} q */
+		const searchLink = (text, key, count, q) => el("a", { class: "key", href: "",
+			title: `${key}: ${countText(count)}`, on: {
+				click: (/** @type {Event} */ event) => {
+					event.preventDefault();
+					this.choose({ q });
+				} } }, text);
 		this.legend.replaceChildren(
 			...(ranges.length ? [headLine("Ranges of the run: time of all calls")] : []),
 			...ranges.map(({ key, total_ns, count }) => legendLine(
 				bandColor(this.ranges.findIndex((row) => row.key === key)),
-				el("a", { class: "key", href: "", title: `${key}: ${countText(count)}`, on: {
-					click: (/** @type {Event} */ event) => {
-						event.preventDefault();
-						this.choose({ q: key });
-					} } }, key), nsText(total_ns))),
+				searchLink(key, key, count, key), nsText(total_ns))),
+			...(this.marks.length ? [headLine("Marks of the run")] : []),
+			...this.marks.slice(0, RANGES_LISTED).map(({ key, count }) => legendLine(
+				markColor(this.marks, key), searchLink(key, key, count, key), countText(count))),
 			...(this.has_work ? [headLine(`GPU time of the run: ${nsText(all)}`)] : []),
 			...sums.slice(0, LEGEND).map(({ key, total_ns, count }) => legendLine(
 				colors.get(key) ?? OTHER_COLOR,
-				el("a", { class: "key", href: "", title: `${key}: ${countText(count)}`, on: {
-					click: (/** @type {Event} */ event) => {
-						event.preventDefault();
-						this.choose({ q: exactWords(this.key, key) });
-					} } }, shortName(key)),
+				searchLink(shortName(key), key, count, exactWords(this.key, key)),
 				`${nsText(total_ns)} · ${shareText(total_ns, all)}`)),
 			...(rest.length ? [legendLine(OTHER_COLOR, `${countText(rest.length)} others`,
 				nsText(sumOf(rest)))] : []),
 			...(names.length ? [headLine("Reasons, whole run: GPU idle · host waited")] : []),
 			...names.map((name) => legendLine(reasonColor(name), name,
 				`${nsText(gaps.get(name) ?? 0)} · ${nsText(waits.get(name) ?? 0)}`)),
-			...this.notes().map(headLine));
+			...this.notes().map((note) => el("li", { class: "note" }, note)));
+	}
+
+	/** "6 intervals and 1 mark" */
+	foundText() {
+		const marks = this.rows.reduce((sum, { matching, is_of_marks }) =>
+			sum + (is_of_marks ? matching.count : 0), 0);
+		return [(this.matches > marks || !marks) && numberOf(this.matches - marks, "interval"),
+			marks > 0 && numberOf(marks, "mark")].filter(Boolean).join(" and ");
 	}
 
 	/** @returns {string[]} */
@@ -311,10 +342,12 @@ export class LanesView {
 		const short = groups.short_count.reduce((sum, count) => sum + count, 0);
 		const are = (/** @type {number} */ count) => (count === 1 ? "is" : "are");
 		return [
-			this.is_match && `The search finds ${numberOf(this.matches, "interval")}. ` +
+			this.is_match && `The search finds ${this.foundText()}. ` +
 				"Keys n and p show the next and the previous one.",
 			this.ranges.length > RANGES_LISTED && `${numberOf(this.ranges.length - RANGES_LISTED,
 				"other range")} ${are(this.ranges.length - RANGES_LISTED)} not listed here.`,
+			this.marks.length > RANGES_LISTED && "Marks with other names: " +
+				`${countText(this.marks.length - RANGES_LISTED)}.`,
 			this.hidden_ranges > 0 && `${numberOf(this.hidden_ranges, "call")} of ranges ` +
 				`${are(this.hidden_ranges)} not drawn: they are on other threads, or on inner levels.`,
 			short > 0 && `${numberOf(short, "interval")} shorter than ${nsText(shorter_than_ns)} ` +
@@ -325,6 +358,14 @@ export class LanesView {
 		].filter((note) => note !== false && note !== null);
 	}
 }
+
+/** @param {{ key: string }[]} marks @param {string} name */
+const markColor = (marks, name) =>
+	bandColor(Math.min(COLORS, marks.findIndex(({ key }) => key === name) + MARK_COLORS));
+
+/** @param {import("./lane_plot.js").Row} row */
+const noneText = ({ label, place, is_of_marks }) => (is_of_marks ? "No mark is near this point."
+	: `No interval is at this moment${place.startsWith("on") ? ` ${place}` : ` in “${label}”`}.`);
 
 /** @param {string} text */
 const headLine = (text) => el("li", { class: "head" }, text);

@@ -39,7 +39,7 @@ import { Curve } from "./pyramid.js";
  */
 /**
  * @typedef {object} LaneHeader
- * @property {"stream" | "waits" | "gaps" | "ranges"} of
+ * @property {"stream" | "waits" | "gaps" | "ranges" | "marks"} of
  * @property {boolean} is_rest of several streams or threads
  * @property {number} device -1: none
  * @property {number} context of ranges the level: 0 outermost; 128: started ranges

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { chromium } from "../../page/node_modules/playwright-core/index.mjs";
+import { plotBox } from "../../page/src/timeline_plot.js";
 import { gpuprof, recordingPath } from "./exact.mjs";
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -23,14 +24,15 @@ function gpuOf(name) {
 	return JSON.parse(gunzipSync(Buffer.from(text, "base64"))).recordings[0].gpu;
 }
 
-/** Calls and time by the range's own name, of `phases`. */
+/** Calls and time by the range's or mark's own name, of `phases`. */
 function sumsOf(name) {
 	const sums = new Map();
-	const add = ({ name: own, domain, calls, time_ns, children }) => {
-		const key = (domain === null ? "" : `${domain}:`) + own;
+	const add = ({ name: own, domain, style, calls, time_ns, children }) => {
+		const key = `${style === "mark" ? "mark" : "range"} ` +
+			(domain === null ? "" : `${domain}:`) + own;
 		const [count, total] = sums.get(key) ?? [0, 0];
 		/* marks have no time */
-		if (own !== null && time_ns !== null) sums.set(key, [count + calls, total + time_ns]);
+		if (own !== null) sums.set(key, [count + calls, total + (time_ns ?? 0)]);
 		children?.forEach(add);
 	};
 	JSON.parse(execFileSync(gpuprof, ["phases", "--json", recordingPath(name)], { encoding: "utf8" }))
@@ -39,12 +41,13 @@ function sumsOf(name) {
 }
 
 for (const name of ["fake-ranges", "h200_phases"]) {
-	test(`${name}: ranges have the calls and times of phases`, options, () => {
+	test(`${name}: ranges and marks have the calls and times of phases`, options, () => {
 		const { groups, text, lanes } = gpuOf(name);
-		assert.ok(groups.of.every((kind) => kind === "range"));
-		const found = groups.name.map((id, k) => [text[id], [groups.count[k], groups.total_ns[k]]]);
+		const found = groups.name.map((id, k) =>
+			[`${groups.of[k]} ${text[id]}`, [groups.count[k], groups.total_ns[k]]]);
 		assert.deepEqual(new Map(found.sort()), new Map([...sumsOf(name)].sort()));
-		assert.ok(lanes.every(({ of }) => of === "ranges"));
+		assert.equal(found.some(([key]) => key === "mark saving"), name === "fake-ranges");
+		assert.ok(lanes.every(({ of }) => of === "ranges" || of === "marks"));
 		assert.equal(lanes.reduce((sum, { count }) => sum + count, 0),
 			groups.count.reduce((sum, count) => sum + count, 0));
 	});
@@ -71,7 +74,7 @@ test("the timeline has rows of ranges, with names and a search", options, async 
 	const box = await page.locator("canvas.lanes").boundingBox();
 	await page.mouse.move(box.x + box.width * 0.7, box.y + 12);
 	await page.waitForSelector(".hover strong:has-text('epoch')");
-	assert.match(await page.textContent(".hover"), /epoch: 38\.4 ms on ranges 1, from 27\.5/);
+	assert.match(await page.textContent(".hover"), /epoch: 38\.4 ms on thread 1, level 1, from 27\.5/);
 	await page.click(".legend.gpu a:has-text('optimizer')");
 	await page.waitForSelector(".legend.gpu >> text=The search finds 6 intervals");
 	const from = () => page.evaluate(() => /from=(\d+)/.exec(location.hash)?.[1]);
@@ -79,5 +82,21 @@ test("the timeline has rows of ranges, with names and a search", options, async 
 	await page.keyboard.press("n");
 	await page.waitForFunction(() => location.hash.includes("from="));
 	assert.ok(Number(await from()) > 0);
+	await page.click(".legend.gpu a:has-text('saving')");
+	await page.waitForSelector(".legend.gpu >> text=The search finds 1 mark.");
+	await page.locator("canvas.plot").focus();
+	await page.keyboard.press("n");
+	/* the mark is in the middle of the view, and in the last row */
+	await page.waitForFunction(() => {
+		const [, begin, end] = /from=(\d+).*to=(\d+)/.exec(location.hash) ?? [];
+		return Math.abs((Number(begin) + Number(end)) / 2 - 51_335_854) < 2;
+	});
+	const lanes = await page.locator("canvas.lanes").boundingBox();
+	const { left, width } = plotBox({ width: lanes.width, height: 100 });
+	await page.mouse.move(lanes.x + left + width / 2 + 3, lanes.y + lanes.height - 12);
+	await page.waitForSelector(".hover strong:has-text('saving')");
+	assert.match(await page.textContent(".hover"), /saving: a mark at 51\.336 ms/);
+	await page.mouse.move(lanes.x + left + width / 2 + 30, lanes.y + lanes.height - 12);
+	await page.waitForSelector(".hover >> text=No mark is near this point.");
 	assert.deepEqual(faults, []);
 });

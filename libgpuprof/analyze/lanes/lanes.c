@@ -21,9 +21,9 @@
 #define NAME_ROOM 4096u	    /* as gp_kernels_build has it */
 #define REST UINT32_MAX	    /* id of the lane of further streams or threads */
 
-const char *const gp_lane_names[GP_LANE_KINDS] = { "stream", "waits", "gaps", "ranges" };
-const char *const gp_interval_names[GP_INTERVAL_KINDS] = { "kernel", "copy", "set",
-							   "wait",   "gap",  "range" };
+const char *const gp_lane_names[GP_LANE_KINDS] = { "stream", "waits", "gaps", "ranges", "marks" };
+const char *const gp_interval_names[GP_INTERVAL_KINDS] = { "kernel", "copy",  "set", "wait",
+							   "gap",    "range", "mark" };
 
 struct lane_row {
 	uint64_t key;
@@ -323,7 +323,9 @@ static void see_range(void *context, const struct gp_range_call_seen *call)
 	char text[GP_KEY_MAX] = "(beyond the bound of different ones)";
 	if (!l->is_fine)
 		return;
-	const uint64_t of = (uint64_t)GP_INTERVAL_RANGE << 32 | call->source;
+	const bool is_mark = call->level == GP_RANGE_CALL_MARK;
+	const enum gp_interval_of kind = is_mark ? GP_INTERVAL_MARK : GP_INTERVAL_RANGE;
+	const uint64_t of = (uint64_t)kind << 32 | call->source;
 	uint64_t key = gp_hash_pair(of, (uint64_t)call->domain << 32 | call->name);
 	struct lane_source *s = gp_row_of_key(&l->sources, sizeof *s, key);
 	const bool is_beyond = s == NULL && l->sources.rows >= GP_LANE_GROUPS_MOST;
@@ -337,13 +339,14 @@ static void see_range(void *context, const struct gp_range_call_seen *call)
 	if (s->group.count == 0) {
 		if (!is_beyond)
 			gp_range_call_text(l->recording, call, text, sizeof text);
-		s->group.of = GP_INTERVAL_RANGE;
+		s->group.of = (uint8_t)kind;
 		s->group.name = lane_text(l, text);
 	}
 	const uint32_t source = (uint32_t)(s - (struct lane_source *)l->sources.row);
-	interval_add(l,
-		     lane_find(l, GP_LANE_OF_RANGES, GP_DEVICE_UNKNOWN, call->level, call->thread),
-		     source, call->begin_ns, (uint64_t)call->end_ns - (uint64_t)call->begin_ns);
+	const uint32_t lane = lane_find(l, is_mark ? GP_LANE_OF_MARKS : GP_LANE_OF_RANGES,
+					GP_DEVICE_UNKNOWN, is_mark ? 0 : call->level, call->thread);
+	interval_add(l, lane, source, call->begin_ns,
+		     (uint64_t)call->end_ns - (uint64_t)call->begin_ns);
 }
 
 /* ---- the answer ---- */

@@ -20,7 +20,7 @@ bool gp_range_calls_has(struct gp_recording *r)
 {
 	return gp_recording_keeps(r, GP_RANGE_PUSH) || gp_recording_keeps(r, GP_RANGE_START) ||
 	       gp_recording_keeps(r, GP_RANGE_RESUMED) || gp_recording_keeps(r, GP_RANGE_STARTED) ||
-	       gp_recording_keeps(r, GP_RANGE_OPEN);
+	       gp_recording_keeps(r, GP_RANGE_OPEN) || gp_recording_keeps(r, GP_MARK);
 }
 
 static void call_opened(void *context, struct gp_open_range *range,
@@ -59,6 +59,19 @@ static void call_left(void *context, const struct gp_open_range *range)
 	call_end(c, range, c->end_ns);
 }
 
+static void mark_see(const struct range_calling *c, const struct gp_record *r, uint32_t thread)
+{
+	const int64_t at_ns = gp_tick_ns(&c->recording->tick, r->time);
+	const struct gp_range_call_seen call = { .thread = thread,
+						 .level = GP_RANGE_CALL_MARK,
+						 .name = r->aux,
+						 .domain = (uint32_t)r->mark.domain,
+						 .source = (uint32_t)r->mark.source,
+						 .begin_ns = at_ns,
+						 .end_ns = at_ns };
+	c->visit(c->context, &call);
+}
+
 enum gp_status gp_range_calls_visit(struct gp_recording *recording, int64_t end_ns,
 				    gp_range_call_visit *visit, void *context)
 {
@@ -70,8 +83,12 @@ enum gp_status gp_range_calls_visit(struct gp_recording *recording, int64_t end_
 	enum gp_status status = gp_recording_rewind(recording);
 	if (status == GP_OK)
 		status = gp_phase_follow_open(&follow, recording, false, &watch);
-	while (status == GP_OK && (record = gp_recording_step(recording, &thread, &status)) != NULL)
+	while (status == GP_OK &&
+	       (record = gp_recording_step(recording, &thread, &status)) != NULL) {
 		gp_phase_follow_apply(&follow, thread, record);
+		if (record->kind == GP_MARK)
+			mark_see(&c, record, thread);
+	}
 	if (status == GP_OK || status == GP_END)
 		gp_phase_follow_finish(&follow, call_left, &c);
 	gp_phase_follow_close(&follow);

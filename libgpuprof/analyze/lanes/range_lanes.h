@@ -1,10 +1,11 @@
-/* The calls of ranges in a replay, each as an interval of its thread. */
+/* The calls of ranges in a replay, each as an interval of its thread, and the marks. */
 #ifndef GP_RANGE_LANES_H
 #define GP_RANGE_LANES_H
 
 #include "../../read/file/recording.h"
 
 #define GP_RANGE_CALL_STARTED GP_RANGES_DEEP /* level of ranges that may end on another thread */
+#define GP_RANGE_CALL_MARK (GP_RANGES_DEEP + 1u) /* level of a mark, which ends when it begins */
 
 struct gp_range_call_seen {
 	uint32_t thread;
@@ -14,9 +15,12 @@ struct gp_range_call_seen {
 };
 typedef void gp_range_call_visit(void *context, const struct gp_range_call_seen *call);
 
-/* False: no range was recorded, so a replay would find none. */
+/* False: no range and no mark was recorded, so a replay would find none. */
 bool gp_range_calls_has(struct gp_recording *recording);
-/* Calls `visit` when a call ends. One replay; rewinds. `end_ns`: of the recording. GP_E_MEMORY. */
+/*
+ * Calls `visit` when a call ends, and for each mark. One replay; rewinds. `end_ns`: of the
+ * recording. GP_E_MEMORY.
+ */
 enum gp_status gp_range_calls_visit(struct gp_recording *recording, int64_t end_ns,
 				    gp_range_call_visit *visit, void *context);
 /* "domain:name", or "name" in the default domain. */
