@@ -243,6 +243,10 @@ static void watch_print_rows(const struct gp_watch_view *v, struct canvas *c)
 			    v->word);
 		return;
 	}
+	if (!rows->rows) {
+		canvas_line(c, GP_ROLES, "no memory is live");
+		return;
+	}
 	if (c->columns >= COUNT_LEAST)
 		canvas_line(c, GP_ROLES, "%10s %11s %9s  %s", "bytes", "growth", "count",
 			    gp_watch_bys[v->by].word);
