@@ -115,22 +115,25 @@ function oneOom(one, context, is_open) {
 	one.requester.groups.map((/** @type {Json} */ group) => stackList(group.stack, group.why)));
 }
 
-/** @param {Json[]} rows @param {string} name @param {Context} context */
-const suspectTable = (rows, name, context) => makeTable({ name, rows, sort: 0, limit: 20,
+/** Objects of the driver have no bytes. @param {Json[]} rows @param {string} name
+ * @param {Context} context @param {boolean} [is_of_objects] */
+const suspectTable = (rows, name, context, is_of_objects = false) => makeTable({ name, rows,
+	sort: 0, limit: 20,
 	open: (row) => el("div", {}, stackList(row.stack, "no stack was recorded"),
 		el("p", { class: "note" }, `Evidence: ${countText(row.kept_spans)} of ` +
 			`${countText(row.spans)} intervals between samples left some behind, ` +
 			`p = ${row.p_value.toPrecision(2)}.`)),
 	columns: [
-		bytes("A step", "bytes_per_step", { has_bar: true }),
+		is_of_objects ? count("Number a step", "count_per_step")
+			: bytes("A step", "bytes_per_step", { has_bar: true }),
 		...(hasManyGpus(context) ? [count("GPU", "device")] : []),
 		words("Code", placeText),
-		words("Memory", (row) => [row.kind, row.role && roleText(row.role), row.operator]
-			.filter(Boolean).join(", ")),
-		count("Number a step", "count_per_step"),
-		bytes("Live", "live_bytes"), count("Live allocations", "live_count"),
+		words(is_of_objects ? "Object" : "Memory", (row) =>
+			[row.kind, row.role && roleText(row.role), row.operator].filter(Boolean).join(", ")),
+		...(is_of_objects ? [count("Live", "live_count")] : [count("Number a step", "count_per_step"),
+			bytes("Live", "live_bytes"), count("Live allocations", "live_count")]),
 		count("Since step", "since_step"),
-		time("Full in", "ns_until_full"),
+		...(is_of_objects ? [] : [time("Full in", "ns_until_full")]),
 	] });
 
 /** The two innermost Python frames of a stack, else those outside of PyTorch's allocator.
@@ -201,7 +204,8 @@ export const leaksPage = documentPage("leaks", async (leaks, context) => [
 		section("Growth that slows down, as a cache does",
 			suspectTable(leaks.filling, "filling", context)),
 	leaks.objects.length > 0 &&
-		section("Objects of the driver that grow", suspectTable(leaks.objects, "objects", context)),
+		section("Objects of the driver that grow",
+			suspectTable(leaks.objects, "objects", context, true)),
 	section("Live at the end", makeTable({ name: "live-at-end", rows: leaks.live, columns: [
 		words("Where", (row) => (row.device === null ? "host" : `GPU ${row.device}`)),
 		words("Memory", "of"), bytes("Bytes", "bytes"), count("Allocations", "count"),

@@ -69,6 +69,7 @@ export async function momentPage(context) {
 
 	const fits = fitsView(recording, lives, device, moment, capacities.get(device),
 		curves.find(({ name, device: of }) => name === "allocated" && of === device));
+	if (second !== null) fits.line?.prepend("At A: ");
 	const near = neighbours(lives, is_selected, moment);
 	const step = (/** @type {string} */ label, /** @type {number | null} */ at) => at === null ? null
 		: el("a", { href: hashOf("moment", { ...values, t: at }), title: nsText(at) }, label);
@@ -77,7 +78,7 @@ export async function momentPage(context) {
 		el("div", { class: "controls" },
 			el("label", {}, "moment A ", choose("t", String(moment), "moment A", [])),
 			el("label", {}, "compare with B ", choose("u", second === null ? null : String(second),
-				"moment B", [["", "nothing"]])),
+				"moment B", [["", "no moment"]])),
 			header.devices.length > 1 && select(header.devices.map((one) =>
 				[String(one), `GPU ${one}`]), String(device), (one) => go({ device: one }), "device"),
 			select(choices.map(([id, text]) => [id, text]), memory[0], (of) => go({ of }), "memory"),

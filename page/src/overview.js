@@ -7,6 +7,7 @@ import { keyChoices, roleText, withoutFolders } from "./keys.js";
 import { amountBar } from "./bar.js";
 import { saveSpark, sparkline } from "./spark.js";
 import { figuresTable, findingsOf, unreadableList } from "./ranks.js";
+import { shortNames } from "./ranks_plot.js";
 import { firstAndLast } from "./steps.js";
 
 /** @typedef {import("./report.js").Json} Json */
@@ -19,7 +20,7 @@ export function overviewPage(context) {
 	const { info } = recording.documents;
 	return el("div", { class: "overview" }, unreadableList(report),
 		report.ranks && sideBySide(context, report.ranks),
-		info ? [headline(info), losses(context)] : missingCard(recording, "info"),
+		info ? [headline(context, info), losses(context)] : missingCard(recording, "info"),
 		el("div", { class: "cards" }, CARDS.map((make) => {
 			try {
 				return info || !CARDS_OF_INFO.includes(make) ? make(context, info) : null;
@@ -59,12 +60,15 @@ function missingCard(recording, document) {
 /** @param {string} kind good, warn, bad or note @param {string} text */
 const verdict = (kind, text) => el("p", { class: `verdict ${kind}` }, text);
 
-/** @param {Json} info */
-function headline(info) {
+/** Of several recordings, the name of this one comes first. @param {Context} context
+ * @param {Json} info */
+function headline({ report, number }, info) {
 	const devices = info.devices.map((/** @type {Json} */ device) =>
 		`GPU ${device.device} ${device.name ?? ""}`.trim()).join(", ") || "no GPU";
 	return el("div", { class: "headline" },
-		el("h1", {}, info.command || info.file),
+		el("h1", {}, report.recordings.length > 1 &&
+			`${shortNames(report.recordings.map(({ file }) => file))[number]}: `,
+		info.command || info.file),
 		el("p", {}, [`ran ${nsText(info.duration_ns)}`, devices, info.hostname,
 			info.origin.pytorch && `PyTorch ${info.origin.pytorch}`]
 			.filter(Boolean).join(" · ")));
@@ -77,8 +81,9 @@ function lossTexts({ recording }, info) {
 	const texts = [];
 	const events = lost.memory + lost.launch + lost.other;
 	if (events) {
-		texts.push(`${numberOf(events, "event")} were lost: ${countText(lost.memory)} of memory, ` +
-			`${countText(lost.launch)} launches, ${countText(lost.other)} others. ` +
+		texts.push(`${numberOf(events, "event")} ${events === 1 ? "was" : "were"} lost: ` +
+			`${countText(lost.memory)} of memory, ${countText(lost.launch)} of launches, ` +
+			`${countText(lost.other)} of other kinds. ` +
 			(lost.memory ? "Figures of memory may be wrong." : "Figures of memory are exact."));
 	}
 	if (info.damaged) {
@@ -101,7 +106,7 @@ function lossTexts({ recording }, info) {
 			"Peaks cover the whole run.");
 	}
 	if (lives?.left_out) {
-		texts.push(`The timeline leaves out ${countText(lives.left_out)} allocations ` +
+		texts.push(`The timeline leaves out ${numberOf(lives.left_out, "allocation")} ` +
 			`${lives.shorter_than_ns === null ? "with short lives"
 				: `that lived less than ${nsText(lives.shorter_than_ns)}`}.`);
 	}
@@ -264,9 +269,9 @@ function leaksCard(context) {
 		missingCard(context.recording, "leaks"));
 	return card(context, "Leaks", "leaks", "leaks",
 		verdict(LEAK_KINDS[leaks.verdict] ?? "note", leaks.answer),
-		leaks.suspects.length > 0 && el("ol", {}, leaks.suspects.slice(0, 3).map(
-			(/** @type {Json} */ suspect) => el("li", {},
-				`${growthText(suspect, context)}: ${placeText(suspect)}`))));
+		leaks.suspects.length + leaks.objects.length > 0 && el("ol", {},
+			[...leaks.suspects, ...leaks.objects].slice(0, 3).map((/** @type {Json} */ suspect) =>
+				el("li", {}, `${growthText(suspect, context)}: ${placeText(suspect)}`))));
 }
 
 /** Were several GPUs recorded? Then a suspect of a leak needs the name of its own.
@@ -274,9 +279,11 @@ function leaksCard(context) {
 export const hasManyGpus = ({ recording }) =>
 	recording.documents.info?.devices.length > 1;
 
-/** "512 KiB a step on GPU 1" @param {Json} suspect @param {Context} context */
-export const growthText = ({ bytes_per_step, device }, context) =>
-	`${bytesText(bytes_per_step)} a step` +
+/** "512 KiB a step on GPU 1", or "1 stream a step" of objects without bytes.
+ * @param {Json} suspect @param {Context} context */
+export const growthText = ({ bytes_per_step, count_per_step, kind, device }, context) =>
+	(bytes_per_step ? bytesText(bytes_per_step)
+		: numberOf(count_per_step, kind.replace(/_/g, " "))) + " a step" +
 	(hasManyGpus(context) && device !== null ? ` on GPU ${device}` : "");
 
 /** The place of a suspect, as `gpuprof leaks` prints it, without folders. @param {Json} suspect */

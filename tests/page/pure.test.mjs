@@ -10,6 +10,7 @@ import { growthOf } from "../../page/src/growth.js";
 import { chooseBands, sizeOf } from "../../page/src/keys.js";
 import { Lives, orderEvents, selectGroups, upperBound } from "../../page/src/lives.js";
 import { joined, neighbours } from "../../page/src/moment.js";
+import { growthText } from "../../page/src/overview.js";
 import { Bands, Curve, Highest } from "../../page/src/pyramid.js";
 import {
 	bytesAt, measureRanks, offsetsOf, shortNames, wholeSpan,
@@ -92,6 +93,14 @@ test("the growth of a stack is that of a slow loop", () => {
 	}
 	const unknown = { stacks: 1, examples: [{ at_ns: 2 ** 50, address: "0x1" }] };
 	assert.equal(growthOf({ groups: { device, of, stack } }, lives, unknown, moments), null);
+});
+
+test("the growth of objects, which have no bytes, is their number", () => {
+	const context = { recording: { documents: { info: { devices: [{}, {}] } } } };
+	const suspect = { bytes_per_step: 0, count_per_step: 2, kind: "graph_exec", device: null };
+	assert.equal(growthText(suspect, context), "2 graph execs a step");
+	assert.equal(growthText({ ...suspect, bytes_per_step: 2048, device: 1 }, context),
+		"2.00 KiB a step on GPU 1");
 });
 
 test("rates have at most two decimals", () => {
