@@ -77,10 +77,10 @@ function pinTable(header, lives, moment, { pins }) {
 			stackLines(header, header.groups.stack[groupOf(life)]).map((line) => el("li", {}, line))),
 		columns: [
 			words("Block", "address"), bytes("Bytes", "bytes"),
-			bytes("Would free", "keeps", { has_bar: true }),
+			bytes("Would free", "keeps", { has_bar: true, title: "free memory beside the block" }),
 			time("Age", "age_ns", { text: (value, { is_least }) =>
 				`${is_least ? "more than " : ""}${nsText(value)}` }),
-			words("Line", "line"),
+			words("Code", "line"),
 			pins.some(({ is_pending }) => is_pending) ? words("State", ({ is_pending }) =>
 				(is_pending ? "pending" : "allocated")) : null,
 			words("Segment", "in"), bytes("Segment bytes", "segment"),
@@ -113,13 +113,14 @@ export function fitsView(recording, lives, device, moment, capacity, allocated) 
 		line: el("p", { class: "fits" }, answer(fits)),
 		parts: [
 			el("h2", {}, `What fits at ${nsText(moment)}`),
-			el("p", {}, answer(fits), " ", copy),
+			el("p", {}, "Free blocks serve requests of their stream and pool only. ", copy),
 			caveats(header, fits), poolTable(fits),
 			el("h2", {}, `Blocks that pin free memory at ${nsText(moment)}`),
-			fits.pins.length > 0 && el("p", {}, "A pin is a block with free memory beside it in " +
-				`its segment. There ${fits.pins.length === 1 ? "is" : "are"} ` +
-				`${numberOf(fits.pins.length, "pin")}. The release of one joins or returns at most ` +
-				`${bytesText(pinned)}. A triangle in the map marks each.`),
+			fits.pins.length > 0 && el("p", {}, "A pin is a live block with free memory beside it " +
+				`in its segment, here up to ${bytesText(pinned)}. Once the job frees the pin, that ` +
+				"memory serves larger requests, or PyTorch can release it. There " +
+				`${fits.pins.length === 1 ? "is" : "are"} ${numberOf(fits.pins.length, "pin")}. ` +
+				"Triangles in the map mark them."),
 			pinTable(header, lives, moment, fits),
 		],
 		pins: new Map(fits.pins.map(({ life, keeps }) => [life, keeps])),

@@ -15,8 +15,9 @@ const KEYS = [
 	["Shift and click or Enter", "timeline: pin a second moment, to compare"],
 	["Esc", "close this box; in the search box: clear the search"],
 	["?", "show this box"],
-	["click", "ranks: show the timeline of a recording at that moment"],
-	["Shift and click", "ranks: pin a moment, and then a second one, to compare"],
+	["Shift and arrows", "ranks: move a cursor, and show the bytes of each recording"],
+	["click, or Enter", "ranks: show the timeline of a recording at that moment"],
+	["Shift and click or Enter", "ranks: pin a moment, and then a second one, to compare"],
 ];
 
 const NOTES = [

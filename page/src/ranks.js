@@ -1,6 +1,7 @@
 /** Several recordings on one axis of time: which rank differs, and what each did at one moment. */
 import { button, copyCommand, download, el, message, select } from "./dom.js";
 import { momentText, nsText, numberOf } from "./amounts.js";
+import { drawCursor, movedCursor } from "./cursor.js";
 import { themeColors } from "./palette.js";
 import {
 	LABEL, TOP, bytesAt, drawRanks, drawValues, measureRanks, offsetsOf, ranksBox, shortNames,
@@ -18,7 +19,7 @@ import { bytes, change, count, makeTable, time, words } from "./table.js";
 
 const CURVES = ["allocated", "reserved", "driver"];
 const MARK_COLOR = "#d55e00";
-/** With fewer rows, no value is an outlier (docs/ANALYSIS.md, section 21). */
+/** With fewer rows, no value is an outlier (docs/ANALYSIS.md, section 22). */
 const ROWS_TO_COMPARE = 4;
 const SHORTEST_NS = 200;
 const CLICK_PIXELS = 4;
@@ -95,7 +96,7 @@ export function findingsOf(report, ranks) {
 		}), columns: [
 			words("Recording", "name", { color: () => MARK_COLOR,
 				link: (row) => hashOf("overview", { r: row.recording || null }) }),
-			words("Why it is marked", "text"),
+			words("Why it is marked", "text", { is_whole: true }),
 		] }),
 	];
 }
@@ -137,7 +138,10 @@ class RanksView {
 		/** @type {import("./ranks_plot.js").Measured | null} */
 		this.measured = null;
 		this.canvas = el("canvas", { tabindex: 0, class: "ranks", role: "img",
-			"aria-label": "memory of each recording; keys: plus, minus, arrows, 0" });
+			"aria-label": "memory of each recording; " +
+				"keys: plus, minus, arrows, 0, Shift and arrows, Enter" });
+		/** @type {import("./cursor.js").Cursor | null} */
+		this.cursor = null;
 		this.overlay = el("canvas", { class: "ranks-line", "aria-hidden": "true" });
 		this.holder = el("div", { class: "ranks-holder" }, this.canvas, this.overlay);
 		this.status = el("span", { class: "status" });
@@ -158,7 +162,7 @@ class RanksView {
 				button("whole time", () => this.setSpanAndDraw(0, this.whole.to_ns), "0"),
 				button("SVG", () => this.exportSvg(), "save the picture")),
 			this.holder, this.status,
-			el("h2", {}, "Figures"), this.table,
+			el("h2", { class: "section" }, "Figures"), this.table,
 			el("ul", { class: "commands" }, Object.entries(ranks.commands).map(([name, command]) =>
 				el("li", {}, el("code", {}, `gpuprof ${name} …`), copyCommand(command)))));
 	}
@@ -199,6 +203,7 @@ class RanksView {
 			if (event.buttons || this.pointing) return;
 			this.pointing = requestAnimationFrame(() => {
 				this.pointing = 0;
+				this.cursor = null;
 				this.pointAt(event.offsetX);
 			});
 		});
@@ -336,14 +341,24 @@ class RanksView {
 	key(event) {
 		if (event.ctrlKey || event.metaKey || event.altKey ||
 			event.target instanceof HTMLSelectElement) return;
+		const { cursor } = this;
+		const moved = movedCursor(cursor, event, { ...ranksBox(this.view, this.rows.length),
+			row: this.view.row });
+		const is_on_button = event.target instanceof Element && event.target.closest("a, button, tr");
+		if (event.key === "Enter" && (is_on_button || !cursor)) return;
 		const actions = /** @type {Record<string, () => void>} */ ({
 			"+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2),
+			Enter: () => this.choose({ offsetX: cursor?.x ?? 0, offsetY: cursor?.y ?? 0,
+				shiftKey: event.shiftKey }),
 			ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2),
 			0: () => this.setSpanAndDraw(0, this.whole.to_ns),
 		});
-		if (!actions[event.key]) return;
+		if (!moved && !actions[event.key]) return;
 		event.preventDefault();
-		actions[event.key]();
+		if (moved) {
+			this.cursor = moved;
+			this.pointAt(moved.x);
+		} else actions[event.key]();
 	}
 
 	/** @param {PointerEvent} down */
@@ -366,7 +381,7 @@ class RanksView {
 	}
 
 	/** Opens the timeline of the row at that moment; with shift, pins the moment.
-	 * @param {PointerEvent} event */
+	 * @param {{ offsetX: number, offsetY: number, shiftKey: boolean }} event */
 	choose(event) {
 		const row = this.rows[Math.floor((event.offsetY - TOP) / this.view.row)];
 		const at_ns = Math.floor(this.timeAt(event.offsetX));
@@ -402,6 +417,7 @@ class RanksView {
 		paint.textAlign = "center";
 		paint.fillText(text, x, box.top / 2);
 		overlay.title = nsText(at_ns);
+		if (this.cursor) drawCursor(paint, this.cursor, theme.ink);
 	}
 
 	/** @returns {import("./ranks_plot.js").Scene} */

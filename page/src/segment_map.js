@@ -8,6 +8,8 @@ import { SvgPainter } from "./svg.js";
 const ROW = 20;
 const BAR = 14;
 const LABEL = 290;
+/** Higher pictures scroll, as page/src/style.css has it. */
+const HEIGHT_SHOWN = 640;
 /** Half the width of the triangle below a pin, and the least distance of two. */
 const PIN = 4;
 const PINS_APART = 7;
@@ -150,7 +152,7 @@ export function segmentMap(header, lives, device, moment, pins, color, text) {
 				`of ${bytesText(segment.bytes)} are free`
 			: text(life) + (segment.pending.includes(life)
 				? "; it is freed, but another stream still uses it" : "") +
-				(pins.has(life) ? `; a pin: it keeps ${bytesText(pins.get(life))} free` : "");
+				(pins.has(life) ? `; it pins ${bytesText(pins.get(life))} of free memory` : "");
 	});
 	new ResizeObserver(draw).observe(holder);
 	const total = segments.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -162,6 +164,7 @@ export function segmentMap(header, lives, device, moment, pins, color, text) {
 				(outside ? ` Blocks outside of known segments: ${bytesText(outside)}.` : "") +
 				(segments.length > ROWS_SHOWN ? ` The ${ROWS_SHOWN} largest are shown.` : "") +
 				" Each row is one segment, the largest first." +
+				(height > HEIGHT_SHOWN ? " Scroll the map to see all rows." : "") +
 				(pins.size ? " A triangle marks a block that pins free memory." : "") +
 				(segments.some(({ pending }) => pending.length)
 					? " A frame is a freed block that another stream still uses." : "")),

@@ -13,6 +13,7 @@ import { bytesText, changeText, countText, decimals, nsText } from "./amounts.js
  * @property {(row: any) => string | null} [link]
  * @property {boolean} [has_bar]
  * @property {(row: any) => string | null} [color]
+ * @property {boolean} [is_whole] Long texts are sentences, and are not cut.
  */
 
 /** @param {any} row @param {string} path "a.b" */
@@ -90,12 +91,14 @@ export function makeTable({ name, columns, rows, sort, open, depth, limit = ROWS
 			const text = column.text(value, row);
 			const href = column.link?.(row);
 			const color = column.color?.(row);
+			const is_cut = text.length > LONG && !column.is_whole;
+			const shown_text = text.length > WIDE && !is_cut ? breakable(text) : text;
 			const cell = el("td", { class: column.is_number ? "number"
 				: text.startsWith("0x") ? "address" : text.length > WIDE ? "words wide" : "words" },
 				color && el("span", { class: "swatch", style: { background: color } }),
-				(href && text) || text.length > LONG ? el(href ? "a" : "span", { href,
-					class: text.length > LONG ? "clip" : null, title: text.length > LONG ? text : null },
-				text) : text.length > WIDE ? breakable(text) : text);
+				(href && text) || is_cut ? el(href ? "a" : "span", { href,
+					class: is_cut ? "clip" : null, title: is_cut ? text : null }, shown_text)
+					: shown_text);
 			if (k === 0 && depth) cell.style.paddingLeft = `${8 + 18 * depth(row)}px`;
 			if (highest[k] > 0 && value > 0) {
 				cell.append(el("div", { class: "bar",

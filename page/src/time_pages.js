@@ -122,19 +122,21 @@ function kernelsBy({ recording: { gpu }, link }, key, head) {
 	const name = `kernels-${key}`;
 	const has_stacks = key !== "operator" || rows[0]?.key !== "(no stack was recorded)";
 	return section(`Kernels by ${key}`, makeTable({ name, rows, limit: 15, columns }),
-		!has_stacks && message("Operators are known of launches with stacks. Record with " +
+		!has_stacks && message("Operators are known only for launches with stacks. Record with " +
 			"gpuprof run --gpu-time --stack-events=all."));
 }
 
 export const kernelsPage = documentPage("kernels", (kernels, context) => {
 	if (!kernels.has_gpu_time) return noGpuTime(kernels);
 	const { gpu } = context.recording;
-	const others = [["kernels", kernels.total_ns], ["copies", kernels.copies.total_ns],
-		["sets", kernels.sets.total_ns]];
+	const { copies, sets } = kernels;
+	const has_library = kernels.kernels.some((/** @type {Json} */ row) => row.library);
 	return [
-		el("p", {}, `The GPU worked for ${nsText(kernels.busy_ns)} of ` +
-			`${nsText(kernels.envelope_ns)} (${shareText(kernels.busy_ns, kernels.envelope_ns)}).`),
-		el("p", {}, others.map(([name, ns]) => `${name} ${nsText(Number(ns))}`).join(", ")),
+		el("p", {}, `The GPU worked for ${nsText(kernels.busy_ns)} of the ` +
+			`${nsText(kernels.envelope_ns)} from its first to its last operation ` +
+			`(${shareText(kernels.busy_ns, kernels.envelope_ns)}).`),
+		el("p", {}, `Kernels took ${nsText(kernels.total_ns)}, copies ` +
+			`${nsText(copies.total_ns)}, and fills ${nsText(sets.total_ns)}.`),
 		section("Kernels", makeTable({ name: "kernels", rows: kernels.kernels, limit: 50,
 			open: openStack, columns: [
 				words("Kernel", "name", {
@@ -145,7 +147,7 @@ export const kernelsPage = documentPage("kernels", (kernels, context) => {
 				time("Mean", "mean_ns"), time("Median", "median_ns"), time("99% within", "p99_ns"),
 				time("Delay", "delay_ns", { title: "from the launch call to the begin of the kernel" }),
 				share("Occupancy", "occupancy", { title: "theoretical" }),
-				words("Library", (row) => row.library ?? ""),
+				...(has_library ? [words("Library", (row) => row.library ?? "")] : []),
 			] })),
 		kernelsBy(context, "operator", "Operator"), kernelsBy(context, "phase", "Phase"),
 		gpu && message("A name leads to its intervals on the timeline, where keys n and p step " +

@@ -371,6 +371,20 @@ test("ranks: one axis of time, outliers with their reason, links to moments", op
 	await page.waitForSelector("main[data-page=timeline]");
 	assert.match(await page.evaluate(() => location.hash), /r=2&device=0&t=\d+/);
 
+	// the same by keys: Shift and arrows move a cursor, Shift and Enter pin its moment
+	await show(page, "#ranks");
+	await ready();
+	await page.keyboard.press("Shift+ArrowRight");
+	await page.waitForSelector("canvas.ranks-line[title]");
+	await page.keyboard.press("Shift+Enter");
+	await page.waitForSelector(".ranks-page th:has-text('allocated at A')");
+	await ready();
+	await page.keyboard.press("Shift+ArrowRight");
+	await page.keyboard.press("Shift+ArrowUp");
+	await page.keyboard.press("Enter");
+	await page.waitForSelector("main[data-page=timeline]");
+	assert.match(await page.evaluate(() => location.hash), /r=2&device=0&t=\d+/);
+
 	// other hosts: no common clock, so a step aligns them, and the page shows why
 	const other = writeChanged(html, "hosts", (report) => Object.assign(report.ranks,
 		{ is_one_clock: false, align: "step", why: "The recordings are of several hosts." }));
