@@ -42,11 +42,10 @@ empty_files() {
 }
 
 long_files() {
-	while IFS= read -r file; do
-		n=$(wc -l <"$file")
-		[ "$n" -le "$file_lines" ] ||
-			echo "$file:$n: $n lines, expected: at most $file_lines"
-	done <<<"$code"
+	tr '\n' '\0' <<<"$code" | xargs -0 -r wc -l | awk -v most="$file_lines" '
+		$1 > most && $2 != "total" {
+			printf "%s:%d: %d lines, expected: at most %d\n", $2, $1, $1, most
+		}'
 }
 
 # a function extends from a { to a } in the first column, including both lines
@@ -100,7 +99,12 @@ wide+='|^libgpuprof/format/(events|options)\.def$|^interpose/driver/cuda_pass\.d
 wide+='|^libgpuprof/record/python/python_layout\.def$|^bench/bench\.sh$'
 wide+='|^tests/gpu/(check_gpu|cost_sections)\.sh$'
 long_lines() {
+	# only few files have lines with so many bytes that tabs could make them too wide
 	grep -E '\.(c|h|cu|cuh|S|def|sh)$|^tests/cli/' <<<"$code" | grep -vE "$wide" |
+		LC_ALL=C xargs -r awk -v most="$columns" '
+			length($0) + 7 * gsub(/\t/, "&") > most && !seen[FILENAME]++ {
+				print FILENAME
+			}' |
 		while IFS= read -r file; do
 			LC_ALL=C.UTF-8 sed 's/[^\t -~]/?/g' "$file" | expand -t 8 |
 				awk -v most="$columns" -v name="$file" 'length($0) > most {
@@ -112,14 +116,23 @@ long_lines() {
 
 # every file of code describes itself in its first lines
 unsaid() {
-	grep -E '\.(c|h|cu|cuh|S|def)$' <<<"$code" | while IFS= read -r file; do
-		head -n 2 "$file" | grep -qE '^(/\*|//|#!|# )' ||
-			echo "$file:1: expected: two to six lines that say what the file owns"
-	done
-	grep -E '\.sh$' <<<"$code" | while IFS= read -r file; do
-		sed -n 2p "$file" | grep -q '^# ' || [ "$(head -c 2 "$file")" != '#!' ] ||
-			echo "$file:2: expected: a comment that says what the script does"
-	done
+	grep -E '\.(c|h|cu|cuh|S|def)$' <<<"$code" | xargs -r awk '
+		FNR <= 2 && /^(\/\*|\/\/|#!|# )/ { said[FILENAME] = 1 }
+		END {
+			for (k = 1; k < ARGC; k++)
+				if (!(ARGV[k] in said))
+					print ARGV[k] ":1: expected: two to six lines that say" \
+						" what the file owns"
+		}'
+	grep -E '\.sh$' <<<"$code" | xargs -r awk '
+		FNR == 1 && /^#!/ { open[FILENAME] = 1 }
+		FNR == 2 && /^# / { delete open[FILENAME] }
+		END {
+			for (k = 1; k < ARGC; k++)
+				if (ARGV[k] in open)
+					print ARGV[k] ":2: expected: a comment that says what the" \
+						" script does"
+		}'
 }
 
 leftovers() {
@@ -138,6 +151,9 @@ blanks() {
 	grep -E '\.(c|h|cu|def|S|sh|mk|md)$' <<<"$files" | tr '\n' '\0' |
 		xargs -0 -r grep -InE '[[:blank:]]+$' |
 		sed 's/$/  <- expected: no blanks at the end of a line/' || true
+	# a look at all last bytes at once, because most often all are newlines
+	[ "$(tr '\n' '\0' <<<"$code" | xargs -0 -r tail -qc 1 | tr -d '\n' | wc -c)" != 0 ] ||
+		return 0
 	while IFS= read -r file; do
 		[ ! -s "$file" ] || [ -z "$(tail -c 1 "$file")" ] ||
 			echo "$file:1: expected: a newline at the end of the file"
