@@ -69,10 +69,8 @@ target=$(lint/tree_files.sh | grep -E '^(interpose|libgpuprof/(record|state|form
 
 	# our own objects, without those of zstd
 	# shellcheck disable=SC2086 # two directories
-	find $objects -name '*.o' 2>/dev/null | sort | while IFS= read -r object; do
-		nm -u "$object" | awk '{ print $2 }' |
-			grep -xE "$imported" |
-			sed "s#^#$object:1: imports #; s#\$#, expected: not (rules 2, 10)#" |
-			grep -v '/lookup_nvtx\.c\.o:1: imports setenv,' || true
-	done
+	find $objects -name '*.o' -print0 2>/dev/null | sort -z | xargs -0 -r nm -Au |
+		sed -nE "s/^([^:]+): +[a-zA-Z] ($imported)\$/\1:1: imports \2/p" |
+		sed 's/$/, expected: not (rules 2, 10)/' |
+		grep -v '/lookup_nvtx\.c\.o:1: imports setenv,' || true
 } | { ! grep .; }

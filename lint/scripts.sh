@@ -3,10 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-mapfile -t scripts < <(lint/tree_files.sh | while IFS= read -r file; do
-	[ "$(head -c 2 "$file" | tr -d '\0')" = '#!' ] || continue
-	! head -n 1 "$file" | grep -qE '[/ ](ba|da)?sh( |$)' || printf '%s\n' "$file"
-done)
+mapfile -t scripts < <(lint/tree_files.sh | tr '\n' '\0' | LC_ALL=C xargs -0 -r awk '
+	FNR == 1 && /^#!.*[\/ ](ba|da)?sh( |$)/ { print FILENAME }')
 
 status=0
 for file in "${scripts[@]}"; do
