@@ -15,18 +15,21 @@ ROOMS = {"interpose": "preload", "libgpuprof/record": "preload", "libgpuprof/sta
 LAYERED = {"libgpuprof/read", "libgpuprof/analyze", "tools"}
 
 
-def symbols(path):
-    defined, needed = set(), set()
-    for line in subprocess.run(["nm", "--format=posix", path], check=True, capture_output=True,
-                               text=True).stdout.splitlines():
-        name, kind = line.split()[:2]
+def symbols_of(paths):
+    """For each object, the symbols that it defines and those that it needs."""
+    found = {path: (set(), set()) for path in paths}
+    for line in subprocess.run(["nm", "-A", "--format=posix", *paths], check=True, capture_output=True,
+                               text=True).stdout.splitlines() if paths else ():
+        path, name, kind = line.split()[:3]
+        defined, needed = found[path[:-1]]
         (needed if kind == "U" else defined if kind.isupper() else set()).add(name)
-    return defined, needed
+    return found
 
 
 def needs_of(objects):
     """For each file, the files of the room that it needs."""
-    found = {name: symbols(path) for name, path in objects.items()}
+    symbols = symbols_of(list(objects.values()))
+    found = {name: symbols[path] for name, path in objects.items()}
     owner = {symbol: name for name, (defined, _) in found.items() for symbol in defined}
     return {name: {owner[symbol] for symbol in needed if symbol in owner} - {name}
             for name, (_, needed) in found.items()}
