@@ -127,6 +127,11 @@ $(BUILD)/fake/libc10.so: tests/fake/fake_c10.c tests/fake/fake_blocks.h
 
 # in the bundle, cmocka is in lib/, and so is one zstd for all tests
 UNIT_LIBS := -lcmocka -lpthread -ldl -lm -Wl,-rpath,'$$ORIGIN/../lib'
+# To optimize a unit test takes longer than to run it, except of those with long loops of their own. Where threads race
+# or frames are walked, the inlined code of the hooks stays as users have it.
+UNIT_LONG  := $(patsubst %,tests/unit/test_%.c,arena_table frag frag_curve growth_jobs leak_trend leaks)
+UNIT_QUICK := $(filter-out $(UNIT_LONG),$(shell grep -LE 'pthread_create|native|include ".*[.]c"' tests/unit/test_*.c))
+$(UNIT_QUICK:tests/unit/%.c=$(BUILD)/unit/%.o): UNIT_FLAGS := -O0 -U_FORTIFY_SOURCE
 $(BUILD)/unit/%.o: tests/unit/%.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(SAY_CC)$(CC) $(BASE) $(CUDA_CHECK) $(UNIT_FLAGS) -Ilibgpuprof -c -o $@ $<
