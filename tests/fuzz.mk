@@ -57,6 +57,7 @@ $(FUZZ_PLAIN): $(patsubst tests/%.c,$(BUILD)/%.o,$(FUZZ_SHARED) tests/fuzz/drive
 check-fuzz: $(FUZZ_PLAIN) $(FUZZERS_driver) $(BUILD)/hostile/made_hostile $(PLACES) ## replay the kept inputs under ASan and UBSan, with FUZZ_RUNS mutations of each target, and within bounds of time and memory
 	@tests/run_fuzz.sh $(BUILD) $(FUZZ_RUNS)
 	@tests/run_fuzz.sh $(BUILD) bounds
+tests: $(if $(filter fuzz,$(WITH)),$(FUZZ_PLAIN) $(FUZZERS_driver))
 
 # campaigns: clang, AFL++; they keep inputs in $(BUILD)/fuzz/out
 FUZZ_SECONDS ?= 600

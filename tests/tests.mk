@@ -2,18 +2,24 @@
 STORM_KILLS ?= 12
 FULL        ?=
 RESULTS     := $(abspath $(BUILD))/run/results
-# the suites, the slowest first: tests/run_SUITE.sh $(BUILD), unless RUN_SUITE is set
-SUITES      := cli unit export export_stacks hostile failures format stacks python victim_with_stacks victim storm/kill_points storm/sigkill \
-	export_tables new_stacks driver_failures company cupti deps launchers ranks namespaces interposers shell
+# WITH="page fuzz lint": further suites, which `.ci/run` lets run beside the others
+WITH        ?=
+WITH_fuzz   := fuzz/recording fuzz/commands fuzz/bounds
+WITH_SUITES := $(foreach suite,$(WITH),$(or $(WITH_$(suite)),$(suite)))
+# the suites, the slowest first, so that no core waits at the end: tests/run_SUITE.sh $(BUILD), unless RUN_SUITE is set
+SUITES      := cli hostile unit $(WITH_SUITES) consistency export stacks victim victim_with_stacks format python company \
+	json failures ranks new_stacks export_trace install cupti export_tables deps launchers reading storm/sigkill \
+	export_stacks storm/kill_points readme driver_failures namespaces shell interposers
 RUN_unit               = tests/run_units.sh $(BUILD)
 RUN_victim             = tests/run_victims.sh $(BUILD)
 RUN_victim_with_stacks = env STACKS=all tests/run_victims.sh $(BUILD)
 RUN_failures           = env CALLS_MAX=$(if $(FULL),1000,30) tests/run_failures.sh $(BUILD)
 RUN_storm/kill_points  = tests/run_storm.sh $(BUILD) kill_points $(if $(FULL),1,8)
 RUN_storm/sigkill      = tests/run_storm.sh $(BUILD) sigkill $(STORM_KILLS)
-# a few seconds each: keys of JSON output, figures that several commands print, commands of README.md, installed files,
-# traces, the reading library and its Python module
-SUITES += json consistency readme install export_trace reading
+RUN_fuzz/recording     = tests/run_fuzz.sh $(BUILD) $(FUZZ_RUNS) recording block symbols baseline rings
+RUN_fuzz/commands      = tests/run_fuzz.sh $(BUILD) $(FUZZ_RUNS) commands
+RUN_fuzz/bounds        = tests/run_fuzz.sh $(BUILD) bounds
+RUN_lint               = env BUILD=$(BUILD) lint/run.sh
 
 $(BUILD)/fake/libconstructor.so: tests/fake/constructor.c
 	@mkdir -p $(@D)
