@@ -43,7 +43,7 @@ target() {
 		"$programs/fuzz_$name" -w "$dir/seeds/$name" "$@" || failed=1
 		return
 	fi
-	if why=$(nice "$programs/fuzz_$name" -n "$count" "$@" 2>&1 >"$name.out"); then
+	if why=$("$programs/fuzz_$name" -n "$count" "$@" 2>&1 >"$name.out"); then
 		echo "pass fuzz/${label:-$name}" >>"$results"
 		cat "$name.out"
 	else
