@@ -129,7 +129,7 @@ $(BUILD)/fake/libc10.so: tests/fake/fake_c10.c tests/fake/fake_blocks.h
 UNIT_LIBS := -lcmocka -lpthread -ldl -lm -Wl,-rpath,'$$ORIGIN/../lib'
 # To optimize a unit test takes longer than to run it, except of those with long loops of their own. Where threads race
 # or frames are walked, the inlined code of the hooks stays as users have it.
-UNIT_LONG  := $(patsubst %,tests/unit/test_%.c,arena_table frag frag_curve growth_jobs leak_trend leaks)
+UNIT_LONG  := $(patsubst %,tests/unit/test_%.c,arena_table frag frag_curve growth_jobs leak_trend leaks live_random lives)
 UNIT_QUICK := $(filter-out $(UNIT_LONG),$(shell grep -LE 'pthread_create|native|include ".*[.]c"' tests/unit/test_*.c))
 $(UNIT_QUICK:tests/unit/%.c=$(BUILD)/unit/%.o): UNIT_FLAGS := -O0 -U_FORTIFY_SOURCE
 $(BUILD)/unit/%.o: tests/unit/%.c $(FLAGS)
