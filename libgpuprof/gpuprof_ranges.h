@@ -62,6 +62,15 @@ const struct gp_range_path *gp_range_paths_at(struct gp_range_paths *paths, uint
  * paths live until the first of `paths` is closed or folded again. GP_E_MEMORY.
  */
 enum gp_status gp_range_paths_fold(struct gp_range_paths *const *paths, size_t count);
+/*
+ * All calls in the order of their begins, the first at index 1: of gp_gpu.ranges, not of
+ * gp_range_paths_open. gp_gpu_launch.call is an index. The second returns the number of calls
+ * beyond the memory that a file of its size may take, the third the path of a call.
+ */
+const struct gp_range_call *gp_range_paths_calls(const struct gp_range_paths *paths, size_t *calls);
+uint64_t gp_range_paths_beyond(const struct gp_range_paths *paths);
+const struct gp_range_path *gp_range_paths_called(struct gp_range_paths *paths,
+						  const struct gp_range_call *call);
 /* GP_E_MEMORY: memory ran out, so paths are not reliable. */
 enum gp_status gp_range_paths_status(const struct gp_range_paths *paths);
 

@@ -1,6 +1,6 @@
 /*
  * Part of gpuprof.h, which includes it: for programs that write all events of a recording in one
- * replay. Curves that an event changed, calls of ranges, and moments at which ids of stacks agree.
+ * replay. Curves that an event changed, and moments at which ids of stacks agree.
  */
 #ifndef GPUPROF_REPLAY_H
 #define GPUPROF_REPLAY_H
@@ -13,9 +13,6 @@
 #include "format/status.h"
 
 struct gp_module_epochs;
-struct gp_range_call;
-struct gp_range_path;
-struct gp_range_paths;
 struct gp_recording;
 
 /* ---- curves ---- */
@@ -38,25 +35,6 @@ enum gp_status gp_stack_epochs_open(struct gp_recording *recording, struct gp_mo
 /* Returns a number. At moments with equal numbers, an id means the same stack. */
 uint32_t gp_stack_epoch(const struct gp_module_epochs *epochs, int64_t at_ns);
 void gp_stack_epochs_close(struct gp_module_epochs *epochs);
-
-/* ---- ranges ---- */
-
-/*
- * All calls of ranges, with forwards that the job does not name. Without ranges: calls that stacks
- * show (GP_RANGE_FRAMES).
- */
-struct gp_range_calls {
-	struct gp_range_paths *paths;
-	size_t calls;
-	/* in the order of their begins, the first at index 1; gp_gpu_launch.call is an index */
-	const struct gp_range_call *call;
-	uint64_t beyond; /* calls beyond the memory that a file of its size may take */
-};
-/* Two or three replays; rewinds. Free with gp_range_calls_free, also after a failure. */
-enum gp_status gp_range_calls_build(struct gp_recording *recording, struct gp_range_calls *out);
-/* Lives until gp_range_calls_free. */
-const struct gp_range_path *gp_range_calls_path(const struct gp_range_calls *calls, size_t call);
-void gp_range_calls_free(struct gp_range_calls *calls);
 
 /* ---- several reports on one recording ---- */
 

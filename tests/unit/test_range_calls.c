@@ -19,12 +19,14 @@ static void a_started_range_of_any_source_has_a_path(void **state)
 	put_launch(&w, 1);
 	put_pop(&w, 1, GP_RANGE_NVTX);
 	struct gp_recording *r = fixture_read(&w);
-	struct gp_range_calls calls;
-	assert_int_equal(gp_range_calls_build(r, &calls), GP_OK);
-	assert_true(calls.calls >= 2);
-	for (size_t k = 1; k <= calls.calls; k++)
-		assert_non_null(gp_range_calls_path(&calls, k)->name);
-	gp_range_calls_free(&calls);
+	struct gp_gpu gpu;
+	size_t calls;
+	assert_int_equal(gp_gpu_build(r, true, &gpu), GP_OK);
+	const struct gp_range_call *call = gp_range_paths_calls(gpu.ranges, &calls);
+	assert_true(calls >= 2);
+	for (size_t k = 1; k <= calls; k++)
+		assert_non_null(gp_range_paths_called(gpu.ranges, &call[k])->name);
+	gp_gpu_free(&gpu);
 	gp_recording_close(r);
 }
 

@@ -164,8 +164,7 @@ static uint64_t span_name(struct gp_perfetto *p, const struct gp_trace_span *spa
 	switch (span->of) {
 	case GP_TRACE_RANGE:
 	case GP_TRACE_STARTED:
-		gp_trace_range_name(gp_range_calls_path(&t->calls, span->number), text,
-				    sizeof text);
+		gp_trace_range_name(gp_trace_range(t, span), text, sizeof text);
 		break;
 	case GP_TRACE_STEP:
 		snprintf(text, sizeof text, "step %u", span->number + 1);
@@ -199,9 +198,8 @@ static void put_span(struct gp_perfetto *p, const struct gp_trace_span *span, in
 	if (at_ns > span->begin_ns)
 		gp_perfetto_note(p, NOTE_CONTINUED, 1);
 	if (span->of == GP_TRACE_RANGE || span->of == GP_TRACE_STARTED)
-		gp_perfetto_note_text(
-			p, NOTE_SOURCE,
-			gp_range_source_name(gp_range_calls_path(&t->calls, span->number)->source));
+		gp_perfetto_note_text(p, NOTE_SOURCE,
+				      gp_range_source_name(gp_trace_range(t, span)->source));
 	gp_protobuf_end(&p->out, event);
 	gp_perfetto_packet_end(p, packet);
 }

@@ -526,13 +526,10 @@ enum gp_status gp_gpu_build(struct gp_recording *recording, bool has_ranges, str
 		status = gp_range_paths_derive(recording, &out->ranges);
 	if (out->ranges != NULL)
 		gp_range_paths_keep_calls(out->ranges, gp_gpu_items_most(recording));
-	/* without GPU time, launches would be kept in vain */
-	const bool has_times = has_ranges || gp_recording_keeps(recording, GP_GPU_TIME) ||
-			       gp_recording_keeps(recording, GP_GPU_KERNEL) ||
-			       gp_recording_keeps(recording, GP_GPU_COPY);
 	if (status == GP_OK)
-		status = has_times ? gp_gpu_collect(recording, out, &j.collected) :
-				     gp_recording_end(recording);
+		status = has_ranges || gp_gpu_has_times(recording) ?
+				 gp_gpu_collect(recording, out, &j.collected) :
+				 gp_recording_end(recording);
 	if (status == GP_OK && has_ranges)
 		status = gp_range_paths_status(out->ranges);
 	j.is_damaged = status == GP_OK && info->is_damaged;

@@ -48,7 +48,7 @@ struct collecting {
 	/* calls while no window was open */
 	struct gp_gpu_launch edge[EDGE_LAUNCHES];
 	uint64_t edges;
-	bool has_window, is_open;
+	bool has_times, has_window, is_open;
 	uint32_t edge_thread; /* that opened or closed the window last */
 	int64_t edge_ns;
 	bool is_out_of_memory;
@@ -480,12 +480,12 @@ static void gpu_collect_see(struct collecting *c, const struct gp_event *e)
 	switch (r->kind) {
 	case GP_LAUNCH:
 	case GP_GRAPH_LAUNCH:
-		if (gp_launched_as(r) == GP_LAUNCHED_KERNEL ||
-		    gp_launched_as(r) == GP_LAUNCHED_GRAPH)
+		if (c->has_times && (gp_launched_as(r) == GP_LAUNCHED_KERNEL ||
+				     gp_launched_as(r) == GP_LAUNCHED_GRAPH))
 			see_launch(c, e);
 		break;
 	case GP_COPY:
-		if (r->code == 0)
+		if (c->has_times && r->code == 0)
 			see_copy(c, e);
 		break;
 	case GP_WAIT:
@@ -571,6 +571,7 @@ enum gp_status gp_gpu_collect(struct gp_recording *recording, struct gp_gpu *out
 	};
 	gp_looks_open(&c->looks);
 	c->items_most = gp_gpu_items_most(recording);
+	c->has_times = gp_gpu_has_times(recording);
 	while ((status = gp_recording_next(recording, &e)) == GP_OK && !c->is_out_of_memory)
 		gpu_collect_see(c, &e);
 	const bool has_none = !c->has_window && out->operations == 0;

@@ -6,6 +6,7 @@
 #define GP_GPU_COLLECT_H
 
 #include "../../read/tables/row_table.h"
+#include "../settle.h"
 #include "gpu_clock.h"
 
 /*
@@ -20,6 +21,14 @@ static inline size_t gp_gpu_items_most(const struct gp_recording *recording)
 	const uint64_t most =
 		GP_GPU_ITEMS_FIRST + recording->file.bytes / 1024 * GP_GPU_ITEMS_A_KIB;
 	return most < UINT32_MAX / 2 ? (size_t)most : UINT32_MAX / 2;
+}
+
+/* False: the recording has no times of operations, so launches need not be kept. */
+static inline bool gp_gpu_has_times(struct gp_recording *recording)
+{
+	return gp_recording_keeps(recording, GP_GPU_TIME) ||
+	       gp_recording_keeps(recording, GP_GPU_KERNEL) ||
+	       gp_recording_keeps(recording, GP_GPU_COPY);
 }
 
 /* A call belongs to it if it began between them: when CUPTI began to open and to close it. */

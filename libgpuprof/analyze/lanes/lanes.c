@@ -10,6 +10,7 @@
 #include "../../gpuprof_lanes.h"
 #include "../../read/file/recording.h"
 #include "../../read/tables/array.h"
+#include "../gpu/gpu_collect.h"
 #include "../groups/group_key.h"
 #include "../lives/life_groups.h"
 #include "../settle.h"
@@ -317,13 +318,13 @@ static void see_gap(void *context, const struct gp_gpu_gap *gap, int64_t ns,
 
 /* ---- ranges ---- */
 
-static void see_range(void *context, const struct gp_range_call_seen *call)
+static void see_range(void *context, const struct gp_range_lane_call *call)
 {
 	struct laning *l = context;
 	char text[GP_KEY_MAX] = "(beyond the bound of different ones)";
 	if (!l->is_fine)
 		return;
-	const bool is_mark = call->level == GP_RANGE_CALL_MARK;
+	const bool is_mark = call->level == GP_RANGE_LANE_MARK;
 	const enum gp_interval_of kind = is_mark ? GP_INTERVAL_MARK : GP_INTERVAL_RANGE;
 	const uint64_t of = (uint64_t)kind << 32 | call->source;
 	uint64_t key = gp_hash_pair(of, (uint64_t)call->domain << 32 | call->name);
@@ -338,7 +339,7 @@ static void see_range(void *context, const struct gp_range_call_seen *call)
 		return;
 	if (s->group.count == 0) {
 		if (!is_beyond)
-			gp_range_call_text(l->recording, call, text, sizeof text);
+			gp_range_lane_text(l->recording, call, text, sizeof text);
 		s->group.of = (uint8_t)kind;
 		s->group.name = lane_text(l, text);
 	}
@@ -501,13 +502,6 @@ static enum gp_status lanes_answer(struct laning *l, const struct gp_lives_sink 
 	return status;
 }
 
-static bool has_times(struct gp_recording *recording)
-{
-	return gp_recording_keeps(recording, GP_GPU_TIME) ||
-	       gp_recording_keeps(recording, GP_GPU_KERNEL) ||
-	       gp_recording_keeps(recording, GP_GPU_COPY);
-}
-
 /* Without a begin, gp_waits_observe would leave out the warm-up. */
 enum gp_status gp_lanes_build(struct gp_recording *recording, const struct gp_lives_sink *sink,
 			      struct gp_lanes *out)
@@ -522,7 +516,8 @@ enum gp_status gp_lanes_build(struct gp_recording *recording, const struct gp_li
 		return status;
 	const struct gp_record *fact =
 		gp_defined_record(recording->definitions, GP_FACT, GP_FACT_GPU_TIME);
-	const bool has_gpu_time = has_times(recording), has_ranges = gp_range_calls_has(recording);
+	const bool has_gpu_time = gp_gpu_has_times(recording),
+		   has_ranges = gp_range_lanes_has(recording);
 	if (!has_gpu_time && fact != NULL && fact->fact.value == 0)
 		out->why = gp_recording_text(recording, GP_FACT, GP_FACT_GPU_TIME);
 	if (!has_gpu_time && !has_ranges)
@@ -543,7 +538,7 @@ enum gp_status gp_lanes_build(struct gp_recording *recording, const struct gp_li
 	if (status == GP_OK && has_gpu_time)
 		gp_waits_free(&waits);
 	if (status == GP_OK && has_ranges)
-		status = gp_range_calls_visit(recording, out->to_ns, see_range, &l);
+		status = gp_range_lanes_visit(recording, out->to_ns, see_range, &l);
 	if (status == GP_OK && (l.lanes.rows > 0 || !l.is_fine))
 		status = lanes_answer(&l, sink);
 	gp_row_table_release(&l.lanes);

@@ -1,6 +1,10 @@
 /*
  * The level of a range is its depth on the stack of its thread. It stays with the open range as the
  * watcher's mark, which is never 0.
+ *
+ * Exports take calls from gp_range_paths_calls. That keeps 40 bytes for each call, since launches
+ * refer to it, and a name for each of GP_PHASES_MOST paths. Lanes need neither. They see each call
+ * once, so their memory is flat, and their names stay where paths are too many ("step 70000").
  */
 #include "range_lanes.h"
 
@@ -12,11 +16,11 @@
 struct range_calling {
 	struct gp_recording *recording;
 	int64_t end_ns;
-	gp_range_call_visit *visit;
+	gp_range_lane_visit *visit;
 	void *context;
 };
 
-bool gp_range_calls_has(struct gp_recording *r)
+bool gp_range_lanes_has(struct gp_recording *r)
 {
 	return gp_recording_keeps(r, GP_RANGE_PUSH) || gp_recording_keeps(r, GP_RANGE_START) ||
 	       gp_recording_keeps(r, GP_RANGE_RESUMED) || gp_recording_keeps(r, GP_RANGE_STARTED) ||
@@ -27,14 +31,14 @@ static void call_opened(void *context, struct gp_open_range *range,
 			const struct gp_range_stack *stack)
 {
 	(void)context;
-	range->mark = stack != NULL ? stack->depth : GP_RANGE_CALL_STARTED + 1;
+	range->mark = stack != NULL ? stack->depth : GP_RANGE_LANE_STARTED + 1;
 }
 
 static void call_end(const struct range_calling *c, const struct gp_open_range *range,
 		     int64_t end_ns)
 {
 	const int64_t begin_ns = gp_tick_ns(&c->recording->tick, range->time);
-	const struct gp_range_call_seen call = { .thread = range->thread,
+	const struct gp_range_lane_call call = { .thread = range->thread,
 						 .level = (uint32_t)range->mark - 1,
 						 .name = range->name,
 						 .domain = range->domain,
@@ -62,8 +66,8 @@ static void call_left(void *context, const struct gp_open_range *range)
 static void mark_see(const struct range_calling *c, const struct gp_record *r, uint32_t thread)
 {
 	const int64_t at_ns = gp_tick_ns(&c->recording->tick, r->time);
-	const struct gp_range_call_seen call = { .thread = thread,
-						 .level = GP_RANGE_CALL_MARK,
+	const struct gp_range_lane_call call = { .thread = thread,
+						 .level = GP_RANGE_LANE_MARK,
 						 .name = r->aux,
 						 .domain = (uint32_t)r->mark.domain,
 						 .source = (uint32_t)r->mark.source,
@@ -72,8 +76,8 @@ static void mark_see(const struct range_calling *c, const struct gp_record *r, u
 	c->visit(c->context, &call);
 }
 
-enum gp_status gp_range_calls_visit(struct gp_recording *recording, int64_t end_ns,
-				    gp_range_call_visit *visit, void *context)
+enum gp_status gp_range_lanes_visit(struct gp_recording *recording, int64_t end_ns,
+				    gp_range_lane_visit *visit, void *context)
 {
 	struct range_calling c = { recording, end_ns, visit, context };
 	const struct gp_range_watch watch = { call_opened, call_closed, &c };
@@ -100,7 +104,7 @@ static const char *name_text(struct gp_recording *r, uint32_t id)
 	return id != 0 ? gp_defined_text(r->definitions, GP_RANGE_NAME, id) : NULL;
 }
 
-void gp_range_call_text(struct gp_recording *r, const struct gp_range_call_seen *call, char *out,
+void gp_range_lane_text(struct gp_recording *r, const struct gp_range_lane_call *call, char *out,
 			size_t room)
 {
 	const char *name = name_text(r, call->name), *domain = name_text(r, call->domain);

@@ -17,12 +17,6 @@ enum gp_status gp_range_paths_begin(struct gp_range_paths *paths);
 void gp_range_paths_keep_calls(struct gp_range_paths *paths, size_t most);
 /* The innermost call that the thread's work belongs to; 0: none, or it is not known which. */
 uint32_t gp_range_paths_call(struct gp_range_paths *paths, uint32_t thread);
-/* Number of calls without a number. */
-uint64_t gp_range_paths_beyond(const struct gp_range_paths *paths);
-/* After the replay: all calls, the first at index 1; and the path of a call. */
-const struct gp_range_call *gp_range_paths_calls(const struct gp_range_paths *paths, size_t *calls);
-const struct gp_range_path *gp_range_paths_called(struct gp_range_paths *paths,
-						  const struct gp_range_call *call);
 
 /* Bounds memory: forgets the paths of the memory events that were shown, but of the last one. */
 void gp_range_paths_forget(struct gp_range_paths *paths);

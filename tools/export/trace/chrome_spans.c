@@ -77,7 +77,7 @@ static void chrome_annotation(struct gp_chrome *c, const struct gp_trace_span *s
 static void chrome_range(struct gp_chrome *c, const struct gp_trace_span *span)
 {
 	char name[1200];
-	const struct gp_range_path *path = gp_range_calls_path(&c->trace->calls, span->number);
+	const struct gp_range_path *path = gp_trace_range(c->trace, span);
 	uint32_t tid = gp_chrome_thread(c, span->place);
 	if (span->of == GP_TRACE_STARTED || span->lane) {
 		const bool is_started = span->of == GP_TRACE_STARTED;
@@ -98,7 +98,7 @@ static void chrome_gpu_annotation(struct gp_chrome *c, const struct gp_trace_spa
 	char name[1200];
 	const struct gp_trace_stream *stream = &c->trace->stream[span->place];
 	const uint32_t tid = chrome_stream(c, stream->device, stream->stream, span->lane);
-	gp_trace_range_name(gp_range_calls_path(&c->trace->calls, span->number), name, sizeof name);
+	gp_trace_range_name(gp_trace_range(c->trace, span), name, sizeof name);
 	gp_chrome_event(c);
 	gp_chrome_fixed(&c->text, "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":");
 	gp_chrome_long(&c->text, gp_chrome_quote_kept(c, name));

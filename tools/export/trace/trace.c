@@ -361,10 +361,11 @@ static enum gp_status trace_read(struct gp_trace *t)
 	enum gp_status status = GP_OK;
 	if (t->e->has_stacks)
 		status = gp_stack_epochs_open(t->e->recording, &t->epochs);
-	if (status == GP_OK && (info->has_named || info->has_stacks || info->has_backward))
-		status = gp_range_calls_build(t->e->recording, &t->calls);
-	if (status == GP_OK && (info->kept[GP_GPU_KERNEL] || info->kept[GP_GPU_COPY]))
-		status = gp_gpu_build(t->e->recording, t->calls.calls != 0, &t->gpu);
+	const bool has_ranges = info->has_named || info->has_stacks || info->has_backward;
+	if (status == GP_OK && (has_ranges || info->kept[GP_GPU_KERNEL] || info->kept[GP_GPU_COPY]))
+		status = gp_gpu_build(t->e->recording, has_ranges, &t->gpu);
+	if (status == GP_OK && has_ranges)
+		t->call = gp_range_paths_calls(t->gpu.ranges, &t->calls);
 	if (status == GP_OK)
 		status = gp_steps_find(t->e->recording, &t->steps);
 	return status == GP_OK ? gp_trace_spans_build(t) : status;
@@ -374,6 +375,7 @@ static void print_limits(const struct gp_trace *t)
 {
 	const struct gp_info *info = t->e->info;
 	const char *path = t->e->recording_path;
+	const uint64_t ranges_beyond = t->call ? gp_range_paths_beyond(t->gpu.ranges) : 0;
 	if (!t->gpu.has_operations)
 		gp_error("'%s': no times of the GPU: %s", path,
 			 t->gpu.why ? t->gpu.why : "gpuprof run --gpu-time records them");
@@ -383,9 +385,9 @@ static void print_limits(const struct gp_trace *t)
 	if (t->gpu.beyond)
 		gp_error("%s beyond the memory for a report: left out",
 			 gp_plural(t->gpu.beyond, "operation of the GPU").s);
-	if (t->calls.beyond)
+	if (ranges_beyond)
 		gp_error("%s beyond the memory for a report: left out",
-			 gp_plural(t->calls.beyond, "range").s);
+			 gp_plural(ranges_beyond, "range").s);
 	if (t->annotations_beyond)
 		gp_error("%s in too many ranges: some ranges on streams lack them",
 			 gp_plural(t->annotations_beyond, "operation of the GPU").s);
@@ -416,7 +418,6 @@ enum gp_status gp_trace_write(struct gp_trace *t, struct gp_export *e,
 	gp_trace_spans_release(t);
 	gp_steps_free(&t->steps);
 	gp_gpu_free(&t->gpu);
-	gp_range_calls_free(&t->calls);
 	gp_stack_epochs_close(t->epochs);
 	return status;
 }

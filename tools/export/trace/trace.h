@@ -100,7 +100,8 @@ struct gp_trace {
 	bool is_out_of_memory;
 	struct gp_module_epochs *epochs;
 	struct gp_gpu gpu;
-	struct gp_range_calls calls;
+	size_t calls;
+	const struct gp_range_call *call; /* of ranges, from index 1 */
 	struct gp_steps steps;
 	size_t streams, stream_room;
 	struct gp_trace_stream *stream;
@@ -143,6 +144,9 @@ uint32_t *gp_trace_open_spans(struct gp_trace *t, size_t *count);
 /* The index of a thread; 0 without memory. */
 uint32_t gp_trace_thread(struct gp_trace *t, uint32_t thread);
 
+/* The range of a span. */
+const struct gp_range_path *gp_trace_range(const struct gp_trace *t,
+					   const struct gp_trace_span *span);
 /* Text of a range: "domain:name", or "name" in the default domain. */
 void gp_trace_range_name(const struct gp_range_path *path, char *out, size_t room);
 /* "out of memory", "capture begins"; of a mark of NVTX its name */

@@ -3,6 +3,12 @@
 
 #include "trace.h"
 
+const struct gp_range_path *gp_trace_range(const struct gp_trace *t,
+					   const struct gp_trace_span *span)
+{
+	return gp_range_paths_called(t->gpu.ranges, &t->call[span->number]);
+}
+
 void gp_trace_range_name(const struct gp_range_path *path, char *out, size_t room)
 {
 	const char *name = path->name ? path->name : "(unknown)";

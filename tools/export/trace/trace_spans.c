@@ -46,8 +46,8 @@ static void span_add(struct gp_trace *t, enum gp_trace_span_of of, uint32_t plac
 
 static void add_ranges(struct gp_trace *t)
 {
-	for (size_t k = 1; k <= t->calls.calls; k++) {
-		const struct gp_range_call *c = &t->calls.call[k];
+	for (size_t k = 1; k <= t->calls; k++) {
+		const struct gp_range_call *c = &t->call[k];
 		span_add(t, c->is_started ? GP_TRACE_STARTED : GP_TRACE_RANGE, c->thread,
 			 (uint32_t)k, c->begin_ns, c->end_ns);
 	}
@@ -82,7 +82,7 @@ static void annotate(struct gp_trace *t, struct gp_pickle_rows *rows,
 	const int64_t end_ns = op->at_ns + (int64_t)op->took_ns;
 	uint32_t call = op->launch == GP_GPU_NO_LAUNCH ? 0 : t->gpu.launch[op->launch].call;
 	const size_t most = ANNOTATIONS_AN_OPERATION * (t->gpu.operations + 1);
-	for (unsigned level = 0; call && call <= t->calls.calls; level++) {
+	for (unsigned level = 0; call && call <= t->calls; level++) {
 		if (level == LEVELS_MOST || rows->count >= most) {
 			t->annotations_beyond++;
 			return;
@@ -90,7 +90,7 @@ static void annotate(struct gp_trace *t, struct gp_pickle_rows *rows,
 		struct gp_pickle_row *row = gp_pickle_row_get(rows, call, stream, NULL);
 		const size_t before = t->spans;
 		const uint32_t number = call;
-		call = t->calls.call[call].up;
+		call = t->call[call].up;
 		if (!row) {
 			t->is_out_of_memory = true;
 			return;
