@@ -31,6 +31,7 @@ SCHEMA = {
         4: ("notes", ["note"]),
         9: ("type", int),
         10: ("name", int),
+        23: ("name", str),
         11: ("track", int),
         30: ("value", int),
         47: ("flow", "fixed"),
@@ -158,7 +159,7 @@ def read(path):
             event["track"] = tracks[event["track"]]
             if "category" in event:
                 event["category"] = sequence.text("categories", event["category"])
-            if "name" in event:
+            if isinstance(event.get("name"), int):
                 event["name"] = sequence.text("names", event["name"])
             if "stack" in event:
                 event["stack"] = sequence.frames(event["stack"])

@@ -157,22 +157,23 @@ static void put_operation(struct gp_perfetto *p, const struct gp_gpu_operation *
 				    p->base | (op->launch + UINT64_C(1)));
 }
 
-static uint64_t span_name(struct gp_perfetto *p, const struct gp_trace_span *span)
+/* 0: `text` has the name. Each step has another name, so interning them would only take memory. */
+static uint64_t span_name(struct gp_perfetto *p, const struct gp_trace_span *span, char *text,
+			  size_t room)
 {
-	char text[1024];
 	const struct gp_trace *t = p->trace;
 	switch (span->of) {
 	case GP_TRACE_RANGE:
 	case GP_TRACE_STARTED:
-		gp_trace_range_name(gp_trace_range(t, span), text, sizeof text);
+		gp_trace_range_name(gp_trace_range(t, span), text, room);
 		break;
 	case GP_TRACE_STEP:
-		snprintf(text, sizeof text, "step %u", span->number + 1);
-		break;
+		snprintf(text, room, "step %u", span->number + 1);
+		return 0;
 	case GP_TRACE_OPERATION:
 		return gp_perfetto_operation(p, &t->gpu.operation[span->number]);
 	default:
-		snprintf(text, sizeof text, "events are missing");
+		snprintf(text, room, "events are missing");
 		break;
 	}
 	return gp_perfetto_name(p, text);
@@ -186,13 +187,18 @@ static void put_span(struct gp_perfetto *p, const struct gp_trace_span *span, in
 		[GP_TRACE_OPERATION] = CATEGORY_OPERATION,
 	};
 	const struct gp_trace *t = p->trace;
-	const uint64_t track = gp_perfetto_span_track(p, span), name = span_name(p, span);
+	char text[1024];
+	const uint64_t track = gp_perfetto_span_track(p, span),
+		       name = span_name(p, span, text, sizeof text);
 	unsigned category = categories[span->of];
 	if (span->of == GP_TRACE_OPERATION)
 		category += t->gpu.operation[span->number].kind;
 	const size_t packet = gp_perfetto_packet(p, at_ns);
 	const size_t event = gp_perfetto_event(p, TYPE_SLICE_BEGIN, track, category);
-	gp_protobuf_number(&p->out, EVENT_NAME, name);
+	if (name)
+		gp_protobuf_number(&p->out, EVENT_NAME, name);
+	else
+		gp_protobuf_text(&p->out, EVENT_NAME_TEXT, text, strlen(text));
 	if (span->of == GP_TRACE_OPERATION)
 		put_operation(p, &t->gpu.operation[span->number]);
 	if (at_ns > span->begin_ns)

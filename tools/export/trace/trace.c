@@ -368,7 +368,10 @@ static enum gp_status trace_read(struct gp_trace *t)
 		t->call = gp_range_paths_calls(t->gpu.ranges, &t->calls);
 	if (status == GP_OK)
 		status = gp_steps_find(t->e->recording, &t->steps);
-	return status == GP_OK ? gp_trace_spans_build(t) : status;
+	if (status == GP_OK)
+		status = gp_trace_spans_build(t);
+	gp_steps_free(&t->steps);
+	return status;
 }
 
 static void print_limits(const struct gp_trace *t)
@@ -416,7 +419,6 @@ enum gp_status gp_trace_write(struct gp_trace *t, struct gp_export *e,
 	if (t->is_out_of_memory && status == GP_OK)
 		status = GP_E_MEMORY;
 	gp_trace_spans_release(t);
-	gp_steps_free(&t->steps);
 	gp_gpu_free(&t->gpu);
 	gp_stack_epochs_close(t->epochs);
 	return status;
