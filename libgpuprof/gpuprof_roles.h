@@ -87,7 +87,8 @@ enum gp_with {
 	 * those that no event accounts for.
 	 */
 	GP_WITH_RANGES = 1,
-	GP_WITH_ROLES = 2, /* the rule for its role; one or two more replays */
+	GP_WITH_ROLES = 2,    /* the rule for its role; one or two more replays */
+	GP_WITH_SEGMENTS = 4, /* `is_segment` of gp_top_build_with; gp_peak_build has it anyway */
 };
 /*
  * gp_top_build_with of the span, and gp_peak_build_with at its end. Finds roles once for both. If

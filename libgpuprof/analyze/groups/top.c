@@ -98,6 +98,11 @@ static void see_mapped(void *context, const struct gp_live_entry *e)
 		page->address = e->address;
 }
 
+static bool has_segments(const struct counting *c)
+{
+	return (c->with & (GP_WITH_ROLES | GP_WITH_SEGMENTS)) != 0;
+}
+
 /* Of a page the reservation decides in which it is mapped, or was last. */
 static bool is_segment(const struct counting *c, const struct gp_live_entry *e)
 {
@@ -117,11 +122,13 @@ static bool is_segment(const struct counting *c, const struct gp_live_entry *e)
 static void settle_segment(struct counting *c, const struct gp_live_entry *e, unsigned account,
 			   struct gp_use *like)
 {
-	if (c->roles == NULL || !is_segment(c, e))
+	if (!has_segments(c) || !is_segment(c, e))
 		return;
 	const struct gp_use before = *like;
 	like->rule = gp_roles_rule(c->roles, e, GP_ROLES_SEGMENT);
-	if (like->rule == before.rule || e->order < c->cut || use_of(c, account, like) == NULL)
+	like->is_segment = (c->with & GP_WITH_SEGMENTS) != 0;
+	if ((like->rule == before.rule && !like->is_segment) || e->order < c->cut ||
+	    use_of(c, account, like) == NULL)
 		return;
 	struct gp_use *from = use_of(c, account, &before); /* it may move the other one */
 	struct gp_use *to = use_of(c, account, like);
@@ -225,7 +232,7 @@ static enum gp_status top_replay(struct counting *c)
 	if (status == GP_OK && has_ranges)
 		status = gp_range_paths_derive(r, &c->out->ranges);
 	c->cut = x->segments > 0 && x->segment[r->first].has_begin ? x->segment[r->first].cut : 0;
-	if (status == GP_OK && c->roles != NULL)
+	if (status == GP_OK && has_segments(c))
 		visit_all_live(c, see_mapped);
 	while (status == GP_OK && !c->is_out_of_memory) {
 		uint32_t thread;
@@ -242,7 +249,7 @@ static enum gp_status top_replay(struct counting *c)
 		if (is_inside)
 			count_free(c, record, at_ns);
 		status = gp_recording_apply(r, record);
-		if (c->roles != NULL && record->kind == GP_MAP)
+		if (has_segments(c) && record->kind == GP_MAP)
 			see_mapped(c, gp_live_find(r->live, GP_SPACE_MAPPED, record->map.address));
 		if (has_ranges)
 			gp_range_paths_see(c->out->ranges, thread, record);

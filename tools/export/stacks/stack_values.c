@@ -112,14 +112,6 @@ static struct gp_value_row use_row(struct gp_value_table *m, const struct gp_use
 	};
 }
 
-/* The framework's segments, whose content is in other rows. */
-static bool holds_blocks(const struct gp_use *use)
-{
-	static const char *const rules[] = { "segment", "graph_segment" };
-	const char *rule = use->rule ? gp_role_rule(use->rule)->name : "";
-	return use->is_segment || strcmp(rule, rules[0]) == 0 || strcmp(rule, rules[1]) == 0;
-}
-
 /* Whether memory of this device is exported; of the host with all devices only. */
 static bool values_have(struct gp_value_table *m, unsigned device, uint64_t bytes)
 {
@@ -146,7 +138,8 @@ static void add_allocated(struct gp_value_table *m, const struct gp_top_curve *c
 		return;
 	for (size_t k = 0; k < c->uses && !m->is_out_of_memory; k++) {
 		const struct gp_use *use = &c->use[k];
-		if (!use->count || (c->of == GP_CURVE_DRIVER && holds_blocks(use)))
+		/* the content of segments is in other rows */
+		if (!use->count || (c->of == GP_CURVE_DRIVER && use->is_segment))
 			continue;
 		const struct gp_value_row row = use_row(m, use, c->of, c->device);
 		value_add(m, &row, GP_VALUE_ALLOC_OBJECTS, use->count);
@@ -185,7 +178,7 @@ static uint64_t add_held(struct gp_value_table *m, const struct gp_holders *h)
 	uint64_t segments = 0;
 	for (size_t k = 0; k < h->uses && !m->is_out_of_memory; k++) {
 		const struct gp_use *use = &h->use[k];
-		if (h->of == GP_CURVE_DRIVER && holds_blocks(use)) {
+		if (h->of == GP_CURVE_DRIVER && use->is_segment) {
 			segments += use->bytes;
 			continue;
 		}
@@ -214,29 +207,24 @@ static void add_peak(struct gp_value_table *m, const struct gp_peak *peak)
 		add_held(m, peak->host);
 }
 
-/*
- * Only a rule of roles shows which memory is a segment. Without ranges a replay need not begin at
- * the start.
- */
+/* Roles and ranges cost replays, roles also 2 bytes an allocation: they are for labels alone. */
 static enum gp_status build_memory(struct gp_value_table *m)
 {
 	struct gp_top top = { 0 };
 	struct gp_peak peak = { 0 };
 	const struct gp_export *e = m->e;
-	const bool has_ranges = gp_phases_by(e->info) != GP_PHASES_BY_NOTHING;
-	const unsigned top_with = with_labels(m) | GP_WITH_ROLES;
-	const unsigned peak_with = (has_ranges ? GP_WITH_RANGES : 0) | GP_WITH_ROLES;
+	const unsigned with = with_labels(m), top_with = with | GP_WITH_SEGMENTS;
 	const bool has_top = (m->wish.values & ALLOCATED) != 0,
 		   has_peak = (m->wish.values & HELD) != 0;
 	enum gp_status status = GP_OK;
 	if (has_top && has_peak)
 		status = gp_top_peak_build(e->recording, e->from_ns, e->to_ns, SHORT_NS, top_with,
-					   peak_with, &top, &peak);
+					   with, &top, &peak);
 	else if (has_top)
 		status = gp_top_build_with(e->recording, e->from_ns, e->to_ns, SHORT_NS, top_with,
 					   &top);
 	else if (has_peak)
-		status = gp_peak_build_with(e->recording, GP_AT_TIME, e->to_ns, peak_with, &peak);
+		status = gp_peak_build_with(e->recording, GP_AT_TIME, e->to_ns, with, &peak);
 	if (status)
 		return status;
 	add_top(m, &top);
