@@ -9,6 +9,7 @@ import collections
 import csv
 import functools
 import io
+import itertools
 import json
 import os
 import re
@@ -301,6 +302,15 @@ PROJECTION = """
     SELECT n.text, count(DISTINCT n.rangeId), count(*) FROM NVTX_EVENTS n
     JOIN ops ON ops.globalTid = n.globalTid AND ops.launched BETWEEN n.start AND n.end
     WHERE n.eventType = 59 GROUP BY n.text"""
+CHAIN = """
+    SELECT r.rowid, s.value, m.value FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN CUDA_CALLCHAINS c ON c.id = r.callchainId
+    JOIN StringIds s ON s.id = c.symbol JOIN StringIds m ON m.id = c.module ORDER BY r.rowid, c.stackDepth"""
+STACK = """
+    SELECT e.rowid, ifnull(f.function, 'unresolved'), ifnull(iif(f.python, f.file, f.library), '') FROM events e
+    JOIN stack_frames s USING (recording, stack) JOIN frames f USING (recording, frame)
+    WHERE e.kind IN ('launch', 'graph_launch', 'copy', 'wait') OR e.kind = 'alloc'
+        AND e.space IN ('device', 'async', 'host', 'managed', 'array', 'physical') ORDER BY e.rowid, s.depth"""
+CALLS = ("launch", "graph_launch", "copy", "wait", "alloc")
 LIVE_BYTES = """
     SELECT sum(CASE memoryOperationType WHEN 0 THEN bytes ELSE -bytes END) FROM CUDA_GPU_MEMORY_USAGE_EVENTS
     WHERE memKind = 2"""
@@ -324,12 +334,27 @@ def check_nsys(recording):
     calls = "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME"
     expect(db.execute(calls + " WHERE end IS NULL OR end < start").fetchone()[0], 0, "calls without an end")
     kept = report("info", "--json", recording)["events"]
-    expect(db.execute(calls).fetchone()[0], sum(kept.get(k, 0) for k in ("launch", "graph_launch", "copy", "wait")),
+    expect(db.execute(calls).fetchone()[0], sum(kept.get(k, 0) for k in CALLS),
            "calls of the nsys export")
     expect(db.execute("SELECT count(*) FROM (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId NOTNULL"
                       " GROUP BY correlationId HAVING count(*) > 1)").fetchone()[0], 0, "calls with one correlation")
     versions = dict(db.execute("SELECT name, value FROM META_DATA_EXPORT"))
     expect(versions.get("EXPORT_SCHEMA_VERSION"), "3.16.1", "EXPORT_SCHEMA_VERSION")
+
+
+def chains(db, sql):
+    """The frames of each call with a stack, in order."""
+    return [[r[1:] for r in rows] for _, rows in itertools.groupby(db.execute(sql), lambda row: row[0])]
+
+
+def check_callchains(db, recording):
+    """Calls have the stacks of the sqlite format, and natives their addresses."""
+    found = chains(export("nsys-sqlite", recording), CHAIN)
+    expect(len(found) > 0, True, "call chains")
+    expect(found, chains(db, STACK), "call chains")
+    rows = export("nsys-sqlite", recording).execute("SELECT m.value LIKE '%.py', originalIP IS NULL FROM CUDA_CALLCHAINS"
+                                                    " JOIN StringIds m ON m.id = module WHERE m.value <> ''")
+    expect({tuple(r) for r in rows}, {(0, 0), (1, 1)}, "addresses of Python's and native frames")
 
 
 def check_gpu_time(recording):
@@ -392,6 +417,9 @@ for path in sys.argv[3:]:
     if base == "h200_gpt_stacks":
         check_stacks(database, path)
         settle("stacks")
+    if base in ("h200_gpt_stacks", "h200_calls"):
+        check_callchains(database, path)
+        settle("callchains-" + base)
     if base in ("fake-killed", "fake-no_room"):
         check_diagnostics(export("nsys-sqlite", path), path)
         settle("diagnostics-" + base)

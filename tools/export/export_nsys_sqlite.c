@@ -288,6 +288,8 @@ static enum gp_status export_nsys_write(struct gp_export *e)
 	const uint64_t *kept = e->info->kept;
 	const bool has_operations = kept[GP_GPU_KERNEL] + kept[GP_GPU_COPY] != 0;
 	gp_nsys_open(&n, e, has_operations);
+	if (e->has_stacks && !n.file.status)
+		n.file.status = gp_stack_epochs_open(e->recording, &n.epochs);
 	recording_write(&n);
 	if (!n.file.status && (has_operations || e->info->has_ranges))
 		gp_nsys_gpu_open(&n);

@@ -18,6 +18,19 @@ static const char *launch_name(const struct gp_record *r)
 						  "cuLaunchKernel";
 }
 
+/* Of allocations only the kind of memory is recorded. NULL: it is not memory of the job's own. */
+static const char *alloc_name(const struct gp_record *r)
+{
+	static const char *const names[GP_SPACES] = {
+		[GP_SPACE_DEVICE] = "cudaMalloc",     [GP_SPACE_ASYNC] = "cudaMallocAsync",
+		[GP_SPACE_HOST] = "cudaHostAlloc",    [GP_SPACE_MANAGED] = "cudaMallocManaged",
+		[GP_SPACE_ARRAY] = "cudaMallocArray", [GP_SPACE_PHYSICAL] = "cuMemCreate",
+	};
+	return r->space < GP_SPACES && !(r->aux & (GP_ALLOC_IMPORT | GP_ALLOC_CAPTURED)) ?
+		       names[r->space] :
+		       NULL;
+}
+
 struct nsys_call {
 	const char *name;
 	int64_t begin_ns, end_ns;
@@ -42,6 +55,12 @@ static bool call_describe(struct gp_nsys *n, const struct gp_event *event, struc
 		n->ends_unknown += took_ns <= 0;
 		c->end_ns += took_ns > 0 ? took_ns : 0;
 		return true;
+	case GP_ALLOC:
+		c->name = alloc_name(r);
+		took_ns = gp_took_ns(n->e->recording, r, gp_alloc_took(r->code));
+		n->ends_unknown += c->name && took_ns <= 0;
+		c->begin_ns -= took_ns > 0 ? took_ns : 0;
+		return c->name != NULL;
 	case GP_COPY:
 	case GP_WAIT:
 		c->name = gp_trace_call_name(r);
@@ -86,7 +105,7 @@ bool gp_nsys_call_see(struct gp_nsys *n, const struct gp_event *event,
 	struct gp_rows *row = &n->row;
 	struct nsys_call c = { 0 };
 	const bool is_call = r->kind == GP_LAUNCH || r->kind == GP_GRAPH_LAUNCH ||
-			     r->kind == GP_COPY || r->kind == GP_WAIT;
+			     r->kind == GP_COPY || r->kind == GP_WAIT || r->kind == GP_ALLOC;
 	if (is_call && n->launch)
 		c.launch = call_join(n);
 	if (!is_call || (!is_in && !(c.launch && c.launch->is_written)) ||
@@ -95,6 +114,7 @@ bool gp_nsys_call_see(struct gp_nsys *n, const struct gp_event *event,
 	/* durations are rounded; a thread's events follow each other nevertheless */
 	if (c.begin_ns < thread->last_ns)
 		c.begin_ns = thread->last_ns < c.end_ns ? thread->last_ns : c.end_ns;
+	const uint32_t callchain = gp_nsys_callchain(n, r->stack, event->at_ns);
 	gp_row_signed(row, c.begin_ns);
 	gp_row_signed(row, c.end_ns);
 	gp_row_null(row);
@@ -103,7 +123,7 @@ bool gp_nsys_call_see(struct gp_nsys *n, const struct gp_event *event,
 			 c.launch ? n->gpu.operation[c.launch->operation].correlation : 0);
 	gp_row_number(row, gp_nsys_text(n, c.name));
 	gp_row_number_if(row, c.has_code, r->code);
-	gp_row_null(row);
+	gp_row_number_if(row, callchain != 0, callchain);
 	gp_nsys_add(n, NSYS_CUPTI_ACTIVITY_KIND_RUNTIME);
 	if (r->kind == GP_WAIT && gp_call_kind(r->aux) <= GP_WAIT_CONTEXT)
 		wait_write(n, r, &c);

@@ -78,7 +78,7 @@ void gp_nsys_diagnostics_write(struct gp_nsys *n)
 	limit_add(n, NSYS_INFO, n->ends_unknown, "call",
 		  "without a recorded end: it equals the start");
 	diagnostic_add(n, 0, NSYS_FROM_EXPORT, NSYS_INFO,
-		       "copies, sets and waits have names of the runtime's functions");
+		       "allocations, copies, sets and waits have names of the runtime's functions");
 	limit_add(n, NSYS_WARNING, n->untimed, "operation of the GPU",
 		  "without a time on the job's clock: left out");
 	limit_add(n, NSYS_WARNING, gpu->dropped + gpu->lost, "operation of the GPU", "lost");
@@ -87,6 +87,8 @@ void gp_nsys_diagnostics_write(struct gp_nsys *n)
 	if (gpu->has_operations)
 		limit_add(n, NSYS_WARNING, gpu->joined[GP_GPU_UNJOINED], "operation of the GPU",
 			  "without a call");
+	limit_add(n, NSYS_WARNING, n->stacks_beyond, "stack",
+		  "beyond the memory for a report: without frames");
 	if (e->from_ns != INT64_MIN || e->to_ns != INT64_MAX || e->device != GP_DEVICE_UNKNOWN)
 		diagnostic_add(n, 0, NSYS_FROM_EXPORT, NSYS_INFO,
 			       "the file has a part of the recording: --from, --to, --device");

@@ -1,5 +1,6 @@
 /* Tables as nsys_tables.def has them. Those of operations exist only with GPU time. */
 #include "nsys_rows.h"
+#include "table_stacks.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ static const char *const names[NSYS_TABLES] = {
 void gp_nsys_open(struct gp_nsys *n, struct gp_export *e, bool has_operations)
 {
 	n->e = e;
+	n->frames_left = gp_table_frames_most(e->info);
 	gp_sqlite_open(&n->file, e->path);
 	gp_tables_split(columns, names, NSYS_TABLES, n->table);
 	for (unsigned k = 0; k < NSYS_TABLES; k++) {
@@ -42,6 +44,8 @@ void gp_nsys_close(struct gp_nsys *n)
 	gp_pickle_rows_release(&n->domains);
 	gp_pickle_rows_release(&n->thread_rows);
 	gp_pickle_rows_release(&n->tids);
+	gp_pickle_rows_release(&n->stacks);
+	gp_stack_epochs_close(n->epochs);
 	free(n->thread);
 	gp_rows_release(&n->row);
 	gp_rows_release(&n->text_row);

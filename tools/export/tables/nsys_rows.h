@@ -43,8 +43,13 @@ struct gp_nsys {
 		bool is_written;	    /* that operation is in the file */
 	} * launch;
 	size_t launch_next;
-	uint64_t untimed;      /* operations that are left out */
-	uint64_t ends_unknown; /* calls */
+	struct gp_module_epochs *epochs; /* NULL: without stacks */
+	struct gp_pickle_rows stacks;	 /* memo: 1 + the id, or 1: without frames */
+	uint32_t callchains;
+	uint64_t frames_left;	/* rows of CUDA_CALLCHAINS */
+	uint64_t stacks_beyond; /* stacks without room for their frames */
+	uint64_t untimed;	/* operations that are left out */
+	uint64_t ends_unknown;	/* calls */
 };
 #define NSYS_NO_OPERATION UINT32_MAX
 
@@ -77,6 +82,11 @@ void gp_nsys_ranges_write(struct gp_nsys *n);
  */
 bool gp_nsys_call_see(struct gp_nsys *n, const struct gp_event *event,
 		      const struct gp_nsys_thread *thread, bool is_in);
+/*
+ * The id of a recorded stack in CUDA_CALLCHAINS, from 1; 0: it has no frames. Adds the frames of a
+ * new one, so n->row must be empty.
+ */
+uint32_t gp_nsys_callchain(struct gp_nsys *n, uint32_t stack, int64_t at_ns);
 /* Adds losses, damage and limits. */
 void gp_nsys_diagnostics_write(struct gp_nsys *n);
 

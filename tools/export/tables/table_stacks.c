@@ -5,13 +5,6 @@
 
 #include <stdlib.h>
 
-/*
- * A stack of 512 frames may take ten bytes of a recording, and each frame is a row. So stacks have
- * no frames beyond that many. Recordings of real jobs have less than one frame in each byte.
- */
-#define FRAMES_FIRST (1u << 20)
-#define FRAMES_A_BYTE 2u
-
 struct gp_table_stacks *gp_table_stacks_open(const struct gp_export *e, struct gp_rows *rows)
 {
 	struct gp_table_stacks *s = calloc(1, sizeof *s);
@@ -21,7 +14,7 @@ struct gp_table_stacks *gp_table_stacks_open(const struct gp_export *e, struct g
 	s->rows = rows;
 	s->recording = e->recording;
 	s->has_stacks = e->has_stacks;
-	s->frames_left = FRAMES_FIRST + FRAMES_A_BYTE * e->info->file_bytes;
+	s->frames_left = gp_table_frames_most(e->info);
 	if (s->has_stacks)
 		rows->status = gp_stack_epochs_open(e->recording, &s->epochs);
 	return s;

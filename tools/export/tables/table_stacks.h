@@ -8,6 +8,15 @@
 #include "../write/pickle.h"
 #include "tables.h"
 
+/*
+ * A stack of 512 frames may take ten bytes of a recording, and each frame is a row. So stacks have
+ * no frames beyond that many. Recordings of real jobs have less than one frame in each byte.
+ */
+static inline uint64_t gp_table_frames_most(const struct gp_info *info)
+{
+	return (1u << 20) + 2 * info->file_bytes;
+}
+
 struct gp_table_stacks {
 	struct gp_rows *rows;
 	struct gp_recording *recording;
