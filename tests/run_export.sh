@@ -87,12 +87,18 @@ for mode in b a late; do
 done
 
 # pieces: each is a snapshot of its own, and joined they are the whole
-for of in "$here/data/h200_gpt_expandable.gpr" invented-b-4.gpr invented-late-4.gpr; do
-	most=1000
-	case $of in *expandable*) most=8000 ;; esac
-	name=pieces-$(basename "$of" .gpr)
-	export_to "$name-whole" "$of"
-	export_to "$name" "$of" --entries $most || continue
+for of in "$here/data/h200_gpt_expandable.gpr" invented-b-4.gpr invented-late-4.gpr \
+	"invented-b-4.gpr --from 20000 --to 150000"; do
+	most=1000 span=
+	case $of in
+	*expandable*) most=8000 ;;
+	*" "*) most=500 span=" ${of#* }" of=${of%% *} ;;
+	esac
+	name=pieces-$(basename "$of" .gpr)${span:+-span}
+	# shellcheck disable=SC2086 # options
+	export_to "$name-whole" "$of" $span
+	# shellcheck disable=SC2086
+	export_to "$name" "$of" --entries $most $span || continue
 	for piece in "$name".pickle "$name"-[0-9]*.pickle; do
 		judge "${piece%.pickle}"
 	done
