@@ -150,6 +150,13 @@ static void gpu_ranges(uint64_t count)
 		gpu_done((uint32_t)k, 1, k << 8);
 }
 
+/* The same with times on the job's clock, so that each range has a span on the stream. */
+static void gpu_nested(uint64_t count)
+{
+	add((struct gp_record){ .kind = GP_GPU_CLOCK, .device = GP_DEVICE_UNKNOWN });
+	gpu_ranges(count);
+}
+
 /* Each launch is in as many started ranges as are followed. */
 static void gpu_started(uint64_t count)
 {

@@ -549,6 +549,7 @@ static const struct {
 	{ "gpu_functions", gpu_functions },
 	{ "gpu_uses", gpu_uses },
 	{ "gpu_ranges", gpu_ranges },
+	{ "gpu_nested", gpu_nested },
 	{ "nccl_calls", nccl_calls },
 	{ "gpu_started", gpu_started },
 	{ "gpu_counters", gpu_counters },
