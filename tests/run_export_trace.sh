@@ -99,7 +99,7 @@ check "$build/gpuprof" gpu gpu.gpr
 
 # ranges on the rows of streams; h100_eager is PyTorch's training loop on a GPU
 cp "$here/data/gpu_time/h100_eager.gpr" .
-for how in "" started nccl h100_eager; do
+for how in "" started crossed nccl h100_eager; do
 	name=made${how:+-$how}
 	[ "$how" != h100_eager ] || name=$how
 	[ -e $name.gpr ] || "$build/frag/made_gpu_time" $name.gpr $how

@@ -287,14 +287,27 @@ def check_operations(trace, facts):
     assert found == expected, ("kernels", found, expected)
 
 
+def check_nesting(rows):
+    """On a row, a span lies inside those that are open at its begin, or after them."""
+    for row, spans in rows.items():
+        open_ends = []
+        for begin, minus in sorted(spans):
+            while open_ends and open_ends[-1] <= begin:
+                open_ends.pop()
+            assert not open_ends or begin - minus <= open_ends[-1], (row, begin, minus, open_ends)
+            open_ends.append(begin - minus)
+
+
 def check_annotations(name):
     """Sums of our own: launches by thread and time, without the tool's own call numbers."""
     with open(name + ".info", encoding="utf-8") as file:
         start = json.load(file)["start_unix_ns"]
     with open(name + ".json", encoding="utf-8") as file:
         document = json.load(file, parse_float=str)
-    found, by_call = Counter(), {}
+    found, by_call, rows = Counter(), {}, defaultdict(list)
     for e in document["traceEvents"]:
+        if e.get("cat") in OPERATIONS | {"gpu_user_annotation"}:
+            rows[e["pid"], e["tid"]].append((nanoseconds(e["ts"]), -nanoseconds(e["dur"])))
         if e.get("cat") == "gpu_user_annotation":
             begin = document["baseTimeNanoseconds"] - start + nanoseconds(e["ts"])
             end = begin + nanoseconds(e["dur"])
@@ -322,6 +335,9 @@ def check_annotations(name):
             title = f"{r['domain']}:{r['name']}" if r["domain"] else r["name"]
             expected.update((title, *place, *span) for place, span in streams.items())
     assert expected and found == expected, (found - expected, expected - found)
+    check_nesting(rows)
+    if name == "made-crossed":
+        assert any(tid >= 0x10000000 for _, tid in rows), "ranges that cross have no row beside the stream's"
     with open(name + ".projected", encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["Style"] == "PushPop"]
     projected = {

@@ -253,6 +253,20 @@ static void step(void)
 	gpu_pass(300);
 }
 
+/* Ranges of two threads with work on one stream: one begins inside the other, and ends after it. */
+static void cross(void)
+{
+	push(0, 2, 0);
+	run(0, 0, 1);
+	push(1, 3, 0);
+	run(1, 0, 2);
+	run(0, 0, 1);
+	pop(0, 0);
+	run(1, 0, 2);
+	pop(1, 0);
+	gpu_pass(300);
+}
+
 static void start(uint32_t name, uint64_t number)
 {
 	put(&job.w, 0,
@@ -373,6 +387,8 @@ int main(int argc, char **argv)
 	}
 	if (has_started)
 		end(1, 2);
+	for (unsigned k = 0; k < 2 && strcmp(kind, "crossed") == 0; k++)
+		cross();
 	for (unsigned k = 0; k < 3; k++) {
 		job.stack = NO_STACK;
 		gpu_graph(0, 1, 3);
