@@ -53,6 +53,8 @@ say $? failures "$(tail -n 3 "$dir/failures.out")"
 
 python3 tests/reading/check_rows.py tests/data/h200_gpt_stacks.gpr >"$dir/tables.out" 2>&1
 say $? tables "$(tail -n 3 "$dir/tables.out")"
+timeout 60 python3 tests/reading/check_running.py "$build" "$dir" >"$dir/running.out" 2>&1
+say $? running "$(tail -n 3 "$dir/running.out")"
 numpy=
 for python in python3 /usr/bin/python3; do
 	"$python" -c 'import numpy' 2>/dev/null && numpy=$python

@@ -1,7 +1,7 @@
 """Compares pieces of an export with the whole: join_pieces.py ENTRIES WHOLE PIECE...
 
-Joined, the traces of the pieces are those of the whole, so no entry is there twice; the last piece has its state. What
-is live over a cut is in the states of both pieces. No piece has more than ENTRIES of a device, and there are at least three.
+Joined, the traces of the pieces are those of the whole, so no entry is there twice; the last piece has its state. Blocks
+that are live over a cut are in the states of both pieces. No piece has more than ENTRIES of a device, and there are at least three.
 """
 import pickle
 import sys
