@@ -131,7 +131,7 @@ UNIT_LIBS := -lcmocka -lpthread -ldl -lm -Wl,-rpath,'$$ORIGIN/../lib'
 # or frames are walked, the inlined code of the hooks stays as users have it.
 UNIT_LONG  := $(patsubst %,tests/unit/test_%.c,arena_table frag frag_curve growth_jobs leak_trend leaks live_random lives)
 UNIT_QUICK := $(filter-out $(UNIT_LONG),$(shell grep -LE 'pthread_create|native|include ".*[.]c"' tests/unit/test_*.c))
-$(UNIT_QUICK:tests/unit/%.c=$(BUILD)/unit/%.o): UNIT_FLAGS := -O0 -U_FORTIFY_SOURCE
+$(UNIT_QUICK:tests/unit/%.c=$(BUILD)/unit/%.o): UNIT_FLAGS := -O0 -U_FORTIFY_SOURCE -Wno-format-truncation
 $(BUILD)/unit/%.o: tests/unit/%.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(SAY_CC)$(CC) $(BASE) $(CUDA_CHECK) $(UNIT_FLAGS) -Ilibgpuprof -c -o $@ $<
