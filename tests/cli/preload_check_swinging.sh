@@ -8,7 +8,7 @@ gpuprof check --max-growth 0 s.gpr |
 		s/step:[0-9]*/step/
 		s/[0-9.]* KiB *[0-9.]* KiB *[0-9.]* KiB/grown/"
 gpuprof leaks s.gpr | grep -o "^No leak found"
-gpuprof run -q -o l.gpr -- python3 -B $CLI/swinging_buffer.py 40 late
+gpuprof run -q -o l.gpr -- python3 -B $CLI/swinging_buffer.py 80 late
 gpuprof check --max-growth 0 --device 1 l.gpr | grep NOT
 gpuprof run -q --stacks=python -o b.gpr -- python3 -B $CLI/swinging_buffer.py 50 leaking
 grown='a step since.*py:[0-9]*\|[0-9.]* KiB  swinging.*'
