@@ -73,8 +73,8 @@ struct gp_role_moment {
 	unsigned device;
 };
 /*
- * Fills `out[k]` for each of the moments. One or two replays, and one to each moment from the checkpoint
- * before it; rewinds. GP_END: there is no such moment. GP_E_MEMORY.
+ * Fills `out[k]` for each of the moments. One or two replays, and one to each moment from the
+ * checkpoint before it; rewinds. GP_END: there is no such moment. GP_E_MEMORY.
  */
 enum gp_status gp_role_sums_build(struct gp_recording *recording, const struct gp_role_moment *at,
 				  size_t moments, struct gp_role_makers *out);
