@@ -120,8 +120,6 @@ struct gp_phases_options {
 /* Two replays. Free with gp_phases_free, also after a failure. GP_E_MEMORY. */
 enum gp_status gp_phases_build(struct gp_recording *recording,
 			       const struct gp_phases_options *requested, struct gp_phases *out);
-/* The options for all of a recording and all devices, with its warm-up. As gp_steps_find. */
-enum gp_status gp_phases_whole(struct gp_recording *recording, struct gp_phases_options *out);
 void gp_phases_free(struct gp_phases *phases);
 
 enum gp_phases_by {

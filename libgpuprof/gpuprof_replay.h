@@ -1,6 +1,7 @@
 /*
  * Part of gpuprof.h, which includes it: for programs that write all events of a recording in one
- * replay. Curves that an event changed, and moments at which ids of stacks agree.
+ * replay, or several reports on it. Curves that an event changed, moments at which ids of stacks
+ * agree, and answers that reports share.
  */
 #ifndef GPUPROF_REPLAY_H
 #define GPUPROF_REPLAY_H
@@ -40,17 +41,19 @@ void gp_stack_epochs_close(struct gp_module_epochs *epochs);
 
 /*
  * Finds steps and the roles of allocations in one replay, or two. The recording keeps them for
- * reports that need them. Without a call, the first of these reports finds them. GP_E_MEMORY,
- * GP_E_READ.
+ * reports that need them. Without a call, the first of these reports finds them. GP_E_MEMORY, or
+ * what gp_recording_next returns.
  */
 enum gp_status gp_recording_prepare(struct gp_recording *recording);
-/* With which reports of a whole recording ask for timelines. */
+/* Points of the timelines in reports on a whole recording. */
 #define GP_TIMELINE_POINTS 2000u
 /*
- * Finds in one replay, beside those of gp_recording_prepare, what these functions return for the
- * whole recording: gp_timeline_build and gp_role_timeline_build with so many points,
- * gp_leaks_build, gp_waits_build, and gp_phases_build with gp_phases_whole. The next call of each
- * takes it. Rewinds. After a failure they find it themselves. GP_E_ARGUMENT: too few points.
+ * Keeps the answers of these functions for a whole recording, and the next call of each takes its
+ * answer: gp_timeline_build and gp_role_timeline_build with so many points, gp_leaks_build,
+ * gp_waits_build, and gp_phases_build for all devices, with the warm-up of gp_steps_find. One
+ * replay for all, and up to six for parts of them, where ranges, GPU time, OOMs or suspects of
+ * leaks need it. Rewinds. After a failure they find their answers themselves. GP_E_ARGUMENT: too
+ * few points.
  */
 enum gp_status gp_recording_prepare_reports(struct gp_recording *recording, size_t points);
 

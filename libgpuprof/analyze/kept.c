@@ -63,3 +63,9 @@ void *gp_kept_take(struct gp_recording *recording, enum gp_kept_what what, uint6
 		recording->kept->of[what].answer = NULL;
 	return answer;
 }
+
+void gp_kept_forget(struct gp_recording *recording, enum gp_kept_what what)
+{
+	if (recording->kept != NULL)
+		kept_drop(recording->kept, what);
+}

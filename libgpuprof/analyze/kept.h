@@ -13,7 +13,7 @@ enum gp_kept_what {
 	GP_KEPT_TIMELINE, /* struct gp_timeline; its key: points */
 	GP_KEPT_BANDS,	  /* struct gp_role_timeline; its key: points */
 	GP_KEPT_LEAKS,	  /* struct gp_leaks */
-	GP_KEPT_PHASES,	  /* struct gp_phases of gp_phases_whole; its key: warm_ns */
+	GP_KEPT_PHASES,	  /* struct gp_phases of all devices; its key: warm_ns */
 	GP_KEPT_WAITS,	  /* struct gp_waits */
 	GP_KEPTS,
 };
@@ -31,5 +31,7 @@ void gp_keep(struct gp_recording *recording, enum gp_kept_what what, uint64_t ke
 void *gp_kept_get(struct gp_recording *recording, enum gp_kept_what what, uint64_t key);
 /* The same, and the caller owns it. */
 void *gp_kept_take(struct gp_recording *recording, enum gp_kept_what what, uint64_t key);
+/* Drops what was kept, since it no longer answers the question. */
+void gp_kept_forget(struct gp_recording *recording, enum gp_kept_what what);
 
 #endif

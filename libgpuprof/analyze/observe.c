@@ -7,19 +7,19 @@
 
 #include "settle.h"
 
-/* More never look at one replay. */
+/* The most analyses of one replay. */
 #define TOGETHER 8u
 
 typedef enum gp_status observe_see(void *context, uint32_t thread, const struct gp_record *record);
 
 /* The functions that are still called. */
-struct seers {
+struct calls {
 	struct {
 		observe_see *see;
 		void *context;
 		struct gp_analysis *analysis;
-	} seer[TOGETHER];
-	size_t seers;
+	} call[TOGETHER];
+	size_t calls;
 };
 
 struct observing {
@@ -27,7 +27,7 @@ struct observing {
 	struct gp_analysis *analysis;
 	size_t analyses;
 	size_t left; /* that need further events */
-	struct seers before, after;
+	struct calls before, after;
 	const struct gp_live *live; /* the state, and its checkpoint */
 	size_t loaded;
 };
@@ -54,21 +54,21 @@ static void loaded_see(struct observing *o)
 	moved_see(o);
 }
 
-static void seers_add(struct seers *s, observe_see *see, struct gp_analysis *a)
+static void calls_add(struct calls *s, observe_see *see, struct gp_analysis *a)
 {
 	if (see == NULL || a->is_over)
 		return;
-	s->seer[s->seers].see = see;
-	s->seer[s->seers].context = a->context;
-	s->seer[s->seers++].analysis = a;
+	s->call[s->calls].see = see;
+	s->call[s->calls].context = a->context;
+	s->call[s->calls++].analysis = a;
 }
 
-static void seers_list(struct observing *o)
+static void calls_list(struct observing *o)
 {
-	o->before.seers = o->after.seers = 0;
+	o->before.calls = o->after.calls = 0;
 	for (size_t k = 0; k < o->analyses; k++) {
-		seers_add(&o->before, o->analysis[k].observer.before, &o->analysis[k]);
-		seers_add(&o->after, o->analysis[k].observer.after, &o->analysis[k]);
+		calls_add(&o->before, o->analysis[k].observer.before, &o->analysis[k]);
+		calls_add(&o->after, o->analysis[k].observer.after, &o->analysis[k]);
 	}
 }
 
@@ -80,21 +80,21 @@ static enum gp_status observe_end(struct observing *o, struct gp_analysis *a)
 	return a->observer.end != NULL ? a->observer.end(a->context) : GP_OK;
 }
 
-static enum gp_status seers_call(struct observing *o, const struct seers *s, uint32_t thread,
+static enum gp_status calls_make(struct observing *o, const struct calls *s, uint32_t thread,
 				 const struct gp_record *record)
 {
 	bool is_one_over = false;
-	for (size_t k = 0; k < s->seers; k++) {
-		enum gp_status status = s->seer[k].see(s->seer[k].context, thread, record);
+	for (size_t k = 0; k < s->calls; k++) {
+		enum gp_status status = s->call[k].see(s->call[k].context, thread, record);
 		if (__builtin_expect(status == GP_END, 0)) {
 			is_one_over = true;
-			status = observe_end(o, s->seer[k].analysis);
+			status = observe_end(o, s->call[k].analysis);
 		}
 		if (__builtin_expect(status != GP_OK, 0))
 			return status;
 	}
 	if (is_one_over)
-		seers_list(o);
+		calls_list(o);
 	return GP_OK;
 }
 
@@ -117,7 +117,7 @@ static enum gp_status observe_replay(struct observing *o)
 	struct gp_recording *r = o->recording;
 	enum gp_status status = observe_begin(o);
 	o->left = o->analyses;
-	seers_list(o);
+	calls_list(o);
 	while (status == GP_OK && o->left > 0) {
 		uint32_t thread = 0;
 		const struct gp_record *record = gp_recording_fetch(r, &thread, &status);
@@ -125,12 +125,12 @@ static enum gp_status observe_replay(struct observing *o)
 			break;
 		if (r->live != o->live || r->loaded != o->loaded)
 			loaded_see(o);
-		status = seers_call(o, &o->before, thread, record);
+		status = calls_make(o, &o->before, thread, record);
 		if (status == GP_OK && o->left > 0)
 			status = gp_recording_apply(r, record);
 		if (status == GP_OK && o->left > 0) {
 			moved_see(o);
-			status = seers_call(o, &o->after, thread, record);
+			status = calls_make(o, &o->after, thread, record);
 		}
 	}
 	if (status != GP_END)

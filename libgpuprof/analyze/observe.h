@@ -33,7 +33,10 @@ struct gp_analysis {
 	struct gp_observer observer;
 	/* Before the replay: may replay itself. NULL: nothing to do. */
 	enum gp_status (*prepare)(void *context, const struct gp_info *info);
-	/* After the replay: makes the answer. May replay itself. */
+	/*
+	 * After the replay: makes the answer. One that replays itself comes after those that read
+	 * the state or the names of the end.
+	 */
 	enum gp_status (*answer)(void *context, const struct gp_info *info);
 	/* After each attempt, also a failed one: drops all but the answer. */
 	void (*settle)(void *context);

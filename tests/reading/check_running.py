@@ -37,7 +37,9 @@ def opened_with(count):
     """The recording once the recorder has written so many allocations."""
     while True:
         recording = gpuprof.open(path)
-        if live(recording, "end") == count:
+        found = live(recording, "end")
+        assert found <= count, f"{found} of {count} allocations are live"
+        if found == count:
             return recording
         recording.close()
 

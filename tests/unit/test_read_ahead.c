@@ -122,7 +122,7 @@ static void replays_end_anywhere(void **state)
 	gp_recording_close(r);
 }
 
-/* Both go on from the same event: the parent with its thread, the child without one. */
+/* Both go on from the same event, each with its own thread. */
 static void children_read_on(void **state)
 {
 	(void)state;

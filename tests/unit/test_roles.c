@@ -502,7 +502,7 @@ static void blocks_after_filled_ones(void **state)
 		struct gp_role_lives lives;
 		struct gp_recording *r = open_played(rows[k].line);
 		struct gp_analysis analysis;
-		assert_int_equal(gp_role_lives_ask(r, &lives, &analysis), GP_OK);
+		assert_int_equal(gp_role_lives_analysis(r, &lives, &analysis), GP_OK);
 		assert_int_equal(gp_analyse(r, &analysis, 1), GP_OK);
 		free(analysis.context);
 		assert_int_equal(gp_role_life(&lives, made[1].order).is_after_filled, rows[k].is_b);

@@ -1,8 +1,8 @@
 /*
  * The documents of a page: the JSON of other commands, byte for byte. Each command runs in a
- * process of its own, so that a crash or a refusal costs one document. Two processes start them:
- * one those that replay the recording themselves, one those that share a replay
- * (gp_recording_prepare_reports), which it runs first.
+ * process of its own, so that a crash or a refusal costs one document. One process starts the
+ * commands that need nothing of others. Another process finds the answers that commands share
+ * (gp_recording_prepare_reports), then starts the commands that use them or the steps.
  */
 #include <errno.h>
 #include <signal.h>
@@ -158,13 +158,14 @@ static void documents_run(struct gp_page_documents *d, enum document_replay repl
 	}
 }
 
-/* Without the process, gp_page_documents_finish runs its commands. */
+/* gp_page_documents_finish runs what the process leaves. */
 static void worker_start(struct gp_page_documents *d, enum document_replay replay)
 {
 	const pid_t worker = fork();
 	if (worker == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		signals_restore();
+		gp_recording_watch(d->recording, NULL, NULL); /* the progress is the parent's */
 		/* after a failure each command replays the recording itself */
 		if (replay == SHARED)
 			gp_recording_prepare_reports(d->recording, GP_TIMELINE_POINTS);
@@ -213,11 +214,10 @@ void gp_page_documents_share(struct gp_page_documents *d)
 void gp_page_documents_finish(struct gp_page_documents *d)
 {
 	documents_run(d, OWN, true);
-	if (d->worker[SHARED] == 0)
-		documents_run(d, SHARED, true);
 	for (unsigned replay = 0; replay < REPLAYS; replay++)
 		if (d->worker[replay] != 0)
 			wait_for(d->worker[replay]);
+	documents_run(d, SHARED, true); /* those that an ended process left */
 }
 
 /* The text of a file in memory, with a 0 behind it; NULL: out of memory. */

@@ -430,7 +430,7 @@ static void hunt_forget(void *context)
 	gp_leaks_free(((struct hunt *)context)->out);
 }
 
-static enum gp_status leaks_ask(const struct hunt *asked, struct gp_analysis *analysis)
+static enum gp_status leaks_analysis(const struct hunt *requested, struct gp_analysis *analysis)
 {
 	struct hunt *h = malloc(sizeof *h);
 	*analysis =
@@ -442,28 +442,28 @@ static enum gp_status leaks_ask(const struct hunt *asked, struct gp_analysis *an
 				      .forget = hunt_forget };
 	if (h == NULL)
 		return GP_E_MEMORY;
-	*h = *asked;
+	*h = *requested;
 	return GP_OK;
 }
 
-static enum gp_status leaks_build(const struct hunt *asked)
+static enum gp_status leaks_build(const struct hunt *requested)
 {
 	struct gp_analysis analysis;
-	enum gp_status status = leaks_ask(asked, &analysis);
+	enum gp_status status = leaks_analysis(requested, &analysis);
 	if (status == GP_OK)
-		status = gp_analyse(asked->recording, &analysis, 1);
+		status = gp_analyse(requested->recording, &analysis, 1);
 	free(analysis.context);
 	return status;
 }
 
-enum gp_status gp_leaks_ask(struct gp_recording *recording, struct gp_leaks *out,
-			    struct gp_analysis *analysis)
+enum gp_status gp_leaks_analysis(struct gp_recording *recording, struct gp_leaks *out,
+				 struct gp_analysis *analysis)
 {
 	const struct hunt h = {
 		.recording = recording, .from_ns = INT64_MIN, .to_ns = INT64_MAX, .out = out
 	};
 	*out = (struct gp_leaks){ 0 };
-	return leaks_ask(&h, analysis);
+	return leaks_analysis(&h, analysis);
 }
 
 enum gp_status gp_leaks_build(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,

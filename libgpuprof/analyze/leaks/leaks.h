@@ -7,7 +7,7 @@
 struct gp_leaks;
 
 /* Free the analysis's context afterwards, also after a failure. GP_E_MEMORY. */
-enum gp_status gp_leaks_ask(struct gp_recording *recording, struct gp_leaks *out,
-			    struct gp_analysis *analysis);
+enum gp_status gp_leaks_analysis(struct gp_recording *recording, struct gp_leaks *out,
+				 struct gp_analysis *analysis);
 
 #endif

@@ -488,9 +488,10 @@ static void timeline_forget(void *context)
 	gp_timeline_free(((struct plot *)context)->out);
 }
 
-static enum gp_status timeline_ask(struct gp_recording *recording, size_t points, int64_t from_ns,
-				   int64_t to_ns, struct gp_gap_follow *follow,
-				   struct gp_timeline *out, struct gp_analysis *analysis)
+static enum gp_status timeline_analysis(struct gp_recording *recording, size_t points,
+					int64_t from_ns, int64_t to_ns,
+					struct gp_gap_follow *follow, struct gp_timeline *out,
+					struct gp_analysis *analysis)
 {
 	*out = (struct gp_timeline){ 0 };
 	*analysis = (struct gp_analysis){ 0 };
@@ -519,10 +520,10 @@ static enum gp_status timeline_ask(struct gp_recording *recording, size_t points
 	return GP_OK;
 }
 
-enum gp_status gp_timeline_ask(struct gp_recording *recording, size_t points,
-			       struct gp_timeline *out, struct gp_analysis *analysis)
+enum gp_status gp_timeline_analysis(struct gp_recording *recording, size_t points,
+				    struct gp_timeline *out, struct gp_analysis *analysis)
 {
-	return timeline_ask(recording, points, 0, INT64_MAX, NULL, out, analysis);
+	return timeline_analysis(recording, points, 0, INT64_MAX, NULL, out, analysis);
 }
 
 static enum gp_status timeline_build(struct gp_recording *recording, size_t points, int64_t from_ns,
@@ -531,7 +532,7 @@ static enum gp_status timeline_build(struct gp_recording *recording, size_t poin
 {
 	struct gp_analysis analysis;
 	enum gp_status status =
-		timeline_ask(recording, points, from_ns, to_ns, follow, out, &analysis);
+		timeline_analysis(recording, points, from_ns, to_ns, follow, out, &analysis);
 	if (status == GP_OK)
 		status = gp_analyse(recording, &analysis, 1);
 	free(analysis.context);

@@ -7,8 +7,8 @@
 struct gp_timeline;
 
 /* Free the analysis's context afterwards, also after a failure. GP_E_MEMORY, GP_E_ARGUMENT. */
-enum gp_status gp_timeline_ask(struct gp_recording *recording, size_t points,
-			       struct gp_timeline *out, struct gp_analysis *analysis);
+enum gp_status gp_timeline_analysis(struct gp_recording *recording, size_t points,
+				    struct gp_timeline *out, struct gp_analysis *analysis);
 /* Sets is_oom of all marks, and counts them. One more replay if there are marks. GP_E_MEMORY. */
 enum gp_status gp_timeline_judge(struct gp_recording *recording, struct gp_timeline *timeline);
 

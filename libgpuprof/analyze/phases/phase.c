@@ -490,9 +490,9 @@ static void phase_forget(void *context)
 	gp_phases_free(((struct counting *)context)->out);
 }
 
-enum gp_status gp_phases_ask(struct gp_recording *recording,
-			     const struct gp_phases_options *requested, struct gp_phases *out,
-			     struct gp_analysis *analysis)
+enum gp_status gp_phases_analysis(struct gp_recording *recording,
+				  const struct gp_phases_options *requested, struct gp_phases *out,
+				  struct gp_analysis *analysis)
 {
 	struct counting *c = calloc(1, sizeof *c);
 	*out = (struct gp_phases){ 0 };
@@ -512,7 +512,7 @@ enum gp_status gp_phases_ask(struct gp_recording *recording,
 	return GP_OK;
 }
 
-/* That of gp_phases_whole; after a failure to find steps there is no warm-up. */
+/* Of all devices and the whole recording, apart from the warm-up. */
 static bool phases_is_whole(const struct gp_phases_options *o)
 {
 	return o->device == GP_DEVICE_UNKNOWN && o->of == GP_CURVES && o->from_ns == INT64_MIN &&
@@ -532,7 +532,7 @@ enum gp_status gp_phases_build(struct gp_recording *recording,
 	if (kept != NULL)
 		*out = *kept;
 	else
-		status = gp_phases_ask(recording, requested, out, &analysis);
+		status = gp_phases_analysis(recording, requested, out, &analysis);
 	if (kept == NULL && status == GP_OK)
 		status = gp_analyse(recording, &analysis, 1);
 	free(analysis.context);

@@ -8,8 +8,8 @@ struct gp_phases;
 struct gp_phases_options;
 
 /* Free the analysis's context afterwards, also after a failure. GP_E_MEMORY. */
-enum gp_status gp_phases_ask(struct gp_recording *recording,
-			     const struct gp_phases_options *requested, struct gp_phases *out,
-			     struct gp_analysis *analysis);
+enum gp_status gp_phases_analysis(struct gp_recording *recording,
+				  const struct gp_phases_options *requested, struct gp_phases *out,
+				  struct gp_analysis *analysis);
 
 #endif

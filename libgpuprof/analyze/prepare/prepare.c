@@ -15,9 +15,9 @@ enum gp_status gp_recording_prepare(struct gp_recording *recording)
 	struct gp_analysis analysis[2];
 	struct gp_steps steps;
 	struct gp_roles *roles;
-	const enum gp_status asked[2] = { gp_steps_ask(recording, &steps, &analysis[0]),
-					  gp_roles_ask(recording, &roles, &analysis[1]) };
-	enum gp_status status = asked[0] != GP_OK ? asked[0] : asked[1];
+	const enum gp_status begun[2] = { gp_steps_analysis(recording, &steps, &analysis[0]),
+					  gp_roles_analysis(recording, &roles, &analysis[1]) };
+	enum gp_status status = begun[0] != GP_OK ? begun[0] : begun[1];
 	if (status == GP_OK)
 		status = gp_analyse(recording, analysis, 2);
 	free(analysis[0].context);
@@ -29,7 +29,8 @@ enum gp_status gp_recording_prepare(struct gp_recording *recording)
 	return status;
 }
 
-enum gp_status gp_phases_whole(struct gp_recording *recording, struct gp_phases_options *out)
+/* The options for all of a recording and all devices, with its warm-up. */
+static enum gp_status phases_whole(struct gp_recording *recording, struct gp_phases_options *out)
 {
 	struct gp_steps steps;
 	*out = (struct gp_phases_options){ .device = GP_DEVICE_UNKNOWN,
@@ -85,20 +86,21 @@ static void waits_drop(void *answer)
 	free(answer);
 }
 
-static enum gp_status ask_all(struct gp_recording *recording, size_t points,
-			      const struct gp_phases_options *whole, const struct prepared *p,
-			      struct gp_analysis analysis[REPORTS])
+static enum gp_status all_begin(struct gp_recording *recording, size_t points,
+				const struct gp_phases_options *whole, const struct prepared *p,
+				struct gp_analysis analysis[REPORTS])
 {
-	const enum gp_status asked[REPORTS] = {
-		gp_timeline_ask(recording, points, p->timeline, &analysis[0]),
-		gp_role_timeline_ask(recording, points, p->bands, &analysis[1]),
-		gp_leaks_ask(recording, p->leaks, &analysis[2]),
-		gp_phases_ask(recording, whole, p->phases, &analysis[3]),
-		gp_waits_ask(recording, p->waits, &analysis[4]),
+	/* The last two may replay for their answers, so the others come before them. */
+	const enum gp_status begun[REPORTS] = {
+		gp_phases_analysis(recording, whole, p->phases, &analysis[0]),
+		gp_waits_analysis(recording, p->waits, &analysis[1]),
+		gp_role_timeline_analysis(recording, points, p->bands, &analysis[2]),
+		gp_timeline_analysis(recording, points, p->timeline, &analysis[3]),
+		gp_leaks_analysis(recording, p->leaks, &analysis[4]),
 	};
 	for (unsigned k = 0; k < REPORTS; k++)
-		if (asked[k] != GP_OK)
-			return asked[k];
+		if (begun[k] != GP_OK)
+			return begun[k];
 	return GP_OK;
 }
 
@@ -120,9 +122,9 @@ enum gp_status gp_recording_prepare_reports(struct gp_recording *recording, size
 			      calloc(1, sizeof *p.leaks), calloc(1, sizeof *p.phases),
 			      calloc(1, sizeof *p.waits) };
 	const bool has_room = p.timeline && p.bands && p.leaks && p.phases && p.waits;
-	enum gp_status status = has_room ? gp_phases_whole(recording, &whole) : GP_E_MEMORY;
+	enum gp_status status = has_room ? phases_whole(recording, &whole) : GP_E_MEMORY;
 	if (status == GP_OK)
-		status = ask_all(recording, points, &whole, &p, analysis);
+		status = all_begin(recording, points, &whole, &p, analysis);
 	if (status == GP_OK)
 		status = gp_analyse(recording, analysis, REPORTS);
 	for (unsigned k = 0; k < REPORTS; k++)

@@ -382,9 +382,9 @@ enum gp_status gp_role_sums_build(struct gp_recording *recording, const struct g
 	return status != GP_OK ? status : rewound;
 }
 
-static enum gp_status bands_ask(struct gp_recording *recording, size_t points, int64_t from_ns,
-				int64_t to_ns, struct gp_role_timeline *out,
-				struct gp_analysis *analysis)
+static enum gp_status bands_analysis(struct gp_recording *recording, size_t points, int64_t from_ns,
+				     int64_t to_ns, struct gp_role_timeline *out,
+				     struct gp_analysis *analysis)
 {
 	*out = (struct gp_role_timeline){ 0 };
 	*analysis = (struct gp_analysis){ 0 };
@@ -411,10 +411,10 @@ static enum gp_status bands_ask(struct gp_recording *recording, size_t points, i
 	return GP_OK;
 }
 
-enum gp_status gp_role_timeline_ask(struct gp_recording *recording, size_t points,
-				    struct gp_role_timeline *out, struct gp_analysis *analysis)
+enum gp_status gp_role_timeline_analysis(struct gp_recording *recording, size_t points,
+					 struct gp_role_timeline *out, struct gp_analysis *analysis)
 {
-	return bands_ask(recording, points, 0, INT64_MAX, out, analysis);
+	return bands_analysis(recording, points, 0, INT64_MAX, out, analysis);
 }
 
 enum gp_status gp_role_timeline_build(struct gp_recording *recording, size_t points,
@@ -428,7 +428,7 @@ enum gp_status gp_role_timeline_build(struct gp_recording *recording, size_t poi
 	if (kept != NULL)
 		*out = *kept;
 	else
-		status = bands_ask(recording, points, from_ns, to_ns, out, &analysis);
+		status = bands_analysis(recording, points, from_ns, to_ns, out, &analysis);
 	if (kept == NULL && status == GP_OK)
 		status = gp_analyse(recording, &analysis, 1);
 	free(analysis.context);

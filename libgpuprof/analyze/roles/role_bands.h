@@ -7,7 +7,8 @@
 struct gp_role_timeline;
 
 /* Free the analysis's context afterwards, also after a failure. GP_E_MEMORY, GP_E_ARGUMENT. */
-enum gp_status gp_role_timeline_ask(struct gp_recording *recording, size_t points,
-				    struct gp_role_timeline *out, struct gp_analysis *analysis);
+enum gp_status gp_role_timeline_analysis(struct gp_recording *recording, size_t points,
+					 struct gp_role_timeline *out,
+					 struct gp_analysis *analysis);
 
 #endif

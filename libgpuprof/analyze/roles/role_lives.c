@@ -557,8 +557,8 @@ static void reading_forget(void *context)
 	gp_role_lives_release(((struct reading *)context)->out);
 }
 
-enum gp_status gp_role_lives_ask(struct gp_recording *recording, struct gp_role_lives *out,
-				 struct gp_analysis *analysis)
+enum gp_status gp_role_lives_analysis(struct gp_recording *recording, struct gp_role_lives *out,
+				      struct gp_analysis *analysis)
 {
 	struct reading *f = calloc(1, sizeof *f);
 	*out = (struct gp_role_lives){ 0 };

@@ -72,8 +72,8 @@ struct gp_role_lives {
 };
 
 /* Free the analysis's context afterwards, also after a failure, and release `out`. GP_E_MEMORY. */
-enum gp_status gp_role_lives_ask(struct gp_recording *recording, struct gp_role_lives *out,
-				 struct gp_analysis *analysis);
+enum gp_status gp_role_lives_analysis(struct gp_recording *recording, struct gp_role_lives *out,
+				      struct gp_analysis *analysis);
 void gp_role_lives_release(struct gp_role_lives *lives);
 /* Of the allocation with that order; zeros: it is not recorded. */
 struct gp_life gp_role_life(const struct gp_role_lives *lives, uint64_t order);

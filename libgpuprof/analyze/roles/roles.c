@@ -40,15 +40,15 @@ static void roles_drop(void *roles)
 	free(r);
 }
 
-enum gp_status gp_roles_ask(struct gp_recording *recording, struct gp_roles **roles,
-			    struct gp_analysis *analysis)
+enum gp_status gp_roles_analysis(struct gp_recording *recording, struct gp_roles **roles,
+				 struct gp_analysis *analysis)
 {
 	struct gp_roles *r = *roles = calloc(1, sizeof *r);
 	*analysis = (struct gp_analysis){ 0 };
 	if (r == NULL)
 		return GP_E_MEMORY;
 	r->stacks.recording = recording;
-	return gp_role_lives_ask(recording, &r->lives, analysis);
+	return gp_role_lives_analysis(recording, &r->lives, analysis);
 }
 
 void gp_roles_keep(struct gp_recording *recording, struct gp_roles *roles, enum gp_status status)
@@ -66,7 +66,7 @@ enum gp_status gp_roles_find(struct gp_recording *recording, struct gp_roles **o
 	*out = gp_kept_get(recording, GP_KEPT_ROLES, 0);
 	if (*out == NULL) {
 		struct gp_roles *roles;
-		status = gp_roles_ask(recording, &roles, &analysis);
+		status = gp_roles_analysis(recording, &roles, &analysis);
 		if (status == GP_OK)
 			status = gp_analyse(recording, &analysis, 1);
 		free(analysis.context);
@@ -77,6 +77,7 @@ enum gp_status gp_roles_find(struct gp_recording *recording, struct gp_roles **o
 		return status != GP_OK ? status : GP_E_MEMORY;
 	/* each replay reads stacks at their first use */
 	gp_row_table_release(&(*out)->stacks.stacks);
+	(*out)->stacks.is_out_of_memory = false;
 	return GP_OK;
 }
 

@@ -15,8 +15,8 @@ enum gp_status gp_roles_find(struct gp_recording *recording, struct gp_roles **o
  * The parts of it, for a replay with other analyses. Free the analysis's context before
  * gp_roles_keep, which takes the roles, or drops them after a failure.
  */
-enum gp_status gp_roles_ask(struct gp_recording *recording, struct gp_roles **roles,
-			    struct gp_analysis *analysis);
+enum gp_status gp_roles_analysis(struct gp_recording *recording, struct gp_roles **roles,
+				 struct gp_analysis *analysis);
 void gp_roles_keep(struct gp_recording *recording, struct gp_roles *roles, enum gp_status status);
 enum gp_roles_when { GP_ROLES_NOW, GP_ROLES_MADE, GP_ROLES_SEGMENT /* now, and it is one */ };
 /*

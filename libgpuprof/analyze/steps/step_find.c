@@ -275,8 +275,8 @@ static void find_forget(void *context)
 	gp_steps_free(((struct finding *)context)->out);
 }
 
-enum gp_status gp_steps_ask(struct gp_recording *recording, struct gp_steps *out,
-			    struct gp_analysis *analysis)
+enum gp_status gp_steps_analysis(struct gp_recording *recording, struct gp_steps *out,
+				 struct gp_analysis *analysis)
 {
 	struct finding *f = calloc(1, sizeof *f);
 	*out = (struct gp_steps){ .p50_ns = -1, .p99_ns = -1 };
@@ -300,8 +300,7 @@ enum gp_status gp_steps_ask(struct gp_recording *recording, struct gp_steps *out
 
 static void steps_drop(void *steps)
 {
-	if (steps != NULL)
-		gp_steps_free(steps);
+	gp_steps_free(steps);
 	free(steps);
 }
 
@@ -333,7 +332,7 @@ enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *ou
 	if (kept != NULL && steps_copy(out, kept))
 		return GP_OK;
 	struct gp_analysis analysis;
-	enum gp_status status = gp_steps_ask(recording, out, &analysis);
+	enum gp_status status = gp_steps_analysis(recording, out, &analysis);
 	if (status == GP_OK)
 		status = gp_analyse(recording, &analysis, 1);
 	free(analysis.context);
@@ -347,7 +346,10 @@ enum gp_status gp_steps_find(struct gp_recording *recording, struct gp_steps *ou
 void gp_steps_name(struct gp_recording *recording, const char *name)
 {
 	recording->step_name = name;
-	steps_drop(gp_kept_take(recording, GP_KEPT_STEPS, 0));
+	gp_kept_forget(recording, GP_KEPT_STEPS);
+	gp_kept_forget(recording, GP_KEPT_LEAKS);
+	gp_kept_forget(recording, GP_KEPT_PHASES);
+	gp_kept_forget(recording, GP_KEPT_WAITS);
 }
 
 void gp_steps_free(struct gp_steps *steps)

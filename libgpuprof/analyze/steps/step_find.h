@@ -6,8 +6,8 @@
 #include "../observe.h"
 
 /* Free the analysis's context afterwards, also after a failure. GP_E_MEMORY. */
-enum gp_status gp_steps_ask(struct gp_recording *recording, struct gp_steps *out,
-			    struct gp_analysis *analysis);
+enum gp_status gp_steps_analysis(struct gp_recording *recording, struct gp_steps *out,
+				 struct gp_analysis *analysis);
 /* Keeps a copy for gp_steps_find. */
 void gp_steps_keep(struct gp_recording *recording, const struct gp_steps *steps);
 

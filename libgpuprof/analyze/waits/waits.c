@@ -136,9 +136,9 @@ static void waits_forget(void *context)
 	gp_waits_free(((struct gp_waiting *)context)->out);
 }
 
-static enum gp_status waits_ask(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
-				const struct gp_waits_observer *observer, struct gp_waits *out,
-				struct gp_analysis *analysis)
+static enum gp_status waits_analysis(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
+				     const struct gp_waits_observer *observer, struct gp_waits *out,
+				     struct gp_analysis *analysis)
 {
 	struct gp_waiting *b = calloc(1, sizeof *b);
 	*out = (struct gp_waits){ .from_ns = from_ns, .to_ns = to_ns };
@@ -158,17 +158,17 @@ static enum gp_status waits_ask(struct gp_recording *recording, int64_t from_ns,
 	return GP_OK;
 }
 
-enum gp_status gp_waits_ask(struct gp_recording *recording, struct gp_waits *out,
-			    struct gp_analysis *analysis)
+enum gp_status gp_waits_analysis(struct gp_recording *recording, struct gp_waits *out,
+				 struct gp_analysis *analysis)
 {
-	return waits_ask(recording, INT64_MIN, INT64_MAX, NULL, out, analysis);
+	return waits_analysis(recording, INT64_MIN, INT64_MAX, NULL, out, analysis);
 }
 
 enum gp_status gp_waits_observe(struct gp_recording *recording, int64_t from_ns, int64_t to_ns,
 				const struct gp_waits_observer *observer, struct gp_waits *out)
 {
 	struct gp_analysis analysis;
-	enum gp_status status = waits_ask(recording, from_ns, to_ns, observer, out, &analysis);
+	enum gp_status status = waits_analysis(recording, from_ns, to_ns, observer, out, &analysis);
 	if (status == GP_OK) /* what the observer saw cannot be taken back */
 		status = observer != NULL ? gp_analyse_once(recording, &analysis, 1) :
 					    gp_analyse(recording, &analysis, 1);

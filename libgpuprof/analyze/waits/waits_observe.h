@@ -27,7 +27,7 @@ enum gp_status gp_waits_observe(struct gp_recording *recording, int64_t from_ns,
  * gp_waits_build of a whole recording, for a replay with other analyses. Free the analysis's
  * context afterwards, also after a failure. GP_E_MEMORY.
  */
-enum gp_status gp_waits_ask(struct gp_recording *recording, struct gp_waits *out,
-			    struct gp_analysis *analysis);
+enum gp_status gp_waits_analysis(struct gp_recording *recording, struct gp_waits *out,
+				 struct gp_analysis *analysis);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * A second thread that decodes the blocks that a merge needs next. It starts with the first block
- * that is queued, on a machine with two cores. A child of fork does without it.
+ * that is queued, on a machine with two cores. A child of fork starts its own.
  */
 #ifndef GP_READ_AHEAD_H
 #define GP_READ_AHEAD_H
