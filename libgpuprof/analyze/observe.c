@@ -26,7 +26,9 @@ struct observing {
 	struct gp_recording *recording;
 	struct gp_analysis *analysis;
 	size_t analyses;
-	size_t left; /* that need further events */
+	size_t left;	  /* that need further events */
+	bool is_one_over; /* and is still among the calls */
+	bool needs_moved;
 	struct calls before, after;
 	const struct gp_live *live; /* the state, and its checkpoint */
 	size_t loaded;
@@ -34,9 +36,8 @@ struct observing {
 
 static void moved_see(struct observing *o)
 {
-	struct gp_live *live = o->recording->live;
-	const uint64_t devices = gp_live_take_moved(live);
-	const bool has_host = gp_live_take_host_moved(live);
+	bool has_host;
+	const uint64_t devices = gp_live_take_all_moved(o->recording->live, &has_host);
 	if (devices == 0 && !has_host)
 		return;
 	for (size_t k = 0; k < o->analyses; k++)
@@ -66,6 +67,7 @@ static void calls_add(struct calls *s, observe_see *see, struct gp_analysis *a)
 static void calls_list(struct observing *o)
 {
 	o->before.calls = o->after.calls = 0;
+	o->is_one_over = false;
 	for (size_t k = 0; k < o->analyses; k++) {
 		calls_add(&o->before, o->analysis[k].observer.before, &o->analysis[k]);
 		calls_add(&o->after, o->analysis[k].observer.after, &o->analysis[k]);
@@ -77,24 +79,21 @@ static enum gp_status observe_end(struct observing *o, struct gp_analysis *a)
 {
 	a->is_over = true;
 	o->left--;
+	o->is_one_over = true;
 	return a->observer.end != NULL ? a->observer.end(a->context) : GP_OK;
 }
 
-static enum gp_status calls_make(struct observing *o, const struct calls *s, uint32_t thread,
-				 const struct gp_record *record)
+static inline __attribute__((always_inline)) enum gp_status
+calls_make(struct observing *o, const struct calls *s, uint32_t thread,
+	   const struct gp_record *record)
 {
-	bool is_one_over = false;
 	for (size_t k = 0; k < s->calls; k++) {
 		enum gp_status status = s->call[k].see(s->call[k].context, thread, record);
-		if (__builtin_expect(status == GP_END, 0)) {
-			is_one_over = true;
+		if (__builtin_expect(status == GP_END, 0))
 			status = observe_end(o, s->call[k].analysis);
-		}
 		if (__builtin_expect(status != GP_OK, 0))
 			return status;
 	}
-	if (is_one_over)
-		calls_list(o);
 	return GP_OK;
 }
 
@@ -106,6 +105,7 @@ static enum gp_status observe_begin(struct observing *o)
 	for (size_t k = 0; k < o->analyses && status == GP_OK; k++) {
 		struct gp_analysis *a = &o->analysis[k];
 		a->is_over = false;
+		o->needs_moved |= a->moved != NULL;
 		if (a->observer.begin != NULL)
 			status = a->observer.begin(a->context);
 	}
@@ -126,12 +126,17 @@ static enum gp_status observe_replay(struct observing *o)
 		if (r->live != o->live || r->loaded != o->loaded)
 			loaded_see(o);
 		status = calls_make(o, &o->before, thread, record);
+		if (__builtin_expect(o->is_one_over, 0))
+			calls_list(o);
 		if (status == GP_OK && o->left > 0)
 			status = gp_recording_apply(r, record);
-		if (status == GP_OK && o->left > 0) {
+		if (status != GP_OK || o->left == 0)
+			continue;
+		if (o->needs_moved)
 			moved_see(o);
-			status = calls_make(o, &o->after, thread, record);
-		}
+		status = calls_make(o, &o->after, thread, record);
+		if (__builtin_expect(o->is_one_over, 0))
+			calls_list(o);
 	}
 	if (status != GP_END)
 		return status;

@@ -189,6 +189,13 @@ bool gp_live_take_host_moved(struct gp_live *live)
 	return has_moved;
 }
 
+uint64_t gp_live_take_all_moved(struct gp_live *live, bool *has_host)
+{
+	*has_host = live->has_host_moved;
+	live->has_host_moved = false;
+	return gp_live_take_moved(live);
+}
+
 unsigned gp_live_ended_device(const struct gp_live *live, const struct gp_record *last)
 {
 	const struct gp_past_freed *freed = gp_past_newest_freed(&live->past);

@@ -139,6 +139,8 @@ void gp_live_count_set(struct gp_live *live, unsigned what, uint64_t number);
 uint64_t gp_live_take_moved(struct gp_live *live);
 /* Whether the host's curve changed since then. */
 bool gp_live_take_host_moved(struct gp_live *live);
+/* Both at once. */
+uint64_t gp_live_take_all_moved(struct gp_live *live, bool *has_host);
 /* Live entries now, in all spaces. */
 uint64_t gp_live_entries(const struct gp_live *live);
 /*
