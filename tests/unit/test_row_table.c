@@ -82,7 +82,8 @@ static void near_keys_do_not_crowd(void **state)
 			at = gp_row_next(&t, hash, &step);
 		looks += step;
 	}
-	assert_true(looks < 3 * 30000);
+	/* usually 1 or 2 each; some seeds spread less, while keys in a crowd need hundreds */
+	assert_true(looks < 10 * 30000);
 	gp_row_table_release(&t);
 }
 
