@@ -102,17 +102,6 @@ enum gp_status gp_phase_follow_prepare(struct gp_phase_follow *f, struct gp_reco
 			      gp_forwards_find(recording, &f->forwards);
 }
 
-enum gp_status gp_phase_follow_derive(struct gp_phase_follow *f, struct gp_recording *recording,
-				      bool is_by_frames, bool is_own_thread,
-				      const struct gp_range_watch *user)
-{
-	enum gp_status status =
-		gp_phase_follow_prepare(f, recording, is_by_frames, is_own_thread, user);
-	if (status == GP_OK)
-		status = gp_recording_rewind(recording);
-	return status == GP_OK ? gp_phase_follow_begin(f) : status;
-}
-
 void gp_phase_follow_close(struct gp_phase_follow *f)
 {
 	gp_open_ranges_close(f->ranges);

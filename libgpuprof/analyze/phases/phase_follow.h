@@ -39,12 +39,9 @@ enum gp_status gp_phase_follow_open(struct gp_phase_follow *follow, struct gp_re
 				    bool is_own_thread, const struct gp_range_watch *user);
 /*
  * The same with forwards that the job does not name, as ranges of the source GP_RANGE_DERIVED. With
- * is_by_frames, ranges of frames replace all others. Finds them in an earlier replay, and rewinds.
+ * is_by_frames, ranges of frames replace all others. The first call finds them in a replay. Rewind
+ * between the two calls.
  */
-enum gp_status gp_phase_follow_derive(struct gp_phase_follow *follow,
-				      struct gp_recording *recording, bool is_by_frames,
-				      bool is_own_thread, const struct gp_range_watch *user);
-/* The two halves of it, before and after the rewind. */
 enum gp_status gp_phase_follow_prepare(struct gp_phase_follow *follow,
 				       struct gp_recording *recording, bool is_by_frames,
 				       bool is_own_thread, const struct gp_range_watch *user);

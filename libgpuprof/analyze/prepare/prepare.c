@@ -56,35 +56,17 @@ struct prepared {
 };
 #define REPORTS 5u
 
-static void timeline_drop(void *answer)
-{
-	gp_timeline_free(answer);
-	free(answer);
-}
-
-static void bands_drop(void *answer)
-{
-	gp_role_timeline_free(answer);
-	free(answer);
-}
-
-static void leaks_drop(void *answer)
-{
-	gp_leaks_free(answer);
-	free(answer);
-}
-
-static void phases_drop(void *answer)
-{
-	gp_phases_free(answer);
-	free(answer);
-}
-
-static void waits_drop(void *answer)
-{
-	gp_waits_free(answer);
-	free(answer);
-}
+#define DROP(name, of)                        \
+	static void name##_drop(void *answer) \
+	{                                     \
+		gp_##of##_free(answer);       \
+		free(answer);                 \
+	}
+DROP(timeline, timeline)
+DROP(bands, role_timeline)
+DROP(leaks, leaks)
+DROP(phases, phases)
+DROP(waits, waits)
 
 static enum gp_status all_begin(struct gp_recording *recording, size_t points,
 				const struct gp_phases_options *whole, const struct prepared *p,
